@@ -6,14 +6,14 @@ import type { MODEL_SETTINGS } from '../../options/model.ts';
 import type { ForModels, SettingValues } from '../../options/setting.ts';
 
 export interface EmbeddingModelOptions extends SettingValues<ForModels<typeof MODEL_SETTINGS, 'embedding'>> {
-  /** Folder, or hub id. */
+  /** Path of a model folder, or hub id. */
   model: string;
 }
 
 export interface EmbeddingRequest {
-  /** Up to 2048 texts, or lists of token ids, which are taken as they are. */
+  /** Up to 2048 texts, or lists of token ids, which get no special tokens. */
   inputs: (string | number[])[];
-  /** Keep the first so many values and bring them to length one again. Left out: all. */
+  /** Returns only the first `dimensions` values, scaled to length one again. Left out: all. */
   dimensions?: number;
 }
 
@@ -33,11 +33,11 @@ export interface EmbeddingModelInfo {
   vocabSize: number;
   /** Number of values of a vector. */
   dimensions: number;
-  /** The states that a text's vector is made of. */
+  /** The hidden states from which a vector is computed. */
   pooling: 'cls' | 'mean' | 'last';
-  /** Vectors have length one. */
+  /** Whether vectors have length one. */
   normalized: boolean;
-  /** Most tokens of one text. */
+  /** Limit on the tokens of one text. */
   contextLength: number;
   maxQueuedRequests: number;
   memory: { budget: number; weights: number; kv: number; arena: number };
@@ -45,20 +45,20 @@ export interface EmbeddingModelInfo {
 }
 
 export interface EmbeddingMetrics {
-  /** Texts that wait or are computed. */
+  /** Texts that wait or are being computed. */
   waiting: number;
   /** Texts whose vectors were computed. */
   texts: number;
-  /** Tokens of those texts. */
+  /** Tokens of the texts whose vectors were computed. */
   promptTokens: number;
-  /** Passes over a batch. */
+  /** Forward passes over a batch. */
   steps: number;
   deviceRestarts: number;
 }
 
 export interface EmbeddingModel {
   readonly info: EmbeddingModelInfo;
-  /** Resolves with the reason once the model answers no more: it was closed, or the thread it ran in has ended. */
+  /** Resolves with the reason once the model no longer answers: it was closed, or its worker thread has ended. */
   readonly ended: Promise<Error>;
   /** Whether the model is closed until the next request opens it again (`sleepAfter`). */
   readonly asleep: boolean;
@@ -67,7 +67,7 @@ export interface EmbeddingModel {
     request: EmbeddingRequest,
     options?: { signal?: AbortSignal },
   ): AsyncGenerator<EmbeddingEvent, void, void>;
-  /** Token ids of a text, by default with those that the tokenizer puts around it. */
+  /** Token ids of a text, by default with the tokenizer's special tokens. */
   tokenize(text: string, options?: { addSpecialTokens?: boolean }): Promise<number[]>;
   /** The text of token ids, by default with special tokens. */
   detokenize(ids: number[], options?: { skipSpecialTokens?: boolean }): Promise<string>;

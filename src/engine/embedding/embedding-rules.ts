@@ -1,4 +1,4 @@
-// The options of an embedding model and the fields of a request: what the library takes, by the names it takes it.
+// Validation rules for the options of an embedding model and the fields of a request, under the library's names.
 
 import { EngineError } from '../../files/error.ts';
 import { LIMITS } from '../../options/limits.ts';

@@ -1,4 +1,4 @@
-// How an embedding model sleeps: its metrics stay, and as many requests wait for it as for one that is open.
+// Sleep behaviour of an embedding model: its metrics are kept, and its waiting queue is as long as that of an open model.
 
 import type { SleepBehaviour } from '../session/sleeping-model.ts';
 import { BoundedWaitQueue } from '../session/wait-queue.ts';
@@ -7,7 +7,7 @@ import type { EmbeddingModel } from './embedding-model.ts';
 export function embeddingSleep({ info }: EmbeddingModel): SleepBehaviour<EmbeddingModel> {
   return {
     passive: ['metrics'],
-    // The limit excludes the request that will be computed first.
+    // The limit does not count the request that is computed first.
     waitQueue: new BoundedWaitQueue(info.maxQueuedRequests + 1),
     async rest(model) {
       const metrics = await model.metrics();

@@ -1,4 +1,4 @@
-// Embedding models as a kind of model.
+// The embedding model's entry in the table of model kinds.
 
 import type { ModelKind } from '../session/model-kind.ts';
 import type { EmbeddingModel, EmbeddingModelOptions } from './embedding-model.ts';

@@ -1,4 +1,4 @@
-// The EmbeddingModel face over a session: requests are checked and tokenized here, and their texts are computed by the queue.
+// The EmbeddingModel implementation over a session: requests are checked and tokenized here, and the queue computes their texts.
 
 import { EngineError } from '../../files/error.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
@@ -19,7 +19,7 @@ import { checkEmbeddingRequest } from './embedding-rules.ts';
 import type { LoadedEmbedding } from './runner.ts';
 import { TextQueue, type QueuedText } from './text-queue.ts';
 
-/** See CallNames. */
+/** Method names of EmbeddingModel that the proxy forwards; see CallNames. */
 export const EMBEDDING_CALLS: CallNames<EmbeddingModel> = { tokenize: true, detokenize: true, metrics: true };
 
 export class LocalEmbeddingModel implements EmbeddingModel {
@@ -28,7 +28,7 @@ export class LocalEmbeddingModel implements EmbeddingModel {
   readonly #tokenizer: Tokenizer;
   readonly #session: DeviceSession<LoadedEmbedding>;
   readonly #texts: TextQueue;
-  /** Requests that run or wait. */
+  /** Number of requests that run or wait. */
   #requests = 0;
 
   constructor(info: EmbeddingModelInfo, tokenizer: Tokenizer, session: DeviceSession<LoadedEmbedding>) {
@@ -51,7 +51,7 @@ export class LocalEmbeddingModel implements EmbeddingModel {
     this.#session.assertOpen();
     checkEmbeddingRequest(request, info);
     if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
-    // The limit excludes the request that is being computed.
+    // The limit does not count the request that is being computed.
     if (this.#requests > info.maxQueuedRequests) throw overloaded(this.#requests - 1);
     const inputs = request.inputs.map((input, index) => tokensOf(input, index, this.#tokenizer, info));
     const events = new EventQueue<EmbeddingEvent>();
@@ -103,7 +103,7 @@ export class LocalEmbeddingModel implements EmbeddingModel {
   }
 }
 
-/** The texts of a request as entries of the queue; their vectors become events, which end with the last one. */
+/** Adds the texts of a request to the queue; their vectors become events, which end after the last one. */
 function queuedTexts(
   inputs: readonly (readonly number[])[],
   events: EventQueue<EmbeddingEvent>,
@@ -122,7 +122,7 @@ function queuedTexts(
   }));
 }
 
-/** Token ids are taken as they are; a text gets what the tokenizer puts around it. */
+/** Token ids are used unchanged; a text gets the tokenizer's special tokens. */
 function tokensOf(
   input: string | number[],
   index: number,
@@ -152,7 +152,7 @@ function tokensOf(
   );
 }
 
-/** The first `dimensions` values, scaled to length one where the model's vectors are or where they were shortened. */
+/** Returns the first `dimensions` values, scaled to length one if the model's vectors are or if values were cut. */
 function shaped(vector: Float32Array, dimensions: number | undefined, normalized: boolean): Float32Array {
   const values = dimensions === undefined ? vector : vector.slice(0, dimensions);
   if (!normalized && values.length === vector.length) return values;

@@ -22,7 +22,7 @@ import type { EmbeddingModel, EmbeddingModelInfo, EmbeddingModelOptions } from '
 import { EMBEDDING_CALLS, LocalEmbeddingModel } from './model.ts';
 import { openEmbeddingRunner, type LoadedEmbedding, type EmbeddingRunner } from './runner.ts';
 
-/** Tokens of one text where no option says otherwise; pages for more would take memory from other models. */
+/** Default limit on the tokens of one text; KV pages for more would take memory from other models. */
 const CONTEXT = 8192;
 
 /** The files of a model, which outlive its device. */
@@ -33,7 +33,7 @@ interface EmbeddingFiles {
   tokenizer: Tokenizer;
 }
 
-/** Errors: those of openTextModel. */
+/** Opens the model. Errors: those of openTextModel. */
 export function openEmbeddingModelInline(
   platform: Platform,
   options: EmbeddingModelOptions,
@@ -121,14 +121,14 @@ function describe(
   };
 }
 
-/** Tokens and texts of batches that differ in the kernels they take. */
+/** Batches (tokens and texts) that together use every kernel. */
 const WARM_UP = [
   { tokens: 1, texts: 1 },
   { tokens: 20, texts: 1 },
   { tokens: 32, texts: 4 },
 ];
 
-/** Kernels are compiled at their first use; a request should not have to wait for that. */
+/** Runs each kernel once, because kernels are compiled at their first use and a request should not wait for that. */
 async function warmUp(
   runner: EmbeddingRunner,
   onProgress: (done: number, total: number) => void,

@@ -1,5 +1,5 @@
-// Vectors of texts: whole texts side by side in one flat batch, their states pooled. A text longer than a batch goes through in parts,
-// its keys and values waiting in pages. Everything here ends with the device; the requests do not.
+// Computes the vectors of texts: whole texts side by side in one flat batch, whose states are pooled. A text longer than a batch is
+// computed in several parts, with its keys and values in pages. All state in this file ends with the device; requests outlive it.
 
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import type { Pooling } from '../../files/checkpoint/embedding-folder.ts';
@@ -30,13 +30,13 @@ export interface RunnerOptions {
 export interface EmbeddingRunner {
   device: Device;
   parameters: number;
-  /** Values of a vector. */
+  /** Number of values of a vector. */
   dimensions: number;
-  /** Tokens of one text at most. */
+  /** Limit on the tokens of one text. */
   contextLength: number;
-  /** Which of the waiting texts of these lengths are computed next, the first among them. */
+  /** Chooses which of the waiting texts are computed next, given their lengths; the first is always among them. */
   pick(lengths: readonly number[]): number[];
-  /** Computes the vectors of texts, in their order. Throws `cancelled` early once `wanted` returns false. */
+  /** Computes the vectors of texts, in order. Throws `cancelled` early once `wanted` returns false. */
   run(texts: readonly (readonly number[])[], wanted: () => boolean): Promise<Float32Array[]>;
 }
 
@@ -49,7 +49,7 @@ export interface LoadedEmbedding extends OnDevice {
 const SMALL_CAPACITIES = [TILE_ROWS, 4 * TILE_ROWS];
 const MOST_TEXTS = 64;
 
-/** Errors: unsupported, out_of_memory, what reading throws. */
+/** Opens the runner. Errors: unsupported, out_of_memory, what reading throws. */
 export async function openEmbeddingRunner(
   device: Device,
   checkpoint: Checkpoint,
@@ -105,9 +105,9 @@ async function pagesOf(
 
 interface BatchRunnerOptions {
   pooling: Pooling;
-  /** Whether each row sees its whole text. */
+  /** Whether attention is bidirectional, so that each row sees its whole text. */
   isWhole: boolean;
-  /** Rows that steps are recorded for, ascending; texts are batched up to the last but one. */
+  /** Row counts for which steps are recorded, ascending; several texts are batched up to the last but one. */
   capacities: readonly number[];
   parameters: number;
   dimensions: number;
@@ -130,7 +130,7 @@ class BatchRunner implements EmbeddingRunner {
   readonly #room: TextRoom;
   readonly #forward: TextForward;
   readonly #options: BatchRunnerOptions;
-  /** Rows of a batch of several texts. */
+  /** Maximum rows of a batch of several texts. */
   readonly #rows: number;
   readonly #recordings = new Map<number, { tape: Tape; states: Tensor }>();
 
@@ -200,7 +200,7 @@ class BatchRunner implements EmbeddingRunner {
     return writer.end();
   }
 
-  /** Recorded when first needed: a tape for one very long text takes much memory. */
+  /** Records a tape when it is first needed, because a tape for one very long text takes much memory. */
   async #recordingFor(rows: number): Promise<{ tape: Tape; states: Tensor }> {
     const capacity = this.#options.capacities.find((most) => most >= rows)!;
     const found = this.#recordings.get(capacity);
@@ -224,7 +224,7 @@ function partsOf(texts: readonly (readonly number[])[]): TextPart[] {
   });
 }
 
-/** First row and number of rows of a text whose mean stands for it. */
+/** Returns the first row and the number of rows whose mean is the text's vector. */
 function pooledRows(length: number, pooling: Pooling): [first: number, count: number] {
   if (pooling === 'mean') return [0, length];
   return [pooling === 'cls' ? 0 : length - 1, 1];

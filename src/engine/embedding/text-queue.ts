@@ -1,4 +1,4 @@
-// The queue of texts that wait for their vectors: each pass on the device takes those of all requests that go together.
+// The queue of texts that wait for their vectors. Each pass on the device computes texts of several requests together.
 
 import type { DeviceSession } from '../session/device-session.ts';
 import type { EmbeddingMetrics } from './embedding-model.ts';
@@ -9,11 +9,11 @@ export interface QueuedText {
   ids: readonly number[];
   give(vector: Float32Array): void;
   fail(error: Error): void;
-  /** Whether its request still waits for it. */
+  /** Returns true while the text's request still waits for it. */
   wanted(): boolean;
 }
 
-/** Losses of the device during one pass after which its texts are given up. */
+/** Number of device losses during one pass after which its texts fail. */
 const MOST_LOSSES = 3;
 
 export class TextQueue {
@@ -38,7 +38,7 @@ export class TextQueue {
     if (!this.#isRunning) this.#running = this.#run();
   }
 
-  /** Removes texts that wait. One that is being computed is ended by its `wanted`. */
+  /** Removes waiting texts. A text that is being computed ends when its `wanted` returns false. */
   remove(texts: readonly QueuedText[]): void {
     this.#waiting = this.#waiting.filter((text) => !texts.includes(text));
   }
@@ -58,7 +58,7 @@ export class TextQueue {
     try {
       while (this.#waiting.length > 0) await this.#pass(this.#takeBatch());
     } catch (error) {
-      this.#failWaiting(asError(error)); // no batch could be chosen
+      this.#failWaiting(asError(error)); // choosing a batch failed
     } finally {
       this.#isRunning = false;
     }
@@ -86,7 +86,7 @@ export class TextQueue {
     this.#computing = [];
   }
 
-  /** Computes the vectors, again on another device where one is lost. */
+  /** Computes the vectors, again on a new device if the device is lost. */
   async #compute(batch: readonly QueuedText[]): Promise<Float32Array[]> {
     const session = this.#session;
     const texts = batch.map(({ ids }) => ids);

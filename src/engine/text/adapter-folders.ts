@@ -8,7 +8,7 @@ import type { Platform } from '../platform.ts';
 export interface AdapterFolderOptions {
   loraPaths: readonly string[];
   loraDir: string | undefined;
-  /** Highest rank. */
+  /** Highest rank that an adapter may have. */
   maxLoraRank: number;
 }
 
@@ -16,7 +16,7 @@ export interface AdapterFolderOptions {
 export type FolderParam = 'lora' | 'path' | 'loraPaths' | 'loraDir';
 
 export class AdapterFolders {
-  /** Adapters that are loaded with the model. */
+  /** Adapters from the option `lora`, which are loaded with the model. */
   readonly given: readonly { name: string; path: string }[];
   readonly #platform: Pick<Platform, 'openFolder' | 'folderWithin'>;
   readonly #options: AdapterFolderOptions;
@@ -31,7 +31,9 @@ export class AdapterFolders {
     this.#allowed = [...(loraDir === undefined ? [] : [loraDir]), ...this.given.map(({ path }) => path)];
   }
 
-  /** Throws if `loraDir` is given and cannot be opened: requests would only learn that there is no such adapter. */
+  /**
+   * Throws if `loraDir` is given and cannot be opened. Without this check, requests would only learn that there is no such adapter.
+   */
   async check(): Promise<void> {
     const { loraDir } = this.#options;
     if (loraDir === undefined) return;
@@ -52,7 +54,7 @@ export class AdapterFolders {
     );
   }
 
-  /** The folder that a request names; null: there is none. Throws bad_request for a path that is not allowed. */
+  /** Returns the folder that a request names; null if there is none. Throws bad_request for a path that is not allowed. */
   async find(lora: string): Promise<string | null> {
     const isPath = /[/\\]/.test(lora) || lora === '..' || lora === '.';
     const refuse = (problem: Message): EngineError =>

@@ -40,9 +40,9 @@ export class Adapters {
   readonly most: number;
   readonly #folders: AdapterFolders;
   readonly #onNote: (message: string) => void;
-  /** By name, least recently used first. */
+  /** Loaded adapters by name, least recently used first. */
   readonly #named = new Map<string, Adapter>();
-  /** Unloaded, but still on the device: requests use them, or the device had no room for the change. */
+  /** Unloaded adapters that are still on the device, because requests use them or the device had no room for the change. */
   readonly #retired = new Set<Adapter>();
   #host: AdapterHost | null = null;
   #lastChange: Promise<unknown> = Promise.resolve();
@@ -109,8 +109,8 @@ export class Adapters {
   }
 
   /**
-   * The adapter that a request names, loaded if need be; the caller releases it. Throws bad_request, model_not_found, overloaded, and
-   * the errors of loading.
+   * Returns the adapter that a request names and loads it if necessary; the caller must release it. Throws bad_request,
+   * model_not_found, overloaded, and the errors of loading.
    */
   async acquire(lora: string): Promise<Adapter> {
     const known = this.#named.get(lora);
@@ -127,7 +127,7 @@ export class Adapters {
   release(adapter: Adapter): void {
     adapter.requests--;
     if (adapter.requests > 0 || !this.#retired.has(adapter)) return;
-    // If the device has no room for the change, the adapter stays until another one needs its place.
+    // If the device has no room for the change, the adapter stays until its place is needed.
     this.#inTurn(() => this.#remove(adapter)).catch(() => {});
   }
 
@@ -167,7 +167,10 @@ export class Adapters {
     }
   }
 
-  /** Opens an adapter's folder again after a lost device; null: it is not there as it was, and the adapter is given up. */
+  /**
+   * Opens an adapter's folder again after a lost device; returns null, and gives the adapter up, if its files are missing or have
+   * changed.
+   */
   async #openAgain(adapter: Adapter): Promise<LoraFile | null> {
     const { name, path, identity } = adapter;
     let problem = 'has changed';
@@ -186,7 +189,7 @@ export class Adapters {
     return null;
   }
 
-  /** Removes an unused adapter if as many are loaded as may be. */
+  /** Removes an unused adapter if the maximum number of adapters is loaded. */
   async #makeRoom(): Promise<void> {
     const { most } = this;
     if (this.#named.size + this.#retired.size < most) return;
@@ -210,7 +213,7 @@ export class Adapters {
   }
 
   async #remove(adapter: Adapter): Promise<void> {
-    if (!this.#retired.has(adapter)) return; // it made room for another one already
+    if (!this.#retired.has(adapter)) return; // another request's makeRoom has removed it already
     await this.#host!.remove(adapter);
     this.#retired.delete(adapter);
   }

@@ -9,16 +9,16 @@ import { keysOf, findablePages, type SequencePages } from './cache/sequence-page
 
 export interface Candidate {
   sequence: Sequence;
-  /** Nodes of its prefix in the cache. */
+  /** Nodes of the sequence's prefix that are in the cache. */
   path: PageNode[];
 }
 
-/** Waiting sequences whose prefixes are compared. */
+/** Number of waiting sequences whose prefixes are compared. */
 const COMPARED = 32;
 /** Times that later arrivals with longer prefixes may pass a sequence. */
 const MOST_PASSED = 16;
 
-/** `waiting` is in the order of `enqueue`. null: no sequence can run yet. */
+/** `waiting` is in the order of `enqueue`. Returns null if no sequence can run yet. */
 export function chooseNext(
   waiting: readonly Sequence[],
   running: readonly Sequence[],
@@ -42,7 +42,7 @@ export function chooseNext(
   return best;
 }
 
-/** Whether the prompt that the sequence shares with its leader is still to be computed. */
+/** Returns true if the prompt that the sequence shares with its leader has not been computed yet. */
 function awaitsLeader({ leader }: Sequence): boolean {
   return leader !== null && !leader.finished && leader.progress.processed < leader.progress.promptTokens;
 }

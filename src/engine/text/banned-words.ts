@@ -27,7 +27,7 @@ interface Parts {
   /** Bits of the tokens that contain a whole word: within a text, and at its beginning. */
   whole: Uint32Array;
   firstWhole: Uint32Array;
-  /** State → nodes of the trie at and below which tokens end a word that has begun. */
+  /** State → nodes of the trie at or below which tokens complete a word that has begun. */
   endings: Map<number, readonly number[]>;
 }
 
@@ -63,9 +63,9 @@ function follow(parts: Parts, from: number, opens: boolean): Bans {
 
 interface Automaton {
   step(state: number, byte: number): number;
-  /** [states]: length in bytes of the longest beginning of a word that the text ends with. */
+  /** [states]: length in bytes of the longest prefix of a word with which the text ends. */
   depth: Int32Array;
-  /** [states]: 1 where a word is complete. */
+  /** [states]: 1 if a word is complete in this state. */
   ends: Uint8Array;
 }
 
@@ -93,7 +93,8 @@ function createAutomaton(words: readonly string[]): Automaton {
     }
     ends[state] = 1;
   }
-  // Breadth first: a byte that does not continue a word leads where it leads from the longest proper suffix that begins a word.
+  // Breadth first: a byte that does not continue a word has the transition of the longest proper suffix that is the beginning of a
+  // word.
   const shorter = new Int32Array(states);
   const order = [0];
   for (const state of order) {
@@ -128,7 +129,7 @@ function wholeWords({ step, ends }: Automaton, trie: Trie, size: number): Uint32
   return bits;
 }
 
-/** Nodes that end a word begun before the token. A word that begins within the token is among the whole words. */
+/** Nodes at which a word that began before the token is complete. Words that begin within the token are among the whole words. */
 function endingWords({ step, depth, ends }: Automaton, trie: Trie, from: number): number[] {
   const found: number[] = [];
   const stateAt = new Int32Array(trie.deepest + 1);

@@ -2,7 +2,7 @@
 
 import type { Sequence } from './sequence.ts';
 
-/** Bits of the tokens that may come next, one word per 32. A sequence whose constraint cannot say fails. */
+/** Writes the bits of the tokens that may come next, one word per 32 tokens. A sequence whose constraint throws fails. */
 export function writeMask(sequence: Sequence, into: Uint32Array): void {
   try {
     if (!sequence.finished) return setBits(sequence, into);
@@ -25,26 +25,26 @@ function setBits(sequence: Sequence, into: Uint32Array): void {
   if (constraint === null || !constraint.mask(into)) into.fill(0xffffffff);
   if (allowed !== null) for (let i = 0; i < into.length; i++) into[i]! &= allowed[i]!;
   if (constraint === null || progress.generated >= minTokens) return;
-  // An end that is not wanted yet gives way where the constraint leaves nothing else.
+  // If the constraint allows only an end token, the minimum length does not apply.
   const ends = [...stopIds].filter((id) => (into[id >> 5]! >>> (id & 31)) & 1);
   for (const id of ends) into[id >> 5]! &= ~(1 << (id & 31));
   if (into.every((word) => word === 0)) for (const id of ends) into[id >> 5]! |= 1 << (id & 31);
 }
 
-/** Whether a processor rules the token out, whatever the text must go on with. */
+/** Returns true if a processor excludes the token, even if the constraint allows nothing else. */
 function isBarred({ request: { allowed }, constraint }: Sequence, id: number): boolean {
   if (allowed !== null && ((allowed[id >> 5]! >>> (id & 31)) & 1) === 0) return true;
   return constraint?.bars?.(id) ?? false;
 }
 
 /**
- * Takes in the tokens that must follow, as they need no forward pass to be known; true where there were some. Where each token's
- * pass is wanted, they are kept for the masks to come, one a pass.
+ * Appends the tokens that the constraint prescribes, because no forward pass is needed to know them; returns true if there were
+ * any. If the request wants each token's forward pass, the tokens are stored and applied as masks, one per pass.
  */
 export function acceptForced(sequence: Sequence): boolean {
   const { progress, recorder } = sequence;
   if (progress.forced.length > 0) return false;
-  // Text is reported after the log probabilities of its prompt.
+  // Generated text is reported after the log probabilities of the prompt.
   const waits = recorder !== null && (recorder.wantsStates || recorder.promptTop !== null);
   const needsPass = sequence.request.sampling.logprobs !== null || waits;
   const before = progress.ids.length;
@@ -63,7 +63,10 @@ export function acceptForced(sequence: Sequence): boolean {
   return progress.ids.length > before;
 }
 
-/** Tokens that must come next; []: the model chooses. Finishes a sequence whose constraint has ended if no end token is allowed. */
+/**
+ * Returns the tokens that must come next; [] if the model chooses. Finishes a sequence whose constraint has ended if no end token
+ * is allowed.
+ */
 function mustFollow(sequence: Sequence): readonly number[] {
   const { constraint, finished } = sequence;
   const { processor, stopIds, maxTokens } = sequence.request;

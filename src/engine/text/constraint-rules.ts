@@ -31,7 +31,7 @@ const CONSTRAINTS: { [Type in TextConstraint['type']]: Rules } = {
   format: { format: textFormat },
 };
 
-/** Whether the grammar itself makes sense is found when it is compiled. */
+/** The content of a grammar is checked when it is compiled. */
 export const constraint: Rule = (value, name) => {
   objectOf({ type: oneOf(...Object.keys(CONSTRAINTS)) }, { required: ['type'], open: true })(value, name);
   const { type, ...members } = value as TextConstraint;

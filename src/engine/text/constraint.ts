@@ -2,19 +2,24 @@
 // the device computes the logits that the mask is for.
 
 export interface Constraint {
-  /** Sets the bits of allowed tokens, one word per 32 tokens, every word of it; false: all are allowed, `into` is left alone. */
+  /**
+   * Writes the bits of allowed tokens, one word per 32 tokens, all words. Returns false, and leaves `into` unchanged, if all tokens
+   * are allowed.
+   */
   mask(into: Uint32Array): boolean;
-  /** Takes a token in; throws on one that the mask refused. */
+  /** Advances by a token; throws if the mask excludes the token. */
   accept(id: number): void;
-  /** Tokens that must follow whatever the model says; []: none. They are not taken in by this. */
+  /** Returns the tokens that the constraint prescribes next, without advancing; [] if the model chooses. */
   forced(): number[];
-  /** Whether something beside the text so far rules the token out: a forced run stops before it. Left out: nothing does. */
+  /**
+   * Returns true if something other than the grammar excludes the token: a prescribed run stops before it. Default: nothing does.
+   */
   bars?(id: number): boolean;
   /** Only end tokens are allowed. */
   readonly ended: boolean;
-  /** Nothing is refused any more, whatever comes: it has no say. */
+  /** Every further token is allowed, so that the constraint can be dropped. */
   readonly free?: boolean;
-  /** It has no say in the next token, but may have one later. */
+  /** The next token is not restricted, but later ones may be. */
   readonly idle?: boolean;
   /** Returns an independent copy in the current state. */
   fork(): Constraint;

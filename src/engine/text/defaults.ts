@@ -23,8 +23,8 @@ export interface SamplingDefaults {
 }
 
 /**
- * generation_config.json over the contract's defaults, unless the contract is asked for. Throws bad_checkpoint for a value that a
- * request could not have either.
+ * Returns the values of generation_config.json over the contract's defaults, or only the defaults for 'contract'. Throws
+ * bad_checkpoint for a value that a request could not have either.
  */
 export function samplingDefaults(checkpoint: Checkpoint, from: 'model' | 'contract'): SamplingDefaults {
   const own = mapSampling((_, { modelKey }) =>
@@ -55,8 +55,8 @@ function asAllowed({ kind, modelKey }: Setting & { modelKey: string }, value: un
 const GENERATION_CONFIG = 'generation_config.json';
 
 /**
- * Every token that ends a reply, of those the model has: generation_config.json, config.json and the tokenizer each name some. Throws
- * bad_checkpoint where a file names what is not a token id.
+ * Returns every token of the vocabulary that ends a reply: generation_config.json, config.json and the tokenizer may each name
+ * some. Throws bad_checkpoint if a file names something that is not a token id.
  */
 export function endTokens(checkpoint: Checkpoint, tokenizer: Tokenizer, vocabulary: number): number[] {
   const named = [
@@ -64,7 +64,7 @@ export function endTokens(checkpoint: Checkpoint, tokenizer: Tokenizer, vocabula
     ...endIds('config.json', checkpoint.config),
     ...(tokenizer.eosId === null ? [] : [tokenizer.eosId]),
   ];
-  // An id beyond the vocabulary is never sampled: published files name some of a larger tokenizer's.
+  // An id beyond the vocabulary is never sampled: some published files name end tokens of a larger tokenizer.
   return [...new Set(named)].filter((id) => id < vocabulary);
 }
 
@@ -79,7 +79,7 @@ function endIds(file: string, { eos_token_id: named }: Readonly<Record<string, u
   );
 }
 
-/** Rows of the largest step: the widest intermediate must fit one binding, and every running sequence needs a row. */
+/** Rows of the largest step: the widest intermediate must fit into one binding, and every running sequence needs a row. */
 export function stepRows(
   device: Device,
   config: TextDeclaration,
@@ -103,14 +103,14 @@ export function stepRows(
   return Math.max(Math.min(tile(chunk), fitting - (fitting % TILE_ROWS)), tile(slots));
 }
 
-/** Rows whose choices fit one binding as tiles of one expert each; Infinity where there are no experts. */
+/** Number of rows whose expert choices fit into one binding, as tiles of one expert each; Infinity without experts. */
 function expertRows({ experts }: TextDeclaration, rowsOf: (columns: number) => number): number {
   if (!experts) return Infinity;
   const unfilled = experts.count * (TILE_ROWS - 1);
   return Math.floor((rowsOf(experts.widest) - unfilled) / experts.chosen);
 }
 
-/** Why the context in force is not the one asked for, or the model's own. */
+/** Notes that explain why the context in use differs from the requested one or from the model's own. */
 export function contextNotes(
   { contextLength, maxTotalTokens = Infinity }: TextModelOptions,
   modelContext: number,

@@ -1,4 +1,4 @@
-// A tree of formats as it is written: one table, by their kinds.
+// Validation rules for a tree of formats: one table, by kind of format.
 
 import {
   anything,
@@ -22,7 +22,7 @@ interface Members {
   may?: Rules;
 }
 
-/** A format, with at most so many around it. */
+/** Rule for a format, which may contain other formats up to a depth of DEEPEST. */
 export const textFormat: Rule = (value, name) => formatAt(0)(value, name);
 
 function formatAt(depth: number): Rule {

@@ -23,11 +23,11 @@ const MOST_BYTES = 128 * 2 ** 20;
 
 export interface FoundGrammar {
   grammar: Grammar;
-  /** Milliseconds from the call until it was compiled; null: it was cached, or being compiled already. */
+  /** Milliseconds from the call until the grammar was compiled; null: it was cached or was already being compiled. */
   compileMs: number | null;
 }
 
-/** Throws EngineErrors: bad_request, timed_out, or cancelled where `signal` aborts. */
+/** Throws EngineErrors: bad_request, timed_out, or cancelled if `signal` aborts. */
 export type CompileSource = (
   source: GrammarSource,
   available: Uint8Array,
@@ -39,7 +39,7 @@ interface Entry {
   made: Promise<Grammar>;
   /** null: it is being compiled. */
   grammar: Grammar | null;
-  /** Requests that wait for it. */
+  /** Number of requests that wait for it. */
   waiting: number;
   /** Aborts the compilation. */
   abandoned: AbortController;
@@ -59,7 +59,7 @@ export class GrammarCache {
   readonly #json: CompiledGrammar | null;
   #anyObject: Grammar | null;
 
-  /** `compileElsewhere` compiles in another thread; null: there is none. */
+  /** `compileElsewhere` compiles in another thread; null: no threads are available. */
   constructor(
     vocabulary: Vocabulary,
     compileElsewhere: CompileSource | null,
@@ -78,8 +78,8 @@ export class GrammarCache {
   }
 
   /**
-   * The grammar of a source. Throws bad_request for one that makes no sense or is too large, and cancelled where `signal` aborts first;
-   * a compilation that nobody waits for is stopped.
+   * Returns the grammar of a source. Throws bad_request for one that is invalid or too large, and cancelled if `signal` aborts
+   * first; a compilation that no request waits for is stopped.
    */
   async get(source: GrammarSource, signal?: AbortSignal): Promise<FoundGrammar> {
     this.#counters.asked++;
@@ -188,7 +188,7 @@ export class GrammarCache {
   }
 }
 
-/** Computes what most grammars need before a request waits for it, and lets the JavaScript engine compile the code that does so. */
+/** Computes what most grammars need before a request waits for it, and lets the JavaScript engine optimize that code. */
 function warmUp(grammar: Grammar, vocabulary: Vocabulary): void {
   const matcher = grammar.start();
   const bits = new Uint32Array(Math.ceil(vocabulary.size / 32));
@@ -199,7 +199,7 @@ function warmUp(grammar: Grammar, vocabulary: Vocabulary): void {
   }
 }
 
-/** A copy of an error, for a stack trace of its own. */
+/** Returns a copy of an error, which has its own stack trace. */
 function withCode({ message, param, cause }: EngineError, code: ErrorCode): EngineError {
   return new EngineError(code, message, { ...(param !== null && { param }), cause });
 }

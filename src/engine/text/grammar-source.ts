@@ -1,5 +1,5 @@
-// The grammars that a text model compiles: the constraint of a text, or the form of a whole reply with its tool calls. Pure; it runs
-// in whichever thread compiles.
+// Compiles the grammars of a text model: the constraint on a text, or the form of a whole reply with its tool calls. Has no state,
+// so that it runs in any thread.
 
 import type { CompiledGrammar } from '../../grammar/compiled-grammar.ts';
 import type { Limits } from '../../grammar/dfa.ts';
@@ -14,7 +14,7 @@ import { ruleOfReply, type ReplyGrammar } from './output/reply-rule.ts';
 /** The constraint of a text or of a whole reply, as plain data. */
 export type GrammarSource = TextConstraint | ReplyGrammar;
 
-/** Throws an error with the code bad_request that names the member at fault. */
+/** Throws bad_request that names the member at fault. */
 export function ruleOfSource(source: GrammarSource, limits: Limits): Rule {
   if (source.type !== 'reply') return ruleOfConstraint(source, limits);
   return ruleOfReply(source, {

@@ -1,5 +1,5 @@
-// Compiles grammars in other threads, in stages with more and more time: a grammar that does not compile within one stage goes on to the
-// next. So a small grammar waits for short turns of other grammars only, never for a long one.
+// Compiles grammars in other threads, in stages of increasing time limits: a grammar that does not compile within one stage moves
+// on to the next. So a small grammar waits only for short turns of other grammars, never for a long one.
 
 import { EngineError, type ErrorCode } from '../../files/error.ts';
 import type { CompiledGrammar } from '../../grammar/compiled-grammar.ts';
@@ -27,7 +27,7 @@ export const STAGES: readonly Stage[] = [
   { milliseconds: MOST_MILLISECONDS, threads: 1, memory: 512, idle: 5000 },
 ];
 
-/** Failures that a stage with more time and memory may not have. */
+/** Error codes with which a grammar moves on to a stage with more time and memory. */
 const LIMITED: readonly ErrorCode[] = ['timed_out', 'out_of_memory'];
 
 export class GrammarStages {
@@ -59,7 +59,7 @@ export class GrammarStages {
   }
 }
 
-/** The error of a grammar whose thread was ended; errors of the compiler itself name a parameter and stay as they are. */
+/** The error of a grammar whose thread was ended. Errors of the compiler itself name a parameter and stay unchanged. */
 function refusal(error: unknown): unknown {
   if (!(error instanceof EngineError) || error.param !== null) return error;
   const { milliseconds, memory } = STAGES.at(-1)!;

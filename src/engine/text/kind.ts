@@ -1,4 +1,4 @@
-// Language models as a kind of model.
+// The text model's entry in the table of model kinds.
 
 import type { ModelKind } from '../session/model-kind.ts';
 import { mergeEvents } from './merge-events.ts';

@@ -7,12 +7,12 @@ import type { Sequence } from './sequence.ts';
 import type { TextRequest } from './text-model.ts';
 
 export interface LiveOptions {
-  /** Milliseconds that a request may wait, and take in all; undefined: any time. */
+  /** Milliseconds that a request may wait, and milliseconds that it may take in total; undefined: unlimited. */
   queueTimeout: number | undefined;
   totalTimeout: number | undefined;
   /** Ends a request whose time is over. */
   end(request: LiveRequest, error: EngineError): void;
-  /** Whether a request waits; default: none of its choices has a slot. */
+  /** Returns true if a request still waits. Default: it waits while none of its choices has a slot. */
   waits?: (request: LiveRequest) => boolean;
 }
 
@@ -32,7 +32,7 @@ export class LiveRequest {
     this.#onLeave = onLeave;
   }
 
-  /** Whether a choice was admitted at any time. */
+  /** Whether any choice has ever been admitted. */
   get hasBegun(): boolean {
     return this.sequences.some(({ placement }) => placement.prefix.found !== null);
   }
@@ -52,7 +52,7 @@ export class LiveRequest {
 export class LiveRequests {
   readonly #options: LiveOptions;
   readonly #waits: (request: LiveRequest) => boolean;
-  /** By id, in the order of arrival. */
+  /** Live requests by id, in the order of arrival. */
   readonly #live = new Map<string, LiveRequest>();
 
   constructor(options: LiveOptions) {
@@ -66,9 +66,9 @@ export class LiveRequests {
   }
 
   /**
-   * Makes sure that one more request may wait if at most `most` do. If the queue is full, returns the request that has to give its place
-   * up: of those that have not begun, the last arrival of the lowest priority below the new one's. null: there is room. Throws
-   * overloaded if there is no such request.
+   * Makes room for one more waiting request, if at most `most` may wait. If the queue is full, returns the request to displace: of
+   * those that have not begun, the last arrival of the lowest priority below the new one's. Returns null if there is room. Throws
+   * overloaded if no request can be displaced.
    */
   placeFor({ priority = 0 }: TextRequest, most: number): LiveRequest | null {
     const { waiting } = this;
@@ -104,7 +104,7 @@ export class LiveRequests {
     return request;
   }
 
-  /** The requests whose ids begin with `prefix`; "all": every request. */
+  /** Returns the requests whose ids begin with `prefix`; "all" returns every request. */
   named(prefix: string): LiveRequest[] {
     return [...this.#live.values()].filter(({ id }) => prefix === 'all' || id.startsWith(prefix));
   }
@@ -128,7 +128,7 @@ export function gaveWay(): EngineError {
   );
 }
 
-/** `ofRequest`: the request itself said how long. */
+/** `ofRequest`: the limit comes from the request itself, not from the model's options. */
 function waitedTooLong(ms: number, ofRequest: boolean): EngineError {
   return new EngineError(
     'timed_out',

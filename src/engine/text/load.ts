@@ -20,7 +20,7 @@ export interface Loaded {
   quantization: RunnerOptions['quantization'];
 }
 
-/** Options that decide how large a runner is. */
+/** Options that determine the size of a runner. */
 type SizeOption =
   | 'slots'
   | 'endTokens'
@@ -33,14 +33,14 @@ type SizeOption =
 
 export interface LoadingOptions extends TextModelOptions {
   slots: number;
-  /** See RunnerOptions. */
+  /** Number of KV pages; see RunnerOptions. */
   pages: number | null;
   endTokens: number;
   packed: Platform['packed'];
   adapters: Adapters;
 }
 
-/** Sizes of a runner, as the options of a model have them. */
+/** Converts the options of a model to the sizes of a runner. */
 export function runnerSizes(
   device: Device,
   config: TextDeclaration,

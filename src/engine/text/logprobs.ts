@@ -1,4 +1,4 @@
-// Log probabilities as they come back from the device, for a client.
+// Converts log probabilities from the device's words to the values that a client gets.
 
 import { LOGPROB_WORDS, MOST_LOGPROBS } from '../../kernels/logprobs.ts';
 import type { Pieces } from './piece.ts';
@@ -41,7 +41,7 @@ export function readPrompt(
   });
 }
 
-/** `words`: the LOGPROB_WORDS of one row. */
+/** `words`: the LOGPROB_WORDS words of one row. */
 function tokenLogprob(id: number, words: Uint32Array, pieces: Pieces, most: number): TokenLogprob {
   const values = new Float32Array(words.buffer, words.byteOffset, LOGPROB_WORDS);
   const logprob = (token: number, at: number) => ({
@@ -52,7 +52,7 @@ function tokenLogprob(id: number, words: Uint32Array, pieces: Pieces, most: numb
   const top = Array.from({ length: most }, (_, i) => i);
   return {
     ...logprob(id, 0),
-    // The vocabulary may have fewer tokens than are requested.
+    // The vocabulary may be smaller than the number of alternatives requested.
     top: top
       .filter((i) => words[1 + i] !== 0xffffffff)
       .map((i) => logprob(words[1 + i]!, 1 + MOST_LOGPROBS + i)),

@@ -13,7 +13,7 @@ import type { Part } from './step-plan.ts';
 
 export interface LoopCounters {
   steps: number;
-  /** Steps of more than one sequence. */
+  /** Number of steps with more than one sequence. */
   sharedSteps: number;
   promptTokens: number;
   generatedTokens: number;
@@ -33,7 +33,7 @@ interface Step {
   parts: Part[];
   launched: Launched;
   drawn: Promise<Drawn> | null;
-  /** Parts whose next token the constraint has prescribed meanwhile: the sampled one is dropped. */
+  /** Parts whose next token has been prescribed by the constraint after the launch: the sampled token is dropped. */
   superseded: Set<Part>;
 }
 
@@ -64,13 +64,13 @@ export class EngineLoop {
     this.#restart = restart;
   }
 
-  /** Starts the loop, or lets it go on, because there is something new to do. */
+  /** Starts the loop, or makes it plan again, after work was added. */
   wake(): void {
     this.#woken = true;
     if (this.#running || this.#closed) return;
     this.#woken = false;
     this.#running = this.#run()
-      // Errors that a restart did not mend.
+      // Errors that remain after a restart.
       .catch((error: unknown) => this.#all().forEach((sequence) => sequence.fail(error)))
       .finally(() => {
         this.#running = null;
@@ -108,7 +108,7 @@ export class EngineLoop {
         const moves = this.#scheduler.takeMoves();
         this.#woken = false;
         this.#runner.pageCleaner.ahead(this.#scheduler.pages.pool.touched);
-        // Pages that a sequence left behind were given back before it could be known whether they hold numbers.
+        // Pages that a sequence released while it ran were returned before the validity of their values was known.
         if (this.#scheduler.isWindowed)
           this.#runner.pageCleaner.clear(this.#scheduler.pages.pool.takeReused());
         if (moves) this.#runner.movePages(moves);
@@ -132,7 +132,8 @@ export class EngineLoop {
     if (parts.length > 1) this.counters.sharedSteps++;
     for (const part of parts) {
       const { sequence } = part;
-      // A constraint is dropped only here: the rows that have a mask must be the same when a step is launched and when it draws.
+      // A constraint is dropped only here, because the rows with a mask must be the same when a step is launched and when it is
+      // sampled.
       if (sequence.constraint?.free) sequence.constraint = null;
       this.#reportPrefill(part);
     }
@@ -157,7 +158,7 @@ export class EngineLoop {
     });
   }
 
-  /** Samples a step whose masks depend on all tokens before, some of which may still be in flight: those are read first. */
+  /** Samples a step whose masks depend on all earlier tokens. Earlier steps that are still in flight are read first. */
   async #draw(step: Step, before: Step[]): Promise<void> {
     try {
       while (before.length > 0 && step.parts.some(awaitsToken)) await this.#read(before.shift()!, step);
@@ -211,7 +212,7 @@ export class EngineLoop {
       this.#endAll(asEngineError(error));
       return;
     }
-    // A sequence that was running at two losses is probably their cause.
+    // A sequence that was running at two device losses is probably their cause.
     for (const sequence of this.#scheduler.running)
       if (++sequence.progress.losses > 1) sequence.finish('abort', null, lostTwice(reason));
     try {
@@ -239,7 +240,7 @@ export class EngineLoop {
   }
 }
 
-/** Runs `take`; an error ends only the sequence that it concerns. */
+/** Runs `take`; an error ends only the given sequence. */
 function attempt(sequence: Sequence, take: () => void): void {
   try {
     take();

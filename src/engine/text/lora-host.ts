@@ -1,5 +1,5 @@
-// LoRA adapters on a runner's device: their factors, and when they may change. Kernels bind other bytes after a change, so what is
-// recorded with adapters is recorded anew; a step whose sampling is still to come keeps what it was computed in.
+// LoRA adapters on a runner's device: their factors, and when these may change. Kernels bind other buffers after a change, so tapes
+// with adapters are recorded again; a step that has not been sampled yet keeps the factors it was computed with.
 
 import type { Device } from '../../gpu/device.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
@@ -8,9 +8,9 @@ import { LoraStore } from '../weights/adapt.ts';
 
 export interface LoraHost extends AdapterHost {
   readonly store: LoraStore;
-  /** Called after a change, in the same turn. */
+  /** Called after a change, in the same tick. */
   changed: () => void;
-  /** No change from now until the function it gives is called. */
+  /** Blocks changes until the returned function is called. */
   hold(): () => void;
 }
 

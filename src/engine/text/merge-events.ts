@@ -1,13 +1,13 @@
-// Merges events of one request that its reader has not taken yet: text is appended to the event before. Every token stays in exactly
-// one event, and the order within a choice is kept.
+// Merges events of one request that its reader has not consumed yet: text is appended to the preceding event. Every token stays in
+// exactly one event, and the order within a choice is preserved.
 
 import type { TextEvent } from './text-model.ts';
 
 type Generated = Extract<TextEvent, { ids: number[] }>;
 
 /**
- * `before` with what `next` adds; null: they stay apart; undefined: they do not meet, an earlier one may. `before` itself grows, so
- * that a long text nobody reads costs no more at its end than at its beginning.
+ * Returns `before` extended by `next`; null if the two must stay separate; undefined if they are unrelated, so that an earlier
+ * event may match. `before` is mutated, so that appending costs the same however long the unread text is.
  */
 export function mergeEvents(before: TextEvent, next: TextEvent): TextEvent | null | undefined {
   if (next.type === 'prefill') return before.type === 'prefill' ? next : undefined;

@@ -1,4 +1,4 @@
-// The TextModel face over a session, its scheduler and its loop: which requests are admitted, and which events each of them gets.
+// The TextModel implementation over a session, its scheduler and its loop: admits requests and passes on their events.
 
 import { EngineError } from '../../files/error.ts';
 import { filledText, flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
@@ -25,7 +25,7 @@ import type {
 } from './text-model.ts';
 import { checkTextRequest } from './text-rules.ts';
 
-/** See CallNames. */
+/** Method names of TextModel that the proxy forwards; see CallNames. */
 export const TEXT_CALLS: CallNames<TextModel> = {
   renderPrompt: true,
   tokenize: true,
@@ -82,7 +82,7 @@ export class LocalTextModel implements TextModel {
       const { ids, reply, compileMs } = await prepareReply(request, adapter, context, signal);
       const emit = untilAllDone(events, request.n ?? 1);
       const sequences = createSequences(request, ids, reply, context, emit);
-      this.#displace(this.#placeFor(request)); // other requests may have come meanwhile
+      this.#displace(this.#placeFor(request)); // other requests may have arrived since the first check
       events.push({
         type: 'accepted',
         promptTokens: ids.length,
@@ -159,10 +159,10 @@ export class LocalTextModel implements TextModel {
     return this.close();
   }
 
-  /** Throws overloaded where the queue is full; gives the request that has to leave it for this one, if any. */
+  /** Returns the request that must leave the full queue for this one, or null. Throws overloaded if none can be displaced. */
   #placeFor(request: TextRequest): LiveRequest | null {
     this.#session.assertOpen();
-    // Requests that take the free slots at the next step do not wait.
+    // Requests that will get the free slots at the next step do not count as waiting.
     const { maxRunningRequests, maxQueuedRequests } = this.info;
     const slots = maxRunningRequests - this.#parts.scheduler.running.length;
     return this.#live.placeFor(request, maxQueuedRequests + slots);
@@ -172,7 +172,7 @@ export class LocalTextModel implements TextModel {
     if (request) this.#end(request, gaveWay());
   }
 
-  /** Gives a request's sequences to the scheduler, unless it was ended while its pages were fetched. */
+  /** Adds a request's sequences to the scheduler, unless the request ended while its pages were fetched. */
   async #schedule(live: LiveRequest, adapter: Adapter | null): Promise<void> {
     const { scheduler, loop, tiers } = this.#parts;
     await tiers?.fetch(live.sequences[0]!);
@@ -191,7 +191,7 @@ export class LocalTextModel implements TextModel {
   }
 }
 
-/** Passes the events of all choices on, and ends them with the last choice: with the first error of a choice, if any. */
+/** Passes on the events of all choices and ends them after the last choice, with the first error of a choice, if any. */
 function untilAllDone(events: EventQueue<TextEvent>, choices: number): (event: TextEvent) => void {
   let open = choices;
   let failure: EngineError | null = null;

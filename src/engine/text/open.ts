@@ -43,21 +43,21 @@ export function openTextModelInline(
   });
 }
 
-/** Checks what can be refused before weights are fetched. */
+/** Makes the checks that need no weights. */
 async function inspect(folder: Folder): Promise<void> {
   const { config, architecture } = await readCheckpointConfig(folder, TEXT_CLASSES);
   readText(config, architecture);
   checkTokenizerFiles(folder.path, await folder.names());
 }
 
-/** The device of a model and its runner. A model that is loaded again needs room for as many pages as before. */
+/** Opens the device of a model and its runner. A model that is loaded again gets as many pages as before. */
 function deviceSource(
   platform: Platform,
   { checkpoint, config, speech }: TextFiles,
   options: TextModelOptions,
   adapters: Adapters,
 ): DeviceSource<Loaded> {
-  // Kernels run with bounds checks where requests may bring their own.
+  // Kernels run with bounds checks if requests may contain their own WGSL.
   const safe = (options.safe ?? false) || (options.customLogitProcessors ?? false);
   return {
     openDevice(before) {

@@ -1,26 +1,26 @@
-// A token as text: what stop strings are looked for in, and what the parser of reasoning and tool calls reads.
+// A generated token as text, the unit that the stop matcher and the output parser read.
 
 import { createDetokenizer, type DetokenizerOptions } from '../../files/tokenizer/detokenizer.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { TokenLogprob } from './text-model.ts';
 
 export interface Piece {
-  /** null: more text, of tokens before. */
+  /** Token id; null: more text of the tokens before. */
   id: number | null;
-  /** Text for the client: '' while a character is incomplete, and for a special token that is skipped. */
+  /** Text for the client: '' while a character is incomplete, and for a special token that is hidden. */
   text: string;
-  /** A special token of the vocabulary. */
+  /** Whether the token is a special token of the vocabulary. */
   special: boolean;
   logprob?: TokenLogprob;
 }
 
-/** Makes pieces of one choice's tokens, in their order. */
+/** Converts the tokens of one choice to pieces, in order. */
 export interface Pieces {
   of(id: number, logprob?: TokenLogprob): Piece;
   bytes(id: number): Uint8Array;
-  /** How much of the text after this token is its own. */
+  /** Returns the text of one token decoded by itself; '' for a special token that is hidden. */
   ownText(id: number): string;
-  /** Text of a character that never became complete. */
+  /** Returns the text of a character that was never completed. */
   rest(): string;
 }
 

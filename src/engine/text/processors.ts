@@ -1,5 +1,5 @@
-// Processors that a request names: what they leave of the tokens that may come. Those that look at what was said are constraints like
-// a grammar; those that do not are one set of bits for the whole request.
+// Logit processors of a request as restrictions of the next token. Processors that depend on the generated text are constraints
+// like a grammar; the others are one bit set for the whole request.
 
 import { option, say, subject } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
@@ -13,7 +13,7 @@ import type { LogitProcessor, TextRequest } from './text-model.ts';
 
 type Of<Name extends LogitProcessor['name']> = Extract<LogitProcessor, { name: Name }>;
 
-/** Tokens that no processor rules out from the start; null: all. */
+/** Returns the tokens that no processor excludes for the whole request; null: all. */
 export function allowedTokens(processors: readonly LogitProcessor[], vocabulary: number): Uint32Array | null {
   let allowed: Uint32Array | null = null;
   for (const processor of processors) {
@@ -30,11 +30,11 @@ export function allowedTokens(processors: readonly LogitProcessor[], vocabulary:
 interface ProcessorContext {
   vocabulary: Vocabulary;
   prompt: readonly number[];
-  /** The first token opens the text, and its leading space is cut where the tokenizer does so. */
+  /** The first token begins the text, and its leading space is removed if the tokenizer does so. */
   opens?: boolean;
 }
 
-/** Adds the processors that look at what was said to the constraint of a choice; null: there are neither. */
+/** Adds the processors that depend on the generated text to the constraint of a choice; returns null if there is neither. */
 export function withProcessors(
   processors: readonly LogitProcessor[],
   { vocabulary, prompt, opens = true }: ProcessorContext,
@@ -81,10 +81,10 @@ function banning(constraint: Constraint | null, bans: readonly Bans[]): Constrai
   };
 }
 
-/** Most allowed tokens that are each checked for a banned text that they would force; where more are allowed, none is checked. */
+/** Limit on the number of allowed tokens up to which each is checked for a banned text that it would make unavoidable. */
 const FEW = 64;
 
-/** Ids whose bits are set in a mask; [] if there are many. */
+/** Returns the ids whose bits are set in a mask; [] if there are more than FEW. */
 function fewIn(mask: Uint32Array): number[] {
   const ids: number[] = [];
   for (let i = 0; i < mask.length; i++) {
@@ -96,7 +96,7 @@ function fewIn(mask: Uint32Array): number[] {
   return ids;
 }
 
-/** Whether the text that must follow this token has a banned one in it. */
+/** Returns true if the text that must follow this token contains a banned one. */
 function mustEndIn(texts: readonly Bans[], constraint: Constraint, id: number): boolean {
   const ahead = constraint.fork();
   ahead.accept(id);
@@ -111,7 +111,7 @@ function mustEndIn(texts: readonly Bans[], constraint: Constraint, id: number): 
   });
 }
 
-/** Runs of prompt and reply alike. */
+/** Prevents repeated runs of tokens, in the prompt and the reply together. */
 function noRepeatedRuns(
   { size, window = Infinity }: Of<'no_repeat_ngram'>,
   prompt: readonly number[],
@@ -130,7 +130,7 @@ function noRepeatedRuns(
   return () => bans(begin());
 }
 
-/** A thinking budget among the processors is one of the request's reasoning; the least of them holds. */
+/** Applies a thinking_budget processor to the request's reasoning; the smallest budget counts. */
 export function withThinkingBudget(request: TextRequest): TextRequest {
   const budgets = (request.processors ?? []).flatMap((processor) =>
     processor.name === 'thinking_budget' ? [processor.tokens] : [],
@@ -140,7 +140,7 @@ export function withThinkingBudget(request: TextRequest): TextRequest {
   return { ...request, reasoning: { ...request.reasoning, budget } };
 }
 
-/** The request's own function on logits; null: it has none. */
+/** Returns the WGSL source of the request's own function on logits; null if it has none. */
 export function wgslSource(processors: readonly LogitProcessor[]): string | null {
   const [one, another] = processors.flatMap((processor) =>
     processor.name === 'wgsl' ? [processor.source] : [],
@@ -151,7 +151,7 @@ export function wgslSource(processors: readonly LogitProcessor[]): string | null
   });
 }
 
-/** Throws bad_request for a function that cannot be run, or that this model does not take. */
+/** Throws bad_request for a function that cannot run or that the model does not accept. */
 export async function checkWgsl(
   { processors = [] }: TextRequest,
   check: ((source: string) => Promise<void>) | null,

@@ -1,4 +1,4 @@
-// How far a sequence is: its tokens, which of them are computed, and which are still on their way from the device.
+// Progress of a sequence: its tokens, which of them are computed, and which have not been read back from the device.
 
 import type { TokenCounts } from './token-counts.ts';
 
@@ -14,7 +14,7 @@ export class Progress {
   inFlight = 0;
   /** Most prompt tokens that were computed or found in the cache at any time: a retraction does not lower it. */
   processed = 0;
-  /** Tokens that the constraint prescribes next and that wait for a forward pass each. */
+  /** Tokens that the constraint prescribes next; each waits for its forward pass. */
   forced: readonly number[] = [];
   finished = false;
   /** Times that the device was lost while the sequence ran. */
@@ -31,7 +31,7 @@ export class Progress {
     return this.ids.length - this.promptTokens;
   }
 
-  /** Tokens there will be once the submitted steps are read back. */
+  /** Number of tokens when all submitted steps have been read back. */
   get expectedLength(): number {
     return this.ids.length + this.inFlight;
   }
@@ -51,7 +51,7 @@ export class Progress {
     this.counts?.add(id);
   }
 
-  /** Records how much of the prompt is computed or found; the number of tokens, or null if it is no more than before. */
+  /** Records how much of the prompt is computed or cached; returns the number of tokens, or null if it has not increased. */
   advance(): number | null {
     const processed = Math.min(this.computed, this.promptTokens);
     if (processed <= this.processed) return null;

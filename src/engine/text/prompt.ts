@@ -13,7 +13,7 @@ import type { RequestContext } from './request.ts';
 import type { ChatMessage, TextPrompt } from './text-model.ts';
 import { checkPrompt } from './text-rules.ts';
 
-/** Renders and tokenizes a prompt. Throws bad_request if it is not one. */
+/** Renders and tokenizes a prompt. Throws bad_request for an invalid one. */
 export async function renderPrompt(
   prompt: TextPrompt,
   context: RequestContext,
@@ -45,7 +45,7 @@ export async function renderPrompt(
   return prompt.dropOldest ? fitTurns(prompt.messages, contextLength - 1, render) : render(prompt.messages);
 }
 
-/** Renders a conversation; one that takes its template long is rendered in another thread, so that other requests need not wait. */
+/** Renders a conversation. A template that takes long runs in another thread, so that it does not delay other requests. */
 function renderChat(
   rendering: ChatRendering,
   { template, longText }: RequestContext,
@@ -59,7 +59,7 @@ function renderChat(
   }
 }
 
-/** Throws bad_request for a token that the tokenizer has and the model has no row for. */
+/** Throws bad_request for a token of the tokenizer that has no row in the model's embedding. */
 function checkIds(ids: number[], vocabulary: number, from: 'messages' | 'prompt'): number[] {
   const beyond = ids.find((id) => id >= vocabulary);
   if (beyond === undefined) return ids;
@@ -70,7 +70,7 @@ function checkIds(ids: number[], vocabulary: number, from: 'messages' | 'prompt'
   );
 }
 
-/** Tokenizes a text; a rendered conversation has its special tokens already. */
+/** Tokenizes a text. A rendered conversation contains its special tokens already. */
 async function encode(
   text: string,
   from: 'messages' | 'prompt',

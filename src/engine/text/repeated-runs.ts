@@ -1,9 +1,9 @@
-// Which tokens would make a run of tokens occur twice in a text. Every place of the text is found by a rolling hash of the tokens
-// before it, so that a token costs the same whatever the length of the runs; choices share what is known of their prompt.
+// Finds the tokens that would repeat a run of tokens in a text. Positions are found by a rolling hash of the tokens before them, so
+// that the cost of a token does not depend on the length of the runs; choices share the table of their prompt.
 
 export interface RepeatedRuns {
   add(token: number): void;
-  /** The tokens that would now end a run which is within the last `window` tokens already. */
+  /** Calls `take` with the tokens that would now complete a run that already occurs within the last `window` tokens. */
   ends(window: number, take: (token: number) => void): void;
   /** Returns an independent copy with the text so far. */
   fork(): RepeatedRuns;
@@ -13,14 +13,14 @@ interface Text {
   tokens: number[];
   /** Hash of the last size - 1 tokens. */
   hash: number;
-  /** Hash of the tokens before a place → the last such place, and from each place the one before it; -1: none. */
+  /** Hash of the tokens before a position → the last such position, and from each position the one before it; -1: none. */
   last: Map<number, number>;
   before: number[];
 }
 
 const FACTOR = 0x01000193;
 
-/** Runs of `size` tokens, at least 1; the returned function begins the text of one choice, after the prompt. */
+/** Runs of `size` tokens, at least 1. The returned function starts the text of one choice, after the prompt. */
 export function repeatedRuns(size: number, prompt: readonly number[]): () => RepeatedRuns {
   const base = textAfter(0);
   const runs = follow(size, textAfter(0), base);
@@ -32,10 +32,10 @@ function textAfter(hash: number): Text {
   return { tokens: [], hash, last: new Map(), before: [] };
 }
 
-/** Continues the text `base`, which does not change, in `own`. */
+/** Continues the text `base`, which is not modified, in `own`. */
 function follow(size: number, base: Text, own: Text): RepeatedRuns {
   const start = base.tokens.length;
-  let weight = 1; // in the hash, of the token that leaves it
+  let weight = 1; // factor in the hash of the token that leaves the window
   for (let i = 1; i < size; i++) weight = Math.imul(weight, FACTOR);
   const of = (list: 'tokens' | 'before', place: number): number =>
     place < start ? base[list][place]! : own[list][place - start]!;

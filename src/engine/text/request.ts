@@ -33,13 +33,13 @@ export interface RequestContext extends ReplyContext {
   contextLength: number;
   endIds: readonly number[];
   ropes: readonly RopeConfig[];
-  /** Whether pages are all that a sequence needs of its earlier tokens. Fixed states cannot be shared by pages. */
+  /** Whether earlier tokens are represented by KV pages alone. Pages of models with fixed states cannot be shared. */
   isPaged: boolean;
   /** Whether requests share pages. */
   prefixCache: boolean;
   recording: Recording;
   sampling: Required<SamplingOptions>;
-  /** Compiles a request's own function on logits; null: the model takes none. */
+  /** Compiles a request's own function on logits; null: the model does not accept one. */
   checkProcessor: ((source: string) => Promise<void>) | null;
 }
 
@@ -56,7 +56,7 @@ export interface Reply {
   adapter: Adapter | null;
 }
 
-/** Makes the sequences of a request that was checked, ready to be scheduled. `ids`: its prompt. */
+/** Creates the sequences of a checked request, ready to be scheduled. `ids`: token ids of the prompt. */
 export function createSequences(
   request: TextRequest,
   ids: number[],
@@ -83,10 +83,10 @@ function checkLength({ prompt }: TextRequest, tokens: number, contextLength: num
   );
 }
 
-/** How tokens become text. */
+/** Options of decoding tokens to text. */
 interface Reading {
   skipSpecialTokens: boolean;
-  /** Ids of the text that the reply continues; empty: the reply is a text of its own. */
+  /** Ids of the text that the reply continues; empty: the reply is a separate text. */
   after: number[];
 }
 
@@ -100,9 +100,9 @@ class ChoiceFactory {
   readonly #seed: number;
   readonly #scope: string;
   readonly #reading: Reading;
-  /** Whether the first token opens a text. */
+  /** Whether the first token begins a text. */
   readonly #opens: boolean;
-  /** Adds the request's processors to a constraint. */
+  /** Adds the request's processors to the constraint of a choice. */
   readonly #processed: (constraint: Constraint | null) => Constraint | null;
 
   constructor(
@@ -120,7 +120,7 @@ class ChoiceFactory {
     this.#asked = readRequest(request, ids.length, reply.adapter, context);
     this.#seed = request.seed ?? Math.floor(Math.random() * 2 ** 32);
     this.#scope = sharingScope(request, reply.adapter, context, ids.length);
-    // An answer that has begun is continued, and so is every prompt but a conversation.
+    // The reply continues an answer that has begun, or any prompt other than a conversation.
     const continues = reply.begins === 'answer' || !('messages' in request.prompt);
     const skipSpecialTokens = request.skipSpecialTokens ?? true;
     this.#reading = { skipSpecialTokens, after: continues ? ids : [] };
@@ -149,7 +149,7 @@ class ChoiceFactory {
 
   #prefix(choice: number): SequencePrefix {
     const { promptLogprobs, routedExperts } = this.#request;
-    // Prompt tokens whose values are reported have to be computed, by the first choice.
+    // Prompt tokens whose values are reported must be computed, by the first choice.
     const reported = promptLogprobs === undefined ? (routedExperts?.from ?? Infinity) : 0;
     const { ropes, isPaged } = this.#context;
     const shareable = isPaged ? sameFrequenciesUntil(ropes, this.#ids.length) : 0;
@@ -171,7 +171,7 @@ class ChoiceFactory {
 
   #constraint(): Constraint | null {
     const { plan, begins, said, grammar } = this.#reply;
-    // The form of the answer does not apply to a tool call that must be made.
+    // The constraint on the answer does not apply to a required tool call.
     const matched = this.#request.constraint && plan.tools.mode !== 'required' ? said : '';
     const options = { ...this.#context, matched, opens: this.#opens };
     const own = createReplyConstraint(plan, begins, grammar, options);
@@ -194,7 +194,7 @@ class ChoiceFactory {
   }
 }
 
-/** The values that all choices share; their seeds are still to be set. */
+/** Reads the values that all choices share; each choice sets its own seed. */
 function readRequest(
   request: TextRequest,
   promptTokens: number,
@@ -221,7 +221,7 @@ function countsTokens({ sampling, processor }: SequenceRequest): boolean {
   return frequencyPenalty !== 0 || presencePenalty !== 0 || repetitionPenalty !== 1 || processor !== null;
 }
 
-/** The scope in which pages are shared: by weights, salt and rotary frequencies; without a prefix cache, by the request alone. */
+/** The scope in which pages are shared: equal weights, salt and rotary frequencies; without a prefix cache, this request only. */
 function sharingScope(
   { cacheSalt }: TextRequest,
   adapter: Adapter | null,

@@ -1,10 +1,10 @@
-// Errors of sampling: the device reports in place of a token that there was none to choose.
+// Errors of sampling, which the device reports as special ids in place of a token.
 
 import { option, say } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Sequence } from './sequence.ts';
 
-/** Every token of the vocabulary was excluded. */
+/** The error for a row in which every token of the vocabulary was excluded. */
 export function noTokenAllowed({ request: { processor } }: Sequence): EngineError {
   const why =
     processor === null

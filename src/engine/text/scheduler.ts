@@ -1,6 +1,6 @@
-// Which sequences run, and which rows the next step computes. Sequences are admitted from a waiting queue into slots, by priority and
-// arrival. Pages are taken as sequences grow; when neither free nor evictable pages are left, the sequence that is last in order is
-// retracted: it gives its pages back, waits again, and resumes from what the prefix cache still has.
+// Decides which sequences run and which rows the next step computes. Sequences are admitted from a waiting queue into slots, by
+// priority and arrival. Pages are allocated as sequences grow; when neither free nor evictable pages are left, the sequence that is
+// last in order is retracted: it releases its pages, waits again, and resumes from what the prefix cache still has.
 
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import { chooseNext, enqueue, type Candidate } from './admission.ts';
@@ -14,11 +14,11 @@ import type { CachedTokens } from './text-model.ts';
 
 export interface SchedulerLimits {
   pages: number;
-  /** Most sequences that run at once. */
+  /** Limit on the sequences that run at once. */
   slots: number;
-  /** Most rows of one step. */
+  /** Limit on the rows of one step. */
   rows: number;
-  /** Tokens that queries look back on; left out or null: all. */
+  /** Number of tokens that a query sees; left out or null: all. */
   window?: number | null;
 }
 
@@ -60,12 +60,12 @@ export class Scheduler {
     return this.#waiting;
   }
 
-  /** Times that a running sequence had to give its pages back. */
+  /** Number of times that a running sequence was retracted. */
   get retractions(): number {
     return this.#retractions;
   }
 
-  /** Whether sequences give pages back while they run. */
+  /** Whether running sequences release pages that have left the attention window. */
   get isWindowed(): boolean {
     return Boolean(this.#limits.window);
   }
@@ -87,7 +87,7 @@ export class Scheduler {
     return plan.parts;
   }
 
-  /** Takes the page moves that have to precede that step; null: there are none. */
+  /** Returns and removes the page moves that must precede the planned step; null: none. */
   takeMoves(): PageMoves | null {
     if (this.#moves.copies.length + this.#moves.loads.length === 0) return null;
     const taken = this.#moves;
@@ -104,7 +104,10 @@ export class Scheduler {
       this.#waiting = this.#waiting.filter(({ finished }) => !finished);
   }
 
-  /** Releases a sequence whose pages hold wrong values, and removes what it shared; the pages that are free by that. */
+  /**
+   * Releases a sequence whose pages hold invalid values, and removes its pages from the prefix cache; returns the pages freed by
+   * that.
+   */
   discard(sequence: Sequence): number[] {
     const freed = this.pages.discard(sequence);
     this.#leaveSlot(sequence);
@@ -112,14 +115,14 @@ export class Scheduler {
     return freed;
   }
 
-  /** Empties the prefix cache; false: a sequence runs or waits. */
+  /** Empties the prefix cache; returns false if a sequence runs or waits. */
   flush(): boolean {
     if (this.#running.length + this.#waiting.length > 0) return false;
     this.pages.tree.forget();
     return true;
   }
 
-  /** Moves every sequence back to the queue after the device was lost with all that was on it. */
+  /** Moves every sequence back to the queue after the device and its memory were lost. */
   restart(): void {
     for (const sequence of this.#running) {
       sequence.placement.forgetPages();
@@ -176,7 +179,7 @@ export class Scheduler {
     }
   }
 
-  /** Gives a waiting sequence a slot and the pages of its prefix; false: there is no room for it yet. */
+  /** Gives a waiting sequence a slot and the pages of its prefix; returns false if there is no room yet. */
   #start({ sequence, path }: Candidate): boolean {
     const { progress, placement } = sequence;
     const found = foundTokens(sequence, path);
@@ -184,7 +187,7 @@ export class Scheduler {
     const needed = this.#needed(sequence, path.length, this.pages.firstVisible(path.length * PAGE_TOKENS));
     if (!this.pages.claim(sequence, path, needed + this.#promisedPages())) return false;
     progress.computed = path.length * PAGE_TOKENS;
-    // At least one prompt token is left to the first step, which then reports the prompt even if all of it was found.
+    // The first step computes at least one prompt token, so that it reports the prompt's progress even if all of it was cached.
     const processed = Math.min(progress.computed, progress.promptTokens - 1);
     progress.processed = Math.max(progress.processed, processed);
     if (!placement.prefix.found) {
@@ -219,7 +222,7 @@ export class Scheduler {
     }, 0);
   }
 
-  /** Pages that a sequence still needs at once for the tokens it has: it has had `count`, and given `passed` of them back. */
+  /** Pages that a sequence needs now for the tokens it has, if `count` pages were allocated and `passed` of them were released. */
   #needed({ progress }: Sequence, count: number, passed: number): number {
     const { window, rows } = this.#limits;
     const needed = pagesFor(progress.ids.length + 1) - count;
@@ -232,7 +235,7 @@ export class Scheduler {
     const { computed, generated } = progress;
     const last = progress.promptTokens - 1;
     const rest = last - computed;
-    // A sequence that may share nothing has states beside its pages, which a copy would leave out.
+    // A sequence that cannot share pages has states beside them, which a copy of the page would miss.
     if (!leader || sequence.placement.prefix.shareable === 0) return;
     if (generated > 0 || rest <= 0 || rest >= PAGE_TOKENS) return;
     const sibling = this.#running.find(
@@ -262,7 +265,7 @@ export class Scheduler {
   }
 }
 
-/** Prompt tokens of a path by the tier that had them before they were fetched; at most `promptTokens` count. */
+/** Counts the prompt tokens of a path by the tier in which they were found; at most `promptTokens` are counted. */
 function foundTokens({ progress, placement }: Sequence, path: readonly PageNode[]): CachedTokens {
   const [first, end] = placement.prefix.fetched;
   const found = { device: 0, host: 0, storage: 0 };

@@ -1,5 +1,5 @@
-// The text of a sequence on its way to the client: tokens become pieces of text, stops withhold what may still turn into one, the
-// parser separates reasoning, tool calls and content, and the parts are emitted as events.
+// The text of a sequence on its way to the client: tokens become pieces of text, the stop matcher withholds text that may become a
+// stop, the parser separates reasoning, tool calls and content, and the parts are emitted as events.
 
 import type { EngineError } from '../../files/error.ts';
 import type { OutputParser, OutputPart } from './output/output-parser.ts';
@@ -26,7 +26,7 @@ export class SequenceOutput {
   readonly #choice: number;
   readonly #stops: StopMatcher;
   readonly #keepStop: boolean;
-  /** Parsed, and not emitted while its tokens have no text yet. */
+  /** A parsed part that is withheld while its tokens have no text yet. */
   #pending: OutputPart | null = null;
 
   constructor({ choice, pieces, stops, parser, keepStop, emit }: OutputParts) {
@@ -39,42 +39,42 @@ export class SequenceOutput {
   }
 
   /**
-   * Turns a token into text. `mayStop`: whether a stop that it completes counts. The pieces are to be passed to `emitPieces`; `matched` is
-   * the stop that ends the text before them, or null.
+   * Converts a token to text. `mayStop`: whether a stop that it completes counts. The caller passes the pieces to `emitPieces`;
+   * `matched` is the stop that ends the text before them, or null.
    */
   read(id: number, logprob: TokenLogprob | undefined, mayStop: boolean): ReturnType<StopMatcher['push']> {
     return this.#stops.push(this.pieces.of(id, logprob), mayStop);
   }
 
-  /** Emits what the parser makes of these pieces. */
+  /** Parses the pieces and emits the resulting parts. */
   emitPieces(pieces: readonly Piece[]): void {
     for (const piece of pieces) for (const part of this.parser.push(piece)) this.#add(part);
-    // Ids without text are kept back: the tokens of one character are emitted with its last token.
+    // Tokens without text are withheld: all tokens of one character are emitted with its last token.
     const pending = this.#pending;
     if (pending?.text !== '' || pending.kind === 'toolCall') this.#emitPending();
   }
 
-  /** Emits the last pieces and everything that was kept back. */
+  /** Emits the last pieces and everything that was withheld. */
   finish(last: readonly Piece[]): void {
     this.emitPieces(last);
     for (const part of this.parser.flush()) this.#add(part);
     this.#emitPending();
   }
 
-  /** The last pieces of a text that ends at a stop token; `read` are those of that token. */
+  /** Returns the last pieces of a text that ends at a stop token; `read` are the pieces of that token. */
   lastAtToken(id: number, read: readonly Piece[]): Piece[] {
     const own = this.#keepStop ? '' : this.pieces.ownText(id);
-    // Half a character belongs to the tokens before a stop token that has no text.
+    // An incomplete character belongs to the tokens before a stop token that has no text.
     const rest = own === '' ? [this.#rest()] : [];
     return withoutTail([...read, ...this.#stops.flush(), ...rest], own.length);
   }
 
-  /** The last pieces of a text that ends behind its last token. */
+  /** Returns the last pieces of a text that ends after its last token. */
   lastPieces(): Piece[] {
     return [...this.#stops.push(this.#rest(), false).pieces, ...this.#stops.flush()];
   }
 
-  /** The bytes of a character whose other bytes never came, as text. */
+  /** Returns the bytes of an incomplete character as text. */
   #rest(): Piece {
     return { id: null, text: this.pieces.rest(), special: false };
   }
@@ -118,13 +118,13 @@ function continues(pending: OutputPart, part: OutputPart): boolean {
   return pending.kind === 'toolCall' && pending.call === part.call && part.name === undefined;
 }
 
-/** The tokens of these pieces, without the last `length` characters of their text. */
+/** Returns the tokens of these pieces, without the last `length` characters of their text. */
 function withoutTail(pieces: readonly Piece[], length: number): Piece[] {
   const { before, after } = splitPieces(pieces, textOf(pieces).length - length);
   return [...before, ...after.filter(({ id }) => id !== null).map((piece) => ({ ...piece, text: '' }))];
 }
 
-/** An error as the plain value that a `done` event carries. */
+/** Converts an error to the plain value that a `done` event carries. */
 export function eventError({
   code,
   message,

@@ -28,7 +28,7 @@ export type TokenBias = readonly [token: number, value: number];
 
 /** Settings that the request gives to each of its choices; constant while the sequence lives. */
 export interface SequenceRequest {
-  /** Higher runs first. */
+  /** Scheduling priority; a higher one runs first. */
   priority: number;
   maxTokens: number;
   /** Generated tokens before which only the length limit ends the sequence. */
@@ -36,11 +36,11 @@ export interface SequenceRequest {
   sampling: SequenceSampling;
   /** Token ids that end the sequence. */
   stopIds: ReadonlySet<number>;
-  /** Bits of the tokens that the request allows at all, one word per 32; null: all. */
+  /** Bits of the tokens that the request allows at any position, one word per 32 tokens; null: all. */
   allowed: Uint32Array | null;
   /** WGSL source of the request's own function on logits; null: none. */
   processor: string | null;
-  /** null: the model without an adapter. */
+  /** LoRA adapter; null: the base model. */
   adapter: Adapter | null;
 }
 
@@ -88,7 +88,7 @@ export class Sequence {
     return this.progress.expectedLength - this.progress.promptTokens < this.request.maxTokens;
   }
 
-  /** Whether the last known token is to be computed: to sample the next one, or because it belongs to the prompt. */
+  /** Whether the last known token must be computed: to sample the next one, or because it belongs to the prompt. */
   get needsRow(): boolean {
     return this.mayGrow || !this.progress.isPromptComputed;
   }
@@ -107,7 +107,7 @@ export class Sequence {
     this.output.emit(event);
   }
 
-  /** Takes note that the prompt is computed: emits its log probabilities, and ends the sequence if it asks for no tokens. */
+  /** Called when the prompt is computed: emits its log probabilities, and ends the sequence if it generates no tokens. */
   acceptPrompt(): void {
     if (this.finished) return;
     const tokens = this.recorder?.takePrompt();
@@ -138,7 +138,10 @@ export class Sequence {
     this.finish('abort', null, asEngineError(cause));
   }
 
-  /** Ends the sequence where it is and emits what was kept back. `error`: the cause of an abort that the caller did not ask for. */
+  /**
+   * Ends the sequence at its current length and emits what was withheld. `error`: the cause of an abort that the caller did not
+   * request.
+   */
   finish(reason: FinishReason, matchedStop: string | number | null, error?: EngineError): void {
     if (!this.finished) this.#end(() => this.output.lastPieces(), reason, matchedStop, error);
   }
@@ -174,7 +177,7 @@ export class Sequence {
   }
 }
 
-/** Any failure as an EngineError; one that is not the product's own has the code `internal`. */
+/** Converts any failure to an EngineError; one of an unknown class gets the code `internal`. */
 export function asEngineError(failure: unknown): EngineError {
   const cause = fromGrammarError(failure);
   if (cause instanceof EngineError) return cause;

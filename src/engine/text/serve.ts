@@ -26,7 +26,7 @@ import { wrapperNote } from './wrapper-note.ts';
 /** Bytes of pages that are written to the device in one step while others decode. */
 const LOAD_BYTES = 2 ** 24;
 
-/** Starts a scheduler, its cache and its loop on what the session has loaded. */
+/** Starts a scheduler, its cache and its loop on the parts that the session has loaded. */
 export async function serve(
   platform: Platform,
   files: TextFiles,
@@ -83,7 +83,7 @@ function noteProblems({ checkpoint, speech }: TextFiles, note: (message: string)
   if (speech.template.problem) note(`${checkpoint.path}: ${speech.template.problem.message}`);
 }
 
-/** The part of the model that requests are read with. */
+/** The parts of the model that are needed to read requests. */
 function requestContext(
   platform: Platform,
   { checkpoint, config: { vocabulary, ropes, layers, experts }, speech }: TextFiles,
@@ -95,7 +95,7 @@ function requestContext(
     ...speech,
     name: modelName(options.model),
     longText: thread,
-    // Made now, so that no request waits for the first grammar of another one.
+    // Created now, so that its warm-up does not delay a request.
     grammars: new GrammarCache(
       createVocabulary(speech.tokenizer, vocabulary, speech.endIds),
       thread?.compile ?? null,
@@ -116,7 +116,7 @@ function requestContext(
   };
 }
 
-/** The members of a model's info that its files and its device decide. */
+/** Collects the members of a model's info that depend on its files and its device. */
 function describeModel(
   { path }: Checkpoint,
   { architecture, vocabulary, context: modelContextLength }: TextDeclaration,

@@ -10,11 +10,11 @@ export interface Part {
   rows: number;
   /** Whether the token after the last row is sampled. */
   samples: boolean;
-  /** Prompt tokens that are computed or found by now; null: no more than before. */
+  /** Prompt tokens that are computed or cached by now; null: no more than before. */
   processed: number | null;
 }
 
-/** The scheduler as planning needs it. */
+/** The parts of the scheduler that planning needs. */
 export interface PlanSource {
   /** Running sequences, highest priority first, then in order of admission. */
   readonly running: readonly Sequence[];
@@ -47,7 +47,7 @@ export class StepPlan {
   addChunks(): void {
     const others = this.#source.running.filter(({ progress }) => progress.remaining > 1);
     const prompts = others.filter(isPrefill);
-    // A prescribed run only fills up a tile that is computed anyway; without prescription it would take one row a step.
+    // A prescribed run uses only rows of a tile that is computed anyway; without the prescription it would take one row per step.
     const used = this.#rows - this.#room + others.length;
     let spare = prompts.length > 0 ? this.#room : -used & (TILE_ROWS - 1);
     for (const sequence of others) {
@@ -76,7 +76,7 @@ export class StepPlan {
   }
 }
 
-/** Whether a sequence computes a prompt, or so many tokens that they count as one. */
+/** Returns true if a sequence computes a prompt, or enough tokens to be treated like one. */
 function isPrefill({ progress }: Sequence): boolean {
   return !progress.isPromptComputed || progress.remaining > TILE_ROWS;
 }

@@ -23,7 +23,10 @@ export interface StopOptions {
   keep?: boolean;
 }
 
-/** The match that is complete first ends the text, however it is split into tokens; of several that end there, the one that began first. */
+/**
+ * Creates a matcher. The stop that is complete first ends the text, however it is split into tokens; of several that end at the
+ * same character, the one that began first.
+ */
 export function createStopMatcher({ stops, keep = false }: StopOptions): StopMatcher {
   if (stops.length === 0) return { push: (piece) => ({ pieces: [piece], matched: null }), flush: () => [] };
   let withheld: Piece[] = [];
@@ -31,7 +34,7 @@ export function createStopMatcher({ stops, keep = false }: StopOptions): StopMat
   let from = 0;
   let end = 0;
   const release = (to: number): Piece[] => {
-    // The withheld pieces of a long match are not split again at each token.
+    // Pieces that are already withheld are not split again at each token.
     if (to === from && withheld[0]?.text !== '') return [];
     const { before, after } = splitPieces(withheld, to - from);
     withheld = after;

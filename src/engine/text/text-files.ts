@@ -19,7 +19,7 @@ export interface TextFiles {
   speech: Speech;
 }
 
-/** Errors: bad_checkpoint, unsupported, bad_request for an option that names an unknown output format. */
+/** Reads the files. Errors: bad_checkpoint, unsupported, bad_request for an option that names an unknown output format. */
 export async function readTextFiles(
   checkpoint: Checkpoint,
   options: TextModelOptions,
@@ -30,7 +30,10 @@ export async function readTextFiles(
   return { checkpoint, config, speech: await readSpeech(checkpoint, config, options) };
 }
 
-/** Opens the tokenizer, the chat template and the output formats: an unknown format is refused before the weights are read. */
+/**
+ * Opens the tokenizer, the chat template and the output formats before the weights are read, so that an unknown format is refused
+ * early.
+ */
 async function readSpeech(
   checkpoint: Checkpoint,
   { vocabulary }: TextDeclaration,

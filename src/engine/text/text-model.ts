@@ -57,7 +57,7 @@ export type TextEvent =
       /** Milliseconds that compiling the grammar took; left out if the grammar was cached or the request has none. */
       compileMs?: number;
     }
-  /** 0 <= cachedTokens <= processed <= promptTokens */
+  /** Progress of the prompt: 0 <= cachedTokens <= processed <= promptTokens */
   | {
       type: 'prefill';
       processed: number;

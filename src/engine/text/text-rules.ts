@@ -1,4 +1,4 @@
-// The options of a text model and the fields of a request, one table each: what the library takes, by the names it takes it.
+// Validation rules for the options of a text model and the fields of a request, one table each, under the library's names.
 
 import { type Prose, option, say, subject } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
@@ -31,7 +31,7 @@ import type {
   Tool,
 } from './text-model.ts';
 
-/** Anything with :// in it is an address. */
+/** Any value that contains :// is a URL. */
 const storagePlace: Rule = (value, name) => {
   filledText(value, name);
   if (String(value).includes('://') && !/^rediss?:\/\/./.test(String(value)))
@@ -69,7 +69,7 @@ const toolCall = objectOf(
   { required: ['function'], open: true },
 );
 
-/** Which parts a template takes, and with what inside, is for it to say. */
+/** The template decides which content parts it accepts and with which members. */
 const part = objectOf({ type: filledText, text }, { required: ['type'], open: true });
 
 const MESSAGE: RulesOf<ChatMessage> = {
@@ -118,7 +118,7 @@ const PROMPTS = {
   ids: { ids, tools },
 } as const;
 
-/** Throws bad_request for what is no prompt. */
+/** Throws bad_request for a value that is not a prompt. */
 export function checkPrompt(prompt: TextPrompt): void {
   const given: unknown = prompt;
   const wanted = 'an object with messages, text or ids';
@@ -173,7 +173,7 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
   promptIds: flag,
 };
 
-/** Throws bad_request for the first option that is unknown or out of bounds, or that says nothing beside another. */
+/** Throws bad_request for the first option that is unknown or out of bounds, or that has no effect in combination with another. */
 export function checkTextModelOptions(options: TextModelOptions): void {
   checkOptions(options, TEXT_MODEL_OPTIONS, 'openTextModel', ['model']);
   const { prefixCache = true, hostCache, storageCache, storageCacheBytes } = options;

@@ -1,4 +1,5 @@
-// How a language model sleeps: what it answers meanwhile, which requests wait for it, and which adapters it gets back.
+// Sleep behaviour of a language model: the calls that it answers while asleep, its queue of waiting requests, and the adapters that
+// are loaded again.
 
 import type { SleepBehaviour } from '../session/sleeping-model.ts';
 import type { LoraInfo, TextModel, TextModelOptions } from './text-model.ts';

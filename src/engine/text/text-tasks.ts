@@ -1,4 +1,4 @@
-// The messages of the threads for slow work on texts. Answers are TaskAnswers.
+// Messages to and from the threads for slow work on texts. Answers are TaskAnswers.
 
 import type { ChatRendering } from '../../files/template/template.ts';
 import type { CompiledGrammar } from '../../grammar/compiled-grammar.ts';

@@ -12,7 +12,7 @@ import type { CompileSource } from './grammar-cache.ts';
 import { GrammarStages } from './grammar-stages.ts';
 import type { TextTask } from './text-tasks.ts';
 
-/** UTF-16 units from which a text is tokenized in a thread; they take some 20 ms. */
+/** UTF-16 units from which a text is tokenized in a thread; that many take about 20 ms. */
 export const LONG_TEXT = 20_000;
 
 /** Milliseconds that the stop expressions of one request may take. */

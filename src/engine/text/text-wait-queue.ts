@@ -1,5 +1,5 @@
-// The queue of requests to a language model that is being opened again. As in its own queue, requests have time-outs and can be ended by
-// their ids, and where the queue is full, the one with the lowest priority is refused.
+// The queue of requests to a language model that is being opened again. As in the queue of an open model, requests have time-outs
+// and can be aborted by id, and the request with the lowest priority is refused if the queue is full.
 
 import type { EngineError } from '../../files/error.ts';
 import { withResolvers } from '../resolvers.ts';
@@ -12,7 +12,7 @@ export class TextWaitQueue implements WaitQueue {
   readonly #vocabSize: number;
   readonly #most: number;
   readonly #live: LiveRequests;
-  /** Ends a request of the queue: with an error, or as aborted. */
+  /** Functions that end a waiting request with an error, or as aborted. */
   readonly #ends = new Map<LiveRequest, (error?: EngineError) => void>();
 
   constructor(
@@ -33,7 +33,7 @@ export class TextWaitQueue implements WaitQueue {
     return this.#live.waiting;
   }
 
-  /** See TextModel. */
+  /** See TextModel.abort. */
   abort(id: string): number {
     const ending = this.#live.named(id);
     for (const request of ending) this.#ends.get(request)?.();
@@ -68,7 +68,7 @@ export class TextWaitQueue implements WaitQueue {
   }
 }
 
-/** The events of a request that was aborted before its prompt was read. */
+/** Returns the events of a request that was aborted before its prompt was read. */
 function abortedEvents({ n = 1 }: TextRequest): TextEvent[] {
   const done = (choice: number): TextEvent => ({
     type: 'done',

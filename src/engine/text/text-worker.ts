@@ -43,7 +43,7 @@ class TextWorker {
     this.#openFolder = openFolder;
   }
 
-  /** Throws EngineErrors. */
+  /** Runs a task. Throws EngineErrors. */
   async run(task: TextTask): Promise<TextTaskResult> {
     switch (task.kind) {
       case 'stops':

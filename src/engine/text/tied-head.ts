@@ -1,11 +1,11 @@
-// A head that config.json ties to the embedding may be stored all the same. transformers then compares the two: equal ones are tied,
-// and of different ones each is used.
+// A checkpoint whose config.json ties the head to the embedding may store a head as well. transformers then compares the two: equal
+// ones are tied, and different ones are both used.
 
 import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import { sameValues } from '../../files/checkpoint/same-values.ts';
 import type { TextDeclaration } from '../../models/text/architecture.ts';
 
-/** The declaration, untied where the file holds a head of its own, which `onNote` hears. */
+/** Returns the declaration, untied if the file stores a different head; `onNote` is called with a note about that. */
 export async function untieStoredHead(
   declaration: TextDeclaration,
   tensors: ReadonlyMap<string, TensorEntry>,

@@ -1,4 +1,4 @@
-// The note that a checkpoint is opened as the text model within it.
+// The note that only the text model within a checkpoint is opened.
 
 import { countText } from '../../files/count-text.ts';
 import type { Wrapper } from '../../files/checkpoint/checkpoint.ts';

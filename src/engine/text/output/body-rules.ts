@@ -16,7 +16,7 @@ import type { Body, JsonBody, NamedBody, TaggedBody, ToolFormat } from './format
 
 export interface BodyContext {
   format: ToolFormat;
-  /** Rule for a marker, whose special tokens are matched by id. */
+  /** Returns the rule for a marker; special tokens in it are matched by id. */
   mark: (text: string) => Rule;
   schemaRule: SchemaRule;
 }

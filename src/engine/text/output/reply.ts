@@ -113,7 +113,7 @@ export function createOutput(plan: ReplyPlan, begins: Begins, { tokenizer }: Rep
 
 const makers = new WeakMap<Tokenizer, (text: string) => Marker>();
 
-/** Made once for a vocabulary. */
+/** Cached per vocabulary. */
 function markersOf(tokenizer: Tokenizer): (text: string) => Marker {
   const known = makers.get(tokenizer);
   if (known) return known;

@@ -28,37 +28,37 @@ export type StepSizes = {
   sequences: number;
 };
 
-/** Part of a step that belongs to one sequence: its tokens from `first` on. */
+/** Part of a step that belongs to one sequence: consecutive tokens from `first` on. */
 export interface BatchPart {
-  /** Tokens that earlier steps computed. */
+  /** Number of tokens that earlier steps computed. */
   first: number;
   rows: number;
-  /** The sequence's tokens as far as they are known; a row beyond them continues the slot. */
+  /** The known tokens of the sequence; a row beyond them takes the token last sampled in the slot. */
   ids: ArrayLike<number>;
-  /** The slot that its tokens are sampled in and its fixed states lie in. */
+  /** Slot that holds the sequence's sampled tokens and fixed states. */
   slot: number;
-  /** Pages by kind of layers, and there by the place in the sequence. */
+  /** Page numbers by kind of layer, then by position in the sequence. */
   tables: readonly (readonly number[])[];
-  /** Length of the sequence that scaled rotations go by for a token. */
+  /** Length of the sequence on which scaled rotary frequencies depend, by token. */
   lengthAt: (token: number) => number;
   /** Number of its LoRA adapter; left out: none. */
   adapter?: number | undefined;
-  /** Runs of tokens whose rows are input embeddings from row `input` on, in order. */
+  /** Runs of tokens whose rows are input embeddings; the first row is `input`. In order. */
   inputs?: readonly InputRun[];
-  /** Runs of tokens that see each other, in order. Each lies within one step. */
+  /** Runs of tokens that attend to each other in both directions, in order. Each run lies within one step. */
   spans?: readonly TokenRun[];
-  /** Time, height and width of a token; left out: all are its place in the sequence. */
+  /** Rotary position (time, height, width) of a token; left out: all three are its index in the sequence. */
   place?: (token: number) => readonly [time: number, height: number, width: number];
 }
 
-/** Tokens of a sequence from `first` up to, not including, `end`. */
+/** Tokens of a sequence from `first` to `end` - 1. */
 export interface TokenRun {
   first: number;
   end: number;
 }
 
 export interface InputRun extends TokenRun {
-  /** Row of the batch's input embeddings that the first token takes. */
+  /** Row of the batch's input embeddings for the run's first token. */
   input: number;
 }
 
@@ -90,17 +90,17 @@ export class BatchWriter {
     this.ropeWords = ropeWords(model.ropes);
   }
 
-  /** Rows written so far; the next sequence begins there. */
+  /** Number of rows written so far; the next sequence begins there. */
   get rows(): number {
     return this.sizes.rows;
   }
 
-  /** Rows that were wanted so far. */
+  /** Number of rows so far whose token is sampled or whose state is read. */
   get sampled(): number {
     return this.sizes.sampled;
   }
 
-  /** `adapted`: whether some sequence has a LoRA adapter. */
+  /** `adapted`: whether any sequence has a LoRA adapter. */
   begin(adapted = false): void {
     const { sizes } = this;
     sizes.rows = sizes.sampled = sizes.tiles = sizes.tileRows = sizes.contextPages = sizes.sequences = 0;
@@ -124,20 +124,20 @@ export class BatchWriter {
     sizes.sequences++;
   }
 
-  /** The last row written is sampled, or its state is read. */
+  /** Marks the last row written: its token is sampled, or its state is read. */
   want(adapter = NO_ADAPTER): void {
     const { words, sizes } = this;
     if (this.adapted) words.sampledAdapters[sizes.sampled] = adapter;
     words.wanted[sizes.sampled++] = sizes.rows - 1;
   }
 
-  /** The mean of `count` rows from row `first` on stands for a text. */
+  /** Marks `count` rows from row `first` on as one text whose states are averaged. */
   pool(first: number, count: number): void {
     this.words.pooled.set([first, count], POOL_WORDS * this.pooled++);
     this.sizes.sampled++;
   }
 
-  /** Uploads what was written, and `more`. */
+  /** Uploads the written words, and those in `more`. */
   end(more: UsedWords = {}): StepSizes {
     const { sizes, buffers, model } = this;
     const { rows, sampled, sequences } = sizes;
@@ -161,7 +161,7 @@ export class BatchWriter {
     return { ...sizes };
   }
 
-  /** Tiles end where a span begins or ends. Returns how many tokens of the sequence are seen. */
+  /** Writes the tiles, which end where a span begins or ends. Returns how many tokens of the sequence are visible. */
   private writeTiles({ first, rows, spans = [] }: BatchPart): number {
     const { words, sizes } = this;
     const end = first + rows;
@@ -222,7 +222,7 @@ export class BatchWriter {
   }
 }
 
-/** The source of a token whose row is an input embedding. */
+/** Returns the row source of a token that is an input embedding. */
 function inputOf(runs: readonly InputRun[], token: number): number | undefined {
   const run = runs.find(({ first, end }) => first <= token && token < end);
   return run && FROM_INPUT + run.input + token - run.first;

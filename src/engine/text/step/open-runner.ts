@@ -41,10 +41,10 @@ export async function openRunner(
   });
 }
 
-/** Room for intermediates and step data when memory is asked for. */
+/** Bytes left free for intermediates and step data when memory is allocated. */
 const RESERVE_BYTES = 2 ** 29;
 
-/** Asks for all pages of use, or else for one context. */
+/** Allocates all pages that are useful, or else the pages of one context. */
 async function reserveMemory(
   device: Device,
   checkpoint: RunnerCheckpoint,
@@ -58,10 +58,10 @@ async function reserveMemory(
   await device.reserve(least + perPage * pagesFor(options.contextLength));
 }
 
-/** Changes whenever the packed layout or the rule of quantising does, or what is checked before packing. */
+/** Changes whenever the packed layout, the rounding of quantization, or the checks before packing change. */
 const PACKED_LAYOUT = 'columns32-block32-checked-exact';
 
-/** Only what is quantised is worth keeping: packing what is stored costs no more than reading it. */
+/** Only quantized weights are cached: packing unquantized weights takes no longer than reading a cached copy. */
 async function packedSlot(
   packed: PackedCache | null,
   checkpoint: RunnerCheckpoint,

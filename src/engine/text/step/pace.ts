@@ -1,11 +1,12 @@
-// How much goes into one submit: well below what drivers take for a hang, from what earlier steps took.
+// Decides how much work goes into one submit: from the times of earlier steps, well below the time after which drivers report a
+// hang.
 
 import { TILE_ROWS } from '../../../kernels/batch.ts';
 
 const SUBMIT_MS = 100;
 
 export interface Pace {
-  /** Segments of a tape for one submit, for a step of so many rows. */
+  /** Number of a tape's segments per submit, for a step of `rows` rows. */
   segments(rows: number): number;
   took(rows: number, segments: number, ms: number): void;
 }

@@ -34,7 +34,7 @@ interface PromptRow {
 /** u32 words of log probabilities in one choice; equal to the constant in shaders/lib/choice.wgsl. */
 const CHOICE_LOGPROBS = 17;
 
-/** `rows` of a step, `slots` of the head. */
+/** `rows`: the most rows of a step; `slots`: the most rows of one run of the head. */
 export function createPromptReader(
   device: Device,
   { head }: Pick<LanguageModel, 'head'>,
@@ -59,7 +59,7 @@ export function createPromptReader(
     record(forward, states, logits) {
       const { capacity, rowAdapters } = forward;
       const tape = new Tape(device, capacity, { rowAdapters: rowAdapters && { sampled: adapters } });
-      tape.borrow(forward, logits); // so that nothing is laid where they are
+      tape.borrow(forward, logits); // keeps other intermediates from being placed in their memory
       const own = head(tape.borrow(forward, states), { wanted });
       logprobs(own, { choices, ids }, strip, { tempered: false });
       tape.finish();

@@ -1,18 +1,18 @@
-// Tokens back from the device, and what else was asked for, through rings of staging buffers: a step can be submitted while the one
-// before it is still being read.
+// Reads tokens and other requested values back from the device through rings of staging buffers, so that a step can be submitted
+// while the one before it is still being read.
 
 import type { Device } from '../../../gpu/device.ts';
 import type { Region } from '../../../gpu/tensor.ts';
 
 export interface Readback {
-  /** Adds the copies to a command buffer; what it gives is to be called once that is submitted. */
+  /** Adds the copies to a command buffer. The returned function must be called once the command buffer is submitted. */
   copy(encoder: GPUCommandEncoder, sizes: readonly number[]): () => Promise<Uint32Array[]>;
 }
 
 const MAP_READ = 0x1;
 const COPY_DST = 0x8;
 
-/** `sizes` of a copy are bytes of these regions, in their order; a region of none is left out. */
+/** `sizes` of a copy are the bytes of these regions, in order; a region of 0 bytes is skipped. */
 export function createReadback(device: Device, regions: readonly (Region | undefined)[]): Readback {
   const free = new Map<number, GPUBuffer[]>();
   return {

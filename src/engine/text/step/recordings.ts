@@ -17,10 +17,10 @@ export class Recordings {
   readonly #capacities: readonly number[];
   readonly #loras: LoraHost;
   readonly #plain: StepTapes[];
-  /** Steps without a LoRA adapter must not pay for those with one. */
+  /** Separate tapes with LoRA adapters, so that steps without an adapter do not pay for them. */
   #adapted: StepTapes[];
 
-  /** `rows`: of the largest step. */
+  /** `rows`: the most rows of a step. */
   constructor(device: Device, recipe: Recipe, rows: number, stores: readonly LayerStore[], loras: LoraHost) {
     this.#device = device;
     this.#recipe = recipe;
@@ -40,14 +40,14 @@ export class Recordings {
     return this.all.flatMap(tapesOf);
   }
 
-  /** The smallest that holds a step. */
+  /** Returns the smallest tapes that hold a step. */
   find(sizes: StepSizes, isAdapted: boolean): StepTapes {
     return (isAdapted ? this.#adapted : this.#plain).find(
       ({ forward: { capacity } }) => capacity['rows']! >= sizes.rows && capacity['sampled']! >= sizes.sampled,
     )!;
   }
 
-  /** Records anew what binds LoRA factors, after these changed. */
+  /** Records the tapes that bind LoRA factors again, after the factors have changed. */
   recordAdapted(): void {
     this.#adapted.forEach(forget);
     this.#adapted = this.#recordAdapted();

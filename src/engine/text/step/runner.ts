@@ -12,29 +12,29 @@ import type { Part } from '../step-plan.ts';
 
 export interface RunnerOptions {
   quantization: ChosenQuantization;
-  /** Tokens a request may have, if memory allows. */
+  /** Limit on the tokens of a request, if memory allows. */
   contextLength: number;
-  /** Tokens of all pages together; Infinity: as memory allows. */
+  /** Tokens of all pages together; Infinity: as many as memory allows. */
   totalTokens: number;
-  /** Pages there must be; null: as many as are of use and fit. */
+  /** Exact number of pages; null: as many as are useful and fit. */
   pages: number | null;
-  /** Sequences at once. */
+  /** Limit on the sequences that run at once. */
   slots: number;
   /** Rows of the largest step. */
   rows: number;
-  /** Most biases of one choice, those on its end tokens included. */
+  /** Limit on the biases of one choice, including those on its end tokens. */
   biases: number;
   /** Whether each step keeps hidden states for requests that ask for them. */
   hiddenStates: boolean;
-  /** Whether each step keeps which experts its rows went to. */
+  /** Whether each step records the experts that its rows were routed to. */
   routedExperts: boolean;
-  /** Log probabilities are of what is sampled from, not of what the model says. */
+  /** Log probabilities are computed after temperature, penalties and biases, not from the model's own logits. */
   processedLogprobs: boolean;
   /** Called with the host of LoRA adapters before pages are allocated, so that adapters are loaded first. */
   adapters: (host: AdapterHost) => Promise<void>;
   /** Cache of quantised weights on disk; null: none. */
   packed: PackedCache | null;
-  /** Weights get their bytes and are not read: for planning, where nothing is computed. */
+  /** Weights are allocated but not read: for planning, where nothing is computed. */
   unread?: boolean;
 }
 
@@ -51,29 +51,29 @@ export interface Runner {
   /** Compiles every kernel by running it once. */
   warmUp(onProgress: (done: number, total: number) => void): Promise<void>;
   pageCleaner: PageCleaner;
-  /** Copies within the device and from outside it, ahead of the steps submitted later. */
+  /** Copies pages within the device and from host memory, before the steps that are submitted later. */
   movePages: PageMover['move'];
-  /** Bytes of pages as they are after the steps submitted so far. */
+  /** Returns the bytes of pages after the steps submitted so far. */
   readPages: PageMover['read'];
   /** Bytes of a page in all layers. */
   pageBytes: number;
   kvFormat: KvFormat;
   /** Compiles a request's own function on logits. Throws bad_request. */
   checkProcessor(source: string): Promise<void>;
-  /** Submits a step's forward pass, and its sampling too unless `drawLater` says that it waits for `draw`. */
+  /** Submits a step's forward pass, and its sampling too unless `drawLater` is set; then sampling waits for `draw`. */
   launch(parts: readonly Part[], options?: { drawLater?: boolean }): Launched;
 }
 
 export interface Launched {
-  /** Resolves with what was sampled. */
+  /** Samples, if that has not been done, and resolves with the sampled tokens. */
   draw(): Promise<Drawn>;
-  /** Called in place of `draw` where sampling was to wait and is not wanted any more. */
+  /** Called instead of `draw` to drop a step whose sampling was postponed. */
   drop(): void;
 }
 
-/** The results of a step by sampled row, in order. */
+/** The results of a step, by sampled row. */
 export interface Drawn {
   ids: Uint32Array;
-  /** LOGPROB_WORDS words for each sampled row; empty where no row asked for log probabilities. */
+  /** LOGPROB_WORDS words for each sampled row; empty if no row asked for log probabilities. */
   logprobs: Uint32Array;
 }

@@ -1,5 +1,5 @@
-// Sampling of a step on the device, after the forward pass has left its logits: in place where nothing but penalties, biases and masks
-// changes them; on a copy where a function of the request does, or where log probabilities of the untouched logits are asked for.
+// Samples the rows of a step on the device after the forward pass. Penalties, biases and masks change the logits in place; a
+// request's own function works on a copy, and so does everything if log probabilities of the unchanged logits are requested.
 
 import type { Device } from '../../../gpu/device.ts';
 import { Tape } from '../../../gpu/tape.ts';
@@ -18,17 +18,17 @@ export interface Sampler {
   /** Log probabilities by sampled row; see LOGPROB_WORDS. */
   readonly logprobs: Region;
   readonly processors: WgslProcessors;
-  /** Sampling of what a forward pass computes. */
+  /** Records the sampling of a forward pass. */
   record(forward: Tape, logits: Tensor): Drawing;
 }
 
-/** Sampling that belongs to one recorded forward pass. */
+/** The recorded sampling that belongs to one forward pass. */
 export interface Drawing {
   /** Tapes to compile. */
   tapes: Tape[];
   /**
-   * Adds it to a command buffer, for the rows of these sequences. The masks of `masked` are made here, in the order that the step
-   * has numbered them; one whose constraint has ended since is let go with a mask of everything.
+   * Encodes sampling for the rows of these sequences. Computes the masks of `masked` here, in the order of the step's mask numbers;
+   * a sequence whose constraint has ended gets a mask that allows every token.
    */
   encode(encoder: GPUCommandEncoder, sampled: readonly Sequence[], masked: readonly Sequence[]): void;
   destroy(): void;
@@ -37,11 +37,11 @@ export interface Drawing {
 export interface SamplerOptions {
   slots: number;
   vocabulary: number;
-  /** Log probabilities after temperature and all that changes logits before it. */
+  /** Log probabilities are computed after temperature and everything before it that changes logits. */
   processedLogprobs: boolean;
 }
 
-/** Processors kept beyond those that one step may have. */
+/** Number of registered processors beyond those of one step. */
 const SPARE_PROCESSORS = 16;
 
 export function createSampler(device: Device, batch: TextBatch, options: SamplerOptions): Sampler {
@@ -120,7 +120,7 @@ export function createSampler(device: Device, batch: TextBatch, options: Sampler
   };
 }
 
-/** Whether its row needs more than its logits in place, mask or not. */
+/** Returns true if the row's log probabilities are requested or a function of its own changes its logits. */
 function isEdited({ request: { sampling, processor } }: Sequence): boolean {
   return sampling.logprobs !== null || processor !== null;
 }

@@ -1,4 +1,4 @@
-// Hidden states of a text: one prompt through the layers of a language model, for image models that read their text so.
+// Hidden states of a text for image models: one prompt through the layers of a language model.
 
 import type { Device } from '../../../gpu/device.ts';
 import { Tensor, tensorBytes } from '../../../gpu/tensor.ts';
@@ -9,15 +9,15 @@ import { pagesFor } from '../cache/pages.ts';
 import { TextRoom } from './text-room.ts';
 
 export interface StatesOptions {
-  /** Plain f32 kernels. */
+  /** Whether to use plain f32 kernels. */
   plain: boolean;
   /** Called while the kernels that it needs are compiled. */
   onKernels?: ((done: number, total: number) => void) | undefined;
-  /** Kernels are compiled, and nothing is computed. */
+  /** Compiles kernels without computing anything. */
   compileOnly?: boolean;
 }
 
-/** `forward` gives all rows' states → [1, tokens, hidden] in bytes of their own; keys and values stay in f32. */
+/** `forward` returns the states of all rows, [1, tokens, hidden], in a buffer of their own; keys and values are f32. */
 export async function textStates(
   device: Device,
   declaration: TextDeclaration,

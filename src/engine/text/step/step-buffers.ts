@@ -19,33 +19,33 @@ import type { TextInputs } from '../../../models/text/architecture.ts';
 export interface StepCapacity {
   rows: number;
   tiles: number;
-  /** Entries of all page tables of one kind together. */
+  /** Entries of all page tables of one kind of layer. */
   pages: number;
-  /** Kinds of layers with page tables of their own; 1 where left out. */
+  /** Number of kinds of layers, each with its own page tables; default 1. */
   kinds?: number;
-  /** Entries of the table of sequences; left out: no kernel reads it. */
+  /** Entries of the table of sequences; left out: no kernel reads the table. */
   sequences?: number;
-  /** Texts that are pooled; left out: none are. */
+  /** Limit on pooled texts; left out: no pooling. */
   pooled?: number;
-  /** Rows of a buffer of input embeddings, and their columns; left out: there are none. */
+  /** Rows and columns of the buffer of input embeddings; left out: there is none. */
   inputs?: { rows: number; columns: number };
   sampled: number;
   biases: number;
-  /** Tokens counted by penalties, of all sequences together; default: no penalties. */
+  /** Limit on the tokens counted by penalties, over all sequences; default: no penalties. */
   counts?: number;
-  /** Sequences that can run at once. */
+  /** Limit on the sequences that run at once. */
   slots: number;
-  /** Words of a set of rotary frequencies. */
+  /** 32-bit words of one set of rotary frequencies. */
   ropeWords: number;
   /** Inputs that the model declares. */
   model: Pick<TextInputs, 'positions' | 'attention'>;
-  /** Columns of the states to keep of sampled rows; left out: none are. */
+  /** Columns of the hidden states that are recorded for sampled rows; left out: none. */
   stateColumns?: number;
-  /** Words to keep of where each row's experts are; left out: none are. */
+  /** Words of the routed experts that are recorded for each row; left out: none. */
   routeWords?: number;
 }
 
-/** Regions of 32-bit words; tables are there for each kind of layers. */
+/** Regions of 32-bit words; page tables exist per kind of layer. */
 type Name =
   | 'rows'
   | 'planes'
@@ -61,13 +61,13 @@ type Name =
   | 'sampledAdapters';
 type RegionName = Name | `pages ${number}` | `places ${number}`;
 
-/** Words used of each region; a region that is left out is not written. */
+/** Number of words used in each region; a region that is left out is not written. */
 export type UsedWords = Partial<Record<RegionName, number>>;
 
 export interface StepWords extends Record<Exclude<Name, 'choices' | 'biases'>, Uint32Array<ArrayBuffer>> {
   choices: DataView<ArrayBuffer>;
   biases: DataView<ArrayBuffer>;
-  /** By kind of layers. */
+  /** Page tables by kind of layer. */
   tables: { pages: Uint32Array<ArrayBuffer>; places: Uint32Array<ArrayBuffer> }[];
 }
 
@@ -77,7 +77,7 @@ export interface StepBuffers {
   tables: PageTable[];
   /** Whether some kernel reads the table of sequences. */
   readsSequences: boolean;
-  /** To be filled before `upload`. */
+  /** The words to fill before `upload`. */
   words: StepWords;
   /** Writes the words that the step uses of each region. */
   upload(used: UsedWords): void;
@@ -85,10 +85,10 @@ export interface StepBuffers {
 }
 
 const ALIGNMENT = 256;
-/** Bytes between two regions that are written along with them: a second write costs more than copying so few. */
+/** Gaps of up to this many bytes between two regions are written along with them, because a second write costs more. */
 const MERGED_GAP = 2 ** 14;
 
-/** Regions that every step writes come first and side by side, so that one write takes them all. */
+/** Returns the sizes of all regions. Regions that every step writes come first and are adjacent, so that one write covers them. */
 function wordsOf(capacity: StepCapacity): Map<RegionName, number> {
   const { rows, sampled, kinds = 1, model } = capacity;
   const kindsOf = (name: 'pages' | 'places', words: number): [RegionName, number][] =>
@@ -111,7 +111,7 @@ function wordsOf(capacity: StepCapacity): Map<RegionName, number> {
   ]);
 }
 
-/** Regions of one buffer, and the same words in memory of the host. */
+/** Regions of one buffer, and their words in host memory. */
 interface Layout {
   buffer: GPUBuffer;
   host: ArrayBuffer;
@@ -177,7 +177,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
     'input embeddings',
     inputs ? 4 * inputs.rows * paddedColumns(inputs.columns) : null,
   );
-  // Kernels are compiled by running them on these buffers before the first step: their contents must mean something.
+  // Kernels are compiled by running them on these buffers before the first step, so their contents must be valid.
   const encoder = device.gpu.createCommandEncoder();
   const all = [layout.buffer, results, ids, states, routed, embeddings].filter((held) => held !== null);
   for (const held of all) encoder.clearBuffer(held);

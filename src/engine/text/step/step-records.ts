@@ -1,4 +1,4 @@
-// Records of a step beside its tokens (hidden states, routed experts): copied after the step, and read together with its tokens.
+// Additional data of a step (hidden states, routed experts): copied after the step, and read together with its tokens.
 
 import type { Device } from '../../../gpu/device.ts';
 import { paddedColumns } from '../../../gpu/tensor.ts';
@@ -8,11 +8,14 @@ import type { Part } from '../step-plan.ts';
 import type { StepSizes } from './batch-writer.ts';
 
 export interface StepRecords {
-  /** Right after a step was submitted; null: none of its sequences asks. The result waits, and hands all to the sequences. */
+  /**
+   * Copies the data; must be called right after a step was submitted. Returns null if none of its sequences requests them. The
+   * returned function waits for the copies and passes them to the sequences.
+   */
   take(parts: readonly Part[], sizes: StepSizes): (() => Promise<void>) | null;
 }
 
-/** `routeWords`: of one row. */
+/** `routeWords`: words of one row. */
 export function createStepRecords(
   device: Device,
   { states, routed }: TextBatch,

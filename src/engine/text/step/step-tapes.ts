@@ -10,7 +10,7 @@ import type { Drawing, Sampler } from './sampler.ts';
 export interface StepTapes {
   forward: Tape;
   drawing: Drawing;
-  /** For log probabilities of prompts. */
+  /** Tape of the head for log probabilities of prompts. */
   head: Tape;
 }
 
@@ -27,7 +27,7 @@ export interface StepRecipe {
   rowAdapters: TextBatch['adapters'] | null;
 }
 
-/** Small tapes take as many sampled rows as rows; the large one as many as there are slots. */
+/** Small tapes sample as many rows as they compute; the large one samples as many rows as there are slots. */
 export function recordStep(device: Device, recipe: StepRecipe): StepTapes {
   const { model, sampler, prompts, batch, stores, rows, slots, contextPages, rowAdapters } = recipe;
   const sampled = Math.min(rows, slots);

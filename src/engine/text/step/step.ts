@@ -34,8 +34,8 @@ export function writeStep(
 }
 
 /**
- * Scaled rotations go by the prompt's length for its tokens, then by one more with each, as transformers' generate does. The length is
- * a property of the position alone, so computing again changes nothing.
+ * Scaled rotary frequencies depend on the prompt's length for its tokens, then on a length that grows with each token, as in
+ * transformers' generate. The length depends on the position alone, so that computing a token again gives the same result.
  */
 function batchPart({ sequence, first, rows }: Part): BatchPart {
   const { promptTokens } = sequence.progress;
@@ -54,7 +54,7 @@ export function adapterOf({ request }: Sequence): number {
   return request.adapter?.number ?? NO_ADAPTER;
 }
 
-/** How the token after the part's last row is drawn. */
+/** Writes the sampling parameters of the token after the part's last row. */
 function writeSampled(
   writer: BatchWriter,
   { sequence, first, rows }: Part,
@@ -116,7 +116,7 @@ interface Place {
   counted: number;
   /** Row of the masks, from 1; 0: none. */
   mask: number;
-  /** 0: none. */
+  /** Number of the request's own function on logits; 0: none. */
   processor: number;
 }
 
@@ -139,7 +139,7 @@ function writeChoice(view: DataView, index: number, sequence: Sequence, place: P
   view.setFloat32(at + 48, sampling.repetitionPenalty, true);
   view.setUint32(at + 52, place.counts, true);
   view.setUint32(at + 56, place.counted, true);
-  // The last token may still be on its way back: the device knows it.
+  // The last token may not have been read back yet; the device adds it to the counts.
   view.setUint32(at + 60, Number(counts !== null && ids.length < place.position), true);
   view.setUint32(at + 64, place.mask, true);
   view.setUint32(at + 68, sampling.logprobs === null ? 0 : sampling.logprobs + 1, true);

@@ -1,5 +1,5 @@
-// Room on a device for a batch of whole texts: step buffers with their writer, and what the layers keep. Embeddings and the text
-// encoders of images run on it.
+// Buffers on a device for a batch of whole texts: step buffers with their writer, and the layers' KV pages. Embeddings and the text
+// encoders of images use it.
 
 import type { Device } from '../../../gpu/device.ts';
 import { Tape } from '../../../gpu/tape.ts';
@@ -13,7 +13,7 @@ import { createStepBuffers, type StepBuffers } from './step-buffers.ts';
 
 export interface RoomSizes {
   rows: number;
-  /** Texts at once. */
+  /** Limit on the texts of a batch. */
   texts: number;
   pages: number;
   format: KvFormat;
@@ -48,12 +48,12 @@ export class TextRoom {
     this.stores.clear();
   }
 
-  /** Tiles that so many rows of these texts make at most. */
+  /** Upper bound of the tiles for `rows` rows of these texts. */
   tiles(rows: number): number {
     return Math.ceil(rows / TILE_ROWS) + this.sizes.texts;
   }
 
-  /** A tape of what `forward` records, for up to `rows` rows; the tensor it returns is kept. */
+  /** Records `forward` for up to `rows` rows on a tape; the tensor that it returns is kept after a replay. */
   record(rows: number, plain: boolean, forward: (tape: Tape) => Tensor): { tape: Tape; states: Tensor } {
     const { texts, pages } = this.sizes;
     const capacity = {

@@ -1,4 +1,4 @@
-// The Runner over a device: step buffers, what the layers keep, tapes, and the launch of one step.
+// The Runner implementation: step buffers, layer stores, tapes, and the launch of one step.
 
 import type { Device } from '../../../gpu/device.ts';
 import { PAGE_TOKENS, TILE_ROWS, type KvFormat } from '../../../kernels/batch.ts';
@@ -154,7 +154,7 @@ export class TextRunner implements Runner {
     return { draw: () => drawn, drop: () => {} };
   }
 
-  /** LoRA factors stay as they are until the step is sampled or dropped. */
+  /** LoRA factors do not change until the step is sampled or dropped. */
   #drawnLater(drawAlone: () => void, finish: () => Promise<Drawn>): Launched {
     const release = this.#loras.hold();
     return {
@@ -181,7 +181,7 @@ function stepBuffers(
   return createStepBuffers(device, {
     rows: options.rows,
     tiles: options.rows,
-    // A table has an entry for each page of a context, those included that are given back by then.
+    // A table has an entry for each page of a context, including those released by then.
     pages: options.slots * (widestWindow(layers) ? contextPages : Math.min(mostPages, contextPages)),
     sampled: slots,
     biases: options.biases * slots,

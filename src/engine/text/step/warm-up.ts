@@ -1,10 +1,10 @@
-// Kernels compiled before the first request: drivers do so at a kernel's first run.
+// Compiles kernels before the first request. Drivers compile a kernel at its first run, so each is run once.
 
 import type { Device } from '../../../gpu/device.ts';
 import type { Tape } from '../../../gpu/tape.ts';
 import type { Sizes } from '../../../gpu/tensor.ts';
 
-/** Runs each pipeline once, on the cleared step data: a row for token 0 in page 0, which nobody uses yet. */
+/** Runs each pipeline once, on cleared step data: a row for token 0 in page 0, which is not in use yet. */
 export async function warmUp(
   device: Device,
   tapes: readonly Tape[],
