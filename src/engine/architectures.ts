@@ -17,7 +17,7 @@ function generators(): string[] {
     .map(({ name }) => name);
 }
 
-/** Classes that only embeddings are made with. */
+/** Classes that only embedding models use. */
 function embeddersOnly(): string[] {
   return textClasses()
     .filter(({ serves }) => !serves.includes('generate'))

@@ -1,5 +1,5 @@
-// Kernels compiled before they are needed: drivers do so at a kernel's first dispatch. Here that one is indirect and has no workgroups,
-// so that nothing is computed; a direct one of none makes Dawn write a warning to standard output.
+// Compiles kernels before they are needed. Drivers compile at a kernel's first dispatch; here that dispatch is indirect with zero
+// workgroups, so that nothing is computed. A direct dispatch of zero makes Dawn write a warning to standard output.
 
 import type { Device } from '../gpu/device.ts';
 import type { Tape } from '../gpu/tape.ts';
@@ -7,7 +7,7 @@ import type { Tape } from '../gpu/tape.ts';
 const INDIRECT = 0x100;
 const COPY_DST = 0x8;
 
-/** Compiles what the tape, finished and with its memory reserved, runs and nobody ran before; an error of `onKernels` ends it. */
+/** Compiles the kernels of a finished tape with reserved memory that have not run yet; an error thrown by `onKernels` ends it. */
 export async function compileTape(
   device: Device,
   tape: Tape,
@@ -17,7 +17,7 @@ export async function compileTape(
   const first = new Map(fresh.map((encodable) => [encodable.pipeline, encodable]));
   if (first.size === 0) return;
   const none = device.gpu.createBuffer({ size: 12, usage: INDIRECT | COPY_DST });
-  // Buffers are not cleared here: what they hold at first may be any number.
+  // The buffer is not cleared, so its initial contents are undefined.
   device.gpu.queue.writeBuffer(none, 0, new Uint32Array(3));
   let done = 0;
   try {

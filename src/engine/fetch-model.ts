@@ -1,12 +1,13 @@
-// Finds or downloads the folder of a model, and reports the download as events of opening.
+// Finds or downloads the folder of a model and reports the download as opening events.
 
 import type { Folder } from '../files/source.ts';
 import type { Platform } from './platform.ts';
 import type { OpenEvent } from './session/open-event.ts';
 
 /**
- * Gives the folder of a model, which is downloaded where `model` is an id of the hub: all of it, or only one `component` of a pipeline.
- * `signal` ends the download. `inspect` gets the folder with the names of all its files before the weights are downloaded.
+ * Returns the folder of a model. If `model` is a hub id, it is downloaded: all of it, or only one `component` of a pipeline.
+ * `signal` cancels the download. `inspect` is called with the folder and the names of all its files before the weights are
+ * downloaded.
  */
 export async function fetchModel(
   platform: Platform,

@@ -1,4 +1,4 @@
-// The options of an image model: what the library takes, by the names it takes it.
+// Validation rules for the options of an image model, under the library's names.
 
 import { IMAGE_MODEL } from '../options/image-model.ts';
 import { MODEL_SETTINGS } from '../options/model.ts';

@@ -1,4 +1,4 @@
-// The engine in Node: models in a thread of their own or in the caller's, and the probe of an adapter.
+// The engine in Node: models in a thread or in the caller's own, and the probe of an adapter.
 
 import { type Prose, noteOf, say } from '../files/message.ts';
 import type { AdapterSummary } from '../gpu/adapter.ts';
@@ -54,7 +54,7 @@ export function openEmbeddingModel(
   return openModel(EMBEDDING_MODELS, options, onEvent, signal);
 }
 
-/** Opens a model in its thread or in this one; where the options say so, it sleeps while no request comes. */
+/** Opens a model in its own thread or in this one; with `sleepAfter` it sleeps when it is idle. */
 async function openModel<Options extends SessionOptions, M extends AnyModel>(
   kind: ModelKind<Options, M>,
   options: Options,
@@ -78,7 +78,7 @@ export function adapters(): Promise<AdapterSummary[]> {
   return listAdapters();
 }
 
-/** Whether an adapter computes right; `adapter` as in TextModelOptions. */
+/** Checks whether an adapter computes correctly; `adapter` as in TextModelOptions. */
 export async function probeAdapter(adapter?: string | number): Promise<ProbeResult> {
   if (adapter !== undefined) adapterRule(adapter, 'adapter');
   return probe(() => nodePlatform.openDevice({ safe: true, ...(adapter === undefined ? {} : { adapter }) }));

@@ -42,23 +42,23 @@ export interface Platform {
 }
 
 export interface PageStorageOptions {
-  /** `file`, a folder, or a redis:// address. */
+  /** `file`, the path of a folder, or a redis:// URL. */
   where: string;
-  /** Most bytes to keep. */
+  /** Limit on the stored bytes. */
   most: number;
   checkpoint: { path: string; shards: readonly string[] };
-  /** Everything beside the weights that decides what the bytes of a page mean. */
+  /** Everything other than the weights that determines the bytes of a page. */
   computed: string;
   onTrouble(message: string): void;
 }
 
 export interface PageStorage extends PageStore {
-  /** The name of the page that ends these tokens, after the page of that name. */
+  /** Returns the name of the page with these tokens that follows the page named `before`. */
   name(before: string | null, scope: string, tokens: string): string;
 }
 
 export interface PackedCache {
-  /** The place for one state of a checkpoint's shards, one quantization and one packed layout. */
+  /** Returns the slot for one version of a checkpoint's files, one quantization and one packed layout. */
   slot(origin: {
     path: string;
     shards: readonly string[];
@@ -68,7 +68,7 @@ export interface PackedCache {
 }
 
 export interface PackedSlot {
-  /** null: there is none that fits. */
+  /** Returns null if the cache has no matching entry. */
   read(): Promise<PackedFile | null>;
   write(entries: Iterable<PackedEntry>): Promise<void>;
 }

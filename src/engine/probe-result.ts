@@ -1,9 +1,9 @@
-// The result of probing an adapter, in a file of its own so that the published types import none of WebGPU's.
+// The result of probing an adapter. It has a file of its own so that the published types do not import WebGPU's.
 
 export interface ProbeResult {
   ok: boolean;
-  /** The error or the wrong result; null: there is none. */
+  /** The error or the wrong result; null: none. */
   problem: string | null;
-  /** From opening the device to the result. */
+  /** Milliseconds from opening the device to the result. */
   milliseconds: number;
 }

@@ -44,7 +44,7 @@ async function check(open: () => Promise<Device>): Promise<Prose | null> {
   }
 }
 
-/** norm(x) · Wᵀ, [ROWS, COLUMNS] */
+/** Computes norm(x) · Wᵀ, [ROWS, COLUMNS]. */
 async function compute(device: Device, x: Float32Array, weight: Float32Array): Promise<Float32Array> {
   const parts = stacked([{ name: 'probe', rows: COLUMNS }]);
   const matrix = allocateMatrix(device, FORMATS.f32, K, parts);

@@ -1,11 +1,12 @@
-// Rules for the values that a program gives to the library, checked before anything runs: types are not there at run time, and a slip would
-// otherwise surface far from where it was made. A set of options is one table, name to rule; names outside it are refused.
+// Validation rules for values that a program passes to the library. They are checked before anything runs, because TypeScript's
+// types do not exist at run time and an error would otherwise appear far from its cause. A set of options is a table from names to
+// rules; unknown names are refused.
 
 import { EngineError } from '../files/error.ts';
 import { LIMITS } from '../options/limits.ts';
 import type { Kind, Settings } from '../options/setting.ts';
 
-/** Throws bad_request where a value does not fit; `name` is what the message calls it. */
+/** Throws bad_request if a value is invalid; `name` is its name in the message. */
 export type Rule = (value: unknown, name: string) => void;
 
 export type Rules = Readonly<Record<string, Rule>>;
@@ -22,7 +23,7 @@ export const flag: Rule = (value, name) => {
   if (typeof value !== 'boolean') refuse(value, name, 'true or false');
 };
 
-/** Passes everything: what it means is another's to judge. */
+/** Accepts everything; another check decides. */
 export const anything: Rule = () => {};
 
 export function oneOf(...choices: readonly string[]): Rule {
@@ -41,13 +42,13 @@ export function whole(low: number, high = Infinity): Rule {
   };
 }
 
-/** A size of memory. */
+/** Rule for a number of bytes. */
 export const bytes: Rule = (value, name) => {
   if (!Number.isSafeInteger(value) || (value as number) < 1)
     refuse(value, name, 'a whole number of bytes, as 4e9');
 };
 
-/** `above`: the lower bound is itself too low. */
+/** `above`: the lower bound is exclusive. */
 export function real(low: number, high: number, { above = false } = {}): Rule {
   const wanted = above ? `a number above ${low} and at most ${high}` : `a number ${boundsText(low, high)}`;
   return (value, name) => {
@@ -70,7 +71,7 @@ export function listOf(rule: Rule, { least = 0, most = Infinity } = {}): Rule {
   };
 }
 
-/** An object whose names are the caller's own. */
+/** Rule for an object with arbitrary names. */
 export function recordOf(rule: Rule, { most = Infinity } = {}): Rule {
   return (value, name) => {
     if (!isObject(value)) return refuse(value, name, 'an object');
@@ -80,7 +81,10 @@ export function recordOf(rule: Rule, { most = Infinity } = {}): Rule {
   };
 }
 
-/** An object of known members; those left out, or undefined, pass unless they are `required`. `open`: others pass too. */
+/**
+ * Rule for an object of known members; those left out, or undefined, pass unless they are `required`. `open`: unknown members pass
+ * too.
+ */
 export function objectOf(rules: Rules, { required = [], open = false }: Members = {}): Rule {
   return (value, name) => {
     if (!isObject(value)) return refuse(value, name, 'an object');
@@ -93,7 +97,7 @@ interface Members {
   open?: boolean;
 }
 
-/** Holds a set of options to its table; `what` is what messages call the set. */
+/** Checks a set of options against its table; `what` is the name of the set in messages. */
 export function checkOptions(given: unknown, rules: Rules, what: string, required: readonly string[]): void {
   if (!isObject(given)) return refuse(given, what.replace(/^an? /, ''), 'an object');
   checkMembers(given, rules, (member) => member, { name: what, required });
@@ -124,11 +128,11 @@ function unknownMember(path: string, member: string, rules: Rules, name: string)
   return bad(path, `is unknown to ${name}: ${remedy}`);
 }
 
-/** Part of an adapter's name, or its index. */
+/** Rule for a part of an adapter's name, or its index. */
 export const adapterRule: Rule = (value, name) =>
   typeof value === 'string' ? filledText(value, name) : whole(0, 99)(value, name);
 
-/** The rule of a setting's values. */
+/** Returns the rule for the values of a setting. */
 export function ruleOf(kind: Kind): Rule {
   switch (kind.type) {
     case 'number':
@@ -158,13 +162,13 @@ export function ruleOf(kind: Kind): Rule {
   }
 }
 
-/** The rules of a table of settings. */
+/** Returns the rules of a table of settings. */
 export function rulesOf<T extends Settings>(settings: T): Record<keyof T, Rule> {
   const rules = Object.entries(settings).map(([name, { kind }]) => [name, ruleOf(kind)]);
   return Object.fromEntries(rules) as Record<keyof T, Rule>;
 }
 
-/** Throws: `wanted` says what would have been right. */
+/** Throws bad_request; `wanted` describes the valid values. */
 export function refuse(value: unknown, name: string, wanted: string): never {
   throw bad(name, `is ${shown(value)}, it must be ${wanted}`);
 }
@@ -173,7 +177,7 @@ function bad(param: string, problem: string): EngineError {
   return new EngineError('bad_request', `${param} ${problem}`, { param });
 }
 
-/** A value as a message shows it, shortened. */
+/** Formats a value for a message, shortened. */
 function shown(value: unknown): string {
   if (typeof value === 'function') return 'a function';
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);

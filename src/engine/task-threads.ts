@@ -1,12 +1,13 @@
-// Threads that run one task after the other and can be terminated in the middle of one: a task that takes too long, or whose caller has
-// left, ends with its thread, whatever code it is in. Tasks wait in this queue, so that one which is aborted before its turn costs nothing.
+// Threads that run one task at a time and can be terminated during a task: a task that takes too long, or whose caller has left,
+// ends with its thread, whatever code it is running. Tasks wait in this queue, so that one that is aborted before its turn costs
+// nothing.
 
 import { EngineError } from '../files/error.ts';
 import type { Port } from './session/port.ts';
 import { withResolvers, type PromiseWithResolvers } from './resolvers.ts';
 import { fromWire, type WireError } from './session/wire-error.ts';
 
-/** Messages of a thread: `ready` once it has loaded its code, then an answer for each task, in their order. */
+/** Messages from a thread: `ready` once it has loaded its code, then an answer for each task, in order. */
 export type FromTaskThread = 'ready' | TaskAnswer;
 
 export interface TaskAnswer {
@@ -15,14 +16,16 @@ export interface TaskAnswer {
 }
 
 export interface TaskThreadsOptions {
-  /** Number of tasks that run at once, each in a thread of its own, which is started at its first task. */
+  /** Number of tasks that run at once, each in its own thread, which is started at its first task. */
   threads?: number;
   /** Milliseconds after which an idle thread is terminated, which frees all it allocated. Left out: it stays. */
   idle?: number;
 }
 
 export interface TaskOptions {
-  /** Milliseconds that the task may compute, from the moment a thread takes it; it should then end by itself. Left out: any time. */
+  /**
+   * Milliseconds that the task may compute, from the moment a thread takes it; it should then end by itself. Left out: unlimited.
+   */
   milliseconds?: number;
   /** `milliseconds` for the first task of a thread, which includes compiling its code. Left out: as for other tasks. */
   first?: number;
@@ -43,8 +46,8 @@ export const GRACE = 300;
 const START_TIME = 30_000;
 
 /**
- * Starts the newest and the oldest waiting task alternately: a task that follows a burst waits for one other only, and an old task is not
- * overtaken for ever.
+ * Starts the newest and the oldest waiting task alternately, so that a task after a burst waits for one other task only, and an old
+ * task is not overtaken forever.
  */
 export class TaskThreads {
   readonly #waiting: Asked[] = [];
@@ -123,7 +126,7 @@ class TaskThread {
     this.#port.post(asked.task);
   }
 
-  /** Ends the task that runs, since its caller has left. */
+  /** Ends the running task, because its caller has left. */
   abandon(): void {
     if (this.#asked?.stop === undefined) this.#end(cancelled);
     else {
@@ -179,7 +182,7 @@ class TaskThread {
   }
 }
 
-/** A timer that does not keep the process alive; the result cancels it. */
+/** Starts a timer that does not keep the process alive; the returned function cancels it. */
 function after(milliseconds: number, act: () => void): () => void {
   if (milliseconds === Infinity) return () => {};
   const timer: unknown = setTimeout(act, milliseconds);

@@ -1,5 +1,5 @@
-// The threads for long texts and grammars in Node: started here, and served here where this file is what a thread runs. They load no
-// code of the GPU, so that a thread which had to be terminated is replaced within a fraction of a second.
+// The threads for long texts and grammars in Node. This file starts them, and is also the file that they run. They load no GPU
+// code, so that a terminated thread is replaced within a fraction of a second.
 
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { openDiskFolder } from '../files/source-disk.ts';
@@ -9,7 +9,7 @@ import { portOf, startThread } from './session/thread-node.ts';
 
 const TOKENIZER_THREAD = 'svc-tokenizer';
 
-/** Starts such a thread. `memory`: MiB that its heap may take; left out: Node's default. */
+/** Starts such a thread. `memory`: heap limit in MiB; left out: Node's default. */
 export function startTokenizer(memory?: number): Port {
   const limits = memory === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb: memory } };
   return portOf(startThread(import.meta.url, { workerData: TOKENIZER_THREAD, ...limits }));

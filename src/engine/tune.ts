@@ -1,5 +1,5 @@
-// Finds, for what a tape computes, the variant of each kernel that is fastest on this adapter: the tape is recorded with one
-// after the other and timed dispatch by dispatch.
+// Finds the fastest variant of each kernel of a tape on this adapter: the tape is recorded with one variant after the other and
+// timed dispatch by dispatch.
 
 import { dispatchTimes } from '../gpu/kernel-times.ts';
 import { Tape } from '../gpu/tape.ts';
@@ -11,14 +11,14 @@ import { compileTape } from './compile.ts';
 export interface Tuned {
   /** The fastest variant of each kernel and shape. */
   variants: TunedVariants;
-  /** Products whose fastest variant is not the default. */
+  /** Number of products whose fastest variant is not the default. */
   changed: number;
-  /** Milliseconds of all products by their default variants, and by the fastest. */
+  /** Milliseconds of all products with their default variants, and with the fastest. */
   before: number;
   after: number;
 }
 
-/** Least milliseconds of a variant. */
+/** Shortest time of a variant in milliseconds. */
 interface Timed {
   variant: Variant;
   ms: number;
@@ -26,13 +26,16 @@ interface Timed {
 
 /** Number of rounds in which all variants are timed in turn, so that other load on the machine affects them equally. */
 const ROUNDS = 4;
-/** Share of the time that another variant must save: less may be chance. */
+/** Share of the time that a variant must save; a smaller gain may be noise. */
 const LEAST_GAIN = 0.05;
 
 type Recorded = (tape: Tape) => readonly Tensor[];
 type OnKernels = (done: number, total: number) => void;
 
-/** The device takes what is found; null: all of it was known. `onKernels` hears of what is compiled; an error of it ends the search. */
+/**
+ * Registers the variants on the device; returns null if all of them were known. `onKernels` is called as kernels are compiled; an
+ * error that it throws ends the search.
+ */
 export async function tune(device: Device, record: Recorded, onKernels?: OnKernels): Promise<Tuned | null> {
   if (!asksForUnknown(device, record)) return null;
   const times = new Map<string, Timed[]>();
@@ -62,7 +65,7 @@ function asksForUnknown(device: Device, record: Recorded): boolean {
   return device.tuning.unknown.size > 0;
 }
 
-/** Milliseconds of all dispatches of one name in one replay. */
+/** Returns the milliseconds of all dispatches of one name in one replay. */
 async function timesOf(
   device: Device,
   record: Recorded,

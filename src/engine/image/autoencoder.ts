@@ -1,4 +1,4 @@
-// Images and latents: what goes through the autoencoder, either way, and the noise that is drawn for latents.
+// The autoencoder between images and latents: what it encodes and decodes, and the noise that is drawn for latents.
 
 import type { Device } from '../../gpu/device.ts';
 import type { Tape } from '../../gpu/tape.ts';
@@ -17,27 +17,27 @@ import type { PipelineComponent } from '../../files/pipeline/pipeline-index.ts';
 import type { WeightTable } from '../../models/weights.ts';
 import type { Pixels } from './image-model.ts';
 
-/** An autoencoder of either class, as far as a pipeline sees it. */
+/** The parts of an autoencoder of any class that a pipeline uses. */
 export interface Autoencoder {
   /** Component that holds its weights. */
   component: string;
   latentChannels: number;
-  /** Pixels along a side of one latent. */
+  /** Pixels along one side of a latent. */
   factor: number;
   scales: LatentScales;
   /** Latents of the denoiser [1, h, w, c] → images in −1 … 1 [1, factor · h, factor · w, 3] */
   decoder(weights: WeightTable): (latents: Tensor, tiling: Tiling) => Tensor;
-  /** Images in −1 … 1 → what `sample` makes latents of */
+  /** Images in −1 … 1 → encoder output, from which `sample` makes latents */
   encoder(weights: WeightTable): (image: Tensor, tiling: Tiling) => Tensor;
-  /** Whether it works in strips. */
+  /** Whether it can work in strips. */
   tiles: boolean;
-  /** Whether `sample` wants noise. */
+  /** Whether `sample` uses noise. */
   samples: boolean;
   /** The encoder's output and noise [1, h, w, c] → latents of the denoiser [1, h, w, c] */
   sample(encoded: Tensor, noise: Tensor): Tensor;
 }
 
-/** The autoencoder of a component by its configuration. Throws bad_checkpoint and unsupported. */
+/** Returns the autoencoder of a component according to its configuration. Throws bad_checkpoint and unsupported. */
 export function readAutoencoder({
   name,
   className,
@@ -78,7 +78,7 @@ export function readAutoencoder({
   };
 }
 
-/** An image on the tape, in −1 … 1, [1, height, width, 3]. */
+/** Uploads an image; `on` returns it on a tape in −1 … 1, [1, height, width, 3]. */
 export function uploadImage(device: Device, image: Pixels): { bytes: Tensor; on(tape: Tape): Tensor } {
   const { width, height, data } = image;
   const words = new Uint32Array(width * height);

@@ -2,7 +2,7 @@
 
 import { LIMITS } from '../../options/limits.ts';
 
-/** The problem with a side of the image, in pixels. */
+/** Describes the problem with a side of the image in pixels; null: none. */
 export function sideProblem(value: number, multiple: number): string | null {
   if (!Number.isInteger(value) || value < multiple || value > LIMITS.side)
     return `is ${value}; it is an integer from ${multiple} to ${LIMITS.side}`;

@@ -1,34 +1,39 @@
-// Call arguments of diffusers' pipelines, under diffusers' names: the kinds of their values, those that many families share, and the
-// check of those that a request gives. The table of a family says which ones its classes take.
+// Call arguments of diffusers' pipelines, under diffusers' names: the kinds of their values, those that many families share, and
+// the check of a request's arguments. The table of a family lists the arguments that its classes take.
 
 import { EngineError } from '../../files/error.ts';
 import { LIMITS } from '../../options/limits.ts';
 import type { ImageRequest } from './image-model.ts';
 
-/** Arguments that every family's request may carry and only diffusers' names reach. A family reads further ones under its own type. */
+/**
+ * Arguments that requests to every family may carry and that only diffusers' names set. A family adds further ones in its own type.
+ */
 export interface CallArguments {
   /** Share of fresh noise in DDIM and TCD steps; left out: 0. */
   eta?: number;
-  /** LCM: timesteps of its distillation. */
+  /** LCM: number of timesteps in its distillation. */
   originalSteps?: number;
-  /** Trained timesteps in place of the schedule's own, one a step, falling. */
+  /** Trained timesteps that replace the schedule's own, one per step, descending. */
   timesteps?: number[];
-  /** Sigmas in place of the schedule's own: Euler's with the one it ends at; flow models' before the shift, falling from 1. */
+  /**
+   * Sigmas that replace the schedule's own: for Euler with the one at which it ends; for flow models before the shift, descending
+   * from 1.
+   */
   sigmas?: number[];
-  /** Inpainting: only the part within so many pixels around the mask is drawn, and laid back into the image. */
+  /** Inpainting: only the mask and this many pixels around it are drawn, and pasted back into the image. */
   maskPadding?: number;
-  /** The latents are denoised from this share of the way to an image on, and to this one. */
+  /** Denoising begins at this share of the way to an image, and ends at `denoisingEnd`. */
   denoisingStart?: number;
   denoisingEnd?: number;
 }
 
 export interface CallArgument {
-  /** The values it takes, in words that follow "it takes". */
+  /** Description of the valid values, which follows "it takes" in messages. */
   wanted: string;
   fits(value: unknown): boolean;
-  /** The field it sets: one of the request, or one of the call arguments; null: it asks for what is done anyway. */
+  /** The field that the argument sets: one of the request, or one of the call arguments; null: it asks for what is done anyway. */
   into: { request: keyof ImageRequest } | { call: string } | null;
-  /** The model at hand does not take it, for this reason: in words that follow its name. */
+  /** Why the model does not take the argument; follows the argument's name in messages. */
   unavailable?: string;
 }
 
@@ -36,9 +41,9 @@ export type CallArgumentTable = Readonly<Record<string, CallArgument>>;
 
 type Into = CallArgument['into'];
 
-/** Largest magnitude of any number, so that what is computed from it stays finite. */
+/** Largest magnitude of any number, so that values computed from it stay finite. */
 const MOST = 1e6;
-/** Most entries of a list: one a step, and the sigma that the last one ends at. */
+/** Longest list: one entry per step, and the sigma at which the last step ends. */
 const MOST_ENTRIES = LIMITS.steps + 1;
 
 export const isReal = (value: unknown): value is number =>
@@ -76,7 +81,7 @@ export const pair = (into: Into): CallArgument => ({
   into,
 });
 
-/** Arguments of every pipeline. */
+/** Arguments that every pipeline takes. */
 export const COMMON: CallArgumentTable = {
   num_inference_steps: integer(1, { request: 'steps' }),
   guidance_scale: number('a number of at least 0', (value) => value >= 0, { request: 'guidance' }),
@@ -94,7 +99,7 @@ export const STRENGTH: CallArgumentTable = {
   }),
 };
 
-/** Arguments that diffusers' classes take and this engine does not, with the remedy. */
+/** Arguments of diffusers' classes that this engine does not support, with the remedy. */
 const UNBUILT: Readonly<Record<string, string>> = {
   ...notBuilt('give it beside the call arguments', ['prompt', 'image', 'mask_image', 'generator']),
   ...notBuilt('leave it out', [
@@ -118,7 +123,9 @@ function notBuilt(remedy: string, names: readonly string[]): Record<string, stri
   return Object.fromEntries(names.map((name) => [name, remedy]));
 }
 
-/** Splits call arguments into fields of the request and further ones that the run reads. Throws bad_request, by name. */
+/**
+ * Splits call arguments into fields of the request and arguments that the run reads. Throws bad_request that names the argument.
+ */
 export function readCallArguments(
   kwargs: Readonly<Record<string, unknown>>,
   className: string,

@@ -1,5 +1,5 @@
-// Components of a pipeline on the device: weights are loaded for the stage that needs them and given back after it, so that peak memory is
-// that of the largest stage, not their sum. Where all of them take a small share of the budget they stay.
+// Components of a pipeline on the device: weights are loaded for the stage that needs them and freed after it, so that the peak of
+// memory is that of the largest stage, not the sum. If all weights take a small share of the budget, they stay.
 
 import { type Prose, option, say } from '../../files/message.ts';
 import { bytesText } from '../../files/bytes-text.ts';
@@ -31,15 +31,15 @@ export interface ComponentsOptions {
   pipeline: Pipeline;
   /** Opens the files of a component's weights. */
   openWeights(component: PipelineComponent): Promise<Weights>;
-  /** `f32`: widened; `auto`: the largest of which any stage fits the budget. */
+  /** `f32`: weights are widened to f32; `auto`: the largest format with which every stage fits the budget. */
   quantization: Quantization | 'f32';
-  /** For plain kernels: convolutions as they are stored. */
+  /** Convolutions are stored as in the file, for plain kernels. */
   plain: boolean;
   onProgress(bytes: number, totalBytes: number): void;
   onNote(message: Prose): void;
 }
 
-/** A page on the weights of a component. Disposing it gives the weights back, unless they stay on the device. */
+/** A model page with the weights of a component. Disposing it frees the weights, unless they stay on the device. */
 export interface Loaded<P> extends Disposable {
   readonly page: P;
 }
@@ -61,7 +61,7 @@ export class Components {
   readonly quantization: Exclude<Quantization, 'auto'>;
   private readonly options: ComponentsOptions;
   private readonly files: Files;
-  /** null: as stored. */
+  /** null: the format of the file. */
   private readonly format: WeightFormat | null;
   private readonly kept = new Map<string, LoadedWeights<unknown>>();
   private readonly notes = new Set<string | null>();
@@ -79,7 +79,7 @@ export class Components {
     this.quantization = QUANTIZED_FORMATS.find((choice) => FORMATS[choice] === format) ?? 'none';
   }
 
-  /** A component of model_index.json; throws bad_checkpoint where there is none of that name. */
+  /** Returns a component of model_index.json; throws bad_checkpoint if there is none of that name. */
   get(name: string): PipelineComponent {
     return componentOf(this.options.pipeline, name);
   }
@@ -88,14 +88,14 @@ export class Components {
     return this.options.pipeline.components[name] !== undefined;
   }
 
-  /** A tokenizer, read once; throws bad_checkpoint where its files are missing or broken. */
+  /** Returns a tokenizer, which is read once; throws bad_checkpoint if its files are missing or damaged. */
   tokenizer(name: string): Promise<Tokenizer> {
     const tokenizer = this.tokenizers.get(name) ?? openTokenizer(this.get(name));
     this.tokenizers.set(name, tokenizer);
     return tokenizer;
   }
 
-  /** Throws bad_checkpoint where a component's weights are not those that a page asks for; reads none of them. */
+  /** Throws bad_checkpoint if a component's tensors differ from those that a page asks for; reads only headers. */
   check(name: string, build: (weights: WeightTable) => unknown): void {
     const { tensors, path } = this.files.get(name)!;
     try {
@@ -147,7 +147,7 @@ export class Components {
   private async declare<P>(name: string, build: Build<P>): Promise<LoadedWeights<P>> {
     const { device, format, options } = this;
     const weights = this.files.get(name)!;
-    // f32 may be twice what is stored; packing pads.
+    // Factor on the stored bytes: f32 may take twice as many, and packing adds padding.
     const growth = format === FORMATS.f32 ? 2.2 : 1.1;
     await device.reserve(device.memoryUsed + Math.ceil(growth * bytesOf(weights)));
     const page = (table: WeightTable): P => build(table, this.get(name));
@@ -155,10 +155,10 @@ export class Components {
   }
 }
 
-/** The part of it that a family uses. */
+/** The part of Components that a family uses. */
 export type ComponentAccess = Pick<Components, 'device' | 'get' | 'has' | 'tokenizer' | 'check' | 'load'>;
 
-/** `names`: components with weights. */
+/** `names`: the components that have weights. */
 export async function openComponents(
   device: Device,
   names: readonly string[],
@@ -191,7 +191,7 @@ function componentOf({ path, components }: Pipeline, name: string): PipelineComp
   );
 }
 
-/** Names the file that an error of a checkpoint is about. */
+/** Adds the file's path to an error about a checkpoint. */
 function underFile(error: unknown, path: string): unknown {
   return error instanceof EngineError && error.code === 'bad_checkpoint' ? error.underName(path) : error;
 }
@@ -203,7 +203,7 @@ async function openTokenizer({ folder, config, className }: PipelineComponent): 
   throw new EngineError('bad_checkpoint', `the tokenizer in ${folder.path} has no tokens: fetch it again`);
 }
 
-/** The result of `run`; calls `close` where it fails. */
+/** Returns the result of `run`; calls `close` if it fails. */
 export async function orClose<T>(close: () => Promise<void>, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
@@ -213,15 +213,15 @@ export async function orClose<T>(close: () => Promise<void>, run: () => Promise<
   }
 }
 
-/** Share of the budget for the weights of a stage; the rest is for what it computes. */
+/** Share of the budget for the weights of a stage; the rest is for intermediates. */
 const SHARE_FOR_WEIGHTS = 0.6;
-/** Share of 16 bits a weight, with scales. */
+/** Share of 16 bits that a weight takes, including scales. */
 const packedShare = (choice: 'none' | QuantizedFormat): number =>
   choice === 'none' ? 1 : bitsPerWeight(FORMATS[choice]) / 16;
 
 const SMALLEST = QUANTIZED_FORMATS.at(-1)!;
 
-/** The format of matrices; null: as stored. `largest`: bytes of the largest component as stored. */
+/** Chooses the format of matrices; null: the format of the file. `largest`: stored bytes of the largest component. */
 async function chooseFormat(
   device: Device,
   { quantization, onNote }: ComponentsOptions,

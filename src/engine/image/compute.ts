@@ -9,19 +9,19 @@ import { compileTape } from '../compile.ts';
 import type { Profiler } from './profiler.ts';
 
 export interface ComputeOptions {
-  /** Plain f32 kernels. */
+  /** Whether to use plain f32 kernels. */
   plain: boolean;
-  /** Collects the times of kernels. */
+  /** Collects the GPU times of kernels. */
   profiler?: Profiler | undefined;
   /** Called for the kernels that are compiled for the next computation. */
   onKernels?: ((done: number, total: number) => void) | undefined;
-  /** Called with the name of a result that is not finite, and is computed again in plain f32. */
+  /** Called with the name of a result that is not finite and is therefore computed again in plain f32. */
   onNotFinite?: ((what: string) => void) | undefined;
-  /** Kernels are compiled, and nothing is computed. */
+  /** Compiles kernels without computing anything. */
   compileOnly?: boolean;
   /** Ends a single run between two segments. */
   signal?: AbortSignal | undefined;
-  /** Finds the fastest variants of what will be replayed many times, before it is recorded. */
+  /** Finds the fastest kernel variants before a computation is recorded that will be replayed many times. */
   tune?: ((record: Recorded) => Promise<void>) | undefined;
 }
 
@@ -36,7 +36,7 @@ export class NotFiniteError extends EngineError {
   }
 }
 
-/** A tensor with bytes of its own, not yet written; shape of plain numbers. */
+/** Allocates an uninitialized tensor with a buffer of its own; its shape consists of numbers, not step sizes. */
 export function allocateTensor(device: Device, label: string, shape: readonly number[]): Tensor {
   const buffer = device.allocate('step', label, tensorBytes(shape, {}));
   return new Tensor(shape, 'f32', { region: { buffer, offset: 0, size: buffer.size } });
@@ -46,9 +46,12 @@ export function freeTensors(device: Device, tensors: Iterable<Tensor | null | un
   for (const tensor of tensors) if (tensor?.region) device.free(tensor.region.buffer);
 }
 
-/** Most segments of a single run that are submitted and not done: a decoder may take seconds, and cancelling waits for these alone. */
+/**
+ * Limit on the segments of a single run that are submitted but not done: cancelling waits for these only, while a decoder may take
+ * seconds.
+ */
 const AHEAD = 3;
-/** Milliseconds from which on a segment is long: the next one then waits for it, which the device does not notice. */
+/** Milliseconds from which a segment counts as long: the next one is then submitted after it, at no measurable cost. */
 const LONG = 20;
 
 /** A tape recorded once and replayed until it is disposed; results are copied out after each run. */
@@ -107,14 +110,14 @@ export class Recording implements Disposable {
 }
 
 function copyOut(encoder: GPUCommandEncoder, source: Region, target: Region): void {
-  if (source.buffer === target.buffer) return; // computed in place
+  if (source.buffer === target.buffer) return; // the result was computed in its destination
   const bytes = Math.min(source.size, target.size);
   encoder.copyBufferToBuffer(source.buffer, source.offset, target.buffer, target.offset, bytes);
 }
 
 /**
- * Records `record`; `into` takes copies of the tensors it returns, in order. Memory for the intermediates is reserved before the first
- * run; throws out_of_memory where there is none.
+ * Records `record`. `into` receives copies of the tensors that it returns, in order. Memory for the intermediates is reserved
+ * before the first run; throws out_of_memory if that fails.
  */
 export async function recordTape(
   device: Device,
@@ -137,7 +140,7 @@ export async function recordTape(
   }
 }
 
-/** Records and runs once; the results have bytes of their own. */
+/** Records and runs a computation once; each result has a buffer of its own. */
 export async function compute(device: Device, options: ComputeOptions, record: Recorded): Promise<Tensor[]> {
   const results: Tensor[] = [];
   const into: Tensor[] = [];
@@ -159,8 +162,8 @@ export async function compute(device: Device, options: ComputeOptions, record: R
 }
 
 /**
- * Calls `run`, and once more with plain f32 kernels where it raised the flag (u32 [1]) that it is given: f16 ends at 65504. Throws
- * NotFiniteError where they raise it too; `free` gives back a result that is not finite.
+ * Calls `run` with a flag (u32 [1]), and again with plain f32 kernels if the flag is raised, because f16 overflows at 65504. Throws
+ * NotFiniteError if it is raised again; `free` releases a result that is not finite.
  */
 export async function finitely<T>(
   device: Device,

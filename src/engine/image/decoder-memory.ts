@@ -1,5 +1,5 @@
-// The memory that decoding an image takes, known before it is drawn: the decoder is recorded and not run. Where the whole image has no
-// room, strips take less and give the same bytes.
+// Memory that decoding an image takes, determined before the image is drawn: the decoder is recorded but not run. If the whole
+// image does not fit, decoding in strips takes less memory and gives the same bytes.
 
 import { option, say } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
@@ -15,7 +15,7 @@ import { shapeOfLatents } from './latent-shape.ts';
 import { Scope } from './scope.ts';
 import type { Autoencoder } from './autoencoder.ts';
 
-/** Rows of pixels that an autoencoder in strips takes at a time. */
+/** Rows of pixels in one strip. */
 const STRIPS: Tiling = { stripRows: 32 };
 
 /** Label of the latents that the memory check records the decoder on. */
@@ -23,23 +23,23 @@ export const STAND_IN_LATENTS = 'stand-in latents';
 
 type Decoding = Pick<Drawing, 'components' | 'autoencoder' | 'latents' | 'resolved' | 'options'>;
 
-/** How to decode, as far as it is known before the image is drawn; throws out_of_memory where neither way has room. */
+/** Chooses whole or strips before the image is drawn; throws out_of_memory if neither fits. */
 export async function plannedTiling(decoding: Decoding): Promise<Tiling> {
   const { components, autoencoder, options, resolved } = decoding;
-  // Nothing is computed then.
+  // Nothing is computed in this mode, so memory is not checked.
   if (options.compileOnly) return resolved.request.tiling ? STRIPS : {};
   using decoder = await components.loadEmpty(autoencoder.component, 'decoder', autoencoder.decoder);
   return await tilingFor(decoding, decoder.page);
 }
 
-/** How to decode with a decoder on the device, beside everything else that is there. Nothing may hold a place in the arena. */
+/** Chooses whole or strips with the decoder and everything else on the device. No tensor may occupy the arena at this point. */
 export async function tilingFor(
   { components: { device }, autoencoder, latents: shape, resolved, options }: Decoding,
   decoder: ReturnType<Autoencoder['decoder']>,
 ): Promise<Tiling> {
   const { tiling = false } = resolved.request;
   const asked = tiling ? STRIPS : {};
-  // Nothing is computed then.
+  // Nothing is computed in this mode, so memory is not checked.
   if (options.compileOnly) return asked;
   const { width, height } = resolved.event.values;
   using scope = new Scope(device);
@@ -60,12 +60,12 @@ export async function tilingFor(
 
 interface Room {
   fits: boolean;
-  /** Bytes on the device while it decodes, and those of the largest buffer. */
+  /** Total bytes on the device while it decodes, and bytes of the largest buffer. */
   bytes: number;
   largest: number;
 }
 
-/** The room for a tape, which is recorded and thrown away. */
+/** Measures the memory of a tape, which is recorded and discarded. */
 async function roomFor(
   device: Device,
   { plain }: ComputeOptions,
@@ -76,7 +76,7 @@ async function roomFor(
     const result = record(tape);
     tape.finish();
     const { largest } = device.arena;
-    const bytes = device.memoryUsed + device.arena.growth() + result.heldBytes({}); // it is copied out
+    const bytes = device.memoryUsed + device.arena.growth() + result.heldBytes({}); // the result is copied out of the arena
     const fits = largest <= device.capabilities.maxBufferSize && (await device.reserve(bytes));
     return { fits, bytes, largest };
   } finally {

@@ -1,4 +1,4 @@
-// From latents to pixels: the decoder, on the device until it is disposed.
+// Decodes latents to pixels; the decoder stays on the device until it is disposed.
 
 import type { Device } from '../../gpu/device.ts';
 import type { Tape } from '../../gpu/tape.ts';
@@ -17,7 +17,7 @@ export interface Decoder extends Disposable {
   decode(latents: Tensor): Promise<Pixels>;
 }
 
-/** `tilingOf` is asked when the decoder's weights are on the device. */
+/** `tilingOf` is called when the decoder's weights are on the device. */
 export async function openDecoder(
   drawing: Drawing,
   tilingOf: (page: DecoderPage) => Promise<Tiling>,
@@ -42,7 +42,7 @@ export async function openDecoder(
   };
 }
 
-/** Runs a recording that ends in packed pixels, and reads them back. */
+/** Runs a recording that ends in packed pixels and reads these back. */
 export async function computePixels(
   device: Device,
   options: ComputeOptions,

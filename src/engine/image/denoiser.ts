@@ -1,6 +1,6 @@
-// The denoising loop: runs any schedule's plan on the device. Tensors of the latents' size hold the latents, the model's
-// output, fresh noise and the plan's history; each update is one linear combination of them, and a method that limits what it
-// predicts has one more tensor for that.
+// The denoising loop, which runs any schedule's plan on the device. Tensors of the latents' size hold the latents, the model's
+// output, fresh noise and the plan's history; each update is one linear combination of them. A method that limits its prediction
+// has one more tensor for that.
 
 import type { Device } from '../../gpu/device.ts';
 import type { Tape } from '../../gpu/tape.ts';
@@ -21,24 +21,24 @@ import { createScalars, type Scalars } from './scalars.ts';
 import type { Scope } from './scope.ts';
 import type { Limit, Mix, Operand, Step, Term } from './schedules/schedule.ts';
 
-/** The model, recorded: reads the latents, writes its guided output. */
+/** The recorded model: reads the latents, writes its guided output. */
 export interface Predictor extends Disposable {
   run(step: Step): void;
-  /** The times of a step's kernels. */
+  /** GPU times of a step's kernels. */
   times(): Promise<KernelTime[]>;
 }
 
-/** Standard normal values in the latents' own order, [height, width, channels]. */
+/** Returns standard normal values in the latents' order, [height, width, channels]. */
 export type DrawNoise = () => Float32Array;
 
-/** Inputs of inpainting: where the mask is 0, the latents are those of the image at the step's noise level. */
+/** Inputs of inpainting: where the mask is 0, the latents are reset to the image's at the step's noise level. */
 export interface Keeping {
   mask: Tensor;
   image: Tensor;
   noise: Tensor;
 }
 
-/** Coefficients of one update, and of the blend of inpainting. */
+/** Number of coefficients of one update, and of the blend of inpainting. */
 const MOST_SCALARS = 16;
 
 export class Denoiser {
@@ -74,7 +74,7 @@ export class Denoiser {
     this.flag = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1))).region!;
   }
 
-  /** First latents: mix.image · image + mix.noise · noise, of those that are given. */
+  /** Sets the first latents to mix.image · image + mix.noise · noise; a null tensor is left out. */
   async start(mix: Mix, image: Tensor | null, noise: Tensor | null): Promise<void> {
     this.device.gpu.queue.writeBuffer(this.flag.buffer, 0, new Uint32Array(1));
     const terms = [image, noise].filter((x) => x !== null);
@@ -114,7 +114,7 @@ export class Denoiser {
     return made;
   }
 
-  /** The combination with these operands into a tensor, recorded once. */
+  /** Returns the recorded combination of these operands into a tensor; it is recorded once. */
   private combination(terms: readonly Tensor[], key: string, into: Tensor): Promise<Recording> {
     return this.recorded(key, into, (tape) => {
       const operands = terms.map((x) => x.on(tape));
@@ -130,7 +130,10 @@ export class Denoiser {
     recording.run();
   }
 
-  /** The clean latents that a step predicts, limited. Their sum is checked: a limit hides values that are not finite. */
+  /**
+   * Computes and limits the clean latents that a step predicts. Their sum is checked before, because a limit hides values that are
+   * not finite.
+   */
   private async limit(terms: readonly Term[], by: Limit): Promise<void> {
     const clean = this.tensorOf('clean');
     await this.combine(terms, 'clean', clean);
@@ -164,7 +167,7 @@ export class Denoiser {
   }
 }
 
-/** Values row by row into a tensor, its padding zero. */
+/** Writes values row by row into a tensor and zeros into its padding. */
 export function writeRows(device: Device, tensor: Tensor, values: Float32Array): void {
   const { columns, stride } = tensor;
   const rows = values.length / columns;

@@ -1,6 +1,6 @@
-// From a request to its images, one stage after the other: text, the image it starts from, denoising, decoding. Each stage is a block whose
-// `using` declarations say what is on the device while it runs; a stage's weights leave the device before the next one's come, unless the
-// weights of all components are small beside the budget.
+// Draws the images of a request, one stage after the other: text, source image, denoising, decoding. Each stage is a block whose
+// `using` declarations define what is on the device while it runs; a stage's weights leave the device before the next one's are
+// loaded, unless the weights of all components are small beside the budget.
 
 import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
@@ -27,9 +27,9 @@ export async function draw(drawing: Drawing): Promise<void> {
 
 class Run {
   private readonly drawing: Drawing;
-  /** The room for decoding is checked before any stage. */
+  /** The memory for decoding is checked before any stage. */
   private stage: StageName = 'decoding';
-  /** Strips in which the given image is encoded and previews are decoded. */
+  /** Strips in which the source image is encoded and previews are decoded. */
   private tiling: Tiling = {};
 
   constructor(drawing: Drawing) {
@@ -46,7 +46,7 @@ class Run {
       emit({ type: 'tokens', text: prepared.tokens, image: drawing.image ? each : 0, each });
       using encoded = await this.encodeImage();
       const samples = Array.from({ length: resolved.event.values.samples }, (_, i) => i);
-      // Small models show each image as soon as it is there; large ones are loaded once for all.
+      // Small models decode each image as soon as it is denoised; large ones load the decoder once for all images.
       for (const group of components.resident ? samples.map((i) => [i]) : [samples]) {
         using owner = new Scope(components.device);
         const latents = await this.denoise(prepared, encoded, group, owner);
@@ -77,7 +77,7 @@ class Run {
     return await encodeGiven(this.drawing, image, this.tiling);
   }
 
-  /** The latents of each sample; `owner` takes them over. */
+  /** Returns the latents of each sample; `owner` takes them over. */
   private async denoise(
     prepared: Prepared,
     encoded: Encoded | null,
@@ -91,7 +91,9 @@ class Run {
     return latents;
   }
 
-  /** The latents of one sample; where a step is not finite, they are computed again from the first step by plain f32 kernels. */
+  /**
+   * Returns the latents of one sample. If a step is not finite, they are computed again from the first step by plain f32 kernels.
+   */
   private async sample(denoiser: DenoiserPage, encoded: Encoded | null, sample: number): Promise<Tensor> {
     const { options, emit } = this.drawing;
     try {
@@ -143,7 +145,10 @@ class Run {
   }
 }
 
-/** The error of a tensor that the adapter cannot bind, by the part of the request that needs it; any other as it is. */
+/**
+ * Rewords the error of a tensor that exceeds the adapter's binding limit, by the part of the request that needs it; returns other
+ * errors unchanged.
+ */
 function inWords(
   error: unknown,
   stage: StageName,

@@ -16,7 +16,7 @@ export interface Drawing extends GivenImages {
   runner: FamilyModel;
   latents: LatentShape;
   autoencoder: Autoencoder;
-  /** Map from latents to colours for previews; without one the decoder shows them, where it stays on the device. */
+  /** Map from latents to colours for previews. Without one, previews come from the decoder if it stays on the device. */
   colours?: ColourMap | null;
   plan: Plan;
   resolved: Resolved;

@@ -1,4 +1,4 @@
-// The image that a run starts from, encoded, and what inpainting needs of it and of the mask.
+// Encodes the source image of a run, and for inpainting the mask and the masked image.
 
 import type { Device } from '../../gpu/device.ts';
 import type { Region, Tensor } from '../../gpu/tensor.ts';
@@ -11,19 +11,19 @@ import type { Drawing } from './drawing.ts';
 import type { Pixels } from './image-model.ts';
 import { Scope } from './scope.ts';
 
-/** Images that a run starts from, as the encoder left them; they serve all samples. */
+/** The encoded source image, which all samples share. */
 export interface Encoded extends Disposable {
   image: Tensor;
-  /** Inpainting; null without a mask. */
+  /** Inputs of inpainting; null without a mask. */
   mask: {
-    /** 1 where a latent is drawn anew, [1, height, width, 1]. */
+    /** 1 where a latent is redrawn, [1, height, width, 1]. */
     latents: Tensor;
-    /** The encoded image without the masked part, for UNets made for it. */
+    /** The encoded image without the masked part, for inpainting UNets. */
     masked: Tensor | null;
   } | null;
 }
 
-/** The encoder's weights are on the device until it returns. */
+/** Encodes the source image. The encoder's weights are on the device until the function returns. */
 export async function encodeGiven(drawing: Drawing, image: Pixels, tiling: Tiling): Promise<Encoded> {
   const { components, autoencoder, latents, options, runner, mask } = drawing;
   const { device } = components;
@@ -51,7 +51,7 @@ export async function encodeGiven(drawing: Drawing, image: Pixels, tiling: Tilin
 
 const isMasked = (mask: Pixels, at: number): boolean => mask.data[3 * at]! >= 128;
 
-/** 0 for each pixel that is drawn anew: an image times it has the middle of the range there. */
+/** Tensor with 0 for each pixel that is redrawn: an image multiplied by it has the middle grey (0) there. */
 function keptPixels(device: Device, mask: Pixels): Tensor {
   const values = Float32Array.from({ length: mask.width * mask.height }, (_, i) =>
     Number(!isMasked(mask, i)),
@@ -59,7 +59,7 @@ function keptPixels(device: Device, mask: Pixels): Tensor {
   return device.tensor('step', 'kept pixels', [values.length], values);
 }
 
-/** 1 where a latent is drawn anew, by the mask at the first pixel of the latent; [1, height, width, 1]. */
+/** Tensor with 1 where a latent is redrawn, taken from the mask at the latent's first pixel; [1, height, width, 1]. */
 function maskLatents(device: Device, factor: number, mask: Pixels): Tensor {
   const [height, width] = [mask.height / factor, mask.width / factor];
   const values = Float32Array.from({ length: height * width }, (_, i) => {

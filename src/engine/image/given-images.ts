@@ -1,4 +1,4 @@
-// The image that a drawing starts from and its mask, as they were given and at the size that is drawn.
+// The source image of a request and its mask, in their original size and in the size that is drawn.
 
 import type { Platform } from '../platform.ts';
 import type { Pixels } from './image-model.ts';
@@ -9,7 +9,7 @@ export interface GivenImages {
   /** Scaled to the size that is drawn. */
   image: Pixels | null;
   mask: Pixels | null;
-  /** Turns a drawn image into the one that is shown; left out: it is shown as it is. */
+  /** Converts a drawn image to the final one; left out: they are the same. */
   finish?(drawn: Pixels): Pixels;
 }
 

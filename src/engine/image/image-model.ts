@@ -1,5 +1,4 @@
-// The interface of an image model to the rooms above: requests in, events out. Everything here is plain data, so that it
-// crosses a worker boundary as it is.
+// The public interface of an image model: requests in, events out. Everything here is plain data that can be posted to a worker.
 
 import { type Note } from '../../files/message.ts';
 import type { AdapterSummary } from '../../gpu/adapter.ts';
@@ -17,20 +16,20 @@ export type Backend = 'auto' | 'svc' | 'generic';
 
 export interface ImageModelOptions
   extends SettingValues<ForModels<typeof MODEL_SETTINGS, 'image'>>, SettingValues<typeof IMAGE_MODEL> {
-  /** Folder, or hub id. */
+  /** Path of a model folder, or hub id. */
   model: string;
 }
 
-/** Left out: the model's own value, then the contract's (50 steps, guidance 7.5). */
+/** A left-out value is taken from the model's own defaults, else from the contract's (50 steps, guidance 7.5). */
 export interface ImageRequest extends SettingValues<typeof IMAGE_SAMPLING> {
   prompt: string;
   /** Sample i uses seed + i. */
   seed: number;
-  /** Image-to-image: where to start from, scaled to the output's size. */
+  /** Image-to-image: the source image, which is scaled to the output's size. */
   image?: Pixels;
-  /** Inpainting: white is drawn anew. */
+  /** Inpainting: white areas are redrawn. */
   mask?: Pixels;
-  /** At most so many previews of each image, evenly over the steps that are taken; Infinity: of every step but the last. */
+  /** Limit on the previews of each image, which are spread evenly over its steps; Infinity: one after every step but the last. */
   previews?: number;
   /** Call arguments of the diffusers pipeline, under diffusers' names. */
   kwargs?: Readonly<Record<string, unknown>>;
@@ -62,13 +61,16 @@ export type ImageEvent =
       type: 'resolved';
       values: ResolvedImageRequest;
       sources: Readonly<Record<keyof ResolvedImageRequest, ValueSource>>;
-      /** Property of a model from which a value follows that none of its files states. */
+      /** The property of a model that implies a value, for values that none of its files states. */
       reasons: Readonly<Partial<Record<keyof ResolvedImageRequest, string>>>;
     }
-  /** Words of the prompts that are not in the model's word list, if it ships one. `known`: singulars that are in the list, of plurals. */
+  /**
+   * Words of the prompts that are not in the model's word list, if it has one. `known` maps plurals among them to singulars in the
+   * list.
+   */
   | { type: 'unknown-words'; words: string[]; known?: Record<string, string> }
   | Note
-  /** Inputs of the denoiser: tokens of the prompt, of the image it starts from, and of each image it makes. */
+  /** Inputs of the denoiser: tokens of the prompt, of the source image, and of each image that it generates. */
   | { type: 'tokens'; text: number; image: number; each: number }
   | { type: 'stage'; name: StageName; milliseconds: number; peakBytes: number }
   /** After step `step` of `steps`, counted from 1. */
@@ -82,23 +84,23 @@ export type ImageEvent =
 export interface ImageModelInfo {
   path: string;
   name: string;
-  /** Class that model_index.json names. */
+  /** Pipeline class in model_index.json. */
   pipeline: string;
-  /** Class of the denoiser. */
+  /** Class of the denoiser's component. */
   denoiser: string;
   parameters: number;
   quantization: Exclude<Quantization, 'auto'>;
   backend: Exclude<Backend, 'auto'>;
-  /** Width and height are multiples of it. */
+  /** Width and height must be multiples of this number. */
   sizeMultiple: number;
   /** Layers at the end of a CLIP text encoder that the model never reads, beside those that `clipSkip` leaves out. */
   unreadClipLayers: number;
   defaults: { width: number; height: number; steps: number; guidance: number; negativePrompt: string };
-  /** Names that `scheduler` takes; the first is the checkpoint's own. */
+  /** Values of `scheduler`; the first is the checkpoint's own. */
   schedulers: string[];
   /** Components of model_index.json with their classes. */
   components: Readonly<Record<string, string>>;
-  /** Words the model knows, where it ships a list. */
+  /** Number of words in the model's word list; null without one. */
   words: number | null;
   supports: { imageToImage: boolean; inpainting: boolean; negativePrompt: boolean };
   memory: { budget: number; weights: number };
@@ -107,23 +109,23 @@ export interface ImageModelInfo {
 
 export interface ImageModel {
   readonly info: ImageModelInfo;
-  /** Resolves with the reason once the model answers no more: it was closed, or the thread it ran in has ended. */
+  /** Resolves with the reason once the model no longer answers: it was closed, or its worker thread has ended. */
   readonly ended: Promise<Error>;
-  /** It is not on the device: the next request opens it again (`sleepAfter`). */
+  /** Whether the model has left the device because it was idle (`sleepAfter`); the next request loads it again. */
   readonly asleep: boolean;
   /** Checks a request as `generate` would and resolves its values; throws EngineError. */
   resolve(request: ImageRequest): Promise<Extract<ImageEvent, { type: 'resolved' }>>;
   /**
-   * Draws so many of its steps, at most all, for nobody; with 0 steps only the kernels that it needs are compiled. `tune`
-   * finds the fastest tiling of each product of the denoiser on this adapter, and keeps it on disk; images do not change by it.
+   * Runs up to `steps` steps of a request and discards the result; with 0 steps only the kernels are compiled. `tune` finds the
+   * fastest tiling of each product of the denoiser on this adapter and keeps it on disk; it does not change images.
    */
   warmUp(request: ImageRequest, steps: number, options?: { tune?: boolean }): Promise<void>;
-  /** Draws. Throws EngineError; ends with `cancelled` within a step when `signal` aborts. */
+  /** Draws the images of a request. Throws EngineError; ends with `cancelled` within one step when `signal` aborts. */
   generate(
     request: ImageRequest,
     options?: { signal?: AbortSignal; profile?: boolean },
   ): AsyncGenerator<ImageEvent, void, void>;
   close(): Promise<void>;
-  /** Calls `close`, for `await using`. */
+  /** Calls `close` at the end of an `await using` scope. */
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Image models as a kind of model.
+// The image model's entry in the table of model kinds.
 
 import { checkImageModelOptions } from '../image-rules.ts';
 import type { ModelKind } from '../session/model-kind.ts';

@@ -1,6 +1,6 @@
-// Linear maps from latents to colours, for previews. The numbers are fits to each autoencoder that circulate with ComfyUI and diffusers; each
-// row is a channel, the last one the offset. A model made for this engine brings its own, previews.safetensors, with a patch of pixels for
-// each latent: `patches` f32 [channels + 1, side, side, 3].
+// Linear maps from latents to colours, for previews. The numbers are the fits to each autoencoder that ComfyUI and diffusers use;
+// each row is a channel, the last one the offset. A model made for this engine has its own map in previews.safetensors, with a
+// patch of pixels for each latent: `patches` f32 [channels + 1, side, side, 3].
 
 import { openShards } from '../../files/checkpoint/shards.ts';
 import { EngineError } from '../../files/error.ts';
@@ -46,7 +46,7 @@ const FLUX: readonly Colour[] = [
   [-0.0329, -0.0718, -0.0851],
 ];
 
-/** Latent spaces by what their autoencoders say of themselves. */
+/** Latent spaces, identified by their autoencoders' channels and scale. */
 const SPACES: readonly [channels: number, scale: number, colours: readonly Colour[]][] = [
   [4, 0.18215, STABLE_DIFFUSION],
   [4, 0.13025, XL],
@@ -70,7 +70,7 @@ export function colourMap(channels: number, scales: LatentScales): ColourMap | n
 
 const FILE = 'previews.safetensors';
 
-/** The map that a model brings, null where it brings none. Throws bad_checkpoint for one that does not fit its latents. */
+/** Returns the model's own map, or null without one. Throws bad_checkpoint for a map that does not fit its latents. */
 export async function ownColourMap(
   folder: Folder,
   { latentChannels, factor }: { latentChannels: number; factor: number },
@@ -100,7 +100,7 @@ export async function ownColourMap(
   }
 }
 
-/** Each colour with a fourth value beside it. */
+/** Pads each colour to four values. */
 function inQuads(colours: readonly number[]): Float32Array {
   return Float32Array.from({ length: (colours.length / 3) * 4 }, (_, i) =>
     i % 4 === 3 ? 0 : colours[Math.floor(i / 4) * 3 + (i % 4)]!,

@@ -1,11 +1,11 @@
-// Shape of the latents of one result, and the tokens that a denoiser takes them as.
+// Shape of the latents of one result, and the number of tokens that a denoiser makes of them.
 
 /** Latents of one result. */
 export interface LatentShape {
   channels: number;
-  /** Pixels along a side of one latent. */
+  /** Pixels along one side of a latent. */
   factor: number;
-  /** Latents along a side of one token. */
+  /** Latents along one side of a token. */
   patch: number;
   /** Frames of one result; 1 for images. */
   frames: number;
@@ -21,7 +21,7 @@ export function shapeOfLatents({ channels, factor, frames }: LatentShape, { widt
   return [frames, height / factor, width / factor, channels];
 }
 
-/** Tokens of one result of a size in pixels. */
+/** Number of tokens of one result of a size in pixels. */
 export function latentTokens(shape: LatentShape, size: Size): number {
   const [frames, height, width] = shapeOfLatents(shape, size) as [number, number, number];
   return (frames * height * width) / shape.patch ** 2;

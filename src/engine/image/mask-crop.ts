@@ -1,12 +1,12 @@
-// Inpainting a part of an image ("padding_mask_crop"): what lies around the mask is drawn as large as the model draws, and laid
-// back into the image. Regions, sizes and edges are those of diffusers, to the pixel.
+// Inpainting a part of an image ("padding_mask_crop"): the mask and its surroundings are drawn at the model's full size and pasted
+// back into the image. Regions, sizes and edges equal those of diffusers to the pixel.
 
 import { resample } from '../../files/image/resample.ts';
 import type { Pixels } from './image-model.ts';
 
 type Size = Pick<Pixels, 'width' | 'height'>;
 
-/** Pixels of an image; right and bottom are just outside. */
+/** Rectangle in pixels; right and bottom are exclusive. */
 export interface Region {
   left: number;
   top: number;
@@ -14,12 +14,12 @@ export interface Region {
   bottom: number;
 }
 
-/** Whether nothing is to be drawn anew. */
+/** Returns true if the mask is black everywhere. */
 export function isEmpty({ data }: Pixels): boolean {
   return data.every((value) => value === 0);
 }
 
-/** The part of the mask that is not black, padded, and widened to the proportions of `drawn` within the image. */
+/** Returns the bounding box of the mask's non-black part, padded, and widened to the proportions of `drawn` within the image. */
 export function cropRegion(mask: Pixels, drawn: Size, padding: number): Region {
   const { width, height } = mask;
   const marked = bounds(mask);
@@ -49,7 +49,7 @@ function bounds({ width, data }: Pixels): Region {
   return region;
 }
 
-/** A span grown on both sides, moved to lie within `most`, cut where it does not fit. */
+/** Widens a span on both sides to `wanted`, moves it to lie within 0 … `most`, and cuts it if it is too long. */
 function widen(from: number, to: number, wanted: number, most: number): [number, number] {
   const more = Math.trunc(wanted - (to - from));
   const begins = from - Math.floor(more / 2);
@@ -69,7 +69,7 @@ export function crop({ width, data }: Pixels, { left, top, right, bottom }: Regi
   return { ...made, data: part };
 }
 
-/** Scaled to lie within the size; what is empty beside it repeats its edges. */
+/** Scales an image to fit into the size; the remaining area repeats the image's edges. */
 export function within(image: Pixels, { width, height }: Size): Pixels {
   const wide = width / height < image.width / image.height;
   const scaled = scaledBy(image, wide ? { width } : { height });
@@ -91,13 +91,13 @@ export function within(image: Pixels, { width, height }: Size): Pixels {
   return made;
 }
 
-/** Scaled to cover the size; what juts out is cut off. */
+/** Scales an image to cover the size and crops the rest. */
 function covering(image: Pixels, { width, height }: Size): Pixels {
   const wide = width / height > image.width / image.height;
   return placed(scaledBy(image, wide ? { width } : { height }), { width, height });
 }
 
-/** By its width or its height, in its own proportions. */
+/** Scales an image to a width or a height, keeping its proportions. */
 function scaledBy(image: Pixels, side: { width: number } | { height: number }): Pixels {
   const { width, height } = image;
   const other = (share: number): number => Math.max(Math.floor(share), 1);
@@ -108,14 +108,14 @@ function scaledBy(image: Pixels, side: { width: number } | { height: number }): 
 
 const offset = (outer: number, inner: number): number => Math.floor(outer / 2) - Math.floor(inner / 2);
 
-/** In the middle of black. */
+/** Centres an image on black. */
 function placed(image: Pixels, { width, height }: Size): Pixels {
   const made = { width, height, data: new Uint8Array(3 * width * height) };
   put(made, image, offset(width, image.width), offset(height, image.height));
   return made;
 }
 
-/** Copies an image into another, as far as it lies within. */
+/** Copies an image into another; parts outside are cut off. */
 function put(into: Pixels, image: Pixels, x: number, y: number): void {
   const left = Math.max(x, 0);
   const right = Math.min(x + image.width, into.width);
@@ -125,7 +125,7 @@ function put(into: Pixels, image: Pixels, x: number, y: number): void {
   }
 }
 
-/** The image with a drawn region laid over it where the mask is white. */
+/** Returns the image with the drawn region pasted over it where the mask is white. */
 export function overlay(image: Pixels, mask: Pixels, drawn: Pixels, region: Region): Pixels {
   const size = { width: region.right - region.left, height: region.bottom - region.top };
   const laid = { width: image.width, height: image.height, data: new Uint8Array(image.data.length) };

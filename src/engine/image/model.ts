@@ -1,4 +1,4 @@
-// The ImageModel face over a session: requests are drawn one after the other, in the order they came.
+// The ImageModel implementation over a session: requests are drawn one after the other, in order of arrival.
 
 import { EngineError } from '../../files/error.ts';
 import type { DeviceSession, OnDevice } from '../session/device-session.ts';
@@ -7,17 +7,17 @@ import type { CallNames } from '../session/model.ts';
 import type { ImageEvent, ImageModel, ImageModelInfo, ImageRequest } from './image-model.ts';
 import type { Resolved } from './resolved.ts';
 
-/** See CallNames. */
+/** Method names of ImageModel that the proxy forwards; see CallNames. */
 export const IMAGE_CALLS: CallNames<ImageModel> = { resolve: true, warmUp: true };
 
 export interface DrawOptions {
   signal?: AbortSignal | undefined;
   profile?: boolean | undefined;
-  /** Kernels are compiled, and nothing is drawn. */
+  /** Compiles kernels without drawing. */
   compileOnly?: boolean;
-  /** The fastest variants of the denoiser's kernels are found first. */
+  /** Finds the fastest variants of the denoiser's kernels first. */
   tune?: boolean;
-  /** Most steps to take. */
+  /** Limit on the steps to run. */
   mostSteps?: number;
 }
 
@@ -38,7 +38,7 @@ export class LocalImageModel implements ImageModel {
   readonly #resolve: Resolve;
   readonly #draw: Draw;
   readonly #leaving = new AbortController();
-  /** The request that came last; the next one begins after it. */
+  /** The latest request; the next one begins after it. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(info: ImageModelInfo, session: DeviceSession<OnDevice>, resolve: Resolve, draw: Draw) {
@@ -66,7 +66,7 @@ export class LocalImageModel implements ImageModel {
     const stops = AbortSignal.any([this.#leaving.signal, readerLeft.signal, ...(signal ? [signal] : [])]);
     const events = new EventQueue<ImageEvent>();
     let begun = false;
-    // A request that waits behind others leaves at once.
+    // A request that waits behind others leaves the queue at once when it is aborted.
     const leave = (): void => {
       if (!begun) events.fail(new EngineError('cancelled', 'the request was cancelled before it began'));
     };
@@ -111,7 +111,7 @@ export class LocalImageModel implements ImageModel {
     return this.close();
   }
 
-  /** Runs `run` after all that were called before. */
+  /** Runs `run` after all functions that were passed earlier. */
   #inTurn<T>(run: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(run, run);
     this.#last = turn.catch(() => {});

@@ -1,5 +1,5 @@
-// Logarithm, sine and cosine in f32 by the polynomials of the Cephes library (S. Moshier), rounded step by step as the vector
-// code in torch's CPU generator rounds them: `fused` rounds once, the plain operations after each.
+// Logarithm, sine and cosine in f32 by the polynomials of the Cephes library (S. Moshier). Each step is rounded as in the vector
+// code of torch's CPU generator: `fused` rounds once, plain operations round after each.
 
 const round = Math.fround;
 

@@ -1,7 +1,7 @@
-// torch.randn on the CPU in f32: MT19937, and Box–Muller over blocks of 16 numbers. torch computes the blocks with Cephes'
-// f32 polynomials wherever the processor has AVX2 (or AVX-512, which takes the same code), its compiler fusing most of the
-// multiplications with the additions behind them; so do noise-cephes.ts, and the numbers are torch's bit for bit. Without AVX2 torch calls the
-// C library, and its own numbers differ from these in the last places.
+// torch.randn on the CPU in f32: MT19937, and Box–Muller over blocks of 16 numbers. On processors with AVX2 or AVX-512 torch
+// computes the blocks with Cephes' f32 polynomials, most multiplications fused with the following additions. noise-cephes.ts does
+// the same, so that the numbers equal torch's bit for bit. Without AVX2 torch calls the C library, whose results differ in the last
+// digits.
 
 import { logarithm, sineCosine } from './noise-cephes.ts';
 import type { NoiseStream } from './noise-stream.ts';
@@ -10,10 +10,10 @@ const round = Math.fround;
 const TWO_PI = round(2 * Math.PI);
 const BLOCK = 16;
 
-/** torch takes the low 32 bits of `seed`. */
+/** torch uses the low 32 bits of `seed`. */
 export function cpuNoise(seed: number): NoiseStream {
   const word = mersenneTwister(seed % 2 ** 32);
-  /** The sine of a pair whose cosine was the last number of a short call; the next short call begins with it. */
+  /** The sine of a pair whose cosine was the last number of a short call. The next short call begins with it. */
   let spare: number | null = null;
 
   const uniform = (): number => (word() & 0xffffff) * 2 ** -24;
@@ -40,7 +40,7 @@ export function cpuNoise(seed: number): NoiseStream {
       for (let i = 0; i < count; i += 1) values[i] = uniform();
       for (let i = 0; i + BLOCK <= count; i += BLOCK) boxMuller(values.subarray(i, i + BLOCK));
       if (count % BLOCK === 0) return values;
-      // The last 16 are drawn anew, over those of the last whole block that they reach into.
+      // The last 16 numbers are drawn again and overwrite a part of the last whole block.
       const tail = values.subarray(count - BLOCK);
       for (let i = 0; i < BLOCK; i += 1) tail[i] = uniform();
       boxMuller(tail);

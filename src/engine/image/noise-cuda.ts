@@ -1,13 +1,13 @@
-// torch.randn on CUDA in f32: Philox 4x32-10 and curand's Box–Muller. Words and uniforms are the GPU's bit for bit. The GPU
-// takes its sine from a table in hardware (about 1e-6 off); here it is the f64 sine, rounded.
+// torch.randn on CUDA in f32: Philox 4x32-10 and curand's Box–Muller. Words and uniform numbers equal the GPU's bit for bit. The
+// GPU reads its sine from a hardware table (error about 1e-6); here it is the f64 sine, rounded.
 
 import type { NoiseStream } from './noise-stream.ts';
 
 const round = Math.fround;
 
 /**
- * The GPU whose stream is followed. torch launches at most multiprocessors · ⌊threadsEach / 256⌋ blocks of 256 threads; a
- * tensor with more elements takes several numbers a thread, so that large tensors differ from GPU to GPU.
+ * Launch limits of the GPU whose stream is reproduced. torch launches at most multiprocessors · ⌊threadsEach / 256⌋ blocks of 256
+ * threads; in a tensor with more elements each thread computes several numbers, so that large tensors differ between GPUs.
  */
 export interface LaunchLimits {
   multiprocessors: number;
@@ -52,7 +52,7 @@ export function cudaNoise(seed: number, limits: LaunchLimits = A100): NoiseStrea
 const TO_UNIT = 2 ** -32;
 const TO_ANGLE = round(TO_UNIT * 2 * Math.PI);
 
-/** A word to (0, 1], and to (0, 2π], as curand does in f32. */
+/** Maps a word to (0, 1], and to (0, 2π], like curand in f32. */
 export const unitOf = (word: number): number => round(round(word) * TO_UNIT + TO_UNIT / 2);
 export const angleOf = (word: number): number => round(round(word) * TO_ANGLE + TO_ANGLE / 2);
 

@@ -1,5 +1,5 @@
 /** Standard normal numbers; each call goes on where the last one ended. */
 export interface NoiseStream {
-  /** In the order of torch's tensor (batch, channel, row, column). */
+  /** Numbers in the order of torch's tensor (batch, channel, row, column). */
   normals(count: number): Float32Array;
 }

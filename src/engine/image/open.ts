@@ -32,7 +32,7 @@ import { createTuner } from './tuner.ts';
 import { resolveRequest } from './resolve.ts';
 import type { Resolved } from './resolved.ts';
 
-/** Errors: those of openTextModel, and bad_request for options that the pipeline does not have. */
+/** Opens the model. Errors: those of openTextModel, and bad_request for options that the pipeline does not have. */
 export function openImageModelInline(
   platform: Platform,
   options: ImageModelOptions,
@@ -83,7 +83,7 @@ async function openFiles(
   return pipeline;
 }
 
-/** Reads requests by the pipeline's defaults and bounds. */
+/** Creates the function that resolves requests with the pipeline's defaults and bounds. */
 function resolver({ context, planner, autoencoder: { tiles } }: Parts): Resolve {
   return (request) => {
     if (request.tiling && !tiles) {
@@ -97,7 +97,10 @@ function resolver({ context, planner, autoencoder: { tiles } }: Parts): Resolve 
   };
 }
 
-/** Draws on the session's device, which is opened anew where it was lost. A request under which it is lost ends with device_lost. */
+/**
+ * Draws on the session's device, which is opened again if it was lost before. A request during which it is lost ends with
+ * device_lost.
+ */
 async function drawIn(
   session: DeviceSession<Parts>,
   platform: Platform,
@@ -116,12 +119,12 @@ async function drawIn(
   }
 }
 
-/** An error about the model that a component is taken from, as one about `componentPaths`. */
+/** Rewords an error about the model that a component is taken from as one about `componentPaths`. */
 function asComponent({ code, parts, cause }: EngineError): EngineError {
   return new EngineError(code, { parts }, { param: 'componentPaths', cause });
 }
 
-/** The prompt, and the negative prompt where the user gave one. */
+/** Returns the prompt, and the negative prompt if the user gave one. */
 function promptsIn({ request: { prompt }, event: { values, sources } }: Resolved): string[] {
   const isOwn = sources.negativePrompt === 'request' || sources.negativePrompt === 'kwargs';
   return isOwn ? [prompt, values.negativePrompt] : [prompt];
@@ -148,7 +151,7 @@ async function drawOn(
   const profiler = profile && device.capabilities.timestamps ? createProfiler() : undefined;
   let stage: StageName = 'text-encoding';
   const onKernels = (done: number, total: number): void => {
-    // Each may take seconds.
+    // Each component may take seconds to check.
     if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
     report.kernels(stage, done, total);
   };
@@ -190,12 +193,12 @@ interface Reporter {
   note(message: Prose): void;
 }
 
-/** Latents along a side of an image so small that a model that cannot draw it draws nothing. */
+/** Latents along a side of the smallest image: a model that cannot draw it cannot draw anything. */
 const FEW_LATENTS = 8;
 
 /**
- * Compiles what a request needs. Where memory ends before its size, requests for smaller ones may still be drawn; throws out_of_memory
- * where it does not hold even a small one.
+ * Compiles the kernels that a request needs. If memory is insufficient for its size, smaller requests may still succeed; throws
+ * out_of_memory if even a small one does not fit.
  */
 async function prepare(
   parts: Parts,
@@ -223,7 +226,7 @@ async function prepare(
   }
 }
 
-/** The request for a square of so many pixels a side; the image that it starts from is blank. */
+/** Returns the request for a square with `side` pixels a side and a blank source image. */
 function sized(resolved: Resolved, side: number): Resolved {
   const { request, event } = resolved;
   const blank: Pixels = { width: side, height: side, data: new Uint8Array(3 * side * side) };
@@ -242,7 +245,7 @@ function tooSmall({ device, info, context }: Parts, cause: unknown): EngineError
   );
 }
 
-/** Nothing but what the model needs of a request. */
+/** Returns a request with only the fields that the model requires. */
 function plainRequest({ needsMask, pipeline, defaults: { width, height } }: Parts['context']): ImageRequest {
   const blank: Pixels = { width, height, data: new Uint8Array(3 * width * height) };
   const fills = needsMask || pipeline.task === 'inpainting';

@@ -1,5 +1,5 @@
-// Files of a model made for this engine, beside model_index.json: svc.json holds defaults (width, height, num_inference_steps,
-// guidance_scale, negative_prompt), words.txt every word of its training prompts, one a line.
+// Files beside model_index.json of a model made for this engine: svc.json with defaults (width, height, num_inference_steps,
+// guidance_scale, negative_prompt), and words.txt with every word of its training prompts, one per line.
 
 import { EngineError } from '../../files/error.ts';
 import { readJson, readText, type Folder } from '../../files/source.ts';
@@ -25,7 +25,7 @@ const NUMBERS = {
 const NEGATIVE = 'negative_prompt';
 const KEYS: readonly string[] = [...Object.values(NUMBERS), NEGATIVE];
 
-/** Throws bad_checkpoint for a key that is none and for a value that cannot be. */
+/** Reads the files. Throws bad_checkpoint for an unknown key and for an invalid value. */
 export async function ownSettings(folder: Folder, sizeMultiple: number): Promise<OwnSettings> {
   const names = await folder.names();
   const json = names.includes(SETTINGS) ? await readJson(folder, SETTINGS) : {};
@@ -59,7 +59,10 @@ function problemOf(field: keyof typeof NUMBERS, value: number, sizeMultiple: num
   return field === 'guidance' ? guidanceProblem(value) : sideProblem(value, sizeMultiple);
 }
 
-/** Words of prompts that are not among those known, in order, each once; `known`: of those that are plurals of known ones, these. */
+/**
+ * Returns the words of prompts that are not in the list, in order, each once; `known` maps plurals among them to their singulars in
+ * the list.
+ */
 export function unknownWords(
   prompts: readonly string[],
   known: ReadonlySet<string>,
@@ -86,7 +89,7 @@ const PLURALS: readonly [RegExp, string][] = [
   [/ies$/, 'y'],
 ];
 
-/** A prompt without its syntax. */
+/** Removes the prompt syntax. */
 function wordsIn(prompt: string): string {
   const sections = parseEmphasis(prompt).map((section) => section.map(({ text }) => text).join(''));
   return sections.join(' ');

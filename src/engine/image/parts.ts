@@ -1,4 +1,4 @@
-// A pipeline on a device: its components, its family's model, and everything that is known of it before weights are loaded.
+// A pipeline on a device: its components, its family's model, and everything that is known before weights are loaded.
 
 import { noteOf } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
@@ -20,7 +20,7 @@ import type { Autoencoder } from './autoencoder.ts';
 import { Planner } from './plan.ts';
 import type { ModelDefaults, ResolveContext } from './resolved.ts';
 
-/** Latents along a side where neither the checkpoint nor its family states a size. */
+/** Latents along a side if neither the checkpoint nor its family states a size. */
 const USUAL_LATENTS = 64;
 
 export interface Parts {
@@ -32,7 +32,7 @@ export interface Parts {
   latents: LatentShape;
   planner: Planner;
   own: OwnSettings;
-  /** Plain f32 kernels. */
+  /** Whether to use plain f32 kernels. */
   plain: boolean;
   context: ResolveContext;
   info: ImageModelInfo;
@@ -145,7 +145,7 @@ async function partsOf(
   return { device, components, autoencoder, colours, runner, latents, planner, own, plain, context, info };
 }
 
-/** Hints that defaults are taken from, where neither svc.json nor the family alone states them. */
+/** Collects the hints for defaults that are stated neither by svc.json nor by the family alone. */
 function reasonsOf(
   { defaults, defaultsFrom }: OwnDefaults,
   own: Partial<ModelDefaults>,
@@ -191,7 +191,7 @@ function describe(
   };
 }
 
-/** The last segment of a folder or hub id, or the repository's name for a snapshot in the hub's cache. */
+/** Returns the last segment of a folder or hub id, or the repository's name for a snapshot in the hub's cache. */
 function nameOf(model: string): string {
   const segments = model.replace(/[/\\]+$/, '').split(/[/\\]/);
   const repository = segments.at(-2) === 'snapshots' ? segments.at(-3)?.split('--').at(-1) : undefined;

@@ -12,18 +12,18 @@ import type { ImageFamily, StrengthRule } from './families/family.ts';
 import { latentTokens, type LatentShape } from './latent-shape.ts';
 
 interface PlannerOptions {
-  /** The family's sigmas; null: the schedule makes its own, and no size shifts it. */
+  /** The family's sigmas; null: the schedule computes its own, and the image's size does not shift them. */
   sigmas: ImageFamily['sigmas'];
   strength: StrengthRule;
   latents: LatentShape;
-  /** Folder of the scheduler. */
+  /** Path of the scheduler's folder. */
   path: string;
 }
 
 export class Planner {
-  /** Names that `scheduler` takes; the first is the checkpoint's own. */
+  /** Values of `scheduler`; the first is the checkpoint's own. */
   readonly names: string[];
-  /** A note that names the settings of scheduler_config.json which no schedule has; null: there are none. */
+  /** A note that names the settings of scheduler_config.json that no schedule has; null: none. */
   readonly unknownSettings: string | null;
   private readonly own: string;
   private readonly config: Readonly<Record<string, unknown>>;
@@ -41,17 +41,17 @@ export class Planner {
       unknown === '' ? null : `${file} has ${unknown}, which no schedule has: it changes nothing`;
   }
 
-  /** The name under which a given scheduler runs; throws for those that this checkpoint does not take. */
+  /** Returns this engine's name of a requested scheduler; throws for one that this checkpoint does not take. */
   nameOf(scheduler: string): string {
     return scheduler === this.own ? scheduler : scheduleName(scheduler, this.config);
   }
 
-  /** Steps that call arguments list for a schedule; undefined: they list none. */
+  /** Returns the number of steps that listed timesteps or sigmas imply for a schedule; undefined: none are listed. */
   stepsOf({ timesteps, sigmas }: CallArguments, scheduler: string): number | undefined {
     return timesteps?.length ?? (sigmas && sigmas.length - Number(this.open(scheduler).sigmasEnd));
   }
 
-  /** A note on the settings of the model that a chosen schedule does not know; null: it knows all. */
+  /** Returns a note on the settings of the model that a chosen schedule does not have; null: it has all. */
   leavesOut(scheduler: string): string | null {
     const left = scheduler === this.own ? [] : this.open(scheduler).leavesOut;
     if (left.length === 0) return null;
@@ -63,7 +63,7 @@ export class Planner {
     return `scheduler ${scheduler} does not know ${left.join(', ')} of this model's scheduler_config.json, and draws without it${remedy}`;
   }
 
-  /** Throws bad_request or unsupported, before anything is computed. */
+  /** Plans a request. Throws bad_request or unsupported before anything is computed. */
   plan({ event: { values }, request: { flowShift: shift }, call }: Resolved): Plan {
     // The flow-matching classes and the solvers name the shift differently.
     const shifted = { shift, flow_shift: shift, use_dynamic_shifting: false };
@@ -75,7 +75,7 @@ export class Planner {
         ? beginning(values, schedule, request, this.options.strength)
         : { first: stepsBefore(denoisingStart, schedule, request) };
     const made = schedule.plan({ ...request, ...begins });
-    // Latents that are denoised in part get no more noise.
+    // Latents that are partly denoised get no additional noise.
     const plan = denoisingStart === undefined ? made : { ...made, fromImage: CLEAN };
     return denoisingEnd === undefined || denoisingEnd === 1 ? plan : endedAt(denoisingEnd, schedule, plan);
   }
@@ -87,7 +87,7 @@ export class Planner {
   ): PlanRequest {
     const { sigmas: familySigmas, latents } = this.options;
     const { steps } = values;
-    // diffusers' pipelines pass their own default to the schedule, so that TCD's is not used.
+    // diffusers' pipelines pass their own default to the schedule, so that TCD's default is never used.
     const eta = call.eta ?? (takes.includes('eta') ? 0 : undefined);
     const sigmas = call.sigmas ?? (takes.includes('sigmas') ? familySigmas?.(steps) : undefined);
     return {
@@ -108,7 +108,7 @@ export class Planner {
     }
   }
 
-  /** null: the schedule refuses the model's settings. */
+  /** Returns null if the schedule refuses the model's settings. */
   private tryOpen(name: string): Schedule | null {
     try {
       return this.open(name);
@@ -118,7 +118,7 @@ export class Planner {
   }
 }
 
-/** An error about the checkpoint's file, with its path; any other as it is. */
+/** Adds the path to an error about the checkpoint's file; returns other errors unchanged. */
 function inFile(error: EngineError, isOwn: boolean, path: string): EngineError {
   const { code, message, param, cause } = error;
   const [file, place] = ['scheduler_config.json', `${path}/scheduler_config.json`];
@@ -128,24 +128,24 @@ function inFile(error: EngineError, isOwn: boolean, path: string): EngineError {
   return new EngineError(code, said, { param: param ?? file, cause });
 }
 
-/** The timestep at which a share of the way to an image is done. */
+/** Returns the timestep at which a share of the way to an image is done. */
 function cutoff(param: string, share: number, { trained, family, className }: Schedule): number {
   if (family !== 'edm') return roundHalfEven(trained - share * trained);
   const message = `${param} is ${share}, a share of the trained timesteps, and ${className} goes by levels instead: leave it out`;
   throw new EngineError('bad_request', message, { param });
 }
 
-/** Steps that are left out so that the first call is below the cutoff. */
+/** Returns the number of steps to skip so that the first call is below the cutoff. */
 function stepsBefore(share: number, schedule: Schedule, request: PlanRequest): number {
   const { steps: calls } = schedule.plan(request);
   const below = calls.filter(({ timestep }) => timestep < cutoff('denoising_start', share, schedule)).length;
-  // No step is cut within: of second order the calls left are odd, as all are.
+  // A step is never divided: a schedule of second order keeps an odd number of calls, as it always has.
   const left = schedule.order === 2 && below % 2 === 0 ? below + 1 : below;
   if (left > 0) return (calls.length - left) / schedule.order;
   throw leavesNoStep('denoising_start', share, request.steps, 'lower it');
 }
 
-/** Without the calls below the cutoff; where there is a mask, what it keeps is clean after the last. */
+/** Drops the calls below the cutoff. With a mask, the kept region is clean after the last call. */
 function endedAt(share: number, schedule: Schedule, plan: Plan): Plan {
   const count = plan.steps.filter(
     ({ timestep }) => timestep >= cutoff('denoising_end', share, schedule),
@@ -160,7 +160,7 @@ function leavesNoStep(param: string, share: number, steps: number, remedy: strin
   return new EngineError('bad_request', message, { param });
 }
 
-/** The part of the steps that an image to start from leaves, by the pipeline's rule. */
+/** Returns the part of the steps that remains with a source image, by the pipeline's rule. */
 function beginning(
   { steps, strength }: Resolved['event']['values'],
   { takes, plan }: Schedule,
@@ -170,7 +170,7 @@ function beginning(
   if (strength === null) return {};
   const listed = request.timesteps !== undefined;
   if (rule === 'spread' && takes.includes('reach') && !listed) return { reach: strength };
-  // For a request with listed timesteps, `strength` is a share of the model's calls: Heun makes two per step.
+  // For a request with listed timesteps, `strength` is a share of the model's calls; Heun makes two calls per step.
   const count = listed ? plan(request).steps.length : steps;
   const taken = count * strength;
   const first = rule === 'ceil' ? Math.trunc(count - taken) : count - Math.trunc(taken);

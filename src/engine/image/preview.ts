@@ -1,4 +1,4 @@
-// Previews: a step's clean latents as an image, by a linear map where one is known, or by a decoder that stays on the device.
+// Previews: a step's clean latents as an image, by a linear map if one is known, or by a decoder that stays on the device.
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { latentColours } from '../../kernels/latent-colours.ts';
@@ -10,10 +10,10 @@ import type { Pixels } from './image-model.ts';
 import type { ColourMap } from './latent-colours.ts';
 import { Scope } from './scope.ts';
 
-/** Shows the clean latents of a step. */
+/** Displays the clean latents of a step. */
 export type Preview = (estimate: Tensor, step: number) => Promise<void>;
 
-/** null, with a note: nothing can show this model's latents. */
+/** Returns null, and emits a note, if this model's latents cannot be displayed. */
 export function previewer(drawing: Drawing, sample: number, tiling: Tiling): Preview | null {
   const { components, colours = null, emit } = drawing;
   const show =

@@ -1,13 +1,14 @@
-// The GPU time of a run's kernels: each tape is replayed once more, dispatch by dispatch. What that takes counts to no stage.
+// Measures the GPU time of a run's kernels: each tape is replayed once more, dispatch by dispatch. The time of these replays is not
+// counted in any stage.
 
 import type { KernelTime } from '../../gpu/kernel-times.ts';
 
 export interface Profiler {
-  /** `count`: how often the run replays that tape. */
+  /** `count`: how often the run itself replays that tape. */
   add(replay: () => Promise<readonly KernelTime[]>, count?: number): Promise<void>;
   /** Milliseconds by kernel. */
   readonly kernels: ReadonlyMap<string, number>;
-  /** Milliseconds that replaying took. */
+  /** Milliseconds that the additional replays took. */
   readonly spent: number;
 }
 

@@ -15,7 +15,7 @@ const FOREIGN: readonly [RegExp, string][] = [
 /** Weighted words like (word:1.2), but not times of day like (at 12:30). */
 const WEIGHTED = /\([^()]*:\s*(?:\d?\.\d+|\d)\s*\)/g;
 
-/** `weighs`: the model reads emphasis. */
+/** `weighs`: whether the model reads emphasis. */
 export function promptNotes(prompt: string, weighs: boolean): string[] {
   const patterns = weighs ? FOREIGN : [...FOREIGN, [WEIGHTED, 'this model reads no emphasis'] as const];
   const isShouted = !/\p{Ll}/u.test(prompt);

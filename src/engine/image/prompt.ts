@@ -4,7 +4,7 @@
 
 import { EngineError } from '../../files/error.ts';
 
-/** A piece of text and what its embeddings are multiplied by. */
+/** A piece of text and the factor on its embeddings. */
 export interface Emphasis {
   text: string;
   weight: number;
@@ -16,26 +16,26 @@ export interface PromptWindow {
   weights: number[];
 }
 
-/** Tokens that the windows are made of. */
+/** The tokenizer's data from which windows are made. */
 export interface ClipTokens {
-  /** Ids of a text without anything around them. */
+  /** Ids of a text without special tokens. */
   encode(text: string): number[];
   bos: number;
   eos: number;
   pad: number;
-  /** Positions of the encoder, 77. */
+  /** Number of the encoder's positions, 77. */
   length: number;
 }
 
 const STEP = 1.1;
-/** Brackets inside each other; each multiplies all that is said within. */
+/** Limit on nested brackets; each level multiplies the weight of its contents. */
 const MOST_NESTED = 128;
-/** Largest weight of an emphasis, so that what is multiplied by it stays finite. */
+/** Largest weight of an emphasis, so that weighted embeddings stay finite. */
 const MOST_WEIGHT = 1e4;
 const TOKEN =
   /\\[\\()[\]]|[()[\]]|:\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*\)|(?<!\w)BREAK(?!\w)|[^\\()[\]:B]+|[^]/g;
 
-/** Pieces between BREAKs. Throws bad_request for brackets and weights beyond use. */
+/** Splits a prompt at BREAK into sections of weighted pieces. Throws bad_request for excessive nesting and weights. */
 export function parseEmphasis(prompt: string): Emphasis[][] {
   const sections: Emphasis[][] = [[]];
   const round: number[] = [];
@@ -57,7 +57,7 @@ export function parseEmphasis(prompt: string): Emphasis[][] {
     else if (token === 'BREAK' && round.length + square.length === 0) sections.push([]);
     else pieces().push({ text: /^\\[\\()[\]]$/.test(token) ? token.slice(1) : token, weight: 1 });
   }
-  // Brackets that nobody closed hold to the end.
+  // An unclosed bracket extends to the end.
   for (const first of round) scale(first, STEP);
   for (const first of square) scale(first, 1 / STEP);
   const heavy = sections.flat().find(({ weight }) => !(Math.abs(weight) <= MOST_WEIGHT));
@@ -79,13 +79,13 @@ function merge(pieces: Emphasis[]): Emphasis[] {
   return merged;
 }
 
-/** Most windows of a prompt. Each one costs time in every step of the denoiser. */
+/** Limit on the windows of a prompt. Each one costs time in every step of the denoiser. */
 const MOST_WINDOWS = 64;
 const MOST_CHARACTERS = 100_000;
 
 /**
- * Windows of BOS, at most `length` - 2 tokens, EOS, padding; at least one. A section between BREAKs begins a window. Throws `bad_request` for a prompt
- * that is longer than any image needs.
+ * Returns at least one window: BOS, at most `length` - 2 tokens, EOS, padding. Each section between BREAKs begins a new window.
+ * Throws bad_request if there are more than MOST_WINDOWS.
  */
 export function promptWindows(prompt: string, tokens: ClipTokens): PromptWindow[] {
   if (prompt.length > MOST_CHARACTERS)

@@ -1,5 +1,5 @@
-// Checks of a request whose values are decided: their bounds, the inputs that its pipeline class needs, fields that only some families take.
-// Each throws bad_request with the name of the field.
+// Checks of a request whose values are resolved: bounds, the inputs that its pipeline class needs, fields that only some families
+// take. Each throws bad_request with the name of the field.
 
 import { type Prose, field, say, subject } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
@@ -47,7 +47,7 @@ export function checkValues(
     refuse('strength', `strength is ${values.strength}; it is a number above 0 and at most 1`);
 }
 
-/** The image and the mask that the pipeline class, or the denoiser, needs. */
+/** Checks that the image and the mask are given if the pipeline class or the denoiser needs them. */
 export function checkInputs(
   { image, mask }: ImageRequest,
   { strength }: ResolvedImageRequest,

@@ -1,4 +1,4 @@
-// Notes on a request before it is drawn: settings that change nothing, and syntax of other programs in its prompts.
+// Notes on a request before it is drawn: settings without effect, and syntax of other programs in its prompts.
 
 import { type Prose, field, say } from '../../files/message.ts';
 import { isEmpty } from './mask-crop.ts';
@@ -6,7 +6,7 @@ import type { Parts } from './parts.ts';
 import { promptNotes } from './prompt-notes.ts';
 import type { Resolved } from './resolved.ts';
 
-/** Notes on a request; none of them keeps it from being drawn. */
+/** Returns the notes on a request. */
 export function notesOn(resolved: Resolved, parts: Pick<Parts, 'planner' | 'context' | 'runner'>): Prose[] {
   const {
     request,
@@ -23,7 +23,7 @@ export function notesOn(resolved: Resolved, parts: Pick<Parts, 'planner' | 'cont
   return [...new Set([...notes, ...ineffective(resolved, parts)])];
 }
 
-/** Fields that were given and change nothing. */
+/** Returns notes on fields that were given and have no effect. */
 function ineffective({ event: { values, sources } }: Resolved, { runner }: Pick<Parts, 'runner'>): Prose[] {
   if (runner.guides(values.guidance)) return [];
   const isAsked = (key: keyof typeof values): boolean => ['request', 'kwargs'].includes(sources[key]);

@@ -1,4 +1,5 @@
-// A request with every value decided: by the request itself, then its call arguments, then the model's own defaults, then the contract's.
+// Resolves every value of a request: from the request itself, else its call arguments, else the model's own defaults, else the
+// contract's.
 
 import { EngineError } from '../../files/error.ts';
 import { DEFAULTS } from '../../options/limits.ts';
@@ -13,7 +14,7 @@ import type { ModelDefaults, Resolved, ResolveContext } from './resolved.ts';
 type Values = ResolvedImageRequest;
 type Sources = Record<keyof Values, ValueSource>;
 
-/** Throws bad_request by the name of the field. */
+/** Throws bad_request with the name of the field. */
 export function resolveRequest(given: ImageRequest, context: ResolveContext): Resolved {
   const task = given.mask ? 'inpainting' : given.image ? 'image-to-image' : context.pipeline.task;
   const called = entryFor(context.pipeline, task);
@@ -42,7 +43,7 @@ function decideValues(
 ): { values: Values; sources: Sources } {
   const { sizeMultiple, defaults, backend, schedulers } = context;
   const sources = {} as Sources;
-  /** The first value that is defined decides. */
+  /** Takes the first defined value. */
   const decide = <K extends keyof Values & keyof ImageRequest>(
     key: K,
     model: Values[K] | undefined,
@@ -88,7 +89,7 @@ function decideValues(
   return { values, sources };
 }
 
-/** Hints that the model's values were taken from. */
+/** Collects the hints from which the model's values were taken. */
 function reasonsOf(
   values: Values,
   sources: Sources,
@@ -100,7 +101,7 @@ function reasonsOf(
   return Object.fromEntries(reasons.filter(([key]) => sources[key as keyof Values] === 'model'));
 }
 
-/** A model's own steps, raised where a strength would leave none of them: turbo models have a single one. */
+/** Returns the model's own number of steps, raised if a strength would leave none of them: turbo models have a single step. */
 function stepsFor(
   strength: number | null,
   steps: number | undefined,
@@ -111,7 +112,7 @@ function stepsFor(
   return Math.max(steps, Math.ceil(1 / strength));
 }
 
-/** The sides that a request gives. */
+/** Returns the sides that a request gives. */
 function sizeOf({ width, height }: Partial<ImageRequest>): { width?: number; height?: number } {
   return { ...(width === undefined ? {} : { width }), ...(height === undefined ? {} : { height }) };
 }

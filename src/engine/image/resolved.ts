@@ -1,4 +1,4 @@
-// Data of resolving an image request: what a pipeline brings to it, and the request with every value decided.
+// Types for resolving an image request: the pipeline's part, and the request with every value resolved.
 
 import type { CallArguments } from './call-arguments.ts';
 import type { CalledModel, FamilyModel } from './families/family.ts';
@@ -12,26 +12,26 @@ export interface ModelDefaults {
   steps?: number | undefined;
   guidance?: number | undefined;
   negativePrompt?: string | undefined;
-  /** Hints that values were taken from, where no file states them. */
+  /** Hints from which values were taken, for values that no file states. */
   defaultsFrom?: Readonly<Partial<Record<keyof ResolvedImageRequest, string>>>;
 }
 
 export interface ResolveContext {
   pipeline: PipelineEntry;
   model: CalledModel;
-  /** Width and height are multiples of it. */
+  /** Width and height must be multiples of this number. */
   sizeMultiple: number;
   defaults: ModelDefaults;
   backend: ResolvedImageRequest['backend'];
-  /** Names that `scheduler` takes; the first is the checkpoint's own. */
+  /** Values of `scheduler`; the first is the checkpoint's own. */
   schedulers: readonly string[];
-  /** The name under which a given scheduler runs; throws bad_request for those that this checkpoint does not take. */
+  /** Returns this engine's name of a requested scheduler; throws bad_request for one that this checkpoint does not take. */
   schedulerOf(name: string): string;
-  /** Steps that call arguments list for a schedule; undefined: they list none. */
+  /** Returns the number of steps that listed timesteps or sigmas imply for a schedule; undefined: none are listed. */
   stepsOf(call: CallArguments, scheduler: string): number | undefined;
-  /** Layers of the text encoder that clip skip may leave out; 0: the family has none. */
+  /** Number of text encoder layers that clip skip may leave out; 0: the family has no clip skip. */
   mostClipSkip: number;
-  /** The model fills masks and does nothing else. */
+  /** Whether the model only fills masks. */
   needsMask: boolean;
   checkRequest?: FamilyModel['checkRequest'];
 }

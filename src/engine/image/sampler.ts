@@ -26,12 +26,12 @@ export interface SampleRequest {
   signal: AbortSignal | undefined;
   /** Records the denoiser on these tensors. */
   predictor(latents: Tensor, output: Tensor, extra: Tensor | null): Promise<Predictor>;
-  /** So many previews are wanted of the clean latents of a step. */
+  /** Limit on the previews of the clean latents, and the function that displays one. */
   preview: { most: number; show(estimate: Tensor, step: number): Promise<void> } | null;
   onStep(event: Pick<Extract<ImageEvent, { type: 'step' }>, 'step' | 'steps' | 'milliseconds'>): void;
 }
 
-/** The latents, [frames, height, width, channels], in bytes of their own. */
+/** Returns the latents, [frames, height, width, channels], in a buffer of their own. */
 export async function sampleLatentsOf(request: SampleRequest): Promise<Tensor> {
   const { device, autoencoder, shape, plan, encoded, noise: stream, options } = request;
   using scope = new Scope(device);
@@ -51,15 +51,14 @@ export async function sampleLatentsOf(request: SampleRequest): Promise<Tensor> {
   };
 
   const mask = encoded?.mask ?? null;
-  // An image that is denoised in part already is begun from as it is.
+  // A partly denoised image is used as the first latents without noise.
   const continues = encoded !== null && plan.fromImage.noise === 0;
   const anew = mask !== null && request.strength === 1 && !continues;
-  // In the order of diffusers, whose random streams these are. A UNet made for inpainting needs no latents of the image
-  // where all of it is drawn anew.
+  // The order of random draws follows diffusers. An inpainting UNet needs no latents of the image if all of it is redrawn.
   const image = encoded === null || (anew && mask.masked) ? null : await encode(encoded.image);
   const noise = continues && !mask ? null : drawInto('noise');
   const masked = mask?.masked ? await encode(mask.masked) : null;
-  // diffusers encodes what the mask leaves for every UNet, and so draws for it.
+  // diffusers encodes the masked image for every UNet, and so draws noise for it.
   if (mask && !masked && autoencoder.samples) draw();
   const extra = masked && scope.hold(await inpaintingInput(device, mask!.latents, masked, options));
   const keeping: Keeping | null =
@@ -86,7 +85,7 @@ async function steps(
   draw: () => Float32Array,
 ): Promise<void> {
   const total = plan.steps.length;
-  /** Previews stand between so many parts of equal length. */
+  /** Previews are shown between this many parts of equal length. */
   const parts = Math.min(preview?.most ?? 0, total - 1) + 1;
   const partOf = (taken: number): number => Math.floor((taken * parts) / total);
   using scope = new Scope(device);
@@ -102,7 +101,7 @@ async function steps(
   }
 }
 
-/** Further channels of a UNet made for inpainting: the mask, and the latents of the unmasked part. */
+/** Additional channels of an inpainting UNet: the mask, and the latents of the unmasked part. */
 async function inpaintingInput(
   device: Device,
   mask: Tensor,

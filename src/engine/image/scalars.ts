@@ -5,7 +5,7 @@ import type { Region } from '../../gpu/tensor.ts';
 
 export interface Scalars extends Disposable {
   readonly region: Region;
-  /** The numbers of the next run, from index 0 on. */
+  /** Writes the numbers of the next run, from index 0 on. */
   write(values: readonly number[]): void;
 }
 

@@ -1,5 +1,5 @@
-// Tensors and other resources that a computation holds on the device. A scope is declared by `using`: it gives everything back when its
-// block ends, whether or not the computation fails, unless its contents were moved to an owner.
+// Tensors and other resources that a computation holds on the device. A scope is declared by `using`: it frees everything when its
+// block ends, also after an error, unless its contents were moved to an owner.
 
 import type { Device } from '../../gpu/device.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
@@ -13,13 +13,13 @@ export class Scope implements Disposable {
     this.device = device;
   }
 
-  /** Takes over a tensor with bytes of its own. */
+  /** Takes ownership of a tensor with a buffer of its own. */
   hold<T extends Tensor>(tensor: T): T {
     this.releases.push(() => freeTensors(this.device, [tensor]));
     return tensor;
   }
 
-  /** Takes over anything else that is disposable. */
+  /** Takes ownership of any other disposable. */
   use<T extends Disposable>(resource: T): T {
     this.releases.push(() => resource[Symbol.dispose]());
     return resource;

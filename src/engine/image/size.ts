@@ -1,10 +1,13 @@
-// The size of an image that is drawn from another.
+// The size of an image that is drawn from a source image.
 
 import type { ImageModelInfo, Pixels } from './image-model.ts';
 
 type Size = Pick<Pixels, 'width' | 'height'>;
 
-/** The requested size; without one, the proportions of the start image with at most as many pixels as the model's default size. */
+/**
+ * Returns the requested size; if none is requested, the proportions of the source image with at most as many pixels as the model's
+ * default size.
+ */
 export function sizeFrom(
   image: Size,
   { width, height }: Partial<Size>,
@@ -25,7 +28,7 @@ export function sizeFrom(
 /** Relative difference up to which proportions count as equal. */
 const PROPORTION_TOLERANCE = 0.01;
 
-/** Whether a mask covers an image without being bent. */
+/** Returns true if a mask has the proportions of an image. */
 export function sameProportions(
   a: { width: number; height: number },
   b: { width: number; height: number },

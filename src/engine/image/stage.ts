@@ -1,5 +1,5 @@
-// A stage of a request, declared by `using`: it starts when it is entered, and when its block ends, its event reports the time that it
-// took and the most bytes that were on the device. Resources declared after it leave the device before it ends.
+// A stage of a request, declared by `using`: it starts at its declaration, and when its block ends, its event reports the time and
+// the peak of device memory. Resources declared after it leave the device before it ends.
 
 import { EngineError } from '../../files/error.ts';
 import type { Drawing } from './drawing.ts';
@@ -10,7 +10,7 @@ export class Stage implements Disposable {
   private readonly name: StageName;
   private readonly startedAt: number;
 
-  /** Throws cancelled where the request is no longer wanted. */
+  /** Throws cancelled if the request was aborted. */
   constructor(drawing: Drawing, name: StageName) {
     assertWanted(drawing.signal);
     this.drawing = drawing;
@@ -20,7 +20,7 @@ export class Stage implements Disposable {
     drawing.components.device.takePeak();
   }
 
-  /** Milliseconds without those that profiling took. */
+  /** Current time in milliseconds without the time spent on profiling. */
   private now(): number {
     return performance.now() - (this.drawing.options.profiler?.spent ?? 0);
   }

@@ -1,4 +1,4 @@
-// Tuning for an image model: the result is reported in a note, and kept for devices that open later.
+// Tuning of an image model: the result is reported in a note, and stored for devices that are opened later.
 
 import type { Device } from '../../gpu/device.ts';
 import type { Platform } from '../platform.ts';

@@ -1,4 +1,5 @@
-// A model in this thread: its files, and its parts on a device. A device that is lost is replaced by another with the parts on it.
+// A model in this thread: its files, and its parts on a device. A lost device is replaced by a new one, onto which the parts are
+// loaded again.
 
 import { type Prose } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
@@ -7,17 +8,17 @@ import type { OpenEvent } from './open-event.ts';
 import { openingCancelled, type Opening } from './opening.ts';
 import { Session, type SessionState } from './session.ts';
 
-/** The parts of a model that a lost device takes along. */
+/** The parts of a model that are lost with their device. */
 export interface OnDevice {
   readonly device: Device;
 }
 
 export interface DeviceSource<P extends OnDevice> {
-  /** `before`: the parts that were lost with their device; null when the model is opened. */
+  /** `before`: the parts of the lost device; null when the model is opened for the first time. */
   openDevice(before: P | null): Promise<Device>;
-  /** Loads the parts. Ends early where `onEvent` throws; the device is then destroyed. */
+  /** Loads the parts. Ends early if `onEvent` throws; the device is then destroyed. */
   load(device: Device, before: P | null, onEvent: (event: OpenEvent) => void): Promise<P>;
-  /** Gives back what the parts hold beside their device. */
+  /** Frees what the parts hold outside of their device. */
   unload?(parts: P): Promise<void>;
 }
 
@@ -61,12 +62,12 @@ export class DeviceSession<P extends OnDevice> {
     return this.state === 'closed';
   }
 
-  /** The parts that were loaded last; their device may be lost. */
+  /** The parts that were loaded last. Their device may be lost. */
   get parts(): P {
     return this.#session.latest;
   }
 
-  /** Devices that were opened in place of lost ones. */
+  /** Number of devices that were opened to replace lost ones. */
   get restarts(): number {
     return this.#restarts;
   }
@@ -76,18 +77,18 @@ export class DeviceSession<P extends OnDevice> {
     return this.#session.ended;
   }
 
-  /** Throws cancelled where the model is closed. */
+  /** Throws cancelled if the model is closed. */
   assertOpen(): void {
     this.#session.assertOpen();
   }
 
-  /** The parts on a device that works, as far as is known. Throws device_lost where a lost device cannot be replaced. */
+  /** Returns the parts on a device that is not known to be lost. Throws device_lost if a lost device cannot be replaced. */
   async ready(): Promise<P> {
     if (this.state === 'ready' && this.parts.device.isLost) await this.loss();
     return this.#session.ready();
   }
 
-  /** Why the device is lost; null if it works: the question after an operation on it has failed. */
+  /** Returns the reason why the device is lost; null if it works. To be called after an operation on the device has failed. */
   async loss(): Promise<string | null> {
     const { device } = this.parts;
     const reason = await device.loss();
@@ -98,12 +99,12 @@ export class DeviceSession<P extends OnDevice> {
     return reason;
   }
 
-  /** Calls `giveBack` when the model is closed, before what was deferred earlier. */
+  /** Calls `giveBack` when the model is closed, before the functions that were deferred earlier. */
   defer(giveBack: () => Promise<void> | void): void {
     this.#opening.resources.defer(giveBack);
   }
 
-  /** Gives back everything that was opened, once, even where some of it fails; then throws the first failure. */
+  /** Releases everything that was opened, exactly once, even if some of it fails; then throws the first failure. */
   close(): Promise<void> {
     return this.#session.close(() => this.#opening.resources.dispose());
   }

@@ -1,4 +1,4 @@
-// AsyncDisposableStack, which Node 20 lacks: what was acquired is given back in reverse order.
+// AsyncDisposableStack, which Node 20 lacks: resources are released in reverse order.
 
 export class DisposableStack {
   readonly #entries: (() => Promise<void> | void)[] = [];
@@ -8,7 +8,7 @@ export class DisposableStack {
     this.#entries.push(giveBack);
   }
 
-  /** Gives everything back, the latest first, even where some of it fails; then throws the first failure. */
+  /** Releases everything, the latest first, even if some of it fails; then throws the first failure. */
   async dispose(): Promise<void> {
     const failures: unknown[] = [];
     for (let giveBack = this.#entries.pop(); giveBack; giveBack = this.#entries.pop()) {

@@ -1,18 +1,21 @@
-// A queue of events from the engine to one reader, in order. An error is thrown after the events before it. A reader who falls behind
-// gets fewer and larger events.
+// A queue of events from the engine to one reader, in order. An error is thrown after the events that precede it. A reader that
+// falls behind gets fewer and larger events.
 
-/** Joins two events: the result is one for both; null: they stay apart; undefined: an event before `before` may be joined with `next`. */
+/**
+ * Merges two events: returns one event for both; null if they must stay separate; undefined if an event before `before` may be
+ * merged with `next`.
+ */
 export type Merge<T> = (before: T, next: T) => T | null | undefined;
 
-/** Merge of events of any kind of model. */
+/** Merge function for the events of any kind of model. */
 export type AnyMerge = (before: never, next: never) => unknown;
 
-/** Number of queued events up to which none are joined. */
+/** Number of queued events up to which none are merged. */
 const UNMERGED = 64;
-/** Number of events, from the last one back, among which the one to join with is looked for. */
+/** Number of the latest events that are searched for one to merge with. */
 const LOOK_BACK = 256;
 
-/** `push`, `fail` and `close` can be passed on as callbacks. */
+/** `push`, `fail` and `close` are bound, so that they can be passed as callbacks. */
 export class EventQueue<T> {
   readonly #merge: Merge<T>;
   readonly #events: T[] = [];
@@ -30,7 +33,7 @@ export class EventQueue<T> {
     this.#wake();
   };
 
-  /** Ends the queue with an error; the first one counts. */
+  /** Ends the queue with an error; only the first error counts. */
   readonly fail = (error: Error): void => {
     this.#error ??= error;
     this.close();

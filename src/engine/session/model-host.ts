@@ -1,4 +1,4 @@
-// The engine's end of a model in a thread: opens the model, and answers the messages of its proxy.
+// The engine's side of a model in a thread: opens the model and answers the messages of its proxy.
 
 import { callByName, type AnyModel, type CallNames } from './model.ts';
 import type { OpenEvent } from './open-event.ts';
@@ -8,16 +8,16 @@ import type { CallMessage, GenerateMessage, ToHost, ToProxy } from './wire-messa
 
 export interface HostedModel<Options, M> {
   calls: CallNames<M>;
-  /** Opens the model; `signal` gives that up. */
+  /** Opens the model; an abort of `signal` cancels that. */
   open(options: Options, onEvent: (event: OpenEvent) => void, signal: AbortSignal): Promise<M>;
-  /** Gives the devices back at once, whatever the model is doing. */
+  /** Releases the devices at once, whatever the model is doing. */
   release(): void;
 }
 
 export class ModelHost<Options, M extends AnyModel> {
   readonly #port: Port;
   readonly #hosted: HostedModel<Options, M>;
-  /** The requests that run, by their ids. */
+  /** Requests in progress, by id. */
   readonly #running = new Map<number, AbortController>();
   readonly #leaving = new AbortController();
   #model: M | null = null;
@@ -29,7 +29,7 @@ export class ModelHost<Options, M extends AnyModel> {
     port.onMessage((message) => this.#receive(message as ToHost));
   }
 
-  /** Reports an error that nothing has caught. The thread may end once the promise has settled. */
+  /** Reports an uncaught error. The thread may end once the promise has settled. */
   fail(error: unknown): Promise<void> {
     this.#post({ type: 'lost', error: toWire(error) });
     return this.#leave();
@@ -93,7 +93,7 @@ export class ModelHost<Options, M extends AnyModel> {
     return callByName(this.#model!, method, given);
   }
 
-  /** Gives everything back; what runs or is being opened fails. */
+  /** Releases everything; requests and an opening in progress fail. */
   async #leave(): Promise<void> {
     this.#leaving.abort();
     this.#hosted.release();
@@ -108,7 +108,7 @@ export class ModelHost<Options, M extends AnyModel> {
   }
 }
 
-/** Blocks the caller's thread until the host holds no device any more, or for so many milliseconds. */
+/** Blocks the caller's thread until the host has released its device, for at most `milliseconds`. */
 export function waitUntilReleased(port: Port, milliseconds: number): void {
   const done = new Int32Array(new SharedArrayBuffer(4));
   port.post({ type: 'leave', done } satisfies ToHost);

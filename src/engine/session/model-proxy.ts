@@ -1,4 +1,4 @@
-// The caller's end of a model in a thread: every request and call is a message to its host, and comes back as messages.
+// The caller's side of a model in a thread: every request and call is a message to the host, and the answers are messages.
 
 import { EngineError } from '../../files/error.ts';
 import { withResolvers, type PromiseWithResolvers } from '../resolvers.ts';
@@ -11,18 +11,18 @@ import { closedError } from './session.ts';
 import { fromWire, notData, type WireError } from './wire-error.ts';
 import type { ToHost, ToProxy } from './wire-messages.ts';
 
-/** Milliseconds in which a thread that has failed ends by itself. */
+/** Milliseconds that a failed thread has to end by itself. */
 const END_TIME = 10_000;
 
 export interface ProxyOptions {
   /** Options of the model. */
   options: unknown;
   onEvent(event: OpenEvent): void;
-  /** Called when nothing is needed of the thread any more. */
+  /** Called when the thread is no longer needed. */
   onClosed(): Promise<void>;
-  /** Gives the opening up. */
+  /** Cancels the opening when it aborts. */
   signal?: AbortSignal | undefined;
-  /** Joins events of a reader who falls behind. */
+  /** Merges events of a reader that falls behind. */
   merge?: AnyMerge | undefined;
 }
 
@@ -47,11 +47,11 @@ class ModelProxy {
   readonly #calls = new Map<number, PromiseWithResolvers<unknown>>();
   #info: unknown;
   #isOpening = true;
-  /** Why the host answers nothing any more. */
+  /** The reason why the host no longer answers. */
   #gone: Error | null = null;
   #closing: Promise<void> | null = null;
   #nextId = 0;
-  /** Ends a thread that has failed and does not end by itself. */
+  /** Terminates a failed thread that does not end by itself. */
   #endTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(port: Port, options: ProxyOptions) {
@@ -147,7 +147,7 @@ class ModelProxy {
     }
   }
 
-  /** The thread keeps the process alive only while something waits on it. */
+  /** The thread keeps the process alive only while a request or call waits for it. */
   #hold(): void {
     this.#port.hold?.(this.#isOpening || this.#streams.size + this.#calls.size > 0);
   }
@@ -157,7 +157,7 @@ class ModelProxy {
     this.#leave(openingCancelled());
   };
 
-  /** The host answers nothing any more: everything that waits on it fails. */
+  /** Called when the host no longer answers: everything that waits for it fails. */
   #leave(reason: Error): void {
     if (this.#gone) return;
     this.#gone = reason;
@@ -209,7 +209,7 @@ class ModelProxy {
     const isGivenUp = this.#gone !== null;
     this.#endOpening();
     this.#opened.reject(fromWire(error));
-    // Last, since ending a thread holds the process until it has ended.
+    // The last step, because terminating a thread blocks the process until it has ended.
     if (!isGivenUp) void this.#options.onClosed();
   }
 

@@ -1,9 +1,9 @@
 // The members that models of every kind have in common, and the object through which callers use one.
 
-/** `More`: options of a generation beside its request. */
+/** `More`: options of `generate` beside its request. */
 export interface Model<Info, Request, Event, More = object> {
   readonly info: Info;
-  /** Resolves with the reason once the model answers no more: it was closed, or the thread it ran in has ended. */
+  /** Resolves with the reason once the model no longer answers: it was closed, or its worker thread has ended. */
   readonly ended: Promise<Error>;
   readonly asleep: boolean;
   /** Throws EngineError. */
@@ -14,7 +14,7 @@ export interface Model<Info, Request, Event, More = object> {
 
 export type AnyModel = Model<unknown, never, unknown>;
 
-/** Methods of a model that answer once, by name: the type demands all of them. */
+/** Names of a model's methods that return one value; the type requires all of them. */
 export type CallNames<M> = Readonly<Record<Exclude<keyof M, keyof AnyModel> & string, true>>;
 
 type Call = (...given: unknown[]) => Promise<unknown>;
@@ -24,7 +24,7 @@ export function callByName(model: object, name: string, given: readonly unknown[
   return (model as Record<string, Call>)[name]!(...given);
 }
 
-/** A model as a plain object whose methods need no `this`. `call` answers the methods that `calls` names. */
+/** Wraps a model as a plain object whose methods need no `this`. `call` executes the methods that `calls` names. */
 export function modelObject<M extends AnyModel>(
   model: Omit<AnyModel, typeof Symbol.asyncDispose>,
   calls: CallNames<M>,
@@ -49,7 +49,7 @@ export function modelObject<M extends AnyModel>(
   return object as M;
 }
 
-/** A model of this thread as such an object. */
+/** Wraps a model of this thread as such an object. */
 export function localModel<M extends AnyModel>(model: M, calls: CallNames<M>): M {
   return modelObject(model, calls, (name, given) => callByName(model, name, given));
 }

@@ -1,4 +1,4 @@
-// The events of opening a model, the same for all kinds, and how its weights may be packed.
+// The events of opening a model of any kind, and the choices of quantization.
 
 import { type Note } from '../../files/message.ts';
 import type { WEIGHT_CHOICES } from '../../options/model.ts';
@@ -8,7 +8,7 @@ export type Quantization = (typeof WEIGHT_CHOICES)[number] | 'auto';
 export type OpenEvent =
   | { type: 'download'; file: string; bytes: number; totalBytes: number; resumedPercent?: number }
   | { type: 'load'; bytes: number; totalBytes: number }
-  /** Kernels that are compiled; `stage`: the stage of the model that needs them, where it has stages. */
+  /** Compiled kernels; `stage`: the stage of the model that needs them, if it has stages. */
   | { type: 'warmup'; done: number; total: number; stage?: string }
-  /** Something the user should know: a shortened context, a chosen quantization, a lost device. */
+  /** Information for the user, such as a shortened context, a chosen quantization or a lost device. */
   | Note;

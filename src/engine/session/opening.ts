@@ -1,4 +1,5 @@
-// The opening of a model in this thread: the events it reports, where it may be given up, and what it has acquired so far.
+// The opening of a model in this thread: the events that it reports, whether it is cancelled, and the resources that it has
+// acquired.
 
 import { type Prose, noteOf } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
@@ -7,7 +8,7 @@ import type { OpenEvent } from './open-event.ts';
 
 export class Opening {
   readonly resources = new DisposableStack();
-  /** Aborts when the opening is given up. */
+  /** Aborts when the opening is cancelled. */
   readonly signal: AbortSignal | undefined;
   readonly #onEvent: (event: OpenEvent) => void;
   #isOpen = false;
@@ -17,7 +18,7 @@ export class Opening {
     this.signal = signal;
   }
 
-  /** Runs `open`. Where it fails, all that it has deferred in `resources` is given back. */
+  /** Runs `open`. If it fails, everything deferred in `resources` is released. */
   static async run<M>(
     onEvent: (event: OpenEvent) => void,
     signal: AbortSignal | undefined,
@@ -35,8 +36,8 @@ export class Opening {
   }
 
   /**
-   * Passes an event to the caller. Events are frequent while weights are read and kernels are compiled, so that an opening which was
-   * given up ends here: throws cancelled.
+   * Passes an event to the caller. Throws cancelled if the opening was cancelled: events are frequent while weights are read and
+   * kernels are compiled, so that the opening ends soon.
    */
   readonly onEvent = (event: OpenEvent): void => {
     if (this.signal?.aborted && !this.#isOpen) throw openingCancelled();

@@ -1,46 +1,49 @@
-// The life of a resource that can go and come back: a model's parts on a device, which may be lost, or a whole model, which may be put
-// to sleep. It is opened once for all who ask, given back exactly once, and ends for good when it is closed.
+// The life cycle of a resource that can go and come back: a model's parts on a device, which may be lost, or a whole model, which
+// may be put to sleep. It is opened once for all callers that wait, released exactly once, and ends for good when it is closed.
 
 import { EngineError } from '../../files/error.ts';
 import { withResolvers } from '../resolvers.ts';
 
 /**
- * opening → ready → asleep or lost → opening → …, and from each of them → closed. An opening that fails leads back to the state before
- * it; the first one leads to closed.
+ * opening → ready → asleep or lost → opening → …, and any of them → closed. A failed opening returns to the state before it; if the
+ * first one fails, the state is closed.
  */
 export type SessionState = 'opening' | 'ready' | 'asleep' | 'lost' | 'closed';
 
 export interface SessionSource<R> {
-  /** Opens the resource. `before` is the one it replaces, given back already; `signal` aborts when the session is closed meanwhile. */
+  /**
+   * Opens the resource. `before` is the one that it replaces, already released; `signal` aborts when the session is closed
+   * meanwhile.
+   */
   open(signal: AbortSignal, before: R | null): Promise<R>;
-  /** Gives the resource back. */
+  /** Releases the resource. */
   close(resource: R): Promise<void>;
-  /** Resolves with the reason when the resource has ended by itself and cannot come back: the session is closed then. */
+  /** Resolves with the reason when the resource has ended by itself for good; the session is then closed. */
   ended?(resource: R): Promise<Error>;
 }
 
-/** The error of a request to a model that was closed. */
+/** The error for requests to a closed model. */
 export function closedError(): EngineError {
   return new EngineError('cancelled', 'the model is closed: open it again');
 }
 
 export class Session<R> {
-  /** Resolves with the reason once the session is closed and everything is given back. */
+  /** Resolves with the reason once the session is closed and everything is released. */
   readonly ended: Promise<Error>;
   readonly #source: SessionSource<R>;
   readonly #leaving = new AbortController();
   readonly #resolveEnded: (reason: Error) => void;
   #state: SessionState = 'opening';
   #latest: R | null;
-  /** The latest resource has not been given back. */
+  /** Whether the latest resource has not been released yet. */
   #holds: boolean;
   #opening: Promise<R> | null = null;
   #released: Promise<void> = Promise.resolve();
   #closing: Promise<void> | null = null;
-  /** Why the session is closed. */
+  /** The reason why the session is closed. */
   #reason: Error | null = null;
 
-  /** `first`: the resource where it is open already. */
+  /** `first`: the resource, if it is open already. */
   constructor(source: SessionSource<R>, first: R | null = null) {
     const { promise, resolve } = withResolvers<Error>();
     this.ended = promise;
@@ -55,18 +58,18 @@ export class Session<R> {
     return this.#state;
   }
 
-  /** The resource that was opened last: in use where the state is ready, else the one that went. */
+  /** The resource that was opened last: the current one in state ready, otherwise the one that is gone. */
   get latest(): R {
     if (this.#latest === null) throw new Error('nothing was opened in this session yet');
     return this.#latest;
   }
 
-  /** Throws the reason where the session is closed. */
+  /** Throws the reason if the session is closed. */
   assertOpen(): void {
     if (this.#reason) throw this.#reason;
   }
 
-  /** The resource, which is opened where it is not there: one opening for all who wait for it. Throws what opening throws. */
+  /** Returns the resource; if necessary it is opened, once for all callers that wait. Throws the errors of opening. */
   async ready(): Promise<R> {
     this.assertOpen();
     if (this.#state === 'ready') return this.latest;
@@ -100,12 +103,12 @@ export class Session<R> {
     });
   }
 
-  /** The resource is lost. It is given back when it is opened again, or at the end. */
+  /** Marks the resource as lost. It is released when it is opened again or the session is closed. */
   lose(): void {
     if (this.#state === 'ready') this.#state = 'lost';
   }
 
-  /** Closes the resource; the next use opens it again. Errors of closing are dropped. */
+  /** Closes the resource; the next use opens it again. Errors while closing are ignored. */
   sleep(): void {
     if (this.#state !== 'ready') return;
     this.#state = 'asleep';
@@ -118,7 +121,7 @@ export class Session<R> {
     this.#resolveEnded(reason);
   }
 
-  /** Closes the session once, whatever its state: no opening begins any more, and `giveBack` then ends what uses the resource. */
+  /** Closes the session once, whatever its state: no further opening begins, and `giveBack` then ends what uses the resource. */
   close(giveBack: () => Promise<void> = () => this.release()): Promise<void> {
     return (this.#closing ??= this.#close(giveBack));
   }
@@ -134,13 +137,13 @@ export class Session<R> {
     }
   }
 
-  /** Gives back the resource of a closed session, and that of an opening which is still under way. */
+  /** Releases the resource of a closed session, and that of an opening that is still in progress. */
   async release(): Promise<void> {
     await this.#opening?.catch(() => null);
     await this.#releaseLatest();
   }
 
-  /** Gives the resource back; an error of that, which a lost resource may well throw, is dropped. */
+  /** Releases the resource; errors are ignored, because a lost resource often throws. */
   #drop(): Promise<void> {
     return (this.#released = this.#releaseLatest().catch(() => {}));
   }

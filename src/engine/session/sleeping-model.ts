@@ -1,5 +1,5 @@
-// A model that leaves its device while no request comes: its thread ends, and the next request opens it again. Callers use it as any
-// other model; its first answer takes longer.
+// A model that leaves its device while it is idle: its thread ends, and the next request opens it again. Callers use it like any
+// other model; the first answer takes longer.
 
 import { EngineError } from '../../files/error.ts';
 import { withResolvers } from '../resolvers.ts';
@@ -7,11 +7,11 @@ import { callByName, modelObject, type AnyModel, type CallNames } from './model.
 import { Session } from './session.ts';
 import { BoundedWaitQueue, type WaitQueue } from './wait-queue.ts';
 
-/** How a kind of model sleeps. */
+/** The sleep behaviour of a kind of model. */
 export interface SleepBehaviour<M> {
-  /** Calls that neither wake the model nor keep it awake; `rest` has their answers. */
+  /** Calls that neither wake the model nor keep it awake; `rest` provides their answers. */
   passive: readonly (keyof M & string)[];
-  /** Called before the model sleeps. */
+  /** Called before the model goes to sleep. */
   rest(model: M): Promise<Rest<M>>;
   /** The queue of requests while the model is opened again. */
   waitQueue: WaitQueue;
@@ -20,7 +20,7 @@ export interface SleepBehaviour<M> {
 export interface Rest<M> {
   /** Answers to the passive calls while the model sleeps. */
   answers: Partial<M>;
-  /** Brings the model that was opened again to the state of the one that was put to sleep. */
+  /** Brings the model that was opened again to the state in which it went to sleep. */
   restore(model: M): Promise<void>;
 }
 
@@ -28,20 +28,20 @@ export interface SleepOptions<M> extends SleepBehaviour<M> {
   /** Milliseconds without a request after which the model sleeps. */
   after: number;
   calls: CallNames<M>;
-  /** Opens the model again; `signal` gives that up. */
+  /** Opens the model again; an abort of `signal` cancels that. */
   open(signal: AbortSignal): Promise<M>;
   /** Called when the model goes to sleep, and when it is open again. */
   note?(message: string): void;
 }
 
-/** For models without passive calls, and with nothing to restore. */
+/** Sleep behaviour without passive calls and with nothing to restore. */
 export const PLAIN_SLEEP = {
   passive: [],
   waitQueue: new BoundedWaitQueue(Infinity),
   rest: async <M>(): Promise<Rest<M>> => ({ answers: {}, restore: async () => {} }),
 };
 
-/** The model, which sleeps from now on where no request comes. */
+/** Returns the model in a form that sleeps when it is idle. */
 export function letSleep<M extends AnyModel>(model: M, options: SleepOptions<M>): M {
   const sleeping = new SleepingModel(model, options);
   return modelObject(sleeping, options.calls, (name, given) =>
@@ -52,9 +52,9 @@ export function letSleep<M extends AnyModel>(model: M, options: SleepOptions<M>)
 class SleepingModel<M extends AnyModel> {
   readonly #options: SleepOptions<M>;
   readonly #session: Session<M>;
-  /** State of the model that sleeps. */
+  /** State of the sleeping model; null while it is awake. */
   #rest: Rest<M> | null = null;
-  /** Requests and calls that use the model, or wait for it. */
+  /** Number of requests and calls that use the model or wait for it. */
   #uses = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -143,7 +143,7 @@ class SleepingModel<M extends AnyModel> {
     clearTimeout(this.#timer);
     if (this.#session.state === 'closed') return;
     this.#timer = setTimeout(() => void this.#sleep(), this.#options.after);
-    // In Node timers are objects, and a pending one would keep the process alive.
+    // A timer in Node is an object, and keeps the process alive unless it is unreferenced.
     if (typeof this.#timer === 'object') this.#timer.unref();
   }
 
@@ -169,12 +169,12 @@ class SleepingModel<M extends AnyModel> {
     }
     this.#rest = null;
     note?.(`open again after ${seconds(performance.now() - begun)}`);
-    if (this.#uses === 0) this.#scheduleSleep(); // the callers have left meanwhile
+    if (this.#uses === 0) this.#scheduleSleep(); // all callers left while the model was opened
     return model;
   }
 }
 
-/** Waits for what `begin` starts. A caller that aborts returns at once, and the work goes on for the others. */
+/** Waits for the promise that `begin` returns. A caller that aborts returns at once, and the work continues for the others. */
 async function unlessAborted<T>(begin: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   const { promise: left, reject } = withResolvers<never>();
   const leave = (): void => reject(new EngineError('cancelled', 'the request was cancelled before it began'));

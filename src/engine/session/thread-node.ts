@@ -4,7 +4,10 @@ import { type parentPort, SHARE_ENV, Worker, type WorkerOptions } from 'node:wor
 import { EngineError } from '../../files/error.ts';
 import type { Port } from './port.ts';
 
-/** Runs a file of this program, by its URL, in a thread. The environment is shared, or a driver's settings would not reach its C code. */
+/**
+ * Runs a file of this program, given by its URL, in a thread. The environment is shared, because otherwise driver settings would
+ * not reach the driver's C code.
+ */
 export function startThread(url: string, given: WorkerOptions): Worker {
   const options: WorkerOptions = { ...given, env: SHARE_ENV };
   if (!url.endsWith('.ts')) return new Worker(new URL(url), options);
@@ -13,7 +16,7 @@ export function startThread(url: string, given: WorkerOptions): Worker {
   return new Worker(code, { ...options, eval: true });
 }
 
-/** A thread's port in the thread that started it, or that thread's port within it. */
+/** The port of a thread, for the thread that started it or for the thread itself. */
 export function portOf(end: Worker | NonNullable<typeof parentPort>): Port {
   return {
     post: (message) => end.postMessage(message),

@@ -1,25 +1,25 @@
-// The queue of requests to a sleeping model that is being opened again: as long as that of a model which is open.
+// The queue of requests to a sleeping model that is being opened again. It is as long as the queue of an open model.
 
 import { option, say } from '../../files/message.ts';
 import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
 
 export interface WaitQueue {
-  /** Throws where the request is invalid, or the queue is full. */
+  /** Throws if the request is invalid or the queue is full. */
   enter(request: never): QueueEntry;
 }
 
 export interface QueueEntry {
   /**
-   * Settles if the wait ends before the model is open: resolves with the events that the request gets instead of the model's, or rejects
-   * with the reason.
+   * Settles if the wait ends before the model is open: resolves with the events that replace the model's, or rejects with the
+   * reason.
    */
   readonly ended: Promise<readonly unknown[]>;
-  /** Ends the wait; to be called once. Returns the request as the open model is to get it. */
+  /** Ends the wait; must be called once. Returns the request to pass to the open model. */
   leave(): unknown;
 }
 
-/** A queue of at most `most` requests, which wait for any time. */
+/** A queue of at most `most` requests without a time limit. */
 export class BoundedWaitQueue implements WaitQueue {
   readonly #most: number;
   #waiting = 0;

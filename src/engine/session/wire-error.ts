@@ -7,7 +7,7 @@ export interface WireError {
   /** null: the error is not an EngineError. */
   code: ErrorCode | null;
   message: string;
-  /** The message in pieces; missing where no piece is a name. */
+  /** The message in pieces; left out if no piece is the name of a setting. */
   parts?: readonly MessagePart[];
   param: string | null;
 }
@@ -24,7 +24,7 @@ export function fromWire({ code, message, parts, param }: WireError): Error {
   return new EngineError(code, parts ? { parts } : message, param === null ? {} : { param });
 }
 
-/** The error for a request that cannot be sent to another thread. */
+/** The error for a request that cannot be posted to another thread. */
 export function notData(cause: unknown): EngineError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new EngineError(

@@ -8,7 +8,10 @@ export type ToHost =
   | { type: 'generate'; id: number; request: unknown; more: object }
   | { type: 'abort'; id: number }
   | { type: 'call'; id: number; method: string; given: readonly unknown[] }
-  /** The process ends, or the opening is given up. `done` is memory that both sides share; null: the answer is a message `left`. */
+  /**
+   * The process ends, or the opening is cancelled. `done` is shared memory in which the answer is signalled; null: the answer is a
+   * message `left`.
+   */
   | { type: 'leave'; done: Int32Array | null };
 
 export type GenerateMessage = Extract<ToHost, { type: 'generate' }>;

@@ -1,5 +1,5 @@
-// The engine's threads in Node: started here, and served here when this file is what a thread runs. Only in that thread is
-// Dawn's polling throttled; the user's own threads stay as they are.
+// The engine's threads in Node. This file starts them, and is also the file that they run. Dawn's polling is throttled only in such
+// a thread, never in the user's own threads.
 
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { destroyDevices } from '../../gpu/node.ts';
@@ -20,7 +20,7 @@ import { portOf, startThread } from './thread-node.ts';
 /** Milliseconds that a process waits at its end for steps on the device. */
 const LEAVE_TIME = 5000;
 
-/** Opens a model in a thread of its own. */
+/** Opens a model in a new thread. */
 export function openInWorker<Options extends SessionOptions, M extends AnyModel>(
   { name, calls, merge }: ModelKind<Options, M>,
   options: Options,
@@ -37,14 +37,14 @@ function startEngine(kind: string): { port: Port; stop(): Promise<void> } {
   engines.add(port);
   worker.once('exit', () => engines.delete(port));
   const stop = async (): Promise<void> => {
-    // A terminated thread reads no more messages: the process would wait in vain for its answer.
+    // A terminated thread reads no messages: waiting for its answer would never end.
     engines.delete(port);
     await worker.terminate();
   };
   return { port, stop };
 }
 
-/** Engines in threads of this one. Where process.exit() comes while one computes, its thread would take the process down. */
+/** Engine threads of this one. If process.exit() is called while a thread computes, Dawn would crash the process. */
 const engines = new Set<Port>();
 process.on('exit', () => engines.forEach((port) => waitUntilReleased(port, LEAVE_TIME)));
 
@@ -67,7 +67,7 @@ function serve<Options extends SessionOptions, M extends AnyModel>(
     release: destroyDevices,
   });
   throttlePolling();
-  // An error that nothing has caught ends the thread, but only once no promise of the GPU binding is pending.
+  // An uncaught error ends the thread, but only after pending promises of the GPU binding have settled.
   process.once('uncaughtException', (error) => {
     void host.fail(error).finally(() => {
       throw error;

@@ -1,5 +1,5 @@
-// Low-rank adapters on the device: for each matrix that some adapter adds to, one buffer with the factors of all adapters. A change makes
-// new buffers; steps that were submitted before run on the old ones.
+// LoRA adapters on the device: each matrix to which an adapter adds has one buffer with the factors of all adapters. A change
+// creates new buffers; steps that were submitted before use the old ones.
 
 import { EngineError } from '../../files/error.ts';
 import type { LoraFile } from '../../files/checkpoint/lora.ts';
@@ -19,7 +19,7 @@ import { uploadAll, type Wanted } from './upload.ts';
 
 export type { LoraKey } from './lora-blocks.ts';
 
-/** A matrix's next buffer, not yet in force. */
+/** The next buffer of a matrix, not in use yet. */
 interface Rebuilt {
   matrix: Matrix;
   /** null: no adapter adds to the matrix. */
@@ -33,7 +33,7 @@ export class LoraStore {
   readonly #blocks: Map<Matrix, Map<LoraKey, Block>>;
   #keys: readonly LoraKey[] = [];
 
-  /** `matrices`: those that adapters may add to. */
+  /** `matrices`: the matrices to which adapters may add. */
   constructor(device: Device, matrices: readonly Matrix[]) {
     this.#device = device;
     this.#matrices = matrices;
@@ -45,7 +45,7 @@ export class LoraStore {
     return this.#keys;
   }
 
-  /** Reads an adapter's factors; `commit` then puts them in force at once. Throws bad_checkpoint, unsupported, out_of_memory. */
+  /** Reads an adapter's factors; `commit` then puts them to use at once. Throws bad_checkpoint, unsupported, out_of_memory. */
   async prepare(key: LoraKey, file: LoraFile): Promise<{ commit(): void }> {
     const placed = placeModules(this.#matrices, file);
     const wanted = [...this.#keys, key];
@@ -71,7 +71,7 @@ export class LoraStore {
     return { commit: () => this.#commit(built, wanted) };
   }
 
-  /** Throws out_of_memory; then the adapter stays. */
+  /** Removes an adapter. Throws out_of_memory; then the adapter stays. */
   remove(key: LoraKey): void {
     const wanted = this.#keys.filter((other) => other !== key);
     const built: Rebuilt[] = [];
@@ -84,7 +84,7 @@ export class LoraStore {
     this.#commit(built, wanted);
   }
 
-  /** A buffer for the blocks of `wanted`: those of `added` are still to be filled, the others are copied. */
+  /** Allocates a buffer for the blocks of `wanted`. The blocks in `added` are filled later, the others are copied. */
   #rebuild(matrix: Matrix, wanted: readonly LoraKey[], added: ReadonlyMap<LoraKey, Block>): Rebuilt {
     const old = this.#blocks.get(matrix)!;
     const blocks = new Map<LoraKey, Block>();

@@ -1,4 +1,4 @@
-// Compares a page's requests with the tensors of a checkpoint before a byte of them is read: names, shapes, types, and tensors that
+// Compares a page's requests with the tensors of a checkpoint before any weights are read: names, shapes, types, and tensors that
 // nothing reads.
 
 import { option, say } from '../../files/message.ts';
@@ -10,7 +10,7 @@ import { tensorsOf, type WeightRequest } from '../../models/weights.ts';
 import type { Collected } from './collect.ts';
 import { findUnread, type UnreadModules } from './unread.ts';
 
-/** A tensor by its header. */
+/** Name, type and shape of a tensor, as in its file's header. */
 export type TensorHeader = Pick<TensorEntry, 'name' | 'dtype' | 'shape'>;
 export type TensorHeaders = ReadonlyMap<string, TensorHeader>;
 
@@ -20,8 +20,9 @@ const UNTIED =
 const MISMATCH = 'the weights and config.json are not of one model, take both from where it was published';
 
 /**
- * Throws bad_checkpoint for a tensor that is missing or of another shape or type than a request asks for, and for one that no request
- * reads although it belongs to a module that is read; unsupported where codes stand for weights. Returns the modules that are not read.
+ * Throws bad_checkpoint for a tensor that is missing or whose shape or type differs from the request, and for one that no request
+ * reads although it belongs to a module that is read; throws unsupported if the tensors are quantized codes. Returns the modules
+ * that are not read.
  */
 export function checkRequests(
   { requests, ignored }: Pick<Collected<unknown>, 'requests' | 'ignored'>,
@@ -56,7 +57,7 @@ function checkTensor(tensors: TensorHeaders, name: string, shape: readonly numbe
   throw broken(tensors, name, problem, 'choose a checkpoint whose weights are in one of them');
 }
 
-/** The headers of a request's tensors, weights before biases, of a checkpoint that was checked. */
+/** Returns the headers of a request's tensors, weights before biases. The checkpoint must have been checked. */
 export function entriesOf<Header extends TensorHeader>(
   request: WeightRequest,
   tensors: ReadonlyMap<string, Header>,
@@ -64,7 +65,7 @@ export function entriesOf<Header extends TensorHeader>(
   return tensorsOf(request).map(({ name }) => tensors.get(name)!);
 }
 
-/** Another download mends none of these, unless the header was damaged. */
+/** The error suggests another download only for a damaged header. */
 function broken(tensors: TensorHeaders, tensor: string, reason: string, remedy: string): EngineError {
   const sign = quantizedSign(tensors);
   if (sign === null) {
@@ -77,7 +78,7 @@ function broken(tensors: TensorHeaders, tensor: string, reason: string, remedy: 
   );
 }
 
-/** [out, in, 1, 1] is [out, in]. */
+/** Converts [out, in, 1, 1] to [out, in]. */
 function squeezed(shape: readonly number[]): readonly number[] {
   return shape.length === 4 && shape[2] === 1 && shape[3] === 1 ? shape.slice(0, 2) : shape;
 }

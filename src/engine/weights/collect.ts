@@ -6,13 +6,13 @@ import { WeightTable, type WeightHandle, type WeightRequest } from '../../models
 export interface Collected<Page> {
   page: Page;
   requests: readonly WeightRequest[];
-  /** The matrix or tensor that the page closes over, one for each request; without bytes until it is placed. */
+  /** The matrix or tensor that the page closes over, one per request; without memory until it is placed. */
   handles: readonly WeightHandle[];
   /** Names that a checkpoint may hold although the page does not read them. */
   ignored: readonly RegExp[];
 }
 
-/** `names`: those of the checkpoint's tensors. */
+/** `names`: the names of the checkpoint's tensors. */
 export function collect<Page>(
   names: { has(name: string): boolean },
   build: (weights: WeightTable) => Page,

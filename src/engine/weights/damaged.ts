@@ -1,4 +1,4 @@
-// Refuses checkpoints by what their values are: NaN, infinity and absurd magnitudes give output that looks like a model's.
+// Refuses checkpoints with invalid values: NaN, infinity and huge magnitudes produce output that looks plausible.
 
 import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
@@ -10,7 +10,7 @@ export interface CheckedTensor {
   counts: ValueCounts;
 }
 
-/** Throws bad_checkpoint, with the file, the tensor and the count, about the first of these tensors that has such values. */
+/** Throws bad_checkpoint for the first tensor with such values, with the file, the tensor and the count. */
 export function refuseDamaged(
   entries: readonly TensorEntry[],
   counts: readonly Omit<ValueCounts, 'isZero'>[],
@@ -36,12 +36,12 @@ export function refuseDamaged(
   );
 }
 
-/** Share of a file whose values are zero at its end, from which on it is taken for one that was cut and padded. */
+/** Share of zero values at the end of a file from which the file is considered truncated and padded. */
 const MOST_ZEROS = 1 / 8;
 
 /**
- * Throws bad_checkpoint where the last tensors of a file, several of them, are zero throughout and make up a good part of it. Single tensors
- * of zeros are not refused: layers are added to trained models with zeros in place of their outputs.
+ * Throws bad_checkpoint if several last tensors of a file are entirely zero and make up a large share of it. Single tensors of
+ * zeros are accepted, because layers may be added to a trained model with zeros as their output.
  */
 export function refuseZeroTail(checked: readonly CheckedTensor[]): void {
   for (const source of new Set(checked.map(({ entry }) => entry.source))) {

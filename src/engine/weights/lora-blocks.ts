@@ -1,4 +1,4 @@
-// The factors of low-rank adapters beside a matrix: which modules of an adapter's file belong to which parts, and where their numbers stand
+// LoRA factors beside a matrix: which modules of an adapter's file belong to which parts of the matrix, and where their numbers are
 // in the matrix's buffer, in the layout of shaders/lib/lora.wgsl.
 
 import { EngineError } from '../../files/error.ts';
@@ -10,20 +10,20 @@ import type { Matrix } from '../../kernels/matrix.ts';
 import { widen } from '../../kernels/widen.ts';
 import type { Wanted } from './upload.ts';
 
-/** An adapter on the device, by its number there. */
+/** An adapter on the device, with its number there. */
 export interface LoraKey {
   number: number;
 }
 
-/** Factors of one adapter for a matrix, by part; null: the part has none. Places are quads within the block. */
+/** Factors of one adapter for a matrix, by part; null: the part has none. Offsets are in quads (four values) within the block. */
 export interface Block {
   parts: ({ rank: number; scale: number; a: number; b: number } | null)[];
   quads: number;
-  /** Quads before the block, in its buffer. */
+  /** Quads (four values) before the block in its buffer. */
   first: number;
 }
 
-/** A block with the modules of the file that fill it. */
+/** A block with the file's modules that fill it. */
 export type Placed = Block & { modules: (LoraModule | null)[] };
 
 export function headQuads(adapters: number, parts: number): number {
@@ -59,12 +59,15 @@ export function headOf(
   return head;
 }
 
-/** Whether gate and up stand in turns of two columns. */
+/** Returns true if gate and up columns alternate in groups of two. */
 function takesTurns({ parts }: Matrix): boolean {
   return parts.length === 2 && parts[0]!.placement.unit === 2;
 }
 
-/** The matrices that an adapter's modules belong to. Throws unsupported for a module of none, bad_checkpoint for another shape. */
+/**
+ * Finds the matrices to which an adapter's modules belong. Throws unsupported for a module without one, bad_checkpoint for a
+ * different shape.
+ */
 export function placeModules(matrices: readonly Matrix[], { path, modules }: LoraFile): Map<Matrix, Placed> {
   const left = new Map(modules.map((module) => [module.name, module]));
   const placed = new Map<Matrix, Placed>();
@@ -119,7 +122,7 @@ function blockOf(matrix: Matrix, modules: (LoraModule | null)[]): Placed {
   return { parts, quads, first: 0, modules };
 }
 
-/** Uploads of both factors of each part, widened to f32 row by row. */
+/** Returns the uploads of both factors of each part, widened to f32 row by row. */
 export function factorUploads(
   device: Device,
   matrix: Matrix,

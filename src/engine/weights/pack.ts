@@ -1,5 +1,5 @@
-// Uploads of a page's requests: for each tensor of the checkpoint, the kernels that put its rows where the handles have their bytes.
-// Any part of the requests may be read again, into whatever bytes the handles have then.
+// Uploads of a page's requests: for each tensor of the checkpoint, the kernels that write its rows into the memory of the handles.
+// Any part of the requests may be read again, into the memory that the handles have then.
 
 import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
@@ -12,7 +12,7 @@ import type { Wanted } from './upload.ts';
 
 type Tensors = ReadonlyMap<string, TensorEntry>;
 
-/** Uploads that fill the handles of these requests, one for each tensor. */
+/** Returns the uploads that fill the handles of these requests, one per tensor. */
 export function uploadsOf(
   device: Device,
   requests: readonly WeightRequest[],
@@ -60,7 +60,7 @@ function requestUploads(
   ];
 }
 
-/** The parts of a request's biases, placed like the rows that they belong to. */
+/** Returns the parts of a request's biases, placed like the rows that they belong to. */
 function biasParts({ names, bias }: WeightRequest, parts: readonly MatrixPart[]): MatrixPart[] {
   return parts.map((part) => ({ ...part, name: bias![names.indexOf(part.name)]! }));
 }

@@ -1,4 +1,4 @@
-// Packed weights in the cache on disk: read back from the device once, region by region, and uploaded as they are from then on.
+// Packed weights in the cache on disk: read back from the device once, region by region, and uploaded unchanged at later openings.
 
 import type { PackedEntry } from '../../files/checkpoint/quantized-cache.ts';
 import type { Device } from '../../gpu/device.ts';
@@ -8,7 +8,7 @@ import type { PackedRegion } from './place.ts';
 
 const CHUNK_BYTES = 8 * 2 ** 20;
 
-/** False where the cache has nothing that fits. */
+/** Returns false if the cache has no matching entry. */
 export async function loadPacked(
   device: Device,
   regions: readonly PackedRegion[],
@@ -29,7 +29,7 @@ export async function loadPacked(
         await entry!.source.readInto(entry!.offset + at, bytes);
         device.gpu.queue.writeBuffer(region.buffer, region.offset + at, bytes);
         done += bytes.length;
-        // Dawn keeps a copy until the queue has taken it.
+        // Dawn keeps a copy of written bytes until the queue has consumed them.
         if (done % (8 * CHUNK_BYTES) < bytes.length) await device.gpu.queue.onSubmittedWorkDone();
         onProgress(done, total);
       }

@@ -1,4 +1,5 @@
-// Device memory for a page's handles, as planned. A handle may be placed again elsewhere: the requests and the page stay as they are.
+// Device memory for a page's handles, according to a plan. A handle may be placed again elsewhere without changing the requests or
+// the page.
 
 import type { Device } from '../../gpu/device.ts';
 import type { Region, Tensor } from '../../gpu/tensor.ts';
@@ -6,13 +7,13 @@ import { allocateWindows, Matrix } from '../../kernels/matrix.ts';
 import type { WeightHandle } from '../../models/weights.ts';
 import type { PlannedRequest, WeightPlan } from './plan.ts';
 
-/** A piece of packed weights, by a name that the packed cache finds it by. */
+/** A region of packed weights, with its name in the packed cache. */
 export interface PackedRegion {
   name: string;
   region: Region;
 }
 
-/** Allocates all of a plan. Throws out_of_memory; then nothing stays allocated. */
+/** Allocates the memory of a plan. Throws out_of_memory; then nothing stays allocated. */
 export function placeWeights(
   device: Device,
   plan: WeightPlan,
@@ -49,7 +50,7 @@ function placeRequest(
   }
 }
 
-/** Zeros at first: padding must be zero. */
+/** Allocates zeros, because padding must be zero. */
 function placeFloats(device: Device, tensor: Tensor, name: string, bytes: number): PackedRegion {
   const buffer = device.allocate('weights', name, bytes);
   const region = { buffer, offset: 0, size: buffer.size };

@@ -1,4 +1,5 @@
-// Bytes that a page's requests take on the device in a format, padding and windows included: exactly those that placing allocates.
+// Bytes that a page's requests take on the device in a format, including padding and windows: exactly the bytes that placing them
+// allocates.
 
 import { allocatedBytes, tensorBytes } from '../../gpu/tensor.ts';
 import { FORMATS, SOURCES, type QuantizedFormat, type WeightFormat } from '../../kernels/formats.ts';
@@ -6,11 +7,11 @@ import { planWindows, type WindowPlan } from '../../kernels/matrix.ts';
 import { mayQuantise, tensorsOf, type WeightRequest } from '../../models/weights.ts';
 
 export interface PlanOptions {
-  /** The format of what may be quantised; null: as stored. */
+  /** Format of the matrices that may be quantized; null: the format of the file. */
   format: WeightFormat | null;
-  /** Bytes that one binding may span. */
+  /** Largest number of bytes in one binding. */
   bindingLimit: number;
-  /** Whether convolutions of stride 1 are stored in Winograd's form, where that gains. */
+  /** Whether convolutions of stride 1 are stored in Winograd's form if that is faster. */
   winograd: boolean;
 }
 
@@ -18,9 +19,9 @@ export interface PlannedRequest {
   request: WeightRequest;
   /** null: f32 values of a vector or a table. */
   matrix: { format: WeightFormat; winograd: boolean; windows: readonly WindowPlan[] } | null;
-  /** Bytes of the vector or table, or of the matrix's bias; 0: it has none. */
+  /** Bytes of the vector or table, or of the matrix's bias; 0: none. */
   floats: number;
-  /** Bytes allocated for all of it. */
+  /** Bytes allocated in total. */
   bytes: number;
 }
 
@@ -29,15 +30,18 @@ export interface WeightPlan {
   bytes: number;
 }
 
-/** Winograd's form gains where inputs and outputs are at least this many. */
+/** Winograd's form is used for convolutions with at least this many input and output channels. */
 const WINOGRAD_CHANNELS = 32;
 
-/** The format that a choice of `quantization` stands for; null: as stored. */
+/** Returns the format for a value of `quantization`; null: the format of the file. */
 export function formatOf(quantization: 'none' | QuantizedFormat): WeightFormat | null {
   return quantization === 'none' ? null : FORMATS[quantization];
 }
 
-/** `dtypeOf`: the type that a tensor is stored in, as safetensors files name it. Throws unsupported for what no binding takes. */
+/**
+ * `dtypeOf`: returns a tensor's stored type by the safetensors names. Throws unsupported for a matrix that exceeds the binding
+ * limit.
+ */
 export function planWeights(
   requests: readonly WeightRequest[],
   dtypeOf: (name: string) => string,
@@ -59,7 +63,7 @@ function planRequest(
   }
   const winograd = mayTransform && gainsByWinograd(request);
   const quantised = mayQuantise(request.role) ? wanted : null;
-  // Sums of nine weights need more digits than the weights do.
+  // Winograd's form needs f32, because its values are sums of nine weights.
   const format = winograd ? FORMATS.f32 : (quantised ?? storedFormat(names.map(dtypeOf)));
   const columns = rows.reduce((sum, count) => sum + count, 0) / experts;
   const shape = { k, columns, kernel, experts, name: names[0]! };
@@ -74,13 +78,13 @@ function gainsByWinograd({ role, kernel, stride, rows, k }: WeightRequest): bool
   return role === 'conv' && kernel === 3 && stride === 1 && Math.min(rows[0]!, k) >= WINOGRAD_CHANNELS;
 }
 
-/** Parts of one matrix share a format; parts stored differently meet in f32, which holds them all. */
+/** Returns the common format of a matrix's parts; parts that are stored in different formats are widened to f32. */
 function storedFormat(dtypes: readonly string[]): WeightFormat {
   const formats = new Set(dtypes.map((dtype) => SOURCES[dtype] ?? 'f32'));
   return formats.size === 1 ? FORMATS[[...formats][0]!] : FORMATS.f32;
 }
 
-/** Numbers in all tensors that the requests read, each tensor counted once. */
+/** Counts the numbers in all tensors that the requests read, each tensor once. */
 export function parametersOf(requests: readonly WeightRequest[]): number {
   const shapes = new Map(requests.flatMap(tensorsOf).map(({ name, shape }) => [name, shape]));
   return [...shapes.values()].reduce((sum, shape) => sum + shape.reduce((a, b) => a * b, 1), 0);

@@ -1,4 +1,4 @@
-// The choice of a quantization: the bytes that a page's weights take in each, and the largest that a budget has room for.
+// Chooses a quantization: computes the bytes that a page's weights take in each, and takes the largest that fits the budget.
 
 import { type Prose, option, say } from '../../files/message.ts';
 import { bytesText } from '../../files/bytes-text.ts';
@@ -13,26 +13,26 @@ import { formatOf, planWeights } from './plan.ts';
 
 export type ChosenQuantization = 'none' | QuantizedFormat;
 
-/** Quantizations that can be chosen, most bits first. */
+/** Available quantizations, most bits first. */
 export const QUANTIZATIONS: readonly ChosenQuantization[] = ['none', ...QUANTIZED_FORMATS];
 
-/** Room that `auto` leaves for pages and intermediates. */
+/** Share of the budget that `auto` uses for weights; the rest is for pages and intermediates. */
 const SHARE_FOR_WEIGHTS = 0.8;
 
-/** Bytes that a page's weights take on a device in a quantization, as they are allocated. Pages without convolutions. */
+/** Returns the bytes that a page's weights take on a device in a quantization. For pages without convolutions. */
 export function weightBytesIn(
   { capabilities: { bindingLimit } }: Pick<Device, 'capabilities'>,
   tensors: TensorHeaders,
   page: (weights: WeightTable) => unknown,
 ): (quantization: ChosenQuantization) => number {
   const { requests } = collect(tensors, page);
-  // A tensor that is missing or of another type is refused when the weights are opened.
+  // A tensor that is missing or of another type is refused later, when the weights are opened.
   const dtypeOf = (name: string): string => tensors.get(name)?.dtype ?? 'F32';
   return (quantization) =>
     planWeights(requests, dtypeOf, { format: formatOf(quantization), bindingLimit, winograd: false }).bytes;
 }
 
-/** `auto` takes the largest format that leaves room for pages. Throws out_of_memory where none does. */
+/** `auto` chooses the largest format that leaves memory for pages. Throws out_of_memory if none does. */
 export async function chooseQuantization(
   device: Device,
   wanted: Quantization,

@@ -9,16 +9,16 @@ export interface UnreadModules {
 }
 
 export interface Unread {
-  /** Tensors that the model would need. */
+  /** Unread tensors without which the result would be wrong. */
   needed: string[];
   modules: UnreadModules;
 }
 
-/** Scales that quantisers leave beside weights that are numbers; only activations and caches were ever rounded by them. */
+/** Scales that quantizers leave beside weights that are plain numbers; they apply only to activations and caches. */
 const LEFTOVERS =
   /(\.(input|output|weight|[qkv](_bmm)?)_quantizer\._amax|\.(input|output|[qkv])_scale)$|\.(activation_post_process|weight_fake_quant)\./;
 
-/** `left`: tensors that nothing reads; `read`: those that the page reads. */
+/** `left`: tensors that nothing reads; `read`: tensors that the page reads. */
 export function findUnread(left: readonly string[], read: ReadonlySet<string>): Unread {
   const readModules = new Set([...read].flatMap(ancestorsOf));
   const children = childrenOf([...read, ...left]);
@@ -35,14 +35,14 @@ export function findUnread(left: readonly string[], read: ReadonlySet<string>): 
   return { needed, modules: { names: [...names], tensors: left.length - needed.length } };
 }
 
-/** The outermost module of a tensor that contains no tensor that is read; null: its own module is read. */
+/** Returns the outermost module of a tensor that contains no tensor that is read; null: the tensor's own module is read. */
 function outermostUnread(tensor: string, readModules: ReadonlySet<string>): string | null {
   return ancestorsOf(tensor).find((module) => !readModules.has(module)) ?? null;
 }
 
 /**
- * Whether a module of which nothing is read takes part in the computation of the module around it: it stands within a layer, is a single
- * operation of a module that is read (a norm after the embedding), or is one more of a list of equal layers.
+ * Returns true if a module of which nothing is read takes part in the computation of the surrounding module: it lies within a
+ * layer, is a single operation of a module that is read (such as a norm after the embedding), or belongs to a list of equal layers.
  */
 function isNeeded(
   module: string,
@@ -54,14 +54,14 @@ function isNeeded(
   if (around.split('.').some(isIndex)) return true;
   const own = children.get(module)!;
   if (!isIndex(module.slice(around.length + 1))) return [...own].every((path) => !path.includes('.'));
-  // Layers that predict further tokens have modules that no other layer has.
+  // Layers that predict further tokens contain modules that no other layer has.
   const siblings = [...children].filter(
     ([other]) => parentOf(other) === around && other !== module && readModules.has(other),
   );
   return siblings.some(([, paths]) => [...own].every((path) => paths.has(path)));
 }
 
-/** Each module with the paths of all tensors below it. */
+/** Maps each module to the paths of all tensors below it. */
 function childrenOf(tensors: readonly string[]): Map<string, Set<string>> {
   const children = new Map<string, Set<string>>();
   for (const tensor of tensors) {
@@ -87,10 +87,10 @@ function isIndex(name: string): boolean {
   return /^\d+$/.test(name);
 }
 
-/** Modules named in a note. */
+/** Limit on the modules that a note names. */
 const NAMED = 6;
 
-/** The note about modules that nothing reads; null: there are none. */
+/** Returns the note about modules that nothing reads; null: there are none. */
 export function unreadNote({ names, tensors }: UnreadModules, architecture: string): string | null {
   if (names.length === 0) return null;
   const named = names.slice(0, NAMED).join(', ');

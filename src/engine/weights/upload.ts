@@ -1,6 +1,6 @@
-// A checkpoint's tensors onto the device in file order, a few megabytes at a time: each chunk of rows is written into one
-// upload buffer, checked and placed from there by kernels, so that neither side ever holds a whole tensor. The counters of the
-// check are read back once, behind the last tensor.
+// Uploads a checkpoint's tensors to the device in file order, a few megabytes at a time: each chunk of rows is written into one
+// upload buffer, then checked and placed by kernels, so that neither side holds a whole tensor. The counters of the check are read
+// back once, after the last tensor.
 
 import { EngineError } from '../../files/error.ts';
 import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
@@ -12,15 +12,15 @@ import { refuseDamaged, type CheckedTensor } from './damaged.ts';
 
 export interface Wanted {
   entry: TensorEntry;
-  /** Records and runs what packs a chunk of rows. */
+  /** Records and runs the kernels that pack a chunk of rows. */
   place(chunk: { raw: Region; source: SourceFormat; firstRow: number; rows: number }): void;
 }
 
 const CHUNK_BYTES = 8 * 2 ** 20;
-/** Dawn keeps a copy of what is written until the queue has taken it. */
+/** Dawn keeps a copy of written bytes until the queue has consumed them. */
 const BYTES_IN_FLIGHT = 64 * 2 ** 20;
 
-/** Gives what the values are. Throws bad_checkpoint for a tensor with values that no weight has, and what reading throws. */
+/** Returns the results of the value check. Throws bad_checkpoint for a tensor with invalid values, and the errors of reading. */
 export async function uploadAll(
   device: Device,
   wanted: Wanted[],
@@ -77,7 +77,7 @@ export async function uploadAll(
   }
 }
 
-/** Counters of so many tensors, all zero. */
+/** Allocates zeroed counters for the given number of tensors. */
 function createCounters(device: Device, tensors: number): GPUBuffer {
   const counts = device.allocate('step', 'checking weights', tensors * COUNTER_BYTES);
   const encoder = device.gpu.createCommandEncoder();
@@ -94,7 +94,7 @@ function checkedBytes(bytes: number): number {
   return Math.ceil(bytes / CHECKED_BYTES) * CHECKED_BYTES;
 }
 
-/** An even number of rows, so that a chunk of 16-bit values starts on a whole word. */
+/** Rounds down to an even number of rows, so that a chunk of 16-bit values starts on a whole word. */
 function evenly(atOnce: number, rows: number): number {
   return atOnce >= rows ? rows : atOnce - (atOnce % 2);
 }

@@ -1,5 +1,6 @@
-// A page with its weights on the device: the page is run for its requests, these are checked against the checkpoint, planned, placed, and
-// at last read in file order, a few megabytes at a time, and packed on the GPU; or taken from the cache of packed weights.
+// A page with its weights on the device: the page is run to collect its requests, which are checked against the checkpoint, planned
+// and placed. The weights are then read in file order, a few megabytes at a time, and packed on the GPU; or they come from the
+// cache of packed weights.
 
 import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
@@ -21,30 +22,31 @@ export interface LoadOptions {
   /** The place of the packed weights in the cache. */
   slot?: PackedSlot | null;
   onProgress?: (bytes: number, totalBytes: number) => void;
-  /** Called where the cache could not be written; the model runs all the same. */
+  /** Called if the cache could not be written; the model works without it. */
   onNote?: (message: string) => void;
 }
 
 export interface OpenOptions {
-  /** Format of the weights that may be quantised; null: as stored. */
+  /** Format of the matrices that may be quantized; null: the format of the file. */
   format: WeightFormat | null;
-  /** For plain kernels: convolutions as they are stored. */
+  /** Convolutions are stored as in the file, for plain kernels. */
   plain?: boolean;
 }
 
 type Tensors = ReadonlyMap<string, TensorEntry>;
 
-/** Bytes of the budget for each byte of the checkpoint; not of what is free, for equal runs must choose alike. */
+/** Minimum ratio of the budget to the checkpoint's size. Free memory is not considered, so that equal runs make equal choices. */
 const WINOGRAD_ROOM = 8;
 
-/** Plan options of a device. `storedBytes`: those of the checkpoint. */
+/** Returns the plan options for a device. `storedBytes`: size of the checkpoint. */
 export function planOptionsOf(
   device: Device,
   storedBytes: number,
   { format, plain }: OpenOptions,
 ): PlanOptions {
-  // Winograd's form takes seven bytes a weight, three and a half times those of 16-bit weights. It pays where a product costs more than
-  // moving its operands, which the adapter's profile tells, and not where a quantization was chosen to save bytes.
+  // Winograd's form takes seven bytes per weight, three and a half times those of 16-bit weights. It is faster where a
+  // multiplication costs more than moving its operands, which the adapter's profile states. It is not used with a quantization,
+  // which is chosen to save memory.
   const winograd =
     !plain &&
     device.profile.winograd &&
@@ -53,7 +55,7 @@ export function planOptionsOf(
   return { format, bindingLimit: device.capabilities.bindingLimit, winograd };
 }
 
-/** Throws what loading the page would throw about the checkpoint's tensors, before memory is taken for them. */
+/** Throws the errors that loading the page would throw about the checkpoint's tensors, before memory is allocated. */
 export function openWeights<Page>(
   device: Device,
   tensors: Tensors,
@@ -97,7 +99,7 @@ export class Weights<Page> {
     this.#regions = placeWeights(device, plan, collected.handles);
   }
 
-  /** Matrices that low-rank adapters may add to. */
+  /** Matrices to which LoRA adapters may add. */
   get adaptable(): Matrix[] {
     const { requests, handles } = this.#collected;
     return handles.filter((handle, i): handle is Matrix => {
@@ -106,12 +108,12 @@ export class Weights<Page> {
     });
   }
 
-  /** Elements of all tensors that the page reads. */
+  /** Number of elements in all tensors that the page reads. */
   get parameters(): number {
     return parametersOf(this.#collected.requests);
   }
 
-  /** Reads and packs everything. With a slot, weights that were packed before are read from there. Throws bad_checkpoint. */
+  /** Reads and packs everything. With a slot, weights that were packed before are read from the cache. Throws bad_checkpoint. */
   async load({ slot = null, onProgress = () => {}, onNote = () => {} }: LoadOptions = {}): Promise<void> {
     const { requests, handles } = this.#collected;
     if (slot && (await loadPacked(this.#device, this.#regions, slot, onProgress))) return;
@@ -121,7 +123,7 @@ export class Weights<Page> {
       await savePacked(this.#device, this.#regions, slot).catch((cause: Error) => onNote(cause.message));
   }
 
-  /** Gives all bytes back; nothing that reads the weights may run any more. */
+  /** Frees all memory; nothing that reads the weights may run afterwards. */
   free(): void {
     for (const { region } of this.#regions) this.#device.free(region.buffer);
   }

@@ -1,5 +1,5 @@
-// The conditions of a Stable Diffusion model: states of one CLIP text encoder, or of two side by side (XL), for the
-// prompt and, where guidance needs it, for the negative prompt.
+// Text conditions of a Stable Diffusion model: the states of one CLIP text encoder, or of two side by side (XL), for the prompt
+// and, if guidance needs it, for the negative prompt.
 
 import type { Device } from '../../../gpu/device.ts';
 import type { Region, Tensor } from '../../../gpu/tensor.ts';
@@ -18,11 +18,11 @@ export interface ClipTextRequest {
   prompt: string;
   /** null: guidance is off. */
   negative: string | null;
-  /** For the second of two encoders; left out or empty: the same. */
+  /** Prompt of the second of two encoders; left out or empty: the same prompt. */
   prompt2?: string | undefined;
   negative2?: string | undefined;
   clipSkip: number;
-  /** SDXL: what is not wanted is nothing at all, not the empty text. */
+  /** SDXL: a missing negative prompt becomes zeros instead of the encoded empty text. */
   zeroNegative: boolean;
   options: ComputeOptions;
 }
@@ -44,7 +44,10 @@ const ENCODERS = [
   ['text_encoder_2', 'tokenizer_2'],
 ] as const;
 
-/** Columns of a text's states. Throws bad_checkpoint for weights that the encoders' configurations do not ask for, and for a broken tokenizer. */
+/**
+ * Returns the number of columns of a text's states. Throws bad_checkpoint for weights that do not match the encoders'
+ * configurations, and for a damaged tokenizer.
+ */
 export async function checkEncoders(components: ComponentAccess): Promise<number> {
   let columns = 0;
   for (const [name, tokenizer] of ENCODERS) {
@@ -58,7 +61,7 @@ export async function checkEncoders(components: ComponentAccess): Promise<number
   return columns;
 }
 
-/** `XL` takes the states before the last layer, without the norm; the others the last ones, with it. */
+/** Encodes the texts. XL uses the states before the last layer, without the norm; the others use the last states, with it. */
 export async function encodeClip(
   components: ComponentAccess,
   xl: boolean,
@@ -90,7 +93,7 @@ export async function encodeClip(
   return { states: states!, pooled: (second ?? first).pooled, tokens: first.tokens };
 }
 
-/** An encoder, and the windows of the negative prompt (with guidance) and of the prompt. */
+/** An encoder with the token windows of the negative prompt (under guidance) and of the prompt. */
 interface Reader {
   encoder: string;
   config: ClipConfig;
@@ -98,7 +101,7 @@ interface Reader {
   texts: PromptWindow[][];
 }
 
-/** The texts that an encoder reads, as in diffusers: an empty second text is the first one. */
+/** Texts of an encoder, as in diffusers: an empty second text is replaced by the first one. */
 function textsOf({ prompt, negative, prompt2, negative2 }: ClipTextRequest, encoder: number): string[] {
   const wanted = (encoder === 1 && prompt2) || prompt;
   return negative === null ? [wanted] : [(encoder === 1 && negative2) || negative, wanted];
@@ -162,13 +165,13 @@ interface Side {
   config: ClipConfig;
   xl: boolean;
   windows: readonly PromptWindow[];
-  /** Layers that are run for the states. */
+  /** Number of layers that are run. */
   depth: number;
-  /** Nothing at all is zeros. */
+  /** The states are zeros and nothing is encoded. */
   zero: boolean;
 }
 
-/** States and pooled states of a prompt's windows; `notFinite` is raised where one is no finite number. */
+/** Encodes a prompt's windows to states and pooled states; raises `notFinite` if a value is not finite. */
 async function encodeSide(
   device: Device,
   forward: ClipForward,
@@ -197,7 +200,7 @@ async function encodeSide(
   return { states: states!, pooled };
 }
 
-/** Rows of several tensors, one after the other. */
+/** Concatenates the rows of several tensors. */
 function joinRows(device: Device, parts: readonly Tensor[], shape: readonly number[]): Tensor {
   const joined = allocateTensor(device, 'text', shape);
   const encoder = device.gpu.createCommandEncoder();

@@ -1,4 +1,4 @@
-// Defaults of a model: its family's, replaced by what its files, its pipeline class or a word in its name imply.
+// Defaults of a model: those of its family, overridden by what its files, its pipeline class or a word in its name imply.
 
 import { type Prose } from '../../../files/message.ts';
 import type { ComponentFiles, DefaultsFrom, FamilyDefaults } from './family.ts';
@@ -6,13 +6,13 @@ import type { PipelineEntry } from './registry.ts';
 
 export interface OwnDefaults {
   defaults: FamilyDefaults;
-  /** The hint that some of them were taken from; left out: the family alone. */
+  /** The hint from which some values were taken; left out: all come from the family. */
   defaultsFrom?: string;
-  /** A note for the user, where the files leave open how the model is used. */
+  /** A note for the user if the files do not show how the model is used. */
   hint?: Prose;
 }
 
-/** Defaults of a model; `name` is its own, or the `modelId` given in its place. */
+/** Returns the defaults of a model; `name` is its own name, or the `modelId` that replaces it. */
 export function defaultsOf(entry: PipelineEntry, components: ComponentFiles, name: string): OwnDefaults {
   const { family } = entry;
   const implied = family.defaultsOf?.(components) ?? {};

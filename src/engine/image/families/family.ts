@@ -1,6 +1,6 @@
-// An image family is one value: the pipeline classes of diffusers that it answers to, their components and call arguments, defaults and
-// the hints that they are taken from, the shape of its latents, and the model itself. Everything else in the engine reads this
-// declaration; a family is added by declaring it and listing it in registry.ts.
+// An image family is one value: the diffusers pipeline classes that it implements, their components and call arguments, defaults
+// and the hints for them, the shape of its latents, and the model itself. The rest of the engine reads only this declaration; a
+// family is added by declaring it and listing it in registry.ts.
 
 import { type Prose } from '../../../files/message.ts';
 import type {
@@ -21,41 +21,41 @@ import type { ImageEvent, ImageRequest, ResolvedImageRequest } from '../image-mo
 export type { ComponentClasses, PipelineComponents, PipelineTask };
 
 export interface ImageFamily {
-  /** The family's name in messages, as in stable-diffusion-xl. */
+  /** The family's name in messages, such as stable-diffusion-xl. */
   readonly name: string;
-  /** Published models, for the table in src/models/README.md. */
+  /** Names of published models, for the table in src/models/README.md. */
   readonly examples?: string;
-  /** Matches model ids of the family. */
+  /** Matches the model ids of the family. */
   readonly modelIds: RegExp;
   readonly components: PipelineComponents;
-  /** Component that denoises. */
+  /** Name of the component that denoises. */
   readonly denoiser: string;
-  /** Component that holds the autoencoder. */
+  /** Name of the component that holds the autoencoder. */
   readonly autoencoder: string;
   /** Reads the configuration of the autoencoder. Throws bad_checkpoint and unsupported. */
   readAutoencoder(component: PipelineComponent): Autoencoder;
   readonly latents: LatentLayout;
-  /** The first set's text-to-image class stands for the whole family. */
+  /** Sets of pipeline classes. The text-to-image class of the first set represents the family. */
   readonly pipelines: readonly PipelineSet[];
-  /** Values where neither the files nor the name of a model say more. */
+  /** Values if neither the files nor the name of a model imply others. */
   readonly defaults: FamilyDefaults;
-  /** Defaults by words in a model's name; the first match counts. */
+  /** Defaults by words in a model's name; the first match is used. */
   readonly namedDefaults: readonly (readonly [words: RegExp, defaults: FamilyDefaults])[];
   /** Defaults that the files of a model imply. */
   defaultsOf?(components: ComponentFiles): ImpliedDefaults;
   /** Request fields that only some families take; families that do not declare one of them refuse it. */
   readonly takes: readonly (keyof ImageRequest)[];
-  /** Prompts may emphasize words, as (word:1.2). */
+  /** Whether prompts may emphasize words, as in (word:1.2). */
   readonly readsEmphasis: boolean;
-  /** Flow models: sigmas before the shift that diffusers' pipelines pass to the schedule; null: the schedule makes its own. */
+  /** Flow models: sigmas before the shift that diffusers' pipelines pass to the schedule; null: the schedule computes its own. */
   readonly sigmas: ((steps: number) => number[]) | null;
-  /** Reads the configurations of the components; no weights. Throws bad_checkpoint and unsupported. */
+  /** Reads the configurations of the components, but no weights. Throws bad_checkpoint and unsupported. */
   open(components: ComponentAccess, pipeline: Pick<Pipeline, 'settings'>): FamilyModel;
 }
 
-/** Latents as the denoiser takes them; channels come from its configuration, pixels per latent from the autoencoder. */
+/** Shape of the latents that the denoiser takes. Channels come from its configuration, pixels per latent from the autoencoder. */
 export interface LatentLayout {
-  /** Latents along a side of one token. */
+  /** Latents along one side of a token. */
   patch: number;
   /** Frames of one result: 1 for images. */
   frames: number;
@@ -70,13 +70,16 @@ export interface FamilyDefaults {
   size?: number;
 }
 
-/** Defaults with the hint that they are taken from, in words that follow "by". */
+/** Defaults with the hint that they are taken from; the hint follows "by" in messages. */
 export interface DefaultsFrom {
   defaults: FamilyDefaults;
   from: string;
 }
 
-/** `certain` holds whatever the model's name says, `likely` where the name says nothing; `hint` is a note for the user instead of a value. */
+/**
+ * `certain` applies whatever the model's name says, `likely` only if the name says nothing; `hint` is a note for the user instead
+ * of a value.
+ */
 export interface ImpliedDefaults {
   certain?: DefaultsFrom;
   likely?: DefaultsFrom;
@@ -84,12 +87,12 @@ export interface ImpliedDefaults {
 }
 
 /**
- * Steps that a strength leaves, as in diffusers. `floor`: a part of a step counts as none. `ceil`: it counts as one. `spread`: all steps
- * are taken, within that share of the timesteps of a distillation; `floor` for schedules without one.
+ * Number of steps that a strength leaves, as in diffusers. `floor`: rounds down. `ceil`: rounds up. `spread`: all steps are used,
+ * within that share of the timesteps of a distillation; `floor` for schedules without one.
  */
 export type StrengthRule = 'floor' | 'ceil' | 'spread';
 
-/** Pipeline classes that share everything but their task. A task without a class runs as the nearest one that has one. */
+/** Pipeline classes that differ only in their task. A task without a class uses the class of the nearest simpler task. */
 export interface PipelineSet {
   readonly classes: Readonly<Partial<Record<PipelineTask, string>>> & { 'text-to-image': string };
   readonly strength: StrengthRule;
@@ -97,7 +100,7 @@ export interface PipelineSet {
   callArguments(task: PipelineTask, model: CalledModel): CallArgumentTable;
   /** Defaults of all models of these classes. */
   readonly defaults?: FamilyDefaults;
-  /** scheduler_config.json with the corrections that diffusers' classes make in it. */
+  /** Returns scheduler_config.json with the corrections that diffusers' classes make in it. */
   correctScheduler?(config: Json, task: PipelineTask): Json;
 }
 
@@ -105,7 +108,7 @@ export interface PipelineSet {
 export interface CalledModel {
   /** Names of the model's components. */
   components: readonly string[];
-  /** The other entries of model_index.json. */
+  /** The entries of model_index.json that are not components. */
   settings: Readonly<Record<string, unknown>>;
 }
 
@@ -114,14 +117,14 @@ export interface RunRequest {
   values: ResolvedImageRequest;
   sources: Extract<ImageEvent, { type: 'resolved' }>['sources'];
   call: CallArguments;
-  /** Most tokens of a prompt that are read; left out: the family's own limit. */
+  /** Limit on the tokens of a prompt that are read; left out: the family's own limit. */
   maxSequenceLength?: number;
   options: ComputeOptions;
 }
 
-/** The denoiser, its weights on the device until it is disposed. */
+/** The denoiser; its weights are on the device until it is disposed. */
 export interface DenoiserPage extends Disposable {
-  /** Records a step on latents and output; `extra` holds the further channels of an inpainting UNet. */
+  /** Records a step with the given latents and output; `extra` holds the additional channels of an inpainting UNet. */
   record(latents: Tensor, output: Tensor, extra: Tensor | null, options: ComputeOptions): Promise<Predictor>;
 }
 
@@ -129,7 +132,7 @@ export interface DenoiserPage extends Disposable {
 export interface Prepared extends Disposable {
   /** Tokens of the prompt. */
   tokens: number;
-  /** Brings the denoiser's weights to the device. */
+  /** Loads the denoiser's weights. */
   load(): Promise<DenoiserPage>;
 }
 
@@ -137,20 +140,20 @@ export interface Prepared extends Disposable {
 export interface FamilyModel {
   /** Channels of the latents that it denoises. */
   latentChannels: number;
-  /** Made to fill masks: beside the latents it takes a mask and the image without the masked part. */
+  /** Whether the denoiser is made for inpainting: beside the latents it takes a mask and the image without the masked part. */
   fillsMasks: boolean;
-  /** Latents that the model was trained at; null: its files do not say. */
+  /** Size of the latents in training; null: the files do not say. */
   sampleSize: { height: number; width: number } | null;
-  /** Layers of a CLIP text encoder that may be left out; 0 where there is no CLIP. */
+  /** Number of layers of a CLIP text encoder that clip skip may leave out; 0 without CLIP. */
   mostClipSkip: number;
   /** Layers at the end of a CLIP text encoder that are never read: 1 in Stable Diffusion XL. */
   unreadClipLayers: number;
-  /** Whether a pass without the prompt is made, to guide by. */
+  /** Returns true if the guidance scale requires a second pass with the negative prompt. */
   guides(guidance: number): boolean;
-  /** Throws bad_request for a request that this model cannot honour; called once its values are decided. */
+  /** Throws bad_request for a request that this model cannot honour; called when the request's values are resolved. */
   checkRequest?(request: Pick<RunRequest, 'values' | 'sources' | 'call'>): void;
-  /** Throws bad_checkpoint where weights are not those that the configurations ask for, or a tokenizer is broken. */
+  /** Throws bad_checkpoint if weights do not match the configurations, or a tokenizer is damaged. */
   checkFiles(): Promise<void>;
-  /** Encodes the prompt and, where guidance is on, the negative prompt. */
+  /** Encodes the prompt and, under guidance, the negative prompt. */
   prepare(request: RunRequest): Promise<Prepared>;
 }

@@ -1,17 +1,17 @@
-// Corrections that diffusers' Stable Diffusion pipelines make in the files of a checkpoint that is older than they are: many were published
-// with values that those pipelines never used.
+// Corrections that diffusers' Stable Diffusion pipelines make to the files of older checkpoints: many were published with values
+// that those pipelines never used.
 
 import type { Json } from '../../../models/config-values.ts';
 import type { UNetConfig } from '../../../models/image/unet-config.ts';
 import type { PipelineTask } from './family.ts';
 
-/** scheduler_config.json as the pipeline class of a task reads it. */
+/** Returns scheduler_config.json as the pipeline class of a task reads it. */
 export function correctScheduler(config: Json, task: PipelineTask): Json {
   const steps = task === 'inpainting' ? { skip_prk_steps: true } : {};
   return { ...config, steps_offset: 1, clip_sample: false, ...steps };
 }
 
-/** Latents of an image, where unet/config.json was written by a converter that put 32 into every model. */
+/** Returns the sample size, corrected for unet/config.json files of a converter that wrote 32 into every model. */
 export function sampleSizeOf(json: Json, sampleSize: UNetConfig['sampleSize']): UNetConfig['sampleSize'] {
   const isOld = /^0\.[0-8]\./.test(String(json['_diffusers_version']));
   const { sample_size: side } = json;

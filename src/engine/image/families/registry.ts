@@ -1,4 +1,4 @@
-// The image families that are built in, and what files/pipeline has to know of their classes.
+// The built-in image families, and what files/pipeline needs to know of their classes.
 
 import type { KnownPipelines, PipelineClass } from '../../../files/pipeline/pipeline-classes.ts';
 import type { ImageFamily, PipelineSet, PipelineTask } from './family.ts';
@@ -7,10 +7,10 @@ import { stableDiffusionXL } from './stable-diffusion-xl.ts';
 import { taskOfClassName, UNBUILT, UNREAD_COMPONENTS } from './unbuilt.ts';
 import { zImage } from './z-image.ts';
 
-/** Ids of a later family may hold the words of an earlier one, as stable-diffusion-xl does. */
+/** Later families are matched first: their ids may contain those of an earlier one, like stable-diffusion-xl. */
 const FAMILIES: ImageFamily[] = [stableDiffusion, stableDiffusionXL, zImage];
 
-/** A pipeline class with its declaration. */
+/** A pipeline class with the declaration of its family and set. */
 export interface PipelineEntry {
   className: string;
   family: ImageFamily;
@@ -18,7 +18,7 @@ export interface PipelineEntry {
   task: PipelineTask;
 }
 
-/** Adds a family until the function that is returned is called: for tests, which declare families of their own. */
+/** Adds a family until the returned function is called. For tests, which declare families of their own. */
 export function registerImageFamily(family: ImageFamily): () => void {
   FAMILIES.push(family);
   return () => {
@@ -45,14 +45,14 @@ export function imageFamilies(): readonly ImageFamily[] {
   return FAMILIES;
 }
 
-/** The declaration of a class that is built in. */
+/** Returns the declaration of a built-in class. */
 export function pipelineEntry(className: string): PipelineEntry {
   const found = entries().find((entry) => entry.className === className);
   if (found) return found;
   throw new Error(`${className} is in no image family`);
 }
 
-/** The class for a task; where its set has none, the one of the nearest simpler task. */
+/** Returns the class for a task; if its set has none, that of the nearest simpler task. */
 export function entryFor({ set, family, ...own }: PipelineEntry, task: PipelineTask): PipelineEntry {
   const { 'image-to-image': fromImage, inpainting } = set.classes;
   if (task === 'inpainting' && inpainting !== undefined) return { set, family, task, className: inpainting };
@@ -61,7 +61,7 @@ export function entryFor({ set, family, ...own }: PipelineEntry, task: PipelineT
   return { set, family, ...own };
 }
 
-/** Everything that files/pipeline needs to know. */
+/** Collects what files/pipeline needs to know of the families. */
 export function knownPipelines(): KnownPipelines {
   const classes = entries().map(({ className, family, set, task }): [string, PipelineClass] => [
     className,
@@ -84,7 +84,7 @@ export function pipelineTasks(): Record<string, PipelineTask> {
   return Object.fromEntries(entries().map(({ className, task }) => [className, task]));
 }
 
-/** Whether a name says anything about a model: its family, or how it is used. */
+/** Returns true if a name implies a family or defaults. */
 export function isKnownName(name: string): boolean {
   return FAMILIES.some(
     ({ modelIds, namedDefaults }) => modelIds.test(name) || namedDefaults.some(([words]) => words.test(name)),

@@ -10,7 +10,7 @@ export const AUTOENCODER: ComponentClasses = {
 
 export const SCHEDULER: ComponentClasses = { kind: 'scheduler', library: 'diffusers', classes: null };
 
-/** A model of transformers. */
+/** Declares a text encoder, which is a class of transformers. */
 export const textEncoder = (...classes: string[]): ComponentClasses => ({
   kind: 'model',
   library: 'transformers',
@@ -23,7 +23,7 @@ export const tokenizer = (...classes: string[]): ComponentClasses => ({
   classes,
 });
 
-/** A denoiser of diffusers. */
+/** Declares a denoiser, which is a class of diffusers. */
 export const denoiser = (...classes: string[]): ComponentClasses => ({
   kind: 'model',
   library: 'diffusers',

@@ -1,4 +1,4 @@
-// Pipelines of diffusers that are not built in, and components of published pipelines that no image is computed with.
+// Pipelines of diffusers that are not built in, and components of published pipelines that do not affect the image.
 
 import type { PipelineTask, UnbuiltPipelines } from '../../../files/pipeline/pipeline-classes.ts';
 
@@ -55,14 +55,14 @@ export const UNBUILT: readonly UnbuiltPipelines[] = [
   { classes: /KDiffusion/, purpose: 'samples with the schedules of another library' },
 ];
 
-/** Components that are not read, and the pattern of their classes. A published pipeline may leave them out. */
+/** Components that are not read, with the pattern of their classes. A pipeline may lack them. */
 export const UNREAD_COMPONENTS: ReadonlyMap<string, RegExp> = new Map([
   ['safety_checker', /SafetyChecker$/],
   ['feature_extractor', /(FeatureExtractor|Processor)(Fast|Pil)?$/],
   ['image_encoder', /(Vision|Dino|Siglip|Image)\w*(Model|Projection|Encoder)$/],
 ]);
 
-/** The task of a class by diffusers' conventions for names. */
+/** Returns the task of a class by diffusers' naming conventions. */
 export function taskOfClassName(className: string): PipelineTask {
   if (className.includes('Inpaint')) return 'inpainting';
   return className.includes('Img2Img') ? 'image-to-image' : 'text-to-image';

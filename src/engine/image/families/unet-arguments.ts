@@ -17,20 +17,20 @@ import {
 } from '../call-arguments.ts';
 import type { CalledModel, PipelineTask } from './family.ts';
 
-/** Call arguments as the UNet models read them; all but the shared ones are SDXL's. */
+/** Call arguments that the UNet models read; those that are not shared are SDXL's. */
 export interface UNetArguments extends CallArguments {
-  /** [height, width] or [top, left] in pixels that the image is said to have had in training. */
+  /** [height, width] or [top, left] in pixels: the size and crop that SDXL is told the image had in training. */
   originalSize?: [number, number];
   cropsTopLeft?: [number, number];
   targetSize?: [number, number];
-  /** The sizes for the negative prompt. */
+  /** Sizes and crop for the negative prompt. */
   negativeOriginalSize?: [number, number];
   negativeCropsTopLeft?: [number, number];
   negativeTargetSize?: [number, number];
-  /** Prompts of the second text encoder; left out or empty: those of the first. */
+  /** Prompt of the second text encoder; left out or empty: the first one's. */
   prompt2?: string;
   negativePrompt2?: string;
-  /** Refiner: the aesthetic score that the image is said to have had in training, and the one for the negative prompt. */
+  /** Refiner: the aesthetic score that the model is told the image has, and the one for the negative prompt. */
   aestheticScore?: number;
   negativeAestheticScore?: number;
 }
@@ -39,7 +39,7 @@ const into = (field: keyof UNetArguments) => ({ call: field });
 
 const isShare = (value: number): boolean => value >= 0 && value <= 1;
 
-/** Pipelines that can draw the surroundings of a mask alone. */
+/** The argument of pipelines that can draw only the surroundings of a mask. */
 const CROP: CallArgumentTable = { padding_mask_crop: integer(0, into('maskPadding')) };
 
 const CLIP: CallArgumentTable = {
@@ -67,7 +67,7 @@ const XL: CallArgumentTable = {
   negative_crops_coords_top_left: pair(into('negativeCropsTopLeft')),
   negative_target_size: pair(into('negativeTargetSize')),
 };
-/** Models with two text encoders. */
+/** Arguments of models with two text encoders. */
 const SECOND: CallArgumentTable = {
   prompt_2: text(into('prompt2')),
   negative_prompt_2: text(into('negativePrompt2')),

@@ -1,11 +1,11 @@
-// Defaults that the files of a Stable Diffusion model imply: few-step models by their UNet's embedding of the guidance, by their schedule's
-// class, or by timesteps that few-step models are published with.
+// Defaults that the files of a Stable Diffusion model imply: few-step models are recognized by their UNet's embedding of the
+// guidance scale, by their schedule's class, or by the timestep spacing that such models are published with.
 
 import { field, option, say } from '../../../files/message.ts';
 import type { PipelineComponent } from '../../../files/pipeline/pipeline-index.ts';
 import type { ComponentFiles, FamilyDefaults, ImpliedDefaults } from './family.ts';
 
-/** Words in names of few-step models that any Stable Diffusion may be distilled by. */
+/** Words in the names of few-step models, which exist for every Stable Diffusion version. */
 export const FEW_STEP_NAMES: readonly (readonly [RegExp, FamilyDefaults])[] = [
   [/lightning|\bhyper\b|dmd2/i, { steps: 4, guidance: 0 }],
   [/\blcm\b/i, { steps: 4, guidance: 1 }],
@@ -19,7 +19,7 @@ export function unetDefaults({ unet, scheduler }: ComponentFiles): ImpliedDefaul
   const from = `its ${className}`;
   if (className === 'LCMScheduler') return { certain: { defaults: { steps: 4, guidance: 1 }, from } };
   if (className === 'TCDScheduler') return { certain: { defaults: { steps: 4, guidance: 0 }, from } };
-  // Playground v2.5, as its card has it.
+  // Playground v2.5: the value in its model card.
   if (className.startsWith('EDM')) return { likely: { defaults: { guidance: 3 }, from } };
   const { timestep_spacing: spacing, prediction_type: prediction = 'epsilon' } = config;
   const fromNoise = spacing === 'trailing' && config['rescale_betas_zero_snr'] !== true;
@@ -27,12 +27,15 @@ export function unetDefaults({ unet, scheduler }: ComponentFiles): ImpliedDefaul
   return trailingDefaults(unet?.config);
 }
 
-/** Lightning models are published with trailing timesteps that predict noise, and some trainers publish ordinary models so. */
+/**
+ * Lightning models are published with trailing timestep spacing and noise prediction, but some trainers publish ordinary models in
+ * the same way.
+ */
 function trailingDefaults(config: PipelineComponent['config'] = {}): ImpliedDefaults {
   const trailing = 'trailing timesteps that predict noise';
   const few = { steps: 4, guidance: 0 };
   const { sample_size: side, cross_attention_dim: columns } = config;
-  // SDXL's UNet at half of its usual size, or that of Stable Diffusion 2 at 512 pixels.
+  // SDXL's UNet at half its usual size, or that of Stable Diffusion 2 at 512 pixels.
   if (side === 64 && (columns === 2048 || columns === 1024))
     return { likely: { defaults: few, from: `${trailing}, and a UNet as Turbo has it` } };
   const remedy = say`${field('steps')} ${few.steps} and ${field('guidance')} ${few.guidance}`;

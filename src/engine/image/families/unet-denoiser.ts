@@ -1,5 +1,5 @@
-// The UNet of Stable Diffusion as a predictor: recorded for one size of latents, with guidance by a pass with and one without
-// the prompt, or by a guidance scale that the model itself was taught to follow.
+// The UNet of Stable Diffusion as a predictor, recorded for one size of latents. Guidance takes a pass with and one without the
+// prompt, or is an input of models that were distilled to follow a guidance scale.
 
 import type { Device } from '../../../gpu/device.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
@@ -19,7 +19,7 @@ export interface UNetRequest {
   text: ClipText;
   guidance: number;
   guidanceRescale: number;
-  /** XL: sizes for the time embedding, one row each for the negative prompt and the prompt. */
+  /** XL: sizes for the time embedding, one row for the negative prompt and one for the prompt. */
   sizeIds: readonly (readonly number[])[] | null;
   /** Inpainting UNets: mask and masked image, [1, height, width, 1 + channels]. */
   extra: Tensor | null;
@@ -27,7 +27,7 @@ export interface UNetRequest {
   output: Tensor;
 }
 
-/** Scalars of a step, by place. */
+/** Indices of a step's scalars. */
 const INPUT_SCALE = 0;
 const GUIDANCE = 1;
 const ONE = 2;
@@ -75,7 +75,7 @@ export async function unetPredictor(
   };
 }
 
-/** The inputs that no step changes, in bytes of their own. */
+/** Computes the inputs that are constant over all steps into buffers of their own. */
 async function condition(
   device: Device,
   config: UNetConfig,
@@ -123,7 +123,7 @@ async function condition(
   };
 }
 
-/** sin first, the last wave at 1 / maxPeriod. */
+/** Sine first; the last wave has the frequency 1 / maxPeriod. */
 const GUIDANCE_WAVES = { flip: false, shift: 1, maxPeriod: 10000 };
 
 function on(

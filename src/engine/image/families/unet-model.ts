@@ -1,4 +1,4 @@
-// The model of Stable Diffusion 1.x, 2.x and XL: CLIP states go to a UNet.
+// The model of Stable Diffusion 1.x, 2.x and XL: CLIP states condition a UNet.
 
 import { EngineError } from '../../../files/error.ts';
 import { readUNetConfig, type UNetConfig } from '../../../models/image/unet-config.ts';
@@ -13,7 +13,7 @@ import type { FamilyModel, RunRequest } from './family.ts';
 import type { UNetArguments } from './unet-arguments.ts';
 import { unetPredictor } from './unet-denoiser.ts';
 
-/** Aesthetic scores that SDXL's refiner is given where a request gives none, as in diffusers. */
+/** Default aesthetic scores of SDXL's refiner, as in diffusers. */
 const AESTHETIC_SCORES = { wanted: 6, unwanted: 2.5 };
 const REFINER_IDS = 5;
 const NO_CROP = [0, 0];
@@ -21,9 +21,9 @@ const NO_CROP = [0, 0];
 export interface UNetOptions {
   /** SDXL: the encoders' states before their last layer, and a UNet with size embeddings. */
   xl: boolean;
-  /** A negative prompt that nobody gave is all zeros, not the encoded empty text. */
+  /** A missing negative prompt becomes zeros instead of the encoded empty text. */
   zerosNegative: boolean;
-  /** Latents that the model was trained at; `json`: unet/config.json. */
+  /** Returns the size of the latents in training; `json`: unet/config.json. */
   sampleSize(json: Json, size: UNetConfig['sampleSize']): UNetConfig['sampleSize'];
 }
 
@@ -83,7 +83,7 @@ export function openUNetModel(
   };
 }
 
-/** Throws bad_request for a second negative prompt beside a first one that nobody gave, where that one is all zeros. */
+/** Throws bad_request if a second negative prompt is given without a first one, where the missing first one is all zeros. */
 export function checkSecondNegative(
   { call, sources }: Pick<RunRequest, 'call' | 'sources'>,
   zerosNegative: boolean,
@@ -95,7 +95,10 @@ export function checkSecondNegative(
   throw new EngineError('bad_request', message, { param: 'negative_prompt_2' });
 }
 
-/** Throws bad_checkpoint where the states of the text have not the columns that the UNet's attention takes: one of the two belongs to another model. */
+/**
+ * Throws bad_checkpoint if the columns of the text's states do not match the UNet's attention: one of the two belongs to another
+ * model.
+ */
 function checkContext({ down }: UNetConfig, columns: number): void {
   const wanted = down.flatMap(({ attention }) => (attention ? [attention.context] : []));
   const other = wanted.find((context) => context !== columns);
@@ -107,7 +110,7 @@ function checkContext({ down }: UNetConfig, columns: number): void {
   );
 }
 
-/** UNets take latents, or latents, a mask and masked latents. */
+/** Returns true if the UNet takes latents, a mask and masked latents instead of latents alone. */
 function fillsMasks({ inChannels, outChannels }: UNetConfig): boolean {
   const withMask = 2 * outChannels + 1;
   if (inChannels === outChannels || inChannels === withMask) return inChannels === withMask;
@@ -117,7 +120,7 @@ function fillsMasks({ inChannels, outChannels }: UNetConfig): boolean {
   );
 }
 
-/** Sizes in pixels for SDXL's size embedding, a row for each text; null: the UNet has none. */
+/** Returns sizes in pixels for SDXL's size embedding, one row per text; null: the UNet has none. */
 function sizeIds(
   config: UNetConfig,
   { states, pooled }: ClipText,

@@ -15,10 +15,10 @@ import type { ComponentAccess } from '../components.ts';
 import { Scope } from '../scope.ts';
 import type { RunRequest } from './family.ts';
 
-/** Most tokens of a prompt that are read where a request does not say. */
+/** Default limit on the tokens of a prompt. */
 const MOST_TOKENS = 512;
 
-/** The chat template that prompts are written into, as a user's message. Throws bad_checkpoint where there is none that can be read. */
+/** Opens the chat template that formats the prompt as a user's message. Throws bad_checkpoint if there is none that can be read. */
 export async function openTemplate(
   components: ComponentAccess,
 ): Promise<{ tokenizer: Tokenizer; template: ChatTemplate }> {
@@ -34,7 +34,7 @@ export async function openTemplate(
   return { tokenizer, template };
 }
 
-/** Throws bad_checkpoint for weights that the encoder's configuration does not ask for. */
+/** Throws bad_checkpoint for weights that do not match the encoder's configuration. */
 export function checkEncoder(components: ComponentAccess): void {
   const config = encoderConfig(components);
   components.check('text_encoder', (table) => encoderPage(config, table));
@@ -50,7 +50,7 @@ function encoderPage(config: TextDeclaration, table: WeightTable) {
   return config.states!(table, config.layers.length - 1);
 }
 
-/** States of each text, [1, tokens, columns]; of a text no more than `maxSequenceLength` tokens are read. */
+/** Returns the states of each text, [1, tokens, columns]; at most `maxSequenceLength` tokens of a text are read. */
 export async function encodeCaptions(
   components: ComponentAccess,
   texts: readonly string[],

@@ -17,16 +17,16 @@ import type { FamilyModel, Prepared, RunRequest } from './family.ts';
 import { checkEncoder, encodeCaptions, openTemplate } from './z-image-captions.ts';
 import { createScalars } from '../scalars.ts';
 
-/** Latents along a side of one token. */
+/** Latents along one side of a token. */
 export const PATCH = 2;
 const TRAINED_STEPS = 1000;
 
 const guides = (guidance: number): boolean => guidance > 0;
 
 export interface ZImageArguments extends CallArguments {
-  /** Longest the guided prediction may become, as a multiple of the conditional one's length; 0: any. */
+  /** Limit on the length of the guided prediction, as a multiple of the conditional one's; 0: no limit. */
   cfgNormalization?: number;
-  /** Guidance ends where the denoised share of the way exceeds this; above 1: never. */
+  /** Guidance stops when the denoised share exceeds this value; above 1: never. */
   cfgTruncation?: number;
 }
 
@@ -78,7 +78,7 @@ interface PredictorRequest {
   options: ComputeOptions;
 }
 
-/** Each caption has a pass of its own: they differ in length. */
+/** Each caption has a pass of its own, because captions differ in length. */
 async function zImagePredictor(given: PredictorRequest): Promise<Predictor> {
   const { components, config, page, captions, request, latents, output, options } = given;
   const { device } = components;
@@ -101,7 +101,7 @@ async function zImagePredictor(given: PredictorRequest): Promise<Predictor> {
         }),
       );
       const [positive] = predictions as [Tensor];
-      // The model predicts the direction from noise to the image; schedules take the opposite one.
+      // The model predicts the direction from noise to the image; schedules expect the opposite direction.
       if (predictions.length === 1) return [repeat(positive, 1, scalars.region, 0)];
       const guided = linearCombination(predictions, scalars.region, flag.region!);
       if (cfgNormalization > 0) limitLength(guided, positive, cfgNormalization);
@@ -125,7 +125,7 @@ async function zImagePredictor(given: PredictorRequest): Promise<Predictor> {
 }
 
 interface Side {
-  /** [1, filled tokens, hidden] */
+  /** [1, padded tokens, hidden] */
   caption: Tensor;
   image: Tensor;
   joint: Tensor;

@@ -1,4 +1,4 @@
-// Z-Image and Z-Image-Turbo: a Qwen3 language model reads the prompt, a transformer denoises latents in patches of 2 × 2.
+// Z-Image and Z-Image-Turbo: a Qwen3 language model encodes the prompt, a transformer denoises latents in patches of 2 × 2.
 
 import {
   COMMON,

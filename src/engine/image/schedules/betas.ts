@@ -17,7 +17,7 @@ export interface Levels {
 
 const CLASSES_WITH_SIGMOID = ['DDPMScheduler'];
 const CLASSES_WITH_EXP = ['HeunDiscreteScheduler'];
-/** ᾱ that stands for zero at the last timestep where a method divides by it. */
+/** Value of ᾱ instead of zero at the last timestep, in methods that divide by it. */
 const ALMOST_ZERO = 2 ** -24;
 
 /** `zeroSnr`: whether the class takes "rescale_betas_zero_snr", and whether it keeps ᾱ above zero then. */

@@ -30,7 +30,7 @@ interface ScheduleClass {
   family: ScheduleFamily | 'both';
   open(config: ConfigReader): Planner;
   takes?: readonly SpecialField[];
-  /** Settings that choose the timesteps: with them a request lists none. */
+  /** Settings that determine the timesteps, so that a request cannot list any. */
   spacedBy?: readonly string[];
   sigmasEnd?: boolean;
   order?: 2;

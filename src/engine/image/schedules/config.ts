@@ -45,7 +45,7 @@ export interface ConfigReader {
   choice<T extends string | number>(key: string, fallback: T, choices: readonly T[]): T;
   /** A list of numbers; null for a missing or empty list. */
   numbers(key: NumberKey): number[] | null;
-  /** Throws for every value of a key that would change the result. */
+  /** Throws for every value of a key that would change the result. `fallback` is the neutral value. */
   neutral(key: string, fallback: unknown, remedy: string): void;
   refusal(key: string, value: unknown, remedy: string): EngineError;
   /** Whether a key was read. */

@@ -18,7 +18,7 @@ export function ddim(config: ConfigReader): Planner {
   return ({ steps, first = 0, eta = 0 }) => {
     const stride = Math.floor(count / steps);
     const draft = (timestep: number): Draft => {
-      const bar = alphas[timestep] ?? Number.NaN; // ᾱ here, and where the step goes
+      const bar = alphas[timestep] ?? Number.NaN; // ᾱ at this timestep and at the next
       const before = timestep - stride;
       const next = before >= 0 ? (alphas[before] ?? Number.NaN) : finalAlpha;
       const seen = estimates(prediction, Math.sqrt(bar), Math.sqrt(1 - bar));

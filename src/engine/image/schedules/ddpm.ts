@@ -24,7 +24,7 @@ export function ddpm(config: ConfigReader): Planner {
       const bar = alphas[timestep] ?? Number.NaN;
       const following = timesteps[i + 1];
       const next = following === undefined ? 1 : (alphas[following] ?? Number.NaN);
-      const alpha = bar / next; // of the whole stride
+      const alpha = bar / next; // of the whole stride between the two timesteps
       const seen = estimates(prediction, Math.sqrt(bar), Math.sqrt(1 - bar));
       const { clean, limits } = limited(limit, seen.clean);
       const variance = large ? 1 - alpha : Math.max(((1 - next) / (1 - bar)) * (1 - alpha), LEAST_VARIANCE);

@@ -1,4 +1,4 @@
-// Timesteps and sigmas of DPM-Solver: the solvers' own, cut at a least λ, or even in λ ("use_lu_lambdas").
+// Timesteps and sigmas of DPM-Solver: the solvers' own, cut off at the least λ, or evenly spaced in λ ("use_lu_lambdas").
 
 import { EngineError } from '../../../files/error.ts';
 import type { ConfigReader } from './config.ts';
@@ -16,7 +16,7 @@ import {
 import { linspace, roundHalfEven } from './spacing.ts';
 
 export interface DpmLevels extends SolverLevels {
-  /** Karras' timesteps are whole numbers. */
+  /** Whether Karras' timesteps are rounded to whole numbers. */
   roundsKarras: boolean;
   evenLambdas: boolean;
   leastLambda: number;
@@ -50,7 +50,7 @@ export function dpmTable(dpm: DpmLevels, request: PlanRequest): SolverTable {
   return plainTable(dpm, steps, unclipped(dpm));
 }
 
-/** Steps even in ln σ. */
+/** Table of steps evenly spaced in ln σ. */
 function evenTable({ levels }: DpmLevels, steps: number, last: number): SolverTable {
   const sigmas = linspace(Math.log(levels.sigmas.at(-1) ?? 0), Math.log(levels.sigmas[0] ?? 0), steps).map(
     Math.exp,
@@ -73,7 +73,7 @@ function flowTableOf(
   return { timesteps: sigmas.map((sigma) => Math.trunc(sigma * levels.count)), sigmas: [...sigmas, last] };
 }
 
-/** Trained timesteps whose λ is not below the least. */
+/** Number of trained timesteps whose λ is not below the least. */
 function unclipped({ levels, leastLambda }: DpmLevels): number {
   const kept = levels.sigmas.filter((sigma) => -Math.log(sigma) >= leastLambda).length;
   if (kept > 0) return kept;

@@ -45,10 +45,10 @@ export function edmDpmSolver(config: ConfigReader): Planner {
 }
 
 interface EdmLevels {
-  /** Falling, one a step. */
+  /** Sigmas in descending order, one per step. */
   sigmas(steps: number): number[];
   lowest: number;
-  /** The last step ends at zero. */
+  /** Whether the last step ends at zero. */
   toZero: boolean;
   fromNoise: number;
   call(sigma: number): Omit<Draft, 'latents'> & { estimate: Sum };

@@ -32,7 +32,7 @@ export function eulerAncestral(config: ConfigReader): Planner {
   };
 }
 
-/** The level to fall to from `sigma`, and the noise from there up to `next`. */
+/** Returns the level to fall to from `sigma`, and the amount of noise that raises it from there to `next`. */
 export function ancestral(sigma: number, next: number): { down: number; up: number } {
   const up = Math.sqrt((next ** 2 * (sigma ** 2 - next ** 2)) / sigma ** 2);
   return { down: Math.sqrt(next ** 2 - up ** 2), up };

@@ -1,4 +1,5 @@
-// FlowMatchEulerDiscreteScheduler: x = (1 − σ)·clean + σ·noise, the output is noise − clean (SD3, FLUX, Qwen-Image, Z-Image).
+// FlowMatchEulerDiscreteScheduler: x = (1 − σ)·clean + σ·noise; the model's output is noise − clean (SD3, FLUX, Qwen-Image,
+// Z-Image).
 
 import type { ConfigReader } from './config.ts';
 import { flowTable, readFlow, type Flow } from './flow-sigmas.ts';
@@ -10,7 +11,7 @@ export function flowMatchEuler(config: ConfigReader): Planner {
   return walkFlow(readFlow(config), config.flag('stochastic_sampling', false));
 }
 
-/** `fresh`: to the next level by fresh noise on the clean latents, else along the output. */
+/** `fresh`: each step adds fresh noise to the clean latents; otherwise it follows the output. */
 export function walkFlow(flow: Flow, fresh: boolean): Planner {
   return (request) => {
     const { timesteps, sigmas } = flowTable(flow, request);

@@ -47,14 +47,14 @@ export function lcm(config: ConfigReader): Planner {
   };
 }
 
-/** `origin` of the `trained` timesteps are those that the model was distilled on, and the lowest `reach` of them are used. */
+/** `origin` of the `trained` timesteps are those of the distillation, and the lowest share `reach` of them is used. */
 interface Distillation {
   trained: number;
   origin: number;
   reach?: number;
 }
 
-/** `steps` timesteps, falling from the last that is used. */
+/** Returns `steps` timesteps, descending from the last one that is used. */
 export function distilled(
   className: string,
   { trained, origin, reach = 1 }: Distillation,

@@ -15,7 +15,7 @@ export function lmsDiscrete(config: ConfigReader): Planner {
   const levels = readLevels(config, { zeroSnr: 'none' });
   const spacing = readSpacing(config, 'linspace');
   const read = readRespacing(config);
-  const respacing = read.kind === 'karras' ? { ...read, min: null, max: null } : read; // its Karras spacing has no ends of its own
+  const respacing = read.kind === 'karras' ? { ...read, min: null, max: null } : read; // diffusers' Karras spacing in this class ignores the configured ends
   const prediction = readPrediction(config, DIFFUSION_PREDICTIONS);
 
   return (request) => {

@@ -12,7 +12,7 @@ interface NamedSchedule {
   family: ScheduleFamily;
   /** Settings that replace those of the checkpoint. */
   sets: Config;
-  /** Settings for keys that the checkpoint lacks. */
+  /** Values for keys that the checkpoint lacks. */
   defaults?: Config;
 }
 
@@ -93,7 +93,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   restart: 'diffusers has no class for it; take heun',
 };
 
-/** Names that ComfyUI and others use for spacings beside a method. */
+/** Names of timestep spacings in ComfyUI and other programs. */
 const SPACINGS = [
   'normal',
   'simple',
@@ -106,7 +106,7 @@ const SPACINGS = [
   'kloptimal',
 ];
 
-/** Words in names of other programs, with this engine's. */
+/** Words in other programs' names, with this engine's words. */
 const SPELLINGS: readonly [RegExp, string][] = [
   [/^k_/, ''],
   [/dpmpp/, 'dpm++'],
@@ -132,7 +132,7 @@ function ownName(name: string): string {
   return known.find((one) => bare(one) === bare(spelt)) ?? name;
 }
 
-/** Short names first, then classes; `family`: the checkpoint's. */
+/** Returns short names first, then classes; `family`: the checkpoint's. */
 export function scheduleNames(family: ScheduleFamily): string[] {
   const short = Object.entries(NAMES).filter(([, named]) => named.family === family);
   const classes = Object.entries(CLASS_FAMILIES).filter(
@@ -142,8 +142,8 @@ export function scheduleNames(family: ScheduleFamily): string[] {
 }
 
 /**
- * This engine's name of the schedule `name` on a checkpoint with this scheduler_config.json. Throws EngineError unsupported with what
- * to take instead, and bad_request for a name nobody knows or of another family.
+ * Returns this engine's name of the schedule `name` on a checkpoint with this scheduler_config.json. Throws unsupported with an
+ * alternative, and bad_request for an unknown name or one of another family.
  */
 export function scheduleName(name: string, config: Config): string {
   const own = ownName(name);

@@ -7,7 +7,7 @@ function wrong(param: 'timesteps' | 'sigmas', message: string): EngineError {
   return new EngineError('bad_request', message, { param });
 }
 
-/** `spaced`: the setting that determines the timesteps already. */
+/** `spaced`: the setting that already determines the timesteps. */
 export function checkTimesteps(
   name: string,
   timesteps: readonly number[],
@@ -29,7 +29,7 @@ export function checkTimesteps(
   );
 }
 
-/** `ends`: the last one is where the run ends, and may be 0. */
+/** `ends`: the last sigma is the one at which the run ends, and may be 0. */
 export function checkSigmas(
   name: string,
   sigmas: readonly number[],

@@ -16,7 +16,7 @@ const WEIGHTS = [[1], [3 / 2, -1 / 2], [23 / 12, -16 / 12, 5 / 12], [55 / 24, -5
 const RUNGE_KUTTA_WEIGHTS = [1 / 6, 1 / 3, 1 / 3, 1 / 6];
 
 interface Transfer {
-  /** From `sample` at a timestep to an earlier one along `output`. */
+  /** Moves `sample` from a timestep to an earlier one along `output`. */
   (sample: Sum, output: Sum, timestep: number, to: number): Sum;
 }
 
@@ -55,13 +55,13 @@ export function pndm(config: ConfigReader): Planner {
 
 type Call = Pick<Draft, 'timestep' | 'estimate' | 'level'>;
 
-/** `held`: outputs in the ring before the first call. */
+/** `held`: number of outputs in the ring before the first call. */
 function multistep(calls: readonly Call[], stride: number, held: number, transfer: Transfer): Draft[] {
   let outputs = held;
   return calls.map((call, i): Draft => {
     const { timestep } = call;
     if (held === 0 && i === 1) {
-      // The first stride again, along the mean of the slopes at both its ends.
+      // Repeats the first stride with the mean of the slopes at both its ends.
       const mean = combine([1 / 2, OUTPUT], [1 / 2, slot(0)]);
       return { ...call, latents: transfer(slot(BEGAN), mean, timestep + stride, timestep) };
     }
@@ -91,7 +91,7 @@ function rungeKutta(
       const mean = combine([call === 0 ? 0 : 1, slot(MEAN)], [RUNGE_KUTTA_WEIGHTS[call] ?? 0, OUTPUT]);
       const stores = [{ slot: MEAN, value: mean }];
       if (call === 0) stores.push({ slot: stride, value: OUTPUT }, { slot: BEGAN, value: LATENTS });
-      // The odd calls' own timestep is the end of their part of the stride.
+      // Odd calls use the timestep at the end of their part of the stride.
       const to = call % 2 === 0 ? timestep - half : timestep;
       const along = call === 3 ? slot(MEAN) : OUTPUT;
       return { ...at(timestep), stores, latents: transfer(slot(BEGAN), along, start, to) };

@@ -75,11 +75,14 @@ export interface PlanRequest {
   reach?: number;
   /** LCM: timesteps of its distillation; left out: as the checkpoint says. */
   origin?: number;
-  /** Trained timesteps that are visited, one a step, falling; left out: the spacing's. */
+  /** Trained timesteps to visit, one per step, descending; left out: those of the spacing. */
   timesteps?: readonly number[];
-  /** Flow schedules: sigmas before the shift, one a step, falling from 1. Euler: its own, the one it ends at included. */
+  /**
+   * Flow schedules: sigmas before the shift, one per step, descending from 1. Euler: its sigmas, including the one at which it
+   * ends.
+   */
   sigmas?: readonly number[];
-  /** Flow schedules that shift by the image's size: its tokens, or the shift's μ itself. */
+  /** Flow schedules that shift by the image's size: the number of its tokens, or the shift's μ itself. */
   imageTokens?: number;
   mu?: number;
   /** DDIM (default 0) and TCD (default 0.3): share of fresh noise, 0 to 1. */
@@ -92,7 +95,7 @@ export type SpecialField = 'timesteps' | 'sigmas' | 'eta' | 'reach' | 'origin';
 export type ScheduleFamily = 'diffusion' | 'flow' | 'edm';
 
 export interface Schedule {
-  /** diffusers' class. */
+  /** Class name in diffusers. */
   className: string;
   family: ScheduleFamily;
   /** Fields of a request beyond `steps` and `first` that have an effect. */
@@ -109,5 +112,5 @@ export interface Schedule {
   plan(request: PlanRequest): Plan;
 }
 
-/** Makes the plan of a checked request, by the settings of a schedule. */
+/** Plans a checked request with the settings of a schedule. */
 export type Planner = (request: PlanRequest) => Plan;

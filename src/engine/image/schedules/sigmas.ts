@@ -9,7 +9,7 @@ import { linspace } from './spacing.ts';
 
 export interface Respacing {
   kind: 'none' | 'karras' | 'exponential' | 'beta';
-  /** Ends that the config sets; null: those of the sigmas respaced. */
+  /** Ends that the config sets; null: the first and last of the sigmas that are respaced. */
   min: number | null;
   max: number | null;
 }
@@ -33,7 +33,7 @@ export function readRespacing(config: ConfigReader): Respacing {
   };
 }
 
-/** `steps` sigmas from `first` down to `last`. */
+/** Returns `steps` sigmas from `first` down to `last`. */
 export function respace({ kind, min, max }: Respacing, first: number, last: number, steps: number): number[] {
   const low = min ?? last;
   const high = max ?? first;
@@ -51,7 +51,7 @@ export function respace({ kind, min, max }: Respacing, first: number, last: numb
   }
 }
 
-/** `table` at a fractional index, its ends kept outside. */
+/** Interpolates `table` at a fractional index; an index outside is clamped to the ends. */
 export function interpolate(table: readonly number[], index: number): number {
   const last = table.length - 1;
   const at = Math.min(Math.max(index, 0), last);

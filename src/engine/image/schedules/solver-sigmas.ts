@@ -10,7 +10,7 @@ export interface SolverLevels {
   levels: Levels;
   spacing: SpacingConfig;
   respacing: Respacing;
-  /** x = (1 − σ)·clean + σ·noise instead of α² + σ² = 1. */
+  /** Whether x = (1 − σ)·clean + σ·noise instead of α² + σ² = 1. */
   flow: boolean;
   flowShift: number;
   /** Whether the last step ends at sigma zero; if not, it ends at the lowest level. */
@@ -23,7 +23,7 @@ export interface SolverTable {
   sigmas: number[];
 }
 
-/** `singlestep`: the class has no spacing and no betas that end in zero signal. */
+/** `singlestep`: the class has no "timestep_spacing" and no zero terminal SNR. */
 export function readSolverLevels(config: ConfigReader, singlestep = false): SolverLevels {
   return {
     levels: readLevels(config, { zeroSnr: singlestep ? 'none' : 'almost' }),
@@ -35,7 +35,7 @@ export function readSolverLevels(config: ConfigReader, singlestep = false): Solv
   };
 }
 
-/** Sigmas at whole timesteps. `last`: trained timesteps that may be visited. */
+/** Sigmas at whole timesteps. `last`: number of trained timesteps that may be visited. */
 export function plainTable(solver: SolverLevels, steps: number, last: number): SolverTable {
   return tableAt(solver, visitedAbove(solver.spacing, solver.levels.count, last, steps));
 }
@@ -45,7 +45,7 @@ export function tableAt({ levels, toZero }: SolverLevels, timesteps: number[]): 
   return { timesteps, sigmas: [...sigmas, toZero ? 0 : (levels.sigmas[0] ?? 0)] };
 }
 
-/** Karras, exponential and beta sigmas between the highest and the lowest trained level. `round`: of Karras' timesteps. */
+/** Karras, exponential and beta sigmas between the highest and the lowest trained level. `round`: rounds Karras' timesteps. */
 export function respacedSigmas(
   { levels, respacing }: SolverLevels,
   steps: number,
@@ -56,7 +56,7 @@ export function respacedSigmas(
   return { timesteps: round ? exact.map(roundHalfEven) : exact.map(Math.trunc), sigmas };
 }
 
-/** α and σ of the latents at a level. */
+/** Returns α and σ of the latents at a level. */
 export function alphaSigma(flow: boolean, sigma: number): { alpha: number; sigma: number } {
   if (flow) return { alpha: 1 - sigma, sigma };
   const alpha = 1 / Math.sqrt(sigma * sigma + 1);

@@ -32,7 +32,7 @@ export function roundHalfEven(x: number): number {
   return low % 2 === 0 ? low : low + 1;
 }
 
-/** Timesteps, falling. `round`: whole ones also for linspace. */
+/** Returns the timesteps, descending. `round`: linspace gives whole timesteps too. */
 export function visited(
   { spacing, offset }: SpacingConfig,
   trained: number,

@@ -34,7 +34,10 @@ export function combine(...parts: readonly (readonly [factor: number, sum: Sum])
   return total;
 }
 
-/** Largest magnitude of a coefficient: latents times more overflow f32. The largest of a trained schedule is near 1e4. */
+/**
+ * Largest magnitude of a coefficient; larger ones overflow f32 when multiplied with latents. The largest of a trained schedule is
+ * near 1e4.
+ */
 const MOST = 1e12;
 
 /** A step as methods produce it. The values of slots are computed from the latents and output before the step, like `latents`. */

@@ -8,7 +8,8 @@ export interface Expansion {
 }
 
 /**
- * For a step of `h` in λ: φ₁, B(h), and one weight a ratio (where older estimates lie, in steps), with the corrector's own last.
+ * For a step of `h` in λ: φ₁, B(h), and one weight per ratio (position of an older estimate, in steps); the corrector's weight
+ * comes last.
  */
 export function weights(
   { clean, bh1 }: Expansion,

@@ -38,7 +38,7 @@ export function uniPC(config: ConfigReader): Planner {
       const { alpha, sigma } = alphaSigma(flow, sigmas[i] ?? Number.NaN);
       return { alpha, sigma, lambda: Math.log(alpha) - Math.log(sigma) };
     };
-    /** Estimate of the step taken `back` steps before `taken`. */
+    /** Returns the estimate that was stored `back` steps before `taken`. */
     const held = (taken: number, back: number): Sum => slot(1 + ((taken - back) % ring));
 
     const drafts = timesteps.slice(first).map((timestep, taken): Draft => {
@@ -107,7 +107,7 @@ interface UniStep extends Expansion {
   /** Points at which the estimates `models` were computed, newest first. */
   at: readonly Point[];
   from: Sum;
-  /** Corrector: the estimate at `to`. */
+  /** Corrector: the estimate at `to`; null in the predictor. */
   ahead: Sum | null;
   models: readonly Sum[];
 }
