@@ -1,4 +1,4 @@
-// y = activation(x), one by one.
+// y = activation(x), element by element.
 #import "lib/activate.$ACTIVATION.wgsl"
 alias Activated = vec4f;
 

@@ -3,7 +3,7 @@
 #import "lib/keys.$KEYS.wgsl"
 #import "lib/carry.$CARRY.wgsl"
 
-const QUADS = 1u;      // quads of d's an invocation keeps: ceil(dims / 128)
+const QUADS = 1u;      // quads of dimensions per invocation: ceil(dims / 128)
 const MASKED = -1e30;
 
 var<workgroup> scores: array<f32, 32>;
@@ -76,7 +76,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       }
     }
   }
-  if (head + 1u == args.heads) { // whose row's padding follows its columns
+  if (head + 1u == args.heads) { // the last head also writes the padding after the row's columns
     for (var d = args.dims + local; head * args.dims + d < args.y_quads * 4u; d += 32u) {
       y[y0 + d] = 0.0;
     }

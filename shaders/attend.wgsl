@@ -1,6 +1,7 @@
-// Dense attention, online softmax, no barrier and no shared memory. Eight lanes take 8 · TILES queries of one head: a lane holds
-// four of 32 keys for the scores, for the values QUADS times four d's and then SINGLES times one. Each query meets the keys in
-// order, and keys that are masked for it change nothing, so its result does not depend on its companions.
+// Dense attention with online softmax, without barriers and shared memory. Eight lanes compute 8 · TILES queries of one head: for
+// the scores a lane holds four of 32 keys, for the values QUADS times four dimensions and then SINGLES times one. Each query visits
+// the keys in order, and keys that are masked for it change nothing, so its result does not depend on the other queries of its
+// tile.
 enable subgroups;
 #import "lib/attend-args.wgsl"
 #import "lib/keys.$KEYS.wgsl"
@@ -10,10 +11,10 @@ enable subgroups;
 #import "lib/sums.wgsl"
 #import "lib/values.$VALUES.wgsl"
 
-const TEAMS = 1u;    // of eight lanes in a workgroup
+const TEAMS = 1u;    // teams of eight lanes in a workgroup
 const TILES = 2u;
-const QUADS = 1u;    // of 32 d's each
-const SINGLES = 1u;  // of 8 d's each
+const QUADS = 1u;    // groups of 32 dimensions, four per lane
+const SINGLES = 1u;  // groups of 8 dimensions, one per lane
 const MASKED = -1e30;
 const TASK_QUERIES = 8u * TILES;
 
@@ -25,13 +26,13 @@ fn main(
 ) {
   let lane = local % 8u;
   first_lane = subgroup_lane - lane;
-  let first = (workgroup.x * TEAMS + local / 8u) * TASK_QUERIES; // may lie behind the last one
+  let first = (workgroup.x * TEAMS + local / 8u) * TASK_QUERIES; // may be beyond the last query
   let head_quads = args.dims / 4u;
   let head = workgroup.y / args.parts;
   let first_quad = workgroup.y % args.parts * 8u * QUADS;
   let item = workgroup.z;
   let count = count_of(item);
-  // Equal for all teams, so that their subgroup stays in one control flow.
+  // The same count for all teams, so that their subgroup stays in uniform control flow.
   let seen_keys = seen_of(count, (workgroup.x + 1u) * TEAMS * TASK_QUERIES - 1u);
   let row0 = args.q_row + item * args.queries;
   let k0 = (args.k_row + item * args.keys) * args.k_quads + args.k_first + head / args.share * head_quads;
@@ -45,7 +46,7 @@ fn main(
   }
   var queries: Queries;
   fetch_queries(q0, &queries);
-  var largest: array<f32, TILES>; // of the lane's query
+  var largest: array<f32, TILES>; // largest score of the lane's query so far
   var total: array<f32, TILES>;
   var sums: Sums;
   for (var t = 0u; t < TILES; t++) {
@@ -108,7 +109,7 @@ fn main(
       total[t] = fma(total[t], kept, sum_by_lane(each, lane));
     }
 
-    let fours = (min(32u, seen_keys - first_key) + 3u) / 4u; // a bound that drivers leave rolled, too
+    let fours = (min(32u, seen_keys - first_key) + 3u) / 4u; // a run-time bound, because drivers unroll loops with constant bounds
     for (var j = 0u; j < fours; j++) {
       let of_four = min(vec4u(first_key + j * 4u) + vec4u(0u, 1u, 2u, 3u), vec4u(count - 1u));
       add_values(v0 + of_four * args.v_quads, j, lane, &s, &sums);
@@ -131,7 +132,7 @@ fn main(
         y[y0 + query * args.y_quads * 4u + d] = made[(query - first) * HELD + i];
       }
     }
-    if (head + 1u == args.heads && first_quad == 0u) { // whose rows' padding follows its columns
+    if (head + 1u == args.heads && first_quad == 0u) { // the last head also writes the padding after its rows' columns
       for (var d = args.dims + lane; head * args.dims + d < args.y_quads * 4u; d += 8u) {
         y[y0 + query * args.y_quads * 4u + d] = 0.0;
       }

@@ -1,4 +1,4 @@
-// Paged attention whose chunks were worked out apart: one result of them, in their order. A workgroup a row and query head.
+// Merges the chunks of paged attention that were computed in separate workgroups, in order. A workgroup per row and query head.
 #import "lib/attention-args.wgsl"
 #import "lib/batch.wgsl"
 #import "lib/chunk-merge.wgsl"

@@ -1,4 +1,4 @@
-// Paged attention without subgroups: a workgroup a row and query head, a page of 32 tokens at a time, online softmax.
+// Paged attention without subgroups: a workgroup per row and query head, a page of 32 tokens at a time, online softmax.
 #import "lib/attention-args.wgsl"
 #import "lib/attention-inputs.wgsl"
 #import "lib/batch.wgsl"
@@ -7,7 +7,7 @@
 #import "lib/sinks.$SINKS.wgsl"
 #import "kv/read.$KV.wgsl"
 
-const QUADS = 2u;      // quads of d's an invocation keeps: ceil(dims / 128)
+const QUADS = 2u;      // quads of dimensions per invocation: ceil(dims / 128)
 
 var<workgroup> weights: array<f32, 32>;
 
@@ -74,7 +74,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       y[q0 + quad] = out[k] / sum;
     }
   }
-  if (head + 1u == args.heads) { // whose row's padding follows its columns
+  if (head + 1u == args.heads) { // the last head also writes the padding after the row's columns
     for (var quad = args.heads * args.dims / 4u + local; quad < args.q_quads; quad += 32u) {
       y[row * args.q_quads + quad] = vec4f(0.0);
     }

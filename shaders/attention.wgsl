@@ -1,8 +1,8 @@
-// Paged attention over tiles of mixed prefill and decode rows, online softmax, no barrier and no shared memory. A workgroup
-// is eight lanes: one tile and key head, and LANES · TILES of the tile's queries (rows × query heads of that key head).
-// A lane holds four tokens of a page for the scores, four d's for the values. Each query meets the pages in order and pages
-// that are masked for it change nothing, so its result does not depend on its companions. Of long contexts, workgroups take a
-// chunk each where queries are few.
+// Paged attention over tiles of mixed prefill and decode rows, with online softmax, without barriers and shared memory. A workgroup
+// is eight lanes: one tile and key head, and LANES · TILES of the tile's queries (rows × query heads of that key head). For the
+// scores a lane holds four tokens of a page, for the values four dimensions. Each query visits the pages in order, and pages that
+// are masked for it change nothing, so its result does not depend on the other queries. If a context is long and there are few
+// queries, each workgroup computes one chunk of it.
 enable subgroups;
 #import "lib/rows.$LANES.wgsl"
 #import "lib/attention-args.wgsl"
@@ -16,7 +16,7 @@ enable subgroups;
 #import "kv/read.$KV.wgsl"
 
 const TILES = 2u;
-const PASSES = 2u;       // of 32 d's each
+const PASSES = 2u;       // groups of 32 dimensions
 
 @compute @workgroup_size(8)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32, lanes: Lanes) {
@@ -30,7 +30,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   }
 
   let start = tile.start;
-  // Index of this lane's queries in q, and the place of each query of the workgroup in its sequence.
+  // Index of this lane's queries in q, and the position of each query of the workgroup in its sequence.
   var q0: array<u32, TILES>;
   var position: array<array<u32, LANES>, TILES>;
   for (var t = 0u; t < TILES; t++) {
@@ -46,7 +46,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   let chunks = vec2u(first_page_of(start), reach(tile, start + tile.rows - 1u) / 32u) / CHUNK;
   let range = pages_of(chunks, seen, workgroup.y / args.kv_heads);
 
-  var met: array<array<Met, LANES>, TILES>;  // in the chunks before
+  var met: array<array<Met, LANES>, TILES>;  // state after the preceding chunks
   for (var t = 0u; t < TILES; t++) {
     for (var i = 0u; i < LANES; i++) {
       met[t][i] = Met(MASKED, 0.0);
@@ -148,7 +148,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     }
   }
 
-  if (kv_head + 1u == args.kv_heads) { // whose rows' padding follows its columns
+  if (kv_head + 1u == args.kv_heads) { // the last head also writes the padding after its rows' columns
     for (var query = first; query <= last_query; query++) {
       let y0 = (tile.first_row + query / share) * args.q_quads;
       for (var quad = args.heads * args.dims / 4u + lane; quad < args.q_quads; quad += 8u) {

@@ -1,12 +1,12 @@
-// Keeps what a mask does not let be drawn: latents = mask · latents + (1 − mask) · (a · image + b · noise), in place.
+// Restores the region outside of a mask: latents = mask · latents + (1 − mask) · (a · image + b · noise), in place.
 const WORKGROUP = 64u;
 
 struct Args {
-  quads: u32,       // of latents
+  quads: u32,       // quads of latents
   row_quads: u32,
   mask_stride: u32, // values from one pixel of the mask to the next
-  image_scalar: u32, // which of the step's scalars is a
-  noise_scalar: u32, // which is b
+  image_scalar: u32, // index of a among the step's scalars
+  noise_scalar: u32, // index of b among the step's scalars
 }
 
 @group(0) @binding(0) var<storage, read> image: array<vec4f>;

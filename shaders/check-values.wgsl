@@ -1,22 +1,23 @@
-// Counts what no weight can be, in the words of a checkpoint's tensor as they lie in the file: values that are NaN or infinite, and
-// finite ones that are too large to compute with; and tells whether any value is not zero. Bits are compared, never floats: WGSL may assume that no float is NaN or infinite.
-const PAIRS = false; // a word holds two 16-bit values
+// Counts invalid weights in the words of a checkpoint's tensor as stored in the file: values that are NaN or infinite, and finite
+// ones that are too large to compute with; and records whether any value is not zero. Compares bits instead of floats, because WGSL
+// may assume that no float is NaN or infinite.
+const PAIRS = false; // whether a word holds two 16-bit values
 const MAGNITUDE = select(0x7fffffffu, 0x7fffu, PAIRS);
 const BUT_SIGNS = select(0x7fffffffu, 0x7fff7fffu, PAIRS);
 
 struct Args {
-  quads: u32,     // of words in `raw`
-  infinity: u32,  // bits of infinity
-  oversize: u32,  // bits of the smallest magnitude that is too large
-  each: u32,      // quads of a workgroup, one after the other
-  tensor: u32,    // whose counters these are
+  quads: u32,     // quads of words in `raw`
+  infinity: u32,  // bit pattern of infinity
+  oversize: u32,  // bit pattern of the smallest magnitude that is too large
+  each: u32,      // consecutive quads per workgroup
+  tensor: u32,    // index of the tensor's counters
 }
 
 @group(0) @binding(0) var<storage, read> raw: array<vec4u>;
 @group(0) @binding(1) var<uniform> args: Args;
-@group(0) @binding(2) var<storage, read_write> counts: array<atomic<u32>>; // [tensor][non-finite, oversize, any but zero]
+@group(0) @binding(2) var<storage, read_write> counts: array<atomic<u32>>; // [tensor][non-finite, oversize, non-zero]
 
-// How many of the values in four words are at least `limit` in magnitude.
+// Number of values in four words whose magnitude is at least `limit`.
 fn reaching(words: vec4u, limit: u32) -> u32 {
   var found = select(vec4u(0u), vec4u(1u), (words & vec4u(MAGNITUDE)) >= vec4u(limit));
   if (PAIRS) {

@@ -1,4 +1,4 @@
-// y = x, no further from zero than `range`.
+// y = x clamped to ±range.
 const WORKGROUP = 64u;
 
 struct Args {

@@ -1,5 +1,5 @@
-// Columns of a, then those of b, row by row; an invocation a quad of y.
-const ALIGNED = true; // a ends at a whole quad
+// Columns of a followed by those of b, row by row; an invocation per quad of y.
+const ALIGNED = true; // whether the columns of a end at a whole quad
 
 struct Args {
   a_columns: u32,

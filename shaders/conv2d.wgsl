@@ -1,7 +1,7 @@
-// 3×3 and 1×1 convolutions of NHWC images as one matrix product: rows are pixels, k's run tap by tap over the channels. The
-// scheme is that of matmul.wgsl: a lane owns four output channels, pixels sit one a lane and are broadcast. Every output sums
-// its k's in order within a split, and the splits in order: neither the batch nor the strip changes it.
-diagnostic(off, subgroup_uniformity); // a split is whole subgroups
+// 3×3 and 1×1 convolutions of NHWC images as one matrix product: rows are pixels, k's run tap by tap over the channels. The scheme
+// is that of matmul.wgsl: a lane owns four output channels, each lane holds one pixel, and pixels are broadcast. Every output sums
+// its k's in order within a split, and the splits in order, so that neither the batch nor the strip changes it.
+diagnostic(off, subgroup_uniformity); // each split consists of whole subgroups
 #import "weights/$W.wgsl"
 #import "lib/rows.$LANES.wgsl"
 #import "lib/addend.$ADDEND.wgsl"
@@ -12,24 +12,24 @@ diagnostic(off, subgroup_uniformity); // a split is whole subgroups
 const TILES = 2u;
 const COLUMN_LANES = 32u;
 const SPLITS = 1u;
-const ROLLED = false; // the stores are a loop: a CPU compiles one instead of all, but a GPU keeps its sums in registers only unrolled
+const ROLLED = false; // true for CPUs, which compile one store faster; a GPU keeps sums in registers only without the loop
 const UPSAMPLED = false;
 
 struct Args {
   x_quads: u32,       // quads of channels from one pixel of x to the next
   y_quads: u32,
-  image_quads: u32,   // from the vector of one image to that of the next
-  image_first: u32,   // quad where it begins
+  image_quads: u32,   // quads from the vector of one image to that of the next
+  image_first: u32,   // quad at which the vector begins
   columns: u32,       // output channels
   channel_quads: u32, // quads that hold channels of x
-  tap_blocks: u32,    // blocks of 32 channels a tap
-  blocks: u32,        // of all taps
-  kernel: u32,        // 3 or 1
+  tap_blocks: u32,    // blocks of 32 channels per tap
+  blocks: u32,        // blocks of 32 k's of all taps
+  kernel: u32,        // side of the kernel, 3 or 1
   stride: u32,
-  pad: u32,           // above and to the left
+  pad: u32,           // rows and columns of zeros above and to the left
   x_height: u32,
   x_width: u32,
-  height: u32,        // of x as the taps see it: upsampled
+  height: u32,        // height of x as the taps see it, after upsampling
   width: u32,
   y_height: u32,
   y_width: u32,
@@ -46,8 +46,8 @@ struct Args {
 @group(0) @binding(4) var<storage, read_write> y: array<vec4f>;
 
 struct Pixel {
-  image: u32, // pixels of x before its image, less those before the binding
-  row: u32,   // of the first tap; wraps round above the image
+  image: u32, // pixels of x before this image, minus those before the binding
+  row: u32,   // row of the first tap; wraps round above the image
   column: u32,
 }
 

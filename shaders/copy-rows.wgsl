@@ -1,11 +1,11 @@
-// y[i] = x[i], rows of as many columns; or one row of x over and over.
+// y[i] = x[i] for rows of equal length; or one row of x, repeated.
 const WORKGROUP = 64u;
 
 struct Args {
-  quads: u32,       // quads of columns a row
+  quads: u32,       // quads of columns per row
   rows: u32,
   x_first: u32,     // rows before the first in the binding
-  x_step: u32,      // rows from one to the next: 1, or 0
+  x_step: u32,      // rows of x from one row of y to the next: 1, or 0 to repeat a row
   y_first: u32,
 }
 

@@ -1,16 +1,16 @@
-// y[row] = W[id of the row] (+ the row's place in its text), from the packed layout. Dispatched once a window of W: rows whose
-// token lies in another are left alone.
+// y[row] = W[id of the row] (+ the row of its position in the text), from the packed layout. Dispatched once per window of W: rows
+// whose token is in another window are not written.
 #import "weights/$W.wgsl"
 #import "lib/places.$PLACES.wgsl"
 
 struct Args {
-  tokens: u32,      // of an item
+  tokens: u32,      // tokens of an item
   ids_stride: u32,  // from one item's ids to the next's
   y_quads: u32,
   blocks: u32,      // K / 32
   first_group: u32, // groups of 32 tokens before this window
   groups: u32,      // groups in this window
-  first_place: u32, // row of positions that a text begins with
+  first_place: u32, // row of `positions` for a text's first token
 }
 
 @group(0) @binding(0) var<storage, read> ids: array<u32>;

@@ -1,5 +1,6 @@
-// y[row] = W[token of the row], from the packed layout, or a row of embeddings that were computed elsewhere. A row's token is given, or
-// is the one last sampled in a slot. Dispatched once a window of W: rows whose token lies in another are left alone.
+// y[row] = W[token of the row], from the packed layout, or a row of embeddings that were computed elsewhere. A row's token is
+// given, or is the one last sampled in a slot. Dispatched once per window of W: rows whose token is in another window are not
+// written.
 #import "weights/$W.wgsl"
 #import "lib/batch.wgsl"
 #import "lib/inputs.$INPUTS.wgsl"
@@ -10,7 +11,7 @@ struct Args {
   blocks: u32,      // K / 32
   first_group: u32, // groups of 32 tokens before this window
   groups: u32,      // groups in this window
-  scale: f32,       // on rows of W
+  scale: f32,       // factor on rows of W
   first_place: u32, // row of learned positions for position 0
 }
 

@@ -1,10 +1,10 @@
-// Logits of the tokens that a mask excludes become MASKED, in place; the others are not touched.
+// Sets the logits of tokens that a mask excludes to MASKED, in place; the others are not touched.
 #import "lib/choice.wgsl"
 
 struct Args {
   vocabulary: u32,
   stride: u32,     // logits from one row to the next
-  mask_words: u32, // of a mask
+  mask_words: u32, // words of one mask
 }
 
 @group(0) @binding(0) var<storage, read_write> logits: array<f32>;

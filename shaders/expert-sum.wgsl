@@ -1,9 +1,9 @@
-// y += what a row's experts made of it, each by its share, best first.
+// y += Σ share · expert output of the row, best expert first.
 const WORKGROUP = 32u;
 
 struct Args {
-  quads: u32,  // quads of columns a row
-  chosen: u32, // experts a row goes to
+  quads: u32,  // quads of columns per row
+  chosen: u32, // experts per row
   stride: u32, // words of `shares` and `places` from one row to the next
 }
 
@@ -23,7 +23,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   let last = arrayLength(&x) / args.quads - 1u;
   var sum = vec4f(0.0);
   for (var j = 0u; j < args.chosen; j++) {
-    let place = min(places[row * args.stride + j], last); // garbage when kernels are compiled by running them
+    let place = min(places[row * args.stride + j], last); // undefined while kernels are compiled by running them
     sum = fma(vec4f(shares[row * args.stride + j]), x[place * args.quads + quad], sum);
   }
   y[row * args.quads + quad] += sum;

@@ -2,7 +2,7 @@
 const WORKGROUP = 64u;
 
 struct Args {
-  first: u32,    // pixels before these in this piece of the image
+  first: u32,    // pixels before this dispatch in the bound part of the image
   pixels: u32,
   width: u32,
   x_stride: u32, // words from one row of the image to the next

@@ -1,4 +1,4 @@
-// y = activation(gate) · up of gate and up in turns of two columns: what a matmul's store does where nothing comes between.
+// y = activation(gate) · up for gate and up columns that alternate in pairs. For matmuls whose store cannot apply it directly.
 #import "lib/activate.$ACTIVATION.wgsl"
 alias Activated = vec2f;
 

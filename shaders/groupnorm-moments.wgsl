@@ -1,14 +1,14 @@
-// The second pass: a workgroup merges what its group's channels and an image's slabs hold into the mean and the scale,
-// weight / sqrt(variance + eps), of each channel. Partial sums are added in order, whatever the adapter.
+// The second of GroupNorm's three passes: a workgroup merges the slabs of one image and group into the mean and the scale, weight /
+// sqrt(variance + eps), of each channel. Partial sums are added in order on every adapter.
 const WORKGROUP = 64u;
 
 struct Args {
   stride: u32,      // channels from one pixel to the next
   channels: u32,
   group_channels: u32,
-  pixels: u32,      // of an image
+  pixels: u32,      // pixels of an image
   slab_pixels: u32,
-  slabs: u32,       // of an image
+  slabs: u32,       // slabs of an image
   eps: f32,
 }
 
@@ -56,7 +56,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   }
   let scale = inverseSqrt(sum_up(deviations, local) / count + args.eps);
 
-  // The last group also writes the padding, zeros.
+  // The last group also writes zeros into the padding.
   let is_last = channel0 + args.group_channels == args.channels;
   let end = select(channel0 + args.group_channels, args.stride, is_last);
   for (var channel = channel0 + local; channel < end; channel += WORKGROUP) {

@@ -1,12 +1,12 @@
-// The first of GroupNorm's three passes: mean and sum of squared deviations of every channel over a slab of an image's pixels.
-// A lane owns four channels. Values are taken from the slab's first pixel on, so that a large mean costs no digits.
+// The first of GroupNorm's three passes: mean and sum of squared deviations of every channel over a slab of an image's pixels. A
+// lane owns four channels. The slab's first pixel is subtracted from the values, so that a large mean costs no precision.
 struct Args {
   quads: u32,       // quads of channels from one pixel to the next
-  pixels: u32,      // of an image
+  pixels: u32,      // pixels of an image
   slab_pixels: u32,
-  slabs: u32,       // of an image
+  slabs: u32,       // slabs of an image
   first_image: u32, // images before this dispatch's first one
-  first_slab: u32,  // slabs of an image before it
+  first_slab: u32,  // slabs of that image before this dispatch's first one
   x_first: u32,     // pixels before the binding, over all images
 }
 

@@ -1,10 +1,11 @@
-// The last pass of GroupNorm: y = (x - mean) · scale + bias, then SiLU. A lane owns four channels of some pixels in a row.
+// The last of GroupNorm's three passes: y = (x - mean) · scale + bias, then SiLU. A lane owns four channels of some consecutive
+// pixels.
 const SILU = false;
-const PIXELS = 16u; // of a workgroup
+const PIXELS = 16u; // pixels per workgroup
 
 struct Args {
   quads: u32,       // quads of channels from one pixel to the next
-  pixels: u32,      // of an image
+  pixels: u32,      // pixels of an image
   first_image: u32, // images before this dispatch's first one
   first: u32,       // pixels [first, last) of each image
   last: u32,
@@ -35,7 +36,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   for (var pixel = first; pixel < last; pixel++) {
     var v = fma(x[from_x] - mean, scale, shift);
     if (SILU) {
-      v = v / (1.0 + exp(min(-v, vec4f(80.0)))); // far below zero exp would leave f32
+      v = v / (1.0 + exp(min(-v, vec4f(80.0)))); // clamped, because exp overflows f32 far below zero
     }
     y[to_y] = v;
     from_x += args.quads;

@@ -5,9 +5,9 @@ const SPREAD = true;
 const WORKGROUP = 128u;
 
 struct Args {
-  quads: u32,     // of one prediction
-  first: u32,     // quad of x where the conditional one begins
-  values: u32,    // without padding
+  quads: u32,     // quads of one prediction
+  first: u32,     // first quad of the conditional prediction in x
+  values: u32,    // values without padding
   share: f32,
 }
 

@@ -1,11 +1,11 @@
-// y = factor · (base + guidance · (positive − negative)), where base is the one or the other. x holds the negative, then the
-// positive prediction.
+// y = factor · (base + guidance · (positive − negative)), where base is one of the two predictions. x holds the negative, then the
+// positive one.
 const WORKGROUP = 64u;
 const BASE_IS_POSITIVE = false;
 
 struct Args {
-  quads: u32,    // of one prediction
-  scalar: u32,   // which of the step's scalars is the guidance
+  quads: u32,    // quads of one prediction
+  scalar: u32,   // index of the guidance scale among the step's scalars
   factor: f32,
 }
 

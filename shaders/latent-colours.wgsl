@@ -1,10 +1,10 @@
-// Colours of latents, y = Σ x · factors + offset, clamped to -1 … 1: what a linear map can show of a image. Each latent becomes a
-// square of side × side pixels.
+// Colours of latents by a linear map, y = Σ x · factors + offset, clamped to -1 … 1. Each latent becomes a square of side × side
+// pixels.
 const WORKGROUP = 64u;
 
 struct Args {
   width: u32,  // latents in a row
-  pixels: u32, // of the image
+  pixels: u32, // latents of the image
   side: u32,
   channels: u32,
   x_stride: u32,

@@ -5,11 +5,11 @@ const SAMPLE = true;
 const WORKGROUP = 64u;
 
 struct Args {
-  values: u32,     // of y, padding included
-  columns: u32,    // of y
-  stride: u32,     // of y
+  values: u32,     // values of y, including padding
+  columns: u32,    // columns of y
+  stride: u32,     // values from one row of y to the next
   x_stride: u32,
-  first: u32,      // column to write
+  first: u32,      // first column to write
   end: u32,
   scale: f32,
   shift: f32,

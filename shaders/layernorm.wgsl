@@ -1,5 +1,5 @@
-// y[i] = (x[row i] - mean) / sqrt(variance + eps), then weights, then modulation; a workgroup a row. The mean first, then the
-// variance around it: squares less the squared mean would cancel. Partial sums are added in order, whatever the adapter.
+// y[i] = (x[row i] - mean) / sqrt(variance + eps), then weights, then modulation; a workgroup per row. The variance is computed
+// around the mean, because squares minus the squared mean would cancel. Partial sums are added in order on every adapter.
 #import "lib/pick.$PICK.wgsl"
 #import "lib/inside.wgsl"
 #import "lib/affine.$AFFINE.wgsl"
@@ -8,13 +8,13 @@
 const WORKGROUP = 32u;
 
 struct Args {
-  quads: u32,       // quads of columns a row
+  quads: u32,       // quads of columns per row
   columns: u32,
   eps: f32,
-  first_row: u32,   // rows before this strip; this and the rest is for modulation
+  first_row: u32,   // rows before this strip; this and the following members are for modulation
   item_rows: u32,   // rows that share a row of scale and shift
   scale_quads: u32, // quads from one row of scale to the next
-  scale_first: u32, // quad where its columns begin
+  scale_first: u32, // first quad of the scale's columns
   shift_quads: u32,
   shift_first: u32,
 }

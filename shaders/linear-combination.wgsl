@@ -1,12 +1,12 @@
-// y = Σ coefficient · x over up to five terms, added to y where it continues a longer sum; a flag is raised where a result is not
-// finite. Bits tell: compilers may take it that infinities and NaN do not occur.
+// y = Σ coefficient · x over up to five terms, added to y when it continues a longer sum. Raises a flag if a result is not finite;
+// it tests bits, because compilers may assume that infinities and NaN do not occur.
 const TERMS = 2u;
 const CONTINUES = false;
 const WORKGROUP = 64u;
 
 struct Args {
   quads: u32,
-  first: u32,   // coefficients before that of x0
+  first: u32,   // index of x0's coefficient
 }
 
 @group(0) @binding(0) var<storage, read> x0: array<vec4f>;

@@ -1,9 +1,9 @@
-// Logits of the tokens that a mask allows, MASKED for the others; rows without a mask as they are.
+// Copies logits and sets those of tokens that a mask excludes to MASKED; rows without a mask are copied unchanged.
 #import "lib/choice.wgsl"
 
 struct Args {
   stride: u32,     // logits from one row to the next
-  mask_words: u32, // of a mask
+  mask_words: u32, // words of one mask
 }
 
 @group(0) @binding(0) var<storage, read> logits: array<f32>;

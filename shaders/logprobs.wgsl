@@ -1,5 +1,5 @@
-// Log probabilities of the token drawn in each row that asks for them, and of the best tokens, a workgroup a row. The row is seen as
-// CHUNKS strided parts whose maxima are kept: after a token is taken only its part is looked through again.
+// Log probabilities of the sampled token in each row that requests them, and of the most likely tokens; a workgroup per row. The
+// row is divided into CHUNKS strided parts whose maxima are kept, so that after a token is taken only its part is searched again.
 #import "lib/agree.wgsl"
 #import "lib/choice.wgsl"
 
@@ -11,7 +11,7 @@ const MOST = 20u;
 struct Args {
   vocabulary: u32,
   stride: u32,   // logits from one row to the next
-  tempered: u32, // 1: of logits divided by the temperature
+  tempered: u32, // 1: log probabilities of logits divided by the temperature
 }
 
 struct Logprobs {
@@ -22,9 +22,9 @@ struct Logprobs {
 
 @group(0) @binding(0) var<storage, read> logits: array<f32>;
 @group(0) @binding(1) var<storage, read> choices: array<Choice>;
-@group(0) @binding(2) var<storage, read> ids: array<u32>; // drawn, by row
+@group(0) @binding(2) var<storage, read> ids: array<u32>; // sampled token by row
 @group(0) @binding(3) var<uniform> args: Args;
-@group(0) @binding(4) var<storage, read_write> logprobs: array<Logprobs>; // by row
+@group(0) @binding(4) var<storage, read_write> logprobs: array<Logprobs>; // results by row
 
 var<workgroup> maxima: array<Best, CHUNKS>;
 

@@ -1,4 +1,4 @@
-// y = or y += B of a row's adapter times what its A made of the row (lora-shrink.wgsl); a row without one gets zeros.
+// y = or y += B of a row's adapter times the output of lora-shrink.wgsl; a row without an adapter gets zeros.
 #import "lib/lora.wgsl"
 
 const WORKGROUP = 32u;
@@ -11,9 +11,9 @@ struct Args {
 }
 
 @group(0) @binding(1) var<uniform> args: Args;
-@group(0) @binding(2) var<storage, read> adapters: array<u32>; // of each row
+@group(0) @binding(2) var<storage, read> adapters: array<u32>; // adapter of each row
 @group(0) @binding(3) var<storage, read_write> y: array<vec4f>;
-@group(0) @binding(4) var<storage, read> x: array<vec4f>; // of a row: a rank of values for each part
+@group(0) @binding(4) var<storage, read> x: array<vec4f>; // [row][part][rank]: outputs of lora-shrink.wgsl
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(global_invocation_id) id: vec3u) {

@@ -1,19 +1,19 @@
-// Product of a row with its adapter's A, scaled: a workgroup a row and four of a part's ranks, eight lanes each. Partial
-// sums are added in order, whatever the GPU.
+// Product of a row with its adapter's A, scaled: a workgroup per row and four ranks of a part, eight lanes each. Partial sums are
+// added in order on every GPU.
 #import "lib/lora.wgsl"
 
 const WORKGROUP = 32u;
 
 struct Args {
-  quads: u32,     // of a row of x
+  quads: u32,     // quads of a row of x
   y_quads: u32,
   first_row: u32, // rows before this strip
 }
 
 @group(0) @binding(4) var<storage, read> x: array<vec4f>;
 @group(0) @binding(1) var<uniform> args: Args;
-@group(0) @binding(2) var<storage, read> adapters: array<u32>; // of each row
-@group(0) @binding(3) var<storage, read_write> y: array<f32>; // of a row: a rank of values for each part
+@group(0) @binding(2) var<storage, read> adapters: array<u32>; // adapter of each row
+@group(0) @binding(3) var<storage, read_write> y: array<f32>; // [row][part][rank]
 
 var<workgroup> partial: array<f32, WORKGROUP>;
 

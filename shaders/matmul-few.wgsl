@@ -1,6 +1,6 @@
-// y = x · Wᵀ for ROWS rows, fewer than a tile. A lane owns four columns; a run of k's of each row sits spread over the lanes and
-// is shuffled round, so x costs one load a run. Sums exactly as matmul.wgsl does.
-diagnostic(off, subgroup_uniformity); // a split is whole subgroups
+// y = x · Wᵀ for ROWS rows, fewer than a tile. A lane owns four columns; a run of k's of each row is spread over the lanes and
+// shuffled, so that x takes one load per run. Sums are exactly those of matmul.wgsl.
+diagnostic(off, subgroup_uniformity); // each split consists of whole subgroups
 enable subgroups;
 #import "weights/$W.wgsl"
 #import "lib/matrix.$MATRIX.wgsl"
@@ -8,18 +8,18 @@ enable subgroups;
 #import "lib/splits.wgsl"
 
 const ROWS = 1u;
-const RUN = 8u; // quads of k's held at a time: 4 or 8, at most the subgroup's size
+const RUN = 8u; // quads of k's held at once: 4 or 8, at most the subgroup's size
 const COLUMN_LANES = 32u;
 const SPLITS = 1u;
 const TASK_ROWS = ROWS;
 
 struct Args {
   x_quads: u32,     // quads of columns from one row of x to the next
-  y_quads: u32,     // the same of y; of pairs where the store halves the columns
+  y_quads: u32,     // quads from one row of y to the next; pairs if the store halves the columns
   blocks: u32,      // K / 32
   first_group: u32, // groups of 32 columns before this window
   groups: u32,      // groups in this window
-  expert_groups: u32, // groups of one expert's columns, where there are experts
+  expert_groups: u32, // groups of one expert's columns, if there are experts
   steps: u32,       // steps in a run; an argument so that drivers do not unroll the loop, which costs speed and compile time
 }
 

@@ -1,7 +1,7 @@
-// y = x · Wᵀ for tiles of LANES · TILES rows. A lane owns four columns; rows of x sit one a lane and are broadcast, so there
-// is no barrier and no shared memory on the way. Every output sums its k's in order within a split, and the splits in order:
-// the sum does not depend on how many rows there are.
-diagnostic(off, subgroup_uniformity); // a split is whole subgroups
+// y = x · Wᵀ for tiles of LANES · TILES rows. A lane owns four columns; each lane holds one row of x, and rows are broadcast, so
+// that no barrier and no shared memory is needed. Every output sums its k's in order within a split, and the splits in order, so
+// that the sum does not depend on the number of rows.
+diagnostic(off, subgroup_uniformity); // each split consists of whole subgroups
 #import "weights/$W.wgsl"
 #import "lib/rows.$LANES.wgsl"
 #import "lib/matrix.$MATRIX.wgsl"
@@ -15,12 +15,12 @@ const TASK_ROWS = LANES * TILES;
 
 struct Args {
   x_quads: u32,     // quads of columns from one row of x to the next
-  y_quads: u32,     // the same of y; of pairs where the store halves the columns
+  y_quads: u32,     // quads from one row of y to the next; pairs if the store halves the columns
   blocks: u32,      // K / 32
   first_group: u32, // groups of 32 columns before this window
   groups: u32,      // groups in this window
-  rows: u32,        // that x and y hold in this strip; the last tile may reach behind them
-  expert_groups: u32, // groups of one expert's columns, where there are experts
+  rows: u32,        // rows of x and y in this strip; the last tile may extend beyond them
+  expert_groups: u32, // groups of one expert's columns, if there are experts
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
@@ -52,12 +52,12 @@ fn main(
     let block = group * args.blocks + b;
     let scale = load_scale(block, lane);
     var pack: Pack;
-    for (var quad = 0u; quad < 8u; quad++) { // four k's a turn: a loop that drivers on the CPU leave rolled, in the code cache
+    for (var quad = 0u; quad < 8u; quad++) { // four k's per iteration: CPU drivers do not unroll this loop, so that it stays in the code cache
       if (quad % (STEP / 4u) == 0u) {
         pack = load_pack(block * (32u / STEP) + quad / (STEP / 4u), lane);
       }
       let w = unpack(pack, scale, quad % (STEP / 4u));
-      var xs: array<vec4f, TILES>; // loaded together: on llvmpipe a third faster than each before its use
+      var xs: array<vec4f, TILES>; // loaded together, which on llvmpipe is a third faster than loading each before its use
       for (var t = 0u; t < TILES; t++) {
         xs[t] = x[x0[t] + b * 8u + quad];
       }
@@ -67,7 +67,7 @@ fn main(
     }
   }
 
-  // Through memory, so that one store serves all rows.
+  // Stored through an array in memory, so that one loop stores all rows.
   var sums: array<vec4f, LANES * TILES>;
   for (var t = 0u; t < TILES; t++) {
     for (var i = 0u; i < LANES; i++) {
@@ -75,7 +75,7 @@ fn main(
     }
   }
   if (place.inside && place.y_quad < args.y_quads && split == 0u) {
-    for (var row = 0u; row < min(TASK_ROWS, args.rows - row0); row++) { // a bound that drivers leave rolled, too
+    for (var row = 0u; row < min(TASK_ROWS, args.rows - row0); row++) { // a run-time bound, because drivers unroll loops with constant bounds
       store(row0 + row, place.y_quad, sums[row]);
     }
   }

@@ -1,12 +1,12 @@
-// y[i] = mean of the rows of x from first_i on, count_i of them; a thread a quad, rows added in their order.
+// y[i] = mean of count_i rows of x from first_i on; an invocation per quad, rows added in order.
 const WORKGROUP = 32u;
 
 struct Args {
-  quads: u32, // of a row
+  quads: u32, // quads of a row
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
-@group(0) @binding(1) var<storage, read> ranges: array<vec2u>; // (first, count)
+@group(0) @binding(1) var<storage, read> ranges: array<vec2u>; // (first row, number of rows)
 @group(0) @binding(2) var<uniform> args: Args;
 @group(0) @binding(3) var<storage, read_write> y: array<vec4f>;
 

@@ -1,19 +1,19 @@
-// Rows of a checkpoint's matrix into the packed layout of weights/: one invocation a row and block of 32 k's. Rows land at
-// columns unit by unit, so that two matrices can be laid side by side or interleaved. A convolution's rows [in, kh, kw] are
-// laid down tap by tap, the channels of each padded to whole blocks.
+// Packs rows of a checkpoint's matrix into the layout of weights/: one invocation per row and block of 32 k's. Rows are placed at
+// columns unit by unit, so that two matrices can be adjacent or interleaved. A convolution's rows [in, kh, kw] are packed tap by
+// tap, the channels of each tap padded to whole blocks.
 #import "sources/$SOURCE.wgsl"
 #import "codes/$W.wgsl"
 
-const WINOGRAD = false; // a 3×3's taps g become the 16 values of G · g · Gᵀ, and these the taps
+const WINOGRAD = false; // whether the nine taps g become the 16 taps of G · g · Gᵀ
 
 struct Args {
   rows: u32,        // rows in `raw`
-  k: u32,           // values a tap
-  taps: u32,        // taps a row as packed
+  k: u32,           // values per tap
+  taps: u32,        // packed taps per row
   blocks: u32,      // taps · ceil(k / 32)
-  first_row: u32,   // rows of the part before `raw`; wraps round where the part begins within it
+  first_row: u32,   // rows of the part before `raw`; wraps round if the part begins within it
   part_rows: u32,
-  unit: u32,        // rows that stay together
+  unit: u32,        // consecutive rows of one unit
   unit_stride: u32, // columns from one unit to the next
   first_column: u32,
   first_group: u32, // groups of 32 columns before this window

@@ -1,16 +1,16 @@
-// Images to sequences of patches, or back: single values to other places. Pixels past the image's edge do not occur.
+// Converts images to sequences of patches, or back, by moving single values. Pixels beyond the image's edge do not occur.
 const WORKGROUP = 64u;
-// To patches, else back.
+// true: image to patches; false: patches to image
 const TO_PATCHES = true;
-// Within a patch: pixel by pixel, else channel by channel.
+// Order within a patch: true: pixel by pixel; false: channel by channel.
 const PIXELS_FIRST = true;
 
 struct Args {
-  height: u32,       // of the image
+  height: u32,       // height of the image
   width: u32,
   channels: u32,
-  size: u32,         // of a patch's side
-  tokens: u32,       // of an item in the sequence; at least as many as patches
+  size: u32,         // side of a patch in pixels
+  tokens: u32,       // tokens of an item in the sequence; at least the number of patches
   items: u32,
   image_stride: u32, // columns from one pixel to the next
   patch_stride: u32,   // columns from one token to the next
@@ -39,7 +39,7 @@ fn in_sequence(at: Pixel) -> u32 {
   return (at.item * args.tokens + token) * args.patch_stride + place;
 }
 
-// The value at `place` of a token.
+// The pixel and channel of the value at `place` in a token.
 fn pixel_of(item: u32, token: u32, place: u32) -> Pixel {
   let area = args.size * args.size;
   let pixel = select(place % area, place / args.channels, PIXELS_FIRST);

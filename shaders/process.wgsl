@@ -1,30 +1,31 @@
-// A request's own function on every logit of its rows, behind penalties and biases, a workgroup a row. Its loops spend fuel; a row
-// whose function runs out of it is left without tokens. Where it returns NaN or infinity for any token, all of the row becomes NaN.
+// Applies a request's own function to every logit of its rows, after penalties and biases; a workgroup per row. Loops in the
+// function consume fuel; a row whose function exceeds it gets no token. If the function returns NaN or infinity for any token, the
+// whole row becomes NaN.
 #import "lib/adjust.wgsl"
 #import "lib/agree.wgsl"
 #import "lib/choice.wgsl"
 #import "lib/processor.$PROCESSOR.wgsl"
 
 const WORKGROUP = 64u;
-const FUEL = 1024u; // loop iterations for a token
-const INFINITY = 0x7f800000u; // its bits; NaN has more of them
+const FUEL = 1024u; // loop iterations per token
+const INFINITY = 0x7f800000u; // bits of infinity; those of NaN are larger
 
 struct Args {
   vocabulary: u32,
   stride: u32,    // logits from one row to the next
-  processor: u32, // whose rows these are
+  processor: u32, // number of the function whose rows are processed
 }
 
 @group(0) @binding(0) var<storage, read_write> logits: array<f32>;
 @group(0) @binding(1) var<storage, read> choices: array<Choice>;
 @group(0) @binding(2) var<storage, read> biases: array<Bias>;
 @group(0) @binding(3) var<uniform> args: Args;
-@group(0) @binding(4) var<storage, read> sampled: array<u32>; // by slot
-@group(0) @binding(5) var<storage, read> counts: array<Count>; // of a row with a processor: by token
+@group(0) @binding(4) var<storage, read> sampled: array<u32>; // sampled tokens by slot
+@group(0) @binding(5) var<storage, read> counts: array<Count>; // counts of the generated tokens of such a row, sorted by token
 
 var<private> svc_fuel: u32;
 
-// How often a token was generated.
+// The number of times that a token was generated.
 fn svc_count(choice: Choice, token: u32) -> u32 {
   let pending = u32(choice.pending == 1u && sampled[choice.slot] == token);
   var low = 0u;

@@ -1,10 +1,10 @@
-// y[i] = x[i mod quads] · scalar: one tensor as every item of a batch.
+// y[i] = x[i mod quads] · scalar: repeats one tensor for every item of a batch.
 const WORKGROUP = 64u;
 
 struct Args {
-  quads: u32,     // of x
-  all_quads: u32, // of y
-  scalar: u32,    // which of the step's scalars
+  quads: u32,     // quads of x
+  all_quads: u32, // quads of y
+  scalar: u32,    // index among the step's scalars
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;

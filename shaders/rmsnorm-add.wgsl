@@ -1,16 +1,16 @@
-// y += gate · x / sqrt(mean(x²) + eps) · weight, a workgroup a row. Partial sums are added in order, whatever the adapter.
+// y += gate · x / sqrt(mean(x²) + eps) · weight, a workgroup per row. Partial sums are added in order on every adapter.
 #import "lib/gate.$GATE.wgsl"
 
 const WORKGROUP = 32u;
 
 struct Args {
-  quads: u32,      // quads of columns a row
+  quads: u32,      // quads of columns per row
   columns: u32,
   eps: f32,
-  first_row: u32,  // rows before this strip; this and the rest is for the gate
-  item_rows: u32,  // rows that share a row of it
-  gate_quads: u32, // quads from one row of it to the next
-  gate_first: u32, // quad where its columns begin
+  first_row: u32,  // rows before this strip; this and the following members are for the gate
+  item_rows: u32,  // rows that share a row of the gate
+  gate_quads: u32, // quads from one row of the gate to the next
+  gate_first: u32, // first quad of the gate's columns
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;

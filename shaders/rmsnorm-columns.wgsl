@@ -1,10 +1,11 @@
-// x / sqrt(mean(x²) + eps) · weight, in place, of some of a row's columns; a workgroup a row. Partial sums are added in order.
+// Normalizes some of a row's columns in place: x / sqrt(mean(x²) + eps) · weight; a workgroup per row. Partial sums are added in
+// order.
 const WORKGROUP = 32u;
 
 struct Args {
   stride: u32,  // quads from one row to the next
   first: u32,   // quads before the columns
-  quads: u32,   // of the columns
+  quads: u32,   // quads of these columns
   eps: f32,
 }
 

@@ -1,18 +1,18 @@
-// y[i] = x[row i] / sqrt(mean(x²) + eps) · weight, then modulation; a workgroup a row. Partial sums are added in order, whatever
-// the adapter.
+// y[i] = x[row i] / sqrt(mean(x²) + eps) · weight, then modulation; a workgroup per row. Partial sums are added in order on every
+// adapter.
 #import "lib/pick.$PICK.wgsl"
 #import "lib/modulate.$MODULATE.wgsl"
 
 const WORKGROUP = 32u;
 
 struct Args {
-  quads: u32,       // quads of columns a row
+  quads: u32,       // quads of columns per row
   columns: u32,
   eps: f32,
-  first_row: u32,   // rows before this strip; this and the rest is for modulation
+  first_row: u32,   // rows before this strip; this and the following members are for modulation
   item_rows: u32,   // rows that share a row of scale and shift
   scale_quads: u32, // quads from one row of scale to the next
-  scale_first: u32, // quad where its columns begin
+  scale_first: u32, // first quad of the scale's columns
   shift_quads: u32,
   shift_first: u32,
 }

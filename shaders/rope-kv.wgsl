@@ -1,5 +1,5 @@
-// Splits a row's fused q, k and v into heads: q and k are normed and rotated (where the model does that), q is scaled and
-// written out, k and v go to their pages. One invocation a head. Rotation pairs d with d + dims / 2 (half-split).
+// Splits a row's fused q, k and v into heads: q and k are normalized and rotated (if the model does that), q is scaled and written
+// out, k and v are written to their pages. One invocation per head. Rotation pairs dimension d with d + dims / 2 (half-split).
 #import "lib/head.$HEAD.wgsl"
 #import "lib/turned.$ROPE.wgsl"
 #import "kv/write.$KV.wgsl"
@@ -7,16 +7,16 @@
 struct Args {
   heads: u32,
   kv_heads: u32,
-  dims: u32,        // of a head; a multiple of 4
+  dims: u32,        // dimensions of a head; a multiple of 4
   qkv_pairs: u32,   // pairs of columns from one row of qkv to the next
   q_pairs: u32,
   rope_quads: u32,  // quads of columns from one row of rope to the next
-  scale: f32,       // on q: the scores' factor
+  scale: f32,       // factor on q: the scale of the scores
   eps: f32,
 }
 
 @group(0) @binding(0) var<storage, read> qkv: array<vec2f>;
-@group(0) @binding(2) var<storage, read> places: array<u32>; // page · 32 + place in the page, of each row
+@group(0) @binding(2) var<storage, read> places: array<u32>; // page · 32 + position in the page, of each row
 @group(0) @binding(3) var<uniform> args: Args;
 @group(0) @binding(4) var<storage, read_write> q: array<vec2f>;
 
@@ -66,7 +66,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
       write_key(kv_head, token, d + half, args.dims, high);
     }
   }
-  if (head + 1u == args.heads) { // whose row's padding follows its columns
+  if (head + 1u == args.heads) { // the last head also writes the padding after the row's columns
     for (var i = args.heads * half; i < args.q_pairs; i++) {
       q[row * args.q_pairs + i] = vec2f(0.0);
     }

@@ -1,22 +1,22 @@
-// Rotary positions from a table, in place, after an RMSNorm of each head where GAIN says so; an invocation a row and head.
+// Applies rotary positions from a table, in place, after an RMSNorm of each head if GAIN has one; an invocation per row and head.
 #import "lib/gain.$GAIN.wgsl"
 
-// Pairs are neighbours, else the halves of a head.
+// true: a pair is two adjacent dimensions; false: the same dimension of a head's two halves
 const INTERLEAVED = true;
 
 struct Args {
   heads: u32,
-  dims: u32,          // of a head; even
-  tokens: u32,        // of an item
+  dims: u32,          // dimensions of a head; even
+  tokens: u32,        // tokens of an item
   first_row: u32,     // rows before this strip
   x_stride: u32,      // columns from one row of x to the next
-  x_first: u32,       // column where the heads begin
+  x_first: u32,       // first column of the heads
   table_stride: u32,  // columns from one row of the table to the next
   eps: f32,
 }
 
 @group(0) @binding(0) var<storage, read_write> x: array<f32>;
-@group(0) @binding(1) var<storage, read> table: array<f32>; // [tokens, cos and sin of each pair by turns]
+@group(0) @binding(1) var<storage, read> table: array<f32>; // [tokens, cos and sin of each pair alternating]
 @group(0) @binding(2) var<uniform> args: Args;
 
 @compute @workgroup_size(32)

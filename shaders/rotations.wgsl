@@ -1,5 +1,5 @@
-// cos and sin of position · frequency for every row of a step. Frequencies come as turns a token in 64-bit fixed point, so
-// the angle is as exact at token 100,000 as at token 1.
+// cos and sin of position · frequency for every row of a step. Frequencies are turns per token in 64-bit fixed point, so that the
+// angle at token 100,000 is as exact as at token 1.
 #import "lib/batch.wgsl"
 #import "lib/turns.wgsl"
 #import "lib/planes.$PLANES.wgsl"
@@ -7,15 +7,15 @@
 struct Args {
   half: u32,        // frequencies of a head: dims / 2
   y_pairs: u32,     // pairs of columns from one row of y to the next
-  scale: f32,       // on cos and sin
-  first: u32,       // frequency of a set that this table begins with
-  all: u32,         // frequencies of a set, of all tables together
-  height: u32,      // from this frequency on angles go by the row's height,
-  width: u32,       // and from this one on by its width
+  scale: f32,       // factor on cos and sin
+  first: u32,       // index in a set at which this table's frequencies begin
+  all: u32,         // frequencies of a set, over all tables
+  height: u32,      // frequencies from this index on use the row's height
+  width: u32,       // frequencies from this index on use the row's width
 }
 
 @group(0) @binding(0) var<storage, read> rows: array<Row>;
-@group(0) @binding(1) var<storage, read> turns: array<vec2u>; // low and high word, [set][frequencies of all tables]
+@group(0) @binding(1) var<storage, read> turns: array<vec2u>; // [set][frequencies of all tables]: low and high word
 @group(0) @binding(2) var<uniform> args: Args;
 @group(0) @binding(3) var<storage, read_write> y: array<vec2f>;
 

@@ -1,5 +1,5 @@
-// Which experts a row goes to: the best by softmax over all of the router's logits, best first, of equal ones the lowest; and
-// what share of the sum each has. A workgroup a row.
+// Chooses the experts of a row: the best by softmax over all of the router's logits, in descending order, the lowest among equals;
+// and the share of each. A workgroup per row.
 #import "lib/agree.wgsl"
 
 const WORKGROUP = 32u;
@@ -9,12 +9,12 @@ const NONE = 0xffffffffu;
 struct Args {
   experts: u32,
   stride: u32,        // logits from one row to the next
-  chosen: u32,        // experts a row goes to
-  normed: u32,        // 1: its shares add up to one
+  chosen: u32,        // experts per row
+  normed: u32,        // 1: the shares of a row add up to one
   route_stride: u32,  // words of `routes` from one row to the next
-  route_first: u32,   // words before the first row's
+  route_first: u32,   // words before those of the first row
   share_stride: u32,
-  count_at: u32,      // word of the plan that says how many rows there are
+  count_at: u32,      // word of the plan with the number of rows
 }
 
 @group(0) @binding(0) var<storage, read> logits: array<f32>;
@@ -52,7 +52,7 @@ fn main(
     largest = select(largest, last.value, j == 0u);
     norm += exp(last.value - largest);
     if (local == 0u) {
-      chosen[j] = Best(exp(last.value - largest), min(last.token, args.experts - 1u)); // logits that are no numbers have no best one
+      chosen[j] = Best(exp(last.value - largest), min(last.token, args.experts - 1u)); // if logits are NaN, no expert is the best
     }
   }
   var sum = 0.0;

@@ -1,6 +1,6 @@
-// Draws one token a row of logits, a workgroup a row: penalties and biases, then greedy, or temperature, top-k and top-p together,
-// min-p, and Gumbel-max over what is left. The random number is a hash of (seed, position, token): no state, the same in any batch.
-// Among equal logits the lowest token wins, and is the first to be kept.
+// Draws one token per row of logits, a workgroup per row: penalties and biases, then greedy, or temperature, top-k and top-p
+// together, min-p, and Gumbel-max over the remaining tokens. The random number is a hash of (seed, position, token), so that it
+// needs no state and is the same in any batch. Among equal logits the lowest token wins and is kept first.
 #import "lib/adjust.wgsl"
 #import "lib/agree.wgsl"
 #import "lib/choice.wgsl"
@@ -8,8 +8,8 @@
 #import "lib/random.wgsl"
 
 const WORKGROUP = 64u;
-const NONE = 0xffffffffu;    // no logit is a number
-const FOREIGN = 0xfffffffeu; // no token is allowed
+const NONE = 0xffffffffu;    // id of a row in which every logit is NaN
+const FOREIGN = 0xfffffffeu; // id of a row in which no token is allowed
 
 struct Args {
   vocabulary: u32,
@@ -20,11 +20,11 @@ struct Args {
 @group(0) @binding(1) var<storage, read> choices: array<Choice>;
 @group(0) @binding(2) var<storage, read> biases: array<Bias>;
 @group(0) @binding(3) var<uniform> args: Args;
-@group(0) @binding(4) var<storage, read_write> sampled: array<u32>; // by slot
-@group(0) @binding(5) var<storage, read_write> ids: array<u32>;     // by row
+@group(0) @binding(4) var<storage, read_write> sampled: array<u32>; // sampled token by slot
+@group(0) @binding(5) var<storage, read_write> ids: array<u32>;     // sampled token by row
 @group(0) @binding(6) var<storage, read> counts: array<Count>;
 
-// Replaces NaN and -infinity by a masked logit and +infinity by a very large one; true where the logit was NaN.
+// Replaces NaN and -infinity by a masked logit and +infinity by a very large one; returns true for NaN.
 fn clean(at: u32) -> bool {
   let bits = bitcast<u32>(logits[at]);
   if ((bits & 0x7f800000u) != 0x7f800000u) {
@@ -76,7 +76,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     }
     best = best_of(best.value, best.token, local);
   }
-  // Logits that are NaN only matter to sums, or where no other logit is there.
+  // NaN logits matter only if their number is needed, or if all logits are NaN.
   var strange = 0u;
   if (best.token == NONE || best.value > -NEVER) {
     best = Best(NEVER, NONE);

@@ -2,9 +2,9 @@
 const WORKGROUP = 64u;
 
 struct Args {
-  quads: u32,     // of a row
+  quads: u32,     // quads of a row
   all_quads: u32,
-  first_row: u32, // of this strip
+  first_row: u32, // first row of this strip
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;

@@ -1,13 +1,13 @@
-// y = scale · activation(before · x) + shift, and zeros in the columns that pad a row.
+// y = scale · activation(before · x) + shift, with zeros in the columns that pad a row.
 #import "lib/activate.$ACTIVATION.wgsl"
 alias Activated = vec4f;
 
 const WORKGROUP = 64u;
 
 struct Args {
-  quads: u32,     // quads of columns a row
+  quads: u32,     // quads of columns per row
   columns: u32,
-  all_quads: u32, // of all rows
+  all_quads: u32, // quads of all rows
   before: f32,
   scale: f32,
   shift: f32,

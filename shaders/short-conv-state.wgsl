@@ -1,5 +1,5 @@
-// Keeps the last taps - 1 tokens of each sequence in its slot, after short-conv.wgsl read the ones before. An invocation a quad of
-// columns and sequence; it moves its own values in place, earlier tokens first.
+// Keeps the last taps - 1 tokens of each sequence in its slot, after short-conv.wgsl has read the previous ones. An invocation per
+// quad of columns and sequence; it moves its own values in place, earlier tokens first.
 #import "lib/batch.wgsl"
 #import "lib/short-conv-args.wgsl"
 

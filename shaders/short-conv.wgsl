@@ -1,5 +1,5 @@
-// Causal depthwise convolution over the tokens of each sequence: y[t] = Σ weight[j] · x[t - taps + 1 + j]. Tokens that earlier steps
-// computed lie in the sequence's slot; before its first token there are zeros. An invocation a quad of columns and row.
+// Causal depthwise convolution over the tokens of each sequence: y[t] = Σ weight[j] · x[t - taps + 1 + j]. Tokens of earlier steps
+// are in the sequence's slot; before its first token there are zeros. An invocation per quad of columns and row.
 #import "lib/batch.wgsl"
 #import "lib/short-conv-args.wgsl"
 

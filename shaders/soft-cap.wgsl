@@ -1,8 +1,8 @@
-// x = cap · tanh(x / cap), in place. Beyond ±10 the tangent is 1 in f32, and some drivers' tanh overflows.
+// x = cap · tanh(x / cap), in place. Beyond ±10 tanh is 1 in f32, and some drivers' tanh overflows.
 const WORKGROUP = 64u;
 
 struct Args {
-  quads: u32,  // quads of columns of a row
+  quads: u32,  // quads of columns per row
   cap: f32,
 }
 

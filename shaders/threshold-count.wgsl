@@ -1,5 +1,6 @@
-// A pass of a selection by rank among |x|, eight bits at a time from the highest on: counts the values that begin with the bits
-// found so far by their next eight. NEXT: finds the smallest value above the one that was found. A positive float's bits rise with it.
+// One pass of a selection by rank among |x|, eight bits at a time from the highest on: of the values that begin with the bits found
+// so far, counts each value of their next eight bits. NEXT: finds the smallest value above the selected one. The bits of a positive
+// float increase with its value.
 const NEXT = false;
 const WORKGROUP = 64u;
 const BINS = 256u;
@@ -8,12 +9,12 @@ struct Args {
   quads: u32,
   stride: u32,   // values from one row to the next
   columns: u32,  // values of a row
-  shift: u32,    // bits below the eight that are counted
+  shift: u32,    // number of bits below the eight that are counted
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
 @group(0) @binding(1) var<uniform> args: Args;
-@group(0) @binding(2) var<storage, read_write> found: array<atomic<u32>>; // as threshold-pick.wgsl has it
+@group(0) @binding(2) var<storage, read_write> found: array<atomic<u32>>; // layout in threshold-pick.wgsl
 
 var<workgroup> counts: array<atomic<u32>, BINS>;
 var<workgroup> least: atomic<u32>;

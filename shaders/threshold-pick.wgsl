@@ -1,16 +1,16 @@
-// Between the passes of threshold-count.wgsl: takes the bin that holds the value of the wanted rank, and empties the bins. FIRST:
-// begins a selection. One workgroup.
+// Between the passes of threshold-count.wgsl: selects the bin with the value of the wanted rank, and clears the bins. FIRST: begins
+// a selection. One workgroup.
 const FIRST = false;
 const WORKGROUP = 64u;
 const BINS = 256u;
 
 struct Args {
-  rank: u32, // values before the wanted one, FIRST
+  rank: u32, // number of values below the wanted one; read if FIRST
 }
 
 @group(0) @binding(0) var<uniform> args: Args;
-// [0] bits found, [1] rank among the values that begin with them, [2] how many those are, [3] bits of the next value above,
-// [4 …] the bins
+// [0] bits found, [1] rank among the values that begin with them, [2] number of those values, [3] bits of the next larger value, [4
+// …] the bins
 @group(0) @binding(1) var<storage, read_write> found: array<u32>;
 
 @compute @workgroup_size(WORKGROUP)

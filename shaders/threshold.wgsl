@@ -1,5 +1,5 @@
-// y = clamp(x, −s, s) / s, where s is a quantile of |x|, at least 1 and at most `most`: the value of a rank and its next one,
-// as threshold-count.wgsl found them, mixed by `fraction`.
+// y = clamp(x, −s, s) / s, where s is a quantile of |x|, clamped to 1 … `most`: threshold-count.wgsl found the value of a rank and
+// the next one, between which `fraction` interpolates.
 const WORKGROUP = 64u;
 
 struct Args {
@@ -17,7 +17,7 @@ struct Args {
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) workgroups: vec3u) {
   let below = bitcast<f32>(found[0]);
   var above = below;
-  // The last of its equals, and not the last of all.
+  // The found value is the last of its equals, and not the largest of all.
   if (found[1] + 1u >= found[2] && found[3] != 0xffffffffu) {
     above = bitcast<f32>(found[3]);
   }

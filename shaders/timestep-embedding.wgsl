@@ -1,18 +1,18 @@
-// Cosines and sines of t · period^(-i / (half - shift)), for numbers t such as time steps. Frequencies are made in 64-bit fixed
-// point by repeated squaring of the ratio between neighbours, so angles of thousands of turns are exact.
+// Cosines and sines of t · period^(-i / (half - shift)), for numbers t such as time steps. Frequencies are computed in 64-bit fixed
+// point by repeated squaring of the ratio between adjacent ones, so that angles of thousands of turns are exact.
 #import "lib/turns.wgsl"
 
 struct Args {
-  columns: u32,     // of y: count · dims
-  dims: u32,        // of each number of t; even
-  ratio_low: u32,   // of neighbouring frequencies, as a fraction of 2⁶⁴
+  columns: u32,     // columns of y: count · dims
+  dims: u32,        // dimensions for each number of t; even
+  ratio_low: u32,   // ratio of adjacent frequencies, as a fraction of 2⁶⁴
   ratio_high: u32,
-  cos_first: u32,   // cosines come before sines
+  cos_first: u32,   // whether cosines precede sines
   t_stride: u32,    // numbers from one row of t to the next
   y_stride: u32,    // columns from one row of y to the next
 }
 
-@group(0) @binding(0) var<storage, read> t: array<u32>; // the bits of f32
+@group(0) @binding(0) var<storage, read> t: array<u32>; // bits of f32 numbers
 @group(0) @binding(1) var<uniform> args: Args;
 @group(0) @binding(2) var<storage, read_write> y: array<f32>;
 
@@ -51,7 +51,7 @@ fn turn_at(bits: u32, turns: vec2u) -> u32 {
   let upper = plus(vec2u(significand * turns.y, high_product(significand, turns.y)), high_product(significand, turns.x));
   let words = array<u32, 4>(significand * turns.x, upper.x, upper.y, 0u);
   let shift = 182u - exponent;
-  if (exponent > 182u || shift >= 96u) { // nothing but whole turns, or none to speak of
+  if (exponent > 182u || shift >= 96u) { // the angle is a number of whole turns, or negligible
     return 0u;
   }
   let low = words[shift / 32u] >> (shift % 32u);

@@ -1,9 +1,9 @@
-// Colours in -1 … 1 to bytes: y[image row][column] = red, green, blue and an alpha of 255 from the lowest byte up. A flag is raised
-// where a colour is not finite; bits tell, for compilers may take it that infinities and NaN do not occur.
+// Colours in -1 … 1 to bytes: y[image row][column] = red, green, blue and an alpha of 255 from the lowest byte up. Raises a flag if
+// a colour is not finite; it tests bits, because compilers may assume that infinities and NaN do not occur.
 const WORKGROUP = 64u;
 
 struct Args {
-  first: u32,    // pixels before these in this piece of the image
+  first: u32,    // pixels before this dispatch in the bound part of the image
   pixels: u32,
   width: u32,
   x_stride: u32, // columns from one pixel to the next
@@ -27,7 +27,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) workg
     let pixel = args.first + i;
     let place = pixel / args.width * args.y_stride + pixel % args.width;
     y[place] = bytes.x | (bytes.y << 8u) | (bytes.z << 16u) | 0xff000000u;
-    if (pixel % args.width + 1u == args.width) { // the row's padding follows
+    if (pixel % args.width + 1u == args.width) { // the last pixel also writes the row's padding
       for (var pad = place + 1u; pad % args.y_stride != 0u; pad++) {
         y[pad] = 0u;
       }

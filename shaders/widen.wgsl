@@ -1,11 +1,11 @@
-// Values of a checkpoint's vector as f32, placed unit by unit like the rows of pack.wgsl.
+// Widens values of a checkpoint's vector to f32, placed unit by unit like the rows of pack.wgsl.
 #import "sources/$SOURCE.wgsl"
 
 struct Args {
-  skip: u32,        // values of `raw` before the first
+  skip: u32,        // values of `raw` to skip
   size: u32,
-  unit: u32,        // values that stay together
-  unit_stride: u32, // places from one unit to the next
+  unit: u32,        // consecutive values of one unit
+  unit_stride: u32, // values from the beginning of one unit to that of the next
   first: u32,
   plus: f32,        // added to each value
 }

@@ -1,14 +1,14 @@
-// The first of Winograd's three steps for 3×3 convolutions: of each tile of 2×2 outputs, the 4×4 inputs d under it as
-// Bᵀ · d · B, each of the 16 results on a plane of its own. An invocation a tile and quad of channels.
+// The first of Winograd's three steps for 3×3 convolutions: transforms the 4×4 inputs d of each tile of 2×2 outputs to Bᵀ · d · B,
+// whose 16 values go to separate planes. An invocation per tile and quad of channels.
 const UPSAMPLED = false;
 
 struct Args {
   quads: u32,       // quads of channels from one pixel to the next
   x_height: u32,
   x_width: u32,
-  height: u32,      // of x as the taps see it: upsampled
+  height: u32,      // height of x as the taps see it, after upsampling
   width: u32,
-  tiles_high: u32,  // tiles of an image
+  tiles_high: u32,  // rows of tiles in an image
   tiles_wide: u32,
   first: u32,       // tiles [first, last), counted over all images
   last: u32,

@@ -1,17 +1,17 @@
-// The last step: the 4×4 products m of a tile as Aᵀ · m · A, its 2×2 outputs, with what follows a convolution. An invocation a
-// tile and quad of columns.
+// The last of Winograd's three steps: transforms the 4×4 products m of a tile to its 2×2 outputs Aᵀ · m · A, and applies the
+// epilogue of the convolution. An invocation per tile and quad of columns.
 #import "lib/addend.$ADDEND.wgsl"
 #import "lib/residual.$RESIDUAL.wgsl"
 #import "lib/activation.wgsl"
 
 struct Args {
   y_quads: u32,     // quads of columns from one pixel to the next
-  image_quads: u32, // from the vector of one image to that of the next
-  image_first: u32, // quad where it begins
+  image_quads: u32, // quads from the vector of one image to that of the next
+  image_first: u32, // quad at which the vector begins
   columns: u32,     // output channels
   y_height: u32,
   y_width: u32,
-  tiles_high: u32,  // tiles of an image
+  tiles_high: u32,  // rows of tiles in an image
   tiles_wide: u32,
   first: u32,       // tiles [first, last), counted over all images
   last: u32,

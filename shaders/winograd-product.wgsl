@@ -1,24 +1,24 @@
-// The second step: on each of the 16 planes, inputs times weights, summed over the channels; the scheme of matmul.wgsl. A
-// workgroup makes all columns of its rows, and fetches HELD quads of these rows' channels for all of them: a CPU reads an array of
-// its own for a fraction of what a buffer costs. Sums wait in y for the next channels.
+// The second of Winograd's three steps: on each of the 16 planes, inputs times weights, summed over the channels, in the scheme of
+// matmul.wgsl. A workgroup computes all columns of its rows from HELD quads of these rows' channels in a private array, which a CPU
+// reads much faster than a buffer. Partial sums are kept in y until the next channels.
 #import "weights/$W.wgsl"
 #import "lib/rows.$LANES.wgsl"
 
 const TILES = 2u;
 const COLUMN_LANES = 32u;
-const HELD = 8u; // a multiple of 8
-const ROLLED = false; // the stores are a loop, as in conv2d.wgsl
+const HELD = 8u; // quads of channels held at once; a multiple of 8
+const ROLLED = false; // whether the stores are a loop, as in conv2d.wgsl
 
 struct Args {
   x_quads: u32,       // quads of channels from one row to the next
   y_quads: u32,
-  plane_rows: u32,    // rows from one plane to the next: whole tiles
+  plane_rows: u32,    // rows from one plane to the next: a multiple of the tile height
   channel_quads: u32, // quads that hold channels
-  plane_blocks: u32,  // blocks of 32 channels a plane
+  plane_blocks: u32,  // blocks of 32 channels per plane
   first_group: u32,   // groups of 32 columns before this window
   groups: u32,        // groups in this window
-  turns: u32,         // of COLUMN_LANES columns
-  tile_rows: u32,     // rows of a tile, known too late for drivers to unroll the stores
+  turns: u32,         // iterations over COLUMN_LANES columns each
+  tile_rows: u32,     // rows of a tile; a run-time value, so that drivers do not unroll the stores
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
@@ -34,9 +34,9 @@ fn main(
   let row0 = workgroup.y * args.plane_rows + workgroup.x * LANES * TILES;
   let x0 = (row0 + lane_row(lanes)) * args.x_quads;
 
-  // Arrays of two dimensions: drivers unroll loops over an array of one dimension, whose length they know.
+  // Two-dimensional arrays, because drivers unroll loops over a one-dimensional array whose length they know.
   var held: array<array<vec4f, TILES>, HELD>;
-  var sums: array<array<vec4f, LANES>, TILES>; // on their way from and to y
+  var sums: array<array<vec4f, LANES>, TILES>; // sums that are loaded from y and stored to it
   for (var first = 0u; first < args.channel_quads; first += HELD) {
     let count = min(HELD, args.channel_quads - first);
     for (var quad = 0u; quad < count; quad++) {

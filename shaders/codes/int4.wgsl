@@ -19,7 +19,7 @@ fn encode(values: ptr<function, array<f32, 32>>, block: u32, column: u32) {
     for (var j = 0u; j < 8u; j++) {
       let value = (*values)[8u * i + j];
       let level = level_of(value, span);
-      // Codes count from the extreme on: what has its sign lies below 8. A value halfway takes the higher code.
+      // Codes rise from the extreme value's code 0: values of its sign have codes below 8. A value halfway takes the higher code.
       let is_below = bitcast<u32>(value) >> 31u == sign;
       let up = level.below + select(0u, 1u, level.side > 0u);
       let down = level.below + select(0u, 1u, level.side > 1u);

@@ -6,7 +6,7 @@ const LEVELS = 127u;
 
 @group(0) @binding(3) var<storage, read_write> scales: array<f32>;
 
-// A 127th, correctly rounded: the quotient of the mantissa has 24 bits where it is shifted by 7, or by 6.
+// Divides by 127, correctly rounded: the quotient of the mantissa has 24 bits if it is shifted by 7, or by 6.
 fn scale_of(span: Span) -> f32 {
   let wide = span.mantissa << 7u;
   let bits = select(7u, 6u, wide / 127u >= 0x1000000u);

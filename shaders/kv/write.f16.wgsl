@@ -3,7 +3,7 @@
 @group(0) @binding(6) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(7) var<storage, read_write> values: array<u32>;
 
-// Beyond f16 a value stays the largest there is: infinity times a masked weight of zero would be NaN for everyone.
+// Values beyond f16 are clamped to its largest: infinity times a masked weight of zero would make every query's result NaN.
 fn half_pair(pair: vec2f) -> u32 {
   return pack2x16float(clamp(pair, vec2f(-65504.0), vec2f(65504.0)));
 }

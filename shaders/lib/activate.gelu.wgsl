@@ -1,6 +1,6 @@
-// v / 2 · (1 + erf(v / √2)); erf by two polynomials, each exact to about an ulp (Njuffa's erff).
+// v / 2 · (1 + erf(v / √2)); erf by two polynomials, each accurate to about an ulp (Njuffa's erff).
 fn erf(x: Activated) -> Activated {
-  let a = min(abs(x), Activated(4.0)); // beyond, erf is 1
+  let a = min(abs(x), Activated(4.0)); // erf is 1 beyond 4
   let s = a * a;
   var near = fma(Activated(-5.96761703e-4), s, Activated(4.99119423e-3));
   near = fma(near, s, Activated(-2.67681349e-2));

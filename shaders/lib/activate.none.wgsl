@@ -1,4 +1,4 @@
-// No activation.
+// The identity: no activation.
 fn activate(v: Activated) -> Activated {
   return v;
 }

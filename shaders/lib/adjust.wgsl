@@ -1,5 +1,5 @@
-// Penalties of the tokens generated so far, then biases, in place (`logits`, `args` and `sampled` are the kernel's). Tokens that
-// must not come have a bias of MASKED.
+// Applies penalties for the tokens generated so far, then biases, in place (the kernel declares `logits`, `args` and `sampled`).
+// Excluded tokens have a bias of MASKED.
 #import "lib/choice.wgsl"
 
 struct Count {

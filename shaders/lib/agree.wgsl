@@ -1,4 +1,4 @@
-// Reductions over a workgroup of WORKGROUP invocations. Sums are in a fixed order, so they repeat.
+// Reductions over a workgroup of WORKGROUP invocations. Sums have a fixed order, so that they are reproducible.
 var<workgroup> values: array<f32, WORKGROUP>;
 var<workgroup> tokens: array<u32, WORKGROUP>;
 var<workgroup> agreed: Best;
@@ -8,7 +8,7 @@ struct Best {
   token: u32,
 }
 
-// The largest value of the workgroup, lowest token first; the same for every invocation.
+// The largest value of the workgroup, with the lowest token among equals; the same for every invocation.
 fn best_of(value: f32, token: u32, local: u32) -> Best {
   values[local] = value;
   tokens[local] = token;

@@ -1,18 +1,18 @@
-// Arguments and bindings of both kernels of dense attention. Where a tensor exceeds a binding, a dispatch takes one item's queries or
-// keys strip by strip; rows are counted from the binding's first.
+// Arguments and bindings of both kernels of dense attention. If a tensor exceeds a binding, a dispatch covers one item's queries or
+// keys strip by strip; rows are counted from the first one in the binding.
 struct Args {
   first_item: u32, // items before this dispatch
-  queries: u32,    // of an item, in this strip
-  first_query: u32, // of the item before them
-  keys: u32,       // of an item, in this strip
+  queries: u32,    // queries of an item, in this strip
+  first_query: u32, // queries of the item before this strip
+  keys: u32,       // keys of an item, in this strip
   first_key: u32,
   heads: u32,
-  share: u32,      // query heads to a key head
-  dims: u32,       // of a head
-  parts: u32,      // workgroups that share out a head's d's
-  q_row: u32,      // where the first item begins
+  share: u32,      // query heads per key head
+  dims: u32,       // dimensions of a head
+  parts: u32,      // workgroups among which a head's dimensions are divided
+  q_row: u32,      // row of q at which the first item begins
   q_quads: u32,    // quads of columns from one row of q to the next
-  q_first: u32,    // quad where its heads begin
+  q_first: u32,    // first quad of q's heads
   k_row: u32,
   k_quads: u32,
   k_first: u32,
@@ -21,8 +21,8 @@ struct Args {
   v_first: u32,
   y_row: u32,
   y_quads: u32,
-  causal: u32,     // a query sees keys up to its own place
-  scale: f32,      // on q, for powers of two
+  causal: u32,     // whether a query sees only keys up to its own position
+  scale: f32,      // factor on q: the scores' scale times log2(e), because the softmax uses powers of two
 }
 
 @group(0) @binding(0) var<storage, read> q: array<vec4f>;
@@ -31,7 +31,7 @@ struct Args {
 @group(0) @binding(3) var<uniform> args: Args;
 @group(0) @binding(4) var<storage, read_write> y: array<f32>;
 
-// Keys of the strip that an item has, and keys that a query of the strip sees.
+// Number of the strip's keys that an item has, and of keys that a query of the strip sees.
 fn count_of(item: u32) -> u32 {
   return min(max(keys_of(args.first_item + item), args.first_key) - args.first_key, args.keys);
 }

@@ -6,17 +6,17 @@ const FROM_INPUT = 0x40000000u;
 
 struct Row {
   source: u32,
-  position: u32,    // in time; rows of an image have a height and a width besides
-  frequencies: u32, // which set of rotary frequencies
-  sequence: u32,    // which entry of the table of sequences
+  position: u32,    // position in time; rows of an image also have a height and a width
+  frequencies: u32, // index of the row's set of rotary frequencies
+  sequence: u32,    // index of the row's entry in the table of sequences
 }
 
-// At most 16 rows of one sequence, each a token after the one before.
+// At most 16 consecutive rows of one sequence.
 struct Tile {
   first_row: u32,
   rows: u32,
-  pages: u32,       // where its page table begins
-  start: u32,       // which token of its sequence the first row is
+  pages: u32,       // index at which the sequence's page table begins
+  start: u32,       // position of the first row in its sequence
   last: u32,        // the last token of the span whose rows see each other; 0: each row sees up to itself
 }
 
@@ -24,5 +24,5 @@ struct Sequence {
   first_row: u32,
   rows: u32,
   cached: u32,      // tokens that earlier steps computed
-  slot: u32,        // where its fixed states lie
+  slot: u32,        // slot of the sequence's fixed states
 }

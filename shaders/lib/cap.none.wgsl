@@ -1,4 +1,4 @@
-// Scores of attention as they are.
+// Scores of attention without a cap.
 fn capped(scores: vec4f) -> vec4f {
   return scores;
 }

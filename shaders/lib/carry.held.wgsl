@@ -1,8 +1,9 @@
-// Keys strip by strip: from one to the next y holds sums not yet divided, and `state` what they are relative to.
+// Computes attention in strips of keys: between strips y holds sums that are not normalized yet, and `state` their maxima and
+// totals.
 const CONTINUES = false;
 const ENDS = true;
 
-@group(0) @binding(6) var<storage, read_write> state: array<vec2f>; // [query][head and part]: largest score, total
+@group(0) @binding(6) var<storage, read_write> state: array<vec2f>; // [query][head and part]: largest score, sum of exponentials
 
 fn carried(query: u32, head: u32) -> vec2f {
   return state[query * args.heads * args.parts + head];

@@ -1,9 +1,9 @@
-// How one row of logits is sampled.
+// How to sample one row of logits.
 struct Choice {
-  temperature: f32,  // 0: greedy
+  temperature: f32,  // 0: greedy sampling
   top_p: f32,
   min_p: f32,
-  top_k: u32,        // 0: off
+  top_k: u32,        // 0: no top-k
   seed_low: u32,
   seed_high: u32,
   position: u32,
@@ -16,12 +16,12 @@ struct Choice {
   count_first: u32,
   count_count: u32,
   pending: u32,      // 1: the token last sampled in the slot is not counted yet
-  mask: u32,         // 0: all tokens are allowed; else its row of `masks`, plus one
-  logprobs: u32,     // 0: none; else how many of the best, plus one
-  processor: u32,    // 0: none
+  mask: u32,         // 0: all tokens are allowed; otherwise the row of `masks`, plus one
+  logprobs: u32,     // 0: none; otherwise the number of most likely tokens to report, plus one
+  processor: u32,    // 0: no function of the request; otherwise its number
   pad: u32,
 }
 
-// Logit of a masked token; no bias lifts it, and no token below NEVER is sampled.
+// Logit of a masked token; no bias can raise it, and no token below NEVER is sampled.
 const MASKED = -3.4e38;
 const NEVER = -3.0e38;

@@ -1,10 +1,11 @@
-// How the softmax of a long context is put together from its chunks, by one workgroup or by several.
+// How the softmax over a long context is merged from its chunks, which one workgroup or several compute.
 
-// The softmax of so many pages is worked out by itself. Chunks are merged in order, whoever worked them out: the result is the same.
-const CHUNK = 8u;        // pages
+// Each chunk of this many pages has its own softmax. Chunks are merged in order whichever workgroup computed them, so that the
+// result is the same.
+const CHUNK = 8u;        // pages per chunk
 const MASKED = -1e30;
 
-// State of a query over the tokens it has met: the largest score, and the sum of exp(score - largest).
+// State of a query over the tokens visited so far: the largest score, and the sum of exp(score - largest).
 struct Met {
   largest: f32,
   sum: f32,

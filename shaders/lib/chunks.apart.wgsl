@@ -1,4 +1,4 @@
-// A workgroup takes one of its tile's chunks; attention-merge.wgsl makes one result of them, where there are several.
+// Each workgroup computes one chunk of its tile; attention-merge.wgsl merges several chunks.
 #import "lib/chunk-parts.wgsl"
 @group(0) @binding(8) var<storage, read_write> parts: array<vec4f>;
 
@@ -6,7 +6,7 @@ fn is_apart(chunks: vec2u) -> bool {
   return chunks.x < chunks.y;
 }
 
-// First and last page; the first is beyond the last where none of the chunk is seen.
+// First and last page of a chunk; the first is beyond the last if the query sees none of the chunk.
 fn pages_of(chunks: vec2u, seen: vec2u, index: u32) -> vec2u {
   let first = (chunks.x + index) * CHUNK;
   return vec2u(max(seen.x, first), min(seen.y, first + CHUNK - 1u));

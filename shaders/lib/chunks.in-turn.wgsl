@@ -1,9 +1,9 @@
-// A workgroup takes all chunks in turn, and what it has so far is kept in y.
+// A workgroup computes all chunks in turn and keeps the merged result in y.
 fn is_apart(chunks: vec2u) -> bool {
   return false;
 }
 
-// First and last page.
+// First and last page of a chunk.
 fn pages_of(chunks: vec2u, seen: vec2u, index: u32) -> vec2u {
   return seen;
 }

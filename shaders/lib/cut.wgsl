@@ -8,11 +8,12 @@ fn sort_key(value: f32) -> u32 {
 }
 
 struct Cut {
-  key: u32,    // larger keys are kept
-  limit: u32,  // and tokens with this key up to this token
+  key: u32,    // all larger keys are kept
+  limit: u32,  // tokens with exactly this key are kept up to this token
 }
 
-// The smallest key of which at least the first token is kept: fewer than k tokens and at most p of the mass lie above it.
+// The smallest key of which at least the first token is kept: fewer than k tokens and at most p of the probability mass have larger
+// keys.
 fn find_cut(choice: Choice, row0: u32, largest: f32, local: u32) -> Cut {
   let rate = 1.0 / choice.temperature;
   var mass = 0.0;
@@ -45,7 +46,7 @@ fn find_cut(choice: Choice, row0: u32, largest: f32, local: u32) -> Cut {
     }
   }
 
-  // Equal logits at the cut: as many of them as both rules leave room for, lowest tokens first.
+  // Of equal logits at the cut, the lowest tokens are kept, as many as both rules allow.
   var count = 0u;
   var weight = 0.0;
   for (var i = local; i < args.vocabulary; i += WORKGROUP) {
@@ -65,7 +66,7 @@ fn find_cut(choice: Choice, row0: u32, largest: f32, local: u32) -> Cut {
   return Cut(high, token_limit(row0, high, room, local));
 }
 
-// The token up to which `room` tokens have this key.
+// The last token to keep if `room` tokens with this key are kept.
 fn token_limit(row0: u32, key: u32, room: u32, local: u32) -> u32 {
   var low = 0u;
   var high = args.vocabulary - 1u;

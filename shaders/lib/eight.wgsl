@@ -1,12 +1,12 @@
-// Operations of eight lanes of a subgroup, TEAMS of eight in a workgroup. Lanes are shuffled, not broadcast: a team need not
-// begin at the subgroup's first lane.
+// Operations on teams of eight lanes of a subgroup, TEAMS in a workgroup. Lanes are shuffled instead of broadcast, because a team
+// need not begin at the subgroup's first lane.
 enable subgroups;
 
-var<private> first_lane: u32; // of this team in the subgroup
+var<private> first_lane: u32; // the team's first lane in the subgroup
 
 fn lane_at(i: u32) -> u32 {
   if (TEAMS == 1u) {
-    return i; // a constant where i is one
+    return i; // a constant if i is a constant
   }
   return first_lane + i;
 }
@@ -15,7 +15,8 @@ fn join(low: f32, high: f32, half: u32, upper: bool) -> vec2f {
   return vec2f(select(low, high, upper), subgroupShuffleXor(select(high, low, upper), half));
 }
 
-// The largest of each of eight values over the lanes: that of value i ends in lane i. Lanes and values are halved together.
+// Maximum of each of eight values over the eight lanes; lane i gets the maximum of value i. Each step halves both the lanes and the
+// values.
 fn largest_by_lane(v: array<f32, 8>, lane: u32) -> f32 {
   let upper = (lane & 4u) != 0u;
   let a = join(v[0], v[4], 4u, upper);
@@ -48,7 +49,7 @@ fn fold_quad(c: vec4f, q: vec4f, k: mat4x4f) -> vec4f {
   return fma(vec4f(q.w), k[3], fma(vec4f(q.z), k[2], fma(vec4f(q.y), k[1], fma(vec4f(q.x), k[0], c))));
 }
 
-// fold_quad for eight queries, one in each lane.
+// fold_quad for eight queries, one per lane.
 fn fold_eight(c: ptr<function, array<vec4f, 8>>, q: vec4f, k: mat4x4f) {
   (*c)[0] = fold_quad((*c)[0], subgroupShuffle(q, lane_at(0u)), k);
   (*c)[1] = fold_quad((*c)[1], subgroupShuffle(q, lane_at(1u)), k);

@@ -1,4 +1,4 @@
-// Heads as they come.
+// Heads are not normalized.
 const NORMED = false;
 
 fn gain(d: u32) -> f32 {

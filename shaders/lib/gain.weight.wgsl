@@ -1,4 +1,4 @@
-// Heads go through an RMSNorm with these weights.
+// Heads are normalized by an RMSNorm with these weights.
 const NORMED = true;
 
 @group(0) @binding(3) var<storage, read> weight: array<f32>;

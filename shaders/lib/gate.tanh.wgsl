@@ -1,4 +1,4 @@
-// The addend times tanh(gate) of the row's item.
+// Multiplies the addend by tanh(gate) of the row's item.
 #import "lib/activate.tanh.wgsl"
 alias Activated = vec4f;
 

@@ -1,4 +1,4 @@
-// Heads of queries and keys go through an RMSNorm of their own.
+// Heads of queries and keys are normalized by an RMSNorm.
 const HEAD_NORM = true;
 
 @group(0) @binding(8) var<storage, read> q_norm: array<vec2f>;

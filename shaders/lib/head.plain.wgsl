@@ -1,4 +1,4 @@
-// Heads of queries and keys as they come.
+// Heads of queries and keys are not normalized.
 const HEAD_NORM = false;
 
 fn head_weight(is_key: bool, d: u32) -> vec2f {

@@ -1,4 +1,4 @@
-// Every row is a token.
+// Every row is a token; none is an input embedding.
 fn is_input(source: u32) -> bool {
   return false;
 }

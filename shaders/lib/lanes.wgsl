@@ -1,4 +1,4 @@
-// Over the eight lanes, by halves: drivers on the CPU take subgroupMax and subgroupAdd lane by lane.
+// Reduces over the eight lanes by halving, because CPU drivers execute subgroupMax and subgroupAdd lane by lane.
 fn largest_of_lanes(value: f32) -> f32 {
   let two = max(value, subgroupShuffleXor(value, 1u));
   let four = max(two, subgroupShuffleXor(two, 2u));

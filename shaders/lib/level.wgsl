@@ -4,17 +4,17 @@
 
 const SMALLEST_EXPONENT = 8u; // a block whose largest magnitude is below 2⁻¹¹⁹ is zeros: its scale must not be subnormal
 
-// The numbers that all values of a block are compared with.
+// Data of a block, with which each of its values is compared.
 struct Span {
   mantissa: u32,
   exponent: u32,
-  rate: f32,    // LEVELS / mantissa, nearly
-  inverse: f32, // LEVELS / |largest|, nearly
+  rate: f32,    // approximately LEVELS / mantissa
+  inverse: f32, // approximately LEVELS / |largest|
 }
 
 struct Level {
-  below: u32, // the level next to the value, towards zero
-  side: u32,  // the value is nearer to it: 0, halfway: 1, nearer to the level above: 2
+  below: u32, // the nearest level towards zero
+  side: u32,  // 0: the value is nearer to that level; 1: halfway; 2: nearer to the level above
 }
 
 fn exponent_of(value: f32) -> u32 {
@@ -32,9 +32,10 @@ fn span_of(largest: f32) -> Span {
   return Span(mantissa, exponent, f32(LEVELS) / f32(i32(mantissa)), inverse);
 }
 
-const NEAR = 2e-6 * f32(LEVELS); // of the product below, more than it can be off
+const NEAR = 2e-6 * f32(LEVELS); // bound of the error of the product below
 
-// For a value of at most the largest magnitude. Whether a value next to a level counts as just below or just above it is open.
+// The level of a value of at most the largest magnitude. A value almost equal to a level may be reported as just below or just
+// above it.
 fn level_of(value: f32, span: Span) -> Level {
   let product = abs(value) * span.inverse;
   let below = floor(product);
@@ -48,12 +49,12 @@ fn level_of(value: f32, span: Span) -> Level {
 fn level_near_half(value: f32, span: Span) -> Level {
   let shift = span.exponent - exponent_of(value);
   if (shift > 8u || span.exponent < SMALLEST_EXPONENT) {
-    return Level(0u, 0u); // less than half of the first of at most 127 levels
+    return Level(0u, 0u); // below half of the first of at most 127 levels
   }
   let mantissa = mantissa_of(value);
-  let whole = LEVELS * mantissa; // < 2³¹
+  let whole = LEVELS * mantissa; // stays below 2³¹
   let step = span.mantissa << shift;
-  // Within 1 of the quotient. Signed integers convert faster than unsigned ones.
+  // Differs from the quotient by at most 1. Signed integers convert faster than unsigned ones.
   var below = u32(i32(f32(i32(mantissa)) * span.rate * bitcast<f32>((127u - shift) << 23u)));
   below -= select(0u, 1u, below * step > whole);
   var rest = whole - below * step;

@@ -14,7 +14,7 @@ struct Head {
 }
 
 struct Part {
-  quads: u32, // of its rank
+  quads: u32, // quads of its rank
   rank: u32,
   a: u32,
   b: u32,

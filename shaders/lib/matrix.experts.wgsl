@@ -1,8 +1,8 @@
-// Matrix of a tile's expert: matrices stand one behind the other, each of expert_groups groups. What expert a
-// tile has, and which rows of x, stands in the plan (expert-plan.wgsl): TASK_ROWS + 1 words a tile.
+// Selects the matrix of a tile's expert: matrices are consecutive, with expert_groups groups each. The plan (expert-plan.wgsl)
+// contains the expert of each tile and its rows of x: TASK_ROWS + 1 words per tile.
 #import "lib/place.wgsl"
 
-const GATHER = true; // false: x has the tiles' rows already
+const GATHER = true; // whether rows are gathered from x by the plan; otherwise x has the tiles' rows
 const IDLE = 0xffffffffu;
 
 @group(0) @binding(7) var<storage, read> plan: array<u32>;
@@ -11,7 +11,7 @@ fn expert_of(tile: u32) -> u32 {
   return plan[tile * (TASK_ROWS + 1u)];
 }
 
-// No rows, or its expert is in another window.
+// True if the tile has no rows, or its expert is in another window.
 fn is_idle(tile: u32) -> bool {
   let expert = expert_of(tile);
   let first = expert * args.expert_groups;
@@ -29,5 +29,5 @@ fn x_row(row: u32) -> u32 {
     return row;
   }
   let source = plan[row / TASK_ROWS * (TASK_ROWS + 1u) + 1u + row % TASK_ROWS];
-  return min(source, arrayLength(&x) / args.x_quads - 1u); // no plan is there yet when kernels are compiled by running them
+  return min(source, arrayLength(&x) / args.x_quads - 1u); // the plan is undefined while kernels are compiled by running them
 }

@@ -1,4 +1,4 @@
-// Every row meets the same matrix.
+// All rows use the same matrix.
 #import "lib/place.wgsl"
 
 fn is_idle(tile: u32) -> bool {

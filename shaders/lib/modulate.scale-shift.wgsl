@@ -1,4 +1,4 @@
-// The norm times 1 + scale, plus shift, of the row's item.
+// Modulates the norm: times 1 + scale, plus shift, of the row's item.
 #import "lib/inside.wgsl"
 
 @group(0) @binding(6) var<storage, read> scale: array<vec4f>;

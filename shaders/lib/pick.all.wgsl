@@ -1,4 +1,4 @@
-// Every row in turn.
+// Normalizes every row in order.
 fn picked(row: u32) -> u32 {
   return row;
 }

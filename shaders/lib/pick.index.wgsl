@@ -1,4 +1,4 @@
-// Chosen rows only.
+// Normalizes only the rows that `index` lists.
 @group(0) @binding(4) var<storage, read> index: array<u32>;
 
 fn picked(row: u32) -> u32 {

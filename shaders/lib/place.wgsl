@@ -1,6 +1,6 @@
-// Places of a lane's four columns.
+// Position of a lane's four columns in the packed matrix.
 struct Place {
-  group: u32,   // of the window; one that exists, even where the lane has no columns
+  group: u32,   // group within the window; a valid one even if the lane has no columns
   y_quad: u32,
-  inside: bool, // whether it has columns in this window
+  inside: bool, // whether the lane has columns in this window
 }

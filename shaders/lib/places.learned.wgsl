@@ -1,4 +1,4 @@
-// A learned row for each place in a text.
+// Adds a learned row for the token's position in its text.
 @group(0) @binding(7) var<storage, read> positions: array<vec4f>;
 
 fn place(at: u32, quad: u32) -> vec4f {

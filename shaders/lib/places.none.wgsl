@@ -1,4 +1,4 @@
-// Tokens that do not know their place.
+// Adds no position to tokens.
 fn place(at: u32, quad: u32) -> vec4f {
   return vec4f(0.0);
 }

@@ -1,4 +1,4 @@
-// A learned row for each place in a text, and one for texts of the first type, the only one here.
+// Adds a learned row for the token's position in its text, and the row of the first token type.
 @group(0) @binding(7) var<storage, read> positions: array<vec4f>;
 @group(0) @binding(8) var<storage, read> types: array<vec4f>;
 

@@ -1,4 +1,4 @@
-// All frequencies of a row go by its position.
+// All rotary frequencies of a row use its one position.
 fn position_of(row: u32, i: u32) -> u32 {
   return rows[row].position;
 }

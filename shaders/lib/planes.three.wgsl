@@ -1,4 +1,4 @@
-// Sections of a row's frequencies go by its position in time, its height and its width.
+// Sections of a row's rotary frequencies use its position in time, its height and its width.
 @group(0) @binding(4) var<storage, read> planes: array<vec2u>; // (height, width) of each row
 
 fn position_of(row: u32, i: u32) -> u32 {

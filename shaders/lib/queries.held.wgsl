@@ -1,11 +1,11 @@
-// A lane's queries in an array of its own, which a CPU reads for a fraction of what a buffer costs.
+// A lane's queries are copied to an array, which a CPU reads much faster than a buffer.
 const HEAD_QUADS = 1u;
 
 alias Queries = array<vec4f, TILES * HEAD_QUADS>;
 
-// `rows`: where each query's head begins.
+// `rows`: index at which each query's head begins.
 fn fetch_queries(rows: array<u32, TILES>, queries: ptr<function, Queries>) {
-  for (var d = 0u; d < args.dims / 4u; d++) { // a bound that drivers leave rolled, too
+  for (var d = 0u; d < args.dims / 4u; d++) { // a run-time bound, because drivers unroll loops with constant bounds
     for (var t = 0u; t < TILES; t++) {
       (*queries)[d * TILES + t] = q[rows[t] + d] * args.scale;
     }

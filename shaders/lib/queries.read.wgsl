@@ -1,7 +1,7 @@
-// A lane's queries stay in their buffer, whose lines a GPU keeps near.
+// A lane's queries are read from their buffer, which a GPU caches.
 alias Queries = array<u32, TILES>;
 
-// `rows`: where each query's head begins.
+// `rows`: index at which each query's head begins.
 fn fetch_queries(rows: array<u32, TILES>, queries: ptr<function, Queries>) {
   *queries = rows;
 }

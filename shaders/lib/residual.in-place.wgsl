@@ -1,4 +1,4 @@
-// A residual that y takes the place of.
+// A residual that y overwrites.
 fn residual_at(i: u32) -> vec4f {
   return y[i];
 }

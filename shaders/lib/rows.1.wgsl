@@ -1,4 +1,4 @@
-// No subgroups: every invocation holds each row itself.
+// Without subgroups every invocation loads each row itself.
 const LANES = 1u;
 
 struct Lanes {

@@ -1,4 +1,4 @@
-// 16 rows of a tile, one held by each of 16 lanes. Broadcasts want a constant lane, so they are written out.
+// 16 rows of a tile, each held by one of 16 lanes. WGSL requires a constant lane for broadcasts, so the loop is unrolled by hand.
 enable subgroups;
 const LANES = 16u;
 

@@ -1,6 +1,6 @@
 // Arguments and table of both kernels of the short convolution.
 struct Args {
-  quads: u32, // of a row
+  quads: u32, // quads of a row
   taps: u32,
 }
 

@@ -1,4 +1,4 @@
-// Softmax over a query's tokens and nothing else.
+// Softmax over a query's tokens, without a sink.
 fn total_of(met: Met, head: u32) -> f32 {
   return met.sum;
 }

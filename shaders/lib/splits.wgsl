@@ -1,4 +1,4 @@
-// K shared out among SPLITS parts of a workgroup: the parts' sums are added in order.
+// Divides K among SPLITS parts of a workgroup; the parts' sums are added in order.
 var<workgroup> parts: array<vec4f, COLUMN_LANES * SPLITS>;
 
 fn sum_splits(acc: vec4f, local: u32, split: u32) -> vec4f {

@@ -1,4 +1,5 @@
-// y = activation(gate + bias) · (value + bias); a lane's four columns are two of the gate and the same two of the value.
+// y = activation(gate + bias) · (value + bias); a lane's four columns are two of the gate and the two of the value that belong to
+// them.
 #import "lib/bias.$BIAS.wgsl"
 #import "lib/activate.$ACTIVATION.wgsl"
 alias Activated = vec2f;

@@ -1,15 +1,15 @@
-// Sums of values that a lane holds for its team's queries: QUADS times four d's and SINGLES times one. They live in registers;
-// through memory one load or store serves all, where written out each would be compiled.
-const HELD = 4u * QUADS + SINGLES; // d's of a query
+// Sums of values that a lane holds for its team's queries: QUADS times four dimensions and SINGLES times one. They are held in
+// registers. They are loaded and stored through an array in memory with one loop, because unrolled stores would each be compiled.
+const HELD = 4u * QUADS + SINGLES; // dimensions per query and lane
 
 alias Made = array<f32, 8u * TILES * HELD>; // [query][HELD]
 
 struct Sums {
-  quads: array<array<array<vec4f, 8>, TILES>, max(QUADS, 1u)>, // lengths of arrays must not be zero
+  quads: array<array<array<vec4f, 8>, TILES>, max(QUADS, 1u)>, // arrays must not have length zero
   singles: array<array<array<f32, 8>, TILES>, max(SINGLES, 1u)>,
 }
 
-// The i-th d that a lane makes, of the workgroup's.
+// The dimension of the head that is a lane's i-th one.
 fn d_of(i: u32, lane: u32) -> u32 {
   let single = QUADS * 32u + (i - QUADS * 4u) * 8u + lane;
   return select(single, i / 4u * 32u + lane * 4u + i % 4u, i < QUADS * 4u);

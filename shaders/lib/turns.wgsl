@@ -1,5 +1,5 @@
-// Angles as 32-bit fractions of a turn, so that whole turns fall off by overflow; what is left of an angle is at most an eighth
-// of a turn, where short series are exact to the last bit or two. (A GPU's own sin and cos are not.)
+// Sine and cosine of angles given as 32-bit fractions of a turn, in which whole turns vanish by overflow; the rest is reduced to at
+// most an eighth of a turn, where short series are exact to the last bit or two. (A GPU's own sin and cos are not.)
 
 // The upper 32 bits of a product.
 fn high_product(a: u32, b: u32) -> u32 {

@@ -1,5 +1,5 @@
-// Values times weights, key by key: a weight is shuffled once for all of a lane's d's.
-alias Weights = array<array<vec4f, 8>, TILES>; // of four keys a lane, for eight queries a tile
+// Values times weights, key by key: each weight is shuffled once and used for all of a lane's dimensions.
+alias Weights = array<array<vec4f, 8>, TILES>; // weights of four keys per lane, for eight queries per tile
 
 // Adds the values of the four keys whose weights lane j holds; `at`: index of their first value.
 fn add_values(at: vec4u, j: u32, lane: u32, weights: ptr<function, Weights>, sums: ptr<function, Sums>) {

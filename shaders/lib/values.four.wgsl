@@ -1,7 +1,7 @@
-// Values times weights, four keys at once: a CPU, whose sums lie in memory, fetches a sum once for four multiplications (a
-// seventh faster for heads of 40 on llvmpipe). For heads of at most 80. Parts are written out: in a loop around these loops
-// drivers leave some rolled, which is five times slower.
-alias Weights = array<array<vec4f, 8>, TILES>; // of four keys a lane, for eight queries a tile
+// Values times weights, four keys at once: a CPU, which keeps the sums in memory, then loads a sum once for four multiplications (a
+// seventh faster for heads of 40 dimensions on llvmpipe). For heads of at most 80 dimensions. The parts are unrolled by hand: with
+// a loop around these loops, drivers do not unroll some of them, which is five times slower.
+alias Weights = array<array<vec4f, 8>, TILES>; // weights of four keys per lane, for eight queries per tile
 
 // Adds the values of the four keys whose weights lane j holds; `at`: index of their first value.
 fn add_values(at: vec4u, j: u32, lane: u32, weights: ptr<function, Weights>, sums: ptr<function, Sums>) {

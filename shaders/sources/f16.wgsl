@@ -1,4 +1,4 @@
-// A checkpoint's values as they lie in the file: f16, two a word.
+// Reads f16 values of a checkpoint's file, two per word.
 @group(0) @binding(0) var<storage, read> raw: array<u32>;
 
 fn element(i: u32) -> f32 {

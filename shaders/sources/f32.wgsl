@@ -1,4 +1,4 @@
-// A checkpoint's values as they lie in the file: f32.
+// Reads f32 values of a checkpoint's file.
 @group(0) @binding(0) var<storage, read> raw: array<f32>;
 
 fn element(i: u32) -> f32 {

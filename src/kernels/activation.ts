@@ -1,15 +1,15 @@
-// Functions of single values, where no matmul's store can take them along.
+// Activation functions, for places where no matmul's store can apply them.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { stripsOf } from './row-strips.ts';
 
-/** Activation after a sum of products; `gelu` is exact, by erf. */
+/** Activation after a sum of products; `gelu` is exact, computed by erf. */
 export type Activation = 'silu' | 'gelu' | 'gelu-tanh' | 'quick-gelu' | 'tanh';
 
 const WORKGROUP = 64;
 
-/** f(x), one by one; x [rows, columns] → [rows, columns] */
+/** f(x) element by element; x [rows, columns] → [rows, columns] */
 export function activation(x: Tensor, name: Activation): Tensor {
   const tape = tapeOf(x);
   const y = tape.tensor(x.shape);

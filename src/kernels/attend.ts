@@ -1,4 +1,4 @@
-// Dense attention: every query of an item to every key of that item, for images and their texts.
+// Dense attention: every query of an item attends to every key of that item; for images and their texts.
 
 import type { Params } from '../gpu/linker.ts';
 import { tapeOf, type Tape } from '../gpu/tape.ts';
@@ -11,19 +11,19 @@ export type HeadsOf = Columns;
 
 export interface Attention {
   heads: number;
-  /** Fewer where several query heads share keys. */
+  /** Number of key heads, if several query heads share one. */
   kvHeads?: number;
   /** Dimensions of a head; a multiple of 4. */
   dims: number;
-  /** A query sees keys up to its own place. */
+  /** Whether a query sees only keys up to its own position. */
   causal?: boolean;
-  /** u32 [items]: keys of each item; what lies beyond is masked. */
+  /** u32 [items]: number of keys of each item; keys beyond are masked. */
   keyCounts?: Tensor;
-  /** On q; 1 / sqrt(dims) where left out. */
+  /** Factor on the scores; default 1 / sqrt(dims). */
   scale?: number;
 }
 
-/** Lanes that work together; fewer take the plain variant. */
+/** Lanes that cooperate; an adapter with smaller subgroups uses the plain variant. */
 const LANES = 8;
 /** Dimensions of the largest head that one workgroup computes whole. */
 const LARGEST_WHOLE = 160;
@@ -86,7 +86,7 @@ interface Part {
   keys: Range;
 }
 
-/** `state` stays from one range of an item's keys to the next. */
+/** Records one dispatch. `state` persists from one range of an item's keys to the next. */
 function record(job: Job, { firstItem, items, queries, keys }: Part, state: Tensor | null): void {
   const { tape, attention, variant, all } = job;
   const { heads, dims, kvHeads = heads, causal = false, keyCounts, scale = 1 / Math.sqrt(dims) } = attention;
@@ -149,9 +149,9 @@ function record(job: Job, { firstItem, items, queries, keys }: Part, state: Tens
 interface Variant {
   shader: string;
   params: Params;
-  /** Workgroups that share out a head's d's. */
+  /** Number of workgroups among which a head's dimensions are divided. */
   parts: number;
-  /** Queries of one workgroup. */
+  /** Queries per workgroup. */
   queriesAtOnce: number;
 }
 
@@ -178,7 +178,7 @@ function variantOf(tape: Tape, dims: number): Variant {
   };
 }
 
-/** How a head's d's are laid over lanes, and over workgroups where one would hold too many. */
+/** Distributes a head's dimensions over lanes, and over several workgroups if one cannot hold them. */
 function valueParts(dims: number, most: number): { QUADS: number; SINGLES: number; parts: number } {
   if (dims > LARGEST_WHOLE) {
     const quads = Array.from({ length: most }, (_, i) => most - i).find((count) => dims % (32 * count) === 0);

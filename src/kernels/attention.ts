@@ -13,16 +13,16 @@ import {
   type TextBatch,
 } from './batch.ts';
 
-/** Eight lanes of four tokens each make a page; eight of four d's a pass. */
+/** Eight lanes with four tokens each cover a page; eight lanes with four dimensions each are one pass. */
 const LANES = 8;
 
-/** Scores and weights of a layer's attention. */
+/** How a layer computes attention scores and weights. */
 export interface AttentionRule {
-  /** Tokens that a row looks back on, itself included; null: all earlier ones. */
+  /** Number of tokens that a row sees, including itself; null: all earlier ones. */
   window: number | null;
-  /** Scores become cap · tanh(score / cap); null: they stay as they are. */
+  /** Scores become cap · tanh(score / cap); null: no cap. */
   cap?: number | null;
-  /** [heads]: a score of each head that takes its share of the weights and has no value. */
+  /** [heads]: an additional score per head that takes a share of the weights and has no value. */
   sinks?: Tensor | null;
 }
 
@@ -90,15 +90,18 @@ export function attention(
 }
 
 interface Chunking {
-  /** Pages of a chunk. */
+  /** Pages per chunk. */
   chunk: number;
-  /** Chunks that the queries of a tile see at most. */
+  /** Largest number of chunks that the queries of a tile see. */
   chunksAt(sizes: Sizes): number;
-  /** Whether each has a workgroup of its own. */
+  /** Whether each chunk has a workgroup of its own. */
   areApart: boolean;
 }
 
-/** Small tapes have too few queries to occupy a device; on large ones each workgroup goes through its whole context. */
+/**
+ * Small tapes have too few queries to occupy a device, so their chunks have separate workgroups; on large ones each workgroup
+ * computes its whole context.
+ */
 function chunking(tape: Tape, window: number | null): Chunking {
   const { contextPages: most = 0 } = tape.capacity;
   const { chunkPages, chunks } = tape.device.profile.attention;
@@ -108,18 +111,18 @@ function chunking(tape: Tape, window: number | null): Chunking {
   return { chunk, chunksAt, areApart: isSmall(tape) && chunksAt(tape.capacity) > 1 };
 }
 
-/** Small tapes meet decode rows most. */
+/** Small tapes mostly run decode rows. */
 function isSmall({ capacity }: Tape): boolean {
   return (capacity['rows'] ?? 0) <= TILE_ROWS;
 }
 
 interface WorkgroupShape {
   params: Params;
-  /** Queries a workgroup takes. */
+  /** Queries per workgroup. */
   queries: number;
 }
 
-/** A decode row has `share` queries a key head. Large tapes read a page once for sixteen queries of a prompt. */
+/** A decode row has `share` queries per key head. Large tapes read a page once for sixteen queries of a prompt. */
 function workgroupShape(tape: Tape, share: number, dims: number): WorkgroupShape {
   const small = isSmall(tape);
   const rowLanes = small ? ([1, 2, 4].find((lanes) => lanes >= share) ?? 8) : 8;

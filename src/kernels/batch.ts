@@ -1,46 +1,46 @@
-// The batch of a step on the device: the flat rows of all running sequences, the table of sequences, the tiles that attention walks,
-// page tables, and what is sampled how. Layouts as in shaders/lib/batch.wgsl and shaders/lib/choice.wgsl.
+// The batch of a step on the device: the flat rows of all running sequences, the table of sequences, the tiles that attention
+// processes, page tables, and sampling parameters. Layouts are those of shaders/lib/batch.wgsl and shaders/lib/choice.wgsl.
 
 import type { Region, Tensor } from '../gpu/tensor.ts';
 
 export interface TextBatch {
-  /** Row[rows]: source, position, set of frequencies, sequence. */
+  /** Row[rows]: source, position, set of rotary frequencies, sequence. */
   rows: Region;
   /** (height, width)[rows] of models whose rows have positions of three parts. */
   planes?: Region;
-  /** f32 rows of embeddings that a row may take in place of a token's; as wide as the model's, padding included. */
+  /** f32 rows of embeddings that can replace a token's; as wide as the model's rows, including padding. */
   inputs?: Region;
-  /** Rotary frequencies as turns a token, 64-bit fixed point: (low, high) [sets, dims / 2 of all rope tables]. */
+  /** Rotary frequencies as turns per token, 64-bit fixed point: (low, high) [sets, dims / 2 of all rope tables]. */
   turns: Region;
-  /** Tile[tiles]: first row, rows, where the page table begins, token of the first row, last token of the span. */
+  /** Tile[tiles]: first row, rows, beginning of the page table, token of the first row, last token of the span. */
   tiles: Region;
-  /** Whether some tile has a span; without one attention leaves the tiles' last tokens out of account. */
+  /** Whether any tile has a span; otherwise attention ignores the tiles' last tokens. */
   spans: boolean;
   /** Sequence[sequences]: first row, rows, cached tokens, slot. */
   sequences: Region;
-  /** (first row, rows)[sampled]: rows whose mean stands for a text. */
+  /** (first row, rows)[sampled]: rows whose mean is the vector of a text. */
   pooled: Region;
-  /** u32[sampled]: rows whose logits are wanted. */
+  /** u32[sampled]: rows whose logits are computed. */
   wanted: Region;
   /** Choice[sampled]: sampling parameters. */
   choices: Region;
   /** (token, value) pairs that are added to logits. */
   biases: Region;
-  /** (token, count) pairs of what was generated. */
+  /** (token, count) pairs of the generated tokens. */
   counts: Region;
-  /** u32[slots]: the token last sampled in each slot; stays from step to step. */
+  /** u32[slots]: the token last sampled in each slot; persists from step to step. */
   sampled: Region;
   /** u32[sampled]: this step's tokens. */
   ids: Region;
-  /** u32[rows], u32[sampled]: which LoRA adapter a row has; read in steps in which some row has one. */
+  /** u32[rows], u32[sampled]: LoRA adapter of each row; read in steps in which any row has one. */
   adapters: { rows: Region; sampled: Region };
-  /** [sampled, hidden]: input of the head, where a request asks for it. */
+  /** [sampled, hidden]: input of the head, if a request asks for it. */
   states?: Region;
   /** u32[rows][layers with experts][experts per row]: routed experts, if the model was opened to record them. */
   routed?: Region;
 }
 
-/** Words of an entry of each table. */
+/** 32-bit words of an entry of each table. */
 export const ROW_WORDS = 4;
 export const TILE_WORDS = 5;
 export const SEQUENCE_WORDS = 4;
@@ -50,16 +50,16 @@ export const CHOICE_WORDS = 20;
 export const BIAS_WORDS = 2;
 export const COUNT_WORDS = 2;
 
-/** A row whose token is the one last sampled in a slot. */
+/** Source of a row whose token is the one last sampled in a slot. */
 export const FROM_SLOT = 0x80000000;
 
-/** A row that is one of the batch's input embeddings. */
+/** Source of a row that is one of the batch's input embeddings. */
 export const FROM_INPUT = 0x40000000;
 
-/** A row without a LoRA adapter. */
+/** Adapter number of a row without a LoRA adapter. */
 export const NO_ADAPTER = 0xffffffff;
 
-/** Rows of one attention tile at most. */
+/** Limit on the rows of one attention tile. */
 export const TILE_ROWS = 16;
 
 /** Tokens of a KV page. */
@@ -71,7 +71,7 @@ export type KvFormat = 'f16' | 'f32';
 export interface PageTable {
   /** u32: page tables of the sequences, one after the other. */
   pages: Region;
-  /** u32[rows]: page · PAGE_TOKENS + place in the page where a row's key and value are written. */
+  /** u32[rows]: page · PAGE_TOKENS + position in the page, where a row's key and value are written. */
   places: Region;
 }
 
@@ -94,14 +94,14 @@ export interface StateSlots {
 /** Storage of a layer's state between steps. */
 export type LayerStore = KvPages | StateSlots;
 
-/** The pages of layer `i`. */
+/** Returns the pages of layer `i`. */
 export function kvOf(layers: readonly LayerStore[], i: number): KvPages {
   const store = layers[i];
   if (store?.kind !== 'kv') throw new Error(`layer ${i} has no KV pages but ${store?.kind ?? 'nothing'}`);
   return store;
 }
 
-/** The slots of layer `i`. */
+/** Returns the slots of layer `i`. */
 export function slotsOf(layers: readonly LayerStore[], i: number): StateSlots {
   const store = layers[i];
   if (store?.kind !== 'slot') throw new Error(`layer ${i} has no slots but ${store?.kind ?? 'nothing'}`);
@@ -118,7 +118,7 @@ export interface HeadShape {
   scale?: number;
 }
 
-/** Throws for heads that kernels cannot share out, or that do not make up `columns`. */
+/** Throws for heads that kernels cannot divide, or that do not add up to `columns`. */
 export function assertHeads(
   what: string,
   { heads, kvHeads, dims }: HeadShape,

@@ -1,10 +1,10 @@
-// Inpainting with a denoiser that was not made for it: what the mask leaves is put back after each step.
+// Inpainting with a denoiser that was not made for it: the region outside of the mask is restored after each step.
 
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { walkers } from './repeat.ts';
 
-/** The known image at a noise level, scalars[image] · image + scalars[noise] · noise. */
+/** The source image at a noise level: scalars[image] · image + scalars[noise] · noise. */
 export interface Known {
   image: Tensor;
   noise: Tensor;

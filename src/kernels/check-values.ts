@@ -1,21 +1,21 @@
-// Counts values of a checkpoint's tensor that no weight can have, before a kernel packs or widens them.
+// Counts invalid values of a checkpoint's tensor before a kernel packs or widens them.
 
 import type { Device } from '../gpu/device.ts';
 import { Tape } from '../gpu/tape.ts';
 import type { Region } from '../gpu/tensor.ts';
 import type { SourceFormat } from './formats.ts';
 
-/** Values of one tensor. */
+/** Counts of one tensor's values. */
 export interface ValueCounts {
-  /** NaN or infinite. */
+  /** Number of NaN or infinite values. */
   nonFinite: number;
-  /** Finite and of a magnitude of at least 2⁶⁴, whose square is infinite in f32; f16 has none. */
+  /** Number of finite values with a magnitude of at least 2⁶⁴, whose square overflows f32; f16 has none. */
   oversize: number;
   /** Whether every value is zero. */
   isZero: boolean;
 }
 
-/** Values are checked in groups of so many bytes: padding behind the last value must be zero. */
+/** Values are checked in groups of this many bytes: padding after the last value must be zero. */
 export const CHECKED_BYTES = 16;
 /** Bytes of one tensor's counters, which must be zero before its first chunk. */
 export const COUNTER_BYTES = 12;
@@ -24,7 +24,7 @@ const INFINITY_BITS: Record<SourceFormat, number> = { f32: 0x7f800000, f16: 0x7c
 const OVERSIZE_BITS: Record<SourceFormat, number> = { f32: 0x5f800000, f16: 0x7c00, bf16: 0x5f80 };
 
 const WORKGROUP = 64;
-/** Quads of words that an invocation passes over at least, so that a chunk is few workgroups, each of adjacent words. */
+/** Minimum number of quads of words per invocation, so that a chunk has few workgroups, each of adjacent words. */
 const QUADS_EACH = 32;
 
 /** Adds the counts of the first `bytes` of `raw`, a multiple of CHECKED_BYTES, to the counters of `tensor`. */
@@ -50,7 +50,7 @@ export function checkValues(
   tape.destroy();
 }
 
-/** The counts of so many tensors, once all that was submitted has run. */
+/** Reads the counts of the given number of tensors when all submitted work has run. */
 export async function readCounts(device: Device, counts: Region, tensors: number): Promise<ValueCounts[]> {
   const words = new Uint32Array(await device.read(counts));
   return Array.from({ length: tensors }, (_, tensor) => ({

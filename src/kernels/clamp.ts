@@ -5,7 +5,7 @@ import type { Tensor } from '../gpu/tensor.ts';
 import { walkers } from './repeat.ts';
 import { stripsOf } from './row-strips.ts';
 
-/** x, each value no further from zero than `range` */
+/** x clamped to ±range. */
 export function clampTo(x: Tensor, range: number): Tensor {
   const tape = tapeOf(x);
   const y = tape.tensor(x.shape);

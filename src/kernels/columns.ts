@@ -1,10 +1,10 @@
-// Columns of a tensor that holds more than one thing side by side: heads in a fused qkv, chunks of a modulation.
+// Columns of a tensor that holds several things side by side: heads in a fused qkv, chunks of a modulation.
 
 import type { Tensor } from '../gpu/tensor.ts';
 
 export interface Columns {
   x: Tensor;
-  /** The first one; a multiple of 4. */
+  /** The first column; a multiple of 4. */
   first: number;
 }
 

@@ -1,10 +1,12 @@
-// Two tensors side by side.
+// Concatenates the columns of two tensors.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { stripsOf } from './row-strips.ts';
 
-/** Columns of a, then those of b, row by row; a [rows, n], b [rows, m] → [rows, n + m] in a's shape; rows are plain numbers */
+/**
+ * Columns of a followed by those of b, row by row; a [rows, n], b [rows, m] → [rows, n + m] in a's shape; rows are fixed numbers
+ */
 export function concat(a: Tensor, b: Tensor): Tensor {
   const tape = tapeOf(a);
   const rows = a.rows({});

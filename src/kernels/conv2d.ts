@@ -1,5 +1,5 @@
-// Convolutions of NHWC images, 3×3 and 1×1, with what follows folded into the store. Where an image is above the binding
-// limit, one dispatch a strip of its rows.
+// Convolutions of NHWC images, 3×3 and 1×1, with the following operations fused into the store. An image above the binding limit
+// takes one dispatch per strip of its rows.
 
 import type { Tensor } from '../gpu/tensor.ts';
 import {
@@ -17,7 +17,7 @@ import { view, type Pixels, type View } from './pixels.ts';
 import { splitsOf, TILE_ROWS, tilingOf } from './tiling.ts';
 import { recordWinograd } from './winograd.ts';
 
-/** x [batch, height, width, in] → [batch, height', width', out]; sizes are plain numbers */
+/** x [batch, height, width, in] → [batch, height', width', out]; sizes are fixed numbers */
 export function conv2d(x: Tensor, weight: Matrix, options: Conv2dOptions = {}): Tensor {
   const conv = convolution(x, weight, options);
   for (const strip of stripsOf(conv, x)) recordStrip(conv, strip, view(conv.tape, x, strip.source));
@@ -80,7 +80,9 @@ export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
   }
 }
 
-/** Parts that K is divided into; from the size of one image, so that a batch sums as its images do. */
+/**
+ * Number of parts that K is divided into. It depends on the size of one image only, so that a batch sums like its single images.
+ */
 function splitsFor({ tape, weight, ySize }: Convolution): number {
   const lanes = (weight.columns / 4) * Math.ceil((ySize.height * ySize.width) / TILE_ROWS);
   const wanted = tape.device.profile.splits?.convLanes ?? 0;

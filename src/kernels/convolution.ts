@@ -15,22 +15,22 @@ export interface Size {
 
 export interface Conv2dOptions {
   stride?: 1 | 2 | undefined;
-  /** Zeros around the image of a 3×3: one on each side, or one below and to the right. */
+  /** Zero padding of a 3×3 convolution: one pixel on each side, or one below and to the right. */
   padding?: 'same' | 'after' | undefined;
-  /** Nearest neighbours, twice the size or to a size, before the convolution. */
+  /** Nearest-neighbour upsampling before the convolution, to twice the size or to a given size. */
   upsample?: boolean | Size | undefined;
-  /** [batch, out], or so many columns, added to every pixel of its image; goes with a bias. */
+  /** [batch, out], or a range of columns, added to every pixel of its image; requires a bias. */
   perImage?: Tensor | Columns | undefined;
-  /** Added before the activation; has the result's shape. */
+  /** Tensor of the result's shape that is added before the activation. */
   residual?: Tensor | undefined;
-  /** The result takes the residual's place, which nothing reads any more. */
+  /** The result overwrites the residual, which no later kernel reads. */
   inPlace?: boolean | undefined;
   activation?: keyof typeof ACTIVATIONS | undefined;
 }
 
 const ACTIVATIONS = { silu: 1, relu: 2 };
 
-/** A convolution whose strips are still to be recorded. */
+/** A convolution whose strips have not been recorded yet. */
 export interface Convolution {
   tape: Tape;
   weight: Matrix;
@@ -47,7 +47,7 @@ export interface Convolution {
   ySize: Size;
 }
 
-/** Pixels of y, and those of x that they are made of. */
+/** Pixels of y, and the pixels of x from which they are computed. */
 export interface Strip extends Pixels {
   source: Pixels;
 }
@@ -97,7 +97,7 @@ function expectShape(what: string, tensor: Tensor | undefined, shape: readonly u
     throw new Error(`conv2d: ${what} is [${tensor.shape.join(', ')}], not [${shape.join(', ')}]`);
 }
 
-/** Columns beside others must end at a whole quad: what follows them is no padding. */
+/** A range of columns must end at a whole quad, because the columns after it are not padding. */
 function expectPerImage(perImage: Tensor | Columns, batch: number, out: number): void {
   const { x, first } = 'x' in perImage ? perImage : { x: perImage, first: 0 };
   const isWhole = x.columns === out;
@@ -105,14 +105,14 @@ function expectPerImage(perImage: Tensor | Columns, batch: number, out: number):
     throw new Error(`conv2d: perImage is [${x.shape.join(', ')}] from ${first} on, for [${batch}, ${out}]`);
 }
 
-/** Strips of whole rows that bindings and a dispatch take; of at most `most` pixels where one row allows it. */
+/** Strips of whole rows that fit the bindings and one dispatch; of at most `most` pixels if one row allows it. */
 export function stripsOf(conv: Convolution, x: Tensor, most = Infinity): Strip[] {
   const { tape, y, batch, ySize } = conv;
   const xMost = fits(tape, x) ? Infinity : mostPixels(tape, x);
   const yMost = fits(tape, y) ? Infinity : mostPixels(tape, y);
   const dispatchMost = tape.device.capabilities.maxWorkgroups * TILE_ROWS;
   const rows = batch * ySize.height;
-  // A norm before it walks what the strip is made of, as many pixels a workgroup.
+  // A preceding norm walks the strip's input pixels with as many pixels per workgroup, so these are limited too.
   const allows = (strip: Strip): boolean =>
     size(strip) <= Math.min(yMost, dispatchMost) && size(strip.source) <= Math.min(xMost, dispatchMost);
   // Winograd's tiles are two rows high and are not cut.
@@ -139,7 +139,7 @@ export function size({ first, last }: Pixels): number {
   return last - first;
 }
 
-/** Rows of y, counted over all images, with the rows of x that their taps reach. */
+/** Rows of y, counted over all images, with the rows of x that their taps read. */
 function stripOf(
   { kernel, stride, pad, stored, seen, ySize }: Convolution,
   firstRow: number,
@@ -170,7 +170,7 @@ export function isUpsampled({ seen, stored }: Convolution): boolean {
   return seen.height !== stored.height || seen.width !== stored.width;
 }
 
-/** Operands and parameters of what follows the sums: lib/addend, lib/residual and lib/activation. */
+/** Operands and parameters of the convolution's epilogue: lib/addend, lib/residual and lib/activation. */
 export function epilogueOf({ tape, weight, options }: Convolution, strip: Pixels) {
   const { residual, inPlace, activation } = options;
   const perImage = options.perImage && quadsOf(options.perImage);

@@ -1,4 +1,4 @@
-// Rows to other places: sequences made longer, sequences one after the other. Rows are plain numbers.
+// Copies rows to other places, to extend or join sequences. Rows are fixed numbers.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -27,7 +27,7 @@ export function joinTokens(a: Tensor, b: Tensor): Tensor {
   return y;
 }
 
-/** x [items, n, columns] and the row `fill` [1, columns] until each item has `tokens` → [items, tokens, columns] */
+/** Pads each item to `tokens` tokens with the row `fill` [1, columns]; x [items, n, columns] → [items, tokens, columns] */
 export function fillTokens(x: Tensor, fill: Tensor, tokens: number): Tensor {
   const [items, n] = sequenceShape(x);
   if (n === tokens) return x;

@@ -1,4 +1,4 @@
-// Texts of plain numbers of tokens: rows of the embedding matrix, with learned positions.
+// Embeds texts of a fixed number of tokens: rows of the embedding matrix, with learned positions.
 
 import type { Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';

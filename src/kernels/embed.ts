@@ -1,4 +1,4 @@
-// Rows of the embedding matrix, or of embeddings that another model computed, with learned positions where a model has them.
+// Rows of the embedding matrix, or of embeddings that another model computed, with learned positions if a model has them.
 
 import type { Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -7,25 +7,25 @@ import { weightOperands, type Matrix } from './matrix.ts';
 
 const WORKGROUP = 32;
 
-/** Rows that are added to a token's. */
+/** Learned rows that are added to a token's embedding. */
 export interface Places {
   /** [at least first + positions, k] */
   positions: Tensor;
-  /** Row of a text's first token. */
+  /** Row of `positions` for a text's first token. */
   first?: number;
   /** [types, k]: the first row is added to every token. */
   types?: Tensor;
 }
 
 export interface EmbedOptions {
-  /** On rows of the matrix; input embeddings are taken as they are. */
+  /** Factor on rows of the matrix; input embeddings are not scaled. */
   scale?: number;
   places?: Places | null;
 }
 
 /**
- * y[row] = W[token of the row] · scale, or the row's input embedding, plus its place; → [rows, k]. A row continues a slot's last
- * token without a round trip.
+ * y[row] = W[token of the row] · scale, or the row's input embedding, plus its position; → [rows, k]. A row may take the last token
+ * of a slot without a round trip to the CPU.
  */
 export function embed(
   tape: Tape,

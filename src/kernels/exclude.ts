@@ -1,4 +1,5 @@
-// Excludes masked tokens from sampling by writing into the logits, for steps in which the original logits are not read. Masks: logits-mask.ts.
+// Excludes masked tokens from sampling by overwriting their logits, for steps in which the original logits are not read. Masks:
+// logits-mask.ts.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Region, Tensor } from '../gpu/tensor.ts';

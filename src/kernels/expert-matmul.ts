@@ -1,4 +1,4 @@
-// Matmuls of which each tile of rows meets an expert's matrix: the kernels of matmul.ts, tiles and rows taken from a plan.
+// Matmuls in which each tile of rows uses an expert's matrix: the kernels of matmul.ts, with tiles and rows from a plan.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';

@@ -1,4 +1,4 @@
-// Rows sorted by expert into the tiles that matmuls walk.
+// Sorts rows by expert into the tiles that matmuls process.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Sizes, Tensor } from '../gpu/tensor.ts';
@@ -12,9 +12,9 @@ export interface ExpertPlan {
   plan: Tensor;
   tileRows: number;
   tiles: number;
-  /** Tiles at most in a step. */
+  /** Largest number of tiles in a step. */
   tilesOf(sizes: Sizes): number;
-  /** [rows, chosen] of u32: the row of the tiles that each choice of a row became. */
+  /** [rows, chosen] of u32: the tile row of each choice of a row. */
   places: Tensor;
 }
 

@@ -1,4 +1,4 @@
-// Bytes to images: red, green and blue of a word a pixel.
+// Converts bytes to images: red, green and blue of one word per pixel.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';

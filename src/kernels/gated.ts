@@ -1,4 +1,4 @@
-// Gated units over a matmul's output that something was added to.
+// Gated units, for a matmul's output to which something was added before the activation.
 
 import { tapeOf } from '../gpu/tape.ts';
 import { paddedColumns, type Tensor } from '../gpu/tensor.ts';
@@ -7,7 +7,7 @@ import { stripsOf } from './row-strips.ts';
 
 const WORKGROUP = 32;
 
-/** activation(gate) · up, gate and up in turns of two columns; x [rows, columns] → [rows, columns / 2] */
+/** activation(gate) · up for gate and up columns that alternate in pairs; x [rows, columns] → [rows, columns / 2] */
 export function gated(x: Tensor, activation: Activation): Tensor {
   const tape = tapeOf(x);
   const y = tape.tensor([...x.shape.slice(0, -1), x.columns / 2]);

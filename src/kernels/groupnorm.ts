@@ -1,5 +1,5 @@
-// GroupNorm of NHWC images: mean and variance over an image's pixels and a group's channels. Sums run slab by slab; slabs
-// follow from the size of one image, so neither the batch nor strips change a bit.
+// GroupNorm of NHWC images: mean and variance over an image's pixels and a group's channels. Sums are computed by slabs, which
+// depend on the size of one image only, so that neither the batch nor strips change a bit.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -19,11 +19,13 @@ export interface NormWeights {
 
 const MOST_SLABS = 256;
 const LEAST_SLAB = 64;
-/** Quads of channels of a workgroup, and pixels of one that applies. */
+/** Quads of channels per workgroup, and pixels per workgroup of the last pass. */
 const QUADS = 32;
 const PIXELS = 16;
 
-/** (x - mean) / sqrt(variance + eps) · weight + bias, then SiLU where asked for; x [batch, height, width, channels] → the same */
+/**
+ * (x - mean) / sqrt(variance + eps) · weight + bias, then SiLU if requested; x [batch, height, width, channels] → the same shape
+ */
 export function groupnorm(x: Tensor, norm: NormWeights, options: GroupNorm): Tensor {
   const tape = tapeOf(x);
   const y = tape.tensor(x.shape);
@@ -35,7 +37,7 @@ export function groupnorm(x: Tensor, norm: NormWeights, options: GroupNorm): Ten
   return y;
 }
 
-/** A norm whose sums are recorded. */
+/** A norm whose sums have been recorded. */
 export interface Moments {
   x: Tensor;
   bias: Tensor;
@@ -88,7 +90,7 @@ export function moments(
   return { x, bias, silu, values };
 }
 
-/** Normalises pixels, counted over all images, from one view into another. */
+/** Normalizes pixels, counted over all images, from one view into another. */
 export function applyMoments({ x, bias, silu, values }: Moments, all: Pixels, from: View, to: View): void {
   const tape = tapeOf(x);
   const [batch, height, width] = imageShape(x);
@@ -115,13 +117,13 @@ function groupsOfQuads(x: Tensor): number {
   return Math.ceil(x.stride / 4 / QUADS);
 }
 
-/** The pixels [first, last) of each of some images. */
+/** The pixels [first, last) of each of several images. */
 interface Part extends Pixels {
   image: number;
   images: number;
 }
 
-/** Parts of the work: all images together if they fit whole, else each image. */
+/** Parts of the work: all images together if they fit, otherwise each image by itself. */
 function imageParts({ first, last }: Pixels, batch: number, pixels: number): Part[] {
   if (first === 0 && last === batch * pixels) return [{ image: 0, images: batch, first: 0, last: pixels }];
   const parts: Part[] = [];
@@ -133,7 +135,7 @@ function imageParts({ first, last }: Pixels, batch: number, pixels: number): Par
   return parts;
 }
 
-/** Whole slabs that a binding takes. */
+/** Ranges of whole slabs that fit a binding. */
 function slabParts(x: Tensor, slabPixels: number): (Part & { x: View })[] {
   const tape = tapeOf(x);
   const [batch, height, width] = imageShape(x);

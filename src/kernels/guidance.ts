@@ -1,13 +1,13 @@
-// Classifier-free guidance: two predictions, without the prompt and with it, made into one.
+// Classifier-free guidance: combines two predictions, one without the prompt and one with it.
 
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { walkers } from './repeat.ts';
 
 export interface GuidanceOptions {
-  /** From which prediction the way goes. */
+  /** The prediction to which the guided difference is added. */
   base: 'negative' | 'positive';
-  /** The result is multiplied by it. */
+  /** Factor on the result. */
   factor: number;
 }
 
@@ -30,12 +30,15 @@ export function guidance(
   return y;
 }
 
-/** y, guided from x [2, …], with `share` of the spread (standard deviation) of the positive prediction, in place. */
+/**
+ * Mixes y, guided from x [2, …], with itself rescaled to the standard deviation of the positive prediction; `share` is the rescaled
+ * part. In place.
+ */
 export function keepSpread(y: Tensor, x: Tensor, share: number): void {
   rescale(y, x, share, true);
 }
 
-/** y no longer than `share` times the positive prediction it was guided from, in place; both of one shape. */
+/** Shortens y in place to at most `share` times the length of the positive prediction it was guided from; both of one shape. */
 export function limitLength(y: Tensor, positive: Tensor, share: number): void {
   rescale(y, positive, share, false);
 }

@@ -1,4 +1,4 @@
-// A quick look at latents: each becomes a square of pixels by a linear map.
+// Previews of latents: each latent becomes a square of pixels by a linear map.
 
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';

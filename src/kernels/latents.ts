@@ -1,10 +1,11 @@
-// Latents between an autoencoder, which has a spread and a middle of its own, and a denoiser, which wants 1 and 0.
+// Scales latents between an autoencoder, which has a mean and a spread of its own, and a denoiser, which expects mean 0 and spread
+// 1.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { walkers } from './repeat.ts';
 
-/** denoiser's = (autoencoder's − shift) · scale */
+/** latents of the denoiser = (latents of the autoencoder − shift) · scale */
 export interface LatentScale {
   scale: number;
   shift: number;
@@ -18,12 +19,12 @@ export function sampleLatents(moments: Tensor, noise: Tensor, scales: LatentScal
   return record(moments, noise, moments.columns / 2, scales, true);
 }
 
-/** The denoiser's latents as the autoencoder takes them, [batch, h, w, c] */
+/** Latents of the denoiser → latents of the autoencoder, [batch, h, w, c] */
 export function unscaleLatents(x: Tensor, scales: LatentScales): Tensor {
   return record(x, x, x.columns, scales, false);
 }
 
-/** The autoencoder's latents as the denoiser takes them, where it gives no moments, [batch, h, w, c] */
+/** Latents of an autoencoder without moments → latents of the denoiser, [batch, h, w, c] */
 export function scaleLatents(x: Tensor, scales: LatentScales): Tensor {
   const inverse = scales.map(({ scale, shift }) => ({ scale: 1 / scale, shift: -shift * scale }));
   return record(x, x, x.columns, inverse, false);

@@ -5,7 +5,7 @@ import type { Tensor } from '../gpu/tensor.ts';
 import { modulationOperands, type Modulation } from './modulation.ts';
 import { stripsOf } from './row-strips.ts';
 
-/** Vectors of [columns]. */
+/** Weight and bias, vectors of [columns]. */
 export interface Affine {
   weight: Tensor;
   bias: Tensor;

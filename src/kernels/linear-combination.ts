@@ -1,16 +1,16 @@
-// Linear combination of tensors: the update of every noise schedule.
+// Linear combination of tensors, with which every noise schedule updates latents.
 
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { stripsOf, type Strip } from './row-strips.ts';
 
-/** Terms of one dispatch. */
+/** Limit on the terms of one dispatch. */
 const MOST_TERMS = 5;
 const WORKGROUP = 64;
 
 /**
- * Σ coefficients[i] · terms[i]; terms of one shape, coefficients f32. `notFinite` (u32 [1]) becomes 1 where a value of the
- * result is not finite, and stays as it is otherwise.
+ * Σ coefficients[i] · terms[i]; terms of one shape, coefficients f32. `notFinite` (u32 [1]) becomes 1 if a value of the result is
+ * not finite, and is unchanged otherwise.
  */
 export function linearCombination(
   terms: readonly Tensor[],
@@ -39,7 +39,7 @@ export function linearCombination(
   return y;
 }
 
-/** x0 to x4; what is not read is bound all the same. */
+/** Operands x0 to x4; those that are not read must be bound as well. */
 function operands(terms: readonly Tensor[], strip: Strip, unread: Operand): Record<string, Operand> {
   return Object.fromEntries(
     Array.from({ length: MOST_TERMS }, (_, i) => {

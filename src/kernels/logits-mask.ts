@@ -1,4 +1,4 @@
-// Which tokens may come: a bit each, for the rows of logits that have a mask.
+// Masks of allowed tokens, one bit per token, for the rows of logits that have a mask.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Region, Tensor } from '../gpu/tensor.ts';
@@ -11,7 +11,7 @@ export function maskWords(vocabulary: number): number {
   return Math.ceil(vocabulary / 32);
 }
 
-/** logits [sampled, vocabulary], masks u32[…][mask words] → [sampled, vocabulary] of their own */
+/** logits [sampled, vocabulary], masks u32[…][mask words] → masked copy [sampled, vocabulary] */
 export function maskLogits(logits: Tensor, batch: Pick<TextBatch, 'choices'>, masks: Region): Tensor {
   const tape = tapeOf(logits);
   const y = tape.tensor(logits.shape);

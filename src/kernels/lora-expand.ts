@@ -1,4 +1,4 @@
-// The low-rank adapters' part of y = x · Wᵀ, for the rows that have an adapter: written to y, or added to it, before the matmul adds the rest.
+// The LoRA part of y = x · Wᵀ, for the rows that have an adapter: written to y, or added to it, before the matmul adds the rest.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Region, Tensor } from '../gpu/tensor.ts';
@@ -8,7 +8,7 @@ import { stripsOf } from './row-strips.ts';
 
 const WORKGROUP = 32;
 
-/** Whether some row of the tape may have an adapter that adapts the matrix. */
+/** Returns true if a row of the tape may have an adapter that adapts the matrix. */
 export function isAdapted(x: Tensor, { lora }: Matrix): boolean {
   return lora !== null && tapeOf(x).rowAdapters !== null;
 }
@@ -21,7 +21,7 @@ function adaptersOf(x: Tensor): Region {
   return adapters;
 }
 
-/** y = scale · B · A · x, or y += it, in place; zeros for a row without an adapter; x [rows, k], y [rows, columns] → y */
+/** y = scale · B · A · x, or y += that, in place; zeros for a row without an adapter; x [rows, k], y [rows, columns] → y */
 export function loraExpand(x: Tensor, weight: Matrix, y: Tensor, { add }: { add: boolean }): Tensor {
   const tape = tapeOf(x);
   const adapters = adaptersOf(x);

@@ -1,11 +1,11 @@
-// The product of each row with the A of its low-rank adapter.
+// The product of each row with the matrix A of its LoRA adapter.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Region, Tensor } from '../gpu/tensor.ts';
 import type { Matrix } from './matrix.ts';
 import { stripsOf } from './row-strips.ts';
 
-/** scale · A · x for each part of the matrix; x [rows, k] → [rows, parts · rank], of rows with an adapter */
+/** scale · A · x for each part of the matrix; x [rows, k] → [rows, parts · rank], for rows with an adapter */
 export function loraShrink(x: Tensor, { parts, lora }: Matrix, adapters: Region): Tensor {
   const tape = tapeOf(x);
   const { region, rank } = lora!;

@@ -1,5 +1,5 @@
-// y = x · Wᵀ with what follows folded into the store: bias, an activation, the residual, gated pairs. One dispatch a window of the
-// matrix and a strip of the rows.
+// y = x · Wᵀ with the following operations fused into the store: bias, activation, residual, gated pairs. One dispatch per window
+// of the matrix and strip of the rows.
 
 import type { Params } from '../gpu/linker.ts';
 import { tapeOf, type Operand, type Tape } from '../gpu/tape.ts';
@@ -13,14 +13,14 @@ import { splitsOf, TILE_ROWS, tilingOf, type Tiled } from './tiling.ts';
 
 export type { Activation } from './activation.ts';
 
-/** How shaders/lib/store.* ends a sum. */
+/** How shaders/lib/store.* finishes a sum. */
 export interface Store {
   params: {
     STORE: 'set' | 'add' | 'gated-pair';
     ACTIVATION?: Activation | 'none';
     GATE_FIRST?: boolean;
   };
-  /** Outputs that a column of y takes. */
+  /** Outputs of the product per column of y. */
   outputs?: number;
 }
 
@@ -40,7 +40,7 @@ export function linearAdd(x: Tensor, weight: Matrix, residual: Tensor): Tensor {
   return linearAddAlone(x, weight, residual);
 }
 
-/** linearAdd without adapters. */
+/** linearAdd without LoRA adapters. */
 function linearAddAlone(x: Tensor, weight: Matrix, residual: Tensor): Tensor {
   record(x, weight, residual, { params: { STORE: 'add' } });
   return residual;
@@ -99,14 +99,14 @@ function record(x: Tensor, weight: Matrix, y: Tensor, store: Store): void {
   }
 }
 
-/** Operands and extent of one dispatch, beyond its window and its store. */
+/** Operands and extent of one dispatch, in addition to its window and its store. */
 export interface Task {
   x: Tensor;
   y: Tensor;
   params: Params;
   /** Rows that x and y hold in the strip. */
   rows: number;
-  /** Groups of columns to compute; of each tile's matrix where `expertGroups` says how many those have. */
+  /** Groups of columns to compute; if `expertGroups` is set, groups of each tile's matrix. */
   groups: number;
   expertGroups?: number;
   bind: Record<string, Operand>;
@@ -123,7 +123,7 @@ export function matmulTiling(
   return tilingOf(tape, { kernel: 'matmul', weight, rows, splits, ...(tileRows && { tileRows }) });
 }
 
-/** Tiles of rows through one window of a matrix. */
+/** Multiplies tiles of rows by one window of a matrix. */
 export function dispatchWindow(
   weight: Matrix,
   window: MatrixWindow,
@@ -166,7 +166,7 @@ export function dispatchWindow(
   });
 }
 
-/** Every variant sums alike, so the choice may follow the rows of a tile without changing a token. */
+/** Every variant sums in the same order, so the choice may depend on the number of rows without changing a token. */
 function variant(tape: Tape, rows: number, weight: Matrix): { shader: string; params: Params } {
   const { lanes } = tape;
   const splits = splitsFor(tape, weight);
@@ -176,7 +176,7 @@ function variant(tape: Tape, rows: number, weight: Matrix): { shader: string; pa
   return { shader: 'matmul.wgsl', params: { LANES: lanes, TILES: rows / lanes, SPLITS: splits } };
 }
 
-/** Parts that K is divided into, from (N, K) alone, so that a row's sum does not depend on the rows beside it. */
+/** Number of parts that K is divided into; it depends on (N, K) only, so that a row's sum does not depend on the other rows. */
 function splitsFor(tape: Tape, weight: Matrix): number {
   const wanted = tape.device.profile.splits?.matmulLanes ?? 0;
   return splitsOf(tape, { lanes: weight.columns / 4, wanted, blocks: weight.blocks });

@@ -1,4 +1,4 @@
-// Texts pooled: the mean of each one's rows, which is a row itself where it is of one.
+// Pools texts: the mean of each text's rows, or a single row.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Region, Tensor } from '../gpu/tensor.ts';

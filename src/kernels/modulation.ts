@@ -4,7 +4,7 @@ import type { Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { quadsOf, rowsPerItem, type Columns } from './columns.ts';
 
-/** Tensors of [items, columns]. */
+/** Scale and shift, tensors of [items, columns]. */
 export interface Modulation {
   shift: Tensor | Columns | null;
   scale: Tensor | Columns;

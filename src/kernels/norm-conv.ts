@@ -1,5 +1,5 @@
-// GroupNorm and the convolution after it, strip by strip: of the normalised image no more than a strip exists at a time, which
-// is what large images need to fit. Bit-identical to groupnorm followed by conv2d.
+// GroupNorm followed by a convolution, strip by strip: only one strip of the normalized image exists at a time, which large images
+// need to fit in memory. Bit-identical to groupnorm followed by conv2d.
 
 import type { Tensor } from '../gpu/tensor.ts';
 import { recordStrip } from './conv2d.ts';
@@ -8,7 +8,7 @@ import { applyMoments, moments, type GroupNorm, type NormWeights } from './group
 import type { Matrix } from './matrix.ts';
 import { view } from './pixels.ts';
 
-/** conv2d(groupnorm(x)); `stripRows` rows of the result at a time, by default as many as bindings take */
+/** conv2d(groupnorm(x)), computed in strips of `stripRows` rows of the result; default: as many as bindings allow */
 export function normConv(
   x: Tensor,
   norm: NormWeights,

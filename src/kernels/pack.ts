@@ -1,4 +1,4 @@
-// Rows of a checkpoint's tensors into the packed layout of a matrix.
+// Packs rows of a checkpoint's tensors into the layout of a matrix.
 
 import type { Device } from '../gpu/device.ts';
 import { Tape } from '../gpu/tape.ts';
@@ -6,7 +6,7 @@ import type { Region } from '../gpu/tensor.ts';
 import type { SourceFormat } from './formats.ts';
 import { reaches, weightOperands, type Matrix, type MatrixPart } from './matrix.ts';
 
-/** Packs the rows of `raw`, as they lie in the checkpoint, that belong to a part; quantises where the format asks for it. */
+/** Packs the rows of `raw`, in the checkpoint's format, that belong to a part; quantizes if the format requires it. */
 export function packRows(
   device: Device,
   matrix: Matrix,

@@ -1,4 +1,4 @@
-// Images as sequences of square patches, and back.
+// Converts images to sequences of square patches, and back.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -6,9 +6,9 @@ import type { Tensor } from '../gpu/tensor.ts';
 const WORKGROUP = 64;
 
 export interface Patches {
-  /** Pixels of a patch's side. */
+  /** Side of a patch in pixels. */
   size: number;
-  /** Within a patch: pixel by pixel (rows p, columns q, channels c), or channel by channel. */
+  /** Order within a patch: pixel by pixel (rows p, columns q, channels c), or channel by channel. */
   order: 'pqc' | 'cpq';
 }
 

@@ -11,18 +11,18 @@ export interface Pixels {
   last: number;
 }
 
-/** An operand that holds a tensor's pixels from `first` on. */
+/** An operand that binds a tensor's pixels from `first` on. */
 export interface View {
   operand: Operand;
   first: number;
 }
 
-/** Pixels between places where a binding may begin: rows are padded to 128 bytes, offsets are multiples of 256. */
+/** Pixels between offsets at which a binding may begin: rows are padded to 128 bytes, offsets are multiples of 256. */
 const ALIGNMENT = 2;
-/** Rows that tensors are rounded up to. */
+/** Tensors have a number of rows that is rounded up to a multiple of this. */
 const TILE = 16;
 
-/** The whole tensor where one binding takes it, else a slice that holds the pixels. */
+/** Returns the whole tensor if it fits one binding, otherwise a slice that holds the pixels. */
 export function view(tape: Tape, tensor: Tensor, { first, last }: Pixels): View {
   if (fits(tape, tensor)) return { operand: tensor, first: 0 };
   const firstRow = first - (first % ALIGNMENT);
@@ -33,13 +33,15 @@ export function fits(tape: Tape, tensor: Tensor): boolean {
   return spanOf(tensor, tape.capacity) <= tape.device.capabilities.bindingLimit;
 }
 
-/** Pixels of a tensor that a binding takes wherever they begin, also as a tensor of their own. */
+/** Number of a tensor's pixels that fit a binding wherever they begin, also as a tensor of their own. */
 export function mostPixels(tape: Tape, tensor: Tensor): number {
   const { bindingLimit } = tape.device.capabilities;
   return Math.floor(bindingLimit / (4 * tensor.stride * TILE)) * TILE - (ALIGNMENT - 1);
 }
 
-/** Cuts pixels of tensors that a kernel reads and writes at the same places; a dispatch takes at most `most`. */
+/**
+ * Divides pixels into ranges for a kernel that reads and writes these tensors at the same pixels; a dispatch takes at most `most`.
+ */
 export function cutPixels(tape: Tape, { first, last }: Pixels, tensors: Tensor[], most = Infinity): Pixels[] {
   const count = Math.min(most, ...tensors.map((x) => (fits(tape, x) ? Infinity : mostPixels(tape, x))));
   const cut: Pixels[] = [];

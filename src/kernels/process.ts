@@ -1,14 +1,17 @@
-// A function of a request's own on the logits of its rows.
+// Applies a request's own function to the logits of its rows.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import type { TextBatch } from './batch.ts';
 
-/** The file that a processor's function is linked from; `none` ships. */
+/** The file from which a processor's function is linked; `none` exists on disk. */
 export const processorFile = (name: string): string => `lib/processor.${name}.wgsl`;
 export const PROCESS_SHADER = 'process.wgsl';
 
-/** logits [sampled, vocabulary], in place, of the rows whose choice names this processor; they take up penalties and biases, too. */
+/**
+ * Changes logits [sampled, vocabulary] in place, for the rows whose choice names this processor; applies penalties and biases
+ * first.
+ */
 export function process(logits: Tensor, batch: TextBatch, { name, id }: { name: string; id: number }): void {
   const { choices, biases, counts, sampled } = batch;
   tapeOf(logits).dispatch(PROCESS_SHADER, {

@@ -1,16 +1,16 @@
-// Repeats a tensor as every item of a batch, scaled by a number of the step.
+// Repeats a tensor for every item of a batch, scaled by a number of the step.
 
 import { tapeOf, type Operand, type Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 
 const WORKGROUP = 64;
 
-/** Workgroups of a kernel whose lanes walk `quads` with a stride. */
+/** Number of workgroups of a kernel whose lanes process `quads` with a stride. */
 export function walkers(tape: Tape, quads: number): [number] {
   return [Math.min(Math.ceil(quads / WORKGROUP), tape.device.capabilities.maxWorkgroups)];
 }
 
-/** x [1, …] · scalars[scalar], `times` over → [times, …] */
+/** x [1, …] · scalars[scalar], repeated `times` times → [times, …] */
 export function repeat(x: Tensor, times: number, scalars: Operand, scalar: number): Tensor {
   const tape = tapeOf(x);
   const y = tape.tensor([times, ...x.shape.slice(1)]);

@@ -1,4 +1,4 @@
-// RMSNorm of what a block made, added to what it was made of.
+// RMSNorm of a block's output, added to the block's input.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -6,7 +6,7 @@ import { quadsOf, rowsPerItem, type Columns } from './columns.ts';
 import { stripsOf } from './row-strips.ts';
 
 /**
- * residual += tanh(gate) · rmsnorm(x, weight, eps), in place, without a gate all of it; x and residual [items, n, columns],
+ * residual += tanh(gate) · rmsnorm(x, weight, eps), in place; without a gate the factor is 1; x and residual [items, n, columns],
  * weight [columns], gate [items, columns] → residual
  */
 export function rmsnormAdd(

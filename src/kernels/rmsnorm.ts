@@ -1,4 +1,4 @@
-// RMSNorm of all rows, or of chosen ones (the rows whose logits are wanted).
+// RMSNorm of all rows, or of chosen ones (the rows whose logits are computed).
 
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import { Tensor, type Region } from '../gpu/tensor.ts';
@@ -26,7 +26,9 @@ export function rmsnorm(
   return y;
 }
 
-/** Norms of the rows that `index` names, `into` bytes that outlast the step; x [rows, columns], index [n] of u32 → [n, columns] */
+/**
+ * Norms of the rows that `index` lists; `into`: a buffer that outlasts the step; x [rows, columns], index [n] of u32 → [n, columns]
+ */
 export function rmsnormRows(
   x: Tensor,
   weight: Tensor,

@@ -1,4 +1,4 @@
-// Fused q, k, v → heads: per-head norm, rotation, scaling, and the write of k and v into their pages.
+// Splits fused q, k, v into heads: per-head norm, rotation, scaling, and the write of k and v to their pages.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -6,7 +6,10 @@ import { assertHeads, type HeadNorms, type HeadShape, type KvPages } from './bat
 
 const WORKGROUP = 32;
 
-/** `rope` as `rotations` gives it; null: heads are not rotated. qkv [rows, (heads + 2 · kvHeads) · dims] → q [rows, heads · dims], normed, rotated and times the scores' scale */
+/**
+ * `rope`: the result of `rotations`; null: heads are not rotated. qkv [rows, (heads + 2 · kvHeads) · dims] → q [rows, heads ·
+ * dims], normalized, rotated and multiplied by the scores' scale
+ */
 export function ropeKv(
   qkv: Tensor,
   rope: Tensor | null,

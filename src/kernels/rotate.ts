@@ -1,4 +1,4 @@
-// Rotary positions of heads that a linear made, in place.
+// Applies rotary positions to the heads of a linear layer's output, in place.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -10,13 +10,13 @@ const WORKGROUP = 32;
 export interface Rotation {
   heads: number;
   dims: number;
-  /** Which d's are a pair: neighbours, or the same place in both halves. */
+  /** Which dimensions form a pair: adjacent ones, or the same one of both halves. */
   layout: 'interleaved' | 'halves';
-  /** RMSNorm of each head first; weight [dims]. */
+  /** RMSNorm of each head before the rotation; weight [dims]. */
   norm?: { weight: Tensor; eps: number } | undefined;
 }
 
-/** x [items, tokens, …], table [tokens, dims]: cos and sin of each pair by turns; the heads are changed in place */
+/** x [items, tokens, …], table [tokens, dims]: cos and sin of each pair alternating; the heads are changed in place */
 export function rotate({ x, first }: HeadsOf, table: Tensor, rotation: Rotation): void {
   const { heads, dims, layout, norm } = rotation;
   const tape = tapeOf(x);

@@ -6,17 +6,17 @@ import type { TextBatch } from './batch.ts';
 
 const WORKGROUP = 32;
 
-/** A rope table; a model may have several. */
+/** A table of rotary frequencies; a model may have several. */
 export interface RopeTable {
-  /** Dimensions rotated; even. */
+  /** Number of rotated dimensions; even. */
   dims: number;
-  /** On cos and sin. */
+  /** Factor on cos and sin. */
   attentionFactor: number;
-  /** Frequencies that go by a row's time, height and width; null: all go by its position. They add up to dims / 2. */
+  /** Numbers of frequencies that use a row's time, height and width; they add up to dims / 2. null: all use its position. */
   sections: readonly [time: number, height: number, width: number] | null;
 }
 
-/** cos and sin of position · frequency by turns for table `index` of `tables`, times its attention factor; → [rows, dims] */
+/** cos and sin of position · frequency alternating, for table `index` of `tables`, times its attention factor; → [rows, dims] */
 export function rotations(tape: Tape, batch: TextBatch, tables: readonly RopeTable[], index: number): Tensor {
   const { dims, attentionFactor, sections } = tables[index]!;
   const half = dims / 2;

@@ -7,13 +7,13 @@ import type { Tensor } from '../gpu/tensor.ts';
 export const MOST_CHOSEN = 64;
 
 export interface Routing {
-  /** Experts that a row goes to. */
+  /** Experts per row. */
   chosen: number;
-  /** Their shares add up to one; else they are their parts of the softmax over all. */
+  /** Whether a row's shares add up to one; otherwise they are probabilities of the softmax over all experts. */
   normed: boolean;
 }
 
-/** A buffer that keeps the choices beyond the step: its words from one row to the next, and before the first. */
+/** A buffer that keeps the choices after the step: words from one row to the next, and words before the first row. */
 export interface KeptRoutes {
   region: Operand;
   stride: number;
@@ -29,14 +29,14 @@ export interface Routes {
   shares: Tensor;
   chosen: number;
   experts: number;
-  /** [tiles, 1 + rows of a tile] of u32, and how many rows there are; expert-plan.ts fills it. */
+  /** [tiles, 1 + rows of a tile] of u32, and the number of rows; filled by expert-plan.ts. */
   plan: Tensor;
   tileRows: number;
-  /** Tiles of the plan. */
+  /** Number of tiles in the plan. */
   tiles: number;
 }
 
-/** logits [rows, experts] → where each row goes */
+/** logits [rows, experts] → the experts of each row */
 export function route(logits: Tensor, { chosen, normed }: Routing, kept: KeptRoutes | null): Routes {
   const tape = tapeOf(logits);
   const experts = logits.columns;
@@ -67,13 +67,16 @@ export function route(logits: Tensor, { chosen, normed }: Routing, kept: KeptRou
   return { ...ids, shares, chosen, experts, plan, tileRows, tiles };
 }
 
-/** Rows of a tile, from those an expert may expect: a tile of 16 for one row computes 15 for nothing. */
+/**
+ * Returns the rows of a tile by the rows that an expert may expect: a tile of 16 with one row would compute 15 rows that are not
+ * used.
+ */
 function tileRowsFor(expected: number): 1 | 4 | 16 {
   if (expected <= 0.5) return 1;
   return expected <= 4 ? 4 : 16;
 }
 
-/** The most tiles that so many choices among so many experts make. */
+/** Returns the largest number of tiles that `choices` choices among `experts` experts can fill. */
 export function tilesFor(choices: number, experts: number, tileRows: number): number {
   return Math.floor((choices + Math.min(experts, choices) * (tileRows - 1)) / tileRows);
 }

@@ -1,24 +1,24 @@
-// Tensors above the binding limit are walked strip by strip: ranges of rows that one binding takes of each of them.
+// Tensors above the binding limit are processed strip by strip: in ranges of rows that fit one binding of each tensor.
 
 import type { Operand, Tape } from '../gpu/tape.ts';
 import { paddedRows, type Sizes, type Tensor } from '../gpu/tensor.ts';
 
 export interface Strip {
   firstRow: number;
-  /** Rows at most; with those behind the last one, for kernels that take whole tiles. */
+  /** Limit on the rows; including those beyond the last one, for kernels that process whole tiles. */
   rows: number;
-  /** The strip of a tensor that has as many rows. */
+  /** Returns the strip of a tensor with the same number of rows. */
   of(tensor: Tensor): Operand;
   /** Rows of the strip in a step. */
   count(sizes: Sizes): number;
 }
 
-/** Tiles of a matmul; any such row begins where a binding may. */
+/** Rows of a matmul tile; a binding may begin at any multiple of it. */
 const STEP = 16;
 
 /**
- * Strips of tensors with as many rows each, for kernels that give a workgroup `groupRows` rows (Infinity: its workgroups walk
- * on); one of the whole where no tensor is too large for a binding, nor its rows too many for a dispatch.
+ * Returns strips of tensors with equal numbers of rows, for kernels with a workgroup per `groupRows` rows (Infinity: workgroups
+ * walk with a stride). One strip covers everything if every tensor fits a binding and its rows fit a dispatch.
  */
 export function stripsOf(tape: Tape, tensors: readonly Tensor[], groupRows = 1): Strip[] {
   const first = tensors[0]!;
@@ -42,16 +42,16 @@ export function stripsOf(tape: Tape, tensors: readonly Tensor[], groupRows = 1):
   });
 }
 
-/** Pixels that one binding takes, of a image and of the tensor that has a row for each of its pixels. */
+/** Pixels that fit one binding of an image and of the tensor that has a row for each of its pixels. */
 export interface Band {
-  /** Pixels before it in its piece of the image, which begins with a row. */
+  /** Pixels before these in the bound part of the image, which begins at a whole row. */
   first: number;
   pixels: number;
   image: Operand;
   perPixel: Operand;
 }
 
-/** image [items, height, width] and perPixel [items, height, width, channels] in pieces. */
+/** Divides image [items, height, width] and perPixel [items, height, width, channels] into bands. */
 export function bandsOf(tape: Tape, image: Tensor, perPixel: Tensor): Band[] {
   const width = image.columns;
   const all = perPixel.rows(tape.capacity);

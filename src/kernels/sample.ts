@@ -1,17 +1,17 @@
-// Draws one token a row of logits on the device and leaves it where the next step finds it.
+// Draws one token per row of logits on the device and stores it where the next step reads it.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import type { TextBatch } from './batch.ts';
 
-/** The token of a row in which no logit is a number. */
+/** Token of a row in which every logit is NaN. */
 export const NOT_A_TOKEN = 0xffffffff;
-/** The token of a row in which none is allowed. */
+/** Token of a row in which no token is allowed. */
 export const NO_TOKEN_ALLOWED = 0xfffffffe;
-/** The bias of a token that must not come. */
+/** Bias of an excluded token. */
 export const MASKED = -3.4e38;
 
-/** logits [sampled, vocabulary] → batch.ids and batch.sampled. The logits take up penalties and biases. */
+/** logits [sampled, vocabulary] → batch.ids and batch.sampled. Penalties and biases are added to the logits in place. */
 export function sample(logits: Tensor, batch: TextBatch): void {
   const { choices, biases, counts, sampled, ids } = batch;
   const tape = tapeOf(logits);

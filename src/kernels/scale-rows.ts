@@ -1,11 +1,11 @@
-// Rows by a number each: emphasis on tokens.
+// Multiplies each row by a number, for emphasis on tokens.
 
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { walkers } from './repeat.ts';
 import { stripsOf } from './row-strips.ts';
 
-/** x [rows, columns] · weights f32 [rows] → [rows, columns]; rows are plain numbers */
+/** x [rows, columns] · weights f32 [rows] → [rows, columns]; rows are fixed numbers */
 export function scaleRows(x: Tensor, weights: Operand): Tensor {
   const tape = tapeOf(x);
   const y = tape.tensor(x.shape);

@@ -1,4 +1,4 @@
-// Values moved to another range.
+// Scales and shifts values to another range.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -12,7 +12,7 @@ export function scaleShift(x: Tensor, scale: number, shift: number): Tensor {
   return record(x, 'none', { before: 1, scale, shift });
 }
 
-/** bound · tanh(x / bound): as it is near zero, never beyond ±bound */
+/** bound · tanh(x / bound): almost x near zero, and never beyond ±bound */
 export function softClamp(x: Tensor, bound: number): Tensor {
   return record(x, 'tanh', { before: 1 / bound, scale: bound, shift: 0 });
 }

@@ -1,5 +1,5 @@
-// Causal depthwise convolution over a few tokens of each sequence, as layers with a short convolution and the inputs of state space
-// models have it. What a sequence needs of earlier steps is kept in its slot.
+// Causal depthwise convolution over a few tokens of each sequence, for layers with a short convolution and the inputs of state
+// space models. The tokens that a sequence needs from earlier steps are kept in its slot.
 
 import { tapeOf } from '../gpu/tape.ts';
 import { paddedColumns, type Tensor } from '../gpu/tensor.ts';
@@ -12,7 +12,10 @@ export function shortConvState(taps: number, columns: number): number {
   return (taps - 1) * paddedColumns(columns);
 }
 
-/** x [rows, columns], weight [taps, columns], the last tap for the row itself → [rows, columns]; then the slots hold the last taps - 1 rows. */
+/**
+ * x [rows, columns], weight [taps, columns], whose last tap applies to the row itself → [rows, columns]; then stores the last taps
+ * - 1 rows in the slots.
+ */
 export function shortConv(x: Tensor, weight: Tensor, batch: TextBatch, { values }: StateSlots): Tensor {
   const tape = tapeOf(x);
   const [taps] = weight.shape;

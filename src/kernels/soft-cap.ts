@@ -1,4 +1,4 @@
-// Values held within a soft bound, as Gemma 2 does with its logits.
+// Soft limit of values, as Gemma 2 applies it to its logits.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';

@@ -1,21 +1,21 @@
-// Dynamic thresholding (arXiv 2205.11487): a tensor clamped to a quantile of its own magnitudes, and divided by it.
+// Dynamic thresholding (arXiv 2205.11487): clamps a tensor to a quantile of its magnitudes and divides by that.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { walkers } from './repeat.ts';
 import { stripsOf } from './row-strips.ts';
 
-/** Bits that a pass of the selection finds, of 32. */
+/** Bits that one pass of the selection finds, of 32. */
 const BITS = 8;
-/** Words before the bins of threshold-pick.wgsl, and the bins. */
+/** Words of the state before the bins of threshold-pick.wgsl, and with the bins. */
 const STATE = 4 + 2 ** BITS;
-/** Most workgroups of a counting pass: each empties and merges bins of its own. */
+/** Limit on the workgroups of a counting pass: each clears and merges its own bins. */
 const MOST_COUNTERS = 256;
 
 export interface Threshold {
   /** The quantile, 0 to 1, as torch.quantile finds it: linear between two ranks, the rank in f32. */
   ratio: number;
-  /** The largest s; the least is 1. */
+  /** Upper bound of s; the lower one is 1. */
   most: number;
 }
 

@@ -1,11 +1,11 @@
-// How a product of matrices is cut into workgroups: rows of a tile, and lanes that own columns. Every output sums its k's in
-// the same order however it is cut, so that the choice may follow the adapter.
+// Divides a matrix product into workgroups: rows per tile, and lanes that own columns. Every output sums its k's in the same order
+// with any tiling, so that the choice may depend on the adapter.
 
 import type { Tape } from '../gpu/tape.ts';
 import type { Variant } from '../gpu/tuning.ts';
 import type { Matrix } from './matrix.ts';
 
-/** Rows of a tile, and four times as many columns as lanes. */
+/** Rows per tile, and lanes, each of which has four columns. */
 export interface Tiling extends Variant {
   rows: number;
   columnLanes: number;
@@ -14,23 +14,23 @@ export interface Tiling extends Variant {
 export interface Product {
   kernel: string;
   weight: Matrix;
-  /** Rows, or pixels, at most. */
+  /** Upper bound of the rows or pixels. */
   rows: number;
-  /** Parts that K is shared out among; a workgroup holds all of them. */
+  /** Number of parts that K is divided into; a workgroup computes all of them. */
   splits: number;
-  /** Rows of a tile where they are given. */
+  /** Rows per tile, if they are fixed. */
   tileRows?: number;
 }
 
-/** The tiling to record, and the key that its time is kept under. */
+/** The tiling to record, and the key under which its time is stored. */
 export interface Tiled {
   tuned: string;
   tiling: Tiling;
 }
 
-/** Rows of a whole tile, at least. */
+/** Least rows of a whole tile. */
 export const TILE_ROWS = 16;
-/** Tile heights offered to tuning where lanes share the rows; without lanes, larger tiles only take longer to compile. */
+/** Tile heights that tuning tries if lanes share the rows; without lanes, larger tiles only take longer to compile. */
 const OTHER_TILE_ROWS = [16, 24, 32];
 
 export function tilingOf(tape: Tape, { kernel, weight, rows, splits, tileRows }: Product): Tiled {
@@ -49,24 +49,24 @@ export function tilingOf(tape: Tape, { kernel, weight, rows, splits, tileRows }:
   return { tuned, tiling: device.tuning.choose(tuned, [standard, ...variants]) };
 }
 
-/** Larger tiles share the loads of a weight among more rows, where there are lanes to share the rows among. */
+/** Larger tiles share each load of a weight among more rows, if lanes share the rows. */
 function standardRows({ lanes, device }: Tape, { format, winograd }: Matrix): number {
   const { usual, winograd: ofWinograd } = device.profile.tileRows;
   const rows = winograd ? ofWinograd : usual;
   return format.tallTiles && lanes > 1 && rows % lanes === 0 ? rows : TILE_ROWS;
 }
 
-/** A product before its K is divided. */
+/** A product whose K is not divided yet. */
 interface Undivided {
-  /** Lanes that it occupies. */
+  /** Number of lanes that it occupies. */
   lanes: number;
-  /** Lanes that should be busy. */
+  /** Number of lanes that should be busy. */
   wanted: number;
-  /** Blocks of 32 k's, of which a part gets two at least. */
+  /** Blocks of 32 k's; each part gets at least two. */
   blocks: number;
 }
 
-/** Parts, a power of two, that a product's K is divided into; one workgroup holds all parts. */
+/** Number of parts, a power of two, that a product's K is divided into; one workgroup computes all parts. */
 export function splitsOf({ plain, device }: Tape, { lanes, wanted, blocks }: Undivided): number {
   const { profile, capabilities } = device;
   if (plain || !profile.splits) return 1;

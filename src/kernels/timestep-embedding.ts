@@ -6,7 +6,7 @@ import type { Tensor } from '../gpu/tensor.ts';
 const WORKGROUP = 32;
 
 export interface Waves {
-  /** Cosines first, else sines. */
+  /** true: cosines precede sines. */
   flip: boolean;
   /** Frequencies are maxPeriod^(-i / (dims / 2 - shift)). */
   shift: number;
@@ -19,7 +19,7 @@ export function timestepEmbedding(t: Tensor, dims: number, { flip, shift, maxPer
   const columns = t.columns * dims;
   const y = tape.tensor([...t.shape.slice(0, -1), columns]);
   const steps = dims / 2 - shift;
-  const ratio = steps > 0 ? maxPeriod ** (-1 / steps) : 0; // no steps: one frequency, of 1
+  const ratio = steps > 0 ? maxPeriod ** (-1 / steps) : 0; // without steps there is one frequency, 1
   if (dims % 2 !== 0 || !(ratio < 1))
     throw new Error(`timestepEmbedding: ${dims} dims of periods up to ${maxPeriod}`);
   const high = Math.floor(ratio * 2 ** 32);

@@ -1,4 +1,4 @@
-// Images to bytes: red, green, blue, alpha, a word a pixel.
+// Converts images to bytes: red, green, blue and alpha in one word per pixel.
 
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -7,8 +7,8 @@ import { bandsOf } from './row-strips.ts';
 const WORKGROUP = 64;
 
 /**
- * x [items, height, width, 3] in -1 … 1 → u32 [items, height, width], rounded, alpha 255. `notFinite` (u32 [1]) becomes 1 where a value
- * is not finite, and stays as it is otherwise.
+ * x [items, height, width, 3] in -1 … 1 → u32 [items, height, width], rounded, alpha 255. `notFinite` (u32 [1]) becomes 1 if a
+ * value is not finite, and is unchanged otherwise.
  */
 export function toPixels(x: Tensor, notFinite: Operand): Tensor {
   const tape = tapeOf(x);

@@ -1,4 +1,4 @@
-// Numbers of a checkpoint's tensors as f32 into a vector or a table.
+// Widens numbers of a checkpoint's tensors to f32, into a vector or a table.
 
 import type { Device } from '../gpu/device.ts';
 import { Tape } from '../gpu/tape.ts';
@@ -6,12 +6,15 @@ import { Tensor, type Region } from '../gpu/tensor.ts';
 import type { SourceFormat } from './formats.ts';
 import type { Placement } from './matrix.ts';
 
-/** A vector or a table of f32 that has no bytes yet. */
+/** A vector or a table of f32 without memory. */
 export function floatTensor(shape: number[]): Tensor {
   return new Tensor(shape, 'f32');
 }
 
-/** Widens values, from the one after `skip` on, and adds `plus` to each, into `y`: those of a vector placed like rows of a part, or rows of a table. */
+/**
+ * Widens values after the first `skip`, adds `plus` to each, and writes them to `y`: values of a vector are placed like rows of a
+ * part, or y is a table.
+ */
 export function widen(
   device: Device,
   y: Tensor,

@@ -1,6 +1,6 @@
-// 3×3 convolutions of stride 1 by Winograd's F(2×2, 3×3): 16 products for four outputs instead of 36. Inputs are transformed
-// to 16 planes, multiplied plane by plane with weights that were transformed when they were packed, and transformed back; some
-// megabytes of planes at a time. For CPUs, where products are what a convolution costs.
+// 3×3 convolutions of stride 1 by Winograd's F(2×2, 3×3): 16 products for four outputs instead of 36. Inputs are transformed to 16
+// planes, multiplied plane by plane with weights that were transformed when they were packed, and transformed back; some megabytes
+// of planes at a time. For CPUs, where a convolution's cost is its products.
 
 import type { Groups, Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -11,20 +11,23 @@ import { tilingOf, type Tiled } from './tiling.ts';
 
 const PLANES = 16;
 /**
- * Bytes of the planes of inputs, or of products, at a time: few stay in a cache (60 instead of 55 GFLOP/s for 256 to 128
- * channels), but not fewer than the weights, which are read again each time.
+ * Bytes of the planes of inputs, or of products, that are processed at once: few enough to stay in a cache (60 instead of 55
+ * GFLOP/s for 256 to 128 channels), but not fewer than the weights, which are read again each time.
  */
 const LEAST_BYTES = 2 * 2 ** 20;
 const MOST_BYTES = 16 * 2 ** 20;
-/** Quads of inputs that a lane holds of all its rows; four times as many took four times as long to compile on llvmpipe. */
+/**
+ * Limit on the quads of inputs that a lane holds for all its rows; four times as many took four times as long to compile on
+ * llvmpipe.
+ */
 const MOST_HELD = 320;
 
-/** Tiles of 2×2 outputs, [first, last) of those of all images. */
+/** Tiles of 2×2 outputs, [first, last) counted over all images. */
 interface Tiles extends Pixels {
-  /** Tiles of an image. */
+  /** Rows and columns of tiles in an image. */
   high: number;
   wide: number;
-  /** From one plane to the next: whole tiles of the product. */
+  /** Rows from one plane to the next: a multiple of the product's tile height. */
   planeRows: number;
 }
 
@@ -142,7 +145,7 @@ function recordOutput(conv: Convolution, tiles: Tiles, strip: Pixels, products: 
   });
 }
 
-/** Workgroups of 64 invocations, wrapped where one dimension does not take them. */
+/** Workgroups of 64 invocations, in two dimensions if one is too small. */
 function invocations(tape: Tape, count: number): () => Groups {
   const groups = Math.ceil(count / 64);
   const across = Math.min(groups, tape.device.capabilities.maxWorkgroups);
