@@ -140,7 +140,15 @@ describe('refusals', () => {
       model: 'default',
       messages: [
         { role: 'user', content: [{ type: 'text', text: 'hi', cache_control: { type: 'ephemeral' } }] },
-        { role: 'assistant', content: 'ha', refusal: null, annotations: [], mood: 'good' },
+        {
+          role: 'assistant',
+          content: 'ha',
+          refusal: null,
+          annotations: [],
+          thinking: 'hm',
+          mood: 'good',
+          tool_calls: [{ id: 'a', cost: 1, function: { name: 'f', arguments: '{}', hint: 'x' } }],
+        },
         { role: 'user', content: 'ho' },
       ],
       tools: [{ type: 'function', function: described, cached: true }],
@@ -151,6 +159,9 @@ describe('refusals', () => {
     });
     expect(passed.headers.get('x-svc-ignored')?.split(', ').toSorted()).toEqual([
       'messages.0.content.0.cache_control',
+      'messages.1.mood',
+      'messages.1.tool_calls.0.cost',
+      'messages.1.tool_calls.0.function.hint',
       'reasoning.exclude',
       'response_format.wubble',
       'stream_options.include_obfuscation',

@@ -3,6 +3,7 @@
 // terminals.
 
 import { GrammarError } from '../grammar-error.ts';
+import { parseRegex } from '../regex-parser.ts';
 import { rulesOf, tokensOf, type RuleBody, type Token } from './lark-tokens.ts';
 import { fromPython, type Refuse } from './python-regex.ts';
 
@@ -18,9 +19,34 @@ export function larkToRegex(grammar: string, param: string): string {
   return new RuleExpander(rulesOf(tokensOf(grammar, refuse), refuse), refuse).expand('start');
 }
 
-/** The regular expression of one in the syntax of Python or Rust. Throws `unsupported` with `param`. */
+/**
+ * The regular expression of one in the syntax of Python or Rust, to stand between ^ and $. Throws `unsupported` and `bad_request` with
+ * `param`.
+ */
 export function regexToRegex(pattern: string, param: string): string {
-  return fromPython(pattern, refuseAt(param));
+  const translated = fromPython(pattern, refuseAt(param));
+  try {
+    const [first, ...others] = parseRegex(translated);
+    // Look-ahead is read directly after ^ alone, not in a group.
+    if (others.length === 0 && first && first.lookaheads.length > 0) return translated;
+    const grouped = `(?:${translated})`;
+    parseRegex(`^${grouped}$`);
+    return grouped;
+  } catch (error) {
+    throw asWritten(error, pattern, param);
+  }
+}
+
+/** The error of a pattern: that of its text as it was written, if that cannot be read either. */
+function asWritten(error: unknown, pattern: string, param: string): unknown {
+  let shown = error;
+  try {
+    parseRegex(pattern);
+  } catch (own) {
+    shown = own;
+  }
+  if (!(shown instanceof GrammarError)) return shown;
+  return new GrammarError(shown.code, `${param}: ${shown.message}`, { param, cause: shown });
 }
 
 function refuseAt(param: string): Refuse {

@@ -13,14 +13,6 @@ export function withMembers<S extends z.ZodObject>(schema: S, members: MembersOf
   return schema;
 }
 
-const anyMembers = new WeakSet<z.core.$ZodType>();
-
-/** Marks a schema of objects whose other members are not unknown: the model's template may read them. */
-export function withAnyMembers<S extends z.ZodObject>(schema: S): S {
-  anyMembers.add(schema);
-  return schema;
-}
-
 /** Paths of unknown members in the honoured fields of a body. */
 export function unknownMembers(body: Record<string, unknown>, table: FieldTable): string[] {
   return Object.entries(body).flatMap(([name, value]) => {
@@ -60,6 +52,6 @@ function unknownIn(schema: z.core.$ZodType, value: unknown, path: string): strin
   return Object.entries(value).flatMap(([name, member]) => {
     const known = Object.hasOwn(shape, name) ? shape[name] : undefined;
     if (known) return unknownIn(known, member, `${path}.${name}`);
-    return isEmpty(member) || anyMembers.has(schema) ? [] : [`${path}.${name}`];
+    return isEmpty(member) ? [] : [`${path}.${name}`];
   });
 }

@@ -3,7 +3,6 @@
 import { z } from 'zod';
 import type { ChatMessage } from '../../index.ts';
 import { list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
-import { withAnyMembers } from '../body/unknown-members.ts';
 
 const ROLES = ['system', 'user', 'assistant', 'tool', 'function', 'developer'] as const;
 const MEDIA_PARTS = new Set(['image_url', 'video_url', 'audio_url', 'input_audio', 'file']);
@@ -46,7 +45,7 @@ const toolCall = z.looseObject({
   function: calledFunction,
 });
 
-const members = z
+const message = z
   .looseObject({
     role: z
       .string()
@@ -56,8 +55,9 @@ const members = z
     content: z.union([z.string(), list(part, MOST_TURNS), z.null()]).optional(),
     name: z.string().nullish(),
     reasoning_content: z.string().nullish(),
-    /** The name that other servers give to reasoning_content. */
+    /** Names that other servers give to reasoning_content. */
     reasoning: z.string().nullish(),
+    thinking: z.string().nullish(),
     tool_calls: list(toolCall, MOST_TOOLS).nullish(),
     /** The older form of one entry in tool_calls. */
     function_call: calledFunction.nullish(),
@@ -89,14 +89,11 @@ const members = z
     }
   });
 
-/** The model's template may read any other member. */
-const message = withAnyMembers(members);
-
 export const messagesSchema = list(message, MOST_TURNS).min(1);
 
 type MessagesBody = z.infer<typeof messagesSchema>;
 
-/** Keeps all members, since templates may read any; converts the older form of a call to the newer one. */
+/** Keeps unknown members, too, since templates may read any; converts the older form of a call to the newer one. */
 export function toChatMessages(body: MessagesBody): ChatMessage[] {
   return body.map(({ function_call: older, ...message }): ChatMessage => {
     const { reasoning, reasoning_content: thoughts, tool_calls: calls } = message;

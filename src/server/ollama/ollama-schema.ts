@@ -15,7 +15,6 @@ import {
   pickFields,
 } from '../body/fields.ts';
 import { optionsSchema } from './ollama-options.ts';
-import { withAnyMembers } from '../body/unknown-members.ts';
 
 const filled = z.string().min(1);
 const model = honoured(
@@ -42,18 +41,15 @@ const call = z.looseObject({
   }),
 });
 
-/** The model's template may read any other member. */
-const message = withAnyMembers(
-  z.looseObject({
-    role: z.enum(['system', 'user', 'assistant', 'tool']),
-    content: z.string().nullish(),
-    thinking: z.string().nullish(),
-    images,
-    tool_calls: list(call, MOST_TOOLS).nullish(),
-    tool_name: z.string().nullish(),
-    tool_call_id: z.string().nullish(),
-  }),
-);
+const message = z.looseObject({
+  role: z.enum(['system', 'user', 'assistant', 'tool']),
+  content: z.string().nullish(),
+  thinking: z.string().nullish(),
+  images,
+  tool_calls: list(call, MOST_TOOLS).nullish(),
+  tool_name: z.string().nullish(),
+  tool_call_id: z.string().nullish(),
+});
 
 /** Fields that both routes for text have. */
 const TEXT_FIELDS = {

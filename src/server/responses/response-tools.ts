@@ -98,7 +98,8 @@ function patternOf(format: ToolOf<'custom'>['format'], param: string): string | 
   const { type, syntax, definition = '' } = format ?? {};
   if (type !== 'grammar') return undefined;
   try {
-    return `^(?:${(syntax === 'lark' ? larkToRegex : regexToRegex)(definition, param)})$`;
+    if (syntax === 'lark') return `^(?:${larkToRegex(definition, param)})$`;
+    return `^${regexToRegex(definition, param)}$`;
   } catch (error) {
     if (!(error instanceof GrammarError)) throw error;
     throw new RequestError(error.code, error.message, { param });

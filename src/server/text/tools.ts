@@ -131,7 +131,7 @@ export function checkTools(body: ToolFields): void {
 
   const wanted = toChoice(body);
   if (wanted === 'auto' || wanted === 'none') return;
-  if (names.length === 0) refuse(field, `= ${show(body[field])} needs tools; send the functions it may call`);
+  if (names.length === 0) refuse(field, 'asks for a call and needs tools; send the functions it may call');
   const chosen = wanted === 'required' ? [] : 'names' in wanted ? wanted.names : [wanted.name];
   const unknown = chosen.find((one) => !names.includes(one));
   if (unknown !== undefined)

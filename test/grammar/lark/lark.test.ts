@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { larkToRegex } from '../../../src/grammar/lark/lark.ts';
+import { larkToRegex, regexToRegex } from '../../../src/grammar/lark/lark.ts';
 import { APPLY_PATCH } from '../../server/responses/codex-request.ts';
 
 function fits(grammar: string, text: string): boolean {
@@ -106,4 +106,19 @@ it('a choice that grows too long is refused before all of it is written out', ()
   const before = process.memoryUsage().heapUsed;
   expect(() => larkToRegex(grammar, 'g')).toThrow('is longer than 50000 characters');
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(2 ** 27);
+});
+
+it.each([
+  ['a|b', '(?:a|b)'],
+  ['.{,3}', '(?:[^\\n]{0,3})'],
+  ['(?=.*\\d).{8}', '(?=[^\\n]*\\d)[^\\n]{8}'],
+])('regular expression %s between ^ and $ is %s', (pattern, wanted) => {
+  expect(regexToRegex(pattern, 'g')).toBe(wanted);
+});
+
+it.each([
+  ['a(?=b)', 'has look-ahead inside the pattern at character 2'],
+  ['.(a', 'has a group that is not closed at character 2'],
+])('regular expression %s is refused as it was written', (pattern, problem) => {
+  expect(() => regexToRegex(pattern, 'g')).toThrow(`g: the regular expression "${pattern}" ${problem}`);
 });

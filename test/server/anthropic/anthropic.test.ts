@@ -261,7 +261,7 @@ describe('errors', () => {
     [{ messages, tools: [{ type: 'web_search_20250305', name: 'w' }] }, 'tools.0.type must be "custom"'],
     [{ messages, tools: [{ name: 'w' }] }, 'tools.0.input_schema is required'],
     [{ messages, tool_choice: { type: 'tool' } }, 'tool_choice.name is required'],
-    [{ messages, tool_choice: { type: 'any' } }, 'tool_choice = '],
+    [{ messages, tool_choice: { type: 'any' } }, 'tool_choice asks for a call and needs tools; send'],
     [{ messages, max_tokens: 0 }, 'max_tokens must be at least 1'],
     [
       { messages, thinking: { type: 'enabled', budget_tokens: 0 } },

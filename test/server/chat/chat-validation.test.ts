@@ -150,10 +150,14 @@ describe('names nobody knows', () => {
   };
 
   it('are listed', () => {
-    expect(validateChat(body, false).ignored).toEqual(['wibble', 'stream_options.pace']);
+    expect(validateChat(body, false).ignored).toEqual(['wibble', 'messages.0.mood', 'stream_options.pace']);
   });
   it('are refused where the server is strict', () => {
     expect(refusal(body, true)).toMatchObject({ code: 'unknown_parameter', param: 'wibble' });
+    expect(refusal({ model: 'm', messages: body.messages }, true)).toMatchObject({
+      code: 'unknown_parameter',
+      param: 'messages.0.mood',
+    });
     expect(
       refusal(JSON.parse('{"model":"m","messages":[{"role":"user","content":"x"}],"constructor":1}'), true),
     ).toMatchObject({ param: 'constructor' });

@@ -201,9 +201,14 @@ describe('fields', () => {
     };
     const lenient = await startOllama(HELLO);
     const { headers } = await lenient.chat(unknown);
-    expect(headers.get('x-svc-ignored')?.split(', ').toSorted()).toEqual(['options.top_a', 'shape']);
+    expect(headers.get('x-svc-ignored')?.split(', ').toSorted()).toEqual([
+      'messages.0.tone',
+      'options.top_a',
+      'shape',
+    ]);
     const strict = await startOllama(HELLO, { strict: true });
     expect((await strict.chat(unknown)).status).toBe(400);
+    expect((await strict.chat({ messages: unknown.messages })).status).toBe(400);
   });
 });
 

@@ -246,7 +246,7 @@ describe('refusals', () => {
       'missing_required_parameter',
       'tools.0.format.definition',
     ],
-    [[grammar('lark', 'start: start "a"')], 'unsupported', 'tools.0.format.definition'],
+    [[grammar('regex', '(a')], 'invalid_value', 'tools.0.format.definition'],
     [[{ ...NAMESPACE, tools: [] }], 'invalid_value', 'tools.0.tools'],
     [[{ ...NAMESPACE, tools: [NAMESPACE] }], 'unsupported', 'tools.0.tools.0.type'],
     [
@@ -283,7 +283,7 @@ describe('refusals', () => {
       script(model, () => {
         throw new EngineError('bad_request', `${param} cannot be enforced`, { param });
       });
-    const tools = [WEATHER, { ...NAMESPACE, tools: [grammar('regex', '(?<=a)b')] }];
+    const tools = [WEATHER, { ...NAMESPACE, tools: [grammar('regex', 'ab')] }];
     refuse('tools.1.function.parameters.properties.input.pattern');
     const param = 'tools.1.tools.0.format.definition';
     const message = `${param} cannot be enforced`;
