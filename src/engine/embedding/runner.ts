@@ -11,7 +11,8 @@ import { PAGE_TOKENS, TILE_ROWS, type KvFormat } from '../../kernels/batch.ts';
 import { meanRows } from '../../kernels/mean-rows.ts';
 import type { TextDeclaration, TextForward } from '../../models/text/architecture.ts';
 import type { OnDevice } from '../session/device-session.ts';
-import { fittingPages, pageBytes, usefulPages } from '../text/cache/kv-pages.ts';
+import { fittingPages, usefulPages } from '../text/cache/kv-pages.ts';
+import { wholeLayout } from '../text/cache/page-layout.ts';
 import { pagesFor } from '../text/cache/pages.ts';
 import { TextRoom } from '../text/step/text-room.ts';
 import { formatOf } from '../weights/plan.ts';
@@ -98,9 +99,10 @@ async function pagesOf(
   format: KvFormat,
   tokens: number,
 ): Promise<number> {
-  await device.reserve(device.memoryUsed + pageBytes(layers, format) * pagesFor(tokens));
+  const layout = wholeLayout(layers, format);
+  await device.reserve(device.memoryUsed + layout.pageBytes * pagesFor(tokens));
   const slots = { contextLength: tokens + MOST_TEXTS * PAGE_TOKENS, totalTokens: Infinity, slots: 1 };
-  return Math.min(usefulPages(device, layers, format, slots), fittingPages(device, layers, format));
+  return Math.min(usefulPages(device, layout, slots), fittingPages(device, layout));
 }
 
 interface BatchRunnerOptions {

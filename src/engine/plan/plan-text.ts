@@ -9,8 +9,8 @@ import type { TextDeclaration } from '../../models/text/architecture.ts';
 import { readText } from '../../models/text/registry.ts';
 import { TEXT_CLASSES } from '../architectures.ts';
 import { DEFAULTS } from '../../options/limits.ts';
-import { contextWithin } from '../text/cache/page-window.ts';
-import { LEAST_PAGES, pageBytes, pagesWithin, usefulPages } from '../text/cache/kv-pages.ts';
+import { leastPages, pagesWithin, usefulPages } from '../text/cache/kv-pages.ts';
+import { pageLayout, type PageLayout } from '../text/cache/page-layout.ts';
 import { runnerSizes } from '../text/load.ts';
 import { openRunner } from '../text/step/open-runner.ts';
 import type { Runner, RunnerCheckpoint } from '../text/step/runner.ts';
@@ -55,7 +55,8 @@ export async function planText(
     memoryBudget: options.memoryBudget,
   });
   const quantization = options.quantization ?? 'none';
-  const tokenBytes = memory.pageBytes(quantization) / PAGE_TOKENS;
+  const layout = memory.layout(quantization);
+  const tokenBytes = (layout.pageBytes * layout.groups.length) / PAGE_TOKENS;
   const lengths = [...LENGTHS.filter((tokens) => tokens < contextLength), contextLength];
   return {
     model: options.model,
@@ -70,7 +71,10 @@ export async function planText(
     ignored: { modules: [...left.left, ...unread.names], tensors: left.leftTensors + unread.tensors },
     notes,
     contextLength: declaration.context,
-    cache: { tokenBytes, lengths: lengths.map((tokens) => ({ tokens, bytes: tokens * tokenBytes })) },
+    cache: {
+      tokenBytes,
+      lengths: lengths.map((tokens) => ({ tokens, bytes: contextBytes(layout, tokens) })),
+    },
     components: [],
     choices: memory.choices,
     budget: options.memoryBudget,
@@ -82,7 +86,7 @@ interface PlannedMemory {
   choices: PlannedChoice[];
   /** Bytes of everything in a quantization with a context. */
   bytesFor(quantization: PlannedQuantization, contextLength: number | null): number;
-  pageBytes(quantization: PlannedQuantization): number;
+  layout(quantization: PlannedQuantization): PageLayout;
 }
 
 /** Memory of a text model: bytes that its runner takes on a device without limits, and the part of it that fits into the budget. */
@@ -99,24 +103,32 @@ async function memoryOf(
     quantization === 'none' ? runner.kvFormat : ('f16' as const);
   const weightsIn = weightBytesIn(device, checkpoint.tensors, declaration.generate!);
   const sizes = { contextLength, totalTokens: Infinity, slots: DEFAULTS.runningRequests };
+  const layoutIn = (quantization: PlannedQuantization): PageLayout =>
+    pageLayout(layers, format(quantization), { contextLength, rows: runner.rows });
   const choices = QUANTIZATIONS.map((quantization): PlannedChoice => {
     const weights = weightsIn(quantization);
-    const most = usefulPages(device, layers, format(quantization), sizes);
-    const fitting = pagesWithin(memoryBudget - weights - scratch, layers, format(quantization));
+    const layout = layoutIn(quantization);
+    const most = usefulPages(device, layout, sizes);
+    const fitting = pagesWithin(memoryBudget - weights - scratch, layout);
     const pages = Math.min(most, fitting);
-    const opens = pages >= LEAST_PAGES;
-    const tokens = opens ? Math.min(contextLength, contextWithin(pages, layers, runner.rows)) : 0;
+    const opens = pages >= leastPages(layout);
+    const tokens = opens ? Math.min(contextLength, layout.contextWithin(pages)) : 0;
     return { quantization, weights, scratch, contextLength: tokens, opens };
   });
-  const bytesOfPage = (quantization: PlannedQuantization): number => pageBytes(layers, format(quantization));
   return {
     choices,
-    pageBytes: bytesOfPage,
+    layout: layoutIn,
     bytesFor: (quantization, tokens) =>
       weightsIn(quantization) +
       scratch +
-      (Math.ceil((tokens ?? 0) / PAGE_TOKENS) + 1) * bytesOfPage(quantization),
+      contextBytes(layoutIn(quantization), tokens ?? 0) +
+      layoutIn(quantization).pageBytes, // for copies
   };
+}
+
+/** Bytes of the KV pages of one context. */
+function contextBytes(layout: PageLayout, tokens: number): number {
+  return layout.usefulPages(tokens, 1) * layout.pageBytes;
 }
 
 type Planned = Pick<Checkpoint, 'path' | 'architecture' | 'wrapper' | 'config' | 'tensors' | 'shards'> &

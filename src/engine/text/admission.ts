@@ -3,7 +3,7 @@
 // being computed by another one is skipped until that prefix is in the cache.
 
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
-import type { PageNode } from './cache/prefix-tree.ts';
+import type { PageNode } from './cache/cached-page.ts';
 import type { Sequence } from './sequence.ts';
 import { keysOf, findablePages, type SequencePages } from './cache/sequence-pages.ts';
 
@@ -54,7 +54,7 @@ function isFreshSibling({ leader, progress }: Sequence, other: Sequence): boolea
 
 /** Whether a running sequence is loading or computing the pages that follow `path`, which would otherwise be computed twice. */
 function awaitsPrefix(sequence: Sequence, path: readonly PageNode[], running: readonly Sequence[]): boolean {
-  if (path.some(({ loading }) => loading)) return true;
+  if (path.some(({ pages }) => pages.some(({ loading }) => loading))) return true;
   const most = findablePages(sequence);
   if (path.length >= most) return false;
   const keys = keysOf(sequence, most);

@@ -6,7 +6,7 @@ import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import { chooseNext, enqueue, type Candidate } from './admission.ts';
 import { windowPages } from './cache/page-window.ts';
 import { pagesFor } from './cache/pages.ts';
-import type { PageNode } from './cache/prefix-tree.ts';
+import type { CachedPage, PageNode } from './cache/cached-page.ts';
 import { SequencePages, type PageMoves } from './cache/sequence-pages.ts';
 import type { Sequence } from './sequence.ts';
 import { StepPlan, type Part } from './step-plan.ts';
@@ -18,8 +18,8 @@ export interface SchedulerLimits {
   slots: number;
   /** Limit on the rows of one step. */
   rows: number;
-  /** Number of tokens that a query sees; left out or null: all. */
-  window?: number | null;
+  /** Number of tokens that a query sees, by group of layers, or null for all; left out: one group that sees all tokens. */
+  windows?: readonly (number | null)[];
 }
 
 export interface SchedulerOptions {
@@ -44,7 +44,7 @@ export class Scheduler {
   #arrivals = 0;
 
   constructor(limits: SchedulerLimits, { loads = 8 }: SchedulerOptions = {}) {
-    this.pages = new SequencePages(limits.pages, limits.window ?? null);
+    this.pages = new SequencePages(limits.pages, limits.windows);
     this.#limits = limits;
     this.#loadsPerStep = loads;
     this.#freeSlots = Array.from({ length: limits.slots }, (_, i) => limits.slots - 1 - i);
@@ -67,7 +67,7 @@ export class Scheduler {
 
   /** Whether running sequences release pages that have left the attention window. */
   get isWindowed(): boolean {
-    return Boolean(this.#limits.window);
+    return this.pages.windows.some((window) => window !== null);
   }
 
   add(sequence: Sequence): void {
@@ -182,9 +182,10 @@ export class Scheduler {
   /** Gives a waiting sequence a slot and the pages of its prefix; returns false if there is no room yet. */
   #start({ sequence, path }: Candidate): boolean {
     const { progress, placement } = sequence;
-    const found = foundTokens(sequence, path);
+    const found = foundTokens(sequence, path, this.pages.seenBy(path));
     if (this.#running.length === this.#limits.slots) return false;
-    const needed = this.#needed(sequence, path.length, this.pages.firstVisible(path.length * PAGE_TOKENS));
+    const passed = this.pages.firstsVisible(path.length * PAGE_TOKENS);
+    const needed = this.#needed(sequence, path.length, passed);
     if (!this.pages.claim(sequence, path, needed + this.#promisedPages())) return false;
     progress.computed = path.length * PAGE_TOKENS;
     // The first step computes at least one prompt token, so that it reports the prompt's progress even if all of it was cached.
@@ -217,16 +218,22 @@ export class Scheduler {
   /** Pages that the running sequences still need for the tokens they have. */
   #promisedPages(): number {
     return this.#running.reduce((sum, sequence) => {
-      const { pages, passedPages } = sequence.placement;
-      return sum + Math.max(0, this.#needed(sequence, pages.length, passedPages));
+      const { length, passedPages } = sequence.placement;
+      return sum + this.#needed(sequence, length, passedPages);
     }, 0);
   }
 
-  /** Pages that a sequence needs now for the tokens it has, if `count` pages were allocated and `passed` of them were released. */
-  #needed({ progress }: Sequence, count: number, passed: number): number {
-    const { window, rows } = this.#limits;
-    const needed = pagesFor(progress.ids.length + 1) - count;
-    return window ? Math.min(needed, windowPages(window, rows) - (count - passed)) : needed;
+  /**
+   * Pages that a sequence needs now for the tokens it has, if `count` pages of each group of layers were allocated and `passed` of them
+   * were released.
+   */
+  #needed({ progress }: Sequence, count: number, passed: readonly number[]): number {
+    const needed = Math.max(0, pagesFor(progress.ids.length + 1) - count);
+    return this.pages.windows.reduce((sum: number, window, group) => {
+      if (window === null) return sum + needed;
+      const most = windowPages(window, this.#limits.rows) - (count - passed[group]!);
+      return sum + Math.max(0, Math.min(needed, most));
+    }, 0);
   }
 
   /** Copies the partly filled last page of a prompt from another choice of the same request. */
@@ -243,12 +250,14 @@ export class Scheduler {
         other !== sequence &&
         (other === leader || other.leader === leader) &&
         other.progress.computed >= last &&
-        computed / PAGE_TOKENS >= other.placement.passedPages &&
+        other.placement.passedPages.every((passed) => computed / PAGE_TOKENS >= passed) &&
         !other.placement.isLoading, // a page that is still to be loaded holds other bytes
     );
     if (!sibling || !this.pages.grow(sequence)) return;
-    const from = sibling.placement.pages[computed / PAGE_TOKENS]!;
-    this.#moves.copies.push({ from, to: sequence.placement.pages.at(-1)! });
+    sequence.placement.tables.forEach((pages, group) => {
+      const from = sibling.placement.tables[group]![computed / PAGE_TOKENS]!;
+      this.#moves.copies.push({ from, to: pages.at(-1)! });
+    });
     progress.computed = last;
   }
 
@@ -265,12 +274,20 @@ export class Scheduler {
   }
 }
 
-/** Counts the prompt tokens of a path by the tier in which they were found; at most `promptTokens` are counted. */
-function foundTokens({ progress, placement }: Sequence, path: readonly PageNode[]): CachedTokens {
+/**
+ * Counts the prompt tokens of a path by the tier in which they were found; at most `promptTokens` are counted. `seen`: the pages of the
+ * path that the sequence sees.
+ */
+function foundTokens(
+  { progress, placement }: Sequence,
+  path: readonly PageNode[],
+  seen: readonly CachedPage[],
+): CachedTokens {
   const [first, end] = placement.prefix.fetched;
   const found = { device: 0, host: 0, storage: 0 };
-  path.forEach(({ page }, at) => {
-    const tier = at >= first && at < end ? 'storage' : page === null ? 'host' : 'device';
+  const elsewhere = new Set(seen.filter(({ page }) => page === null).map(({ node }) => node));
+  path.forEach((node, at) => {
+    const tier = at >= first && at < end ? 'storage' : elsewhere.has(node) ? 'host' : 'device';
     found[tier] += Math.max(0, Math.min(PAGE_TOKENS, progress.promptTokens - at * PAGE_TOKENS));
   });
   return found;

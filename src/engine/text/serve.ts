@@ -7,7 +7,6 @@ import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform.ts';
 import type { DeviceSession } from '../session/device-session.ts';
 import type { Adapters } from './adapters.ts';
-import { widestWindow } from './cache/page-window.ts';
 import { openTiers } from './cache/open-tiers.ts';
 import { contextNotes, modelName, samplingDefaults } from './defaults.ts';
 import { GrammarCache } from './grammar-cache.ts';
@@ -41,7 +40,7 @@ export async function serve(
   for (const message of contextNotes(options, config.context, runner.contextLength, device)) note(message);
 
   const scheduler = new Scheduler(
-    { pages: runner.pages, slots, rows: runner.rows, window: widestWindow(config.layers) },
+    { pages: runner.pages, slots, rows: runner.rows, windows: runner.layout.windows },
     { loads: Math.max(1, Math.floor(LOAD_BYTES / runner.pageBytes)) },
   );
   const tiers = await openTiers(platform, checkpoint, options, {

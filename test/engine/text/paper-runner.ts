@@ -15,6 +15,7 @@ import type { Drawn, Runner } from '../../../src/engine/text/step/runner.ts';
 import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import { maskWords } from '../../../src/kernels/logits-mask.ts';
 import { NO_TOKEN_ALLOWED } from '../../../src/kernels/sample.ts';
+import { PageLayout } from '../../../src/engine/text/cache/page-layout.ts';
 import { BatchWriter, type StepSizes } from '../../../src/engine/text/step/batch-writer.ts';
 import { writeStep } from '../../../src/engine/text/step/step.ts';
 import type { StepBuffers } from '../../../src/engine/text/step/step-buffers.ts';
@@ -38,13 +39,16 @@ export interface PaperOptions {
   pages: number;
   slots: number;
   rows: number;
+  /** See SchedulerLimits. */
+  windows?: readonly (number | null)[];
   /** Waits before a step's tokens come back. */
   pause?: () => Promise<void>;
 }
 
-/** A position and a token. */
+/** A position with the group of layers that wrote it, and a token. */
 const ENTRY_BYTES = 8;
 const EMPTY = { position: 0xffffffff, token: 0 };
+const GROUP = 2 ** 24;
 
 /** The token after a history. */
 export function paperToken(history: readonly number[], seed: number): number {
@@ -75,7 +79,13 @@ export function paperTokens(prompt: readonly number[], count: number, seed: numb
   return history.slice(prompt.length);
 }
 
-export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): PaperRunner {
+export function createPaperRunner({
+  pages,
+  slots,
+  rows,
+  windows = [null],
+  pause,
+}: PaperOptions): PaperRunner {
   const kv = new Map<number, { position: number; token: number }>();
   const last: number[] = [];
   const numbers = new Map<object, number>();
@@ -99,7 +109,7 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
   const launch: Runner['launch'] = (parts, { drawLater = false } = {}) => {
     const { broken } = runner;
     if (broken) return { draw: () => Promise.reject(broken), drop: () => {} };
-    const buffers = hostBuffers(rows, pages, slots);
+    const buffers = hostBuffers(rows, pages, slots, windows.length);
     const sizes = writeStep(new BatchWriter(buffers, MODEL), parts);
     runner.sizes.push(sizes);
     runner.steps.push(
@@ -110,7 +120,7 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
         samples,
       })),
     );
-    const step = compute(buffers.words, sizes, kv, last);
+    const step = compute(buffers.words, sizes, kv, last, windows);
     const masked = parts.filter(({ samples, sequence }) => samples && sequence.needsMask);
     const draw = (): Promise<Drawn> => {
       const ids = step(masked.map(({ sequence }) => maskOf(sequence)));
@@ -137,6 +147,10 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
     pageCleaner: { ahead: () => {}, clear: () => {}, restart: () => void runner.cleanerRestarts++ },
     cleanerRestarts: 0,
     checkProcessor: () => Promise.resolve(),
+    layout: new PageLayout(
+      { groups: windows.map((window) => ({ window, scale: 1 })), lanes: [16 * ENTRY_BYTES], places: [] },
+      rows,
+    ),
     pageBytes: PAGE_TOKENS * ENTRY_BYTES,
     kvFormat: 'f32',
     movePages({ copies, loads }) {
@@ -154,7 +168,7 @@ export function createPaperRunner({ pages, slots, rows, pause }: PaperOptions): 
 
 const MODEL = { ropes: [], inputs: { embeddings: false, positions: 1, attention: 'causal' } } as const;
 
-function hostBuffers(rows: number, pages: number, slots: number): StepBuffers {
+function hostBuffers(rows: number, pages: number, slots: number, groups: number): StepBuffers {
   const u32 = (words: number) => new Uint32Array(new ArrayBuffer(words * 4));
   const view = (words: number) => new DataView(new ArrayBuffer(words * 4));
   return {
@@ -174,7 +188,12 @@ function hostBuffers(rows: number, pages: number, slots: number): StepBuffers {
       counts: u32(slots * 64),
       adapters: u32(rows),
       sampledAdapters: u32(slots),
-      tables: [{ pages: u32(pages * slots), places: u32(rows) }],
+      // A table has entries for pages that were given back, too.
+      tables: Array.from({ length: groups }, () => ({
+        pages: u32(8 * pages * slots),
+        places: u32(rows),
+        scale: 1,
+      })),
     },
     upload: () => {},
     destroy: () => {},
@@ -186,12 +205,12 @@ function compute(
   sizes: StepSizes,
   kv: Map<number, { position: number; token: number }>,
   last: number[],
+  windows: readonly (number | null)[],
 ): (masks: Uint32Array[]) => Uint32Array {
   const row = (index: number) => {
     const [source, position] = words.rows.subarray(index * ROW_WORDS, index * ROW_WORDS + 2);
-    const place = words.tables[0]!.places[index];
     const token = source! >= FROM_SLOT ? last[source! - FROM_SLOT]! : source!;
-    return { token, position: position!, place: place! };
+    return { token, position: position! };
   };
   const tableOf = new Map<number, number>();
   for (let tile = 0; tile < sizes.tiles; tile++) {
@@ -201,22 +220,37 @@ function compute(
   // All rows are written before any attends: no two may share a place.
   const written = new Set<number>();
   for (let i = 0; i < sizes.rows; i++) {
-    const { token, position, place } = row(i);
-    if (written.has(place)) throw new Error(`place ${place} is written twice in a step`);
-    written.add(place);
-    kv.set(place, { position, token });
+    const { token, position } = row(i);
+    for (const [group, { places }] of words.tables.entries()) {
+      const place = places[i]!;
+      if (written.has(place)) throw new Error(`place ${place} is written twice in a step`);
+      written.add(place);
+      kv.set(place, { position: position + GROUP * group, token });
+    }
   }
   // Sampling, once the masks are there: a choice says which of them is its own.
   return (masks) =>
     Uint32Array.from({ length: sizes.sampled }, (_, i) => {
       const index = words.wanted[i]!;
-      const history = Array.from({ length: row(index).position + 1 }, (_, position) => {
-        const page = words.tables[0]!.pages[tableOf.get(index)! + Math.floor(position / PAGE_TOKENS)]!;
-        const entry = kv.get(page * PAGE_TOKENS + (position % PAGE_TOKENS));
-        if (entry?.position !== position)
-          throw new Error(`position ${position} of page ${page} holds ${entry?.position}`);
-        return entry.token;
+      const seen = windows.map((window, group) => {
+        const end = row(index).position + 1;
+        const first = window === null ? 0 : Math.max(0, end - window);
+        return Array.from({ length: end - first }, (_, at) => {
+          const position = first + at;
+          const table = tableOf.get(index)! + Math.floor(position / PAGE_TOKENS);
+          const page = words.tables[group]!.pages[table]!;
+          const entry = kv.get(page * PAGE_TOKENS + (position % PAGE_TOKENS));
+          if (entry?.position !== position + GROUP * group)
+            throw new Error(
+              `position ${position} of page ${page} in group ${group} holds ${entry?.position}`,
+            );
+          return entry.token;
+        });
       });
+      const history = seen[0]!;
+      for (const tokens of seen)
+        if (!tokens.every((token, at) => token === history[history.length - tokens.length + at]))
+          throw new Error('groups of layers hold different tokens');
       const choice = (offset: number): number => words.choices.getUint32(i * CHOICE_WORDS * 4 + offset, true);
       const mask = choice(64);
       const token = paperChoice(paperToken(history, choice(16)), mask === 0 ? null : masks[mask - 1]!);

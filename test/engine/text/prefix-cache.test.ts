@@ -1,7 +1,6 @@
 // What requests share: whatever they take from each other, their tokens are those they would have had alone.
 
 import { describe, expect, it } from 'vitest';
-import { PAGE_TOKENS } from '../../../src/kernels/batch.ts';
 import { randomInteger, randomOf } from '../random.ts';
 import { allFinished, createPaperEngine, until, type PaperEngine } from './paper-engine.ts';
 import { paperTokens } from './paper-runner.ts';
@@ -191,7 +190,7 @@ it('what was spoilt is forgotten', async () => {
   [first, second].forEach(engine.start);
   await until(() => generated(second).length > 2);
   const spoilt = engine.scheduler.discard(first);
-  expect(spoilt.every((page) => !second.placement.pages.includes(page))).toBe(true);
+  expect(spoilt.every((page) => !second.placement.tables[0]!.includes(page))).toBe(true);
   first.progress.finished = true;
   await allFinished([second]);
   await engine.loop.close();
@@ -201,9 +200,13 @@ it('what was spoilt is forgotten', async () => {
 });
 
 describe('conversations that share and branch, on few pages, some given up', () => {
-  it.each([1, 2, 3, 4, 5, 6])('seed %d', async (seed) => {
+  it.each([
+    ...[1, 2, 3, 4, 5, 6].map((seed) => ({ seed, pages: 20, windows: [null] })),
+    ...[7, 8, 9].map((seed) => ({ seed, pages: 28, windows: [null, 40, 70] })),
+    { seed: 10, pages: 36, windows: [null, null, 40] },
+  ])('%j', async ({ seed, pages: total, windows }) => {
     const random = randomInteger(seed);
-    const engine = createPaperEngine({ pages: 20, slots: 5, rows: 48 }, random);
+    const engine = createPaperEngine({ pages: total, slots: 5, rows: 48, windows }, random);
     const all: PaperSequence[] = [];
     const histories: number[][] = [prompt(70), prompt(10, 1)];
     for (let i = 0; i < 60; i++) {
@@ -227,8 +230,8 @@ describe('conversations that share and branch, on few pages, some given up', () 
     expect(lookups.device).toBeGreaterThan(lookups.tokens / 4);
     expect(pages.evicted).toBeGreaterThan(0);
     expect(retractions).toBeGreaterThan(0);
-    expect(pages.available).toBe(20);
-    expect(all.every(({ placement }) => placement.pages.length === 0)).toBe(true);
-    expect(pages.tree.onDevice * PAGE_TOKENS).toBeLessThanOrEqual(20 * PAGE_TOKENS);
+    expect(pages.available).toBe(total);
+    expect(all.every(({ placement }) => placement.length === 0)).toBe(true);
+    expect(pages.tree.onDevice).toBeLessThanOrEqual(total);
   });
 });

@@ -42,17 +42,22 @@ function distinct(values: readonly unknown[]): boolean {
 
 function checkInvariants(scheduler: Scheduler, limits = LIMITS): void {
   const { running, waiting, pages } = scheduler;
-  const own = running.flatMap((sequence) =>
-    sequence.placement.pages.slice(sequence.placement.prefix.nodes.length),
+  const placements = running.map(({ placement }) => placement);
+  const own = placements.flatMap(({ tables, passedPages, prefix }) =>
+    tables.flatMap((held, group) => held.slice(Math.max(prefix.nodes.length, passedPages[group]!))),
   );
-  const shared = running.flatMap((sequence) => sequence.placement.prefix.nodes.map(({ page }) => page!));
+  const shared = placements.flatMap(({ passedPages, prefix: { nodes } }) =>
+    passedPages.flatMap((passed, group) => nodes.slice(passed).map((node) => node.pages[group]!.page!)),
+  );
   assert(distinct(own), 'a page is owned twice');
   assert(own.every((page) => page >= 0 && page < limits.pages && !shared.includes(page)));
   assert.equal(pages.available, limits.pages - own.length - new Set(shared).size, 'pages are lost');
-  for (const { pages: held, prefix } of running.map(({ placement }) => placement))
-    assert.deepEqual(
-      held.slice(0, prefix.nodes.length),
-      prefix.nodes.map(({ page }) => page),
+  for (const { tables, passedPages, prefix } of placements)
+    tables.forEach((held, group) =>
+      assert.deepEqual(
+        held.slice(passedPages[group], prefix.nodes.length),
+        prefix.nodes.slice(passedPages[group]).map((node) => node.pages[group]!.page),
+      ),
     );
   const slots = running.map(({ placement }) => placement.slot);
   assert(distinct(slots), 'a slot is owned twice');
@@ -60,12 +65,11 @@ function checkInvariants(scheduler: Scheduler, limits = LIMITS): void {
   assert(distinct([...running, ...waiting]));
   for (const { placement, progress } of waiting)
     assert.deepEqual(
-      [placement.slot, placement.pages, progress.computed],
+      [placement.slot, placement.tables, progress.computed],
       [null, [], 0],
       'a waiting sequence holds something',
     );
-  for (const { placement, progress } of running)
-    assert(placement.pages.length >= pagesFor(progress.computed));
+  for (const { placement, progress } of running) assert(placement.length >= pagesFor(progress.computed));
 }
 
 function checkStep(parts: readonly Part[], before: ReadonlyMap<Sequence, number>, rows: number): void {
@@ -77,16 +81,22 @@ function checkStep(parts: readonly Part[], before: ReadonlyMap<Sequence, number>
       first === before.get(sequence) || first <= sequence.placement.prefix.nodes.length * PAGE_TOKENS,
       'positions are skipped or computed twice',
     );
-    assert(sequence.placement.pages.length >= pagesFor(first + count));
+    assert(sequence.placement.length >= pagesFor(first + count));
     const { expectedLength, promptTokens } = sequence.progress;
     assert(expectedLength - promptTokens <= sequence.request.maxTokens);
   }
 }
 
 describe('any requests, tight pages, aborts at any moment', () => {
-  it.each([1, 2, 3, 4, 5])('seed %d', (seed) => {
+  it.each([
+    ...[1, 2, 3, 4, 5].map((seed) => ({ seed, limits: LIMITS })),
+    ...[6, 7].map((seed) => ({
+      seed,
+      limits: { ...LIMITS, pages: 2 * LIMITS.pages, windows: [null, 24, 50] },
+    })),
+  ])('%j', ({ seed, limits }) => {
     const random = randomInteger(seed);
-    const scheduler = new Scheduler(LIMITS);
+    const scheduler = new Scheduler(limits);
     const all: Sequence[] = [];
     const admitted: Sequence[] = [];
     const submitted: Part[][] = [];
@@ -97,12 +107,12 @@ describe('any requests, tight pages, aborts at any moment', () => {
       if (random(60) === 0 && all.length > 0) {
         all[random(all.length)]!.finish('abort', null);
         scheduler.sweep();
-        checkInvariants(scheduler);
+        checkInvariants(scheduler, limits);
       }
       const before = new Map(all.map((sequence) => [sequence, sequence.progress.computed]));
       const parts = submitted.length < 2 ? scheduler.plan() : [];
-      checkInvariants(scheduler);
-      checkStep(parts, before, LIMITS.rows);
+      checkInvariants(scheduler, limits);
+      checkStep(parts, before, limits.rows);
       for (const sequence of scheduler.running) if (!admitted.includes(sequence)) admitted.push(sequence);
       if (parts.length > 0) submitted.push(parts);
       if (submitted.length === 2 || parts.length === 0 || random(3) === 0)
@@ -110,7 +120,7 @@ describe('any requests, tight pages, aborts at any moment', () => {
     }
     const { retractions } = scheduler;
     expect(retractions).toBeGreaterThan(0);
-    expect(scheduler.pages.available).toBe(LIMITS.pages);
+    expect(scheduler.pages.available).toBe(limits.pages);
     expect(scheduler.waiting).toEqual([]);
     for (const sequence of all) {
       expect(sequence.finished).toBe(true);
@@ -247,7 +257,8 @@ it('no choice copies from a page of a sibling that is still to be loaded', () =>
   }
   scheduler.plan();
   expect(leader.placement.prefix.nodes.length).toBe(2);
-  for (const node of leader.placement.prefix.nodes) scheduler.pages.tree.keep(node, new Uint8Array(4));
+  for (const { pages } of leader.placement.prefix.nodes)
+    scheduler.pages.tree.keep(pages[0]!, new Uint8Array(4));
   scheduler.restart();
   scheduler.add(paperSequence(prompt, 5, { seed: 1, leader }));
   scheduler.plan();

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { StepPlan, type PlanSource } from '../../../src/engine/text/step-plan.ts';
 import type { Sequence } from '../../../src/engine/text/sequence.ts';
-import type { PageNode } from '../../../src/engine/text/cache/prefix-tree.ts';
+import type { CachedPage } from '../../../src/engine/text/cache/cached-page.ts';
 import { paperSequence } from './paper-sequence.ts';
 
 function plan(source: PlanSource, rows: number): [sequence: number, first: number, rows: number][] {
@@ -38,7 +38,7 @@ it('leaves out a sequence without pages, and counts nothing as computed for it',
 
 it('leaves out a sequence that was retracted for another one, and one whose pages are still to be loaded', () => {
   const [first, retracted, loading] = prompts(10, 10, 10) as [Sequence, Sequence, Sequence];
-  loading.placement.prefix.loads.push({ node: {} as PageNode, bytes: new Uint8Array(0) });
+  loading.placement.prefix.loads.push({ cached: {} as CachedPage, bytes: new Uint8Array(0) });
   const source = {
     running: [first, retracted, loading],
     secure(sequence: Sequence) {

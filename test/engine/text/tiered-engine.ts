@@ -29,6 +29,7 @@ afterEach(async () => {
 export async function startTiered(
   {
     pages = 8,
+    windows = [null],
     hostPages = 0,
     folder,
     storageBytes = 1e9,
@@ -36,6 +37,7 @@ export async function startTiered(
     stagingPages,
   }: {
     pages?: number;
+    windows?: readonly (number | null)[];
     hostPages?: number;
     folder?: string;
     storageBytes?: number;
@@ -44,7 +46,7 @@ export async function startTiered(
   },
   random = randomInteger(1),
 ): Promise<TieredEngine> {
-  const engine = createPaperEngine({ pages, slots: 4, rows: 64 }, random, { loads: 2 });
+  const engine = createPaperEngine({ pages, slots: 4, rows: 64, windows }, random, { loads: 2 });
   const storage: PageStorage | null =
     folder === undefined
       ? null

@@ -4,7 +4,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { CacheTiers, type TierOptions } from '../../../src/engine/text/cache/cache-tiers.ts';
-import type { PageNode, PrefixTree } from '../../../src/engine/text/cache/prefix-tree.ts';
+import type { CachedPage } from '../../../src/engine/text/cache/cached-page.ts';
+import type { PrefixTree } from '../../../src/engine/text/cache/prefix-tree.ts';
 import { paperSequence } from './paper-sequence.ts';
 import { folders, prompt, startTiered } from './tiered-engine.ts';
 
@@ -18,11 +19,11 @@ it('grow no further with each copy that is made in time', async () => {
     hostBytes: 1,
     storage: null,
   } as unknown as TierOptions);
-  const node = { page: 0, host: null } as PageNode;
+  const cached = { group: 0, node: {}, page: 0, host: null } as CachedPage;
   const copies = async (count: number): Promise<void> => {
     for (let i = 0; i < count; i++) {
-      watcher.placed(node);
-      watcher.leaving([node]);
+      watcher.placed(cached);
+      watcher.leaving([cached]);
       if (i % 100 === 99) await new Promise((resolve) => setImmediate(resolve));
     }
   };

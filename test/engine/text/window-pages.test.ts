@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { PAGE_TOKENS } from '../../../src/kernels/batch.ts';
 import type { TextModel } from '../../../src/engine/text/text-model.ts';
 import { firstVisiblePage, widestWindow, windowPages } from '../../../src/engine/text/cache/page-window.ts';
-import type { PageNode } from '../../../src/engine/text/cache/prefix-tree.ts';
+import type { PageNode } from '../../../src/engine/text/cache/cached-page.ts';
 import { keysOf } from '../../../src/engine/text/cache/sequence-pages.ts';
 import { Scheduler } from '../../../src/engine/text/scheduler.ts';
 import { collect, greedy, openGolden } from '../fixture.ts';
@@ -50,7 +50,7 @@ it('a long context takes the pages of its window, and has the same tokens', asyn
 });
 
 describe('the scheduler', () => {
-  const limits = { pages: 16, slots: 2, rows: ROWS, window: WINDOW };
+  const limits = { pages: 16, slots: 2, rows: ROWS, windows: [WINDOW] };
 
   it.each([true, false])('holds no more pages than the window and a step take; shared %s', (isShared) => {
     const scheduler = new Scheduler(limits);
@@ -60,9 +60,9 @@ describe('the scheduler', () => {
     for (let step = 0; sequence.progress.computed < 450 && step < 100; step++) {
       const { computed } = sequence.progress;
       scheduler.plan();
-      const { pages, passedPages } = sequence.placement;
-      most = Math.max(most, pages.length - passedPages);
-      expect(passedPages).toBe(firstVisiblePage(computed, WINDOW));
+      const { length, passedPages } = sequence.placement;
+      most = Math.max(most, length - passedPages[0]!);
+      expect(passedPages).toEqual([firstVisiblePage(computed, WINDOW)]);
     }
     expect(sequence.progress.computed).toBe(450);
     expect(most).toBeLessThanOrEqual(windowPages(WINDOW, ROWS));
@@ -79,8 +79,8 @@ describe('the scheduler', () => {
     for (const [at, key] of keysOf(sequence, 6).entries()) {
       const node = pages.tree.child(scope, nodes.at(-1) ?? null, key);
       // The first pages are on the device alone, the last one on the host alone.
-      if (at < 5) pages.tree.place(node, pages.pool.take()!);
-      else pages.tree.keep(node, Uint8Array.of(at));
+      if (at < 5) pages.tree.place(node.pages[0]!, pages.pool.take()!);
+      else pages.tree.keep(node.pages[0]!, Uint8Array.of(at));
       nodes.push(node);
     }
     const path = pages.match(sequence);

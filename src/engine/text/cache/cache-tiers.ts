@@ -52,10 +52,10 @@ export class CacheTiers {
     this.#backup = backup;
     this.#fetch = storage && names && new PageFetch({ pages, host, runner, storage, names });
     tree.watch({
-      kept: (node, bytes) => host.count(node, bytes),
-      placed: (node) => backup.add(node),
-      wants: (node) => backup.wants(node),
-      leaving: (nodes) => backup.copyNow(nodes),
+      kept: (cached, bytes) => host.count(cached, bytes),
+      placed: (cached) => backup.add(cached),
+      wants: (cached) => backup.wants(cached),
+      leaving: (pages) => backup.copyNow(pages),
     });
   }
 

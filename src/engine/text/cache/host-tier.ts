@@ -1,6 +1,7 @@
-// Pages of the prefix cache in host memory: which nodes have a copy there, and how many bytes the copies take.
+// Pages of the prefix cache in host memory: which have a copy there, and how many bytes the copies take.
 
-import { leastRecent, type PageNode, type PrefixTree } from './prefix-tree.ts';
+import { leastRecent, type CachedPage } from './cached-page.ts';
+import type { PrefixTree } from './prefix-tree.ts';
 
 /** Share of the bytes that stays when there are too many. */
 const KEPT = 0.97;
@@ -8,7 +9,7 @@ const KEPT = 0.97;
 export class HostTier {
   readonly total: number;
   readonly #tree: PrefixTree;
-  readonly #nodes = new Set<PageNode>();
+  readonly #copies = new Set<CachedPage>();
   #used = 0;
 
   /** `total`: most bytes. */
@@ -21,19 +22,19 @@ export class HostTier {
     return this.#used;
   }
 
-  /** Counts a change of a node's bytes in host memory. */
-  count(node: PageNode, change: number): void {
+  /** Counts a change of a page's bytes in host memory. */
+  count(cached: CachedPage, change: number): void {
     this.#used += change;
-    if (node.host) this.#nodes.add(node);
-    else this.#nodes.delete(node);
+    if (cached.host) this.#copies.add(cached);
+    else this.#copies.delete(cached);
   }
 
   /** Evicts the least recently used copies if there are too many bytes. */
   trim(): void {
     if (this.#used <= this.total) return;
-    for (const node of leastRecent([...this.#nodes])) {
+    for (const cached of leastRecent([...this.#copies])) {
       if (this.#used <= KEPT * this.total) return;
-      if (!node.loading) this.#tree.keep(node, null);
+      if (!cached.loading) this.#tree.keep(cached, null);
     }
   }
 }

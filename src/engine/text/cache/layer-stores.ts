@@ -1,45 +1,60 @@
 // State that the layers of a text model keep on the device between steps: KV pages, or a fixed state for each slot.
 
 import type { Device } from '../../../gpu/device.ts';
-import type { KvFormat, KvPages, LayerStore, PageTable, StateSlots } from '../../../kernels/batch.ts';
-import type { LayerState } from '../../../models/text/architecture.ts';
-import { allocateKv } from './kv-pages.ts';
+import type { Region } from '../../../gpu/tensor.ts';
+import type { KvFormat, LayerStore, PageTable, StateSlots } from '../../../kernels/batch.ts';
+import type { KvState, LayerState } from '../../../models/text/architecture.ts';
+import type { LayerPlace, PageLayout } from './page-layout.ts';
 
 export interface StoreSizes {
   /** Format of KV pages of layers that declare none. */
   format: KvFormat;
+  layout: PageLayout;
   pages: number;
-  /** Table of the pages of a step. */
-  table: PageTable;
+  /** Page tables of a step, one for each group of layers. */
+  tables: readonly PageTable[];
   /** Number of sequences that each layer with fixed states has room for. */
   slots: number;
+}
+
+/** Buffers of one lane of the pages. */
+interface Lane {
+  keys: GPUBuffer;
+  values: GPUBuffer;
 }
 
 export class LayerStores {
   /** Stores, one for each declared layer. */
   readonly all: readonly LayerStore[];
   readonly #device: Device;
+  readonly #lanes: readonly Lane[];
 
   constructor(device: Device, layers: readonly LayerState[], sizes: StoreSizes) {
+    const { layout, pages, slots } = sizes;
     this.#device = device;
+    this.#lanes = layout.lanes.map((bytes, lane) => ({
+      keys: device.allocate('kv', `keys of lane ${lane}`, pages * bytes),
+      values: device.allocate('kv', `values of lane ${lane}`, pages * bytes),
+    }));
     this.all = layers.map((layer, i): LayerStore => {
-      if (layer.kind === 'kv') return allocateKv(device, layer, `layer ${i}`, sizes);
+      if (layer.kind === 'kv') return this.#kvStore(layer, layout.places[i]!, sizes);
       // The buffer may be larger, and the state of a slot is found by its share of the region.
-      const size = 4 * layer.values * sizes.slots;
+      const size = 4 * layer.values * slots;
       const buffer = device.allocate('kv', `states of layer ${i}`, size);
       return { kind: 'slot', values: { buffer, offset: 0, size } };
     });
   }
 
-  get pages(): KvPages[] {
-    return this.all.filter((store) => store.kind === 'kv');
+  /** Buffers of the KV pages, keys and values of each lane. A page takes the same share of each. */
+  get pageBuffers(): GPUBuffer[] {
+    return this.#lanes.flatMap(({ keys, values }) => [keys, values]);
   }
 
   get slots(): StateSlots[] {
     return this.all.filter((store) => store.kind === 'slot');
   }
 
-  /** Zeros in every byte, so that no kernel reads what is not a number. */
+  /** Zeros in every byte, so that no kernel reads a value that is not a number. */
   clear(): void {
     const encoder = this.#device.gpu.createCommandEncoder();
     for (const buffer of this.#buffers()) encoder.clearBuffer(buffer);
@@ -50,10 +65,20 @@ export class LayerStores {
     for (const buffer of this.#buffers()) this.#device.free(buffer);
   }
 
+  #kvStore(layer: KvState, { group, lane, offset }: LayerPlace, sizes: StoreSizes): LayerStore {
+    const { keys, values } = this.#lanes[lane]!;
+    const region = (buffer: GPUBuffer): Region => ({ buffer, offset, size: buffer.size - offset });
+    return {
+      kind: 'kv',
+      format: layer.format ?? sizes.format,
+      table: sizes.tables[group]!,
+      keys: region(keys),
+      values: region(values),
+    };
+  }
+
   #buffers(): GPUBuffer[] {
-    return this.all.flatMap((store) =>
-      store.kind === 'kv' ? [store.keys.buffer, store.values.buffer] : [store.values.buffer],
-    );
+    return [...this.pageBuffers, ...this.slots.map(({ values }) => values.buffer)];
   }
 }
 

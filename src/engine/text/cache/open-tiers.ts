@@ -40,7 +40,10 @@ export async function openTiers(
   }
   const { device, runner: loaded, quantization } = parts();
   const { kvFormat } = loaded;
-  const computed = JSON.stringify([PAGE_LAYOUT, checkpoint.config, quantization, kvFormat, device.summary]);
+  const { windows } = loaded.layout;
+  const grouped = windows.length > 1 ? [{ windows, lanes: loaded.layout.lanes }] : [];
+  const facts = [PAGE_LAYOUT, checkpoint.config, quantization, kvFormat, device.summary, ...grouped];
+  const computed = JSON.stringify(facts);
   const runner = (): Runner => parts().runner;
   const place = { where: storageCache ?? '', most: storageCacheBytes, checkpoint, computed, onTrouble };
   const storage = storageCache === undefined ? null : await platform.openPageStore!(place);

@@ -6,7 +6,8 @@ import type { PageStorage } from '../../platform.ts';
 import type { Runner } from '../step/runner.ts';
 import type { HostTier } from './host-tier.ts';
 import type { PageNames } from './page-names.ts';
-import type { PageNode, PrefixTree } from './prefix-tree.ts';
+import type { CachedPage } from './cached-page.ts';
+import type { PrefixTree } from './prefix-tree.ts';
 
 export interface BackupOptions {
   tree: PrefixTree;
@@ -24,10 +25,10 @@ const LATE_BYTES = 2 ** 26;
 
 export class PageBackup {
   readonly #options: BackupOptions;
-  /** Nodes that are on the device only, in the order in which they came. */
-  readonly #fresh = new Set<PageNode>();
-  /** Nodes that are being copied to the host and to storage. */
-  readonly #copying = new Set<PageNode>();
+  /** Pages that are on the device only, in the order in which they came. */
+  readonly #fresh = new Set<CachedPage>();
+  /** Pages that are being copied to the host and to storage. */
+  readonly #copying = new Set<CachedPage>();
   /** Copies of pages that were reused at once. */
   readonly #lateCopies = new Set<Promise<void>>();
   #running: Promise<void> | null = null;
@@ -44,23 +45,23 @@ export class PageBackup {
     return this.#tokens;
   }
 
-  /** Whether the node waits for its copy or is being copied. */
-  wants(node: PageNode): boolean {
-    return this.#fresh.has(node) || this.#copying.has(node);
+  /** Whether the page waits for its copy or is being copied. */
+  wants(cached: CachedPage): boolean {
+    return this.#fresh.has(cached) || this.#copying.has(cached);
   }
 
-  /** Adds a node that is new on the device. */
-  add(node: PageNode): void {
+  /** Adds a page that is new on the device. */
+  add(cached: CachedPage): void {
     const { host, runner } = this.#options;
-    if (node.host || host.total < runner().pageBytes || this.#deadline < Infinity) return;
-    this.#fresh.add(node);
+    if (cached.host || host.total < runner().pageBytes || this.#deadline < Infinity) return;
+    this.#fresh.add(cached);
     // The copy is submitted after the step that is being planned now, which computes the page.
     this.#running ??= Promise.resolve().then(() => this.#copyFresh());
   }
 
-  /** Copies nodes whose pages are about to be reused, unless too many are being copied already. */
-  copyNow(nodes: readonly PageNode[]): void {
-    const late = nodes.filter((node) => this.#fresh.delete(node));
+  /** Copies pages that are about to be reused, unless too many are being copied already. */
+  copyNow(pages: readonly CachedPage[]): void {
+    const late = pages.filter((cached) => this.#fresh.delete(cached));
     if (late.length === 0 || this.#copying.size * this.#options.runner().pageBytes > LATE_BYTES) return;
     // The copy is submitted before the step that reuses the pages.
     const copied = this.#copy(late)
@@ -69,7 +70,7 @@ export class PageBackup {
     this.#lateCopies.add(copied);
   }
 
-  /** Accepts no more nodes; resolves when those that were accepted are copied, or the next copy would begin after `deadline`. */
+  /** Accepts no more pages; resolves when those that were accepted are copied, or the next copy would begin after `deadline`. */
   async close(deadline: number): Promise<void> {
     this.#deadline = deadline;
     await Promise.all([this.#running, ...this.#lateCopies]);
@@ -77,9 +78,9 @@ export class PageBackup {
 
   async #copyFresh(): Promise<void> {
     let stored = Promise.resolve();
-    for (let nodes = this.#takeFresh(); nodes.length > 0; nodes = this.#takeFresh()) {
+    for (let pages = this.#takeFresh(); pages.length > 0; pages = this.#takeFresh()) {
       if (performance.now() >= this.#deadline) break;
-      const copied = await this.#copy(nodes);
+      const copied = await this.#copy(pages);
       await stored; // a slow storage delays the next copy, never a step
       stored = copied.stored;
     }
@@ -87,43 +88,44 @@ export class PageBackup {
     await stored;
   }
 
-  /** The next nodes that still have a page to copy. */
-  #takeFresh(): PageNode[] {
+  /** The next pages whose bytes are still to be copied. */
+  #takeFresh(): CachedPage[] {
     const { tree, runner } = this.#options;
     const most = Math.max(1, Math.floor(COPY_BYTES / runner().pageBytes));
-    const taken: PageNode[] = [];
-    for (const node of this.#fresh) {
+    const taken: CachedPage[] = [];
+    for (const cached of this.#fresh) {
       if (taken.length === most) break;
-      this.#fresh.delete(node);
-      if (node.page !== null && !node.host && !node.forgotten) taken.push(node);
-      else tree.keep(node, node.host); // removes the node if it has no bytes any more
+      this.#fresh.delete(cached);
+      if (cached.page !== null && !cached.host && !cached.node.forgotten) taken.push(cached);
+      else tree.keep(cached, cached.host); // removes the node if it is of no use any more
     }
     return taken;
   }
 
   /** Copies to the host; `stored` resolves when the pages are in storage, too. */
-  async #copy(nodes: readonly PageNode[]): Promise<{ stored: Promise<void> }> {
+  async #copy(pages: readonly CachedPage[]): Promise<{ stored: Promise<void> }> {
     const { tree, host, runner } = this.#options;
-    for (const node of nodes) this.#copying.add(node);
+    for (const cached of pages) this.#copying.add(cached);
     const copies = await runner()
-      .readPages(nodes.map(({ page }) => page!))
+      .readPages(pages.map(({ page }) => page!))
       .catch(() => null); // the device is lost, and the pages with it
     if (!copies) {
-      for (const node of nodes) this.#copying.delete(node);
-      for (const node of nodes) tree.keep(node, node.host);
+      for (const cached of pages) this.#copying.delete(cached);
+      for (const cached of pages) tree.keep(cached, cached.host);
       return { stored: Promise.resolve() };
     }
-    this.#tokens += nodes.length * PAGE_TOKENS;
-    const stored = Promise.all(nodes.map((node, i) => this.#store(node, copies[i]!)));
+    this.#tokens += PAGE_TOKENS * pages.filter(({ group }) => group === 0).length;
+    const stored = Promise.all(pages.map((cached, i) => this.#store(cached, copies[i]!)));
     host.trim();
     return { stored: stored.then(() => {}) };
   }
 
-  async #store(node: PageNode, bytes: Uint8Array): Promise<void> {
+  async #store(cached: CachedPage, bytes: Uint8Array): Promise<void> {
     const { tree, storage, names } = this.#options;
-    tree.keep(node, bytes);
-    if (storage && names && !node.forgotten) await storage.write(names.of(node), names.before(node), bytes);
-    this.#copying.delete(node);
-    tree.keep(node, node.host); // the node may have lost its bytes since
+    tree.keep(cached, bytes);
+    if (storage && names && !cached.node.forgotten)
+      await storage.write(names.ofPage(cached), names.before(cached), bytes);
+    this.#copying.delete(cached);
+    tree.keep(cached, cached.host); // the page may have lost its bytes since
   }
 }

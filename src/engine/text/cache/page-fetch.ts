@@ -6,7 +6,7 @@ import type { Sequence } from '../sequence.ts';
 import type { Runner } from '../step/runner.ts';
 import type { HostTier } from './host-tier.ts';
 import type { PageNames } from './page-names.ts';
-import type { PageNode } from './prefix-tree.ts';
+import { hasBytes, type PageNode } from './cached-page.ts';
 import { keysOf, findablePages, type SequencePages } from './sequence-pages.ts';
 
 export interface FetchOptions {
@@ -17,7 +17,7 @@ export interface FetchOptions {
   names: PageNames;
 }
 
-/** Pages read from storage at a time. */
+/** Nodes whose pages are read from storage at a time. */
 const READS = 8;
 
 export class PageFetch {
@@ -37,28 +37,35 @@ export class PageFetch {
 
   /** Fetches the prompt's pages in order, until `isOver` returns true or one is missing. `onProgress` is called after each read. */
   async run(sequence: Sequence, isOver: () => boolean, onProgress: () => void): Promise<void> {
-    const { pages, host, runner, storage } = this.#options;
+    const { pages, host, runner } = this.#options;
     const { prefix } = sequence.placement;
+    const { scope } = prefix;
     const most = findablePages(sequence);
     const keys = keysOf(sequence, most);
-    const known = pages.tree.find(prefix.scope, keys, most);
-    const first = known.length;
-    const names = this.#namesOf(prefix.scope, keys.slice(0, most), known);
-    let end = first < most ? first + (await storage.leading(names.slice(first))) : first;
-    storage.touch(names.slice(0, end));
-    /** Pages that may stay on the host only until the sequence is admitted. */
-    let room = Math.floor(host.total / 2 / runner().pageBytes);
+    const found = pages.tree.find(scope, keys, most);
+    const first = found.length;
+    const names = this.#namesOf(scope, keys.slice(0, most), found);
+    const stored = await this.#storedEnd(names, first);
+    this.#touch(names, stored);
+    let end = stored;
+    /** Nodes whose pages may stay on the host only until the sequence is admitted. */
+    let room = Math.floor(host.total / 2 / runner().pageBytes / pages.windows.length);
     prefix.fetched = [first, first];
     for (let at = first; at < end; at += READS) {
-      const reads = names.slice(at, Math.min(at + READS, end)).map((name) => this.#read(name));
-      for (const page of reads) void page.then(onProgress, () => {});
+      const known = pages.tree.walk(scope, keys, end);
+      const reads = names.slice(at, Math.min(at + READS, end)).map((name, i) => {
+        const missing = this.#groupsOf(at + i, stored).filter(
+          (group) => !known[at + i] || !hasBytes(known[at + i]!.pages[group]!),
+        );
+        return Promise.all(missing.map((group) => this.#read(name, group)));
+      });
+      for (const read of reads) void read.then(onProgress, () => {});
       const read = await Promise.all(reads);
-      const path = pages.tree.find(prefix.scope, keys, at);
+      const path = pages.tree.walk(scope, keys, at);
       if (path.length < at || isOver()) return;
-      for (const bytes of read) {
-        if (bytes?.length !== runner().pageBytes) return;
-        const name = names[path.length]!;
-        this.#add(path, prefix.scope, keys[path.length]!, name, bytes);
+      for (const copies of read) {
+        if (!copies.every(isWhole) || copies.some(({ bytes }) => bytes.length !== runner().pageBytes)) return;
+        this.#add(path, scope, keys[path.length]!, names[path.length]!, copies);
         prefix.fetched[1]++;
         if (!this.#bring(path) && --room <= 0) end = path.length;
         host.trim();
@@ -67,7 +74,43 @@ export class PageFetch {
     }
   }
 
-  /** Names of all pages of a prompt; `known` are the nodes of the first ones. */
+  /** Groups of layers whose bytes of page `at` a prefix of `end` pages needs. */
+  #groupsOf(at: number, end: number): number[] {
+    const groups = [...this.#options.pages.windows.keys()];
+    return groups.filter((group) => group === 0 || at >= this.#firstOf(group, end));
+  }
+
+  /** The first page that a prefix of `end` pages needs of a group other than the first. */
+  #firstOf(group: number, end: number): number {
+    return this.#options.pages.firstVisible(group, end * PAGE_TOKENS);
+  }
+
+  /** Pages of the longest prefix that storage can complete if `first` pages of it have been found. */
+  async #storedEnd(names: readonly string[], first: number): Promise<number> {
+    const { storage, pages, names: pageNames } = this.#options;
+    if (first === names.length) return first;
+    let end = first + (await storage.leading(names.slice(first)));
+    for (let group = 1; group < pages.windows.length && end > first;) {
+      const from = Math.max(first, this.#firstOf(group, end));
+      const asked = names.slice(from, end).map((name) => pageNames.inGroup(group, name));
+      const stored = from + (await storage.leading(asked));
+      // A shorter prefix needs earlier pages of windowed groups, so all of them are asked again.
+      group = stored < end ? 1 : group + 1;
+      end = stored;
+    }
+    return end;
+  }
+
+  /** Marks as used what a prefix of `end` pages needs in storage: beginnings last, so that they stay longest. */
+  #touch(names: readonly string[], end: number): void {
+    const { storage, names: pageNames } = this.#options;
+    for (let at = end - 1; at >= 0; at--)
+      for (const group of this.#groupsOf(at, end))
+        if (group > 0) storage.touch([pageNames.inGroup(group, names[at]!)]);
+    storage.touch(names.slice(0, end));
+  }
+
+  /** Names of the first group's pages of a prompt; `known` are the first nodes. */
   #namesOf(scope: string, keys: readonly string[], known: readonly PageNode[]): string[] {
     const { names } = this.#options;
     const all = known.map((node) => names.of(node));
@@ -75,21 +118,23 @@ export class PageFetch {
     return all;
   }
 
-  #read(name: string): Promise<Uint8Array | null> {
+  async #read(nodeName: string, group: number): Promise<ReadPage> {
+    const name = this.#options.names.inGroup(group, nodeName);
     let page = this.#reading.get(name);
     if (!page) {
       page = this.#options.storage.read(name).finally(() => this.#reading.delete(name));
       this.#reading.set(name, page);
     }
-    return page;
+    return { group, bytes: await page };
   }
 
-  /** Appends the node of a page that was read to its path. */
-  #add(path: PageNode[], scope: string, key: string, name: string, bytes: Uint8Array): void {
+  /** Appends the node of pages that were read to its path. */
+  #add(path: PageNode[], scope: string, key: string, name: string, read: readonly WholePage[]): void {
     const { tree } = this.#options.pages;
     const node = tree.child(scope, path.at(-1) ?? null, key);
-    if (!node.host && node.page === null) {
-      tree.keep(node, bytes);
+    const copies = read.filter(({ group }) => !hasBytes(node.pages[group]!));
+    tree.fill(node, copies);
+    if (copies.some(({ group }) => group === 0)) {
       this.#options.names.set(node, name);
       this.#tokens += PAGE_TOKENS;
     }
@@ -97,14 +142,27 @@ export class PageFetch {
     path.push(node);
   }
 
-  /** Writes the last node of a path to the device, unless it is there; false: every page is in use. */
+  /** Writes the bytes of a path's last node to the device, unless they are there; false: every page is in use. */
   #bring(path: readonly PageNode[]): boolean {
     const { pages, runner } = this.#options;
-    const { page, host } = path.at(-1)!;
-    if (page !== null) return true;
-    if (!host || runner().device.isLost || !pages.bring(path)) return false;
+    const missing = path.at(-1)!.pages.filter(({ page, host }) => page === null && host !== null);
+    if (missing.length === 0) return true;
+    if (runner().device.isLost || !pages.bring(path, missing)) return false;
     runner().pageCleaner.ahead(pages.pool.touched);
-    runner().movePages({ copies: [], loads: [{ page: path.at(-1)!.page!, bytes: host }] });
+    const loads = missing.map(({ page, host }) => ({ page: page!, bytes: host! }));
+    runner().movePages({ copies: [], loads });
     return true;
   }
+}
+
+interface ReadPage {
+  group: number;
+  /** null: the page is not in storage any more. */
+  bytes: Uint8Array | null;
+}
+
+type WholePage = ReadPage & { bytes: Uint8Array };
+
+function isWhole(page: ReadPage): page is WholePage {
+  return page.bytes !== null;
 }

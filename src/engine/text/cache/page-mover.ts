@@ -1,11 +1,10 @@
 // Moves KV pages: from one page to another, from host memory into a page, and back. In host memory a page is one array of bytes, the
-// keys and values of one layer after the other.
+// keys and values of one lane after the other.
 
 import type { Device } from '../../../gpu/device.ts';
-import type { KvPages } from '../../../kernels/batch.ts';
 import type { PageMoves } from './sequence-pages.ts';
 
-/** Keys, or values, of one layer. */
+/** Keys, or values, of one lane. */
 interface PagePart {
   buffer: GPUBuffer;
   /** Bytes of one page. */
@@ -18,7 +17,7 @@ const MAP_READ = 0x1;
 const COPY_DST = 0x8;
 
 export class PageMover {
-  /** Bytes of a page, keys and values of all layers. */
+  /** Bytes of a page, keys and values of all lanes. */
   readonly bytes: number;
   readonly #device: Device;
   /** Holds a page that is copied: a buffer cannot be copied into itself. */
@@ -32,15 +31,13 @@ export class PageMover {
   }
 
   /** Sets the buffers to work on, of `pages` pages each. */
-  use(kv: readonly KvPages[], pages: number): void {
+  use(buffers: readonly GPUBuffer[], pages: number): void {
     let first = 0;
-    this.#parts = kv
-      .flatMap(({ keys, values }) => [keys.buffer, values.buffer])
-      .map((buffer) => {
-        const part = { buffer, bytes: buffer.size / pages, first };
-        first += part.bytes;
-        return part;
-      });
+    this.#parts = buffers.map((buffer) => {
+      const part = { buffer, bytes: buffer.size / pages, first };
+      first += part.bytes;
+      return part;
+    });
   }
 
   /** Makes the copies in order, then the writes; steps that are submitted later find both done. */

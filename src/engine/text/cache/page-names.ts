@@ -1,7 +1,8 @@
-// Names of pages in storage: a page is named by all tokens up to its end, so its name follows from its parent's.
+// Names of pages in storage: a page is named by all tokens up to its end, so its name follows from its parent's. The pages of the first
+// group of layers make up the chain; those of other groups hang on it.
 
 import type { PageStorage } from '../../platform.ts';
-import type { PageNode } from './prefix-tree.ts';
+import type { CachedPage, PageNode } from './cached-page.ts';
 
 export class PageNames {
   readonly #storage: PageStorage;
@@ -11,20 +12,34 @@ export class PageNames {
     this.#storage = storage;
   }
 
+  /** Name of a node's page of the first group. */
   of(node: PageNode): string {
     let name = this.#known.get(node);
-    if (name === undefined) this.set(node, (name = this.after(this.before(node), node.scope, node.key)));
+    if (name === undefined) {
+      name = this.after(node.parent && this.of(node.parent), node.scope, node.key);
+      this.set(node, name);
+    }
     return name;
   }
 
-  /** Name of the node's parent; null: it has none. */
-  before({ parent }: PageNode): string | null {
-    return parent && this.of(parent);
+  ofPage({ node, group }: CachedPage): string {
+    return this.inGroup(group, this.of(node));
   }
 
-  /** Name of the page with this key that follows the page named `before`. */
+  /** Name of the page that must be in storage for this one to be found; null: none. */
+  before({ node, group }: CachedPage): string | null {
+    if (group > 0) return this.of(node);
+    return node.parent && this.of(node.parent);
+  }
+
+  /** Name of the first group's page with this key that follows the page named `before`. */
   after(before: string | null, scope: string, key: string): string {
     return this.#storage.name(before, scope, key);
+  }
+
+  /** Name of another group's page of the node whose page in the first group is named `name`. */
+  inGroup(group: number, name: string): string {
+    return group === 0 ? name : this.#storage.name(name, '', `group ${group}`);
   }
 
   set(node: PageNode, name: string): void {

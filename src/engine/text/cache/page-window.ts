@@ -1,5 +1,5 @@
-// Windows of attention in pages: where every layer that has pages looks back on a limited number of tokens, a sequence gives its pages
-// back once no query can see them, and a context may be longer than all pages together.
+// Windows of attention in pages. A sequence gives back the pages of a group of layers that look back on a limited number of tokens once
+// no query can see them. If all layers do, a context may be longer than all pages together.
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
 import type { LayerState } from '../../../models/text/architecture.ts';
@@ -19,10 +19,4 @@ export function windowPages(window: number, rows: number): number {
 /** The first page that a query at token `position` or a later one sees. */
 export function firstVisiblePage(position: number, window: number): number {
   return Math.floor(Math.max(0, position - window + 1) / PAGE_TOKENS);
-}
-
-/** Tokens of the longest context that so many pages serve. */
-export function contextWithin(pages: number, layers: readonly LayerState[], rows: number): number {
-  const window = widestWindow(layers);
-  return window !== null && pages >= windowPages(window, rows) ? Infinity : pages * PAGE_TOKENS;
 }

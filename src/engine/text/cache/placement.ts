@@ -3,10 +3,10 @@
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
 import type { CachedTokens } from '../text-model.ts';
-import type { PageNode } from './prefix-tree.ts';
+import type { CachedPage, PageNode } from './cached-page.ts';
 
 export interface PageLoad {
-  node: PageNode;
+  cached: CachedPage;
   bytes: Uint8Array;
 }
 
@@ -22,7 +22,7 @@ export class SequencePrefix {
   readonly keys: string[] = [];
   /** Nodes of its shared pages, in order of position. */
   nodes: PageNode[] = [];
-  /** The nodes whose bytes have not been written to their pages yet. */
+  /** The shared pages whose bytes have not been written to the device yet. */
   loads: PageLoad[] = [];
   /** Prompt tokens that the cache had when the sequence first ran; null before. */
   found: CachedTokens | null = null;
@@ -44,10 +44,13 @@ export class Placement {
   passed = 0;
   /** Slot in which the device keeps the last sampled token; null while the sequence waits. */
   slot: number | null = null;
-  /** KV pages in order of position: those of `prefix.nodes` first, then the sequence's own. */
-  pages: number[] = [];
-  /** Pages from the first that the sequence has given back because no query can see them; their numbers still stand in `pages`. */
-  passedPages = 0;
+  /** KV pages of each group of layers in order of position: those of `prefix.nodes` first, then the sequence's own. */
+  tables: number[][] = [];
+  /**
+   * Pages of each group, from the first, that the sequence has given back because no query can see them; their numbers still stand in
+   * the tables.
+   */
+  passedPages: number[] = [];
 
   constructor(prefix: SequencePrefix) {
     this.prefix = prefix;
@@ -55,7 +58,12 @@ export class Placement {
 
   /** Tokens that the pages have room for. */
   get room(): number {
-    return this.pages.length * PAGE_TOKENS;
+    return this.length * PAGE_TOKENS;
+  }
+
+  /** Entries of each table. */
+  get length(): number {
+    return this.tables[0]?.length ?? 0;
   }
 
   /** Whether bytes are still to be written to some of its pages. */
@@ -65,8 +73,8 @@ export class Placement {
 
   /** Drops the pages and what the prefix cache lent, without giving anything back. */
   forgetPages(): void {
-    this.pages = [];
-    this.passedPages = 0;
+    this.tables = [];
+    this.passedPages = [];
     this.prefix.nodes = [];
     this.prefix.loads = [];
   }

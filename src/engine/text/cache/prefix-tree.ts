@@ -1,51 +1,41 @@
-// The prefix cache: which KV pages hold which tokens. A node is one full page of tokens that follow those of its parents; its bytes
-// are on the device, in host memory, or in both. Sequences hold the nodes of their prefix; nodes that no sequence holds are evicted,
-// least recently used first. A node is never used more recently than its parent, so leaves are evicted before their parents.
+// The prefix cache: which KV pages hold which tokens. A node is one full page of tokens that follow those of its parents. It has a page
+// for each group of layers, whose bytes are on the device, in host memory, in both, or nowhere. A prefix is found if the groups that
+// see all tokens have bytes for every node of it, and windowed groups for the nodes that the next query sees. Sequences hold the pages
+// that they see; pages that no sequence holds are evicted, least recently used first. A page is never used more recently than the
+// same group's page of the parent, unless the window has passed that one.
 
-export interface PageNode {
-  readonly scope: string;
-  readonly parent: PageNode | null;
-  /** Tokens of the page (see `pageKey`). */
-  readonly key: string;
-  /** Number of pages before this one. */
-  readonly depth: number;
-  readonly children: Map<string, PageNode>;
-  /** Page on the device; null: its bytes are not there. */
-  page: number | null;
-  /** The page is taken and its bytes are still to be written to it. */
-  loading: boolean;
-  /** Copy in host memory; null: none. */
-  host: Uint8Array | null;
-  /** Number of sequences that hold it. */
-  users: number;
-  lastUsed: number;
-  /** It can no longer be found, and its page is freed with its last user. */
-  forgotten: boolean;
-}
+import { PAGE_TOKENS } from '../../../kernels/batch.ts';
+import { hasBytes, leastRecent, pageNode, type CachedPage, type PageNode } from './cached-page.ts';
+import { firstVisiblePage } from './page-window.ts';
 
 /** Is notified of bytes that come and go, and may delay the removal of nodes. */
 export interface TreeWatcher {
-  /** The bytes that a node keeps in host memory have changed by this number. */
-  kept(node: PageNode, bytes: number): void;
-  /** The node has a page on the device now. */
-  placed(node: PageNode): void;
-  /** Whether the node's bytes are being copied from the device, or will be: it stays in the tree even without bytes. */
-  wants(node: PageNode): boolean;
-  /** The pages of these nodes are about to be reused: this is the last moment to copy them. */
-  leaving(nodes: readonly PageNode[]): void;
+  /** The bytes that are kept in host memory of a page have changed by this number. */
+  kept(cached: CachedPage, bytes: number): void;
+  /** The bytes are on the device now. */
+  placed(cached: CachedPage): void;
+  /** Whether the bytes are being copied from the device, or will be: the node stays in the tree even without bytes. */
+  wants(cached: CachedPage): boolean;
+  /** These pages are about to be reused: this is the last moment to copy them. */
+  leaving(cached: readonly CachedPage[]): void;
 }
 
 export class PrefixTree {
+  readonly #windows: readonly (number | null)[];
+  /** Groups that see all tokens. */
+  readonly #full: readonly number[];
   readonly #scopes = new Map<string, Map<string, PageNode>>();
-  readonly #onDevice = new Set<PageNode>();
+  readonly #onDevice = new Set<CachedPage>();
   readonly #freePage: (page: number) => void;
   #evictable = 0;
   #clock = 0;
   #watcher: TreeWatcher | null = null;
 
-  /** `freePage` takes back a page of the device. */
-  constructor(freePage: (page: number) => void) {
+  /** `freePage` takes back a page of the device. `windows`: tokens that each group of layers looks back on; null: all. */
+  constructor(freePage: (page: number) => void, windows: readonly (number | null)[] = [null]) {
     this.#freePage = freePage;
+    this.#windows = windows;
+    this.#full = windows.flatMap((window, group) => (window === null ? [group] : []));
   }
 
   watch(watcher: TreeWatcher): void {
@@ -62,81 +52,98 @@ export class PrefixTree {
     return this.#onDevice.size;
   }
 
-  /** The longest run of nodes for the first `most` keys. */
+  /** The longest run of nodes for the first `most` keys that a sequence can continue. */
   find(scope: string, keys: readonly string[], most: number): PageNode[] {
+    const path = this.walk(scope, keys, most);
+    if (this.#full.length === this.#windows.length) return path;
+    /** Number of nodes with bytes up to the current one, by group. */
+    const runs = this.#windows.map(() => 0);
+    let longest = 0;
+    path.forEach(({ pages }, at) => {
+      let isWhole = true;
+      for (const [group, window] of this.#windows.entries()) {
+        if (window === null) continue;
+        runs[group] = hasBytes(pages[group]!) ? runs[group]! + 1 : 0;
+        isWhole &&= runs[group] >= at + 1 - firstVisiblePage((at + 1) * PAGE_TOKENS, window);
+      }
+      if (isWhole) longest = at + 1;
+    });
+    return path.slice(0, longest);
+  }
+
+  /** The longest run of nodes for which the groups that see all tokens have bytes. */
+  walk(scope: string, keys: readonly string[], most: number): PageNode[] {
     const path: PageNode[] = [];
     let siblings = this.#scopes.get(scope);
     while (siblings && path.length < most) {
       const node = siblings.get(keys[path.length]!);
-      if (!node || (node.page === null && node.host === null)) break;
+      if (!node || !this.#full.every((group) => hasBytes(node.pages[group]!))) break;
       path.push(node);
       siblings = node.children;
     }
     return path;
   }
 
-  /** The child with this key. A new one has no bytes anywhere: the caller gives it some at once. */
+  /** The child with this key. A new one has no bytes anywhere: the caller holds it or gives it some at once. */
   child(scope: string, parent: PageNode | null, key: string): PageNode {
     const siblings = this.#siblings(scope, parent);
     const known = siblings.get(key);
     if (known) return known;
-    const node: PageNode = {
-      scope,
-      parent,
-      key,
-      depth: parent ? parent.depth + 1 : 0,
-      children: new Map(),
-      page: null,
-      loading: false,
-      host: null,
-      users: 0,
-      lastUsed: this.#clock,
-      forgotten: parent?.forgotten ?? false,
-    };
+    const node = pageNode(this.#windows.length, scope, parent, key, this.#clock);
     siblings.set(key, node);
     return node;
   }
 
-  hold(node: PageNode): void {
-    if (node.users++ === 0 && node.page !== null) this.#evictable--;
+  hold(cached: CachedPage): void {
+    if (cached.users++ === 0 && cached.page !== null) this.#evictable--;
   }
 
-  release(node: PageNode): void {
-    if (--node.users > 0 || node.page === null) return;
+  release(cached: CachedPage): void {
+    if (--cached.users > 0 || cached.page === null) return;
     this.#evictable++;
-    if (node.forgotten) this.#free(node);
+    if (cached.node.forgotten) this.#free(cached);
   }
 
-  /** Sets the node's page on the device; null: it has none any more. */
-  place(node: PageNode, page: number | null): void {
-    this.#setPage(node, page);
-    if (page !== null) this.#watcher?.placed(node);
-    this.#prune(node);
+  /** Sets the page on the device; null: there is none any more. */
+  place(cached: CachedPage, page: number | null): void {
+    this.#setPage(cached, page);
+    if (page !== null) this.#watcher?.placed(cached);
+    this.#prune(cached.node);
   }
 
-  /** Sets the node's copy in host memory; null: none. */
-  keep(node: PageNode, bytes: Uint8Array | null): void {
+  /** Sets the copy in host memory; null: none. */
+  keep(cached: CachedPage, bytes: Uint8Array | null): void {
+    if (cached.node.forgotten) return;
+    this.#setHost(cached, bytes);
+    this.#prune(cached.node);
+  }
+
+  /** Sets copies in host memory of several pages of a node. */
+  fill(node: PageNode, copies: readonly { group: number; bytes: Uint8Array }[]): void {
     if (node.forgotten) return;
-    this.#setHost(node, bytes);
+    for (const { group, bytes } of copies) this.#setHost(node.pages[group]!, bytes);
     this.#prune(node);
   }
 
-  /** Marks a path as used now; `node` is its last node. */
+  /** Marks as used now what the query after a path sees; `node` is the path's last node. */
   touch(node: PageNode): void {
     this.#clock++;
-    for (let at: PageNode | null = node; at; at = at.parent) at.lastUsed = this.#clock;
+    const end = (node.depth + 1) * PAGE_TOKENS;
+    const firsts = this.#windows.map((window) => (window === null ? 0 : firstVisiblePage(end, window)));
+    for (let at: PageNode | null = node; at; at = at.parent)
+      for (const cached of at.pages) if (at.depth >= firsts[cached.group]!) cached.lastUsed = this.#clock;
   }
 
-  /** Frees up to `count` pages on the device, those that the watcher wants last; the number of pages that are free by that. */
+  /** Frees up to `count` pages on the device, those that the watcher wants last; returns the number of pages freed. */
   evict(count: number): number {
     const watcher = this.#watcher;
     const all = leastRecent([...this.#onDevice].filter(({ users }) => users === 0));
-    const wanted = new Set(watcher ? all.filter((node) => watcher.wants(node)) : []);
-    const victims = [...all.filter((node) => !wanted.has(node)), ...wanted].slice(0, count);
-    watcher?.leaving(victims.filter((node) => wanted.has(node)));
-    for (const node of victims) {
-      this.#free(node);
-      this.#prune(node);
+    const wanted = new Set(watcher ? all.filter((cached) => watcher.wants(cached)) : []);
+    const victims = [...all.filter((cached) => !wanted.has(cached)), ...wanted].slice(0, count);
+    watcher?.leaving(victims.filter((cached) => wanted.has(cached)));
+    for (const cached of victims) {
+      if (cached.page !== null) this.#free(cached); // otherwise freed together with another victim's node
+      this.#prune(cached.node);
     }
     return victims.length;
   }
@@ -155,8 +162,8 @@ export class PrefixTree {
     const lost = [...this.#onDevice];
     this.#onDevice.clear();
     this.#evictable = 0;
-    for (const node of lost) Object.assign(node, { page: null, loading: false, users: 0 });
-    for (const node of lost) this.#prune(node);
+    for (const cached of lost) Object.assign(cached, { page: null, loading: false, users: 0 });
+    for (const { node } of lost) this.#prune(node);
   }
 
   #roots(): PageNode[] {
@@ -170,35 +177,48 @@ export class PrefixTree {
     return roots;
   }
 
-  #setPage(node: PageNode, page: number | null): void {
-    const unused = node.users === 0 ? 1 : 0;
-    if (node.page === null && page !== null) {
-      this.#onDevice.add(node);
+  #setPage(cached: CachedPage, page: number | null): void {
+    const unused = cached.users === 0 ? 1 : 0;
+    if (cached.page === null && page !== null) {
+      this.#onDevice.add(cached);
       this.#evictable += unused;
-    } else if (node.page !== null && page === null) {
-      this.#onDevice.delete(node);
+    } else if (cached.page !== null && page === null) {
+      this.#onDevice.delete(cached);
       this.#evictable -= unused;
     }
-    node.page = page;
+    cached.page = page;
   }
 
-  #free(node: PageNode): void {
-    this.#freePage(node.page!);
-    this.#setPage(node, null);
+  #free(cached: CachedPage): void {
+    this.#freePage(cached.page!);
+    this.#setPage(cached, null);
   }
 
-  #setHost(node: PageNode, bytes: Uint8Array | null): void {
-    const change = (bytes?.length ?? 0) - (node.host?.length ?? 0);
-    node.host = bytes;
-    if (change !== 0) this.#watcher?.kept(node, change);
+  #setHost(cached: CachedPage, bytes: Uint8Array | null): void {
+    const change = (bytes?.length ?? 0) - (cached.host?.length ?? 0);
+    cached.host = bytes;
+    if (change !== 0) this.#watcher?.kept(cached, change);
   }
 
-  /** Removes a node that has no bytes, together with its descendants, which cannot be found without it. */
+  /** Whether nothing keeps a page in the tree. */
+  #isIdle(cached: CachedPage): boolean {
+    return !hasBytes(cached) && cached.users === 0 && !this.#watcher?.wants(cached);
+  }
+
+  /**
+   * Removes a node without which no prefix can be found: one that lacks bytes of a group that sees all tokens, together with its
+   * descendants. If all groups are windowed, only nodes without any bytes and descendants are of no use.
+   */
   #prune(node: PageNode): void {
-    if (node.page !== null || node.host !== null || node.users > 0 || node.forgotten) return;
-    if (this.#watcher?.wants(node)) return;
+    if (node.forgotten) return;
+    const isLost =
+      this.#full.length > 0
+        ? this.#full.some((group) => this.#isIdle(node.pages[group]!))
+        : node.children.size === 0 && node.pages.every((cached) => this.#isIdle(cached));
+    if (!isLost) return;
     this.#detach(node);
     this.#dropAll(node);
+    if (node.parent) this.#prune(node.parent);
   }
 
   #detach(node: PageNode): void {
@@ -211,23 +231,9 @@ export class PrefixTree {
     for (const child of node.children.values()) this.#dropAll(child);
     node.children.clear();
     node.forgotten = true;
-    this.#setHost(node, null);
-    if (node.users === 0 && node.page !== null) this.#free(node);
+    for (const cached of node.pages) {
+      this.#setHost(cached, null);
+      if (cached.users === 0 && cached.page !== null) this.#free(cached);
+    }
   }
-}
-
-/** Sorts by eviction order: least recently used first; within one path nodes on the device first, then the deepest. */
-export function leastRecent(nodes: PageNode[]): PageNode[] {
-  const isOnDevice = ({ page }: PageNode): number => (page === null ? 0 : 1);
-  return nodes.sort((a, b) => a.lastUsed - b.lastUsed || isOnDevice(b) - isOnDevice(a) || b.depth - a.depth);
-}
-
-/** The ids of a page as a string key: two UTF-16 units each. */
-export function pageKey(ids: readonly number[], first: number, count: number): string {
-  const units = new Uint16Array(2 * count);
-  for (let i = 0; i < count; i++) {
-    units[2 * i] = ids[first + i]! & 0xffff;
-    units[2 * i + 1] = ids[first + i]! >>> 16;
-  }
-  return String.fromCharCode(...units);
 }

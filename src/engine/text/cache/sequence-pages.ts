@@ -1,12 +1,14 @@
-// The pages of each sequence: first those that it shares through the prefix cache, then its own. A page that a sequence computes is
-// shared as soon as the step that computes it is submitted, because the device works in the order of submission.
+// The pages of each sequence, by group of layers: first those that it shares through the prefix cache, then its own. All groups take
+// their pages from one pool. A page that a sequence computes is shared as soon as the step that computes it is submitted, because the
+// device works in the order of submission.
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
 import type { Sequence } from '../sequence.ts';
+import { pageKey, type CachedPage, type PageNode } from './cached-page.ts';
 import { firstVisiblePage } from './page-window.ts';
 import { PagePool } from './pages.ts';
 import type { Placement } from './placement.ts';
-import { pageKey, PrefixTree, type PageNode } from './prefix-tree.ts';
+import { PrefixTree } from './prefix-tree.ts';
 
 /** Copies and writes of pages that the device does before the next step. */
 export interface PageMoves {
@@ -33,22 +35,22 @@ export function findablePages({ progress, placement: { prefix } }: Sequence): nu
 }
 
 export class SequencePages {
+  /** Tokens that each group of layers looks back on; null: all. */
+  readonly windows: readonly (number | null)[];
   readonly tree: PrefixTree;
   readonly #total: number;
-  readonly #window: number | null;
   /** Pages evicted at a time. */
   readonly #share: number;
   #pool: PagePool;
   #evicted = 0;
   #loaded = 0;
 
-  /** `window`: tokens that queries look back on; null: all. */
-  constructor(total: number, window: number | null = null) {
+  constructor(total: number, windows: readonly (number | null)[] = [null]) {
     this.#total = total;
-    this.#window = window;
+    this.windows = windows;
     this.#share = Math.max(1, total >> 6);
     this.#pool = new PagePool(total);
-    this.tree = new PrefixTree((page) => this.#pool.give([page]));
+    this.tree = new PrefixTree((page) => this.#pool.give([page]), windows);
   }
 
   get pool(): PagePool {
@@ -76,93 +78,106 @@ export class SequencePages {
     return this.tree.find(sequence.placement.prefix.scope, keysOf(sequence, most), most);
   }
 
+  /** Cached pages that a sequence with this prefix sees, in order of position. */
+  seenBy(path: readonly PageNode[]): CachedPage[] {
+    const firsts = this.firstsVisible(path.length * PAGE_TOKENS);
+    return path.flatMap(({ pages }, at) => pages.filter(({ group }) => at >= firsts[group]!));
+  }
+
   /** Takes the matched pages, and pages to load those that are not on the device; false: fewer than `spare` would be left. */
   claim({ placement }: Sequence, path: readonly PageNode[], spare: number): boolean {
-    const passed = this.firstVisible(path.length * PAGE_TOKENS);
-    const seen = path.slice(passed);
-    for (const node of seen) this.tree.hold(node);
-    // Kept here: taking a page may evict one before the window, and with it the host's copies of all that follow it.
-    const loads = seen.flatMap((node) => (node.page === null ? [{ node, bytes: node.host! }] : []));
+    const seen = this.seenBy(path);
+    for (const cached of seen) this.tree.hold(cached);
+    const loads = seen.flatMap((cached) => (cached.page === null ? [{ cached, bytes: cached.host! }] : []));
     if (this.available - loads.length < spare) {
-      for (const node of seen.toReversed()) this.tree.release(node);
+      for (const cached of seen.toReversed()) this.tree.release(cached);
       return false;
     }
     for (const load of loads) {
-      this.tree.place(load.node, this.#take()!);
-      load.node.loading = true;
+      this.tree.place(load.cached, this.#take()!);
+      load.cached.loading = true;
       placement.prefix.loads.push(load);
     }
     placement.prefix.nodes = [...path];
-    // Pages that no query sees need no bytes; their entries in the table are not read.
-    placement.pages = path.map(({ page }) => page ?? 0);
-    placement.passedPages = passed;
+    // Pages that no query sees need no bytes; their entries in the tables are not read.
+    placement.tables = this.windows.map((_, group) => path.map(({ pages }) => pages[group]!.page ?? 0));
+    placement.passedPages = this.firstsVisible(path.length * PAGE_TOKENS);
     const last = path.at(-1);
     if (last) this.tree.touch(last);
     return true;
   }
 
   /**
-   * Gives the last node of a path a page, to which the caller writes its bytes at once; false: every page is in use or belongs to
-   * the path.
+   * Gives pages of a path's last node that are not on the device their places there, to which the caller writes the bytes at once;
+   * false: every page is in use or belongs to the path.
    */
-  bring(path: readonly PageNode[]): boolean {
-    if (this.#pool.free === 0) {
-      const own = path.filter(({ page, users }) => page !== null && users === 0).length;
-      if (this.tree.evictable - own < this.#share) return false;
+  bring(path: readonly PageNode[], missing: readonly CachedPage[]): boolean {
+    if (this.#pool.free < missing.length) {
+      const own = path.flatMap(({ pages }) =>
+        pages.filter(({ page, users }) => page !== null && users === 0),
+      );
+      if (this.available - own.length < Math.max(this.#share, missing.length)) return false;
     }
-    const page = this.#take()!;
-    this.#pool.overwritten(page);
-    this.tree.place(path.at(-1)!, page);
+    // All are taken before one is placed, because taking a page may evict one that was just placed.
+    const taken = missing.map(() => this.#take()!);
+    for (const [at, cached] of missing.entries()) {
+      this.#pool.overwritten(taken[at]!);
+      this.tree.place(cached, taken[at]!);
+    }
     return true;
   }
 
-  /** Adds one page to the sequence; false: none is left. */
-  grow({ placement }: Sequence): boolean {
-    const page = this.#take();
-    if (page !== undefined) placement.pages.push(page);
-    return page !== undefined;
+  /** Adds one page of each group to the sequence; false: too few are left. */
+  grow({ placement: { tables } }: Sequence): boolean {
+    if (this.available < tables.length) return false;
+    for (const pages of tables) pages.push(this.#take()!);
+    return true;
   }
 
   /** Shares the pages that the submitted steps have filled. */
   publish(sequence: Sequence): void {
-    const { prefix, pages } = sequence.placement;
+    const { prefix, tables, passedPages } = sequence.placement;
     const { computed, ids } = sequence.progress;
     const { nodes } = prefix;
     const before = nodes.length;
-    // Pages that were given back before they were shared end what can be shared.
-    if (before < sequence.placement.passedPages) return;
     const known = Math.min(computed, ids.length, prefix.shareable);
+    if ((before + 1) * PAGE_TOKENS > known) return;
+    // Pages that were given back before they were shared end what can be shared.
+    if (passedPages.some((end) => before < end)) return;
     for (let at = before; (at + 1) * PAGE_TOKENS <= known; at++) {
       const node = this.tree.child(prefix.scope, nodes.at(-1) ?? null, keysOf(sequence, at + 1)[at]!);
-      if (node.loading) break;
-      this.tree.hold(node);
-      if (node.page === null) this.tree.place(node, pages[at]!);
-      else if (node.page !== pages[at]) {
-        // Another sequence has computed the same page meanwhile.
-        this.#pool.give([pages[at]!]);
-        pages[at] = node.page;
-      }
+      if (node.pages.some(({ loading }) => loading)) break;
+      for (const cached of node.pages) this.tree.hold(cached);
+      for (const cached of node.pages) this.#sharePage(cached, tables[cached.group]!, at);
       nodes.push(node);
     }
     if (nodes.length > before) this.tree.touch(nodes.at(-1)!);
   }
 
-  /** The first page that a query at a token or later sees. */
-  firstVisible(token: number): number {
-    return this.#window === null ? 0 : firstVisiblePage(token, this.#window);
+  /** The first page that a query of a group at a token or later sees. */
+  firstVisible(group: number, token: number): number {
+    const window = this.windows[group]!;
+    return window === null ? 0 : firstVisiblePage(token, window);
+  }
+
+  /** The first pages, by group, that a query at a token or later sees. */
+  firstsVisible(token: number): number[] {
+    return this.windows.map((_, group) => this.firstVisible(group, token));
   }
 
   /** Gives back the pages that no query from the next row on sees. Those that are shared stay in the cache while there is room. */
   passWindow({ placement, progress }: Sequence): void {
-    const { prefix, pages } = placement;
-    const end = Math.min(this.firstVisible(progress.computed), pages.length);
+    const { prefix, tables, passedPages } = placement;
     if (placement.isLoading) return;
-    for (let at = placement.passedPages; at < end; at++) {
-      const node = prefix.nodes[at];
-      if (node) this.tree.release(node);
-      else this.#pool.give([pages[at]!]);
-    }
-    placement.passedPages = Math.max(placement.passedPages, end);
+    tables.forEach((pages, group) => {
+      const end = Math.min(this.firstVisible(group, progress.computed), pages.length);
+      for (let at = passedPages[group]!; at < end; at++) {
+        const node = prefix.nodes[at];
+        if (node) this.tree.release(node.pages[group]!);
+        else this.#pool.give([pages[at]!]);
+      }
+      passedPages[group] = Math.max(passedPages[group]!, end);
+    });
   }
 
   release(sequence: Sequence): void {
@@ -172,21 +187,20 @@ export class SequencePages {
 
   /** Releases the sequence and removes what it shared from the cache; the pages that are free by that. */
   discard({ placement }: Sequence): number[] {
-    const { prefix, pages } = placement;
-    const own = pages.slice(Math.max(prefix.nodes.length, placement.passedPages));
-    const held = prefix.nodes.slice(placement.passedPages);
-    const shared = held.filter(({ users }) => users === 1).map(({ page }) => page!);
+    const { prefix } = placement;
+    const shared = heldBy(placement).filter(({ users }) => users === 1);
+    const freed = [...shared.map(({ page }) => page!), ...ownPages(placement)];
     this.tree.forget(prefix.nodes.slice(0, 1));
     this.#giveBack(placement);
-    return [...shared, ...own];
+    return freed;
   }
 
   /** Takes the sequence's next loads, in order, up to `most` pages. */
   takeLoads({ placement }: Sequence, most: number): PageMoves['loads'] {
-    return placement.prefix.loads.splice(0, most).map(({ node, bytes }) => {
-      node.loading = false;
+    return placement.prefix.loads.splice(0, most).map(({ cached, bytes }) => {
+      cached.loading = false;
       this.#loaded++;
-      return { page: node.page!, bytes };
+      return { page: cached.page!, bytes };
     });
   }
 
@@ -196,21 +210,41 @@ export class SequencePages {
     this.#pool = new PagePool(this.#total);
   }
 
+  /** Makes a computed page the cached one, or takes the cached one in place of it. */
+  #sharePage(cached: CachedPage, pages: number[], at: number): void {
+    if (cached.page === null) this.tree.place(cached, pages[at]!);
+    else if (cached.page !== pages[at]) {
+      // Another sequence has computed the same page meanwhile.
+      this.#pool.give([pages[at]!]);
+      pages[at] = cached.page;
+    }
+  }
+
   #take(): number | undefined {
     if (this.#pool.free === 0) this.#evicted += this.tree.evict(this.#share);
     return this.#pool.take();
   }
 
   #giveBack(placement: Placement): void {
-    const { nodes, loads } = placement.prefix;
-    for (const { node } of loads) {
-      this.#pool.give([node.page!]);
-      node.loading = false;
-      this.tree.place(node, null);
+    const { loads } = placement.prefix;
+    const own = ownPages(placement);
+    for (const { cached } of loads) {
+      this.#pool.give([cached.page!]);
+      cached.loading = false;
+      this.tree.place(cached, null);
     }
-    const { passedPages } = placement;
-    for (const node of nodes.slice(passedPages).toReversed()) this.tree.release(node);
-    this.#pool.give(placement.pages.slice(Math.max(nodes.length, passedPages)));
+    for (const cached of heldBy(placement).toReversed()) this.tree.release(cached);
+    this.#pool.give(own);
     placement.forgetPages();
   }
+}
+
+/** Cached pages that a sequence holds, in order of position. */
+function heldBy({ prefix, passedPages }: Placement): CachedPage[] {
+  return prefix.nodes.flatMap(({ pages }, at) => pages.filter(({ group }) => at >= passedPages[group]!));
+}
+
+/** Pages that belong to a sequence alone. */
+function ownPages({ prefix, tables, passedPages }: Placement): number[] {
+  return tables.flatMap((pages, group) => pages.slice(Math.max(prefix.nodes.length, passedPages[group]!)));
 }

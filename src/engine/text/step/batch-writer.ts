@@ -37,8 +37,10 @@ export interface BatchPart {
   ids: ArrayLike<number>;
   /** Slot that holds the sequence's sampled tokens and fixed states. */
   slot: number;
-  /** Page numbers by kind of layer, then by position in the sequence. */
+  /** Page numbers by group of layers, then by position in the sequence. */
   tables: readonly (readonly number[])[];
+  /** Number of pages of each group, from the first, that no row sees; left out: none. */
+  passedPages?: readonly number[];
   /** Length of the sequence on which scaled rotary frequencies depend, by token. */
   lengthAt: (token: number) => number;
   /** Number of its LoRA adapter; left out: none. */
@@ -153,9 +155,9 @@ export class BatchWriter {
       sampledAdapters: this.adapted ? sampled : 0,
       ...more,
     };
-    this.words.tables.forEach((_, kind) => {
-      used[`pages ${kind}`] = this.pages;
-      used[`places ${kind}`] = rows;
+    this.words.tables.forEach((_, group) => {
+      used[`pages ${group}`] = this.pages;
+      used[`places ${group}`] = rows;
     });
     buffers.upload(used);
     return { ...sizes };
@@ -185,17 +187,18 @@ export class BatchWriter {
     return seen;
   }
 
-  private writePages({ first, rows, tables }: BatchPart): void {
+  private writePages({ first, rows, tables, passedPages }: BatchPart): void {
     const { words, sizes } = this;
     let count = 0;
-    words.tables.forEach(({ pages, places }, kind) => {
-      const table = tables[kind]!;
-      pages.set(table, this.pages);
+    words.tables.forEach(({ pages, places, scale }, group) => {
+      const table = tables[group]!;
+      for (let at = passedPages?.[group] ?? 0; at < table.length; at++)
+        pages[this.pages + at] = table[at]! * scale;
       count = Math.max(count, table.length);
       for (let i = 0; i < rows; i++) {
         const token = first + i;
         places[sizes.rows + i] =
-          table[Math.floor(token / PAGE_TOKENS)]! * PAGE_TOKENS + (token % PAGE_TOKENS);
+          table[Math.floor(token / PAGE_TOKENS)]! * scale * PAGE_TOKENS + (token % PAGE_TOKENS);
       }
     });
     this.pages += count;

@@ -7,10 +7,10 @@ import { formatOf } from '../../weights/plan.ts';
 import { unreadNote } from '../../weights/unread.ts';
 import { openWeights, type LoadOptions } from '../../weights/weights.ts';
 import { weightBytesIn } from '../../weights/quantization.ts';
-import { pageBytes, usefulPages } from '../cache/kv-pages.ts';
+import { usefulPages } from '../cache/kv-pages.ts';
+import { pageLayout } from '../cache/page-layout.ts';
 import { createLoraHost } from '../lora-host.ts';
 import type { Runner, RunnerCheckpoint, RunnerOptions } from './runner.ts';
-import { pagesFor } from '../cache/pages.ts';
 import { TextRunner } from './text-runner.ts';
 
 /** Errors: out_of_memory, bad_checkpoint, what reading throws. */
@@ -51,11 +51,11 @@ async function reserveMemory(
   config: TextDeclaration,
   options: RunnerOptions,
 ): Promise<void> {
-  const perPage = pageBytes(config.layers, 'f16');
+  const layout = pageLayout(config.layers, 'f16', options);
   const bytesIn = weightBytesIn(device, checkpoint.tensors, config.generate!);
   const least = bytesIn(options.quantization) + RESERVE_BYTES;
-  if (await device.reserve(least + perPage * usefulPages(device, config.layers, 'f16', options))) return;
-  await device.reserve(least + perPage * pagesFor(options.contextLength));
+  if (await device.reserve(least + layout.pageBytes * usefulPages(device, layout, options))) return;
+  await device.reserve(least + layout.pageBytes * layout.pagesOf(options.contextLength));
 }
 
 /** Changes whenever the packed layout, the rounding of quantization, or the checks before packing change. */

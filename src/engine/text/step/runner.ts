@@ -7,6 +7,7 @@ import type { PackedCache } from '../../platform.ts';
 import type { AdapterHost } from '../adapters.ts';
 import type { ChosenQuantization } from '../../weights/quantization.ts';
 import type { PageCleaner } from '../cache/kv-pages.ts';
+import type { PageLayout } from '../cache/page-layout.ts';
 import type { PageMover } from '../cache/page-mover.ts';
 import type { Part } from '../step-plan.ts';
 
@@ -55,7 +56,8 @@ export interface Runner {
   movePages: PageMover['move'];
   /** Returns the bytes of pages after the steps submitted so far. */
   readPages: PageMover['read'];
-  /** Bytes of a page in all layers. */
+  layout: PageLayout;
+  /** Bytes of a page in all lanes. */
   pageBytes: number;
   kvFormat: KvFormat;
   /** Compiles a request's own function on logits. Throws bad_request. */

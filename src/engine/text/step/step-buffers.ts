@@ -19,10 +19,10 @@ import type { TextInputs } from '../../../models/text/architecture.ts';
 export interface StepCapacity {
   rows: number;
   tiles: number;
-  /** Entries of all page tables of one kind of layer. */
+  /** Entries of all page tables of one group of layers. */
   pages: number;
-  /** Number of kinds of layers, each with its own page tables; default 1. */
-  kinds?: number;
+  /** Scale of the page numbers of each group of layers, each with its own page tables; left out: one group with scale 1. */
+  scales?: readonly number[];
   /** Entries of the table of sequences; left out: no kernel reads the table. */
   sequences?: number;
   /** Limit on pooled texts; left out: no pooling. */
@@ -45,7 +45,7 @@ export interface StepCapacity {
   routeWords?: number;
 }
 
-/** Regions of 32-bit words; page tables exist per kind of layer. */
+/** Regions of 32-bit words; page tables exist per group of layers. */
 type Name =
   | 'rows'
   | 'planes'
@@ -67,13 +67,13 @@ export type UsedWords = Partial<Record<RegionName, number>>;
 export interface StepWords extends Record<Exclude<Name, 'choices' | 'biases'>, Uint32Array<ArrayBuffer>> {
   choices: DataView<ArrayBuffer>;
   biases: DataView<ArrayBuffer>;
-  /** Page tables by kind of layer. */
-  tables: { pages: Uint32Array<ArrayBuffer>; places: Uint32Array<ArrayBuffer> }[];
+  /** Page tables by group of layers. Kernels find page `p` of the pool under the number `p * scale`. */
+  tables: { pages: Uint32Array<ArrayBuffer>; places: Uint32Array<ArrayBuffer>; scale: number }[];
 }
 
 export interface StepBuffers {
   batch: TextBatch;
-  /** Page tables, one for each kind of layer. */
+  /** Page tables, one for each group of layers. */
   tables: PageTable[];
   /** Whether some kernel reads the table of sequences. */
   readsSequences: boolean;
@@ -90,17 +90,17 @@ const MERGED_GAP = 2 ** 14;
 
 /** Returns the sizes of all regions. Regions that every step writes come first and are adjacent, so that one write covers them. */
 function wordsOf(capacity: StepCapacity): Map<RegionName, number> {
-  const { rows, sampled, kinds = 1, model } = capacity;
-  const kindsOf = (name: 'pages' | 'places', words: number): [RegionName, number][] =>
-    Array.from({ length: kinds }, (_, kind) => [`${name} ${kind}`, words]);
+  const { rows, sampled, scales = [1], model } = capacity;
+  const eachGroup = (name: 'pages' | 'places', words: number): [RegionName, number][] =>
+    scales.map((_, group) => [`${name} ${group}`, words]);
   return new Map<RegionName, number>([
     ['rows', rows * ROW_WORDS],
-    ...kindsOf('places', rows),
+    ...eachGroup('places', rows),
     ['tiles', capacity.tiles * TILE_WORDS],
     ['wanted', sampled],
     ['sequences', (capacity.sequences ?? 1) * SEQUENCE_WORDS],
     ['choices', sampled * CHOICE_WORDS],
-    ...kindsOf('pages', capacity.pages),
+    ...eachGroup('pages', capacity.pages),
     ['planes', model.positions === 3 ? rows * PLANE_WORDS : 1],
     ['turns', Math.max(1, rows * capacity.ropeWords)],
     ['pooled', (capacity.pooled ?? 1) * POOL_WORDS],
@@ -159,7 +159,7 @@ function layOut(device: Device, lengths: ReadonlyMap<RegionName, number>): Layou
 }
 
 export function createStepBuffers(device: Device, capacity: StepCapacity): StepBuffers {
-  const { kinds = 1, model, inputs, stateColumns, routeWords } = capacity;
+  const { scales = [1], model, inputs, stateColumns, routeWords } = capacity;
   const layout = layOut(device, wordsOf(capacity));
   const allocate = (label: string, bytes: number | null): GPUBuffer | null =>
     bytes === null ? null : device.allocate('step', label, bytes);
@@ -184,7 +184,6 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
   device.gpu.queue.submit([encoder.finish()]);
   const whole = (held: GPUBuffer): Region => ({ buffer: held, offset: 0, size: held.size });
   const { region, u32, view } = layout;
-  const eachKind = Array.from({ length: kinds }, (_, kind) => kind);
 
   return {
     batch: {
@@ -206,7 +205,10 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
       ...(states && { states: whole(states) }),
       ...(routed && { routed: whole(routed) }),
     },
-    tables: eachKind.map((kind) => ({ pages: region(`pages ${kind}`), places: region(`places ${kind}`) })),
+    tables: scales.map((_, group) => ({
+      pages: region(`pages ${group}`),
+      places: region(`places ${group}`),
+    })),
     readsSequences: capacity.sequences !== undefined,
     words: {
       rows: u32('rows'),
@@ -221,7 +223,11 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
       counts: u32('counts'),
       adapters: u32('adapters'),
       sampledAdapters: u32('sampledAdapters'),
-      tables: eachKind.map((kind) => ({ pages: u32(`pages ${kind}`), places: u32(`places ${kind}`) })),
+      tables: scales.map((scale, group) => ({
+        pages: u32(`pages ${group}`),
+        places: u32(`places ${group}`),
+        scale,
+      })),
     },
     upload: layout.upload,
     destroy() {

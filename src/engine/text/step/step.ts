@@ -44,7 +44,8 @@ function batchPart({ sequence, first, rows }: Part): BatchPart {
     rows,
     ids: sequence.progress.ids,
     slot: sequence.placement.slot!,
-    tables: [sequence.placement.pages],
+    tables: sequence.placement.tables,
+    passedPages: sequence.placement.passedPages,
     lengthAt: (token) => Math.max(promptTokens, token + 1),
     adapter: sequence.request.adapter?.number,
   };

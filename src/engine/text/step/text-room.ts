@@ -8,6 +8,7 @@ import { TILE_ROWS, type KvFormat } from '../../../kernels/batch.ts';
 import type { TextDeclaration } from '../../../models/text/architecture.ts';
 import { ropeWords } from '../../../models/text/rope.ts';
 import { LayerStores } from '../cache/layer-stores.ts';
+import { wholeLayout } from '../cache/page-layout.ts';
 import { BatchWriter } from './batch-writer.ts';
 import { createStepBuffers, type StepBuffers } from './step-buffers.ts';
 
@@ -43,8 +44,10 @@ export class TextRoom {
       model: declaration.inputs,
     });
     this.writer = new BatchWriter(this.buffers, declaration);
-    const table = this.buffers.tables[0]!;
-    this.stores = new LayerStores(device, declaration.layers, { format, pages, table, slots: texts });
+    const { layers } = declaration;
+    const { tables } = this.buffers;
+    const layout = wholeLayout(layers, format);
+    this.stores = new LayerStores(device, layers, { format, layout, pages, tables, slots: texts });
     this.stores.clear();
   }
 

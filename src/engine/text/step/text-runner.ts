@@ -5,16 +5,10 @@ import { PAGE_TOKENS, TILE_ROWS, type KvFormat } from '../../../kernels/batch.ts
 import { LOGPROB_WORDS } from '../../../kernels/logprobs.ts';
 import type { LanguageModel, TextDeclaration } from '../../../models/text/architecture.ts';
 import { ropeWords } from '../../../models/text/rope.ts';
-import {
-  createPageCleaner,
-  fittingPages,
-  pageBytes,
-  usefulPages,
-  type PageCleaner,
-} from '../cache/kv-pages.ts';
+import { createPageCleaner, fittingPages, usefulPages, type PageCleaner } from '../cache/kv-pages.ts';
 import { LayerStores, slotBytes } from '../cache/layer-stores.ts';
+import { pageLayout, type PageLayout } from '../cache/page-layout.ts';
 import { PageMover } from '../cache/page-mover.ts';
-import { contextWithin, widestWindow } from '../cache/page-window.ts';
 import { pagesFor } from '../cache/pages.ts';
 import type { PageMoves } from '../cache/sequence-pages.ts';
 import type { LoraHost } from '../lora-host.ts';
@@ -45,6 +39,7 @@ export class TextRunner implements Runner {
   readonly contextLength: number;
   readonly parameters: number;
   readonly pageCleaner: PageCleaner;
+  readonly layout: PageLayout;
   readonly pageBytes: number;
   readonly kvFormat: KvFormat;
   readonly #loras: LoraHost;
@@ -61,14 +56,17 @@ export class TextRunner implements Runner {
     const { model, parameters, kvFormat, loras } = parts;
     const { layers, vocabulary, hidden, experts } = config;
     const slots = Math.ceil(options.slots / TILE_ROWS) * TILE_ROWS;
-    const mostPages = usefulPages(device, layers, kvFormat, options);
+    const layout = pageLayout(layers, kvFormat, options);
+    const mostPages = usefulPages(device, layout, options);
     const routeWords = experts ? experts.layers * experts.chosen : 0;
-    const buffers = stepBuffers(device, config, options, { slots, mostPages, routeWords });
+    const buffers = stepBuffers(device, config, options, { slots, layout, mostPages, routeWords });
     const { batch } = buffers;
     this.device = device;
     this.rows = options.rows;
     this.parameters = parameters;
     this.kvFormat = kvFormat;
+    this.layout = layout;
+    this.pageBytes = layout.pageBytes;
     this.#loras = loras;
     this.#records = createStepRecords(device, batch, { hidden, routeWords });
     this.#sampler = createSampler(device, batch, { ...options, slots, vocabulary });
@@ -79,19 +77,18 @@ export class TextRunner implements Runner {
       contextPages: pagesFor(options.contextLength),
     };
     const storesOf = (pages: number): LayerStores =>
-      new LayerStores(device, layers, { format: kvFormat, pages, table: buffers.tables[0]!, slots });
+      new LayerStores(device, layers, { format: kvFormat, layout, pages, tables: buffers.tables, slots });
     // A first recording with one page gives the size of the arena; the rest of the budget is for pages.
     const probe = storesOf(1);
     new Recordings(device, recipe, options.rows, probe.all, loras).destroy();
     probe.free();
-    this.#mover = new PageMover(device, pageBytes(layers, kvFormat));
-    this.pageBytes = this.#mover.bytes;
+    this.#mover = new PageMover(device, layout.pageBytes);
     const states = slots * slotBytes(layers);
-    this.pages = options.pages ?? Math.min(mostPages, fittingPages(device, layers, kvFormat, states));
-    this.contextLength = Math.min(options.contextLength, contextWithin(this.pages, layers, options.rows));
+    this.pages = options.pages ?? Math.min(mostPages, fittingPages(device, layout, states));
+    this.contextLength = Math.min(options.contextLength, layout.contextWithin(this.pages));
     const stores = storesOf(this.pages);
-    this.pageCleaner = createPageCleaner(device, stores.pages, this.pages);
-    this.#mover.use(stores.pages, this.pages);
+    this.pageCleaner = createPageCleaner(device, stores.pageBuffers, this.pages);
+    this.#mover.use(stores.pageBuffers, this.pages);
     const recordings = new Recordings(device, recipe, options.rows, stores.all, loras);
     loras.changed = () => recordings.recordAdapted();
     this.#recordings = recordings;
@@ -175,14 +172,17 @@ function stepBuffers(
   device: Device,
   { ropes, layers, inputs, hidden, vocabulary }: TextDeclaration,
   options: RunnerOptions,
-  { slots, mostPages, routeWords }: { slots: number; mostPages: number; routeWords: number },
+  sizes: { slots: number; layout: PageLayout; mostPages: number; routeWords: number },
 ): StepBuffers {
+  const { slots, layout, mostPages, routeWords } = sizes;
   const contextPages = pagesFor(options.contextLength);
+  const isWindowed = layout.windows.some((window) => window !== null);
   return createStepBuffers(device, {
     rows: options.rows,
     tiles: options.rows,
     // A table has an entry for each page of a context, including those released by then.
-    pages: options.slots * (widestWindow(layers) ? contextPages : Math.min(mostPages, contextPages)),
+    pages: options.slots * (isWindowed ? contextPages : Math.min(mostPages, contextPages)),
+    scales: layout.groups.map(({ scale }) => scale),
     sampled: slots,
     biases: options.biases * slots,
     counts: Math.min(2 * Math.max(mostPages, 1) * PAGE_TOKENS, vocabulary * slots),

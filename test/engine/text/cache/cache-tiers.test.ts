@@ -4,6 +4,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { hasBytes } from '../../../../src/engine/text/cache/cached-page.ts';
 import { HEADER_BYTES, pageName } from '../../../../src/files/pages/page-store.ts';
 import { randomInteger, randomOf } from '../../random.ts';
 import { allFinished, until } from '../paper-engine.ts';
@@ -95,9 +96,7 @@ describe('storage', () => {
     const nodes = engine.scheduler.pages.match(first);
     await engine.run(paperSequence(prompt(350, 1), 1));
     goOn();
-    await until(() =>
-      nodes.every(({ page, host, forgotten }) => page !== null || host !== null || forgotten),
-    );
+    await until(() => nodes.every(({ pages: [cached], forgotten }) => hasBytes(cached!) || forgotten));
     expect(nodes.some(({ forgotten }) => forgotten)).toBe(true);
   });
 
@@ -223,13 +222,20 @@ describe('storage', () => {
 });
 
 describe('everything at once: few pages, little host memory, files that are damaged and lost, restarts', () => {
-  it.each([1, 2, 3, 4])('seed %d', async (seed) => {
+  it.each([
+    ...[1, 2, 3, 4].map((seed) => ({ seed, pages: 14, windows: [null] })),
+    ...[5, 6].map((seed) => ({ seed, pages: 28, windows: [null, 40, 70] })),
+    { seed: 7, pages: 30, windows: [null, null, 40] },
+  ])('%j', async ({ seed, pages, windows }) => {
     const random = randomInteger(seed);
     const folder = await folders({});
     const histories: number[][] = [prompt(150), prompt(40, 1)];
     const totals = { device: 0, host: 0, storage: 0 };
     for (let life = 0; life < 4; life++) {
-      const engine = await startTiered({ pages: 14, hostPages: life % 2 ? 12 : 0, folder }, random);
+      const engine = await startTiered(
+        { pages, windows, hostPages: life % 2 ? pages - 2 : 0, folder },
+        random,
+      );
       const all: PaperSequence[] = [];
       const runs: Promise<void>[] = [];
       for (let i = 0; i < 25; i++) {
@@ -247,7 +253,7 @@ describe('everything at once: few pages, little host memory, files that are dama
       }
       await Promise.all(runs);
       all.forEach(expectAlone);
-      expect(engine.scheduler.pages.available).toBe(14);
+      expect(engine.scheduler.pages.available).toBe(pages);
       for (const tier of ['device', 'host', 'storage'] as const)
         totals[tier] += engine.scheduler.lookups[tier];
       await engine.tiers.close();

@@ -2,7 +2,6 @@
 
 import { expect, it } from 'vitest';
 import { createPageCleaner } from '../../../../src/engine/text/cache/kv-pages.ts';
-import type { PageTable } from '../../../../src/kernels/batch.ts';
 import { openTestDevice } from '../../../gpu/test-device.ts';
 
 it('a page is cleared before its first use alone, until the cleaner is restarted', async () => {
@@ -12,11 +11,7 @@ it('a page is cleared before its first use alone, until the cleaner is restarted
     device.tensor('kv', label, [pages * words], new Uint32Array(pages * words));
   const [keys, values] = [cache('keys'), cache('values')];
   const kv = { keys: keys.region!, values: values.region! };
-  const cleaner = createPageCleaner(
-    device,
-    [{ kind: 'kv', table: {} as PageTable, format: 'f32', ...kv }],
-    pages,
-  );
+  const cleaner = createPageCleaner(device, [kv.keys.buffer, kv.values.buffer], pages);
   const nan = new Uint32Array(pages * words).fill(0x7fc00000);
   const dirty = (): void => {
     for (const { buffer } of [kv.keys, kv.values]) device.gpu.queue.writeBuffer(buffer, 0, nan);

@@ -2,6 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { LayerStores } from '../../../../src/engine/text/cache/layer-stores.ts';
+import { wholeLayout } from '../../../../src/engine/text/cache/page-layout.ts';
 import { SlotStates } from '../../../../src/engine/text/cache/state-slots.ts';
 import { readShader } from '../../../../src/gpu/node.ts';
 import { openPaperDevice } from '../../../../src/gpu/paper-device.ts';
@@ -14,7 +15,9 @@ it('states of a few values lie side by side, although buffers are larger', () =>
     { kind: 'slot', values: 3 },
     { kind: 'slot', values: 5 },
   ] as const;
-  const { slots } = new LayerStores(device, layers, { format: 'f32', pages: 1, table, slots: 5 });
+  const layout = wholeLayout(layers, 'f32');
+  const sizes = { format: 'f32', layout, pages: 1, tables: [table], slots: 5 } as const;
+  const { slots } = new LayerStores(device, layers, sizes);
   expect(slots.map(({ values }) => values.size)).toEqual([60, 100]);
   expect(new SlotStates(device, slots, 5).bytes).toBe(4 * (3 + 5));
 });

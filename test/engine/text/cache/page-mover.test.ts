@@ -2,7 +2,6 @@
 
 import { expect, it } from 'vitest';
 import { PageMover } from '../../../../src/engine/text/cache/page-mover.ts';
-import type { PageTable } from '../../../../src/kernels/batch.ts';
 import { openTestDevice } from '../../../gpu/test-device.ts';
 
 it('pages for whose copy there is no room are refused to who asks, and to nobody else', async () => {
@@ -11,10 +10,7 @@ it('pages for whose copy there is no room are refused to who asks, and to nobody
   const values = Uint32Array.from({ length: (pages * bytes) / 4 }, (_, i) => i);
   const cache = (label: string) => device.tensor('kv', label, [values.length], values).region!;
   const mover = new PageMover(device, 2 * bytes);
-  mover.use(
-    [{ kind: 'kv', table: {} as PageTable, keys: cache('keys'), values: cache('values'), format: 'f32' }],
-    pages,
-  );
+  mover.use([cache('keys').buffer, cache('values').buffer], pages);
   const tooMany = Array<number>(1 + Math.ceil(device.capabilities.maxBufferSize / mover.bytes)).fill(1);
   await expect(mover.read(tooMany)).rejects.toThrow();
   await device.gpu.queue.onSubmittedWorkDone();

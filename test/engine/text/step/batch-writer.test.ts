@@ -20,7 +20,7 @@ function hostBuffers(): { buffers: StepBuffers; used: () => UsedWords } {
   const named = { rows: words(), planes: words(), turns: words(), tiles: words(), sequences: words() };
   const sampling = { pooled: words(), wanted: words(), choices: view, biases: view, counts: words() };
   const adapters = { adapters: words(), sampledAdapters: words() };
-  const tables = [0, 1].map(() => ({ pages: words(), places: words() }));
+  const tables = [0, 1].map(() => ({ pages: words(), places: words(), scale: 1 }));
   const buffers: StepBuffers = {
     batch: {} as StepBuffers['batch'],
     tables: [],

@@ -47,7 +47,7 @@ it('a decoding step is one write, and its rotary frequencies are written with th
   const writer = new BatchWriter(buffers, MODEL);
   const sequence = paperSequence([5, 6, 7, 8], 9);
   sequence.placement.slot = 0;
-  sequence.placement.pages = [3];
+  sequence.placement.tables = [[3]];
   const step = (first: number): number => {
     writes.length = 0;
     writeStep(writer, [{ sequence, first, rows: 1, samples: true, processed: null }]);
