@@ -131,7 +131,7 @@ function readOption(token: OptionToken, table: OptionTable, positionals: readonl
     throw new UsageError(`there is no option ${rawName}${near === null ? '' : `; did you mean --${near}?`}`);
   }
   const { name, option } = found;
-  // Messages have the option's own name, whichever of its aliases was typed.
+  // Messages use the option's own name, even if an alias was typed.
   const flag = `--${name}`;
   if (option.kind === 'boolean' && value === undefined) return { name, value: true, isSwitch: true };
   if (
@@ -144,7 +144,7 @@ function readOption(token: OptionToken, table: OptionTable, positionals: readonl
   return { name, value: value === '' ? emptyValue(option) : readText(flag, option, value) };
 }
 
-/** Whether an option takes an empty value; one that is not built does, which says that it is not wanted. */
+/** Returns true if an option accepts an empty value. An option that is not built does; empty means that it is not wanted. */
 function mayBeEmpty({ kind, unbuilt, mayBeEmpty }: Option): boolean {
   if (mayBeEmpty) return true;
   return unbuilt !== undefined && (kind === 'string' || kind === 'list' || kind === 'json');
@@ -172,7 +172,7 @@ export function meantBy(typed: string, table: OptionTable): string | null {
   const written = typed.replaceAll('_', '-');
   const known = findElsewhere(typed, table) ?? findElsewhere(written, table);
   if (known !== null) return known;
-  // Names of one or two letters resemble too many others.
+  // Names of one or two letters resemble too many other names to be compared.
   const others = Object.values(table).flatMap(({ elsewhere = [] }) =>
     elsewhere.filter((name) => name.length > 2),
   );

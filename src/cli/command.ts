@@ -14,7 +14,7 @@ interface CommandSpec<T extends OptionTable> {
   options: T;
   /** More help, below the options. */
   notes?: string;
-  /** Returns the exit code where it is not 0. */
+  /** Returns the exit code if it is not 0. */
   run(given: Arguments<T>): Promise<number | void>;
   /** Called with the error of arguments that cannot be read, before it is thrown. */
   unread?(error: unknown, rawArgs: readonly string[]): void;

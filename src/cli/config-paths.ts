@@ -1,7 +1,7 @@
-// Resolves the paths in a configuration. A path in a text file is looked for beside that file first, then in the working directory.
-// An image that holds its configuration may have been moved, and names of images repeat: its paths are looked for in the working
-// directory, then beside the image and in the folders above it, and never mean the image itself. An image that was drawn from is
-// recognized by its digest, so that no other file of that name is taken for it.
+// Resolves the paths in a configuration. A path in a text file is searched beside that file first, then in the working directory.
+// An image that holds its configuration may have been moved, and image names repeat: its paths are searched in the working
+// directory, then beside the image and in the folders above it, but never resolve to the image itself. A source image is recognized
+// by its digest, so that no other file of that name is used instead.
 
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
@@ -12,7 +12,10 @@ import { UsageError } from './exit.ts';
 /** Prefix of a path whose folders are left out. */
 export const HIDDEN_FOLDERS = '…/';
 
-/** A value as an image states it, without the folders of this machine: absolute paths become relative to the working directory. */
+/**
+ * Converts a value for storage in an image: absolute paths become relative to the working directory, so that this machine's folders
+ * are not disclosed.
+ */
 export function withoutPlace(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutPlace);
   if (typeof value === 'object' && value !== null) {
@@ -23,7 +26,7 @@ export function withoutPlace(value: unknown): unknown {
   return fromHere === '' || /^\.\.|:/.test(fromHere) ? `${HIDDEN_FOLDERS}${basename(value)}` : fromHere;
 }
 
-/** Digest by which an image that was drawn from is recognized. */
+/** Digest by which a source image is recognized. */
 export function digestOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex').slice(0, 16);
 }
@@ -38,7 +41,7 @@ export interface Named {
   digest?: string | undefined;
 }
 
-/** A path of a configuration, or each path of a list or a map, as seen from the working directory. */
+/** Resolves a path of a configuration, or each path of a list or a map, relative to the working directory. */
 export function placed(named: Named, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((path) => placed(named, path));
   if (typeof value === 'object' && value !== null) {
@@ -64,7 +67,7 @@ export function placed(named: Named, value: unknown): unknown {
   );
 }
 
-/** Existing files or folders that a path may mean, in order of precedence. */
+/** Returns existing files or folders to which a path may refer, in order of precedence. */
 function placesOf(file: string, value: string): string[] {
   if (isAbsolute(value)) return existsSync(value) ? [value] : [];
   const beside = join(dirname(file), value);

@@ -20,10 +20,10 @@ import type { Perf } from './perf-dump.ts';
 import { saveOver } from './image-file.ts';
 import { saveNumbered } from './image-names.ts';
 
-/** State that the parts of one run share. */
+/** State that is shared by the parts of a run. */
 export interface Run {
   plan: Plan;
-  /** Digests of the images that the run draws from. */
+  /** Digests of the source images of the run. */
   digests: Digests;
   model: ImageModel;
   report: Report;
@@ -66,7 +66,7 @@ function isCancelled(error: unknown): boolean {
   return error instanceof EngineError && error.code === 'cancelled';
 }
 
-/** Whether an error ends the whole run: the next prompt would fail too, or the run was cancelled. */
+/** Returns true if an error ends the whole run: the next prompt would fail too, or the run was cancelled. */
 function endsTheRun(error: unknown): boolean {
   return (
     error instanceof EngineError &&
@@ -100,7 +100,7 @@ async function drawPrompt(run: Run, task: Task): Promise<boolean> {
   return isSaved;
 }
 
-/** Runs the requests of a prompt in order; `sample` counts on from one request to the next. */
+/** Runs the requests of a prompt in order; `sample` is numbered consecutively over the requests. */
 async function* drawn({ plan, model, interrupt: { signal } }: Run, task: Task): AsyncGenerator<ImageEvent> {
   const profile = plan.given.options['perf-dump-path'] !== undefined;
   for (const [first, request] of toImageRequests(plan, task.prompt, task.sources).entries()) {

@@ -49,7 +49,10 @@ async function read(path: string, name: string): Promise<Buffer> {
   });
 }
 
-/** Image and mask scaled to cover the size of the output, their edges cut off; unchanged where only a part around the mask is drawn. */
+/**
+ * Scales image and mask to cover the size of the output and crops their edges; returns them unchanged if only a part around the
+ * mask is drawn.
+ */
 export async function fitSources(
   sources: Sources,
   { width, height }: Pick<ResolvedImageRequest, 'width' | 'height'>,

@@ -1,4 +1,4 @@
-// The names of the engine's request fields beside those of the options of `svc generate`, in both directions.
+// Maps the names of the engine's request fields to those of the options of `svc generate`, and back.
 
 import { EngineError, type ImageEvent, type ImageRequest, type Names } from '../index.ts';
 import { IMAGE_SAMPLING } from '../options/image-request.ts';

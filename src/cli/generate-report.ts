@@ -17,7 +17,7 @@ const LONGEST_PROMPT = 100;
 
 export interface SavedImage {
   path: string;
-  /** Counted from 0. */
+  /** Index of the prompt, counted from 0. */
   prompt: number;
   sample: number;
   seed: number;
@@ -39,9 +39,11 @@ export class Report {
   #where = '';
   /** Milliseconds of the current sample's steps so far. */
   #spent = 0;
-  /** Per cent of the loading that were reported last. */
+  /** Percentage of the loading that was reported last. */
   #reported = -1;
-  /** Components are loaded in their turn, some of them between two steps. */
+  /**
+   * Time at which the current component began to load; components are loaded one after the other, some of them between two steps.
+   */
   #loadingSince: number | null = null;
   readonly #warned = new Set<string>();
 
@@ -117,7 +119,7 @@ export class Report {
     this.#emit('failed', { prompt, code, message });
   }
 
-  /** An error outside the images. */
+  /** Reports an error that concerns no single image. */
   error(error: unknown): void {
     this.#log.error(error instanceof Error ? error.message : String(error));
     if (this.#json) writeError(error);
@@ -149,7 +151,7 @@ export class Report {
     if (this.#json) writeLine(JSON.stringify({ type, ...members }));
   }
 
-  /** Whether an event changes the per cent of loading, or is of another kind. */
+  /** Returns true if an event changes the percentage of loading, or is of another kind. */
   #isNews(event: OpenEvent): boolean {
     if (event.type !== 'load') return true;
     const share = Math.floor((100 * event.bytes) / event.totalBytes);
@@ -182,7 +184,7 @@ export class Report {
   }
 }
 
-/** An event whose note names options as they are typed. */
+/** Returns an event whose note names options as they are typed. */
 function withTypedNames<E extends OpenEvent | ImageEvent>(event: E): E {
   return event.type === 'note' ? { ...event, message: noteTyped(event) } : event;
 }

@@ -1,5 +1,5 @@
-// The options of `svc generate`, from the command line and the configuration file, checked as a whole before anything is loaded, and
-// handed on under the engine's names.
+// Reads the options of `svc generate` from the command line and the configuration file, checks them as a whole before anything is
+// loaded, and converts them to the engine's names.
 
 import { randomInt } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs';
@@ -31,7 +31,7 @@ export type Origin = 'command line' | 'config file';
 
 export interface Given {
   options: GenerateOptions;
-  /** The place where an option was given; null: it was not. */
+  /** Where an option was given; null if it was not. */
   origin(name: string): Origin | null;
   /** The name under which the user gave an option, for messages. */
   nameOf(name: string): string;
@@ -42,7 +42,7 @@ export interface Plan {
   given: Given;
   model: string;
   prompts: string[];
-  /** One seed for each sample of a prompt, or a single one that the samples count up from. */
+  /** One seed per sample of a prompt, or a single one that is incremented for each sample. */
   seeds: [number, ...number[]];
   names: NamePattern;
 }
@@ -117,7 +117,7 @@ function checkTogether({ options, nameOf }: Given): void {
   }
 }
 
-/** Throws UsageError if the pipeline class that is named draws from an image or a mask that is not given. */
+/** Throws UsageError if the named pipeline class requires an image or a mask that is not given. */
 function checkInputs({ options, nameOf }: Pick<Given, 'options' | 'nameOf'>): void {
   const { 'pipeline-class-name': className = '' } = options;
   const task = PIPELINE_CLASSES[className] ?? 'text-to-image';
@@ -198,7 +198,7 @@ function checkDenoiserPath({ options, nameOf }: Given): void {
 /** File in the output folder that shows the image while it is drawn. */
 export const PREVIEW = 'preview.png';
 
-/** Refuses folders that cannot be made or written to, before the model is opened. */
+/** Refuses folders that cannot be created or written to, before the model is opened. */
 function checkFolders({ options, nameOf }: Given): void {
   checkFolder(options['output-path'], nameOf('output-path'));
   const preview = join(options['output-path'], PREVIEW);
@@ -216,7 +216,7 @@ function checkFolders({ options, nameOf }: Given): void {
 
 function checkFolder(folder: string, name: string): void {
   let above = resolve(folder);
-  // On Windows the drive itself may be missing, and the loop ends at its root.
+  // On Windows the drive itself may not exist; then the loop ends at its root.
   while (!isThere(above) && dirname(above) !== above) above = dirname(above);
   const info = statSync(above, { throwIfNoEntry: false });
   if (!info) throw new UsageError(`${name} needs a folder, and ${above} is a link to what is not there`);
@@ -251,7 +251,7 @@ export interface Sources {
   mask?: Pixels;
 }
 
-/** The request for all images of a prompt, as it is resolved and warmed up. */
+/** Returns the request for all images of a prompt, which is resolved and warmed up. */
 export function toImageRequest(plan: Plan, prompt: string, sources: Sources): ImageRequest {
   const {
     seeds,
@@ -269,7 +269,7 @@ export function toImageRequest(plan: Plan, prompt: string, sources: Sources): Im
   };
 }
 
-/** The requests to the engine for a prompt: one for each seed of a list. */
+/** Returns the requests to the engine for a prompt: one for each seed of a list. */
 export function toImageRequests(plan: Plan, prompt: string, sources: Sources): ImageRequest[] {
   const whole = toImageRequest(plan, prompt, sources);
   return plan.seeds.length === 1 ? [whole] : plan.seeds.map((seed) => ({ ...whole, seed, samples: 1 }));

@@ -22,7 +22,7 @@ export type ResolvedEvent = Extract<ImageEvent, { type: 'resolved' }>;
 export interface ResolvedValue {
   value: unknown;
   source: Origin | Exclude<ValueSource, 'request'> | 'drawn' | 'default';
-  /** The hint that a model's value was taken from. */
+  /** The hint from which a model's value was taken. */
   by?: string;
 }
 
@@ -120,7 +120,7 @@ export function imageParameters(
       Seed: seed,
       Size: `${values.width}x${values.height}`,
       Model: info.name,
-      // Other programs count the layer that is read, too.
+      // Other programs also count the layer that is read.
       ...(values.clipSkip > 0 && { 'Clip skip': values.clipSkip + info.unreadClipLayers + 1 }),
       ...(values.strength !== null && { 'Denoising strength': values.strength }),
       RNG: values.generatorDevice.toUpperCase(),

@@ -113,7 +113,7 @@ async function drawAll(run: Run, sources: Sources): Promise<number> {
   }
   const started = performance.now();
   const failed = await drawPrompts(run, resolved, fitted).catch(async (error: unknown) => {
-    // Images that were drawn until then count.
+    // Images that were drawn before an interrupt are counted.
     perf.finished(performance.now() - started);
     await dumpPerf(run);
     throw error;

@@ -7,7 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 import { EngineError } from '../index.ts';
 
 const TEMPORARY = /^\..+\.[0-9a-f]{12}\.part$/;
-/** Age after which a temporary file belongs to a run that was killed, since writing takes far less. */
+/** Age from which a temporary file is considered left over from a killed run; writing takes far less. */
 const LEFTOVER_AGE_MS = 3_600_000;
 /** Error codes of file systems without hard links. */
 const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL', 'EACCES'];

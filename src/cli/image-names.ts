@@ -22,11 +22,11 @@ const PLACEHOLDERS = [
 
 type Placeholder = (typeof PLACEHOLDERS)[number];
 
-/** Values that fill a pattern, beside the index. */
+/** Values that fill a pattern, in addition to the index. */
 export type NameValues = Readonly<Record<Exclude<Placeholder, 'index'>, string | number>>;
 
 export interface NamePattern {
-  /** The name with {index} in the place of the number. */
+  /** The name, with {index} as the placeholder of the number. */
   pattern: string;
   format: ImageFormat;
   /** The first image is saved without the index if that name is free. */
@@ -57,7 +57,7 @@ export function namePattern({ nameOf, fileName, template, images }: Wanted): Nam
   return { pattern: isNumbered ? name : numbered(name), format, plainFirst: !isNumbered };
 }
 
-/** Largest length in bytes: file systems allow 255, and the number may need ten. */
+/** Maximum length in bytes: file systems allow 255, and the number may need ten. */
 const LONGEST_NAME = 240;
 
 function fromFileName(fileName: string, option: string, images: number): NamePattern {
@@ -113,7 +113,7 @@ function numbered(name: string): string {
   return `${name.slice(0, dot)}_{index}${name.slice(dot)}`;
 }
 
-/** Saves under the first free name from the highest number in the folder on; returns the path. */
+/** Saves under the first free name after the highest number in the folder; returns the path. */
 export async function saveNumbered(
   folder: string,
   { pattern, plainFirst }: NamePattern,

@@ -5,7 +5,7 @@ import { endBy } from '../server/entry.ts';
 
 export interface Interrupt {
   signal: AbortSignal;
-  /** The result of `waited`; rejects as soon as the user interrupts. */
+  /** Returns the result of `waited`; rejects as soon as the user interrupts. */
   orInterrupted<T>(waited: Promise<T>): Promise<T>;
   end(): void;
 }

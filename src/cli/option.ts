@@ -10,23 +10,23 @@ export interface OptionBase {
   alias?: string;
   /** Other names that this program accepts. */
   aliases?: readonly string[];
-  /** Names that other programs have for it: a user who types one of them is told this name. */
+  /** Names of this option in other programs: a user who types one of them is told this name. */
   elsewhere?: readonly string[];
   /** Placeholder of the value in the help. */
   value?: string;
   /** The remedy for a value that cannot be honoured. */
   instead?: string;
-  /** The default in words, where there is no `default`. */
+  /** Description of the default, if there is no `default`. */
   otherwise?: string;
   /** The value is the path of an input (file, folder or model), which a configuration file may give relative to itself. */
   isInput?: true;
   /** Configuration key of the input's digest. */
   digestKey?: string;
-  /** A repeated option is refused instead of replacing the first value, because other programs accept several. */
+  /** A repeated option is an error instead of replacing the first value, because other programs accept several values. */
   isOne?: true;
   /** "" is a valid value. */
   mayBeEmpty?: true;
-  /** The option is not built: any value but these, or an empty one, is refused, and `because` says why. */
+  /** The option is not built: any value except these and empty ones is refused; `because` states the reason. */
   unbuilt?: { neutral: readonly (string | number | boolean)[]; because: string };
 }
 
@@ -105,7 +105,7 @@ export function findMember(name: string, table: OptionTable): { map: string; mem
   return map === undefined ? null : { map, member };
 }
 
-/** The option that other programs know under that name; null if there is none. */
+/** Returns the option that has this name in other programs; null if there is none. */
 export function findElsewhere(name: string, table: OptionTable): string | null {
   return Object.keys(table).find((known) => table[known]?.elsewhere?.includes(name)) ?? null;
 }
@@ -155,7 +155,7 @@ export function readText(name: string, option: Option, text: string): unknown {
 /** Reads an option's value from a configuration file, where numbers, booleans, lists and objects need not be text. */
 export function readValue(name: string, option: Option, value: unknown): unknown {
   const wrong = (wanted: string) => new UsageError(`${name} is ${wanted}, got ${JSON.stringify(value)}`);
-  // For an option that is not built, an empty list or object says that it is not wanted.
+  // An empty list or object for an option that is not built means that it is not wanted.
   if (option.unbuilt && typeof value === 'object' && value !== null && Object.keys(value).length === 0)
     return value;
   if (option.kind === 'list' || option.kind === 'texts') {

@@ -43,7 +43,7 @@ export interface Perf {
   loaded(info: ImageModelInfo, milliseconds: number): void;
   resolved(options: Record<string, ResolvedValue>): void;
   warmedUp(milliseconds: number): void;
-  /** Takes an event of a prompt's run. */
+  /** Records an event of a prompt's run. */
   event(prompt: number, event: ImageEvent): void;
   saved(output: PerfDump['outputs'][number], milliseconds: number): void;
   failed(failure: PerfDump['failures'][number]): void;

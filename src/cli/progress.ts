@@ -42,7 +42,7 @@ export function createProgress(log: ConsolaInstance): Progress {
       tenth = -1;
       saidAt = performance.now();
     }
-    // A step that is done soon is reported once, at its end.
+    // A step that ends soon is reported once, at its end.
     const isSoon = step.unit !== 'steps' && performance.now() - saidAt < LINE_PAUSE;
     if (reached <= tenth || (isSoon && (reached < 10 || step.minor))) return;
     tenth = reached;

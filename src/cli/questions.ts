@@ -1,5 +1,5 @@
-// Reads the questions of svc chat: on a terminal a line each, several where they are pasted or stand between """; from a pipe all of
-// it at once, or a line each.
+// Reads the questions of svc chat. On a terminal each line is a question, except for pasted lines and text between """; from a pipe
+// the whole input is one question, or each line is one.
 
 import { createInterface, type Interface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
@@ -15,7 +15,7 @@ export interface Questions extends AsyncIterable<string> {
 const MARK_PASTES = { on: '\x1b[?2004h', off: '\x1b[?2004l' };
 const FENCE = '"""';
 
-/** Questions from a terminal, with prompts on `output`. */
+/** Reads questions from a terminal and shows prompts on `output`. */
 export function terminalQuestions(input: Readable, output: Writable): Questions {
   const lines = createInterface({ input, output, terminal: true, prompt: '> ' });
   let isPasting = false;
@@ -76,7 +76,7 @@ function questionsFrom(
   let isClosed = false;
   let isCut = false;
   let wake = (): void => {};
-  // Lines are gathered in the tick in which they arrive, because only then is it known whether they are pasted.
+  // Lines are collected in the tick in which they arrive, because only then is it known whether they were pasted.
   lines.on('line', (line) => {
     const question = gather(line);
     if (question !== null) waiting.push(question);

@@ -1,5 +1,5 @@
-// Remedies where no adapter answers, or only one that computes on the CPU: a list of sentences, for this system.
-// Nothing here needs the engine, so that it can speak where the engine cannot even be loaded.
+// Remedies for this system if no adapter is found, or only one that computes on the CPU. This file imports nothing of the engine,
+// so that it also works if the engine cannot be loaded.
 
 import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

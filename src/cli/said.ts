@@ -1,4 +1,4 @@
-// Errors and notes of the engine as text with command-line option names.
+// Formats errors and notes of the engine with the names of command-line options.
 
 import { type Names, textOf } from '../files/message.ts';
 import { EngineError, type OpenEvent } from '../index.ts';

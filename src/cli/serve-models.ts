@@ -74,7 +74,7 @@ export async function keepModels(models: PlannedModel[], keeping: Keeping): Prom
   throw reasons[0] ?? new EngineError('internal', 'there is no model to serve');
 }
 
-/** Reopens a model whenever it ends; resolves with the error once that fails. */
+/** Opens a model again whenever it ends; resolves with the error when that fails. */
 async function keepOpen(
   planned: PlannedModel,
   served: ServedModel,
@@ -107,7 +107,7 @@ async function openModel(
   const { path, kind } = planned;
   let isOpen = false;
   const report = (event: OpenEvent) => {
-    // Components of an open pipeline may be loaded again later; those events are not progress of the opening.
+    // Components of an open pipeline may be loaded again later; those events do not belong to the opening.
     if (isOpen && event.type !== 'note') return;
     served.progress(event);
     onEvent(event);
@@ -132,7 +132,7 @@ async function openModel(
   return model;
 }
 
-/** The kind of model in a folder, from the error with which a language model was refused. */
+/** Returns the kind of model in a folder, derived from the error with which a language model was refused. */
 function refusedKind(error: unknown): Kind | null {
   if (!(error instanceof EngineError) || error.code !== 'unsupported') return null;
   if (error.param === 'model_index.json') return 'image';

@@ -6,7 +6,7 @@ import { mapSampling } from '../options/text-request.ts';
 import type { ServableModel } from '../server/entry.ts';
 import { countText, sizeText } from './terminal.ts';
 
-/** The settings that were chosen or found for a model. */
+/** Returns the settings that were chosen or determined for a model. */
 export function settingsInForce({ info }: ServableModel): string[] {
   if ('pipeline' in info) return imageSettings(info);
   return 'pooling' in info ? embeddingSettings(info) : textSettings(info);

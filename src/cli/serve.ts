@@ -78,7 +78,7 @@ async function serve(
         log.error(message);
       },
     });
-    // After a signal the promise has no other handler, and its rejection must not end the process.
+    // After a signal nothing else handles this promise, and its rejection must not end the process.
     kept.catch(() => {});
     const received = await Promise.race([kept, signal]);
     progress.end();

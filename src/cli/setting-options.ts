@@ -28,7 +28,7 @@ type WithDefault<S> = S extends { flag: { otherwise: string } }
     ? { default: Default }
     : object;
 
-/** The option of a setting; its type has a default only if that default is passed to the engine. */
+/** The option of a setting. Its type has a default only if that default is passed to the engine. */
 export type OptionOf<S extends Setting> = Option & OptionKind<S['kind']> & WithDefault<S>;
 
 /** The command-line options of a table's settings, by option name. */

@@ -1,4 +1,4 @@
-// Output for people: log lines and a progress bar share standard error, and data has standard output to itself.
+// Output of commands: log lines and a progress bar share standard error, and standard output carries data only.
 
 import { isatty } from 'node:tty';
 import { type ConsolaInstance, createConsola, LogLevels } from 'consola';
@@ -40,7 +40,9 @@ let outlives = false;
 /** Whether the command ends when the reader of standard output closes the pipe. */
 export const endsWithReader = (): boolean => !outlives;
 
-/** Lets the command go on when the reader of standard output has left: its purpose is not what it prints. */
+/**
+ * Lets the command continue when the reader of standard output has closed the pipe, because printing is not the command's purpose.
+ */
 export function outliveReader(): void {
   outlives = true;
 }

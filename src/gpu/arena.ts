@@ -1,18 +1,20 @@
-// The arena: memory of intermediates. Each slot is a GPUBuffer of its own: one buffer bound for reading and writing in one
-// dispatch is an error even where the ranges are disjoint. All tapes of a device share the slots, so they must not
-// run interleaved within one submit; `generation` tells a tape that its bind groups are stale.
+// The arena: memory of intermediates. Each slot is a GPUBuffer of its own, because one buffer bound for reading and writing in one
+// dispatch is an error even if the ranges are disjoint. All tapes of a device share the slots, so they must not be interleaved
+// within one submit; `generation` tells a tape that its bind groups are stale.
 
 import type { DeviceMemory } from './memory.ts';
 
 export interface Life {
   /** Bytes at the tape's capacity. */
   bytes: number;
-  /** Index of the first and last dispatch that binds it. */
+  /** Indices of the first and the last dispatch that bind it. */
   first: number;
   last: number;
 }
 
-/** Assigns slots by liveness, first come first served, best fit. No two lives that overlap share a slot; `taken` ones are left alone. */
+/**
+ * Assigns slots by liveness: first come first served, best fit. Overlapping lives never share a slot; `taken` slots are not used.
+ */
 export function assignSlots(
   lives: readonly Life[],
   slotBytes: number[],
@@ -36,7 +38,7 @@ export function assignSlots(
   return slots;
 }
 
-/** Bytes left over where the slot holds it; bytes to grow, which cost far more, where it does not. */
+/** Returns the bytes left over if the slot is large enough; otherwise the bytes to grow, weighted far higher. */
 function fit(slot: number, bytes: number): number {
   return slot >= bytes ? slot - bytes : (bytes - slot) * 1024;
 }
@@ -51,7 +53,7 @@ export class Arena {
     this.#memory = memory;
   }
 
-  /** Slots for these lives; grows what is too small at the next `buffer`. */
+  /** Returns slots for these lives; slots that are too small grow at the next call of `buffer`. */
   assign(lives: readonly Life[], taken?: ReadonlySet<number>): number[] {
     return assignSlots(lives, this.#bytes, taken);
   }
@@ -69,7 +71,7 @@ export class Arena {
     return larger;
   }
 
-  /** Bytes that the tapes recorded so far will need beyond what is allocated. */
+  /** Returns the bytes that the recorded tapes need beyond those allocated. */
   growth(): number {
     return this.#bytes.reduce((sum, bytes, slot) => {
       const allocated = this.#buffers[slot]?.size ?? 0;
@@ -82,7 +84,7 @@ export class Arena {
     return this.#bytes.reduce((most, bytes) => Math.max(most, bytes), 0);
   }
 
-  /** Gives all slots back. No tape recorded so far may run again. */
+  /** Frees all slots. Tapes that were recorded before must not run again. */
   clear(): void {
     for (const buffer of this.#buffers) if (buffer) this.#memory.free(buffer);
     this.#bytes.length = 0;
@@ -90,7 +92,7 @@ export class Arena {
     this.generation++;
   }
 
-  /** Makes every slot as large as the tapes recorded so far need it. */
+  /** Allocates every slot in the size that the recorded tapes need. */
   settle(): void {
     this.#bytes.forEach((_, slot) => this.buffer(slot));
   }

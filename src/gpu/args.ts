@@ -1,4 +1,4 @@
-// Arguments of a tape's dispatches, side by side in one uniform buffer.
+// Arguments of a tape's dispatches, consecutive in one uniform buffer.
 
 import type { LinkedShader } from './linker.ts';
 
@@ -46,7 +46,7 @@ export function argsSize(shader: LinkedShader): number {
   return Math.ceil((4 * shader.args.length) / 16) * 16;
 }
 
-/** Throws where the names that a shader has and those given differ. */
+/** Throws if the given names differ from those that the shader declares. */
 export function sameNames(shader: string, what: string, wanted: string[], given: string[]): void {
   const missing = wanted.filter((name) => !given.includes(name));
   const extra = given.filter((name) => !wanted.includes(name));

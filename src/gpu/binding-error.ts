@@ -2,7 +2,7 @@
 
 import { EngineError } from '../files/error.ts';
 
-/** An operand is larger than the adapter binds; whoever knows what the tape is for says it in the words of its user. */
+/** An operand exceeds the adapter's binding limit. A caller that knows the tape's purpose rewords the error for its user. */
 export class BindingError extends EngineError {
   readonly bytes: number;
   readonly limit: number;

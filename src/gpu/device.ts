@@ -14,19 +14,19 @@ import { Tensor, tensorBytes, type Dtype, type Region } from './tensor.ts';
 export type { MemoryKind } from './memory.ts';
 
 export interface Capabilities {
-  /** Lanes a kernel may broadcast among: 4, 8, 16 or 32; 1 where there are no subgroups of a known size. */
+  /** Number of lanes among which a kernel may broadcast: 4, 8, 16 or 32; 1 without subgroups of a known size. */
   lanes: number;
-  /** Lanes that share a split of K: at least a whole subgroup. */
+  /** Number of lanes that share a split of K: at least a whole subgroup. */
   columnLanes: number;
-  /** f16 arithmetic in shaders (storage of f16 needs none). */
+  /** Whether shaders may compute in f16; storing f16 does not require it. */
   f16: boolean;
-  /** Bytes one binding may span. */
+  /** Largest number of bytes in one binding. */
   bindingLimit: number;
   maxBufferSize: number;
   timestamps: boolean;
-  /** Workgroups along one dimension of a dispatch. */
+  /** Maximum workgroups along one dimension of a dispatch. */
   maxWorkgroups: number;
-  /** Invocations of one workgroup. */
+  /** Maximum invocations of one workgroup. */
   maxInvocations: number;
 }
 
@@ -43,11 +43,11 @@ export interface DeviceSettings {
   profile?: AdapterProfile;
   /** Bytes for everything on the device. */
   memoryBudget: number;
-  /** The budget is a careful guess that `reserve` may raise by trying. */
+  /** The budget is a cautious estimate that `reserve` may raise by trying to allocate. */
   mayGrow?: boolean;
   /** Lowers the binding limit; for tests of windowed tensors. */
   bindingLimit?: number;
-  /** Kernels without subgroups even where the adapter has them. */
+  /** Uses kernels without subgroups even if the adapter has them. */
   portable?: boolean;
 }
 
@@ -63,7 +63,7 @@ export class Device {
   /** Resolves with the reason when the device is lost. */
   readonly lost: Promise<string>;
   #isLost = false;
-  /** Pipelines that the driver has compiled, as far as is known. */
+  /** Pipelines that the driver is known to have compiled. */
   readonly compiled = new WeakSet<GPUComputePipeline>();
   readonly #memory: DeviceMemory;
   readonly #shaders: ShaderSource;
@@ -98,15 +98,15 @@ export class Device {
     });
   }
 
-  /** Known by the time `lost` resolves. */
+  /** Set before `lost` resolves. */
   get isLost(): boolean {
     return this.#isLost;
   }
 
   /**
-   * The reason why the device is lost, or null if it works. An operation of a lost device may fail before `lost` resolves, so the device
-   * itself is asked: a buffer that no command uses is mapped at once, however busy a device is (0.1 ms measured under a second of queued
-   * work), and WebGPU rejects the mapping with AbortError once the device is lost.
+   * Returns the reason why the device is lost, or null if it works. An operation of a lost device may fail before `lost` resolves,
+   * so this maps a buffer that no command uses: that succeeds at once on a working device, however busy it is (0.1 ms measured
+   * under a second of queued work), and WebGPU rejects it with AbortError once the device is lost.
    */
   async loss(): Promise<string | null> {
     const probe = this.gpu.createBuffer({ label: 'loss probe', size: 4, usage: 0x1 | 0x8 }); // MAP_READ | COPY_DST
@@ -121,14 +121,17 @@ export class Device {
     }
   }
 
-  /** The first error the GPU layer reported outside any scope, once. */
+  /** Returns, once, the first error that the GPU layer reported outside of any error scope. */
   takeError(): EngineError | null {
     const error = this.#error;
     this.#error = null;
     return error;
   }
 
-  /** The pipeline of a shader with these parameters, made once. Layouts are explicit: `auto` recompiles each time. */
+  /**
+   * Returns the pipeline of a shader with these parameters, which is created once. Layouts are explicit, because `auto` compiles
+   * again each time.
+   */
   pipeline(name: string, params: Params = {}): Pipeline {
     const key = name + JSON.stringify(params);
     let pipeline = this.#pipelines.get(key);
@@ -139,7 +142,7 @@ export class Device {
     return pipeline;
   }
 
-  /** A file below shaders/ that is only there for this device; `dropShader` takes it away, with the pipelines of its variant. */
+  /** Adds a file below shaders/ for this device only; `dropShader` removes it together with the pipelines that use it. */
   addShader(path: string, text: string): void {
     this.#added.set(path, text);
   }
@@ -176,7 +179,7 @@ export class Device {
     const shader = link((path) => this.shaderText(path), name, params);
     this.gpu.pushErrorScope('validation');
     const compiled = this.gpu.createShaderModule({ code: shader.code }).getCompilationInfo();
-    // In the same turn: what others do meanwhile is not within the scope.
+    // Both run in the same tick, so that the scope covers no other calls.
     const [info] = await Promise.all([compiled, this.gpu.popErrorScope()]);
     const messages = info.messages.map(({ lineNum, message }) => `${shader.locate(lineNum)}: ${message}`);
     if (messages.length > 0) return messages;
@@ -186,7 +189,7 @@ export class Device {
     return error ? [`${shader.locate(0)}: ${error.message}`] : [];
   }
 
-  /** A storage buffer within the budget. Throws out_of_memory. */
+  /** Allocates a storage buffer within the budget. Throws out_of_memory. */
   allocate(kind: MemoryKind, label: string, bytes: number): GPUBuffer {
     return this.#memory.allocate(kind, label, bytes);
   }
@@ -214,7 +217,7 @@ export class Device {
     return this.#memory.used;
   }
 
-  /** Most bytes that were allocated at one time since the last call. */
+  /** Returns the peak of allocated bytes since the last call. */
   takePeak(): number {
     return this.#memory.takePeak();
   }
@@ -224,7 +227,7 @@ export class Device {
     return this.#memory.totals();
   }
 
-  /** A tensor with bytes of its own, holding `values` row by row, padding zeroed. */
+  /** Creates a tensor with a buffer of its own that holds `values` row by row, with zeros as padding. */
   tensor(kind: MemoryKind, label: string, shape: number[], values: Float32Array | Uint32Array): Tensor {
     const dtype: Dtype = values instanceof Float32Array ? 'f32' : 'u32';
     const buffer = this.allocate(kind, label, tensorBytes(shape, {}));
@@ -239,7 +242,7 @@ export class Device {
     return tensor;
   }
 
-  /** Bytes of a region, copied to the CPU; for tests, read-outs and small results off the hot path. */
+  /** Copies the bytes of a region to the CPU; for tests and for small results outside of the hot path. */
   async read(region: Region): Promise<ArrayBuffer> {
     const staging = this.gpu.createBuffer({ size: region.size, usage: 0x1 | 0x8 }); // MAP_READ | COPY_DST
     const encoder = this.gpu.createCommandEncoder();
@@ -256,13 +259,13 @@ export class Device {
   }
 }
 
-/** Kernels broadcast among the first lanes only, so the smallest subgroup decides. */
+/** Kernels broadcast only among the first lanes, so the smallest subgroup size counts. */
 function subgroupLanes(gpu: GPUDevice, { subgroupMinSize }: AdapterSummary): number {
   if (!gpu.features.has('subgroups') || subgroupMinSize < 4) return 1;
   return Math.min(subgroupMinSize, 16);
 }
 
-/** An uncaptured error of the GPU layer as an EngineError; running out of memory keeps its code. */
+/** Converts an uncaptured error of the GPU layer to an EngineError; running out of memory keeps its code. */
 function toEngineError(error: GPUError): EngineError {
   return error instanceof GPUOutOfMemoryError
     ? new EngineError(

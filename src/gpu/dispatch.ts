@@ -7,14 +7,14 @@ import type { Sizes } from './tensor.ts';
 export type Groups = readonly [x: number, y?: number, z?: number];
 
 export interface Dispatch {
-  /** Key of its tuning, where variants may be timed. */
+  /** Key under which its variants are tuned. */
   tuned?: string;
   params?: Params;
-  /** Members of the shader's `Args`, all of them. */
+  /** Values for all members of the shader's `Args`. */
   args?: Readonly<Record<string, number>>;
-  /** Operands by the names of the shader's variables, all of them. */
+  /** Operands for all variables that the shader binds, by name. */
   bind: Readonly<Record<string, Operand>>;
-  /** Workgroups, from the sizes of the step. */
+  /** Number of workgroups, computed from the sizes of the step. */
   groups: (sizes: Sizes) => Groups;
 }
 

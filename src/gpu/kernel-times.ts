@@ -1,5 +1,5 @@
-// GPU time of a replay by kernel: each dispatch in a pass of its own, between two timestamps, summed by kernel. Passes of one
-// dispatch cost more than a shared one, so the sum exceeds the time of an ordinary replay.
+// GPU time of a replay by kernel: each dispatch runs in its own pass between two timestamps, and times are summed by kernel.
+// Separate passes cost more than a shared one, so the sum exceeds the time of an ordinary replay.
 
 import type { Device } from './device.ts';
 import type { Encodable } from './dispatch.ts';
@@ -7,7 +7,7 @@ import type { Tape } from './tape.ts';
 import type { Sizes } from './tensor.ts';
 
 export interface KernelTime {
-  /** File of the shader. */
+  /** File name of the shader. */
   name: string;
   dispatches: number;
   ms: number;
@@ -15,10 +15,10 @@ export interface KernelTime {
 
 const QUERY_RESOLVE = 0x200;
 const COPY_SRC = 0x4;
-/** Dispatches of one query set, which holds 4096 timestamps at most. */
+/** Number of dispatches per query set, which has at most 4096 timestamps. */
 const MOST_TIMED = 2048;
 
-/** Replays the tape once; kernels that took longest first. */
+/** Replays the tape once; returns kernels by descending time. */
 export async function profile(device: Device, tape: Tape, sizes: Sizes): Promise<KernelTime[]> {
   const kernels = new Map<string, KernelTime>();
   for (const { step, ms } of await dispatchTimes(device, tape, sizes)) {
@@ -35,7 +35,7 @@ export interface DispatchTime {
   ms: number;
 }
 
-/** Replays the tape once, dispatch by dispatch, those of no workgroups left out. */
+/** Replays the tape once, dispatch by dispatch, without those of zero workgroups. */
 export async function dispatchTimes(device: Device, tape: Tape, sizes: Sizes): Promise<DispatchTime[]> {
   if (!device.capabilities.timestamps) throw new Error('the adapter has no timestamps');
   const steps = tape.encodables(sizes).filter(({ groups }) => groups.every((count) => count !== 0));

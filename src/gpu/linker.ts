@@ -10,7 +10,7 @@
 export type Param = number | boolean | string;
 export type Params = Readonly<Record<string, Param>>;
 
-/** Text of a file below shaders/, by its path there. */
+/** Returns the text of a file by its path below shaders/. */
 export type ShaderSource = (path: string) => string;
 
 export interface Binding {
@@ -28,9 +28,9 @@ export interface LinkedShader {
   name: string;
   code: string;
   bindings: Binding[];
-  /** Members of `struct Args`, in order; empty where the kernel takes none. */
+  /** Members of `struct Args`, in order; empty if the kernel has none. */
   args: ArgsField[];
-  /** Turns a 1-based line of `code` into `file.wgsl:line`. */
+  /** Converts a 1-based line of `code` to `file.wgsl:line`. */
   locate(line: number): string;
 }
 
@@ -107,7 +107,7 @@ function substitute(text: string, params: Params, unused: Set<string>): string {
   return `${keyword} ${key}${type} = ${keyword === 'alias' ? String(value) : literal(value, fallback.trim(), key)};${rest}`;
 }
 
-/** The value in the notation of the default it replaces: `16u`, `1.0`, `true`. */
+/** Formats the value in the notation of the default that it replaces: `16u`, `1.0`, `true`. */
 function literal(value: Param, fallback: string, key: string): string {
   if (/^(true|false)$/.test(fallback) && typeof value === 'boolean') return String(value);
   if (typeof value === 'number') {

@@ -44,14 +44,14 @@ export class DeviceMemory {
     return { ...this.#totals };
   }
 
-  /** Most bytes that were allocated at one time since the last call. */
+  /** Returns the peak of allocated bytes since the last call. */
   takePeak(): number {
     const peak = this.#peak;
     this.#peak = this.used;
     return peak;
   }
 
-  /** A storage buffer of at least `bytes`. Throws out_of_memory beyond the budget or the adapter's largest buffer. */
+  /** Allocates a storage buffer of at least `bytes`. Throws out_of_memory beyond the budget or the adapter's largest buffer. */
   allocate(kind: MemoryKind, label: string, bytes: number): GPUBuffer {
     const size = allocatedBytes(bytes);
     this.#expectRoom(label, size);
@@ -93,8 +93,8 @@ export class DeviceMemory {
   }
 
   /**
-   * Raises a guessed budget to `bytes` if the device can give them; resolves with whether the budget holds them. WebGPU tells only by
-   * trying: buffers of that size are made under an error scope and destroyed.
+   * Raises an estimated budget to `bytes` if the device can provide them; resolves with whether the budget is at least `bytes`.
+   * WebGPU does not report free memory, so buffers of that size are allocated under an error scope and destroyed.
    */
   async reserve(bytes: number): Promise<boolean> {
     if (bytes <= this.#budget) return true;

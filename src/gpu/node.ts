@@ -1,5 +1,5 @@
-// The device starter for Node: finds adapters through Dawn's binding and opens devices on them. The only file of this
-// room, beside the driver cache, that knows the platform.
+// The device starter for Node: finds adapters through Dawn's binding and opens devices on them. Besides the driver cache it is the
+// only platform-dependent file of this room.
 
 import { readFileSync } from 'node:fs';
 import { freemem } from 'node:os';
@@ -13,15 +13,17 @@ import { preloadCachedDriver, systemHasVulkanLoader } from './vulkan-cache.ts';
 export interface OpenDeviceOptions {
   /** Part of the adapter's name, or its index. */
   adapter?: string;
-  /** Bytes; left out: a share of free memory where the adapter is the CPU, else a guess that grows by trying. */
+  /**
+   * Budget in bytes; left out: a share of free memory on a CPU adapter, otherwise an estimate that is raised by trying to allocate.
+   */
   memoryBudget?: number;
-  /** Dawn's validation and bounds checks on. */
+  /** Whether Dawn validates calls and shaders check bounds. */
   safe?: boolean;
   bindingLimit?: number;
   portable?: boolean;
 }
 
-// reference: Dawn's Toggles.cpp. Lazy clearing would zero every buffer on its first partial write.
+// Source: Dawn's Toggles.cpp. Lazy clearing would zero every buffer at its first partial write.
 const FAST_FLAGS = [
   'enable-dawn-features=allow_unsafe_apis,vulkan_enable_f16_on_nvidia,use_vulkan_memory_model,disable_robustness,' +
     'disable_workgroup_init,disable_polyfills_on_integer_div_and_mod,skip_validation',
@@ -34,7 +36,7 @@ const SAFE_FLAGS = [
 
 const WANTED_FEATURES = ['shader-f16', 'subgroups', 'timestamp-query'] as const;
 
-/** Objects of create() must stay reachable for the life of the process: collected ones take it down with them. */
+/** Objects of create() must stay reachable until the process ends: collecting one crashes the process. */
 const started: GPU[] = [];
 
 function start(flags: string[]): GPU {
@@ -63,7 +65,7 @@ async function find(flags: string[]): Promise<Found[]> {
   return enumerate(start(flags));
 }
 
-/** WebGPU has no list of adapters: ask for each preference and drop what came before. */
+/** WebGPU cannot list adapters, so each preference is requested and duplicates are dropped. */
 async function enumerate(gpu: GPU): Promise<Found[]> {
   const found = new Map<string, Found>();
   for (const preference of PREFERENCES) {
@@ -106,8 +108,8 @@ const opened = new Set<Device>();
 let leaving = false;
 
 /**
- * For a thread that is about to end: a promise of Dawn's that is still pending then takes the whole process down. Every
- * device is destroyed, which settles its promises soon, and none opens any more.
+ * For a thread that is about to end, since a pending promise of Dawn would crash the process. Destroys every device, which settles
+ * its promises soon, and prevents further ones from being opened.
  */
 export function destroyDevices(): void {
   leaving = true;
@@ -141,7 +143,7 @@ export async function openDevice(options: OpenDeviceOptions = {}): Promise<Devic
   return device;
 }
 
-/** Bytes to begin with where the caller names no budget. */
+/** Returns the initial budget in bytes if the caller sets none. */
 export function firstBudget({ memory: { freeShare, least } }: AdapterProfile): number {
   return Math.max(least, Math.floor(freemem() * freeShare));
 }

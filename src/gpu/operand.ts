@@ -1,5 +1,6 @@
-// Operands of a dispatch: a tensor, some of its rows, or bytes. A slice serves kernels that walk a tensor above the binding
-// limit strip by strip; it has no rows behind its last one, so what writes in whole tiles cannot write one.
+// Operands of a dispatch: a tensor, some of its rows, or a region of bytes. A slice is for kernels that process a tensor above the
+// binding limit strip by strip. It has no padding rows after its last one, so that a kernel that writes whole tiles cannot write to
+// it.
 
 import { Tensor, type Region, type Sizes } from './tensor.ts';
 
@@ -18,13 +19,13 @@ export function isSlice(operand: Operand): operand is Slice {
   return 'tensor' in operand;
 }
 
-/** The tensor that an operand is or lies in; null for a region. */
+/** Returns the tensor that an operand is or belongs to; null for a region. */
 export function tensorOf(operand: Operand): Tensor | null {
   if (operand instanceof Tensor) return operand;
   return isSlice(operand) ? operand.tensor : null;
 }
 
-/** Bytes of a tensor before a slice of it. */
+/** Returns the offset in bytes of a slice in its tensor. */
 export function sliceOffset({ tensor, firstRow }: Slice): number {
   const offset = firstRow * tensor.stride * 4;
   if (offset % OFFSET_ALIGNMENT !== 0)
@@ -36,7 +37,7 @@ export function sliceBytes({ tensor, rows }: Slice): number {
   return rows * tensor.stride * 4;
 }
 
-/** Bytes that its binding spans. */
+/** Returns the bytes that the operand's binding covers. */
 export function spanOf(operand: Operand, sizes: Sizes): number {
   if (operand instanceof Tensor) return operand.region?.size ?? operand.heldBytes(sizes);
   if (!isSlice(operand)) return operand.size;

@@ -4,7 +4,7 @@ import type { AdapterSummary } from './adapter.ts';
 import { INTEGRATED } from './adapter-profile.ts';
 import { Device, type DeviceSettings } from './device.ts';
 
-/** Limits that discrete and integrated GPUs of the last years reach with Dawn. */
+/** Limits that recent discrete and integrated GPUs reach with Dawn. */
 const LIMITS = {
   maxStorageBufferBindingSize: 2 ** 31 - 4,
   maxBufferSize: 2 ** 31 - 4,

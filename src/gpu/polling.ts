@@ -1,7 +1,7 @@
-// While any promise of Dawn's is pending its binding queues itself again through the global setImmediate, 150,000 times a
-// second: a core burnt, and on a software adapter half the GPU with it. The binding looks the function up at each poll,
-// so a hybrid in its place, which spins briefly and then sleeps a millisecond, keeps both latency and the core. Only for
-// threads the engine owns: it changes setImmediate for all.
+// While a promise of Dawn is pending, its binding reschedules itself through the global setImmediate 150,000 times a second, which
+// occupies a core and, on a software adapter, half of the GPU. The binding looks the function up at each poll, so that this
+// replacement, which spins briefly and then sleeps a millisecond, keeps the latency low and the core free. It is only for the
+// engine's own threads, because it replaces setImmediate globally.
 
 const SPIN = 20;
 const STREAK_GAP_MS = 2;

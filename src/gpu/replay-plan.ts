@@ -37,7 +37,7 @@ export class ReplayPlan {
     );
   }
 
-  /** Encodes the dispatches `from` to `to - 1`. */
+  /** Encodes the dispatches from index `from` to `to - 1`. */
   encode(pass: GPUComputePassEncoder, from: number, to: number): void {
     const pipelines = this.#pipelines;
     const bindGroups = this.#bindGroups;
@@ -51,7 +51,7 @@ export class ReplayPlan {
       pass.setBindGroup(0, bindGroups[i]);
       const y = counts[3 * i + 1]!;
       const z = counts[3 * i + 2]!;
-      // Each argument of a binding's call costs time, and most dispatches have one dimension.
+      // Each argument of a call to the binding costs time, and most dispatches have one dimension.
       if (z > 1) pass.dispatchWorkgroups(x, y, z);
       else if (y > 1) pass.dispatchWorkgroups(x, y);
       else pass.dispatchWorkgroups(x);

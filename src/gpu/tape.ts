@@ -1,6 +1,5 @@
-// Record once, replay. Launchers record dispatches on a tape for a capacity (rows, sampled rows, tiles); the tape then
-// owns the plan: pipelines, bind groups, arguments, and where each intermediate lives. Replaying costs a few
-// microseconds a dispatch and computes only what the step's sizes ask for.
+// Launchers record dispatches on a tape for a capacity (rows, sampled rows, tiles). The tape then owns pipelines, bind groups,
+// arguments and the place of each intermediate. A replay takes a few microseconds per dispatch, for the step's sizes only.
 
 import { argsSize, createArgs, sameNames } from './args.ts';
 import type { Life } from './arena.ts';
@@ -21,9 +20,9 @@ interface Recorded extends Dispatch {
 }
 
 export interface TapeOptions {
-  /** Launchers compose their plain f32 kernels: the reference path. */
+  /** Launchers use plain f32 kernels, which are the reference. */
   plain?: boolean;
-  /** u32: which low-rank adapter each row has, by the name of the rows; null: none has one, and launchers record nothing for them. */
+  /** u32: LoRA adapter of each row, by the name of the rows; null: no row has one, and launchers record nothing for adapters. */
   rowAdapters?: Readonly<Record<string, Region>> | null;
 }
 
@@ -55,12 +54,12 @@ export class Tape {
     this.rowAdapters = rowAdapters;
   }
 
-  /** An intermediate; it has a place only between the first and the last dispatch that binds it. */
+  /** Creates an intermediate, whose memory is reserved only between the first and the last dispatch that binds it. */
   tensor(shape: readonly Extent[], dtype: Dtype = 'f32'): Tensor {
     return new Tensor(shape, dtype, { tape: this });
   }
 
-  /** Lanes that kernels of this tape may broadcast among. */
+  /** Number of lanes among which kernels of this tape may broadcast. */
   get lanes(): number {
     return this.plain ? 1 : this.device.capabilities.lanes;
   }
@@ -77,19 +76,19 @@ export class Tape {
     });
   }
 
-  /** Ends a segment: the unit of submitting, cancelling and taking turns. */
+  /** Ends a segment, which is the unit of submitting, cancelling and taking turns. */
   cut(): void {
     const at = this.#dispatches.length;
     if (at > 0 && this.#cuts.at(-1) !== at) this.#cuts.push(at);
   }
 
-  /** Keeps a tensor's bytes readable after a replay, until another tape runs. */
+  /** Keeps a tensor readable after a replay, until another tape runs. */
   keep(tensor: Tensor): Tensor {
     this.#kept.add(tensor);
     return tensor;
   }
 
-  /** An operand for a tensor that another tape of the device keeps; that tape must have run before, with no other tape between. */
+  /** Returns an operand for a tensor that another tape of the device keeps; that tape must have run directly before. */
   borrow(tape: Tape, tensor: Tensor): Tensor {
     if (!tape.#kept.has(tensor) && !tape.#borrowed.has(tensor))
       throw new Error(`a tensor of shape [${tensor.shape.join(', ')}] is not kept by its tape`);
@@ -106,7 +105,7 @@ export class Tape {
     return this.#cuts.length;
   }
 
-  /** Decides where everything lives. Call once, when all is recorded. */
+  /** Assigns memory to all tensors. Must be called once, after recording. */
   finish(): void {
     this.cut();
     this.#argsBuffer = this.#args.upload(this.device.gpu);
@@ -118,18 +117,18 @@ export class Tape {
     this.#slots = new Map([...lives.keys()].map((tensor, i) => [tensor, slots[i]!]));
   }
 
-  /** Gives back what the tape holds of its own. What it has submitted still runs. */
+  /** Frees the tape's own resources. Submitted work still completes. */
   destroy(): void {
     this.#argsBuffer?.destroy();
   }
 
-  /** The region of a kept tensor until the arena changes. */
+  /** Returns the region of a kept tensor, which is valid until the arena changes. */
   region(tensor: Tensor): Region {
     if (tensor.region) return tensor.region;
     return { ...this.#padded(tensor), size: tensor.bytes(this.capacity) };
   }
 
-  /** The region of a tensor with the padding rows behind its last one. */
+  /** Returns the region of a tensor including the padding rows after its last one. */
   #padded(tensor: Tensor): Region {
     if (tensor.region) return tensor.region;
     const borrowed = this.#borrowed.get(tensor);
@@ -166,7 +165,7 @@ export class Tape {
     }
   }
 
-  /** Replays all of it as a part of a command buffer that the caller submits. */
+  /** Encodes a whole replay into a command buffer that the caller submits. */
   encode(encoder: GPUCommandEncoder, sizes: Sizes): void {
     const plan = this.#planFor(sizes);
     const pass = encoder.beginComputePass();
@@ -181,7 +180,7 @@ export class Tape {
     }
   }
 
-  /** The plan for these sizes: that of the replay before, if its sizes were equal. */
+  /** Returns the plan for these sizes; the previous replay's, if its sizes were equal. */
   #planFor(sizes: Sizes): ReplayPlan {
     this.#prepare();
     if (this.#plan?.fits(sizes)) return this.#plan;
@@ -190,7 +189,7 @@ export class Tape {
     return this.#plan;
   }
 
-  /** The dispatches of a replay, one by one; for the profiler and for compiling ahead. */
+  /** Returns the dispatches of a replay one by one, for the profiler and for compiling in advance. */
   encodables(sizes: Sizes): Encodable[] {
     this.#prepare();
     return this.#dispatches.map(({ pipeline, tuned, groups }, i) => ({
@@ -261,7 +260,10 @@ export class Tape {
     }
   }
 
-  /** Without validation a count above the limit is undefined; groups grow with the sizes, so the capacity decides. */
+  /**
+   * Without validation a workgroup count above the limit is undefined behaviour. Counts grow with the sizes, so checking the
+   * capacity suffices.
+   */
   #checkGroups(shader: string, groups: Groups): void {
     const { maxWorkgroups } = this.device.capabilities;
     if (groups.some((count) => count !== undefined && count > maxWorkgroups)) {
@@ -290,7 +292,7 @@ export class Tape {
   }
 }
 
-/** The tape that computes `x`. Throws where the tensor has bytes of its own and was not put on a tape by `on`. */
+/** Returns the tape that computes `x`. Throws if the tensor has a buffer of its own and was not put on a tape by `on`. */
 export function tapeOf(x: Tensor): Tape {
   if (!(x.tape instanceof Tape))
     throw new Error(`a tensor of shape [${x.shape.join(', ')}] belongs to no tape`);

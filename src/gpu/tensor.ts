@@ -1,24 +1,24 @@
-// A tensor is a shape over bytes on a device: either bytes of its own (weights, step data) or a place in a tape's
-// arena that the plan decides. Rows are padded to 32 columns; padding columns hold zeros, and every kernel keeps it so.
-// Behind the last row lie rows of no meaning, so that matmuls may read and write whole tiles.
+// A tensor is a shape over bytes on a device: a buffer of its own (weights, step data) or a place in a tape's arena that the plan
+// assigns. Rows are padded to 32 columns; padding columns contain zeros, which every kernel preserves. After the last row there are
+// padding rows with arbitrary values, so that matmuls may read and write whole tiles.
 
 /** A fixed extent, or the name of a size known at replay (`rows`, `sampled` …). */
 export type Extent = number | string;
 export type Sizes = Readonly<Record<string, number>>;
 export type Dtype = 'f32' | 'u32';
 
-/** The tape that computes a tensor, as far as tensors need it. */
+/** The parts of a tape that tensors need. */
 export interface TensorOwner {
   /** Sizes at which the tape's tensors are laid out. */
   readonly capacity: Sizes;
-  /** Ends a segment: the unit of submitting, cancelling and taking turns. */
+  /** Ends a segment, which is the unit of submitting, cancelling and taking turns. */
   cut(): void;
 }
 
 /** Bytes as a binding sees them. */
 export interface Region {
   buffer: GPUBuffer;
-  /** Bytes; a multiple of 256. */
+  /** Offset in bytes; a multiple of 256. */
   offset: number;
   size: number;
 }
@@ -28,7 +28,7 @@ const COLUMN_PADDING = 32;
 export class Tensor {
   readonly shape: readonly Extent[];
   readonly dtype: Dtype;
-  /** The tape that computes it; null for tensors with bytes of their own. */
+  /** The tape that computes it; null for a tensor with a buffer of its own. */
   readonly tape: TensorOwner | null;
   #region: Region | null;
 
@@ -39,18 +39,18 @@ export class Tensor {
     this.#region = owner.region ?? null;
   }
 
-  /** Bytes of its own; null for intermediates, and for weights that have none yet. */
+  /** The tensor's own memory; null for an intermediate, and for a weight that is not placed yet. */
   get region(): Region | null {
     return this.#region;
   }
 
-  /** Gives a tensor that belongs to no tape its bytes, or others. */
+  /** Sets or replaces the memory of a tensor that belongs to no tape. */
   place(region: Region): void {
     if (this.tape) throw new Error('the tape decides where an intermediate lies');
     this.#region = region;
   }
 
-  /** A tensor over these bytes that launchers may record on `tape`. */
+  /** Returns a tensor over the same memory that launchers may record on `tape`. */
   on(tape: TensorOwner): Tensor {
     if (!this.region) throw new Error('only a tensor with bytes of its own can be put on a tape');
     return new Tensor(this.shape, this.dtype, { region: this.region, tape });
@@ -61,22 +61,22 @@ export class Tensor {
     return columnsOf(this.shape);
   }
 
-  /** Elements from one row to the next. */
+  /** Number of elements from one row to the next. */
   get stride(): number {
     return paddedColumns(this.columns);
   }
 
-  /** Rows at replay: the product of all dimensions but the last. */
+  /** Number of rows at replay: the product of all dimensions but the last. */
   rows(sizes: Sizes): number {
     return rowsOf(this.shape, sizes);
   }
 
-  /** Bytes of its rows where the named sizes are as given. */
+  /** Bytes of its rows for the given sizes. */
   bytes(sizes: Sizes): number {
     return this.rows(sizes) * this.stride * 4;
   }
 
-  /** Bytes it is given: those of its rows and of the rows behind them. */
+  /** Bytes allocated for it: those of its rows and of the padding rows. */
   heldBytes(sizes: Sizes): number {
     return tensorBytes(this.shape, sizes);
   }
@@ -92,17 +92,17 @@ function rowsOf(shape: readonly Extent[], sizes: Sizes): number {
   return shape.slice(0, -1).reduce<number>((product, extent) => product * resolve(extent, sizes), 1);
 }
 
-/** Bytes that a tensor of this shape is given, rows behind its last one included. */
+/** Bytes that a tensor of this shape is allocated, including padding rows. */
 export function tensorBytes(shape: readonly Extent[], sizes: Sizes): number {
   return paddedRows(rowsOf(shape, sizes)) * paddedColumns(columnsOf(shape)) * 4;
 }
 
-/** Bytes that a buffer of `bytes` takes of the memory budget. */
+/** Bytes that a buffer of `bytes` takes from the memory budget. */
 export function allocatedBytes(bytes: number): number {
   return Math.max(256, Math.ceil(bytes / 256) * 256);
 }
 
-/** Rows that a tensor is given: one, four, or whole tiles of 16. */
+/** Number of rows allocated for a tensor: one, four, or whole tiles of 16. */
 export function paddedRows(rows: number): number {
   if (rows <= 1) return rows;
   return rows <= 4 ? 4 : Math.ceil(rows / 16) * 16;

@@ -1,10 +1,10 @@
-// Variants of a kernel that compute the same and differ in speed. The first that a launcher offers is taken, until measuring
-// on this adapter found another of them faster.
+// Variants of a kernel that compute the same result at different speeds. The first that a launcher offers is used until a
+// measurement on this adapter found another to be faster.
 
-/** Plain numbers; two with the same numbers are the same. */
+/** Numbers that identify a variant; two with equal numbers are the same. */
 export type Variant = Readonly<Record<string, number>>;
 
-/** The variant that was fastest, by what is computed. */
+/** The fastest variant by key of the computation. */
 export type TunedVariants = Readonly<Record<string, Variant>>;
 
 export class Tuning {
@@ -13,7 +13,7 @@ export class Tuning {
   readonly unknown = new Set<string>();
   #trial: Trial | null = null;
 
-  /** The variant to record for what `key` names. */
+  /** Returns the variant to record for a key. */
   choose<T extends Variant>(key: string, variants: readonly [T, ...T[]]): T {
     if (this.#trial) return this.#trial.choose(key, variants);
     const fastest = this.#fastest.get(key);
@@ -21,7 +21,7 @@ export class Tuning {
     return variants.find((variant) => fastest && isSame(variant, fastest)) ?? variants[0];
   }
 
-  /** Records with the variant of that place wherever there are so many, else with the last. */
+  /** Runs `run` with the variant at index `place` wherever a list is that long, otherwise with the list's last. */
   async trying<T>(place: number, run: (trial: Trial) => Promise<T>): Promise<T> {
     this.#trial = new Trial(place);
     try {
@@ -31,7 +31,7 @@ export class Tuning {
     }
   }
 
-  /** Takes over what was found. */
+  /** Stores measured variants. */
   learn(tuned: TunedVariants): void {
     for (const [key, variant] of Object.entries(tuned)) {
       this.#fastest.set(key, variant);
@@ -40,7 +40,7 @@ export class Tuning {
   }
 }
 
-/** The variants recorded while one place of every list was tried. */
+/** Records which variants were used while one index of every list was tried. */
 class Trial {
   readonly #place: number;
   readonly #chosen = new Map<string, Variant>();
@@ -50,12 +50,12 @@ class Trial {
     this.#place = place;
   }
 
-  /** Places that there are to try. */
+  /** Number of indices to try. */
   get places(): number {
     return this.#places;
   }
 
-  /** The variant recorded for a key. */
+  /** Returns the variant that was recorded for a key. */
   chosen(key: string): Variant | undefined {
     return this.#chosen.get(key);
   }

@@ -1,4 +1,4 @@
-// The Vulkan driver that set-up fetched into the user's cache, loaded into this process without root, LD_LIBRARY_PATH or a restart.
+// The Vulkan driver that set-up fetched into the user's cache, which is loaded into this process without root, LD_LIBRARY_PATH or a restart.
 //
 // Found by trying Dawn's binding on Linux: Dawn opens "libvulkan.so.1" anew for every `create()`, and glibc answers a bare name with
 // a library of that SONAME already in the process. So preloading by absolute path works before the first `create()`, and just as well
@@ -12,29 +12,30 @@ import { EngineError } from '../files/error.ts';
 
 export type CachedDriver = 'lavapipe' | 'swiftshader';
 
-/** The list that set-up wrote beside the libraries: file names within the driver's folder, dependencies first. */
+/** The manifest that set-up writes beside the libraries: file names within the driver's folder, dependencies first. */
 interface DriverManifest {
   icd: string;
   preload: string[];
 }
 
-// RTLD_NODELETE: Node closes a library that turns out not to be an addon, and this keeps it mapped.
+// RTLD_NODELETE: Node closes a library that is not an addon, and this flag keeps it mapped.
 const keepMapped = 0x1000;
 let loaded: CachedDriver | null = null;
 
-/** The folder that set-up fills: one sub-folder a driver. */
+/** The folder that set-up fills, with a subfolder per driver. */
 export function vulkanCacheFolder(): string {
   return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'svc-engine', 'vulkan');
 }
 
-/** Whether the system has a Vulkan loader. Where it has none, asking Dawn first only prints a warning. */
+/** Returns true if the system has a Vulkan loader. Without one, requesting an adapter from Dawn only prints a warning. */
 export function systemHasVulkanLoader(): boolean {
   return process.platform === 'linux' && tryOpen('libvulkan.so.1') === null;
 }
 
 /**
- * Makes the cached driver the one that the next `create()` finds, and returns its name; null where there is none or where
- * SVC_VULKAN_DRIVER=system forbids it. SVC_VULKAN_DRIVER=lavapipe or swiftshader overrides `which` and insists. One driver a process.
+ * Makes the cached driver the one that the next `create()` finds, and returns its name; null if there is none or if
+ * SVC_VULKAN_DRIVER=system forbids it. SVC_VULKAN_DRIVER=lavapipe or swiftshader overrides `which` and makes a missing driver an
+ * error. A process can use one driver only.
  */
 export function preloadCachedDriver(which: CachedDriver = 'lavapipe'): CachedDriver | null {
   if (loaded !== null || process.platform !== 'linux') return loaded;
@@ -59,8 +60,8 @@ export function preloadCachedDriver(which: CachedDriver = 'lavapipe'): CachedDri
   openAll(manifest.preload.map((name) => join(folder, name)));
   const icd = join(folder, manifest.icd);
   process.env['VK_DRIVER_FILES'] = icd;
-  process.env['VK_ICD_FILENAMES'] = icd; // the same for loaders older than 1.3.207
-  process.env['XDG_RUNTIME_DIR'] ??= tmpdir(); // lavapipe complains without one
+  process.env['VK_ICD_FILENAMES'] = icd; // the name of the variable for loaders before 1.3.207
+  process.env['XDG_RUNTIME_DIR'] ??= tmpdir(); // lavapipe prints a warning without it
   loaded = driver;
   return driver;
 }
@@ -86,7 +87,7 @@ function openAll(files: string[]): void {
   }
 }
 
-/** Null when the library is in the process; else why not. Node's complaint that it is no addon comes after it was loaded. */
+/** Returns null if the library was loaded, otherwise the reason. Node reports that it is not an addon only after loading it. */
 function tryOpen(file: string): string | null {
   try {
     process.dlopen({ exports: {} }, file, constants.dlopen.RTLD_LAZY | keepMapped);

@@ -1,4 +1,4 @@
-// The scale and shift that norms apply to what they normalise.
+// The scale and shift of norms.
 
 import type { Affine } from '../kernels/layernorm.ts';
 import type { WeightTable } from './weights.ts';

@@ -139,7 +139,7 @@ export function isReal(value: unknown, [least, most]: Bounds): value is number {
   return typeof value === 'number' && value >= least && value <= most;
 }
 
-/** Bounds as messages say them. */
+/** Formats bounds for messages. */
 export function boundsText([least, most]: Bounds): string {
   return `from ${least} to ${most}`;
 }

@@ -1,5 +1,5 @@
-// Values out of a component's config.json, each said with the file's name where it is missing, of another kind, or would
-// make other numbers than those computed here.
+// Reads values of a component's config.json. Errors name the file and the key for a value that is missing, of the wrong kind, or
+// would change the computation.
 
 import { EngineError } from '../files/error.ts';
 import { boundsText, COUNTS, isCount, isReal, REALS, type CountKey, type RealKey } from './config-bounds.ts';
@@ -14,22 +14,22 @@ export interface ConfigReader {
   flag(key: string, fallback: boolean): boolean;
   /** A list of `length` numbers; null where there is none. */
   reals(key: RealKey, length: number): number[] | null;
-  /** A list, or one value for all of `length`. */
+  /** A list of `length` numbers, or one number for all of them. */
   each(key: CountKey, length: number, fallback?: number): number[];
   /** Integers; at least one of them, unless the fallback is empty. */
   list(key: CountKey, fallback?: readonly number[]): number[];
   texts(key: string, known: readonly string[], fallback?: readonly string[]): string[];
   /** Reads a name and returns its value in `known`. Throws for other names. */
   choice<T>(key: string, known: Readonly<Record<string, T>>, fallback: string): T;
-  /** Keys whose other values are not built; left out counts as the first. */
+  /** Throws for keys whose value is not listed, because other values are not built; a missing key counts as the first value. */
   only(values: Readonly<Record<string, readonly unknown[]>>): void;
 }
 
-/** Entries of a list. */
+/** Limit on the entries of a list. */
 const MOST_ENTRIES = 1024;
 const MOST_SHOWN = 200;
 
-/** A value for a message: JSON, with the numbers that JSON does not have. */
+/** Formats a value for a message: JSON, extended by the numbers that JSON lacks. */
 export function shown(value: unknown): string {
   if (value === undefined) return 'missing';
   const plain = (_: string, one: unknown): unknown =>
@@ -115,7 +115,7 @@ export function readConfig(file: string, config: Json): ConfigReader {
   };
 }
 
-/** The number of heads, where attention takes heads of `columns` / `heads` dimensions. */
+/** Checks the number of attention heads, which must divide `columns` into valid head dimensions; returns it. */
 export function checkHeads(file: string, columns: number, heads: number): number {
   const dims = columns / heads;
   if (!Number.isInteger(dims)) {
@@ -135,7 +135,7 @@ export function checkHeads(file: string, columns: number, heads: number): number
   );
 }
 
-/** The number of groups of a group norm, which is computed over each of these numbers of channels. */
+/** Checks the number of groups of a group norm, which must divide each number of channels; returns it. */
 export function checkGroups(file: string, channels: readonly number[], groups: number): number {
   const uneven = channels.find((count) => count % groups !== 0);
   if (uneven === undefined) return groups;

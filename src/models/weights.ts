@@ -1,6 +1,6 @@
-// Names and shapes of the weights that a model page reads, by the checkpoint's own names. A page is run once on a WeightTable: it gets
-// handles (matrices and tensors without bytes) for its functions to close over, and leaves a list of requests as plain data.
-// Everything else about weights reads that list: engine/weights.
+// Names and shapes of the weights that a model page reads, by the checkpoint's own names. A page is run once on a WeightTable: it
+// receives handles (matrices and tensors without memory) that its functions close over, and leaves a list of requests as plain
+// data. engine/weights reads that list for everything else.
 
 import type { Tensor } from '../gpu/tensor.ts';
 import { expertParts, interleaved, interleavedHalves, Matrix, stacked } from '../kernels/matrix.ts';
@@ -13,12 +13,15 @@ export interface Rows {
 }
 
 /**
- * Order of the tensors' rows: one tensor after another; two in turns of two rows; the two halves of one tensor in turns of two rows;
- * rows of a table; values of a vector.
+ * Order of the tensors' rows: one tensor after another; two tensors alternating every two rows; the two halves of one tensor
+ * alternating every two rows; rows of a table; values of a vector.
  */
 export type Layout = 'stacked' | 'interleaved' | 'halves' | 'table' | 'vector';
 
-/** The purpose of a weight. Routers, tables and vectors are never quantised: what they decide must not depend on a rounding. */
+/**
+ * The purpose of a weight. Routers, tables and vectors are never quantized, because rounding would change discrete choices or every
+ * row.
+ */
 export type Role = 'linear' | 'embedding' | 'router' | 'expert' | 'conv' | 'table' | 'vector';
 
 /** How the weight is split over ranks: not at all, by outputs (rows of each tensor), or by inputs (its columns). */
@@ -29,16 +32,16 @@ export interface WeightRequest {
   readonly names: readonly string[];
   /** Rows of each of them. */
   readonly rows: readonly number[];
-  /** Columns of each; channels of a convolution; 1 for vectors. */
+  /** Columns of each tensor; channels of a convolution; 1 for vectors. */
   readonly k: number;
   readonly layout: Layout;
   readonly role: Role;
   /** A bias for each of `names`; null: none. */
   readonly bias: readonly string[] | null;
   readonly split: Split;
-  /** Number of equally shaped matrices that `names` make up. */
+  /** Number of equally shaped matrices that `names` form. */
   readonly experts: number;
-  /** Added to each value of a vector: norms of Gemma are stored as w and multiply by 1 + w. */
+  /** Added to each value of a vector: Gemma stores norms as w and multiplies by 1 + w. */
   readonly plus: 0 | 1;
   /** Kernel and stride of a convolution; 1 for all other weights. */
   readonly kernel: 1 | 3;
@@ -48,7 +51,7 @@ export interface WeightRequest {
 export type WeightHandle = Matrix | Tensor;
 
 export interface MatrixOptions {
-  /** x.weight comes with x.bias. */
+  /** Whether x.weight is accompanied by x.bias. */
   bias?: boolean;
   split?: Split;
 }
@@ -76,17 +79,17 @@ export class WeightTable {
   readonly ignored: RegExp[] = [];
   readonly #names: { has(name: string): boolean };
 
-  /** `names`: tensors of the checkpoint. */
+  /** `names`: names of the checkpoint's tensors. */
   constructor(names: { has(name: string): boolean }) {
     this.#names = names;
   }
 
-  /** Whether the checkpoint has a tensor of this name; for weights that some checkpoints lack or name otherwise. */
+  /** Returns true if the checkpoint has a tensor of this name; for weights that some checkpoints lack or name differently. */
   has(name: string): boolean {
     return this.#names.has(name);
   }
 
-  /** [size], as f32; `plus` is added to each value. */
+  /** Declares a vector [size] as f32; `plus` is added to each value. */
   vector(name: string, size: number, { plus = 0 }: { plus?: 0 | 1 } = {}): Tensor {
     const request = {
       ...PLAIN,
@@ -100,28 +103,28 @@ export class WeightTable {
     return this.#tensor(request, [size]);
   }
 
-  /** [rows, columns], as f32 */
+  /** Declares a table [rows, columns] as f32. */
   table(name: string, rows: number, columns: number): Tensor {
     const request = { ...PLAIN, names: [name], rows: [rows], k: columns } as const;
     return this.#tensor({ ...request, layout: 'table', role: 'table' }, [rows, columns]);
   }
 
-  /** [rows, k], or [rows, k, 1, 1] as 1×1 convolutions are stored. */
+  /** Declares a matrix [rows, k], or [rows, k, 1, 1] for those stored as 1×1 convolutions. */
   matrix(name: string, rows: number, k: number, options: MatrixOptions = {}): Matrix {
     return this.stacked([{ name, rows }], k, options);
   }
 
-  /** Several [rows, k] one after the other. */
+  /** Declares several matrices [rows, k] whose rows follow each other. */
   stacked(parts: readonly Rows[], k: number, { bias = false, split = 'none' }: MatrixOptions = {}): Matrix {
     return this.#matrix({ ...PLAIN, ...listed(parts, bias), k, role: 'linear', split });
   }
 
-  /** Rows by token id, [rows, k]; also the head of models that tie it. */
+  /** Declares an embedding [rows, k] with a row per token id; also for a tied head. */
   embedding(name: string, rows: number, k: number): Matrix {
     return this.#matrix({ ...PLAIN, names: [name], rows: [rows], k, role: 'embedding', split: 'columns' });
   }
 
-  /** [rows, k] as stored, even where matrices are quantised. */
+  /** Declares a router [rows, k], which keeps its stored format even if matrices are quantized. */
   router(name: string, rows: number, k: number): Matrix {
     return this.#matrix({ ...PLAIN, names: [name], rows: [rows], k, role: 'router' });
   }
@@ -140,21 +143,21 @@ export class WeightTable {
     return this.#matrix({ ...request, split: 'columns' });
   }
 
-  /** Each expert's [rows, k]: a row of activations meets those that it is routed to. */
+  /** Declares each expert's matrix [rows, k]; a row of activations uses those of the experts that it is routed to. */
   experts(names: readonly string[], rows: number, k: number): Matrix {
     const parts = names.map((name) => ({ name, rows }));
     const request = { ...PLAIN, ...listed(parts, false), k, role: 'expert' } as const;
     return this.#matrix({ ...request, experts: names.length, split: 'rows' });
   }
 
-  /** Each expert's two [rows, k] that SwiGLU takes together. */
+  /** Declares each expert's two matrices [rows, k] for SwiGLU. */
   expertGateUps(pairs: readonly { gate: string; up: string }[], rows: number, k: number): Matrix {
     const parts = pairs.flatMap(({ gate, up }) => [gate, up].map((name) => ({ name, rows })));
     const request = { ...PLAIN, ...listed(parts, false), k, layout: 'interleaved', role: 'expert' } as const;
     return this.#matrix({ ...request, experts: pairs.length, split: 'columns' });
   }
 
-  /** A convolution's [out, channels, kernel, kernel], or [out, channels] for kernel 1. */
+  /** Declares a convolution [out, channels, kernel, kernel], or [out, channels] for kernel 1. */
   conv(
     name: string,
     out: number,
@@ -166,7 +169,7 @@ export class WeightTable {
     return this.#matrix({ ...PLAIN, ...listed(parts, bias), k: channels, role: 'conv', kernel, stride });
   }
 
-  /** Names that need not be read. */
+  /** Names of tensors that may exist without being read. */
   ignore(names: RegExp): void {
     this.ignored.push(names);
   }
@@ -198,7 +201,7 @@ function listed(parts: readonly Rows[], bias: boolean): Pick<WeightRequest, 'nam
   };
 }
 
-/** The places of a request's rows among the columns of its matrix. */
+/** Returns the places of a request's rows among the columns of its matrix. */
 export function partsOf({ names, rows, layout, experts }: WeightRequest): MatrixPart[] {
   const each = names.length / experts;
   const parts = Array.from({ length: experts }, (_, expert) => {
@@ -225,7 +228,7 @@ export function tensorsOf({ names, rows, k, kernel, layout, bias }: WeightReques
   ];
 }
 
-/** Whether a quantiser may touch the weights of a role. Convolutions are quantised as linear layers are. */
+/** Returns true if a quantizer may quantize the weights of a role. Convolutions count like linear layers. */
 export function mayQuantise(role: Role): boolean {
   return role === 'linear' || role === 'embedding' || role === 'expert' || role === 'conv';
 }

@@ -47,7 +47,7 @@ export const IMAGE_MODEL = {
     models: IMAGE,
     flag: { group: OUTPUT, value: 'class' },
   },
-  /** Only programs can set it: no flag and no field. */
+  /** Can only be set in a program: it has no flag and no field. */
   prepare: {
     kind: { type: 'boolean' },
     help: "Kernels for an image of the model's own size are compiled while it opens.",

@@ -1,4 +1,4 @@
-// The settings of a request for images. The bounds here hold for every pipeline; each pipeline then applies stricter rules of its own.
+// The settings of a request for images. These bounds apply to every pipeline; each pipeline adds stricter checks.
 
 import { DEFAULTS, LIMITS } from './limits.ts';
 import type { Settings } from './setting.ts';

@@ -7,7 +7,7 @@ const ALL = ['text', 'embedding', 'image'] as const satisfies ModelKind[];
 const TOKENS = ['text', 'embedding'] as const satisfies ModelKind[];
 const TEXT = ['text'] as const satisfies ModelKind[];
 
-/** Weights as they are stored, or the formats of kernels/formats.ts that they are packed into while they are loaded. */
+/** Values of `quantization`: `none`, or a format of kernels/formats.ts to which weights are packed while they are loaded. */
 export const WEIGHT_CHOICES = ['none', 'int8', 'int4'] as const;
 
 /** Settings of loading a model, which a single user has too. */
@@ -87,7 +87,7 @@ export const LOADING = {
   },
 } as const satisfies Settings;
 
-/** Settings of sharing a model among many requests, as servers do. */
+/** Settings for sharing a model among many requests, as in servers. */
 export const SHARING = {
   maxRunningRequests: {
     kind: { type: 'integer', min: 1, max: LIMITS.runningRequests },

@@ -10,7 +10,7 @@ const OLLAMA = [...OPENAI, 'ollama'] as const satisfies Interface[];
 const ALL = [...ANTHROPIC, 'ollama'] as const satisfies Interface[];
 const COMPLETIONS = ['chat', 'completions'] as const satisfies Interface[];
 
-/** Sampling settings; every default except that of the temperature changes nothing. */
+/** Sampling settings; every default but that of the temperature has no effect. */
 export const SAMPLING = {
   temperature: {
     kind: { type: 'number', min: 0, max: 2 },

@@ -1,10 +1,10 @@
-// config.json of an AutoencoderKL → what autoencoder-kl.ts computes by. The only place that knows its names.
+// Converts config.json of an AutoencoderKL to the configuration of autoencoder-kl.ts. Only this file knows its key names.
 
 import { EngineError } from '../../files/error.ts';
 import { checkGroups, checkHeads, readConfig, type ConfigReader, type Json } from '../config-values.ts';
 
 export interface AutoencoderKLConfig {
-  /** Channels of images that go in and come out, and of latents. */
+  /** Channels of the input and output images, and of latents. */
   inChannels: number;
   outChannels: number;
   latentChannels: number;
@@ -13,16 +13,16 @@ export interface AutoencoderKLConfig {
   /** Residual blocks of the encoder at each resolution; the decoder has one more. */
   layers: number;
   groups: number;
-  /** The smallest resolution attends to itself. */
+  /** Whether the smallest resolution has self-attention. */
   attends: boolean;
-  /** 1 × 1 convolutions behind the encoder and before the decoder. */
+  /** Whether 1 × 1 convolutions follow the encoder and precede the decoder. */
   quant: boolean;
   postQuant: boolean;
-  /** Diffusion sees (latent − shift) · scale: of all channels, or of each. */
+  /** The denoiser's latents are (latent − shift) · scale, with one pair for all channels or one per channel. */
   scales: readonly { scale: number; shift: number }[];
 }
 
-/** Keys whose other values make other numbers. */
+/** Keys whose other values would change the computation. */
 const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
   act_fn: ['silu', 'swish'],
 };
@@ -67,6 +67,6 @@ function readScales(file: string, config: ConfigReader, channels: number): Autoe
       `${file}: latents_mean and latents_std are ${JSON.stringify(means)} and ${JSON.stringify(spreads)}, a mean and a spread above 0 for each of ${channels} channels are needed`,
     );
   }
-  config.only({ shift_factor: [0] }); // the means stand in its place
+  config.only({ shift_factor: [0] }); // the channel means replace it
   return means.map((shift, i) => ({ scale: scale / spreads[i]!, shift }));
 }

@@ -14,9 +14,9 @@ import type { WeightTable } from '../weights.ts';
 
 const EPS = 1e-6;
 
-/** Computes an image in strips, equal and in less memory. */
+/** Option to compute an image in strips, which gives equal results and takes less memory. */
 export interface Tiling {
-  /** Rows of pixels whose normalised values exist at a time; left out: as many as a binding takes. */
+  /** Rows of pixels whose normalized values exist at a time; left out: as many as a binding allows. */
   stripRows?: number | undefined;
 }
 
@@ -83,7 +83,7 @@ interface Level {
   layers: number;
   from: number;
   to: number;
-  /** How the resolution changes afterwards. */
+  /** Resampling after the blocks of a level. */
   resample: typeof HALVE | typeof DOUBLE | null;
 }
 
@@ -116,7 +116,7 @@ function midBlock(config: AutoencoderKLConfig, weights: WeightTable, name: strin
   };
 }
 
-/** A residual block, in its input's place where it has as many channels; a segment of the tape. */
+/** A residual block, computed in place if input and output have equally many channels; a segment of the tape. */
 function residual(
   { groups }: AutoencoderKLConfig,
   weights: WeightTable,
@@ -158,5 +158,5 @@ function selfAttention(
 }
 
 const NAMES = ['to_q', 'to_k', 'to_v', 'to_out.0'];
-/** Before 2023. */
+/** Names of the attention tensors in checkpoints before 2023. */
 const OLD_NAMES = ['query', 'key', 'value', 'proj_attn'];

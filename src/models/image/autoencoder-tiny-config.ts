@@ -1,4 +1,4 @@
-// config.json of an AutoencoderTiny → what autoencoder-tiny.ts computes by. The only place that knows its names.
+// Converts config.json of an AutoencoderTiny to the configuration of autoencoder-tiny.ts. Only this file knows its key names.
 
 import { EngineError } from '../../files/error.ts';
 import { readConfig, type ConfigReader, type Json } from '../config-values.ts';
@@ -9,17 +9,17 @@ export interface AutoencoderTinyConfig {
   latentChannels: number;
   encoder: TinyStages;
   decoder: TinyStages;
-  /** Diffusion sees (latent − shift) · scale. */
+  /** The denoiser's latents are (latent − shift) · scale. */
   scales: readonly [{ scale: number; shift: number }];
 }
 
-/** Residual blocks at each resolution, all of as many channels. */
+/** Numbers of residual blocks at each resolution, and their channels. */
 export interface TinyStages {
   channels: number;
   blocks: readonly number[];
 }
 
-/** Keys whose other values make other numbers. */
+/** Keys whose other values would change the computation. */
 const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
   act_fn: ['relu'],
   upsample_fn: ['nearest'],

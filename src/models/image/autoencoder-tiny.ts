@@ -1,5 +1,5 @@
-// AutoencoderTiny: images to latents and back by plain convolutions, a small stand-in for the autoencoder a model was
-// trained with; quick enough for previews.
+// AutoencoderTiny: converts images to latents and back by plain convolutions. A small replacement for the autoencoder that a model
+// was trained with, fast enough for previews.
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { conv2d } from '../../kernels/conv2d.ts';
@@ -18,11 +18,11 @@ export function autoencoderTinyDecoder(config: AutoencoderTinyConfig, weights: W
   const { channels, blocks } = decoder;
   const name = sequence('decoder.layers');
   const convIn = weights.conv(`${name()}.weight`, channels, latentChannels, 3);
-  name(); // its activation
+  name(); // index of the activation, which has no weights
   const stages = blocks.map((count, i): Layer => {
     const isLast = i === blocks.length - 1;
     const residuals = Array.from({ length: count }, () => block(weights, name(), channels));
-    if (!isLast) name(); // the doubling
+    if (!isLast) name(); // index of the upsampling, which has no weights
     const conv = weights.conv(`${name()}.weight`, isLast ? outChannels : channels, channels, 3, {
       bias: isLast,
     });
@@ -80,7 +80,7 @@ function block(weights: WeightTable, name: string, channels: number): Layer {
   };
 }
 
-/** Names of a sequence's members, one after the other. */
+/** Returns a function that gives the names of a sequence's members in order. */
 function sequence(name: string): () => string {
   let i = 0;
   return () => `${name}.${i++}`;

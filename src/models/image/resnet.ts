@@ -15,9 +15,9 @@ export interface ResnetShape {
 export interface ResnetUse {
   /** Addend of the time step for every pixel: [batch, to] */
   time?: Columns;
-  /** Nothing reads x afterwards. */
+  /** Whether x may be overwritten, because nothing reads it afterwards. */
   overwrites?: boolean;
-  /** Rows of pixels whose normalised values exist at a time. */
+  /** Rows of pixels whose normalized values exist at a time. */
   stripRows?: number | undefined;
 }
 

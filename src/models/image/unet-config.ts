@@ -1,4 +1,4 @@
-// config.json of a UNet2DConditionModel → the levels that unet.ts computes by. The only place that knows its names.
+// Converts config.json of a UNet2DConditionModel to the levels of unet.ts. Only this file knows its key names.
 
 import { EngineError } from '../../files/error.ts';
 import { boundsText, COUNTS, isCount } from '../config-bounds.ts';
@@ -13,19 +13,19 @@ import {
 
 export interface UNetAttention {
   heads: number;
-  /** Columns of the text that cross-attention looks at. */
+  /** Columns of the text states to which cross-attention attends. */
   context: number;
-  /** Transformer blocks after each residual block. */
+  /** Number of transformer blocks after each residual block. */
   depths: readonly number[];
 }
 
 /** Blocks at one resolution, on the way down or up. */
 export interface UNetLevel {
   channels: number;
-  /** Residual blocks. */
+  /** Number of residual blocks. */
   layers: number;
   attention: UNetAttention | null;
-  /** Halves (down) or doubles (up) the resolution afterwards. */
+  /** Whether the resolution is halved (down) or doubled (up) afterwards. */
   resamples: boolean;
 }
 
@@ -39,14 +39,14 @@ export interface UNetConfig {
   groups: number;
   eps: number;
   down: readonly UNetLevel[];
-  /** Null: nothing between down and up. */
+  /** Blocks at the lowest resolution; null: none. */
   mid: UNetLevel | null;
   up: readonly UNetLevel[];
-  /** Columns of an embedded guidance scale (consistency-distilled models). */
+  /** Columns of an embedded guidance scale, in distilled models that take one. */
   guidanceDims: number | null;
   /** SDXL adds pooled text and sizes to the time embedding: columns of both together, and of one embedded size. */
   added: { columns: number; idDims: number } | null;
-  /** Latents that the model was trained at. */
+  /** Size of the latents in training. */
   sampleSize: { height: number; width: number } | null;
 }
 
@@ -54,7 +54,7 @@ const DOWN_BLOCKS = ['CrossAttnDownBlock2D', 'DownBlock2D'];
 const UP_BLOCKS = ['CrossAttnUpBlock2D', 'UpBlock2D'];
 const MID_BLOCKS = { UNetMidBlock2DCrossAttn: 'attention', UNetMidBlock2D: 'residual' } as const;
 
-/** Keys whose other values make other numbers. */
+/** Keys whose other values would change the computation. */
 const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
   act_fn: ['silu', 'swish'],
   center_input_sample: [false],
@@ -119,7 +119,7 @@ export function readUNetConfig(json: Json, file = 'config.json'): UNetConfig {
   };
 }
 
-/** Half of them are sines, half cosines. */
+/** Reads the columns of an embedded size: half are sines, half cosines. */
 function readIdDims(config: ConfigReader, file: string): number {
   const dims = config.count('addition_time_embed_dim');
   if (dims % 2 === 0) return dims;
@@ -162,7 +162,7 @@ function readLevels(
     );
   }
   const layers = config.each('layers_per_block', count, 2);
-  // The key is named for head sizes and has always held numbers of heads.
+  // The key's name says head dimension, but its value has always been the number of heads.
   const heads = config.each('attention_head_dim', count, 8);
   const context = config.each('cross_attention_dim', count, 1280);
   const depths = readDepths(file, json, 'transformer_layers_per_block', count);
@@ -201,7 +201,7 @@ function readLevels(
   };
 }
 
-/** Transformer blocks after each residual block of a level: one number for all, or one each. */
+/** Number of transformer blocks after each residual block of a level: one number for all, or one for each. */
 type Depth = number | number[];
 type DepthsKey = 'transformer_layers_per_block' | 'reverse_transformer_layers_per_block';
 

@@ -1,5 +1,5 @@
-// The time step of a UNet as waves and a small network, with what some models add: SDXL the pooled text and the image's
-// sizes, consistency-distilled ones the guidance scale they were taught to follow.
+// The time embedding of a UNet: sinusoids and a small network, plus the pooled text and the image's sizes in SDXL, or the guidance
+// scale in distilled models.
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { silu } from '../../kernels/activation.ts';
@@ -17,7 +17,7 @@ export interface TimePrompt {
   guidance?: Tensor;
 }
 
-/** The part of it that no step changes. */
+/** The part of the time embedding that is constant over all steps. */
 export interface TimeConditioning {
   /** [batch, timeDims] */
   added: Tensor | null;
@@ -53,7 +53,7 @@ export function timeEmbedding(config: UNetConfig, weights: WeightTable, waves: n
   };
 }
 
-/** The value where the model takes one, null where it does not. */
+/** Returns the value if the model takes one, and null if it does not; throws if the two disagree. */
 function given<T>(taken: unknown, value: T | undefined, what: string): T | null {
   if ((taken === null) !== (value === undefined))
     throw new Error(`the model takes ${taken === null ? 'no' : ''} ${what}`);

@@ -10,7 +10,7 @@ import { affine } from '../affine.ts';
 import type { UNetConfig } from './unet-config.ts';
 import type { WeightTable } from '../weights.ts';
 
-/** This norm's own, whatever the others have. */
+/** The input norm has its own epsilon, independent of the other norms. */
 const INPUT_EPS = 1e-6;
 const LAYER_EPS = 1e-5;
 
@@ -21,10 +21,10 @@ export interface TransformerShape {
   depth: number;
 }
 
-/** Text to keys and values of one cross-attention, in the order in which the blocks meet them. */
+/** Matrices from the text to keys and values of each cross-attention, in the order of the blocks. */
 export type KeyValues = Matrix[];
 
-/** x [batch, height, width, channels], keyValues as `condition` made them → x, changed in place */
+/** x [batch, height, width, channels], keyValues from `condition` → x, changed in place */
 export function transformer(
   config: UNetConfig,
   weights: WeightTable,

@@ -1,5 +1,5 @@
-// UNet2DConditionModel of Stable Diffusion 1.x, 2.x and XL: residual blocks and transformers that look at the text, down to
-// a small resolution and back up, where each residual block also gets what the one on the way down made.
+// UNet2DConditionModel of Stable Diffusion 1.x, 2.x and XL: residual blocks and transformers with cross-attention to the text, down
+// to a small resolution and back up; each residual block on the way up also gets the output of its counterpart on the way down.
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { concat } from '../../kernels/concat.ts';
@@ -13,12 +13,12 @@ import { transformer, type KeyValues } from './unet-transformer.ts';
 import type { UNetConfig, UNetLevel } from './unet-config.ts';
 import type { Rows, WeightTable } from '../weights.ts';
 
-/** Conditioning of an image: text [batch, tokens, context], and what is embedded with the time step. */
+/** Conditioning of an image: text [batch, tokens, context], and the values that are embedded with the time step. */
 export interface UNetPrompt extends TimePrompt {
   text: Tensor;
 }
 
-/** The prompt as the blocks take it, computed once an image: keys and values of each cross-attention. */
+/** The prompt in the form that the blocks need, computed once per image: keys and values of each cross-attention. */
 export interface UNetConditioning extends TimeConditioning {
   /** [batch, tokens, 2 · channels] */
   keyValues: readonly Tensor[];
@@ -69,26 +69,26 @@ export function unet(config: UNetConfig, weights: WeightTable): UNet {
   };
 }
 
-/** State while the blocks are built: what a block takes from the blocks before it. */
+/** State while the blocks are built: what earlier blocks provide to later ones. */
 interface Built {
   config: UNetConfig;
   weights: WeightTable;
   channels: number;
-  /** Channels of what waits for the way up. */
+  /** Channels of the outputs that are saved for the way up. */
   skips: number[];
   crossed: KeyValues;
-  /** Projections of the embedded time step for the residual blocks so far, and their channels together. */
+  /** Projections of the embedded time step for the residual blocks so far, and the sum of their channels. */
   timed: Rows[];
   timedChannels: number;
 }
 
-/** Values of a step: the residual blocks' addends for the time step, side by side; keys and values of the text. */
+/** Values of a step: the residual blocks' addends for the time step, concatenated; keys and values of the text. */
 interface Step {
   time: Tensor;
   keyValues: readonly Tensor[];
 }
 
-/** Resolution halves at the end; all that is made on the way waits for the way up. */
+/** Blocks on the way down: saves each output for the way up, and halves the resolution at the end. */
 function downBlock(built: Built, name: string, level: UNetLevel) {
   const layers = Array.from({ length: level.layers }, (_, i) => {
     const run = layer(built, name, level, i, built.channels);
@@ -108,13 +108,13 @@ function downBlock(built: Built, name: string, level: UNetLevel) {
   };
 }
 
-/** A residual block before each transformer, and one at the end. */
+/** Blocks at the lowest resolution: a residual block before each transformer, and one at the end. */
 function midBlock(built: Built, name: string, level: UNetLevel) {
   const layers = Array.from({ length: level.layers }, (_, i) => layer(built, name, level, i, built.channels));
   return (x: Tensor, step: Step): Tensor => layers.reduce((y, run) => run(y, step), x);
 }
 
-/** Each residual block gets what waits last; then the resolution doubles, to that of what waits next. */
+/** Blocks on the way up: each residual block takes the output saved last; then the resolution doubles to that of the next one. */
 function upBlock(built: Built, name: string, level: UNetLevel) {
   const layers = Array.from({ length: level.layers }, (_, i) =>
     layer(built, name, level, i, built.channels + built.skips.pop()!),
@@ -132,7 +132,7 @@ function upBlock(built: Built, name: string, level: UNetLevel) {
   };
 }
 
-/** A residual block, and the transformer after it where the level has one there. */
+/** A residual block, followed by a transformer if the level has one there. */
 function layer(built: Built, name: string, level: UNetLevel, i: number, from: number) {
   const { config, weights, crossed } = built;
   const { channels, attention } = level;

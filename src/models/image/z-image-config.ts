@@ -1,4 +1,4 @@
-// config.json of a ZImageTransformer2DModel → what z-image.ts computes by. The only place that knows its names.
+// Converts config.json of a ZImageTransformer2DModel to the configuration of z-image.ts. Only this file knows its key names.
 
 import { EngineError } from '../../files/error.ts';
 import { checkHeads, readConfig, type Json } from '../config-values.ts';
@@ -13,27 +13,27 @@ export interface ZImageConfig {
   /** RMSNorm on query and key heads. */
   headNorm: boolean;
   layers: number;
-  /** Layers that image and caption each pass before they meet. */
+  /** Number of layers that image and caption pass separately before they are joined. */
   refiners: number;
   eps: number;
   /** Columns of the caption's states. */
   captionDims: number;
-  /** Columns that carry the time step to the layers. */
+  /** Columns of the time embedding. */
   timeDims: number;
-  /** Factor of the share of noise that is removed, 0 … 1. */
+  /** Factor on the share of noise that is already removed, 0 … 1. */
   timeScale: number;
   rope: {
     theta: number;
-    /** Dimensions of a head that turn with caption and frame, row, column. */
+    /** Dimensions of a head that are rotated by caption and frame, by row, and by column. */
     axes: readonly number[];
-    /** Positions on each axis. */
+    /** Number of positions on each axis. */
     lengths: readonly number[];
   };
 }
 
 const AXES = 3;
 
-/** Keys whose other values make other numbers. */
+/** Keys whose other values would change the computation. */
 const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
   all_patch_size: [[2]],
   all_f_patch_size: [[1]],

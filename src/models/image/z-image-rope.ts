@@ -4,7 +4,7 @@ import { field, say } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import type { ZImageConfig } from './z-image-config.ts';
 
-/** Sequences are filled up to a multiple of it. */
+/** Sequences are padded to a multiple of this. */
 const SEQUENCE_MULTIPLE = 32;
 
 /** Rows of (cos, sin) pairs, [tokens, dims] each. */
@@ -28,7 +28,7 @@ export function zImageRotations(
 ): ZImageRotations {
   const caption = filledTokens(tokens);
   checkLengths(config, caption + 2, rows, columns);
-  // Padding of the caption stands behind it; padding of the image stands at the origin.
+  // Padding of the caption follows it; padding of the image is at position 0.
   const captionPlaces = Array.from({ length: caption }, (_, i) => [1 + i, 0, 0]);
   const imagePlaces = Array.from({ length: filledTokens(rows * columns) }, (_, i) =>
     i < rows * columns ? [caption + 1, Math.floor(i / columns), i % columns] : [0, 0, 0],
@@ -46,7 +46,7 @@ function turns({ dims, rope }: ZImageConfig, places: number[][]): Float32Array<A
   for (const place of places) {
     rope.axes.forEach((size, axis) => {
       for (let i = 0; i < size; i += 2) {
-        const angle = Math.fround(place[axis]! / rope.theta ** (i / size)); // angles in f32, as the model was trained
+        const angle = Math.fround(place[axis]! / rope.theta ** (i / size)); // angles are computed in f32, as in training
         table[at++] = Math.cos(angle);
         table[at++] = Math.sin(angle);
       }

@@ -1,5 +1,5 @@
-// ZImageTransformer2DModel: patches of an image and the words of its caption in one sequence, every block normed before and
-// after, what comes out of it scaled by the time step.
+// ZImageTransformer2DModel: patches of an image and tokens of its caption form one sequence; every block is normalized before and
+// after, and its output is scaled by the time step.
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { silu } from '../../kernels/activation.ts';
@@ -25,11 +25,13 @@ const HEAD_EPS = 1e-5;
 const FINAL_EPS = 1e-6;
 
 export interface ZImage {
-  /** States of the caption [batch, tokens, captionDims] and its rotations → [batch, filled tokens, hidden]; no step changes it. */
+  /**
+   * States of the caption [batch, tokens, captionDims] and its rotations → [batch, padded tokens, hidden]; constant over all steps.
+   */
   condition(caption: Tensor, rotations: Tensor): Tensor;
   /**
-   * Latents [batch, height, width, channels], time f32 [batch, 1] of 0 … timeScale, the conditioned caption, rotations of
-   * image and of both → the velocity away from the image, [batch, height, width, channels]
+   * Latents [batch, height, width, channels], time f32 [batch, 1] of 0 … timeScale, the conditioned caption, rotations of the image
+   * and of the joint sequence → the velocity away from the image, [batch, height, width, channels]
    */
   forward(x: Tensor, time: Tensor, caption: Tensor, rotations: { image: Tensor; joint: Tensor }): Tensor;
 }
@@ -70,7 +72,7 @@ export function zImage(config: ZImageConfig, weights: WeightTable): ZImage {
   };
 }
 
-/** x [batch, tokens, hidden], time [batch, timeDims] or null where nothing is modulated → x, changed in place */
+/** x [batch, tokens, hidden], time [batch, timeDims] or null without modulation → x, changed in place */
 function block(config: ZImageConfig, weights: WeightTable, name: string, modulated: boolean) {
   const { hidden, ffn, eps, timeDims } = config;
   const norm = (part: string) => weights.vector(`${name}.${part}.weight`, hidden);

@@ -1,5 +1,5 @@
-// The interface between the engine and a family of text models: the class names it answers to, and a declaration made from a
-// config.json. Everything the engine knows about a text model is here.
+// The interface between the engine and a family of text models: the class names that it implements, and a declaration made from a
+// config.json. The engine knows nothing else about a text model.
 
 import type { Tape } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
@@ -11,7 +11,7 @@ import type { RopeConfig } from './rope.ts';
 /** A class that a config.json may name. */
 export interface TextClass {
   name: string;
-  /** The `model_type` that stands for this class where config.json has no `architectures`; null: none does. */
+  /** The `model_type` that means this class in a config.json without `architectures`; null: none does. */
   modelType: string | null;
   /** Published models of the class, for the table in src/models/README.md. */
   examples?: string;
@@ -32,15 +32,16 @@ export interface KvState {
   kvHeads: number;
   /** Dimensions of a head. */
   dims: number;
-  /** Tokens that a query looks back on, itself included; null: all. */
+  /** Number of tokens that a query sees, including itself; null: all. */
   window: number | null;
-  /** Left out: f32 for weights stored as f32 and computed so, else f16. */
+  /** Storage format; left out: f32 for a model stored and computed in f32, otherwise f16. */
   format?: KvFormat;
 }
 
 /**
- * A state of fixed size for each sequence, as recurrent and convolutional layers keep it. A sequence whose cached length is 0 begins
- * with zeros, whatever its slot holds. The engine can only go back to where it took a snapshot (engine/text/cache/state-slots.ts).
+ * A state of fixed size per sequence, for recurrent and convolutional layers. A sequence whose cached length is 0 begins with
+ * zeros, whatever its slot contains. The engine can only return to positions at which it took a snapshot
+ * (engine/text/cache/state-slots.ts).
  */
 export interface SlotState {
   kind: 'slot';
@@ -55,43 +56,46 @@ export interface TextDeclaration {
   architecture: string;
   vocabulary: number;
   hidden: number;
-  /** Tokens the model was made for, scaling included. */
+  /** Number of tokens that the model was trained for, including scaling. */
   context: number;
-  /** Rope tables; none where positions are learned. All but the first go by the same lengths as the first. */
+  /** Rope tables; none if positions are learned. All tables depend on the same lengths as the first. */
   ropes: readonly RopeConfig[];
   inputs: TextInputs;
   /** States that the layers keep from step to step, in the order of `stores`. */
   layers: readonly LayerState[];
-  /** Columns of the widest intermediate of a row, logits left out. */
+  /** Columns of the widest intermediate of a row, except the logits. */
   widest: number;
   /** null: no layer has experts. */
   experts: DeclaredExperts | null;
-  /** Names under which head and embedding may be stored; null: they are different tensors. */
+  /** Alternative names of the head and the embedding; null: they are different tensors. */
   tied: TiedHead | null;
-  /** Pages, for what the model can serve; null: it cannot. */
+  /** Model page for generation; null: the model cannot generate text. */
   generate: ((weights: WeightTable) => LanguageModel) | null;
-  /** Normed states of all rows, [rows, hidden]; texts are pooled from them. */
+  /** Model page for embeddings: normalized states of all rows, [rows, hidden], from which texts are pooled; null: not available. */
   embed: ((weights: WeightTable) => TextForward) | null;
-  /** States of all rows after the first `depth` layers, [rows, hidden]: the text as an image model reads it. */
+  /** States of all rows after the first `depth` layers, [rows, hidden], for image models that use them as text conditions. */
   states: ((weights: WeightTable, depth: number) => TextForward) | null;
 }
 
-/** The kinds of rows that a model takes. */
+/** The kinds of rows that a model accepts. */
 export interface TextInputs {
-  /** Whether rows may be embeddings that another model computed, in place of tokens. */
+  /** Whether rows may be embeddings that another model computed, instead of tokens. */
   embeddings: boolean;
   /** Parts of a row's position: 1, or 3 for time, height and width. */
   positions: 1 | 3;
-  /** `causal`: a row sees itself and what is before it, or its span where it lies in one. `whole`: each row sees the whole text. */
+  /**
+   * `causal`: a row sees itself and earlier rows. `spans`: a row also sees the later rows of its span. `whole`: each row sees the
+   * whole text.
+   */
   attention: 'causal' | 'spans' | 'whole';
 }
 
 export interface DeclaredExperts {
-  /** Layers that have experts. */
+  /** Number of layers with experts. */
   layers: number;
-  /** Experts of such a layer. */
+  /** Number of experts of such a layer. */
   count: number;
-  /** Experts that a token goes to. */
+  /** Number of experts per token. */
   chosen: number;
   /** Columns of the widest intermediate of an expert. */
   widest: number;
@@ -113,6 +117,6 @@ export type TextForward = (tape: Tape, batch: TextBatch, stores: readonly LayerS
 export interface LanguageModel {
   /** States of all rows, [rows, hidden]. */
   states: TextForward;
-  /** states [rows, hidden] → logits of the wanted rows, [sampled, vocabulary] */
+  /** states [rows, hidden] → logits of the sampled rows, [sampled, vocabulary] */
   head: (states: Tensor, batch: Pick<TextBatch, 'wanted' | 'states'>) => Tensor;
 }

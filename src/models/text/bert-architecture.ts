@@ -1,4 +1,4 @@
-// BERT and RoBERTa as the engine knows them: encoders, for embeddings only.
+// Text architecture of BERT and RoBERTa: encoders, which serve embeddings only.
 
 import type { TextArchitecture, TextDeclaration } from './architecture.ts';
 import { BERT_MODEL_TYPES, readBertConfig, type BertConfig } from './bert-config.ts';
@@ -29,7 +29,7 @@ function declare(config: BertConfig): TextDeclaration {
     context,
     ropes: [],
     inputs: { embeddings: true, positions: 1, attention: 'whole' },
-    // A text is never computed in parts, so that all layers can use one layer's pages in turn.
+    // A text is never computed in parts, so that all layers can use the pages of one layer in turn.
     layers: [{ kind: 'kv', kvHeads: heads, dims: hidden / heads, window: null, format: 'f32' }],
     widest: Math.max(ffn, 3 * hidden),
     experts: null,

@@ -1,4 +1,4 @@
-// config.json of the BERT and RoBERTa families → what bert.ts computes by. The only place that knows their names.
+// Converts config.json of the BERT and RoBERTa families to the configuration of bert.ts. Only this file knows their key names.
 
 import { EngineError } from '../../files/error.ts';
 import type { Activation } from '../../kernels/matmul.ts';
@@ -7,11 +7,11 @@ import { checkHeads, readConfig, type Json } from '../config-values.ts';
 export interface BertConfig {
   architecture: string;
   vocabulary: number;
-  /** Rows of the table of positions. */
+  /** Rows of the position table. */
   positions: number;
   /** Row of the position table for a text's first token. */
   firstPosition: number;
-  /** Types of text; all are of the first here. */
+  /** Number of token types; every text uses the first. */
   types: number;
   hidden: number;
   ffn: number;
@@ -19,7 +19,7 @@ export interface BertConfig {
   layers: number;
   eps: number;
   activation: Activation;
-  /** Tokens of one text. */
+  /** Maximum tokens of one text. */
   context: number;
 }
 
@@ -42,7 +42,7 @@ export function readBertConfig(json: Json, architecture: string, file = 'config.
   config.only({ position_embedding_type: ['absolute'], is_decoder: [false] });
   const hidden = config.count('hidden_size', 768);
   const positions = config.count('max_position_embeddings', 512);
-  // RoBERTa keeps the rows up to its padding token's for padding.
+  // RoBERTa reserves the rows up to that of its padding token.
   const firstPosition = architecture === 'BertModel' ? 0 : config.count('pad_token_id', 1) + 1;
   if (positions <= firstPosition) {
     throw new EngineError(

@@ -1,4 +1,5 @@
-// The encoder of BERT and RoBERTa: every token sees every other one of its text, and a norm follows each sum. Eight dispatches a layer.
+// The encoder of BERT and RoBERTa: every token attends to all tokens of its text, and a norm follows each residual sum. Eight
+// dispatches per layer.
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { attention } from '../../kernels/attention.ts';
@@ -12,7 +13,7 @@ import type { TextForward } from './architecture.ts';
 import type { BertConfig } from './bert-config.ts';
 import type { WeightTable } from '../weights.ts';
 
-/** Normed states of all rows, [rows, hidden]. All layers use the pages of store 0. */
+/** Normalized states of all rows, [rows, hidden]. All layers use the pages of store 0. */
 export function bert(config: BertConfig, weights: WeightTable): TextForward {
   const { vocabulary, hidden, eps, firstPosition: first } = config;
   const name = ['', 'bert.', 'roberta.'].find((prefix) =>

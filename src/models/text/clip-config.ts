@@ -1,11 +1,11 @@
-// config.json of a CLIP text encoder → what clip.ts computes by. The only place that knows its names.
+// Converts config.json of a CLIP text encoder to the configuration of clip.ts. Only this file knows its key names.
 
 import type { Activation } from '../../kernels/matmul.ts';
 import { checkHeads, readConfig, type Json } from '../config-values.ts';
 
 export interface ClipConfig {
   vocabulary: number;
-  /** Tokens of one text. */
+  /** Maximum tokens of one text. */
   positions: number;
   hidden: number;
   ffn: number;
@@ -15,13 +15,15 @@ export interface ClipConfig {
   activation: Activation;
   /** Columns of the projected, pooled text; null: the model has none. */
   projection: number | null;
-  /** The token that pools a text; null: the largest id, as in configurations that name a wrong one. */
+  /**
+   * Id of the token whose state represents the text; null: the largest id in the text, for configurations with a wrong end token.
+   */
   end: number | null;
 }
 
 const ACTIVATIONS = { quick_gelu: 'quick-gelu', gelu: 'gelu' } as const;
 
-/** Value of eos_token_id in configurations of OpenAI's CLIP before 2023, in place of the end token. */
+/** Wrong value of eos_token_id in configurations of OpenAI's CLIP before 2023. */
 const WRONG_END = 2;
 
 export function readClipConfig(json: Json, architecture: string, file = 'config.json'): ClipConfig {
@@ -42,7 +44,7 @@ export function readClipConfig(json: Json, architecture: string, file = 'config.
   };
 }
 
-/** Index of the token that pools a text: the first end token, or the first of the largest id. */
+/** Index of the token whose state represents the text: the first end token, or the first occurrence of the largest id. */
 export function poolingPosition({ end }: ClipConfig, ids: readonly number[]): number {
   return Math.max(0, ids.indexOf(end ?? Math.max(...ids)));
 }

@@ -1,4 +1,4 @@
-// The text encoder of CLIP: a causal transformer over the tokens of one text, run only as deep as its states are wanted.
+// The text encoder of CLIP: a causal transformer over the tokens of one text, run only up to the requested depth.
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import type { Tape } from '../../gpu/tape.ts';
@@ -14,12 +14,12 @@ import type { WeightTable } from '../weights.ts';
 export interface ClipInputs {
   /** u32 [batch, tokens] */
   ids: Tensor;
-  /** Rows, counted over the whole batch, of the tokens that pool their texts: u32 [batch]. Left out: nothing is pooled. */
+  /** Row, counted over the whole batch, of the token that pools each text: u32 [batch]. Left out: nothing is pooled. */
   ends?: Tensor;
 }
 
 export interface ClipStates {
-  /** After how many layers. */
+  /** Number of layers to run. */
   depth: number;
   /** Whether the states pass the final norm. */
   normed: boolean;
@@ -28,7 +28,7 @@ export interface ClipStates {
 export interface ClipOutputs {
   /** [batch, tokens, hidden] */
   states: Tensor;
-  /** [batch, projection], or [batch, hidden] of a model without projection. */
+  /** [batch, projection], or [batch, hidden] for a model without projection. */
   pooled: Tensor | null;
 }
 
@@ -36,7 +36,7 @@ export type ClipForward = (tape: Tape, inputs: ClipInputs, wanted: ClipStates) =
 
 export function clip(config: ClipConfig, weights: WeightTable): ClipForward {
   const { vocabulary, positions, hidden, eps, projection } = config;
-  // Some libraries save the text model bare.
+  // Some libraries save the text model without the prefix.
   const name = weights.has('embeddings.token_embedding.weight') ? '' : 'text_model.';
   const embedding = weights.embedding(`${name}embeddings.token_embedding.weight`, vocabulary, hidden);
   const places = weights.table(`${name}embeddings.position_embedding.weight`, positions, hidden);

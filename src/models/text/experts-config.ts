@@ -7,13 +7,13 @@ import { readConfig, type Json } from '../config-values.ts';
 
 export interface ExpertsConfig {
   count: number;
-  /** Experts that a token goes to. */
+  /** Number of experts per token. */
   chosen: number;
   /** Width of one expert. */
   ffn: number;
-  /** The shares of the chosen add up to one. */
+  /** Whether the shares of the chosen experts add up to one. */
   normed: boolean;
-  /** Which layers have experts; the others have one block for all tokens. */
+  /** Whether each layer has experts; other layers have one block for all tokens. */
   layers: boolean[];
 }
 
@@ -47,7 +47,7 @@ export function readExperts(config: Json, architecture: string, layers: number):
   };
 }
 
-/** Layers that have experts. */
+/** Counts the layers with experts. */
 export function expertLayers(experts: ExpertsConfig | null): number {
   return experts?.layers.filter(Boolean).length ?? 0;
 }

@@ -1,5 +1,5 @@
-// A feed-forward block of experts: a router sends each token to a few of them, and adds what they make of it by its shares.
-// The routing takes six dispatches and no readback to the CPU.
+// A feed-forward block of experts: a router sends each token to a few experts and sums their outputs, weighted by shares. The
+// routing takes six dispatches and no readback to the CPU.
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import type { TextBatch } from '../../kernels/batch.ts';
@@ -11,7 +11,7 @@ import { route, type KeptRoutes } from '../../kernels/route.ts';
 import { expertLayers, type ExpertsConfig } from './experts-config.ts';
 import type { WeightTable } from '../weights.ts';
 
-/** `layer` counts the layers that have experts. */
+/** `layer`: index among the layers with experts. */
 export function experts(
   hidden: number,
   config: ExpertsConfig,

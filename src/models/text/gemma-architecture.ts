@@ -1,11 +1,11 @@
-// Gemma 2 and Gemma 3 as the engine knows them.
+// Text architecture of Gemma 2 and Gemma 3.
 
 import type { Json } from '../config-values.ts';
 import type { TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
 import { GEMMAS, readGemmaConfig, type GemmaConfig } from './gemma-config.ts';
 import { gemma, gemmaNormed, gemmaStates } from './gemma.ts';
 
-/** Decoders saved without their head → the class of the whole. */
+/** Class of a decoder saved without its head → class of the whole model. */
 const HEADLESS: ReadonlyMap<string, string> = new Map([
   ['Gemma2Model', 'Gemma2ForCausalLM'],
   ['Gemma3TextModel', 'Gemma3ForCausalLM'],

@@ -1,4 +1,4 @@
-// config.json of Gemma 2 and Gemma 3 → what gemma.ts computes by. The only place that knows their names.
+// Converts config.json of Gemma 2 and Gemma 3 to the configuration of gemma.ts. Only this file knows their key names.
 
 import { EngineError } from '../../files/error.ts';
 import type { HeadShape } from '../../kernels/batch.ts';
@@ -17,11 +17,11 @@ export interface GemmaConfig {
   /** Rope tables; layers name theirs by its index. */
   ropes: RopeConfig[];
   context: number;
-  /** The head is the embedding. */
+  /** Whether the head is the embedding matrix. */
   tied: boolean;
-  /** Projections of attention have a bias. */
+  /** Whether the attention projections have a bias. */
   attentionBias: boolean;
-  /** RMSNorm on each head of queries and keys. */
+  /** Whether heads of queries and keys pass an RMSNorm. */
   headNorms: boolean;
   /** Soft caps of attention's scores and of the logits; null: none. */
   scoreCap: number | null;
@@ -29,7 +29,7 @@ export interface GemmaConfig {
 }
 
 export interface GemmaLayer {
-  /** Tokens that the layer looks back on; null: all. */
+  /** Number of tokens that the layer sees; null: all. */
   window: number | null;
   /** Index of its rope table. */
   rope: number;
@@ -41,17 +41,17 @@ interface Family {
   examples: string;
   vocabulary: number;
   context: number;
-  /** Every so many layers one is full, the others are windowed, where layer_types is left out. */
+  /** One layer in every `pattern` is full, the others are windowed, if layer_types is missing. */
   pattern: number;
   headNorms: boolean;
-  /** Windowed layers have a rope table of their own. */
+  /** Whether windowed layers have a rope table of their own. */
   localRope: boolean;
-  /** Scores of attention are capped where attn_logit_softcapping says so. */
+  /** Whether attn_logit_softcapping applies to the attention scores. */
   capsScores: boolean;
   logitCap: number | null;
 }
 
-/** Values that a config.json leaves out are those of transformers' configuration classes. */
+/** Families and the defaults of transformers' configuration classes for missing keys. */
 export const GEMMAS: Readonly<Record<string, Family>> = {
   Gemma2ForCausalLM: {
     modelType: 'gemma2',
@@ -79,7 +79,7 @@ export const GEMMAS: Readonly<Record<string, Family>> = {
 
 const FILE = 'config.json';
 
-/** Errors: bad_checkpoint; unsupported for other sums than those of gemma.ts. */
+/** Reads the configuration. Errors: bad_checkpoint; unsupported for settings that gemma.ts does not compute. */
 export function readGemmaConfig(json: Json, architecture: string): GemmaConfig {
   const family = GEMMAS[architecture]!;
   const config = readConfig(FILE, json);
@@ -154,7 +154,7 @@ function readLayerKinds(json: Json, config: ConfigReader, layers: number, { patt
   return types.map((type) => type === 'sliding_attention');
 }
 
-/** The table of the full layers, and that of the windowed ones where they have their own. */
+/** Reads the rope table of the full layers, and that of the windowed ones if they have their own. */
 function readRopes(
   json: Json,
   config: ConfigReader,
@@ -168,7 +168,7 @@ function readRopes(
   const windowed = byType['sliding_attention'] ?? null;
   const theta = config.real('rope_theta', 1e6);
   const localTheta = config.real('rope_local_base_freq', 10000);
-  // A published rope_scaling holds for the full layers only.
+  // A rope_scaling in a published config.json applies to the full layers only.
   const whole = full ?? (isObject(scaling) ? scaling : {});
   return [
     readRope({ ...plain, rope_theta: theta, rope_parameters: whole }, dims, context),

@@ -1,5 +1,5 @@
-// The decoder of Gemma 2 and Gemma 3: scaled embeddings, norms before and after each block, attention over windows and over all tokens in
-// turns, GEGLU by tanh. Norms multiply by 1 + w. Eleven dispatches a layer.
+// The decoder of Gemma 2 and Gemma 3: scaled embeddings, norms before and after each block, layers with windowed and with full
+// attention, GEGLU by tanh. Norms multiply by 1 + w. Eleven dispatches per layer.
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { attention } from '../../kernels/attention.ts';
@@ -33,7 +33,7 @@ export function gemma(config: GemmaConfig, weights: WeightTable): LanguageModel 
   };
 }
 
-/** Normed states of all rows, [rows, hidden]. */
+/** Normalized states of all rows, [rows, hidden]. */
 export function gemmaNormed(config: GemmaConfig, weights: WeightTable): TextForward {
   const { name, run } = decoder(config, weights, config.layers.length);
   const last = norm(weights, `${name}norm.weight`, config.hidden);
@@ -51,7 +51,7 @@ export function gemmaStates(config: GemmaConfig, weights: WeightTable, depth: nu
   return run;
 }
 
-/** The layers up to `depth`, with the names' prefix: a decoder saved without its head has none. */
+/** The layers up to `depth`. A decoder saved without its head has no prefix in its tensor names. */
 function decoder(config: GemmaConfig, weights: WeightTable, depth: number) {
   const { vocabulary, hidden, ropes } = config;
   const name = weights.has('embed_tokens.weight') ? '' : 'model.';

@@ -1,4 +1,4 @@
-// Llama, Mistral, Qwen and OLMoE as the engine knows them.
+// Text architecture of Llama, Mistral, Qwen and OLMoE.
 
 import type { Json } from '../config-values.ts';
 import type { TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';

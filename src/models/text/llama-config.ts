@@ -45,12 +45,12 @@ interface Family {
   context: number;
   /** Which projections of attention have a bias; `stated`: all, if attention_bias says so. */
   bias: 'none' | 'qkv' | 'stated';
-  /** mlp_bias is read. */
+  /** Whether mlp_bias is read. */
   mlpBias: boolean;
   queryNorm: LlamaConfig['queryNorm'];
-  /** Which layers look back on sliding_window tokens: none, all of them, or those that layer_types or max_window_layers name. */
+  /** Which layers have the window sliding_window: none, all of them, or those that layer_types or max_window_layers name. */
   windows: 'none' | 'all' | 'some';
-  /** The window holds only if use_sliding_window says so. */
+  /** Whether the window applies only if use_sliding_window is set. */
   windowSwitch: boolean;
 }
 
@@ -141,7 +141,7 @@ export const LLAMA_MODEL_TYPES: ReadonlyMap<string, string> = new Map(
   [...FAMILIES].map(([architecture, { modelType }]) => [modelType, architecture]),
 );
 
-/** Throws unsupported for an architecture that is none of LLAMA_ARCHITECTURES. */
+/** Reads the configuration. Throws unsupported for an architecture that is not in LLAMA_ARCHITECTURES. */
 export function readLlamaConfig(json: Json, architecture: string): LlamaConfig {
   const family = FAMILIES.get(architecture);
   if (family === undefined)
@@ -173,7 +173,7 @@ export function readLlamaConfig(json: Json, architecture: string): LlamaConfig {
 
 const FILE = 'config.json';
 
-/** Keys whose other values make other sums than those of llama.ts. */
+/** Throws for settings that llama.ts does not compute. */
 function refuseOtherSums(json: Json, architecture: string): void {
   const activation = json['hidden_act'] ?? 'silu';
   if (activation !== 'silu' && activation !== 'swish') {
@@ -195,7 +195,7 @@ function refuseOtherSums(json: Json, architecture: string): void {
 function readHeads(config: ConfigReader, json: Json, family: Family): HeadShape {
   const hidden = config.count('hidden_size');
   const heads = config.count('num_attention_heads');
-  // null asks for as many as heads; transformers has another number for what is left out.
+  // null means as many as heads; for a missing key transformers has a different default.
   const isLeftOut = !Object.hasOwn(json, 'num_key_value_heads');
   const kvHeads = config.count('num_key_value_heads', (isLeftOut ? family.kvHeads : null) ?? heads);
   if (json['head_dim'] == null && family.dims === null && hidden % heads !== 0) {
@@ -221,25 +221,28 @@ function readHeads(config: ConfigReader, json: Json, family: Family): HeadShape 
   return { heads, kvHeads, dims };
 }
 
-/** These types stretch the trained context, and what is stated beside may be either, or in between as in Qwen 3; the others state the stretched one. */
+/**
+ * Returns the context after scaling. These rope types extend the trained context, and the stated context may be the trained one,
+ * the extended one or, as in Qwen 3, one in between; other types state the extended context.
+ */
 function scaledContext(rope: RopeConfig, stated: number): number {
   const stretches = rope.type === 'linear' || rope.type === 'dynamic' || rope.type === 'yarn';
   return stretches ? Math.max(stated, Math.floor(rope.originalContext * rope.factor)) : stated;
 }
 
-/** sliding_window where it is left out. */
+/** Default of sliding_window. */
 const WINDOW = 4096;
 
-/** Tokens each layer looks back on. source: transformers' configuration and modeling files of each class */
+/** Number of tokens that each layer sees. Source: transformers' configuration and modeling files of each class. */
 function readWindows(config: ConfigReader, json: Json, family: Family, layers: number): (number | null)[] {
   const types = readLayerTypes(json, layers);
   if (family.windows === 'none') return Array<null>(layers).fill(null);
   const stated = json['sliding_window'];
-  // A wrong type is refused even where the window is switched off.
+  // A value of a wrong type is refused even if the window is switched off.
   if (stated != null && typeof stated !== 'number') config.count('sliding_window');
   const isOn = !family.windowSwitch || config.flag('use_sliding_window', false);
   const size = isOn && stated !== null ? config.count('sliding_window', WINDOW) : null;
-  // A Mistral with layer_types is read as Ministral, whose layers differ.
+  // A Mistral config with layer_types is read as Ministral's, whose layers differ.
   const typed = family.windows === 'some' || !family.windowSwitch ? types : null;
   if (typed !== null) {
     if (size === null && typed.includes('sliding_attention')) {
@@ -257,7 +260,7 @@ function readWindows(config: ConfigReader, json: Json, family: Family, layers: n
 
 const LAYER_TYPES: readonly unknown[] = ['full_attention', 'sliding_attention'];
 
-/** null where there are none. */
+/** Returns null if there are none. */
 function readLayerTypes(json: Json, layers: number): unknown[] | null {
   const types = json['layer_types'] ?? null;
   if (types === null) return null;

@@ -1,5 +1,5 @@
-// The decoder that Llama, Mistral, Qwen2, Qwen3 and those of them with experts share: norm, attention, norm, SwiGLU, with the
-// residual stream in f32. Eight dispatches a layer without experts.
+// The decoder that Llama, Mistral, Qwen2, Qwen3 and their variants with experts share: norm, attention, norm, SwiGLU, with the
+// residual stream in f32. Eight dispatches per layer without experts.
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { attention } from '../../kernels/attention.ts';
@@ -31,7 +31,7 @@ export function llama(config: LlamaConfig, weights: WeightTable): LanguageModel 
   };
 }
 
-/** Normed states of all rows, [rows, hidden]. */
+/** Normalized states of all rows, [rows, hidden]. */
 export function llamaNormed(config: LlamaConfig, weights: WeightTable): TextForward {
   const { name, run } = decoder(config, weights, config.windows.length);
   const norm = weights.vector(`${name}norm.weight`, config.hidden);
@@ -39,7 +39,7 @@ export function llamaNormed(config: LlamaConfig, weights: WeightTable): TextForw
   return (tape, batch, stores) => rmsnorm(run(tape, batch, stores), norm, config.eps);
 }
 
-/** States of all rows after the first `depth` layers, [rows, hidden]: the text as an image model reads it. */
+/** States of all rows after the first `depth` layers, [rows, hidden], for image models that use them as text conditions. */
 export function llamaStates(config: LlamaConfig, weights: WeightTable, depth: number): TextForward {
   const { name, run } = decoder(config, weights, depth);
   config.windows.forEach((_, i) => {
@@ -49,12 +49,12 @@ export function llamaStates(config: LlamaConfig, weights: WeightTable, depth: nu
   return run;
 }
 
-/** The layers up to `depth`, with the names' prefix: a decoder saved without its head has none. */
+/** The layers up to `depth`. A decoder saved without its head has no prefix in its tensor names. */
 function decoder(config: LlamaConfig, weights: WeightTable, depth: number) {
   const { vocabulary, hidden, windows, rope: turns } = config;
   const name = weights.has('embed_tokens.weight') ? '' : 'model.';
   const own = `${name}embed_tokens.weight`;
-  // Tied tables are stored once, under either name.
+  // Tied head and embedding are stored once, under either name.
   const isHead = config.tied && !weights.has(own) && weights.has('lm_head.weight');
   const embedding = weights.embedding(isHead ? 'lm_head.weight' : own, vocabulary, hidden);
   const layers = windows
@@ -97,7 +97,7 @@ function layer(
   };
 }
 
-/** Layers with experts before layer i. */
+/** Number of layers with experts before layer i. */
 function sparseBefore({ experts }: LlamaConfig, i: number): number {
   return experts!.layers.slice(0, i).filter(Boolean).length;
 }
@@ -124,7 +124,7 @@ function selfAttention(config: LlamaConfig, weights: WeightTable, name: string, 
   };
 }
 
-/** Norms of queries and keys: of each head, where they are rotated, or of all heads of a row before. */
+/** Norms of queries and keys: one per head at the rotation, or one over all heads of a row before it. */
 function queryNorms({ queryNorm, heads: shape, eps }: LlamaConfig, weights: WeightTable, name: string) {
   const none = { ofRow: (qkv: Tensor): Tensor => qkv, ofHeads: null };
   if (queryNorm === 'none') return none;

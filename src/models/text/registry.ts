@@ -14,14 +14,14 @@ export function textClasses(): TextClass[] {
   return architectures.flatMap(({ classes }) => classes);
 }
 
-/** Reads a config.json by the architecture that answers to the class. Errors: unsupported, bad_checkpoint. */
+/** Reads a config.json with the architecture that implements the class. Errors: unsupported, bad_checkpoint. */
 export function readText(json: Json, className: string): TextDeclaration {
   const architecture = architectures.find(({ classes }) => classes.some(({ name }) => name === className));
   if (!architecture) throw new EngineError('unsupported', `${className} is not a class that is built`);
   return architecture.read(json, className);
 }
 
-/** Adds an architecture for this process and returns what removes it again. For tests; the public interface has none. */
+/** Adds an architecture to this process and returns a function that removes it. For tests; the public interface cannot add one. */
 export function registerTextArchitecture(architecture: TextArchitecture): () => void {
   const known = textClasses().map(({ name }) => name);
   const twice = architecture.classes.find(({ name }) => known.includes(name));

@@ -19,7 +19,7 @@ export function readRope(json: Json, dims: number, statedContext = 2048): RopeCo
     'original_max_position_embeddings',
     config.count('original_max_position_embeddings', context),
   );
-  // dynamic stretches from the stated context, whatever else is said. source: transformers' modeling_rope_utils
+  // The type dynamic extends the stated context in any case. Source: transformers' modeling_rope_utils.
   const originalContext = type === 'dynamic' ? context : original;
   if (own.real('partial_rotary_factor', config.real('partial_rotary_factor', 1)) !== 1) {
     throw new EngineError(
@@ -55,7 +55,7 @@ export function readRope(json: Json, dims: number, statedContext = 2048): RopeCo
   return rope;
 }
 
-/** The settings, and how messages name them. Where both forms are there the published one counts, as in transformers. */
+/** Returns the settings and their name in messages. If both forms exist, the published one counts, as in transformers. */
 function scalingOf(json: Json): { file: string; scaling: Json } {
   const isEmpty = (value: unknown): boolean =>
     value == null || (typeof value === 'object' && Object.keys(value).length === 0);
@@ -82,7 +82,7 @@ function scalingOf(json: Json): { file: string; scaling: Json } {
 
 function ropeType(file: string, scaling: Json): RopeType {
   const name = scaling['rope_type'] ?? scaling['type'] ?? 'default';
-  if (name === 'su') return 'longrope'; // the name in Phi-3's first configs
+  if (name === 'su') return 'longrope'; // the name of longrope in Phi-3's first configs
   if (typeof name === 'string' && TYPES.includes(name)) return name as RopeType;
   throw new EngineError(
     'unsupported',
@@ -93,13 +93,13 @@ function ropeType(file: string, scaling: Json): RopeType {
   );
 }
 
-/** `ratio`: by how much the context is stretched. */
+/** `ratio`: factor by which the context is extended. */
 function readFactor(own: ConfigReader, type: RopeType, ratio: number): number {
   if (type === 'default') return 1;
   return own.real('factor', type === 'longrope' || type === 'yarn' ? ratio : undefined);
 }
 
-/** Factor of cos and sin. source: transformers' modeling_rope_utils */
+/** Returns the factor on cos and sin. Source: transformers' modeling_rope_utils. */
 function attentionFactor(rope: RopeConfig, own: ConfigReader, scaling: Json): number {
   if (rope.type !== 'longrope' && rope.type !== 'yarn') return 1;
   if (scaling['attention_factor'] != null) return own.real('attention_factor');

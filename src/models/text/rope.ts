@@ -1,5 +1,5 @@
-// Rotary position embedding as pure numbers: inverse frequencies for every rope type of Hugging Face configs, and the
-// sets of them that a step needs. source: transformers' modeling_rope_utils.
+// Rotary position embedding as pure numbers: inverse frequencies for every rope type of Hugging Face configs, and the sets of them
+// that a step needs. Source: transformers' modeling_rope_utils.
 
 import type { RopeTable } from '../../kernels/rotations.ts';
 
@@ -8,22 +8,22 @@ export type RopeType = 'default' | 'linear' | 'dynamic' | 'yarn' | 'llama3' | 'l
 export interface RopeConfig extends RopeTable {
   type: RopeType;
   theta: number;
-  /** Context the frequencies were trained for. */
+  /** Context for which the frequencies were trained. */
   originalContext: number;
   factor: number;
   /** yarn: rotations that bound the blend of scaled and unscaled frequencies. */
   betaFast: number;
   betaSlow: number;
   truncate: boolean;
-  /** llama3: the same as frequency factors. */
+  /** llama3: bounds of that blend as frequency factors. */
   lowFrequencyFactor: number;
   highFrequencyFactor: number;
-  /** longrope: divisors by dimension, up to the original context and beyond it. */
+  /** longrope: divisors per dimension, up to the original context and beyond it. */
   shortFactor: number[];
   longFactor: number[];
 }
 
-/** dims / 2 inverse frequencies, in radians a token; `length` matters to `dynamic` and `longrope` only. */
+/** Returns dims / 2 inverse frequencies in radians per token; only `dynamic` and `longrope` depend on `length`. */
 export function inverseFrequencies(rope: RopeConfig, length: number): Float64Array {
   const plain = powers(rope.theta, rope.dims);
   switch (rope.type) {
@@ -76,25 +76,30 @@ function llama3(rope: RopeConfig, plain: Float64Array): Float64Array {
   });
 }
 
-/** The sets of frequencies that a step's rows go by, each with those of all rope tables. Most types have one. */
+/**
+ * The sets of rotary frequencies of a step's rows; each set contains those of all rope tables. Most rope types have only one set.
+ */
 export interface RopeSets {
-  /** Which set a sequence of this length takes; made where it is new. */
+  /** Returns the index of the set for a sequence length; a new set is written if necessary. */
   of(length: number): number;
   readonly count: number;
-  /** Number of sets, from the first, that have changed in `words` since the last call: 0 if the device still has them all. */
+  /**
+   * Returns the number of sets, from the first, that must be uploaded because they changed in `words` since the last call; 0 if
+   * none changed.
+   */
   takeChanged(): number;
-  /** Back to none, for the next step. What stands in `words` stays, and is used again where the next step needs it there. */
+  /** Starts the next step without sets. Sets in `words` are reused if the next step needs them in the same place. */
   clear(): void;
 }
 
 /**
- * Writes each new set into `words` as turns a token, 64-bit fixed point: low word, high word, for dims / 2 frequencies.
- * Overflow of the fixed point is a whole turn, so an angle loses nothing at far positions.
+ * Creates the sets, which are written into `words` as turns per token in 64-bit fixed point: low word, high word, for dims / 2
+ * frequencies. An overflow of the fixed point is a whole turn, so that angles are exact at far positions.
  */
 export function ropeSets(ropes: readonly RopeConfig[], words: Uint32Array): RopeSets {
   const sets = new Map<number, number>();
   const size = ropeWords(ropes);
-  /** Keys of the sets that stand in `words`. */
+  /** Keys of the sets in `words`. */
   const written: number[] = [];
   let changed = 0;
   return {
@@ -127,7 +132,7 @@ export function ropeSets(ropes: readonly RopeConfig[], words: Uint32Array): Rope
   };
 }
 
-/** Words of one set. */
+/** Returns the number of words of one set. */
 export function ropeWords(ropes: readonly RopeConfig[]): number {
   return ropes.reduce((sum, { dims }) => sum + dims, 0);
 }
@@ -152,9 +157,9 @@ function sameUntil(rope: RopeConfig, length: number): number {
   return rope.type === 'dynamic' ? length : Infinity;
 }
 
-/** Lengths with the same key have the same frequencies. */
+/** Returns a key that is equal for lengths with the same frequencies. */
 export function lengthKey(ropes: readonly RopeConfig[], length: number): number {
-  // No table's key falls as a text grows, so that sums are equal only where all keys are.
+  // A table's key never decreases as a text grows, so that sums are equal only if all keys are.
   return ropes.reduce((sum, rope) => sum + keyOf(rope, length), 0);
 }
 

@@ -1,19 +1,19 @@
-// Classes that put a vision or audio tower before a text model. For a prompt of text alone they compute what the text model computes:
-// the towers only replace rows of the embedding, and the three parts of a multimodal position are equal. So such a checkpoint is opened
-// as its text model. Tiny checkpoints of ten of these classes have the logits of transformers 5.23 bit for bit; Mistral3, InternVL, GOT-OCR2, Qwen2-VL and
-// Qwen2.5-VL are opened by the same rule, their logits not compared.
+// Classes that put a vision or audio tower before a text model. For a prompt of text only they compute what the text model
+// computes: the towers only replace rows of the embedding, and the three parts of a multimodal position are equal. So such a
+// checkpoint is opened as its text model. Tiny checkpoints of ten of these classes give the logits of transformers 5.23 bit for
+// bit; Mistral3, InternVL, GOT-OCR2, Qwen2-VL and Qwen2.5-VL are opened by the same rule, but their logits were not compared.
 
 import type { Json } from '../config-values.ts';
 import { textClasses } from './registry.ts';
 
 /** A text model within another, as config.json describes it. */
 export interface TextHalf {
-  /** config.json as the text model's class reads it. */
+  /** The part of config.json that the text model's class reads. */
   config: Record<string, unknown>;
   architecture: string;
 }
 
-/** Classes, and whether transformers ties head and embedding where their config.json does not say; null: its text_config says. */
+/** Classes, with the default of transformers for tying head and embedding; null: the text_config decides. */
 const WRAPPERS: ReadonlyMap<string, boolean | null> = new Map([
   ['LlavaForConditionalGeneration', false],
   ['LlavaNextForConditionalGeneration', false],
@@ -43,7 +43,7 @@ const QWEN2_VL = {
     rope_theta: 1e6,
   },
 };
-/** Types of text models that only occur within others → the type that computes the same, and the values that differ where they are left out. */
+/** Types of text models that exist only within others → the type that computes the same, with defaults that differ. */
 const TYPES = new Map<string, { modelType: string; defaults: Json }>([
   ['qwen2_vl', QWEN2_VL],
   ['qwen2_vl_text', QWEN2_VL],
@@ -56,7 +56,7 @@ const TYPES = new Map<string, { modelType: string; defaults: Json }>([
 ]);
 
 const SIZES = { hidden_size: 4096, num_hidden_layers: 32, num_attention_heads: 32 };
-/** Sizes that a text_config leaves out where they are those of transformers' configuration class. */
+/** Sizes that a text_config may omit, with the defaults of transformers' configuration class. */
 const DEFAULT_SIZES: ReadonlyMap<string, Json> = new Map([
   ['llama', { ...SIZES, vocab_size: 32000, intermediate_size: 11008 }],
   ['mistral', { ...SIZES, vocab_size: 32000, intermediate_size: 14336 }],
@@ -64,7 +64,7 @@ const DEFAULT_SIZES: ReadonlyMap<string, Json> = new Map([
   ['qwen3', { ...SIZES, vocab_size: 151936, intermediate_size: 22016 }],
 ]);
 
-/** Keys of the outer config.json that also hold for the text model where its own does not state them. */
+/** Keys of the outer config.json that apply to the text model if its own config does not state them. */
 const SHARED = ['eos_token_id', 'torch_dtype', 'dtype'];
 
 /** Names of the classes that are opened as the text model within them. */
@@ -72,11 +72,11 @@ export function wrapperClasses(): string[] {
   return [...WRAPPERS.keys()];
 }
 
-/** The text model of a class that wraps one; null: the class is not such a one, or the text model's class is not built in. */
+/** Returns the text model within a class; null: the class wraps none, or the text model's class is not built in. */
 export function textHalf(config: Json, className: string): TextHalf | null {
   const tiedByDefault = WRAPPERS.get(className);
   if (tiedByDefault === undefined) return null;
-  // Qwen2-VL's configs of 2024 have no text_config.
+  // Configs of Qwen2-VL from 2024 have no text_config.
   const inner = isObject(config['text_config']) ? config['text_config'] : config;
   const type = String(inner['model_type']);
   const { modelType, defaults } = TYPES.get(type) ?? { modelType: type, defaults: {} };
@@ -94,14 +94,14 @@ export function textHalf(config: Json, className: string): TextHalf | null {
   };
 }
 
-/** Defaults of keys that are not stated; a rope_theta among the rope parameters is stated too. */
+/** Returns the defaults of keys that are not stated; a rope_theta among the rope parameters counts as stated. */
 function leftOut(defaults: Json, stated: Json): Json {
   const rope = stated['rope_parameters'];
   const hasTheta = isObject(rope) && 'rope_theta' in rope;
   return Object.fromEntries(Object.entries(defaults).filter(([key]) => key !== 'rope_theta' || !hasTheta));
 }
 
-/** Rope settings without the sections of multimodal positions, whose parts are equal for text. */
+/** Removes the sections of multimodal positions from the rope settings, because their parts are equal for text. */
 function withTextPositions(config: Record<string, unknown>): Record<string, unknown> {
   for (const key of ['rope_scaling', 'rope_parameters']) {
     const rope = config[key];
