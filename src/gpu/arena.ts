@@ -48,6 +48,8 @@ export class Arena {
   readonly #memory: DeviceMemory;
   readonly #bytes: number[] = [];
   readonly #buffers: (GPUBuffer | undefined)[] = [];
+  /** Whether every slot is as large as the tapes recorded so far need it. Asking each buffer for its size costs a call of the binding. */
+  #isSettled = false;
 
   constructor(memory: DeviceMemory) {
     this.#memory = memory;
@@ -55,6 +57,7 @@ export class Arena {
 
   /** Returns slots for these lives; slots that are too small grow at the next call of `buffer`. */
   assign(lives: readonly Life[], taken?: ReadonlySet<number>): number[] {
+    this.#isSettled = false;
     return assignSlots(lives, this.#bytes, taken);
   }
 
@@ -89,11 +92,14 @@ export class Arena {
     for (const buffer of this.#buffers) if (buffer) this.#memory.free(buffer);
     this.#bytes.length = 0;
     this.#buffers.length = 0;
+    this.#isSettled = false;
     this.generation++;
   }
 
   /** Allocates every slot in the size that the recorded tapes need. */
   settle(): void {
+    if (this.#isSettled) return;
     this.#bytes.forEach((_, slot) => this.buffer(slot));
+    this.#isSettled = true;
   }
 }

@@ -11,14 +11,16 @@ interface Planned {
 }
 
 export class ReplayPlan {
-  readonly #sizes: Sizes;
+  readonly #names: readonly string[];
+  readonly #sizes: readonly number[];
   readonly #pipelines: readonly GPUComputePipeline[];
   readonly #bindGroups: readonly GPUBindGroup[];
   /** Workgroups in x, y and z of each dispatch; x is 0 if the dispatch is skipped. */
   readonly #counts: Uint32Array;
 
   constructor(dispatches: readonly Planned[], bindGroups: readonly GPUBindGroup[], sizes: Sizes) {
-    this.#sizes = { ...sizes };
+    this.#names = Object.keys(sizes);
+    this.#sizes = Object.values(sizes);
     this.#pipelines = dispatches.map(({ pipeline }) => pipeline.gpu);
     this.#bindGroups = bindGroups;
     this.#counts = new Uint32Array(3 * dispatches.length);
@@ -30,11 +32,12 @@ export class ReplayPlan {
 
   /** Whether the plan was made for these sizes. */
   fits(sizes: Sizes): boolean {
-    const names = Object.keys(sizes);
-    return (
-      names.length === Object.keys(this.#sizes).length &&
-      names.every((name) => this.#sizes[name] === sizes[name])
-    );
+    let at = 0;
+    for (const name in sizes) {
+      if (name !== this.#names[at] || sizes[name] !== this.#sizes[at]) return false;
+      at++;
+    }
+    return at === this.#names.length;
   }
 
   /** Encodes the dispatches from index `from` to `to - 1`. */

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { assignSlots, type Life } from '../../src/gpu/arena.ts';
+import { Arena, assignSlots, type Life } from '../../src/gpu/arena.ts';
+import type { DeviceMemory } from '../../src/gpu/memory.ts';
 import { Random } from '../kernels/compute.ts';
 
 function randomLives(random: Random): Life[] {
@@ -59,4 +60,28 @@ it('takes the slot that fits best, and grows one rather than open another', () =
   expect(assignSlots([at(1200)], slotBytes)).toEqual([0]);
   expect(slotBytes).toEqual([1200, 400, 100]);
   expect(assignSlots([at(100), at(100), at(100), at(100)], slotBytes)).toEqual([2, 1, 0, 3]);
+});
+
+it('asks buffers for their size only while slots may have grown', () => {
+  let asked = 0;
+  const freed: number[] = [];
+  const memory = {
+    allocate: (_: string, __: string, bytes: number) => ({
+      get size() {
+        asked++;
+        return bytes;
+      },
+    }),
+    free: ({ size }: { size: number }) => void freed.push(size),
+  };
+  const arena = new Arena(memory as unknown as DeviceMemory);
+  arena.assign([{ bytes: 100, first: 0, last: 0 }]);
+  arena.settle();
+  asked = 0;
+  for (let i = 0; i < 3; i++) arena.settle();
+  expect(asked).toBe(0);
+  arena.assign([{ bytes: 300, first: 0, last: 0 }]);
+  arena.settle();
+  expect(freed).toEqual([100]);
+  expect(arena.buffer(0).size).toBe(300);
 });
