@@ -105,14 +105,14 @@ fn main(
     for (; b < tap_end; b++) {
       let x_quad = (b - tap * args.tap_blocks) * 8u;
       let block = group * args.blocks + b;
-      let scale = load_scale(block, lane);
+      let block_data = load_block(block, lane);
       let quads = min(8u, args.channel_quads - x_quad);
       var pack: Pack;
       for (var quad = 0u; quad < quads; quad++) {
         if (quad % (STEP / 4u) == 0u) {
-          pack = load_pack(block * (32u / STEP) + quad / (STEP / 4u), lane);
+          pack = load_pack(block, quad / (STEP / 4u), lane);
         }
-        let w = unpack(pack, scale, quad % (STEP / 4u));
+        let w = unpack(pack, block_data, quad);
         var xs: array<vec4f, TILES>;
         for (var t = 0u; t < TILES; t++) {
           xs[t] = load(at[t], x_quad + quad);

@@ -43,11 +43,11 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   let lane = token % 32u / 4u;
   let column = token % 4u;
   let block = group * args.blocks + step * STEP / 32u;
-  let scale = load_scale(block, lane);
-  let pack = load_pack(group * args.blocks * (32u / STEP) + step, lane);
+  let block_data = load_block(block, lane);
+  let pack = load_pack(block, step % (32u / STEP), lane);
   for (var h = 0u; h < STEP / 4u; h++) {
-    let w = unpack(pack, scale, h);
     let quad = step * (STEP / 4u) + h;
+    let w = unpack(pack, block_data, quad % 8u);
     if (quad < args.y_quads) {
       y[row * args.y_quads + quad] = args.scale * vec4f(w[0][column], w[1][column], w[2][column], w[3][column]) + place(at, quad);
     }

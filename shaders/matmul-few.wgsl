@@ -59,21 +59,20 @@ fn main(
 
   var c: array<vec4f, ROWS>;
   var held: array<vec4f, ROWS>;
-  let runs = args.blocks * (8u / RUN);
   let last = args.blocks * (split + 1u) / SPLITS * (8u / RUN);
   for (var run = args.blocks * split / SPLITS * (8u / RUN); run < last; run++) {
     for (var r = 0u; r < ROWS; r++) {
       held[r] = x[x0[r] + run * RUN + subgroup_lane % RUN];
     }
-    let scale = load_scale(group * args.blocks + run * RUN / 8u, lane);
-    let first_step = (group * runs + run) * args.steps;
+    let block = group * args.blocks + run * RUN / 8u;
+    let block_data = load_block(block, lane);
+    let first_quad = run * RUN % 8u; // of the block
     for (var s = 0u; s < args.steps; s += STEPS_AT_ONCE) {
       for (var i = 0u; i < STEPS_AT_ONCE; i++) {
-        let pack = load_pack(first_step + s + i, lane);
         let quad = (s + i) * (STEP / 4u);
-        fold_rows(&c, &held, quad, unpack(pack, scale, 0u));
-        if (STEP == 8u) {
-          fold_rows(&c, &held, quad + 1u, unpack(pack, scale, 1u));
+        let pack = load_pack(block, first_quad / (STEP / 4u) + s + i, lane);
+        for (var h = 0u; h < STEP / 4u; h++) {
+          fold_rows(&c, &held, quad + h, unpack(pack, block_data, first_quad + quad + h));
         }
       }
     }

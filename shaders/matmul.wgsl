@@ -50,13 +50,13 @@ fn main(
   let last = args.blocks * (split + 1u) / SPLITS;
   for (var b = args.blocks * split / SPLITS; b < last; b++) {
     let block = group * args.blocks + b;
-    let scale = load_scale(block, lane);
+    let block_data = load_block(block, lane);
     var pack: Pack;
     for (var quad = 0u; quad < 8u; quad++) { // four k's per iteration: CPU drivers do not unroll this loop, so that it stays in the code cache
       if (quad % (STEP / 4u) == 0u) {
-        pack = load_pack(block * (32u / STEP) + quad / (STEP / 4u), lane);
+        pack = load_pack(block, quad / (STEP / 4u), lane);
       }
-      let w = unpack(pack, scale, quad % (STEP / 4u));
+      let w = unpack(pack, block_data, quad);
       var xs: array<vec4f, TILES>; // loaded together, which on llvmpipe is a third faster than loading each before its use
       for (var t = 0u; t < TILES; t++) {
         xs[t] = x[x0[t] + b * 8u + quad];

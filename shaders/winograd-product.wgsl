@@ -59,14 +59,14 @@ fn main(
       let block0 = (group * 16u + workgroup.y) * args.plane_blocks + first / 8u;
       for (var b = 0u; b * 8u < count; b++) {
         let block = block0 + b;
-        let scale = load_scale(block, lane);
+        let block_data = load_block(block, lane);
         let quads = min(8u, count - b * 8u);
         var pack: Pack;
         for (var quad = 0u; quad < quads; quad++) {
           if (quad % (STEP / 4u) == 0u) {
-            pack = load_pack(block * (32u / STEP) + quad / (STEP / 4u), lane);
+            pack = load_pack(block, quad / (STEP / 4u), lane);
           }
-          let w = unpack(pack, scale, quad % (STEP / 4u));
+          let w = unpack(pack, block_data, quad);
           for (var t = 0u; t < TILES; t++) {
             fold_quad(&c[t], held[b * 8u + quad][t], w);
           }

@@ -3,24 +3,24 @@
 const STEP = 4u;
 const STEPS_AT_ONCE = 2u; // in matmul-few.wgsl: what ran fastest on llvmpipe
 alias Pack = vec4u;
-alias Scale = vec4f;
+alias Block = vec4f;
 
 @group(0) @binding(1) var<storage, read> codes: array<vec4u>;
 @group(0) @binding(2) var<storage, read> scales: array<vec4f>;
 
 // `block` counts blocks of 32 k's over all groups.
-fn load_scale(block: u32, lane: u32) -> Scale {
+fn load_block(block: u32, lane: u32) -> Block {
   return scales[block * 8u + lane];
 }
 
-// `step` counts steps of STEP k's over all groups.
-fn load_pack(step: u32, lane: u32) -> Pack {
-  return codes[step * 8u + lane];
+// Steps of STEP k's, counted within their block.
+fn load_pack(block: u32, step: u32, lane: u32) -> Pack {
+  return codes[(block * 8u + step) * 8u + lane];
 }
 
-// Four columns at each of the k's 4·h to 4·h + 3 of a pack. As in int4.wgsl, the code, here plus 128, becomes a float in the
+// Four columns at each of the k's 4 · quad to 4 · quad + 3 of a block. As in int4.wgsl, the code, here plus 128, becomes a float in the
 // mantissa of a power of two.
-fn unpack(pack: Pack, scale: Scale, h: u32) -> array<vec4f, 4> {
+fn unpack(pack: Pack, scale: Block, quad: u32) -> array<vec4f, 4> {
   let low = pack ^ vec4u(0x80808080u);
   let high = low >> vec4u(16u);
   return array<vec4f, 4>(
