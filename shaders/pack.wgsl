@@ -3,31 +3,9 @@
 // tap, the channels of each tap padded to whole blocks.
 #import "sources/$SOURCE.wgsl"
 #import "codes/$W.wgsl"
+#import "lib/packed-rows.wgsl"
 
 const WINOGRAD = false; // whether the nine taps g become the 16 taps of G · g · Gᵀ
-
-struct Args {
-  rows: u32,        // rows in `raw`
-  k: u32,           // values per tap
-  taps: u32,        // packed taps per row
-  blocks: u32,      // taps · ceil(k / 32)
-  first_row: u32,   // rows of the part before `raw`; wraps round if the part begins within it
-  part_rows: u32,
-  unit: u32,        // consecutive rows of one unit
-  unit_stride: u32, // columns from one unit to the next
-  first_column: u32,
-  first_group: u32, // groups of 32 columns before this window
-  groups: u32,      // groups in this window
-}
-
-@group(0) @binding(1) var<storage, read_write> codes: array<u32>;
-@group(0) @binding(2) var<uniform> args: Args;
-
-var<private> word0: u32;
-
-fn put(i: u32, word: u32) {
-  codes[word0 + i * 32u] = word;
-}
 
 // Row r of G: ⟨1 0 0⟩, ⟨½ ½ ½⟩, ⟨½ -½ ½⟩ or ⟨0 0 1⟩; the taps it reads are [first, last].
 fn factor(r: u32, i: u32) -> f32 {
@@ -59,29 +37,18 @@ fn tap(filter_index: u32, t: u32) -> f32 {
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3u) {
-  let row = id.x;
-  let b = id.y;
-  if (row >= args.rows) {
-    return;
-  }
-  let matrix_row = args.first_row + row;
-  if (matrix_row >= args.part_rows) {
-    return;
-  }
-  let column = args.first_column + matrix_row / args.unit * args.unit_stride + matrix_row % args.unit;
-  let group = column / 32u - args.first_group;
-  if (column / 32u < args.first_group || group >= args.groups) {
+  let column = column_of(id.x);
+  if (column == NOWHERE) {
     return;
   }
   var values: array<f32, 32>;
   let tap_blocks = args.blocks / args.taps;
   for (var i = 0u; i < 32u; i++) {
-    let k = b % tap_blocks * 32u + i;
+    let k = id.y % tap_blocks * 32u + i;
     if (k < args.k) {
-      values[i] = tap(row * args.k + k, b / tap_blocks);
+      values[i] = tap(id.x * args.k + k, id.y / tap_blocks);
     }
   }
-  let block = group * args.blocks + b;
-  word0 = block * WORDS * 32u + column % 32u;
+  let block = begin_block(column, id.y, WORDS);
   encode(&values, block, column % 32u);
 }

@@ -3,11 +3,12 @@
 import type { Device } from '../gpu/device.ts';
 import { Tape } from '../gpu/tape.ts';
 import type { Region } from '../gpu/tensor.ts';
-import type { SourceFormat } from './formats.ts';
+import { storedBlock, type NumberSource, type SourceFormat } from './formats.ts';
+import type { StoredBlock } from './stored-blocks.ts';
 
 /** Counts of one tensor's values. */
 export interface ValueCounts {
-  /** Number of NaN or infinite values. */
+  /** Number of NaN or infinite values; of codes, of blocks with such a scale. */
   nonFinite: number;
   /** Number of finite values with a magnitude of at least 2⁶⁴, whose square overflows f32; f16 has none. */
   oversize: number;
@@ -20,17 +21,23 @@ export const CHECKED_BYTES = 16;
 /** Bytes of one tensor's counters, which must be zero before its first chunk. */
 export const COUNTER_BYTES = 12;
 
-const INFINITY_BITS: Record<SourceFormat, number> = { f32: 0x7f800000, f16: 0x7c00, bf16: 0x7f80 };
-const OVERSIZE_BITS: Record<SourceFormat, number> = { f32: 0x5f800000, f16: 0x7c00, bf16: 0x5f80 };
+const INFINITY_BITS: Record<NumberSource, number> = { f32: 0x7f800000, f16: 0x7c00, bf16: 0x7f80 };
+const OVERSIZE_BITS: Record<NumberSource, number> = { f32: 0x5f800000, f16: 0x7c00, bf16: 0x5f80 };
+
+/** Bits of the smallest magnitude that no scale has, and bits of a magnitude. */
+const NO_SCALE = { f16: { limit: 0x7c00, width: 15 }, e8m0: { limit: 0xff, width: 8 } };
+/** Above all magnitudes: words of codes are only compared with zero. */
+const NO_LIMIT = 0xffffffff;
 
 const WORKGROUP = 64;
 /** Minimum number of quads of words per invocation, so that a chunk has few workgroups, each of adjacent words. */
 const QUADS_EACH = 32;
+const BLOCKS_EACH = 4;
 
-/** Adds the counts of the first `bytes` of `raw`, a multiple of CHECKED_BYTES, to the counters of `tensor`. */
+/** Adds the counts of the first `bytes` of `raw`, a multiple of CHECKED_BYTES, to the counters of `tensor`; of codes, those of so many `values`. */
 export function checkValues(
   device: Device,
-  { raw, source, bytes }: { raw: Region; source: SourceFormat; bytes: number },
+  { raw, source, bytes, values = 0 }: { raw: Region; source: SourceFormat; bytes: number; values?: number },
   { counts, tensor }: { counts: Region; tensor: number },
 ): void {
   if (bytes % CHECKED_BYTES !== 0)
@@ -39,15 +46,39 @@ export function checkValues(
   const fewest = Math.ceil(quads / device.capabilities.maxWorkgroups / WORKGROUP);
   const each = WORKGROUP * Math.max(QUADS_EACH, fewest);
   const tape = new Tape(device, {});
+  const stored = storedBlock(source);
+  const { infinity, oversize } = limitsOf(source);
   tape.dispatch('check-values.wgsl', {
-    params: { PAIRS: source !== 'f32' },
-    args: { quads, infinity: INFINITY_BITS[source], oversize: OVERSIZE_BITS[source], each, tensor },
+    params: { PAIRS: stored === null && source !== 'f32' },
+    args: { quads, infinity, oversize, each, tensor },
     bind: { raw, counts },
     groups: () => [Math.ceil(quads / each)],
   });
+  if (stored) checkScales(tape, stored, { raw, counts, tensor, blocks: values / stored.values });
   tape.finish();
   tape.run({});
   tape.destroy();
+}
+
+function limitsOf(source: SourceFormat): { infinity: number; oversize: number } {
+  if (storedBlock(source)) return { infinity: NO_LIMIT, oversize: NO_LIMIT };
+  const number = source as NumberSource;
+  return { infinity: INFINITY_BITS[number], oversize: OVERSIZE_BITS[number] };
+}
+
+function checkScales(
+  tape: Tape,
+  { bytes, scalesAt, scaleType }: StoredBlock,
+  { raw, counts, tensor, blocks }: { raw: Region; counts: Region; tensor: number; blocks: number },
+): void {
+  const fewest = Math.ceil(blocks / tape.device.capabilities.maxWorkgroups / WORKGROUP);
+  const each = WORKGROUP * Math.max(BLOCKS_EACH, fewest);
+  const [first, second = first] = scalesAt;
+  tape.dispatch('check-blocks.wgsl', {
+    args: { blocks, bytes, first, second, ...NO_SCALE[scaleType], each, tensor },
+    bind: { raw, counts },
+    groups: () => [Math.ceil(blocks / each)],
+  });
 }
 
 /** Reads the counts of the given number of tensors when all submitted work has run. */

@@ -31,7 +31,14 @@ export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
   const { params, args, bind } = epilogueOf(conv, strip);
   const y = view(tape, conv.y, strip);
   const splits = splitsFor(conv);
-  const { tuned, tiling } = tilingOf(tape, { kernel: 'conv2d', weight, rows: pixelsOf(conv), splits });
+  const [{ format }] = weight.windows;
+  const { tuned, tiling } = tilingOf(tape, {
+    kernel: 'conv2d',
+    weight,
+    format,
+    rows: pixelsOf(conv),
+    splits,
+  });
   const { rows: tile, columnLanes } = tiling;
   for (const window of weight.windows) {
     tape.dispatch('conv2d.wgsl', {
@@ -43,7 +50,7 @@ export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
         ROLLED: tape.device.profile.rolledTaps,
         COLUMN_LANES: columnLanes,
         SPLITS: splits,
-        W: weight.format.name,
+        W: window.format.name,
         UPSAMPLED: isUpsampled(conv),
       },
       args: {

@@ -20,7 +20,7 @@ export function embedTokens(tape: Tape, ids: Tensor, weight: Matrix, places: Pla
   const y = tape.tensor([items, tokens, weight.k]);
   for (const window of weight.windows) {
     tape.dispatch('embed-tokens.wgsl', {
-      params: { W: weight.format.name, PLACES: types ? 'typed' : positions ? 'learned' : 'none' },
+      params: { W: window.format.name, PLACES: types ? 'typed' : positions ? 'learned' : 'none' },
       args: {
         tokens,
         ids_stride: ids.stride,
@@ -37,7 +37,7 @@ export function embedTokens(tape: Tape, ids: Tensor, weight: Matrix, places: Pla
         ...(positions ? { positions } : {}),
         ...(types ? { types } : {}),
       },
-      groups: () => [Math.ceil((weight.blocks * 32) / weight.format.step / WORKGROUP), items * tokens],
+      groups: () => [Math.ceil((weight.blocks * 32) / window.format.step / WORKGROUP), items * tokens],
     });
   }
   return y;

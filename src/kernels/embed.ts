@@ -40,7 +40,7 @@ export function embed(
   for (const window of weight.windows) {
     tape.dispatch('embed.wgsl', {
       params: {
-        W: weight.format.name,
+        W: window.format.name,
         INPUTS: batch.inputs ? 'rows' : 'none',
         PLACES: types ? 'typed' : positions ? 'learned' : 'none',
       },
@@ -61,7 +61,7 @@ export function embed(
         ...(positions ? { positions } : {}),
         ...(types ? { types } : {}),
       },
-      groups: (sizes) => [Math.ceil((weight.blocks * 32) / weight.format.step / WORKGROUP), y.rows(sizes)],
+      groups: (sizes) => [Math.ceil((weight.blocks * 32) / window.format.step / WORKGROUP), y.rows(sizes)],
     });
   }
   return y;

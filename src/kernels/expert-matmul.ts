@@ -22,8 +22,9 @@ function record(x: Tensor, gather: boolean, plan: ExpertPlan, weights: Matrix, s
     throw new Error(`experts: x has ${x.columns} columns, the weights ${weights.k}`);
   const y = tapeOf(x).tensor([plan.tiles * plan.tileRows, weights.columns / (store.outputs ?? 1)]);
   const groups = expertGroups(weights);
-  const tiled = matmulTiling(tapeOf(x), weights, plan.tiles * plan.tileRows, plan);
+  const rows = plan.tiles * plan.tileRows;
   for (const window of weights.windows) {
+    const tiled = matmulTiling(tapeOf(x), weights, window.format, { rows, tileRows: plan.tileRows });
     dispatchWindow(weights, window, tiled, store, {
       x,
       y,

@@ -1,38 +1,59 @@
-// Weight formats, one row each. A format is a row here, shaders/weights/<name>.wgsl, which reads it, and shaders/codes/<name>.wgsl,
-// which packs it from a checkpoint's numbers. All formats share one layout: groups of 32 columns, blocks of 32 k's.
+// Weight formats, one row each. A format is a row here, shaders/weights/<name>.wgsl, which reads it, and what packs it: shaders/codes/<name>.wgsl
+// from a checkpoint's numbers, or shaders/codes/stored/<name>.wgsl from the codes that a file holds (stored-blocks.ts). All formats
+// share one layout: groups of 32 columns, blocks of 32 k's.
 
-/** Types of the numbers that a checkpoint's tensors hold, by the shaders/sources/ that read them. */
-export type SourceFormat = 'f32' | 'f16' | 'bf16';
+import { STORED_BLOCKS, type StoredBlock, type StoredName } from './stored-blocks.ts';
+
+/** Types of the numbers that a checkpoint's tensors hold. */
+export type NumberSource = 'f32' | 'f16' | 'bf16';
+
+/** Types of a checkpoint's tensors, by the shaders/sources/ that read them. */
+export type SourceFormat = NumberSource | StoredName;
 
 export interface WeightFormat {
-  /** Names the two shaders. */
+  /** Names the shaders. */
   name: string;
   /** Bits of a code. */
   bits: number;
   /** k's in one step of weights/<name>.wgsl. */
-  step: 4 | 8;
+  step: 4 | 8 | 16;
   /** `bytes` of scales for each `block` k's of a column; null: codes are numbers. */
   scale: { block: number; bytes: number } | null;
   /** The formula of a weight, for tables. */
   rule: string;
-  /** Types that codes/<name>.wgsl packs it from. */
+  /** Types that it is packed from. */
   sources: readonly SourceFormat[];
-  /** How it is packed: numbers are stored as they are where the types agree, else widened or rounded, or fitted to codes block by block. */
-  packing: 'number' | 'quantise';
+  /**
+   * How it is packed: numbers are stored as they are where the types agree, else widened or rounded; or fitted to codes block by block;
+   * codes that a file holds are laid out anew, bit for bit.
+   */
+  packing: 'number' | 'quantise' | 'stored';
   /** Tiles of more than 16 rows gain on CPUs. int8 gains nothing by them, and compiles half as long again. */
   tallTiles: boolean;
 }
 
-const ALL_SOURCES = ['f32', 'f16', 'bf16'] as const;
-const NUMBERS = { step: 4, scale: null, rule: 'code', sources: ALL_SOURCES, packing: 'number' } as const;
-const CODES = { sources: ALL_SOURCES, packing: 'quantise', scale: { block: 32, bytes: 4 } } as const;
+const NUMBER_SOURCES = ['f32', 'f16', 'bf16'] as const;
+const STORED_NAMES = Object.keys(STORED_BLOCKS) as StoredName[];
+const NUMBERS = { step: 4, scale: null, rule: 'code', sources: NUMBER_SOURCES, packing: 'number' } as const;
+const CODES = { sources: NUMBER_SOURCES, packing: 'quantise', scale: { block: 32, bytes: 4 } } as const;
+
+type StoredFormat = WeightFormat & { packing: 'stored' };
+
+const STORED_FORMATS = Object.fromEntries(
+  STORED_NAMES.map((name): [StoredName, StoredFormat] => {
+    const { bits, step, scale, rule } = STORED_BLOCKS[name];
+    return [name, { name, bits, step, scale, rule, sources: [name], packing: 'stored', tallTiles: bits < 8 }];
+  }),
+) as Record<StoredName, StoredFormat>;
 
 export const FORMATS = {
-  f32: { ...NUMBERS, name: 'f32', bits: 32, tallTiles: true },
+  // Codes that a file holds become numbers where parts of one matrix are stored in ways that no other format holds together.
+  f32: { ...NUMBERS, name: 'f32', bits: 32, tallTiles: true, sources: [...NUMBER_SOURCES, ...STORED_NAMES] },
   f16: { ...NUMBERS, name: 'f16', bits: 16, tallTiles: true },
   bf16: { ...NUMBERS, name: 'bf16', bits: 16, tallTiles: true },
   int8: { ...CODES, name: 'int8', bits: 8, step: 4, rule: 'scale · code', tallTiles: false },
   int4: { ...CODES, name: 'int4', bits: 4, step: 8, rule: 'scale · (code - 8)', tallTiles: true },
+  ...STORED_FORMATS,
 } as const satisfies Record<string, WeightFormat>;
 
 export type FormatName = keyof typeof FORMATS;
@@ -47,12 +68,22 @@ export const QUANTIZED_FORMATS = Object.values(FORMATS)
   .sort((a, b) => b.bits - a.bits)
   .map(({ name }) => name as QuantizedFormat);
 
-/** Types of a checkpoint's tensors that are read, by their names in safetensors files. */
-export const SOURCES: Readonly<Record<string, SourceFormat>> = { F32: 'f32', F16: 'f16', BF16: 'bf16' };
+/** Types of a checkpoint's tensors that are read, by their names in safetensors and GGUF files. */
+export const SOURCES: Readonly<Record<string, SourceFormat>> = {
+  F32: 'f32',
+  F16: 'f16',
+  BF16: 'bf16',
+  ...Object.fromEntries(STORED_NAMES.map((name) => [name.toUpperCase(), name])),
+};
 
-/** "F32, F16 and BF16", for messages. */
+/** Blocks in which a source holds codes; null: it holds numbers. */
+export function storedBlock(source: SourceFormat): StoredBlock | null {
+  return source in STORED_BLOCKS ? STORED_BLOCKS[source as StoredName] : null;
+}
+
+/** "F32, F16 and BF16", for messages about safetensors files. */
 export function sourceNames(): string {
-  const names = Object.keys(SOURCES);
+  const names = NUMBER_SOURCES.map((name) => name.toUpperCase());
   return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 

@@ -6,6 +6,7 @@ import { tapeOf, type Operand, type Tape } from '../gpu/tape.ts';
 import { paddedColumns, paddedRows, type Sizes, type Tensor } from '../gpu/tensor.ts';
 import type { Activation } from './activation.ts';
 import { gated } from './gated.ts';
+import type { WeightFormat } from './formats.ts';
 import { isAdapted, loraExpand } from './lora-expand.ts';
 import { weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
 import { stripsOf } from './row-strips.ts';
@@ -83,9 +84,9 @@ function record(x: Tensor, weight: Matrix, y: Tensor, store: Store): void {
   const tape = tapeOf(x);
   const rows = x.rows(tape.capacity);
   const few = paddedRows(rows) <= TILE_ROWS ? { tileRows: paddedRows(rows) } : {};
-  const tiled = matmulTiling(tape, weight, rows, few);
   for (const strip of stripsOf(tape, [x, y], TILE_ROWS)) {
     for (const window of weight.windows) {
+      const tiled = matmulTiling(tape, weight, window.format, { rows, ...few });
       dispatchWindow(weight, window, tiled, store, {
         x,
         y,
@@ -116,11 +117,11 @@ export interface Task {
 export function matmulTiling(
   tape: Tape,
   weight: Matrix,
-  rows: number,
-  { tileRows }: { tileRows?: number },
+  format: WeightFormat,
+  { rows, tileRows }: { rows: number; tileRows?: number },
 ): Tiled {
   const splits = splitsFor(tape, weight);
-  return tilingOf(tape, { kernel: 'matmul', weight, rows, splits, ...(tileRows && { tileRows }) });
+  return tilingOf(tape, { kernel: 'matmul', weight, format, rows, splits, ...(tileRows && { tileRows }) });
 }
 
 /** Multiplies tiles of rows by one window of a matrix. */
@@ -143,7 +144,7 @@ export function dispatchWindow(
       ...store.params,
       ...task.params,
       BIAS: weight.bias ? 'add' : 'none',
-      W: weight.format.name,
+      W: window.format.name,
       COLUMN_LANES: columnLanes,
     },
     args: {
@@ -154,7 +155,7 @@ export function dispatchWindow(
       groups: window.groups,
       expert_groups: task.expertGroups ?? 0,
       ...(shader === 'matmul-few.wgsl'
-        ? { steps: (4 * Number(params['RUN'])) / weight.format.step }
+        ? { steps: (4 * Number(params['RUN'])) / window.format.step }
         : { rows: task.rows }),
     },
     bind: {

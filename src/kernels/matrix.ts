@@ -15,6 +15,7 @@ export interface MatrixWindow {
   scales: Region | null;
   firstGroup: number;
   groups: number;
+  format: WeightFormat;
 }
 
 /** Columns at which rows of a checkpoint's tensor stand: unit by unit. */
@@ -42,7 +43,6 @@ export interface MatrixForm {
 
 /** The bytes of a matrix and what they are. */
 export interface PlacedMatrix {
-  format: WeightFormat;
   /** Taps g of a 3×3 are stored as G · g · Gᵀ, for kernels/winograd.ts. */
   winograd: boolean;
   windows: readonly MatrixWindow[];
@@ -55,7 +55,8 @@ export interface LoraFactors {
   rank: number;
 }
 
-const GROUP = 32;
+/** Columns of a group. */
+export const GROUP = 32;
 const BLOCK = 32;
 
 /** y = x · Wᵀ (+ bias): `columns` outputs, `k` inputs a tap; with experts, those of each. */
@@ -80,8 +81,8 @@ export class Matrix {
   }
 
   /** Gives the matrix its bytes, or others. Tapes recorded before keep those that it had. */
-  place({ format, winograd, windows }: PlacedMatrix): void {
-    this.#placed = { format, winograd, windows };
+  place({ winograd, windows }: PlacedMatrix): void {
+    this.#placed = { winograd, windows };
   }
 
   get #bytes(): PlacedMatrix {
@@ -95,16 +96,18 @@ export class Matrix {
     return this.parts[0]!.name;
   }
 
-  get format(): WeightFormat {
-    return this.#bytes.format;
+  /** Formats of the windows, each once. */
+  get formats(): WeightFormat[] {
+    return [...new Set(this.windows.map(({ format }) => format))];
   }
 
   get winograd(): boolean {
     return this.#bytes.winograd;
   }
 
-  get windows(): readonly MatrixWindow[] {
-    return this.#bytes.windows;
+  /** Of ascending columns; at least one. */
+  get windows(): readonly [MatrixWindow, ...MatrixWindow[]] {
+    return this.#bytes.windows as [MatrixWindow, ...MatrixWindow[]];
   }
 
   /** kh · kw of a convolution, 16 in Winograd's form, else 1. */
@@ -174,8 +177,15 @@ export function expertParts(each: readonly MatrixPart[][]): MatrixPart[] {
   );
 }
 
+/** Groups of columns in one format, up to those of the next span. */
+export interface FormatSpan {
+  firstGroup: number;
+  format: WeightFormat;
+}
+
 /** A window that is still to be allocated. */
 export interface WindowPlan {
+  format: WeightFormat;
   firstGroup: number;
   groups: number;
   /** Bytes of its codes, and of its scales: 0 where the format has none. */
@@ -183,13 +193,32 @@ export interface WindowPlan {
   scales: number;
 }
 
-/** Windows that a matrix takes in a format, each within one binding. Throws unsupported where 32 rows exceed one. */
-export function planWindows(
+/** The one span of a matrix whose columns share a format. */
+export function wholly(format: WeightFormat): readonly FormatSpan[] {
+  return [{ firstGroup: 0, format }];
+}
+
+export interface WindowOptions {
+  spans: readonly FormatSpan[];
+  winograd: boolean;
+  bindingLimit: number;
+}
+
+/** Windows that a matrix takes, each in one format and within one binding. Throws unsupported where 32 rows exceed one. */
+export function planWindows(shape: Shape, options: WindowOptions): WindowPlan[] {
+  const total = shape.experts * groupsOf(shape.columns);
+  return options.spans.flatMap((span, i) =>
+    spanWindows(shape, span, (options.spans[i + 1]?.firstGroup ?? total) - span.firstGroup, options),
+  );
+}
+
+function spanWindows(
   shape: Shape,
-  { format, winograd, bindingLimit }: { format: WeightFormat; winograd: boolean; bindingLimit: number },
+  { format, firstGroup: spanFirst }: FormatSpan,
+  total: number,
+  { winograd, bindingLimit }: WindowOptions,
 ): WindowPlan[] {
   const each = groupBytes(format, blocksOf(shape, winograd));
-  const total = shape.experts * groupsOf(shape.columns);
   const perWindow = Math.floor(bindingLimit / each.codes);
   if (perWindow === 0)
     throw new EngineError(
@@ -198,9 +227,9 @@ export function planWindows(
       { param: shape.name },
     );
   return Array.from({ length: Math.ceil(total / perWindow) }, (_, i) => {
-    const firstGroup = i * perWindow;
-    const groups = Math.min(perWindow, total - firstGroup);
-    return { firstGroup, groups, codes: groups * each.codes, scales: groups * each.scales };
+    const groups = Math.min(perWindow, total - i * perWindow);
+    const bytes = { codes: groups * each.codes, scales: groups * each.scales };
+    return { format, firstGroup: spanFirst + i * perWindow, groups, ...bytes };
   });
 }
 
@@ -208,7 +237,7 @@ export function planWindows(
 export function allocateWindows(
   device: Device,
   matrix: Matrix,
-  { format, winograd = false }: { format: WeightFormat; winograd?: boolean },
+  { spans, winograd = false }: { spans: readonly FormatSpan[]; winograd?: boolean },
 ): void {
   const { bindingLimit } = device.capabilities;
   const made: GPUBuffer[] = [];
@@ -218,15 +247,13 @@ export function allocateWindows(
     return { buffer, offset: 0, size: buffer.size };
   };
   try {
-    const windows = planWindows(matrix, { format, winograd, bindingLimit }).map(
-      ({ firstGroup, groups, codes, scales }): MatrixWindow => ({
-        codes: region(codes),
-        scales: scales > 0 ? region(scales) : null,
-        firstGroup,
-        groups,
-      }),
-    );
-    matrix.place({ format, winograd, windows });
+    const planned = planWindows(matrix, { spans, winograd, bindingLimit });
+    const windows = planned.map(({ codes, scales, ...window }): MatrixWindow => ({
+      codes: region(codes),
+      scales: scales > 0 ? region(scales) : null,
+      ...window,
+    }));
+    matrix.place({ winograd, windows });
     windows.filter((window) => hasPadding(matrix, window)).forEach((window) => clear(device, window));
   } catch (error) {
     made.forEach((buffer) => device.free(buffer));
@@ -243,7 +270,7 @@ export function allocateMatrix(
   { winograd = false, ...form }: MatrixForm & { winograd?: boolean } = {},
 ): Matrix {
   const matrix = new Matrix(k, parts, form);
-  allocateWindows(device, matrix, { format, winograd });
+  allocateWindows(device, matrix, { spans: wholly(format), winograd });
   return matrix;
 }
 

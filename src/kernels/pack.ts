@@ -6,19 +6,21 @@ import type { Region } from '../gpu/tensor.ts';
 import type { SourceFormat } from './formats.ts';
 import { reaches, weightOperands, type Matrix, type MatrixPart } from './matrix.ts';
 
-/** Packs the rows of `raw`, in the checkpoint's format, that belong to a part; quantizes if the format requires it. */
+/** Packs the rows of `raw`, in the checkpoint's format, that belong to a part, into the windows that they reach; quantizes if a window's format requires it. */
 export function packRows(
   device: Device,
   matrix: Matrix,
   part: MatrixPart,
   chunk: { raw: Region; source: SourceFormat; firstRow: number; rows: number },
 ): void {
-  if (!matrix.format.sources.includes(chunk.source))
-    throw new Error(`${matrix.format.name} is not packed from ${chunk.source}`);
   const tape = new Tape(device, {});
   for (const window of matrix.windows.filter((window) => reaches(part, window))) {
-    tape.dispatch('pack.wgsl', {
-      params: { SOURCE: chunk.source, W: matrix.format.name, WINOGRAD: matrix.winograd },
+    const { name, packing } = window.format;
+    if (!window.format.sources.includes(chunk.source))
+      throw new Error(`${name} is not packed from ${chunk.source}`);
+    const isStored = packing === 'stored';
+    tape.dispatch(isStored ? 'repack.wgsl' : 'pack.wgsl', {
+      params: { W: name, ...(isStored ? {} : { SOURCE: chunk.source, WINOGRAD: matrix.winograd }) },
       args: {
         rows: chunk.rows,
         k: matrix.k,

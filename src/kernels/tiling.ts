@@ -3,6 +3,7 @@
 
 import type { Tape } from '../gpu/tape.ts';
 import type { Variant } from '../gpu/tuning.ts';
+import type { WeightFormat } from './formats.ts';
 import type { Matrix } from './matrix.ts';
 
 /** Rows per tile, and lanes, each of which has four columns. */
@@ -14,6 +15,8 @@ export interface Tiling extends Variant {
 export interface Product {
   kernel: string;
   weight: Matrix;
+  /** Format of the window. */
+  format: WeightFormat;
   /** Upper bound of the rows or pixels. */
   rows: number;
   /** Number of parts that K is divided into; a workgroup computes all of them. */
@@ -33,12 +36,12 @@ export const TILE_ROWS = 16;
 /** Tile heights that tuning tries if lanes share the rows; without lanes, larger tiles only take longer to compile. */
 const OTHER_TILE_ROWS = [16, 24, 32];
 
-export function tilingOf(tape: Tape, { kernel, weight, rows, splits, tileRows }: Product): Tiled {
+export function tilingOf(tape: Tape, { kernel, weight, format, rows, splits, tileRows }: Product): Tiled {
   const { lanes, device } = tape;
-  const { columns, k, taps, format } = weight;
+  const { columns, k, taps } = weight;
   const tuned = `${kernel} ${format.name}, ${rows} rows, ${columns} columns, ${taps} x ${k}`;
   const { columnLanes } = device.capabilities;
-  const standard = { rows: tileRows ?? standardRows(tape, weight), columnLanes };
+  const standard = { rows: tileRows ?? standardRows(tape, weight, format), columnLanes };
   if (tape.plain) return { tuned, tiling: standard };
   const others = tileRows === undefined && lanes > 1 ? OTHER_TILE_ROWS : [];
   const wider = [2, 4].map((times) => ({ ...standard, columnLanes: times * columnLanes }));
@@ -50,7 +53,7 @@ export function tilingOf(tape: Tape, { kernel, weight, rows, splits, tileRows }:
 }
 
 /** Larger tiles share each load of a weight among more rows, if lanes share the rows. */
-function standardRows({ lanes, device }: Tape, { format, winograd }: Matrix): number {
+function standardRows({ lanes, device }: Tape, { winograd }: Matrix, format: WeightFormat): number {
   const { usual, winograd: ofWinograd } = device.profile.tileRows;
   const rows = winograd ? ofWinograd : usual;
   return format.tallTiles && lanes > 1 && rows % lanes === 0 ? rows : TILE_ROWS;

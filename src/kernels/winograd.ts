@@ -34,7 +34,8 @@ interface Tiles extends Pixels {
 /** Records the pixels of one strip, which holds whole rows of tiles, from a view of x. */
 export function recordWinograd(conv: Convolution, strip: Pixels, x: View): void {
   const { tape, weight } = conv;
-  const tiled = tilingOf(tape, { kernel: 'winograd', weight, rows: pixelsOf(conv), splits: 1 });
+  const [{ format }] = weight.windows;
+  const tiled = tilingOf(tape, { kernel: 'winograd', weight, format, rows: pixelsOf(conv), splits: 1 });
   for (const tiles of tilesOf(conv, strip, tiled.tiling.rows)) {
     const inputs = tape.tensor([PLANES * tiles.planeRows, weight.k]);
     const products = tape.tensor([PLANES * tiles.planeRows, weight.columns]);
@@ -102,7 +103,7 @@ function recordProduct(
         COLUMN_LANES: columnLanes,
         HELD: Math.max(8, Math.floor(((MOST_HELD / tileRows) * tape.lanes) / 8) * 8),
         ROLLED: tape.device.profile.rolledTaps,
-        W: weight.format.name,
+        W: window.format.name,
       },
       args: {
         x_quads: inputs.stride / 4,

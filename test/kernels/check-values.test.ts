@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import type { Region } from '../../src/gpu/tensor.ts';
 import { CHECKED_BYTES, checkValues, COUNTER_BYTES, readCounts } from '../../src/kernels/check-values.ts';
-import { type SourceFormat } from '../../src/kernels/formats.ts';
+import { type NumberSource } from '../../src/kernels/formats.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { Random, upload } from './compute.ts';
 
@@ -29,17 +29,17 @@ const BITS = {
     nonFinite: [0x7c00, 0xfc00, 0x7c01, 0x7e00, 0xffff],
     oversize: [],
   },
-} satisfies Record<SourceFormat, Record<string, number[]>>;
+} satisfies Record<NumberSource, Record<string, number[]>>;
 
-const FORMATS = Object.keys(BITS) as SourceFormat[];
-const valuesIn = (source: SourceFormat): number => (source === 'f32' ? 4 : 8);
+const FORMATS = Object.keys(BITS) as NumberSource[];
+const valuesIn = (source: NumberSource): number => (source === 'f32' ? 4 : 8);
 
 function counters(tensors: number, on = device): Region {
   return upload(on, new Uint32Array((tensors * COUNTER_BYTES) / 4));
 }
 
 /** The bytes of these values, padded with zeros to what is checked at once. */
-function bytesOf(source: SourceFormat, bits: readonly number[]): Uint8Array {
+function bytesOf(source: NumberSource, bits: readonly number[]): Uint8Array {
   const words = source === 'f32' ? Uint32Array.from(bits) : Uint16Array.from(bits);
   const bytes = new Uint8Array(Math.ceil(words.byteLength / CHECKED_BYTES) * CHECKED_BYTES);
   bytes.set(new Uint8Array(words.buffer));
@@ -47,7 +47,7 @@ function bytesOf(source: SourceFormat, bits: readonly number[]): Uint8Array {
 }
 
 function check(
-  source: SourceFormat,
+  source: NumberSource,
   bits: readonly number[],
   into: { counts: Region; tensor: number },
 ): void {

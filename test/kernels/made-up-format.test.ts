@@ -70,7 +70,7 @@ it.each([
     format: MADE_UP,
   });
   await weights.load();
-  expect(weights.page.format.name).toBe('int4-minimum');
+  expect(weights.page.windows[0].format.name).toBe('int4-minimum');
   const x = random.floats(rows * k);
   const y = await compute({
     device: on,

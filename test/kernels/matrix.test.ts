@@ -2,15 +2,15 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
-import { FORMATS, type FormatName, type SourceFormat } from '../../src/kernels/formats.ts';
+import { FORMATS, type FormatName, type NumberSource } from '../../src/kernels/formats.ts';
 import { allocateMatrix, interleaved, stacked, type Matrix } from '../../src/kernels/matrix.ts';
 import { packRows } from '../../src/kernels/pack.ts';
 import { widen } from '../../src/kernels/widen.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { f16Bits, f16Value, poison, Random, toF16, upload } from './compute.ts';
 
-const NAMES = Object.keys(FORMATS) as FormatName[];
-const SOURCES: SourceFormat[] = ['f32', 'f16', 'bf16'];
+const NAMES = ['f32', 'f16', 'bf16', 'int8', 'int4'] as const satisfies FormatName[];
+const SOURCES: NumberSource[] = ['f32', 'f16', 'bf16'];
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -28,7 +28,7 @@ function bitsOf(value: number): number {
 
 /** Random values as a checkpoint holds them: the bytes, and what they stand for. */
 function stored(
-  source: SourceFormat,
+  source: NumberSource,
   count: number,
   random: Random,
 ): { bytes: Uint8Array; values: number[] } {
@@ -53,7 +53,7 @@ interface Code {
 
 /** Reads [column][k] by the layout that shaders/weights documents. */
 async function unpack(matrix: Matrix): Promise<(column: number, k: number) => Code> {
-  const perWord = 32 / matrix.format.bits;
+  const perWord = 32 / matrix.windows[0].format.bits;
   const windows = await Promise.all(
     matrix.windows.map(async ({ codes, scales, firstGroup, groups }) => ({
       codes: new Uint32Array(await device.read(codes)),
@@ -67,11 +67,11 @@ async function unpack(matrix: Matrix): Promise<(column: number, k: number) => Co
     const window = windows.find((held) => group >= held.firstGroup && group < held.firstGroup + held.groups)!;
     const row = (group - window.firstGroup) * matrix.blocks * (32 / perWord) + Math.floor(k / perWord);
     const code =
-      (window.codes[row * 32 + (column % 32)]! >>> ((k % perWord) * matrix.format.bits)) &
-      (2 ** matrix.format.bits - 1);
+      (window.codes[row * 32 + (column % 32)]! >>> ((k % perWord) * matrix.windows[0].format.bits)) &
+      (2 ** matrix.windows[0].format.bits - 1);
     const block = (group - window.firstGroup) * matrix.blocks + Math.floor(k / 32);
     const scale = window.scales?.[block * 32 + (column % 32)] ?? 1;
-    return { code, scale, value: decode(matrix.format.name, code, scale) };
+    return { code, scale, value: decode(matrix.windows[0].format.name, code, scale) };
   };
 }
 
@@ -88,7 +88,7 @@ function worse(a: number, b: number): number {
 }
 
 /** How far a decoded value may lie from the one that was packed. */
-function tolerance(format: FormatName, source: SourceFormat, wanted: number, { code, scale }: Code): number {
+function tolerance(format: FormatName, source: NumberSource, wanted: number, { code, scale }: Code): number {
   if (format === 'f32' || format === source) return 0;
   if (format === 'f16') return Math.abs(wanted) * 2 ** -10; // WGSL lets it round either way
   if (format === 'bf16') return Math.abs(wanted) * 2 ** -8;

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
-import { FORMATS, type SourceFormat } from '../../src/kernels/formats.ts';
+import { FORMATS, type NumberSource } from '../../src/kernels/formats.ts';
 import { allocateMatrix, stacked, type MatrixWindow } from '../../src/kernels/matrix.ts';
 import { packRows } from '../../src/kernels/pack.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
@@ -52,7 +52,7 @@ function floatOf(bits: number): number {
 }
 
 /** The value of a bit pattern. */
-function decode(source: SourceFormat, bits: number): number {
+function decode(source: NumberSource, bits: number): number {
   if (source === 'f16') return f16Value(bits);
   return floatOf(source === 'bf16' ? (bits << 16) >>> 0 : bits);
 }
@@ -65,7 +65,7 @@ const LAYOUT = {
 };
 
 function pattern(
-  source: SourceFormat,
+  source: NumberSource,
   { negative, exponent, mantissa }: { negative: boolean; exponent: number; mantissa: number },
 ): number {
   const layout = LAYOUT[source];
@@ -73,7 +73,7 @@ function pattern(
 }
 
 /** Bits of blocks whose largest exponent is `exponent`: magnitudes over a few octaves below it. */
-function randomBlock(source: SourceFormat, exponent: number, random: Random): number[] {
+function randomBlock(source: NumberSource, exponent: number, random: Random): number[] {
   const { mantissa } = LAYOUT[source];
   return Array.from({ length: BLOCK }, () =>
     pattern(source, {
@@ -85,7 +85,7 @@ function randomBlock(source: SourceFormat, exponent: number, random: Random): nu
 }
 
 /** `count` times 2 to the power of `exponent`, less the bias, as bits; the format holds it exactly. */
-function multiple(source: SourceFormat, count: number, exponent: number): number {
+function multiple(source: NumberSource, count: number, exponent: number): number {
   if (count === 0) return 0;
   const magnitude = Math.abs(count);
   const top = Math.floor(Math.log2(magnitude));
@@ -97,7 +97,7 @@ function multiple(source: SourceFormat, count: number, exponent: number): number
  * Every half between two codes of int4, of extremes whose reciprocal is exact or not and that stand first with either sign, or with
  * both. At half the extreme lies one of int8.
  */
-function halfwayBlocks(source: SourceFormat): number[][] {
+function halfwayBlocks(source: NumberSource): number[][] {
   const exponent = LAYOUT[source].one - 9;
   const cases = [1, 9, 11, 13, 15].flatMap((unit) =>
     [16 * unit, -16 * unit].flatMap((extreme) =>
@@ -114,14 +114,14 @@ function halfwayBlocks(source: SourceFormat): number[][] {
 }
 
 /** Multiples of a 254th of 127 · 2ᵉ: odd ones lie halfway between two codes of int8. */
-function halfwayOfInt8(source: SourceFormat): number[][] {
+function halfwayOfInt8(source: NumberSource): number[][] {
   const exponent = LAYOUT[source].one - 8;
   return [1, 64, 96].map((first) =>
     Array.from({ length: BLOCK }, (_, i) => multiple(source, i === 0 ? 254 : first + i, exponent)),
   );
 }
 
-function blocksFor(source: SourceFormat): number[][] {
+function blocksFor(source: NumberSource): number[][] {
   const random = new Random(17);
   const some = LAYOUT[source].exponents.flatMap((exponent) =>
     Array.from({ length: 60 }, () => randomBlock(source, exponent, random)),
@@ -131,7 +131,7 @@ function blocksFor(source: SourceFormat): number[][] {
 
 /** The codes and scales of one row for each block, read by the layout that shaders/weights documents. */
 async function packed(
-  source: SourceFormat,
+  source: NumberSource,
   format: Quantised,
   blocks: readonly number[][],
 ): Promise<{ scale: number; codes: number[] }[]> {

@@ -1,10 +1,19 @@
 // Bytes that a page's requests take on the device in a format, including padding and windows: exactly the bytes that placing them
 // allocates.
 
+import { option, say } from '../../files/message.ts';
+import { EngineError } from '../../files/error.ts';
 import { allocatedBytes, tensorBytes } from '../../gpu/tensor.ts';
 import { FORMATS, SOURCES, type QuantizedFormat, type WeightFormat } from '../../kernels/formats.ts';
-import { planWindows, type WindowPlan } from '../../kernels/matrix.ts';
-import { mayQuantise, tensorsOf, type WeightRequest } from '../../models/weights.ts';
+import {
+  GROUP,
+  planWindows,
+  wholly,
+  type FormatSpan,
+  type MatrixPart,
+  type WindowPlan,
+} from '../../kernels/matrix.ts';
+import { mayQuantise, partsOf, tensorsOf, type WeightRequest } from '../../models/weights.ts';
 
 export interface PlanOptions {
   /** Format of the matrices that may be quantized; null: the format of the file. */
@@ -18,7 +27,7 @@ export interface PlanOptions {
 export interface PlannedRequest {
   request: WeightRequest;
   /** null: f32 values of a vector or a table. */
-  matrix: { format: WeightFormat; winograd: boolean; windows: readonly WindowPlan[] } | null;
+  matrix: { spans: readonly FormatSpan[]; winograd: boolean; windows: readonly WindowPlan[] } | null;
   /** Bytes of the vector or table, or of the matrix's bias; 0: none. */
   floats: number;
   /** Bytes allocated in total. */
@@ -63,25 +72,62 @@ function planRequest(
   }
   const winograd = mayTransform && gainsByWinograd(request);
   const quantised = mayQuantise(request.role) ? wanted : null;
+  if (quantised?.packing === 'quantise') refuseCodes(names, dtypeOf, quantised);
   // Winograd's form needs f32, because its values are sums of nine weights.
-  const format = winograd ? FORMATS.f32 : (quantised ?? storedFormat(names.map(dtypeOf)));
+  const spans = winograd
+    ? wholly(FORMATS.f32)
+    : quantised
+      ? wholly(quantised)
+      : storedSpans(request, dtypeOf);
   const columns = rows.reduce((sum, count) => sum + count, 0) / experts;
   const shape = { k, columns, kernel, experts, name: names[0]! };
-  const windows = planWindows(shape, { format, winograd, bindingLimit });
+  const windows = planWindows(shape, { spans, winograd, bindingLimit });
   const floats = bias ? tensorBytes([columns], {}) : 0;
   const pieces = [floats, ...windows.flatMap(({ codes, scales }) => [codes, scales])];
   const bytes = pieces.filter((size) => size > 0).reduce((sum, size) => sum + allocatedBytes(size), 0);
-  return { request, matrix: { format, winograd, windows }, floats, bytes };
+  return { request, matrix: { spans, winograd, windows }, floats, bytes };
 }
 
 function gainsByWinograd({ role, kernel, stride, rows, k }: WeightRequest): boolean {
   return role === 'conv' && kernel === 3 && stride === 1 && Math.min(rows[0]!, k) >= WINOGRAD_CHANNELS;
 }
 
-/** Returns the common format of a matrix's parts; parts that are stored in different formats are widened to f32. */
-function storedFormat(dtypes: readonly string[]): WeightFormat {
-  const formats = new Set(dtypes.map((dtype) => SOURCES[dtype] ?? 'f32'));
-  return formats.size === 1 ? FORMATS[[...formats][0]!] : FORMATS.f32;
+/** Codes of a file are never rounded to others. */
+function refuseCodes(
+  names: readonly string[],
+  dtypeOf: (name: string) => string,
+  wanted: WeightFormat,
+): void {
+  const name = names.find((each) => storedAs(dtypeOf(each)).packing === 'stored');
+  if (name === undefined) return;
+  throw new EngineError(
+    'unsupported',
+    say`the weights are quantized already (${name} is ${dtypeOf(name)}) and are computed as they are: leave out ${option('quantization')} ${wanted.name}, or take the checkpoint that they were made from`,
+    { param: name },
+  );
+}
+
+const storedAs = (dtype: string): WeightFormat => FORMATS[SOURCES[dtype] ?? 'f32'];
+
+/**
+ * Formats of a matrix whose parts stay as they are stored: one where they agree, else spans of columns where each part begins with a
+ * group of its own. Others meet in f32, which holds them all, and so do parts that are numbers.
+ */
+function storedSpans(request: WeightRequest, dtypeOf: (name: string) => string): readonly FormatSpan[] {
+  const parts = partsOf(request).map((part) => ({ part, format: storedAs(dtypeOf(part.name)) }));
+  const changes = parts.filter(({ format }, i) => format !== parts[i - 1]?.format);
+  const hasCodes = parts.some(({ format }) => format.packing === 'stored');
+  const isWhole = changes.length === 1 && !(hasCodes && request.kernel > 1);
+  if (isWhole) return wholly(changes[0]!.format);
+  // The values of a 3×3 kernel stand together, and a block of codes spans several.
+  const isCut = hasCodes && request.kernel === 1 && changes.every(({ part }) => beginsGroup(part));
+  if (!isCut) return wholly(FORMATS.f32);
+  return changes.map(({ part, format }) => ({ format, firstGroup: part.placement.firstColumn / GROUP }));
+}
+
+/** Whether a part's columns follow one another from a group's first on. */
+function beginsGroup({ rows, placement: { firstColumn, unit } }: MatrixPart): boolean {
+  return firstColumn % GROUP === 0 && unit >= rows;
 }
 
 /** Counts the numbers in all tensors that the requests read, each tensor once. */

@@ -56,7 +56,11 @@ export async function uploadAll(
         host.fill(0, bytes.length, padded);
         device.gpu.queue.writeBuffer(raw, 0, host, 0, padded);
         const chunk = { raw: regionOf(raw), source: SOURCES[entry.dtype]! };
-        checkValues(device, { ...chunk, bytes: padded }, { counts: regionOf(counts), tensor });
+        checkValues(
+          device,
+          { ...chunk, bytes: padded, values: (elementsOf(entry) / rows) * count },
+          { counts: regionOf(counts), tensor },
+        );
         place({ ...chunk, firstRow: row, rows: count });
         done += bytes.length;
         inFlight += bytes.length;
@@ -97,4 +101,8 @@ function checkedBytes(bytes: number): number {
 /** Rounds down to an even number of rows, so that a chunk of 16-bit values starts on a whole word. */
 function evenly(atOnce: number, rows: number): number {
   return atOnce >= rows ? rows : atOnce - (atOnce % 2);
+}
+
+function elementsOf({ shape }: TensorEntry): number {
+  return shape.reduce((product, extent) => product * extent, 1);
 }

@@ -1,0 +1,75 @@
+"""Makes the goldens of the block formats that GGUF files hold:  python scripts/reference/stored_blocks.py
+
+test/golden/stored-blocks.safetensors holds, for each format, `<format>.blocks`, u8 [rows, bytes], and `<format>.values`, f32 [rows, k], which
+gguf's dequantize gives for them. Codes and small scales are random bytes. The f16 scales of the rows: ordinary ones of both signs,
+the largest, the smallest normal ones, subnormal ones, zeros. Exponents of e8m0 run from 2 to 251: below, scales are subnormal f32,
+which WGSL may take for zero, and above, products overflow.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from gguf import GGMLQuantizationType, dequantize
+from gguf.constants import GGML_QUANT_SIZES
+from safetensors.numpy import save_file
+
+PATH = Path(__file__).resolve().parents[2] / 'test' / 'golden' / 'stored-blocks.safetensors'
+# Bytes of a block at which its f16 scales stand; None: the first byte is an exponent.
+SCALES = {
+    'Q8_0': [0],
+    'Q4_0': [0],
+    'Q4_1': [0, 2],
+    'Q5_0': [0],
+    'Q5_1': [0, 2],
+    'Q2_K': [80, 82],
+    'Q3_K': [108],
+    'Q4_K': [0, 2],
+    'Q5_K': [0, 2],
+    'Q6_K': [208],
+    'IQ4_NL': [0],
+    'IQ4_XS': [0],
+    'MXFP4': None,
+}
+ROWS = 7
+
+
+def f16_scales(row, count, random):
+    ordinary = random.uniform(-0.1, 0.1, count)
+    return {
+        0: ordinary,
+        1: ordinary * 100,
+        2: random.choice([65504.0, -65504.0], count),
+        3: random.choice([2.0**-14, -(2.0**-14)], count),
+        4: random.integers(-1023, 1024, count) * 2.0**-24,
+        5: np.zeros(count),
+        6: np.where(random.random(count) < 0.5, ordinary, 2.0**-24),
+    }[row].astype(np.float16)
+
+
+def blocks_of(name, random):
+    values, size = GGML_QUANT_SIZES[GGMLQuantizationType[name]]
+    count = 512 // values if values > 32 else 3
+    blocks = random.integers(0, 256, (ROWS, count, size), dtype=np.uint8)
+    places = SCALES[name]
+    if places is None:
+        blocks[:, :, 0] = random.integers(2, 252, (ROWS, count))
+    for row in range(ROWS):
+        for place in places or []:
+            blocks[row, :, place : place + 2] = f16_scales(row, count, random).view(np.uint8).reshape(count, 2)
+    return blocks.reshape(ROWS, -1)
+
+
+def main():
+    tensors = {}
+    for name in SCALES:
+        blocks = blocks_of(name, np.random.default_rng(len(name) * 1000 + ord(name[1])))
+        values = dequantize(blocks, GGMLQuantizationType[name])
+        assert np.isfinite(values).all(), name
+        tensors[f'{name}.blocks'] = blocks
+        tensors[f'{name}.values'] = values.astype(np.float32)
+    save_file(tensors, PATH)
+    print(PATH, PATH.stat().st_size, file=sys.stderr)
+
+
+main()

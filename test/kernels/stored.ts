@@ -1,0 +1,89 @@
+// Matrices of blocks as GGUF files hold them: the goldens of scripts/reference/stored_blocks.py, and random blocks with scales of ordinary size.
+
+import { readFileSync } from 'node:fs';
+import { readSafetensors } from '../../src/files/checkpoint/safetensors.ts';
+import type { Device } from '../../src/gpu/device.ts';
+import { embedTokens } from '../../src/kernels/embed-tokens.ts';
+import { FORMATS, type FormatName } from '../../src/kernels/formats.ts';
+import {
+  allocateMatrix,
+  stacked,
+  type Matrix,
+  type MatrixForm,
+  type MatrixPart,
+} from '../../src/kernels/matrix.ts';
+import { packRows } from '../../src/kernels/pack.ts';
+import { STORED_BLOCKS, type StoredName } from '../../src/kernels/stored-blocks.ts';
+import { memorySource } from '../files/memory-source.ts';
+import { compute, f16Bits, toF16, upload, type Random } from './compute.ts';
+
+export const STORED = Object.keys(STORED_BLOCKS) as StoredName[];
+
+export interface StoredMatrix {
+  rows: number;
+  k: number;
+  blocks: Uint8Array;
+}
+
+export async function golden(name: StoredName): Promise<StoredMatrix & { values: Float32Array }> {
+  const bytes = readFileSync(new URL('../golden/stored-blocks.safetensors', import.meta.url));
+  const { tensors } = await readSafetensors(memorySource('golden', bytes));
+  const read = (of: string) => {
+    const { offset, bytes: size, shape } = tensors.get(`${name.toUpperCase()}.${of}`)!;
+    return { shape, data: Uint8Array.from(bytes.subarray(offset, offset + size)) };
+  };
+  const { shape, data } = read('values');
+  const [rows, k] = shape as [number, number];
+  return { rows, k, blocks: read('blocks').data, values: new Float32Array(data.buffer) };
+}
+
+/** Weights of about ±1 in the larger formats: random codes and small scales under f16 scales near 2⁻⁷ or exponents near 2⁻³. */
+export function randomBlocks(name: StoredName, rows: number, k: number, random: Random): StoredMatrix {
+  const { values, bytes, scalesAt, scaleType } = STORED_BLOCKS[name];
+  const count = (rows * k) / values;
+  const blocks = Uint8Array.from({ length: count * bytes }, () => random.integer(256));
+  for (let i = 0; i < count; i++) {
+    for (const at of scalesAt) {
+      if ((scaleType as string) === 'e8m0') blocks[i * bytes + at] = 122 + random.integer(4);
+      else new DataView(blocks.buffer).setUint16(i * bytes + at, f16Bits(toF16(random.float() / 128)), true);
+    }
+  }
+  return { rows, k, blocks };
+}
+
+const CHUNK_ROWS = 6;
+
+/** Packs these rows in a format: their own, or f32. */
+export function packStored(
+  device: Device,
+  name: StoredName,
+  { rows, k, blocks }: StoredMatrix,
+  { format = name, parts, ...form }: MatrixForm & { format?: FormatName; parts?: MatrixPart[] } = {},
+): Matrix {
+  const all = parts ?? stacked([{ name: 'w', rows }]);
+  const matrix = allocateMatrix(device, FORMATS[format], k, all, form);
+  const rowBytes = blocks.length / rows;
+  let first = 0;
+  for (const part of all) {
+    for (let firstRow = 0; firstRow < part.rows; firstRow += CHUNK_ROWS) {
+      const count = Math.min(CHUNK_ROWS, part.rows - firstRow);
+      const at = (first + firstRow) * rowBytes;
+      const raw = upload(device, blocks.subarray(at, at + count * rowBytes));
+      packRows(device, matrix, part, { raw, source: name, firstRow, rows: count });
+    }
+    first += part.rows;
+  }
+  return matrix;
+}
+
+/** Columns of a matrix as f32, through the embedding. */
+export async function columnsOf(device: Device, matrix: Matrix): Promise<Float32Array[]> {
+  const ids = Uint32Array.from({ length: matrix.columns }, (_, i) => i);
+  const tensor = device.tensor('step', 'ids', [1, matrix.columns], ids);
+  return compute({
+    device,
+    capacity: {},
+    sizes: {},
+    record: (tape) => embedTokens(tape, tensor, matrix, null),
+  });
+}
