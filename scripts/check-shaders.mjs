@@ -25,8 +25,14 @@ const FEATURES = new Map([
 ]);
 const CAPABILITY_SETS = [[], ['shader-f16'], ['subgroups'], ['shader-f16', 'subgroups']];
 
-/** Parameter sets for every choice that the imports of a shader leave open. */
-function* variantsOf(name, params = {}) {
+/** Storage formats, of which there are many. */
+const STORAGE = ['W', 'SOURCE'];
+
+/**
+ * Parameter sets for every choice that the imports of a shader leave open. A storage format after the first is only combined with the
+ * first value of each other parameter: its file declares the same names, and does not see the others.
+ */
+function* variantsOf(name, params = {}, isBrief = false) {
   const open = openImport(name, params);
   if (open === null) {
     yield params;
@@ -38,8 +44,10 @@ function* variantsOf(name, params = {}) {
   );
   const values = new Set(files.map((file) => file.match(pattern)?.[1]).filter(Boolean));
   if (values.size === 0) throw new Error(`${name}: no file matches the import ${open}`);
-  for (const value of values)
-    yield* variantsOf(name, { ...params, [key]: /^\d+$/.test(value) ? Number(value) : value });
+  for (const [at, value] of (isBrief ? [...values].slice(0, 1) : [...values]).entries()) {
+    const chosen = { ...params, [key]: /^\d+$/.test(value) ? Number(value) : value };
+    yield* variantsOf(name, chosen, isBrief || (STORAGE.includes(key) && at > 0));
+  }
 }
 
 /** The first import, from `name` down, that still holds a parameter; null when all are settled. */
