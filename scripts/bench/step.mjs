@@ -6,6 +6,7 @@ import { Progress } from '../../dist/engine/text/progress.js';
 import { Sequence } from '../../dist/engine/text/sequence.js';
 import { TEXT_CLASSES } from '../../dist/engine/architectures.js';
 import { LayerStores } from '../../dist/engine/text/cache/layer-stores.js';
+import { wholeLayout } from '../../dist/engine/text/cache/page-layout.js';
 import { BatchWriter } from '../../dist/engine/text/step/batch-writer.js';
 import { createStepBuffers } from '../../dist/engine/text/step/step-buffers.js';
 import { writeStep } from '../../dist/engine/text/step/step.js';
@@ -23,8 +24,8 @@ import { stopwatch } from './ceilings.mjs';
 
 const CONTEXT = 4096;
 const STEPS = 12;
-/** Steps after which the JavaScript of a step is timed in its optimized form. */
-const WARM_STEPS = 200;
+/** Steps after which the JavaScript of a step is timed in its optimized form, and steps that are timed then. */
+const WARM_STEPS = 100;
 /** Row capacities that the engine records tapes for. */
 const CAPACITIES = [1, 4, 16, 256];
 
@@ -53,8 +54,10 @@ export async function measureSteps(device, folder, quantization) {
     ropeWords: ropeWords(config.ropes),
     model: config.inputs,
   });
-  const table = buffers.tables[0];
-  const stores = new LayerStores(device, config.layers, { format: 'f16', pages, table, slots });
+  const format = 'f16';
+  const layout = wholeLayout(config.layers, format);
+  const { tables } = buffers;
+  const stores = new LayerStores(device, config.layers, { format, layout, pages, tables, slots });
   stores.clear();
   const [tape] = CAPACITIES.map((capacity) => record(device, model, buffers.batch, stores.all, capacity));
 
@@ -63,13 +66,14 @@ export async function measureSteps(device, folder, quantization) {
   const write = (first) => writeStep(writer, [{ sequence, first, rows: 1, samples: true }]);
   const near = await decodeAt(device, tape, write, 128);
   const far = await decodeAt(device, tape, write, CONTEXT - STEPS - 1);
-  const warmJsMs = await warmJavaScript(device, tape, write);
+  const warm = await warmJavaScript(device, tape, write);
   return {
     layers: config.layers.length,
     dispatches: tape.dispatchCount,
     pipelines: pipelines.count - packing,
     jsMs: near.jsMs,
-    warmJsMs,
+    warmJsMs: warm.jsMs,
+    callsMs: warm.callsMs,
     near: near.rate,
     far: far.rate,
     // A tied embedding is the head; else a token reads one row of it.
@@ -119,7 +123,8 @@ function fabricate() {
   const ids = Array.from({ length: CONTEXT }, (_, i) => i % 256);
   const placement = new Placement(new SequencePrefix('', CONTEXT));
   placement.slot = 0;
-  placement.pages = Array.from({ length: CONTEXT / PAGE_TOKENS }, (_, i) => i);
+  placement.tables = [Array.from({ length: CONTEXT / PAGE_TOKENS }, (_, i) => i)];
+  placement.passedPages = [0];
   const sampling = {
     temperature: 0,
     topP: 1,
@@ -165,15 +170,46 @@ export function countPipelines(gpu) {
   return counter;
 }
 
-/** Milliseconds of JavaScript in a step once the runtime has optimized it: the median of the last half of many steps. */
+/**
+ * Median milliseconds of JavaScript in a step once the runtime has optimized it, and of the calls of WebGPU alone that encode and submit
+ * the step's dispatches: what no caller of these dispatches can avoid. Both take turns, so that they see the same machine.
+ */
 async function warmJavaScript(device, tape, write) {
-  const times = [];
-  for (let i = 0; i < WARM_STEPS; i++) {
+  const { queue } = device.gpu;
+  const encodables = tape.encodables(write(128)).filter(({ groups }) => groups.every((count) => count > 0));
+  const pipelines = encodables.map(({ pipeline }) => pipeline);
+  const bindGroups = encodables.map(({ bindGroup }) => bindGroup);
+  const groups = encodables.map(({ groups: [x, y = 1, z = 1] }) => [x, y, z]);
+  const times = { js: [], calls: [] };
+  for (let i = 0; i < 2 * WARM_STEPS; i++) {
     const begun = performance.now();
     tape.run(write(128 + i));
-    times.push(performance.now() - begun);
-    await device.gpu.queue.onSubmittedWorkDone();
+    times.js.push(performance.now() - begun);
+    await queue.onSubmittedWorkDone();
+    const alone = performance.now();
+    submitAlone(device.gpu, pipelines, bindGroups, groups);
+    times.calls.push(performance.now() - alone);
+    await queue.onSubmittedWorkDone();
   }
-  const late = times.slice(WARM_STEPS / 2).toSorted((a, b) => a - b);
-  return late[Math.floor(late.length / 2)];
+  return { jsMs: median(times.js.slice(WARM_STEPS)), callsMs: median(times.calls.slice(WARM_STEPS)) };
+}
+
+/** Encodes and submits dispatches by the calls of WebGPU and nothing else. */
+function submitAlone(gpu, pipelines, bindGroups, groups) {
+  const encoder = gpu.createCommandEncoder();
+  const pass = encoder.beginComputePass();
+  for (let i = 0; i < pipelines.length; i++) {
+    pass.setPipeline(pipelines[i]);
+    pass.setBindGroup(0, bindGroups[i]);
+    const [x, y, z] = groups[i];
+    if (y * z > 1) pass.dispatchWorkgroups(x, y, z);
+    else pass.dispatchWorkgroups(x);
+  }
+  pass.end();
+  gpu.queue.submit([encoder.finish()]);
+}
+
+function median(values) {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)];
 }
