@@ -37,7 +37,7 @@ export function quantizedBy(config: Readonly<Record<string, unknown>>, file: str
 export const quantizedBeside = (names: readonly string[]): string | undefined =>
   FILES.find((name) => names.includes(name));
 
-/** The declaration in a folder's configuration, or in a file beside it; null: there is none. */
+/** The declaration in a folder's configuration, or in a file beside it; null: there is none. Throws bad_checkpoint for a broken file. */
 export async function quantizedFolder(
   folder: Folder,
   names: readonly string[],
@@ -46,8 +46,9 @@ export async function quantizedFolder(
   const declared = quantizedBy(config, 'config.json');
   const beside = quantizedBeside(names);
   if (declared !== null || beside === undefined) return declared;
-  // ModelOpt's has its settings one level down. A file that cannot be read declares it by its name.
-  const json: Record<string, unknown> = await readJson(folder, beside).catch(() => ({}));
+  const json: Record<string, unknown> = await readJson(folder, beside);
+  if (Object.keys(json).length === 0) return null;
+  // ModelOpt's has its settings one level down.
   const settings = isRecord(json['quantization']) ? json['quantization'] : json;
   const producer = isRecord(json['producer']) ? json['producer']['name'] : undefined;
   const named = {

@@ -61,7 +61,7 @@ describe('weights packed elsewhere', () => {
       },
       'NVFP4 to 4 bits (hf_quant_config.json)',
     ],
-    [{ 'hf_quant_config.json': 'damaged' }, 'ModelOpt (hf_quant_config.json)'],
+    [{ 'hf_quant_config.json': { quantization: { exclude: [] } } }, 'ModelOpt (hf_quant_config.json)'],
     [
       { 'quantize_config.json': { bits: 4, group_size: 128, desc_act: true } },
       'to 4 bits (quantize_config.json)',
@@ -73,5 +73,13 @@ describe('weights packed elsewhere', () => {
   it('are none where the settings are empty', async () => {
     const plain = { ...config, quantization_config: null, quantization: {} };
     expect((await open({ ...whole, 'config.json': plain })).tensors.size).toBe(2);
+    expect((await open({ ...whole, 'hf_quant_config.json': {} })).tensors.size).toBe(2);
+  });
+
+  it('are not claimed of a broken file', async () => {
+    expect(await refusal({ ...whole, 'hf_quant_config.json': 'damaged' })).toMatchObject({
+      code: 'bad_checkpoint',
+      message: expect.stringMatching(/^hf_quant_config\.json in \S+ is not JSON/) as string,
+    });
   });
 });

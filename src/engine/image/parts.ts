@@ -112,6 +112,9 @@ async function partsOf(
     strength: set.strength,
     latents,
     path: scheduler.folder.path,
+    ...(scheduler.config['_class_name'] !== scheduler.className && {
+      classFile: `${pipeline.path}/model_index.json`,
+    }),
   });
   const sizeMultiple = autoencoder.factor * family.latents.patch;
   const folder = await platform.openFolder(pipeline.path);

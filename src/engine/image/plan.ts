@@ -18,6 +18,8 @@ interface PlannerOptions {
   latents: LatentShape;
   /** Path of the scheduler's folder. */
   path: string;
+  /** Path of the file that names the schedule's class, where it is not scheduler_config.json. */
+  classFile?: string;
 }
 
 export class Planner {
@@ -104,7 +106,7 @@ export class Planner {
     try {
       return chooseSchedule(name === this.own ? null : name, { ...this.config, ...sets });
     } catch (error) {
-      throw error instanceof EngineError ? inFile(error, name === this.own, this.options.path) : error;
+      throw error instanceof EngineError ? inFile(error, name === this.own, this.options) : error;
     }
   }
 
@@ -119,13 +121,19 @@ export class Planner {
 }
 
 /** Adds the path to an error about the checkpoint's file; returns other errors unchanged. */
-function inFile(error: EngineError, isOwn: boolean, path: string): EngineError {
-  const { code, message, param, cause } = error;
-  const [file, place] = ['scheduler_config.json', `${path}/scheduler_config.json`];
-  const begins = message.startsWith(file);
+function inFile(
+  error: EngineError,
+  isOwn: boolean,
+  { path, classFile }: Pick<PlannerOptions, 'path' | 'classFile'>,
+): EngineError {
+  const { code, parts, param, cause } = error;
+  const file = 'scheduler_config.json';
+  const [first = '', ...rest] = parts;
+  const begins = typeof first === 'string' && first.startsWith(file);
   if (!begins && !isOwn) return error;
-  const said = begins ? message.replace(file, place) : `${place}: ${message}`;
-  return new EngineError(code, said, { param: param ?? file, cause });
+  const place = (param === '_class_name' && classFile) || `${path}/${file}`;
+  const said = begins ? [place + first.slice(file.length), ...rest] : [`${place}: `, ...parts];
+  return new EngineError(code, { parts: said }, { param: param ?? file, cause });
 }
 
 /** Returns the timestep at which a share of the way to an image is done. */

@@ -132,6 +132,18 @@ it("takes the model's own defaults and names words it was never told of", async 
   await model.close();
 });
 
+it('an unknown schedule that model_index.json names is blamed on that file', async () => {
+  const path = changed('model_index.json', { scheduler: ['diffusers', 'WowScheduler'] });
+  const { model } = await open({ model: path });
+  await expect(model.generate(REQUEST).next()).rejects.toMatchObject({
+    code: 'unsupported',
+    message: expect.stringContaining(`${path}/model_index.json: There is no schedule WowScheduler here`),
+    parts: expect.arrayContaining([{ field: 'scheduler' }]),
+  });
+  await expect(model.resolve({ ...REQUEST, scheduler: 'ddim' })).resolves.toMatchObject({ type: 'resolved' });
+  await model.close();
+});
+
 it('notes what a request asks for in vain', async () => {
   const { model } = await open({
     model: changed('scheduler/scheduler_config.json', { rescale_betas_zero_snr: true }),
