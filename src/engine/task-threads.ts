@@ -3,6 +3,7 @@
 // nothing.
 
 import { EngineError } from '../files/error.ts';
+import { onAbort } from './abort-listeners.ts';
 import type { Port } from './session/port.ts';
 import { withResolvers, type PromiseWithResolvers } from './resolvers.ts';
 import { fromWire, type WireError } from './session/wire-error.ts';
@@ -68,10 +69,10 @@ export class TaskThreads {
     const asked: Asked = { ...options, task, answer: withResolvers<unknown>(), thread: null };
     const leave = (): void => this.#leave(asked);
     if (signal?.aborted) return Promise.reject(cancelled());
-    signal?.addEventListener('abort', leave, { once: true });
+    const stopListening = onAbort(signal, leave);
     this.#waiting.push(asked);
     this.#next();
-    return asked.answer.promise.finally(() => signal?.removeEventListener('abort', leave));
+    return asked.answer.promise.finally(stopListening);
   }
 
   #leave(asked: Asked): void {

@@ -1,5 +1,6 @@
 // Threads that are ended in the middle of a task: a late one, and one that nobody waits for.
 
+import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { EngineError } from '../../src/files/error.ts';
 import type { Port } from '../../src/engine/session/port.ts';
@@ -138,4 +139,17 @@ it('a task that comes after many waits for the turn of one, and the first ones a
     await vi.advanceTimersByTimeAsync(0);
   }
   expect(started[0]!.tasks).toEqual(['running', 'last', 'first', 'third', 'second'].map(task));
+});
+
+it('many tasks of one signal are one listener of it, and all end when it aborts', async () => {
+  const { connect } = connector();
+  const threads = new TaskThreads(connect);
+  const client = new AbortController();
+  const codes = Array.from({ length: 12 }, (_, i) =>
+    threads.run(task(`${i}`), { signal: client.signal }).catch((error: EngineError) => error.code),
+  );
+  // Node warns of a leak from the eleventh on.
+  expect(getEventListeners(client.signal, 'abort')).toHaveLength(1);
+  client.abort();
+  expect(await Promise.all(codes)).toEqual(Array(12).fill('cancelled'));
 });

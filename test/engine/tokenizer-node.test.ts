@@ -46,15 +46,11 @@ it('a small schema does not wait for hostile ones, which end once their client h
       .catch((error: EngineError) => error.code)
       .finally(() => done++),
   );
-  const times: number[] = [];
   for (let i = 2; i < 6; i++) {
-    const begun = performance.now();
     await compile(small(i), available, own.signal);
-    times.push(Math.round(performance.now() - begun));
-    // Not by the clock, as this machine may be busy: most of the others are not done by then.
-    expect(done).toBeLessThan(HOSTILE.length / 2);
+    // By order, not by the clock: if it had waited for the hostile ones, all of them would be done.
+    expect(done).toBeLessThan(HOSTILE.length);
   }
-  console.log(`small schemas beside ${HOSTILE.length} hostile ones: ${times.join(', ')} ms`);
   client.abort();
   await Promise.all(hostile);
   const last = new AbortController();

@@ -1,6 +1,7 @@
 // The EmbeddingModel implementation over a session: requests are checked and tokenized here, and the queue computes their texts.
 
 import { EngineError } from '../../files/error.ts';
+import { onAbort } from '../abort-listeners.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import { flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
 import type { DeviceSession } from '../session/device-session.ts';
@@ -64,7 +65,7 @@ export class LocalEmbeddingModel implements EmbeddingModel {
       this.#texts.remove(texts);
       events.fail(new EngineError('cancelled', 'the request was cancelled'));
     };
-    signal?.addEventListener('abort', leave, { once: true });
+    const stopListening = onAbort(signal, leave);
     this.#requests += 1;
     try {
       yield { type: 'accepted', tokens: inputs.map(({ length }) => length) };
@@ -73,7 +74,7 @@ export class LocalEmbeddingModel implements EmbeddingModel {
       yield* events.read();
     } finally {
       this.#requests -= 1;
-      signal?.removeEventListener('abort', leave);
+      stopListening();
       leave();
     }
   }

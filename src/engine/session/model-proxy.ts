@@ -1,6 +1,7 @@
 // The caller's side of a model in a thread: every request and call is a message to the host, and the answers are messages.
 
 import { EngineError } from '../../files/error.ts';
+import { onAbort } from '../abort-listeners.ts';
 import { withResolvers, type PromiseWithResolvers } from '../resolvers.ts';
 import { EventQueue, type AnyMerge, type Merge } from './event-queue.ts';
 import { modelObject, type AnyModel, type CallNames } from './model.ts';
@@ -51,6 +52,7 @@ class ModelProxy {
   #gone: Error | null = null;
   #closing: Promise<void> | null = null;
   #nextId = 0;
+  readonly #stopListening: () => void;
   /** Terminates a failed thread that does not end by itself. */
   #endTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -64,7 +66,7 @@ class ModelProxy {
       clearTimeout(this.#endTimer);
       this.#leave(reason);
     });
-    options.signal?.addEventListener('abort', this.#giveUp, { once: true });
+    this.#stopListening = onAbort(options.signal, this.#giveUp);
     if (options.signal?.aborted) this.#giveUp();
   }
 
@@ -107,12 +109,12 @@ class ModelProxy {
     const abort = (): void => this.#post({ type: 'abort', id });
     this.#streams.set(id, events);
     this.#hold();
-    signal?.addEventListener('abort', abort, { once: true });
+    const stopListening = onAbort(signal, abort);
     try {
       this.#postRequest(id, request, more);
       yield* events.read();
     } finally {
-      signal?.removeEventListener('abort', abort);
+      stopListening();
       if (this.#streams.delete(id)) abort(); // the reader has left before the end
       this.#hold();
     }
@@ -200,7 +202,7 @@ class ModelProxy {
   }
 
   #endOpening(): void {
-    this.#options.signal?.removeEventListener('abort', this.#giveUp);
+    this.#stopListening();
     this.#isOpening = false;
     this.#hold();
   }

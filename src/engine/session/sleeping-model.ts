@@ -2,6 +2,7 @@
 // other model; the first answer takes longer.
 
 import { EngineError } from '../../files/error.ts';
+import { onAbort } from '../abort-listeners.ts';
 import { withResolvers } from '../resolvers.ts';
 import { callByName, modelObject, type AnyModel, type CallNames } from './model.ts';
 import { Session } from './session.ts';
@@ -179,11 +180,11 @@ async function unlessAborted<T>(begin: () => Promise<T>, signal: AbortSignal | u
   const { promise: left, reject } = withResolvers<never>();
   const leave = (): void => reject(new EngineError('cancelled', 'the request was cancelled before it began'));
   if (signal?.aborted) leave();
-  signal?.addEventListener('abort', leave, { once: true });
+  const stopListening = onAbort(signal, leave);
   try {
     return await Promise.race(signal?.aborted ? [left] : [begin(), left]);
   } finally {
-    signal?.removeEventListener('abort', leave);
+    stopListening();
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { LRUCache } from 'lru-cache';
 import { EngineError, type ErrorCode } from '../../files/error.ts';
+import { onAbort } from '../abort-listeners.ts';
 import type { CompiledGrammar } from '../../grammar/compiled-grammar.ts';
 import { Grammar } from '../../grammar/grammar.ts';
 import type { Vocabulary } from '../../grammar/vocabulary.ts';
@@ -165,12 +166,12 @@ export class GrammarCache {
     const leave = (): void =>
       left.reject(new EngineError('cancelled', 'the request was cancelled before it began'));
     if (signal?.aborted) leave();
-    signal?.addEventListener('abort', leave, { once: true });
+    const stopListening = onAbort(signal, leave);
     entry.waiting++;
     try {
       return await Promise.race([entry.made, left.promise]);
     } finally {
-      signal?.removeEventListener('abort', leave);
+      stopListening();
       if (--entry.waiting === 0 && entry.grammar === null) {
         if (this.#entries.peek(key) === entry) this.#entries.delete(key);
         entry.abandoned.abort();

@@ -1,6 +1,7 @@
 // The TextModel implementation over a session, its scheduler and its loop: admits requests and passes on their events.
 
 import { EngineError } from '../../files/error.ts';
+import { onAbort } from '../abort-listeners.ts';
 import { filledText, flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
 import type { DeviceSession } from '../session/device-session.ts';
 import { EventQueue } from '../session/event-queue.ts';
@@ -75,6 +76,7 @@ export class LocalTextModel implements TextModel {
     this.#placeFor(request);
     const live = this.#live.enter(request);
     const abort = (): void => this.#end(live);
+    let stopListening = (): void => {};
     let adapter: Adapter | null = null;
     try {
       if (request.lora !== undefined) adapter = await adapters.acquire(request.lora);
@@ -91,11 +93,11 @@ export class LocalTextModel implements TextModel {
         ...(compileMs !== null && { compileMs }),
       });
       live.sequences = sequences;
-      signal?.addEventListener('abort', abort, { once: true });
+      stopListening = onAbort(signal, abort);
       await this.#schedule(live, adapter);
       yield* events.read();
     } finally {
-      signal?.removeEventListener('abort', abort);
+      stopListening();
       abort();
       live.leave();
       if (adapter) adapters.release(adapter);

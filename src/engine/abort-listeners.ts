@@ -1,0 +1,19 @@
+// Listeners for the abort of a signal that many requests share: they count as one listener of the signal, since Node warns of a leak
+// from the eleventh on.
+
+const LISTENERS = new WeakMap<AbortSignal, Set<() => void>>();
+
+/** Calls `listener` once when `signal` aborts; does nothing for a signal that has aborted already. Returns the removal of the listener. */
+export function onAbort(signal: AbortSignal | undefined, listener: () => void): () => void {
+  if (signal === undefined || signal.aborted) return () => {};
+  let listeners = LISTENERS.get(signal);
+  if (listeners === undefined) {
+    const all = (listeners = new Set());
+    LISTENERS.set(signal, all);
+    signal.addEventListener('abort', () => all.forEach((one) => one()), { once: true });
+  }
+  // A function of its own, because a caller may pass one listener several times.
+  const own = (): void => listener();
+  listeners.add(own);
+  return () => void listeners.delete(own);
+}
