@@ -1,6 +1,7 @@
-// Splits a row's fused q, k and v into heads: q and k are normalized and rotated (if the model does that), q is scaled and written
-// out, k and v are written to their pages. One invocation per head. Rotation pairs dimension d with d + dims / 2 (half-split).
+// Splits a row's fused q, k and v into heads: q and k are normed and rotated (where the model does that), q is scaled and
+// written out, k and v go to their pages. One invocation a head. The first `rotated` dimensions of a head are rotated.
 #import "lib/head.$HEAD.wgsl"
+#import "lib/pairs.$PAIRS.wgsl"
 #import "lib/turned.$ROPE.wgsl"
 #import "kv/write.$KV.wgsl"
 
@@ -8,6 +9,7 @@ struct Args {
   heads: u32,
   kv_heads: u32,
   dims: u32,        // dimensions of a head; a multiple of 4
+  rotated: u32,     // of those, a multiple of 4
   qkv_pairs: u32,   // pairs of columns from one row of qkv to the next
   q_pairs: u32,
   rope_quads: u32,  // quads of columns from one row of rope to the next
@@ -51,24 +53,35 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     norm = inverseSqrt(sum / f32(args.dims) + args.eps);
   }
   let scale = norm * select(1.0, args.scale, is_query);
-  let kv_head = page * args.kv_heads + head - args.heads;
-  for (var d = 0u; d < half; d += 2u) {
-    let turn = turn_of(row, d);
-    let a = qkv[base + d / 2u] * scale * head_weight(!is_query, d);
-    let b = qkv[base + (d + half) / 2u] * scale * head_weight(!is_query, d + half);
-    let low = a * turn.xz - b * turn.yw;
-    let high = b * turn.xz + a * turn.yw;
-    if (is_query) {
-      q[row * args.q_pairs + head * half + d / 2u] = low;
-      q[row * args.q_pairs + head * half + (d + half) / 2u] = high;
-    } else {
-      write_key(kv_head, token, d, args.dims, low);
-      write_key(kv_head, token, d + half, args.dims, high);
-    }
+  for (var i = 0u; i < args.rotated / 4u; i++) {
+    let at = places_of(i, args.rotated);
+    let turn = turn_of(row, 2u * i);
+    let pair = paired(mat2x2f(value(base, at.x, scale, is_query), value(base, at.y, scale, is_query)));
+    let low = pair[0] * turn.xz - pair[1] * turn.yw;
+    let high = pair[1] * turn.xz + pair[0] * turn.yw;
+    let turned = paired(mat2x2f(low, high));
+    put(row, head, token, at.x, turned[0]);
+    put(row, head, token, at.y, turned[1]);
+  }
+  for (var d = args.rotated; d < args.dims; d += 2u) {
+    put(row, head, token, d, value(base, d, scale, is_query));
   }
   if (head + 1u == args.heads) { // the last head also writes the padding after the row's columns
     for (var i = args.heads * half; i < args.q_pairs; i++) {
       q[row * args.q_pairs + i] = vec2f(0.0);
     }
+  }
+}
+
+// Two dimensions of a query or key head, normed and scaled.
+fn value(base: u32, d: u32, scale: f32, is_query: bool) -> vec2f {
+  return qkv[base + d / 2u] * scale * head_weight(!is_query, d);
+}
+
+fn put(row: u32, head: u32, token: u32, d: u32, pair: vec2f) {
+  if (head < args.heads) {
+    q[row * args.q_pairs + (head * args.dims + d) / 2u] = pair;
+  } else {
+    write_key(places[row] / 32u * args.kv_heads + head - args.heads, token, d, args.dims, pair);
   }
 }

@@ -49,16 +49,20 @@ class TabledRotary(torch.nn.Module):
         return (angles.cos() * self.scaling).to(x.dtype), (angles.sin() * self.scaling).to(x.dtype)
 
 
+MIXTRAL = {'w1': 'gate_proj', 'w2': 'down_proj', 'w3': 'up_proj'}
+
+
 def fused(state):
     """Experts as transformers holds them, all of a layer in one tensor; files have each in tensors of its own."""
     whole, experts = {}, {}
     for name, tensor in state.items():
+        name = name.replace('.block_sparse_moe.', '.mlp.')
         layer, _, rest = name.partition('.experts.')
         if not rest:
             whole[name] = tensor
             continue
         number, kind = rest.split('.')[:2]
-        experts.setdefault(f'{layer}.experts', {}).setdefault(int(number), {})[kind] = tensor
+        experts.setdefault(f'{layer}.experts', {}).setdefault(int(number), {})[MIXTRAL.get(kind, kind)] = tensor
     for name, held in experts.items():
         each = [held[number] for number in range(len(held))]
         whole[f'{name}.gate_up_proj'] = torch.stack([torch.cat((e['gate_proj'], e['up_proj'])) for e in each])

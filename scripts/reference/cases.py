@@ -18,12 +18,17 @@ from dataclasses import dataclass, field
 from transformers import (
     Gemma2ForCausalLM,
     Gemma3ForCausalLM,
+    GraniteForCausalLM,
     LlamaForCausalLM,
     MistralForCausalLM,
+    MixtralForCausalLM,
     OlmoeForCausalLM,
+    Phi3ForCausalLM,
     Qwen2ForCausalLM,
+    Qwen2MoeForCausalLM,
     Qwen3ForCausalLM,
     Qwen3MoeForCausalLM,
+    SmolLM3ForCausalLM,
 )
 
 
@@ -238,4 +243,78 @@ GEMMA3 = Checkpoint(
     ],
 )
 
-CHECKPOINTS = {c.name: c for c in (LLAMA, MISTRAL, QWEN2, QWEN3, QWEN3_MOE, OLMOE, GEMMA2, GEMMA3)}
+PHI3 = Checkpoint(
+    name='phi3',
+    model=Phi3ForCausalLM,
+    seed=9,
+    config=dict(
+        vocab_size=331, hidden_size=64, intermediate_size=88, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, partial_rotary_factor=0.75, rms_norm_eps=1e-5, max_position_embeddings=128,
+        original_max_position_embeddings=16, sliding_window=40, tie_word_embeddings=False, dtype='bfloat16', bos_token_id=1,
+        eos_token_id=2, pad_token_id=0,
+        rope_parameters={'rope_type': 'longrope', 'rope_theta': 10000.0, 'short_factor': SHORT[:6], 'long_factor': LONG[:6],
+                         'partial_rotary_factor': 0.75},
+    ),  # fmt: skip
+    spelling='transformers 5',
+    cases=[
+        Case('default', note='fused projections, 12 of 16 dimensions rotated, the prompt is beyond the original context'),
+        Case('short', {'original_max_position_embeddings': 64}, note='never beyond the original context'),
+        Case('default.int8', weights='int8'),
+        Case('default.int4', weights='int4'),
+    ],
+)
+
+SMOLLM3 = Checkpoint(
+    name='smollm3',
+    model=SmolLM3ForCausalLM,
+    seed=10,
+    config=dict(
+        vocab_size=331, hidden_size=64, intermediate_size=96, num_hidden_layers=3, num_attention_heads=4,
+        num_key_value_heads=2, no_rope_layer_interval=2, rms_norm_eps=1e-6, max_position_embeddings=128,
+        tie_word_embeddings=True, dtype='bfloat16', bos_token_id=1, eos_token_id=2, pad_token_id=0,
+    ),  # fmt: skip
+    spelling='transformers 5',
+    cases=[Case('default', note='layer 1 has no positions')],
+)
+
+GRANITE = Checkpoint(
+    name='granite',
+    model=GraniteForCausalLM,
+    seed=11,
+    config=dict(
+        vocab_size=320, hidden_size=64, intermediate_size=80, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, rms_norm_eps=1e-5, rope_theta=10000.0, max_position_embeddings=128, embedding_multiplier=6.0,
+        attention_multiplier=0.125, residual_multiplier=0.22, logits_scaling=4.0, tie_word_embeddings=True,
+        dtype='bfloat16', bos_token_id=1, eos_token_id=2, pad_token_id=0,
+    ),  # fmt: skip
+    cases=[Case('default', note='four multipliers', states=True)],
+)
+
+MIXTRAL = Checkpoint(
+    name='mixtral',
+    model=MixtralForCausalLM,
+    seed=12,
+    config=dict(
+        vocab_size=320, hidden_size=64, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, num_local_experts=5, num_experts_per_tok=2, rms_norm_eps=1e-5, rope_theta=1000000.0,
+        max_position_embeddings=128, sliding_window=None, tie_word_embeddings=False, dtype='bfloat16', bos_token_id=1,
+        eos_token_id=2, pad_token_id=0,
+    ),  # fmt: skip
+    cases=[Case('default')],
+)
+
+QWEN2_MOE = Checkpoint(
+    name='qwen2-moe',
+    model=Qwen2MoeForCausalLM,
+    seed=13,
+    config=dict(
+        vocab_size=320, hidden_size=64, intermediate_size=80, moe_intermediate_size=40, shared_expert_intermediate_size=72,
+        num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, num_experts=6, num_experts_per_tok=2,
+        rms_norm_eps=1e-6, rope_theta=10000.0, max_position_embeddings=128, tie_word_embeddings=False, dtype='bfloat16',
+        bos_token_id=1, eos_token_id=2, pad_token_id=0,
+    ),  # fmt: skip
+    cases=[Case('default', note='one more expert takes all tokens, by a gate')],
+)
+
+ALL = (LLAMA, MISTRAL, QWEN2, QWEN3, QWEN3_MOE, OLMOE, GEMMA2, GEMMA3, PHI3, SMOLLM3, GRANITE, MIXTRAL, QWEN2_MOE)
+CHECKPOINTS = {c.name: c for c in ALL}

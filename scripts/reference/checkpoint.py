@@ -1,4 +1,4 @@
-"""Makes the tiny checkpoints of test/golden:  python scripts/reference/checkpoint.py [llama mistral qwen2 qwen3 qwen3-moe olmoe]
+"""Makes the tiny checkpoints of test/golden:  python scripts/reference/checkpoint.py [NAME of a checkpoint in cases.py…]
 
 Weights are drawn at random (norms away from one, biases away from zero) and then fitted until, in every case, greedy
 decoding of a random prompt yields a random sequence over few tokens, each by a wide margin over the second best. The

@@ -27,7 +27,13 @@ CLASSES = {
     'Qwen3ForCausalLM': ('qwen3', {}),
     'Qwen3MoeForCausalLM': ('qwen3_moe', EXPERTS),
     'OlmoeForCausalLM': ('olmoe', EXPERTS),
+    'Phi3ForCausalLM': ('phi3', {}),
+    'SmolLM3ForCausalLM': ('smollm3', {}),
+    'GraniteForCausalLM': ('granite', {}),
+    'MixtralForCausalLM': ('mixtral', {'num_local_experts': 8, 'num_experts_per_tok': 2}),
+    'Qwen2MoeForCausalLM': ('qwen2_moe', {**EXPERTS, 'shared_expert_intermediate_size': 96}),
 }
+UNWINDOWED = ('LlamaForCausalLM', 'OlmoeForCausalLM', 'SmolLM3ForCausalLM', 'GraniteForCausalLM', 'Qwen2MoeForCausalLM')
 MIXED = ['full_attention', 'sliding_attention', 'full_attention']
 VARIATIONS = [
     {},
@@ -54,9 +60,9 @@ def windows(name: str, config) -> list:
     """As the modeling file of each class builds its masks."""
     size = getattr(config, 'sliding_window', None)
     count = config.num_hidden_layers
-    if name in ('LlamaForCausalLM', 'OlmoeForCausalLM'):
+    if name in UNWINDOWED:
         return [None] * count
-    if name == 'Qwen3MoeForCausalLM' or config.model_type == 'mistral':
+    if name in ('Qwen3MoeForCausalLM', 'Phi3ForCausalLM', 'MixtralForCausalLM') or config.model_type == 'mistral':
         return [size] * count
     return [size if kind == 'sliding_attention' else None for kind in config.layer_types]
 
@@ -85,6 +91,9 @@ def read(name: str, config: dict) -> dict:
 cases = []
 for name, (model_type, more) in CLASSES.items():
     for changes in VARIATIONS:
+        # Windows that these classes have on request are not built.
+        if changes.get('use_sliding_window') and name in ('SmolLM3ForCausalLM', 'Qwen2MoeForCausalLM'):
+            continue
         config = {'architectures': [name], 'model_type': model_type, **SIZES, **more, **changes}
         cases.append({'config': config, **read(name, config)})
 TARGET.write_text('[\n' + ',\n'.join(json.dumps(case) for case in cases) + '\n]\n')

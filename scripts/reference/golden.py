@@ -1,4 +1,4 @@
-"""Makes the goldens of the tiny checkpoints:  python scripts/reference/golden.py [llama mistral qwen2 qwen3 qwen3-moe olmoe gemma2 gemma3]
+"""Makes the goldens of the tiny checkpoints:  python scripts/reference/golden.py [NAME of a checkpoint in cases.py…]
 
 test/golden/<name>.json lists the cases; test/golden/<name>.safetensors holds, for each, `<case>` = f32 logits
 [rows, vocabulary] at the given positions of one forward pass over input_ids, and where `states` is set `<case>.states` =

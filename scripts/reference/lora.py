@@ -36,6 +36,10 @@ ADAPTERS = {
     'qwen3-all': dict(
         checkpoint='qwen3', dtype=torch.bfloat16, seed=13, r=16, lora_alpha=16, target_modules=[*ATTENTION, *MLP],
     ),
+    'phi3-all': dict(
+        checkpoint='phi3', dtype=torch.float16, seed=14, r=6, lora_alpha=12,
+        target_modules=['qkv_proj', 'o_proj', 'gate_up_proj', 'down_proj'],
+    ),
 }  # fmt: skip
 CASES = [(name, weights) for name in ADAPTERS for weights in ('stored', 'int8', 'int4')]
 

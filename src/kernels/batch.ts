@@ -116,6 +116,10 @@ export interface HeadShape {
   dims: number;
   /** Factor of the scores; left out: 1 / sqrt(dims). */
   scale?: number;
+  /** The first dimensions of a head, a multiple of 4, that are rotated; left out: all. */
+  rotated?: number;
+  /** Dimensions that a rotation turns together: d and d + rotated / 2, or 2 · d and 2 · d + 1. Left out: half. */
+  pairs?: 'half' | 'adjacent';
 }
 
 /** Throws for heads that kernels cannot divide, or that do not add up to `columns`. */

@@ -18,15 +18,18 @@ export function ropeKv(
   norms: HeadNorms | null,
 ): Tensor {
   const tape = tapeOf(qkv);
-  const { heads, kvHeads, dims, scale = 1 / Math.sqrt(dims) } = shape;
+  const { heads, kvHeads, dims, scale = 1 / Math.sqrt(dims), rotated = dims, pairs = 'half' } = shape;
   assertHeads('ropeKv', shape, qkv.columns, heads + 2 * kvHeads);
+  if (rotated % 4 !== 0 || rotated > dims || (rope && rope.columns !== rotated))
+    throw new Error(`ropeKv: ${rotated} of ${dims} dimensions rotated by a table of ${rope?.columns}`);
   const q = tape.tensor([...qkv.shape.slice(0, -1), heads * dims]);
   tape.dispatch('rope-kv.wgsl', {
-    params: { HEAD: norms ? 'norm' : 'plain', KV: kv.format, ROPE: rope ? 'rope' : 'none' },
+    params: { HEAD: norms ? 'norm' : 'plain', KV: kv.format, ROPE: rope ? 'rope' : 'none', PAIRS: pairs },
     args: {
       heads,
       kv_heads: kvHeads,
       dims,
+      rotated,
       qkv_pairs: qkv.stride / 2,
       q_pairs: q.stride / 2,
       rope_quads: rope ? rope.stride / 4 : 0,

@@ -136,8 +136,8 @@ export class WeightTable {
     return this.#matrix({ ...request, split: 'columns' });
   }
 
-  /** Declares a matrix [2 · rows, k], values above gates, that GEGLU reads. */
-  geglu(name: string, rows: number, k: number, { bias = false }: MatrixOptions = {}): Matrix {
+  /** Declares a matrix [2 · rows, k] whose two halves a gated unit takes together. */
+  halves(name: string, rows: number, k: number, { bias = false }: MatrixOptions = {}): Matrix {
     const parts = [{ name, rows: 2 * rows }];
     const request = { ...PLAIN, ...listed(parts, bias), k, layout: 'halves', role: 'linear' } as const;
     return this.#matrix({ ...request, split: 'columns' });

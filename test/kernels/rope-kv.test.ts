@@ -31,15 +31,25 @@ function tableOf(places: readonly number[]): PageTable {
   return { pages: region, places: region };
 }
 
-/** One head normed (with weights) and rotated, half-split. */
-function turned(x: ArrayLike<number>, angles: number[], norm: Float32Array | null): number[] {
+/** One head normed (with weights) and rotated. */
+function turned(
+  x: ArrayLike<number>,
+  angles: number[],
+  norm: Float32Array | null,
+  { dims, rotated = dims, pairs = 'half' }: HeadShape,
+): number[] {
   const values = Array.from(x);
   const mean = values.reduce((sum, value) => sum + value * value, 0) / values.length;
   const normed = norm ? values.map((value, d) => (value / Math.sqrt(mean + EPS)) * norm[d]!) : values;
-  const half = values.length / 2;
+  const half = rotated / 2;
   return normed.map((value, d) => {
-    const [cos, sin] = [Math.cos(angles[d % half]!), Math.sin(angles[d % half]!)];
-    return d < half ? value * cos - normed[d + half]! * sin : value * cos + normed[d - half]! * sin;
+    if (d >= rotated) return value;
+    const [angle, isFirst, other] =
+      pairs === 'half'
+        ? [angles[d % half]!, d < half, d < half ? d + half : d - half]
+        : [angles[d >> 1]!, d % 2 === 0, d ^ 1];
+    const partner = normed[other]! * Math.sin(angle);
+    return value * Math.cos(angle) + (isFirst ? -partner : partner);
   });
 }
 
@@ -88,6 +98,9 @@ const SHAPES: HeadShape[] = [
   { heads: 6, kvHeads: 2, dims: 16, scale: 0.3 },
   { heads: 28, kvHeads: 4, dims: 24 }, // heads just over a workgroup
   { heads: 2, kvHeads: 1, dims: 128 },
+  { heads: 2, kvHeads: 1, dims: 16, rotated: 12 },
+  { heads: 3, kvHeads: 1, dims: 24, pairs: 'adjacent' },
+  { heads: 2, kvHeads: 2, dims: 32, rotated: 8, pairs: 'adjacent' },
 ];
 
 for (const format of ['f32', 'f16'] as const) {
@@ -98,13 +111,13 @@ for (const format of ['f32', 'f16'] as const) {
   ] as const) {
     describe(`pages in ${format}, ${hasNorm ? 'normed' : 'plain'} heads${hasRope ? '' : ' that are not rotated'}`, () => {
       it.each(SHAPES)('$heads + 2 · $kvHeads heads of $dims', async (shape) => {
-        const { heads, kvHeads, dims, scale = 1 / Math.sqrt(dims) } = shape;
+        const { heads, kvHeads, dims, rotated = dims, scale = 1 / Math.sqrt(dims) } = shape;
         const random = new Random(heads * 100 + dims);
         const width = (heads + 2 * kvHeads) * dims;
         const places = [64, 31, 32, 5, 95];
         const qkv = random.floats(places.length * width);
         const angles = places.map(() =>
-          Array.from({ length: dims / 2 }, () => (hasRope ? random.float() * 3 : 0)),
+          Array.from({ length: rotated / 2 }, () => (hasRope ? random.float() * 3 : 0)),
         );
         const norms = hasNorm ? { q: random.floats(dims), k: random.floats(dims) } : null;
 
@@ -123,7 +136,7 @@ for (const format of ['f32', 'f16'] as const) {
           record: (_, input) =>
             ropeKv(
               input(['rows', width], qkv),
-              hasRope ? input(['rows', dims], cosSin) : null,
+              hasRope ? input(['rows', rotated], cosSin) : null,
               shape,
               { kind: 'kv', table: tableOf(places), format, keys, values },
               norms && { q: weight(norms.q), k: weight(norms.k), eps: EPS },
@@ -136,12 +149,12 @@ for (const format of ['f32', 'f16'] as const) {
         places.forEach((place, row) => {
           const head = (i: number) => qkv.subarray(row * width + i * dims, row * width + (i + 1) * dims);
           for (let i = 0; i < heads; i++) {
-            turned(head(i), angles[row]!, norms && norms.q).forEach((wanted, d) => {
+            turned(head(i), angles[row]!, norms && norms.q, shape).forEach((wanted, d) => {
               ofQ = worse(ofQ, Math.abs(y[row]![i * dims + d]! - wanted * scale));
             });
           }
           for (let i = 0; i < kvHeads; i++) {
-            turned(head(heads + i), angles[row]!, norms && norms.k).forEach((wanted, d) => {
+            turned(head(heads + i), angles[row]!, norms && norms.k, shape).forEach((wanted, d) => {
               const got = pages.key(place, i, d) ?? NaN;
               ofK = worse(ofK, Math.abs(got - wanted) / Math.max(1, Math.abs(wanted)));
             });

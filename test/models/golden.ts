@@ -30,7 +30,21 @@ export interface Golden {
   logits(name: string): Promise<Float32Array[]>;
 }
 
-export const GOLDENS = ['llama', 'mistral', 'qwen2', 'qwen3', 'qwen3-moe', 'olmoe', 'gemma2', 'gemma3'];
+export const GOLDENS = [
+  'llama',
+  'mistral',
+  'qwen2',
+  'qwen3',
+  'qwen3-moe',
+  'olmoe',
+  'gemma2',
+  'gemma3',
+  'phi3',
+  'smollm3',
+  'granite',
+  'mixtral',
+  'qwen2-moe',
+];
 
 export function openGolden(name: string): Golden {
   const path = fileURLToPath(new URL(`../golden/${name}`, import.meta.url));

@@ -72,15 +72,16 @@ export function placeModules(matrices: readonly Matrix[], { path, modules }: Lor
   const left = new Map(modules.map((module) => [module.name, module]));
   const placed = new Map<Matrix, Placed>();
   for (const matrix of matrices) {
-    const found = matrix.parts.map(({ name, rows }) => {
+    const found = matrix.parts.map(({ name }) => {
       const own = name.replace(/\.weight$/, '');
-      const module = left.get(own) ?? left.get(`model.${own}`) ?? null;
-      if (module) {
-        left.delete(module.name);
-        checkShapes(path, module, rows, matrix.k);
-      }
-      return module;
+      return left.get(own) ?? left.get(`model.${own}`) ?? null;
     });
+    for (const module of new Set(found)) {
+      if (!module) continue;
+      left.delete(module.name);
+      const rows = matrix.parts.reduce((sum, part, i) => sum + (found[i] === module ? part.rows : 0), 0);
+      checkShapes(path, module, rows, matrix.k);
+    }
     if (found.some(Boolean)) placed.set(matrix, blockOf(matrix, found));
   }
   const [unknown] = left.keys();
@@ -122,6 +123,16 @@ function blockOf(matrix: Matrix, modules: (LoraModule | null)[]): Placed {
   return { parts, quads, first: 0, modules };
 }
 
+/** Where rows of a factor go: the first quad in the matrix's buffer, f32 values of a row and from one row to the next. */
+interface FactorPlace {
+  quad: number;
+  columns: number;
+  stride: number;
+  /** Rows of the file's tensor. */
+  from: number;
+  end: number;
+}
+
 /** Returns the uploads of both factors of each part, widened to f32 row by row. */
 export function factorUploads(
   device: Device,
@@ -131,22 +142,27 @@ export function factorUploads(
   modules: readonly (LoraModule | null)[],
 ): Wanted[] {
   const y = new Tensor([1, region.size / 4], 'f32', { region });
-  const rowsOf = (entry: LoraModule['a'], quad: number, columns: number, stride: number): Wanted => ({
+  /** Rows [from, end) of an entry. */
+  const rowsOf = (entry: LoraModule['a'], place: FactorPlace): Wanted => ({
     entry,
-    place: ({ raw, source, firstRow, rows }) =>
-      widen(
-        device,
-        y,
-        { firstColumn: 4 * quad + firstRow * stride, unit: columns, unitStride: stride },
-        { raw, source, size: rows * columns },
-      ),
+    place: ({ raw, source, firstRow, rows }) => {
+      const { quad, columns, stride, from, end } = place;
+      const first = Math.max(from, firstRow);
+      const size = Math.max(0, Math.min(end, firstRow + rows) - first) * columns;
+      if (size === 0) return;
+      const firstColumn = 4 * quad + (first - from) * stride;
+      const skip = (first - firstRow) * columns;
+      widen(device, y, { firstColumn, unit: columns, unitStride: stride }, { raw, source, size, skip });
+    },
   });
   return modules.flatMap((module, i) => {
     if (!module) return [];
     const { rank, a, b } = parts[i]!;
+    const { firstRow: from, rows } = matrix.parts[i]!;
+    const [ofA, ofB] = [paddedColumns(matrix.k), 4 * Math.ceil(rank / 4)];
     return [
-      rowsOf(module.a, first + a, matrix.k, paddedColumns(matrix.k)),
-      rowsOf(module.b, first + b, rank, 4 * Math.ceil(rank / 4)),
+      rowsOf(module.a, { quad: first + a, columns: matrix.k, stride: ofA, from: 0, end: rank }),
+      rowsOf(module.b, { quad: first + b, columns: rank, stride: ofB, from, end: from + rows }),
     ];
   });
 }

@@ -103,8 +103,8 @@ export class Weights<Page> {
   get adaptable(): Matrix[] {
     const { requests, handles } = this.#collected;
     return handles.filter((handle, i): handle is Matrix => {
-      const { role, layout } = requests[i]!;
-      return handle instanceof Matrix && (role === 'linear' || role === 'embedding') && layout !== 'halves';
+      const { role } = requests[i]!;
+      return handle instanceof Matrix && (role === 'linear' || role === 'embedding');
     });
   }
 

@@ -104,7 +104,7 @@ function crossAttention(
 
 function feedForward(weights: WeightTable, name: string, channels: number) {
   const ffn = 4 * channels;
-  const gate = weights.geglu(`${name}.net.0.proj.weight`, ffn, channels, { bias: true });
+  const gate = weights.halves(`${name}.net.0.proj.weight`, ffn, channels, { bias: true });
   const down = weights.matrix(`${name}.net.2.weight`, channels, ffn, { bias: true, split: 'rows' });
 
   return (x: Tensor, residual: Tensor): Tensor => linearAdd(linearGeglu(x, gate), down, residual);

@@ -1,17 +1,19 @@
-// A feed-forward block of experts: a router sends each token to a few experts and sums their outputs, weighted by shares. The
-// routing takes six dispatches and no readback to the CPU.
+// A feed-forward block of experts: a router sends each token to a few of them, and adds what they make of it by its shares; some models
+// have one more expert that takes all tokens. The routing takes six dispatches and no readback to the CPU.
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import type { TextBatch } from '../../kernels/batch.ts';
 import { expertLinear, expertSwiglu } from '../../kernels/expert-matmul.ts';
 import { planExperts } from '../../kernels/expert-plan.ts';
 import { expertSum } from '../../kernels/expert-sum.ts';
-import { linear } from '../../kernels/matmul.ts';
+import { gateRows } from '../../kernels/gate-rows.ts';
+import { linear, linearAdd } from '../../kernels/matmul.ts';
 import { route, type KeptRoutes } from '../../kernels/route.ts';
 import { expertLayers, type ExpertsConfig } from './experts-config.ts';
+import { gatedMlp } from './gated-mlp.ts';
 import type { WeightTable } from '../weights.ts';
 
-/** `layer`: index among the layers with experts. */
+/** `name`: the layer's; `layer` counts the layers that have experts. */
 export function experts(
   hidden: number,
   config: ExpertsConfig,
@@ -19,26 +21,39 @@ export function experts(
   name: string,
   layer: number,
 ) {
-  const { count, chosen, ffn } = config;
-  const each = Array.from({ length: count }, (_, i) => `${name}.experts.${i}`);
-  const router = weights.router(`${name}.gate.weight`, count, hidden);
+  const { names, count, chosen, ffn } = config;
+  const { gate, up, down } = names.projections;
+  const block = `${name}.${names.block}`;
+  const each = Array.from({ length: count }, (_, i) => `${block}.experts.${i}`);
+  const router = weights.router(`${block}.gate.weight`, count, hidden);
   const gateUps = weights.expertGateUps(
-    each.map((expert) => ({ gate: `${expert}.gate_proj.weight`, up: `${expert}.up_proj.weight` })),
+    each.map((expert) => ({ gate: `${expert}.${gate}.weight`, up: `${expert}.${up}.weight` })),
     ffn,
     hidden,
   );
   const downs = weights.experts(
-    each.map((expert) => `${expert}.down_proj.weight`),
+    each.map((expert) => `${expert}.${down}.weight`),
     hidden,
     ffn,
   );
   const stride = chosen * expertLayers(config);
+  const shared = config.shared === null ? null : sharedExpert(hidden, config.shared, weights, block);
 
   return (x: Tensor, residual: Tensor, { routed }: TextBatch): Tensor => {
     const kept: KeptRoutes | null = routed ? { region: routed, stride, first: chosen * layer } : null;
     const routes = route(linear(x, router), config, kept); //     [rows, chosen]
     const plan = planExperts(routes);
     const h = expertSwiglu(x, plan, gateUps); //                  [tile rows, ffn]
-    return expertSum(expertLinear(h, plan, downs), routes.shares, plan, residual); // [rows, hidden]
+    const y = expertSum(expertLinear(h, plan, downs), routes.shares, plan, residual); // [rows, hidden]
+    return shared ? shared(x, y) : y;
   };
+}
+
+/** The expert that takes all tokens: residual + σ(gate) · mlp(x). */
+function sharedExpert(hidden: number, ffn: number, weights: WeightTable, block: string) {
+  const { gate, down } = gatedMlp({ hidden, ffn }, weights, `${block}.shared_expert`);
+  const share = weights.router(`${block}.shared_expert_gate.weight`, 1, hidden);
+
+  return (x: Tensor, residual: Tensor): Tensor =>
+    linearAdd(gateRows(gate(x), linear(x, share)), down, residual); // [rows, hidden]
 }

@@ -11,7 +11,7 @@ export interface GemmaConfig {
   vocabulary: number;
   hidden: number;
   ffn: number;
-  heads: Required<HeadShape>;
+  heads: HeadShape;
   layers: GemmaLayer[];
   eps: number;
   /** Rope tables; layers name theirs by its index. */
@@ -19,10 +19,11 @@ export interface GemmaConfig {
   context: number;
   /** Whether the head is the embedding matrix. */
   tied: boolean;
-  /** Whether the attention projections have a bias. */
-  attentionBias: boolean;
-  /** Whether heads of queries and keys pass an RMSNorm. */
-  headNorms: boolean;
+  qkvBias: boolean;
+  outBias: boolean;
+  /** RMSNorm on each head of queries and keys; its weights multiply by 1 + w, as all norms do. */
+  queryNorm: 'none' | 'heads';
+  normPlus: 1;
   /** Soft caps of attention's scores and of the logits; null: none. */
   scoreCap: number | null;
   logitCap: number | null;
@@ -43,7 +44,7 @@ interface Family {
   context: number;
   /** One layer in every `pattern` is full, the others are windowed, if layer_types is missing. */
   pattern: number;
-  headNorms: boolean;
+  queryNorm: 'none' | 'heads';
   /** Whether windowed layers have a rope table of their own. */
   localRope: boolean;
   /** Whether attn_logit_softcapping applies to the attention scores. */
@@ -59,7 +60,7 @@ export const GEMMAS: Readonly<Record<string, Family>> = {
     vocabulary: 256000,
     context: 8192,
     pattern: 2,
-    headNorms: false,
+    queryNorm: 'none',
     localRope: false,
     capsScores: true,
     logitCap: 30,
@@ -70,7 +71,7 @@ export const GEMMAS: Readonly<Record<string, Family>> = {
     vocabulary: 262208,
     context: 131072,
     pattern: 6,
-    headNorms: true,
+    queryNorm: 'heads',
     localRope: true,
     capsScores: false,
     logitCap: null,
@@ -88,6 +89,7 @@ export function readGemmaConfig(json: Json, architecture: string): GemmaConfig {
   const heads = readHeads(config);
   const window = config.count('sliding_window', 4096);
   const context = config.count('max_position_embeddings', family.context);
+  const bias = config.flag('attention_bias', false);
   return {
     architecture,
     vocabulary: config.count('vocab_size', family.vocabulary),
@@ -102,14 +104,16 @@ export function readGemmaConfig(json: Json, architecture: string): GemmaConfig {
     ropes: readRopes(json, config, heads.dims, { ...family, context }),
     context,
     tied: config.flag('tie_word_embeddings', true),
-    attentionBias: config.flag('attention_bias', false),
-    headNorms: family.headNorms,
+    qkvBias: bias,
+    outBias: bias,
+    queryNorm: family.queryNorm,
+    normPlus: 1,
     scoreCap: family.capsScores ? readCap(config, json, 'attn_logit_softcapping', 50) : null,
     logitCap: readCap(config, json, 'final_logit_softcapping', family.logitCap),
   };
 }
 
-function readHeads(config: ConfigReader): Required<HeadShape> {
+function readHeads(config: ConfigReader): HeadShape {
   const heads = config.count('num_attention_heads', 8);
   const kvHeads = config.count('num_key_value_heads', 4);
   const dims = config.count('head_dim', 256);
@@ -161,7 +165,7 @@ function readRopes(
   dims: number,
   { context, localRope }: { context: number; localRope: boolean },
 ): RopeConfig[] {
-  if (!localRope) return [readRope(json, dims, context)];
+  if (!localRope) return [readRope(json, dims, { context })];
   const { rope_parameters: stated, rope_scaling: scaling, ...plain } = json;
   const byType: Json = isObject(stated) ? stated : {};
   const full = byType['full_attention'] ?? null;
@@ -171,8 +175,8 @@ function readRopes(
   // A rope_scaling in a published config.json applies to the full layers only.
   const whole = full ?? (isObject(scaling) ? scaling : {});
   return [
-    readRope({ ...plain, rope_theta: theta, rope_parameters: whole }, dims, context),
-    readRope({ ...plain, rope_theta: localTheta, rope_parameters: windowed }, dims, context),
+    readRope({ ...plain, rope_theta: theta, rope_parameters: whole }, dims, { context }),
+    readRope({ ...plain, rope_theta: localTheta, rope_parameters: windowed }, dims, { context }),
   ];
 }
 

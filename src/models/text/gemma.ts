@@ -2,19 +2,18 @@
 // attention, GEGLU by tanh. Norms multiply by 1 + w. Eleven dispatches per layer.
 
 import type { Tensor } from '../../gpu/tensor.ts';
-import { attention } from '../../kernels/attention.ts';
 import { kvOf, type KvPages, type TextBatch } from '../../kernels/batch.ts';
 import { embed } from '../../kernels/embed.ts';
-import { linear, linearTanhGeglu } from '../../kernels/matmul.ts';
-import type { Matrix } from '../../kernels/matrix.ts';
+import { linear } from '../../kernels/matmul.ts';
 import { rmsnorm, rmsnormRows } from '../../kernels/rmsnorm.ts';
 import { rmsnormAdd } from '../../kernels/rmsnorm-add.ts';
-import { ropeKv } from '../../kernels/rope-kv.ts';
 import { rotations } from '../../kernels/rotations.ts';
 import { softCap } from '../../kernels/soft-cap.ts';
 import type { WeightTable } from '../weights.ts';
 import type { LanguageModel, TextForward } from './architecture.ts';
+import { gatedMlp } from './gated-mlp.ts';
 import type { GemmaConfig, GemmaLayer } from './gemma-config.ts';
+import { selfAttention } from './self-attention.ts';
 
 export function gemma(config: GemmaConfig, weights: WeightTable): LanguageModel {
   const { vocabulary, hidden, eps, tied, logitCap } = config;
@@ -82,49 +81,17 @@ type Block = (x: Tensor, rope: Tensor, batch: TextBatch, kv: KvPages) => Tensor;
 function layer(config: GemmaConfig, weights: WeightTable, name: string, kind: GemmaLayer): Block {
   const { hidden, eps } = config;
   const inputNorm = norm(weights, `${name}.input_layernorm.weight`, hidden);
-  const attend = selfAttention(config, weights, `${name}.self_attn`, kind.window);
+  const rule = { window: kind.window, cap: config.scoreCap };
+  const { attend, out } = selfAttention(config, weights, `${name}.self_attn`, rule);
   const postAttention = norm(weights, `${name}.post_attention_layernorm.weight`, hidden);
   const preFeedForward = norm(weights, `${name}.pre_feedforward_layernorm.weight`, hidden);
-  const feedForward = mlp(config, weights, `${name}.mlp`);
+  const { gate, down } = gatedMlp(config, weights, `${name}.mlp`, 'gelu-tanh');
   const postFeedForward = norm(weights, `${name}.post_feedforward_layernorm.weight`, hidden);
 
   return (x, rope, batch, kv) => {
-    x = rmsnormAdd(attend(rmsnorm(x, inputNorm, eps), rope, batch, kv), postAttention, eps, null, x);
-    return rmsnormAdd(feedForward(rmsnorm(x, preFeedForward, eps)), postFeedForward, eps, null, x);
+    const attended = linear(attend(rmsnorm(x, inputNorm, eps), rope, batch, kv), out); // [rows, hidden]
+    x = rmsnormAdd(attended, postAttention, eps, null, x);
+    const fed = linear(gate(rmsnorm(x, preFeedForward, eps)), down); //                  [rows, hidden]
+    return rmsnormAdd(fed, postFeedForward, eps, null, x);
   };
-}
-
-function selfAttention(config: GemmaConfig, weights: WeightTable, name: string, window: number | null) {
-  const { hidden, heads: shape, attentionBias: bias, eps, scoreCap: cap } = config;
-  const { heads, kvHeads, dims } = shape;
-  const projections: readonly [string, number][] = [
-    ['q_proj', heads],
-    ['k_proj', kvHeads],
-    ['v_proj', kvHeads],
-  ];
-  const qkv = weights.stacked(
-    projections.map(([part, count]) => ({ name: `${name}.${part}.weight`, rows: count * dims })),
-    hidden,
-    { bias, split: 'columns' },
-  );
-  const norms = config.headNorms
-    ? {
-        q: norm(weights, `${name}.q_norm.weight`, dims),
-        k: norm(weights, `${name}.k_norm.weight`, dims),
-        eps,
-      }
-    : null;
-  const out = weights.matrix(`${name}.o_proj.weight`, hidden, heads * dims, { bias, split: 'rows' });
-
-  return (x: Tensor, rope: Tensor, batch: TextBatch, kv: KvPages): Tensor => {
-    const q = ropeKv(linear(x, qkv), rope, shape, kv, norms); //            [rows, heads · dims]
-    return linear(attention(q, batch, shape, kv, { window, cap }), out); // [rows, hidden]
-  };
-}
-
-function mlp({ hidden, ffn }: GemmaConfig, weights: WeightTable, name: string) {
-  const gateUp: Matrix = weights.gateUp(`${name}.gate_proj.weight`, `${name}.up_proj.weight`, ffn, hidden);
-  const down = weights.matrix(`${name}.down_proj.weight`, hidden, ffn, { split: 'rows' });
-
-  return (x: Tensor): Tensor => linear(linearTanhGeglu(x, gateUp), down); // [rows, hidden]
 }

@@ -1,15 +1,10 @@
-// Text architecture of Llama, Mistral, Qwen and OLMoE.
+// Llama, Mistral, Qwen and the other classes of llama-families.ts as the engine knows them.
 
 import type { Json } from '../config-values.ts';
 import type { TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
 import { expertLayers } from './experts-config.ts';
-import {
-  LLAMA_ARCHITECTURES,
-  LLAMA_EXAMPLES,
-  LLAMA_MODEL_TYPES,
-  readLlamaConfig,
-  type LlamaConfig,
-} from './llama-config.ts';
+import { readLlamaConfig, type LlamaConfig } from './llama-config.ts';
+import { FAMILIES } from './llama-families.ts';
 import { llama, llamaNormed, llamaStates } from './llama.ts';
 
 /** Decoders saved without their head → the class of the whole. */
@@ -27,8 +22,6 @@ const HEADLESS_EXAMPLES: Readonly<Record<string, string>> = {
   Qwen3Model: 'Qwen3-Embedding',
 };
 
-const modelTypeOf = new Map([...LLAMA_MODEL_TYPES].map(([type, name]) => [name, type]));
-
 const classes: TextClass[] = [
   ...[...HEADLESS.keys()].map((name): TextClass => ({
     name,
@@ -36,10 +29,10 @@ const classes: TextClass[] = [
     examples: HEADLESS_EXAMPLES[name] ?? '',
     serves: ['embed'],
   })),
-  ...LLAMA_ARCHITECTURES.map((name): TextClass => ({
+  ...[...FAMILIES].map(([name, { modelType, examples }]): TextClass => ({
     name,
-    modelType: modelTypeOf.get(name)!,
-    examples: LLAMA_EXAMPLES.get(name)!,
+    modelType,
+    examples,
     serves: ['generate', 'embed'],
   })),
 ];
@@ -59,9 +52,10 @@ function declare(config: LlamaConfig): TextDeclaration {
     hidden,
     context,
     ropes: [rope],
-    inputs: { embeddings: true, positions: 1, attention: 'causal' },
+    // Rows of another model's embeddings are taken as they are, which a scaled residual stream does not allow.
+    inputs: { embeddings: config.embeddingScale === 1, positions: 1, attention: 'causal' },
     layers: windows.map((window) => ({ kind: 'kv', kvHeads, dims, window })),
-    widest: Math.max(ffn, hidden, (heads + 2 * kvHeads) * dims),
+    widest: Math.max(ffn, hidden, (heads + 2 * kvHeads) * dims, experts?.shared ?? 0),
     experts: experts && {
       layers: expertLayers(experts),
       count: experts.count,

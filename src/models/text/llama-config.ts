@@ -1,11 +1,12 @@
-// config.json of the Llama, Mistral, Qwen and OLMoE families → the one configuration that llama.ts computes by. The only
-// place that knows their names.
+// config.json of the classes in llama-families.ts → the one configuration that llama.ts computes by. The only place that knows
+// their names.
 
 import { EngineError } from '../../files/error.ts';
 import type { HeadShape } from '../../kernels/batch.ts';
 import { readRope } from './rope-config.ts';
 import { readConfig, shown, type ConfigReader, type Json } from '../config-values.ts';
 import { readExperts, type ExpertsConfig } from './experts-config.ts';
+import { FAMILIES, type Family } from './llama-families.ts';
 import type { RopeConfig } from './rope.ts';
 
 export interface LlamaConfig {
@@ -18,139 +19,38 @@ export interface LlamaConfig {
   windows: (number | null)[];
   eps: number;
   rope: RopeConfig;
+  /** Whether each layer rotates its heads. */
+  rotates: boolean[];
   /** Tokens the model was made for, scaling included. */
   context: number;
-  /** The head is the embedding. */
+  /** Whether the head is the embedding matrix. */
   tied: boolean;
   qkvBias: boolean;
   outBias: boolean;
   mlpBias: boolean;
+  /** q, k and v are one tensor, and gate and up are. */
+  fused: boolean;
+  /** Factors of the embedding and of the logits. */
+  embeddingScale: number;
+  logitScale: number;
   /** RMSNorm on queries and keys: head by head, or all heads of a row together. */
   queryNorm: 'none' | 'heads' | 'row';
   /** null: every layer has one feed-forward block for all tokens. */
   experts: ExpertsConfig | null;
 }
 
-/** By what the classes differ. Values left out of a config.json are those of transformers' configuration classes. */
-interface Family {
-  /** model_type of config.json. */
-  modelType: string;
-  /** Published models. */
-  examples: string;
-  /** Key and value heads where nothing is stated; null: as many as heads. */
-  kvHeads: number | null;
-  /** Dimensions of a head where none are stated; null: hidden_size / num_attention_heads. */
-  dims: number | null;
-  eps: number;
-  context: number;
-  /** Which projections of attention have a bias; `stated`: all, if attention_bias says so. */
-  bias: 'none' | 'qkv' | 'stated';
-  /** Whether mlp_bias is read. */
-  mlpBias: boolean;
-  queryNorm: LlamaConfig['queryNorm'];
-  /** Which layers have the window sliding_window: none, all of them, or those that layer_types or max_window_layers name. */
-  windows: 'none' | 'all' | 'some';
-  /** Whether the window applies only if use_sliding_window is set. */
-  windowSwitch: boolean;
-}
-
-const LLAMA: Family = {
-  modelType: 'llama',
-  examples: 'Llama 2 and 3.x, TinyLlama, SmolLM2, DeepSeek-R1-Distill-Llama',
-  kvHeads: null,
-  dims: null,
-  eps: 1e-6,
-  context: 2048,
-  bias: 'stated',
-  mlpBias: true,
-  queryNorm: 'none',
-  windows: 'none',
-  windowSwitch: false,
-};
-const QWEN2: Family = {
-  ...LLAMA,
-  modelType: 'qwen2',
-  examples: 'Qwen2, Qwen2.5, DeepSeek-R1-Distill-Qwen',
-  kvHeads: 32,
-  context: 32768,
-  bias: 'qkv',
-  mlpBias: false,
-  windows: 'some',
-  windowSwitch: true,
-};
-const QWEN3: Family = {
-  ...QWEN2,
-  modelType: 'qwen3',
-  examples: 'Qwen3 0.6B to 32B',
-  dims: 128,
-  bias: 'stated',
-  queryNorm: 'heads',
-};
-
-const FAMILIES: ReadonlyMap<string, Family> = new Map([
-  ['LlamaForCausalLM', LLAMA],
-  [
-    'MistralForCausalLM',
-    {
-      ...LLAMA,
-      modelType: 'mistral',
-      examples: 'Mistral 7B, Ministral',
-      kvHeads: 8,
-      context: 131072,
-      bias: 'none',
-      mlpBias: false,
-      windows: 'all',
-    },
-  ],
-  ['Qwen2ForCausalLM', QWEN2],
-  ['Qwen3ForCausalLM', QWEN3],
-  [
-    'Qwen3MoeForCausalLM',
-    {
-      ...QWEN3,
-      modelType: 'qwen3_moe',
-      examples: 'Qwen3-30B-A3B, Qwen3-235B-A22B',
-      kvHeads: 4,
-      dims: null,
-      windows: 'all',
-    },
-  ],
-  [
-    'OlmoeForCausalLM',
-    {
-      ...LLAMA,
-      modelType: 'olmoe',
-      examples: 'OLMoE',
-      eps: 1e-5,
-      context: 4096,
-      mlpBias: false,
-      queryNorm: 'row',
-    },
-  ],
-]);
-
-export const LLAMA_ARCHITECTURES: readonly string[] = [...FAMILIES.keys()];
-
-/** Class → published models. */
-export const LLAMA_EXAMPLES: ReadonlyMap<string, string> = new Map(
-  [...FAMILIES].map(([architecture, { examples }]) => [architecture, examples]),
-);
-
-/** model_type → the class of a language model, for a config.json without `architectures`. */
-export const LLAMA_MODEL_TYPES: ReadonlyMap<string, string> = new Map(
-  [...FAMILIES].map(([architecture, { modelType }]) => [modelType, architecture]),
-);
-
-/** Reads the configuration. Throws unsupported for an architecture that is not in LLAMA_ARCHITECTURES. */
+/** Throws unsupported for an architecture that is none of FAMILIES. */
 export function readLlamaConfig(json: Json, architecture: string): LlamaConfig {
   const family = FAMILIES.get(architecture);
   if (family === undefined)
     throw new EngineError('unsupported', `${architecture} is not a class that is built`);
   const config = readConfig(FILE, json);
-  refuseOtherSums(json, architecture);
+  refuseOtherSums(config, json, architecture);
   const layers = config.count('num_hidden_layers');
-  const heads = readHeads(config, json, family);
-  const rope = readRope(json, heads.dims, family.context);
+  const { partialRotation: partial, theta, ropeTypes: types } = family;
+  const { heads, multipliers } = scaled(config, readHeads(config, json, family), family);
+  const rope = readRope(json, heads.dims, { context: family.context, theta, partial, types });
+  if (rope.dims < heads.dims) heads.rotated = rope.dims;
   const bias = family.bias === 'stated' && config.flag('attention_bias', false);
   return {
     architecture,
@@ -159,22 +59,59 @@ export function readLlamaConfig(json: Json, architecture: string): LlamaConfig {
     ffn: config.count('intermediate_size'),
     heads,
     windows: readWindows(config, json, family, layers),
-    eps: config.real('rms_norm_eps', family.eps),
+    ...multipliers,
     rope,
+    rotates: readRotates(config, family, layers),
     context: scaledContext(rope, config.count('max_position_embeddings', family.context)),
-    tied: config.flag('tie_word_embeddings', false),
+    tied: config.flag('tie_word_embeddings', family.tied),
     qkvBias: family.bias === 'qkv' || bias,
     outBias: bias,
     mlpBias: family.mlpBias && config.flag('mlp_bias', false),
+    fused: family.fused,
     queryNorm: family.queryNorm,
-    experts: readExperts(json, architecture, layers),
+    experts: family.experts && readExperts(json, family.experts, layers),
   };
+}
+
+/**
+ * Granite adds r · f(norm(x)) to x. Divided by r, the residual stream adds f alone; its norms then need eps / r², and nothing else
+ * changes. So a model with multipliers is one with another embedding scale, eps, scale of scores and scale of logits.
+ */
+function scaled(config: ConfigReader, heads: HeadShape, { eps, multipliers }: Family) {
+  const plain = config.real('rms_norm_eps', eps);
+  if (!multipliers) return { heads, multipliers: { eps: plain, embeddingScale: 1, logitScale: 1 } };
+  const residual = config.real('residual_multiplier', 1);
+  return {
+    heads: { ...heads, scale: config.real('attention_multiplier', 1) },
+    multipliers: {
+      eps: plain / residual ** 2,
+      embeddingScale: config.real('embedding_multiplier', 1) / residual,
+      logitScale: 1 / config.real('logits_scaling', 1),
+    },
+  };
+}
+
+/** no_rope_layers has 1 for layers that rotate and 0 for the others. */
+function readRotates(config: ConfigReader, { unrotated }: Family, layers: number): boolean[] {
+  if (!unrotated) return Array<boolean>(layers).fill(true);
+  const every = config.count('no_rope_layer_interval', 4);
+  const standard = Array.from({ length: layers }, (_, i) => Number((i + 1) % every !== 0));
+  const stated = config.list('no_rope_layers', standard);
+  if (stated.length === layers) return stated.map((one) => one !== 0);
+  throw new EngineError(
+    'bad_checkpoint',
+    `${FILE}: no_rope_layers has ${stated.length} entries, one for each of ${layers} layers is needed`,
+    { param: 'no_rope_layers' },
+  );
 }
 
 const FILE = 'config.json';
 
 /** Throws for settings that llama.ts does not compute. */
-function refuseOtherSums(json: Json, architecture: string): void {
+function refuseOtherSums(config: ConfigReader, json: Json, architecture: string): void {
+  const { windows, windowSwitch, bias } = FAMILIES.get(architecture)!;
+  if (windows === 'none' && windowSwitch) config.only({ use_sliding_window: [false] });
+  if (bias === 'qkv') config.only({ qkv_bias: [true] });
   const activation = json['hidden_act'] ?? 'silu';
   if (activation !== 'silu' && activation !== 'swish') {
     throw new EngineError(
@@ -230,20 +167,20 @@ function scaledContext(rope: RopeConfig, stated: number): number {
   return stretches ? Math.max(stated, Math.floor(rope.originalContext * rope.factor)) : stated;
 }
 
-/** Default of sliding_window. */
-const WINDOW = 4096;
-
 /** Number of tokens that each layer sees. Source: transformers' configuration and modeling files of each class. */
 function readWindows(config: ConfigReader, json: Json, family: Family, layers: number): (number | null)[] {
   const types = readLayerTypes(json, layers);
-  if (family.windows === 'none') return Array<null>(layers).fill(null);
   const stated = json['sliding_window'];
   // A value of a wrong type is refused even if the window is switched off.
-  if (stated != null && typeof stated !== 'number') config.count('sliding_window');
+  if (family.windowSwitch || family.windows !== 'none') {
+    if (stated != null && typeof stated !== 'number') config.count('sliding_window');
+  }
+  if (family.windows === 'none') return Array<null>(layers).fill(null);
   const isOn = !family.windowSwitch || config.flag('use_sliding_window', false);
-  const size = isOn && stated !== null ? config.count('sliding_window', WINDOW) : null;
+  const isNone = stated === null || (stated === undefined && family.window === null);
+  const size = isOn && !isNone ? config.count('sliding_window', family.window ?? undefined) : null;
   // A Mistral config with layer_types is read as Ministral's, whose layers differ.
-  const typed = family.windows === 'some' || !family.windowSwitch ? types : null;
+  const typed = family.windows === 'all' ? null : types;
   if (typed !== null) {
     if (size === null && typed.includes('sliding_attention')) {
       throw new EngineError(

@@ -6,31 +6,46 @@ import { isReal, REALS } from '../config-bounds.ts';
 import { readConfig, shown, type ConfigReader, type Json } from '../config-values.ts';
 import type { RopeConfig, RopeType } from './rope.ts';
 
-const TYPES: readonly string[] = ['default', 'linear', 'dynamic', 'yarn', 'llama3', 'longrope'];
+const TYPES: readonly RopeType[] = ['default', 'linear', 'dynamic', 'yarn', 'llama3', 'longrope'];
 
-/** `statedContext`: max_position_embeddings, or its default. */
-export function readRope(json: Json, dims: number, statedContext = 2048): RopeConfig {
+/** Values of a class where config.json leaves them out. */
+export interface RopeDefaults {
+  /** max_position_embeddings. */
+  context?: number;
+  theta?: number;
+  /** Whether partial_rotary_factor may leave some of a head's dimensions unrotated. */
+  partial?: boolean;
+  /** Types that the class has; null: all. */
+  types?: readonly RopeType[] | null;
+}
+
+/** `headDims`: dimensions of a head; the table has those that are rotated. */
+export function readRope(
+  json: Json,
+  headDims: number,
+  { context: statedContext = 2048, theta = 10000, partial = false, types = null }: RopeDefaults = {},
+): RopeConfig {
   const { file, scaling } = scalingOf(json);
   const config = readConfig('config.json', json);
   const own = readConfig(file, scaling);
-  const type = ropeType(file, scaling);
+  const type = ropeType(file, scaling, types ?? TYPES);
   const context = config.count('max_position_embeddings', statedContext);
-  const original = own.count(
+  // Phi-3 and others state it beside the rope parameters, and that counts before what stands among them.
+  const original = config.count(
     'original_max_position_embeddings',
-    config.count('original_max_position_embeddings', context),
+    own.count('original_max_position_embeddings', context),
   );
   // The type dynamic extends the stated context in any case. Source: transformers' modeling_rope_utils.
   const originalContext = type === 'dynamic' ? context : original;
-  if (own.real('partial_rotary_factor', config.real('partial_rotary_factor', 1)) !== 1) {
-    throw new EngineError(
-      'unsupported',
-      'config.json: partial_rotary_factor other than 1 is not among what this engine runs',
-    );
-  }
+  const dims = rotatedDims(
+    own.real('partial_rotary_factor', config.real('partial_rotary_factor', 1)),
+    headDims,
+    partial,
+  );
   const isLlama3 = type === 'llama3';
   const rope: RopeConfig = {
     type,
-    theta: own.real('rope_theta', config.real('rope_theta', 10000)),
+    theta: own.real('rope_theta', config.real('rope_theta', theta)),
     dims,
     originalContext,
     factor: readFactor(own, type, context / originalContext),
@@ -53,6 +68,20 @@ export function readRope(json: Json, dims: number, statedContext = 2048): RopeCo
   }
   rope.attentionFactor = attentionFactor(rope, own, scaling);
   return rope;
+}
+
+/** Dimensions of a head that are rotated: `factor` of them, rounded down as transformers does. */
+function rotatedDims(factor: number, dims: number, partial: boolean): number {
+  const rotated = Math.trunc(dims * factor);
+  if (rotated === dims || (partial && rotated >= 4 && rotated % 4 === 0)) return rotated;
+  const remedy = partial ? `a share of ${dims} that is a multiple of 4 is` : 'only 1 is';
+  throw new EngineError(
+    'unsupported',
+    `config.json: partial_rotary_factor is ${factor}, and ${remedy} built`,
+    {
+      param: 'partial_rotary_factor',
+    },
+  );
 }
 
 /** Returns the settings and their name in messages. If both forms exist, the published one counts, as in transformers. */
@@ -80,13 +109,14 @@ function scalingOf(json: Json): { file: string; scaling: Json } {
   return { file, scaling: scaling as Json };
 }
 
-function ropeType(file: string, scaling: Json): RopeType {
+function ropeType(file: string, scaling: Json, known: readonly RopeType[]): RopeType {
   const name = scaling['rope_type'] ?? scaling['type'] ?? 'default';
   if (name === 'su') return 'longrope'; // the name of longrope in Phi-3's first configs
-  if (typeof name === 'string' && TYPES.includes(name)) return name as RopeType;
+  const found = known.find((type) => type === name);
+  if (found) return found;
   throw new EngineError(
     'unsupported',
-    `${file}: rope type ${shown(name)} is unknown; known are ${TYPES.join(', ')}`,
+    `${file}: rope type ${shown(name)} is unknown; known are ${known.join(', ')}`,
     {
       param: 'rope_type',
     },

@@ -155,7 +155,7 @@ it('GEGLU’s halves of one tensor stand in turns of two, so do their biases', a
   const [rows, k] = [67, 33];
   const shapes = { 'proj.weight': [2 * rows, k], 'proj.bias': [2 * rows] };
   const { asked, of } = await loaded(device, shapes, (weights) =>
-    weights.geglu('proj.weight', rows, k, { bias: true }),
+    weights.halves('proj.weight', rows, k, { bias: true }),
   );
   const at = await unpack(asked);
   const bias = await floats(asked.bias!);
@@ -198,7 +198,7 @@ it('knows what the checkpoint holds, and gives all bytes back', async () => {
     table.matrix('a.weight', 40, 40, { bias: true });
     table.vector('b', 40);
     table.table('t', 3, 4);
-    table.geglu('g', 4, 5);
+    table.halves('g', 4, 5);
   });
   expect(weights.parameters).toBe(40 * 40 + 40 + 40 + 12 + 40);
   expect(device.memory().weights).toBeGreaterThan(before);

@@ -1,0 +1,18 @@
+// x = x · σ(gate of the row), in place.
+const WORKGROUP = 64u;
+
+struct Args {
+  quads: u32,       // quads of columns of a row of x
+  gate_stride: u32, // values from one row of gate to the next
+}
+
+@group(0) @binding(0) var<storage, read_write> x: array<vec4f>;
+@group(0) @binding(1) var<storage, read> gate: array<f32>;
+@group(0) @binding(2) var<uniform> args: Args;
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x < args.quads) {
+    x[id.y * args.quads + id.x] /= 1.0 + exp(min(-gate[id.y * args.gate_stride], 80.0));
+  }
+}

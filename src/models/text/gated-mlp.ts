@@ -1,0 +1,38 @@
+// The gated feed-forward block as the decoders share it. The last projection is left to the block, which adds it to the residual stream in
+// its own way.
+
+import type { Tensor } from '../../gpu/tensor.ts';
+import { linearSwiglu, linearTanhGeglu } from '../../kernels/matmul.ts';
+import type { Matrix } from '../../kernels/matrix.ts';
+import type { WeightTable } from '../weights.ts';
+
+export interface MlpConfig {
+  hidden: number;
+  ffn: number;
+  mlpBias?: boolean;
+  /** Gate and up are the halves of one tensor, gate_up_proj. */
+  fused?: boolean;
+}
+
+export interface GatedMlp {
+  /** activation(x · gateᵀ) · (x · upᵀ); x [rows, hidden] → [rows, ffn] */
+  gate(x: Tensor): Tensor;
+  /** [hidden, ffn] */
+  down: Matrix;
+}
+
+const UNITS = { silu: linearSwiglu, 'gelu-tanh': linearTanhGeglu } as const;
+
+export function gatedMlp(
+  { hidden, ffn, mlpBias: bias = false, fused = false }: MlpConfig,
+  weights: WeightTable,
+  name: string,
+  activation: keyof typeof UNITS = 'silu',
+): GatedMlp {
+  const gateUp = fused
+    ? weights.halves(`${name}.gate_up_proj.weight`, ffn, hidden, { bias })
+    : weights.gateUp(`${name}.gate_proj.weight`, `${name}.up_proj.weight`, ffn, hidden, { bias });
+  const down = weights.matrix(`${name}.down_proj.weight`, hidden, ffn, { bias, split: 'rows' });
+  const unit = UNITS[activation];
+  return { gate: (x) => unit(x, gateUp), down };
+}

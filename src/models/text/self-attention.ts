@@ -1,0 +1,78 @@
+// Self-attention as the decoders share it: fused projections, norms of queries and keys, rotation, pages, softmax. The output's
+// projection is left to the block, which adds it to the residual stream in its own way.
+
+import type { Tensor } from '../../gpu/tensor.ts';
+import { attention, type AttentionRule } from '../../kernels/attention.ts';
+import type { HeadNorms, HeadShape, KvPages, TextBatch } from '../../kernels/batch.ts';
+import { linear } from '../../kernels/matmul.ts';
+import type { Matrix } from '../../kernels/matrix.ts';
+import { rmsnormColumns } from '../../kernels/rmsnorm-columns.ts';
+import { ropeKv } from '../../kernels/rope-kv.ts';
+import type { WeightTable } from '../weights.ts';
+
+export interface AttentionConfig {
+  hidden: number;
+  heads: HeadShape;
+  eps: number;
+  qkvBias: boolean;
+  outBias: boolean;
+  /** RMSNorm on queries and keys: head by head, or all heads of a row together. */
+  queryNorm: 'none' | 'heads' | 'row';
+  /** Added to the weights of those norms. */
+  normPlus?: 0 | 1;
+  /** q, k and v are rows of one tensor, qkv_proj. */
+  fused?: boolean;
+}
+
+export interface SelfAttention {
+  /** x [rows, hidden] → [rows, heads · dims]; `rope` null: heads are not rotated. */
+  attend(x: Tensor, rope: Tensor | null, batch: TextBatch, kv: KvPages): Tensor;
+  /** [hidden, heads · dims] */
+  out: Matrix;
+}
+
+export function selfAttention(
+  config: AttentionConfig,
+  weights: WeightTable,
+  name: string,
+  rule: Omit<AttentionRule, 'sinks'>,
+): SelfAttention {
+  const { hidden, heads: shape, qkvBias, outBias } = config;
+  const { heads, dims } = shape;
+  const qkv = weights.stacked(projections(config, name), hidden, { bias: qkvBias, split: 'columns' });
+  const norms = queryNorms(config, weights, name);
+  const out = weights.matrix(`${name}.o_proj.weight`, hidden, heads * dims, { bias: outBias, split: 'rows' });
+
+  return {
+    attend(x, rope, batch, kv) {
+      const y = norms.ofRow(linear(x, qkv)); //              [rows, (heads + 2 · kvHeads) · dims]
+      const q = ropeKv(y, rope, shape, kv, norms.ofHeads); // [rows, heads · dims]
+      return attention(q, batch, shape, kv, rule);
+    },
+    out,
+  };
+}
+
+function projections({ heads: { heads, kvHeads, dims }, fused }: AttentionConfig, name: string) {
+  if (fused) return [{ name: `${name}.qkv_proj.weight`, rows: (heads + 2 * kvHeads) * dims }];
+  return [
+    { name: `${name}.q_proj.weight`, rows: heads * dims },
+    { name: `${name}.k_proj.weight`, rows: kvHeads * dims },
+    { name: `${name}.v_proj.weight`, rows: kvHeads * dims },
+  ];
+}
+
+/** Norms of queries and keys: one per head at the rotation, or one over all heads of a row before it. */
+function queryNorms(config: AttentionConfig, weights: WeightTable, name: string) {
+  const { queryNorm, normPlus: plus = 0, heads: shape, eps } = config;
+  const none = { ofRow: (qkv: Tensor): Tensor => qkv, ofHeads: null };
+  if (queryNorm === 'none') return none;
+  const { heads, kvHeads, dims } = shape;
+  const isRow = queryNorm === 'row';
+  const q = weights.vector(`${name}.q_norm.weight`, isRow ? heads * dims : dims, { plus });
+  const k = weights.vector(`${name}.k_norm.weight`, isRow ? kvHeads * dims : dims, { plus });
+  const ofHeads: HeadNorms = { q, k, eps };
+  if (!isRow) return { ...none, ofHeads };
+  const ofRow = (qkv: Tensor): Tensor => rmsnormColumns(rmsnormColumns(qkv, 0, q, eps), heads * dims, k, eps);
+  return { ...none, ofRow };
+}
