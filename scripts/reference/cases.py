@@ -282,7 +282,7 @@ GRANITE = Checkpoint(
     model=GraniteForCausalLM,
     seed=11,
     config=dict(
-        vocab_size=320, hidden_size=64, intermediate_size=80, num_hidden_layers=2, num_attention_heads=4,
+        vocab_size=331, hidden_size=64, intermediate_size=80, num_hidden_layers=2, num_attention_heads=4,
         num_key_value_heads=2, rms_norm_eps=1e-5, rope_theta=10000.0, max_position_embeddings=128, embedding_multiplier=6.0,
         attention_multiplier=0.125, residual_multiplier=0.22, logits_scaling=4.0, tie_word_embeddings=True,
         dtype='bfloat16', bos_token_id=1, eos_token_id=2, pad_token_id=0,

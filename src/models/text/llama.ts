@@ -1,5 +1,5 @@
 // The decoder that Llama, Mistral, Qwen, Phi-3, SmolLM3, Granite and those of them with experts share: norm, attention, norm, gated
-// feed-forward, with the residual stream in f32. Eight dispatches a layer without experts.
+// feed-forward, with the residual stream in f32. Eight dispatches per layer without experts.
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { kvOf, type KvPages, type TextBatch } from '../../kernels/batch.ts';

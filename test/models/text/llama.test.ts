@@ -117,14 +117,13 @@ describe('bindings of 256 KiB, and so small that heads and embeddings span windo
   beforeAll(async () => void (usual = await open(256 << 10)));
   afterAll(() => devices.forEach((device) => device.destroy()));
 
-  for (const { title, golden, of, isFirst } of cases) {
+  for (const { title, golden, of } of cases.filter(({ isFirst }) => isFirst)) {
     it(`${title}: 256 KiB`, async () => {
       const logits = await logitsOf(usual, golden, of, {});
       expect(await worstError(golden, of, logits)).toBeLessThan(TOLERANCE[of.weights]);
       expectGreedy(of, logits);
     });
 
-    if (!isFirst) continue;
     it(`${title}: several windows`, async () => {
       const narrow = await open(NARROW[golden.storedAs]);
       const logits = await logitsOf(narrow, golden, of, { rows: 16 });
