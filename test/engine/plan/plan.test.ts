@@ -52,6 +52,7 @@ describe('a language model', () => {
     ['qwen3', 'none'],
     ['llama', 'int8'],
     ['qwen3-moe', 'int4'],
+    ['gemma3', 'none'],
   ] as const)('%s as %s takes the bytes that are planned', async (name, quantization) => {
     const checkpoint = await openCheckpoint(await openDiskFolder(GOLDEN + name), TEXT_CLASSES);
     const declaration = readText(checkpoint.config, checkpoint.architecture);

@@ -1,6 +1,6 @@
-// A text architecture that exists only here: its class name, its configuration, its page, a checkpoint of it with random weights, and
-// the same computation in f64. Layer 0 is a short convolution; layer 1 attends eight tokens back, layer 2 all of them, with heads of
-// other sizes and rope tables of their own.
+// Text architectures that exist only here: class name, configuration, page, a checkpoint with random weights, and the computation in
+// f64. The first has a short convolution, a layer that attends eight tokens back, and one that attends to all tokens, with heads of
+// other sizes and rope tables of their own. The second has attention alone: one layer of four sees all tokens, with larger heads.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,6 +21,7 @@ import type {
   TextDeclaration,
 } from '../../../src/models/text/architecture.ts';
 import { readRope } from '../../../src/models/text/rope-config.ts';
+import type { RopeConfig } from '../../../src/models/text/rope.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
 import { writeTokenizer } from '../checkpoint-folder.ts';
 import { Random } from '../../kernels/compute.ts';
@@ -37,52 +38,86 @@ interface Attending {
   theta: number;
 }
 
-const ATTENDING: readonly Attending[] = [
-  { name: 'near', shape: { heads: 2, kvHeads: 1, dims: 16 }, window: 8, theta: 100 },
-  { name: 'far', shape: { heads: 6, kvHeads: 2, dims: 8 }, window: null, theta: 10000 },
-];
-const ROPES = ATTENDING.map(({ shape, theta }) => readRope({ rope_theta: theta }, shape.dims));
+interface SketchParts {
+  className: string;
+  /** Whether a short convolution precedes attention. */
+  hasConv: boolean;
+  attending: readonly Attending[];
+}
 
-export const SKETCH: TextArchitecture = {
-  classes: [{ name: 'SketchForCausalLM', modelType: 'sketch', serves: ['generate'] }],
-  read: (json: Json, className): TextDeclaration => {
-    const { count } = readConfig('config.json', json);
-    const width = count('hidden_size');
-    return {
-      architecture: className,
-      vocabulary: count('vocab_size'),
-      hidden: width,
-      context: count('max_position_embeddings'),
-      ropes: ROPES,
-      inputs: { embeddings: false, positions: 1, attention: 'causal' },
-      layers: [
-        { kind: 'slot', values: shortConvState(TAPS, width) },
-        ...ATTENDING.map(({ shape: { kvHeads, dims }, window }) => ({
-          ...({ kind: 'kv', kvHeads, dims, window } as const),
-        })),
-      ],
-      widest: Math.max(width, ...ATTENDING.map(({ shape }) => columnsOf(shape))),
-      experts: null,
-      tied: null,
-      generate: (weights) => sketch(width, weights),
-      embed: null,
-      states: null,
-    };
-  },
+const SKETCH_PARTS: SketchParts = {
+  className: 'SketchForCausalLM',
+  hasConv: true,
+  attending: [
+    { name: 'near', shape: { heads: 2, kvHeads: 1, dims: 16 }, window: 8, theta: 100 },
+    { name: 'far', shape: { heads: 6, kvHeads: 2, dims: 8 }, window: null, theta: 10000 },
+  ],
 };
+
+const NEAR = { shape: { heads: 2, kvHeads: 1, dims: 16 }, window: 40, theta: 100 };
+
+export const NEAR_FAR_PARTS: SketchParts = {
+  className: 'NearFarForCausalLM',
+  hasConv: false,
+  attending: [
+    { name: 'near1', ...NEAR },
+    { name: 'far', shape: { heads: 4, kvHeads: 2, dims: 16 }, window: null, theta: 10000 },
+    { name: 'near2', ...NEAR },
+    { name: 'near3', ...NEAR },
+  ],
+};
+
+function ropesOf({ attending }: SketchParts): RopeConfig[] {
+  return attending.map(({ shape, theta }) => readRope({ rope_theta: theta }, shape.dims));
+}
+
+function architectureOf(parts: SketchParts): TextArchitecture {
+  const { className: name, hasConv, attending } = parts;
+  return {
+    classes: [{ name, modelType: name, serves: ['generate'] }],
+    read: (json: Json, className): TextDeclaration => {
+      const { count } = readConfig('config.json', json);
+      const width = count('hidden_size');
+      return {
+        architecture: className,
+        vocabulary: count('vocab_size'),
+        hidden: width,
+        context: count('max_position_embeddings'),
+        ropes: ropesOf(parts),
+        inputs: { embeddings: false, positions: 1, attention: 'causal' },
+        layers: [
+          ...(hasConv ? [{ kind: 'slot', values: shortConvState(TAPS, width) } as const] : []),
+          ...attending.map(({ shape: { kvHeads, dims }, window }) => ({
+            ...({ kind: 'kv', kvHeads, dims, window } as const),
+          })),
+        ],
+        widest: Math.max(width, ...attending.map(({ shape }) => columnsOf(shape))),
+        experts: null,
+        tied: null,
+        generate: (weights) => sketch(parts, width, weights),
+        embed: null,
+        states: null,
+      };
+    },
+  };
+}
+
+export const SKETCH = architectureOf(SKETCH_PARTS);
+export const NEAR_FAR = architectureOf(NEAR_FAR_PARTS);
 
 function columnsOf({ heads, kvHeads, dims }: HeadShape): number {
   return (heads + 2 * kvHeads) * dims;
 }
 
-function sketch(width: number, weights: WeightTable): LanguageModel {
+function sketch(parts: SketchParts, width: number, weights: WeightTable): LanguageModel {
+  const ropes = ropesOf(parts);
   const embedding = weights.embedding('tokens.weight', VOCABULARY, width);
-  const mix = {
+  const mix = parts.hasConv && {
     norm: weights.vector('mix.norm', width),
     taps: weights.table('mix.taps', TAPS, width),
     out: weights.matrix('mix.out', width, width),
   };
-  const blocks = ATTENDING.map(({ name, shape, window }) => ({
+  const blocks = parts.attending.map(({ name, shape, window }) => ({
     ...{ shape, window },
     norm: weights.vector(`${name}.norm`, width),
     qkv: weights.matrix(`${name}.qkv`, columnsOf(shape), width),
@@ -93,10 +128,11 @@ function sketch(width: number, weights: WeightTable): LanguageModel {
   return {
     states(tape, batch, stores) {
       let x = embed(tape, batch, embedding); //                  [rows, width]
-      x = linearAdd(shortConv(rmsnorm(x, mix.norm, EPS), mix.taps, batch, slotsOf(stores, 0)), mix.out, x);
+      if (mix)
+        x = linearAdd(shortConv(rmsnorm(x, mix.norm, EPS), mix.taps, batch, slotsOf(stores, 0)), mix.out, x);
       blocks.forEach((block, i) => {
-        const kv = kvOf(stores, 1 + i);
-        const turns = rotations(tape, batch, ROPES, i);
+        const kv = kvOf(stores, stores.length - blocks.length + i);
+        const turns = rotations(tape, batch, ropes, i);
         const qkv = linear(rmsnorm(x, block.norm, EPS), block.qkv);
         const q = ropeKv(qkv, turns, block.shape, kv, null);
         x = linearAdd(attention(q, batch, block.shape, kv, { window: block.window }), block.out, x);
@@ -108,74 +144,78 @@ function sketch(width: number, weights: WeightTable): LanguageModel {
   };
 }
 
-const SHAPES: Readonly<Record<string, readonly number[]>> = {
-  'tokens.weight': [VOCABULARY, WIDTH],
-  'mix.norm': [WIDTH],
-  'mix.taps': [TAPS, WIDTH],
-  'mix.out': [WIDTH, WIDTH],
-  ...Object.fromEntries(
-    ATTENDING.flatMap(({ name, shape }) => [
-      [`${name}.norm`, [WIDTH]],
-      [`${name}.qkv`, [columnsOf(shape), WIDTH]],
-      [`${name}.out`, [WIDTH, shape.heads * shape.dims]],
-    ]),
-  ),
-  norm: [WIDTH],
-  'head.weight': [VOCABULARY, WIDTH],
-};
+function shapesOf({ hasConv, attending }: SketchParts): Readonly<Record<string, readonly number[]>> {
+  return {
+    'tokens.weight': [VOCABULARY, WIDTH],
+    ...(hasConv && { 'mix.norm': [WIDTH], 'mix.taps': [TAPS, WIDTH], 'mix.out': [WIDTH, WIDTH] }),
+    ...Object.fromEntries(
+      attending.flatMap(({ name, shape }) => [
+        [`${name}.norm`, [WIDTH]],
+        [`${name}.qkv`, [columnsOf(shape), WIDTH]],
+        [`${name}.out`, [WIDTH, shape.heads * shape.dims]],
+      ]),
+    ),
+    norm: [WIDTH],
+    'head.weight': [VOCABULARY, WIDTH],
+  };
+}
 
 export interface SketchCheckpoint {
   path: string;
+  parts: SketchParts;
   weights: ReadonlyMap<string, Float32Array>;
   remove(): void;
 }
 
 /** A folder that opens as a model, and its weights. */
-export function sketchCheckpoint(): SketchCheckpoint {
+export function sketchCheckpoint(parts = SKETCH_PARTS): SketchCheckpoint {
+  const shapes = shapesOf(parts);
   const path = mkdtempSync(join(tmpdir(), 'svc-sketch-'));
   const random = new Random(14);
   const weights = new Map(
-    Object.entries(SHAPES).map(([name, shape]) => {
+    Object.entries(shapes).map(([name, shape]) => {
       const values = random.floats(shape.reduce((product, extent) => product * extent, 1));
       return [name, shape.length === 1 ? values.map((value) => 1 + value / 4) : values.map((v) => v / 2)];
     }),
   );
-  const config = { architectures: ['SketchForCausalLM'], model_type: 'sketch' };
+  const config = { architectures: [parts.className], model_type: parts.className };
   const sizes = { hidden_size: WIDTH, vocab_size: VOCABULARY, max_position_embeddings: 512 };
   writeFileSync(join(path, 'config.json'), JSON.stringify({ ...config, ...sizes }));
   writeTokenizer(path);
-  const specs = Object.entries(SHAPES).map(([name, shape]): TensorSpec => ({
+  const specs = Object.entries(shapes).map(([name, shape]): TensorSpec => ({
     name,
     dtype: 'F32',
     shape: [...shape],
   }));
   const data = [...weights.values()].map((values) => new Uint8Array(values.buffer));
   writeFileSync(join(path, 'model.safetensors'), Buffer.concat([safetensorsHead(specs, {}), ...data]));
-  return { path, weights, remove: () => rmSync(path, { recursive: true }) };
+  return { path, parts, weights, remove: () => rmSync(path, { recursive: true }) };
 }
 
 type Row = number[];
 
 /** Logits after each token of a text, in f64. */
-export function sketchLogits({ weights }: SketchCheckpoint, ids: readonly number[]): Row[] {
+export function sketchLogits({ parts, weights }: SketchCheckpoint, ids: readonly number[]): Row[] {
   const at = (name: string): Float32Array => weights.get(name)!;
   const tokens = at('tokens.weight');
   let x = ids.map((id): Row => [...tokens.subarray(id * WIDTH, (id + 1) * WIDTH)]);
-  const mixed = normed(x, at('mix.norm'));
-  const taps = at('mix.taps');
-  const conv = x.map((_, t) =>
-    Array.from({ length: WIDTH }, (_, c) => {
-      let sum = 0;
-      for (let j = 0; j < TAPS; j++) sum += taps[j * WIDTH + c]! * (mixed[t - TAPS + 1 + j]?.[c] ?? 0);
-      return sum;
-    }),
-  );
-  x = added(x, product(conv, at('mix.out')));
-  for (const block of ATTENDING) {
+  if (parts.hasConv)
+    x = added(x, product(convolved(normed(x, at('mix.norm')), at('mix.taps')), at('mix.out')));
+  for (const block of parts.attending) {
     const qkv = product(normed(x, at(`${block.name}.norm`)), at(`${block.name}.qkv`));
     x = added(x, product(attended(qkv, block), at(`${block.name}.out`)));
   }
   return product(normed(x, at('norm')), at('head.weight'));
+}
+
+function convolved(x: Row[], taps: Float32Array): Row[] {
+  return x.map((_, t) =>
+    Array.from({ length: WIDTH }, (_, c) => {
+      let sum = 0;
+      for (let j = 0; j < TAPS; j++) sum += taps[j * WIDTH + c]! * (x[t - TAPS + 1 + j]?.[c] ?? 0);
+      return sum;
+    }),
+  );
 }
 
 function normed(x: Row[], weight: Float32Array): Row[] {

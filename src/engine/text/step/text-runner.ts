@@ -82,12 +82,12 @@ export class TextRunner implements Runner {
     const probe = storesOf(1);
     new Recordings(device, recipe, options.rows, probe.all, loras).destroy();
     probe.free();
-    this.#mover = new PageMover(device, layout.pageBytes);
     const states = slots * slotBytes(layers);
     this.pages = options.pages ?? Math.min(mostPages, fittingPages(device, layout, states));
     this.contextLength = Math.min(options.contextLength, layout.contextWithin(this.pages));
     const stores = storesOf(this.pages);
     this.pageCleaner = createPageCleaner(device, stores.pageBuffers, this.pages);
+    this.#mover = new PageMover(device, layout.pageBytes);
     this.#mover.use(stores.pageBuffers, this.pages);
     const recordings = new Recordings(device, recipe, options.rows, stores.all, loras);
     loras.changed = () => recordings.recordAdapted();

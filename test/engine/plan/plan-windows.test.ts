@@ -1,0 +1,80 @@
+// Plans of a model in which some layers look back on a window and others see all tokens: KV bytes as the engine allocates them.
+
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { TEXT_CLASSES } from '../../../src/engine/architectures.ts';
+import type { ModelPlan, PlanOptions } from '../../../src/engine/plan/model-plan.ts';
+import { planFolder } from '../../../src/engine/plan/plan.ts';
+import { runnerSizes } from '../../../src/engine/text/load.ts';
+import { openRunner } from '../../../src/engine/text/step/open-runner.ts';
+import type { Runner } from '../../../src/engine/text/step/runner.ts';
+import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
+import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import type { Device } from '../../../src/gpu/device.ts';
+import { readShader } from '../../../src/gpu/node.ts';
+import { openPaperDevice } from '../../../src/gpu/paper-device.ts';
+import { readText } from '../../../src/models/text/registry.ts';
+import { DEFAULTS } from '../../../src/options/limits.ts';
+
+const GOLDEN = fileURLToPath(new URL('../../golden/gemma3', import.meta.url));
+const CONTEXT = 32768;
+const AMPLE = 2 ** 32;
+
+const path = mkdtempSync(join(tmpdir(), 'svc-plan-windows-'));
+beforeAll(() => {
+  cpSync(GOLDEN, path, { recursive: true });
+  const config = JSON.parse(readFileSync(join(GOLDEN, 'config.json'), 'utf8')) as object;
+  const longer = { ...config, max_position_embeddings: CONTEXT };
+  writeFileSync(join(path, 'config.json'), JSON.stringify(longer));
+});
+afterAll(() => rmSync(path, { recursive: true }));
+
+const openDevice = (memoryBudget: number): Device => openPaperDevice({ shaders: readShader, memoryBudget });
+
+function plan(options: Partial<PlanOptions>): Promise<ModelPlan> {
+  const asked = { model: path, memoryBudget: AMPLE, ...options };
+  return planFolder(path, asked, { openDevice, openFolder: openDiskFolder });
+}
+
+async function open(memoryBudget: number, contextLength: number, slots: number): Promise<Runner> {
+  const checkpoint = await openCheckpoint(await openDiskFolder(path), TEXT_CLASSES);
+  await checkpoint.close();
+  const device = openDevice(memoryBudget);
+  const declaration = readText(checkpoint.config, checkpoint.architecture);
+  const options = {
+    ...runnerSizes(device, declaration, { slots, contextLength, endTokens: 1 }),
+    ...{ quantization: 'none' as const, pages: null, packed: null, unread: true },
+    adapters: () => Promise.resolve(),
+  };
+  return openRunner(device, checkpoint, declaration, options, { onProgress: () => {}, onNote: () => {} });
+}
+
+it.each([4096, 16384, CONTEXT])('%d tokens of context take the KV bytes that are planned', async (tokens) => {
+  const planned = await plan({ contextLength: tokens });
+  const { bytes } = planned.cache!.lengths.at(-1)!;
+  const { device, layout, pages } = await open(AMPLE, tokens, 1);
+  expect(layout.windows).toEqual([null, 8, 8]);
+  expect(pages).toBe(layout.pagesOf(tokens));
+  // One page is kept for copies.
+  expect(device.memory().kv).toBe(bytes + layout.pageBytes);
+  // All layers with all tokens would take more than twice as many.
+  expect(bytes).toBeLessThan(0.45 * tokens * planned.cache!.tokenBytes);
+});
+
+it('a budget gives the context that is planned, nearly three times as long as without releasing pages', async () => {
+  const ample = await plan({});
+  const { weights, scratch } = ample.choices[0]!;
+  const { layout } = await open(AMPLE, CONTEXT, 1);
+  const pages = layout.pagesOf(CONTEXT / 2);
+  const memoryBudget = weights + scratch + (pages + 1) * layout.pageBytes;
+  const planned = await plan({ memoryBudget });
+  expect(planned).toMatchObject({ fits: false, opens: true, change: { contextLength: CONTEXT / 2 } });
+  const runner = await open(memoryBudget, CONTEXT, DEFAULTS.runningRequests);
+  expect(runner.pages).toBe(pages);
+  expect(runner.contextLength).toBe(CONTEXT / 2);
+  const whole = (pages / layout.groups.length) * 32;
+  expect(runner.contextLength / whole).toBeGreaterThan(2.5);
+});
