@@ -1,4 +1,4 @@
-// The public face: what stands there, and that a program can be written with it alone.
+// The public interface: its exports, and a program that uses nothing else.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// An image's own configuration draws it again, from the same things or not at all.
+// The configuration in an image generates the same image again from the same files, or fails.
 
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -43,7 +43,7 @@ describe('an image drawn from another of the same name', () => {
     expect(sourceOf(outcome)).toBe(90);
     const [first, second] = [outcome.fake.requests[0]?.mask?.data[0], outcome.out.trimEnd()];
     expect(first).toBe(255);
-    // Nor does it matter that it was told of by another path.
+    // The source image may also be named by a different path.
     const third = await generate('--config', second, '--output-path', join(folder, 'third'));
     expect(sourceOf(third)).toBe(90);
   });
@@ -52,7 +52,7 @@ describe('an image drawn from another of the same name', () => {
     await mkdir(join(folder, 'lone', 'out'), { recursive: true });
     const lone = join(folder, 'lone', 'out', 'picture.png');
     await copyFile(drawn, lone);
-    // What lies above by the same name is another image now.
+    // The file of that name in the folder above is a different image now.
     await grey(join(folder, NAME), 10);
     const { code, err, fake } = await generate('--config', lone, '--output-path', join(folder, 'x'));
     expect({ code, opened: fake.opened.length }).toEqual({ code: 2, opened: 0 });

@@ -1,4 +1,4 @@
-// Processes whose model does not open end as soon as they have said why: nothing waits for the engine's thread.
+// A process whose model cannot be opened ends as soon as it has printed the reason, without waiting for the engine's thread.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ const MAIN = script('../../src/cli/main.ts');
 const folder = mkdtempSync(join(tmpdir(), 'svc-empty-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Milliseconds between the message and the end: a wait for a thread that answers no more took 5,000. */
+/** Milliseconds between the message and the end; waiting for a thread that no longer answers would take 5,000. */
 const LIMIT = 2500;
 
 it.each([

@@ -128,7 +128,7 @@ async function* draw(request: ImageRequest, signal?: AbortSignal): AsyncGenerato
 function untilAborted(signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) resolve();
-    // Nothing else keeps this process alive.
+    // The timer keeps this process alive.
     const timer = setTimeout(resolve, 60_000);
     signal?.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true });
   });
@@ -136,7 +136,7 @@ function untilAborted(signal: AbortSignal | undefined): Promise<void> {
 
 export interface FakeImageModel {
   open: OpenImageModel;
-  /** What it was opened with, once a run. */
+  /** Options with which the model was opened, one entry per run. */
   opened: ImageModelOptions[];
   requests: ImageRequest[];
   warmUps: { steps: number; tune: boolean }[];

@@ -1,4 +1,4 @@
-// A disk without room: what cannot be saved is told of, leaves no half file, and does not stop the rest.
+// On a full disk, images that cannot be saved are reported, leave no partial file, and do not stop the others.
 
 import type * as disk from 'node:fs/promises';
 import { readdir, symlink } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { generate } from './generate-harness.ts';
 
 type Disk = typeof disk;
 
-/** Of the files that are written, counted from 0, those that there is no room for. */
+/** Indices of the written files for which there is no space. */
 const full = vi.hoisted(() => ({ files: new Set<number>(), written: 0 }));
 
 vi.mock('node:fs/promises', async (original) => {
@@ -40,7 +40,7 @@ it('an image is missing, and the others are there', async () => {
     `Prompt 1/2 failed: no space is left for ${join(out, 'generated_image_1.png')}: free some, or name another folder`,
   );
   expect(err).toMatch(/Generated 3 images in .*; 1 prompt failed/);
-  // The next image takes the name that is free.
+  // The next image takes the first free name.
   expect(await readdir(out)).toEqual([0, 1, 2].map((index) => `generated_image_${index}.png`));
 });
 

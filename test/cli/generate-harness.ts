@@ -1,4 +1,4 @@
-// svc generate in this process, with the fake model: what it printed, saved and handed to the engine.
+// Runs svc generate in this process with the fake model; returns its output, its files and the requests to the engine.
 
 import { runCommand } from 'citty';
 import { afterEach, vi } from 'vitest';

@@ -34,7 +34,7 @@ describe('an error of the engine', () => {
       "--component-paths: 'x' is no folder",
     ],
     ['bad_request', 'eta', 'eta is 3', { 'generic-kwargs': { eta: 3 } }, 'eta in --generic-kwargs is 3'],
-    // Nobody typed these.
+    // The user gave none of these options.
     ['bad_request', 'steps', 'steps is 50; at most 10', {}, 'num-inference-steps is 50; at most 10'],
     [
       'bad_checkpoint',

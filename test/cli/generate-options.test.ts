@@ -1,4 +1,4 @@
-// The table of options: how each is read and what the engine gets of it.
+// How each option is read and passed to the engine.
 
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// What a run tells: lines on the right stream, the performance file, an exit code.
+// The output of a run: lines on the right stream, the performance file, the exit code.
 
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -163,7 +163,7 @@ describe('exit codes', () => {
     expect(outcome.code).toBe(code);
     const isRefused = code === 2 || code === 3;
     expect(isRefused ? [] : await names()).toHaveLength(images);
-    // What is refused leaves no folder.
+    // A refused run creates no folder.
     if (isRefused) expect(await names('.')).toEqual([]);
     expect(outcome.fake.closed).toBe(args.includes('language') ? 0 : 1);
   });

@@ -11,7 +11,7 @@ import { temporaryFolders } from '../files/folders.ts';
 const FAKE = fileURLToPath(new URL('fake-svc.ts', import.meta.url));
 const TSX = new URL('../../node_modules/tsx/dist/esm/index.mjs', import.meta.url).href;
 
-/** Each process loads its TypeScript anew, which takes long where the machine is busy. */
+/** Each process loads its TypeScript again, which is slow on a busy machine. */
 vi.setConfig({ testTimeout: 60_000 });
 const PATIENCE = { timeout: 30_000 };
 

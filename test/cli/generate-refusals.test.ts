@@ -1,4 +1,5 @@
-// What is refused before a model is opened, with its text and exit code: every bound and every option that is not built.
+// Everything that is refused before a model is opened, with its message and exit code: every bound and every option that is not
+// built.
 
 import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -197,7 +198,7 @@ describe('is refused with exit code 2, before a model is opened:', () => {
   it('a file without prompts', () =>
     refused(['--model-path', 'm', '--prompt-path', join(folder, 'empty.txt')], 'holds no prompt'));
 
-  /** Just outside each bound that the table states. */
+  /** Values just outside each bound in the table. */
   const outside = Object.entries<Option>(GENERATE_OPTIONS).flatMap(([name, option]) => {
     if (option.kind !== 'integer' && option.kind !== 'integers' && option.kind !== 'number') return [];
     const { kind, min, max } = option;
@@ -290,7 +291,7 @@ it('what is not built passes where it asks for nothing', async () => {
   const { code, err } = await draw(...BASE, ...neutral);
   expect(err).not.toContain('UsageError');
   expect(code).toBe(0);
-  // The refusals above and this list hold every such option.
+  // Every option that is not built is in the refusals above or in this list.
   const unbuilt = Object.entries<Option>(GENERATE_OPTIONS).filter(([, option]) => option.unbuilt);
   for (const [name] of unbuilt)
     expect(neutral.some((text) => text.replace('no-', '').startsWith(`--${name}`))).toBe(true);

@@ -1,4 +1,4 @@
-// The images of a run: their names, what they hold, and what they start from.
+// The images of a run: their names, their contents, and their source images.
 
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -177,7 +177,7 @@ describe('an image', () => {
   });
 
   it('of a low quality is smaller', async () => {
-    // Images of one colour hardly differ: the options reach the encoder, and no more is asked here.
+    // Images of one colour differ little in size; this only tests that the options reach the encoder.
     const sizes = [];
     for (const quality of ['1', 'maximum']) {
       const { out } = await draw(
@@ -255,7 +255,7 @@ describe('an image to start from', () => {
     const { code, err, fake } = await draw(...args);
     expect({ code, drawn: fake.requests }).toEqual({ code: 2, drawn: [] });
     expect(err).toContain('2097152');
-    // It would be 24 GB.
+    // Decoding it would take 24 GB.
     expect(process.memoryUsage.rss() - started).toBeLessThan(500e6);
   });
 

@@ -1,4 +1,4 @@
-// What is said of a model that opens, where standard error is no terminal.
+// Log lines while a model opens, if standard error is not a terminal.
 
 import type { ConsolaInstance } from 'consola';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -8,7 +8,7 @@ import type { OpenEvent } from '../../src/index.ts';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** The lines said of events that come so many milliseconds apart. */
+/** Returns the lines that are logged for events with the given pause between them, in milliseconds. */
 function said(pause: number, events: OpenEvent[]): string[] {
   const lines: string[] = [];
   const log = { info: (line: string) => void lines.push(line) } as unknown as ConsolaInstance;

@@ -1,4 +1,4 @@
-// Which models one server serves, and what becomes of the others where one ends.
+// The models that one server serves, and that the others continue when one ends.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 const FAKE = fileURLToPath(new URL('fake-svc.ts', import.meta.url));
 
-/** Each process loads its TypeScript anew, which takes long where the machine is busy. */
+/** Each process loads its TypeScript again, which is slow on a busy machine. */
 vi.setConfig({ testTimeout: 30_000 });
 const PATIENCE = { timeout: 15_000 };
 
@@ -18,7 +18,7 @@ let home: string;
 beforeAll(() => {
   home = mkdtempSync(join(tmpdir(), 'svc-cli-'));
 });
-/** None outlives a test that failed half-way. */
+/** Processes to end after a test that failed halfway. */
 const children: ChildProcessWithoutNullStreams[] = [];
 afterAll(() => {
   for (const child of children) child.kill('SIGKILL');

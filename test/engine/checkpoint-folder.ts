@@ -9,7 +9,7 @@ import { randomInteger } from './random.ts';
 
 const TEMPLATE = `{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}<assistant>`;
 
-/** A token for each byte, fillers, and a chat template. */
+/** Writes a tokenizer with one token per byte and filler tokens, and a chat template. */
 export function writeTokenizer(path: string): void {
   const { tokenizerJson, tokenizerConfig } = byteLevel();
   writeFileSync(join(path, 'tokenizer.json'), JSON.stringify(tokenizerJson));
@@ -142,7 +142,8 @@ const BLOCK = 2 ** 19;
 
 function writeRandom(file: string, shapes: [string, number[]][]): number {
   const random = randomInteger(7);
-  // Sign, an exponent of 2^-7 or 2^-6, mantissa: about 0.02 each. One value more than a power of two, so that rows differ.
+  // Bits with a random sign, an exponent of 2^-7 or 2^-6, and a random mantissa: magnitudes around 0.02. The length is one more
+  // than a power of two, so that rows differ.
   const block = Uint16Array.from({ length: BLOCK + 1 }, () => {
     const bits = random(2 ** 32);
     return ((bits & 1) << 15) | ((8 + ((bits >> 1) & 1)) << 10) | ((bits >> 2) & 0x3ff);

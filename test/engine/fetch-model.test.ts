@@ -1,4 +1,4 @@
-// Models of the hub that cannot be opened: they are refused by what is small, before their weights come.
+// Hub models that cannot be opened are refused by their small files before their weights are downloaded.
 
 import { describe, expect, it } from 'vitest';
 import { openEmbeddingModelInline } from '../../src/engine/embedding/open.ts';

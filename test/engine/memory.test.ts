@@ -1,4 +1,4 @@
-// What loading costs beside the device's own bytes, in a process of its own.
+// Memory that loading takes in addition to the device's bytes, measured in a separate process.
 
 import { expect, it } from 'vitest';
 import { measureLoading } from './load-measured.ts';

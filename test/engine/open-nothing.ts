@@ -1,4 +1,4 @@
-// A program whose model does not open: argv is the folder. It says the error's code, and ends by itself.
+// A program whose model cannot be opened: argv is the folder. It prints the error's code and ends by itself.
 
 import { EngineError, openTextModel } from '../../src/index.ts';
 

@@ -1,4 +1,4 @@
-// Threads that are ended in the middle of a task: a late one, and one that nobody waits for.
+// Threads that are terminated during a task: if it takes too long, or if its caller has left.
 
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';

@@ -1,4 +1,4 @@
-// Grammars in real threads: hostile ones of one client, all at once, and a small schema of another client beside them.
+// Grammars in real threads: hostile ones of one client, all at once, and a small schema of another client at the same time.
 
 import { afterAll, expect, it } from 'vitest';
 import type { EngineError } from '../../src/files/error.ts';
@@ -37,7 +37,7 @@ const small = (i: number): GrammarSource => ({
 
 it('a small schema does not wait for hostile ones, which end once their client has gone', async () => {
   const own = new AbortController();
-  // As in a server that has run for a while: the threads are there.
+  // As in a server that has run for a while: the threads exist already.
   await Promise.all([0, 1].map((i) => compile(small(i), available, own.signal)));
   const client = new AbortController();
   let done = 0;

@@ -26,7 +26,7 @@ const record = (tape: Tape): Tensor[] => {
   return [linear(linear(x, up), down)];
 };
 
-/** The names of what a tape's products are known by. */
+/** Returns the keys of a tape's products. */
 async function productsOf(): Promise<string[]> {
   const tape = new Tape(device, {});
   for (const result of record(tape)) tape.keep(result);

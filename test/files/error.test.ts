@@ -1,4 +1,4 @@
-// The error as those see it who know its parameter by another name.
+// Renames an error's parameter for interfaces that use another name.
 
 import { expect, it } from 'vitest';
 import { EngineError } from '../../src/files/error.ts';

@@ -1,4 +1,4 @@
-// Which profile an adapter gets, by what WebGPU says of it.
+// Selection of an adapter's profile by the properties that WebGPU reports.
 
 import { expect, it } from 'vitest';
 import { profileOf, PROFILES } from '../../src/gpu/adapter-profile.ts';

@@ -14,7 +14,7 @@ function randomLives(random: Random): Life[] {
 
 const overlap = (a: Life, b: Life): boolean => a.first <= b.last && b.first <= a.last;
 
-/** The most lives at one dispatch: no assignment can do with fewer slots. */
+/** The largest number of lives at one dispatch, which is a lower bound on the slots. */
 function mostAlive(lives: Life[]): number {
   const alive = lives.map(({ first }) => lives.filter((life) => life.first <= first && first <= life.last));
   return Math.max(...alive.map((at) => at.length));

@@ -1,4 +1,4 @@
-// What a replay asks of WebGPU: calls in order, workgroup counts evaluated once for equal sizes, skipped dispatches left out.
+// Calls of a replay to WebGPU: in order, workgroup counts evaluated once for equal sizes, skipped dispatches left out.
 
 import { expect, it } from 'vitest';
 import type { Pipeline } from '../../src/gpu/device.ts';

@@ -11,9 +11,9 @@ export async function openTestDevice(options: OpenDeviceOptions = {}): Promise<D
 }
 
 export interface Disguise {
-  /** Pretends that subgroups may be this small. */
+  /** Smallest subgroup size to report. */
   lanes?: number;
-  /** Pretends that subgroups may be this large. */
+  /** Largest subgroup size to report. */
   largestSubgroup?: number;
   /** Kernels are chosen by this profile instead of the adapter's own. */
   profile?: AdapterProfile['name'];
@@ -26,7 +26,7 @@ export interface Disguise {
 
 const disguised = new WeakMap<Device, Map<string, Device>>();
 
-/** The same adapter seen as another, made once: kernels choose their variants by what the summary says. */
+/** Returns the same adapter with other reported properties, cached: kernels choose their variants by the summary. */
 export function disguise(device: Device, as: Disguise): Device {
   const made = disguised.get(device) ?? new Map<string, Device>();
   disguised.set(device, made);

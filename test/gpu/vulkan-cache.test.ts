@@ -1,4 +1,4 @@
-// Which driver is chosen, and what is said when it is not there. That a cached driver then answers is what every other GPU test shows.
+// The choice of a driver, and the messages if it is missing. Every other GPU test shows that a cached driver works.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

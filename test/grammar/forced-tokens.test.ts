@@ -1,5 +1,5 @@
-// Text that a grammar leaves no choice about, beside all else that has a say in tokens: processors hold in it, and it is the same
-// text in the same tokens whether each of them has a forward pass or none.
+// Forced text together with everything else that affects tokens: processors apply to it, and it is the same text in the same tokens
+// whether or not each token has a forward pass.
 
 import { describe, expect, it } from 'vitest';
 import { acceptForced, writeMask } from '../../src/engine/text/constrained.ts';
@@ -25,7 +25,10 @@ interface Asked {
   processor?: string | null;
 }
 
-/** The tokens of a text that takes the lowest id it may, and how many of them were drawn; `left`: it could not go on. */
+/**
+ * Returns the tokens of a text that always takes the lowest allowed id, and how many of them were sampled; `left`: it could not
+ * continue.
+ */
 function say(pattern: string, { processors = [], logprobs = null, processor = null }: Asked = {}) {
   const program = compileSource({ type: 'regex', pattern }, vocabulary.available);
   const grammar = new Grammar(program, vocabulary).start();

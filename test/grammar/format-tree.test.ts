@@ -1,4 +1,4 @@
-// Trees of formats: what they take, by xgrammar; and what is said of those that make no sense.
+// Trees of formats: the texts that they accept, judged by xgrammar, and the errors of invalid ones.
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';

@@ -1,5 +1,4 @@
-// What requests ask for, as the texts that it lets through, however they are cut into tokens; what makes no sense is refused with
-// its place.
+// Constraints of requests: the texts that they accept, however divided into tokens; invalid ones are refused with their place.
 
 import { describe, expect, test } from 'vitest';
 import type { Grammar } from '../../src/grammar/grammar.ts';
@@ -26,7 +25,7 @@ describe('EBNF', () => {
   });
 
   test('a text that means very many things at once', () => {
-    // After n letters there are n + 1 stacks, and any of them may turn out to be meant.
+    // After n letters there are n + 1 stacks, each of which may lead to a match.
     const grammar = ebnf('root ::= inner "."\ninner ::= "a" inner | "a" inner "c" | "b"');
     const whole = (a: number, c: number): string => `${'a'.repeat(a)}b${'c'.repeat(c)}.`;
     for (const [a, c] of [
@@ -41,7 +40,7 @@ describe('EBNF', () => {
       [0, 1],
     ] as const)
       expect([a, c, takes(grammar, whole(a, c))]).toEqual([a, c, false]);
-    // Each letter doubles what the text can mean.
+    // Each letter doubles the number of readings.
     const pairs = ebnf(
       'root ::= many "!"\nmany ::= "(" many ")" | "(" many | many2\nmany2 ::= "x" many2 "x" | "x" many2 | "x"',
     );

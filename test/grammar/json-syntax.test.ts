@@ -1,4 +1,4 @@
-// JSON as grammars let it through: any order of names, none twice, spacing as usual, and no way into a dead end.
+// Grammars of JSON: names in any order, none twice, usual spacing, and no dead ends.
 
 import { describe, expect, test } from 'vitest';
 import { regexDfa } from '../../src/grammar/regex.ts';
@@ -35,7 +35,7 @@ describe('JSON', () => {
     '{"a":1}}',
     "{'a':1}",
     '{"n":1,"\\u006e":1}',
-    // No blanks without end: one space, or one line break with its indentation.
+    // No unbounded space: one space, or one line break with its indentation.
     '{  }',
     '{\n\n}',
     '{"a":  1}',
@@ -58,7 +58,7 @@ describe('JSON', () => {
         if (!Array.isArray(this)) names.push(name);
         return each;
       });
-      // A name that came twice would have been read once.
+      // Parsing would drop a name that occurs twice.
       const strings = Array.from(whole.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g));
       expect(names.length - 1).toBe(strings.filter(([, colon]) => colon !== undefined).length);
     }

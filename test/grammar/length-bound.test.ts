@@ -15,7 +15,7 @@ const noHigh = every.slice().fill(0, 0x80);
 const PATTERNS = ['[\\s\\S]*', '(?:ab|c)*d?', 'x(?:[a-é]{2,5}y)+', '(?:\\d{3}-)*\\d{4}', 'a{3}|é+'];
 const most = 3000;
 
-/** Every pair of states that the same bytes lead to, up to so many. */
+/** Yields pairs of states that the same bytes lead to, up to a limit. */
 function* pairs(a: Lexeme, b: Lexeme): Generator<[number, number], void, void> {
   const seen = new Map<string, [number, number]>([['0 0', [0, 0]]]);
   for (const [x, y] of seen.values()) {

@@ -1,4 +1,4 @@
-// Walks over a vocabulary against every token, byte by byte; states that are taken for alike against rounds over all of them.
+// Masks of lexemes against a check of every token, byte by byte; state equivalence against exhaustive partition refinement.
 
 import { expect, test } from 'vitest';
 import { ANY_TEXT, limits, type Dfa } from '../../src/grammar/dfa.ts';
@@ -23,7 +23,7 @@ const LEXEMES: Record<string, [Dfa, TextEncoding]> = {
   hexadecimal: [dfaOf('[0-9a-f]{8}-[0-9a-f]{4}'), 'plain'],
 };
 
-/** Pseudo-random texts of a few pieces, some bytes by themselves, and some twice. */
+/** Pseudo-random texts of a few pieces, some of them single bytes, and some duplicates. */
 function tokens(): Uint8Array[] {
   const next = random(11);
   const pieces = [

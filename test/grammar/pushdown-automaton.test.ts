@@ -168,7 +168,7 @@ describe('masks of random grammars', () => {
   });
 });
 
-/** A text that begins with this token and is complete, found by walks at random; null: none was found. */
+/** Returns a complete text that begins with this token, found by random walks; null: none was found. */
 function completed(
   constraint: ReturnType<Grammar['start']>,
   first: number,

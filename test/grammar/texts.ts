@@ -1,4 +1,4 @@
-// Texts through masks and masks into texts, over one small vocabulary with the usual pieces of JSON.
+// Checks texts against masks and generates texts from masks, over one small vocabulary with the usual pieces of JSON.
 
 import { expect } from 'vitest';
 import { compile } from '../../src/grammar/compile.ts';
@@ -48,7 +48,7 @@ const maskOf = (constraint: ReturnType<Grammar['start']>): number[] => {
   return idsOf(bits);
 };
 
-/** Whether the mask lets the text through, cut into tokens at random. */
+/** Returns true if the mask allows the text, divided into random tokens. */
 export function takes(grammar: Grammar, whole: string, next: () => number = random(whole.length)): boolean {
   const bytes = utf8.encode(whole);
   const constraint = grammar.start();
@@ -66,7 +66,7 @@ export function takes(grammar: Grammar, whole: string, next: () => number = rand
   return maskOf(constraint).includes(vocabulary.end);
 }
 
-/** A text by a walk through the mask, which takes to its end soon. */
+/** Generates a text by a random walk through the mask that ends soon. */
 export function walk(grammar: Grammar, next: () => number): string {
   const constraint = grammar.start();
   const bytes: number[] = [];

@@ -1,4 +1,4 @@
-// A mask is computed on the thread that serves: a grammar whose masks would take long is refused, always in the same place.
+// Masks are computed on the serving thread, so a grammar whose masks would take long is refused, always at the same position.
 
 import { expect, it } from 'vitest';
 import { Grammar } from '../../src/grammar/grammar.ts';

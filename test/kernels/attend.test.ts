@@ -1,4 +1,4 @@
-// Dense attention against sums in f64; and bit by bit against itself, since a picture must not depend on its batch.
+// Dense attention against sums in f64, and bit by bit against itself, because an image must not depend on its batch.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
@@ -40,7 +40,7 @@ function problem(given: Partial<Problem> & { queries: number; keys: number; dims
   };
 }
 
-/** q in a tensor of its own, keys and values side by side in another, four columns in. */
+/** Runs q in a tensor of its own, with keys and values side by side in another, from column four on. */
 function run(on: Device, of: Problem, from = 0, to: number = of.items): Promise<Float32Array[]> {
   const { queries, keys, heads, kvHeads, dims, causal, keyCounts, scale } = of;
   const width = heads * dims;
@@ -67,7 +67,7 @@ function run(on: Device, of: Problem, from = 0, to: number = of.items): Promise<
   });
 }
 
-/** Rows that begin with four values of no meaning. */
+/** Returns rows that begin with four arbitrary values. */
 function shift(values: Float32Array, columns: number): Float32Array {
   const rows = values.length / columns;
   const shifted = new Float32Array(rows * (columns + 4)).fill(1e9);
@@ -103,7 +103,7 @@ function reference(of: Problem): Float64Array[] {
   });
 }
 
-/** Values are below 1; a score is off by a few ulp of its terms, and the weights with it. */
+/** Values are below 1; a score has an error of a few ulp of its terms, and so do the weights. */
 const TOLERANCE = 1e-5;
 
 function expectRight(of: Problem, y: Float32Array[]): void {

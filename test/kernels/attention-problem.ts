@@ -22,7 +22,7 @@ export const SEQUENCES = [
   { from: 30, rows: 7 },
   { from: 0, rows: 1 },
 ];
-/** The same where contexts have several chunks of eight pages. */
+/** Sequences whose contexts have several chunks of eight pages. */
 export const LONG_SEQUENCES = [
   { from: 700, rows: 1 },
   { from: 250, rows: 12 },
@@ -76,7 +76,7 @@ export function problem(
   const rows = sequences.flatMap(({ from, rows: count }, sequence) =>
     Array.from({ length: count }, (_, i) => ({ sequence, position: from + i })),
   );
-  // Scores of a few units, so that some tokens matter and many do.
+  // Scores of a few units, so that many tokens have weight and some have more.
   const q = random
     .floats(rows.length * shape.heads * shape.dims)
     .map((value) => (4 * value) / Math.sqrt(shape.dims));
@@ -94,7 +94,7 @@ export function problem(
   return { shape, window, kv, q, keys, values, tables, rows, spans, cap: null, sinks: null };
 }
 
-/** The last token of the span that a token lies in; 0: it lies in none. */
+/** Returns the last token of the span that contains a token; 0: no span does. */
 function lastSeen({ spans }: Problem, sequence: number, token: number): number {
   const span = spans.find((one) => one.sequence === sequence && one.first <= token && token < one.end);
   return span ? span.end - 1 : 0;

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => device.destroy());
 
-/** Values are within ±1: this is absolute, a few ulp and the rounding of exp. */
+/** Values are within ±1, so the tolerance is absolute: a few ulp and the rounding of exp. */
 const TOLERANCE = 2e-6;
 
 function worstError(of: Problem, y: Float32Array[]): number {
@@ -60,7 +60,7 @@ for (const { share, dims, kvHeads, window } of SHAPES) {
     const all = await run(device, of, CAPACITY);
     expect(worstError(of, all)).toBeLessThan(TOLERANCE);
 
-    // Alone, with three others, and in a step of its own tile.
+    // Alone, with three other rows, and in a step of its own tile.
     for (const row of [0, 20, 21, 28, 29]) {
       const alone = await run(device, of, { rows: 1, tiles: 1, tileRows: 1 }, [row]);
       expect(differingRows(alone, [all[row]!])).toEqual([]);
@@ -85,7 +85,7 @@ describe('long contexts, in chunks', () => {
     const of = problem(hardware, { heads: share * kvHeads, kvHeads, dims }, 'f16', window, LONG_SEQUENCES);
     const all = await run(hardware, of, { ...CAPACITY, contextPages: 24 });
     expect(worstError(of, all)).toBeLessThan(TOLERANCE);
-    // By several workgroups, whoever else is there, and by one.
+    // By several workgroups with different other rows, and by one workgroup.
     for (const chosen of [[0], [13], [4, 5, 6, 7], [0, 1, 2, 3, 13], [30, 31, 32, 33], [0, 13, 34]]) {
       const expected = chosen.map((row) => all[row]!);
       for (const contextPages of [24, undefined]) {
@@ -144,7 +144,7 @@ describe('capped scores and sinks', () => {
   });
 });
 
-/** Whole texts, and spans between tokens that see only what is before them. */
+/** Whole texts, and spans between tokens that attend only to earlier ones. */
 const SPANS: Span[] = [
   { sequence: 0, first: 0, end: 21 },
   { sequence: 2, first: 31, end: 36 },
@@ -196,7 +196,7 @@ describe('pages in f16', () => {
 });
 
 describe('without subgroups', () => {
-  // Each format and size of head is a pipeline that software adapters compile for seconds.
+  // Each format and head size is a pipeline that software adapters compile for seconds.
   it.each(DIMS)('%i dims', async (dims) => {
     const cases = [['f32', null] as const, ...(dims === 24 || dims === 80 ? [['f16', 8] as const] : [])];
     for (const [format, window] of cases) {
@@ -216,7 +216,7 @@ it('scores that would overflow exp', async () => {
     const of = problem(on, { heads: 2, kvHeads: 1, dims: 16 }, 'f32', null);
     of.q.forEach((value, i) => (of.q[i] = value * 300));
     const y = await run(on, of, CAPACITY);
-    // The largest score takes all: its value comes out.
+    // The largest score dominates, so the result is its value.
     y.forEach((row, i) => {
       const { sequence, position } = of.rows[i]!;
       const score = (token: number) =>

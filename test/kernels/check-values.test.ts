@@ -1,4 +1,4 @@
-// Counts of NaN, infinite and oversize values: each kind of number in each source format, at any place, tensors apart.
+// Counts of NaN, infinite and oversize values: each kind of number in each source format, at any position, separately per tensor.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';

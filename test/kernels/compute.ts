@@ -1,4 +1,4 @@
-// Runs what a test records on a tape of its own, on given inputs, with every other byte of the operands poisoned.
+// Runs the kernels that a test records on a tape of their own, on given inputs, with every other byte of the operands poisoned.
 
 import { expect } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
@@ -15,7 +15,7 @@ export interface Job {
   sizes: Sizes;
   /** Returns the output, which may be one of the inputs. */
   record: (tape: Tape, input: Input) => Tensor;
-  /** Of rows named `rows`. */
+  /** LoRA adapter of each row, for rows named `rows`. */
   adapters?: Region;
 }
 
@@ -74,7 +74,7 @@ export function upload(device: Device, data: Uint32Array | Float32Array | Uint8A
   return region;
 }
 
-/** A step's data of which a kernel reads only what is given. */
+/** Returns a step's data in which only the given members are valid. */
 export function batchOf(device: Device, given: Partial<TextBatch>): TextBatch {
   const unused = upload(device, new Uint32Array(4));
   return {
@@ -95,7 +95,7 @@ export function batchOf(device: Device, given: Partial<TextBatch>): TextBatch {
   };
 }
 
-/** The same numbers in every run (mulberry32). */
+/** Pseudo-random numbers that are the same in every run (mulberry32). */
 export class Random {
   #state: number;
 

@@ -23,7 +23,7 @@ export interface Case {
   padding?: 'same' | 'after';
   upsample?: boolean | { height: number; width: number };
   perImage?: boolean;
-  /** What is added per image stands from this column on, others around it. */
+  /** First column of the values that are added per image; other columns surround them. */
   addedFrom?: number;
   residual?: boolean;
   inPlace?: boolean;
@@ -118,7 +118,7 @@ function perImageOf(
 /** Rounding of at most a few ulp of the largest partial sum. */
 const ROUNDING = 2e-6;
 
-/** The largest error, in units of what is allowed; of outputs spread over all of them where there are many. */
+/** Returns the largest error in units of the tolerance; with many outputs, of a sample spread over all of them. */
 export function worstError(of: Problem, y: Float32Array[]): number {
   const { batch, out, size } = of;
   const total = batch * size.height * size.width * out;
@@ -133,7 +133,7 @@ export function worstError(of: Problem, y: Float32Array[]): number {
   return worst;
 }
 
-/** One output, and the sum of its terms' sizes, by which rounding is measured. */
+/** Returns one output, and the sum of its terms' magnitudes, to which the rounding error is relative. */
 function outputOf(of: Problem, pixel: number, column: number): { value: number; size: number } {
   const { size, kernel, stride, seen, height, width, channels, out, weights } = of;
   const image = Math.floor(pixel / (size.height * size.width));

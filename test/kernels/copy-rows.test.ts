@@ -31,7 +31,7 @@ for (const bindingLimit of [undefined, 16 << 10]) {
     const fill = random.floats(columns);
     const [aRows, bRows] = [rowsOf(a, columns), rowsOf(b, columns)];
     const job = { device: on(), capacity: {}, sizes: {} };
-    // With bytes of their own: two dispatches read them, and places on the tape would be shared.
+    // Each in a buffer of its own, because two dispatches read them and places on the tape would be shared.
     const own = (shape: number[], values: Float32Array) => on().tensor('step', 'input', shape, values);
     const aOwn = own([items, n, columns], a);
     const bOwn = own([items, m, columns], b);

@@ -25,7 +25,7 @@ export interface Draw extends Settings {
   presence?: number;
   repetition?: number;
   counts?: [token: number, count: number][];
-  /** The slot holds a token that is not counted yet. */
+  /** The slot holds a token that has not been counted yet. */
   pending?: number;
   /** Tokens that may come. */
   allowed?: number[];
@@ -40,7 +40,7 @@ export interface RowLogprobs {
   best: [token: number, logprob: number][];
 }
 
-/** The tokens drawn, and what each of the slots then holds (null: as before). */
+/** Returns the sampled tokens and the contents of the slots afterwards (null: unchanged). */
 export async function drawAll(
   device: Device,
   draws: Draw[],
@@ -141,7 +141,7 @@ function rowLogprobs(words: Uint32Array, row: number, count: number): RowLogprob
   };
 }
 
-/** Probabilities by token: top-k and top-p of the whole distribution together, then min-p of what is likeliest. */
+/** Returns probabilities by token: top-k and top-p of the whole distribution together, then min-p of the most likely ones. */
 export function distribution(logits: ArrayLike<number>, settings: Settings): number[] {
   const { temperature = 1, topP = 1, minP = 0, topK = 0 } = settings;
   const values = Array.from(logits);
@@ -160,10 +160,10 @@ export function distribution(logits: ArrayLike<number>, settings: Settings): num
   return kept.map((weight) => weight / mass);
 }
 
-/** One right sampler in a million is farther off. */
+/** A correct sampler deviates more than this in one of a million cases. */
 const Z = 4.753;
 
-/** Pearson's test; cells that are hardly expected are taken together. */
+/** Pearson's chi-squared test; cells with a small expected count are merged. */
 export function expectDistributed(counts: number[], probabilities: number[]): void {
   const total = counts.reduce((sum, count) => sum + count, 0);
   let [chi, cells, rare, rareWanted] = [0, 0, 0, 0];

@@ -11,9 +11,9 @@ import { batchOf, compute, Random, upload } from './compute.ts';
 import { packMatrix, weightsFor } from './packed.ts';
 
 const VOCABULARY = 401;
-/** Slots and the tokens last sampled in them. */
+/** Slots and the tokens that were last sampled in them. */
 const SAMPLED = [400, 3, 127];
-/** First and last tokens of groups of 32, and one from each slot. */
+/** First and last tokens of groups of 32, and one token from each slot. */
 const SOURCES = [
   0,
   400,
@@ -59,7 +59,7 @@ for (const format of ['f32', 'f16', 'bf16', 'int8', 'int4'] as const) {
     y.forEach((row, i) => {
       const wanted = Array.from(values.subarray(TOKENS[i]! * k, (TOKENS[i]! + 1) * k), (value) => value / 2);
       if (format !== 'int8') return expect(Array.from(row)).toEqual(wanted);
-      // A scale of 127ths of the extreme is exact but for its division.
+      // A scale of 1/127 of the extreme is exact except for its division.
       wanted.forEach((value, d) => expect(Math.abs(row[d]! - value)).toBeLessThan(1e-6));
     });
   });
@@ -94,7 +94,7 @@ it.each([
     return row;
   });
   const [learned, types] = [random.floats(9 * k), random.floats(2 * k)];
-  // Of each row: its source and its position.
+  // Source and position of each row.
   const entries = [
     [400, 0],
     [FROM_INPUT + 2, 1],

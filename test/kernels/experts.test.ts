@@ -1,5 +1,5 @@
-// A block of experts from its router's logits to the residual: planned, multiplied and added up on the device, against sums in
-// f64; and bit by bit against itself with more or fewer rows.
+// A block of experts from its router's logits to the residual, planned, multiplied and summed on the device, against sums in f64;
+// and bit by bit against itself with other numbers of rows.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
@@ -57,7 +57,7 @@ function problem(
     routing,
     rows,
     x: random.floats(rows * hidden),
-    // Most go to the first experts, and one expert stays alone.
+    // Most rows go to the first experts, and one expert gets a single row.
     logits: random
       .floats(rows * experts)
       .map((value, i) => 3 * value - (i % experts) / 2 - (i % experts === 1 ? 99 : 0)),
@@ -89,7 +89,7 @@ function run(on: Device, of: Problem, capacity: number, from = 0, to = of.rows):
   });
 }
 
-/** The same of one row in f64. */
+/** Computes one row in f64. */
 function wanted(of: Problem, row: number): number[] {
   const { hidden, ffn, experts, routing } = of;
   const logits = [...of.logits.subarray(row * experts, (row + 1) * experts)];

@@ -32,7 +32,7 @@ it.each([
   for (const [row, values] of y.entries()) {
     expect(values).toHaveLength(columns / 2);
     for (const [column, value] of [...values].entries()) {
-      // Two gates, then the two columns that they open.
+      // Two gate columns, then the two value columns that they multiply.
       const at = row * columns + 4 * (column >> 1) + (column & 1);
       const wanted = ACTIVATIONS[activation](x[at]!) * x[at + 2]!;
       expect(Math.abs(value - wanted)).toBeLessThan(1e-5 * (1 + Math.abs(wanted)));

@@ -53,7 +53,7 @@ function held(on: Device, values: Float32Array): Tensor {
   return on.tensor('weights', 'norm', [values.length], values);
 }
 
-/** The largest distance from what f64 gives; outputs are of the order of one. */
+/** Returns the largest difference from the result in f64; outputs are of the order of one. */
 function worstError(of: Problem, y: Float32Array[]): number {
   const { batch, height, width, channels, groups } = of;
   const pixels = height * width;

@@ -6,7 +6,7 @@ import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, differingRows, Random } from './compute.ts';
 
 const EPS = 1e-5;
-/** Of values around 1. */
+/** Tolerance for values around 1. */
 const TOLERANCE = 4e-6;
 
 let device: Device;

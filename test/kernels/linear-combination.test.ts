@@ -4,7 +4,7 @@ import { linearCombination } from '../../src/kernels/linear-combination.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random, upload } from './compute.ts';
 
-/** Of the sum of the terms' sizes. */
+/** Tolerance relative to the sum of the terms' magnitudes. */
 const TOLERANCE = 5e-7;
 
 let device: Device;

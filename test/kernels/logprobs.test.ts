@@ -1,4 +1,4 @@
-// Log probabilities against plain arithmetic, of the logits as they came and of what was sampled from.
+// Log probabilities against plain arithmetic, of the original logits and of the logits after sampling's changes.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';

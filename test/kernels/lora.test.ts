@@ -22,7 +22,7 @@ afterAll(() => device.destroy());
 
 type Store = 'set' | 'add' | 'swiglu';
 
-/** An adapter's factors of a part: A [rank, k], B [rows, rank]. */
+/** Factors of an adapter for a part: A [rank, k], B [rows, rank]. */
 interface Factors {
   rank: number;
   scale: number;
@@ -38,9 +38,9 @@ interface Problem {
   x: Float32Array;
   weights: Float32Array;
   residual: Float32Array;
-  /** [adapter][part]; null: it leaves the part alone. */
+  /** [adapter][part]; null: the adapter does not change the part. */
   adapters: (Factors | null)[][];
-  /** Of each row; null: none. */
+  /** Adapter of each row; null: none. */
   adapterOf: (number | null)[];
   matrix: Matrix;
 }
@@ -49,7 +49,7 @@ interface Wanted {
   store?: Store;
   parts: number[];
   k: number;
-  /** [adapter][part]; 0: it leaves the part alone. */
+  /** [adapter][part]; 0: the adapter does not change the part. */
   ranks: number[][];
   adapterOf: (number | null)[];
   format?: Format;
@@ -79,7 +79,7 @@ function problem(on: Device, { store = 'set', parts, k, ranks, adapterOf, format
 
 const largest = (ranks: number[][]): number => Math.max(...ranks.flat());
 
-/** As shaders/lib/lora.wgsl has it. */
+/** Packs factors in the layout of shaders/lib/lora.wgsl. */
 function packFactors(on: Device, { parts, columns, k }: Matrix, adapters: Problem['adapters']): Region {
   const stride = paddedColumns(k);
   const words: number[] = [];
@@ -133,7 +133,7 @@ function run(on: Device, of: Problem, capacity: number, from = 0, to: number = o
   });
 }
 
-/** Output `i` of a part for a row, and the sum of its terms' sizes. */
+/** Returns output `i` of a part for a row, and the sum of its terms' magnitudes. */
 function output(of: Problem, row: number, part: number, i: number): { sum: number; size: number } {
   const before = of.parts.slice(0, part).reduce((sum, rows) => sum + rows, 0);
   const dot = (values: Float32Array, at: number): { sum: number; size: number } => {
@@ -183,10 +183,10 @@ function expectRight(of: Problem, y: Float32Array[]): void {
   });
 }
 
-/** Three adapters and none, in no order. */
+/** Rows of three adapters and without one, in mixed order. */
 const ROWS = [2, null, 0, 0, 1, null, 2, 1, 1, 0, null, null, 2, 0, 1, 2, 0, null, 1];
 
-/** One, primes, just over a quad and a workgroup; an adapter leaves a part alone. */
+/** Sizes: one, primes, just over a quad and a workgroup; one adapter leaves a part unchanged. */
 const PROBLEMS: Record<string, Omit<Wanted, 'adapterOf'>> = {
   'one part': { parts: [7], k: 33, ranks: [[1], [5], [4]] },
   'a single output of a single input': { parts: [1], k: 1, ranks: [[3], [1], [8]] },
@@ -233,7 +233,7 @@ for (const { name, as } of VARIANTS) {
     const of = problem(on, { ...wanted, adapterOf: ROWS });
     const all = await run(on, of, 48);
     expectRight(of, all);
-    // The same in any company.
+    // The results are the same in any batch.
     for (const [from, to, capacity] of [
       [0, 1, 1],
       [4, 8, 4],

@@ -10,7 +10,7 @@ import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { compute, differingRows, Random, type Input } from './compute.ts';
 import { packMatrix } from './packed.ts';
 
-/** Of the sum of the terms' sizes; gelu's and silu's slopes are at most 1.13. */
+/** Tolerance relative to the sum of the terms' magnitudes; the slopes of gelu and silu are at most 1.13. */
 const TOLERANCE = 3e-6;
 
 let device: Device;
@@ -58,7 +58,7 @@ describe.each(NAMES)('%s', (name) => {
     });
     y.flatMap((row) => [...row]).forEach((value, i) => {
       const x = values[i]!;
-      // Where 1 + erf or 1 - exp cancels, what is left is off by a few ulp of the larger.
+      // Where 1 + erf or 1 - exp cancels, the error is a few ulp of the larger term.
       const error = Math.abs(value - FUNCTIONS[name](x)) / Math.max(Math.abs(x), 1);
       expect(error, `at ${x}`).toBeLessThan(3e-7);
     });
@@ -86,13 +86,13 @@ function problem(on: Device, rows: number, columns: number, k: number, paired = 
   return { k, rows, x: random.floats(rows * k), weights, bias, matrix };
 }
 
-/** Where row i of values over gates stands among the columns. */
+/** Returns the column of row i when values alternate with gates. */
 function pairedAt(i: number, half: number): number {
   const row = i % half;
   return 4 * Math.floor(row / 2) + (row % 2) + (i >= half ? 2 : 0);
 }
 
-/** One tensor's halves are packed as its parts, from the same rows. */
+/** The halves of one tensor are packed as its parts, from the same rows. */
 function packHalves(on: Device, k: number, weights: Float32Array, half: number): Matrix {
   const parts = interleavedHalves('w', half);
   const flat = parts.map((part) => ({ ...part, firstRow: 0 }));

@@ -15,7 +15,7 @@ const FORMATS: Format[] = ['f32', 'f16', 'bf16', 'int8', 'int4'];
 const STORES = ['none', 'add', 'swiglu'] as const;
 type Store = (typeof STORES)[number];
 
-/** Outputs (of gate and of up, for swiglu) and inputs: one, primes, just over a group and a block. */
+/** Outputs (of gate and of up each, for swiglu) and inputs: one, primes, just over a group and a block. */
 const SHAPES = [
   [1, 1],
   [7, 33],
@@ -71,7 +71,7 @@ function problem(
   return { format, store, hasBias, n, k, rows, x, weights, bias, residual, matrix };
 }
 
-/** Where row i of gate over up stands among the columns. */
+/** Returns the column of row i when gate rows alternate with up rows. */
 function interleavedAt(i: number, n: number): number {
   const row = i % n;
   return 4 * Math.floor(row / 2) + (row % 2) + (i >= n ? 2 : 0);
@@ -113,7 +113,7 @@ function dot(of: Problem, row: number, column: number): { sum: number; size: num
 /** Rounding of at most a few ulp of the largest partial sum. */
 const ROUNDING = 2e-6;
 
-/** The largest error, in units of what is allowed. */
+/** Returns the largest error in units of the tolerance. */
 function worstError(of: Problem, y: Float32Array[]): number {
   let worst = 0;
   for (let row = 0; row < of.rows; row++) {
@@ -169,7 +169,7 @@ const USUAL = [
   { k: 97, capacity: 48 },
   { k: 530, capacity: 48 },
 ];
-/** 2 and 8 parts. A software adapter compiles their barriers for seconds, so not every format meets them. */
+/** 2 and 8 parts. A software adapter compiles their barriers for seconds, so not every format is tested with them. */
 const SPLIT = [
   { k: 130, capacity: 48 },
   { k: 530, capacity: 4 },

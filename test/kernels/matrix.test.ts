@@ -26,7 +26,7 @@ function bitsOf(value: number): number {
   return words.getUint32(0);
 }
 
-/** Random values as a checkpoint holds them: the bytes, and what they stand for. */
+/** Returns random values in a checkpoint's format: the bytes, and the numbers. */
 function stored(
   source: NumberSource,
   count: number,
@@ -82,7 +82,7 @@ function decode(format: string, code: number, scale: number): number {
   return format === 'int8' ? scale * ((code << 24) >> 24) : scale * (code - 8);
 }
 
-/** The larger; NaN counts as infinitely large. */
+/** Returns the larger error; NaN counts as infinitely large. */
 function worse(a: number, b: number): number {
   return b <= a ? a : Number.isNaN(b) ? Infinity : b;
 }
@@ -92,7 +92,7 @@ function tolerance(format: FormatName, source: NumberSource, wanted: number, { c
   if (format === 'f32' || format === source) return 0;
   if (format === 'f16') return Math.abs(wanted) * 2 ** -10; // WGSL lets it round either way
   if (format === 'bf16') return Math.abs(wanted) * 2 ** -8;
-  // The largest of four bits, 7, also takes what would round to 8.
+  // 7 is the largest value of four bits, so it also represents what would round to 8.
   const steps = format === 'int4' && code === 15 ? 1 : 0.5;
   return Math.abs(scale) * steps * 1.0001;
 }
@@ -104,7 +104,7 @@ for (const source of SOURCES) {
     const { bytes, values } = stored(source, rows * k, random);
     const parts = stacked([{ name: 'w', rows }]);
     const matrix = allocateMatrix(device, FORMATS[format], k, parts);
-    // In whole pairs of groups of 32 columns, and whole blocks of 32 k's.
+    // Sizes are multiples of pairs of groups of 32 columns and of blocks of 32 k's.
     const sizes = matrix.windows.map(({ codes, scales }) => [codes.size, scales?.size ?? 0]);
     expect(sizes).toEqual([
       [(192 * 96 * FORMATS[format].bits) / 8, FORMATS[format].bits < 16 ? 192 * 3 * 4 : 0],
@@ -121,7 +121,8 @@ for (const source of SOURCES) {
         const block = Math.floor(i / 32);
         extremes[block] = Math.max(extremes[block]!, Math.abs(wanted));
       }
-      // The extreme of a block is exact but for the scale's rounding: a smaller scale would cut it, a larger one waste codes.
+      // The extreme of a block is exact except for the scale's rounding: a smaller scale would clip it, a larger one would waste
+      // codes.
       if (FORMATS[format].scale === null) continue;
       extremes.forEach((extreme, block) => {
         const scale = Math.abs(at(row, block * 32).scale);

@@ -1,4 +1,4 @@
-// Strip by strip or one after the other: the same bits, and far less memory.
+// Strip by strip and one after the other give the same bits, with far less memory for strips.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';

@@ -43,7 +43,7 @@ describe.each(['pqc', 'cpq'] as const)('%s', (order) => {
       expect([...patch]).toEqual(right);
     });
 
-    // And back, from a sequence that goes on behind the picture.
+    // Converts back from a sequence that is longer than the image.
     const longer = patches.flatMap((patch, i) =>
       i % tokens === tokens - 1 ? [...patch, ...patch.map(() => 77)] : [...patch],
     );

@@ -1,5 +1,5 @@
-// Kernels whose variants depend on the adapter's profile, linked and compiled for every profile and subgroup size. Those that this
-// adapter can also run are run, and judged, in the tests of each kernel; others would need hardware.
+// Kernels whose variants depend on the adapter's profile are linked and compiled for every profile and subgroup size. The tests of
+// each kernel run those that this adapter supports; others would need hardware.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { PROFILES } from '../../src/gpu/adapter-profile.ts';

@@ -16,17 +16,17 @@ beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
 const BLOCK = 32;
-/** A block whose largest magnitude is smaller is zeros. */
+/** A block whose largest magnitude is smaller becomes zeros. */
 const SMALLEST = 2 ** -119;
 
-/** Halves to even, exact. */
+/** Rounds halves to even, exactly. */
 function rint(value: number): number {
   const below = Math.floor(value);
   const rest = value - below;
   return rest > 0.5 || (rest === 0.5 && below % 2 !== 0) ? below + 1 : below;
 }
 
-/** Doubles hold quotients of f32 values far enough apart from every half. */
+/** Doubles represent quotients of f32 values closely enough to distinguish them from every half. */
 const RULES: Record<Quantised, (values: readonly number[]) => { scale: number; codes: number[] }> = {
   int8(values) {
     const largest = Math.max(...values.map(Math.abs));

@@ -7,7 +7,7 @@ import { compute, differingRows, Random } from './compute.ts';
 const EPS = 1e-5;
 const ITEMS = 2;
 const TOKENS = 35;
-/** Of sums of two values around 1. */
+/** Tolerance for sums of two values around 1. */
 const TOLERANCE = 4e-6;
 
 let device: Device;

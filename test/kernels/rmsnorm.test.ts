@@ -37,7 +37,7 @@ for (const columns of [1, 31, 32, 33, 127, 128, 131, 1027]) {
       expectNear(row, reference(values.subarray(i * columns, (i + 1) * columns), weight)),
     );
 
-    // Chosen rows, each as it came out among all.
+    // Each chosen row equals the same row computed among all.
     const chosen = [4, 0, 4];
     const index = upload(device, Uint32Array.from(chosen));
     const picked = await compute({

@@ -1,4 +1,4 @@
-// Splitting, norming and rotating heads and the writes into pages, against f64; places that no row names stay untouched.
+// Splitting, normalizing and rotating heads and the writes into pages, against f64; other places in the pages are not written.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
@@ -25,7 +25,7 @@ let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
-/** Of a step whose rows are written to these places. */
+/** Page table of a step whose rows are written to these places. */
 function tableOf(places: readonly number[]): PageTable {
   const region = upload(device, Uint32Array.from(places));
   return { pages: region, places: region };
@@ -54,7 +54,7 @@ function turned(
 }
 
 interface Pages {
-  /** Undefined where nothing was written. */
+  /** Returns undefined if nothing was written. */
   key(place: number, head: number, d: number): number | undefined;
   value(place: number, head: number, d: number): number | undefined;
 }

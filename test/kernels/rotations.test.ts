@@ -1,4 +1,4 @@
-// cos and sin against f64, and against transformers where it is exact: any position, any frequency, several sets in a step.
+// cos and sin against f64, and against transformers where that is exact: any position, any frequency, several sets in a step.
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -17,7 +17,7 @@ interface Routed {
   ids: number[][];
 }
 
-/** Choices are kept two words from the start, five words apart beyond their own. */
+/** Recorded choices begin at word two and are five words apart beyond their own length. */
 async function routed(
   logits: Float32Array,
   experts: number,

@@ -1,4 +1,4 @@
-// Rows beyond what a binding or a dispatch takes, in pieces: the same bits.
+// Rows beyond a binding or a dispatch are processed in pieces with the same bits.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';

@@ -1,4 +1,5 @@
-// What changes logits before a token is drawn: penalties, masks and biases in their order, against plain arithmetic; and what is no number.
+// Changes of logits before sampling: penalties, masks and biases in order, against plain arithmetic; and values that are not
+// numbers.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
@@ -36,7 +37,7 @@ function best(values: number[]): number {
   return values.indexOf(Math.max(...values));
 }
 
-/** A seed at every position. */
+/** Returns a draw with one seed at every position. */
 function many(draw: Draw, draws = 3000): Draw[] {
   return Array.from({ length: draws }, (_, position) => ({ ...draw, seed: 11n, position }));
 }

@@ -14,7 +14,10 @@ function randomLogits(vocabulary: number, spread: number, seed = vocabulary): Fl
   return new Random(seed).floats(vocabulary).map((value) => value * spread);
 }
 
-/** Seeds and positions of a usual grid; of one where rare tokens and pairs of draws are counted; and few, where the point is which tokens can come at all. */
+/**
+ * Numbers of seeds and positions: of a usual grid; of one for rare tokens and pairs of draws; and of a small one that tests only
+ * which tokens can occur.
+ */
 const SIDE = 71;
 const LONG_SIDE = 142;
 const FEW = 3000;
@@ -115,7 +118,7 @@ describe('draws follow the distribution', () => {
     const logits = randomLogits(67, 1);
     const draws = Array.from({ length: 64 }, (_, bit) => ({ logits, seed: 1n << BigInt(bit) }));
     const { ids } = await drawAll(device, draws);
-    // Were half the bits ignored, half the draws would be alike.
+    // If half the bits were ignored, half of the draws would be equal.
     expect(Math.max(...count(ids, 67))).toBeLessThan(12);
   });
 });
@@ -231,7 +234,7 @@ it('a vocabulary of 151,936', async () => {
   const { ids } = await drawAll(device, draws);
   expect(ids[0]).toBe(top(1).indexOf(1));
   for (const i of [1, 2]) expect(top(3)[ids[i]!]).toBeGreaterThan(0);
-  // A sum of this many terms in f32 may end a few tokens later than in f64.
+  // An f32 sum of this many terms may end a few tokens later than in f64.
   expect(distribution(logits, { topP: 0.5001 })[ids[3]!]).toBeGreaterThan(0);
   expect(distribution(logits, { minP: 0.5 })[ids[4]!]).toBeGreaterThan(0);
   expect(ids[5]).toBeLessThan(151936);
@@ -251,7 +254,7 @@ it('a GPU, whose workgroups are larger, draws the same tokens', async () => {
   );
   const { ids } = await drawAll(disguise(device, { profile: 'discrete' }), draws);
   expect(ids).toEqual((await drawAll(device, draws)).ids);
-  // And what is drawn does not depend on the rows beside it.
+  // The sampled token does not depend on the other rows.
   const alone = await drawAll(disguise(device, { profile: 'discrete' }), [{ ...draws[130]!, slot: 0 }]);
   expect(alone.ids).toEqual([ids[130]]);
 });

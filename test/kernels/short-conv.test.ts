@@ -35,7 +35,7 @@ function problem(columns: number, taps: number): Problem {
   return { columns, taps, weight: random.floats(taps * columns), texts, slots: { kind: 'slot', values } };
 }
 
-/** Tokens `first` up to `end` of a text, in a slot. */
+/** Tokens `first` to `end` - 1 of a text, in a slot. */
 interface Part {
   text: number;
   slot: number;

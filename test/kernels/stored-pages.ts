@@ -8,7 +8,7 @@ import { f16Bits, upload } from './compute.ts';
 /** Pages of the pool. */
 export const PAGES = 72;
 
-/** Large and finite, as f32 and as a pair of f16: what places without a token may hold. */
+/** Large finite values, as f32 and as a pair of f16, for places without a token. */
 const GARBAGE = 0x70007000;
 
 /** Pages as shaders/kv lays them out: `place` finds the element within its page and head. */

@@ -21,7 +21,7 @@ async function run(on: Device, values: Float32Array, shape: number[], by: Thresh
   return rows.flatMap((row) => [...row]);
 }
 
-/** The definition: all sizes sorted. */
+/** The definition: sorts all magnitudes. */
 function naive(values: Float32Array, { ratio, most }: Threshold): number[] {
   const sizes = values.map(Math.abs).sort();
   const place = Math.fround(Math.fround(ratio) * (sizes.length - 1));
@@ -39,7 +39,7 @@ async function expectNaive(on: Device, values: Float32Array, shape: number[], by
   expect(worst).toBeLessThan(TOLERANCE);
 }
 
-/** Values of several sizes: some among thousands far out. */
+/** Values of different magnitudes: some among thousands are far larger. */
 const spread = (count: number): Float32Array =>
   new Random(count).floats(count).map((value, i) => value * (i % 17 === 0 ? 40 : 3));
 

@@ -1,4 +1,4 @@
-// Every tiling that a product may be given computes the same bits: tuning changes no token and no picture.
+// Every tiling of a product computes the same bits, so that tuning changes no token and no image.
 
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
@@ -19,7 +19,7 @@ afterAll(() => device.destroy());
 
 type Compute = () => Promise<Float32Array[]>;
 
-/** What each place gives, with the variant that it chose; the first place first. */
+/** Returns the result of each index of variants, with the variant that it selected; the first one first. */
 async function allPlaces(on: Device, run: Compute): Promise<{ variant: string; y: Float32Array[] }[]> {
   const made: { variant: string; y: Float32Array[] }[] = [];
   const choose = on.tuning.choose.bind(on.tuning);

@@ -1,4 +1,4 @@
-// Both ways between colours and bytes.
+// Conversion between colours and bytes, in both directions.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';

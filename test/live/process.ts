@@ -1,4 +1,4 @@
-// `svc serve` as a user starts it: the built command, a process of its own, a free port.
+// Runs `svc serve` as a user starts it: the built command in a separate process on a free port.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,15 +11,15 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 export interface ServedModel {
   url: string;
   child: ChildProcess;
-  /** Everything it printed so far. */
+  /** Returns everything that it has printed. */
   log(): string;
-  /** Milliseconds from the start until /readyz said so. */
+  /** Milliseconds from the start until /readyz answered 200. */
   readyAfter: number;
   /** [exit code, signal] */
   ended: Promise<[number | null, string | null]>;
 }
 
-/** Builds what is stale; nothing where `npm test` did. */
+/** Builds if sources are newer; does nothing under `npm test`, which has built already. */
 export function build(): void {
   const { status, stderr } = spawnSync(process.execPath, ['scripts/setup/build.mjs'], {
     cwd: ROOT,

@@ -1,4 +1,4 @@
-// The whole program on the model that ships, through the `openai` client: what requests do to one another, and how it ends.
+// The whole program on the shipped model, through the `openai` client: interactions of requests, and shutdown.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import OpenAI, { APIUserAbortError, BadRequestError, NotFoundError } from 'openai';
@@ -26,7 +26,7 @@ afterAll(async () => {
   await served.ended;
 });
 
-/** What each choice said and how it ended; a stream and a plain reply alike. */
+/** Returns the text and finish reason of each choice, for a stream and a plain reply. */
 async function answers(request: Request, stream: boolean): Promise<string[]> {
   const said: string[] = Array<string>(request.n ?? 1).fill('');
   if (stream) {
@@ -42,7 +42,7 @@ async function answers(request: Request, stream: boolean): Promise<string[]> {
 }
 
 it('is soon ready, its kernels being compiled', () => {
-  // 3 s on quiet cores; tests share theirs with whatever else runs.
+  // It takes 3 s on idle cores; tests share the cores with other work.
   expect(served.readyAfter).toBeLessThan(15_000);
 });
 

@@ -19,22 +19,25 @@ import { ropeWords } from '../../src/models/text/rope.ts';
 import type { WeightTable } from '../../src/models/weights.ts';
 
 export interface ForwardOptions {
-  /** Laid over config.json. */
+  /** Members that override config.json's. */
   overrides?: Record<string, unknown>;
   format?: 'int8' | 'int4' | null;
   kv?: KvFormat;
-  /** Rows of a step at most, all of which may be wanted. */
+  /** Limit on the rows of a step, all of which may be sampled. */
   rows?: number;
   plain?: boolean;
-  /** Folders of LoRA adapters, numbered in their order. */
+  /** Folders of LoRA adapters, numbered in order. */
   loras?: readonly string[];
-  /** States after so many layers, in place of logits. */
+  /** Returns states after this many layers instead of logits. */
   depth?: number;
 }
 
 export interface Forward {
   dispatches: number;
-  /** Appends ids to the sequence; logits, or states, of each. `length` says what rope scaling goes by at a position. */
+  /**
+   * Appends ids to the sequence and returns the logits, or states, of each. `length` gives the length on which rope scaling
+   * depends, by position.
+   */
   step(
     ids: readonly number[],
     length: (position: number) => number,
@@ -50,10 +53,10 @@ function wholeModel({ generate }: TextDeclaration, weights: WeightTable): TextFo
 
 const INPUTS = { embeddings: false, positions: 1, attention: 'causal' } as const;
 
-/** Pages in an order of their own, so that a page table ignored shows. */
+/** Pages in a permuted order, so that ignoring the page table gives wrong results. */
 const PAGES = [1, 3, 0, 2];
 
-/** In places of a page that hold no token yet: large and finite, as f32 and as a pair of f16. */
+/** Value of places in a page without a token: large and finite, as f32 and as a pair of f16. */
 const GARBAGE = 0x70007000;
 
 export async function openForward(

@@ -7,7 +7,7 @@ import { openDiskSource } from '../../src/files/source-disk.ts';
 
 export interface GoldenCase {
   name: string;
-  /** Laid over the checkpoint's config.json. */
+  /** Members that override the checkpoint's config.json. */
   config: Record<string, unknown>;
   weights: 'stored' | 'int8' | 'int4';
   rope: { rule: 'fixed' | 'prefill' | 'cached' | 'static'; static_length?: number };
@@ -17,7 +17,7 @@ export interface GoldenCase {
   greedy?: { prompt_ids: number[]; tokens: number[] };
   /** Experts chosen, best first: [input_ids][layers with experts][experts a token]. */
   routed?: number[][][];
-  /** `<name>.states` holds what the head is told. */
+  /** Whether `<name>.states` contains the input of the head. */
   states?: boolean;
 }
 

@@ -1,4 +1,4 @@
-// The goldens of single modules that scripts/reference made with diffusers and transformers: what goes in, what comes out.
+// Goldens of single modules that scripts/reference made with diffusers and transformers: inputs and outputs.
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +21,7 @@ export interface Values {
 export interface ModuleGolden {
   /** Class of the module. */
   class: string;
-  /** The checkpoint's config.json with what the case lays over it. */
+  /** The checkpoint's config.json with the case's overrides. */
   config: Record<string, unknown>;
   /** The checkpoint's weights. */
   weightsPath: string;
@@ -88,7 +88,7 @@ export function channelsLast({ shape, values }: Values): Values {
 }
 
 export interface Computed {
-  /** One for each tensor that was recorded for: its rows without their padding. */
+  /** Rows of each recorded tensor without their padding. */
   values: Float32Array[];
   dispatches: number;
 }
@@ -133,7 +133,7 @@ export async function compute(device: Device, record: Run, options = { plain: fa
   return { values, dispatches: tape.dispatchCount };
 }
 
-/** As the acceptance asks it of modules computed in f32. */
+/** Asserts the tolerance that is required of modules computed in f32. */
 export function expectAgreement(found: Float32Array, { values }: Values): void {
   expect(found.length).toBe(values.length);
   let dot = 0;
@@ -152,14 +152,14 @@ export function expectAgreement(found: Float32Array, { values }: Values): void {
   expect(largest).toBeLessThanOrEqual(1e-3);
 }
 
-/** What every module is computed on: kernels as the adapter gets them, plain ones, and tensors in pieces. */
+/** Variants in which every module is tested: the adapter's kernels, plain kernels, and tensors in several pieces. */
 const WAYS = [
   { title: 'tuned', as: {}, plain: false },
   { title: 'plain', as: {}, plain: true },
   { title: 'bindings of 256 KiB', as: { bindingLimit: 256 << 10 }, plain: false },
 ];
 
-/** Milliseconds, in which a software adapter compiles a module's kernels while others use its cores. */
+/** Milliseconds that a software adapter may need to compile a module's kernels on a busy machine. */
 const COMPILING = 240_000;
 
 /** Declares tests of goldens in every way; `run` computes as the way asks for. */

@@ -38,7 +38,7 @@ async function wantedLogits({ name }: LoraCase): Promise<Float32Array[]> {
   }
 }
 
-/** All rows of a case with one adapter, `rows` a step; null: with none. */
+/** Returns the logits of all rows of a case with one adapter, `rows` per step; null: without an adapter. */
 async function logitsOf(
   device: Device,
   of: LoraCase,
@@ -120,7 +120,7 @@ describe('several at once', () => {
     const of = all!;
     const forward = () => openForward(device, GOLDEN + of.checkpoint, { loras });
     const ids = of.input_ids.slice(0, 20);
-    // Rows attend to those before them: what a row has alone is what it has where all before it have the same.
+    // Rows attend to earlier rows, so a row equals its result alone only if all earlier rows have the same adapter.
     const turns = [0, 1, null] as const;
     const mixed = await forward();
     const together = await mixed.step(

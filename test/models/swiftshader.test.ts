@@ -18,7 +18,7 @@ interface Outcome {
   messages: string[];
 }
 
-/** Tests of these files whose names match, on SwiftShader. */
+/** Runs the tests of these files whose names match, on SwiftShader. */
 function runOnSwiftShader(files: readonly string[], names: string): Promise<Outcome> {
   const args = [
     'node_modules/vitest/vitest.mjs',

@@ -1,4 +1,4 @@
-// Embedding models against transformers, alone and in batches, whole and cut, in this thread and another.
+// Embedding models against transformers: single texts and batches, whole and truncated texts, in this thread and in another.
 
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,9 +11,9 @@ import { MINUS_INFINITY, spoilTensor } from '../checkpoint-folder.ts';
 import { CACHE } from '../fixture.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../golden/embedding/', import.meta.url));
-/** On each value of a vector of length one. */
+/** Tolerance for each value of a vector of length one. */
 const TOLERANCE = 2e-5;
-/** The same where keys and values are kept as f16. */
+/** Tolerance when keys and values are stored as f16. */
 const TOLERANCE_F16 = 1e-3;
 
 interface Case {

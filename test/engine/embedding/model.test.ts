@@ -1,4 +1,4 @@
-// The line that texts wait in, without a device.
+// The queue of waiting texts, without a device.
 
 import { expect, it } from 'vitest';
 import type { EmbeddingModelInfo } from '../../../src/engine/embedding/embedding-model.ts';

@@ -1,4 +1,4 @@
-// The same image computed in two ways.
+// The same image computed in two ways is equal.
 
 import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -61,7 +61,7 @@ describe('the same bytes', { timeout: PATIENCE }, () => {
     const alone = await draw({ guidance: 1, negativePrompt: 'snow' });
     expect(alone).toEqual(await draw({ guidance: 1 }));
     expect(alone).toEqual(await draw({ guidance: 0 }));
-    // The unconditional pass counts for next to nothing just above 1.
+    // Just above 1 the unconditional pass has almost no weight.
     expect(largestDifference(await draw({ guidance: 1 + 1e-6 }), alone)).toBeLessThanOrEqual(1);
   });
 
@@ -118,7 +118,7 @@ it('in f32 throughout the same is drawn, of weights twice as large', { timeout: 
     Math.max(
       ...events.map((event) => (event.type === 'stage' && event.name === 'decoding' ? event.peakBytes : 0)),
     );
-  // All weights are on the device by then.
+  // All weights are on the device at that point.
   expect(decoding(wider) - decoding(narrow)).toBeGreaterThan(0.8 * model.info.memory.weights);
 });
 

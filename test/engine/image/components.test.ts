@@ -1,4 +1,4 @@
-// Weights that are too many to stay: each stage has its own on the device, and no others.
+// If weights are too large to stay on the device, each stage has only its own there.
 
 import { statSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -8,7 +8,7 @@ import { openTestDevice } from '../../gpu/test-device.ts';
 import { drawOn, grey, openTiny, SMALL_BUDGET } from './drawing.ts';
 import { imagesOf, tinyPipeline } from './pipeline-golden.ts';
 
-/** Cold shader caches on a busy machine. */
+/** Shaders compile slowly on a busy machine with an empty cache. */
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 let resident: Parts;
@@ -29,11 +29,11 @@ const TEXT = storedBytes('text_encoder/model');
 const UNET = storedBytes('unet/diffusion_pytorch_model');
 
 interface Watched {
-  /** Of each stage at most. */
+  /** Peak of bytes of each stage. */
   peaks: Partial<Record<StageName, number>>;
-  /** Of weights behind each stage. */
+  /** Bytes of weights after each stage. */
   left: number[];
-  /** Of weights after each step. */
+  /** Bytes of weights after each step. */
   inSteps: number[];
 }
 

@@ -1,4 +1,4 @@
-// Single runs on the device: who has left waits for no more than what is on its way.
+// Single runs on the device: a cancelled caller waits only for the submitted segments.
 
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { compute, freeTensors } from '../../../src/engine/image/compute.ts';
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => device.destroy());
 
-/** Twice as much with every segment. */
+/** Doubles the value in every segment. */
 function doubled(tape: Tape): Tensor[] {
   let y = given.x.on(tape);
   for (let i = 0; i < SEGMENTS; i++) {
@@ -32,7 +32,7 @@ function doubled(tape: Tape): Tensor[] {
   return [y];
 }
 
-/** Aborted once it has been asked so often. */
+/** Returns a signal that is aborted after it has been read `times` times. */
 function abortedAfter(times: number): AbortSignal {
   const { signal } = new AbortController();
   let asked = 0;

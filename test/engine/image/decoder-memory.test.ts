@@ -1,4 +1,5 @@
-// An image too large to be decoded whole is decoded in strips, to the same bytes; one too large for that is refused before a step.
+// An image too large to decode whole is decoded in strips, to the same bytes; one too large for that is refused before the first
+// step.
 
 import { expect, it } from 'vitest';
 import type { ImageEvent, ImageRequest } from '../../../src/engine/image/image-model.ts';
@@ -16,7 +17,7 @@ const REQUEST: ImageRequest = {
   guidance: 1,
 };
 
-/** The events of an image on a budget, and what it failed with. */
+/** Returns the events of an image on a budget, and the error. */
 async function drawWith(
   memoryBudget: number,
   request: Partial<ImageRequest> = {},

@@ -1,4 +1,4 @@
-// What a drawing leaves behind on the device, whenever it ends, what of its image it begins from, and the passes of its steps.
+// What a run leaves on the device whenever it ends, how its source image is used, and the passes of its steps.
 
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { ImageEvent, ImageRequest } from '../../../src/engine/image/image-model.ts';
@@ -15,7 +15,7 @@ import { disguise, openTestDevice } from '../../gpu/test-device.ts';
 import { drawOn, grey, openTiny, withPage, type Drawn } from './drawing.ts';
 import { imagesOf } from './pipeline-golden.ts';
 
-/** Cold shader caches on a busy machine. */
+/** Shaders compile slowly on a busy machine with an empty cache. */
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 let parts: Parts;
@@ -46,7 +46,7 @@ it('gives back all it held wherever memory ends', { timeout: 900_000 }, async ()
   await drawing(request);
   const allocate = device.allocate.bind(device);
   let asked = 0;
-  /** The allocation that fails, counted from 1. */
+  /** Index of the allocation that fails, counted from 1. */
   let fails = 0;
   const spy = vi.spyOn(device, 'allocate').mockImplementation((...given) => {
     asked += 1;
@@ -82,14 +82,14 @@ it('says in the words of a request that the adapter cannot bind a tensor', async
 it('compiles what an image needs without drawing it, and then no more', async () => {
   const heard: [number, number][] = [];
   const options = { onKernels: (done: number, total: number) => void heard.push([done, total]) };
-  // A way of drawing that no other test takes.
+  // A combination of settings that no other test uses.
   const request = { guidance: 4, guidanceRescale: 0.5, scheduler: 'unipc', steps: 3 };
   const device = await openTestDevice();
   const fresh = await openTiny(device);
   try {
     const run = vi.spyOn(Tape.prototype, 'run');
     await drawOn(fresh, request, { options: { ...options, compileOnly: true } });
-    // Tapes that bring weights have nothing to copy at their end.
+    // Tapes that only upload weights have no copies at their end.
     expect(run.mock.calls.filter(([, last]) => last !== undefined)).toEqual([]);
     run.mockRestore();
     expect(heard.length).toBeGreaterThan(20);
@@ -158,7 +158,7 @@ it('begins from the image at strength 1 too, with a mask from noise alone', asyn
 });
 
 it('passes without the prompt are computed where they count: in guidance above 1, of Z-Image above 0', async () => {
-  /** Texts that each pass is told, a pass each. */
+  /** Texts of each pass. */
   const passes: number[] = [];
   const unet = withPage<UNet>(parts, 'unet', (page) => ({
     ...page,

@@ -23,7 +23,7 @@ export async function openTiny(device: Device, name = 'sd1'): Promise<Parts> {
   return openParts(device, nodePlatform, pipeline, { model }, () => {});
 }
 
-/** Components of which one's page is another. */
+/** Returns components in which the page of one component is replaced. */
 export function withPage<P>({ components }: Parts, component: string, change: (page: P) => P): Components {
   const load: Components['load'] = async (name, part, build, options) => {
     const loaded = await components.load(name, part, build, options);
@@ -44,13 +44,13 @@ export const grey = (level: number): Pixels => ({
 });
 
 export interface Drawn {
-  /** Ends the drawing as soon as it is told of an event for which it is true. */
+  /** Ends the run at the first event for which the function returns true. */
   ends?: (event: ImageEvent) => boolean;
   options?: Partial<ComputeOptions>;
   with?: Partial<Drawing>;
 }
 
-/** Everything that is heard. */
+/** Returns all events. */
 export async function drawOn(
   { components, runner, latents, planner, context, autoencoder }: Parts,
   request: Partial<ImageRequest>,

@@ -1,4 +1,4 @@
-// Turns of requests on one image model, without a device.
+// Requests on one image model run in turn, without a device.
 
 import { expect, it } from 'vitest';
 import type { ImageModelInfo, ImageRequest } from '../../../src/engine/image/image-model.ts';
@@ -17,7 +17,7 @@ async function modelWith(draw: Draw): Promise<LocalImageModel> {
   return result;
 }
 
-/** Draws nothing, until it is told that the image is done. */
+/** A model that draws nothing and ends an image when the test says so. */
 async function slowModel() {
   const drawn: string[] = [];
   let finish!: () => void;

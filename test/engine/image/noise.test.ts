@@ -25,7 +25,7 @@ interface Golden {
 const golden = new URL('../../golden/noise.json', import.meta.url);
 const { counts, cpu, cuda }: Golden = JSON.parse(readFileSync(golden, 'utf8'));
 
-/** Place of an f32 on the line of all f32. */
+/** Index of an f32 in the ordering of all f32 values. */
 function place(value: number): number {
   const [bits = 0] = new Int32Array(Float32Array.of(value).buffer);
   return bits < 0 ? -(bits & 0x7fffffff) : bits;

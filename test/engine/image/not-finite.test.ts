@@ -1,4 +1,4 @@
-// What a model computes that is no finite number is computed again by plain kernels: the same image, and nothing left behind.
+// A result that is not finite is computed again by plain kernels: the image is the same, and no memory is leaked.
 
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { encodeClip } from '../../../src/engine/image/families/clip-text.ts';
@@ -22,13 +22,13 @@ import { openTestDevice } from '../../gpu/test-device.ts';
 import { drawOn, grey, openTiny, withPage } from './drawing.ts';
 import { imagesOf } from './pipeline-golden.ts';
 
-/** Cold shader caches on a busy machine. */
+/** Shaders compile slowly on a busy machine with an empty cache. */
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 let device: Device;
 let parts: Parts;
 let zImage: Parts;
-/** A flag that nobody reads. */
+/** A flag that is not read. */
 let unheard: Tensor;
 beforeAll(async () => {
   device = await openTestDevice();
@@ -43,7 +43,7 @@ afterAll(async () => {
   device.destroy();
 });
 
-/** What `spoiled` multiplies by. */
+/** The factor that `spoiled` applies. */
 let factor: Tensor;
 const multiplyBy = (value: number): void =>
   device.gpu.queue.writeBuffer(factor.region!.buffer, 0, Float32Array.of(value));
@@ -79,7 +79,7 @@ const LATENTS: [string, () => Parts, () => FamilyModel, Partial<ImageRequest>][]
     'Stable Diffusion',
     () => parts,
     () => runsUNet((page) => ({ ...page, forward: (...given) => spoiled(page.forward(...given)) })),
-    // The noise of each step is that of the first time.
+    // The repeated run draws the same noise as the first one.
     { scheduler: 'euler-a', guidance: 3 },
   ],
   [
@@ -128,7 +128,7 @@ it('an image is decoded again', async () => {
   };
   const right = imagesOf(await drawOn(parts, {}));
   const { heard, options } = notes();
-  // A page stays with its weights: this one's are its own.
+  // Pages are cached per component, so this test opens its own components.
   const { components } = await openTiny(device);
   const events = await drawOn(
     parts,
@@ -174,7 +174,7 @@ it('a text is encoded again', async () => {
     encodeClip(given, false, { ...request, options: { plain: false, ...options } });
   const [right, again] = [await encode(components), await encode(wrapped)];
   expect(heard).toEqual(['the text encoder', 'the text encoder']);
-  // Rows behind the last are whatever was there.
+  // Padding rows have arbitrary values.
   const [a, b] = await Promise.all(
     [right, again].map(async ({ states }) =>
       new Float32Array(await device.read(states.region!)).subarray(0, states.rows({}) * states.stride),

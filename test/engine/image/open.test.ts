@@ -1,4 +1,4 @@
-// What opening an image model decides, and what it says of itself.
+// Decisions while an image model opens, and the contents of its info.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import type { Device } from '../../../src/gpu/device.ts';
 import { changed, open, REQUEST } from './open-model.ts';
 import { listen, imagesOf, tinyPipeline } from './pipeline-golden.ts';
 
-/** Cold shader caches on a busy machine. */
+/** Shaders compile slowly on a busy machine with an empty cache. */
 vi.setConfig({ testTimeout: 300_000 });
 
 it('tells size, steps, schedules and parts', async () => {
@@ -117,7 +117,7 @@ it("takes the model's own defaults and names words it was never told of", async 
     values: { width: 40, height: 24, steps: 3, guidance: 2 },
     sources: { width: 'model', steps: 'model', guidance: 'model', samples: 'contract' },
   });
-  // Letters and pairs of the tiny vocabulary; a latent of four pixels' side each.
+  // Tokens are letters and pairs of the tiny vocabulary; a latent covers four by four pixels.
   expect(events.find(({ type }) => type === 'tokens')).toEqual({
     type: 'tokens',
     text: 9,

@@ -1,4 +1,4 @@
-// What a model says of itself in svc.json, and what is refused there, by the file.
+// Settings of a model in svc.json; invalid ones are refused with the file's name.
 
 import { describe, expect, it } from 'vitest';
 import { ownSettings, unknownWords } from '../../../src/engine/image/own-settings.ts';

@@ -1,4 +1,4 @@
-// Whole pipelines that diffusers ran on tiny checkpoints: how each was asked, and opening ours in the same way.
+// Whole pipelines that diffusers ran on tiny checkpoints: their requests, and opening this engine's models in the same way.
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,20 +21,20 @@ import { openDiskSource } from '../../../src/files/source-disk.ts';
 const FOLDER = fileURLToPath(new URL('../../golden/image', import.meta.url));
 export const PIPELINE_GOLDENS = readdirSync(FOLDER).filter((name) => name.startsWith('pipeline-'));
 
-/** Folders of schedulers, one a golden; they end with the test file. */
+/** Scheduler folders of goldens, which are removed after the test file. */
 const schedulers: string[] = [];
 afterAll(() => schedulers.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
 interface PipelineGolden {
   class: string;
   checkpoint: string;
-  /** Those that come from elsewhere. */
+  /** Components that replace those of the checkpoint. */
   components: Record<string, string>;
   arguments: Record<string, unknown>;
   seeds: number[];
-  /** The generator whose noise it starts from; left out: the CPU's. */
+  /** The generator of the initial noise; left out: the CPU's. */
   noise?: 'cuda';
-  /** Of the latents only the last are stored. */
+  /** Only the last latents are stored, not those of each step. */
   brief?: true;
   timesteps: number[];
   scheduler: { class: string; config: Record<string, unknown> };
@@ -124,7 +124,7 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
       samples: golden.seeds.length,
       kwargs,
       ...(golden.noise ? { generatorDevice: golden.noise } : {}),
-      // Of diffusers' size, which is the image's; ours keeps near the model's own.
+      // In diffusers the output has the image's size; this engine keeps near the model's default size.
       ...(image && { image, ...('width' in kwargs ? {} : { width: image.width, height: image.height }) }),
       ...(mask ? { mask } : {}),
     },
@@ -143,7 +143,7 @@ export async function openPipelineGolden(
   };
 }
 
-/** Everything that is heard of a request. */
+/** Returns all events of a request. */
 export async function listen(
   model: ImageModel,
   request: ImageRequest,

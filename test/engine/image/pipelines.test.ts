@@ -1,5 +1,5 @@
-// Whole pipelines against what diffusers draws on the same tiny checkpoints, noise included: the latents at the end, of which
-// eight bits would hide much, and the images.
+// Whole pipelines against diffusers on the same tiny checkpoints, including the noise: compares the final latents, because
+// eight-bit values would hide small errors, and the images.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { STAND_IN_LATENTS } from '../../../src/engine/image/decoder-memory.ts';
@@ -27,14 +27,17 @@ import {
   storedImages,
 } from './pipeline-golden.ts';
 
-/** Cold shader caches on a busy machine. */
+/** Shaders compile slowly on a busy machine with an empty cache. */
 const PATIENCE = 300_000;
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
-/** The autoencoder, and the latents of the first image that its decoder is given: [channels][height][width], as in torch. */
+/**
+ * Returns the autoencoder, and a function for the latents of the first image that its decoder receives: [channels][height][width],
+ * as in torch.
+ */
 function overheard(autoencoder: Autoencoder): { autoencoder: Autoencoder; latents(): Promise<Float32Array> } {
   let first: { x: Tensor; bytes: Promise<ArrayBuffer> } | undefined;
   return {
@@ -98,7 +101,7 @@ function expectClose(found: Float32Array, wanted: Float32Array): void {
   expect(largest).toBeLessThan(1e-3);
 }
 
-/** Within 1 of 255, but for one value in a thousand. */
+/** Expects values within 1 of 255, except for one in a thousand. */
 function expectSame(found: readonly Pixels[], wanted: readonly Pixels[]): void {
   expect(found.map(({ width, height }) => [width, height])).toEqual(
     wanted.map(({ width, height }) => [width, height]),
@@ -117,7 +120,7 @@ describe('tuned', { timeout: PATIENCE }, () => {
   });
 });
 
-/** Brief cases of a task, a family or a way of reading that no other case has. */
+/** Brief cases that are also run on generic kernels, because no other case covers their task, family or text handling. */
 const ALSO_GENERIC =
   /-(lcm|sd1-(emphasis|inpaint-ancestral)|sd2-(image|inpaint|masked)|sdxl-(emphasis|image|inpaint|masked|refiner|rescale)|z-image-.+)$/;
 const JUDGED = PIPELINE_GOLDENS.filter((name) => !isBrief(name) || ALSO_GENERIC.test(name));

@@ -67,7 +67,7 @@ it.each([
 it('of a list of timesteps Heun’s calls are counted as if they were steps, as in diffusers', () => {
   const of = (strength: number) =>
     timesteps(HEUN, 'StableDiffusionImg2ImgPipeline', 5, strength, { call: LISTED });
-  // Six of nine calls are to be taken: three steps are left out.
+  // Six of nine calls remain: three steps are skipped.
   expect(of(0.7)).toEqual([400, 300, 300]);
   expect(() => of(0.4)).toThrow(expect.objectContaining({ code: 'bad_request', param: 'strength' }));
 });
@@ -89,7 +89,7 @@ describe('a part of the way', () => {
   it.each([
     ['DDIM', DDIM, [250, 0], [750, 500]],
     ['PNDM, which visits a timestep twice', PNDM, [250, 0], [750, 500, 500]],
-    // It begins with a whole step, above the cutoff, and ends within one.
+    // The run begins with a whole step above the cutoff and ends within one.
     ['Heun', HEUN, [666, 333, 333, 0, 0], [999, 666, 666]],
   ])('%s', (_, config, fromStart, toEnd) => {
     expect(of(config, { denoisingStart: 0.5 })).toEqual(fromStart);

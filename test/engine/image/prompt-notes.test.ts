@@ -1,4 +1,4 @@
-// What is said of a prompt that was written for another program.
+// Notes on prompts that were written for other programs.
 
 import { describe, expect, it } from 'vitest';
 import { promptNotes } from '../../../src/engine/image/prompt-notes.ts';

@@ -6,7 +6,7 @@ import {
   type ClipTokens,
 } from '../../../src/engine/image/prompt.ts';
 
-/** A token a letter. */
+/** A tokenizer with one token per letter. */
 const letters: ClipTokens = {
   encode: (text) => Array.from(text.replaceAll(' ', ''), (letter) => letter.charCodeAt(0)),
   bos: 1,

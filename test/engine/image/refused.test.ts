@@ -1,4 +1,4 @@
-// What opening an image model refuses, and which requests, with what, the value and the remedy.
+// Refusals of opening an image model and of requests: the message names the subject, the value and the remedy.
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { NAN, spoilTensor } from '../checkpoint-folder.ts';
 import { changed, open, REQUEST } from './open-model.ts';
 import { tinyPipeline } from './pipeline-golden.ts';
 
-/** Cold shader caches on a busy machine. */
+/** Shaders compile slowly on a busy machine with an empty cache. */
 vi.setConfig({ testTimeout: 300_000 });
 
 describe('weights that are not those of the configuration', () => {

@@ -1,4 +1,4 @@
-// What a request may say, by the class of the pipeline and by what it is given to start from.
+// Requests that are valid, by the pipeline's class and the given source images.
 
 import { describe, expect, it } from 'vitest';
 import { pipelineEntry } from '../../../src/engine/image/families/registry.ts';

@@ -1,4 +1,4 @@
-// The model that ships draws what the README shows by the command printed under it, and names words that it does not know.
+// The shipped model draws the image in the README by the command printed under it, and names words that it does not know.
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ import { openImageModelInline } from '../../../src/engine/image/open.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import { listen, imagesOf } from './pipeline-golden.ts';
 
-/** Cold shader caches on a busy machine. */
+/** Shaders compile slowly on a busy machine with an empty cache. */
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 const inRoot = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
@@ -48,7 +48,7 @@ it('previews it by a linear map, also where its decoder waits its turn', async (
   });
   expect(away).toEqual(away.toSorted((a, b) => b - a));
   expect(away.at(-1)).toBeLessThan(12);
-  // What stays on the device is previewed the same way.
+  // A decoder that stays on the device makes the previews in the same way.
   const others = await listen(model, { prompt, seed: Number(seed), previews: 4 });
   expect(others.flatMap((event) => (event.type === 'preview' ? [event.image] : []))).toEqual(previews);
 });

@@ -1,4 +1,4 @@
-// Tuning as an image model does it: told, kept for the next device, and nothing where it cannot be measured.
+// Tuning of an image model: reported in a note, stored for the next device, and skipped if the adapter cannot measure.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTuner } from '../../../src/engine/image/tuner.ts';

@@ -1,4 +1,4 @@
-// Plans against what the engine takes: memory of runners on a real device with the same limits, and refusals and changes that fit.
+// Plans against the engine: memory of runners on a real device with the same limits, refusals, and changes that make a model fit.
 
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -57,7 +57,7 @@ describe('a language model', () => {
     const checkpoint = await openCheckpoint(await openDiskFolder(GOLDEN + name), TEXT_CLASSES);
     const declaration = readText(checkpoint.config, checkpoint.architecture);
     const sizes = runnerSizes(device, declaration, { slots: DEFAULTS.runningRequests, endTokens: 1 });
-    // An arena keeps the slots of earlier models.
+    // A device of its own, because an arena keeps the slots of earlier models.
     const own = await openTestDevice();
     const options = { pages: null, packed: null, adapters: () => Promise.resolve() };
     const runner = await openRunner(
@@ -160,7 +160,7 @@ it('an image pipeline is planned component by component', async () => {
   }
   const [stored] = planned.choices;
   expect(stored!.weights).toBe(Math.max(...planned.components.map(({ weights }) => weights.none)));
-  // An image of 128 × 128 with 32 channels in f32 at the least.
+  // At least an image of 128 × 128 with 32 channels in f32.
   expect(stored!.scratch).toBeGreaterThan(128 * 128 * 32 * 4);
   const tight = await plan(shippedFolder('svc-scenes-mini')!, { memoryBudget: MIB });
   expect([tight.opens, tight.change!.memoryBudget! > MIB]).toEqual([false, true]);

@@ -1,4 +1,4 @@
-// A model in its thread, on a device of paper that is lost at any moment.
+// A model in its thread, on a fake device that can be lost at any moment.
 
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../../src/files/error.ts';

@@ -1,4 +1,4 @@
-// Device and storage are given back where opening fails late, and where closing fails.
+// Device and storage are released if opening fails late, and if closing fails.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import type { Device } from '../../../src/gpu/device.ts';
 import { goldenModel } from '../fixture.ts';
 import { tinyPipeline } from '../image/pipeline-golden.ts';
 
-/** The place with what was opened there. */
+/** Returns the platform and everything that was opened on it. */
 function watched() {
   const devices: Device[] = [];
   const closes: MockInstance<PageStorage['close']>[] = [];
@@ -33,7 +33,7 @@ function watched() {
   return { platform, devices, closes };
 }
 
-/** Fails at an event once the kernels are warm. */
+/** Returns a listener that throws at an event after the kernels are warm. */
 function failAt(type: OpenEvent['type']) {
   let isWarm = false;
   return (event: OpenEvent): void => {
@@ -99,7 +99,7 @@ it('image and embedding models whose files fail as they are closed', async () =>
   remove();
 });
 
-/** Weights are read from it, and cannot be closed. */
+/** Returns a platform whose files can be read but not closed. */
 function onBrokenDisk(platform: Platform): Platform {
   return {
     ...platform,

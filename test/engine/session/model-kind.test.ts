@@ -1,5 +1,5 @@
-// One kind of model of paper through all that models share: opened in place and behind a port, asleep and awake, on a device that is
-// lost. The kind brings no more than every kind does: `open`, made of a session and a face, and its way to sleep.
+// One fake kind of model through everything that models share: opened in the same thread and behind a port, asleep and awake, on a
+// device that is lost. It provides only what every kind does: `open`, made of a session and a model, and its sleep behaviour.
 
 import { describe, expect, it, vi } from 'vitest';
 import type { EngineError } from '../../../src/files/error.ts';
@@ -23,12 +23,12 @@ interface Request {
 }
 type Event = { word: number; device: number };
 interface Paper extends Model<{ name: string }, Request, Event> {
-  /** The device it is on. */
+  /** Returns the index of the device on which it runs. */
   where(): Promise<number>;
 }
 const CALLS: CallNames<Paper> = { where: true };
 
-/** Each step takes a turn of the event loop on the device, and is taken again where that was lost. */
+/** Each step takes one turn of the event loop on the device, and is repeated if the device was lost. */
 class LocalPaper implements Paper {
   readonly info = { name: 'paper' };
   readonly asleep = false;
@@ -119,7 +119,7 @@ const PAPER: ModelKind<PaperOptions, Paper> = {
   }),
 };
 
-/** Opens a model of paper where `place` says; `sleepAfter` as in the options of every model. */
+/** Opens a fake model in the place that `place` names; `sleepAfter` as in the options of every model. */
 async function open(
   place: 'in place' | 'behind a port',
   {

@@ -1,4 +1,4 @@
-// The two ends of a model in another thread, on a port of paper, with a model that answers as it is told.
+// Proxy and host of a model in another thread, on a fake port, with a model that the test controls.
 
 import { describe, expect, it, vi } from 'vitest';
 import type { Port } from '../../../src/engine/session/port.ts';

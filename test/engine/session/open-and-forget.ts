@@ -1,4 +1,4 @@
-// A program that never closes its model: argv is the folder. It says what it heard, and ends.
+// A program that never closes its model: argv is the folder. It prints the events and ends.
 
 import { openTextModel } from '../../../src/index.ts';
 

@@ -36,7 +36,7 @@ export class PaperDevice {
   }
 }
 
-/** The parts of a model of paper. */
+/** The parts of a fake model. */
 export interface PaperParts {
   readonly device: Device;
   readonly paper: PaperDevice;

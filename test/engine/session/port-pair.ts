@@ -4,7 +4,7 @@ import type { Port } from '../../../src/engine/session/port.ts';
 
 type Listener = (message: unknown) => void;
 
-/** `break` ends both: nothing is delivered any more, and each side is told. */
+/** `break` closes both ends: no further message is delivered, and each side is notified. */
 export function portPair(): { near: Port; far: Port; break(error: Error): void } {
   const listeners: { near: Listener[]; far: Listener[] } = { near: [], far: [] };
   const lost: ((error: Error) => void)[] = [];

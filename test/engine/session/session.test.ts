@@ -6,12 +6,12 @@ import { Session } from '../../../src/engine/session/session.ts';
 
 interface Paper {
   nth: number;
-  /** What it replaced. */
+  /** The resource that it replaced. */
   before: number | null;
   ended: ReturnType<typeof withResolvers<Error>>;
 }
 
-/** A session that opens `Paper`s; `hold` makes openings wait until `opened` is called. */
+/** Returns a session that opens `Paper` resources; with `hold`, openings wait until `opened` is called. */
 function start({ hold = false, failClose = false } = {}) {
   const log: string[] = [];
   const made: Paper[] = [];

@@ -1,4 +1,4 @@
-// Models that sleep while nobody asks: one of paper, and the one that ships.
+// Models that sleep while idle: a fake one and the shipped one.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
@@ -13,7 +13,7 @@ interface Paper extends Model<{ nth: number }, { text: string; wait?: number }, 
   crash(): void;
 }
 
-/** A model that is opened for the nth time. */
+/** A fake model that is opened for the nth time. */
 function paper(nth: number, log: string[]): Paper {
   const ended = withResolvers<Error>();
   let closed = false;

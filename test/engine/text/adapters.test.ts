@@ -1,4 +1,4 @@
-// Which adapters are held, with a host of paper: those that it could not let go of count until it can.
+// The set of loaded adapters, with a fake host: an adapter that the host could not remove counts until it can.
 
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// Words that must not occur, against a plain look at the text: a token is banned just where it would complete one.
+// Banned words, compared with a plain text search: a token is banned exactly if it would complete a word.
 
 import { describe, expect, it } from 'vitest';
 import { bannedWords } from '../../../src/engine/text/banned-words.ts';

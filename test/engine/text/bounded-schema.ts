@@ -1,4 +1,4 @@
-// Random schemas as people write them, of which every instance is short: whoever keeps to one comes to an end.
+// Random schemas in common styles whose instances are all short, so that a generated text ends.
 
 import { pick } from '../../grammar/small-vocabulary.ts';
 

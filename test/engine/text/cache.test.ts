@@ -1,4 +1,4 @@
-// The prefix cache on the golden checkpoints: with it, every request says what it says without.
+// The prefix cache on the golden checkpoints: every request generates the same text with and without it.
 
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ function prompt(length: number, seed: number): number[] {
   return Array.from({ length }, (_, i) => (i * i * 31 + i * 7 + seed * 13) % 250);
 }
 
-/** Greedy and sampled ones that begin alike, alone and as several choices. */
+/** Greedy and sampled requests with a common prefix, single and with several choices. */
 function requests(): TextRequest[] {
   const shared = prompt(70, 1);
   return Array.from({ length: 12 }, (_, i) => ({
@@ -23,7 +23,7 @@ function requests(): TextRequest[] {
   }));
 }
 
-/** What a request says, and where its prompt was found. */
+/** Returns the text of a request and where its prompt was found. */
 async function ask(
   model: TextModel,
   request: TextRequest,
@@ -86,7 +86,7 @@ describe('rotary frequencies that depend on the length', () => {
     async (rope_type) => {
       const factors = (value: number): number[] => Array.from({ length: 8 }, () => value);
       const rope_scaling = { ...rope, rope_type, short_factor: factors(1), long_factor: factors(3) };
-      // dynamic stretches from the stated context, longrope states the stretched one.
+      // The type dynamic extends the stated context; longrope states the extended one.
       const config = {
         max_position_embeddings: rope_type === 'dynamic' ? 48 : 192,
         rope_parameters: null,

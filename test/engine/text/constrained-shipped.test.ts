@@ -1,4 +1,4 @@
-// The model that ships, held to grammars while it samples wildly: whatever it says is valid, and ends by itself.
+// The shipped model under grammars at a high temperature: every text is valid and ends by itself.
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { isIPv4 } from 'node:net';
@@ -17,7 +17,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => model?.close());
 
-/** Texts at temperature 1.5, each with the way it ended. */
+/** Texts at temperature 1.5, each with its finish reason. */
 async function texts(
   constraint: TextConstraint,
   { seed = 1, n = 8, maxTokens = 300 } = {},

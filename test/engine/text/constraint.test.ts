@@ -1,5 +1,5 @@
-// Constraints in the clock: what they allow follows from tokens that the device computes, and whatever happens meanwhile, each
-// sequence has the tokens it would have had alone.
+// Constraints in the loop: the allowed tokens depend on tokens that the device computes, and in all circumstances each sequence
+// gets the tokens that it would get alone.
 
 import { describe, expect, it } from 'vitest';
 import { acceptForced, writeMask } from '../../../src/engine/text/constrained.ts';
@@ -138,7 +138,7 @@ it('runs of tokens that must follow take one forward pass together', async () =>
   const sequence = engine.start(constrained([1, 2, 3], 40, 4, rule));
   await until(() => sequence.finished);
   expect(generated(sequence)).toEqual(constrainedTokens([1, 2, 3], 40, 4, rule));
-  // All of it is forced: it is known before anything is computed.
+  // The whole text is forced, so that it is known without a step.
   expect(engine.steps()).toEqual([]);
 
   const mixed = { seed: 8, forcedIn: 2 };

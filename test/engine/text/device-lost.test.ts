@@ -1,5 +1,5 @@
-// A GPU device that dies under running and waiting requests: the model is loaded again once, and every request goes on to the
-// tokens it would have had.
+// A GPU device is lost while requests run and wait: the model is loaded again once, and every request continues to the tokens it
+// would have had.
 
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ import { collect, greedy, openGolden } from '../fixture.ts';
 
 const devices: Device[] = [];
 let refuse = false;
-/** Bytes of a device with less room than before; null: as asked. */
+/** Bytes of a device with less memory than before; null: as requested. */
 let room: number | null = null;
 
 vi.mock('../../../src/gpu/node.ts', async (load) => {
@@ -195,7 +195,7 @@ test('an adapter that is gone ends a request that was not let in yet', async () 
     computed: '',
     onTrouble: () => {},
   });
-  // The look into storage lasts until the device is back.
+  // The read from storage lasts until the device is back.
   const { promise: looked, resolve: look } = withResolvers<number>();
   const looking = vi.spyOn(storage, 'leading').mockReturnValue(looked);
   const opening = vi.spyOn(place, 'openPageStore').mockResolvedValue(storage);

@@ -7,7 +7,7 @@ import { collect, goldenCases, greedy, openGolden, type GoldenName } from '../fi
 
 const NAMES: GoldenName[] = ['llama', 'mistral', 'qwen2', 'qwen3', 'qwen3-moe', 'olmoe'];
 
-/** A prompt of a length, different for each seed, without repetition that a wrong offset would survive. */
+/** A pseudo-random prompt of a length, different for each seed, without repetitions that would hide a wrong offset. */
 function prompt(length: number, seed: number): number[] {
   return Array.from({ length }, (_, i) => (i * i * 31 + i * 7 + seed * 13) % 250);
 }

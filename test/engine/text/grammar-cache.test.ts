@@ -1,4 +1,4 @@
-// The grammars of a model: compiled once, away from the thread that serves, within bounds of size and time.
+// The grammars of a model: compiled once, in another thread, within limits of size and time.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { EngineError } from '../../../src/files/error.ts';

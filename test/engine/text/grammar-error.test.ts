@@ -1,4 +1,4 @@
-// Errors of the grammar room as they leave the engine.
+// Errors of the grammar room after their conversion to EngineErrors.
 
 import { expect, it } from 'vitest';
 import { compileSource } from '../../../src/engine/text/grammar-source.ts';

@@ -1,4 +1,4 @@
-// Who gives way where the queue is full, without a model.
+// The request that is displaced from a full queue, without a model.
 
 import { expect, it } from 'vitest';
 import { LiveRequests, type LiveRequest } from '../../../src/engine/text/live-requests.ts';

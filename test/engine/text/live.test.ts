@@ -1,4 +1,4 @@
-// Requests by name and by the clock: ids, ends that others decide, and the time a request may take.
+// Requests by id and by time: ids, aborts by other callers, and time limits.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TextEvent, TextModel, TextRequest } from '../../../src/engine/text/text-model.ts';
@@ -10,10 +10,10 @@ beforeAll(async () => {
 });
 afterAll(() => model.close());
 
-/** Endless, as far as these tests go. */
+/** A request that does not end during these tests. */
 const long: TextRequest = greedy([1, 2, 3], 10_000);
 
-/** All events, and the error after them. */
+/** Returns all events and the error that follows them. */
 async function follow(request: TextRequest): Promise<{ events: TextEvent[]; error: unknown }> {
   const events: TextEvent[] = [];
   try {

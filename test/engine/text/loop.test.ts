@@ -1,5 +1,5 @@
-// The clock, the schedule and what a step writes, together, on a device of paper: whatever happens to a request, its tokens
-// are those it would have had alone.
+// Loop, scheduler and step writer together, on a fake device: whatever happens to a request, its tokens are those it would have had
+// alone.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
-// LoRA adapters in the engine: what they generate is what the merged weights generate, in any company, while others come and go;
-// and which ones a request may name.
+// LoRA adapters in the engine: the tokens equal those of merged weights in any batch, while adapters are loaded and unloaded; and
+// the adapters that a request may name.
 
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -88,7 +88,7 @@ describe('named by the options', () => {
     expect(await ids(model, all.prompt_ids, 'all')).toEqual(all.tokens);
     expect(await ids(model, some.prompt_ids, 'llama-some')).toEqual(some.tokens);
     const plain = await openGolden('llama', { prefillChunk: 16, maxRunningRequests: 4 });
-    // What the cache holds of the same prompt with adapters is of no use here.
+    // Cached pages of the same prompt with an adapter must not be used here.
     const alone = await ids(plain, all.prompt_ids, null);
     expect(await ids(model, all.prompt_ids, null)).toEqual(alone);
     expect(alone).not.toEqual(all.tokens);

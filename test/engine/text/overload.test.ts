@@ -56,7 +56,7 @@ test('no queue at all still fills every slot', async () => {
 
 test('choices whose counted tokens have no room end by themselves', async () => {
   const model = await openGolden('llama', { maxTotalTokens: 608 });
-  // All of them say the same, so their pages are shared, and each token is new.
+  // All choices generate the same text, so that they share pages and each token counts once.
   const many = model.generate({
     ...greedy([7], 120),
     n: 16,

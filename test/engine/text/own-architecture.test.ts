@@ -27,7 +27,7 @@ function promptOf(length: number, seed: number): number[] {
   return Array.from({ length }, (_, i) => (seed + i * i * 7) % 256);
 }
 
-/** Greedy tokens by the computation in f64. Asserts that no two logits were too close to tell. */
+/** Returns the greedy tokens of the computation in f64. Asserts that no two logits were too close to distinguish. */
 function expected(prompt: readonly number[], tokens: number): number[] {
   const ids = [...prompt];
   for (let i = 0; i < tokens; i++) {
@@ -50,7 +50,7 @@ it('computes its own tokens: prompts in chunks, in company, and choices that sha
     prompts.map((ids) => collect(model.generate({ ...greedy(ids, 12), n: 2 }))),
   );
   together.forEach(({ ids }, i) => expect(ids).toEqual([wanted[i], wanted[i]]));
-  // Again, in slots that others left, where keys and values without their states would be of no use.
+  // Runs again in slots that other requests have used, in which keys and values without their states would give wrong tokens.
   for (const [i, ids] of prompts.entries())
     expect((await collect(model.generate(greedy(ids, 12)))).ids).toEqual([wanted[i]]);
 });

@@ -5,11 +5,11 @@ import { PAPER_VOCABULARY, paperChoice, paperToken } from './paper-runner.ts';
 
 export interface PaperRule {
   seed: number;
-  /** One in so many tokens is the only one. */
+  /** Forces a token with a probability of one in `forcedIn`. */
   forcedIn: number;
-  /** Tokens after which it is over. */
+  /** Number of tokens after which the constraint has ended. */
   length?: number;
-  /** Tokens after which it has no say. */
+  /** Number of tokens after which it allows everything. */
   freeAfter?: number;
 }
 
@@ -57,7 +57,7 @@ export function paperConstraint(rule: PaperRule, history: readonly number[] = []
   };
 }
 
-/** What a sequence under this rule generates alone. */
+/** Returns the tokens that a sequence generates alone under this rule. */
 export function constrainedTokens(
   prompt: readonly number[],
   count: number,

@@ -1,4 +1,4 @@
-// Scheduler and clock on a device of paper.
+// Scheduler and loop on a fake device.
 
 import { EngineLoop } from '../../../src/engine/text/loop.ts';
 import {

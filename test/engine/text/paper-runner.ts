@@ -25,13 +25,13 @@ export const PAPER_VOCABULARY = 250;
 export interface PaperRunner extends Runner {
   /** Parts of every step, in order. */
   readonly steps: { sequence: number; first: number; rows: number; samples: boolean }[][];
-  /** What each of them told the device. */
+  /** Sizes of each step. */
   readonly sizes: StepSizes[];
-  /** Steps whose sampling never came. */
+  /** Number of steps that were never sampled. */
   dropped: number;
   /** Calls of `pageCleaner.restart`. */
   cleanerRestarts: number;
-  /** The next launches fail. */
+  /** Error that the next launches throw. */
   broken: Error | null;
 }
 
@@ -41,7 +41,7 @@ export interface PaperOptions {
   rows: number;
   /** See SchedulerLimits. */
   windows?: readonly (number | null)[];
-  /** Waits before a step's tokens come back. */
+  /** Called before a step's tokens are returned. */
   pause?: () => Promise<void>;
 }
 
@@ -50,14 +50,14 @@ const ENTRY_BYTES = 8;
 const EMPTY = { position: 0xffffffff, token: 0 };
 const GROUP = 2 ** 24;
 
-/** The token after a history. */
+/** Returns the token that follows a history. */
 export function paperToken(history: readonly number[], seed: number): number {
   let hash = seed | 1;
   for (const token of history) hash = Math.imul(hash ^ token, 0x01000193) >>> 0;
   return (hash >>> 8) % PAPER_VOCABULARY;
 }
 
-/** The first token from there on that a mask allows. */
+/** Returns the first token from `token` on that a mask allows. */
 export function paperChoice(token: number, mask: Uint32Array | null): number {
   for (let i = 0; i < PAPER_VOCABULARY; i++) {
     const next = (token + i) % PAPER_VOCABULARY;
@@ -72,7 +72,7 @@ function maskOf(sequence: Sequence): Uint32Array {
   return mask;
 }
 
-/** What a sequence generates alone. */
+/** Returns the tokens that a sequence generates alone. */
 export function paperTokens(prompt: readonly number[], count: number, seed: number): number[] {
   const history = [...prompt];
   for (let i = 0; i < count; i++) history.push(paperToken(history, seed));
@@ -217,7 +217,7 @@ function compute(
     const [first, count, table] = words.tiles.subarray(tile * TILE_WORDS, tile * TILE_WORDS + 3);
     for (let i = first!; i < first! + count!; i++) tableOf.set(i, table!);
   }
-  // All rows are written before any attends: no two may share a place.
+  // All rows are written before any attends, so no two may share a place.
   const written = new Set<number>();
   for (let i = 0; i < sizes.rows; i++) {
     const { token, position } = row(i);
@@ -228,7 +228,7 @@ function compute(
       kv.set(place, { position: position + GROUP * group, token });
     }
   }
-  // Sampling, once the masks are there: a choice says which of them is its own.
+  // Samples when the masks are available; a choice contains the index of its mask.
   return (masks) =>
     Uint32Array.from({ length: sizes.sampled }, (_, i) => {
       const index = words.wanted[i]!;

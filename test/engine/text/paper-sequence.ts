@@ -22,7 +22,7 @@ interface PaperRequest {
   seed?: number;
   stopIds?: number[];
   stop?: string[];
-  /** Pages are shared within it. */
+  /** Pages are shared within one scope. */
   scope?: string;
   /** Positions from here on are never shared. */
   shareable?: number;

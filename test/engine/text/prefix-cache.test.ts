@@ -1,4 +1,4 @@
-// What requests share: whatever they take from each other, their tokens are those they would have had alone.
+// The prefix cache between requests: whatever they share, their tokens are those they would have had alone.
 
 import { describe, expect, it } from 'vitest';
 import { randomInteger, randomOf } from '../random.ts';
@@ -23,7 +23,7 @@ function rowsOf(engine: PaperEngine): number {
   return engine.runner.steps.flat().reduce((sum, { rows }) => sum + rows, 0);
 }
 
-/** Of the last prefill event. */
+/** Returns the cached tokens of the last prefill event. */
 function cached(sequence: PaperSequence): unknown {
   return sequence.events.findLast((event) => event.type === 'prefill');
 }
@@ -98,7 +98,7 @@ describe('choices of one request', () => {
     await allFinished([first, ...others]);
     [first, ...others].forEach(expectAlone);
     expect(engine.loop.counters.promptTokens).toBe(length);
-    // One row each for the last token of the prompt, then nine for what follows.
+    // One row for each prompt's last token, then nine rows for the following tokens.
     expect(rowsOf(engine)).toBe(length + 7 + 8 * 9);
     expect(others.flatMap(({ events }) => events).filter(({ type }) => type === 'prefill')).toEqual([]);
   });

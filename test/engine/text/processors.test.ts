@@ -1,4 +1,4 @@
-// Processors by what they leave: against a plain look at all that was said.
+// Processors by the tokens that they allow, compared with a plain search of the text.
 
 import { describe, expect, it } from 'vitest';
 import type { Constraint } from '../../../src/engine/text/constraint.ts';

@@ -1,4 +1,4 @@
-// Stop expressions of a request: which are compiled elsewhere, and how large they may be together.
+// Stop expressions of a request: which are compiled in another thread, and their total size limit.
 
 import { describe, expect, it, vi } from 'vitest';
 import { stopsOf } from '../../../src/engine/text/request-stops.ts';

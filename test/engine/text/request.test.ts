@@ -1,4 +1,4 @@
-// Requests as sequences: what is clamped, what is refused and by which name, seeds and biases.
+// Requests converted to sequences: clamped values, refusals with the field's name, seeds and biases.
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import { GrammarCache } from '../../../src/engine/text/grammar-cache.ts';
@@ -82,7 +82,7 @@ describe('length', () => {
   it.each([32, 33, 500])('a prompt of %d tokens leaves no room in 32', (promptTokens) => {
     const { code, message } = refusal(() => create({}, promptTokens));
     expect(code).toBe('context_length_exceeded');
-    // Claude Code reads it so, and makes the conversation shorter itself.
+    // Claude Code parses the message in this way and then shortens the conversation itself.
     const numbers = /prompt is too long[^0-9]*(\d+)\s*tokens?\s*>\s*(\d+)/i.exec(message);
     expect(numbers?.slice(1)).toEqual([String(promptTokens), '32']);
   });

@@ -1,4 +1,4 @@
-// What a request asks of sampling, through the engine: log probabilities as transformers has them, penalties, and mixed batches.
+// Sampling settings through the engine: log probabilities equal to transformers', penalties, and mixed batches.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TextModel, TextRequest, TokenLogprob } from '../../../src/engine/text/text-model.ts';
@@ -112,7 +112,7 @@ describe('penalties', () => {
     const { ids: once } = await collect(
       model.generate({ ...request, presencePenalty: 2, repetitionPenalty: 2, frequencyPenalty: 2 }),
     );
-    // The first token has nothing before it that counts.
+    // No token before the first one counts for penalties.
     expect(once[0]![0]).toBe(free[0]![0]);
     expect(repeats(once[0]!)).toBeLessThan(repeats(free[0]!));
   });
@@ -128,7 +128,7 @@ describe('penalties', () => {
         presencePenalty: 0,
       }),
     );
-    // A repetition penalty this small makes any positive logit of a generated token overwhelming.
+    // With a repetition penalty this small, any positive logit of a generated token becomes the largest.
     expect(new Set(ids[0]!.slice(5)).size).toBeLessThan(6);
   });
 });

@@ -1,4 +1,4 @@
-// The scheduler alone, step by step, against what must hold whatever is asked of it.
+// The scheduler alone, step by step, against its invariants.
 
 import assert from 'node:assert/strict';
 import { describe, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ const LIMITS = { pages: 12, slots: 4, rows: 48 };
 
 let prompts = 0;
 
-/** A prompt that shares its beginning with no other. */
+/** Adds a sequence whose prompt shares no prefix with another. */
 function add(scheduler: Scheduler, promptTokens: number, maxTokens: number, priority = 0): Sequence {
   const first = 1000 * ++prompts;
   const sequence = paperSequence(
@@ -26,7 +26,7 @@ function add(scheduler: Scheduler, promptTokens: number, maxTokens: number, prio
   return sequence;
 }
 
-/** The device's answer to a step: a token for each part that asked for one. */
+/** Simulates the device's answer to a step: a token for each part that samples one. */
 function answer(scheduler: Scheduler, parts: readonly Part[]): void {
   for (const { sequence, samples } of parts) {
     if (!samples) continue;
@@ -126,7 +126,7 @@ describe('any requests, tight pages, aborts at any moment', () => {
       expect(sequence.finished).toBe(true);
       expect(sequence.progress.generated).toBeLessThanOrEqual(sequence.request.maxTokens);
     }
-    // Nobody has a prefix of another: whoever ran first got in in the order of coming.
+    // No prefixes are shared, so sequences were admitted in order of arrival.
     expect(admitted.map((sequence) => all.indexOf(sequence))).toEqual(
       admitted.map((sequence) => all.indexOf(sequence)).sort((a, b) => a - b),
     );
@@ -163,7 +163,7 @@ describe('a step', () => {
     const scheduler = new Scheduler({ pages: 40, slots: 16, rows: 64 });
     const sequences = Array.from({ length: 16 }, () => add(scheduler, 3, 50));
     answer(scheduler, scheduler.plan());
-    // Two of them come back with three tokens more than the one that was drawn.
+    // Two sequences resume with three tokens more than the one that was sampled.
     const forced = [sequences[4]!, sequences[9]!];
     for (const sequence of forced) for (let i = 0; i < 3; i++) sequence.acceptToken(7);
     const rowsOf = (parts: readonly Part[], sequence: Sequence): number =>

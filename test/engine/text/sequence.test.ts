@@ -1,4 +1,4 @@
-// What a sequence says to its client: text and ids as they come, and how it ended.
+// Events of a sequence: text and ids as they arrive, and its end.
 
 import { describe, expect, it } from 'vitest';
 import type { OutputParser } from '../../../src/engine/text/output/output-parser.ts';
@@ -30,7 +30,7 @@ function start({ maxTokens = 100, stop = [], stopIds = [END], parser }: Options 
   return { sequence, events: sequence.events };
 }
 
-/** Takes in tokens until the sequence ends. */
+/** Feeds tokens until the sequence ends. */
 function feed(ids: number[], options?: Options): { text: string; ids: number[]; end: TextEvent | undefined } {
   const { sequence, events } = start(options);
   for (const id of ids) if (!sequence.finished) sequence.acceptToken(id);

@@ -1,4 +1,4 @@
-// The plan of one step, without pages and slots: who gets rows, in which order, and who gets none.
+// The plan of one step, without pages and slots: which sequences get rows, and in which order.
 
 import { expect, it } from 'vitest';
 import { StepPlan, type PlanSource } from '../../../src/engine/text/step-plan.ts';

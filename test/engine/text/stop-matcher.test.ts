@@ -10,7 +10,7 @@ function expression(pattern: string): StopAutomata {
   return stopPattern(stopTables([pattern])[0]!, 'stopRegex.0');
 }
 
-/** Of stop strings, and of expressions written /so/. */
+/** Creates a matcher for stop strings, and for expressions written as /expression/. */
 function matcherOf(stops: readonly string[], keep = false): StopMatcher {
   const begin = (stop: string) =>
     (/^\/.*\/$/s.test(stop) ? expression(stop.slice(1, -1)) : stopText(stop)).begin();
@@ -19,7 +19,7 @@ function matcherOf(stops: readonly string[], keep = false): StopMatcher {
 
 const piece = (text: string, id: number | null = 1): Piece => ({ id, text, special: false });
 
-/** All ways to cut a text into pieces. */
+/** All ways to divide a text into pieces. */
 function* splits(text: string): Generator<string[]> {
   for (let cuts = 0; cuts < 2 ** (text.length - 1); cuts++) {
     const pieces: string[] = [];
@@ -118,7 +118,7 @@ describe('stop strings', () => {
   });
 });
 
-/** What a search that tries every place would find: the first end, then the first start. */
+/** Result of a search that tries every position: the first end, then the first start. */
 function searched(text: string, patterns: string[], keep: boolean): { text: string; matched: string | null } {
   for (let end = 1; end <= text.length; end++) {
     for (let at = 0; at < end; at++) {
@@ -179,7 +179,8 @@ describe('stop expressions', () => {
     time(2_000);
     const early = time(10_000);
     time(20_000);
-    // After 32,000 characters, not 2,000: what looked back would take four times as long.
+    // The cost per character must not grow from 2,000 to 32,000 characters; a matcher that searches backwards would take four times
+    // as long.
     expect(time(10_000)).toBeLessThan(2.5 * early + 20_000);
   });
 

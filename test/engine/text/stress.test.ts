@@ -1,4 +1,5 @@
-// Many requests of every kind on few pages, some given up at any moment: each says what it says alone, or the beginning of it.
+// Many requests of every kind on few pages, some aborted at any moment: each generates the text that it generates alone, or a
+// prefix of it.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -23,7 +24,7 @@ function randomRequest(random: (below: number) => number): TextRequest {
   };
 }
 
-/** A request that is given up after some milliseconds. */
+/** Starts a request and aborts it after some milliseconds. */
 async function giveUp(model: TextModel, request: TextRequest, milliseconds: number) {
   const controller = new AbortController();
   setTimeout(() => controller.abort(), milliseconds);
@@ -66,7 +67,7 @@ test("a stream gets a token at least every two chunks of another's 2,000-token p
   const model = await openGolden('llama', { config: { max_position_embeddings: 4096 }, prefillChunk: 128 });
   const ids = Array.from({ length: 2000 }, (_, i) => (i * i * 7 + i) % 250);
   const seen: ('chunk' | 'token')[] = [];
-  // Whole characters only, or a token may wait for the next one's bytes.
+  // Only whole characters, because a token could otherwise wait for the next one's bytes.
   const logitBias = Object.fromEntries(Array.from({ length: 288 - 128 }, (_, i) => [128 + i, -100]));
   const request = { prompt: { ids: [1, 2, 3] }, maxTokens: 200, temperature: 0, ignoreEos: true, logitBias };
   const stream = model.generate(request);

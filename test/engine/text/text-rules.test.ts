@@ -1,4 +1,4 @@
-// What the library is handed without types to check it: every slip is refused by its name, and what is right passes.
+// Untyped values passed to the library: every wrong one is refused by its name, and valid ones pass.
 
 import { describe, expect, it } from 'vitest';
 import { checkTextModelOptions, checkTextRequest } from '../../../src/engine/text/text-rules.ts';

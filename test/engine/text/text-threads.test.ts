@@ -1,4 +1,4 @@
-// The threads for long texts and for grammars, on ports of this thread: which task waits for which, and which are given up.
+// The threads for long texts and for grammars, on ports within this thread: which tasks wait for others, and which are aborted.
 
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// Requests that come while a sleeping model is opened again: what they are told of their time, their ids and the queue holds there.
+// Requests that arrive while a sleeping model is opened again: time limits, ids and the length of the queue apply to them.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { EngineError } from '../../../src/files/error.ts';
@@ -15,11 +15,11 @@ const short = greedy([1, 2, 3], 2);
 
 let golden: TextModel;
 let model: TextModel;
-/** Ends the opening that is under way. */
+/** Completes the opening in progress. */
 let opened: (model: TextModel) => void;
 const open = vi.fn<() => Promise<TextModel>>();
 
-/** The same for every test, which closes it but seems to. */
+/** Returns the same model for every test; closing it has no effect. */
 const kept = (): TextModel => ({ ...golden, close: () => Promise.resolve() });
 
 beforeAll(async () => {

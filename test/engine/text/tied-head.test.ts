@@ -1,4 +1,4 @@
-// Heads that config.json ties to the embedding, in every way that files store them.
+// Heads that config.json ties to the embedding, in every form in which files store them.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ afterEach(() => folder.remove());
 
 const golden = goldenCases('qwen3').find(({ name }) => name === 'default')!.greedy!;
 
-/** Opens the folder, generates some tokens, closes it. */
+/** Opens the folder, generates some tokens, and closes it. */
 async function open() {
   const notes: string[] = [];
   const model = await openTextModelInline(
@@ -53,7 +53,7 @@ describe('tied embeddings', () => {
   it('are not tied where the file has another head: it is used, with a note', async () => {
     editTensors(folder.path, (tensors) => {
       const { dtype, shape, bytes } = tensors.get(EMBEDDING)!;
-      // The rows of the vocabulary the other way round: the same logits for other tokens.
+      // Reverses the rows of the vocabulary: the same logits for other tokens.
       const rowBytes = bytes.length / shape[0]!;
       const rows = Array.from({ length: shape[0]! }, (_, row) =>
         bytes.subarray(row * rowBytes, (row + 1) * rowBytes),

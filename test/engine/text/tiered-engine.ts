@@ -1,4 +1,4 @@
-// An engine of paper whose prefix cache goes on to host memory and files. Its tiers are closed after each test.
+// An engine on a fake device whose prefix cache extends to host memory and files. Its tiers are closed after each test.
 
 import { afterEach, expect } from 'vitest';
 import { CacheTiers } from '../../../src/engine/text/cache/cache-tiers.ts';
@@ -16,7 +16,7 @@ export const PAGE_BYTES = 256;
 
 export interface TieredEngine extends PaperEngine {
   tiers: CacheTiers;
-  /** As model.ts does: what storage has is fetched first. */
+  /** Fetches from storage first, as model.ts does. */
   run(...sequences: PaperSequence[]): Promise<void>;
   settled(): Promise<void>;
 }

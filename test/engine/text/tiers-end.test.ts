@@ -1,4 +1,4 @@
-// What the tiers of the prefix cache hold on to: nothing of copies that are over, and no model that is closed.
+// Memory that the tiers of the prefix cache release: finished copies and closed models.
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

@@ -1,4 +1,4 @@
-// A time limit is named by who set it: the request, or the options of the model.
+// An error about a time limit names its source: the request, or the options of the model.
 
 import { expect, it } from 'vitest';
 import type { EngineError } from '../../../src/files/error.ts';

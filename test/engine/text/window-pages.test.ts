@@ -1,5 +1,5 @@
-// Models whose layers all look back on a window give pages back that no query sees: a long context in few pages has the tokens of one
-// with room for all of it.
+// Models whose layers all have a window release pages that no query sees: a long context in few pages gives the same tokens as with
+// pages for all of it.
 
 import { afterAll, describe, expect, it } from 'vitest';
 import { PAGE_TOKENS } from '../../../src/kernels/batch.ts';
@@ -44,7 +44,7 @@ it('a long context takes the pages of its window, and has the same tokens', asyn
   const found = await Promise.all(requests.map((request) => collect(tight.generate(request))));
   expect(found.map(({ ids }) => ids)).toEqual(wanted.map(({ ids }) => ids));
   expect(found.map(({ ids }) => ids[0]!.length)).toEqual([100, 300, 150]);
-  // And again, with what the prefix cache has of them by now.
+  // Runs again with the pages that the prefix cache has by now.
   const again = await collect(tight.generate(requests[2]!));
   expect(again.ids).toEqual(wanted[2]!.ids);
 });

@@ -12,7 +12,7 @@ let folder: { path: string; remove(): void };
 beforeEach(() => void (folder = goldenModel('qwen3')));
 afterEach(() => folder.remove());
 
-/** Opens the folder, generates some tokens, closes it. */
+/** Opens the folder, generates some tokens, and closes it. */
 async function open(options: Partial<TextModelOptions> = {}): Promise<number[]> {
   const given = { model: folder.path, safe: true, memoryBudget: 2 ** 30, ...options };
   const model = await openTextModelInline(nodePlatform, given);
@@ -64,7 +64,7 @@ describe('a checkpoint with values that no weight has', () => {
 });
 
 describe('a checkpoint whose last tensors are zeros', () => {
-  /** Zeros in place of tensors whose names the pattern fits, in the order of the file. */
+  /** Replaces tensors whose names match the pattern by zeros, in file order. */
   function clear(pattern: RegExp): void {
     editTensors(folder.path, (tensors) => {
       for (const [name, tensor] of tensors)

@@ -1,4 +1,4 @@
-// From a checkpoint to a running model, or to the sentence that says why not.
+// From a checkpoint to a running model, or to the error message.
 
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -23,7 +23,7 @@ interface Opened {
 
 const golden = goldenCases('qwen3').find(({ name }) => name === 'default')!.greedy!;
 
-/** Opens the folder, generates some tokens, closes it. */
+/** Opens the folder, generates some tokens, and closes it. */
 async function open(options: Partial<TextModelOptions> = {}): Promise<Opened> {
   const notes: string[] = [];
   const onEvent = (event: OpenEvent): void => {
@@ -135,7 +135,7 @@ describe('a model that does not run here', () => {
 
 const PACKED = join(CACHE, 'svc-engine', 'packed');
 
-/** The one packed file of the folder. */
+/** Returns the only packed file of the folder. */
 function packedFile(): string {
   const names = readdirSync(PACKED).filter((name) => name.startsWith(basename(folder.path)));
   expect(names).toHaveLength(1);
@@ -157,7 +157,7 @@ describe.each(['int8', 'int4'] as const)('weights packed as %s', (quantization) 
     const first = await open({ quantization });
     expect(first.info.quantization).toBe(quantization);
     const written = statSync(packedFile());
-    // With the checkpoint's own weights gone, only the packed ones can give these tokens.
+    // Overwrites the checkpoint's own weights, so that only the packed ones can give these tokens.
     rewrite((bytes) => bytes.fill(0));
     expect((await open({ quantization })).tokens).toEqual(first.tokens);
     expect(statSync(packedFile()).mtimeMs).toBe(written.mtimeMs);

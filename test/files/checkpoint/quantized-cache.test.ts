@@ -112,7 +112,7 @@ describe('a key', () => {
 });
 
 describe('a file that is not what was written', () => {
-  /** Writes, lets the file be changed, and says what reading makes of it. */
+  /** Writes a file, damages it, and returns the result of reading it. */
   async function afterDamage(damage: (file: string) => Promise<void>): Promise<unknown> {
     const key = await keyOf();
     await writePacked(key, entries(), { group: '32' });

@@ -3,7 +3,7 @@ import { duplicateKey } from '../../../src/files/json-keys.ts';
 import { readSafetensors, safetensorsHead } from '../../../src/files/checkpoint/safetensors.ts';
 import { memorySource } from '../memory-source.ts';
 
-/** A file with this header, written as it stands, and so many bytes of data. */
+/** Builds a file with this header, unchanged, followed by `dataBytes` bytes of data. */
 function file(header: unknown, dataBytes: number, claimed?: bigint) {
   const text = new TextEncoder().encode(typeof header === 'string' ? header : JSON.stringify(header));
   const bytes = new Uint8Array(8 + text.length + dataBytes);

@@ -27,7 +27,7 @@ test('a large file comes in parts over several connections, the hub asked for it
   fixture.hub.fault = async (path, count) => {
     if (path !== WEIGHTS || count === 0) return undefined;
     if (++arrived === 3) allArrived();
-    // Nobody is served before three wait: one connection after the other would never get anywhere.
+    // No request is answered before three are waiting: a client that opens one connection after another would never finish.
     await three;
     return undefined;
   };
@@ -256,6 +256,6 @@ test('a slow disk holds the connection back instead of filling memory', async ()
     written += chunk.length;
   }
   expect(written).toBe(weights.length);
-  // One part may wait, and the chunks then under way.
+  // One part may wait, together with the chunks in transfer.
   expect(most).toBeLessThan(1_000_000);
 });

@@ -6,7 +6,7 @@ import { acquireLock } from '../../../src/files/hub/hub-lock.ts';
 import { expectWeights, hubFixture, WEIGHTS, weightsOf } from './mock-hub-fixture.ts';
 import { sha256 } from './mock-hub.ts';
 
-/** Where a lock goes, and a signal that ends the wait for it. */
+/** Returns the path of a lock and a signal that ends waiting for it. */
 async function place(): Promise<{ path: string; patience: AbortSignal }> {
   const folder = await mkdtemp(join(tmpdir(), 'lock-test-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -15,7 +15,7 @@ async function place(): Promise<{ path: string; patience: AbortSignal }> {
 
 it('leaves alone what is there but names no holder yet', async () => {
   const { path, patience } = await place();
-  // As a lock that vanishes between two looks: creating it fails, and there is nothing to read.
+  // A lock that vanishes between two checks: creating it fails, and reading it finds nothing.
   await symlink(`${path}.nowhere`, path);
   const onWait = vi.fn();
   await expect(acquireLock(path, patience, onWait)).rejects.toMatchObject({ code: 'cancelled' });
@@ -35,7 +35,7 @@ it('takes the lock once it has gone', async () => {
 it('pauses between tries where the lock of a dead holder cannot be cleared away', async () => {
   const { path, patience } = await place();
   await writeFile(path, JSON.stringify({ pid: 999_999_999, host: hostname() }));
-  // A folder in the way refuses the rename, for the superuser as well.
+  // A folder with the target's name makes the rename fail, also for the superuser.
   await mkdir(join(`${path}.${process.pid}.stale`, 'full'), { recursive: true });
   const looks = vi.spyOn(process, 'kill');
   onTestFinished(() => looks.mockRestore());

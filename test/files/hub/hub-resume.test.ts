@@ -1,4 +1,4 @@
-// Downloads in processes of their own: killed and taken up again, two at the same file, one after a dead holder of the lock.
+// Downloads in separate processes: killed and resumed, two of the same file, and one after the lock's holder has died.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { eventsOf, hubFixture, WEIGHTS, type Fixture } from './mock-hub-fixture.
 const weights = noise(600_000, 8);
 const blob = sha256(weights);
 
-/** Pulls the model in a child that prints its events; `onEvent` sees them as they come. */
+/** Pulls the model in a child process that prints its events; `onEvent` is called with each. */
 function pullInChild(fixture: Fixture, onEvent: (event: HubEvent) => void = () => {}) {
   const program = `
     import { resolveModel } from ${JSON.stringify(new URL('../../../src/files/hub/hub.ts', import.meta.url).href)};
@@ -46,7 +46,7 @@ test.each(['SIGINT', 'SIGKILL'] as const)(
     first.child.kill(signal);
     expect(await first.ended).toEqual([null, signal]);
     const { size } = await stat(partial);
-    // Whatever the parts were doing, the disk has a prefix of the file and no hole.
+    // At any time the file on disk is a prefix of the complete file, without holes.
     expect((await readFile(partial)).equals(weights.subarray(0, size))).toBe(true);
     expect(await readdir(join(fixture.repo, 'snapshots'))).toEqual([]);
 

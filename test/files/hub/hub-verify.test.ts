@@ -1,4 +1,4 @@
-// What must not get into the cache: wrong bytes, wrong sizes, more than the disk holds.
+// Downloads that must not get into the cache: wrong bytes, wrong sizes, more than the disk can hold.
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -68,7 +68,7 @@ test.each([
   };
   fixture.hub.fault = (path) => (path === WEIGHTS ? fault : undefined);
   for (const limits of [IMPATIENT, ONE_PART.limits]) {
-    // Where the last part is asked for by its range, a server cannot send more.
+    // If the last part is requested by its range, a server cannot send more.
     if ('extra' in fault && limits === IMPATIENT) continue;
     await expect(fixture.resolve({ limits })).rejects.toMatchObject({
       code: 'bad_checkpoint',

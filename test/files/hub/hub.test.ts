@@ -148,7 +148,7 @@ describe('cache', () => {
     const { path } = await resolve({ env: plain });
     const found = await lstat(join(path, 'model.safetensors'));
     expect(found.isFile() && found.size).toBe(300_000);
-    // As Python leaves it: the file in the snapshot, no blob.
+    // The layout that Python leaves without links: the file in the snapshot, no blob.
     await rm(join(repo, 'blobs'), { recursive: true });
     hub.seen.length = 0;
     await resolve({ env: plain });

@@ -49,7 +49,7 @@ export const WEIGHTS = 'model.safetensors';
 export const weightsOf = (files = tinyModel()): Buffer => files.get(WEIGHTS) ?? Buffer.alloc(0);
 export const ONE_PART = { limits: { ...IMPATIENT, partBytes: 1 << 20 } };
 
-/** The first answers about the weights go wrong, the later ones do not. */
+/** The first responses for the weights fail, the later ones do not. */
 export const firstly =
   (...faults: Fault[]) =>
   (path: string, count: number): Fault | undefined =>

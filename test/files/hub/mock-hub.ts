@@ -1,19 +1,19 @@
-// Both hubs on loopback, with a store on a second origin that large files redirect to, and every fault a network has.
+// Both hubs on loopback, with a store on a second origin to which large files are redirected, and every network fault.
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface Fault {
-  /** Send this many bytes of the answer's body, and finish so. */
+  /** Ends the response after this many bytes of the body. */
   after?: number;
   finish?: 'stall' | 'drop' | 'end';
-  /** Answer this instead. */
+  /** Responds with this status. */
   status?: number;
   headers?: Record<string, string>;
-  /** Flip a byte. */
+  /** Flips a byte. */
   corrupt?: boolean;
   ignoreRange?: boolean;
-  /** No Content-Length. */
+  /** Sends no Content-Length. */
   chunked?: boolean;
   /** Claim this size in Content-Length and Content-Range. */
   claim?: number;
@@ -36,11 +36,13 @@ export interface Seen {
 export interface MockHub {
   url: string;
   seen: Seen[];
-  /** Requests for one file, on either origin. */
+  /** Returns the requests for one file on either origin. */
   seenOf(path: string): Seen[];
-  /** Most connections to one file's bytes at the same moment. */
+  /** Returns the largest number of simultaneous connections to one file. */
   mostAtOnce(path: string): number;
-  /** Decides what goes wrong: `path` is the file's path, or 'list'; `count` how often it was asked for bytes before. */
+  /**
+   * Returns the fault of a request: `path` is the file's path, or 'list'; `count` is the number of earlier requests for its bytes.
+   */
   fault: (
     path: string,
     count: number,
@@ -69,7 +71,7 @@ export const isLarge = (path: string): boolean => path.endsWith('.safetensors');
 export const blobOf = (path: string, bytes: Buffer): string => (isLarge(path) ? sha256(bytes) : gitId(bytes));
 export const commitOf = (name: string): string => createHash('sha1').update(name).digest('hex');
 
-/** Bytes that look like nothing else and are the same each time. */
+/** Pseudo-random bytes, the same for the same seed. */
 export function noise(length: number, seed: number): Buffer {
   const bytes = Buffer.alloc(length);
   let state = seed * 2654435761 + 1;

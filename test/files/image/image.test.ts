@@ -13,7 +13,7 @@ import {
 import { embeddedText } from '../../../src/files/image/image-embed.ts';
 import { configInText, configOfImage, parametersText } from '../../../src/files/image/image-metadata.ts';
 
-/** Smooth, so that JPEG and WebP keep it closely. */
+/** A smooth image, which JPEG and WebP reproduce closely. */
 function gradient(width: number, height: number): Pixels {
   const data = new Uint8Array(width * height * 3);
   for (let at = 0; at < data.length; at += 1) {
@@ -150,7 +150,7 @@ describe('coverImage', () => {
   it('scales, keeps proportions and cuts the middle out', async () => {
     const covered = await coverImage(gradient(200, 100), 50, 50);
     expect(covered).toMatchObject({ width: 50, height: 50 });
-    // A quarter of the width is cut at each side.
+    // A quarter of the width is cropped at each side.
     const [left = 0] = pixel(covered, 0, 25);
     const [right = 0] = pixel(covered, 49, 25);
     expect(left).toBeGreaterThan(55);
@@ -187,7 +187,7 @@ describe('parameters', () => {
     const png = await encodeImage(gradient(9, 9), { format: 'png', parameters });
     expect(embeddedText(png)).toBe(text);
     expect(configOfImage(png)).toEqual(parameters.config);
-    // Other programs read the same, and the picture is whole.
+    // Other programs read the same metadata, and the image is intact.
     expect((await sharp(png).metadata()).comments).toEqual([{ keyword: 'parameters', text }]);
     expect(furthest(await decodeImage(png, 'x'), gradient(9, 9))).toBe(0);
   });

@@ -7,9 +7,9 @@ export interface FakeRedis {
   values: Map<string, Buffer>;
   /** Names of the commands that came, in lower case. */
   commands: string[];
-  /** What `expire` named. */
+  /** Keys of `expire` commands. */
   renewed: string[];
-  /** Goes away with all connections. */
+  /** Closes the server and all connections. */
   stop(): Promise<void>;
 }
 
@@ -70,7 +70,7 @@ export async function startFakeRedis(): Promise<FakeRedis> {
 const CRLF = Buffer.from('\r\n');
 const OK = Buffer.from('+OK\r\n');
 
-/** One command, an array of bulk strings; null: it is not all there. */
+/** Parses one command, an array of bulk strings; null: it is incomplete. */
 function parse(bytes: Buffer): { words: Buffer[]; end: number } | null {
   let at = 0;
   const count = (): number | null => {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { keptPages, type ChainedPage } from '../../../src/files/pages/page-chains.ts';
 import { randomInteger } from '../../engine/random.ts';
 
-/** Pages in the order of their use: name, the one before, bytes. */
+/** Pages in the order of their use: name, name of the page before, bytes. */
 function pages(...all: [string, string | null, number?][]): Map<string, ChainedPage> {
   return new Map(all.map(([key, before, bytes = 1]) => [key, { before, bytes }]));
 }

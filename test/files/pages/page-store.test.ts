@@ -1,4 +1,4 @@
-// Pages in storage: they come back whole or not at all, whatever happened to the files.
+// Pages in storage are read back intact or not at all, whatever happened to the files.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -34,14 +34,14 @@ function open(folder: string, most = 1e9): Promise<PageStore> {
   });
 }
 
-/** Names of pages one after the other. */
+/** Names of consecutive pages. */
 function chain(tokens: readonly string[]): string[] {
   const names: string[] = [];
   for (const text of tokens) names.push(pageName('model', names.at(-1) ?? null, 'scope', text));
   return names;
 }
 
-/** As the engine does: all at once, where they are there already too. */
+/** Writes all pages at once, as the engine does, even if some are stored already. */
 async function writeChain(store: PageStore, tokens: readonly string[]): Promise<void> {
   const names = chain(tokens);
   await Promise.all(names.map((key, i) => store.write(key, names[i - 1] ?? null, page(i))));
@@ -163,7 +163,7 @@ describe('the folder of pages', () => {
     const store = await open(folder, most);
     for (let user = 0; user < 10; user++) {
       await writeChain(store, prompt(user));
-      // As when another prompt finds all it needs on the device.
+      // As when another prompt finds all its pages on the device.
       store.touch(chain(prompt(0)));
     }
     const before = await found(store);

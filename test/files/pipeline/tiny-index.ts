@@ -1,4 +1,4 @@
-// The files of a pipeline without weights, and what opening one that is not right is refused with.
+// The files of a pipeline without weights, and the error of opening an invalid one.
 
 import { expect } from 'vitest';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';

@@ -1,5 +1,5 @@
-// Conversations of clients that know nothing of a model, for templates that refuse what they do not like: the rules of Mistral's, of
-// Llama 3's, and of those without system messages.
+// Conversations of clients that do not adapt to a model, for templates with restrictions: those of Mistral, of Llama 3, and of
+// models without system messages.
 
 import { describe, expect, it } from 'vitest';
 import { openChatTemplate } from '../../../src/files/template/template.ts';

@@ -109,7 +109,7 @@ describe.each(families)('%s behind another text', (name, tokenizer) => {
       const [after, ids] = [some(8), some(12)];
       for (const skipSpecialTokens of [true, false]) {
         const before = tokenizer.decode(after, { skipSpecialTokens });
-        // Half a character at the end belongs to the text behind.
+        // An incomplete character at the end belongs to the next text.
         if (before.endsWith('\ufffd')) continue;
         const stream = createDetokenizer(tokenizer, { skipSpecialTokens, after });
         const text = ids.map((id) => stream.push(id)).join('') + stream.flush();

@@ -1,5 +1,5 @@
-// Against the Python library: tokenizers of every kind of part, trained by scripts/reference/text_tokenizers.py, on texts around the edges of
-// its classes of characters.
+// Token ids against the Python library: tokenizers of every kind of part, trained by scripts/reference/text_tokenizers.py, on texts
+// around the edges of its character classes.
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -92,7 +92,7 @@ describe("SentencePiece's compiled normalization", () => {
   it('replaces what its trie has, clusters below six bytes as wholes', () => {
     expect(encoded('AbA')).toBe('aabaa');
     expect(encoded('é中')).toBe('E中');
-    // The mark goes with its letter.
+    // A combining mark goes with its letter.
     expect(encoded('A\u0301b')).toBe('aab');
     expect(encoded('b\u0301')).toBe('b\u0301');
   });

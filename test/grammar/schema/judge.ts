@@ -31,7 +31,7 @@ export function accepts(grammar: Grammar, text: string): boolean {
   return nextBytes(constraint).includes(null);
 }
 
-/** A value with the members of every object in the opposite order. */
+/** Returns a value with the members of every object in reverse order. */
 export function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);
   if (typeof value !== 'object' || value === null) return value;

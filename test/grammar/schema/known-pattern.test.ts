@@ -1,4 +1,4 @@
-// Patterns of zod that have look-ahead within, against JavaScript's own reading of them.
+// Patterns of zod that contain look-ahead, against JavaScript's own matching.
 
 import { expect, test } from 'vitest';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-// Schemas that are not strict: what cannot be enforced is left out, and no more.
+// Schemas that are not strict: only keywords that cannot be enforced are ignored.
 
 import { expect, test, vi } from 'vitest';
 import { compile } from '../../../src/grammar/compile.ts';
@@ -83,7 +83,7 @@ test('of what is no schema nothing is held', () => {
   expect(grammarOf(false)).toBeNull();
 });
 
-/** A clock by which no schema but a plain one is done in time. */
+/** Returns a clock with which only plain schemas compile in time. */
 function slow(): () => void {
   let now = 0;
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);

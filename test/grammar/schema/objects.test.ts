@@ -1,4 +1,4 @@
-// Objects as a model writes them: any order, any usual spacing, no name twice, however names fall into tokens.
+// Objects as models write them: names in any order, any usual spacing, no name twice, with every division of names into tokens.
 
 import { expect, test } from 'vitest';
 import { compile } from '../../../src/grammar/compile.ts';

@@ -48,7 +48,7 @@ function addNumber(next: Next, schema: Record<string, unknown>): void {
   if (maybe(next, 0.4)) schema[maybe(next, 0.5) ? 'minimum' : 'exclusiveMinimum'] = Math.min(a, b);
   if (maybe(next, 0.4)) schema[maybe(next, 0.5) ? 'maximum' : 'exclusiveMaximum'] = Math.max(a, b) + 3;
   if (maybe(next, 0.2)) {
-    // Bounded: ajv divides doubles, and misjudges large multiples.
+    // Bounded, because ajv divides doubles and misjudges large multiples.
     Object.assign(schema, { minimum: -1000, maximum: 1000, multipleOf: pick(next, [1, 2, 3, 5, 0.5, 10]) });
   }
 }
@@ -67,7 +67,7 @@ function addArray(next: Next, schema: Record<string, unknown>, sub: () => unknow
   const least = below(next, 3);
   if (maybe(next, 0.3)) schema['minItems'] = least;
   if (maybe(next, 0.4)) schema['maxItems'] = least + below(next, 3);
-  // Beside prefixItems ajv takes [] for an array that contains anything.
+  // With prefixItems, ajv wrongly accepts [] for an array with `contains`.
   if (schema['prefixItems'] === undefined && maybe(next, 0.2)) {
     schema['contains'] = sub();
     if (maybe(next, 0.4)) schema['maxContains'] = 1 + below(next, 2);
@@ -122,7 +122,7 @@ export function randomValue(next: Next, depth: number): unknown {
   }
 }
 
-/** The value with one thing changed somewhere. */
+/** Returns the value with one change somewhere. */
 export function mutated(next: Next, value: unknown): unknown {
   if (maybe(next, 0.25) || typeof value !== 'object' || value === null) {
     if (typeof value === 'number' && maybe(next, 0.5)) return value + pick(next, [1, -1, 0.5, 10]);

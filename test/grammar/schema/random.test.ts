@@ -1,4 +1,4 @@
-// Random schemas: whatever the mask lets through is valid, and of values near them exactly the valid ones are let through. ajv judges.
+// Random schemas: every text that the mask allows is valid, and of similar values exactly the valid ones are allowed. ajv judges.
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import type { Grammar } from '../../../src/grammar/grammar.ts';
 const SCHEMAS = 80;
 const WALKS = 4;
 const NEAR = 12;
-/** After so many bytes a walk takes every way out. */
+/** Number of bytes after which a walk ends as soon as possible. */
 const LONG = 120;
 const MOST_BYTES = 20_000;
 
@@ -26,7 +26,7 @@ function validator(schema: object): ((value: unknown) => unknown) | null {
   }
 }
 
-/** A text by bytes at random among the allowed, and now and then a whole word, which bytes by themselves would hardly make. */
+/** Returns a text of random allowed bytes, with whole words now and then, which random bytes would hardly produce. */
 function walk(grammar: Grammar, next: () => number): string {
   const constraint = grammar.start();
   const bytes: number[] = [];
@@ -63,7 +63,7 @@ function fits(constraint: Constraint, word: readonly number[]): boolean {
 const utf8 = new TextEncoder();
 const QUOTE = 0x22;
 
-/** The end, what closes, and the characters that patterns ask for. */
+/** The end, closing characters, and the characters that patterns require. */
 const WAYS_OUT = [null, ...Array.from('}],"0nab1', (character) => character.charCodeAt(0))];
 
 test(`${SCHEMAS} random schemas against ajv`, { timeout: 600_000 }, () => {

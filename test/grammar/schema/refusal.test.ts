@@ -1,4 +1,4 @@
-// What cannot be enforced is refused with its place and a remedy; what is no keyword is none.
+// Keywords that cannot be enforced are refused with their place and a remedy; unknown keywords are ignored.
 
 import { describe, expect, test } from 'vitest';
 import { GrammarError } from '../../../src/grammar/grammar-error.ts';
@@ -163,7 +163,7 @@ describe('each draft has its own keywords', () => {
     $schema: `http://json-schema.org/${name}/schema#`,
     ...schema,
   });
-  /** Not written as a member: an object with one looks like a promise. */
+  /** Not an object literal, because an object with a member `then` looks like a promise. */
   const then = (schema: unknown): object => JSON.parse(`{"then":${JSON.stringify(schema)}}`) as object;
   const string = { type: 'string' };
   const cases: [string, schema: object, yes: string[], no: string[]][] = [

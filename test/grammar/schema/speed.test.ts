@@ -1,4 +1,4 @@
-// What compiling costs: schemas that grammar engines are slow at, in milliseconds of processor time.
+// Cost of compiling schemas on which grammar engines are slow, in milliseconds of processor time.
 
 import { expect, test } from 'vitest';
 import { compile } from '../../../src/grammar/compile.ts';
@@ -63,7 +63,7 @@ function milliseconds(work: () => void): number {
 test('schemas compile in milliseconds', { timeout: 120_000 }, () => {
   const available = new Uint8Array(256).fill(1);
   for (const [name, schema] of Object.entries(SCHEMAS)) {
-    // The least of a few: the first pays for what the JavaScript engine has yet to compile.
+    // The minimum of several runs, because the first includes the compilation of JavaScript.
     const runs = Array.from({ length: 5 }, () => {
       const start = ruleOfSchema(schema, { path: 'schema' });
       return {

@@ -11,7 +11,7 @@ interface Group {
   tests: { description: string; data: unknown; valid: boolean }[];
 }
 
-/** Schemas that are refused, and why. Any other refusal fails, and so does one that is here and works. */
+/** Refused schemas and the reasons. Any other refusal fails the test, and so does a listed schema that works. */
 type Refused = Record<string, RegExp>;
 
 const REFUSED: Refused = {
@@ -35,7 +35,7 @@ const REFUSED_OF_DRAFT_7: Refused = {
   'definitions: validate definition against metaschema': /leaves the document/,
 };
 
-/** How many tests a schema is right on, or why it is refused. */
+/** Returns the number of tests that a schema passes, or the reason for its refusal. */
 function judge({ schema, tests }: Group): number | string {
   let grammar;
   try {

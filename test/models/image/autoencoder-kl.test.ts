@@ -1,4 +1,4 @@
-// AutoencoderKL against diffusers: with and without quant convolutions, attention by its old names and its new ones.
+// AutoencoderKL against diffusers: with and without quant convolutions, with old and new tensor names of attention.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../../src/gpu/device.ts';

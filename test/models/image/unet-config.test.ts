@@ -1,4 +1,4 @@
-// What the families' config.json files say of their UNets, and what is said of those that are not built.
+// Published config.json files of UNets of all families, and the refusals of those that are not built.
 
 import { describe, expect, it } from 'vitest';
 import { readUNetConfig } from '../../../src/models/image/unet-config.ts';

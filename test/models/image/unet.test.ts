@@ -1,4 +1,4 @@
-// UNets against diffusers: every family's configuration, sizes that halve unevenly, several pictures at once.
+// UNets against diffusers: every family's configuration, sizes that do not halve evenly, several images at once.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../../src/gpu/device.ts';

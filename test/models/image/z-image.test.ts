@@ -1,4 +1,4 @@
-// Z-Image against diffusers: sequences that are filled up and such that fit; its text encoder run one layer less.
+// Z-Image against diffusers: sequences with and without padding; its text encoder without the last layer.
 
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ import {
   type Values,
 } from '../image-golden.ts';
 
-/** Pictures with captions of one length. */
+/** Records images whose captions have one length. */
 function recordOf(
   config: ZImageConfig,
   model: ZImage,

@@ -1,4 +1,4 @@
-// config.json of Gemma against what transformers makes of it, in published forms and in its own, and what is refused.
+// config.json of Gemma against transformers' reading, in published forms and in its own, and refusals.
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';

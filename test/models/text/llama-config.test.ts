@@ -1,4 +1,4 @@
-// What the four families' config.json files say, and what is said of those that cannot be followed.
+// config.json files of the four families, and refusals of settings that are not built.
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -115,7 +115,7 @@ describe('the context', () => {
     };
     expect(context(llama3)).toBe(4096);
     expect(context({ type: 'yarn', factor: 4, original_max_position_embeddings: 1024 })).toBe(4096);
-    // Qwen 3 with the scaling that its card says to add.
+    // Qwen 3 with the scaling that its model card recommends.
     const qwen = { rope_type: 'yarn', factor: 4, original_max_position_embeddings: 32768 };
     expect(context(qwen, { max_position_embeddings: 40960 })).toBe(131072);
     const factors = { short_factor: [1, 1, 1, 1], long_factor: [2, 2, 2, 2] };

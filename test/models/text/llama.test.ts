@@ -16,7 +16,7 @@ const cases = GOLDENS.flatMap((checkpoint) => {
   return golden.cases.map((of, i) => ({ title: `${checkpoint} ${of.name}`, golden, of, isFirst: i === 0 }));
 });
 
-/** All rows of a case, `rows` a step; greedy cases continue with their own tokens once the prompt is over. */
+/** Returns the logits of all rows of a case, `rows` per step; greedy cases continue with their own tokens after the prompt. */
 async function logitsOf(
   device: Device,
   { folder }: Golden,
@@ -49,7 +49,7 @@ async function worstError(golden: Golden, of: GoldenCase, logits: Float32Array[]
     const row = wanted[i]!;
     const scale = row.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
     const errors = row.map((value, token) => Math.abs(value - logits[position]![token]!) / scale);
-    // A NaN must not pass as small.
+    // A comparison in this form does not treat NaN as small.
     return errors.reduce((most, error) => (error <= most ? most : error), worst);
   }, 0);
 }
@@ -103,7 +103,7 @@ for (const portable of [false, true]) {
   });
 }
 
-/** Bytes of a binding that the widest layer just fits, and the head does not. */
+/** Bytes of a binding that just fits the widest layer, but not the head. */
 const NARROW = { float32: 48 << 10, float16: 32 << 10, bfloat16: 40 << 10 };
 
 describe('bindings of 256 KiB, and so small that heads and embeddings span windows', () => {

@@ -8,7 +8,7 @@ import { readRope } from '../../../src/models/text/rope-config.ts';
 interface RopeCase {
   name: string;
   config: Record<string, unknown> & { head_dim: number; rope_theta: number; rope_scaling: object | null };
-  /** Sequence length that dynamic and longrope go by. */
+  /** Sequence length on which dynamic and longrope depend. */
   length: number;
   attention_scaling: number;
   inv_freq: number[];

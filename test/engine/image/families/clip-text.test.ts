@@ -1,4 +1,4 @@
-// What emphasis and long prompts make of a CLIP model's states, each judged by plain prompts read alone.
+// Effects of emphasis and long prompts on a CLIP model's states, compared with plain prompts that are encoded separately.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { encodeClip, type ClipTextRequest } from '../../../../src/engine/image/families/clip-text.ts';
@@ -13,7 +13,7 @@ import type { Tensor } from '../../../../src/gpu/tensor.ts';
 import { openTestDevice } from '../../../gpu/test-device.ts';
 import { tinyPipeline } from '../pipeline-golden.ts';
 
-/** Cold shader caches on a busy machine. */
+/** Shaders compile slowly on a busy machine with an empty cache. */
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 const WINDOW = 77;
@@ -32,7 +32,7 @@ const PLAINLY = { negative: null, clipSkip: 0, zeroNegative: false, options: { p
 
 type Rows = number[][];
 
-/** Of each text. */
+/** Returns the rows of each text. */
 async function rowsOf(tensor: Tensor, texts: number): Promise<Rows[]> {
   const floats = new Float32Array(await device.read(tensor.region!));
   const { columns, stride } = tensor;
@@ -51,7 +51,7 @@ describe.each([
   beforeAll(async () => void (parts = await openTiny(name)));
   afterAll(() => parts.components.close());
 
-  /** States and pooled states of what is not wanted, where that is said, and of the prompt. */
+  /** Returns states and pooled states of the negative prompt, if given, and of the prompt. */
   async function read(prompt: string, more: Partial<ClipTextRequest> = {}) {
     const text = await encodeClip(parts.components, xl, { prompt, ...PLAINLY, ...more });
     const texts = text.states.shape[0] as number;

@@ -1,4 +1,4 @@
-// What the files of a model and its name tell of how it is used.
+// Defaults that the files of a model and its name imply.
 
 import { describe, expect, it } from 'vitest';
 import { defaultsOf } from '../../../../src/engine/image/families/defaults.ts';

@@ -1,4 +1,4 @@
-// Checkpoints as they were published in 2022 and 2023, and what diffusers' pipelines make of them.
+// Checkpoints as published in 2022 and 2023, with the corrections of diffusers' pipelines.
 
 import { describe, expect, it } from 'vitest';
 import { pipelineEntry } from '../../../../src/engine/image/families/registry.ts';

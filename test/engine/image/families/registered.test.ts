@@ -11,7 +11,7 @@ import {
 import { registerImageFamily } from '../../../../src/engine/image/families/registry.ts';
 import { pebble, writePebble } from './pebble.ts';
 
-/** Cold shader caches on a busy machine. */
+/** Shaders compile slowly on a busy machine with an empty cache. */
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 const { root, model: folder } = writePebble('pebble-small');
@@ -73,7 +73,7 @@ it('draws: each word, the seed and its own call arguments change the image, and 
 it('starts from an image, by its rule for steps, and fills a mask', async () => {
   const grey = (level: number) => ({ width: 32, height: 32, data: new Uint8Array(3 * 32 * 32).fill(level) });
   const begun = await draw({ image: grey(200), strength: 0.5 });
-  // A part of a step counts as one: two of three.
+  // A fraction of a step is rounded up: two of three steps run.
   expect(begun.events.filter(({ type }) => type === 'step')).toHaveLength(2);
   expect((await draw({ image: grey(20), strength: 0.5 })).data).not.toEqual(begun.data);
   expect((await draw({ image: grey(200), mask: grey(255) })).data).not.toEqual(begun.data);

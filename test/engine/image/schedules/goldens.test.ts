@@ -67,7 +67,7 @@ test.each(cases.map((item) => [describe(item), item] as const))('%s', (_, item) 
   const worst = item.latents.map((wanted, i) => difference([...(trace[i] ?? [])], wanted));
   expect(Math.max(...worst), JSON.stringify(worst.map((x) => x.toExponential(1)))).toBeLessThan(TOLERANCE);
 
-  // Where a step ends is where the next begins; the last ends clean.
+  // Each step ends at the level where the next begins; the last one ends without noise.
   const levels = [plan.fromImage, ...plan.steps.map(({ after }) => after)].map((mix) => [
     mix.image,
     mix.noise,

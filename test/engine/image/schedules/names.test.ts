@@ -1,4 +1,4 @@
-// What --scheduler may say: names, what they leave to the checkpoint, and what is refused with which words.
+// Values of --scheduler: names, the settings that they keep from the checkpoint, and the messages of refusals.
 
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// Timesteps and sigmas that a request lists: what of them is refused, and with which words.
+// Timesteps and sigmas that a request lists, and the messages of refusals.
 
 import { expect, test } from 'vitest';
 import { openSchedule } from '../../../../src/engine/image/schedules/classes.ts';

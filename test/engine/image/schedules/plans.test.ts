@@ -1,4 +1,4 @@
-// What every plan must be, whatever made it: runnable at any length, and right where the answer is known beforehand.
+// Properties of every plan: it can run at any length, and its result is right where that is known in advance.
 
 import { expect, test } from 'vitest';
 import { chooseSchedule, scheduleNames } from '../../../../src/engine/image/schedules/names.ts';
@@ -40,7 +40,7 @@ test.each(all)('%s: plans of every length can be run', (_, schedule) => {
   }
 });
 
-/** The latents that a model which always knows `clean` leads to. Levels are those of the latents before each step. */
+/** Returns the latents to which a model that always predicts `clean` leads. Levels are those of the latents before each step. */
 function oracle(plan: Plan, flow: boolean, clean: number): number {
   let step = -1;
   const levels: Mix[] = [plan.fromImage, ...plan.steps.map(({ after }) => after)];
@@ -56,8 +56,8 @@ function oracle(plan: Plan, flow: boolean, clean: number): number {
   );
 }
 
-// LCM ends at its boundary condition's mixture, TCD and DEIS at the lowest level, not at the clean latents. PNDM begun late
-// lags a timestep behind its latents, as in diffusers.
+// These schedules do not end at the clean latents: LCM ends at the mixture of its boundary condition, TCD and DEIS at the lowest
+// level. A late start of PNDM lags one timestep behind its latents, as in diffusers.
 const ELSEWHERE = ['LCMScheduler', 'TCDScheduler', 'DEISMultistepScheduler'];
 const ending = all.filter(([, { className }]) => !ELSEWHERE.includes(className));
 test.each(ending)('%s: a model that knows the image leads to it', (_, { className, family, plan }) => {

@@ -1,4 +1,4 @@
-// What a scheduler_config.json and a request may say: published configurations, what is refused and with which words.
+// Settings in scheduler_config.json and in requests: published configurations, and the messages of refusals.
 
 import { expect, test } from 'vitest';
 import { openSchedule } from '../../../../src/engine/image/schedules/classes.ts';

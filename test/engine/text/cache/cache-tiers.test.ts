@@ -1,5 +1,5 @@
-// The prefix cache beyond the device, on a device of paper: pages come and go between device, host and files, are damaged and lost,
-// and the tokens stay those of the request alone.
+// The prefix cache below the device, on a fake device: pages move between device, host and files, get damaged and lost, and the
+// tokens equal those of the request alone.
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -129,7 +129,7 @@ describe('storage', () => {
     const storageBytes = 24 * (PAGE_BYTES + HEADER_BYTES);
     const ask = (user: number): PaperSequence =>
       paperSequence([...prompt(200), ...prompt(100, user + 1)], 1, { scope: '' });
-    // The device holds the head all the time: storage is never asked for it.
+    // The head of the prompt stays on the device, so that storage is not asked for it.
     const first = await startTiered({ pages: 64, folder, storageBytes });
     for (let user = 0; user < 10; user++) {
       await first.run(ask(user));
@@ -264,7 +264,7 @@ describe('everything at once: few pages, little host memory, files that are dama
   });
 });
 
-/** Some file of the folder is damaged or gone. */
+/** Damages or removes a random file of the folder. */
 function spoil(folder: string, random: (below: number) => number): void {
   const files = readdirSync(folder).flatMap((part) =>
     readdirSync(join(folder, part)).map((name) => join(folder, part, name)),

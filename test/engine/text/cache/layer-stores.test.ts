@@ -1,4 +1,4 @@
-// What layers keep on the device: the regions of fixed states.
+// Storage of the layers on the device: the regions of fixed states.
 
 import { expect, it } from 'vitest';
 import { LayerStores } from '../../../../src/engine/text/cache/layer-stores.ts';

@@ -1,4 +1,4 @@
-// What a call's arguments are held to, by the tool's parameters.
+// Constraints on a call's arguments by the tool's parameters.
 
 import { expect, test } from 'vitest';
 import { limits } from '../../../../src/grammar/dfa.ts';
@@ -12,7 +12,7 @@ import { accepts } from '../../../grammar/schema/judge.ts';
 
 const vocabulary = smallVocabulary([]);
 
-/** Of a reply that has to call the tool, in a format. */
+/** Returns the grammar of a reply that must call the tool, in a format. */
 function grammarOf(tools: string, fields: Omit<Tool['function'], 'name'>): Grammar {
   const tool: Tool = { type: 'function', function: { name: 'f', ...fields } };
   const rule = ruleOfSource(

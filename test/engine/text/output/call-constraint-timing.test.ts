@@ -1,5 +1,5 @@
-// Calls whose arguments are held, on a device of paper: where they begin and end is a hash of the tokens, and whatever holds up
-// the clock, the tokens are those of the request alone.
+// Constrained calls on a fake device: a hash of the tokens decides where they begin and end, and whatever delays the loop, the
+// tokens are those of the request alone.
 
 import { expect, it } from 'vitest';
 import { createCallConstraint } from '../../../../src/engine/text/output/call-constraint.ts';
@@ -9,7 +9,7 @@ import { paperConstraint } from '../paper-constraint.ts';
 import { allFinished, createPaperEngine } from '../paper-engine.ts';
 import { generated, paperSequence, type PaperSequence } from '../paper-sequence.ts';
 
-/** A call's arguments begin with every third token and end with every fifth. */
+/** The arguments of a call begin with every third token and end with every fifth. */
 function paperCalls(): OutputParser {
   let calls = 0;
   let said: string | null = null;

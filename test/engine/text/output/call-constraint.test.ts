@@ -1,4 +1,4 @@
-// Calls that are held to JSON objects from the beginning of their arguments to the end.
+// Calls whose arguments are restricted to JSON objects from the beginning to the end.
 
 import { describe, expect, it } from 'vitest';
 import type { Constraint } from '../../../../src/engine/text/constraint.ts';
@@ -36,12 +36,12 @@ const start = (format: string, reasoning = 'qwen3'): Constraint =>
     }),
   });
 
-/** A byte each. */
+/** Accepts a text, one token per byte. */
 function say(constraint: Constraint, text: string): void {
   for (const byte of new TextEncoder().encode(text)) constraint.accept(byte);
 }
 
-/** Which of these characters, or the end (`$`), may come next. */
+/** Returns which of these characters, or the end (`$`), may come next. */
 function allowed(constraint: Constraint, characters: string): string {
   const bits = new Uint32Array(Math.ceil(SIZE / 32));
   if (!constraint.mask(bits)) return characters;
@@ -73,7 +73,7 @@ describe.each([
   it('holds them to an object, which does not end before it is whole', () => {
     const calls = start(format);
     say(calls, `${begin}{`);
-    // Whoever knows of the beginning already, the next one is free.
+    // Even if the beginning is already known, the next token is free.
     expect([calls.idle, allowed(calls, ANY)]).toEqual([false, ANY]);
     say(calls, ' ');
     expect(allowed(calls, ANY)).toBe('}"');

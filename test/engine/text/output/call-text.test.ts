@@ -1,4 +1,4 @@
-// Earlier calls as text: in each format that can be written, what is written reads as the same calls.
+// Calls of earlier turns as text: for each format, the written text parses to the same calls.
 
 import { expect, it } from 'vitest';
 import { writeCalls } from '../../../../src/engine/text/output/call-text.ts';

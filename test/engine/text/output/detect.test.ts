@@ -1,4 +1,4 @@
-// Which formats a template's own words tell. The excerpts are of real templates (test/golden/chat-templates.json).
+// Formats detected from templates. The excerpts are from real templates (test/golden/chat-templates.json).
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ interface Excerpt {
   model: string;
   tools: string | null;
   reasoning: string | null;
-  /** Lines of its chat template that have to do with calls and reasoning. */
+  /** Lines of its chat template about calls and reasoning. */
   excerpt: string;
 }
 

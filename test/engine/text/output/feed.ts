@@ -1,4 +1,4 @@
-// Replies fed to a parser in pieces, and what comes out, added up.
+// Feeds replies to a parser in pieces and merges the resulting parts.
 
 import type { OutputFormat } from '../../../../src/engine/text/output/format.ts';
 import type { OutputPart } from '../../../../src/engine/text/output/output-parser.ts';
@@ -47,7 +47,7 @@ export function specials(texts: readonly string[]): (text: string) => number | u
   return (text) => (texts.includes(text) ? 1000 + texts.indexOf(text) : undefined);
 }
 
-/** `specialId`: of special tokens, by their text. */
+/** `specialId`: returns the id of a special token by its text. */
 export type FeedOptions = Partial<OutputParserOptions> & { specialId?: (text: string) => number | undefined };
 
 export function parserOf(
@@ -68,7 +68,7 @@ export function parserOf(
   });
 }
 
-/** Pieces of a text cut at these places; texts of special tokens are pieces of their own, without visible text. */
+/** Pieces of a text that is cut at these indices; special tokens are separate pieces without visible text. */
 export function piecesOf(texts: readonly string[], specialTexts: readonly string[] = []): Piece[] {
   return texts.map((text, at) => {
     const nth = specialTexts.indexOf(text);
@@ -76,7 +76,7 @@ export function piecesOf(texts: readonly string[], specialTexts: readonly string
   });
 }
 
-/** Neighbours of a kind as one; ids apart. Throws where an id is in no part, or in two. */
+/** Merges adjacent parts of a kind and collects the ids. Throws if an id is in no part, or in two. */
 export function told(pieces: readonly Piece[], format: OutputFormat, options: FeedOptions = {}): Told[] {
   const parser = parserOf(format, options);
   const parts: OutputPart[] = pieces.flatMap((piece) => parser.push(piece));

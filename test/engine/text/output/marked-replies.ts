@@ -7,7 +7,7 @@ export interface Reply {
   tools: string | null;
   reasoning?: string;
   begins?: 'reasoning' | 'answer';
-  /** Special tokens of the vocabulary that occur in it. */
+  /** Special tokens of the vocabulary that occur in the text. */
   specials?: string[];
   text: string;
   told: Told[];

@@ -1,4 +1,4 @@
-// What a request may ask of the parser, and what each part carries.
+// Options of the parser, and the contents of each part.
 
 import { describe, expect, it } from 'vitest';
 import type { OutputPart } from '../../../../src/engine/text/output/output-parser.ts';

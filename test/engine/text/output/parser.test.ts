@@ -1,4 +1,4 @@
-// Every format's replies, however their text falls into tokens.
+// Replies in every format, with every division of their text into tokens.
 
 import { describe, expect, test } from 'vitest';
 import { formatOf, piecesOf, told, TOOLS, type FeedOptions } from './feed.ts';
@@ -17,7 +17,7 @@ function atoms({ text, specials = [] }: Reply): string[] {
   return result;
 }
 
-/** The atoms joined, but for special ones and where `cut` says so. */
+/** Joins the atoms, except special tokens and where `cut` returns true. */
 function join(parts: readonly string[], specials: readonly string[], cut: (at: number) => boolean): string[] {
   const pieces: string[] = [];
   parts.forEach((part, at) => {

@@ -1,4 +1,4 @@
-// What a request makes of tools and of reasoning, model by model.
+// The reply plan of a request with tools and reasoning, for each model.
 
 import { describe, expect, it, test } from 'vitest';
 import { outputFormat } from '../../../../src/engine/text/output/detect.ts';

@@ -1,4 +1,5 @@
-// What holds replies of models that think in channels: a grammar behind their thinking, budgets, and when there is nothing to hold.
+// Constraints on replies of models that reason in channels: a grammar after the reasoning, budgets, and no constraint if none is
+// needed.
 
 import { describe, expect, it } from 'vitest';
 import { compile } from '../../../../src/grammar/compile.ts';
@@ -29,7 +30,7 @@ const MARKS = [
   '<|call|>',
 ];
 
-/** Bytes and the marks as special tokens. */
+/** A vocabulary of bytes with the markers as special tokens. */
 const files = byteLevel();
 const size = Object.keys((files.tokenizerJson['model'] as { vocab: object }).vocab).length;
 const added = (files.tokenizerJson['added_tokens'] as { id: number }[]) ?? [];
@@ -74,7 +75,7 @@ function constraintOf(rest: Partial<TextRequest>, begins: Begins = 'undecided', 
 
 const encode = (text: string): number[] => tokenizer.encode(text, { addSpecialTokens: false });
 
-/** Takes a text in with all that must follow it, and says what that was. */
+/** Accepts a text together with all tokens that must follow, and returns those. */
 function say(constraint: NonNullable<ReturnType<typeof constraintOf>>, text: string): string {
   for (const id of encode(text)) constraint.accept(id);
   let forced = '';

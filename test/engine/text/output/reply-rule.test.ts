@@ -60,7 +60,7 @@ const TOOLS: Tool[] = [
   },
 ];
 
-/** Braces know no references: the place is written out. */
+/** The braces syntax has no references, so they are expanded. */
 const PLAIN_TOOLS: Tool[] = JSON.parse(
   JSON.stringify(TOOLS).replace(
     '{"$ref":"#/$defs/at"}',
@@ -114,7 +114,7 @@ function grammarOf(rule: Rule, { vocabulary }: ReturnType<typeof setUp>): Gramma
   return new Grammar(compile(rule, vocabulary.available, limits({ milliseconds: 5000 })), vocabulary);
 }
 
-/** Random tokens that the masks allow, to the end. */
+/** Generates random tokens that the masks allow, up to the end. */
 function walk(grammar: Grammar, { vocabulary }: ReturnType<typeof setUp>, next: () => number): Walked {
   const constraint = grammar.start();
   const decoder = new TextDecoder();

@@ -1,4 +1,4 @@
-// The model that ships, asked with tools and for its reasoning.
+// The shipped model with tools and with reasoning.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fileURLToPath } from 'node:url';
@@ -55,7 +55,7 @@ describe('svc-chat-mini', () => {
   });
 
   it('calls with an object once it has begun one, whatever it would rather write', async () => {
-    // With that it puts commas where colons belong.
+    // A bias that makes it write commas in place of colons.
     const [comma] = await model.tokenize('",', { addSpecialTokens: false });
     const all = await events({
       prompt: { messages: asks('What is the weather in Paris?'), tools: [WEATHER] },

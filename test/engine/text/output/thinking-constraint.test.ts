@@ -1,4 +1,4 @@
-// Thinking before a grammar. Tokens are letters: a to z are 0 to 25; < opens the thinking, > ends it, $ ends the reply.
+// Reasoning before a grammar. Tokens are letters: a to z are 0 to 25; < opens the reasoning, > ends it, $ ends the reply.
 
 import { describe, expect, it } from 'vitest';
 import type { Constraint } from '../../../../src/engine/text/constraint.ts';
@@ -10,7 +10,7 @@ import {
 const TOKENS = 'abcdefghijklmnopqrstuvwxyz<>$';
 const idOf = (token: string): number => TOKENS.indexOf(token);
 
-/** Exactly this text. */
+/** Allows exactly this text. */
 function only(text: string, at = 0): Constraint {
   let place = at;
   const next = () => idOf(text[place] ?? '$');

@@ -1,4 +1,4 @@
-// Kinds of arguments by what a tool's schema says, however it says it.
+// Kinds of arguments for every form of a tool's schema.
 
 import { expect, it } from 'vitest';
 import { kindsOf } from '../../../../src/engine/text/output/typed-value.ts';

@@ -1,5 +1,5 @@
-// Log probabilities of a prompt's tokens: those of transformers, and those the same tokens had when they were drawn, however the
-// prompt is cut, batched, cached or adapted.
+// Log probabilities of a prompt's tokens: equal to those of transformers and to those of the same tokens when generated, however
+// the prompt is divided, batched, cached or adapted.
 
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -109,7 +109,7 @@ describe.each([
     const events = await all(model, { ...greedy(prompt(70, 3), 2), promptLogprobs: 3, ...own });
     expect(promptOf(events)).toEqual(alone[3]);
     expect(events.find(({ type }) => type === 'prefill')).toMatchObject({ cachedTokens: 0 });
-    // Others find what it computed.
+    // Later requests find the pages that it computed.
     const later = await all(model, { ...greedy(prompt(70, 3), 2), ...own });
     expect(later.find(({ type }) => type === 'prefill')).toMatchObject({ cachedTokens: 64 });
   });

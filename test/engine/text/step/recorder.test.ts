@@ -1,5 +1,4 @@
-// What a request is told of the model's inside, against transformers: states that tokens were drawn from, experts that rows
-// went to.
+// Recorded data against transformers: hidden states from which tokens were sampled, and experts of each row.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TextEvent, TextModel } from '../../../../src/engine/text/text-model.ts';
@@ -7,7 +6,7 @@ import type { TextRequest } from '../../../../src/engine/text/text-request.ts';
 import { openGolden as openStored } from '../../../models/golden.ts';
 import { goldenCases, greedy, openGolden, type GoldenName } from '../../fixture.ts';
 
-/** Keys and values are held in f16. */
+/** Keys and values are stored in f16. */
 const TOLERANCE = 2e-2;
 
 type Done = Extract<TextEvent, { type: 'done' }>;

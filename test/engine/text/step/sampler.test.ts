@@ -6,7 +6,7 @@ import { collect, greedy, openGolden } from '../../fixture.ts';
 it('a constraint that has no say any more leaves the masks of the others where they are', async () => {
   const model = await openGolden('qwen3', { reasoningParser: 'think' });
   try {
-    // Its thinking is ended within the other's text; from then on nothing holds it.
+    // The reasoning of this sequence ends during the other's text; after that it has no constraint.
     const thinking = model.generate({
       prompt: { text: '<think>' },
       reasoning: { budget: 40 },

@@ -19,7 +19,7 @@ const CAPACITY = {
   ...{ ropeWords: DIMS, model: MODEL.inputs },
 };
 
-/** A device that only keeps what is written; `writes` are the byte lengths of the calls. */
+/** A fake device that keeps what is written; `writes` are the byte lengths of the calls. */
 function paperDevice(): { device: Device; bytes: Uint8Array[]; writes: number[] } {
   const bytes: Uint8Array[] = [];
   const writes: number[] = [];

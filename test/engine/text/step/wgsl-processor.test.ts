@@ -1,4 +1,4 @@
-// Requests' own functions on logits: what good ones do, what broken ones are told, and that endless ones end.
+// Requests' own functions on logits: correct ones work, broken ones get an error, and endless ones end.
 
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import type { TextModel, TextRequest } from '../../../../src/engine/text/text-model.ts';
@@ -64,7 +64,7 @@ describe('in a model', () => {
     expect(await idsOf(withSource(written('return logit;')))).toEqual(await idsOf(request));
     const last = written('return f32(token);');
     expect(await idsOf(withSource(last))).toEqual(Array(10).fill(model.info.vocabSize - 1));
-    // Positions 4 to 13 are drawn.
+    // The generated tokens have positions 4 to 13.
     const counting = written('return select(logit, 1000.0, token == position * 2u);');
     expect(await idsOf(withSource(counting))).toEqual(Array.from({ length: 10 }, (_, i) => 2 * (4 + i)));
     const fresh = written(

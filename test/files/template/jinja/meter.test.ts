@@ -1,11 +1,11 @@
-// Templates that never end, or make much of little, end with an error that names the limit; the process goes on.
+// Templates that never end, or produce too much, end with an error that names the limit; the process continues.
 
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../../../src/files/error.ts';
 import { JinjaTemplate } from '../../../../src/files/template/jinja/jinja.ts';
 import { Meter, RENDER_LIMITS } from '../../../../src/files/template/jinja/meter.ts';
 
-/** Less than conversations have, so that each case takes a moment. */
+/** Limits lower than those of conversations, so that each case is fast. */
 const limits = { ...RENDER_LIMITS, steps: 500_000, length: 2 ** 20, text: 2 ** 22, elements: 2 ** 20 };
 
 function refusal(source: string, variables: Record<string, unknown> = {}): EngineError {
