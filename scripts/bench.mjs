@@ -37,7 +37,7 @@ function shipped(isImages) {
 
 /** Each case: name; what runs in fresh processes and gives its figures; lines and kernel times of the figures. */
 async function cases() {
-  // The image cases import the build, which set-up may have made just now.
+  // The image cases import the build, which set-up may only just have made.
   const { imageCases } = await import('./bench/images.mjs');
   const { imageKernels, imageLines } = await import('./bench/image-table.mjs');
   const text = [
@@ -134,7 +134,7 @@ for (const each of await cases()) {
   const result = inFreshProcesses(each.measure);
   results[each.name] = result;
   if (options.json) continue;
-  // Grammars know no adapter.
+  // Grammars do not depend on an adapter.
   const { adapter, ceilings } = result;
   if (adapter && !isNamed) {
     isNamed = true;

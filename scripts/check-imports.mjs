@@ -64,7 +64,7 @@ export const ROOMS = {
   },
 };
 
-/** What stands in the folders of a room; each has a sentence. */
+/** The contents of each folder, one sentence per folder. */
 export const FOLDERS = {
   'server/body': 'the bytes of a request into values: bounds, lists, members nobody knows',
   'server/text':
@@ -108,7 +108,7 @@ export const FOLDERS = {
   'files/image': 'PNG, JPEG, WebP and what they carry',
 };
 
-/** Words that one room keeps to itself. */
+/** Words that may occur in one room only. */
 export const WORDS = [
   { word: /\bGPUDevice\b/, room: 'gpu', message: 'only gpu/ says GPUDevice' },
   { word: /[\w$]\.wgsl\b/, room: 'kernels', message: 'only kernels/ names a shader' },
@@ -155,7 +155,7 @@ function circlesIn(sources) {
   });
 }
 
-/** The shortest way along imports from a file to itself, without its end; null where there is none. */
+/** Returns the shortest import path from a file to itself, without its end; null if there is none. */
 function wayBack(start, imports) {
   const ways = [[start]];
   const reached = new Set();
@@ -203,7 +203,7 @@ function breachOf(file, { target, typeOnly }) {
   return `imports ${path}: ${name} (${room.does}) may import ${room.rooms.join(', ') || 'no other room'}`;
 }
 
-/** Whether a file may itself import Node's modules. */
+/** Returns true if a file may import Node's modules. */
 function onPlatform(file) {
   const { node } = ROOMS[roomOf(file)] ?? {};
   return node === true || Boolean(node?.some((pattern) => pattern.test(file.split('/').slice(1).join('/'))));
@@ -223,7 +223,7 @@ function importsIn(code) {
   ];
 }
 
-/** The text with its comments blanked, line breaks kept. Strings are skipped, so that a URL is no comment. */
+/** Returns the text with its comments blanked and line breaks kept. Strings are skipped, because a URL contains `//`. */
 function withoutComments(text) {
   const token = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
   return text.replace(token, (found) => (found.startsWith('/') ? found.replace(/[^\n]/g, ' ') : found));

@@ -15,7 +15,7 @@ import { wrapperClasses } from '../dist/models/text/wrappers.js';
 import { CHAT_FIELDS } from '../dist/server/chat/chat-schema.js';
 
 const root = new URL('../', import.meta.url);
-/** Bytes of README.md at most. */
+/** Maximum size of README.md in bytes. */
 const MAP_BYTES = 16_384;
 
 const cell = (text) => String(text).replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('\n', ' ');
@@ -71,7 +71,7 @@ function fieldTests() {
   return new Map(found);
 }
 
-/** What a field says, the file that does it, and the test named for it. */
+/** Table of fields: description, file that implements the field, and the test named after it. */
 function honouredTable(fields, tests) {
   const link = (path) => `[${path.replace(/^(src|test)\//, '')}](../../${path})`;
   return table(
@@ -91,7 +91,7 @@ const STATUS_TEXT = {
   'no-effect': 'no effect here',
 };
 
-/** What is missing for a field to be in the table. */
+/** Lists what a field lacks to be in the table. */
 function fieldProblems(fields, tests) {
   return Object.entries(fields).flatMap(([name, { status, by }]) => [
     ...(tests.has(name) ? [] : [`${name} has no test: write field('${name}', …) in test/server/`]),
@@ -112,7 +112,7 @@ if (problems.length > 0) {
   complain(problems.map((problem) => `src/server/chat/chat-schema.ts: ${problem}`).join('\n'));
 }
 
-/** Routes by group; another spelling of an address stands beside it. */
+/** Routes by group; alternative spellings of an address are in the same row. */
 function routeTable() {
   const rows = Object.entries(ROUTES).flatMap(([path, methods]) =>
     Object.entries(methods)
@@ -176,7 +176,7 @@ function formatTable() {
   );
 }
 
-/** Which README.md holds which tables; the paths are below the repository. */
+/** The tables of each README.md, by its path in the repository. */
 const DOCUMENTS = {
   'src/cli/README.md': {
     options: optionTable({ ...SERVER_OPTIONS, ...ENGINE_OPTIONS, ...BATCH_OPTIONS }),
@@ -215,14 +215,14 @@ function updateTables(path, tables) {
     complain(`${path}: its tables differ from the program's: run node scripts/check-readme.mjs --write`);
 }
 
-/** The README is a map: whole tables belong to the rooms. */
+/** README.md must not contain tables, which belong to the rooms. */
 function checkMap() {
   const { length } = readFileSync(new URL('README.md', root));
   if (length > MAP_BYTES)
     complain(`README.md has ${length} bytes, more than ${MAP_BYTES}: move tables to the rooms`);
 }
 
-/** Links to files of the repository lead somewhere. */
+/** Checks that links to files of the repository exist. */
 function checkLinks(paths) {
   for (const path of paths) {
     const file = new URL(path, root);

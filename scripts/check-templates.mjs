@@ -44,7 +44,7 @@ function findTemplates(root) {
   return [...found].map(([source, name]) => ({ name, source }));
 }
 
-/** One reply of Python's for each of `renders`. */
+/** Renders in Python; returns one reply for each of `renders`. */
 function renderInPython(templates, renders) {
   const script = fileURLToPath(new URL('reference/chat_templates.py', import.meta.url));
   const input = JSON.stringify({ templates: templates.map(({ source }) => source), renders });
@@ -68,13 +68,13 @@ function attempt(render) {
 const agree = (ours, python) =>
   python.error === undefined ? ours.text === python.text : ours.error !== undefined;
 
-/** As render_jinja_template hands messages over. */
+/** Renames reasoning as transformers' render_jinja_template does. */
 function withReasoningNames(message) {
   const name = ['reasoning_content', 'thinking', 'reasoning'].find((one) => message[one] != null);
   return name ? { thinking: message[name], ...message, reasoning_content: message[name] } : message;
 }
 
-/** The first place where two texts differ, with what stands there. */
+/** Returns the first place where two texts differ, with both texts there. */
 function difference(ours, python) {
   if (ours.error !== undefined || python.error !== undefined)
     return `ours ${JSON.stringify(ours).slice(0, 200)}, Python's ${JSON.stringify(python).slice(0, 200)}`;
@@ -121,7 +121,7 @@ asked.forEach((one, at) => {
   else interpreter.refused++;
 });
 
-/** Why a render of the product is another than Python's of the messages as sent; null: for no known reason. */
+/** Returns the reason why a render of the product differs from Python's; null: no known reason. */
 function reasonOf(ours, byForm) {
   const { 'as sent': sent, ...others } = byForm;
   const form = Object.keys(others).find((name) => ours.text !== undefined && others[name].text === ours.text);

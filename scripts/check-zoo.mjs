@@ -21,13 +21,13 @@ if (folder === undefined) {
   process.exit(2);
 }
 
-/** Names of the files that the repository has beside those in the folder, by the folder's path within the model. */
+/** File names of the repository in addition to those in the folder, by the folder's path within the model. */
 function weightNames(model) {
   const file = join(model, 'WEIGHTS.json');
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).map(([name]) => name) : [];
 }
 
-/** A folder as published: with the names of its weight files. */
+/** Opens a folder with the file names of the published repository. */
 function openPublished(model) {
   const files = weightNames(model);
   return async (path) => {
@@ -45,7 +45,7 @@ function openPublished(model) {
   };
 }
 
-/** Key words of refusals, the first that a message has. */
+/** Key words of refusals; the first that a message contains is used. */
 const REASONS = [
   ['quantized', /quantized/],
   ['pickle', /Python pickle/],

@@ -11,7 +11,7 @@ const IMPORT = `
   import { EngineError } from 'svc-engine';
   if (!(new EngineError('internal', 'x') instanceof Error)) process.exit(1);`;
 
-/** The README's first program, as a user compiles it: libraries checked, no browser's types at hand. */
+/** The README's first program, compiled as a user does: libraries are checked, and the types of browsers are not available. */
 const PROGRAM = `
   import { EngineError, openImageModel, openTextModel, shippedModelPath, type TextEvent } from 'svc-engine';
   await using model = await openTextModel({ model: shippedModelPath() });
@@ -74,7 +74,7 @@ function install(tarball) {
   }
 }
 
-/** With the compiler and the types of Node of the clone; nothing else is there. */
+/** Only the clone's compiler and the types of Node are available. */
 function compile(program) {
   for (const name of ['@types/node', 'undici-types']) {
     mkdirSync(dirname(join(folder, 'node_modules', name)), { recursive: true });

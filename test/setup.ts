@@ -1,5 +1,5 @@
-// Before every test file: nothing of the user's own settings reaches a test, except the driver that SVC_VULKAN_DRIVER names; waiting
-// for the device leaves its core to the device; and fresh memory holds no zeros, as on GPUs, where it is what others left there.
+// Runs before every test file: removes the user's environment settings, except SVC_VULKAN_DRIVER; makes waiting for the device
+// yield its core; and fills new memory with NaN, because on GPUs it has arbitrary contents.
 
 import { expect } from 'vitest';
 import { Device } from '../src/gpu/device.ts';
@@ -10,7 +10,10 @@ for (const name of Object.keys(process.env)) {
   if (ours || name.startsWith('HF_')) delete process.env[name];
 }
 
-/** Tests of kernels compile hundreds of pipelines and run each a few times: llvmpipe compiles them in half the time without LLVM's optimizations. */
+/**
+ * Tests of kernels compile hundreds of pipelines and run each a few times. Without LLVM's optimizations llvmpipe compiles them in
+ * half the time.
+ */
 if (expect.getState().testPath?.includes('/test/kernels/')) process.env['GALLIVM_PERF'] ??= 'nopt';
 
 throttlePolling();

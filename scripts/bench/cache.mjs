@@ -1,4 +1,4 @@
-// The prefix cache in npm run bench: its cases, how their requests are timed, and their figures as lines.
+// The prefix cache in npm run bench: its cases, the timing of their requests, and their figures as lines.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -58,7 +58,7 @@ export async function firstToken(model, ids, maxTokens = 1) {
   return { first, cached, ids: said };
 }
 
-/** Milliseconds of the wall clock, and of cores that do nothing else. */
+/** Milliseconds of wall time, and of CPU time divided by the number of cores. */
 export function now() {
   const { user, system } = process.cpuUsage();
   return { wall: performance.now(), quiet: (user + system) / 1000 / availableParallelism() };
@@ -90,7 +90,7 @@ function tierLines(result) {
   const rate = pick(result);
   const { shared, fresh, rounds, fileRounds } = result;
   const found = (name, tier, rounds) => {
-    // Each against the new tokens alone of its own round.
+    // The ratio to the time of the new tokens alone in the same round.
     const ratio = (round) => rate(round[tier].first) / rate(round.alone.first);
     const sorted = rounds.toSorted((a, b) => ratio(a) - ratio(b));
     const median = sorted[sorted.length >> 1];

@@ -1,6 +1,5 @@
-// What the adapter can do at most, in this run: multiply-adds a second, and bytes a second through storage loads. On a
-// software adapter other programs share the cores, so a rate is also given for quiet cores: work ÷ CPU time of this
-// process × cores.
+// Upper limits of the adapter, measured in this run: multiply-adds per second, and bytes per second of storage loads. On a software
+// adapter other programs share the cores, so a rate is also given for idle cores: work ÷ CPU time of this process × cores.
 
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -13,7 +12,7 @@ const REPEATS = 6;
 const STORAGE = 0x80;
 const UNIFORM = 0x40 | 0x8;
 
-/** Wall and CPU milliseconds of `work`; CPU as if all cores had been free. */
+/** Wall and CPU milliseconds of `work`; CPU as if all cores had been idle. */
 export async function stopwatch(work) {
   const cpu = process.cpuUsage();
   const start = performance.now();
@@ -23,7 +22,7 @@ export async function stopwatch(work) {
   return { wall, quiet: (user + system) / 1000 / availableParallelism() };
 }
 
-/** @returns {Promise<{ gflops: number, gbytes: number }>} best of a few; by quiet cores where `quiet` is asked for */
+/** @returns {Promise<{ gflops: number, gbytes: number }>} the best of several; for idle cores if `quiet` */
 export async function measureCeilings(gpu, quiet) {
   const fma = await best(gpu, 'fma.wgsl', FMA, quiet);
   const loads = await best(gpu, 'loads.wgsl', LOADS, quiet);

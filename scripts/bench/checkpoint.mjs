@@ -1,5 +1,5 @@
-// Llamas of 250 million random weights in f16, in the ordinary Hugging Face layout: one with 32,000 tokens, and one of fewer layers
-// with a vocabulary as large models have it.
+// Llamas with 250 million random weights in f16, in the ordinary Hugging Face layout: one with 32,000 tokens, and one with fewer
+// layers and the vocabulary size of large models.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What a user of the library sees, through its public face: start, first token, prefill and decode at several batches.
+// Measurements through the public interface: start, first token, prefill and decode at several batch sizes.
 
 import { availableParallelism } from 'node:os';
 import { openTextModel } from '../../dist/index.js';
@@ -28,7 +28,7 @@ export async function measurePrefill(model) {
   return { ...best, firstTokenMs: (1000 * PROMPT) / best.wall };
 }
 
-/** `batch` requests at once: the rate from the moment all have begun until the first ends. */
+/** `batch` requests at once: the token rate from the time when all have begun until the first ends. */
 export async function measureDecode(model, batch, tokens) {
   let best = { wall: 0, quiet: 0 };
   for (let i = 0; i < (batch === 1 ? REPEATS : 1); i++) {
@@ -50,7 +50,7 @@ export async function measureDecode(model, batch, tokens) {
   return best;
 }
 
-/** When each delta came, and how many ids it brought. */
+/** Returns the time of each delta and its number of ids. */
 async function generate(model, promptTokens, maxTokens) {
   const ids = Array.from({ length: promptTokens }, () => Math.floor(Math.random() * model.info.vocabSize));
   const deltas = [];
@@ -62,7 +62,7 @@ async function generate(model, promptTokens, maxTokens) {
   return deltas;
 }
 
-/** Wall clock, and the clock of cores that do nothing else. */
+/** Milliseconds of wall time, and of CPU time divided by the number of cores. */
 function now() {
   const { user, system } = process.cpuUsage();
   return { wall: performance.now(), quiet: (user + system) / 1000 / availableParallelism() };

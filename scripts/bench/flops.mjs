@@ -1,18 +1,18 @@
-// Floating-point operations of one pass, from shapes alone: a multiply-add is two. Matrix products, convolutions and attention
-// count; norms, activations and additions do not. Convolutions count in full, though Winograd's way to compute one multiplies less:
-// what is measured by these counts is the speed as felt, and its share of a peak may exceed what the hardware does.
+// Floating-point operations of one pass, computed from shapes: a multiply-add counts as two. Matrix products, convolutions and
+// attention count; norms, activations and additions do not. Convolutions count in full although Winograd's form multiplies less, so
+// that the resulting speed may exceed the hardware's peak.
 
-/** Convolution to `pixels` pixels. */
+/** A convolution to `pixels` pixels. */
 export const conv = (pixels, out, channels, kernel = 3) => 2 * pixels * out * channels * kernel ** 2;
 
 export const linear = (rows, out, k) => 2 * rows * out * k;
 
-/** Scores, and what they make of the values; `columns` of all heads. */
+/** Scores and weighted values; `columns` of all heads. */
 export const attention = (queries, keys, columns) => 4 * queries * keys * columns;
 
 /**
- * A UNet2DConditionModel on latents, as src/models/image/unet-config.ts reads it: `step` for each pass, `prompt` once a text of so many
- * tokens.
+ * A UNet2DConditionModel on latents, configured as in src/models/image/unet-config.ts: `step` per pass, `prompt` once per text of
+ * `tokens` tokens.
  */
 export function unetFlops(config, height, width, tokens) {
   const { timeDims, guidanceDims, added, inChannels, outChannels } = config;
@@ -93,7 +93,10 @@ const FILL = 32;
 const WAVES = 256;
 const TIME_FFN = 1024;
 
-/** A ZImageTransformer2DModel on latents, as src/models/image/z-image-config.ts reads it; picture and text are filled up to whole 32s. */
+/**
+ * A ZImageTransformer2DModel on latents, configured as in src/models/image/z-image-config.ts; image and text are padded to
+ * multiples of 32.
+ */
 export function zImageFlops(config, height, width, tokens) {
   const { hidden, ffn, timeDims, channels, captionDims, layers, refiners } = config;
   const filled = (count) => Math.ceil(count / FILL) * FILL;

@@ -1,4 +1,5 @@
-// The arithmetic ceiling: 16 independent chains, four multiply-adds each a turn, so that neither latency nor the loop counts.
+// The arithmetic limit: 16 independent chains with four multiply-adds each per iteration, so that neither latency nor the loop
+// counts.
 struct Args {
   turns: u32,
 }

@@ -1,4 +1,4 @@
-// The figures of one image model as lines of text: a step and the decoder beside the ceiling, whole pictures, memory by stage.
+// The figures of one image model as lines of text: a step and the decoder beside their limits, whole images, memory by stage.
 
 import { availableParallelism } from 'node:os';
 import { line, mebibytes, percent, pick } from './table.mjs';

@@ -1,16 +1,16 @@
-// The cases of npm run bench that draw: image models that ship, and synthetic checkpoints in the shapes of well-known ones.
+// The image cases of npm run bench: shipped models, and synthetic checkpoints in the shapes of well-known ones.
 
 import { pipelineFolder, stableDiffusion, zImageOf } from './pipelines.mjs';
 
 const PROMPT = 'a red balloon over snowy mountains at sunset';
 const SEED = 1;
-/** Of Z-Image's 30 layers and 2 refiners, as many as a software adapter runs in half a minute. */
+/** Of Z-Image's 30 layers and 2 refiners, the number that a software adapter runs in half a minute. */
 const LAYERS = 2;
 const REFINERS = 1;
 
 /**
- * Name, folder (made when asked for), request, pictures to draw, and which parts the shape is true in.
- * @param {[name: string, folder: string][]} shipped
+ * Name, folder (created at the first use), request, number of images, and the parts whose shape equals the real model's. @param
+ * {[name: string, folder: string][]} shipped
  */
 export function imageCases(shipped) {
   const request = (more) => ({ prompt: PROMPT, seed: SEED, ...more });

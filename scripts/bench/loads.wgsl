@@ -1,4 +1,4 @@
-// The ceiling of reading: every invocation of a workgroup takes the next vec4u in turn, two a turn.
+// The limit of reading: each invocation of a workgroup reads the next vec4u in turn, two per iteration.
 struct Args {
   turns: u32,
 }

@@ -15,12 +15,12 @@ const QUESTION = 48;
 const ANSWER = 24;
 const SHARED = 2000;
 const NEW = 128;
-/** In turns, as the machine's speed changes. */
+/** Alternating repetitions, because the machine's speed varies. */
 const REPEATS = 5;
-/** Pages for one such prompt, so that the next one displaces it. */
+/** Pages for one such prompt, so that the next one evicts it. */
 const DEVICE_TOKENS = SHARED + 2 * NEW;
 const HOST_BYTES = 2 ** 28;
-/** Of the next new tokens. */
+/** Seed of the next new tokens. */
 let seed = 1000;
 
 const [mode, folder, storageCache] = process.argv.slice(2);
@@ -37,7 +37,7 @@ async function conversations() {
   return { off, on: await talk(true), adapter: off.adapter };
 }
 
-/** Every client asks, waits for the answer, and asks on. */
+/** Every client sends a request, waits for the reply, and continues. */
 async function talk(prefixCache) {
   const model = await openTextModel({ model: folder, prefixCache });
   const system = tokensOf(model, SYSTEM, 1);
@@ -78,7 +78,7 @@ async function tiers() {
   const [a, b] = [tokensOf(model, SHARED, 1), tokensOf(model, SHARED, 2)];
   await firstToken(model, tokensOf(model, 16, 3));
   await firstToken(model, a);
-  await firstToken(model, b); // A makes room
+  await firstToken(model, b); // evicts the pages of A
   const rounds = [];
   for (let i = 0; i < REPEATS; i++) {
     const shared = i % 2 ? b : a;
@@ -95,7 +95,7 @@ async function restart() {
   const model = await openTextModel({ model: folder, maxTotalTokens: DEVICE_TOKENS, storageCache });
   await firstToken(model, tokensOf(model, 16, 3));
   const [a, b] = [tokensOf(model, SHARED, 1), tokensOf(model, SHARED, 2)];
-  seed += 1000; // none that the run before has stored
+  seed += 1000; // different from those that the previous run has stored
   const fileRounds = [];
   for (let i = 0; i <= REPEATS; i++) {
     const file = await firstToken(model, [...(i % 2 ? b : a), ...fresh(model)]);

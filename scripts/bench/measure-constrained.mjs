@@ -12,7 +12,7 @@ const entry = {
   size: { type: 'number' },
   tags: { type: 'array', items: { enum: ['one', 'two', 'three'] }, maxItems: 3 },
 };
-/** None of them can end within the tokens asked for. */
+/** None of these can end within the requested number of tokens. */
 const CONSTRAINTS = {
   'JSON Schema': {
     type: 'json_schema',
@@ -32,9 +32,9 @@ const cases = [];
 for (const batch of batches.split(',').map(Number)) {
   for (const [name, constraint] of Object.entries(CONSTRAINTS)) {
     const pairs = [];
-    // The first pair compiles the grammar and is left out.
+    // The first pair compiles the grammar and is not counted.
     for (let i = 0; i <= Number(pairCount); i++) {
-      // Who goes first takes turns, too.
+      // The order within a pair alternates too.
       const held = () => decode(batch, constraint);
       const pair =
         i % 2 === 0
@@ -48,7 +48,9 @@ for (const batch of batches.split(',').map(Number)) {
 await opened.close();
 process.stdout.write(JSON.stringify({ adapter, cases }), () => process.exit());
 
-/** Tokens per second of all streams together, from when all have begun until the first ends; tokens a step of a stream. */
+/**
+ * Tokens per second of all streams together, from the time when all have begun until the first ends; tokens per step of a stream.
+ */
 async function decode(batch, constraint) {
   const before = await opened.metrics();
   const streams = await Promise.all(Array.from({ length: batch }, () => stream(constraint)));

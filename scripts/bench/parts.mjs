@@ -1,4 +1,4 @@
-// The parts of a picture, below the public face: what each has to compute, and which of its kernels take the time.
+// The parts of an image below the public interface: the operations of each, and its kernels' times.
 
 import { compute, allocateTensor } from '../../dist/engine/image/compute.js';
 import { openComponents } from '../../dist/engine/image/components.js';
@@ -14,12 +14,12 @@ import { readUNetConfig } from '../../dist/models/image/unet-config.js';
 import { readZImageConfig } from '../../dist/models/image/z-image-config.js';
 import { decoderFlops, unetFlops, zImageFlops } from './flops.mjs';
 
-/** Tokens that a CLIP text encoder reads at a time. */
+/** Number of tokens of one CLIP window. */
 const CLIP_TOKENS = 77;
 
 /**
- * Of a step and of the decoder at the size of `values`: forwards a step, floating-point operations. `tokens` of the prompt, where
- * the text encoder is no CLIP.
+ * Counts the forward passes of a step and the floating-point operations of a step and of the decoder at the size of `values`.
+ * `tokens`: length of the prompt, if the text encoder is not CLIP.
  */
 export async function countParts(folder, values, tokens) {
   const { components, family } = await openParts(folder);
@@ -40,7 +40,7 @@ export async function countParts(folder, values, tokens) {
   return { forwards, step: forwards * unetFlops(unet, ...size, CLIP_TOKENS).step, decode };
 }
 
-/** Kernel times of text encoding, a step and decoding, those that took longest first. */
+/** Kernel times of text encoding, a step and decoding, in descending order. */
 export async function profileParts(device, folder, values, prompt) {
   const pipeline = await openParts(folder);
   const { family } = pipeline;
@@ -70,11 +70,11 @@ export async function profileParts(device, folder, values, prompt) {
   });
   const sources = { negativePrompt: 'contract' };
   const prepared = await runner.prepare({ prompt, values, sources, call: {}, options: into('text') });
-  // Plain JavaScript of Node 20 has no `using`: what is disposable is disposed by hand.
+  // JavaScript in Node 20 has no `using`, so resources are disposed explicitly.
   const denoiser = await prepared.load();
   const predictor = await denoiser.record(latents, output, null, { plain: false });
   predictor.run({ inputScale: 1, timestep: 500 });
-  await device.gpu.queue.onSubmittedWorkDone(); // compiled
+  await device.gpu.queue.onSubmittedWorkDone(); // wait until everything is compiled
   kernels.step.push(...(await predictor.times()));
   for (const one of [predictor, denoiser, prepared]) one[Symbol.dispose]();
   const flag = device.tensor('step', 'finite check', [1], new Uint32Array(1)).region;

@@ -1,11 +1,11 @@
-// Whole pictures as a user draws them: the events of the image engine, each with the moment at which it came.
+// Whole images as a user generates them: the events of the image engine with their times.
 
 import { availableParallelism } from 'node:os';
 import { openImageModelInline } from '../../dist/engine/image/open.js';
 import { nodePlatform } from '../../dist/engine/platform-node.js';
 import { countPipelines } from './step.mjs';
 
-/** Opens the model as the public face does, in this thread; counts the pipelines that its device makes. */
+/** Opens the model in this thread as the public interface does, and counts the pipelines that its device creates. */
 export async function openCounted(folder) {
   let pipelines;
   const platform = {
@@ -22,8 +22,8 @@ export async function openCounted(folder) {
 }
 
 /**
- * Draws once. Times are { wall, quiet } in milliseconds, quiet as if all cores had been free: `step` the fastest but the first,
- * which also records and loads; `stages` by name, each with its peak of bytes.
+ * Generates one image. Times are { wall, quiet } in milliseconds, quiet as if all cores had been idle: `step` is the fastest except
+ * the first, which also records and loads; `stages` by name, each with its peak of bytes.
  */
 export async function drawTimed(model, request) {
   const begun = now();
@@ -43,7 +43,7 @@ export async function drawTimed(model, request) {
   return { values, total: since(begun), step: between.length > 0 ? between.reduce(least) : null, stages };
 }
 
-/** The least of each time of pictures that were drawn alike; peaks of the first, which held everything at some time. */
+/** The shortest times over images of equal requests; peaks of the first image, which had everything on the device at some time. */
 export function fastest(pictures) {
   const [first] = pictures;
   const of = (pick) => pictures.map(pick).reduce(least);
@@ -59,7 +59,7 @@ export function fastest(pictures) {
   };
 }
 
-/** Wall clock, and the clock of cores that do nothing else. */
+/** Milliseconds of wall time, and of CPU time divided by the number of cores. */
 function now() {
   const { user, system } = process.cpuUsage();
   return { wall: performance.now(), quiet: (user + system) / 1000 / availableParallelism() };

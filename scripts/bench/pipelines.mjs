@@ -1,5 +1,5 @@
-// Synthetic diffusion pipelines in the diffusers layout: configurations of the real models, narrower or shallower where asked
-// for. Tensors are those that the model pages ask for, so a checkpoint never lacks one.
+// Synthetic diffusion pipelines in the diffusers layout: configurations of the real models, with fewer channels or layers if
+// requested. The tensors are those that the model pages request, so that none is missing.
 
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { zImage } from '../../dist/models/image/z-image.js';
 import { tensorsOf, WeightTable } from '../../dist/models/weights.js';
 import { byteTokenizer, madeOnce, writeTensors } from './synthetic.mjs';
 
-/** Stable Diffusion 1 with a UNet of `channels` at its widest resolution (1.5: 320); text encoder and decoder as they are. */
+/** Stable Diffusion 1 with a UNet of `channels` at its widest resolution (1.5: 320); text encoder and decoder are unchanged. */
 export function stableDiffusion({ channels, clip: clipSize = {}, decoderChannels = 128 }) {
   const text = { ...CLIP, ...clipSize };
   return {
@@ -39,12 +39,12 @@ export function stableDiffusion({ channels, clip: clipSize = {}, decoderChannels
   };
 }
 
-/** Of what is written for a configuration; counts up where that changes, so that no old checkpoint is taken. */
+/** Version of the written files; increased when they change, so that old checkpoints are not reused. */
 const FORM = 2;
 
 /**
- * Z-Image of `layers` and `refiners` (the real one: 30 and 2), its width kept. What is measured is the transformer alone: the
- * text encoder has one layer that runs, the decoder is narrow.
+ * Z-Image with `layers` and `refiners` (the real one: 30 and 2) at its full width. Only the transformer is measured: one layer of
+ * the text encoder runs, and the decoder is narrow.
  */
 export function zImageOf({ layers, refiners, transformer = {}, captionDims = 2560 }) {
   return {
@@ -127,7 +127,7 @@ function decoder(channels, latents, more) {
   };
 }
 
-/** What makes a model page of a configuration and a table of weights. */
+/** Functions that build a model page from a configuration and a table of weights. */
 const PAGES = {
   CLIPTextModel: (config, weights) => clip(readClipConfig(config, 'CLIPTextModel'), weights),
   Qwen3Model(json, weights) {

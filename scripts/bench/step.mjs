@@ -1,5 +1,5 @@
-// Single steps, below the public face: decoding deep in a context without computing that context first, what a step costs
-// JavaScript, how many dispatches and pipelines there are, and which kernels take the time.
+// Single steps below the public interface: decoding at a deep position without computing the context before it, the JavaScript time
+// of a step, the numbers of dispatches and pipelines, and the times of kernels.
 
 import { Placement, SequencePrefix } from '../../dist/engine/text/cache/placement.js';
 import { Progress } from '../../dist/engine/text/progress.js';
@@ -76,7 +76,7 @@ export async function measureSteps(device, folder, quantization) {
     callsMs: warm.callsMs,
     near: near.rate,
     far: far.rate,
-    // A tied embedding is the head; else a token reads one row of it.
+    // A tied embedding is also the head; otherwise a token reads one row of it.
     weightsRead: weights.parameters - (config.tied ? 0 : config.vocabulary * config.hidden),
     headWeights: config.vocabulary * config.hidden,
     kernels: device.capabilities.timestamps ? await profile(device, tape, write(CONTEXT / 2)) : null,
@@ -99,7 +99,7 @@ function record(device, { states, head }, batch, stores, rows) {
   return tape;
 }
 
-/** One row a step from a position on, as if what lies before had been computed: the best of a few. */
+/** Decodes one row per step from a position on, as if the rows before had been computed; returns the best of several. */
 async function decodeAt(device, tape, write, position) {
   const best = { wall: Infinity, quiet: Infinity, js: Infinity };
   for (let i = 0; i <= STEPS; i++) {

@@ -1,5 +1,5 @@
-// What synthetic checkpoints are made of, in a cache folder: random weights in f16, and a tokenizer of bytes. Speed does not
-// depend on what a model says. The same bytes every time.
+// Parts of synthetic checkpoints in a cache folder: random weights in f16, and a tokenizer of bytes, the same at every run. Speed
+// does not depend on the text that a model generates.
 
 import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -18,7 +18,7 @@ export function madeOnce(name, make) {
   return folder;
 }
 
-/** Tensors [name, shape]: of ±(1 to 2)/64 with random mantissas, but norms of one and biases of zero. */
+/** Writes tensors [name, shape] with values of ±(1 to 2)/64 and random mantissas; norms are one and biases zero. */
 export function writeTensors(path, shapes) {
   const header = {};
   let end = 0;
@@ -49,12 +49,12 @@ export function writeTensors(path, shapes) {
 const ZERO = 0;
 const ONE = 0x3c00;
 
-/** tokenizer.json of bytes, then words that nothing merges into: a text has as many tokens as bytes. */
+/** A tokenizer.json of bytes and of words that no merge produces: a text has as many tokens as bytes. */
 export function byteTokenizer(vocabulary) {
   return byteLevelTokenizer(Array.from({ length: vocabulary - 256 }, (_, i) => Buffer.from(`w${i}`)));
 }
 
-/** The same of given words, as bytes. `end`: the end token, after all. */
+/** A byte-level tokenizer.json of the given words. `end`: the end token, which gets the last id. */
 export function byteLevelTokenizer(spelled, end = null) {
   const printable = (byte) => (byte >= 33 && byte <= 126) || (byte >= 161 && byte !== 173);
   let next = 256;

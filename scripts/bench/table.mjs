@@ -1,4 +1,4 @@
-// The figures of one model as lines of text, each beside its ceiling and the share of it that is reached.
+// The figures of one model as lines of text, each beside its limit and the share that is reached.
 
 const STEPS_AT_FIRST = 12;
 const BYTES_PER_WEIGHT = { none: 2, int8: 1.125, int4: 0.625 };
@@ -52,7 +52,7 @@ export function lines(result) {
   ];
 }
 
-/** On a software adapter others share the cores: rates are for quiet ones. */
+/** On a software adapter other programs share the cores, so rates for idle cores are shown. */
 export function pick({ adapter }) {
   return (rate) => (adapter.software ? rate.quiet : rate.wall);
 }

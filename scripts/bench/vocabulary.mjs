@@ -104,7 +104,7 @@ export function spelledTokens() {
 
 const keyOf = (bytes) => String.fromCharCode(...bytes);
 
-/** What a vocabulary is made from: the members of a tokenizer that it reads. Encoding takes the longest token each time. */
+/** The members of a tokenizer from which a vocabulary is made. Encoding takes the longest token each time. */
 export function syntheticTokenizer() {
   const tokens = spelledTokens();
   const ids = new Map(tokens.slice(0, END).map((bytes, id) => [keyOf(bytes), id]));

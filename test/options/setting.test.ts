@@ -1,4 +1,4 @@
-// Tables of settings: the names that follow from a row, and the rows themselves.
+// Tables of settings: the names that are derived from a row, and the rows themselves.
 
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// Where apt's mirrors are read from: both forms that a system may use.
+// Reading apt's mirrors: both file formats that a system may use.
 
 import { expect, it } from 'vitest';
 import { parseSources } from '../../scripts/setup/apt.mjs';

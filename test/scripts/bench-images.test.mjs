@@ -1,4 +1,4 @@
-// The benchmark's pictures on tiny checkpoints of the same making, and its counts of operations.
+// The image benchmark on tiny checkpoints of the same kind, and its counts of operations.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

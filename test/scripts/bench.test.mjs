@@ -1,4 +1,4 @@
-// The benchmark's single steps on a tiny checkpoint: they run, and the counts that every model keeps to hold.
+// The benchmark's single steps on a tiny checkpoint: they run, and their counts satisfy the rules of every model.
 
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';

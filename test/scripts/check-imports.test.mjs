@@ -1,4 +1,4 @@
-// Each rule of the import check, once kept and once broken.
+// Each rule of the import check, once satisfied and once violated.
 
 import { describe, expect, it } from 'vitest';
 import { existsSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// The judge of mutated checkpoints: what it must call a defect, so that the soak cannot pass by judging nothing.
+// The judge of mutated checkpoints: the results that it must call defects, so that the soak cannot pass without judging.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// The fuzz load's requests can be had again by their number, they cover the interface, and its judge knows a wrong answer.
+// Requests of the fuzz load are reproducible by number and cover the interface, and its judge detects a wrong answer.
 
 import { createServer } from 'node:http';
 import { once } from 'node:events';
@@ -40,7 +40,7 @@ describe('fuzzed requests', () => {
       const { properties } = schema.$ref ? api.components.schemas[schema.$ref.split('/').at(-1)] : schema;
       return Object.keys(properties).map((name) => `${path} ${name}`);
     });
-    // Taken out again, since it would end what the other clients ask.
+    // Removed from the request, because it would abort those of other clients.
     const missing = fields.filter((field) => !said.has(field) && field !== '/abort_request abort_all');
     expect(missing).toEqual([]);
   });

@@ -4,11 +4,11 @@ import { ask, eventually, start } from './harness.ts';
 
 interface Client {
   socket: Socket;
-  /** All that came until the server closed its side. */
+  /** Everything that arrived until the server closed its side. */
   answer: Promise<string>;
 }
 
-/** As a client does that knows no more than sockets. */
+/** Connects like a client that only uses sockets. */
 function open(url: string, bytes: string | Buffer): Client {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
@@ -28,7 +28,7 @@ function chatBytes(body: object, { version = '1.1', path = '/v1/chat/completions
   return `POST ${path} HTTP/${version}\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${json.length}\r\n\r\n${json}`;
 }
 
-/** Without what says nothing. */
+/** Removes interim replies. */
 const said = (answer: string): string => answer.replaceAll('HTTP/1.1 102 Processing\r\n\r\n', '');
 
 it.each([false, true])('a client that has closed its side gets its answer: stream %s', async (stream) => {
@@ -120,7 +120,7 @@ it('a body that is too large is taken in all the same, and the connection lives 
     `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${80 * 2 ** 20}\r\n\r\n`,
   );
   const piece = Buffer.alloc(2 ** 20, 'x');
-  // It is not looked at the answer before all is sent.
+  // The client does not read the reply before it has sent everything.
   for (let sent = 0; sent < 80; sent += 1)
     if (!socket.write(piece)) await new Promise((resolve) => socket.once('drain', resolve));
   socket.end('GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n');

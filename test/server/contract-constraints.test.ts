@@ -1,4 +1,4 @@
-// What the text has to match, on the model that ships: plain and streamed, with thinking and with tools.
+// Constraints on the text, with the shipped model: plain and streamed, with reasoning and with tools.
 
 import { zodResponseFormat } from 'openai/helpers/zod';
 import { describe, expect, it } from 'vitest';
@@ -43,7 +43,7 @@ describe('response_format', () => {
   });
 
   it('is free text with tagged regions', async () => {
-    // Of itself the model says "France's capital is Paris."
+    // Without a constraint the model answers "France's capital is Paris."
     const structures = [{ begin: "France's", schema: { type: 'integer' }, end: '.' }];
     const { text } = await both('What is the capital of France?', {
       response_format: { type: 'structural_tag', structures, triggers: ['France'] },

@@ -1,4 +1,4 @@
-// The chat contract on the model that ships: what only an engine can show.
+// The parts of the chat contract that need an engine, with the shipped model.
 
 import { describe, expect, it } from 'vitest';
 import { body, both, client, plain, serveShipped, streamed, url } from './shipped.ts';

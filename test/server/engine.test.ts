@@ -1,4 +1,4 @@
-// The server on the engine and the model that ships: what the fake model cannot show.
+// The server on the engine and the shipped model: tests that a fake model cannot make.
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -34,7 +34,7 @@ afterAll(async () => {
 interface Probes {
   /** Milliseconds each call of /livez took. */
   calls: number[];
-  /** Milliseconds a thread that does nothing woke too late in the meantime: what the machine's other work costs. */
+  /** Milliseconds by which an idle thread woke too late in the same period: the delay that the machine's other work causes. */
   lateness: number[];
 }
 
@@ -76,7 +76,10 @@ function percentile(times: number[], share: number): number {
   return times.toSorted((a, b) => a - b)[Math.floor(share * (times.length - 1))] ?? NaN;
 }
 
-/** 20 ms at the 99th percentile, beside what a call's wake-ups (client, server, client) wait for a core anyway. */
+/**
+ * At most 20 ms at the 99th percentile, in addition to the delay with which the call's wake-ups (client, server, client) get a
+ * core.
+ */
 function expectAwake({ calls, lateness }: Probes): void {
   expect(calls.length).toBeGreaterThan(20);
   expect(percentile(calls, 0.99)).toBeLessThan(20 + 3 * percentile(lateness, 0.99));

@@ -1,4 +1,4 @@
-// Errors as replies: statuses that depend on more than the code.
+// Errors as replies whose status depends on more than the code.
 
 import { expect, it } from 'vitest';
 import { EngineError } from '../../src/index.ts';

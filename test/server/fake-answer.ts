@@ -1,4 +1,4 @@
-// What the fake model says to a request: events as the engine's, with all that a request can ask to see.
+// The fake model's answer to a request: events like the engine's, with everything that a request can ask for.
 
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -47,7 +47,7 @@ function piecesOf(text: string): Piece[] {
   ];
 }
 
-/** -0.25 for what was sampled, and the next ones each a quarter less. */
+/** -0.25 for the sampled token, and a quarter less for each further one. */
 function logprobOf(id: number, text: string, top: number): TokenLogprob {
   const bytes = [...Buffer.from(text)];
   return {

@@ -5,7 +5,7 @@ import { type EmbeddingModel, type EmbeddingRequest, EngineError, type ErrorCode
 import { fakeAdapter } from './fake-model.ts';
 
 export interface FakeEmbeddingModel extends EmbeddingModel {
-  /** Every request it was given. */
+  /** All requests that it received. */
   readonly requests: EmbeddingRequest[];
 }
 

@@ -1,13 +1,13 @@
-// The command's fake image model as one that is served: it counts what runs, and ends where a test says so.
+// The command's fake image model as a served model: it counts running requests and ends when a test says so.
 
 import type { ImageModel, ImageRequest } from '../../src/index.ts';
 import { createFakeImageModel } from '../cli/fake-image-model.ts';
 
 export interface FakeServedImageModel extends ImageModel {
-  /** Every request it was given to draw. */
+  /** All requests that it received. */
   readonly requests: ImageRequest[];
   running: number;
-  /** Ends as a thread does that fails. */
+  /** Ends like a thread that fails. */
   die(reason: Error): void;
 }
 

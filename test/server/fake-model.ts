@@ -60,15 +60,15 @@ export const fakeInfo: TextModelInfo = {
 };
 
 export interface FakeModel extends TextModel {
-  /** Every request it was given. */
+  /** All requests that it received. */
   readonly requests: TextRequest[];
   /** LoRA adapters that are loaded. */
   adapters: LoraInfo[];
-  /** Said after the acceptance in place of an answer. */
+  /** Events that replace the answer after the acceptance. */
   events: TextEvent[] | null;
   running: number;
   closed: boolean;
-  /** Ends as a thread does that fails. */
+  /** Ends like a thread that fails. */
   die(reason: Error): void;
 }
 

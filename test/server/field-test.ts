@@ -1,21 +1,21 @@
-// One test for each field of the interface, by its name: what asks for nothing, what the engine is asked for, what is refused; all of
-// it over HTTP, streaming and not. scripts/check-readme.mjs finds these tests by their name.
+// One test for each field of the interface, by name: neutral values, values with the resulting engine request, and refusals; all of
+// it over HTTP, streamed and plain. scripts/check-readme.mjs finds these tests by their name.
 
 import { describe, expect, it } from 'vitest';
 import type { TextRequest } from '../../src/index.ts';
 import { ask, start } from './harness.ts';
 
-/** Beside the field. */
+/** Other members of the request. */
 interface Beside {
   with?: object;
 }
 
 export interface FieldTest {
-  /** Values of which the engine hears nothing. */
+  /** Values that do not change the engine's request. */
   neutral?: unknown[];
-  /** Values, and what the engine's request then has. */
+  /** Values, and the members that the engine's request then has. */
   asks?: [value: unknown, request: Partial<TextRequest>, beside?: Beside][];
-  /** Values, and what the refusal says; `param` where it is not the field itself. */
+  /** Values, and the text of the refusal; `param` if it is not the field itself. */
   refused?: [value: unknown, text: string, beside?: Beside & { param?: string; code?: string }][];
 }
 

@@ -135,7 +135,7 @@ export async function streamed(
 export const parts = (chunks: Chunk[]) => chunks.flatMap(({ choices }) => choices);
 export const deltas = (chunks: Chunk[]) => parts(chunks).map(({ delta }) => delta);
 
-/** Waits until something holds, for at most two seconds. */
+/** Waits until a condition holds, for at most two seconds. */
 export async function eventually(check: () => boolean, what: string): Promise<void> {
   const deadline = Date.now() + 2000;
   while (!check()) {

@@ -1,4 +1,4 @@
-// The other interfaces for text on the model that ships, by the clients they are for.
+// The other text interfaces with the shipped model, used by their own clients.
 
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';

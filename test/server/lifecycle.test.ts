@@ -39,7 +39,7 @@ describe('while it stops', () => {
     const running = await post(ask('wait 200', { stream: true }));
     const startedAt = performance.now();
     const closed = server.close();
-    // The port stays open until they have ended: who asks is told.
+    // The port stays open until running requests have ended, so that new requests get an error.
     for (const answer of [await post(ask('hi')), await post(ask('hi', { stream: true }))]) {
       expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
       expect(await answer.json()).toMatchObject({ error: { code: 'stopping', type: 'server_error' } });

@@ -1,4 +1,4 @@
-// Several models behind one address.
+// Several models at one address.
 
 import { describe, expect, it } from 'vitest';
 import { openFakeImageModel } from './fake-image-model.ts';

@@ -1,4 +1,4 @@
-// A fake model that says what a test tells it to, word for word, with log probabilities where they are asked for.
+// A fake model that says exactly what a test specifies, with log probabilities if requested.
 
 import { type PromptToken, type TextEvent, type TextRequest, type TokenLogprob } from '../../src/index.ts';
 import type { FakeModel } from './fake-model.ts';
@@ -9,7 +9,7 @@ type Said =
   | { call: string; arguments: string[] }
   | { end: 'stop' | 'length' | 'tool_calls' | 'abort'; error?: { code: 'device_lost'; message: string } };
 
-/** What every choice of a request says; what is thrown ends it. */
+/** Returns the output of every choice of a request; an exception ends the request. */
 export type Script = (request: TextRequest) => Said[];
 
 function logprob(id: number, text: string, top: number): TokenLogprob {
@@ -26,14 +26,14 @@ function logprob(id: number, text: string, top: number): TokenLogprob {
   };
 }
 
-/** A special token, and one for each character. */
+/** A special token, then one token per character. */
 function toldPrompt({ prompt, promptLogprobs = 0 }: TextRequest): PromptToken[] {
   const text = 'text' in prompt ? prompt.text : 'ids' in prompt ? String.fromCharCode(...prompt.ids) : '';
   const told = Array.from(text, (letter, i) => ({ ...logprob(i, letter, promptLogprobs), text: letter }));
   return [{ id: 1, bytes: [...Buffer.from('<s>')], logprob: null, top: [], text: '' }, ...told];
 }
 
-/** Seven prompt tokens, of which two are cached. */
+/** Makes the model follow a script, with seven prompt tokens, two of them cached. */
 export function script(model: FakeModel, of: Script): void {
   model.generate = async function* (request): AsyncGenerator<TextEvent, void, void> {
     await Promise.resolve();

@@ -1,4 +1,4 @@
-// A server on the model that ships, asked by the openai package, plain and streamed.
+// A server on the shipped model, queried by the openai package, plain and streamed.
 
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect } from 'vitest';
@@ -13,7 +13,7 @@ let model: TextModel;
 export let client: OpenAI;
 export let url: string;
 
-/** For all tests of a file. */
+/** Starts the server for all tests of a file. */
 export function serveShipped(options: Partial<TextModelOptions> = {}): void {
   beforeAll(async () => {
     const log = { error: console.error, warn() {}, info() {}, debug() {} };
@@ -39,7 +39,7 @@ interface Extra {
   prompt_token_ids?: number[];
 }
 
-/** Fields that the openai package has no types for are passed on as they are. */
+/** Fields for which the openai package has no types are passed on unchanged. */
 export const body = (content: string, more: object) =>
   ({
     model: 'default',
@@ -83,7 +83,7 @@ export async function streamed(content: string, more: object = {}) {
   };
 }
 
-/** The same plain and streamed. */
+/** Requests the reply plain and streamed, and asserts that both are equal. */
 export async function both(content: string, more: object = {}): Promise<Reply> {
   const whole = await plain(content, more);
   const { thoughts: _, ...pieces } = await streamed(content, more);

@@ -1,4 +1,4 @@
-// The routes that change what is served, and who may call them.
+// The routes that load and unload adapters, flush and abort, and their access rules.
 
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -140,7 +140,7 @@ describe('/load_lora_adapter', () => {
   afterAll(() => rmSync(home, { recursive: true }));
   const golden = fileURLToPath(new URL('../../golden/lora/llama-some', import.meta.url));
 
-  /** On the real disk, without a device. */
+  /** Starts a server with files on the real disk and without a device. */
   async function startOnDisk() {
     const harness = await startAdmin();
     const adapters = new Adapters(nodePlatform, {}, () => {});

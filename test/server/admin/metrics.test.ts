@@ -1,4 +1,4 @@
-// /metrics: what passes is counted; and /server_info and /model_info.
+// /metrics: requests are counted; and /server_info and /model_info.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { createFakeEmbeddingModel } from '../fake-embedding-model.ts';
 import { openFakeImageModel } from '../fake-image-model.ts';
 import { ask, eventually, start } from '../harness.ts';
 
-/** The samples of a page, by name and labels. */
+/** Reads the samples of the page, by name and labels. */
 async function scrape(url: string): Promise<Map<string, number>> {
   const response = await fetch(`${url}/metrics`);
   expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
@@ -117,7 +117,7 @@ describe('/metrics', () => {
     expect(of(second, 'utilization')).toBe(8 / 16);
     expect(of(second, 'gen_throughput')).toBeGreaterThan(1);
     expect(of(second, 'gen_throughput')).toBeLessThan(10 / 0.045);
-    generated = 2; // it slept meanwhile, and counts from nothing
+    generated = 2; // the model slept in between and counts from 0
     await sleep(50);
     const third = await scrape(url);
     expect(of(third, 'gen_throughput')).toBeGreaterThan(0);

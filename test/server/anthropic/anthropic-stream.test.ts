@@ -1,4 +1,4 @@
-// Streams of /v1/messages, what it refuses of other interfaces, and Anthropic's own client.
+// Streams of /v1/messages, refusals of other interfaces' fields, and Anthropic's own client.
 
 import Anthropic, { AuthenticationError, NotFoundError } from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
@@ -84,7 +84,7 @@ it.each([
       ],
       stop_reason: reason,
     });
-    // A stream has sent them before it knew.
+    // The stream sent the parts before the error was known.
     const events = await stream(said);
     expect(events.findLast(({ type }) => type === 'content_block_delta')).toMatchObject({
       delta: { type: 'input_json_delta', partial_json: '"s' },

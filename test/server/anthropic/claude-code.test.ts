@@ -1,4 +1,4 @@
-// What Claude Code sends to /v1/messages whatever the model, on a fake one that does not think.
+// Requests of Claude Code to /v1/messages, for a model without reasoning.
 
 import { expect, it } from 'vitest';
 import { HELLO, startMessages } from './anthropic-harness.ts';
@@ -59,7 +59,7 @@ it('is told of an image so that it finds it, and goes on without it', async () =
     ],
   });
   expect(status).toBe(400);
-  // The expression that it reads errors with.
+  // The regular expression with which it reads errors.
   const place =
     /messages[.[](\d+)[\].]+content[.[](\d+)[\].]+(?:tool_result[.[]content[.[]\d+[\].]+)?(image|document|pdf)/;
   expect(place.exec(body.error!.message)?.slice(1)).toEqual(['2', '0', 'image']);

@@ -4,7 +4,7 @@ import { eventually } from '../harness.ts';
 
 const MEBIBYTE = 2 ** 20;
 
-/** A request whose body has no end, and how much of it was asked for. */
+/** A request with an endless body, and a count of the bytes that were read of it. */
 function endless(headers: Record<string, string> = {}) {
   const asked = { pieces: 0, cancelled: false };
   const body = new ReadableStream<Uint8Array>(
@@ -29,7 +29,7 @@ it.each([
   const { asked, request } = endless(headers);
   await expect(readBytes(request)).rejects.toMatchObject({ code: 'request_too_large' });
   expect(asked.pieces).toBeLessThan(most);
-  // What comes after it is read, so that its sender gets to the answer; not for ever.
+  // The rest of the body is read, so that the sender reads the reply; but not without limit.
   await eventually(() => asked.cancelled, 'it is given up');
   expect(asked.pieces).toBeGreaterThan(256);
   expect(asked.pieces).toBeLessThan(330);

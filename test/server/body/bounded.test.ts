@@ -4,7 +4,7 @@ import { list, MOST_IDS, record, tokenId } from '../../../src/server/body/bounde
 import { ROUTES } from '../../../src/server/routes.ts';
 import { openApi } from '../../../src/server/docs/openapi.ts';
 
-/** A schema that counts what it is asked about. */
+/** A schema that counts the values that it checks. */
 function counted() {
   const seen = { count: 0 };
   const schema = z.unknown().refine((value) => {
@@ -78,7 +78,7 @@ describe('a record', () => {
   });
 });
 
-/** Paths of lists without an end, in a JSON schema. */
+/** Paths of lists without a length limit in a JSON schema. */
 function endless(schema: unknown, path: string): string[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const own = Reflect.get(schema, 'type') === 'array' && !('maxItems' in schema) ? [path] : [];

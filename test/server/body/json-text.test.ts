@@ -19,7 +19,7 @@ const members = (count: number): string =>
   `{${Array.from({ length: count }, (_, at) => `"k${at}":1`).join(',')}}`;
 
 describe('what a text would become is counted before it is parsed', () => {
-  // None of these is JSON: were they parsed, the message would say that.
+  // None of these is valid JSON, so an attempt to parse them would give a different message.
   it.each([
     ['values', `${many(MOST_VALUES + 1, '1')}!`, `more than ${MOST_VALUES} values`],
     ['objects', `${many(MOST_PARTS, '{}')}!`, `more than ${MOST_PARTS} texts, lists and objects`],

@@ -1,4 +1,4 @@
-// Bodies that are too much: each gets its 400 before anything is made of it, and reaches no model.
+// Oversized bodies: each gets a 400 before it is parsed, and reaches no model.
 
 import { describe, expect, it } from 'vitest';
 import { MOST_IDS, MOST_TOOLS, MOST_TURNS } from '../../../src/server/body/bounded.ts';

@@ -1,5 +1,5 @@
-// What a reply says beside its text where it is asked for: ids, states, experts, caches; and how it was cut short. Each in the plain
-// reply and in the stream.
+// Parts of a reply that a request must ask for: ids, states, experts, cache counts, and the reason of a shortened reply. Each in
+// the plain reply and in the stream.
 
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../../src/index.ts';

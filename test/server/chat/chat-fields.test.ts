@@ -1,4 +1,4 @@
-// The fields that say what to answer to, what the answer has to match, and what to send of it.
+// The fields for the prompt, the constraint on the answer, and the parts to return.
 
 import { describe, expect, it } from 'vitest';
 import type { TextRequest } from '../../../src/index.ts';

@@ -1,4 +1,4 @@
-// Reasoning, tool calls and log probabilities. Each in the plain reply and in the stream, whose chunks put together say the same.
+// Reasoning, tool calls and log probabilities. Each in the plain reply and in the stream, whose merged chunks are equal.
 
 import { describe, expect, it } from 'vitest';
 import { deltas, parts, plain, start, streamed } from '../harness.ts';

@@ -230,7 +230,7 @@ describe('the openai client', () => {
     expect(total).toBe(6);
   });
 
-  // A name of ours under an organisation it was not served with may be another model.
+  // A served name under another organisation may be a different model.
   it.each(['org/other', 'org/alias', 'other/fake-chat'])('reads errors as that of %s', async (model) => {
     const { client } = await connect();
     const unknown = client.chat.completions.create({

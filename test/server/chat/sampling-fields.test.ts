@@ -1,4 +1,4 @@
-// The fields that say how to sample, and what to compute with.
+// The fields of sampling and of the model to use.
 
 import { field } from '../field-test.ts';
 

@@ -1,4 +1,4 @@
-// The fields that say when to stop, and what of a stop stays.
+// The fields of stops.
 
 import { field } from '../field-test.ts';
 

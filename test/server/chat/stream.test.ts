@@ -39,7 +39,7 @@ it.each([
   ['preempted', 503],
   ['disk_full', 507],
 ])('answers %s before acceptance with status %d, streaming or not', async (code, status) => {
-  // A client hears no difference between what the server and what the engine finds wrong.
+  // Errors found by the server and by the engine look the same to a client.
   const said = code === 'bad_request' ? 'invalid_value' : code;
   const { post } = await start();
   for (const stream of [false, true]) {

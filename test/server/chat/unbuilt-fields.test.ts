@@ -1,4 +1,4 @@
-// The fields that pass at values that ask for nothing, and those without meaning on a local machine.
+// The fields that accept only neutral values, and those without a meaning on a local server.
 
 import { field } from '../field-test.ts';
 

@@ -1,4 +1,4 @@
-// Log probabilities of POST /v1/completions: lists side by side, of what was generated and of an echoed prompt.
+// Log probabilities of POST /v1/completions: parallel lists, for generated text and for an echoed prompt.
 
 import { describe, expect, it } from 'vitest';
 import { startCompleting, textsOf } from './completion-harness.ts';

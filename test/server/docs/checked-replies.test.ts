@@ -1,4 +1,4 @@
-// What holds all replies against their schemas finds what is wrong with one.
+// The check of all replies against their schemas detects errors in a reply.
 
 import { describe, expect, it } from 'vitest';
 import { problemsOf, type Received } from './checked-replies.ts';

@@ -1,5 +1,6 @@
-// Every reply that a test reads over fetch, its own or a client package's, is held against the schema that its route has in
-// /openapi.json: a member too many, one too few or one of another kind fails the test. What was read of a stream that is left counts too.
+// Every reply that a test reads over fetch, its own or a client package's, is checked against the schema of its route in
+// /openapi.json: an additional, missing or wrong member fails the test. The part of a stream that was read before leaving is
+// checked too.
 
 import { afterEach, expect } from 'vitest';
 import type { z } from 'zod';
@@ -14,11 +15,11 @@ export interface Received {
   /** Media type, without its parameters. */
   type: string;
   text: string;
-  /** False where the reader left. */
+  /** False if the reader left early. */
   isWhole: boolean;
 }
 
-/** For all tests of a file. */
+/** Registers the check for all tests of a file. */
 export function checkReplies(): void {
   const problems: string[] = [];
   afterEach(() => expect(problems.splice(0)).toEqual([]));
@@ -36,7 +37,7 @@ export function checkReplies(): void {
   };
 }
 
-/** Read no faster than its reader reads. */
+/** Copies the body while it is read, at the reader's pace. */
 function overheard(response: Response, tell: (text: string, isWhole: boolean) => void): Response {
   if (response.body === null) return response;
   const reader = response.body.getReader();
@@ -64,7 +65,7 @@ function overheard(response: Response, tell: (text: string, isWhole: boolean) =>
 const SCHEMAS: Readonly<Record<ReplyName, z.ZodType>> = replies;
 const ENVELOPES = { openai: 'OpenAiError', anthropic: 'AnthropicError', ollama: 'OllamaError' } as const;
 
-/** What of a reply is not as its route says. */
+/** Returns the deviations of a reply from its route's schema. */
 export function problemsOf({ method, pathname, status, type, text, isWhole }: Received): string[] {
   const {
     reply,
@@ -91,12 +92,12 @@ export function problemsOf({ method, pathname, status, type, text, isWhole }: Re
   if (status === 503 && !('error' in body)) return misfit(notReady, body);
   const { error: _, ...said } = body as { error: unknown };
   const isCut = envelope === 'openai' && Object.keys(said).length > 0;
-  // A response has a member `error` of its own, whose place this one takes.
+  // A response has its own member `error`, which this one replaces.
   const cut = 'output' in said ? { ...said, error: null } : said;
   return [...misfit(ENVELOPES[envelope], body), ...(isCut ? misfit(reply, cut) : [])];
 }
 
-/** Of events that are there to their end. */
+/** Returns the data of complete events. */
 function dataOf(text: string): string[] {
   const blocks = text.split('\n\n').slice(0, -1);
   return blocks.flatMap((block) => /^(?:event: .*\n)?data: (.*)$/.exec(block)?.slice(1) ?? []);

@@ -1,4 +1,4 @@
-// /openapi.json and /docs: what the tables say, and nothing from elsewhere.
+// /openapi.json and /docs: the contents of the tables, and no external resources.
 
 import { describe, expect, it } from 'vitest';
 import { ROUTES } from '../../../src/server/routes.ts';
@@ -21,7 +21,7 @@ interface Operation {
   responses: Record<string, { content: Record<string, { schema: Reference }> }>;
 }
 
-/** To a schema of the components. */
+/** A reference to a schema of the components. */
 interface Reference {
   $ref?: string;
   description?: string;
@@ -205,7 +205,7 @@ describe('/docs', () => {
       expect(page.split('<details id="ChatCompletion">')[1]!.split('</details>')[0]).toContain(
         `<code>${member}</code>`,
       );
-    // Every link leads to its part.
+    // Every link leads to a section of the page.
     for (const [, id] of page.matchAll(/href="#(\w+)"/g)) expect(page).toContain(`<details id="${id}">`);
   });
 });

@@ -1,4 +1,4 @@
-// Images through the server by the engine, from a tiny pipeline: what the fake model cannot show.
+// Images from a tiny pipeline through the server and the engine: tests that a fake model cannot make.
 
 import { fileURLToPath } from 'node:url';
 import OpenAI, { toFile } from 'openai';
@@ -11,7 +11,7 @@ const CHECKPOINT = fileURLToPath(new URL('../../golden/image/checkpoints/sd1', i
 /** Width and height; multiples of the checkpoint's two. */
 const SIZE = '56x40';
 
-/** One that takes any number of steps. */
+/** A scheduler that accepts any number of steps. */
 const SCHEDULER = 'EulerDiscreteScheduler';
 
 let server: RunningServer;
@@ -24,7 +24,7 @@ beforeAll(async () => {
   client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'unused', maxRetries: 0, timeout: 50_000 });
   const served = server.addModel();
   model = await openImageModel({ model: CHECKPOINT }, (event) => served.progress(event));
-  // Compiles what the tests need: a minute where the shader cache is empty and the machine busy.
+  // Compiles the kernels that the tests need: a minute with an empty shader cache on a busy machine.
   await model.warmUp({ prompt: 'x', seed: 0, width: 56, height: 40 }, 1);
   served.ready(model);
 }, 240_000);
@@ -34,7 +34,7 @@ afterAll(async () => {
   await model?.close();
 });
 
-/** Fields beside OpenAI's. */
+/** Additional fields beside OpenAI's. */
 const more = (fields: object): object => ({ num_inference_steps: 3, seed: 5, ...fields });
 
 it('draws the same image for the same seed, alone and as one of two', async () => {
@@ -57,7 +57,7 @@ it('streams previews that come closer, then the image', async () => {
     'image_generation.completed',
   ]);
   expect(new Set(events.map(({ b64_json }) => b64_json)).size).toBe(3);
-  // A pixel a latent, enlarged.
+  // A preview has one pixel per latent, enlarged.
   for (const { b64_json } of events) expect(await look(b64_json)).toMatchObject({ width: 56, height: 40 });
 });
 

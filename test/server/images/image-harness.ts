@@ -40,7 +40,7 @@ export interface ImageReplyBody {
 export const readReply = async (response: Response): Promise<ImageReplyBody> =>
   (await response.json()) as ImageReplyBody;
 
-/** The first pixel's red, and what kind of file it is. The fake model paints with the seed. */
+/** Returns the red value of the first pixel and the file format. The fake model paints with the seed. */
 export async function look(base64: string | undefined) {
   const image = sharp(Buffer.from(base64 ?? '', 'base64'));
   const { format, width, height } = await image.metadata();
@@ -48,7 +48,7 @@ export async function look(base64: string | undefined) {
   return { format, width, height, red };
 }
 
-/** A PNG of one colour, as a file of a form. */
+/** Returns a PNG of one colour as a file of a form. */
 export async function pngFile(width: number, height: number, background: object | string): Promise<File> {
   const channels = typeof background === 'object' ? 4 : 3;
   const bytes = await sharp({ create: { width, height, channels, background } }).png().toBuffer();

@@ -23,7 +23,7 @@ it('drops images after their time', () => {
   store.keep('b', image(40));
   vi.advanceTimersByTime(600);
   expect([store.find('a'), store.find('b')?.bytes.length]).toEqual([null, 40]);
-  // What was dropped makes room.
+  // The space of dropped images is available again.
   store.keep('c', image(60));
   expect(store.find('b')).not.toBeNull();
 });

@@ -1,4 +1,4 @@
-// Requests for images that wait for those before them.
+// Requests for images that wait for earlier ones.
 
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../harness.ts';

@@ -120,7 +120,7 @@ describe('POST /v1/images/generations', () => {
     expect(await bytes({ output_quality: 'low', output_compression: 90 })).toBe(
       await bytes({ output_quality: 'high' }),
     );
-    expect((await generate({ output_quality: 'high' })).status).toBe(200); // of a PNG too
+    expect((await generate({ output_quality: 'high' })).status).toBe(200); // this quality is accepted for PNG too
   });
 
   it('keeps images that are asked for by URL, where a page can fetch them without the key', async () => {
@@ -185,7 +185,7 @@ describe('POST /v1/images/edits', () => {
     expect(response.status).toBe(200);
     const [request] = model.requests;
     expect(request).toMatchObject({ prompt: '12', samples: 2, seed: 4, strength: 0.5 });
-    // 32 × 24 pixels are the model's own.
+    // The model's default size is 32 × 24 pixels.
     expect(request).toMatchObject({ width: 40, height: 16, image: { width: 40, height: 16 } });
     expect(request?.image?.data[0]).toBe(10);
     expect(request?.mask).toBeUndefined();
@@ -200,7 +200,7 @@ describe('POST /v1/images/edits', () => {
     expect(response.status).toBe(400);
     expect(await readReply(response)).toMatchObject({ error: { param: 'height' } });
     expect(model.requests).toEqual([]);
-    // It would be 24 GB.
+    // Decoding it would take 24 GB.
     expect(process.memoryUsage.rss() - started).toBeLessThan(500e6);
   });
 

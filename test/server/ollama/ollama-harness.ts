@@ -46,7 +46,7 @@ export async function startOllama(of: Script, options: Partial<ServerOptions> = 
   const chat = (more: object = {}) => ask('chat', { model: 'chat', messages, stream: false, ...more });
   const generate = (more: object = {}) =>
     ask('generate', { model: 'chat', prompt: 'Hi', stream: false, ...more });
-  /** Streaming is what happens where nothing is said of it. */
+  /** Streaming is the default. */
   const stream = async (path: 'chat' | 'generate', more: object = {}) => {
     const given = path === 'chat' ? { messages } : { prompt: 'Hi' };
     const response = await send(path, { model: 'chat', ...given, ...more });
@@ -59,7 +59,7 @@ export async function startOllama(of: Script, options: Partial<ServerOptions> = 
   return { ...harness, embedder, send, ask, chat, generate, stream };
 }
 
-/** What both ways of answering say: texts joined, calls listed. */
+/** Joins the texts and lists the calls of a reply, for both forms. */
 export function joined(lines: Line[]) {
   const text = (of: (line: Line) => string | undefined): string =>
     lines.map((line) => of(line) ?? '').join('');

@@ -1,6 +1,6 @@
-// What the Codex CLI sends to /v1/responses: every member, in texts and lists made short.
+// A request of the Codex CLI to /v1/responses: every member, with shortened texts and lists.
 
-/** Of its tool apply_patch. */
+/** Grammar of its tool apply_patch. */
 export const APPLY_PATCH = `start: begin_patch hunk+ end_patch
 begin_patch: "*** Begin Patch" LF
 end_patch: "*** End Patch" LF?
@@ -33,7 +33,7 @@ const message = (role: string, text: string) => ({
   content: said(text),
 });
 
-/** Of an MCP server. */
+/** A tool of an MCP server. */
 export const WEATHER = {
   type: 'namespace',
   name: 'mcp__weather',

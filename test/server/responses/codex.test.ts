@@ -1,4 +1,4 @@
-// Requests of the Codex CLI, with models that it knows and those that it does not.
+// Requests of the Codex CLI, with models that it knows and with others.
 
 import { request } from 'node:http';
 import { expect, it } from 'vitest';

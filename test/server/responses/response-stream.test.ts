@@ -1,4 +1,4 @@
-// Streams of /v1/responses, what is kept of it, and the openai client.
+// Streams of /v1/responses, stored responses, and the openai client.
 
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
@@ -27,7 +27,7 @@ describe('a stream', () => {
       'output_item.done',
     ];
     const once = (list: string[]) => list.filter((name, at) => name !== list[at - 1]);
-    // Deltas may be joined where the reader is slow.
+    // Deltas may be merged if the reader is slow.
     expect(once(names)).toEqual(
       once([
         'created',

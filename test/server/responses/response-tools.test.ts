@@ -1,4 +1,4 @@
-// Tools of /v1/responses beside plain functions: free-form ones, those of namespaces, and a search for tools that the client runs.
+// Tools of /v1/responses other than plain functions: free-form tools, tools of namespaces, and a search that the client runs.
 
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
@@ -15,7 +15,7 @@ const parameters = { type: 'object', properties: { city: { type: 'string' } } };
 const WEATHER = { type: 'function', name: 'look', description: 'Looks.', parameters, strict: true };
 const TEXTUAL = { ...WEATHER, parameters: { type: 'string' } };
 const NAMESPACE = { type: 'namespace', name: 'sky', description: 'The sky.', tools: [CUSTOM, WEATHER] };
-/** Has a tool of the same name. */
+/** Namespace with a tool of the same name. */
 const OTHER = { type: 'namespace', name: 'sea', tools: [CUSTOM] };
 const SEARCH = { type: 'tool_search', execution: 'client', description: 'Finds tools.', parameters };
 

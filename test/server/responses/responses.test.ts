@@ -1,4 +1,4 @@
-// /v1/responses on a fake model: what goes in, and what comes out.
+// /v1/responses on a fake model: requests and replies.
 
 import { describe, expect, it } from 'vitest';
 import { EVERYTHING, startResponding } from './response-harness.ts';

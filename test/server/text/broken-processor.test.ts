@@ -23,7 +23,7 @@ afterAll(async () => {
   await model?.close();
 });
 
-/** NaN from a position on. */
+/** A function that returns NaN from a position on. */
 const processor = (from: number): string =>
   JSON.stringify({
     name: 'wgsl',

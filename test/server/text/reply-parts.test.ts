@@ -3,7 +3,7 @@ import { createHeldParts, type Part } from '../../../src/server/text/reply-parts
 
 type Event = Parameters<ReturnType<typeof createHeldParts>['add']>[0];
 
-/** The same numbers each time. */
+/** Pseudo-random numbers, the same for the same seed. */
 function randomOf(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -29,7 +29,7 @@ function randomEvents(random: (below: number) => number): Event[] {
   });
 }
 
-/** What a client puts together from parts: its texts in order, by kind and call. */
+/** Returns a choice's output as a client merges it from parts: its texts in order, by kind and call. */
 function told(parts: [number, Part][], choice: number): string {
   let kind = '';
   let text = '';

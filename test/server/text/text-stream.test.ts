@@ -1,4 +1,4 @@
-// Streams whose form fails: they end with the error, and the server goes on.
+// Streams whose form throws: they end with the error, and the server continues.
 
 import type { H3Event } from 'h3';
 import { describe, expect, it, vi } from 'vitest';
@@ -16,7 +16,7 @@ const fails = (): never => {
   throw new Error('half a call');
 };
 
-/** What a client reads, and what the log has. */
+/** Returns what the client reads and what the log contains. */
 async function follow(broken: 'part' | 'end' | 'good end' | 'any end') {
   const error = vi.fn();
   const events = (async function* () {
