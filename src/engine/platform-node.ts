@@ -11,12 +11,14 @@ import { addTuned, readTuned } from '../files/tuned-file.ts';
 import { weightsIdentity } from '../files/checkpoint/weights-identity.ts';
 import { folderWithin, openDiskFolder } from '../files/source-disk.ts';
 import { openDevice } from '../gpu/node.ts';
+import { MEMORY_REMEDIES } from './memory-remedies.ts';
 import type { Platform } from './platform.ts';
 
 export const nodePlatform: Platform = {
   async openDevice({ adapter, ...options }) {
     const device = await openDevice({
       ...options,
+      remedies: MEMORY_REMEDIES,
       ...(adapter === undefined ? {} : { adapter: String(adapter) }),
     });
     device.tuning.learn(await readTuned(device.summary));

@@ -1,13 +1,13 @@
 // A device: its limits and features, its profile, the pipelines made on it, the memory allocated on it, and its loss. One Device
 // owns one GPUDevice.
 
-import { option, say } from '../files/message.ts';
+import { say } from '../files/message.ts';
 import { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
 import { profileOf, type AdapterProfile } from './adapter-profile.ts';
 import { Arena } from './arena.ts';
 import { link, type LinkedShader, type Params, type ShaderSource } from './linker.ts';
-import { DeviceMemory, type MemoryKind } from './memory.ts';
+import { DeviceMemory, PLAIN_REMEDIES, type MemoryKind, type MemoryRemedies } from './memory.ts';
 import { Tuning } from './tuning.ts';
 import { Tensor, tensorBytes, type Dtype, type Region } from './tensor.ts';
 
@@ -45,6 +45,8 @@ export interface DeviceSettings {
   memoryBudget: number;
   /** The budget is a cautious estimate that `reserve` may raise by trying to allocate. */
   mayGrow?: boolean;
+  /** Remedies in errors of memory; default: PLAIN_REMEDIES. */
+  remedies?: MemoryRemedies;
   /** Lowers the binding limit; for tests of windowed tensors. */
   bindingLimit?: number;
   /** Uses kernels without subgroups even if the adapter has them. */
@@ -90,7 +92,7 @@ export class Device {
     this.arena = new Arena(this.#memory);
     gpu.addEventListener('uncapturederror', (event) => {
       event.preventDefault();
-      this.#error ??= toEngineError(event.error);
+      this.#error ??= toEngineError(event.error, settings.remedies);
     });
     this.lost = gpu.lost.then((info) => {
       this.#isLost = true;
@@ -266,11 +268,8 @@ function subgroupLanes(gpu: GPUDevice, { subgroupMinSize }: AdapterSummary): num
 }
 
 /** Converts an uncaptured error of the GPU layer to an EngineError; running out of memory keeps its code. */
-function toEngineError(error: GPUError): EngineError {
+function toEngineError(error: GPUError, { device: remedy } = PLAIN_REMEDIES): EngineError {
   return error instanceof GPUOutOfMemoryError
-    ? new EngineError(
-        'out_of_memory',
-        say`the GPU is out of memory (${error.message}): lower ${option('memoryBudget')}, or choose ${option('quantization')} int4`,
-      )
+    ? new EngineError('out_of_memory', say`the GPU is out of memory (${error.message}): ${remedy}`)
     : new EngineError('internal', `the GPU layer reported: ${error.message}`);
 }

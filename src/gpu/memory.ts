@@ -1,18 +1,37 @@
 // Memory of a device. WebGPU cannot say how much is free, so a budget limits what is allocated: a buffer beyond it is refused with an
-// error that names the budget and the remedy.
+// error that names the budget and the remedy of whoever opened the device.
 
-import { option, say } from '../files/message.ts';
+import { type Message, say } from '../files/message.ts';
 import { bytesText } from '../files/bytes-text.ts';
 import { EngineError } from '../files/error.ts';
 import { allocatedBytes } from './tensor.ts';
 
 export type MemoryKind = 'weights' | 'kv' | 'arena' | 'step';
 
+/** The last part of an out_of_memory error: what a user can do about it, in words that follow a colon. */
+export interface MemoryRemedies {
+  /** An allocation exceeds the budget. */
+  budget: Message;
+  /** An allocation exceeds the adapter's largest buffer. */
+  buffer: Message;
+  /** The device has less memory than the budget. */
+  device: Message;
+}
+
+/** Remedies in the terms of this room. */
+export const PLAIN_REMEDIES: MemoryRemedies = {
+  budget: say`free some of it, or open the device with a larger budget`,
+  buffer: say`divide it`,
+  device: say`open the device with a smaller budget`,
+};
+
 export interface MemorySettings {
   /** Bytes for everything on the device. */
   memoryBudget: number;
   /** Whether `reserve` may raise the budget by trying to allocate. */
   mayGrow?: boolean;
+  /** Default: PLAIN_REMEDIES. */
+  remedies?: MemoryRemedies;
 }
 
 const STORAGE = 0x80 | 0x8 | 0x4; // STORAGE | COPY_DST | COPY_SRC
@@ -21,13 +40,15 @@ const TRIAL_BYTES = 2 ** 30;
 export class DeviceMemory {
   readonly #gpu: GPUDevice;
   readonly #mayGrow: boolean;
+  readonly #remedies: MemoryRemedies;
   readonly #allocated = new Map<GPUBuffer, MemoryKind>();
   readonly #totals: Record<MemoryKind, number> = { weights: 0, kv: 0, arena: 0, step: 0 };
   #budget: number;
   #peak = 0;
 
-  constructor(gpu: GPUDevice, { memoryBudget, mayGrow = false }: MemorySettings) {
+  constructor(gpu: GPUDevice, { memoryBudget, mayGrow = false, remedies = PLAIN_REMEDIES }: MemorySettings) {
     this.#gpu = gpu;
+    this.#remedies = remedies;
     this.#budget = memoryBudget;
     this.#mayGrow = mayGrow;
   }
@@ -67,14 +88,14 @@ export class DeviceMemory {
     if (size > free) {
       throw new EngineError(
         'out_of_memory',
-        say`${label} needs ${bytesText(size)}, but of the memory budget of ${bytesText(this.#budget)} only ${bytesText(Math.max(0, free))} are free: raise ${option('memoryBudget')}, ask for less (a shorter context, a smaller image) or choose ${option('quantization')} int4`,
+        say`${label} needs ${bytesText(size)}, but of the memory budget of ${bytesText(this.#budget)} only ${bytesText(Math.max(0, free))} are free: ${this.#remedies.budget}`,
       );
     }
     const largest = this.#gpu.limits.maxBufferSize;
     if (size > largest) {
       throw new EngineError(
         'out_of_memory',
-        say`${label} needs one buffer of ${bytesText(size)}, the adapter allows ${bytesText(largest)}: choose a smaller model or ${option('quantization')} int4`,
+        say`${label} needs one buffer of ${bytesText(size)}, the adapter allows ${bytesText(largest)}: ${this.#remedies.buffer}`,
       );
     }
   }

@@ -8,6 +8,7 @@ import { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
 import { profileOf, type AdapterProfile } from './adapter-profile.ts';
 import { Device } from './device.ts';
+import type { MemoryRemedies } from './memory.ts';
 import { preloadCachedDriver, systemHasVulkanLoader } from './vulkan-cache.ts';
 
 export interface OpenDeviceOptions {
@@ -21,6 +22,8 @@ export interface OpenDeviceOptions {
   safe?: boolean;
   bindingLimit?: number;
   portable?: boolean;
+  /** Remedies in errors of memory. */
+  remedies?: MemoryRemedies;
 }
 
 // Source: Dawn's Toggles.cpp. Lazy clearing would zero every buffer at its first partial write.

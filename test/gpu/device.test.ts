@@ -70,7 +70,7 @@ describe('the memory budget', () => {
     expect(small.memory()).toEqual({ weights: 1 << 20, kv: 1024, arena: 0, step: 0 });
     expect(() => small.allocate('weights', 'lm_head.weight', 2 << 20)).toThrow(
       'lm_head.weight needs 2 MiB, but of the memory budget of 3 MiB only 2.0 MiB are free: ' +
-        'raise `memoryBudget`, ask for less (a shorter context, a smaller image) or choose `quantization` int4',
+        'free some of it, or open the device with a larger budget',
     );
     small.free(weights);
     small.free(weights);
