@@ -57,7 +57,7 @@ export const ROOMS = {
     node: [
       /^(cache-folder|shipped|source-disk|tuned-file)\.ts$/,
       /^hub\//,
-      /^checkpoint\/(quantized-cache|weights-identity)\.ts$/,
+      /^checkpoint\/(quantized-cache|shard-folder|weights-identity)\.ts$/,
       /^pages\/page-store(-.*)?\.ts$/,
       /^image\/image(-embed|-metadata)?\.ts$/,
     ],
@@ -98,6 +98,7 @@ export const FOLDERS = {
   'grammar/stops': 'stop strings and stop expressions as automata over characters',
   'files/hub': 'the model hubs: names, lists, downloads, their cache on disk',
   'files/checkpoint': 'weights and their configuration: safetensors, shards, adapters, packed copies',
+  'files/gguf': 'GGUF files: header, metadata as configuration and tokenizer, tensors by name',
   'files/pipeline': 'pipelines of diffusers: their index, their components',
   'files/tokenizer': 'texts into ids and back',
   'files/tokenizer/encode':

@@ -1,7 +1,7 @@
 // The classes of checkpoints that each kind of model is opened with, read from the registry of text architectures.
 
 import type { KnownClasses } from '../files/checkpoint/architecture.ts';
-import { textClasses } from '../models/text/registry.ts';
+import { ggufClasses, textClasses } from '../models/text/registry.ts';
 import { textHalf } from '../models/text/wrappers.ts';
 
 function modelTypes(): ReadonlyMap<string, string> {
@@ -34,6 +34,7 @@ export const TEXT_CLASSES: KnownClasses = {
   get embeddings() {
     return embeddersOnly();
   },
+  gguf: ggufClasses,
   purpose: 'run',
   textHalf,
   role: 'AutoModelForCausalLM',
@@ -49,6 +50,7 @@ export const EMBEDDING_CLASSES: KnownClasses = {
   get modelTypes() {
     return modelTypes();
   },
+  gguf: ggufClasses,
   purpose: 'make embeddings',
   role: 'AutoModel',
 };

@@ -5,7 +5,9 @@ import { constants, type Stats } from 'node:fs';
 import { open, readdir, realpath, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { EngineError } from './error.ts';
-import { GGUF_REMEDY, isGguf } from './checkpoint/gguf-sniff.ts';
+import { isGgufName, setOf } from './gguf/file-names.ts';
+import { malformed } from './gguf/header-cursor.ts';
+import { isGguf } from './gguf/sniff.ts';
 import { assertRange, readJson, type ByteSource, type Folder } from './source.ts';
 
 export async function openDiskFolder(path: string): Promise<Folder> {
@@ -20,19 +22,7 @@ export async function openDiskFolder(path: string): Promise<Folder> {
       `there is no folder ${root}: check the path, or fetch a model with \`npx svc-engine pull owner/name\``,
     );
   }
-  if (!info.isDirectory()) {
-    const source = await openDiskSource(root);
-    try {
-      if (/\.gguf$/i.test(root) || (await isGguf(source)))
-        throw new EngineError('unsupported', `${root} is a GGUF file, and ${GGUF_REMEDY}`);
-    } finally {
-      await source.close();
-    }
-    throw new EngineError(
-      'model_not_found',
-      `${root} is a file: give the folder of a model, with its config.json or model_index.json`,
-    );
-  }
+  if (!info.isDirectory()) return openGgufFolder(root);
   return {
     path: root,
     names: async () => {
@@ -45,8 +35,37 @@ export async function openDiskFolder(path: string): Promise<Folder> {
   };
 }
 
+/** A folder with nothing but one GGUF file, and the other parts of it if it is split. */
+async function openGgufFolder(root: string): Promise<Folder> {
+  const source = await openDiskSource(root);
+  try {
+    const isNamed = isGgufName(root);
+    if (isNamed !== (await isGguf(source))) {
+      throw isNamed
+        ? malformed(root, 'it does not begin with the letters GGUF')
+        : new EngineError(
+            'unsupported',
+            `${root} is a GGUF file without the ending .gguf: rename it, or make a link to it with that ending`,
+          );
+    }
+    if (!isNamed)
+      throw new EngineError(
+        'model_not_found',
+        `${root} is a file: give the folder of a model, with its config.json or model_index.json, or a GGUF file`,
+      );
+  } finally {
+    await source.close();
+  }
+  const [folder, file] = [dirname(root), basename(root)];
+  return {
+    path: root,
+    names: async () => [...setOf(file, await readdir(folder)).names],
+    open: (name) => openDiskSource(join(folder, name)),
+  };
+}
+
 /**
- * A folder that is, or lies in, one of those allowed; links are followed. A relative path is looked up in each of them. The answer
+ * A folder or GGUF file that is, or lies in, one of those allowed; links are followed. A relative path is looked up in each of them. The answer
  * does not depend on what exists outside: "outside" is said of the path as it is written, and a link that leads there is "missing".
  */
 export async function folderWithin(
@@ -65,7 +84,7 @@ export async function folderWithin(
     );
     if (!real || !realRoot || !isWithin(real, realRoot)) continue;
     const info = await stat(real).catch(() => null);
-    if (info?.isDirectory()) return { path: candidate };
+    if (info?.isDirectory() || (info?.isFile() && isGgufName(real))) return { path: candidate };
   }
   return isOutside ? 'outside' : 'missing';
 }

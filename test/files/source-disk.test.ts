@@ -71,11 +71,26 @@ describe('a folder', () => {
     await expect(openDiskFolder(join(root, 'x.safetensors'))).rejects.toThrow(/is a file: give the folder/);
   });
 
-  it('is asked for where a GGUF file was given, whatever its name', async () => {
+  it('may be a GGUF file, with nothing but the parts of it', async () => {
+    for (const name of ['a-00001-of-00002.gguf', 'a-00002-of-00002.gguf', 'b.gguf'])
+      await writeFile(join(root, name), `GGUF\x03\0\0\0${name}`);
+    const folder = await openDiskFolder(join(root, 'a-00002-of-00002.gguf'));
+    expect(await folder.names()).toEqual(['a-00001-of-00002.gguf', 'a-00002-of-00002.gguf']);
+    const source = await folder.open('a-00001-of-00002.gguf');
+    expect(source.size).toBe(29);
+    await source.close();
+  });
+
+  it('is no GGUF file without the ending, and no other file with it', async () => {
     await writeFile(join(root, 'weights.bin'), 'GGUF\x03\0\0\0');
     await expect(openDiskFolder(join(root, 'weights.bin'))).rejects.toMatchObject({
       code: 'unsupported',
-      message: expect.stringMatching(/is a GGUF file.*fetch the original repository/),
+      message: expect.stringMatching(/weights\.bin is a GGUF file without the ending \.gguf: rename it/),
+    });
+    await writeFile(join(root, 'none.gguf'), 'PK');
+    await expect(openDiskFolder(join(root, 'none.gguf'))).rejects.toMatchObject({
+      code: 'bad_checkpoint',
+      message: expect.stringMatching(/none\.gguf is not a sound GGUF file: it does not begin with/),
     });
   });
 });

@@ -2,7 +2,7 @@
 
 import { noteOf } from '../../files/message.ts';
 import { openCheckpoint, readCheckpointConfig, type Checkpoint } from '../../files/checkpoint/checkpoint.ts';
-import { readEmbeddingLayout, type EmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts';
+import type { EmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts';
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Device } from '../../gpu/device.ts';
@@ -67,7 +67,7 @@ async function openFiles(
   resources.defer(() => checkpoint.close());
   const declaration = readText(checkpoint.config, checkpoint.architecture);
   const isWhole = declaration.inputs.attention === 'whole';
-  const layout = await readEmbeddingLayout(folder, isWhole ? 'mean' : 'last');
+  const layout = await checkpoint.layout(isWhole ? 'mean' : 'last');
   const tokenizer = await checkpoint.tokenizer();
   checkVocabularySize(tokenizer, declaration.vocabulary);
   return { checkpoint, declaration, layout, tokenizer };

@@ -2,6 +2,9 @@
 
 import { architectureOf } from '../../files/checkpoint/architecture.ts';
 import { MODULES } from '../../files/checkpoint/embedding-folder.ts';
+import { readCheckpointConfig } from '../../files/checkpoint/checkpoint.ts';
+import { EngineError } from '../../files/error.ts';
+import { isGgufName } from '../../files/gguf/file-names.ts';
 import { readJson, type Folder } from '../../files/source.ts';
 import { TEXT_CLASSES } from '../architectures.ts';
 import type { ModelPlan, PlanOptions } from './model-plan.ts';
@@ -25,11 +28,23 @@ export async function planFolder(
   return planText(folder, options, place.openDevice);
 }
 
-/** By the files of sentence-transformers, or a class that nothing else is opened with. */
+/** By the files of sentence-transformers, by a class that nothing else is opened with, or by the metadata of a GGUF file. */
 async function makesEmbeddings(folder: Folder, names: readonly string[]): Promise<boolean> {
+  if (names.length > 0 && names.every(isGgufName)) return isEmbeddingGguf(folder);
   if (!names.includes('config.json')) return false;
   if (names.includes(MODULES)) return true;
   const config = await readJson(folder, 'config.json');
   const architecture = architectureOf(config, names, TEXT_CLASSES);
   return TEXT_CLASSES.embeddings!.includes(architecture ?? '');
+}
+
+/** By the error with which a language model is refused that makes embeddings. */
+async function isEmbeddingGguf(folder: Folder): Promise<boolean> {
+  try {
+    await readCheckpointConfig(folder, TEXT_CLASSES);
+    return false;
+  } catch (error) {
+    if (error instanceof EngineError && error.param === MODULES) return true;
+    throw error;
+  }
 }

@@ -3,6 +3,7 @@
 import { type Message, option, say, subject } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import { openLora, type LoraFile } from '../../files/checkpoint/lora.ts';
+import type { LoraBase } from '../../files/gguf/lora.ts';
 import type { Platform } from '../platform.ts';
 
 export interface AdapterFolderOptions {
@@ -10,6 +11,8 @@ export interface AdapterFolderOptions {
   loraDir: string | undefined;
   /** Highest rank that an adapter may have. */
   maxLoraRank: number;
+  /** The model that the adapters are for. */
+  base: LoraBase | null;
 }
 
 /** The option or field that names a folder, which errors about the folder are attributed to. */
@@ -43,8 +46,8 @@ export class AdapterFolders {
   }
 
   async open(path: string): Promise<LoraFile> {
-    const { maxLoraRank } = this.#options;
-    const file = await openLora(await this.#platform.openFolder(path).catch(notFound));
+    const { maxLoraRank, base } = this.#options;
+    const file = await openLora(await this.#platform.openFolder(path).catch(notFound), base);
     if (file.rank <= maxLoraRank) return file;
     await file.close();
     throw new EngineError(

@@ -5,6 +5,7 @@ import { option, say } from '../../files/message.ts';
 import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
 import type { LoraFile } from '../../files/checkpoint/lora.ts';
+import type { LoraBase } from '../../files/gguf/lora.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform.ts';
 import { aboutFolder, AdapterFolders, type FolderParam } from './adapter-folders.ts';
@@ -51,9 +52,10 @@ export class Adapters {
     platform: Pick<Platform, 'openFolder' | 'folderWithin'>,
     { loraPaths = [], loraDir, maxLoras = DEFAULTS.adapters, maxLoraRank = DEFAULTS.adapterRank }: Options,
     onNote: (message: string) => void,
+    base: LoraBase | null = null,
   ) {
     this.most = maxLoras;
-    this.#folders = new AdapterFolders(platform, { loraPaths, loraDir, maxLoraRank });
+    this.#folders = new AdapterFolders(platform, { loraPaths, loraDir, maxLoraRank, base });
     this.#onNote = onNote;
   }
 

@@ -6,7 +6,7 @@ import {
   readCheckpointConfig,
 } from '../../files/checkpoint/checkpoint.ts';
 import type { Folder } from '../../files/source.ts';
-import { readText } from '../../models/text/registry.ts';
+import { ggufClasses, readText } from '../../models/text/registry.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import { TEXT_CLASSES } from '../architectures.ts';
 import { fetchModel } from '../fetch-model.ts';
@@ -37,7 +37,9 @@ export function openTextModelInline(
     const checkpoint = await openCheckpoint(await platform.openFolder(path), TEXT_CLASSES);
     opening.resources.defer(() => checkpoint.close());
     const files = await readTextFiles(checkpoint, options, opening.note);
-    const adapters = new Adapters(platform, options, opening.note);
+    const { architecture, config } = checkpoint;
+    const base = { architecture, config, gguf: ggufClasses() };
+    const adapters = new Adapters(platform, options, opening.note, base);
     const session = await DeviceSession.open(opening, deviceSource(platform, files, options, adapters));
     return localModel<TextModel>(await serve(platform, files, options, session, adapters), TEXT_CALLS);
   });

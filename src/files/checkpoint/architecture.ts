@@ -1,6 +1,7 @@
 // Which class computes a checkpoint, by its config.json, and whether code of its repository would compute something else.
 
 import { EngineError } from '../error.ts';
+import type { GgufClass } from '../gguf/model.ts';
 import { isRecord } from '../source.ts';
 import { MODULES } from './embedding-folder.ts';
 
@@ -11,6 +12,8 @@ export interface KnownClasses {
   modelTypes: ReadonlyMap<string, string>;
   /** Classes that another kind of model is opened with: embeddings. */
   embeddings?: readonly string[];
+  /** GGUF files that are read, by their general.architecture; left out: none. */
+  gguf?: () => ReadonlyMap<string, GgufClass>;
   /** For messages: "those that run". */
   purpose: string;
   /** The entry of auto_map that transformers would go by. */

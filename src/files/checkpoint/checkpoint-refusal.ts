@@ -3,7 +3,6 @@
 
 import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
-import { GGUF_REMEDY } from './gguf-sniff.ts';
 import { MODULES } from './embedding-folder.ts';
 import { describeQuantized, quantizedFolder } from '../quantized.ts';
 import type { Folder } from '../source.ts';
@@ -59,9 +58,11 @@ export function refuseWeightFiles(path: string, names: readonly string[]): void 
 function refuseForeignWeights(path: string, names: readonly string[]): void {
   const gguf = names.find((name) => /\.gguf$/i.test(name));
   if (gguf !== undefined) {
-    throw new EngineError('unsupported', `${path} holds only GGUF weights (${gguf}), and ${GGUF_REMEDY}`, {
-      param: gguf,
-    });
+    throw new EngineError(
+      'unsupported',
+      `${path} holds of GGUF files only ${gguf}, which is no text model by its name: fetch the file of the text model as well`,
+      { param: gguf },
+    );
   }
   const pickle = names.find((name) => /\.(bin|pt|pth)$|\.bin\.index\.json$/.test(name));
   if (pickle === undefined) return;

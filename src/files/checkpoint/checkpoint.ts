@@ -8,7 +8,10 @@ import {
   refuseQuantized,
   refuseWeightFiles,
 } from './checkpoint-refusal.ts';
+import { MODULES, readEmbeddingLayout, type EmbeddingLayout, type Pooling } from './embedding-folder.ts';
 import { EngineError } from '../error.ts';
+import { openGgufCheckpoint, readGgufSpeech } from '../gguf/checkpoint.ts';
+import { ggufSets, setsText } from '../gguf/file-names.ts';
 import type { TensorEntry } from './safetensors.ts';
 import { openShards, type Weights } from './shards.ts';
 import { textTensors } from './text-half.ts';
@@ -33,6 +36,8 @@ export interface Checkpoint {
   tokenizer(): Promise<Tokenizer>;
   /** null where the checkpoint has none. */
   chatTemplate: ChatTemplates | null;
+  /** How vectors are made of the states of a text; `otherwise`: the pooling of a checkpoint that says nothing. */
+  layout(otherwise: Pooling): Promise<EmbeddingLayout>;
   close(): Promise<void>;
 }
 
@@ -47,6 +52,8 @@ const INDEX = 'model.safetensors.index.json';
 
 export async function openCheckpoint(folder: Folder, known: KnownClasses): Promise<Checkpoint> {
   const names = await folder.names();
+  const gguf = ggufOf(folder.path, names);
+  if (gguf !== null) return openGguf(folder, gguf, known);
   const { config, architecture, wrapper } = await readCheckpointConfig(folder, known);
   const [generation, tokenizerConfig] = await Promise.all([
     readGenerationConfig(folder, names),
@@ -66,8 +73,59 @@ export async function openCheckpoint(folder: Folder, known: KnownClasses): Promi
     shards: sources.map(({ name }) => name),
     tokenizer: () => (tokenizer ??= readTokenizer(folder, names, tokenizerConfig)),
     chatTemplate,
+    layout: (otherwise) => readEmbeddingLayout(folder, otherwise),
     close: async () => void (await Promise.all(sources.map((source) => source.close()))),
   };
+}
+
+/** The GGUF file that a folder is opened by; null: none. Throws where there are several models. */
+function ggufOf(path: string, names: readonly string[]): string | null {
+  if (names.some((name) => name.endsWith('.safetensors') || name === 'model_index.json')) return null;
+  const sets = ggufSets(names);
+  if (sets.length > 1) {
+    const tag = sets.find(({ tag: one }) => one !== null)?.tag ?? null;
+    const byTag = tag === null ? '' : `, or by its quantization as ${path}:${tag}`;
+    throw new EngineError(
+      'model_not_found',
+      `${path} holds ${sets.length} models as GGUF files, ${setsText(sets)}: name one by its file${byTag}`,
+      { param: 'model' },
+    );
+  }
+  return sets[0]?.names[0] ?? null;
+}
+
+async function openGguf(folder: Folder, name: string, known: KnownClasses): Promise<Checkpoint> {
+  const { sources, tokenizer: readOwn, layout, ...opened } = await openGgufCheckpoint(folder, name, known);
+  const close = async (): Promise<void> => void (await Promise.all(sources.map((source) => source.close())));
+  try {
+    checkGgufClass(folder.path, opened.architecture, layout, known);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  let tokenizer: Tokenizer | undefined;
+  return {
+    ...opened,
+    path: folder.path,
+    wrapper: null,
+    generationConfigProblem: null,
+    shards: sources.map((source) => source.name),
+    tokenizer: async () => (tokenizer ??= readOwn()),
+    layout: async (otherwise) => layout ?? { pooling: otherwise, normalize: true, mostTokens: null },
+    close,
+  };
+}
+
+/** Throws where a GGUF file is of another kind of model than the one that is opened. */
+function checkGgufClass(
+  path: string,
+  architecture: string,
+  layout: EmbeddingLayout | null,
+  known: KnownClasses,
+): void {
+  const isEmbedding = layout !== null || known.embeddings?.includes(architecture);
+  if (known.embeddings && isEmbedding) refuseEmbeddingFolder(path, [MODULES], architecture, known.embeddings);
+  refuseUnknownClass(path, {}, architecture, known);
 }
 
 /** Tokenizer and chat templates of a folder that was opened as a checkpoint before; its class and weights are not looked at. */
@@ -75,6 +133,8 @@ export async function readCheckpointSpeech(
   folder: Folder,
 ): Promise<{ tokenizer: Tokenizer; chatTemplate: ChatTemplates | null }> {
   const names = await folder.names();
+  const gguf = ggufOf(folder.path, names);
+  if (gguf !== null) return readGgufSpeech(folder, gguf);
   const config = names.includes('tokenizer_config.json')
     ? await readJson(folder, 'tokenizer_config.json')
     : {};
@@ -110,6 +170,12 @@ export interface CheckpointConfig {
 export async function readCheckpointConfig(folder: Folder, known: KnownClasses): Promise<CheckpointConfig> {
   const { path } = folder;
   const names = await folder.names();
+  const gguf = ggufOf(path, names);
+  if (gguf !== null) {
+    const { config, architecture, wrapper, close } = await openGguf(folder, gguf, known);
+    await close();
+    return { config, architecture, wrapper: wrapper?.architecture ?? null };
+  }
   refuseForeignFolder(path, names);
   const stated = await readJson(folder, 'config.json');
   const named = architectureOf(stated, names, known);

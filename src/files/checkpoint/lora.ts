@@ -1,20 +1,15 @@
-// A low-rank adapter as PEFT saves it: adapter_config.json, and adapter_model.safetensors with an A [rank, k] and a B [rows, rank]
+// A low-rank adapter, in a GGUF file (files/gguf/lora.ts) or as PEFT saves it: adapter_config.json, and adapter_model.safetensors with an A [rank, k] and a B [rows, rank]
 // for each module it adapts. What is more than that is refused by name, since leaving it out would change what it says.
 
 import { EngineError } from '../error.ts';
+import { ggufSets } from '../gguf/file-names.ts';
+import { readGgufLora, type LoraBase } from '../gguf/lora.ts';
 import { CONFIG, readLoraConfig, type Json, type LoraConfig } from './lora-config.ts';
+import type { LoraModule } from './lora-module.ts';
 import { readSafetensors, type TensorEntry } from './safetensors.ts';
 import { readJson, readText, type ByteSource, type Folder } from '../source.ts';
 
-export interface LoraModule {
-  /** Module name as in the model's checkpoint, without `.weight`. */
-  name: string;
-  a: TensorEntry;
-  b: TensorEntry;
-  rank: number;
-  /** On B · A. */
-  scale: number;
-}
+export type { LoraModule };
 
 export interface LoraFile {
   path: string;
@@ -29,10 +24,12 @@ export interface LoraFile {
 const WEIGHTS = 'adapter_model.safetensors';
 
 /**
- * The caller closes it. Throws model_not_found where the folder holds no settings of an adapter, and bad_checkpoint and
- * unsupported for what an adapter's files say.
+ * The caller closes it. `base`: the model that it is for, which GGUF files are read by. Throws model_not_found where the folder holds no
+ * settings of an adapter, and bad_checkpoint and unsupported for what an adapter's files say.
  */
-export async function openLora(folder: Folder): Promise<LoraFile> {
+export async function openLora(folder: Folder, base: LoraBase | null = null): Promise<LoraFile> {
+  const gguf = await ggufAdapter(folder);
+  if (gguf !== null) return openGguf(folder, gguf, base);
   const config = readLoraConfig(folder.path, await readConfig(folder));
   const names = await folder.names();
   if (!names.includes(WEIGHTS)) throw missingWeights(folder, names);
@@ -45,6 +42,34 @@ export async function openLora(folder: Folder): Promise<LoraFile> {
       modules,
       rank: Math.max(...modules.map(({ rank }) => rank)),
       identity: await identify(source, await readText(folder, CONFIG)),
+      close: () => source.close(),
+    };
+  } catch (error) {
+    await source.close();
+    throw error;
+  }
+}
+
+/** The only GGUF file of a folder; null: there is none, or the folder is one of PEFT's. A folder that cannot be listed has none. */
+async function ggufAdapter(folder: Folder): Promise<string | null> {
+  const names = await folder.names().catch((): string[] => []);
+  const sets = names.includes(CONFIG) ? [] : ggufSets(names);
+  return sets.length === 1 ? sets[0]!.names[0]! : null;
+}
+
+async function openGguf(folder: Folder, name: string, base: LoraBase | null): Promise<LoraFile> {
+  const { modules, source } = await readGgufLora(folder, name, base).catch((cause: unknown) => {
+    if (!(cause instanceof EngineError) || cause.code !== 'bad_checkpoint') throw cause;
+    // Files that hold no header of GGUF are answered like folders without an adapter.
+    throw new EngineError('model_not_found', cause.message, { cause });
+  });
+  try {
+    if (modules.length === 0) throw bad(folder.path, name, 'holds no tensors');
+    return {
+      path: folder.path,
+      modules,
+      rank: Math.max(...modules.map(({ rank }) => rank)),
+      identity: await identify(source, ''),
       close: () => source.close(),
     };
   } catch (error) {

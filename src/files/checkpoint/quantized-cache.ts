@@ -4,11 +4,12 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { cacheFolder } from '../cache-folder.ts';
 import { EngineError } from '../error.ts';
 import { isAlive } from '../live-process.ts';
+import { shardFolder } from './shard-folder.ts';
 import { readSafetensors, safetensorsHead, type TensorEntry, type TensorSpec } from './safetensors.ts';
 import { openDiskSource, writeAll } from '../source-disk.ts';
 
@@ -47,7 +48,7 @@ const HEADER_ROOM = 1 << 20;
 const READ_BYTES = 8 << 20;
 
 export async function packedKey({ path, shards, quantization, layout }: PackedOrigin): Promise<PackedKey> {
-  const folder = resolve(path);
+  const folder = shardFolder(path, shards);
   const files = await Promise.all(
     shards.toSorted().map(async (name) => {
       const { size, mtimeMs } = await stat(join(folder, name));

@@ -5,6 +5,7 @@
 import { EngineError } from '../error.ts';
 import { parseJson } from '../json.ts';
 import { duplicateKey } from '../json-keys.ts';
+import type { GgufTypeName } from '../gguf/tensor-types.ts';
 import { isRecord, type ByteSource } from '../source.ts';
 
 /** Bits of an element, for every dtype of the reference implementation. What the loader accepts is the loader's business. */
@@ -41,7 +42,9 @@ export interface TensorSpec {
   shape: number[];
 }
 
-export interface TensorEntry extends TensorSpec {
+/** A tensor of a checkpoint, in a safetensors file or in a GGUF file. */
+export interface TensorEntry extends Omit<TensorSpec, 'dtype'> {
+  dtype: Dtype | GgufTypeName;
   source: ByteSource;
   /** From the start of the file. */
   offset: number;

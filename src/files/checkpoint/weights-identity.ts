@@ -4,14 +4,15 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
+import { shardFolder } from './shard-folder.ts';
 import { cacheFolder } from '../cache-folder.ts';
 
 const CHUNK = 8 << 20;
 
 /** SHA-256 of the shards' bytes, in order of their names. */
 export async function weightsIdentity(path: string, shards: readonly string[]): Promise<string> {
-  const folder = resolve(path);
+  const folder = shardFolder(path, shards);
   const files = await Promise.all(
     shards.toSorted().map(async (name) => {
       const { size, mtimeMs, ino } = await stat(join(folder, name));

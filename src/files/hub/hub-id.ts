@@ -2,7 +2,6 @@
 
 import { type Prose, option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
-import { GGUF_REMEDY } from '../checkpoint/gguf-sniff.ts';
 import { nearestModel } from './hub-list.ts';
 import type { HubSource } from './hub-source.ts';
 
@@ -62,7 +61,6 @@ function writtenAsId(given: string): Prose | null {
       ? `write its id, ${owner}/${name}`
       : 'write the id of a model, org/name, without the address of its page';
   }
-  if (/\.gguf$/i.test(given)) return GGUF_REMEDY;
   if (/^[\w.-]+(\/[\w.-]+)?:[\w.-]+$/.test(given))
     return say`write the id that the model has on the hub, org/name; a branch or tag goes with ${option('revision')}`;
   return null;

@@ -2,7 +2,7 @@
 
 import { type Message, type Prose, field, option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
-import { GGUF_REMEDY } from '../checkpoint/gguf-sniff.ts';
+import { GGUF_REMEDY } from '../gguf/sniff.ts';
 import { isRecord } from '../source.ts';
 
 const REMEDY =

@@ -3,7 +3,7 @@
 
 import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
-import { GGUF_REMEDY } from '../checkpoint/gguf-sniff.ts';
+import { GGUF_REMEDY } from '../gguf/sniff.ts';
 import { openShards, type Weights } from '../checkpoint/shards.ts';
 import { quantizedSign } from '../quantized.ts';
 import type { Folder } from '../source.ts';

@@ -38,6 +38,8 @@ export interface Tokenizer extends TokenPieces {
 
 interface TokenizerFiles {
   tokenizerJson?: Record<string, unknown>;
+  /** The file that tokenizerJson is of, for messages; left out: tokenizer.json. */
+  file?: string;
   tokenizerConfig?: Record<string, unknown>;
   /** vocab.json and merges.txt, where there is no tokenizer.json. */
   vocab?: Record<string, unknown>;
@@ -58,7 +60,7 @@ export function openTokenizer(files: TokenizerFiles): Tokenizer {
   const json = complete(files, config);
   const specials = specialTokens(config);
   const added = addedTokens(json, config, specials);
-  const file = files.tokenizerJson === undefined ? 'vocab.json' : 'tokenizer.json';
+  const file = files.tokenizerJson === undefined ? 'vocab.json' : (files.file ?? 'tokenizer.json');
   const { encoding, decodeTokens } = openPieces(json, added, file);
   const { model, tokenToId } = encoding;
   const tokens: (string | undefined)[] = [];

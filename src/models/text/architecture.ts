@@ -1,6 +1,7 @@
 // The interface between the engine and a family of text models: the class names that it implements, and a declaration made from a
 // config.json. The engine knows nothing else about a text model.
 
+import type { GgufClass } from '../../files/gguf/model.ts';
 import type { Tape } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import type { KvFormat, LayerStore, TextBatch } from '../../kernels/batch.ts';
@@ -24,6 +25,8 @@ export interface TextArchitecture {
   classes: readonly TextClass[];
   /** config.json → declaration. Errors: bad_checkpoint, unsupported. */
   read(json: Json, className: string): TextDeclaration;
+  /** GGUF files of the architecture; left out: none are read. */
+  gguf?: readonly GgufClass[];
 }
 
 /** Keys and values of a layer, in pages. */

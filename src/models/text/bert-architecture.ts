@@ -2,6 +2,7 @@
 
 import type { TextArchitecture, TextDeclaration } from './architecture.ts';
 import { BERT_MODEL_TYPES, readBertConfig, type BertConfig } from './bert-config.ts';
+import { BERT_GGUF } from './bert-gguf.ts';
 import { bert } from './bert.ts';
 
 const EXAMPLES: Readonly<Record<string, string>> = {
@@ -18,6 +19,7 @@ export const BERT: TextArchitecture = {
     serves: ['embed'],
   })),
   read: (json, className) => declare(readBertConfig(json, className)),
+  gguf: BERT_GGUF,
 };
 
 function declare(config: BertConfig): TextDeclaration {

@@ -5,6 +5,7 @@ import type { TextArchitecture, TextClass, TextDeclaration } from './architectur
 import { expertLayers } from './experts-config.ts';
 import { readLlamaConfig, type LlamaConfig } from './llama-config.ts';
 import { FAMILIES } from './llama-families.ts';
+import { LLAMA_GGUF } from './llama-gguf.ts';
 import { llama, llamaNormed, llamaStates } from './llama.ts';
 
 /** Decoders saved without their head → the class of the whole. */
@@ -41,6 +42,7 @@ export const LLAMA: TextArchitecture = {
   classes,
   read: (json: Json, className: string) =>
     declare(readLlamaConfig(json, HEADLESS.get(className) ?? className)),
+  gguf: LLAMA_GGUF,
 };
 
 function declare(config: LlamaConfig): TextDeclaration {

@@ -1,6 +1,7 @@
 // The text architectures that are built in. A new family is one line here.
 
 import { EngineError } from '../../files/error.ts';
+import type { GgufClass } from '../../files/gguf/model.ts';
 import type { Json } from '../config-values.ts';
 import type { TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
 import { BERT } from './bert-architecture.ts';
@@ -12,6 +13,11 @@ const architectures: TextArchitecture[] = [BERT, GEMMA, LLAMA];
 /** Classes of all architectures, in the order in which messages list them. */
 export function textClasses(): TextClass[] {
   return architectures.flatMap(({ classes }) => classes);
+}
+
+/** GGUF files of all architectures, by their general.architecture. */
+export function ggufClasses(): ReadonlyMap<string, GgufClass> {
+  return new Map(architectures.flatMap(({ gguf = [] }) => gguf.map((one) => [one.name, one])));
 }
 
 /** Reads a config.json with the architecture that implements the class. Errors: unsupported, bad_checkpoint. */

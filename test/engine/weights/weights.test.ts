@@ -121,14 +121,14 @@ describe('a model that does not run here', () => {
     expect(message).toContain('modeling_own.py');
   });
 
-  it('is a GGUF file, or a folder that holds only one', async () => {
+  it('is a GGUF file of another version, or a folder that holds only one', async () => {
     const file = join(folder.path, 'tiny.gguf');
     renameSync(join(folder.path, 'model.safetensors'), file);
     for (const model of [folder.path, file]) {
       writeFileSync(file, 'GGUF0000');
       const { code, message } = await refusal({ model });
       expect(code).toBe('unsupported');
-      expect(message).toMatch(/safetensors/);
+      expect(message).toMatch(/tiny\.gguf is a GGUF file of version \d+, and versions 2 and 3 are read/);
     }
   });
 });

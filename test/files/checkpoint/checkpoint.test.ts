@@ -105,10 +105,16 @@ describe('other kinds of folder', () => {
     Object.fromEntries(names.map((name) => [name, name === 'config.json' ? config : '{}']));
   it.each<[string, Record<string, Content>, string, RegExp]>([
     [
-      'GGUF only',
+      'GGUF that is none',
       files('q4.gguf', 'config.json'),
+      'bad_checkpoint',
+      /q4\.gguf is not a sound GGUF file: it holds 2 bytes/,
+    ],
+    [
+      'GGUF beside a model',
+      files('mmproj-f16.gguf', 'config.json'),
       'unsupported',
-      /only GGUF weights \(q4\.gguf\).*fetch the original/,
+      /of GGUF files only mmproj-f16\.gguf, which is no text model by its name: fetch the file of the text model/,
     ],
     [
       'pickle only',

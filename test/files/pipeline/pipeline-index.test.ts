@@ -145,7 +145,7 @@ describe('is refused:', () => {
     [
       'GGUF weights',
       { 'model-Q4_0.gguf': '', 'README.md': '' },
-      /holds only GGUF weights \(model-Q4_0\.gguf\), and this engine reads safetensors/,
+      /holds only GGUF weights \(model-Q4_0\.gguf\), and the weights of image models are read as safetensors/,
     ],
     ['a pickle', { 'model.ckpt': '' }, /is a Python pickle \(model\.ckpt\)/],
     ['an empty folder', {}, /has no model_index\.json: give a folder or hub id in the diffusers layout/],
@@ -210,7 +210,7 @@ describe('is refused:', () => {
   });
 
   it.each([
-    ['x.gguf', /x\.gguf is a GGUF file, and this engine reads safetensors/],
+    ['x.gguf', /x\.gguf is a GGUF file, and the weights of image models are read as safetensors/],
     [
       'x.safetensors',
       /x\.safetensors is a single-file checkpoint, which this version does not read: give a folder/,

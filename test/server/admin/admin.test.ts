@@ -187,7 +187,7 @@ describe('/load_lora_adapter', () => {
     }
     chmodSync(at('closed'), 0o700);
     expect(lines.filter((line) => line.startsWith('warn No adapter loaded'))).toHaveLength(paths.length);
-    expect(lines.join()).toContain('file.gguf is a GGUF file');
+    expect(lines.join()).toContain('file.gguf is not a sound GGUF file');
   });
 
   it('says what is wrong with an adapter that is there', async () => {

@@ -1,0 +1,132 @@
+"""Makes tiny checkpoints and their GGUF files:  python scripts/reference/gguf_files.py <folder of llama.cpp>
+
+test/golden/gguf/<name>/ has config.json and model.safetensors with random weights, and model.gguf, which llama.cpp's own
+converter made of them with all tensors in F32. So the two hold the same numbers, and what reads the second must find what
+the first has. The folder is a checkout of llama.cpp, as the source distribution of llama-cpp-python 0.3.36 has it in
+vendor/llama.cpp. The vocabularies are left out: test/golden/gguf/tokenizers has those.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+# tokenizers.py beside this file is not the package of that name.
+sys.path = [path for path in sys.path if Path(path) != Path(__file__).parent]
+LLAMA_CPP = Path(sys.argv[1])
+sys.path.insert(0, str(LLAMA_CPP))
+sys.path.insert(0, str(LLAMA_CPP / 'gguf-py'))
+
+import gguf  # noqa: E402
+import torch  # noqa: E402
+from conversion import ModelType, get_model_architecture, get_model_class  # noqa: E402
+from safetensors.torch import load_file, save_file  # noqa: E402
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM  # noqa: E402
+
+ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'gguf'
+SIZES = {
+    'vocab_size': 40,
+    'hidden_size': 16,
+    'intermediate_size': 24,
+    'num_hidden_layers': 2,
+    'num_attention_heads': 4,
+    'num_key_value_heads': 2,
+    'max_position_embeddings': 64,
+}
+EXPERTS = {'num_experts': 4, 'num_experts_per_tok': 2}
+LLAMA3 = {
+    'rope_type': 'llama3',
+    'factor': 4.0,
+    'low_freq_factor': 1.0,
+    'high_freq_factor': 4.0,
+    'original_max_position_embeddings': 16,
+}
+YARN = {'rope_type': 'yarn', 'factor': 4.0, 'original_max_position_embeddings': 64, 'beta_fast': 24.0}
+MODELS = {
+    'llama': {'model_type': 'llama', **SIZES, 'head_dim': 8, 'rope_theta': 100.0, 'rope_scaling': LLAMA3, 'attention_bias': True},
+    'llama-linear': {'model_type': 'llama', **SIZES, 'rope_scaling': {'rope_type': 'linear', 'factor': 2.0}, 'tie_word_embeddings': True},
+    'mistral': {'model_type': 'mistral', **SIZES, 'sliding_window': None},
+    'qwen2': {'model_type': 'qwen2', **SIZES, 'tie_word_embeddings': True},
+    'qwen3': {'model_type': 'qwen3', **SIZES, 'head_dim': 8, 'rope_scaling': YARN},
+    'qwen3-moe': {'model_type': 'qwen3_moe', **SIZES, 'head_dim': 8, 'moe_intermediate_size': 12, 'norm_topk_prob': True, **EXPERTS},
+    'olmoe': {'model_type': 'olmoe', **SIZES, 'num_key_value_heads': 4, **EXPERTS},
+    'bert': {'model_type': 'bert', **SIZES},
+    'xlm-roberta': {'model_type': 'xlm-roberta', **SIZES, 'pad_token_id': 1, 'type_vocab_size': 1},
+}
+ENCODERS = {'bert': 'BertModel', 'xlm-roberta': 'XLMRobertaModel'}
+
+
+def draw(model, seed):
+    generator = torch.Generator().manual_seed(seed)
+    for weight in model.parameters():
+        weight.data = torch.randn(weight.shape, generator=generator) * 0.3 + (1.0 if weight.dim() == 1 else 0.0)
+
+
+def convert(folder, target, name):
+    hparams = json.loads((folder / 'config.json').read_text())
+    model_class = get_model_class(get_model_architecture(hparams, ModelType.TEXT), mmproj=False)
+    without_vocabulary = {'set_vocab': lambda self: self.gguf_writer.add_tokenizer_model('none')}
+    if name == 'bert':
+        without_vocabulary['set_vocab'] = lambda self: None
+    plain = type(model_class.__name__, (model_class,), {**without_vocabulary, 'model_arch': model_class.model_arch})
+    plain(folder, gguf.LlamaFileType.ALL_F32, target, model_name=name).write()
+
+
+def adapt(base, names):
+    """A LoRA adapter of linear layers as PEFT saves it, and the GGUF file that llama.cpp's converter makes of it."""
+    folder = ROOT / 'lora'
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    weights = load_file(ROOT / base / 'model.safetensors')
+    generator = torch.Generator().manual_seed(77)
+    factors = {}
+    for name, weight in weights.items():
+        if any(f'{module}.weight' in name for module in names):
+            stem = f'base_model.model.{name.removesuffix(".weight")}'
+            factors[f'{stem}.lora_A.weight'] = torch.randn(3, weight.shape[1], generator=generator)
+            factors[f'{stem}.lora_B.weight'] = torch.randn(weight.shape[0], 3, generator=generator)
+    save_file(factors, folder / 'adapter_model.safetensors')
+    settings = {'peft_type': 'LORA', 'task_type': 'CAUSAL_LM', 'base_model_name_or_path': base, 'r': 3, 'lora_alpha': 6, 'target_modules': names}
+    (folder / 'adapter_config.json').write_text(json.dumps(settings, indent=2) + '\n')
+    script = LLAMA_CPP / 'convert_lora_to_gguf.py'
+    target = folder / 'gguf' / 'adapter.gguf'
+    target.parent.mkdir()
+    subprocess.run(
+        [sys.executable, script, '--base', ROOT / base, '--outtype', 'f32', '--outfile', target, folder],
+        check=True,
+    )
+
+
+def main():
+    for seed, (name, stated) in enumerate(MODELS.items()):
+        folder = ROOT / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        kind = stated['model_type']
+        config = AutoConfig.for_model(**stated)
+        maker = AutoModel if kind in ENCODERS else AutoModelForCausalLM
+        model = maker.from_config(config).float()
+        draw(model, seed)
+        model.eval()
+        with tempfile.TemporaryDirectory() as kept:
+            model.save_pretrained(kept)
+            published = json.loads((Path(kept) / 'config.json').read_text())
+            (folder / 'config.json').write_text(json.dumps(published, indent=2) + '\n')
+            (folder / 'model.safetensors').write_bytes((Path(kept) / 'model.safetensors').read_bytes())
+        if kind in ENCODERS:
+            (folder / 'modules.json').write_text(json.dumps([
+                {'idx': 0, 'name': '0', 'path': '', 'type': 'sentence_transformers.models.Transformer'},
+                {'idx': 1, 'name': '1', 'path': '1_Pooling', 'type': 'sentence_transformers.models.Pooling'},
+                {'idx': 2, 'name': '2', 'path': '2_Normalize', 'type': 'sentence_transformers.models.Normalize'},
+            ]) + '\n')
+            (folder / '1_Pooling').mkdir()
+            pooling = {'pooling_mode_cls_token': True, 'pooling_mode_mean_tokens': False}
+            (folder / '1_Pooling' / 'config.json').write_text(json.dumps(pooling) + '\n')
+        convert(folder, folder / 'model.gguf', name)
+        print(name, (folder / 'model.gguf').stat().st_size)
+    adapt('llama', ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'])
+
+
+main()

@@ -1,0 +1,58 @@
+// GGUF files of a folder or a repository by their names: which of them are parts of one split file, and the quantization that each has.
+
+export interface GgufSet {
+  /** Quantization by the file's name, like Q4_K_M; null: the name has none. */
+  tag: string | null;
+  /** Files in the order of their numbers; one where the file is not split. */
+  names: readonly string[];
+  /** Number of files that the names claim. */
+  count: number;
+}
+
+const SPLIT = /-(\d{5})-of-(\d{5})(?=\.gguf$)/i;
+const TAG =
+  /(?:^|[-._/])((?:UD-)?(?:I?Q\d(?:_[0-9A-Z]+)*|TQ\d_\d|MXFP4(?:_MOE)?|NVFP4|BF16|F16|F32|FP16|FP32))(?=[-._/]|$)/gi;
+/** Files beside the text model: vision and audio towers, importance matrices, vocabularies without weights. */
+const BESIDE = /(^|[-._/])(mmproj|imatrix)([-._]|$)|ggml-vocab-/i;
+
+export function isGgufName(name: string): boolean {
+  return /\.gguf$/i.test(name);
+}
+
+/** Sets of files, each a model, in the order of their names. */
+export function ggufSets(names: readonly string[]): GgufSet[] {
+  const sets = new Map<string, { names: string[]; count: number; tag: string | null }>();
+  for (const name of names.toSorted()) {
+    if (!isGgufName(name) || BESIDE.test(name)) continue;
+    const [, , count] = SPLIT.exec(name) ?? [];
+    const stem = name.replace(SPLIT, '');
+    const key = count === undefined ? stem : `${stem} of ${count}`;
+    const set = sets.get(key) ?? { names: [], count: Number(count ?? 1), tag: tagOf(stem) };
+    set.names.push(name);
+    sets.set(key, set);
+  }
+  return [...sets.values()];
+}
+
+/** The last quantization that a name holds. */
+function tagOf(name: string): string | null {
+  const tags = [...name.replace(/\.gguf$/i, '').matchAll(TAG)].map(([, tag]) => tag!.toUpperCase());
+  return tags.at(-1)?.replace(/^FP(16|32)$/, 'F$1') ?? null;
+}
+
+/** The files of the set that a file belongs to. */
+export function setOf(name: string, names: readonly string[]): GgufSet {
+  const found = ggufSets(names).find((set) => set.names.includes(name));
+  return found ?? { tag: tagOf(name), names: [name], count: 1 };
+}
+
+/** Whether a set is the one that a tag asks for; UD- is a publisher's mark for a mix of types. */
+export function hasTag({ tag }: GgufSet, wanted: string): boolean {
+  const plain = (text: string): string => text.toUpperCase().replace(/^UD-/, '');
+  return tag !== null && (tag === wanted.toUpperCase() || plain(tag) === plain(wanted));
+}
+
+/** The quantizations of sets, for messages: "Q4_K_M (model-Q4_K_M.gguf), Q8_0 (…)". */
+export function setsText(sets: readonly GgufSet[]): string {
+  return sets.map(({ tag, names: [first] }) => (tag === null ? first : `${tag} (${first})`)).join(', ');
+}

@@ -1,0 +1,118 @@
+// A low-rank adapter in a GGUF file, as llama.cpp's converter writes it: for each tensor that it adapts a lora_a [rank, k] and a lora_b
+// [rows, rank] under the tensor's name, and one alpha for all. The rows of lora_b stand in the order of the tensor's own rows.
+
+import type { LoraModule } from '../checkpoint/lora-module.ts';
+import { EngineError } from '../error.ts';
+import type { ByteSource, Folder } from '../source.ts';
+import type { GgufTensor } from './gguf.ts';
+import type { GgufClass } from './model.ts';
+import { openGgufFiles } from './open-files.ts';
+import { entryOf } from './tensors.ts';
+
+/** The model that an adapter is for. */
+export interface LoraBase {
+  architecture: string;
+  config: Readonly<Record<string, unknown>>;
+  /** GGUF files that are read, by their general.architecture. */
+  gguf: ReadonlyMap<string, GgufClass>;
+}
+
+const FACTOR = /^(.+)\.lora_([ab])$/;
+
+/** The caller closes the source. Throws bad_checkpoint, and unsupported for what is more than factors of linear layers. */
+export async function readGgufLora(
+  folder: Folder,
+  name: string,
+  base: LoraBase | null,
+): Promise<{ modules: LoraModule[]; source: ByteSource }> {
+  const { keys, tensors, sources } = await openGgufFiles(folder, name);
+  const [source, ...others] = sources;
+  try {
+    const refuse = (problem: string, param: string, code: 'unsupported' | 'bad_checkpoint' = 'unsupported') =>
+      new EngineError(code, `${keys.file} ${problem}`, { param });
+    const [kind, type] = [keys.text('general.type', 'model'), keys.text('adapter.type', 'none')];
+    if (kind !== 'adapter' || type !== 'lora')
+      throw refuse(
+        `is no LoRA adapter (general.type ${kind}, adapter.type ${type}): give the file or folder of an adapter`,
+        'adapter.type',
+      );
+    if (others.length > 0)
+      throw refuse('is an adapter in several parts, and one file is read', 'split.count');
+    if (keys.get('adapter.alora.invocation_tokens') !== undefined)
+      throw refuse(
+        'is an adapter that begins at certain tokens, which is not built',
+        'adapter.alora.invocation_tokens',
+      );
+    const architecture = keys.text('general.architecture');
+    const gguf = base?.gguf.get(architecture);
+    if (!base || !gguf?.classNames.includes(base.architecture))
+      throw refuse(
+        `is an adapter for ${architecture}, and the model is ${base?.architecture ?? 'unknown'}: give one that was trained on it`,
+        'general.architecture',
+      );
+    const alpha = keys.real('adapter.lora.alpha');
+    const modules = pairsOf(keys.file, tensors).flatMap(([tensor, a, b]) =>
+      modulesOf(gguf, base.config, { tensor, a, b, alpha }, refuse),
+    );
+    return { modules, source: source! };
+  } catch (error) {
+    await Promise.all(sources.map((one) => one.close()));
+    throw error;
+  }
+}
+
+function pairsOf(file: string, tensors: ReadonlyMap<string, GgufTensor>): [string, GgufTensor, GgufTensor][] {
+  const pairs = new Map<string, { a?: GgufTensor; b?: GgufTensor }>();
+  for (const [name, tensor] of tensors) {
+    const [, module, factor] = FACTOR.exec(name) ?? [];
+    if (module === undefined)
+      throw new EngineError(
+        'unsupported',
+        `${file}: tensor ${name} is no lora_a or lora_b of a linear layer; merge the adapter into its model, or train one without`,
+        { param: name },
+      );
+    pairs.set(module, { ...pairs.get(module), [factor as 'a' | 'b']: tensor });
+  }
+  return [...pairs].map(([name, { a, b }]) => {
+    const isPair = a?.shape.length === 2 && b?.shape.length === 2 && a.shape[0] === b.shape[1];
+    if (isPair) return [name, a, b];
+    const shapeOf = (tensor: GgufTensor | undefined): string =>
+      tensor === undefined ? 'nothing' : `[${tensor.shape.join(', ')}]`;
+    throw new EngineError(
+      'bad_checkpoint',
+      `${file}: ${name} has the factors ${shapeOf(a)} and ${shapeOf(b)}, [rank, k] and [rows, rank] are needed: fetch the file again`,
+      { param: name },
+    );
+  });
+}
+
+interface Pair {
+  tensor: string;
+  a: GgufTensor;
+  b: GgufTensor;
+  alpha: number;
+}
+
+/** The modules of one tensor: a fused one has several, which share lora_a. */
+function modulesOf(
+  gguf: GgufClass,
+  config: LoraBase['config'],
+  { tensor, a, b, alpha }: Pair,
+  refuse: (problem: string, param: string) => EngineError,
+): LoraModule[] {
+  const [rank, k] = [a.shape[0]!, a.shape[1]!];
+  const parts = gguf.parts({ name: tensor, shape: [b.shape[0]!, k] }, config);
+  const isLinear = parts !== null && parts.length > 0 && parts.every(({ name }) => name.endsWith('.weight'));
+  if (!isLinear || /embed/.test(parts[0]!.name))
+    throw refuse(
+      `adapts ${tensor}, which is no linear layer of the model: merge the adapter into its model`,
+      tensor,
+    );
+  return parts.map(({ name, shape, ...part }) => ({
+    name: name.replace(/\.weight$/, ''),
+    a: entryOf(a, { name: a.name, shape: a.shape }),
+    b: entryOf(b, { ...part, name: b.name, shape: [shape[0]!, rank] }),
+    rank,
+    scale: alpha / rank,
+  }));
+}

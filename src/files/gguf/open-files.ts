@@ -1,0 +1,66 @@
+// Opens the GGUF files of one model: a single file, or all parts of a split one, whose first part has the metadata.
+
+import { EngineError } from '../error.ts';
+import type { ByteSource, Folder } from '../source.ts';
+import { setOf } from './file-names.ts';
+import { readGguf, type GgufFile, type GgufTensor } from './gguf.ts';
+import { malformed } from './header-cursor.ts';
+import { GgufKeys } from './keys.ts';
+
+export interface GgufFiles {
+  keys: GgufKeys;
+  tensors: Map<string, GgufTensor>;
+  sources: ByteSource[];
+}
+
+/** Opens the file `name` of a folder and the other parts of it. On an error nothing stays open. */
+export async function openGgufFiles(folder: Folder, name: string): Promise<GgufFiles> {
+  const set = setOf(name, await folder.names());
+  if (set.names.length !== set.count) {
+    throw new EngineError(
+      'bad_checkpoint',
+      `${folder.path} has ${set.names.length} of the ${set.count} parts of ${name}: fetch the others as well`,
+      { param: name },
+    );
+  }
+  const sources: ByteSource[] = [];
+  try {
+    const files: GgufFile[] = [];
+    for (const part of set.names) {
+      const source = await folder.open(part);
+      sources.push(source);
+      files.push(await readGguf(source));
+    }
+    return { keys: new GgufKeys(files[0]!), tensors: merged(files), sources };
+  } catch (error) {
+    await Promise.all(sources.map((source) => source.close()));
+    throw error;
+  }
+}
+
+/** The tensors of all parts. Throws where a part says that it is another one. */
+function merged(files: readonly GgufFile[]): Map<string, GgufTensor> {
+  const tensors = new Map<string, GgufTensor>();
+  for (const [nth, file] of files.entries()) {
+    const keys = new GgufKeys(file);
+    const [no, count] = [keys.count('split.no', 0), keys.count('split.count', 1)];
+    if (Math.max(1, count) !== files.length || no !== nth)
+      throw malformed(
+        file.name,
+        `it is part ${no + 1} of ${count} by its metadata, and part ${nth + 1} of ${files.length} by its name`,
+      );
+    for (const tensor of file.tensors) {
+      const other = tensors.get(tensor.name);
+      if (other) throw malformed(file.name, `tensor ${tensor.name} stands in ${other.source.name} too`);
+      tensors.set(tensor.name, tensor);
+    }
+  }
+  const [first] = files;
+  const stated = new GgufKeys(first!).count('split.tensors.count', tensors.size);
+  if (stated !== tensors.size)
+    throw malformed(
+      first!.name,
+      `split.tensors.count is ${stated}, and its parts have ${tensors.size} tensors`,
+    );
+  return tensors;
+}

@@ -1,0 +1,110 @@
+// The tensors of a GGUF file as the entries that everything behind a checkpoint reads: parts of stacked and fused tensors, heads whose
+// rows are stored in pairs in their own order again, and values without what was added to them. Bytes are read as codes: none is decoded.
+
+import { EngineError } from '../error.ts';
+import type { TensorEntry } from '../checkpoint/safetensors.ts';
+import { assertRange, type ByteSource } from '../source.ts';
+import type { GgufTensor } from './gguf.ts';
+import type { GgufPart } from './model.ts';
+
+export function entryOf(tensor: GgufTensor, part: GgufPart): TensorEntry {
+  const { name, shape, firstRow = 0, pairedHeads, added = 0 } = part;
+  const rows = rowsOf(shape);
+  const rowBytes = tensor.bytes / rowsOf(tensor.shape);
+  const isWhole = firstRow === 0 && sizeOf(shape) === sizeOf(tensor.shape);
+  const bytes = isWhole ? tensor.bytes : rows * rowBytes;
+  if (firstRow * rowBytes + bytes > tensor.bytes) {
+    throw broken(
+      tensor,
+      `has the shape [${tensor.shape.join(', ')}], and ${name} needs [${shape.join(', ')}] of it`,
+    );
+  }
+  const offset = tensor.offset + firstRow * rowBytes;
+  const entry = { name, dtype: tensor.type, shape: [...shape], source: tensor.source, offset, bytes };
+  if (pairedHeads !== undefined) {
+    if (rows % (2 * pairedHeads) !== 0)
+      throw broken(tensor, `has ${rows} rows, which are no whole number of pairs for ${pairedHeads} heads`);
+    return { ...entry, source: unpaired(entry, rowBytes, rows / pairedHeads) };
+  }
+  if (added === 0) return entry;
+  if (tensor.type !== 'F32') throw broken(tensor, `is stored as ${tensor.type}, and a norm needs F32`);
+  return { ...entry, source: lessened(entry, added) };
+}
+
+/** Rows of a matrix, or of all matrices of a tensor; values of a vector. */
+function rowsOf(shape: readonly number[]): number {
+  return sizeOf(shape.length === 1 ? shape : shape.slice(0, -1));
+}
+
+function sizeOf(shape: readonly number[]): number {
+  return shape.reduce((product, size) => product * size, 1);
+}
+
+function broken({ name, source }: GgufTensor, problem: string): EngineError {
+  return new EngineError(
+    'bad_checkpoint',
+    `${source.name}: tensor ${name} ${problem}: fetch the file again, or convert the model again`,
+    { param: name },
+  );
+}
+
+type Stored = Pick<TensorEntry, 'source' | 'offset' | 'bytes'>;
+
+/** A source of the same file whose bytes within one tensor are those that `fill` makes. */
+function rewritten(
+  { source, offset, bytes }: Stored,
+  fill: (at: number, target: Uint8Array<ArrayBuffer>) => Promise<void>,
+): ByteSource {
+  const readInto = async (from: number, target: Uint8Array<ArrayBuffer>): Promise<void> => {
+    assertRange({ name: source.name, size: offset + bytes }, from, target.length);
+    await fill(from - offset, target);
+  };
+  return {
+    name: source.name,
+    size: source.size,
+    readInto,
+    async read(from, length) {
+      const target = new Uint8Array(length);
+      await readInto(from, target);
+      return target;
+    },
+    close: () => source.close(),
+  };
+}
+
+/**
+ * Rows of each head in the order of transformers: dimension j of the first half, then of the second. llama.cpp stores them in pairs, row
+ * 2j of the first half and 2j + 1 of the second, as its rotation takes them.
+ */
+function unpaired(stored: Stored, rowBytes: number, headRows: number): ByteSource {
+  const half = headRows / 2;
+  const headBytes = headRows * rowBytes;
+  return rewritten(stored, async (at, target) => {
+    const firstHead = Math.floor(at / headBytes);
+    const lastHead = Math.ceil((at + target.length) / headBytes);
+    const start = firstHead * headBytes;
+    const paired = await stored.source.read(stored.offset + start, (lastHead - firstHead) * headBytes);
+    for (let done = 0; done < target.length;) {
+      const row = Math.floor((at + done) / rowBytes);
+      const within = (at + done) % rowBytes;
+      const inHead = row % headRows;
+      const from = row - inHead + (inHead < half ? 2 * inHead : 2 * (inHead - half) + 1);
+      const count = Math.min(rowBytes - within, target.length - done);
+      const first = from * rowBytes + within - start;
+      target.set(paired.subarray(first, first + count), done);
+      done += count;
+    }
+  });
+}
+
+/** F32 values less what was added to each. */
+function lessened(stored: Stored, added: number): ByteSource {
+  return rewritten(stored, async (at, target) => {
+    const first = at - (at % 4);
+    const end = Math.ceil((at + target.length) / 4) * 4;
+    const bytes = await stored.source.read(stored.offset + first, end - first);
+    const values = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+    values.forEach((value, i) => (values[i] = value - added));
+    target.set(bytes.subarray(at - first, at - first + target.length));
+  });
+}

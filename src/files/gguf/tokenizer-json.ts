@@ -1,0 +1,68 @@
+// The tokenizer of a GGUF file's metadata as a tokenizer.json and its settings, so that one tokenizer reads both.
+
+import type { GgufKeys } from './keys.ts';
+import { MODELS, plainText, withoutMarks, type Parts, type Roles } from './tokenizer-kinds.ts';
+import { KIND, readTokens, roleIds, tokenizerKey as own } from './vocabulary.ts';
+
+export interface TokenizerFiles {
+  tokenizerJson: Record<string, unknown>;
+  tokenizerConfig: Record<string, unknown>;
+}
+
+/** Kinds of tokens that are cut out of a text before the rest of it is tokenized. */
+const ADDED: readonly number[] = [KIND.control, KIND.userDefined, KIND.unknown];
+
+/** Throws bad_checkpoint, and unsupported for a tokenizer that is not known. */
+export function tokenizerFiles(keys: GgufKeys): TokenizerFiles {
+  const kind = keys.text(own('model'));
+  const model = Object.hasOwn(MODELS, kind) ? MODELS[kind]! : null;
+  if (model === null) throw keys.unsupported(own('model'), `known are ${Object.keys(MODELS).join(', ')}`);
+  const tokens = readTokens(keys);
+  const roles = roleIds(keys, tokens, model.roles);
+  const { adds, ...parts } = model.parts(keys, tokens, roles);
+  const added = tokens.filter((token) => ADDED.includes(token.kind));
+  const shown = kind === 'bert' ? withoutMarks : plainText;
+  const named = Object.entries(roles).map(([role, id]) => [role, shown(tokens[id]!)]);
+  return {
+    tokenizerJson: {
+      version: '1.0',
+      ...parts,
+      added_tokens: added.map((token) => ({
+        id: token.id,
+        content: shown(token),
+        special: token.kind !== KIND.userDefined,
+        normalized: false,
+        lstrip: false,
+        rstrip: false,
+        single_word: false,
+      })),
+      post_processor: aroundText(keys, adds, roles, (id) => shown(tokens[id]!)),
+    },
+    tokenizerConfig: Object.fromEntries(named),
+  };
+}
+
+/** The post-processor: BOS and EOS by the file's flags, or by what its kind of tokenizer adds; CLS and SEP always. null: no token is added. */
+function aroundText(
+  keys: GgufKeys,
+  adds: Parts['adds'],
+  roles: Roles,
+  textOf: (id: number) => string,
+): unknown {
+  const before = adds === 'cls-sep' || keys.flag(own('add_bos_token'), adds.bos);
+  const after = adds === 'cls-sep' || keys.flag(own('add_eos_token'), adds.eos);
+  const first = before ? (roles['bos_token'] ?? roles['cls_token']) : undefined;
+  const last = after ? roles[adds === 'cls-sep' ? 'sep_token' : 'eos_token'] : undefined;
+  const ids = [first, last].filter((id) => id !== undefined);
+  if (ids.length === 0) return null;
+  const part = (id: number | undefined): unknown[] =>
+    id === undefined ? [] : [{ SpecialToken: { id: textOf(id), type_id: 0 } }];
+  return {
+    type: 'TemplateProcessing',
+    single: [...part(first), { Sequence: { id: 'A', type_id: 0 } }, ...part(last)],
+    pair: [],
+    special_tokens: Object.fromEntries(
+      ids.map((id) => [textOf(id), { id: textOf(id), ids: [id], tokens: [textOf(id)] }]),
+    ),
+  };
+}

@@ -1,0 +1,180 @@
+// The kinds of tokenizers that GGUF files have, as parts of a tokenizer.json: SentencePiece's merges by score, byte-level BPE, WordPiece,
+// and Unigram.
+
+import { EngineError } from '../error.ts';
+import type { GgufKeys } from './keys.ts';
+import { preTokenizer, preTokenizerNames } from './pre-tokenizers.ts';
+import { scoredMerges } from './scored-merges.ts';
+import { KIND, tokenizerKey as own, type GgufToken } from './vocabulary.ts';
+
+export interface Parts {
+  model: Record<string, unknown>;
+  normalizer: unknown;
+  pre_tokenizer: unknown;
+  decoder: unknown;
+  /** Tokens around a text where the file does not say; CLS and SEP stand there whatever it says. */
+  adds: { bos: boolean; eos: boolean } | 'cls-sep';
+}
+
+/** Roles of tokens → ids. */
+export type Roles = Readonly<Record<string, number>>;
+
+const SPACE = '▁';
+const sequence = (member: string, parts: readonly unknown[]) => ({ type: 'Sequence', [member]: parts });
+export const plainText = ({ text }: GgufToken): string => text;
+
+/** Kind of tokenizer → its rules, and the ids of the roles that a file leaves out. */
+export const MODELS: Readonly<
+  Record<string, { parts(keys: GgufKeys, tokens: readonly GgufToken[], roles: Roles): Parts; roles: Roles }>
+> = {
+  llama: { parts: sentencePiece, roles: { bos_token: 1, eos_token: 2, unk_token: 0 } },
+  gpt2: { parts: byteLevel, roles: {} },
+  bert: {
+    parts: wordPiece,
+    roles: { bos_token: 101, unk_token: 100, sep_token: 102, pad_token: 0, mask_token: 103 },
+  },
+  t5: { parts: unigram, roles: { eos_token: 1, unk_token: 2, pad_token: 0 } },
+};
+
+/** Texts of the tokens that text is made of → ids. */
+function vocabularyOf(
+  tokens: readonly GgufToken[],
+  textOf: (token: GgufToken) => string = plainText,
+): Record<string, number> {
+  return Object.fromEntries(
+    tokens.filter(({ kind }) => kind !== KIND.unused).map((token) => [textOf(token), token.id]),
+  );
+}
+
+/** SentencePiece's BPE: the pair whose token has the highest score is merged first, and what has no token is bytes. */
+function sentencePiece(keys: GgufKeys, tokens: readonly GgufToken[], roles: Roles): Parts {
+  const prefix = keys.flag(own('add_space_prefix'), true);
+  const spaces = { type: 'Replace', pattern: { String: ' ' }, content: SPACE };
+  const unknown = roles['unk_token'];
+  return {
+    model: {
+      type: 'BPE',
+      byte_fallback: true,
+      fuse_unk: true,
+      unk_token: unknown === undefined ? null : tokens[unknown]!.text,
+      vocab: vocabularyOf(tokens),
+      merges: scoredMerges(tokens),
+    },
+    normalizer: sequence('normalizers', [...(prefix ? [{ type: 'Prepend', prepend: SPACE }] : []), spaces]),
+    pre_tokenizer: null,
+    decoder: sequence('decoders', [
+      { type: 'Replace', pattern: { String: SPACE }, content: ' ' },
+      { type: 'ByteFallback' },
+      { type: 'Fuse' },
+      ...(prefix ? [{ type: 'Strip', content: ' ', start: 1, stop: 0 }] : []),
+    ]),
+    adds: { bos: true, eos: false },
+  };
+}
+
+function byteLevel(keys: GgufKeys, tokens: readonly GgufToken[]): Parts {
+  const name = keys.text(own('pre'), 'default');
+  const rules = preTokenizer(name);
+  if (rules === null) throw keys.unsupported(own('pre'), `known are ${preTokenizerNames().join(', ')}`);
+  const merges = keys.texts(own('merges'));
+  if (merges === null) throw keys.wrong(own('merges'), 'a list of merges');
+  const stage = (use_regex: boolean) => ({
+    type: 'ByteLevel',
+    add_prefix_space: false,
+    trim_offsets: false,
+    use_regex,
+  });
+  const splits = rules.splits.map((Regex) => ({
+    type: 'Split',
+    pattern: { Regex },
+    behavior: 'Isolated',
+    invert: false,
+  }));
+  return {
+    model: {
+      type: 'BPE',
+      ignore_merges: rules.ignoresMerges,
+      vocab: vocabularyOf(tokens),
+      merges: merges.map((merge, nth) => mergeOf(keys, merge, nth)),
+    },
+    normalizer: rules.normalizer === null ? null : { type: rules.normalizer },
+    pre_tokenizer: sequence('pretokenizers', [...splits, stage(false)]),
+    decoder: stage(true),
+    adds: { bos: rules.addsBos, eos: false },
+  };
+}
+
+/** Two tokens with a space between. */
+function mergeOf(keys: GgufKeys, merge: string, nth: number): [string, string] {
+  const at = merge.indexOf(' ', 1);
+  if (at > 0) return [merge.slice(0, at), merge.slice(at + 1)];
+  throw new EngineError(
+    'bad_checkpoint',
+    `${keys.file}: merge ${nth} of ${own('merges')} is ${JSON.stringify(merge.slice(0, 100))}, two tokens with a space between are needed: fetch the file again`,
+    { param: own('merges') },
+  );
+}
+
+/** llama.cpp marks the tokens that begin a word, where WordPiece marks those that continue one. */
+export function withoutMarks({ text, kind }: GgufToken): string {
+  if (kind === KIND.control || kind === KIND.unknown) return text;
+  return text.startsWith(SPACE) ? text.slice(SPACE.length) : `##${text}`;
+}
+
+function wordPiece(keys: GgufKeys, tokens: readonly GgufToken[], roles: Roles): Parts {
+  const lowers = keys.flag(own('normalizer.lowercase'), true);
+  const unknown = roles['unk_token'];
+  return {
+    model: {
+      type: 'WordPiece',
+      unk_token: unknown === undefined ? '[UNK]' : withoutMarks(tokens[unknown]!),
+      continuing_subword_prefix: '##',
+      max_input_chars_per_word: 100,
+      vocab: vocabularyOf(tokens, withoutMarks),
+    },
+    normalizer: {
+      type: 'BertNormalizer',
+      clean_text: true,
+      handle_chinese_chars: true,
+      lowercase: lowers,
+      strip_accents: keys.flag(own('normalizer.strip_accents'), lowers),
+    },
+    pre_tokenizer: { type: 'BertPreTokenizer' },
+    decoder: { type: 'WordPiece', prefix: '##', cleanup: false },
+    adds: 'cls-sep',
+  };
+}
+
+function unigram(keys: GgufKeys, tokens: readonly GgufToken[], roles: Roles): Parts {
+  const map = keys.get(own('precompiled_charsmap'));
+  const mends = keys.flag(own('remove_extra_whitespaces'), false);
+  const bytes = ArrayBuffer.isView(map) ? new Uint8Array(map.buffer, map.byteOffset, map.byteLength) : null;
+  const prefix = keys.flag(own('add_space_prefix'), true);
+  const space = {
+    type: 'Metaspace',
+    replacement: SPACE,
+    prepend_scheme: prefix ? 'always' : 'never',
+    split: true,
+  };
+  return {
+    model: {
+      type: 'Unigram',
+      unk_id: roles['unk_token'] ?? null,
+      vocab: tokens.map(({ text, score }) => [text, score]),
+    },
+    normalizer: sequence('normalizers', [
+      ...(bytes === null ? [] : [{ type: 'Precompiled', precompiled_charsmap: base64(bytes) }]),
+      ...(mends ? [{ type: 'Replace', pattern: { Regex: ' {2,}' }, content: ' ' }] : []),
+    ]),
+    pre_tokenizer: mends ? sequence('pretokenizers', [{ type: 'WhitespaceSplit' }, space]) : space,
+    decoder: space,
+    adds: { bos: false, eos: true },
+  };
+}
+
+function base64(bytes: Uint8Array): string {
+  let text = '';
+  for (let at = 0; at < bytes.length; at += 8192)
+    text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  return btoa(text);
+}

@@ -1,0 +1,141 @@
+// The metadata of GGUF files as keys of config.json: what all decoders share. The keys are those of llama.cpp, which writes such files.
+
+import { EngineError } from '../../files/error.ts';
+import type { GgufModel } from '../../files/gguf/model.ts';
+
+type Json = Record<string, unknown>;
+
+/** Keys that change what a decoder computes, with the value at which they do nothing; null: they may only be absent. */
+const NEUTRAL: Readonly<Record<string, number | null>> = {
+  logit_scale: 1,
+  embedding_scale: 1,
+  residual_scale: 1,
+  attn_logit_softcapping: 0,
+  final_logit_softcapping: 0,
+  'attention.scale': null,
+  'attention.output_scale': 1,
+  'attention.max_alibi_bias': 0,
+  'attention.temperature_length': null,
+  'attention.temperature_scale': 0,
+  expert_shared_count: 0,
+  expert_group_count: 0,
+  use_parallel_residual: null,
+};
+
+/** The sizes, heads, rotation and norms of a decoder. Throws bad_checkpoint and unsupported by key. */
+export async function decoderConfig(model: GgufModel): Promise<Json> {
+  const { keys, architecture, tensors } = model;
+  const own = (key: string): string => `${architecture}.${key}`;
+  refuseOtherSums(model);
+  const hidden = keys.count(own('embedding_length'));
+  const heads = perLayer(model, 'attention.head_count');
+  const isKvStated = keys.get(own('attention.head_count_kv')) !== undefined;
+  const dims = keys.count(own('attention.key_length'), heads > 0 ? Math.floor(hidden / heads) : 0);
+  if (keys.count(own('attention.value_length'), dims) !== dims)
+    throw keys.unsupported(
+      own('attention.value_length'),
+      `keys have ${dims} dimensions, and values need as many`,
+    );
+  const window = keys.count(own('attention.sliding_window'), 0);
+  const clamp = keys.real(own('attention.clamp_kqv'), 0);
+  return {
+    vocab_size: rowsOf(model, 'token_embd.weight'),
+    hidden_size: hidden,
+    intermediate_size: perLayer(model, 'feed_forward_length'),
+    num_hidden_layers: keys.count(own('block_count')),
+    num_attention_heads: heads,
+    num_key_value_heads: isKvStated ? perLayer(model, 'attention.head_count_kv') : heads,
+    head_dim: dims,
+    rms_norm_eps: keys.real(own('attention.layer_norm_rms_epsilon')),
+    max_position_embeddings: keys.count(own('context_length')),
+    tie_word_embeddings: !tensors.has('output.weight'),
+    sliding_window: window === 0 ? null : window,
+    ...(clamp !== 0 && { clip_qkv: clamp }),
+    ...(await ropeConfig(model, dims)),
+  };
+}
+
+function refuseOtherSums({ keys, architecture }: GgufModel): void {
+  for (const [name, neutral] of Object.entries(NEUTRAL)) {
+    const key = `${architecture}.${name}`;
+    const value = keys.get(key);
+    if (value !== undefined && value !== neutral && value !== false)
+      throw keys.unsupported(key, 'choose a model without it');
+  }
+}
+
+/** A count that may be stated for each layer, and has to be the same for all of them. */
+function perLayer({ keys, architecture }: GgufModel, name: string): number {
+  const key = `${architecture}.${name}`;
+  if (typeof keys.get(key) !== 'object') return keys.count(key);
+  const each = new Set(Array.from(keys.numbers(key)!));
+  if (each.size !== 1) throw keys.unsupported(key, 'choose a model whose layers are all of one size');
+  return [...each][0]!;
+}
+
+/** Rows of a tensor; 0 where it is missing, which the check of the tensors then says. */
+export function rowsOf({ tensors, keys }: GgufModel, name: string): number {
+  const tensor = tensors.get(name);
+  if (tensor) return tensor.shape[0]!;
+  throw new EngineError(
+    'bad_checkpoint',
+    `${keys.file}: tensor ${name} is missing: fetch the file again, or convert the model again`,
+    { param: name },
+  );
+}
+
+/** Types of rope.scaling.type; a file without one, or with `none`, may still have factors as a tensor. */
+const SCALINGS = ['none', 'linear', 'yarn', 'longrope'];
+
+async function ropeConfig(model: GgufModel, dims: number): Promise<Json> {
+  const { keys, architecture, tensors } = model;
+  const own = (key: string): string => `${architecture}.rope.${key}`;
+  const rotated = keys.count(own('dimension_count'), dims);
+  const plain = {
+    rope_theta: keys.real(own('freq_base'), 10000),
+    ...(rotated !== dims && { partial_rotary_factor: rotated / dims }),
+  };
+  const type = keys.text(own('scaling.type'), 'none');
+  if (!SCALINGS.includes(type))
+    throw keys.unsupported(own('scaling.type'), `known are ${SCALINGS.join(', ')}`);
+  const original = keys.count(own('scaling.original_context_length'), 0);
+  const stretch = {
+    rope_type: type,
+    factor: keys.real(own('scaling.factor'), 1),
+    ...(original > 0 && { original_max_position_embeddings: original }),
+  };
+  if (type === 'linear') return { ...plain, rope_scaling: stretch };
+  if (type === 'yarn') return { ...plain, rope_scaling: { ...stretch, ...yarn(model) } };
+  const isLong = type === 'longrope';
+  const [short, long] = isLong
+    ? ['rope_factors_short.weight', 'rope_factors_long.weight']
+    : ['rope_freqs.weight', 'rope_freqs.weight'];
+  if (!isLong && !tensors.has(short)) return plain;
+  // Frequencies that were divided one by one, as Llama 3 does it: both lists of longrope, without its factor of attention.
+  const scaling = {
+    ...stretch,
+    rope_type: 'longrope',
+    short_factor: Array.from(await model.floats(short)),
+    long_factor: Array.from(await model.floats(long)),
+    ...(isLong ? attention(model) : { attention_factor: 1 }),
+  };
+  return { ...plain, rope_scaling: scaling };
+}
+
+/** The factor of attention where the file states it. */
+function attention({ keys, architecture }: GgufModel): Json {
+  const key = `${architecture}.rope.scaling.attn_factor`;
+  return keys.get(key) === undefined ? {} : { attention_factor: keys.real(key) };
+}
+
+function yarn({ keys, architecture }: GgufModel): Json {
+  const own = (key: string): string => `${architecture}.rope.scaling.yarn_${key}`;
+  if (keys.real(own('ext_factor'), 1) !== 1) throw keys.unsupported(own('ext_factor'), 'it has to be 1');
+  const stated = (key: string, name: string): Json =>
+    keys.get(own(key)) === undefined ? {} : { [name]: keys.real(own(key)) };
+  return {
+    ...stated('attn_factor', 'attention_factor'),
+    ...stated('beta_fast', 'beta_fast'),
+    ...stated('beta_slow', 'beta_slow'),
+  };
+}

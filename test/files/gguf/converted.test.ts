@@ -1,0 +1,107 @@
+// GGUF files that llama.cpp's converter made of tiny checkpoints: config and tensors must be those of the checkpoint. Equal tensors and an
+// equal declaration make equal logits; test/models/text compares the classes' logits with transformers.
+
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { EMBEDDING_CLASSES, TEXT_CLASSES } from '../../../src/engine/architectures.ts';
+import { openCheckpoint, type Checkpoint } from '../../../src/files/checkpoint/checkpoint.ts';
+import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
+import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { readBertConfig } from '../../../src/models/text/bert-config.ts';
+import { readLlamaConfig } from '../../../src/models/text/llama-config.ts';
+import { inverseFrequencies } from '../../../src/models/text/rope.ts';
+
+const ROOT = fileURLToPath(new URL('../../golden/gguf', import.meta.url));
+const ENCODERS = ['bert', 'xlm-roberta'];
+const NAMES = readdirSync(ROOT, { withFileTypes: true })
+  .filter((one) => one.isDirectory() && one.name !== 'lora')
+  .map(({ name }) => name);
+
+/** The checkpoint, and its GGUF file as one. */
+async function both(name: string): Promise<[Checkpoint, Checkpoint]> {
+  const known = ENCODERS.includes(name) ? EMBEDDING_CLASSES : TEXT_CLASSES;
+  const path = `${ROOT}/${name}`;
+  return [
+    await openCheckpoint(await openDiskFolder(path), known),
+    await openCheckpoint(await openDiskFolder(`${path}/model.gguf`), known),
+  ];
+}
+
+async function valuesOf({ source, offset, bytes, dtype }: TensorEntry): Promise<Float32Array> {
+  expect(dtype).toBe('F32');
+  return new Float32Array((await source.read(offset, bytes)).buffer);
+}
+
+/** Tensors of a checkpoint that GGUF files hold otherwise, or not at all. */
+const LEFT_OUT = /position_ids|^pooler\.|position_embeddings/;
+
+describe('a GGUF file of', () => {
+  it('each architecture is among the goldens', () => {
+    expect(NAMES.length).toBe(9);
+  });
+
+  for (const name of NAMES) {
+    it(`${name} has the tensors of its checkpoint`, async () => {
+      const [checkpoint, gguf] = await both(name);
+      const names = (tensors: Checkpoint['tensors']): string[] =>
+        [...tensors.keys()].filter((one) => !LEFT_OUT.test(one)).sort();
+      expect(names(gguf.tensors)).toEqual(names(checkpoint.tensors));
+      for (const one of names(gguf.tensors)) {
+        const [stored, found] = [checkpoint.tensors.get(one)!, gguf.tensors.get(one)!];
+        expect([one, found.shape]).toEqual([one, stored.shape]);
+        expect([one, await valuesOf(found)]).toEqual([one, await valuesOf(stored)]);
+      }
+      await Promise.all([checkpoint.close(), gguf.close()]);
+    });
+
+    if (ENCODERS.includes(name)) continue;
+    it(`${name} has the configuration of its checkpoint`, async () => {
+      const [checkpoint, gguf] = await both(name);
+      const [stated, found] = [checkpoint, gguf].map(({ config, architecture }) =>
+        readLlamaConfig(config, architecture),
+      );
+      const { rope, architecture, ...rest } = found!;
+      const { rope: statedRope, architecture: statedArchitecture, ...statedRest } = stated!;
+      expect(rest).toEqual(statedRest);
+      // Without a window Mistral computes what Llama does, and its files say llama.
+      expect(architecture).toBe(name === 'mistral' ? 'LlamaForCausalLM' : statedArchitecture);
+      // Factors are stored in single precision.
+      const [a, b] = [inverseFrequencies(statedRope, 1), inverseFrequencies(rope, 1)];
+      expect(b.length).toBe(a.length);
+      b.forEach((frequency, i) => expect(Math.abs(frequency / a[i]! - 1)).toBeLessThan(1e-7));
+      expect(rope.attentionFactor).toBe(statedRope.attentionFactor);
+      await Promise.all([checkpoint.close(), gguf.close()]);
+    });
+  }
+
+  it('BERT has its configuration and its pooling', async () => {
+    const [checkpoint, gguf] = await both('bert');
+    const [stated, found] = [checkpoint, gguf].map(({ config, architecture }) =>
+      readBertConfig(config, architecture),
+    );
+    expect(found).toEqual(stated);
+    expect(await gguf.layout('mean')).toEqual({ pooling: 'cls', normalize: true, mostTokens: null });
+    await Promise.all([checkpoint.close(), gguf.close()]);
+  });
+
+  it('XLM-RoBERTa is BERT without the positions for padding', async () => {
+    const [checkpoint, gguf] = await both('xlm-roberta');
+    const [{ positions, firstPosition, ...stated }, found] = [checkpoint, gguf].map(
+      ({ config, architecture }) => readBertConfig(config, architecture),
+    ) as [ReturnType<typeof readBertConfig>, ReturnType<typeof readBertConfig>];
+    expect(found).toEqual({
+      ...stated,
+      architecture: 'BertModel',
+      positions: positions - firstPosition,
+      firstPosition: 0,
+    });
+    const table = 'embeddings.position_embeddings.weight';
+    const [all, cut] = [
+      await valuesOf(checkpoint.tensors.get(table)!),
+      await valuesOf(gguf.tensors.get(table)!),
+    ];
+    expect(cut).toEqual(all.subarray(firstPosition * stated.hidden));
+    await Promise.all([checkpoint.close(), gguf.close()]);
+  });
+});
