@@ -2,18 +2,21 @@
 //   node scripts/check-zoo.mjs FOLDER            prints the differences; exit code 1 if there are any
 //   node scripts/check-zoo.mjs FOLDER --write    writes the outcomes
 // FOLDER holds lm/ and diffusers/, a folder a model: configurations and indexes as they were published, and WEIGHTS.json with the names
-// of the weight files, which are not there. An outcome is the class that the model is planned with, or `refused` with a key word of the
+// of the weight files, which are not there. Weights and Python files of a repository count as published where a configuration names them or
+// needs them. An outcome is the class that the model is planned with, or `refused` with a key word of the
 // reason.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { planFolder } from '../dist/engine/plan/plan.js';
+import { readJson } from '../dist/files/source.js';
 import { openDiskFolder } from '../dist/files/source-disk.js';
 import { readShader } from '../dist/gpu/node.js';
 import { openPaperDevice } from '../dist/gpu/paper-device.js';
 
 const TABLE = new URL('zoo-outcomes.json', import.meta.url);
-const BUDGET = 24 * 2 ** 30;
+/** More than any model needs: no smaller change has to be looked for. */
+const BUDGET = 2 ** 50;
 
 const [folder, mode] = process.argv.slice(2);
 if (folder === undefined) {
@@ -27,6 +30,24 @@ function weightNames(model) {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).map(([name]) => name) : [];
 }
 
+const WEIGHT_FILE = /\.(safetensors|bin|pt|pth|ckpt|gguf)$|\.index\.json$/;
+
+/** Lists the Python files that auto_map in config.json says the repository has. */
+async function codeFiles(disk, names) {
+  if (!names.includes('config.json')) return [];
+  const { auto_map: map } = await readJson(disk, 'config.json').catch(() => ({}));
+  const references = Object.values(map ?? {}).flat();
+  return references
+    .filter((name) => typeof name === 'string' && !name.includes('--'))
+    .map((name) => `${name.split('.')[0]}.py`);
+}
+
+/** Returns the name that a folder's weights get if WEIGHTS.json lists none of any kind. */
+function assumedWeights(names) {
+  if (!names.includes('config.json') || names.some((name) => WEIGHT_FILE.test(name))) return [];
+  return ['model.safetensors'];
+}
+
 /** Opens a folder with the file names of the published repository. */
 function openPublished(model) {
   const files = weightNames(model);
@@ -36,12 +57,9 @@ function openPublished(model) {
     const own = files
       .filter((name) => name.startsWith(prefix) && !name.slice(prefix.length).includes('/'))
       .map((name) => name.slice(prefix.length));
-    return {
-      path: disk.path,
-      open: (name) => disk.open(name),
-      names: async () =>
-        [...new Set([...(await disk.names()), ...own])].filter((name) => name !== 'WEIGHTS.json'),
-    };
+    const known = [...(await disk.names()), ...own].filter((name) => name !== 'WEIGHTS.json');
+    const names = [...known, ...assumedWeights(known), ...(await codeFiles(disk, known))];
+    return { path: disk.path, open: (name) => disk.open(name), names: async () => [...new Set(names)] };
   };
 }
 
@@ -62,7 +80,9 @@ async function outcomeOf(model) {
   const options = { model, memoryBudget: BUDGET };
   const openDevice = (memoryBudget) => openPaperDevice({ shaders: readShader, memoryBudget });
   try {
-    const plan = await planFolder(model, options, { openFolder: openPublished(model), openDevice });
+    const openFolder = openPublished(model);
+    const place = { openFolder, openDevice, memory: BUDGET, configsOnly: true };
+    const plan = await planFolder(model, options, place);
     return { outcome: `plans ${plan.architecture}`, message: '', plan };
   } catch (error) {
     if (error.code === undefined || error.code === 'internal') throw error;

@@ -1,10 +1,11 @@
-// svc plan: estimates a model's memory before its weights are downloaded or a GPU is opened.
+// svc plan: what a model takes on this machine, before its weights are downloaded or a GPU is opened.
 
-import { type ModelPlan, planModel, type PlanOptions } from '../index.ts';
-import { WEIGHT_CHOICES } from '../options/model.ts';
+import { type ModelPlan, planModel } from '../index.ts';
+import { PLANNING } from '../options/model.ts';
 import { createCommand } from './command.ts';
-import { ENGINE_OPTIONS } from './engine-options.ts';
 import { EXIT } from './exit.ts';
+import { noteText } from './said.ts';
+import { optionsOf, settingsGiven } from './setting-options.ts';
 import { sizeText, writeLine } from './terminal.ts';
 
 export const plan = createCommand({
@@ -12,73 +13,62 @@ export const plan = createCommand({
   summary: 'Show what a model would take on the device, from its configuration and headers alone.',
   positionals: [{ name: 'model', help: 'a folder, or an id on the hub as owner/name', required: true }],
   options: {
-    revision: ENGINE_OPTIONS.revision,
-    'context-length': ENGINE_OPTIONS['context-length'],
-    quantization: {
-      kind: 'choice',
-      choices: WEIGHT_CHOICES,
-      default: 'none',
-      group: 'Model',
-      help: 'Weights as the model would be opened with them; the other choices are listed too.',
-    },
-    'memory-budget': ENGINE_OPTIONS['memory-budget'],
+    ...optionsOf(PLANNING),
     json: { kind: 'boolean', group: 'Output', help: 'As JSON, in bytes.' },
   },
-  notes: `Exit code ${EXIT.ok} where the model opens, ${EXIT.refused} where it is refused, ${EXIT.outOfMemory} where the budget is too small for it.`,
+  notes: `Exit code ${EXIT.ok} where the model opens, ${EXIT.refused} where it is refused, ${EXIT.outOfMemory} where the budget is too small for it. Counted is what \`svc serve\` takes by default; \`svc chat\`, which has one request at a time, takes a little less.`,
   async run({ options, positionals: [model = ''] }) {
-    const {
-      revision,
-      quantization,
-      'context-length': contextLength,
-      'memory-budget': memoryBudget,
-    } = options;
-    const asked: PlanOptions = {
-      model,
-      quantization,
-      ...(revision !== undefined && { revision }),
-      ...(contextLength !== undefined && { contextLength }),
-      ...(memoryBudget !== undefined && { memoryBudget }),
-    };
-    const planned = await planModel(asked);
-    writeLine(options.json ? JSON.stringify(planned, null, 2) : describePlan(planned, asked));
+    const planned = await planModel({ model, ...settingsGiven(PLANNING, options) });
+    const isGiven = options['memory-budget'] !== undefined;
+    writeLine(options.json ? JSON.stringify(planned, null, 2) : describePlan(planned, isGiven));
     return planned.opens ? EXIT.ok : EXIT.outOfMemory;
   },
 });
 
-/** A plan as lines of text. */
-function describePlan(plan: ModelPlan, asked: PlanOptions): string {
-  const { kind, architecture, parameters, stored, source, ignored, notes, contextLength, cache } = plan;
-  const from = source === 'headers' ? '' : ', by its configuration alone';
-  const rows: [string, string][] = [
-    ['model', `${plan.model} (${kind})`],
-    ['class', architecture],
-    ['weights', `${(parameters / 1e6).toFixed(1)} M numbers as ${stored.join(', ')}${from}`],
-    ...(contextLength === null ? [] : [['context', `${contextLength} tokens`] as [string, string]]),
-    ...(cache === null ? [] : [['KV cache', cacheText(cache)] as [string, string]]),
-    ...plan.components.map(({ name, className, parameters: count, weights }): [string, string] => [
-      name,
-      `${className}, ${(count / 1e6).toFixed(1)} M numbers: ${Object.entries(weights)
-        .map(([choice, bytes]) => `${choice} ${sizeText(bytes)}`)
-        .join(', ')}`,
-    ]),
+type Row = [name: string, text: string];
+
+/** A plan as lines of text. `isGiven`: the budget was asked for. */
+function describePlan(plan: ModelPlan, isGiven: boolean): string {
+  const { parameters, stored, ignored, contextLength, cache } = plan;
+  const rows: Row[] = [
+    ['model', `${plan.model} (${plan.kind})`],
+    ['class', plan.architecture],
+    ['weights', `${(parameters / 1e6).toFixed(1)} M numbers as ${stored.join(', ')}`],
+    ...(contextLength === null ? [] : [['context', `${contextLength} tokens`] satisfies Row]),
+    ...(cache === null ? [] : [['KV cache', cacheText(cache)] satisfies Row]),
+    ...plan.components.map(componentRow),
     ...(ignored.tensors === 0
       ? []
-      : [['ignored', `${ignored.tensors} tensors of ${ignored.modules.join(', ')}`] as [string, string]]),
-    ...notes.map((note): [string, string] => ['note', note]),
+      : [['ignored', `${ignored.tensors} tensors of ${ignored.modules.join(', ')}`] satisfies Row]),
+    ...plan.notes.map((note): Row => ['note', noteText(note)]),
     [
       'budget',
-      `${sizeText(plan.budget)}${asked.memoryBudget === undefined ? ', a share of the memory that is free now' : ''}`,
+      `${sizeText(plan.budget)}${isGiven ? '' : ', with which this machine would begin to open the model'}`,
     ],
-    ...plan.choices.map(
-      ({ quantization, weights, scratch, contextLength: tokens, opens }): [string, string] => [
-        quantization === 'none' ? 'as stored' : quantization,
-        `${sizeText(weights)} of weights, ${sizeText(scratch)} beside: ${opens ? `opens${tokens === null ? '' : ` with ${tokens} tokens of context`}` : 'does not fit'}`,
-      ],
-    ),
+    ...plan.choices.map(choiceRow),
     ['result', verdict(plan)],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, text]) => `${name.padEnd(width)}  ${text}`).join('\n');
+}
+
+function componentRow({ name, className, parameters, weights }: ModelPlan['components'][number]): Row {
+  const sizes = Object.entries(weights).map(([choice, bytes]) => `${choice} ${sizeText(bytes)}`);
+  return [name, `${className}, ${(parameters / 1e6).toFixed(1)} M numbers: ${sizes.join(', ')}`];
+}
+
+function choiceRow({
+  quantization,
+  weights,
+  scratch,
+  contextLength,
+  opens,
+}: ModelPlan['choices'][number]): Row {
+  const tokens = contextLength === null ? '' : ` with ${contextLength} tokens of context`;
+  return [
+    quantization === 'none' ? 'as stored' : quantization,
+    `${sizeText(weights)} of weights, ${sizeText(scratch)} beside: ${opens ? `opens${tokens}` : 'does not fit'}`,
+  ];
 }
 
 function cacheText({ tokenBytes, lengths }: NonNullable<ModelPlan['cache']>): string {

@@ -7,7 +7,13 @@ import type { AdapterSummary } from './adapter.ts';
 import { profileOf, type AdapterProfile } from './adapter-profile.ts';
 import { Arena } from './arena.ts';
 import { link, type LinkedShader, type Params, type ShaderSource } from './linker.ts';
-import { DeviceMemory, PLAIN_REMEDIES, type MemoryKind, type MemoryRemedies } from './memory.ts';
+import {
+  DeviceMemory,
+  PLAIN_REMEDIES,
+  type MemoryKind,
+  type MemoryPeak,
+  type MemoryRemedies,
+} from './memory.ts';
 import { Tuning } from './tuning.ts';
 import { Tensor, tensorBytes, type Dtype, type Region } from './tensor.ts';
 
@@ -222,6 +228,11 @@ export class Device {
   /** Returns the peak of allocated bytes since the last call. */
   takePeak(): number {
     return this.#memory.takePeak();
+  }
+
+  /** The most bytes that were ever allocated at one time. */
+  get highestMemory(): MemoryPeak {
+    return this.#memory.highest;
   }
 
   /** Bytes allocated, by purpose. */

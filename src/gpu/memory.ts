@@ -25,6 +25,12 @@ export const PLAIN_REMEDIES: MemoryRemedies = {
   device: say`open the device with a smaller budget`,
 };
 
+/** Bytes at one time, and those of weights among them. */
+export interface MemoryPeak {
+  readonly bytes: number;
+  readonly weights: number;
+}
+
 export interface MemorySettings {
   /** Bytes for everything on the device. */
   memoryBudget: number;
@@ -45,6 +51,7 @@ export class DeviceMemory {
   readonly #totals: Record<MemoryKind, number> = { weights: 0, kv: 0, arena: 0, step: 0 };
   #budget: number;
   #peak = 0;
+  #highest: MemoryPeak = { bytes: 0, weights: 0 };
 
   constructor(gpu: GPUDevice, { memoryBudget, mayGrow = false, remedies = PLAIN_REMEDIES }: MemorySettings) {
     this.#gpu = gpu;
@@ -72,6 +79,11 @@ export class DeviceMemory {
     return peak;
   }
 
+  /** Most bytes that were ever allocated at one time. */
+  get highest(): MemoryPeak {
+    return this.#highest;
+  }
+
   /** Allocates a storage buffer of at least `bytes`. Throws out_of_memory beyond the budget or the adapter's largest buffer. */
   allocate(kind: MemoryKind, label: string, bytes: number): GPUBuffer {
     const size = allocatedBytes(bytes);
@@ -79,7 +91,9 @@ export class DeviceMemory {
     const buffer = this.#gpu.createBuffer({ label, size, usage: STORAGE });
     this.#allocated.set(buffer, kind);
     this.#totals[kind] += size;
-    this.#peak = Math.max(this.#peak, this.used);
+    const { used } = this;
+    this.#peak = Math.max(this.#peak, used);
+    if (used > this.#highest.bytes) this.#highest = { bytes: used, weights: this.#totals.weights };
     return buffer;
   }
 

@@ -43,7 +43,13 @@ export function openPaperDevice({
 function paperGpu({ limits, features }: AdapterSummary): GPUDevice {
   const none = (): void => {};
   const object = (): object => ({});
-  const pass = { setPipeline: none, setBindGroup: none, dispatchWorkgroups: none, end: none };
+  const pass = {
+    setPipeline: none,
+    setBindGroup: none,
+    dispatchWorkgroups: none,
+    dispatchWorkgroupsIndirect: none,
+    end: none,
+  };
   const encoder = {
     clearBuffer: none,
     copyBufferToBuffer: none,
@@ -58,7 +64,13 @@ function paperGpu({ limits, features }: AdapterSummary): GPUDevice {
     addEventListener: none,
     pushErrorScope: none,
     popErrorScope: () => Promise.resolve(null),
-    createBuffer: ({ size }: GPUBufferDescriptor) => ({ size, destroy: none }),
+    // Reading back gives zeros, which say of a result that it is finite.
+    createBuffer: ({ size }: GPUBufferDescriptor) => ({
+      size,
+      destroy: none,
+      mapAsync: () => Promise.resolve(),
+      getMappedRange: () => new ArrayBuffer(size),
+    }),
     createShaderModule: object,
     createBindGroupLayout: object,
     createPipelineLayout: object,

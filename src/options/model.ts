@@ -87,6 +87,14 @@ export const LOADING = {
   },
 } as const satisfies Settings;
 
+/** Settings for planning the memory of a model: the ones for loading that it depends on. */
+export const PLANNING = {
+  revision: LOADING.revision,
+  quantization: LOADING.quantization,
+  contextLength: LOADING.contextLength,
+  memoryBudget: LOADING.memoryBudget,
+} as const satisfies Settings;
+
 /** Settings for sharing a model among many requests, as in servers. */
 export const SHARING = {
   maxRunningRequests: {

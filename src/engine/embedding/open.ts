@@ -20,10 +20,13 @@ import { modelName } from '../text/defaults.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import type { EmbeddingModel, EmbeddingModelInfo, EmbeddingModelOptions } from './embedding-model.ts';
 import { EMBEDDING_CALLS, LocalEmbeddingModel } from './model.ts';
-import { openEmbeddingRunner, type LoadedEmbedding, type EmbeddingRunner } from './runner.ts';
-
-/** Default limit on the tokens of one text; KV pages for more would take memory from other models. */
-const CONTEXT = 8192;
+import {
+  openEmbeddingRunner,
+  wantedContext,
+  WARM_UP_BATCHES,
+  type EmbeddingRunner,
+  type LoadedEmbedding,
+} from './runner.ts';
 
 /** The files of a model, which outlive its device. */
 interface EmbeddingFiles {
@@ -85,7 +88,7 @@ async function load(
   const runner = await openEmbeddingRunner(device, checkpoint, declaration, {
     pooling: layout.pooling,
     quantization,
-    contextLength: Math.min(options.contextLength ?? CONTEXT, layout.mostTokens ?? Infinity),
+    contextLength: wantedContext(options.contextLength, layout),
     onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
     onNote: (message) => onEvent(noteOf(message)),
   });
@@ -121,22 +124,15 @@ function describe(
   };
 }
 
-/** Batches (tokens and texts) that together use every kernel. */
-const WARM_UP = [
-  { tokens: 1, texts: 1 },
-  { tokens: 20, texts: 1 },
-  { tokens: 32, texts: 4 },
-];
-
 /** Runs each kernel once, because kernels are compiled at their first use and a request should not wait for that. */
 async function warmUp(
   runner: EmbeddingRunner,
   onProgress: (done: number, total: number) => void,
 ): Promise<void> {
-  for (const [done, { tokens, texts }] of WARM_UP.entries()) {
-    onProgress(done, WARM_UP.length);
+  for (const [done, { tokens, texts }] of WARM_UP_BATCHES.entries()) {
+    onProgress(done, WARM_UP_BATCHES.length);
     const ids = Array<number>(Math.min(tokens, runner.contextLength)).fill(0);
     await runner.run(Array<number[]>(texts).fill(ids), () => true);
   }
-  onProgress(WARM_UP.length, WARM_UP.length);
+  onProgress(WARM_UP_BATCHES.length, WARM_UP_BATCHES.length);
 }

@@ -1,8 +1,7 @@
 // Computes the vectors of texts: whole texts side by side in one flat batch, whose states are pooled. A text longer than a batch is
 // computed in several parts, with its keys and values in pages. All state in this file ends with the device; requests outlive it.
 
-import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
-import type { Pooling } from '../../files/checkpoint/embedding-folder.ts';
+import type { EmbeddingLayout, Pooling } from '../../files/checkpoint/embedding-folder.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Tape } from '../../gpu/tape.ts';
@@ -14,6 +13,7 @@ import type { OnDevice } from '../session/device-session.ts';
 import { fittingPages, usefulPages } from '../text/cache/kv-pages.ts';
 import { wholeLayout } from '../text/cache/page-layout.ts';
 import { pagesFor } from '../text/cache/pages.ts';
+import type { RunnerCheckpoint } from '../text/step/runner.ts';
 import { TextRoom } from '../text/step/text-room.ts';
 import { formatOf } from '../weights/plan.ts';
 import type { ChosenQuantization } from '../weights/quantization.ts';
@@ -26,6 +26,8 @@ export interface RunnerOptions {
   contextLength: number;
   onProgress(bytes: number, totalBytes: number): void;
   onNote(message: string): void;
+  /** Weights get their bytes and are not read: for planning, where nothing is computed. */
+  unread?: boolean;
 }
 
 export interface EmbeddingRunner {
@@ -37,6 +39,8 @@ export interface EmbeddingRunner {
   contextLength: number;
   /** Chooses which of the waiting texts are computed next, given their lengths; the first is always among them. */
   pick(lengths: readonly number[]): number[];
+  /** Records the step for a batch of `tokens` tokens; without this call its first run records it. */
+  record(tokens: number): Promise<void>;
   /** Computes the vectors of texts, in order. Throws `cancelled` early once `wanted` returns false. */
   run(texts: readonly (readonly number[])[], wanted: () => boolean): Promise<Float32Array[]>;
 }
@@ -47,13 +51,27 @@ export interface LoadedEmbedding extends OnDevice {
   quantization: RunnerOptions['quantization'];
 }
 
+/** Default limit on the tokens of one text; KV pages for more would take memory from other models. */
+const CONTEXT = 8192;
 const SMALL_CAPACITIES = [TILE_ROWS, 4 * TILE_ROWS];
 const MOST_TEXTS = 64;
+
+/** Returns the tokens of one text that a model is opened for, if it takes them and memory allows. */
+export function wantedContext(contextLength: number | undefined, { mostTokens }: EmbeddingLayout): number {
+  return Math.min(contextLength ?? CONTEXT, mostTokens ?? Infinity);
+}
+
+/** Batches (tokens and texts) that together use every kernel: opening a model runs each of them once. */
+export const WARM_UP_BATCHES = [
+  { tokens: 1, texts: 1 },
+  { tokens: 20, texts: 1 },
+  { tokens: 32, texts: 4 },
+];
 
 /** Opens the runner. Errors: unsupported, out_of_memory, what reading throws. */
 export async function openEmbeddingRunner(
   device: Device,
-  checkpoint: Checkpoint,
+  checkpoint: RunnerCheckpoint,
   declaration: TextDeclaration,
   options: RunnerOptions,
 ): Promise<EmbeddingRunner> {
@@ -71,7 +89,7 @@ export async function openEmbeddingRunner(
   });
   const unread = unreadNote(weights.unread, checkpoint.architecture);
   if (unread !== null) onNote(unread);
-  await weights.load({ onProgress });
+  if (!options.unread) await weights.load({ onProgress });
   const widest = 4 * paddedColumns(declaration.widest);
   const fitting = Math.floor(device.capabilities.bindingLimit / widest / TILE_ROWS) * TILE_ROWS;
   const rows = Math.min(device.profile.stepRows.embedding, fitting);
@@ -172,6 +190,10 @@ class BatchRunner implements EmbeddingRunner {
       const vectors = await this.#step([{ ids: first!, from, to, firstPage: 0 }]);
       if (to === first!.length) return vectors;
     }
+  }
+
+  async record(tokens: number): Promise<void> {
+    await this.#recordingFor(tokens);
   }
 
   async #step(parts: readonly TextPart[]): Promise<Float32Array[]> {

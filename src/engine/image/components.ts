@@ -37,6 +37,8 @@ export interface ComponentsOptions {
   plain: boolean;
   onProgress(bytes: number, totalBytes: number): void;
   onNote(message: Prose): void;
+  /** For planning, where nothing is computed: weights get their bytes and are not read, and this tokenizer stands for each. */
+  unread?: { tokenizer: Tokenizer };
 }
 
 /** A model page with the weights of a component. Disposing it frees the weights, unless they stay on the device. */
@@ -90,6 +92,8 @@ export class Components {
 
   /** Returns a tokenizer, which is read once; throws bad_checkpoint if its files are missing or damaged. */
   tokenizer(name: string): Promise<Tokenizer> {
+    const { unread } = this.options;
+    if (unread) return Promise.resolve(unread.tokenizer);
     const tokenizer = this.tokenizers.get(name) ?? openTokenizer(this.get(name));
     this.tokenizers.set(name, tokenizer);
     return tokenizer;
@@ -122,8 +126,8 @@ export class Components {
     if (known) return { page: known.page as P, [Symbol.dispose]: () => {} };
     const weights = await this.declare(name, build);
     try {
-      const { onProgress } = this.options;
-      if (this.resident || !compileOnly) await weights.load({ onProgress });
+      const { onProgress, unread } = this.options;
+      if (!unread && (this.resident || !compileOnly)) await weights.load({ onProgress });
     } catch (error) {
       weights.free();
       throw underFile(error, this.files.get(name)!.path);

@@ -1,34 +1,21 @@
 // Opens an image model in this thread: the files of its pipeline, then a session with its components on a device. A lost device is
 // opened again for the next image.
 
-import { type Prose, noteOf, option, say } from '../../files/message.ts';
+import { noteOf, option, say } from '../../files/message.ts';
 import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
 import { openPipeline, type Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { fetchModel } from '../fetch-model.ts';
 import type { Platform } from '../platform.ts';
-import { draw } from './draw.ts';
-import type { Drawing } from './drawing.ts';
+import { drawOn, plainRequest, type Reporter } from './draw-request.ts';
 import { isKnownName, knownPipelines } from './families/registry.ts';
-import { fitImages } from './given-images.ts';
 import { DeviceSession } from '../session/device-session.ts';
 import { localModel } from '../session/model.ts';
 import type { OpenEvent } from '../session/open-event.ts';
 import { Opening } from '../session/opening.ts';
-import type {
-  ImageEvent,
-  ImageModel,
-  ImageModelOptions,
-  ImageRequest,
-  Pixels,
-  StageName,
-} from './image-model.ts';
+import type { ImageEvent, ImageModel, ImageModelOptions, Pixels } from './image-model.ts';
 import { IMAGE_CALLS, LocalImageModel, type Draw, type DrawOptions, type Resolve } from './model.ts';
-import { unknownWords } from './own-settings.ts';
 import { openParts, type Parts } from './parts.ts';
-import { createProfiler } from './profiler.ts';
-import { notesOn } from './request-notes.ts';
-import { createTuner } from './tuner.ts';
 import { resolveRequest } from './resolve.ts';
 import type { Resolved } from './resolved.ts';
 
@@ -124,75 +111,6 @@ function asComponent({ code, parts, cause }: EngineError): EngineError {
   return new EngineError(code, { parts }, { param: 'componentPaths', cause });
 }
 
-/** Returns the prompt, and the negative prompt if the user gave one. */
-function promptsIn({ request: { prompt }, event: { values, sources } }: Resolved): string[] {
-  const isOwn = sources.negativePrompt === 'request' || sources.negativePrompt === 'kwargs';
-  return isOwn ? [prompt, values.negativePrompt] : [prompt];
-}
-
-async function drawOn(
-  parts: Parts,
-  platform: Platform,
-  resolved: Resolved,
-  emit: (event: ImageEvent) => void,
-  {
-    signal,
-    profile = false,
-    compileOnly = false,
-    mostSteps,
-    tune = false,
-    report,
-  }: DrawOptions & { report: Reporter },
-): Promise<void> {
-  const { device, components, runner, latents, autoencoder, colours, planner, own, plain } = parts;
-  const unknown = own.words && unknownWords(promptsIn(resolved), own.words);
-  if (unknown && unknown.words.length > 0) emit({ type: 'unknown-words', ...unknown });
-  for (const message of notesOn(resolved, parts)) emit(noteOf(message));
-  const profiler = profile && device.capabilities.timestamps ? createProfiler() : undefined;
-  let stage: StageName = 'text-encoding';
-  const onKernels = (done: number, total: number): void => {
-    // Each component may take seconds to check.
-    if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
-    report.kernels(stage, done, total);
-  };
-  if (tune && plain)
-    report.note('nothing is tuned: the generic backend has one kernel of each kind, and they are compiled');
-  const plan = planner.plan(resolved);
-  const drawing: Drawing = {
-    components,
-    runner,
-    latents,
-    autoencoder,
-    colours,
-    plan: { ...plan, steps: plan.steps.slice(0, mostSteps) },
-    options: {
-      plain,
-      compileOnly,
-      signal,
-      profiler,
-      onKernels,
-      tune: tune && !plain ? createTuner(device, platform, report.note, onKernels) : undefined,
-      onNotFinite(what) {
-        const message = `${what} gave values that are not finite numbers; it is run again in plain f32`;
-        emit(noteOf(message));
-      },
-    },
-    resolved,
-    ...(await fitImages(platform, resolved)),
-    signal,
-    emit,
-    onStage: (name) => (stage = name),
-  };
-  await draw(drawing);
-  if (profiler)
-    emit({ type: 'kernels', milliseconds: Object.fromEntries(profiler.kernels), spent: profiler.spent });
-}
-
-interface Reporter {
-  kernels(stage: StageName, done: number, total: number): void;
-  note(message: Prose): void;
-}
-
 /** Latents along a side of the smallest image: a model that cannot draw it cannot draw anything. */
 const FEW_LATENTS = 8;
 
@@ -243,12 +161,4 @@ function tooSmall({ device, info, context }: Parts, cause: unknown): EngineError
     say`the memory budget of ${budget} does not hold ${info.name}, not even for ${side} × ${side} pixels: raise ${option('memoryBudget')}, or choose ${option('quantization')} int4`,
     { param: 'memoryBudget', cause },
   );
-}
-
-/** Returns a request with only the fields that the model requires. */
-function plainRequest({ needsMask, pipeline, defaults: { width, height } }: Parts['context']): ImageRequest {
-  const blank: Pixels = { width, height, data: new Uint8Array(3 * width * height) };
-  const fills = needsMask || pipeline.task === 'inpainting';
-  const continues = fills || pipeline.task === 'image-to-image';
-  return { prompt: '', seed: 0, ...(continues && { image: blank }), ...(fills && { mask: blank }) };
 }

@@ -4,6 +4,8 @@ import { noteOf } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { openComponentWeights, openDenoiserWeights } from '../../files/pipeline/pipeline-weights.ts';
+import type { Weights } from '../../files/checkpoint/shards.ts';
+import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Device } from '../../gpu/device.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform.ts';
@@ -38,12 +40,20 @@ export interface Parts {
   info: ImageModelInfo;
 }
 
+/** Headers of the weights of each component, and the tokenizer that stands for each. */
+export interface PlannedParts {
+  weights: ReadonlyMap<string, Weights>;
+  tokenizer: Tokenizer;
+}
+
+/** `planned`: the headers of the components' weights, for planning, where no weights are read. */
 export async function openParts(
   device: Device,
   platform: Pick<Platform, 'openFolder'>,
   pipeline: Pipeline,
   options: ImageModelOptions,
   onEvent: (event: OpenEvent) => void,
+  planned?: PlannedParts,
 ): Promise<Parts> {
   const entry = pipelineEntry(pipeline.className);
   const own = defaultsOf(entry, pipeline.components, options.modelId ?? nameOf(options.model));
@@ -65,10 +75,12 @@ export async function openParts(
     pipeline,
     plain,
     quantization: inF32 ? 'f32' : quantization,
-    openWeights: ({ name, folder }) =>
-      name === entry.family.denoiser && options.transformerWeightsPath !== undefined
+    ...(planned && { unread: planned }),
+    openWeights: async ({ name, folder }) =>
+      planned?.weights.get(name) ??
+      (name === entry.family.denoiser && options.transformerWeightsPath !== undefined
         ? openDenoiserWeights(platform.openFolder, options.transformerWeightsPath)
-        : openComponentWeights(folder),
+        : openComponentWeights(folder)),
     onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
     onNote: (message) => onEvent(noteOf(message)),
   });

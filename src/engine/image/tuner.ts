@@ -7,7 +7,7 @@ import type { ComputeOptions } from './compute.ts';
 
 export function createTuner(
   device: Device,
-  platform: Platform,
+  platform: Pick<Platform, 'keepTuned'>,
   note: (message: string) => void,
   onKernels: (done: number, total: number) => void,
 ): ComputeOptions['tune'] {

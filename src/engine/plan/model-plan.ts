@@ -1,28 +1,27 @@
 // Type of the memory plan of a model, as planModel returns it.
 
+import type { Note } from '../../files/message.ts';
+import type { PLANNING } from '../../options/model.ts';
+import type { SettingValues } from '../../options/setting.ts';
 import type { Quantization } from '../session/open-event.ts';
 
 export type PlannedQuantization = Exclude<Quantization, 'auto'>;
 
-export interface PlanOptions {
+/**
+ * Options of planModel, with the meaning that they have when the model is opened. Without `memoryBudget`: the bytes that opening begins with
+ * on this machine's adapter.
+ */
+export interface PlanOptions extends SettingValues<typeof PLANNING> {
   /** A folder, or an id of the hub. */
   model: string;
-  /** Branch, tag or commit on the hub. */
-  revision?: string;
-  /** Bytes for everything on the device; left out: a share of the memory that is free now, as on GPUs that share it with the CPU. */
-  memoryBudget?: number;
-  /** Quantization with which the model would be opened. Default: none. */
-  quantization?: PlannedQuantization;
-  /** Tokens that a request may have; the model's own where it is left out. */
-  contextLength?: number;
 }
 
 /** Plan of one quantization of a model. */
 export interface PlannedChoice {
   quantization: PlannedQuantization;
-  /** Bytes of weights on the device; of an image pipeline, of the component that takes most. */
+  /** Bytes of weights on the device; of an image pipeline, in the stage that takes most memory. */
   weights: number;
-  /** Bytes beside weights and KV cache. */
+  /** Bytes beside weights and KV cache; of an image pipeline, in the stage that takes most memory. */
   scratch: number;
   /** Tokens of context that the budget leaves room for, at most the model's; null: the model has none. */
   contextLength: number | null;
@@ -48,16 +47,15 @@ export interface ModelPlan {
   parameters: number;
   /** Types that the weights are stored in. */
   stored: readonly string[];
-  /** Source of the weights' shapes and types: safetensors headers, or config.json alone. */
-  source: 'headers' | 'config';
   /** Modules that are not read, and the number of their tensors. */
   ignored: { modules: readonly string[]; tensors: number };
-  notes: readonly string[];
+  /** Notes that opening the model gives, and limits of the plan. */
+  notes: readonly Note[];
   /** Tokens that the model was made for; null: it reads none, or as many as its component does. */
   contextLength: number | null;
   /** KV cache: bytes a token, and of some lengths; null: there is none. */
   cache: { tokenBytes: number; lengths: readonly { tokens: number; bytes: number }[] } | null;
-  /** Empty but for image pipelines. */
+  /** Components of an image pipeline; empty for other models. */
   components: readonly PlannedComponent[];
   choices: readonly PlannedChoice[];
   budget: number;
@@ -65,6 +63,6 @@ export interface ModelPlan {
   fits: boolean;
   /** Whether it opens as asked at all. */
   opens: boolean;
-  /** The smallest change with which it fits, as options of the engine; null: it fits, or no change is enough. */
+  /** The smallest change that was found with which it fits, as options of the engine; null: it fits, or no change is enough. */
   change: { contextLength?: number; quantization?: PlannedQuantization; memoryBudget?: number } | null;
 }

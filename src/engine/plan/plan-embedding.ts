@@ -1,90 +1,95 @@
-// Plans an embedding model: its weights, by its page's requests. What it takes beside them depends on the texts that come.
+// Plans an embedding model: its runner is opened on devices that compute nothing, with weights that are not read, and records the
+// batches that opening the model runs.
 
-import { readCheckpointConfig, type CheckpointConfig } from '../../files/checkpoint/checkpoint.ts';
-import { openCheckpoint } from '../../files/checkpoint/checkpoint.ts';
-import { readEmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts';
+import { noteOf, type Note, type Prose } from '../../files/message.ts';
+import { readEmbeddingLayout, type EmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts';
 import type { Folder } from '../../files/source.ts';
-import type { Device } from '../../gpu/device.ts';
-import { readText } from '../../models/text/registry.ts';
-import type { WeightTable } from '../../models/weights.ts';
 import { EMBEDDING_CLASSES } from '../architectures.ts';
-import { checkRequests } from '../weights/check.ts';
-import { collect } from '../weights/collect.ts';
-import { parametersOf } from '../weights/plan.ts';
-import { QUANTIZATIONS, weightBytesIn } from '../weights/quantization.ts';
-import { fit } from './fit.ts';
-import {
-  assumingWeights,
-  indexedNames,
-  isMissing,
-  requestedHeaders,
-  statedDtype,
-  type Headers,
-} from './headers.ts';
+import { openEmbeddingRunner, wantedContext, WARM_UP_BATCHES } from '../embedding/runner.ts';
+import { weightBytesIn } from '../weights/quantization.ts';
+import { chosenQuantization } from './chosen-quantization.ts';
 import type { ModelPlan, PlanOptions } from './model-plan.ts';
+import type { PlanPlace } from './plan-place.ts';
+import { readPlannedCheckpoint, type PlannedCheckpoint } from './planned-checkpoint.ts';
+import { PlannedOpenings, type OpenedOnPaper, type PlannedModel, type Way } from './planned-model.ts';
+import { readWeights } from './planned-weights.ts';
 
-interface Declared {
-  architecture: string;
-  contextLength: number;
-  page: (weights: WeightTable) => unknown;
-}
-
+/** Throws what opening the model throws about its files and its configuration. */
 export async function planEmbedding(
   folder: Folder,
   options: PlanOptions & { memoryBudget: number },
-  { capabilities }: Pick<Device, 'capabilities'>,
+  place: PlanPlace,
 ): Promise<ModelPlan> {
-  const config = await readCheckpointConfig(assumingWeights(folder, 'model.safetensors'), EMBEDDING_CLASSES);
-  const { architecture, contextLength, page } = declare(config);
-  await readEmbeddingLayout(folder, 'mean');
-  const { tensors, source } = await headersOf(folder, config, page);
-  const { requests, ignored } = collect(tensors, page);
-  const unread = checkRequests({ requests, ignored }, tensors);
-  const bytesFor = weightBytesIn({ capabilities }, tensors, page);
-  const choices = QUANTIZATIONS.map((quantization) => {
-    const weights = bytesFor(quantization);
-    return { quantization, weights, scratch: 0, contextLength: null, opens: weights <= options.memoryBudget };
-  });
-  const { quantization = 'none' } = options;
+  const notes: Note[] = [];
+  const note = (message: Prose): void => void notes.push(noteOf(message));
+  const checkpoint = await readPlannedCheckpoint(
+    folder,
+    EMBEDDING_CLASSES,
+    place,
+    ({ embed }) => embed!,
+    note,
+  );
+  const { declaration, tensors } = checkpoint;
+  const isWhole = declaration.inputs.attention === 'whole';
+  const layout = await readEmbeddingLayout(folder, isWhole ? 'mean' : 'last');
+  const weights = readWeights(tensors, declaration.embed!, null);
+  const { memoryBudget: budget } = options;
+  const device = place.openDevice(budget);
+  const bytesIn = weightBytesIn(device, tensors, declaration.embed!);
+  const quantization = await chosenQuantization(device, options.quantization, bytesIn, note);
+  const model = new PlannedEmbedding(place, checkpoint, layout);
+  const wanted = Math.min(wantedContext(options.contextLength, layout), declaration.context);
+  const fit = await new PlannedOpenings(model, budget, place.memory).fit(quantization, wanted);
+  note('a batch of more tokens than those that opening runs takes memory of its own when it first comes');
   return {
     model: options.model,
     kind: 'embedding',
-    architecture,
+    architecture: declaration.architecture,
     wrapper: null,
-    parameters: parametersOf(requests),
-    stored: [...new Set([...tensors.values()].map(({ dtype }) => dtype))],
-    source,
-    ignored: { modules: unread.names, tensors: unread.tensors },
-    notes: ['memory beside the weights depends on the texts'],
-    contextLength,
+    ...weights,
+    notes,
+    contextLength: declaration.context,
     cache: null,
     components: [],
-    choices,
-    budget: options.memoryBudget,
-    ...fit(choices, { quantization, contextLength: null }, bytesFor),
+    budget,
+    ...fit,
   };
 }
 
-function declare({ config, architecture }: CheckpointConfig): Declared {
-  const text = readText(config, architecture);
-  return { architecture: text.architecture, contextLength: text.context, page: text.embed! };
-}
+class PlannedEmbedding implements PlannedModel {
+  readonly #place: PlanPlace;
+  readonly #checkpoint: PlannedCheckpoint;
+  readonly #layout: EmbeddingLayout;
 
-async function headersOf(
-  folder: Folder,
-  { config }: CheckpointConfig,
-  page: Declared['page'],
-): Promise<Headers> {
-  try {
-    const checkpoint = await openCheckpoint(assumingWeights(folder, 'model.safetensors'), EMBEDDING_CLASSES);
-    await checkpoint.close();
-    return { tensors: checkpoint.tensors, source: 'headers' };
-  } catch (error) {
-    if (!isMissing(error)) throw error;
+  constructor(place: PlanPlace, checkpoint: PlannedCheckpoint, layout: EmbeddingLayout) {
+    this.#place = place;
+    this.#checkpoint = checkpoint;
+    this.#layout = layout;
   }
-  return requestedHeaders(
-    page,
-    await indexedNames(folder, 'model.safetensors.index.json'),
-    statedDtype(config),
-  );
+
+  async open(memoryBudget: number, { quantization, contextLength }: Way): Promise<OpenedOnPaper> {
+    const device = this.#place.openDevice(memoryBudget);
+    const runner = await openEmbeddingRunner(device, this.#checkpoint, this.#checkpoint.declaration, {
+      pooling: this.#layout.pooling,
+      quantization,
+      contextLength: contextLength!,
+      onProgress: () => {},
+      onNote: () => {},
+      unread: true,
+    });
+    for (const { tokens, texts } of WARM_UP_BATCHES)
+      await runner.record(Math.min(tokens, runner.contextLength) * texts);
+    device.arena.settle();
+    const { weights, arena, step, kv } = device.memory();
+    const scratch = arena + step + kv;
+    return { weights, scratch, bytes: device.memoryUsed, contextLength: runner.contextLength };
+  }
+
+  unlimited(way: Way): Promise<OpenedOnPaper> {
+    return this.open(Number.MAX_SAFE_INTEGER, way);
+  }
+
+  async least(way: Way): Promise<number> {
+    return (await this.unlimited(way)).bytes;
+  }
 }

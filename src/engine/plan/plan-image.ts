@@ -1,103 +1,93 @@
-// Plans an image pipeline: the weights of each component by its pages' requests, and what decoding an image takes beside them, as the
-// engine records it on a device that computes nothing.
+// Plans an image pipeline: an image of the model's own size is drawn on devices that compute nothing, with weights that are not read.
 
+import { EngineError } from '../../files/error.ts';
+import { noteOf, option, say, type Note, type Prose } from '../../files/message.ts';
+import type { Weights } from '../../files/checkpoint/shards.ts';
 import { openPipeline, type Pipeline } from '../../files/pipeline/pipeline-index.ts';
-import type { Device } from '../../gpu/device.ts';
-import { Tape } from '../../gpu/tape.ts';
-import { allocateTensor } from '../image/compute.ts';
-import { defaultsOf } from '../image/families/defaults.ts';
+import type { FamilyModel } from '../image/families/family.ts';
 import { knownPipelines, pipelineEntry } from '../image/families/registry.ts';
-import type { Autoencoder } from '../image/autoencoder.ts';
-import { modelName } from '../text/defaults.ts';
-import { collect } from '../weights/collect.ts';
-import { placeWeights } from '../weights/place.ts';
 import { formatOf, parametersOf, planWeights } from '../weights/plan.ts';
 import { QUANTIZATIONS } from '../weights/quantization.ts';
-import { fit } from './fit.ts';
 import type { ModelPlan, PlannedComponent, PlannedQuantization, PlanOptions } from './model-plan.ts';
 import type { PlanPlace } from './plan-place.ts';
-import { componentHeaders, PlannedComponents, type PlannedPage } from './planned-components.ts';
+import {
+  checkWeightNames,
+  componentHeaders,
+  configuredHeaders,
+  PageCollector,
+  PROMPT_TOKENS,
+  type PlannedPage,
+} from './planned-components.ts';
+import { PlannedImage } from './planned-image.ts';
+import { PlannedOpenings } from './planned-model.ts';
 
-/** Latents along a side where neither the checkpoint nor its family says. */
-const USUAL_LATENTS = 64;
-
+/** Throws what opening the pipeline throws about its files and its configurations, and bad_request for a context length. */
 export async function planImage(
   path: string,
   options: PlanOptions & { memoryBudget: number },
-  { openFolder, openDevice }: PlanPlace,
+  place: PlanPlace,
 ): Promise<ModelPlan> {
-  const pipeline = await openPipeline(path, openFolder, knownPipelines());
-  const device = openDevice(Number.MAX_SAFE_INTEGER);
-  const entry = pipelineEntry(pipeline.className);
-  const { family } = entry;
-  const models = Object.values(pipeline.components).filter(({ kind }) => kind === 'model');
-  const names = models.map(({ name }) => name);
-  const components = new PlannedComponents(device, pipeline, await componentHeaders(pipeline, names));
-  const autoencoder = family.readAutoencoder(components.get(family.autoencoder));
-  const runner = family.open(components, pipeline);
-  await runner.checkFiles();
-  for (const build of [autoencoder.decoder, autoencoder.encoder]) components.check(family.autoencoder, build);
-
-  const { pages } = components;
-  const planned = names.map((name) => plannedComponent(pipeline, device, name, pages));
-  const { defaults } = defaultsOf(entry, pipeline.components, modelName(options.model));
-  const latents = latentsOf(autoencoder, runner.sampleSize, defaults.size);
-  const scratch = decodingBytes(
-    device,
-    pages.find(({ component }) => component === family.autoencoder)!,
-    autoencoder,
-    latents,
+  refuseContext(options);
+  const pipeline = await openPipeline(path, place.openFolder, knownPipelines());
+  const { pages, weights, names } = await readComponents(pipeline, place);
+  const notes: Note[] = [];
+  const note = (message: Prose): void => void notes.push(noteOf(message));
+  const { memoryBudget: budget, model } = options;
+  const planned = new PlannedImage(place, pipeline, weights, model);
+  const quantization = await planned.choose(budget, options.quantization ?? 'none', note);
+  const fit = await new PlannedOpenings(planned, budget, place.memory).fit(quantization, null);
+  note(
+    `weights and the memory beside them are those of the stage that takes most while an image of ${planned.size} is drawn by a prompt of ${PROMPT_TOKENS} tokens`,
   );
-  const bytesFor = (quantization: PlannedQuantization): number =>
-    Math.max(
-      ...planned.map(
-        ({ name, weights }) => weights[quantization] + (name === family.autoencoder ? scratch : 0),
-      ),
-    );
-  const choices = QUANTIZATIONS.map((quantization) => ({
-    quantization,
-    weights: Math.max(...planned.map(({ weights }) => weights[quantization])),
-    scratch,
-    contextLength: null,
-    opens: bytesFor(quantization) <= options.memoryBudget,
-  }));
-  const [, rows, columns] = latents;
-  const size = `${columns * autoencoder.factor} × ${rows * autoencoder.factor}`;
+  const { bindingLimit } = place.openDevice(budget).capabilities;
   return {
-    model: options.model,
+    model,
     kind: 'image',
     architecture: pipeline.className,
     wrapper: null,
-    parameters: planned.reduce((sum, { parameters }) => sum + parameters, 0),
+    parameters: parametersOf(pages.flatMap(({ requests }) => requests)),
     stored: storedTypes(pages),
-    source: pages.every(({ headers }) => headers.source === 'headers') ? 'headers' : 'config',
     ignored: ignoredModules(pages),
-    notes: [
-      `components are on the device one after another; scratch is what decoding an image of ${size} takes, intermediates of the other components are not counted`,
-    ],
+    notes,
     contextLength: null,
     cache: null,
-    components: planned,
-    choices,
-    budget: options.memoryBudget,
-    ...fit(choices, { quantization: options.quantization ?? 'none', contextLength: null }, bytesFor),
+    components: names.map((name) => plannedComponent(pipeline, name, pages, bindingLimit)),
+    budget,
+    ...fit,
   };
 }
 
-/** The shape of latents of an image at the model's own size; `pixels`: its side, where the family or the name says. */
-function latentsOf(
-  { factor, latentChannels }: Autoencoder,
-  sampleSize: { height: number; width: number } | null,
-  pixels: number | undefined,
-): [number, number, number, number] {
-  const { height = USUAL_LATENTS, width = USUAL_LATENTS } = sampleSize ?? {};
-  const side = pixels === undefined ? null : pixels / factor;
-  return [1, side ?? height, side ?? width, latentChannels];
+function refuseContext({ contextLength, model }: PlanOptions): void {
+  if (contextLength === undefined) return;
+  throw new EngineError(
+    'bad_request',
+    say`${option('contextLength')} is ${contextLength}, and ${model} draws images, which have no context: leave it out`,
+    { param: 'contextLength' },
+  );
+}
+
+/** Pages of all components with their headers. `names`: components that have weights. */
+async function readComponents(
+  pipeline: Pipeline,
+  place: PlanPlace,
+): Promise<{ pages: readonly PlannedPage[]; weights: Map<string, Weights>; names: string[] }> {
+  const models = Object.values(pipeline.components).filter(({ kind }) => kind === 'model');
+  const names = models.map(({ name }) => name);
+  const stored = place.configsOnly ? null : await componentHeaders(pipeline, names);
+  if (stored === null) await checkWeightNames(pipeline, names);
+  const collector = new PageCollector(place.openDevice(0), pipeline, stored ?? new Map());
+  const { family } = pipelineEntry(pipeline.className);
+  const autoencoder = family.readAutoencoder(collector.get(family.autoencoder));
+  const runner: FamilyModel = family.open(collector, pipeline);
+  await runner.checkFiles();
+  for (const build of [autoencoder.decoder, autoencoder.encoder]) collector.check(family.autoencoder, build);
+  const { pages } = collector;
+  return { pages, weights: stored ?? configuredHeaders(pipeline, pages), names };
 }
 
 function storedTypes(pages: readonly PlannedPage[]): string[] {
-  const types = pages.flatMap(({ requests, headers }) =>
-    requests.flatMap(({ names }) => names.map((name) => headers.tensors.get(name)!.dtype)),
+  const types = pages.flatMap(({ requests, tensors }) =>
+    requests.flatMap(({ names }) => names.map((name) => tensors.get(name)!.dtype)),
   );
   return [...new Set(types)];
 }
@@ -110,21 +100,21 @@ function ignoredModules(pages: readonly PlannedPage[]): ModelPlan['ignored'] {
   return { modules: [...new Set(modules)], tensors };
 }
 
-/** Pages of one component are on the device one after another. */
+/** Pages of one component are on the device one after another; convolutions count as they are stored. */
 function plannedComponent(
   pipeline: Pipeline,
-  device: Device,
   name: string,
   pages: readonly PlannedPage[],
+  bindingLimit: number,
 ): PlannedComponent {
   const own = pages.filter(({ component }) => component === name);
   const weightsIn = (quantization: PlannedQuantization): number =>
     Math.max(
       ...own.map(
-        ({ requests, headers }) =>
-          planWeights(requests, (tensor) => headers.tensors.get(tensor)!.dtype, {
+        ({ requests, tensors }) =>
+          planWeights(requests, (tensor) => tensors.get(tensor)!.dtype, {
             format: formatOf(quantization),
-            bindingLimit: device.capabilities.bindingLimit,
+            bindingLimit,
             winograd: false,
           }).bytes,
       ),
@@ -137,27 +127,4 @@ function plannedComponent(
       QUANTIZATIONS.map((quantization) => [quantization, weightsIn(quantization)]),
     ) as PlannedComponent['weights'],
   };
-}
-
-/** Bytes of intermediates, latents and the image while it is decoded. */
-function decodingBytes(
-  device: Device,
-  { headers: { tensors } }: PlannedPage,
-  autoencoder: Autoencoder,
-  latents: number[],
-): number {
-  const { page, requests, handles } = collect(tensors, autoencoder.decoder);
-  const plan = planWeights(requests, (name) => tensors.get(name)!.dtype, {
-    format: null,
-    bindingLimit: device.capabilities.bindingLimit,
-    winograd: false,
-  });
-  placeWeights(device, plan, handles);
-  const tape = new Tape(device, {});
-  const input = allocateTensor(device, 'latents', latents);
-  const image = tape.keep(page(input.on(tape), {}));
-  tape.finish();
-  device.arena.settle();
-  const { arena, step } = device.memory();
-  return arena + step + image.heldBytes({});
 }

@@ -1,43 +1,70 @@
 // Plans models in Node: folders on the disk, models that ship, and the hub's files over HTTP ranges.
 
 import { stat } from 'node:fs/promises';
+import { totalmem } from 'node:os';
 import { resolve } from 'node:path';
+import { EngineError } from '../../files/error.ts';
 import { openHubFolder } from '../../files/hub/hub-folder.ts';
 import { shippedFolder } from '../../files/shipped.ts';
 import { openDiskFolder } from '../../files/source-disk.ts';
-import { INTEGRATED } from '../../gpu/adapter-profile.ts';
-import { firstBudget, readShader } from '../../gpu/node.ts';
+import { noteOf, option, say } from '../../files/message.ts';
+import { INTEGRATED, profileOf } from '../../gpu/adapter-profile.ts';
+import { firstBudget, listAdapters, readShader } from '../../gpu/node.ts';
 import { openPaperDevice } from '../../gpu/paper-device.ts';
-import { MODEL_SETTINGS } from '../../options/model.ts';
-import { checkOptions, filledText, oneOf, rulesOf, type Rules } from '../rules.ts';
-import { QUANTIZATIONS } from '../weights/quantization.ts';
+import { PLANNING } from '../../options/model.ts';
+import { checkOptions, filledText, rulesOf, type Rules } from '../rules.ts';
 import type { ModelPlan, PlanOptions } from './model-plan.ts';
 import { planFolder } from './plan.ts';
 import type { PlanPlace } from './plan-place.ts';
 
-const { revision, memoryBudget, contextLength } = rulesOf(MODEL_SETTINGS);
-const PLAN_OPTIONS: Rules = {
-  model: filledText,
-  revision,
-  memoryBudget,
-  contextLength,
-  // A plan shows every choice, so that it has no use for `auto`.
-  quantization: oneOf(...QUANTIZATIONS),
-};
-
-const openDevice = (memoryBudget: number) => openPaperDevice({ shaders: readShader, memoryBudget });
+const PLAN_OPTIONS: Rules = { model: filledText, ...rulesOf(PLANNING) };
 
 /**
- * Tells what a model would take: from its configuration and the headers of its weights alone. Of a model on the hub only those bytes are
- * fetched, and nothing is kept. Errors: bad_request for options, model_not_found, bad_checkpoint, unsupported, network; what opening the model would say.
+ * Tells what a model would take on this machine's adapter, or on an integrated GPU where no adapter answers: from its configuration and the
+ * headers of its weights alone. No device is opened. Of a model on the hub only those bytes are fetched, and nothing is kept. Errors:
+ * bad_request for options, model_not_found, bad_checkpoint, unsupported, network: those of opening the model; cancelled where `signal` aborts.
  */
-export async function planModel(options: PlanOptions): Promise<ModelPlan> {
+export async function planModel(options: PlanOptions, signal?: AbortSignal): Promise<ModelPlan> {
   checkOptions(options, PLAN_OPTIONS, 'planModel', ['model']);
-  const { model, revision, memoryBudget = firstBudget(INTEGRATED) } = options;
-  const isPath = model !== '' && (await stat(model).catch(() => null)) !== null;
+  assertWanted(signal);
+  const [like] = await listAdapters();
+  const profile = like ? profileOf(like) : INTEGRATED;
+  const { memoryBudget = firstBudget(profile) } = options;
+  const { path, isRemote, openFolder } = await locate(options, signal);
+  const place: PlanPlace = {
+    isRemote,
+    memory: totalmem(),
+    openFolder(name) {
+      assertWanted(signal);
+      return openFolder(name);
+    },
+    openDevice(budget) {
+      assertWanted(signal);
+      return openPaperDevice({ shaders: readShader, memoryBudget: budget, ...(like && { like }) });
+    },
+  };
+  const plan = await planFolder(path, { ...options, memoryBudget }, place);
+  const grows = options.memoryBudget === undefined && profile.memory.mayGrow && !plan.fits;
+  return grows ? { ...plan, notes: [...plan.notes, noteOf(GROWS)] } : plan;
+}
+
+const GROWS = say`a GPU does not say how much memory it has: opening begins with this budget and takes more where the GPU gives it; plan for the GPU's memory with ${option('memoryBudget')}`;
+
+/** The model's folder: a path, the name of a model that ships, or an id of the hub. */
+async function locate(
+  { model, revision }: PlanOptions,
+  signal: AbortSignal | undefined,
+): Promise<Pick<PlanPlace, 'openFolder'> & { path: string; isRemote: boolean }> {
+  const isPath = (await stat(model).catch(() => null)) !== null;
   const path = isPath ? resolve(model) : shippedFolder(model);
-  const place: PlanPlace = { openDevice, openFolder: openDiskFolder };
-  if (path !== null) return planFolder(path, { ...options, memoryBudget }, place);
-  const openFolder = await openHubFolder(model, revision === undefined ? {} : { revision });
-  return planFolder(model, { ...options, memoryBudget }, { ...place, openFolder });
+  if (path !== null) return { path, isRemote: false, openFolder: openDiskFolder };
+  const openFolder = await openHubFolder(model, {
+    ...(revision !== undefined && { revision }),
+    ...(signal && { signal }),
+  });
+  return { path: model, isRemote: true, openFolder };
+}
+
+function assertWanted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new EngineError('cancelled', 'planning the model was cancelled');
 }

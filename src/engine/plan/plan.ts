@@ -22,10 +22,8 @@ export async function planFolder(
   const folder = await place.openFolder(path);
   const names = await folder.names();
   if (names.includes('model_index.json')) return planImage(path, options, place);
-  if (await makesEmbeddings(folder, names)) {
-    return planEmbedding(folder, options, place.openDevice(0));
-  }
-  return planText(folder, options, place.openDevice);
+  const plan = (await makesEmbeddings(folder, names)) ? planEmbedding : planText;
+  return plan(folder, options, place);
 }
 
 /** By the files of sentence-transformers, by a class that nothing else is opened with, or by the metadata of a GGUF file. */

@@ -1,39 +1,53 @@
-// The components of an image pipeline as far as their headers go: pages are checked and their requests kept, nothing is placed or read.
+// The components of an image pipeline by their headers: weights that are not read, the pages that are built on them, and a tokenizer that
+// stands for those of the pipeline.
 
 import { EngineError } from '../../files/error.ts';
-import { openComponentWeights } from '../../files/pipeline/pipeline-weights.ts';
+import { checkTokenizerFiles } from '../../files/checkpoint/checkpoint.ts';
+import type { Weights } from '../../files/checkpoint/shards.ts';
+import { chooseWeights, openComponentWeights } from '../../files/pipeline/pipeline-weights.ts';
 import type { Pipeline, PipelineComponent } from '../../files/pipeline/pipeline-index.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { WeightRequest, WeightTable } from '../../models/weights.ts';
 import type { ComponentAccess } from '../image/components.ts';
-import { checkRequests } from '../weights/check.ts';
+import { checkRequests, type TensorHeaders } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';
 import type { UnreadModules } from '../weights/unread.ts';
-import { assumingWeights, isMissing, requestedHeaders, statedDtype, type Headers } from './headers.ts';
+import { requestedHeaders, statedDtype, type PlannedHeader } from './headers.ts';
+import { NOWHERE } from './planned-checkpoint.ts';
 
 /** A page of a component, with what it reads. */
 export interface PlannedPage {
   component: string;
   requests: readonly WeightRequest[];
-  headers: Headers;
+  tensors: TensorHeaders;
   unread: UnreadModules;
 }
 
-/** No tokenizer is read for a plan; where one is asked for its special tokens it has none. */
-const NO_TOKENIZER = { specials: {}, vocabSize: 1 } as unknown as Tokenizer;
+/** Tokens of the prompt that images are planned with. */
+export const PROMPT_TOKENS = 64;
 
-export class PlannedComponents implements ComponentAccess {
+/** Stands for every tokenizer, none of which is read for a plan. */
+export const PLANNED_TOKENIZER = {
+  specials: {},
+  vocabSize: 3,
+  eosId: null,
+  tokenToId: () => null,
+  encode: () => Array<number>(PROMPT_TOKENS).fill(0),
+} as unknown as Tokenizer;
+
+/** Collects the pages that a pipeline builds on its components, where their headers allow that. */
+export class PageCollector implements ComponentAccess {
   readonly device: Device;
   /** In the order in which they were checked. */
   readonly pages: PlannedPage[] = [];
   readonly #pipeline: Pipeline;
-  readonly #headers: ReadonlyMap<string, Headers>;
+  readonly #weights: ReadonlyMap<string, Weights>;
 
-  constructor(device: Device, pipeline: Pipeline, headers: ReadonlyMap<string, Headers>) {
+  constructor(device: Device, pipeline: Pipeline, weights: ReadonlyMap<string, Weights>) {
     this.device = device;
     this.#pipeline = pipeline;
-    this.#headers = headers;
+    this.#weights = weights;
   }
 
   get(name: string): PipelineComponent {
@@ -42,9 +56,7 @@ export class PlannedComponents implements ComponentAccess {
     throw new EngineError(
       'bad_checkpoint',
       `${this.#pipeline.path} has no ${name}: fetch the whole pipeline`,
-      {
-        param: 'model_index.json',
-      },
+      { param: 'model_index.json' },
     );
   }
 
@@ -53,15 +65,15 @@ export class PlannedComponents implements ComponentAccess {
   }
 
   tokenizer(): Promise<Tokenizer> {
-    return Promise.resolve(NO_TOKENIZER);
+    return Promise.resolve(PLANNED_TOKENIZER);
   }
 
   check(name: string, build: (weights: WeightTable) => unknown): void {
-    const headers =
-      this.#headers.get(name) ?? requestedHeaders(build, null, statedDtype(this.get(name).config));
-    const { requests, ignored } = collect(headers.tensors, build);
-    const unread = checkRequests({ requests, ignored }, headers.tensors);
-    this.pages.push({ component: name, requests, headers, unread });
+    const tensors: TensorHeaders =
+      this.#weights.get(name)?.tensors ?? requestedHeaders(build, null, statedDtype(this.get(name).config));
+    const { requests, ignored } = collect(tensors, build);
+    const unread = checkRequests({ requests, ignored }, tensors);
+    this.pages.push({ component: name, requests, tensors, unread });
   }
 
   load(): never {
@@ -69,23 +81,45 @@ export class PlannedComponents implements ComponentAccess {
   }
 }
 
-const FILE = 'diffusion_pytorch_model.safetensors';
-
-/** Headers of each component's weights where they are there. */
+/** Headers of the weights of these components; their files are closed again. Throws bad_checkpoint where weights or tokenizers are missing. */
 export async function componentHeaders(
-  pipeline: Pipeline,
+  { components }: Pipeline,
   names: readonly string[],
-): Promise<Map<string, Headers>> {
-  const found = new Map<string, Headers>();
+): Promise<Map<string, Weights>> {
+  const found = new Map<string, Weights>();
   for (const name of names) {
-    const { folder } = pipeline.components[name]!;
-    try {
-      const { tensors, sources } = await openComponentWeights(assumingWeights(folder, FILE));
-      await Promise.all(sources.map((source) => source.close()));
-      found.set(name, { tensors, source: 'headers' });
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-    }
+    const weights = await openComponentWeights(components[name]!.folder);
+    await Promise.all(weights.sources.map((source) => source.close()));
+    found.set(name, { ...weights, sources: [] });
+  }
+  for (const { kind, folder } of Object.values(components))
+    if (kind === 'tokenizer') checkTokenizerFiles(folder.path, await folder.names());
+  return found;
+}
+
+/** Throws unsupported where the names of a component's files show weights that cannot be read. */
+export async function checkWeightNames({ components }: Pipeline, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    const { folder } = components[name]!;
+    chooseWeights(folder, await folder.names());
+  }
+}
+
+/** Headers of components as their pages ask for them. */
+export function configuredHeaders(
+  { components }: Pipeline,
+  pages: readonly PlannedPage[],
+): Map<string, Weights> {
+  const found = new Map<string, Weights>();
+  for (const { component, tensors } of pages) {
+    const weights = found.get(component) ?? {
+      tensors: new Map(),
+      sources: [],
+      path: components[component]!.folder.path,
+    };
+    for (const [name, header] of tensors)
+      weights.tensors.set(name, { ...(header as PlannedHeader), source: NOWHERE, offset: 0 });
+    found.set(component, weights);
   }
   return found;
 }

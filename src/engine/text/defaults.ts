@@ -59,13 +59,17 @@ const GENERATION_CONFIG = 'generation_config.json';
  * some. Throws bad_checkpoint if a file names something that is not a token id.
  */
 export function endTokens(checkpoint: Checkpoint, tokenizer: Tokenizer, vocabulary: number): number[] {
-  const named = [
-    ...endIds(GENERATION_CONFIG, checkpoint.generationConfig),
-    ...endIds('config.json', checkpoint.config),
-    ...(tokenizer.eosId === null ? [] : [tokenizer.eosId]),
-  ];
+  const ids = [...configuredEndTokens(checkpoint), ...(tokenizer.eosId === null ? [] : [tokenizer.eosId])];
   // An id beyond the vocabulary is never sampled: some published files name end tokens of a larger tokenizer.
-  return [...new Set(named)].filter((id) => id < vocabulary);
+  return [...new Set(ids)].filter((id) => id < vocabulary);
+}
+
+/** Returns the end tokens that generation_config.json and config.json name, each once. Throws bad_checkpoint for a value that is not a token id. */
+export function configuredEndTokens({
+  generationConfig,
+  config,
+}: Pick<Checkpoint, 'generationConfig' | 'config'>): number[] {
+  return [...new Set([...endIds(GENERATION_CONFIG, generationConfig), ...endIds('config.json', config)])];
 }
 
 function endIds(file: string, { eos_token_id: named }: Readonly<Record<string, unknown>>): number[] {

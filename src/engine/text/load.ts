@@ -40,6 +40,9 @@ export interface LoadingOptions extends TextModelOptions {
   adapters: Adapters;
 }
 
+/** Room for end tokens comes in multiples of this number, so that a plan, which opens no tokenizer, gets the same sizes. */
+const END_TOKENS = 8;
+
 /** Converts the options of a model to the sizes of a runner. */
 export function runnerSizes(
   device: Device,
@@ -51,7 +54,7 @@ export function runnerSizes(
     contextLength: Math.min(options.contextLength ?? config.context, config.context),
     totalTokens: options.maxTotalTokens ?? Infinity,
     slots,
-    biases: LIMITS.biases + LIMITS.stopIds + options.endTokens,
+    biases: LIMITS.biases + LIMITS.stopIds + Math.ceil(options.endTokens / END_TOKENS) * END_TOKENS,
     hiddenStates: options.enableHiddenStates ?? false,
     routedExperts: options.enableRoutedExperts ?? false,
     processedLogprobs: options.logprobsMode === 'processed',

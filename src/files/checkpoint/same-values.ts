@@ -9,16 +9,20 @@ const DECODED: Readonly<Record<string, number>> = { F32: 4, F16: 2, BF16: 2 };
 const FIRST = 2 ** 12;
 const CHUNK = 2 ** 20;
 
-/** False for other shapes, and for formats other than F32, F16 and BF16 that are not stored alike. */
-export async function sameValues(a: TensorEntry, b: TensorEntry): Promise<boolean> {
+/**
+ * False for other shapes, and for formats other than F32, F16 and BF16 that are not stored alike. No more than the first `most`
+ * elements are compared.
+ */
+export async function sameValues(a: TensorEntry, b: TensorEntry, most = Infinity): Promise<boolean> {
   if (a.shape.join() !== b.shape.join()) return false;
-  const count = a.shape.reduce((product, extent) => product * extent, 1);
+  const elements = a.shape.reduce((product, extent) => product * extent, 1);
+  const count = Math.min(elements, most);
   if (!DECODED[a.dtype] || !DECODED[b.dtype]) return false;
   for (let at = 0; at < count;) {
-    const elements = Math.min(at === 0 ? FIRST : CHUNK, count - at);
-    const [left, right] = await Promise.all([read(a, at, elements), read(b, at, elements)]);
+    const step = Math.min(at === 0 ? FIRST : CHUNK, count - at);
+    const [left, right] = await Promise.all([read(a, at, step), read(b, at, step)]);
     if (!(a.dtype === b.dtype && sameBytes(left, right)) && !sameNumbers(a, left, b, right)) return false;
-    at += elements;
+    at += step;
   }
   return true;
 }

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { planModel } from '../../../src/engine/plan/plan-node.ts';
-import { shippedModelPath } from '../../../src/index.ts';
+import { openTextModel, shippedImageModelPath, shippedModelPath } from '../../../src/index.ts';
 
 const model = shippedModelPath();
 
@@ -10,9 +10,9 @@ it.each([
   [undefined, 'planModel', /must be an object/],
   [{}, 'model', /^model is missing: planModel cannot do without it/],
   [
-    { model, quantization: 'auto' },
+    { model, quantization: 'int3' },
     'quantization',
-    /^quantization is "auto", it must be one of none, int8, int4/,
+    /^quantization is "int3", it must be one of none, int8, int4/,
   ],
   [{ model, memoryBudget: -1 }, 'memoryBudget', /^memoryBudget is -1, it must be/],
   [{ model, contextLength: 0 }, 'contextLength', /^contextLength is 0, it must be/],
@@ -27,4 +27,32 @@ it('a plan within a budget names what fits', async () => {
   const plan = await planModel({ model, memoryBudget: 64 * 2 ** 20, quantization: 'int8' });
   expect(plan.opens).toBe(true);
   expect(plan.choices.map(({ quantization }) => quantization)).toEqual(['none', 'int8', 'int4']);
+});
+
+it('a context beyond the model and the choice of auto are told as opening tells them', async () => {
+  const asked = { model, contextLength: 10_000, quantization: 'auto', memoryBudget: 10 * 2 ** 20 } as const;
+  const { notes, opens } = await planModel(asked);
+  const told: string[] = [];
+  const opened = await openTextModel({ ...asked, inline: true }, (event) => {
+    if (event.type === 'note') told.push(event.message);
+  });
+  await opened.close();
+  expect(opens).toBe(true);
+  expect(notes.map(({ message }) => message)).toEqual(told);
+  expect(told.join()).toMatch(/10000 is beyond the 4096 tokens/);
+});
+
+it('auto without room for any weights does not open, and the change names a quantization', async () => {
+  const plan = await planModel({ model, quantization: 'auto', memoryBudget: 2 ** 20 });
+  expect([plan.opens, plan.change!.quantization]).toEqual([false, 'int4']);
+  expect(plan.notes[0]!.message).toMatch(/^the weights need .* even as int4/);
+});
+
+it('is cancelled by its signal', async () => {
+  const signal = AbortSignal.abort();
+  await expect(planModel({ model }, signal)).rejects.toMatchObject({ code: 'cancelled' });
+  const late = new AbortController();
+  const planned = planModel({ model: shippedImageModelPath() }, late.signal);
+  setTimeout(() => late.abort(), 20);
+  await expect(planned).rejects.toMatchObject({ code: 'cancelled' });
 });

@@ -18,6 +18,7 @@ import { readShader } from '../../../src/gpu/node.ts';
 import { openPaperDevice } from '../../../src/gpu/paper-device.ts';
 import { readText } from '../../../src/models/text/registry.ts';
 import { DEFAULTS } from '../../../src/options/limits.ts';
+import { writeTokenizer } from '../checkpoint-folder.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../golden/gemma3', import.meta.url));
 const CONTEXT = 32768;
@@ -26,6 +27,7 @@ const AMPLE = 2 ** 32;
 const path = mkdtempSync(join(tmpdir(), 'svc-plan-windows-'));
 beforeAll(() => {
   cpSync(GOLDEN, path, { recursive: true });
+  writeTokenizer(path);
   const config = JSON.parse(readFileSync(join(GOLDEN, 'config.json'), 'utf8')) as object;
   const longer = { ...config, max_position_embeddings: CONTEXT };
   writeFileSync(join(path, 'config.json'), JSON.stringify(longer));
@@ -36,7 +38,7 @@ const openDevice = (memoryBudget: number): Device => openPaperDevice({ shaders: 
 
 function plan(options: Partial<PlanOptions>): Promise<ModelPlan> {
   const asked = { model: path, memoryBudget: AMPLE, ...options };
-  return planFolder(path, asked, { openDevice, openFolder: openDiskFolder });
+  return planFolder(path, asked, { openDevice, openFolder: openDiskFolder, memory: AMPLE });
 }
 
 async function open(memoryBudget: number, contextLength: number, slots: number): Promise<Runner> {

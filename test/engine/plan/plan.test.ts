@@ -5,16 +5,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openEmbeddingModel } from '../../../src/engine/open-node.ts';
 import { TEXT_CLASSES } from '../../../src/engine/architectures.ts';
 import { DEFAULTS } from '../../../src/options/limits.ts';
-import { fit } from '../../../src/engine/plan/fit.ts';
 import type { ModelPlan, PlannedChoice, PlanOptions } from '../../../src/engine/plan/model-plan.ts';
 import { planFolder } from '../../../src/engine/plan/plan.ts';
+import type { PlanPlace } from '../../../src/engine/plan/plan-place.ts';
 import { runnerSizes } from '../../../src/engine/text/load.ts';
 import { openRunner } from '../../../src/engine/text/step/open-runner.ts';
 import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import { shippedFolder } from '../../../src/files/shipped.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import type { Folder } from '../../../src/files/source.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { readShader } from '../../../src/gpu/node.ts';
 import { openPaperDevice } from '../../../src/gpu/paper-device.ts';
@@ -29,14 +31,24 @@ beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
 /** Plans for the adapter of the tests. */
-function plan(path: string, options: Partial<PlanOptions> = {}): Promise<ModelPlan> {
+function plan(
+  path: string,
+  options: Partial<PlanOptions> & { memoryBudget?: number } = {},
+  place: Partial<PlanPlace> = {},
+): Promise<ModelPlan> {
   const openDevice = (memoryBudget: number): Device =>
     openPaperDevice({ shaders: readShader, memoryBudget, like: device.summary });
   return planFolder(
     path,
     { model: path, memoryBudget: 1024 * MIB, ...options },
-    { openDevice, openFolder: openDiskFolder },
+    { openDevice, openFolder: withTokenizer, memory: 2 ** 40, ...place },
   );
+}
+
+/** A folder with the name of a tokenizer, which tiny checkpoints have not. */
+async function withTokenizer(path: string): Promise<Folder> {
+  const folder = await openDiskFolder(path);
+  return { ...folder, names: async () => [...(await folder.names()), 'tokenizer.json'] };
 }
 
 /** Copies a folder without its weights. */
@@ -80,15 +92,23 @@ describe('a language model', () => {
     expect(choice.contextLength).toBe(runner.contextLength);
     // One page is kept for copies.
     expect(planned.cache!.tokenBytes * 32 * (runner.pages + 1)).toBe(memory.kv);
-    expect([planned.parameters, planned.fits, planned.source]).toEqual([runner.parameters, true, 'headers']);
+    expect([planned.parameters, planned.fits]).toEqual([runner.parameters, true]);
   });
 
-  it('is planned from its configuration alone where the weights are not there', async () => {
+  it('is refused where weights or a tokenizer are missing, which are assumed for configurations alone', async () => {
     const copy = withoutWeights(`${GOLDEN}qwen2`);
     try {
-      const [there, missing] = [await plan(`${GOLDEN}qwen2`), await plan(copy)];
-      expect(missing.source).toBe('config');
-      expect({ ...missing, source: 'headers', model: there.model }).toEqual(there);
+      await expect(plan(copy)).rejects.toMatchObject({ code: 'bad_checkpoint', param: 'model.safetensors' });
+      const names = async () => [...readdirSync(copy), 'model.safetensors'];
+      const openFolder = async (path: string) => ({ ...(await openDiskFolder(path)), names });
+      const assumed = await plan(copy, {}, { openFolder, configsOnly: true });
+      const there = await plan(`${GOLDEN}qwen2`);
+      expect({ ...assumed, model: there.model }).toEqual(there);
+      const withoutTokenizer = plan(`${GOLDEN}qwen2`, {}, { openFolder: openDiskFolder });
+      await expect(withoutTokenizer).rejects.toMatchObject({
+        code: 'bad_checkpoint',
+        param: 'tokenizer.json',
+      });
     } finally {
       rmSync(copy, { recursive: true });
     }
@@ -119,8 +139,25 @@ describe('a language model', () => {
     const larger = await plan(path, { memoryBudget: MIB });
     expect(Object.keys(larger.change!)).toEqual(['memoryBudget']);
     expect((await plan(path, larger.change!)).fits).toBe(true);
-    const less = larger.change!.memoryBudget! - 100_000;
+    const less = Math.floor(larger.change!.memoryBudget! * 0.98);
     expect((await plan(path, { memoryBudget: less })).fits).toBe(false);
+  });
+
+  it('is suggested no budget above the memory of the machine where smaller weights and a shorter context need less', async () => {
+    const copy = withoutWeights(`${GOLDEN}qwen2`);
+    try {
+      for (const name of ['model.safetensors', 'config.json'])
+        copyFileSync(`${GOLDEN}qwen2/${name}`, join(copy, name));
+      const config = JSON.parse(readFileSync(join(copy, 'config.json'), 'utf8')) as object;
+      const long = { ...config, max_position_embeddings: 65536 };
+      writeFileSync(join(copy, 'config.json'), JSON.stringify(long));
+      const { change } = await plan(copy, { memoryBudget: MIB / 4 }, { memory: 8 * MIB });
+      expect(change).toMatchObject({ quantization: 'int4', contextLength: 4096 });
+      expect(change!.memoryBudget).toBeLessThan(8 * MIB);
+      expect((await plan(copy, change!)).fits).toBe(true);
+    } finally {
+      rmSync(copy, { recursive: true });
+    }
   });
 
   it('is refused as opening it would refuse it', async () => {
@@ -141,50 +178,34 @@ describe('a language model', () => {
   });
 });
 
-it('an embedding model is planned by its weights', async () => {
-  const planned = await plan(`${GOLDEN}embedding/bert`);
+it('an embedding model is planned with its pages and the batches that opening runs', async () => {
+  const path = `${GOLDEN}embedding/bert`;
+  const planned = await plan(path);
   expect([planned.kind, planned.architecture, planned.stored]).toEqual(['embedding', 'BertModel', ['F16']]);
-  expect(planned.fits).toBe(true);
-  expect((await plan(`${GOLDEN}embedding/bert`, { memoryBudget: 150_000 })).change).toEqual({
-    quantization: 'int8',
-  });
+  const model = await openEmbeddingModel({ model: path, inline: true });
+  const { memory, contextLength } = model.info;
+  await model.close();
+  const [stored] = planned.choices;
+  expect(stored).toMatchObject({ weights: memory.weights, scratch: memory.arena + memory.kv, contextLength });
+  const tight = await plan(path, { memoryBudget: stored!.weights + stored!.scratch - 1 });
+  expect(tight.opens).toBe(false);
+  expect((await plan(path, { memoryBudget: tight.budget, ...tight.change })).fits).toBe(true);
 });
 
 it('an image pipeline is planned component by component', async () => {
-  const planned = await plan(shippedFolder('svc-scenes-mini')!);
+  const path = shippedFolder('svc-scenes-mini')!;
+  const planned = await plan(path);
   expect([planned.kind, planned.architecture]).toEqual(['image', 'StableDiffusionPipeline']);
   expect(planned.components.map(({ name }) => name)).toEqual(['text_encoder', 'unet', 'vae']);
   for (const { weights } of planned.components) {
     expect(weights.int4).toBeLessThan(weights.int8);
     expect(weights.int8).toBeLessThan(weights.none);
   }
-  const [stored] = planned.choices;
-  expect(stored!.weights).toBe(Math.max(...planned.components.map(({ weights }) => weights.none)));
-  // At least an image of 128 × 128 with 32 channels in f32.
-  expect(stored!.scratch).toBeGreaterThan(128 * 128 * 32 * 4);
-  const tight = await plan(shippedFolder('svc-scenes-mini')!, { memoryBudget: MIB });
-  expect([tight.opens, tight.change!.memoryBudget! > MIB]).toEqual([false, true]);
-});
-
-describe('the smallest change', () => {
-  const choice = (quantization: PlannedChoice['quantization'], contextLength: number): PlannedChoice => ({
-    quantization,
-    weights: 0,
-    scratch: 0,
-    contextLength,
-    opens: contextLength > 0,
-  });
-  const choices = [choice('none', 0), choice('int8', 100), choice('int4', 1000)];
-  const wanted = { quantization: 'none', contextLength: 1000 } as const;
-
-  it('prefers a shorter context to another quantization, and the larger quantization to the smaller', () => {
-    expect(fit(choices, wanted, () => 7).change).toEqual({ quantization: 'int8', contextLength: 100 });
-    expect(fit(choices, { ...wanted, quantization: 'int8' }, () => 7).change).toEqual({ contextLength: 100 });
-    expect(fit(choices, { ...wanted, quantization: 'int4' }, () => 7).change).toBeNull();
-  });
-
-  it('is a larger budget where no quantization opens', () => {
-    const none = choices.map(({ quantization }) => choice(quantization, 0));
-    expect(fit(none, wanted, () => 7)).toEqual({ fits: false, opens: false, change: { memoryBudget: 7 } });
+  const tight = await plan(path, { memoryBudget: MIB });
+  expect(tight.opens).toBe(false);
+  expect((await plan(path, tight.change!)).fits).toBe(true);
+  await expect(plan(path, { contextLength: 512 })).rejects.toMatchObject({
+    code: 'bad_request',
+    param: 'contextLength',
   });
 });

@@ -152,6 +152,7 @@ export function createPaperRunner({
       rows,
     ),
     pageBytes: PAGE_TOKENS * ENTRY_BYTES,
+    stateBytes: 0,
     kvFormat: 'f32',
     movePages({ copies, loads }) {
       for (const { from, to } of copies) writePage(to, readPage(from));

@@ -59,6 +59,8 @@ export interface Runner {
   layout: PageLayout;
   /** Bytes of a page in all lanes. */
   pageBytes: number;
+  /** Bytes of the fixed states of all slots. */
+  stateBytes: number;
   kvFormat: KvFormat;
   /** Compiles a request's own function on logits. Throws bad_request. */
   checkProcessor(source: string): Promise<void>;

@@ -41,6 +41,7 @@ export class TextRunner implements Runner {
   readonly pageCleaner: PageCleaner;
   readonly layout: PageLayout;
   readonly pageBytes: number;
+  readonly stateBytes: number;
   readonly kvFormat: KvFormat;
   readonly #loras: LoraHost;
   readonly #sampler: Sampler;
@@ -82,8 +83,9 @@ export class TextRunner implements Runner {
     const probe = storesOf(1);
     new Recordings(device, recipe, options.rows, probe.all, loras).destroy();
     probe.free();
-    const states = slots * slotBytes(layers);
-    this.pages = options.pages ?? Math.min(mostPages, fittingPages(device, layout, states));
+    this.stateBytes = slots * slotBytes(layers);
+    const fitting = (): number => fittingPages(device, layout, this.stateBytes);
+    this.pages = options.pages ?? Math.min(mostPages, fitting());
     this.contextLength = Math.min(options.contextLength, layout.contextWithin(this.pages));
     const stores = storesOf(this.pages);
     this.pageCleaner = createPageCleaner(device, stores.pageBuffers, this.pages);

@@ -1,0 +1,88 @@
+// The checkpoint of a text or embedding model as far as its headers go: class, configuration, and names, shapes and types of its tensors.
+
+import type { KnownClasses } from '../../files/checkpoint/architecture.ts';
+import {
+  checkTokenizerFiles,
+  openCheckpoint,
+  readCheckpointConfig,
+  type Checkpoint,
+} from '../../files/checkpoint/checkpoint.ts';
+import { textTensors } from '../../files/checkpoint/text-half.ts';
+import type { ByteSource, Folder } from '../../files/source.ts';
+import type { TextDeclaration } from '../../models/text/architecture.ts';
+import { readText } from '../../models/text/registry.ts';
+import type { WeightTable } from '../../models/weights.ts';
+import { untieStoredHead } from '../text/tied-head.ts';
+import type { RunnerCheckpoint } from '../text/step/runner.ts';
+import { indexedNames, requestedHeaders, statedDtype } from './headers.ts';
+import type { PlanPlace } from './plan-place.ts';
+
+export interface PlannedCheckpoint
+  extends RunnerCheckpoint, Pick<Checkpoint, 'wrapper' | 'config' | 'generationConfig'> {
+  declaration: TextDeclaration;
+}
+
+/** The page of a declaration that a kind of model is opened with. */
+type PageOf = (declaration: TextDeclaration) => (weights: WeightTable) => unknown;
+
+const INDEX = 'model.safetensors.index.json';
+/** Elements of a stored head that are compared with the embedding's over a network: heads that differ do so at their start. */
+const COMPARED = 2 ** 16;
+
+/** Reads the headers of a checkpoint. Throws what opening the model throws about its files and its configuration. */
+export async function readPlannedCheckpoint(
+  folder: Folder,
+  known: KnownClasses,
+  place: Pick<PlanPlace, 'isRemote' | 'configsOnly'>,
+  pageOf: PageOf,
+  onNote: (message: string) => void,
+): Promise<PlannedCheckpoint> {
+  if (place.configsOnly) return configuredCheckpoint(folder, known, pageOf);
+  const checkpoint = await openCheckpoint(folder, known);
+  try {
+    checkTokenizerFiles(folder.path, await folder.names());
+    const stated = readText(checkpoint.config, checkpoint.architecture);
+    const most = place.isRemote ? COMPARED : Infinity;
+    const declaration = await untieStoredHead(stated, checkpoint.tensors, onNote, most);
+    return { ...checkpoint, declaration };
+  } finally {
+    await checkpoint.close();
+  }
+}
+
+/** A checkpoint whose tensors are those that its page asks for, or those of its index with the page's shapes. */
+async function configuredCheckpoint(
+  folder: Folder,
+  known: KnownClasses,
+  pageOf: PageOf,
+): Promise<PlannedCheckpoint> {
+  const { config, architecture, wrapper } = await readCheckpointConfig(folder, known);
+  const declaration = readText(config, architecture);
+  const listed = await indexedNames(folder, INDEX);
+  const named = new Map((listed ?? []).map((name) => [name, name]));
+  const { tensors, ...left } = wrapper === null ? { tensors: named } : textTensors(named);
+  const names = listed === null ? null : [...tensors.keys()];
+  const headers = requestedHeaders(pageOf(declaration), names, statedDtype(config));
+  const stored = [...headers].map(
+    ([name, header]) => [name, { ...header, source: NOWHERE, offset: 0 }] as const,
+  );
+  return {
+    path: folder.path,
+    architecture,
+    wrapper: wrapper === null ? null : { architecture: wrapper, left: [], leftTensors: 0, ...left },
+    config,
+    generationConfig: {},
+    tensors: new Map(stored),
+    shards: [],
+    declaration,
+  };
+}
+
+/** The file of tensors of which nothing but a header is known. */
+export const NOWHERE: ByteSource = {
+  name: 'no file',
+  size: 0,
+  read: () => Promise.reject(new Error('a planned tensor has no bytes')),
+  readInto: () => Promise.reject(new Error('a planned tensor has no bytes')),
+  close: () => Promise.resolve(),
+};
