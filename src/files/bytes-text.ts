@@ -5,7 +5,7 @@ const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 export function bytesText(bytes: number): string {
   let value = bytes;
   let unit = 0;
-  // From here on four digits would be shown.
+  // Larger values would be shown with four digits.
   for (; value >= 999.5 && unit < UNITS.length - 1; unit += 1) value /= 1024;
   const digits = unit === 0 || value >= 99.95 || Number.isInteger(value) ? 0 : 1;
   return `${value.toFixed(digits)} ${UNITS[unit]}`;

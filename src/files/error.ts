@@ -1,4 +1,4 @@
-// The one error the product throws on purpose. A message says what, the value, and the remedy, in one sentence.
+// The only error that the product throws deliberately. A message states the subject, the value and the remedy in one sentence.
 
 import {
   type Message,
@@ -30,9 +30,9 @@ export type ErrorCode =
 
 export class EngineError extends Error {
   readonly code: ErrorCode;
-  /** The request field or file the error is about, where there is one. */
+  /** The request field or file that caused the error, if any. */
   readonly param: string | null;
-  /** The message in pieces: names of options and fields apart. */
+  /** The message in pieces, in which names of options and fields are separate. */
   readonly parts: readonly MessagePart[];
 
   constructor(code: ErrorCode, message: Prose, options: { param?: string; cause?: unknown } = {}) {
@@ -43,12 +43,12 @@ export class EngineError extends Error {
     this.parts = partsOf(message, this.param);
   }
 
-  /** The message with the names of an interface. */
+  /** Returns the message with the names of an interface. */
   textWith(names: Names): string {
     return brief(textOf(this, names));
   }
 
-  /** The error about what the caller calls `name`: a message whose subject is the parameter gets that name instead. */
+  /** Returns the error with `name` in place of the parameter that is the message's subject. */
   underName(name: string): EngineError {
     const { code, param, cause } = this;
     const [first, ...rest] = this.parts;
@@ -59,7 +59,7 @@ export class EngineError extends Error {
     return new EngineError(code, message, { param: name, cause });
   }
 
-  /** The error with the paths of another interface; null: that one has the same. */
+  /** Returns the error with the paths of another interface; `pathOf` returns null for a path that is the same there. */
   withPaths(pathOf: (path: string) => string | null): EngineError {
     const { code, param, cause } = this;
     const own = param === null ? null : (pathOf(param) ?? param);
@@ -67,11 +67,11 @@ export class EngineError extends Error {
   }
 }
 
-/** Characters of a word, and of a message: values of foreign files and requests stand in messages, and may be of any length. */
+/** Limits on the characters of a word and of a message: values of files and requests in messages may have any length. */
 const MOST_OF_WORD = 300;
 const MOST_OF_MESSAGE = 2000;
 
-/** A message with the middle of its overlong words, and its end, left out. */
+/** Shortens overlong words in the middle, and an overlong message at its end. */
 function brief(message: string): string {
   const words = message.replaceAll(
     LONG_WORD,

@@ -1,5 +1,5 @@
-// JSON.parse keeps the last of two equal keys and says nothing. Two readers that keep different ones see two
-// different files, so a header with such keys is refused.
+// JSON.parse silently keeps the last of two equal keys. Readers that keep different ones would read different files, so a header
+// with duplicate keys is refused.
 
 /** The first key that an object of this (valid) JSON text holds twice, or null. */
 export function duplicateKey(text: string): string | null {
@@ -11,7 +11,7 @@ export function duplicateKey(text: string): string | null {
       const end = stringEnd(text, at);
       const keys = open.at(-1);
       if (expectsKey && keys) {
-        // Escapes are undone first: "a" and "\u0061" are one key.
+        // Escapes are decoded first: "a" and "\u0061" are the same key.
         const key: string = JSON.parse(text.slice(at, end));
         if (keys.has(key)) return key;
         keys.add(key);
@@ -31,7 +31,7 @@ export function duplicateKey(text: string): string | null {
   return null;
 }
 
-/** Index after the closing quote. */
+/** Returns the index after the closing quote. */
 function stringEnd(text: string, quote: number): number {
   let at = quote + 1;
   while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;

@@ -1,9 +1,9 @@
-// The one reader of JSON that somebody else wrote. It takes what Python's json module writes, Infinity, -Infinity and NaN
-// included, and it is bounded: depth and number of containers are counted before anything is built.
+// The only reader of JSON from foreign files. It accepts what Python's json module writes, including Infinity, -Infinity and NaN,
+// and is bounded: depth and number of containers are counted before parsing.
 
-/** Objects and lists inside each other; published files need about ten. */
+/** Limit on nested objects and lists; published files need about ten. */
 export const MOST_DEPTH = 128;
-/** Objects and lists of one file: each takes about 64 bytes, and a tokenizer.json has one a merge. */
+/** Limit on objects and lists of one file: each takes about 64 bytes, and a tokenizer.json has one per merge. */
 export const MOST_CONTAINERS = 4_000_000;
 
 /**
@@ -16,7 +16,7 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(start === 0 ? text : text.slice(start)) as unknown;
   } catch {
-    // JSON.parse is many times faster, but it knows no NaN, and its messages say no line.
+    // JSON.parse is many times faster, but does not accept NaN, and its messages contain no line number.
     return new TolerantParser(text, start).parse();
   }
 }
@@ -73,7 +73,7 @@ const WORDS: Readonly<Record<string, unknown>> = {
   '-Infinity': Number.NEGATIVE_INFINITY,
 };
 
-/** JSON with numbers that are not finite, by recursive descent; the depth has been checked. */
+/** Parses JSON with non-finite numbers by recursive descent; the depth has been checked. */
 class TolerantParser {
   readonly #text: string;
   #at: number;

@@ -1,11 +1,11 @@
-// Checks whether a process that left its id in a file still runs. An id may have gone to another process since: what rests
-// on the answer must also hold then.
+// Checks whether a process that wrote its id to a file still runs. The id may have been reused by another process, so callers must
+// be correct in that case too.
 
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (cause) {
-    // It runs, and belongs to somebody else.
+    // The process runs and belongs to another user.
     return cause instanceof Error && 'code' in cause && cause.code === 'EPERM';
   }
 }

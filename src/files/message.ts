@@ -15,7 +15,7 @@ export interface Message {
 /** A text that may name settings. */
 export type Prose = string | Message;
 
-/** The names of an interface; undefined: it has none of its own. */
+/** The names of an interface; undefined: the interface has no name of its own. */
 export interface Names {
   option?(name: string): string | undefined;
   field?(path: string): string | undefined;
@@ -59,7 +59,7 @@ export function textOf(message: Prose, names: Names = {}): string {
     .join('');
 }
 
-/** A note as an event carries it: its text in the library's names, and its pieces where some of them are names. */
+/** A note in an event: its text with the library's names, and its pieces if some of them are names. */
 export interface Note {
   type: 'note';
   message: string;

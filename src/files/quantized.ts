@@ -1,5 +1,5 @@
-// Weights that another program quantized: where that is declared, with which method and to how many bits. Their tensors would only
-// be missing or of another shape, so they are refused before any are read.
+// Weights that another program quantized: where that is declared, the method, and the number of bits. They are refused before any
+// are read, because their tensors would otherwise only be reported as missing or of a wrong shape.
 
 import { isRecord, readJson, type Folder } from './source.ts';
 
@@ -15,7 +15,7 @@ export interface Quantized {
 
 /** Members of a configuration that declare it: transformers' and diffusers', compressed-tensors' before 2025, MLX's. */
 const MEMBERS = ['quantization_config', 'compression_config', 'quantization'];
-/** Files beside it that do: diffusers' tools, ModelOpt, AutoGPTQ, AutoAWQ, Quanto. */
+/** Files that declare it: those of diffusers' tools, ModelOpt, AutoGPTQ, AutoAWQ, Quanto. */
 const FILES = [
   'quantization_config.json',
   'hf_quant_config.json',

@@ -95,8 +95,8 @@ export async function openDiskSource(path: string): Promise<ByteSource> {
   const unreadable = (cause: unknown): never => {
     throw unreadableError(path, cause);
   };
-  // Looked at before it is opened, for opening a device can do something; and afterwards, for the name may stand for another file
-  // by then: a pipe without a writer opens at once with O_NONBLOCK, and is refused.
+  // The file is checked before it is opened, because opening a device can have effects, and again afterwards, because the name may
+  // refer to another file by then; a pipe without a writer opens at once with O_NONBLOCK and is refused.
   const before = await stat(path).catch(unreadable);
   if (!before.isFile()) throw notRegular(path, before);
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(unreadable);
@@ -123,7 +123,7 @@ export async function openDiskSource(path: string): Promise<ByteSource> {
       }
       filled += bytesRead;
     }
-    // Parts of two states of a file would make a third.
+    // A file that changed while it was read would give a mixture of two versions.
     const now = await file.stat();
     if (now.size !== size || now.mtimeMs !== mtimeMs) throw changed('was written to');
   };
@@ -191,7 +191,7 @@ function codeOf(cause: unknown): string {
 /** The error for a file or folder that cannot be opened, with the remedy. */
 function unreadableError(path: string, cause: unknown): EngineError {
   const code = codeOf(cause);
-  // A dangling link is what an interrupted or pruned hub cache leaves.
+  // An interrupted or cleaned hub cache contains dangling links.
   const problem =
     code === 'ENOENT'
       ? 'is missing: fetch the checkpoint again'

@@ -1,4 +1,4 @@
-// Sources of bytes. A checkpoint is a folder of sources; a disk, a browser's File or a test's array may stand behind it.
+// Sources of bytes. A checkpoint is a folder of sources, which a disk, a browser's File or an array in a test can implement.
 
 import { EngineError } from './error.ts';
 import { parseJson } from './json.ts';
@@ -23,7 +23,7 @@ export interface Folder {
   open(name: string): Promise<ByteSource>;
 }
 
-/** A read beyond the end is a checkpoint that changed while it was open, or a caller's slip; both must not pass. */
+/** A read beyond the end means that the checkpoint changed while it was open, or that the caller is wrong. */
 export function assertRange(source: { name: string; size: number }, offset: number, length: number): void {
   if (
     !Number.isSafeInteger(offset) ||

@@ -1,11 +1,11 @@
-// Tuned variants, kept from one process to the next: one small JSON file per adapter and driver.
+// Tuned kernel variants, stored on disk: one small JSON file per adapter and driver.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { cacheFolder } from './cache-folder.ts';
 
-/** Numbers by name, by what they were found for. */
+/** Numbers by name, by the key they were measured for. */
 export type TunedEntries = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 /** Names an adapter and its driver. */
@@ -16,7 +16,7 @@ export interface TunedFor {
   description: string;
 }
 
-/** Nothing where there is no file, or none that can be read: what is found is found again. */
+/** Returns nothing if the file is missing or unreadable; the variants are then measured again. */
 export async function readTuned(adapter: TunedFor): Promise<TunedEntries> {
   const text = await readFile(fileOf(adapter), 'utf8').catch(() => null);
   if (text === null) return {};
@@ -28,7 +28,7 @@ export async function readTuned(adapter: TunedFor): Promise<TunedEntries> {
   }
 }
 
-/** Adds to what is there. A cache that cannot be written is none. */
+/** Adds entries to the file. Errors of writing are ignored. */
 export async function addTuned(adapter: TunedFor, entries: TunedEntries): Promise<void> {
   const file = fileOf(adapter);
   const all = { ...(await readTuned(adapter)), ...entries };

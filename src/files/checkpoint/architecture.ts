@@ -1,4 +1,5 @@
-// Which class computes a checkpoint, by its config.json, and whether code of its repository would compute something else.
+// Determines the class that computes a checkpoint from its config.json, and whether Python code in its repository would compute
+// something else.
 
 import { EngineError } from '../error.ts';
 import type { GgufClass } from '../gguf/model.ts';
@@ -10,15 +11,15 @@ export interface KnownClasses {
   names: readonly string[];
   /** model_type → class, for a config.json without `architectures`. */
   modelTypes: ReadonlyMap<string, string>;
-  /** Classes that another kind of model is opened with: embeddings. */
+  /** Classes with which another kind of model is opened: embeddings. */
   embeddings?: readonly string[];
   /** GGUF files that are read, by their general.architecture; left out: none. */
   gguf?: () => ReadonlyMap<string, GgufClass>;
   /** For messages: "those that run". */
   purpose: string;
-  /** The entry of auto_map that transformers would go by. */
+  /** The entry of auto_map that transformers would use. */
   role: 'AutoModelForCausalLM' | 'AutoModel';
-  /** The text model within a class that wraps one; null: there is none that is built in. */
+  /** Returns the text model within a class that wraps one; null if none is built in. */
   textHalf?: (
     config: Json,
     architecture: string,
@@ -30,8 +31,9 @@ type Json = Readonly<Record<string, unknown>>;
 const FILE = 'config.json';
 
 /**
- * The class that `architectures` names, in any case, or where there is none the one of model_type; where both are known and differ
- * model_type counts, as in transformers; `files` of the folder say whether it makes embeddings. null: neither says. Throws bad_checkpoint for an `architectures` that is no list of names.
+ * Returns the class that `architectures` names, ignoring case, or that of model_type if there is none. If both are known and
+ * differ, model_type counts, as in transformers; the folder's `files` decide whether it makes embeddings. Returns null if neither
+ * is stated. Throws bad_checkpoint for an `architectures` that is not a list of names.
  */
 export function architectureOf(
   config: Json,
@@ -53,12 +55,12 @@ export function architectureOf(
   const known = names.find((name) => name.toLowerCase() === stated.toLowerCase());
   const isCausal = (name: string | undefined): boolean => name?.endsWith('ForCausalLM') === true;
   if (isCausal(known) && isCausal(ofType)) return ofType!;
-  // sentence-transformers takes the model without its head, whatever the head was for.
+  // sentence-transformers takes the model without its head, whatever the head is for.
   if (known === undefined && role === 'AutoModel' && files.includes(MODULES)) return ofType ?? stated;
   return known ?? stated;
 }
 
-/** Throws unsupported for a class that is none of the known ones. */
+/** Throws unsupported for an unknown class. */
 export function refuseUnknownClass(
   path: string,
   config: Json,
@@ -81,8 +83,8 @@ export function refuseUnknownClass(
 }
 
 /**
- * Throws unsupported where auto_map has Python code of the repository take the place of a class: a class of another name, or one of
- * the same name whose file lies in the folder, since that file can compute anything. A file that is not there changes nothing.
+ * Throws unsupported if auto_map replaces a class by Python code of the repository: by a class of another name, or by one of the
+ * same name whose file is in the folder, since that file can compute anything. An entry whose file does not exist has no effect.
  */
 export function refuseCustomCode(
   config: Json,

@@ -1,5 +1,5 @@
-// Folders that hold a model, but not one this engine can open as a language model: each kind is recognised by its files,
-// and the refusal says what to fetch or run instead.
+// Folders that contain a model which cannot be opened as a language model: each kind is recognised by its files, and the refusal
+// says what to fetch or run instead.
 
 import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
@@ -7,7 +7,7 @@ import { MODULES } from './embedding-folder.ts';
 import { describeQuantized, quantizedFolder } from '../quantized.ts';
 import type { Folder } from '../source.ts';
 
-/** Throws for a folder that is another kind of checkpoint, or that has no config.json. */
+/** Throws for a folder that contains another kind of checkpoint, or no config.json. */
 export function refuseForeignFolder(path: string, names: readonly string[]): void {
   if (names.includes('model_index.json')) {
     throw new EngineError(
@@ -29,7 +29,7 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
 }
 
 const SAFETENSORS = /\.safetensors(\.index\.json)?$/;
-/** Files of an adapter; and of weights of any format. */
+/** File names of an adapter, and of weights in any format. */
 const ADAPTER = /^adapter_(config\.json$|model\.)/;
 const WEIGHTS = /\.(safetensors|bin|pt|pth|gguf)(\.index\.json)?$/;
 
@@ -44,7 +44,7 @@ function adapterFolder(path: string): EngineError {
 /** Throws for a folder whose weights are in another format, or missing. */
 export function refuseWeightFiles(path: string, names: readonly string[]): void {
   const own = names.filter((name) => !ADAPTER.test(name));
-  // Trainers leave the config.json of the model beside an adapter.
+  // Training tools leave the model's config.json beside an adapter.
   if (own.length < names.length && !own.some((name) => WEIGHTS.test(name))) throw adapterFolder(path);
   if (names.some((name) => SAFETENSORS.test(name))) return;
   refuseForeignWeights(path, names);
@@ -73,7 +73,9 @@ function refuseForeignWeights(path: string, names: readonly string[]): void {
   );
 }
 
-/** Throws for an embedding model: by the files of sentence-transformers, or by a class that makes nothing else. */
+/**
+ * Throws for an embedding model, recognised by the files of sentence-transformers or by a class that is used only for embeddings.
+ */
 export function refuseEmbeddingFolder(
   path: string,
   names: readonly string[],
@@ -90,7 +92,7 @@ export function refuseEmbeddingFolder(
   );
 }
 
-/** Throws where a file says that the weights are packed by a method of its own. */
+/** Throws if a file declares that the weights are quantized by another program. */
 export async function refuseQuantized(
   folder: Folder,
   names: readonly string[],

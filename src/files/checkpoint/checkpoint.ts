@@ -23,12 +23,15 @@ export interface Checkpoint {
   path: string;
   /** The class that computes it. */
   architecture: string;
-  /** The class that config.json names, where it wraps the one that is opened; null: it names that one. */
+  /** The class that config.json names if it wraps the one that is opened; otherwise null. */
   wrapper: Wrapper | null;
   config: Record<string, unknown>;
-  /** generation_config.json; {} where there is none. */
+  /** Contents of generation_config.json; {} if it does not exist. */
   generationConfig: Record<string, unknown>;
-  /** Why generation_config.json is left out of account: it is not JSON, as some that were corrected by hand. null where it counts. */
+  /**
+   * The reason why generation_config.json is ignored: it is not valid JSON, as in some files that were edited by hand. null: it is
+   * used.
+   */
   generationConfigProblem: string | null;
   tensors: Map<string, TensorEntry>;
   /** File names of the weights. */
@@ -159,14 +162,14 @@ async function readGenerationConfig(
 }
 
 export interface CheckpointConfig {
-  /** Configuration; the text model's part of it, if another class wraps the text model. */
+  /** Configuration of the text model; a part of config.json if another class wraps the text model. */
   config: Record<string, unknown>;
   architecture: string;
   /** The class that wraps it; null: none. */
   wrapper: string | null;
 }
 
-/** config.json of a folder, and the class that computes it, where what it holds can be opened by its names and by this. */
+/** Reads config.json and determines the class, if the folder's files and the class can be opened. */
 export async function readCheckpointConfig(folder: Folder, known: KnownClasses): Promise<CheckpointConfig> {
   const { path } = folder;
   const names = await folder.names();
@@ -191,7 +194,7 @@ export async function readCheckpointConfig(folder: Folder, known: KnownClasses):
   return { config, architecture: architecture!, wrapper: half ? named : null };
 }
 
-/** model.safetensors, or the shards that its index lists. */
+/** Opens model.safetensors, or the shards that its index lists. */
 function openWeights(folder: Folder, names: string[]): Promise<Weights> {
   if (names.includes('model.safetensors')) return openShards(folder, names, 'model.safetensors');
   if (names.includes(INDEX)) return openShards(folder, names, INDEX);
@@ -227,7 +230,7 @@ export async function readTokenizer(
   throw missingTokenizer(folder.path, names);
 }
 
-/** Throws where a folder has no tokenizer that can be read, judging by its names. */
+/** Throws if a folder has no readable tokenizer, judging by its file names. */
 export function checkTokenizerFiles(path: string, names: readonly string[]): void {
   const hasPair = names.includes('vocab.json') && names.includes('merges.txt');
   if (!names.includes('tokenizer.json') && !hasPair) throw missingTokenizer(path, names);
@@ -264,7 +267,7 @@ export async function readChatTemplates(
 
 /** A template, or a list of { name, template }. */
 function templates(value: unknown): ChatTemplates | null {
-  // An empty one would make every conversation an empty prompt.
+  // An empty template would render every conversation as an empty prompt.
   if (typeof value === 'string') return value.trim() === '' ? null : { default: value };
   if (!Array.isArray(value)) return null;
   const named = value.flatMap((entry: unknown) =>

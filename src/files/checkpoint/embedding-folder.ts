@@ -9,7 +9,7 @@ export type Pooling = 'cls' | 'mean' | 'last';
 export interface EmbeddingLayout {
   pooling: Pooling;
   normalize: boolean;
-  /** Tokens of one text; null: as many as the model takes. */
+  /** Limit on the tokens of one text; null: the model's context. */
   mostTokens: number | null;
 }
 
@@ -24,7 +24,7 @@ const MODES: Readonly<Record<string, Pooling>> = {
   lasttoken: 'last',
 };
 
-/** `otherwise`: of a checkpoint that says nothing. */
+/** `otherwise`: the pooling of a checkpoint that states none. */
 export async function readEmbeddingLayout(folder: Folder, otherwise: Pooling): Promise<EmbeddingLayout> {
   const names = await folder.names();
   if (!names.includes(MODULES)) return { pooling: otherwise, normalize: true, mostTokens: null };
@@ -81,7 +81,7 @@ async function readModules(folder: Folder): Promise<{ kind: string; path: string
 const isInside = (path: string): boolean =>
   !/^[/\\]|^[A-Za-z]:/.test(path) && !path.split(/[/\\]/).includes('..');
 
-/** Older files have a flag per pooling mode, newer ones a name. */
+/** Older files have a flag for each pooling mode, newer ones a name. */
 async function readPooling(folder: Folder, name: string): Promise<Pooling> {
   const config = await readJson(folder, name);
   const named = config['pooling_mode'];

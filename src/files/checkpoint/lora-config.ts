@@ -1,5 +1,5 @@
-// adapter_config.json of PEFT: what rank and scale a module's factors have. Settings that change what an adapter computes and are
-// not built are refused by name; so are numbers and patterns that no training writes.
+// adapter_config.json of PEFT: rank and scale of each module. Settings that change the computation and are not built are refused by
+// name, and so are invalid numbers and patterns.
 
 import { EngineError } from '../error.ts';
 
@@ -10,11 +10,11 @@ export const CONFIG = 'adapter_config.json';
 export interface LoraConfig {
   /** Rank of a module's factors. */
   rank(module: string): number;
-  /** On B · A. */
+  /** Factor on B · A. */
   scale(module: string): number;
 }
 
-/** Settings of other ways to adapt, with the values at which they do nothing. */
+/** Settings of other adaptation methods, with the values that have no effect. */
 const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
   bias: ['none'],
   use_dora: [false],
@@ -30,14 +30,14 @@ const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
   arrow_config: [],
 };
 
-/** Initialisations that train against changed base weights. */
+/** Initialisations that change the base weights before training. */
 const OTHER_BASE = /^(pissa|olora|corda|loftq)/;
 
 const MOST_RANK = 2 ** 16;
 const MOST_ALPHA = 1e6;
 const MOST_PATTERNS = 4096;
 const MOST_PATTERN_LENGTH = 512;
-/** Together with the names' length they bound the steps of a match: about 256³ ÷ 6. */
+/** Together with the length limit of names this bounds the steps of a match to about 256³ ÷ 6. */
 const MOST_QUANTIFIERS = 2;
 
 /** `path`: of the folder, for messages. Throws unsupported and bad_checkpoint with the key. */
@@ -85,14 +85,14 @@ function refuseMore(path: string, config: Json): void {
   for (const [key, neutral] of Object.entries(NEUTRAL)) {
     const value = config[key] ?? null;
     const isEmpty = value === null || (typeof value === 'object' && Object.keys(value).length === 0);
-    // Modules that were excluded have no tensors in the adapter's file.
+    // Excluded modules have no tensors in the adapter's file.
     if (!isEmpty && !neutral.includes(value) && key !== 'exclude_modules') refuse(key);
   }
   const begin = config['init_lora_weights'];
   if (typeof begin === 'string' && OTHER_BASE.test(begin)) refuse('init_lora_weights');
 }
 
-/** The value of the first pattern that the end of a module's name matches, as PEFT looks it up; null: of none. */
+/** Returns the value of the first pattern that matches the end of a module's name, as in PEFT; null if none matches. */
 function readPatterns(
   path: string,
   config: Json,
@@ -112,7 +112,7 @@ function readPatterns(
   return (module) => patterns.find(([pattern]) => pattern.test(module))?.[1] ?? null;
 }
 
-/** Python's regular expressions as JavaScript's, but for those whose matching can take exponential time. */
+/** Converts Python's regular expressions to JavaScript's; refuses those whose matching can take exponential time. */
 function compile(path: string, key: string, pattern: string): RegExp {
   const refuse = (reason: string, cause?: unknown): EngineError =>
     new EngineError(

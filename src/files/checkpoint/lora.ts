@@ -14,7 +14,7 @@ export type { LoraModule };
 export interface LoraFile {
   path: string;
   modules: LoraModule[];
-  /** The largest. */
+  /** Largest rank of the modules. */
   rank: number;
   /** Digest of settings and weights, independent of the folder. */
   identity: string;
@@ -100,7 +100,7 @@ function missingWeights({ path }: Folder, names: readonly string[]): EngineError
   return new EngineError('bad_checkpoint', `${path} has no ${WEIGHTS}: ${remedy}`, { param: WEIGHTS });
 }
 
-/** Characters of a module's name; patterns are matched against it. */
+/** Limit on the characters of a module's name; patterns are matched against it. */
 const MOST_NAME = 256;
 const TENSOR = /^base_model\.model\.(.+)\.lora_([AB])(?:\.default)?\.weight$/;
 

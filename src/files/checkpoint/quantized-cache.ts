@@ -1,6 +1,6 @@
-// Packed weights on disk, so that a checkpoint is quantised once. A file belongs to one state of the shards, one
-// quantization and one packed layout; any other is a miss, and so is a file that does not match its checksum.
-// Writing streams chunk by chunk into a temporary file that takes its name when it is whole.
+// Cache of packed weights on disk, so that a checkpoint is quantised only once. A file belongs to one version of the shards, one
+// quantization and one packed layout; any other file is a miss, and so is one that does not match its checksum. Writing streams
+// into a temporary file, which is renamed when it is complete.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import { openDiskSource, writeAll } from '../source-disk.ts';
 export interface PackedKey {
   /** Path of the file, present or not. */
   file: string;
-  /** Everything that decides whether the file fits. */
+  /** Everything on which the validity of the file depends. */
   identity: string;
 }
 
@@ -26,7 +26,7 @@ interface PackedOrigin {
   /** File names of its weights. */
   shards: readonly string[];
   quantization: string;
-  /** Changes whenever packing changes what it writes. */
+  /** Changes whenever packing writes different bytes. */
   layout: string;
 }
 
@@ -43,7 +43,7 @@ export interface PackedFile {
   close(): Promise<void>;
 }
 
-/** Names are known only at the end, so the header has its room kept: about 9,000 tensors at 110 bytes each. */
+/** Names are known only at the end, so space for the header is reserved: about 9,000 tensors at 110 bytes each. */
 const HEADER_ROOM = 1 << 20;
 const READ_BYTES = 8 << 20;
 
@@ -96,7 +96,7 @@ async function checksum(tensors: TensorEntry[], metadata: Record<string, string>
   return crc;
 }
 
-/** Throws `disk_full`, and whatever `entries` throws; nothing is left behind then. */
+/** Throws `disk_full`, and whatever `entries` throws; no file is left behind then. */
 export async function writePacked(
   key: PackedKey,
   entries: Iterable<PackedEntry> | AsyncIterable<PackedEntry>,
@@ -154,7 +154,7 @@ async function writeEntries(
   return { specs: [...specs.values()], crc };
 }
 
-/** Files of the same checkpoint and quantization in another state, and what writers that died left behind. */
+/** Removes files of the same checkpoint and quantization in another version, and temporary files of writers that died. */
 async function removeOlder({ file }: PackedKey): Promise<void> {
   const own = basename(file);
   const stem = own.slice(0, own.lastIndexOf('-') + 1);
@@ -165,7 +165,7 @@ async function removeOlder({ file }: PackedKey): Promise<void> {
       writer === undefined
         ? /^[0-9a-f]{16}\.safetensors$/.test(rest) && name !== own
         : !isAlive(Number(writer));
-    // Another process may still read it, which some systems do not allow to be removed.
+    // Another process may still read the file, which prevents its removal on some systems.
     if (stale) await rm(join(dirname(file), name), { force: true }).catch(() => {});
   }
 }

@@ -1,6 +1,6 @@
-// The safetensors layout: 8 bytes little-endian header length, a JSON header, then the tensors back to back.
-// A header is believed only after every claim in it was checked against the file: a lying one would have the loader
-// read other tensors' bytes or allocate without bound.
+// The safetensors layout: 8 bytes little-endian header length, a JSON header, then the tensors back to back. Every statement of the
+// header is checked against the file first, because a wrong one would make the loader read other tensors' bytes or allocate without
+// limit.
 
 import { EngineError } from '../error.ts';
 import { parseJson } from '../json.ts';
@@ -8,7 +8,7 @@ import { duplicateKey } from '../json-keys.ts';
 import type { GgufTypeName } from '../gguf/tensor-types.ts';
 import { isRecord, type ByteSource } from '../source.ts';
 
-/** Bits of an element, for every dtype of the reference implementation. What the loader accepts is the loader's business. */
+/** Bits per element of every dtype of the reference implementation. The loader supports fewer of them. */
 const DTYPE_BITS = {
   BOOL: 8,
   U8: 8,
@@ -46,7 +46,7 @@ export interface TensorSpec {
 export interface TensorEntry extends Omit<TensorSpec, 'dtype'> {
   dtype: Dtype | GgufTypeName;
   source: ByteSource;
-  /** From the start of the file. */
+  /** Offset from the start of the file. */
   offset: number;
   bytes: number;
 }
@@ -57,7 +57,7 @@ interface Safetensors {
 }
 
 const PREFIX_BYTES = 8;
-/** Most bytes of the text file that Git keeps in place of a large one. */
+/** Maximum size of the pointer file that Git LFS stores in place of a large file. */
 const MOST_POINTER_BYTES = 1024;
 /** The limit of the reference implementation. */
 const MAX_HEADER_BYTES = 100_000_000;
@@ -140,7 +140,7 @@ function parseEntry(source: ByteSource, name: string, claim: unknown, dataStart:
   return { ...spec, source, offset: dataStart + begin, bytes };
 }
 
-/** Sorted by place, each tensor must begin where the one before ended, and the last must end with the file. */
+/** Checks that each tensor begins where the previous one ended, and that the last one ends with the file. */
 function assertContiguous(source: ByteSource, entries: TensorEntry[], dataStart: number): void {
   const placed = entries.toSorted((a, b) => a.offset - b.offset || a.bytes - b.bytes);
   let end = dataStart;
@@ -160,13 +160,16 @@ function assertContiguous(source: ByteSource, entries: TensorEntry[], dataStart:
     throw lie(source, `${source.size - end} bytes after ${before} belong to no tensor`);
 }
 
-/** Bytes that dtype and shape ask for; Infinity where no file could hold them. */
+/** Returns the bytes of a tensor by dtype and shape; Infinity if no file could contain it. */
 export function tensorBytes({ dtype, shape }: Pick<TensorSpec, 'dtype' | 'shape'>): number {
   const bits = shape.reduce((product, size) => product * size, DTYPE_BITS[dtype]);
   return Number.isSafeInteger(bits) ? Math.ceil(bits / 8) : Infinity;
 }
 
-/** Everything before the data: length and header, padded with spaces so that the data begins at a multiple of 8, or at `room`. */
+/**
+ * Returns everything before the data: length and header, padded with spaces so that the data begins at a multiple of 8, or at
+ * `room`.
+ */
 export function safetensorsHead(
   specs: TensorSpec[],
   metadata: Record<string, string> = {},

@@ -1,11 +1,11 @@
-// Compares the values of two stored tensors. They are read side by side, a few megabytes at a time, up to the first
-// difference, which tensors that differ have at their start.
+// Compares the values of two stored tensors. They are read in parallel, a few megabytes at a time, up to the first difference;
+// different tensors usually differ at their start.
 
 import type { TensorEntry } from './safetensors.ts';
 
 /** Formats that are decoded, with the bytes of an element. */
 const DECODED: Readonly<Record<string, number>> = { F32: 4, F16: 2, BF16: 2 };
-/** Elements of the first comparison, and of the others. */
+/** Number of elements of the first comparison, and of the following ones. */
 const FIRST = 2 ** 12;
 const CHUNK = 2 ** 20;
 
@@ -32,7 +32,7 @@ function read({ dtype, source, offset }: TensorEntry, first: number, elements: n
   return source.read(offset + first * size, elements * size);
 }
 
-/** Word by word: gigabytes go through here. */
+/** Compares whole words, because this processes gigabytes. */
 function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
   const words = left.length >> 2;
   const [a, b] = [left, right].map(({ buffer, byteOffset }) => new Uint32Array(buffer, byteOffset, words));
@@ -41,7 +41,7 @@ function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
   return true;
 }
 
-/** 0 and -0 are the same number; NaN is none. */
+/** Treats 0 and -0 as equal, and NaN as different from everything. */
 function sameNumbers(a: TensorEntry, left: Uint8Array, b: TensorEntry, right: Uint8Array): boolean {
   const [one, other] = [decode(a.dtype, left), decode(b.dtype, right)];
   return one.every((value, at) => value === other[at]);

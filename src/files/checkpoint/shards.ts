@@ -1,4 +1,4 @@
-// Weights in one safetensors file or in several with an index of which tensor stands where. Opening reads headers only.
+// Weights in one safetensors file, or in several with an index of the tensors' files. Opening reads headers only.
 
 import { EngineError } from '../error.ts';
 import { readSafetensors, type TensorEntry } from './safetensors.ts';
@@ -11,7 +11,7 @@ export interface Weights {
   path: string;
 }
 
-/** Weights of one file, or of the shards that the index file `name` lists. On an error nothing stays open. */
+/** Opens the weights in one file, or in the shards that the index file `name` lists. After an error nothing stays open. */
 export async function openShards(folder: Folder, names: readonly string[], name: string): Promise<Weights> {
   const index = name.endsWith('.json') ? await readShardIndex(folder, names, name) : null;
   const shards = index === null ? [name] : [...new Set(index.values())];

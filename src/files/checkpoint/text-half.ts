@@ -1,4 +1,4 @@
-// Tensors of a text model that is wrapped by another class, under the names that they have in a model of text alone.
+// Tensors of a text model that another class wraps, renamed to the names that they have in the text model alone.
 
 /** Prefixes of text model modules in wrapping classes: of transformers before version 5, since version 5, and of Idefics. */
 const PREFIXES: readonly (readonly [there: string, alone: string])[] = [
@@ -11,13 +11,13 @@ const PREFIXES: readonly (readonly [there: string, alone: string])[] = [
 
 export interface TextTensors<Entry> {
   tensors: Map<string, Entry>;
-  /** Outermost modules, and tensors outside of any, that are not the text model's. */
+  /** Outermost modules, and tensors outside of any module, that do not belong to the text model. */
   left: string[];
   /** Number of their tensors. */
   leftTensors: number;
 }
 
-/** Tensors of the text model by their names there. Where no module has one of the prefixes, all names are kept. */
+/** Returns the text model's tensors by their original names. If no module has one of the prefixes, all names are kept. */
 export function textTensors<Entry>(tensors: ReadonlyMap<string, Entry>): TextTensors<Entry> {
   const named = [...tensors].map(([name, entry]) => ({ name, entry, own: ownName(name) }));
   if (!named.some(({ name, own }) => own !== null && own !== name))

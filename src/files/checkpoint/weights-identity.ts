@@ -1,5 +1,5 @@
-// Which weights these are, by their bytes: the same wherever they lie. Reading them all takes a while, so the answer is kept
-// beside the packed weights, for files that have not changed since.
+// Identity of weights, computed from their bytes and independent of their path. Reading all bytes takes a while, so the result is
+// cached beside the packed weights, for files that have not changed since.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -30,7 +30,7 @@ export async function weightsIdentity(path: string, shards: readonly string[]): 
       hash.update(chunk as Buffer);
   }
   const identity = hash.digest('hex');
-  await keep(known, identity).catch(() => {}); // read again next time
+  await keep(known, identity).catch(() => {}); // if caching fails, the weights are read again next time
   return identity;
 }
 

@@ -42,14 +42,14 @@ export function repoCache(root: string, id: string): RepoCache {
   };
 }
 
-/** The size of a file, links followed; null where there is none. */
+/** Returns the size of a file, following links; null if it does not exist. */
 export const sizeOf = (path: string): Promise<number | null> =>
   stat(path).then(
     (found) => (found.isFile() ? found.size : null),
     () => null,
   );
 
-/** A name nobody else uses, for files that are renamed into place. */
+/** Returns a unique name for a file that will be renamed. */
 const temporary = (path: string): string => `${path}.${randomUUID()}.tmp`;
 
 const readRef = (repo: RepoCache, revision: string): Promise<string | null> =>
@@ -79,7 +79,7 @@ export async function linkFile(
   const pointer = join(repo.snapshots, commit, path);
   const place = relative(dirname(pointer), target);
   const size = await sizeOf(target);
-  // Nothing to link: the snapshot holds the file itself, as Python leaves it where links cannot be made.
+  // Nothing to link: the snapshot contains the file itself, as Python leaves it on file systems without links.
   if (size === null) return;
   const present = await lstat(pointer).catch(() => null);
   const isLinked = present?.isSymbolicLink() && (await readlink(pointer)) === place;
@@ -108,8 +108,8 @@ export async function listFiles(dir: string): Promise<string[]> {
 }
 
 /**
- * Files that a snapshot lacks, judged by itself: links to nothing, shards that an index names, components that a
- * model_index.json names, or any weights at all. Empty means it can be used without asking the hub.
+ * Lists files that a snapshot lacks, judged by its own contents: dangling links, shards that an index names, components that
+ * model_index.json names, or all weights. An empty list means that it can be used without asking the hub.
  */
 export async function snapshotGaps(dir: string): Promise<string[]> {
   const paths = await listFiles(dir);
@@ -140,10 +140,10 @@ export async function snapshotGaps(dir: string): Promise<string[]> {
   return [...new Set(gaps)];
 }
 
-/** {} where the file cannot be read: its opening says why. */
+/** Returns {} for an unreadable file; opening it later reports the reason. */
 const readJson = (path: string): Promise<Record<string, unknown>> => readDiskJson(path).catch(() => ({}));
 
-/** The snapshot a branch, tag or commit stands for, where it can be used as it is, or where it is a pipeline, this component of it. */
+/** Returns the snapshot of a branch, tag or commit if it is complete, or if `component` of a pipeline is. */
 export async function cachedSnapshot(
   repo: RepoCache,
   revision: string,

@@ -1,4 +1,4 @@
-// Downloads one blob to the cache: resumed where an earlier try stopped, hashed on the way, renamed into place when it is right.
+// Downloads one blob to the cache: resumes an earlier download, hashes the bytes, and renames the file when it is correct.
 import { constants, createReadStream } from 'node:fs';
 import { mkdir, open, rename, rm, statfs } from 'node:fs/promises';
 import { createHash, type Hash } from 'node:crypto';
@@ -26,7 +26,7 @@ export interface Download {
 export const incompletePath = (repo: RepoCache, blob: string): string =>
   join(repo.blobs, `${blob}.incomplete`);
 
-/** Brings one file's blob into the cache. Another process at the same blob is waited for. */
+/** Downloads one file's blob into the cache. If another process is downloading it, waits for that process. */
 export async function downloadBlob(file: KnownFile, url: string, download: Download): Promise<void> {
   const { repo, session, progress, onEvent } = download;
   const blob = join(repo.blobs, file.blob);
@@ -42,7 +42,7 @@ export async function downloadBlob(file: KnownFile, url: string, download: Downl
       onEvent({ type: 'file', path: file.path, size: file.size, state: 'started' });
       await fetchVerified(file, url, partial, download);
       await rename(partial, blob).catch(async (error: unknown) => {
-        // Another process, which took this one for dead, was first.
+        // Another process, which considered this one dead, completed the file first.
         if ((await sizeOf(blob)) !== file.size) throw error;
       });
     }
@@ -53,7 +53,7 @@ export async function downloadBlob(file: KnownFile, url: string, download: Downl
   onEvent({ type: 'file', path: file.path, size: file.size, state: 'done' });
 }
 
-/** A file that arrives wrong is fetched once more from its start, then refused by name. */
+/** A file that arrives damaged is downloaded once more from its start, and then refused by name. */
 async function fetchVerified(
   file: KnownFile,
   url: string,
@@ -112,7 +112,7 @@ async function fetchToDisk(file: KnownFile, url: string, partial: string, downlo
         `its ${file.digest.kind === 'git' ? 'git id' : 'sha256'} is ${digest} instead of ${file.digest.value}`,
       );
     }
-    // A blob in place is trusted by its name from then on: it must survive a power cut.
+    // A finished blob is trusted by its name, so it must survive a power failure.
     await handle.datasync();
   } finally {
     await handle.close();
@@ -133,7 +133,7 @@ async function hashPrefix(path: string, length: number, hash: Hash | null): Prom
 
 const UNWRITABLE = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOENT']);
 
-/** Errors of the disk in the product's words; anything else as it came. */
+/** Converts errors of the disk to the product's; returns other errors unchanged. */
 export function diskError(error: unknown, { id, source }: Pick<Download, 'id' | 'source'>): unknown {
   const code =
     error instanceof Error && 'code' in error && !(error instanceof EngineError) ? error.code : null;
@@ -154,7 +154,7 @@ export function diskError(error: unknown, { id, source }: Pick<Download, 'id' | 
   return error;
 }
 
-/** Makes the folders and refuses to begin what the disk cannot hold. */
+/** Creates the folders and throws if the disk has too little space. */
 export async function prepareDisk(
   download: Pick<Download, 'id' | 'source' | 'repo'>,
   need: number,

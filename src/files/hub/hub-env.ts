@@ -1,4 +1,4 @@
-// Environment variables about hubs: which hub, its cache's folder, the token. The names are those of the Python clients.
+// Environment variables of hubs: the choice of the hub, its cache folder, the token. The names are those of the Python clients.
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { modelHub } from './modelhub.ts';
 
 export type Env = Record<string, string | undefined>;
 
-/** The hub the environment chooses: the second one with SVC_USE_MODELHUB=1. */
+/** Returns the hub that the environment selects; SVC_USE_MODELHUB=1 selects the second one. */
 export async function openHub(env: Env): Promise<HubSource> {
   const cacheHome = env['XDG_CACHE_HOME'] || '~/.cache';
   const offline = ['HF_HUB_OFFLINE', 'TRANSFORMERS_OFFLINE'].find((name) => isTrue(env[name])) ?? null;
@@ -18,7 +18,7 @@ export async function openHub(env: Env): Promise<HubSource> {
     return modelHub({
       ...shared,
       endpoint: endpointOf(env, 'MODELSCOPE_ENDPOINT', 'https://www.modelscope.cn'),
-      // A folder of its own: the hub's own client keeps another layout in the one above.
+      // A folder of its own, because the hub's own client uses a different layout in the parent folder.
       cache: join(expand(env, env['MODELSCOPE_CACHE'] || join(cacheHome, 'modelscope')), 'svc-engine'),
       token: env['MODELSCOPE_API_TOKEN']?.trim() || null,
     });

@@ -1,7 +1,7 @@
 // Events of a download, as data. The command line and the server print them.
 
 export type HubEvent =
-  /** The plan: `received` of `total` bytes are on disk already, `files` is how many files the model needs. */
+  /** The plan: `received` of `total` bytes are on disk already; `files` is the number of files that the model needs. */
   | {
       type: 'start';
       id: string;
@@ -11,13 +11,13 @@ export type HubEvent =
       total: number;
       percent: number;
     }
-  /** Follows `start` when an earlier download of this model was cut short. */
+  /** Follows `start` if an earlier download of this model was interrupted. */
   | { type: 'resume'; id: string; files: { path: string; received: number; size: number }[]; percent: number }
   | { type: 'file'; path: string; size: number; state: 'started' | 'done' | 'cached' }
   /** At most ten a second, and once at the end. */
   | { type: 'progress'; received: number; total: number; percent: number }
   | { type: 'retry'; path: string; reason: string; attempt: number; waitMs: number }
-  /** Another process is fetching this file; its bytes count as progress. */
+  /** Another process is downloading this file; its bytes count as progress. */
   | { type: 'wait'; path: string; pid: number }
   /** The hub cannot be reached and the cached copy is used instead. */
   | { type: 'offline'; id: string; revision: string; reason: string }
@@ -31,14 +31,14 @@ const PROGRESS_INTERVAL_MS = 100;
 export const percentOf = (part: number, whole: number): number =>
   whole === 0 ? 100 : Math.floor((1000 * part) / whole) / 10;
 
-/** Sums what the files have received and reports it, throttled. */
+/** Sums the bytes received by all files and reports the sum at limited intervals. */
 export interface Progress {
-  /** The file now holds `bytes`: a resume, a restart, or another process at work. */
+  /** The file now contains `bytes`: after a resume, a restart, or progress of another process. */
   set(path: string, bytes: number): void;
   /** `bytes` more came over the network. */
   add(path: string, bytes: number): void;
   fetched(): number;
-  /** Says what is new, and no more after that. */
+  /** Reports the remaining change; nothing is reported afterwards. */
   close(): void;
 }
 

@@ -13,8 +13,8 @@ const FIRST_BYTES = 256 * 1024;
 type HubFolderOptions = Pick<ResolveOptions, 'revision' | 'signal' | 'env' | 'limits'>;
 
 /**
- * Opens folders of a model by its id, or by `id/component`. Errors: model_not_found, network, bad_request (the revision). A server that
- * ignores ranges is read until the wanted bytes have come.
+ * Opens folders of a model by its id, or by `id/component`. Errors: model_not_found, network, bad_request (the revision). If a
+ * server ignores ranges, its response is read until the requested bytes have arrived.
  */
 export async function openHubFolder(
   id: string,
@@ -120,7 +120,7 @@ class RemoteFile implements ByteSource {
   }
 }
 
-/** `length` bytes of an answer behind its first `skip`; the rest of it is left. */
+/** Returns `length` bytes of a response after its first `skip` bytes; the rest is not read. */
 async function take(
   response: Response,
   skip: number,

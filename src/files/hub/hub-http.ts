@@ -1,24 +1,24 @@
-// HTTP as a hub needs it: redirects followed by hand so that credentials stay with their origin, a clock on silence, retries
-// that wait as long as the server asks. `fetch` alone does none of the three.
+// HTTP for hubs: redirects are followed by hand so that credentials are sent only to their origin, silent connections time out, and
+// retries wait as long as the server asks. `fetch` alone does none of these.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EngineError } from '../error.ts';
 
 export interface HubLimits {
-  /** Tries in a row that bring no byte before giving up. */
+  /** Consecutive attempts without a received byte before giving up. */
   attempts: number;
-  /** A connection without a byte for this long is dropped and made anew. */
+  /** A connection without a received byte for this long is dropped and opened again. */
   stallMs: number;
-  /** First pause between tries; doubles each time. */
+  /** First pause between attempts; doubles each time. */
   backoffMs: number;
   /** Longest pause; a server that asks for more is reported instead of obeyed. */
   longestWaitMs: number;
-  /** Files larger than this come in parts of this size. Parts wait in memory until those before them are written. */
+  /** Files larger than this are downloaded in parts of this size. Parts wait in memory until earlier ones are written. */
   partBytes: number;
-  /** Parts of one file under way at once. */
+  /** Number of parts of one file that are downloaded at once. */
   partsAhead: number;
-  /** Files under way at once. */
+  /** Number of files that are downloaded at once. */
   files: number;
-  /** Connections at once over all files. */
+  /** Number of connections over all files. */
   connections: number;
 }
 
@@ -37,15 +37,15 @@ export const HUB_LIMITS: HubLimits = {
 export interface Session {
   limits: HubLimits;
   signal: AbortSignal | undefined;
-  /** Sent to `origin` and to nobody else. */
+  /** Headers that are sent only to `origin`. */
   credentials: { origin: string; headers: Record<string, string> };
   onRetry: (path: string, reason: string, attempt: number, waitMs: number) => void;
 }
 
-/** A failure worth another try. */
+/** A failure after which a retry makes sense. */
 export class Transient extends Error {
   readonly retryAfterMs: number | null;
-  /** Nobody was there to answer. */
+  /** Whether no server could be reached. */
   readonly unreachable: boolean;
 
   constructor(reason: string, retryAfterMs: number | null = null, unreachable = false) {
@@ -55,12 +55,12 @@ export class Transient extends Error {
   }
 }
 
-/** No such name, nobody at that port, no way there, or a port that fetch never asks. */
+/** Unknown host name, closed port, no route, or a port that fetch refuses. */
 const UNREACHABLE = /^(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|bad port)$/;
-/** Tries to reach a hub for the first time; a name that is not known now is hardly known in a minute. */
+/** Attempts to reach a hub for the first time; a name that is unknown now is unlikely to be known in a minute. */
 const REACHING_ATTEMPTS = 2;
 
-/** Aborts a connection that falls silent. `feed` restarts the clock, `pause` stops it while the reader is the slow one. */
+/** Aborts a connection that falls silent. `feed` restarts the timer, `pause` stops it while the reader is slow. */
 export interface Watch {
   signal: AbortSignal;
   feed(): void;
@@ -86,7 +86,7 @@ export function watchSilence(session: Session): Watch {
   return { signal, feed, pause, stalled: () => stalled };
 }
 
-/** Says why a read failed in words a person can use, as something to retry. */
+/** Describes for a user why a read failed, as an error that allows a retry. */
 export function transientOf(error: unknown, watch: Watch, session: Session): unknown {
   if (error instanceof EngineError || error instanceof Transient) return error;
   if (watch.stalled()) return new Transient(`no bytes for ${session.limits.stallMs / 1000} s`);
@@ -102,18 +102,18 @@ const MOST_REDIRECTS = 8;
 
 interface Opened {
   response: Response;
-  /** Address behind the redirects. */
+  /** URL after redirects. */
   url: string;
 }
 
 interface OpenOptions {
   method?: 'GET' | 'HEAD';
   headers?: Record<string, string>;
-  /** A redirect this accepts is returned instead of followed. */
+  /** Returns true for a redirect that is returned instead of followed. */
   keepRedirect?: (response: Response) => boolean;
 }
 
-/** Sends one request. Busy and broken servers throw `Transient`; every other answer is the caller's to judge. */
+/** Sends one request. Busy and failing servers throw `Transient`; the caller judges every other response. */
 export async function open(
   session: Session,
   url: string,
@@ -154,7 +154,7 @@ async function fetchOnce(
       signal: watch.signal,
       headers: {
         'user-agent': 'svc-engine',
-        // A compressed answer would make sizes count something else. With a range, fetch says so itself.
+        // With compression, sizes would not count the file's bytes. With a range, fetch sets this header itself.
         ...(options.headers?.['range'] ? {} : { 'accept-encoding': 'identity' }),
         ...(own ? session.credentials.headers : {}),
         ...options.headers,
@@ -182,8 +182,8 @@ export function throwIfCancelled(signal: AbortSignal | undefined): void {
 }
 
 /**
- * Runs `attempt` until it succeeds, fails for good, or fails `limits.attempts` times in a row.
- * A try during which `progressed` says bytes arrived starts the count again.
+ * Runs `attempt` until it succeeds, fails permanently, or fails `limits.attempts` times in a row. An attempt after which
+ * `progressed` reports received bytes restarts the count.
  */
 export async function withRetries<T>(
   session: Session,
@@ -206,7 +206,7 @@ export async function withRetries<T>(
           `${path}: ${error.message}, ${attempts} times; try again later, what has arrived is kept`,
         );
       }
-      // Half of each pause is random, so that parts dropped together do not come back together.
+      // Half of each pause is random, so that parts that failed together do not retry together.
       const pause = Math.min(longestWaitMs, backoffMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
       const waitMs = Math.round(error.retryAfterMs ?? pause);
       if (waitMs > longestWaitMs) {
@@ -230,8 +230,8 @@ interface JsonAnswer {
 }
 
 /**
- * A GET whose answer is JSON. `body` is null where the text is something else. The first request to a hub: where it
- * cannot be reached the error comes soon, with `endpoint` as its param.
+ * Requests JSON. `body` is null if the response is not JSON. On the first request to a hub: an unreachable hub fails soon, with
+ * `endpoint` as the error's param.
  */
 export function getJson(session: Session, url: string): Promise<JsonAnswer> {
   const { host, pathname } = new URL(url);

@@ -77,14 +77,14 @@ async function list(source: HubSource, session: Session, id: string, revision: s
   });
 }
 
-/** The digest of the content that an etag gives, by its form. */
+/** Returns the digest that an etag contains, recognised by its form. */
 function digestOf(etag: string): RepoFile['digest'] {
   if (/^[0-9a-f]{64}$/.test(etag)) return { kind: 'sha256', value: etag };
   if (/^[0-9a-f]{40}$/.test(etag)) return { kind: 'git', value: etag };
   return null;
 }
 
-/** Mirrors may list names only; then size and etag come from the file's own headers. */
+/** Mirrors may list names only; then size and etag are read from the file's own headers. */
 async function describe(
   source: HubSource,
   session: Session,
@@ -98,7 +98,7 @@ async function describe(
   const headers = await withRetries(session, file.path, async () => {
     const watch = watchSilence(session);
     try {
-      // Large files redirect to a store whose own etag means nothing: the hub's answer carries the linked one.
+      // Large files redirect to a store whose etag is no digest of the content; the hub's own response has the digest.
       const keepRedirect = (response: Response): boolean => response.headers.has('x-linked-etag');
       const { response } = await open(session, url, watch, { method: 'HEAD', keepRedirect });
       if (response.status === 401 || response.status === 403) {

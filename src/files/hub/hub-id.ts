@@ -1,11 +1,11 @@
-// Ids and revisions as hubs allow them, and what somebody may have meant who wrote another.
+// Ids and revisions that hubs allow, and suggestions for invalid ones.
 
 import { type Prose, option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
 import { nearestModel } from './hub-list.ts';
 import type { HubSource } from './hub-source.ts';
 
-/** org/name as the hubs allow it; anything else is taken for a path that does not exist. */
+/** Throws for an id that is not org/name as the hubs allow it; such a text is treated as a path that does not exist. */
 export async function checkId(id: string, source: HubSource): Promise<void> {
   const isId =
     /^[\w-][\w.-]*\/[\w-][\w.-]*$/.test(id) && !/--|\.\.|[.-](\/|$)|\.git$/.test(id) && id.length <= 96;
@@ -51,7 +51,7 @@ export function checkRevision(revision: string): string {
   );
 }
 
-/** The form used here of an id written for another program; null for any other text. */
+/** Returns an id that was written for another program in this program's form; null for any other text. */
 function writtenAsId(given: string): Prose | null {
   const [, path] = /^(?:https?:\/\/|hf:\/\/)([^?#]*)/i.exec(given) ?? [];
   if (path !== undefined) {

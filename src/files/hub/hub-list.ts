@@ -10,18 +10,18 @@ import type { HubSource } from './hub-source.ts';
 export interface CachedModel {
   id: string;
   revisions: CachedRevision[];
-  /** On disk, shared files counted once, unfinished downloads included. */
+  /** Bytes on disk, with shared files counted once and unfinished downloads included. */
   bytes: number;
   path: string;
   /** Bytes of the largest revision. */
   files: number;
-  /** At least one revision can be used without the network. */
+  /** Whether at least one revision can be used without the network. */
   complete: boolean;
 }
 
 export interface CachedRevision {
   commit: string;
-  /** The branches and tags that stand for it. */
+  /** The branches and tags that refer to it. */
   refs: string[];
   files: number;
   path: string;
@@ -83,7 +83,7 @@ async function readRefs(repo: RepoCache): Promise<Map<string, string>> {
 
 const namesIn = (dir: string): Promise<string[]> => readdir(dir).catch((): string[] => []);
 
-/** Links count nothing, files with several names once. */
+/** Sums the bytes; links count as nothing, and a file with several names counts once. */
 async function bytesBelow(dir: string): Promise<number> {
   const seen = new Set<number>();
   let bytes = 0;
@@ -97,8 +97,8 @@ async function bytesBelow(dir: string): Promise<number> {
 }
 
 /**
- * Takes a model out of the cache, or one revision of it (a branch, a tag or a commit): then files that other revisions use stay.
- * Only names of cached models are accepted, never paths.
+ * Removes a model, or one revision of it (a branch, tag or commit), from the cache; files that other revisions use stay. Accepts
+ * only names of cached models, never paths.
  */
 export async function removeModel(
   id: string,
@@ -160,7 +160,7 @@ async function refuseIfBusy(repo: RepoCache, id: string): Promise<void> {
   }
 }
 
-/** The cached id closest to what was typed, if any is close: by its last segment, else by a few letters. */
+/** Returns the cached id that is most similar to the typed one, by its last segment or by its letters; null if none is similar. */
 export async function nearestModel(typed: string, source: HubSource): Promise<string | null> {
   const ids = await cachedIds(source);
   const wanted = typed.toLowerCase();

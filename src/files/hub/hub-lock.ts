@@ -1,6 +1,6 @@
-// Lock of a blob, so that one process at a time fetches it. A lock is a file that names its holder and is touched while the work goes on; it falls
-// to the next one when the holder has died or fallen silent. Should two ever hold it, they write the same bytes to the same
-// places, and what is kept is hashed: the lock saves traffic, it does not carry correctness.
+// Lock of a blob, so that only one process downloads it. A lock is a file that names its holder and is touched while the download
+// runs; another process takes it over when the holder has died or stopped touching it. If two processes hold it, they write the
+// same bytes to the same places, and the result is hashed: the lock only saves traffic.
 import { mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
@@ -21,7 +21,7 @@ interface Holder {
   host: string;
 }
 
-/** Waits for the lock. `onWait` is called at every look while somebody else holds it. */
+/** Waits for the lock. `onWait` is called at each check while another process holds it. */
 export async function acquireLock(
   path: string,
   signal: AbortSignal | undefined,
@@ -49,7 +49,7 @@ export async function acquireLock(
   }
 }
 
-/** Whoever renames first clears it away; the others find nothing there. False also where the system forbids it. */
+/** Removes a stale lock by renaming it; only one process succeeds. Returns false also if the system forbids it. */
 async function clearAway(path: string): Promise<boolean> {
   const stale = `${path}.${process.pid}.stale`;
   try {
@@ -84,7 +84,7 @@ export async function lockHolder(path: string): Promise<Holder | 'dead' | null> 
   if (!found) return null;
   if (Date.now() - found.mtimeMs > SILENT_MS) return 'dead';
   const { pid = 0, host = '' } = parseHolder(text);
-  // Between its creation and its first write the file is empty: somebody alive is writing it.
+  // Between its creation and its first write the file is empty, so a live process is writing it.
   if (pid === 0 || host !== hostname()) return { pid, host };
   return isAlive(pid) ? { pid, host } : 'dead';
 }

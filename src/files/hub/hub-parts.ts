@@ -1,7 +1,6 @@
 // The bytes of one remote file, in order, from several connections at once.
 //
-// Parts are claimed front to back and wait in memory until their turn, so whatever is on disk is always a prefix of the file:
-// resuming needs nothing but its length, hashing happens on the way, and other programs that find it can go on with it.
+// Parts are claimed front to back and wait in memory until their turn, so that the file on disk is always a prefix of the complete file. Its length is enough to resume, it is hashed while it is written, and other programs can continue it.
 import { EngineError } from '../error.ts';
 import {
   open,
@@ -19,10 +18,10 @@ interface RemoteFile {
   size: number;
 }
 
-/** The server sends something else than the listing promised. */
+/** The server sends bytes that differ from the listing. */
 export class Corrupt extends Error {}
 
-/** Lets `count` holders in at a time, in order of arrival. */
+/** Admits `count` holders at a time, in order of arrival. */
 export interface Slots {
   acquire(): Promise<() => void>;
 }
@@ -48,7 +47,7 @@ interface Part {
   /** The bytes wanted: start .. end - 1. */
   start: number;
   end: number;
-  /** How many have come, and which of them are still here. */
+  /** Bytes received so far, and those of them that are still in memory. */
   have: number;
   chunks: Uint8Array[];
   queued: number;
@@ -61,15 +60,15 @@ interface Transfer {
   session: Session;
   slots: Slots;
   onBytes: (count: number) => void;
-  /** The address behind the redirects, so that the hub gets one request per file, not one per part. */
+  /** The URL after redirects, so that the hub gets one request per file instead of one per part. */
   direct: string | null;
-  /** Null until the first answer shows whether the server honours ranges. */
+  /** Whether the server honours ranges; null before the first response. */
   ranged: boolean | null;
   changed: Promise<void>;
   notify: () => void;
 }
 
-/** Yields the bytes from `from` to the end. Throws `Corrupt` when they cannot be the listed file. */
+/** Yields the bytes from `from` to the end. Throws `Corrupt` if they differ from the listed file. */
 export async function* orderedBytes(
   file: RemoteFile,
   from: number,
@@ -127,7 +126,7 @@ export async function* orderedBytes(
   }
 }
 
-/** Wakes whoever waits for `changed`, and gives the next one something to wait for. */
+/** Resolves the promise on which others wait for a change, and creates the next one. */
 function renewSignal(transfer: Transfer): void {
   transfer.notify();
   transfer.changed = new Promise((resolve) => {
@@ -192,7 +191,7 @@ async function readPart(transfer: Transfer, part: Part): Promise<void> {
     }
     if (part.start + part.have < part.end) throw new Transient('the connection closed early');
   } catch (error) {
-    // After any failure the address is requested again: signed addresses expire.
+    // After a failure the URL is requested again, because signed URLs expire.
     if (transfer.direct === requested) transfer.direct = null;
     throw error instanceof Corrupt || error instanceof Refused ? error : transientOf(error, watch, session);
   } finally {
@@ -200,7 +199,7 @@ async function readPart(transfer: Transfer, part: Part): Promise<void> {
   }
 }
 
-/** Keeps a chunk, and holds the connection back while more than a part of it waits for the disk. */
+/** Stores a chunk, and pauses the connection while more than one part waits for the disk. */
 async function store(transfer: Transfer, part: Part, bytes: Uint8Array, watch: Watch): Promise<void> {
   watch.feed();
   if (bytes.length === 0) return;
@@ -216,7 +215,7 @@ async function store(transfer: Transfer, part: Part, bytes: Uint8Array, watch: W
   }
 }
 
-/** Checks the answer against the listing; returns how many leading bytes are not wanted (a server that ignores Range). */
+/** Checks the response against the listing; returns the number of leading bytes to skip, for a server that ignores ranges. */
 function judgeAnswer(response: Response, url: string, file: RemoteFile, at: number): number {
   const { status, headers } = response;
   if (status === 200) {
@@ -246,7 +245,7 @@ function judgeAnswer(response: Response, url: string, file: RemoteFile, at: numb
   );
 }
 
-/** The hub itself denies the file: the token is missing or has no access. */
+/** The hub denies access to the file: the token is missing or has no permission. */
 export class Refused extends Error {
   readonly status: number;
   readonly headers: Headers;

@@ -1,4 +1,5 @@
-// Which files of a repository inference needs: configuration, tokenizer and safetensors weights, each weight once.
+// Selects the files of a repository that inference needs: configuration, tokenizer and safetensors weights, without duplicates of
+// weights.
 import { type Prose, option, say } from '../message.ts';
 import { posix } from 'node:path';
 import { EngineError } from '../error.ts';
@@ -9,27 +10,30 @@ interface Named {
 
 /** Folders that hold the same weights for other programs, or for training. */
 const FOREIGN_FOLDERS = /^(original|metal|onnx|openvino|coreml|gguf|flax|tf|runs|logs|checkpoint-\d+|\..*)$/i;
-/** Components of pipelines that no engine here runs, and that are not fetched: 1.2 GB of Stable Diffusion 1. */
+/** Components of pipelines that this engine never runs and does not download, 1.2 GB in Stable Diffusion 1. */
 export const UNUSED_COMPONENTS: readonly string[] = ['safety_checker'];
-/** Components whose weights are run; a repository may hold further autoencoders and image encoders. */
+/** Components whose weights are used; a repository may contain further autoencoders and image encoders. */
 const RUN_COMPONENT = /^(text_encoder(_\d)?|unet|transformer|vae)\//;
-/** A second precision or an averaged copy next to the plain file, as in model.fp16.safetensors. */
+/** Suffix of a second precision or an averaged copy beside the plain file, as in model.fp16.safetensors. */
 const VARIANT = /[._-](fp16|bf16|fp32|fp8|non_ema|ema)$/i;
 const HALF = /\.fp16$/i;
-/** The names that diffusers and transformers gave them. What is fine without is the autoencoder, for which there are others. */
+/**
+ * Pickled weights under the names of diffusers and transformers. The autoencoder is not included, because a replacement for it is
+ * available.
+ */
 const PICKLED = /^(text_encoder(_\d)?|unet|transformer)\/(diffusion_)?pytorch_model\b.*\.bin$/;
 const PICKLE_REMEDY = say`convert them, or try a ${option('revision')} that has safetensors (often refs/pr/1)`;
 const SHARD = /-\d{5}-of-\d{5}(?=\.)/;
 
 export const isWeights = (path: string): boolean => path.endsWith('.safetensors');
 const isSettings = (path: string): boolean => /\.(json|txt|jinja)$/.test(path);
-/** Read by nobody here: where it is all there is, that is to be seen. */
+/** Not read, but downloaded if it is the only tokenizer, so that the refusal can name it. */
 const LONE_TOKENIZER = 'tokenizer.model';
 const TOKENIZERS = /(^|\/)(tokenizer\.json|vocab\.(json|txt))$/;
 
 const INDEX = 'model_index.json';
 
-/** Files of one component of a pipeline; all files if the model is no pipeline. */
+/** Returns the files of one component of a pipeline; all files if the model is not a pipeline. */
 export function filesOf<F extends Named>(component: string | undefined, files: F[]): F[] {
   if (component === undefined || !files.some(({ path }) => path === INDEX)) return files;
   return files.filter(({ path }) => path === INDEX || path.startsWith(`${component}/`));
@@ -44,7 +48,7 @@ export function weightless(
   return RUN_COMPONENT.test(`${component}/`) && files.length > 1 ? undefined : isSettings;
 }
 
-/** The files to fetch. `allow` replaces the rules altogether. */
+/** Returns the files to download. `allow` replaces these rules. */
 export function selectFiles<F extends Named>(
   id: string,
   files: F[],
@@ -75,7 +79,7 @@ export function selectFiles<F extends Named>(
   );
   if (weights.length === 0) throw noWeights(id, files, baseModel);
   if (isPipeline) refusePickles(id, native, weights);
-  // An index goes with its shards.
+  // An index is kept if its shards are.
   const stems = new Set(weights.map(({ path }) => stemOf(path)));
   const isOrphanIndex = (path: string): boolean => path.endsWith('.index.json') && !stems.has(stemOf(path));
   const isLone = !native.some(({ path }) => TOKENIZERS.test(path));
@@ -83,18 +87,18 @@ export function selectFiles<F extends Named>(
   return [...settings.filter(({ path }) => !isOrphanIndex(path)), ...weights];
 }
 
-/** The file name with the shard number and the ending taken off, its folder kept. */
+/** Returns the path without shard number and extension. */
 const stemOf = (path: string): string =>
   path.replace(SHARD, '').replace(/\.safetensors(\.index\.json)?$/, '');
 
 function chooseWeights<F extends Named>(weights: F[], isPipeline: boolean): F[] {
-  // A pipeline's weights are in its components' folders; at its root lie single-file copies of the whole.
+  // A pipeline's weights are in the folders of its components; files at its root are single-file copies of everything.
   const inComponents = weights.filter(({ path }) => RUN_COMPONENT.test(path));
   const candidates = isPipeline && inComponents.length > 0 ? inComponents : weights;
   const stems = new Set(candidates.map(({ path }) => stemOf(path)));
   return candidates.filter(({ path }) => {
     const stem = stemOf(path);
-    // The half precision copy of a pipeline's component, or of one that stands apart, gives equal images from half the bytes.
+    // The half precision copy of a component gives equal images with half the bytes.
     if ((isPipeline || isDiffusers(path)) && (HALF.test(stem) || stems.has(`${stem}.fp16`)))
       return HALF.test(stem);
     const isVariant = VARIANT.test(stem) && stems.has(stem.replace(VARIANT, ''));
@@ -102,13 +106,13 @@ function chooseWeights<F extends Named>(weights: F[], isPipeline: boolean): F[] 
   });
 }
 
-/** Whether a file duplicates weights that another file beside it holds in the layout read here. */
+/** Returns true if a file duplicates the weights of another file in the layout that is read here. */
 function standsFor(path: string, other: string): boolean {
   if (posix.dirname(path) !== posix.dirname(other)) return false;
   return (isConsolidated(other) && !isConsolidated(path)) || (isDiffusers(path) && !isDiffusers(other));
 }
 
-/** Throws where a component has pickled weights alone: else gigabytes of the others would come for nothing. */
+/** Throws if a component has only pickled weights, before gigabytes of the other components are downloaded. */
 function refusePickles(id: string, files: readonly Named[], weights: readonly Named[]): void {
   const folders = new Set(weights.map(({ path }) => posix.dirname(path)));
   const pickled = files
@@ -122,9 +126,9 @@ function refusePickles(id: string, files: readonly Named[], weights: readonly Na
   );
 }
 
-/** Mistral repositories hold their weights a second time under this name, in their own layout. */
+/** Mistral repositories contain their weights a second time under this name, in their own layout. */
 const isConsolidated = (path: string): boolean => posix.basename(path).startsWith('consolidated');
-/** Autoencoders often lie beside a copy for other programs. */
+/** Autoencoders often have a second copy for other programs. */
 const isDiffusers = (path: string): boolean => posix.basename(path).startsWith('diffusion_pytorch_model');
 
 function noWeights(id: string, files: Named[], baseModel: string | null): EngineError {

@@ -1,12 +1,12 @@
-// Interface of a hub: the list of a model's files, an address for each file, and the messages of its refusals.
+// Interface of a hub: the list of a model's files, a URL for each file, and error messages.
 import { EngineError } from '../error.ts';
 import type { Session } from './hub-http.ts';
 
 export interface RepoFile {
   path: string;
-  /** Null where the listing does not say; `describe` asks. */
+  /** null: the listing does not contain the size; `describe` requests it. */
   size: number | null;
-  /** The name of its blob in the cache: the sha256 of large files, the git object id or etag of small ones. */
+  /** Name of its blob in the cache: the sha256 of large files, the git object id or etag of small ones. */
   blob: string | null;
   /** `git` is the sha1 of the content as a git blob. Null where the hub gives no digest. */
   digest: { kind: 'sha256' | 'git'; value: string } | null;
@@ -30,27 +30,27 @@ export interface HubSource {
   endpoint: string;
   cache: string;
   token: string | null;
-  /** Which variable holds the token. */
+  /** Name of the environment variable for the token. */
   tokenVariable: string;
-  /** Which variable moves the cache. */
+  /** Name of the environment variable for the cache folder. */
   cacheVariable: string;
-  /** Which variable names another hub of its kind. */
+  /** Name of the environment variable for another hub of the same kind. */
   endpointVariable: string;
-  /** The variable that forbids the network, if it is set. */
+  /** Name of the environment variable that forbids the network, if it is set. */
   offline: string | null;
-  /** False makes copies in the snapshot folders, for disks and programs that cannot follow links. */
+  /** false: snapshot folders contain copies, for disks and programs without support for links. */
   symlinks: boolean;
   defaultRevision: string;
   /** Sent to the endpoint only. */
   credentials: Record<string, string>;
   list(session: Session, id: string, revision: string): Promise<Listing>;
-  /** Fills in what the listing left out. */
+  /** Completes the entries that the listing leaves out. */
   describe(session: Session, id: string, commit: string, file: RepoFile): Promise<KnownFile>;
-  /** `revision` as the user said it, `commit` as the listing did. */
+  /** `revision` as given by the user, `commit` from the listing. */
   fileUrl(id: string, revision: string, commit: string, path: string): string;
 }
 
-/** Refuses what a listing must not contain: names that would leave the cache. */
+/** Throws for a listing with names that would be outside of the cache. */
 export function checkListing(id: string, listing: Listing): Listing {
   const isSafeName = (name: string): boolean => /^[\w.-]+$/.test(name) && !/^\.+$/.test(name);
   const isSafePath = (path: string): boolean =>
@@ -78,7 +78,7 @@ export function checkListing(id: string, listing: Listing): Listing {
   return listing;
 }
 
-/** The error for a hub that answers 401, 403 or 404. `gated` where it says that terms must be accepted. */
+/** The error for a hub that responds with 401, 403 or 404. `gated`: the hub says that terms must be accepted. */
 export function accessError(source: HubSource, id: string, status: number, gated: boolean): EngineError {
   const { name, endpoint, token, tokenVariable } = source;
   const page = `${endpoint}/${id}`;

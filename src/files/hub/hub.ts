@@ -1,5 +1,5 @@
-// From the name of a model to a folder that holds it: a path as it is, an id through the cache and, where something is missing,
-// from the hub. Repeated calls fetch only what changed; an interrupted one is taken up where it stopped.
+// Resolves a model's name to a folder: a path is used unchanged; an id is looked up in the cache, and missing files are downloaded
+// from the hub. Repeated calls download only changes; an interrupted call is resumed.
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { EngineError } from '../error.ts';
@@ -28,27 +28,27 @@ export interface ResolveOptions {
   /** Replaces the choice of files (configuration, tokenizer, safetensors). */
   allow?: (path: string) => boolean;
   /**
-   * Told of the folder once all but the weights is there, and of the files it is going to have, with the repository's Python files,
-   * which are never fetched; what it throws ends the fetch.
+   * Called with the folder when everything but the weights has been downloaded, and with the names of all files, including the
+   * repository's Python files, which are never downloaded. An exception cancels the download.
    */
   inspect?: (path: string, files: readonly string[]) => Promise<void>;
-  /** Stands in for process.env. */
+  /** Replaces process.env. */
   env?: Env;
   limits?: Partial<HubLimits>;
 }
 
 export interface ResolvedModel {
-  /** The folder, or the file that was named. */
+  /** The folder, or the file that was given. */
   path: string;
   id: string;
-  /** The commit; null for what lies on this machine outside the cache. */
+  /** The commit; null for a model outside of the cache. */
   revision: string | null;
 }
 
 /**
- * Finds a model, fetching it if need be. A path that exists wins over an id of the same name; models that ship go by their name.
- * Errors: model_not_found (also of what can be no name), bad_request (the revision), unsupported (no safetensors), network, disk_full, bad_checkpoint
- * (corrupt twice), cancelled.
+ * Finds a model and downloads it if necessary. An existing path takes precedence over an id of the same name; shipped models are
+ * found by name. Errors: model_not_found (also for an invalid name), bad_request (the revision), unsupported (no safetensors),
+ * network, disk_full, bad_checkpoint (damaged twice), cancelled.
  */
 export async function resolveModel(idOrPath: string, options: ResolveOptions = {}): Promise<ResolvedModel> {
   if (idOrPath !== '' && (await stat(idOrPath).catch(() => null))) {
@@ -66,7 +66,7 @@ export async function resolveModel(idOrPath: string, options: ResolveOptions = {
   throwIfCancelled(session.signal);
 
   const cached = await cachedSnapshot(repo, revision, options.component);
-  // A commit never changes: what is here in full needs no question.
+  // A commit never changes, so a complete copy needs no request to the hub.
   const isSettled = cached !== null && cached.commit === revision && !options.allow;
   if (cached && (isSettled || source.offline)) return { path: cached.path, id, revision: cached.commit };
   if (source.offline) {
@@ -114,7 +114,7 @@ export function sessionOf(
 
 const PROXIES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'];
 
-/** A misspelt id is often close to one that was fetched before; without a network there are folders. */
+/** Adds a suggestion to an error: a misspelt id is often similar to a cached one, and without a network a folder can be used. */
 export async function withHint(error: unknown, id: string, source: HubSource, env: Env): Promise<unknown> {
   if (!(error instanceof EngineError)) return error;
   if (error.code === 'network' && error.param === 'endpoint') {
@@ -158,12 +158,12 @@ interface Plan {
   inspect: ResolveOptions['inspect'];
 }
 
-/** Brings all chosen files into the cache and the snapshot, which has weights only when the last file is there. */
+/** Downloads all chosen files into the cache and the snapshot; weights are linked only when the last file has arrived. */
 async function fetchListing(plan: Plan, chosen: Listing['files']): Promise<string> {
   const { source, repo, session, id, revision, listing, onEvent } = plan;
   const { commit } = listing;
   const known = await inParallel(chosen, session, (file, inner) => source.describe(inner, id, commit, file));
-  // Two paths of equal content share a blob.
+  // Two files with the same content share a blob.
   const blobs = [...new Map(known.map((file) => [file.blob, file])).values()];
   const states = await Promise.all(blobs.map((file) => stateOf(repo, commit, file)));
   const wanted = states.filter(({ cached }) => !cached);
@@ -196,7 +196,7 @@ async function fetchListing(plan: Plan, chosen: Listing['files']): Promise<strin
   return path;
 }
 
-/** Downloads what is not in the cache; returns the bytes that came over the network. */
+/** Downloads files that are not in the cache; returns the number of bytes received over the network. */
 async function fetchMissing(
   plan: Plan,
   states: FileState[],
@@ -213,7 +213,7 @@ async function fetchMissing(
     const wanted = states.filter(({ cached }) => !cached);
     if (wanted.length === 0) return 0;
     await prepareDisk(plan, sum(wanted.map(({ file, have }) => file.size - have)));
-    // Small files first: they show early whether the download can work at all.
+    // Small files come first, because they show early whether the download works.
     const order = wanted.map(({ file }) => file).sort((a, b) => a.size - b.size);
     const slots = makeSlots(session.limits.connections);
     const fetch = (files: KnownFile[]) =>
@@ -237,7 +237,7 @@ interface FileState {
   cached: boolean;
 }
 
-/** How much of a file is on disk: as a blob, as a plain file in the snapshot (Python without links), or in part. */
+/** Returns how much of a file is on disk: as a blob, as a file in the snapshot (Python without links), or partially. */
 async function stateOf(repo: RepoCache, commit: string, file: KnownFile): Promise<FileState> {
   const places = [join(repo.blobs, file.blob), join(repo.snapshots, commit, file.path)];
   for (const place of places)
@@ -246,7 +246,7 @@ async function stateOf(repo: RepoCache, commit: string, file: KnownFile): Promis
   return { file, have: partial <= file.size ? partial : 0, cached: false };
 }
 
-/** Runs `work` on `limits.files` items at a time, results in order. The first failure stops the others. */
+/** Runs `work` on `limits.files` items at a time and returns the results in order. The first failure stops the others. */
 async function inParallel<T, R>(
   items: T[],
   session: Session,

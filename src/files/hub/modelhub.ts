@@ -1,5 +1,5 @@
-// The second hub: ModelScope's HTTP API. Its listing has a sha256 for every file and no dependable commit, so the snapshot is
-// named by what is in it.
+// The second hub: ModelScope's HTTP API. Its listing has a sha256 for every file but no reliable commit, so the snapshot is named
+// by its contents.
 import { createHash } from 'node:crypto';
 import { EngineError } from '../error.ts';
 import { getJson, type Session } from './hub-http.ts';

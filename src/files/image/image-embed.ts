@@ -1,5 +1,5 @@
-// A text inside an image file: an iTXt chunk named "parameters" of a PNG, the user comment in the EXIF of a JPEG or a WebP, where
-// A1111 and its kin look for it. By hand: libvips writes no text chunks, and its EXIF text only as far as it is ASCII.
+// Text inside an image file: an iTXt chunk named "parameters" in a PNG, the user comment of the EXIF data in a JPEG or WebP, where
+// A1111 and similar programs read it. Written by hand, because libvips writes no text chunks and only ASCII in EXIF.
 
 import { crc32 } from 'node:zlib';
 
@@ -8,12 +8,12 @@ const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0
 const PNG_HEAD_BYTES = 33;
 const KEYWORD = 'parameters\0';
 const EXIF_NAME = 'Exif\0\0';
-/** Bytes of a JPEG segment besides its length, at most. */
+/** Maximum bytes of a JPEG segment without its length. */
 const MAX_SEGMENT_BYTES = 65_533;
 /** Flag of a WebP's VP8X chunk. */
 const HAS_EXIF = 0x08;
 
-/** The file with the text in it. A JPEG has room for 32,000 characters; of a longer text it gets none. */
+/** Returns the file with the text. A JPEG can contain 32,000 characters; a longer text is left out. */
 export function embedText(
   file: Uint8Array,
   text: string,
@@ -27,7 +27,7 @@ export function embedText(
   return insert(bytes, 2, Buffer.concat([Buffer.from([0xff, 0xe1]), uint16(segment.length + 2), segment]));
 }
 
-/** The text that `embedText` or another program put there; null where there is none. */
+/** Returns the text that `embedText` or another program stored; null if there is none. */
 export function embeddedText(file: Uint8Array): string | null {
   const bytes = asBuffer(file);
   if (isPng(bytes)) return textOfPng(bytes);
@@ -65,7 +65,7 @@ function textOfPng(bytes: Buffer): string | null {
   return null;
 }
 
-/** EXIF with nothing but a user comment: a directory that points to the one the comment is in, both of one entry. */
+/** EXIF data that contains only a user comment: a directory that points to a second one with the comment, one entry each. */
 function exifOf(text: string): Buffer {
   const comment = Buffer.concat([Buffer.from('UNICODE\0', 'latin1'), Buffer.from(text, 'utf16le').swap16()]);
   const entry = (tag: number, type: number, count: number, value: number) =>
@@ -74,7 +74,7 @@ function exifOf(text: string): Buffer {
     Buffer.from('MM\0*', 'latin1'),
     uint32(8),
     entry(0x8769, 4, 1, 26), // a pointer to the second directory
-    entry(0x9286, 7, comment.length, 44), // the comment, in bytes of no type
+    entry(0x9286, 7, comment.length, 44), // the comment, as bytes without a type
     comment,
   ]);
 }
@@ -89,7 +89,7 @@ function exifOfJpeg(bytes: Buffer): Buffer | null {
   return null;
 }
 
-/** A plain WebP as an extended one, which may hold metadata. */
+/** Converts a simple WebP file to an extended one, which can contain metadata. */
 function extendedWebp(
   bytes: Buffer,
   exif: Buffer,

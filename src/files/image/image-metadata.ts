@@ -9,7 +9,7 @@ const CONFIG_FIELD = 'svc config';
 export interface ImageParameters {
   prompt: string;
   negativePrompt: string;
-  /** In the order in which they are shown: Steps, Sampler, CFG scale, Seed, Size, Model … */
+  /** Fields in the order of display: Steps, Sampler, CFG scale, Seed, Size, Model … */
   fields: Readonly<Record<string, string | number>>;
   /** Configuration for `svc generate --config`. */
   config: Readonly<Record<string, unknown>>;
@@ -35,9 +35,9 @@ export function configOfImage(file: Uint8Array): Record<string, unknown> | null 
   return text === null ? null : configInText(text);
 }
 
-/** The configuration in such a text; null where there is none. */
+/** Returns the configuration in such a text; null if there is none. */
 export function configInText(text: string): Record<string, unknown> | null {
-  // The last one: a prompt may hold the words as well.
+  // The last occurrence, because a prompt may contain the same words.
   const written = [...text.matchAll(new RegExp(`${CONFIG_FIELD}: ("(?:\\\\.|[^"\\\\])*")`, 'g'))].at(-1)?.[1];
   if (written === undefined) return null;
   try {

@@ -20,22 +20,22 @@ export interface EncodeOptions {
   format: ImageFormat;
   /** 1 to 100, for JPEG and WebP. */
   quality?: number;
-  /** How it was made: an iTXt chunk of a PNG, the user comment in the EXIF of others. */
+  /** How the image was made: an iTXt chunk in a PNG, the EXIF user comment in others. */
   parameters?: ImageParameters;
 }
 
 const DEFAULT_QUALITY = 75;
-/** Pixels of an image that is read, at most: 8192 × 8192. */
+/** Maximum number of pixels of an image that is read: 8192 × 8192. */
 const MAX_PIXELS = 8192 * 8192;
 
-/** By the ending of a file name; null where it is another. */
+/** Returns the format for a file name's extension; null for another extension. */
 export function imageFormatOf(name: string): ImageFormat | null {
   const ending = /\.([^.\\/]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
   const format = ending === 'jpg' ? 'jpeg' : ending;
   return IMAGE_FORMATS.find((known) => known === format) ?? null;
 }
 
-/** A file of that format, with how it was made where `parameters` say it. */
+/** Encodes an image, including `parameters` if they are given. */
 export async function encodeImage(image: Pixels, options: EncodeOptions): Promise<Uint8Array> {
   const { format, quality = DEFAULT_QUALITY, parameters } = options;
   const pipeline = await openRaw(image);
@@ -49,12 +49,12 @@ const encoders: Record<ImageFormat, (pipeline: Sharp, quality: number) => Sharp>
   webp: (pipeline, quality) => pipeline.webp({ quality }),
 };
 
-/** Transparent parts become white. `name` is for messages. */
+/** Decodes an image; transparent parts become white. `name` is for messages. */
 export async function decodeImage(bytes: Uint8Array, name: string): Promise<Pixels> {
   return decode(bytes, name, (pipeline) => pipeline.flatten({ background: '#ffffff' }));
 }
 
-/** A mask in grey as RGB; white pixels are generated anew. */
+/** Decodes a mask to grey RGB; white pixels are redrawn. */
 export async function decodeMask(bytes: Uint8Array, name: string): Promise<Pixels> {
   return decode(bytes, name, greyMask);
 }
@@ -76,7 +76,7 @@ export async function decodeAlphaMask(bytes: Uint8Array, name: string): Promise<
 
 const greyMask = (pipeline: Sharp): Sharp => pipeline.flatten({ background: '#000000' }).greyscale();
 
-/** Scaled to cover width × height, its proportions kept; what juts out at two sides is cut off. */
+/** Scales an image to cover width × height with its proportions kept, and crops the rest. */
 export async function coverImage(image: Pixels, width: number, height: number): Promise<Pixels> {
   if (image.width === width && image.height === height) return image;
   return toRgb((await openRaw(image)).resize(width, height, { fit: 'cover', kernel: 'lanczos3' }));

@@ -1,10 +1,10 @@
-// Resizes images as Pillow does: a separable filter, widened where the image shrinks, in fixed point with
-// eight bits between the passes. Its values to the last bit, so that what diffusers prepares with it comes out the same.
+// Resizes images like Pillow: a separable filter, widened when the image shrinks, in fixed point with eight bits between the
+// passes. Values equal Pillow's to the last bit, so that images prepared in this way equal those in diffusers.
 
 import type { Pixels } from './image.ts';
 
 interface Filter {
-  /** Half of its width, in pixels. */
+  /** Half of the filter's width, in pixels. */
   reach: number;
   at(x: number): number;
 }
@@ -28,7 +28,7 @@ const ONE = 2 ** 22;
 
 export interface ResampleOptions {
   filter?: keyof typeof FILTERS;
-  /** Part of the image that is used, in pixels; of no height or width: its edge. */
+  /** Part of the image to use, in pixels; with zero height or width: its edge. */
   box?: { left: number; top: number; right: number; bottom: number };
 }
 
@@ -50,18 +50,18 @@ export function resample(
   return { width, height, data: columns(rows(data, image, across), width, down) };
 }
 
-/** Every row made anew, of as many pixels as there are taps. */
+/** Filters along rows; each row gets as many pixels as there are taps. */
 function rows(from: Uint8Array, { width, height }: Omit<Pixels, 'data'>, taps: readonly Taps[]): Uint8Array {
   return pass(from, { lines: height, line: 3 * width, step: 3 }, { line: 3 * taps.length, step: 3 }, taps);
 }
 
-/** Every column. */
+/** Filters along columns; each column gets as many pixels as there are taps. */
 function columns(from: Uint8Array, width: number, taps: readonly Taps[]): Uint8Array {
   const strides = { line: 3, step: 3 * width };
   return pass(from, { lines: width, ...strides }, strides, taps);
 }
 
-/** Bytes from a line's beginning to the next one's, and from pixel to pixel along it. */
+/** Bytes from one line to the next, and from one pixel to the next along a line. */
 interface Strides {
   line: number;
   step: number;
@@ -91,9 +91,9 @@ function pass(
 }
 
 interface Taps {
-  /** Pixel that the first weight is for. */
+  /** Index of the first weight's pixel. */
   first: number;
-  /** In fixed point. */
+  /** Weights in fixed point. */
   weights: number[];
 }
 

@@ -1,5 +1,5 @@
-// Which pages of a store stay when it is full. A page is found only through all pages before it: so the ends of chains are removed
-// before their beginnings, and a page whose chain has no beginning is removed at once.
+// Selects the pages that stay when a store is full. A page is found only through all pages before it, so the ends of chains are
+// removed before their beginnings, and a page whose chain has no beginning is removed at once.
 
 export interface ChainedPage {
   /** Name of the page before it; null: it is the first of its chain. */

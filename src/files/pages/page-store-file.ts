@@ -18,12 +18,12 @@ interface StoredPage extends ChainedPage {
 
 const PAGE = /^[0-9a-f]{64}\.page$/;
 const UNFINISHED = /^[0-9a-f]{64}\.page\.(\d+)\.[0-9a-f]{8}\.tmp$/;
-/** Share of the bytes that stays when the store is full. */
+/** Share of the bytes that is kept when the store is full. */
 const KEPT = 0.9;
 /** Milliseconds between two records of a page's use. */
 const RECORD_INTERVAL = 60_000;
 
-/** Folders that are listed at a time. */
+/** Number of folders that are listed at a time. */
 const LISTED = 8;
 
 /** `most`: bytes. `onTrouble` is called once, at the first failure. Throws bad_request if the folder cannot be written. */
@@ -86,7 +86,7 @@ class FileStore implements PageStore {
   }
 
   touch(keys: readonly string[]): void {
-    // The last one is enough: the pages before it are removed after it in any case.
+    // The last page is enough, because earlier pages are removed after it in any case.
     const key = keys.findLast((page) => this.#pages.has(page));
     if (key === undefined) return;
     const page = this.#pages.get(key)!;

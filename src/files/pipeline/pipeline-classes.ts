@@ -1,5 +1,5 @@
-// Declarations of pipeline classes, as the reader of model_index.json needs them. The engine declares them, one value a family; files/
-// receives them as an argument and names none itself.
+// Declarations of pipeline classes for the reader of model_index.json. The engine declares one value per family and passes them as
+// an argument; files/ names no family itself.
 
 /** The inputs that a pipeline class makes an image from: a text alone, a text and an image, or a text, an image and a mask. */
 export type PipelineTask = 'text-to-image' | 'image-to-image' | 'inpainting';
@@ -11,11 +11,14 @@ export interface ComponentClasses {
   /** Files it consists of: a model has config.json and weights, a tokenizer may have no configuration, a scheduler has scheduler_config.json. */
   kind: 'model' | 'tokenizer' | 'scheduler';
   library: Library;
-  /** Classes that are built in; null: any whose name ends as its kind says, for the noise schedules choose among schedulers. */
+  /**
+   * Built-in classes; null: any class whose name has the suffix of its kind, because the schedules themselves choose among
+   * schedulers.
+   */
   classes: readonly string[] | null;
   /** The pipeline also runs without it. */
   optional?: true;
-  /** Classes that are refused with a reason of their own, in words that follow "which". */
+  /** Classes that are refused with a specific reason, which follows "which" in messages. */
   refused?: Readonly<Record<string, string>>;
 }
 
@@ -35,22 +38,22 @@ export interface PipelineClass {
 export interface UnbuiltPipelines {
   /** Matches their class names. */
   classes: RegExp;
-  /** Their purpose, in words that follow "which". */
+  /** Their purpose; follows "which" in messages. */
   purpose: string;
-  /** Their denoiser takes an input that no class that is built in gives it. */
+  /** Whether their denoiser requires an input that no built-in class provides. */
   needsInput?: true;
 }
 
 /** Everything that is known about pipeline classes. */
 export interface KnownPipelines {
   classes: ReadonlyMap<string, PipelineClass>;
-  /** Components that no image is computed with, and the pattern of their classes: they are not read, and may be missing. */
+  /** Components that do not affect the image, with the pattern of their classes: they are not read and may be missing. */
   unread: ReadonlyMap<string, RegExp>;
   /** The first whose pattern matches describes a class. */
   unbuilt: readonly UnbuiltPipelines[];
   /** Task that follows from the name of a class, whether or not the class is built in. */
   taskOf(className: string): PipelineTask;
-  /** The class that draws from a text alone, of the family that a model's id names; null where it names none. */
+  /** Returns the text-to-image class of the family that a model's id names; null if it names none. */
   classOfModelId(id: string): string | null;
 }
 

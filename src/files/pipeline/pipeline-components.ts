@@ -14,7 +14,10 @@ export interface PipelineComponent {
   className: string;
   kind: ComponentClasses['kind'];
   folder: Folder;
-  /** config.json; scheduler_config.json of a scheduler, tokenizer_config.json of a tokenizer, which may have none: {}. */
+  /**
+   * Contents of config.json, of scheduler_config.json for a scheduler, or of tokenizer_config.json for a tokenizer; {} for a
+   * tokenizer without one.
+   */
   config: Record<string, unknown>;
 }
 
@@ -27,9 +30,9 @@ export interface Pair {
 
 const INDEX = 'model_index.json';
 const CONFIGS = ['config.json', 'scheduler_config.json', 'tokenizer_config.json'];
-/** The ending of a class name, where a component may be of any class of its kind. */
+/** Suffix of class names, for components that may have any class of their kind. */
 const ENDINGS = { model: 'Model', tokenizer: 'Tokenizer', scheduler: 'Scheduler' };
-/** Libraries whose classes need no code of the repository; `stable_diffusion` is what old files call the safety checker's. */
+/** Libraries whose classes need no code of the repository; old files use `stable_diffusion` for the safety checker. */
 const LIBRARIES = ['diffusers', 'transformers', 'stable_diffusion'];
 
 /**
@@ -163,7 +166,7 @@ function checkComponentPaths({ known, unread, pairs, unused, componentPaths = {}
   );
 }
 
-/** The folder that replaces a component: that of the component itself, or its folder in another pipeline. */
+/** Returns the folder that replaces a component: the component's own, or its folder in another pipeline. */
 async function openElsewhere(openFolder: OpenFolder, path: string, name: string): Promise<Folder> {
   const folder = await openFolder(path);
   if (!(await folder.names()).includes(INDEX)) return folder;
@@ -191,7 +194,7 @@ async function openComponent(
   const config = file === undefined ? {} : await readJson(folder, file);
   const className = classOf(declared, config, named);
   const isBuiltIn = classes === null || classes.includes(className);
-  // A class that is built in needs no code, whatever auto_map says.
+  // A built-in class needs no Python code, whatever auto_map says.
   const custom = isBuiltIn ? null : customModule(config);
   if (custom !== null) refuseCode(path, `${name}/${custom.module}`, custom.className);
   refuseComponent(folder.path, name, className, declared);

@@ -1,5 +1,5 @@
-// Pipeline classes that are not built in: what each would do that no class here does, and which class draws with its components
-// where that is an honest answer. A class is never run as another unless the user names that one.
+// Pipeline classes that are not built in: the input or output that no built-in class has, and the class that can run with the same
+// components. A class is never run as another one unless the user names that one.
 
 import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';

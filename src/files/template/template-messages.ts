@@ -1,5 +1,5 @@
-// A conversation as clients send it, made into what templates were written for. What a template takes reaches it as it was sent, with
-// members that nobody here knows; changed are roles it does not know, parts it does not take, and arguments of calls.
+// Adapts a conversation from a client to a chat template. Content that the template accepts is passed unchanged, including unknown
+// members; unknown roles, content parts that it does not accept, and arguments of calls are converted.
 
 import { EngineError } from '../error.ts';
 import { isRecord } from '../source.ts';
@@ -29,16 +29,16 @@ interface TemplateToolCall {
 
 export interface TemplateTraits {
   roles: ReadonlySet<string>;
-  /** Message content it renders: text, a list of parts, or both. */
+  /** Forms of message content that the template renders: text, a list of parts, or both. */
   takesText: boolean;
   takesParts: boolean;
-  /** It prints a call's arguments as JSON whether they are an object or text: they stay the client's text. */
+  /** Whether it prints a call's arguments as JSON for both objects and text, so that they can stay the client's text. */
   argumentsAsText?: boolean;
-  /** A message with calls and without text has no content at all. */
+  /** Whether a message with calls and without text must have no content. */
   noContentWithCalls?: boolean;
-  /** It leaves calls out. */
+  /** Whether it ignores calls. */
   dropsCalls?: boolean;
-  /** Ids of calls are nine letters and digits to it. */
+  /** Whether it requires call ids of nine letters and digits. */
   shortIds?: boolean;
 }
 

@@ -33,14 +33,14 @@ export function probeTemplate(template: JinjaTemplate, specials: SpecialTokens):
     [nones, empty].find((variables) => probe(variables, PROBE) ?? probe(variables, parts)) ?? nones;
   const asText = probe(usual, PROBE);
   const asParts = probe(usual, parts);
-  // Parts printed as a list, brackets and all, are not taken.
+  // A template that prints a list of parts literally, with brackets, does not accept parts.
   const takesParts = asParts !== null && (asText === null || asText === asParts);
   const takesText = asText !== null || !takesParts;
   const traits = { roles: namedRoles(template.syntax), takesText, takesParts };
   return { traits: { ...traits, ...callTraits(template, usual) }, usual };
 }
 
-/** null: the template refuses this. */
+/** Returns null if the template throws. */
 function rendered(template: JinjaTemplate, variables: Record<string, unknown>): string | null {
   try {
     return template.render({ ...variables, add_generation_prompt: false }, { limits: PROBE_LIMITS });
@@ -66,9 +66,9 @@ const OBJECT = { [ARGUMENT]: 1 };
 const TEXT = `{"${ARGUMENT}": 1}`;
 
 /**
- * How calls are to be handed over. Arguments stay text where the template shows both forms alike, or shows text only. A template that
- * takes calls for calls only where the content is None needs that. One that renders such a message without the arguments, tools or not,
- * leaves calls out. One that refuses another id wants it short.
+ * Determines how calls are passed. Arguments stay text if the template prints both forms alike, or prints only text. A template
+ * that renders calls only if the content is None requires that. One that prints no arguments, with or without tools, ignores calls.
+ * One that refuses a long id requires short ones.
  */
 function callTraits(template: JinjaTemplate, usual: Record<string, unknown>): CallTraits {
   const show = ({ arguments: given, content, id = '123456789', tools }: CallForm): string | null => {

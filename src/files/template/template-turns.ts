@@ -1,5 +1,5 @@
-// Conversations as templates want them that refuse others: those of Mistral take turns only, and ids of nine letters and digits;
-// those of Llama 3 one call a message. Clients know neither, and send a server's own replies back as they came.
+// Adapts conversations to templates with restrictions: those of Mistral accept only alternating roles and ids of nine letters and
+// digits; those of Llama 3 accept one call per message. Clients do not know that, and send back a server's own replies unchanged.
 
 import type { TemplateMessage } from './template-messages.ts';
 

@@ -1,5 +1,5 @@
-// Tokens in, text out, as it streams. Bytes of a character that is not complete yet are held back, so no part of a
-// stream ever shows half a character; bytes that can never become one turn into U+FFFD, as TextDecoder does it.
+// Decodes tokens to text as they stream. Bytes of an incomplete character are withheld, so that a stream never contains half a
+// character; bytes that can never form one become U+FFFD, as in TextDecoder.
 
 export interface Detokenizer {
   /** Text that is certain now; '' while a character is incomplete. */
@@ -18,7 +18,7 @@ export interface TokenPieces {
 
 export interface DetokenizerOptions {
   skipSpecialTokens?: boolean;
-  /** Tokens of the text that this one goes on with; none: it opens a text, and loses the space that only stands there. */
+  /** Tokens of the text that this one continues; empty: the text is new, and its leading space is removed. */
   after?: readonly number[];
 }
 

@@ -1,5 +1,4 @@
-// Ids of tokens as a tokenizer's files state them. A repeated one would have two tokens read as the same and one of them printed for
-// both, so such files are refused.
+// Token ids in a tokenizer's files. A repeated id would make two tokens indistinguishable, so such files are refused.
 
 import { EngineError } from '../error.ts';
 

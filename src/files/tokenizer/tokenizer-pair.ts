@@ -1,5 +1,5 @@
-// Older repositories ship vocab.json and merges.txt instead of tokenizer.json. The pair says nothing about how text
-// is cut before merging: that is knowledge of the tokenizer's class, written down here for the classes in use.
+// Older repositories contain vocab.json and merges.txt instead of tokenizer.json. These do not define how text is split before
+// merging; that depends on the tokenizer's class, and is defined here for the classes in use.
 
 import { EngineError } from '../error.ts';
 import { specialTokens } from './special-tokens.ts';
@@ -69,7 +69,7 @@ function gpt2(config: Record<string, unknown>): TextRules {
   };
 }
 
-/** It always has both, whatever the config asks for. */
+/** The class always adds both, whatever the config says. */
 function clip(config: Record<string, unknown>, vocab: Record<string, number>): TextRules {
   const { bos_token: bos, eos_token: eos, unk_token: unknown } = specialTokens(config);
   const pair = (token: unknown): [string, number] => {

@@ -29,7 +29,7 @@ export interface Tokenizer extends TokenPieces {
   /** The token's bytes as text; U+FFFD where they are part of a character. */
   tokenText(id: number): string;
   tokenToId(text: string): number | null;
-  /** Added tokens that mark parts of a conversation, special or not: no part of what is quoted. */
+  /** Added tokens that mark parts of a conversation, special or not; they never occur in quoted text. */
   markIds: ReadonlySet<number>;
   eosId: number | null;
   /** bos_token, eos_token and their kin, as chat templates name them. */
@@ -46,7 +46,10 @@ interface TokenizerFiles {
   merges?: string;
 }
 
-/** Added tokens that mark parts of a conversation: <think>, </tool_call>, <|im_end|>, [INST]. Runs of spaces are added tokens too, but text. */
+/**
+ * Matches added tokens that mark parts of a conversation: <think>, </tool_call>, <|im_end|>, [INST]. Runs of spaces are added
+ * tokens too, but count as text.
+ */
 const MARK = /^[<[].*[>\]]$/s;
 
 /** UTF-16 units. Two million take one to eight seconds on one core. */
@@ -112,7 +115,7 @@ export function openTokenizer(files: TokenizerFiles): Tokenizer {
   return tokenizer;
 }
 
-/** By the rule of Python: U+FEFF is none, and the four separators of ASCII are. */
+/** Python's definition: U+FEFF is not a space, and the four separators of ASCII are. */
 const isPythonSpace = (character: string): boolean =>
   /\p{White_Space}/u.test(character) || (character >= '\u001c' && character <= '\u001f');
 
@@ -163,7 +166,7 @@ function openPieces(
   }
 }
 
-/** Refuses a text that would take too long; `param` is what it was given as. */
+/** Throws for a text that would take too long; `param` is the field it was given in. */
 export function assertLengths(text: string, param: string): void {
   if (text.length > MAX_TEXT_LENGTH) {
     throw new EngineError(

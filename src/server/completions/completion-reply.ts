@@ -55,7 +55,7 @@ function allLogprobs(prompt: readonly PromptToken[], echo: string, generated: re
   };
 }
 
-/** Text of a token; `bytes:\\xe2\\x80` if its bytes are not whole characters. */
+/** Text of a token; `bytes:\xe2\x80` if its bytes are not whole characters. */
 function tokenText(bytes: number[]): string {
   try {
     return decoder.decode(Uint8Array.from(bytes));

@@ -65,7 +65,7 @@ function formatted(left: string | Markup, right: Value, meter: Meter): Value {
   return new Markup(formatPercent(left.text, right, meter, (text) => escapeMarkup(text, meter).text));
 }
 
-/** For numbers on both sides; null otherwise. */
+/** Computes with two numbers; null if one is not a number. */
 function numeric(operator: ArithmeticOperator, left: Value, right: Value, meter: Meter): Value | null {
   if (isInt(left) && isInt(right)) return ofInts(operator, BigInt(left), BigInt(right), meter);
   const a = realOf(left);
@@ -147,7 +147,7 @@ function power(a: number, b: number): number {
   return a === 1 ? 1 : result;
 }
 
-/** `+` of two lists, tuples or texts, and `*` of one and an int; null for anything else. */
+/** `+` of two lists, tuples or texts, and `*` of one and an int; null for other operands. */
 function ofSeries(operator: ArithmeticOperator, left: Value, right: Value, meter: Meter): Value | null {
   if (operator === '*') {
     if (isInt(right)) return repeated(left, Number(right), meter);
@@ -166,7 +166,7 @@ function ofSeries(operator: ArithmeticOperator, left: Value, right: Value, meter
   return first === null || second === null ? null : joined(first, second, meter);
 }
 
-/** Text, or a dict that a client sent as text. */
+/** Returns a text, or a dict that a client sent as text; null otherwise. */
 function asText(value: Value, meter: Meter): string | null {
   if (isText(value)) return printed(value, meter);
   return value instanceof Dict ? value.sourceText : null;

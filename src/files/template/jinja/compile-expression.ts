@@ -21,8 +21,8 @@ export type Evaluate = (scope: Scope) => Value;
 type Of<Kind> = Extract<Expression, { kind: Kind }>;
 
 /**
- * `soft`: the expression stands in an `if`, where an unknown filter or test is an error only when it is reached; elsewhere
- * compiling throws.
+ * `soft`: the expression is in an `if`, where an unknown filter or test is an error only when it is evaluated; otherwise compiling
+ * throws.
  */
 export function compileExpression(node: Expression, soft: boolean): Evaluate {
   switch (node.kind) {
@@ -92,7 +92,7 @@ export function compileExpression(node: Expression, soft: boolean): Evaluate {
   }
 }
 
-/** Every operation takes a step. */
+/** Every operation counts one step. */
 function meterOf(scope: Scope): Meter {
   const { meter } = scope.run.context;
   meter.step();
@@ -190,7 +190,7 @@ function requireKnown(kind: 'filter' | 'test', name: string, soft: boolean): voi
     throw new TemplateFailure('TemplateSyntaxError', `No ${kind} named '${name}'.`);
 }
 
-/** `of`: what a filter of a block is given; elsewhere the filter has its own. */
+/** `of`: the input of a filter block; elsewhere the filter node has its own. */
 export function compileFilter(node: Of<'filter'>, soft: boolean, of?: Evaluate): Evaluate {
   requireKnown('filter', node.name, soft);
   const value = node.of

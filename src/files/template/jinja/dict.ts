@@ -9,12 +9,12 @@ interface Entry {
   value: Value;
 }
 
-/** The key of a Map. A string stands for itself; '\0' begins the keys of other values, and of strings that begin with it. */
+/** The key of a Map. A string is its own key; '\0' begins the keys of other values, and of strings that begin with it. */
 type Hash = string | number | bigint | null | object;
 
 export class Dict extends PythonObject {
   readonly typeName: string = 'dict';
-  /** The JSON text that a client sent this dict as: what printing gives, so that it stays as the client wrote it. */
+  /** The JSON text that a client sent for this dict; printing it gives this text. */
   readonly sourceText: string | null;
   readonly #entries = new Map<Hash, Entry>();
 

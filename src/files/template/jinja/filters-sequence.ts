@@ -214,7 +214,7 @@ function mapping(
   return (item) => context.filter(name, item, rest, named);
 }
 
-/** select, reject and, by an attribute, selectattr and rejectattr. */
+/** Implements select, reject, selectattr and rejectattr. */
 function selecting(wanted: boolean, byAttribute: boolean): Filter {
   return ([value, ...args], named, context) =>
     lazy(function* () {

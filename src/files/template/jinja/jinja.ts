@@ -38,8 +38,8 @@ export class JinjaTemplate {
   }
 
   /**
-   * `variables`: plain data. Throws TemplateFailure for what Python refuses and for raise_exception, EngineError `unsupported` beyond the
-   * limits.
+   * `variables`: plain data. Throws TemplateFailure for errors of Python and for raise_exception, EngineError `unsupported` beyond
+   * the limits.
    */
   render(
     variables: Readonly<Record<string, unknown>>,
@@ -56,7 +56,7 @@ export class JinjaTemplate {
     });
   }
 
-  /** Turns the end of the stack, which deep nesting of syntax or values runs into, into a limit's error. */
+  /** Converts a stack overflow, which deep nesting of syntax or values causes, to the error of a limit. */
   #bounded<T>(action: () => T): T {
     try {
       return action();

@@ -23,7 +23,7 @@ export class LoopContext extends Callable {
   #current: Value = null;
   #before: Value = null;
 
-  /** `sized`: the length; null if it is known only after reading to the end. */
+  /** `sized`: the length; null if it is known only at the end. */
   constructor(
     elements: Iterator<Value>,
     sized: () => number | null,

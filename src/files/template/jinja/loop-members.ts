@@ -5,7 +5,7 @@ import type { LoopContext } from './loop-context.ts';
 import type { Meter } from './meter.ts';
 import { NativeFunction, Tuple, type Value } from './values.ts';
 
-/** undefined: there is no such member. */
+/** Returns undefined if there is no such member. */
 export function loopMember(loop: LoopContext, name: string, meter: Meter): Value | undefined {
   switch (name) {
     case 'index':

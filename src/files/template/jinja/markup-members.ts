@@ -5,7 +5,7 @@ import { escapeMarkup, stripTags } from './markup.ts';
 import type { Meter } from './meter.ts';
 import { Callable, isList, isText, Markup, NativeFunction, Tuple, type Value } from './values.ts';
 
-/** Methods that take text into the result. */
+/** Methods whose text arguments become a part of the result. */
 const TAKES_TEXT = new Set('replace join format format_map ljust rjust center'.split(' '));
 
 /** `ofText`: the member of the text. */

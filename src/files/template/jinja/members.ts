@@ -36,7 +36,7 @@ import {
 
 const CHANGES_LIST = new Set('append clear pop reverse insert sort extend remove'.split(' '));
 const CHANGES_DICT = new Set('clear pop popitem setdefault update'.split(' '));
-/** Names that every object of Python has, which the sandbox keeps from templates. */
+/** Attributes of every Python object, which the sandbox hides from templates. */
 const OBJECT_NAMES = new Set(
   '__class__ __delattr__ __dir__ __doc__ __eq__ __format__ __ge__ __getattribute__ __getstate__ __gt__ __hash__ __init__ __init_subclass__ __le__ __lt__ __ne__ __new__ __reduce__ __reduce_ex__ __repr__ __setattr__ __sizeof__ __str__ __subclasshook__ __len__ __iter__ __contains__ __getitem__ __call__ __dict__ __module__ __globals__ __code__'.split(
     ' ',
@@ -71,7 +71,7 @@ export function attributeOnly(value: Value, name: string, meter: Meter): Value {
   return orMissing(attribute(value, name, meter), value, name);
 }
 
-/** None is found, too. */
+/** None counts as found. */
 function orMissing(found: Value | undefined, value: Value, name: string): Value {
   return found === undefined ? missing(value, name) : found;
 }

@@ -1,5 +1,5 @@
-// Limits of one rendering. Every operation that could run long, or make much of little, asks the meter before it does, so that
-// an endless template ends with an error and not with the process.
+// Limits of one rendering. Every operation that could run long, or allocate much, asks the meter first, so that an endless template
+// ends with an error and does not take down the process.
 
 import { EngineError } from '../../error.ts';
 
@@ -20,8 +20,8 @@ export interface TemplateLimits {
 }
 
 /**
- * For a conversation of a request. Templates of published models take some 300 steps a message, so 16,384 messages take 5 million; the
- * elements allow a template to slice the list of 16,384 messages at every message (134 million).
+ * Limits for a conversation of a request. Templates of published models take about 300 steps per message, so 16,384 messages take 5
+ * million; the elements allow a template to slice the list of 16,384 messages at every message (134 million).
  */
 export const RENDER_LIMITS: TemplateLimits = {
   steps: 200_000_000,
@@ -49,13 +49,13 @@ export const PROBE_LIMITS: TemplateLimits = {
 /** For the source of a template. The largest published ones have 40,000 characters and nest 12 deep. */
 export const SOURCE_LIMITS = { length: 2 ** 20, depth: 100 };
 
-/** Steps between two looks at the clock. */
+/** Steps between two checks of the time. */
 const CLOCK_STEPS = 16_384;
 const READ_PER_STEP = 100;
 
 /**
- * Counts one rendering. Each method throws TemplateLimitError where its limit is passed, or where an amount is not a number: comparisons are
- * written so that NaN, which would make every later count NaN, does not pass.
+ * Counts one rendering. Each method throws TemplateLimitError if its limit is exceeded, or if an amount is NaN, which would make
+ * every later count NaN.
  */
 export class Meter {
   readonly #name: string;
@@ -79,12 +79,12 @@ export class Meter {
     if (!(this.#steps < this.#nextLook)) this.#look();
   }
 
-  /** Before `length` UTF-16 units are read. */
+  /** Called before `length` UTF-16 units are read. */
   read(length: number): void {
     this.step(1 + length / READ_PER_STEP);
   }
 
-  /** Before a string of `length` UTF-16 units is made; `copied` of them are new. */
+  /** Called before a string of `length` UTF-16 units is created; `copied` of them are new. */
   make(length: number, copied = length): void {
     const { length: most, text } = this.#limits;
     if (!(length <= most)) this.#refuse(`a text of ${shown(most)} characters`);
@@ -93,7 +93,7 @@ export class Meter {
     this.read(copied);
   }
 
-  /** Before a list of `count` elements is made. */
+  /** Called before a list of `count` elements is created. */
   hold(count: number): void {
     const { elements } = this.#limits;
     this.#elements += count;
@@ -101,7 +101,7 @@ export class Meter {
     this.step(1 + count / 8);
   }
 
-  /** Before an integer of `bits` is made. */
+  /** Called before an integer of `bits` bits is created. */
   widen(bits: number): void {
     const { bits: most } = this.#limits;
     if (!(bits <= most)) this.#refuse(`an integer of ${shown(most)} bits`);

@@ -1,4 +1,4 @@
-// Tests: what `is` asks.
+// Tests, which follow `is` in templates.
 
 import { contains, isEqual, isOrdered, type OrderOperator } from './compare.ts';
 import { calculate } from './arithmetic.ts';

@@ -1,5 +1,5 @@
-// Added tokens in a text: the longest that begins leftmost is cut out, with the space at its sides that it takes (lstrip, rstrip), and
-// only where no letter or digit touches it, if it asks for that (single_word).
+// Splits a text at added tokens: the longest token at the leftmost position is cut out, together with adjacent space if it asks for
+// that (lstrip, rstrip), and only if no letter or digit is adjacent, if it asks for that (single_word).
 
 import { PairTable } from './pair-table.ts';
 

@@ -1,5 +1,5 @@
-// Byte-pair encoding: a piece begins as its characters, and the pair of neighbours that was merged first in training is merged first, the
-// leftmost of equals. Short pieces are scanned for it, long ones keep their pairs in a heap, so that time grows as n log n.
+// Byte-pair encoding: a piece begins as characters; the adjacent pair with the lowest merge rank is merged first, the leftmost
+// among equals. Short pieces are searched linearly, long ones keep their pairs in a heap, so that the time grows as n log n.
 
 import { PairTable } from './pair-table.ts';
 import { byteIds, vocabularyOf, type TokenModel } from './vocabulary.ts';
@@ -72,7 +72,7 @@ function readMerges(config: Record<string, unknown>, ids: ReadonlyMap<string, nu
   const made = new Int32Array(given.length);
   given.forEach((merge: unknown, rank) => {
     const pair: unknown = typeof merge === 'string' ? merge.split(' ') : merge;
-    // Published files hold a few merges of no-break spaces that a converter made plain ones.
+    // Some published files contain merges in which a converter replaced no-break spaces by plain ones.
     if (typeof merge === 'string' && merge.split(' ').length > 2) return;
     const [left, right] = Array.isArray(pair) ? (pair as unknown[]) : [];
     if (typeof left !== 'string' || typeof right !== 'string') {
@@ -88,7 +88,7 @@ function readMerges(config: Record<string, unknown>, ids: ReadonlyMap<string, nu
   return { ranks, made };
 }
 
-/** Changes `tokens`. */
+/** Modifies `tokens`. */
 function mergeShort(tokens: number[], { ranks, made }: Merges): number[] {
   const near: number[] = [];
   for (let at = 0; at + 1 < tokens.length; at++) near.push(ranks.get(tokens[at]!, tokens[at + 1]!));
@@ -122,7 +122,7 @@ function mergeLong(start: readonly number[], { ranks, made }: Merges): number[] 
     const least = heap.pop();
     if (least === null) break;
     const [at, rank] = [least % POSITIONS, Math.floor(least / POSITIONS)];
-    // Another merge may have taken one of the two since.
+    // An earlier merge may have consumed one of the two tokens.
     if (tokens[at]! < 0 || rankAt(at) !== rank) continue;
     const gone = next[at]!;
     tokens[at] = made[rank]!;

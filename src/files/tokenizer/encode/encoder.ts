@@ -18,7 +18,7 @@ export interface TextEncoding {
 const MOST_CACHED = 20_000;
 const LONGEST_CACHED = 64;
 
-/** Remembers the tokens of short pieces, which are words mostly. */
+/** Caches the tokens of short pieces, most of which are words. */
 function cached(model: TokenModel): TokenModel['encode'] {
   const known = new Map<string, readonly number[]>();
   return (piece, into) => {
@@ -59,7 +59,7 @@ export function createEncoder(json: Record<string, unknown>, added: readonly Add
     tokenToId,
     encode(given, addSpecialTokens) {
       const ids: number[] = [];
-      // Half a surrogate pair is no text.
+      // A lone surrogate is not a character.
       const text = given.replace(/\p{Surrogate}/gu, '\ufffd');
       splitGiven(text).forEach((part, nth) => {
         if (typeof part === 'number') return void ids.push(part);

@@ -19,7 +19,7 @@ export function createNormalizer(config: unknown): Normalizer | null {
   return normalize === null ? null : (text) => bounded(normalize(text), text);
 }
 
-/** NFKD makes 18 characters of one at most. */
+/** NFKD expands one character to at most 18. */
 const MOST_GROWTH = 32;
 const MOST_ADDED = 10_000;
 
@@ -129,7 +129,7 @@ function bert(config: Record<string, unknown>): Normalizer {
   };
 }
 
-/** Controls go, and other spaces and marks without width become a space. */
+/** Removes control characters, and converts other spaces and zero-width marks to spaces. */
 function nmt(text: string): string {
   return text
     .replace(/(?![\0\t\n\f\r\x80-\x8e\x90-\x9e])\p{Cc}/gu, '')

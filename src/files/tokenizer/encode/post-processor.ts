@@ -8,7 +8,7 @@ export type PostProcessor = (ids: number[]) => number[];
 /** Tokens that a post-processor may name. */
 interface Tokens {
   idOf(token: string): number | null;
-  /** The highest id of a token. */
+  /** Highest token id. */
   highest: number;
 }
 

@@ -71,7 +71,7 @@ function afterAtom(expression: string, at: number): number {
   return expression.length;
 }
 
-/** How often what stands before `at` is repeated; once where no quantifier stands there. */
+/** Number of repetitions that the quantifier at `at` allows; once without a quantifier. */
 function quantifierAt(expression: string, at: number): { least: number; most: number; end: number } {
   const found = /^(?:([*+?])|\{(\d*)(,?)(\d*)\})[?+]?/.exec(expression.slice(at, at + 40));
   if (found === null || found[0] === '{}') return { least: 1, most: 1, end: at };

@@ -1,5 +1,5 @@
-// Unigram: the cut of a piece whose tokens' scores add up to the most, in one pass from left to right. A character that no token covers is
-// unknown, ten below the worst score; neighbours that are unknown are one token.
+// Unigram: segments a piece so that the sum of its tokens' scores is largest, in one pass from left to right. A character that no
+// token covers is unknown, with ten below the worst score; adjacent unknown characters become one token.
 
 import { PairTable } from './pair-table.ts';
 import { byteIds, type TokenModel } from './vocabulary.ts';

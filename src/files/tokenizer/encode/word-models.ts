@@ -1,4 +1,5 @@
-// Models that look words up: WordPiece takes the longest token each time, those within a word with a prefix; WordLevel has whole words.
+// Models that look words up: WordPiece takes the longest matching token each time, with a prefix for those within a word; WordLevel
+// has whole words only.
 
 import { vocabularyOf, type TokenModel } from './vocabulary.ts';
 
@@ -13,7 +14,7 @@ export function createWordPiece(config: Record<string, unknown>): TokenModel {
   /** Characters of the longest token, so that a long word takes time in proportion to its length. */
   const widest = [...ids.keys()].reduce((most, token) => Math.max(most, token.length), 0);
 
-  /** null: a part of it is in no token. */
+  /** Returns null if a part is in no token. */
   const tokensOf = (characters: readonly string[]): number[] | null => {
     const tokens: number[] = [];
     for (let from = 0; from < characters.length;) {
