@@ -44,6 +44,14 @@ LLAMA3 = {
     'original_max_position_embeddings': 16,
 }
 YARN = {'rope_type': 'yarn', 'factor': 4.0, 'original_max_position_embeddings': 64, 'beta_fast': 24.0}
+LONGROPE = {
+    'rope_type': 'longrope', 'short_factor': [1.0, 1.25], 'long_factor': [2.0, 4.5],
+    'original_max_position_embeddings': 16, 'partial_rotary_factor': 0.5, 'rope_theta': 10000.0,
+}
+GEMMA_ROPES = {
+    'full_attention': {'rope_type': 'linear', 'factor': 8.0, 'rope_theta': 1e6},
+    'sliding_attention': {'rope_type': 'default', 'rope_theta': 10000.0},
+}
 MODELS = {
     'llama': {'model_type': 'llama', **SIZES, 'head_dim': 8, 'rope_theta': 100.0, 'rope_scaling': LLAMA3, 'attention_bias': True},
     'llama-linear': {'model_type': 'llama', **SIZES, 'rope_scaling': {'rope_type': 'linear', 'factor': 2.0}, 'tie_word_embeddings': True},
@@ -52,6 +60,25 @@ MODELS = {
     'qwen3': {'model_type': 'qwen3', **SIZES, 'head_dim': 8, 'rope_scaling': YARN},
     'qwen3-moe': {'model_type': 'qwen3_moe', **SIZES, 'head_dim': 8, 'moe_intermediate_size': 12, 'norm_topk_prob': True, **EXPERTS},
     'olmoe': {'model_type': 'olmoe', **SIZES, 'num_key_value_heads': 4, **EXPERTS},
+    'qwen2-moe': {
+        'model_type': 'qwen2_moe', **SIZES, 'moe_intermediate_size': 12, 'shared_expert_intermediate_size': 20,
+        'decoder_sparse_step': 1, **EXPERTS,
+    },
+    'mixtral': {'model_type': 'mixtral', **SIZES, 'num_local_experts': 4, 'num_experts_per_tok': 2, 'sliding_window': None},
+    'phi3': {
+        'model_type': 'phi3', **SIZES, 'num_key_value_heads': 2, 'hidden_size': 32, 'pad_token_id': 0, 'sliding_window': 8,
+        'original_max_position_embeddings': 16, 'rope_scaling': LONGROPE, 'partial_rotary_factor': 0.5,
+    },
+    'smollm3': {'model_type': 'smollm3', **SIZES, 'num_hidden_layers': 4, 'rope_theta': 5000.0, 'pad_token_id': 0},
+    'granite': {
+        'model_type': 'granite', **SIZES, 'embedding_multiplier': 12.0, 'logits_scaling': 8.0,
+        'attention_multiplier': 0.125, 'residual_multiplier': 0.25,
+    },
+    'gemma2': {'model_type': 'gemma2', **SIZES, 'head_dim': 8, 'query_pre_attn_scalar': 8, 'sliding_window': 16},
+    'gemma3': {
+        'model_type': 'gemma3_text', **SIZES, 'num_hidden_layers': 6, 'head_dim': 8, 'query_pre_attn_scalar': 8,
+        'sliding_window': 16, 'rope_parameters': GEMMA_ROPES,
+    },
     'bert': {'model_type': 'bert', **SIZES},
     'xlm-roberta': {'model_type': 'xlm-roberta', **SIZES, 'pad_token_id': 1, 'type_vocab_size': 1},
 }
@@ -66,12 +93,16 @@ def draw(model, seed):
 
 def convert(folder, target, name):
     hparams = json.loads((folder / 'config.json').read_text())
+    kind = hparams['model_type']
     model_class = get_model_class(get_model_architecture(hparams, ModelType.TEXT), mmproj=False)
+    if kind.startswith('gemma'):
+        (folder / 'tokenizer.json').write_text(json.dumps({'model': {'vocab': {str(i): i for i in range(40)}}, 'added_tokens': []}))
     without_vocabulary = {'set_vocab': lambda self: self.gguf_writer.add_tokenizer_model('none')}
     if name == 'bert':
         without_vocabulary['set_vocab'] = lambda self: None
     plain = type(model_class.__name__, (model_class,), {**without_vocabulary, 'model_arch': model_class.model_arch})
     plain(folder, gguf.LlamaFileType.ALL_F32, target, model_name=name).write()
+    (folder / 'tokenizer.json').unlink(missing_ok=True)
 
 
 def adapt(base, names):

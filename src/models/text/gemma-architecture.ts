@@ -3,6 +3,7 @@
 import type { Json } from '../config-values.ts';
 import type { TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
 import { GEMMAS, readGemmaConfig, type GemmaConfig } from './gemma-config.ts';
+import { GEMMA_GGUF } from './gemma-gguf.ts';
 import { gemma, gemmaNormed, gemmaStates } from './gemma.ts';
 
 /** Class of a decoder saved without its head → class of the whole model. */
@@ -25,6 +26,7 @@ export const GEMMA: TextArchitecture = {
   classes,
   read: (json: Json, className: string) =>
     declare(readGemmaConfig(json, HEADLESS.get(className) ?? className)),
+  gguf: GEMMA_GGUF,
 };
 
 function declare(config: GemmaConfig): TextDeclaration {

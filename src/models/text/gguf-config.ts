@@ -22,11 +22,21 @@ const NEUTRAL: Readonly<Record<string, number | null>> = {
   use_parallel_residual: null,
 };
 
+export interface DecoderKeys {
+  /** Keys of NEUTRAL that the architecture reads by itself. */
+  reads?: readonly string[];
+  /** Base of the rotation where the file does not say. */
+  theta?: number;
+}
+
 /** The sizes, heads, rotation and norms of a decoder. Throws bad_checkpoint and unsupported by key. */
-export async function decoderConfig(model: GgufModel): Promise<Json> {
+export async function decoderConfig(
+  model: GgufModel,
+  { reads = [], theta = 10000 }: DecoderKeys = {},
+): Promise<Json> {
   const { keys, architecture, tensors } = model;
   const own = (key: string): string => `${architecture}.${key}`;
-  refuseOtherSums(model);
+  refuseOtherSums(model, reads);
   const hidden = keys.count(own('embedding_length'));
   const heads = perLayer(model, 'attention.head_count');
   const isKvStated = keys.get(own('attention.head_count_kv')) !== undefined;
@@ -51,12 +61,13 @@ export async function decoderConfig(model: GgufModel): Promise<Json> {
     tie_word_embeddings: !tensors.has('output.weight'),
     sliding_window: window === 0 ? null : window,
     ...(clamp !== 0 && { clip_qkv: clamp }),
-    ...(await ropeConfig(model, dims)),
+    ...(await ropeConfig(model, dims, theta)),
   };
 }
 
-function refuseOtherSums({ keys, architecture }: GgufModel): void {
+function refuseOtherSums({ keys, architecture }: GgufModel, reads: readonly string[]): void {
   for (const [name, neutral] of Object.entries(NEUTRAL)) {
+    if (reads.includes(name)) continue;
     const key = `${architecture}.${name}`;
     const value = keys.get(key);
     if (value !== undefined && value !== neutral && value !== false)
@@ -87,29 +98,30 @@ export function rowsOf({ tensors, keys }: GgufModel, name: string): number {
 /** Types of rope.scaling.type; a file without one, or with `none`, may still have factors as a tensor. */
 const SCALINGS = ['none', 'linear', 'yarn', 'longrope'];
 
-async function ropeConfig(model: GgufModel, dims: number): Promise<Json> {
+const [SHORT, LONG] = ['rope_factors_short.weight', 'rope_factors_long.weight'];
+
+async function ropeConfig(model: GgufModel, dims: number, theta: number): Promise<Json> {
   const { keys, architecture, tensors } = model;
   const own = (key: string): string => `${architecture}.rope.${key}`;
   const rotated = keys.count(own('dimension_count'), dims);
   const plain = {
-    rope_theta: keys.real(own('freq_base'), 10000),
+    rope_theta: keys.real(own('freq_base'), theta),
     ...(rotated !== dims && { partial_rotary_factor: rotated / dims }),
   };
-  const type = keys.text(own('scaling.type'), 'none');
+  // Files of Phi-3 have the factors and no type.
+  const type = keys.text(own('scaling.type'), tensors.has(LONG) ? 'longrope' : 'none');
   if (!SCALINGS.includes(type))
     throw keys.unsupported(own('scaling.type'), `known are ${SCALINGS.join(', ')}`);
   const original = keys.count(own('scaling.original_context_length'), 0);
   const stretch = {
     rope_type: type,
-    factor: keys.real(own('scaling.factor'), 1),
+    ...(keys.get(own('scaling.factor')) !== undefined && { factor: keys.real(own('scaling.factor')) }),
     ...(original > 0 && { original_max_position_embeddings: original }),
   };
   if (type === 'linear') return { ...plain, rope_scaling: stretch };
   if (type === 'yarn') return { ...plain, rope_scaling: { ...stretch, ...yarn(model) } };
   const isLong = type === 'longrope';
-  const [short, long] = isLong
-    ? ['rope_factors_short.weight', 'rope_factors_long.weight']
-    : ['rope_freqs.weight', 'rope_freqs.weight'];
+  const [short, long] = isLong ? [SHORT, LONG] : ['rope_freqs.weight', 'rope_freqs.weight'];
   if (!isLong && !tensors.has(short)) return plain;
   // Frequencies that were divided one by one, as Llama 3 does it: both lists of longrope, without its factor of attention.
   const scaling = {
@@ -117,7 +129,7 @@ async function ropeConfig(model: GgufModel, dims: number): Promise<Json> {
     rope_type: 'longrope',
     short_factor: Array.from(await model.floats(short)),
     long_factor: Array.from(await model.floats(long)),
-    ...(isLong ? attention(model) : { attention_factor: 1 }),
+    ...(isLong ? attention(model) : { factor: 1, attention_factor: 1 }),
   };
   return { ...plain, rope_scaling: scaling };
 }

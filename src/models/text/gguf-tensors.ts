@@ -7,11 +7,25 @@ import type { GgufPart } from '../../files/gguf/model.ts';
 export interface DecoderLayout {
   /** Heads whose query and key rows are stored in pairs; null: rows are stored in their order. */
   paired: { heads: number; kvHeads: number } | null;
-  /** Rows of queries, keys and values, for files that have them in one tensor. */
-  fused: { q: number; kv: number };
+  /** Rows of queries, keys and values, for files that have them in one tensor; null: the page reads them as one, too. */
+  fused: { q: number; kv: number } | null;
   /** Number that was added to the weights of norms: 1 for models that compute with 1 + w. */
   normsAdded: number;
+  /** Modules of a layer that are named otherwise than in the table. */
+  names?: Readonly<Record<string, string>>;
+  /** Module of experts, and their projections. */
+  experts?: ExpertNames;
 }
+
+export interface ExpertNames {
+  block: string;
+  projections: { gate: string; up: string; down: string };
+}
+
+const EXPERT_NAMES: ExpertNames = {
+  block: 'mlp',
+  projections: { gate: 'gate_proj', up: 'up_proj', down: 'down_proj' },
+};
 
 type Tensor = Pick<GgufTensor, 'name' | 'shape'>;
 
@@ -32,14 +46,18 @@ const IN_LAYER: Readonly<Record<string, string>> = {
   ffn_gate: 'mlp.gate_proj',
   ffn_up: 'mlp.up_proj',
   ffn_down: 'mlp.down_proj',
-  ffn_gate_inp: 'mlp.gate',
+  ffn_gate_shexp: 'mlp.shared_expert.gate_proj',
+  ffn_up_shexp: 'mlp.shared_expert.up_proj',
+  ffn_down_shexp: 'mlp.shared_expert.down_proj',
+  ffn_gate_inp_shexp: 'mlp.shared_expert_gate',
 };
+const ROUTER = 'ffn_gate_inp';
 /** Tensors of all experts → projections, one after another in each expert. */
-const EXPERTS: Readonly<Record<string, readonly string[]>> = {
-  ffn_gate_exps: ['gate_proj'],
-  ffn_up_exps: ['up_proj'],
-  ffn_down_exps: ['down_proj'],
-  ffn_gate_up_exps: ['gate_proj', 'up_proj'],
+const EXPERTS: Readonly<Record<string, readonly ('gate' | 'up' | 'down')[]>> = {
+  ffn_gate_exps: ['gate'],
+  ffn_up_exps: ['up'],
+  ffn_down_exps: ['down'],
+  ffn_gate_up_exps: ['gate', 'up'],
 };
 /** Tensors that the configuration is read from. */
 const FACTORS = /^rope_(freqs|factors_(long|short))\.weight$/;
@@ -55,18 +73,24 @@ export function decoderParts(tensor: Tensor, layout: DecoderLayout): readonly Gg
   const [, layer, module, expert, kind] = LAYER.exec(name) ?? [];
   if (layer === undefined || module === undefined) return null;
   const prefix = `model.layers.${layer}`;
-  if (module === 'attn_qkv') return fusedParts(tensor, `${prefix}.self_attn`, kind!, layout);
-  const each = EXPERTS[module];
-  if (each !== undefined && kind === 'weight') return expertParts(tensor, `${prefix}.mlp.experts`, each);
-  const own = IN_LAYER[module];
-  if (own === undefined) return null;
+  const { block, projections } = layout.experts ?? EXPERT_NAMES;
+  if (module === 'attn_qkv' && layout.fused !== null)
+    return fusedParts(tensor, `${prefix}.self_attn`, kind!, { ...layout, fused: layout.fused });
+  if (module === ROUTER) return [{ name: `${prefix}.${block}.gate.${kind}`, shape }];
+  const each = EXPERTS[module]?.map((one) => projections[one]);
+  if (each !== undefined && kind === 'weight') return expertParts(tensor, `${prefix}.${block}.experts`, each);
   if (expert !== undefined) {
-    const [, projection] = /^mlp\.(\w+_proj)$/.exec(own) ?? [];
-    return projection === undefined
-      ? null
-      : [{ name: `${prefix}.mlp.experts.${expert}.${projection}.${kind}`, shape }];
+    // Files of the first mixtures have a tensor for each expert.
+    const own = EXPERTS[`${module}_exps`]?.map((one) => projections[one]);
+    return own?.length === 1
+      ? [{ name: `${prefix}.${block}.experts.${expert}.${own[0]}.${kind}`, shape }]
+      : null;
   }
-  const part = { name: `${prefix}.${own}.${kind}`, shape };
+  const own = layout.names?.[module] ?? IN_LAYER[module];
+  if (own === undefined) return null;
+  // The converter stores a matrix of one row as a vector.
+  const isGate = module === 'ffn_gate_inp_shexp' && shape.length === 1;
+  const part = { name: `${prefix}.${own}.${kind}`, shape: isGate ? [1, ...shape] : shape };
   if (module.endsWith('_norm')) return [{ ...part, ...norm(layout) }];
   const heads =
     module === 'attn_q' ? layout.paired?.heads : module === 'attn_k' ? layout.paired?.kvHeads : undefined;
@@ -82,9 +106,8 @@ function fusedParts(
   { shape }: Tensor,
   prefix: string,
   kind: string,
-  { fused, paired }: DecoderLayout,
+  { fused: { q, kv }, paired }: DecoderLayout & { fused: { q: number; kv: number } },
 ): GgufPart[] {
-  const { q, kv } = fused;
   const behind = shape.slice(1);
   const part = (name: string, firstRow: number, rows: number, heads?: number): GgufPart => ({
     name: `${prefix}.${name}.${kind}`,

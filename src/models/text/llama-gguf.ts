@@ -2,7 +2,8 @@
 
 import type { GgufClass, GgufModel } from '../../files/gguf/model.ts';
 import { decoderConfig } from './gguf-config.ts';
-import { decoderParts } from './gguf-tensors.ts';
+import { decoderParts, type ExpertNames } from './gguf-tensors.ts';
+import { FAMILIES } from './llama-families.ts';
 
 type Json = Record<string, unknown>;
 
@@ -12,57 +13,91 @@ interface LlamaFiles {
   className: string;
   /** Query and key rows are stored in pairs. */
   paired?: boolean;
+  /** Keys that change a computation and that the class reads. */
+  reads?: readonly string[];
   /** Further keys of config.json. */
-  more?(model: GgufModel, config: Json): Json;
+  more?(model: GgufModel): Json;
 }
+
+const MULTIPLIERS: Readonly<Record<string, string>> = {
+  embedding_scale: 'embedding_multiplier',
+  residual_scale: 'residual_multiplier',
+  'attention.scale': 'attention_multiplier',
+  logit_scale: 'logits_scaling',
+};
 
 const FILES: readonly LlamaFiles[] = [
   { name: 'llama', className: 'LlamaForCausalLM', paired: true, more: llama },
   { name: 'qwen2', className: 'Qwen2ForCausalLM' },
   // The text models of Qwen2-VL and Qwen3-VL: for text alone the parts of their positions are equal.
   { name: 'qwen2vl', className: 'Qwen2ForCausalLM' },
+  { name: 'qwen2moe', className: 'Qwen2MoeForCausalLM', more: (model) => qwenExperts(model, false) },
   { name: 'qwen3', className: 'Qwen3ForCausalLM', more: biases },
   { name: 'qwen3vl', className: 'Qwen3ForCausalLM', more: biases },
   {
     name: 'qwen3moe',
     className: 'Qwen3MoeForCausalLM',
-    more: (model) => ({ ...biases(model), ...qwenExperts(model) }),
+    more: (model) => ({ ...biases(model), ...qwenExperts(model, true) }),
   },
   {
     name: 'olmoe',
     className: 'OlmoeForCausalLM',
     more: (model) => ({ ...biases(model), ...experts(model, false) }),
   },
+  { name: 'phi3', className: 'Phi3ForCausalLM' },
+  { name: 'smollm3', className: 'SmolLM3ForCausalLM', paired: true, more: llama },
+  {
+    name: 'granite',
+    className: 'GraniteForCausalLM',
+    paired: true,
+    reads: Object.keys(MULTIPLIERS),
+    more: (model) => ({ ...llama(model), ...multipliers(model) }),
+  },
 ];
 
-export const LLAMA_GGUF: readonly GgufClass[] = FILES.map(({ name, className, paired = false, more }) => ({
-  name,
-  classNames: name === 'llama' ? [className, 'MistralForCausalLM'] : [className],
-  async read(model) {
-    const config = await decoderConfig(model);
-    const stated = { ...config, ...more?.(model, config) };
-    // Windows take a class of their own; all else that Mistral computes is Llama's.
-    const isMistral = className === 'LlamaForCausalLM' && config['sliding_window'] !== null;
-    return { className: isMistral ? 'MistralForCausalLM' : className, config: stated };
-  },
-  parts(tensor, config) {
-    const {
-      num_attention_heads: heads,
-      num_key_value_heads: kvHeads,
-      head_dim: dims,
-    } = config as Record<string, number>;
-    return decoderParts(tensor, {
-      paired: paired ? { heads: heads!, kvHeads: kvHeads! } : null,
-      fused: { q: heads! * dims!, kv: kvHeads! * dims! },
-      normsAdded: 0,
-    });
-  },
-}));
+/** Classes that one architecture's files may hold, first that of files without windows and experts. */
+const SHARED: Readonly<Record<string, readonly string[]>> = {
+  llama: ['LlamaForCausalLM', 'MistralForCausalLM', 'MixtralForCausalLM'],
+};
+
+export const LLAMA_GGUF: readonly GgufClass[] = FILES.map(
+  ({ name, className, paired = false, reads = [], more }) => ({
+    name,
+    classNames: SHARED[name] ?? [className],
+    async read(model) {
+      const config = await decoderConfig(model, { reads });
+      const own = name === 'llama' ? classOf(model, config) : className;
+      const mixture = own === 'MixtralForCausalLM' ? experts(model, true) : {};
+      return { className: own, config: { ...config, ...more?.(model), ...mixture } };
+    },
+    parts(tensor, config) {
+      const {
+        num_attention_heads: heads,
+        num_key_value_heads: kvHeads,
+        head_dim: dims,
+      } = config as Record<string, number>;
+      const family = FAMILIES.get(className)!;
+      return decoderParts(tensor, {
+        paired: paired ? { heads: heads!, kvHeads: kvHeads! } : null,
+        fused: family.fused ? null : { q: heads! * dims!, kv: kvHeads! * dims! },
+        normsAdded: 0,
+        ...(family.fused && { names: FUSED }),
+        ...(config['num_local_experts'] !== undefined && { experts: MIXTRAL }),
+      });
+    },
+  }),
+);
+
+const FUSED = { attn_qkv: 'self_attn.qkv_proj', ffn_up: 'mlp.gate_up_proj' };
+const MIXTRAL: ExpertNames = FAMILIES.get('MixtralForCausalLM')!.experts!;
+
+/** Windows and experts take classes of their own; all else that Mistral computes is Llama's. */
+function classOf({ keys, architecture }: GgufModel, config: Json): string {
+  if (keys.count(`${architecture}.expert_count`, 0) > 0) return 'MixtralForCausalLM';
+  return config['sliding_window'] === null ? 'LlamaForCausalLM' : 'MistralForCausalLM';
+}
 
 function llama(model: GgufModel): Json {
-  const { keys, architecture } = model;
-  if (keys.count(`${architecture}.expert_count`, 0) > 0)
-    throw keys.unsupported(`${architecture}.expert_count`, 'Mixtral is not among the classes that run');
   return { ...biases(model), mlp_bias: model.tensors.has('blk.0.ffn_down.bias') };
 }
 
@@ -71,25 +106,34 @@ function biases({ tensors }: GgufModel): Json {
   return { attention_bias: tensors.has('blk.0.attn_q.bias') || tensors.has('blk.0.attn_qkv.bias') };
 }
 
+function multipliers({ keys, architecture }: GgufModel): Json {
+  return Object.fromEntries(
+    Object.entries(MULTIPLIERS).map(([key, name]) => [name, keys.real(`${architecture}.${key}`, 1)]),
+  );
+}
+
 function experts({ keys, architecture }: GgufModel, normed: boolean): Json {
+  const count = keys.count(`${architecture}.expert_count`);
   return {
-    num_experts: keys.count(`${architecture}.expert_count`),
+    [architecture === 'llama' ? 'num_local_experts' : 'num_experts']: count,
     num_experts_per_tok: keys.count(`${architecture}.expert_used_count`),
     norm_topk_prob: keys.flag(`${architecture}.expert_weights_norm`, normed),
   };
 }
 
 /** Layers without a router have one block for all tokens. */
-function qwenExperts(model: GgufModel): Json {
+function qwenExperts(model: GgufModel, normed: boolean): Json {
   const { keys, architecture, tensors } = model;
-  const layers = Array.from(
-    { length: Math.min(keys.count(`${architecture}.block_count`), 4096) },
-    (_, i) => i,
-  );
-  const width = keys.count(`${architecture}.expert_feed_forward_length`);
+  const layers = Math.min(keys.count(`${architecture}.block_count`), MOST_LAYERS);
+  const shared = tensors.get('blk.0.ffn_up_shexp.weight')?.shape[0];
   return {
-    ...experts(model, true),
-    moe_intermediate_size: width,
-    mlp_only_layers: layers.filter((i) => !tensors.has(`blk.${i}.ffn_gate_inp.weight`)),
+    ...experts(model, normed),
+    moe_intermediate_size: keys.count(`${architecture}.expert_feed_forward_length`),
+    mlp_only_layers: Array.from({ length: layers }, (_, i) => i).filter(
+      (i) => !tensors.has(`blk.${i}.ffn_gate_inp.weight`),
+    ),
+    ...(shared !== undefined && { shared_expert_intermediate_size: shared }),
   };
 }
+
+const MOST_LAYERS = 4096;

@@ -9,8 +9,9 @@ import { openCheckpoint, type Checkpoint } from '../../../src/files/checkpoint/c
 import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import { readBertConfig } from '../../../src/models/text/bert-config.ts';
+import { readGemmaConfig } from '../../../src/models/text/gemma-config.ts';
 import { readLlamaConfig } from '../../../src/models/text/llama-config.ts';
-import { inverseFrequencies } from '../../../src/models/text/rope.ts';
+import { inverseFrequencies, type RopeConfig } from '../../../src/models/text/rope.ts';
 
 const ROOT = fileURLToPath(new URL('../../golden/gguf', import.meta.url));
 const ENCODERS = ['bert', 'xlm-roberta'];
@@ -33,12 +34,25 @@ async function valuesOf({ source, offset, bytes, dtype }: TensorEntry): Promise<
   return new Float32Array((await source.read(offset, bytes)).buffer);
 }
 
+/** The configuration that a page computes by, its rotations apart. */
+function configOf({ config, architecture }: Checkpoint): {
+  rest: Record<string, unknown>;
+  ropes: readonly RopeConfig[];
+} {
+  if (architecture.startsWith('Gemma')) {
+    const { ropes, ...rest } = readGemmaConfig(config, architecture);
+    return { rest, ropes };
+  }
+  const { rope, ...rest } = readLlamaConfig(config, architecture);
+  return { rest, ropes: [rope] };
+}
+
 /** Tensors of a checkpoint that GGUF files hold otherwise, or not at all. */
 const LEFT_OUT = /position_ids|^pooler\.|position_embeddings/;
 
 describe('a GGUF file of', () => {
   it('each architecture is among the goldens', () => {
-    expect(NAMES.length).toBe(9);
+    expect(NAMES.length).toBe(16);
   });
 
   for (const name of NAMES) {
@@ -50,7 +64,11 @@ describe('a GGUF file of', () => {
       for (const one of names(gguf.tensors)) {
         const [stored, found] = [checkpoint.tensors.get(one)!, gguf.tensors.get(one)!];
         expect([one, found.shape]).toEqual([one, stored.shape]);
-        expect([one, await valuesOf(found)]).toEqual([one, await valuesOf(stored)]);
+        // Gemma's norms are 1 + w, which is the number that the file has.
+        const plus = name.startsWith('gemma') && one.endsWith('norm.weight') ? 1 : 0;
+        const read = async (entry: TensorEntry): Promise<number[]> =>
+          Array.from(await valuesOf(entry), (value) => Math.fround(plus + value));
+        expect([one, await read(found)]).toEqual([one, await read(stored)]);
       }
       await Promise.all([checkpoint.close(), gguf.close()]);
     });
@@ -58,19 +76,21 @@ describe('a GGUF file of', () => {
     if (ENCODERS.includes(name)) continue;
     it(`${name} has the configuration of its checkpoint`, async () => {
       const [checkpoint, gguf] = await both(name);
-      const [stated, found] = [checkpoint, gguf].map(({ config, architecture }) =>
-        readLlamaConfig(config, architecture),
-      );
-      const { rope, architecture, ...rest } = found!;
-      const { rope: statedRope, architecture: statedArchitecture, ...statedRest } = stated!;
-      expect(rest).toEqual(statedRest);
+      const [stated, found] = [configOf(checkpoint), configOf(gguf)];
       // Without a window Mistral computes what Llama does, and its files say llama.
-      expect(architecture).toBe(name === 'mistral' ? 'LlamaForCausalLM' : statedArchitecture);
-      // Factors are stored in single precision.
-      const [a, b] = [inverseFrequencies(statedRope, 1), inverseFrequencies(rope, 1)];
-      expect(b.length).toBe(a.length);
-      b.forEach((frequency, i) => expect(Math.abs(frequency / a[i]! - 1)).toBeLessThan(1e-7));
-      expect(rope.attentionFactor).toBe(statedRope.attentionFactor);
+      if (name === 'mistral') stated.rest['architecture'] = 'LlamaForCausalLM';
+      expect(found.rest).toEqual(stated.rest);
+      expect(found.ropes.length).toBe(stated.ropes.length);
+      found.ropes.forEach((rope, i) => {
+        const wanted = stated.ropes[i]!;
+        for (const length of [1, 50]) {
+          // Factors are stored in single precision.
+          const [a, b] = [inverseFrequencies(wanted, length), inverseFrequencies(rope, length)];
+          expect(b.length).toBe(a.length);
+          b.forEach((frequency, at) => expect(Math.abs(frequency / a[at]! - 1)).toBeLessThan(1e-7));
+        }
+        expect(rope.attentionFactor).toBeCloseTo(wanted.attentionFactor, 6);
+      });
       await Promise.all([checkpoint.close(), gguf.close()]);
     });
   }
