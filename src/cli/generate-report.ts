@@ -11,7 +11,8 @@ import { UsageError } from './exit.ts';
 import { noteTyped } from './generate-names.ts';
 import { resolvedText, type ResolvedValue } from './generate-resolved.ts';
 import { createProgress, showOpening } from './progress.ts';
-import { countText, createLog, sizeText, writeLine } from './terminal.ts';
+import { countText } from '../files/count-text.ts';
+import { createLog, sizeText, writeLine } from './terminal.ts';
 
 const LONGEST_PROMPT = 100;
 

@@ -3,7 +3,8 @@
 import type { ConsolaInstance } from 'consola';
 import type { HubEvent, OpenEvent } from '../index.ts';
 import { noteText } from './said.ts';
-import { countText, setBar, sizeText } from './terminal.ts';
+import { countText } from '../files/count-text.ts';
+import { setBar, sizeText } from './terminal.ts';
 
 export interface Step {
   /** Steps with the same label share one bar. */

@@ -4,7 +4,8 @@ import type { EmbeddingModelInfo, ImageModelInfo, TextModelInfo } from '../index
 import { fieldName } from '../options/setting.ts';
 import { mapSampling } from '../options/text-request.ts';
 import type { ServableModel } from '../server/entry.ts';
-import { countText, sizeText } from './terminal.ts';
+import { countText } from '../files/count-text.ts';
+import { sizeText } from './terminal.ts';
 
 /** Returns the settings that were chosen or determined for a model. */
 export function settingsInForce({ info }: ServableModel): string[] {

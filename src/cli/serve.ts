@@ -23,7 +23,8 @@ import { showOpening } from './progress.ts';
 import { keepModels, type Openers } from './serve-models.ts';
 import { type PlannedModel, planModels } from './serve-plan.ts';
 import { settingsInForce } from './serve-settings.ts';
-import { countText, createLog } from './terminal.ts';
+import { countText } from '../files/count-text.ts';
+import { createLog } from './terminal.ts';
 
 export type { OpenTextModel } from './serve-models.ts';
 

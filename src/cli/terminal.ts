@@ -51,11 +51,6 @@ export function writeLine(text = ''): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** A count with its noun: 1 step, 2 steps. */
-export function countText(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
 /** A size in powers of 1024, in the format of the engine's messages. */
 export function sizeText(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];

@@ -8,7 +8,7 @@ import { EngineError, type OpenEvent } from '../index.ts';
 import { isLoopback } from './access.ts';
 import { createApp } from './app.ts';
 import { watchConnections } from './connections.ts';
-import { countText } from './body/fields.ts';
+import { countText } from '../files/count-text.ts';
 import {
   SHUTDOWN,
   createService,

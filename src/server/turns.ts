@@ -2,7 +2,7 @@
 // aborted while it waits leaves the queue at once.
 
 import { EngineError } from '../index.ts';
-import { countText } from './body/fields.ts';
+import { countText } from '../files/count-text.ts';
 
 export interface Turn {
   /** Number of requests before it. */

@@ -4,7 +4,7 @@
 import type { H3Event } from 'h3';
 import type { ImageEvent, ImageModel, ImageRequest, ResolvedImageRequest } from '../../index.ts';
 import { RequestError } from '../errors.ts';
-import { countText } from '../body/fields.ts';
+import { countText } from '../../files/count-text.ts';
 import { readForm } from '../body/form-body.ts';
 import { applyImageEvent, imageResponse, type ImageReply, startImageReply } from './image-reply.ts';
 import { checkCount, fitSources, noteText, toImageRequests, underFieldName } from './image-request.ts';

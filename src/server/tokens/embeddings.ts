@@ -3,7 +3,7 @@
 import type { H3Event } from 'h3';
 import { type EmbeddingModel, type EmbeddingRequest, EngineError } from '../../index.ts';
 import { checkEmbeddings } from './embedding-schema.ts';
-import { countText } from '../body/fields.ts';
+import { countText } from '../../files/count-text.ts';
 import { readJson } from '../body/json-body.ts';
 import { abortWithClient, listIgnored, whileRunning } from '../model-call.ts';
 import { findModel } from '../models.ts';
