@@ -35,13 +35,13 @@ export function listIgnored(event: H3Event, names: string[]): void {
 
 /** Names that a client sent, as the value of a header: escaped and shortened. */
 function headerList(names: string[]): string {
-  const kept: string[] = [];
+  const listed: string[] = [];
   let length = 0;
   for (const name of names) {
     const escaped = name.length > 1000 ? name : encodeURIComponent(name);
     length += escaped.length + 2;
-    if (length > 1000) return [...kept, '...'].join(', ');
-    kept.push(escaped);
+    if (length > 1000) return [...listed, '...'].join(', ');
+    listed.push(escaped);
   }
-  return kept.join(', ');
+  return listed.join(', ');
 }

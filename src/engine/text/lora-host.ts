@@ -16,12 +16,12 @@ export interface LoraHost extends AdapterHost {
 
 export function createLoraHost(device: Device, matrices: readonly Matrix[]): LoraHost {
   const store = new LoraStore(device, matrices);
-  const held = new Set<Promise<void>>();
+  const holds = new Set<Promise<void>>();
 
   const free = async (): Promise<void> => {
-    while (held.size > 0) {
-      const lost = await Promise.race([device.lost, ...held]);
-      if (lost !== undefined) held.clear();
+    while (holds.size > 0) {
+      const lost = await Promise.race([device.lost, ...holds]);
+      if (lost !== undefined) holds.clear();
     }
   };
 
@@ -31,9 +31,9 @@ export function createLoraHost(device: Device, matrices: readonly Matrix[]): Lor
     hold() {
       let release!: () => void;
       const holding = new Promise<void>((resolve) => (release = resolve));
-      held.add(holding);
+      holds.add(holding);
       return () => {
-        held.delete(holding);
+        holds.delete(holding);
         release();
       };
     },

@@ -102,10 +102,10 @@ function mustEndIn(texts: readonly Bans[], constraint: Constraint, id: number): 
   ahead.accept(id);
   const run = ahead.forced();
   return texts.some((one) => {
-    const said = one.fork();
+    const continuation = one.fork();
     return [id, ...run].some((next) => {
-      const isBanned = said.has(next);
-      said.accept(next);
+      const isBanned = continuation.has(next);
+      continuation.accept(next);
       return isBanned;
     });
   });

@@ -96,7 +96,7 @@ class ChoiceFactory {
   readonly #reply: Reply;
   readonly #context: RequestContext;
   readonly #emit: (event: TextEvent) => void;
-  readonly #asked: SequenceRequest;
+  readonly #settings: SequenceRequest;
   readonly #seed: number;
   readonly #scope: string;
   readonly #reading: Reading;
@@ -117,7 +117,7 @@ class ChoiceFactory {
     this.#reply = reply;
     this.#context = context;
     this.#emit = emit;
-    this.#asked = readRequest(request, ids.length, reply.adapter, context);
+    this.#settings = readRequest(request, ids.length, reply.adapter, context);
     this.#seed = request.seed ?? Math.floor(Math.random() * 2 ** 32);
     this.#scope = sharingScope(request, reply.adapter, context, ids.length);
     // The reply continues an answer that has begun, or any prompt other than a conversation.
@@ -133,12 +133,12 @@ class ChoiceFactory {
   }
 
   create(choice: number, leader: Sequence | null): Sequence {
-    const sampling = { ...this.#asked.sampling, ...choiceSeed(this.#seed, choice) };
-    const counts = countsTokens(this.#asked) ? createTokenCounts() : null;
+    const sampling = { ...this.#settings.sampling, ...choiceSeed(this.#seed, choice) };
+    const counts = countsTokens(this.#settings) ? createTokenCounts() : null;
     return new Sequence({
       choice,
       leader,
-      request: { ...this.#asked, sampling },
+      request: { ...this.#settings, sampling },
       progress: new Progress(this.#ids, counts),
       placement: new Placement(this.#prefix(choice)),
       output: this.#output(choice),

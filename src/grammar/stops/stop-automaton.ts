@@ -181,7 +181,7 @@ class NfaSimulation {
 class SetMembership {
   readonly #table: StopTable;
   /** [sets]: the turn in which the set was last looked at. */
-  readonly #asked: Int32Array;
+  readonly #queriedIn: Int32Array;
   /** [sets] */
   readonly #has: Uint8Array;
   #turn = 0;
@@ -189,7 +189,7 @@ class SetMembership {
 
   constructor(table: StopTable) {
     this.#table = table;
-    this.#asked = new Int32Array(table.setFrom.length);
+    this.#queriedIn = new Int32Array(table.setFrom.length);
     this.#has = new Uint8Array(table.setFrom.length);
   }
 
@@ -199,9 +199,9 @@ class SetMembership {
   }
 
   has(set: number): boolean {
-    if (this.#asked[set] !== this.#turn) {
+    if (this.#queriedIn[set] !== this.#turn) {
       const { ranges, setFrom } = this.#table;
-      this.#asked[set] = this.#turn;
+      this.#queriedIn[set] = this.#turn;
       this.#has[set] = Number(contains(ranges, setFrom[set]!, setFrom[set + 1]!, this.#code));
     }
     return this.#has[set] === 1;

@@ -135,12 +135,12 @@ export function completionForm(reply: CompletionReply, write: Send): StreamForm 
   ) => {
     const begins = lengths.get(index) ?? 0;
     lengths.set(index, begins + text.length);
-    const asked = body.logprobs !== undefined && logprobs && logprobs.length > 0;
+    const hasLogprobs = body.logprobs !== undefined && logprobs && logprobs.length > 0;
     send([
       {
         index,
         text,
-        logprobs: asked ? legacyLogprobs(logprobs, begins) : null,
+        logprobs: hasLogprobs ? legacyLogprobs(logprobs, begins) : null,
         finish_reason: null,
         matched_stop: null,
         ...(body.return_token_ids && { token_ids: ids ?? [] }),

@@ -12,9 +12,9 @@ const made = new WeakMap<Service, Promise<OpenApi>>();
 
 /** Returns the OpenAPI document, which is built at the first request. */
 function interfaceOf(service: Service, routes: RouteTable): Promise<OpenApi> {
-  const kept = made.get(service) ?? openApi(routes, service.options.version ?? 'unknown');
-  made.set(service, kept);
-  return kept;
+  const document = made.get(service) ?? openApi(routes, service.options.version ?? 'unknown');
+  made.set(service, document);
+  return document;
 }
 
 export const openApiFile = (service: Service, routes: RouteTable): Promise<OpenApi> =>

@@ -12,26 +12,26 @@ export interface InputReader {
 }
 
 export function createInputReader(): InputReader {
-  let held = '';
+  let pending = '';
   let isWithin = false;
   /** The first half of a surrogate pair whose second half has not arrived. */
   let half = '';
   return {
     read(json) {
-      held += json;
+      pending += json;
       if (!isWithin) {
-        const begin = BEGIN.exec(held);
+        const begin = BEGIN.exec(pending);
         if (!begin) return '';
         isWithin = true;
-        held = held.slice(begin[0].length);
+        pending = pending.slice(begin[0].length);
       }
-      const [whole] = WHOLE.exec(held)!;
-      held = held.slice(whole.length);
+      const [whole] = WHOLE.exec(pending)!;
+      pending = pending.slice(whole.length);
       const text = half + unescaped(whole);
       half = /[\ud800-\udbff]$/.exec(text)?.[0] ?? '';
       return half === '' ? text : text.slice(0, -1);
     },
-    end: () => (isWithin ? '' : held),
+    end: () => (isWithin ? '' : pending),
   };
 }
 

@@ -29,7 +29,11 @@ export function toMessages(items: readonly InputItem[]): ChatMessage[] {
       };
       own.tool_calls = [...(own.tool_calls ?? []), call];
     } else if (isOneOf(OUTPUTS, type)) {
-      messages.push({ role: 'tool', content: told(item, type), tool_call_id: item['call_id'] as string });
+      messages.push({
+        role: 'tool',
+        content: resultText(item, type),
+        tool_call_id: item['call_id'] as string,
+      });
       open = null;
     } else if (type === 'agent_message') {
       messages.push({ role: 'user', content: agentText(item as ItemOf<typeof type>) });
@@ -67,7 +71,7 @@ function called(item: InputItem, type: (typeof CALLS)[number]): ToolCall['functi
 }
 
 /** Returns the text that the model gets as the result of a call; tools that a search found are described in it. */
-function told(item: InputItem, type: (typeof OUTPUTS)[number]): string {
+function resultText(item: InputItem, type: (typeof OUTPUTS)[number]): string {
   if (type !== 'tool_search_output') return textOf((item as ItemOf<typeof type>).output, '\n');
   const names = functionNames((item as ItemOf<typeof type>).tools);
   return names.length === 0 ? 'No tools found.' : `Found: ${names.join(', ')}`;

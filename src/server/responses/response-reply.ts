@@ -91,15 +91,15 @@ export function responseForm(
   done: (response: ReturnType<typeof responseOf>, output: ResponseOutput) => void,
 ): StreamForm {
   let sequence = 0;
-  const tell = (type: string, members: object) =>
+  const emit = (type: string, members: object) =>
     write({ type, sequence_number: sequence++, ...members }, type);
-  const output = createOutput(tell, wishesOf(head));
+  const output = createOutput(emit, wishesOf(head));
   return {
     marker: false,
     begin() {
       const response = responseOf(head, null, []);
-      tell('response.created', { response });
-      tell('response.in_progress', { response });
+      emit('response.created', { response });
+      emit('response.in_progress', { response });
     },
     part: (_, part) => output.add(part),
     end: () => output.close(lastStatus(fold)),
@@ -108,7 +108,7 @@ export function responseForm(
       const response = responseOf(head, fold, output.items());
       done(response, output);
       const ending = response.status === 'cancelled' ? 'incomplete' : response.status;
-      tell(`response.${ending}`, { response });
+      emit(`response.${ending}`, { response });
       return error ? toErrorReply(error).body.error : null;
     },
   };

@@ -68,12 +68,12 @@ export async function responses(service: Service, event: H3Event): Promise<unkno
   });
 }
 
-const told = new WeakSet<Service>();
+const noted = new WeakSet<Service>();
 
 /** Logs the note once per server. */
 function sayNotOffered(service: Service): void {
-  if (told.has(service)) return;
-  told.add(service);
+  if (noted.has(service)) return;
+  noted.add(service);
   service.log.warn(
     `a client sends the tool ${NOT_OFFERED}, which OpenAI runs itself: models here are not offered it (said once)`,
   );

@@ -26,28 +26,28 @@ export function isGenerated(event: TextEvent): event is Generated {
   return event.type === 'delta' || event.type === 'reasoning' || event.type === 'toolCall';
 }
 
-interface HeldParts {
+interface PendingParts {
   add(event: Generated): void;
   /** Removes and returns all queued parts. */
   take(): [choice: number, part: Part][];
 }
 
-export function createHeldParts(): HeldParts {
-  const held = new Map<number, Part[]>();
+export function createPendingParts(): PendingParts {
+  const queues = new Map<number, Part[]>();
   return {
     add(event) {
-      const parts = held.get(event.choice) ?? [];
-      held.set(event.choice, parts);
+      const parts = queues.get(event.choice) ?? [];
+      queues.set(event.choice, parts);
       for (const part of partsOf(event)) {
         const last = parts.at(-1);
         if (!last || !join(last, part)) parts.push(part);
       }
     },
     take() {
-      const taken = [...held].flatMap(([choice, parts]) =>
+      const taken = [...queues].flatMap(([choice, parts]) =>
         parts.map((part): [number, Part] => [choice, part]),
       );
-      held.clear();
+      queues.clear();
       return taken;
     },
   };

@@ -4,7 +4,7 @@
 import type { H3Event } from 'h3';
 import { isUnforeseen } from '../errors.ts';
 import { applyEvent, choiceAt } from './reply-fold.ts';
-import { createHeldParts, type Generated, isGenerated, type Part } from './reply-parts.ts';
+import { createPendingParts, type Generated, isGenerated, type Part } from './reply-parts.ts';
 import type { Service } from '../service.ts';
 import { createEventStream, EVENTS, type Framing } from '../sse.ts';
 import type { TextCall } from './text-call.ts';
@@ -39,9 +39,9 @@ export function streamText(
   framing: Framing = EVENTS,
 ): ReadableStream<Uint8Array> {
   const { runs } = call;
-  const held = createHeldParts();
+  const pending = createPendingParts();
   const flush = () => {
-    for (const [choice, part] of held.take()) form.part(choice, part);
+    for (const [choice, part] of pending.take()) form.part(choice, part);
   };
   /** An error that was thrown while the reader caught up. */
   let thrown: Error | undefined;
@@ -69,7 +69,7 @@ export function streamText(
       else if (textEvent.type === 'prompt') form.prompt?.(index);
       else if (textEvent.type === 'done') end(offset + textEvent.choice);
       else if (isGenerated(textEvent)) {
-        held.add(shifted(textEvent, offset));
+        pending.add(shifted(textEvent, offset));
         if (stream.room()) flush();
       }
     }

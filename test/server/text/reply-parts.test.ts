@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { createHeldParts, type Part } from '../../../src/server/text/reply-parts.ts';
+import { createPendingParts, type Part } from '../../../src/server/text/reply-parts.ts';
 
-type Event = Parameters<ReturnType<typeof createHeldParts>['add']>[0];
+type Event = Parameters<ReturnType<typeof createPendingParts>['add']>[0];
 
 /** Pseudo-random numbers, the same for the same seed. */
 function randomOf(seed: number): (below: number) => number {
@@ -49,7 +49,7 @@ it('says the same however far the reader is behind', () => {
     const random = randomOf(seed);
     const events = randomEvents(random);
     const sendAll = (pause: () => boolean): [number, Part][] => {
-      const held = createHeldParts();
+      const held = createPendingParts();
       const sent = events.flatMap((event) => {
         held.add(event);
         return pause() ? [] : held.take();
@@ -72,7 +72,7 @@ it('says the same however far the reader is behind', () => {
 });
 
 it('keeps what an event carries from growing under its sender', () => {
-  const held = createHeldParts();
+  const held = createPendingParts();
   const ids = [1];
   held.add({ type: 'delta', choice: 0, text: 'a', ids });
   held.add({ type: 'delta', choice: 0, text: 'b', ids: [2] });

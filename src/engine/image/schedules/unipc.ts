@@ -39,7 +39,7 @@ export function uniPC(config: ConfigReader): Planner {
       return { alpha, sigma, lambda: Math.log(alpha) - Math.log(sigma) };
     };
     /** Returns the estimate that was stored `back` steps before `taken`. */
-    const held = (taken: number, back: number): Sum => slot(1 + ((taken - back) % ring));
+    const storedEstimate = (taken: number, back: number): Sum => slot(1 + ((taken - back) % ring));
 
     const drafts = timesteps.slice(first).map((timestep, taken): Draft => {
       const i = first + taken;
@@ -57,11 +57,11 @@ export function uniPC(config: ConfigReader): Planner {
             at: points(point, i - 1, before),
             from: slot(BEGAN),
             ahead: model,
-            models: past(held, taken, 1, before),
+            models: past(storedEstimate, taken, 1, before),
           })
         : LATENTS;
       const order = orderAt(taken);
-      const models = past(held, taken, 0, order);
+      const models = past(storedEstimate, taken, 0, order);
       return {
         timestep,
         limits,
@@ -96,11 +96,11 @@ const points = (point: (i: number) => Point, i: number, order: number): Point[] 
   Array.from({ length: order }, (_, k) => point(i - k));
 
 const past = (
-  held: (taken: number, back: number) => Sum,
+  storedEstimate: (taken: number, back: number) => Sum,
   taken: number,
   from: number,
   order: number,
-): Sum[] => Array.from({ length: order }, (_, k) => held(taken, from + k));
+): Sum[] => Array.from({ length: order }, (_, k) => storedEstimate(taken, from + k));
 
 interface UniStep extends Expansion {
   to: Point;

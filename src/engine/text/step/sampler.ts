@@ -49,12 +49,12 @@ export function createSampler(device: Device, batch: TextBatch, options: Sampler
   const words = maskWords(vocabulary);
   const processors = createWgslProcessors(device, slots + SPARE_PROCESSORS);
   const host = new Uint32Array(slots * words);
-  const held = (label: string, bytes: number): Region => {
+  const allocate = (label: string, bytes: number): Region => {
     const buffer = device.allocate('step', label, bytes);
     return { buffer, offset: 0, size: buffer.size };
   };
-  const masks = held('token masks', 4 * host.length);
-  const results = held('log probabilities', 4 * slots * LOGPROB_WORDS);
+  const masks = allocate('token masks', 4 * host.length);
+  const results = allocate('log probabilities', 4 * slots * LOGPROB_WORDS);
 
   const uploadMasks = (masked: readonly Sequence[]): void => {
     masked.forEach((sequence, i) => writeMask(sequence, host.subarray(i * words, (i + 1) * words)));

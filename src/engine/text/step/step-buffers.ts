@@ -179,10 +179,10 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
   );
   // Kernels are compiled by running them on these buffers before the first step, so their contents must be valid.
   const encoder = device.gpu.createCommandEncoder();
-  const all = [layout.buffer, results, ids, states, routed, embeddings].filter((held) => held !== null);
-  for (const held of all) encoder.clearBuffer(held);
+  const all = [layout.buffer, results, ids, states, routed, embeddings].filter((buffer) => buffer !== null);
+  for (const buffer of all) encoder.clearBuffer(buffer);
   device.gpu.queue.submit([encoder.finish()]);
-  const whole = (held: GPUBuffer): Region => ({ buffer: held, offset: 0, size: held.size });
+  const whole = (buffer: GPUBuffer): Region => ({ buffer, offset: 0, size: buffer.size });
   const { region, u32, view } = layout;
 
   return {
@@ -231,7 +231,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
     },
     upload: layout.upload,
     destroy() {
-      for (const held of all) device.free(held);
+      for (const buffer of all) device.free(buffer);
     },
   };
 }
