@@ -202,19 +202,11 @@ describe('a GGUF file that is not what its model needs', () => {
       /llama\.logit_scale 0\.5 is not built/,
     ],
     [
-      'with experts',
-      {
-        ...META,
-        'llama.attention.head_count': 2,
-        'llama.feed_forward_length': 8,
-        'llama.block_count': 1,
-        'llama.context_length': 8,
-        'llama.attention.layer_norm_rms_epsilon': { type: 'f32', value: 1e-5 },
-        'llama.expert_count': 8,
-      },
+      'with values of another size than keys',
+      { ...META, 'llama.attention.head_count': 2, 'llama.attention.value_length': 4 },
       [embedding],
       'unsupported',
-      /llama\.expert_count 8 is not built/,
+      /llama\.attention\.value_length 4 is not built; keys have 8 dimensions/,
     ],
   ])('%s is refused by key', async (_, metadata, tensors, code, message) => {
     const folder = folderOf({ 'm.gguf': writeGguf({ metadata, tensors }) });
