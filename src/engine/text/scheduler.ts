@@ -67,7 +67,7 @@ export class Scheduler {
 
   /** Whether running sequences release pages that have left the attention window. */
   get isWindowed(): boolean {
-    return this.pages.windows.some((window) => window !== null);
+    return this.pages.isWindowed;
   }
 
   add(sequence: Sequence): void {

@@ -157,4 +157,22 @@ describe('the scheduler', () => {
     expect(pages.claim(sequence, pages.match(sequence), 0)).toBe(true);
     expect(sequence.placement.passedPages).toEqual([0, 3]);
   });
+
+  it('evicts released pages before those that the next request of a conversation needs', () => {
+    const scheduler = new Scheduler({ ...limits, pages: 40, windows: [null, 40] });
+    const { pages } = scheduler;
+    const sequence = paperSequence(promptOf(450, 1), 9);
+    scheduler.add(sequence);
+    for (let step = 0; step < 40 && sequence.progress.computed < 450; step++) scheduler.plan();
+    sequence.finish('abort', null);
+    scheduler.sweep();
+    const again = paperSequence(promptOf(450, 1), 9);
+    const found = pages.match(again).length;
+    expect(found).toBe(14);
+    // The second group keeps the last two pages of its window, and the twelve before them are evicted first.
+    pages.tree.evict(12);
+    expect(pages.match(again)).toHaveLength(found);
+    pages.tree.evict(1);
+    expect(pages.match(again).length).toBeLessThan(found);
+  });
 });

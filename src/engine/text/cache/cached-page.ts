@@ -39,9 +39,12 @@ export function pageNode(
 ): PageNode {
   const pages: CachedPage[] = [];
   const node: PageNode = {
-    ...{ scope, parent, key, pages },
+    scope,
+    parent,
+    key,
     depth: parent ? parent.depth + 1 : 0,
     children: new Map(),
+    pages,
     forgotten: parent?.forgotten ?? false,
   };
   for (let group = 0; group < groups; group++)

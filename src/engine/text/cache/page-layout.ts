@@ -29,7 +29,7 @@ export interface LayerPlace {
 }
 
 /** Most groups of a model; each costs some time in every step. */
-const MOST_GROUPS = 8;
+const MOST_GROUPS = 12;
 
 interface PageLayoutParts {
   groups: readonly PageGroup[];
@@ -106,11 +106,15 @@ export function wholeLayout(layers: readonly LayerState[], format: KvFormat, row
   return new PageLayout({ groups: [{ window: widestWindow(layers), scale: 1 }], lanes, places }, rows);
 }
 
-/** The layout in which a whole context takes the least memory, with as few groups as that needs. `rows`: most rows of a step. */
+/**
+ * The layout in which a whole context takes the least memory, with as few groups as that needs. `rows`: most rows of a step;
+ * `bindingLimit`: most bytes of a lane's buffer.
+ */
 export function pageLayout(
   layers: readonly LayerState[],
   format: KvFormat,
   { contextLength, rows }: { contextLength: number; rows: number },
+  bindingLimit = Infinity,
 ): PageLayout {
   const limited = layers.map((layer) =>
     layer.kind === 'kv' && layer.window !== null && layer.window >= contextLength
@@ -121,12 +125,15 @@ export function pageLayout(
   const kinds = kindsOf(limited, format);
   if (new Set(kinds.map(({ window }) => window)).size < 2) return whole;
   const bytesOf = (layout: PageLayout): number => layout.pagesOf(contextLength) * layout.pageBytes;
+  const reachOf = (layout: PageLayout): number =>
+    Math.min(contextLength, layout.contextWithin(Math.floor(bindingLimit / Math.max(...layout.lanes))));
   let best = whole;
   const most = Math.max(...kinds.map(({ members }) => members.length));
   for (let lanes = most; lanes > 0; lanes--) {
     const layout = groupedLayout(kinds, layers.length, lanes, rows);
     if (layout.groups.length > MOST_GROUPS) break;
-    if (bytesOf(layout) < bytesOf(best)) best = layout;
+    // All groups share a lane's buffer, which must not limit the context to less than half of what it can be otherwise.
+    if (2 * reachOf(layout) >= reachOf(whole) && bytesOf(layout) < bytesOf(best)) best = layout;
   }
   return best;
 }

@@ -131,7 +131,8 @@ export class PrefixTree {
     const end = (node.depth + 1) * PAGE_TOKENS;
     const firsts = this.#windows.map((window) => (window === null ? 0 : firstVisiblePage(end, window)));
     for (let at: PageNode | null = node; at; at = at.parent)
-      for (const cached of at.pages) if (at.depth >= firsts[cached.group]!) cached.lastUsed = this.#clock;
+      for (let group = 0; group < firsts.length; group++)
+        if (at.depth >= firsts[group]!) at.pages[group]!.lastUsed = this.#clock;
   }
 
   /** Frees up to `count` pages on the device, those that the watcher wants last; returns the number of pages freed. */

@@ -37,6 +37,8 @@ export function findablePages({ progress, placement: { prefix } }: Sequence): nu
 export class SequencePages {
   /** Tokens that each group of layers looks back on; null: all. */
   readonly windows: readonly (number | null)[];
+  /** Whether sequences give pages back while they run. */
+  readonly isWindowed: boolean;
   readonly tree: PrefixTree;
   readonly #total: number;
   /** Pages evicted at a time. */
@@ -48,6 +50,7 @@ export class SequencePages {
   constructor(total: number, windows: readonly (number | null)[] = [null]) {
     this.#total = total;
     this.windows = windows;
+    this.isWindowed = windows.some((window) => window !== null);
     this.#share = Math.max(1, total >> 6);
     this.#pool = new PagePool(total);
     this.tree = new PrefixTree((page) => this.#pool.give([page]), windows);
@@ -168,7 +171,7 @@ export class SequencePages {
   /** Gives back the pages that no query from the next row on sees. Those that are shared stay in the cache while there is room. */
   passWindow({ placement, progress }: Sequence): void {
     const { prefix, tables, passedPages } = placement;
-    if (placement.isLoading) return;
+    if (!this.isWindowed || placement.isLoading) return;
     tables.forEach((pages, group) => {
       const end = Math.min(this.firstVisible(group, progress.computed), pages.length);
       for (let at = passedPages[group]!; at < end; at++) {

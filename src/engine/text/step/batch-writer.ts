@@ -190,17 +190,19 @@ export class BatchWriter {
   private writePages({ first, rows, tables, passedPages }: BatchPart): void {
     const { words, sizes } = this;
     let count = 0;
-    words.tables.forEach(({ pages, places, scale }, group) => {
+    for (let group = 0; group < words.tables.length; group++) {
+      const { pages, places, scale } = words.tables[group]!;
       const table = tables[group]!;
-      for (let at = passedPages?.[group] ?? 0; at < table.length; at++)
-        pages[this.pages + at] = table[at]! * scale;
+      const passed = passedPages?.[group] ?? 0;
+      if (passed === 0 && scale === 1) pages.set(table, this.pages);
+      else for (let at = passed; at < table.length; at++) pages[this.pages + at] = table[at]! * scale;
       count = Math.max(count, table.length);
       for (let i = 0; i < rows; i++) {
         const token = first + i;
         places[sizes.rows + i] =
           table[Math.floor(token / PAGE_TOKENS)]! * scale * PAGE_TOKENS + (token % PAGE_TOKENS);
       }
-    });
+    }
     this.pages += count;
   }
 

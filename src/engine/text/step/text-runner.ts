@@ -57,7 +57,7 @@ export class TextRunner implements Runner {
     const { model, parameters, kvFormat, loras } = parts;
     const { layers, vocabulary, hidden, experts } = config;
     const slots = Math.ceil(options.slots / TILE_ROWS) * TILE_ROWS;
-    const layout = pageLayout(layers, kvFormat, options);
+    const layout = pageLayout(layers, kvFormat, options, device.capabilities.bindingLimit);
     const mostPages = usefulPages(device, layout, options);
     const routeWords = experts ? experts.layers * experts.chosen : 0;
     const buffers = stepBuffers(device, config, options, { slots, layout, mostPages, routeWords });

@@ -82,6 +82,25 @@ it('smaller layers share a lane, side by side, and count pages of their own size
   ]);
 });
 
+it('layers that see all tokens and have smaller pages share a lane, too', () => {
+  const windows = mixed(60, 6, 1024);
+  const layers = layersOf(windows, (window) => (window === null ? 64 : 128));
+  const layout = pageLayout(layers, 'f16', { contextLength: 262144, rows: 512 });
+  expect(layout.lanes).toHaveLength(5);
+  expect(layout.groups).toEqual([
+    { window: null, scale: 2 },
+    ...Array.from({ length: 10 }, () => ({ window: 1024, scale: 1 })),
+  ]);
+});
+
+it('a small limit on buffers keeps all layers in one group', () => {
+  const layers = layersOf(mixed(12, 6, 32));
+  const options = { contextLength: 8192, rows: 16 };
+  const pages = (count: number) => pageLayout(layers, 'f16', options, 2048 * count);
+  expect(pages(5).groups).toHaveLength(1);
+  expect(pages(64).groups).toHaveLength(6);
+});
+
 it('layers with states have no place in pages', () => {
   const layers: LayerState[] = [{ kind: 'slot', values: 8 }, ...layersOf([64, null])];
   const { places } = pageLayout(layers, 'f16', { contextLength: 4096, rows: 16 });
