@@ -1,11 +1,11 @@
 // The quantization that a model is planned with: the one asked for, or the one that `auto` takes within the budget.
 
-import { EngineError } from '../../files/error.ts';
 import type { Prose } from '../../files/message.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Quantization } from '../session/open-event.ts';
 import { chooseQuantization } from '../weights/quantization.ts';
 import type { PlannedQuantization } from './model-plan.ts';
+import { isOutOfMemory } from './planned-model.ts';
 
 /** null: `auto` finds none that has room. */
 export async function chosenQuantization(
@@ -19,7 +19,7 @@ export async function chosenQuantization(
     if (note !== null) onNote(note);
     return quantization;
   } catch (error) {
-    if (!(error instanceof EngineError) || error.code !== 'out_of_memory') throw error;
+    if (!isOutOfMemory(error)) throw error;
     onNote(error);
     return null;
   }

@@ -1,6 +1,5 @@
 // An image pipeline on devices that compute nothing: the engine's own stages draw an image of the model's own size there.
 
-import { EngineError } from '../../files/error.ts';
 import type { Prose } from '../../files/message.ts';
 import type { Weights } from '../../files/checkpoint/shards.ts';
 import type { Pipeline } from '../../files/pipeline/pipeline-index.ts';
@@ -12,7 +11,7 @@ import type { Quantization } from '../session/open-event.ts';
 import type { PlannedQuantization } from './model-plan.ts';
 import type { PlanPlace } from './plan-place.ts';
 import { PLANNED_TOKENIZER } from './planned-components.ts';
-import type { OpenedOnPaper, PlannedModel, Way } from './planned-model.ts';
+import { isOutOfMemory, type OpenedOnPaper, type PlannedModel, type Way } from './planned-model.ts';
 
 /** Share by which a budget is lowered in the search of the least one, and how often. */
 const STEP = 1 / 64;
@@ -50,7 +49,7 @@ export class PlannedImage implements PlannedModel {
     try {
       return (await this.#parts(memoryBudget, asked, onNote)).components.quantization;
     } catch (error) {
-      if (!isFull(error)) throw error;
+      if (!isOutOfMemory(error)) throw error;
       onNote(error);
       return null;
     }
@@ -81,7 +80,7 @@ export class PlannedImage implements PlannedModel {
       try {
         least = await this.open(Math.floor(least.bytes * (1 - STEP)), way);
       } catch (error) {
-        if (!isFull(error)) throw error;
+        if (!isOutOfMemory(error)) throw error;
         break;
       }
     }
@@ -106,8 +105,4 @@ export class PlannedImage implements PlannedModel {
       { weights: this.#weights, tokenizer: PLANNED_TOKENIZER },
     );
   }
-}
-
-function isFull(error: unknown): error is EngineError {
-  return error instanceof EngineError && error.code === 'out_of_memory';
 }

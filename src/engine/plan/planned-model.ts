@@ -77,7 +77,7 @@ export class PlannedOpenings {
     try {
       return await this.#model.open(budget, way);
     } catch (error) {
-      if (error instanceof EngineError && error.code === 'out_of_memory') return null;
+      if (isOutOfMemory(error)) return null;
       throw error;
     }
   }
@@ -139,4 +139,9 @@ export class PlannedOpenings {
 
 function isWhole({ contextLength }: Pick<OpenedOnPaper, 'contextLength'>, wanted: number | null): boolean {
   return wanted === null || contextLength! >= wanted;
+}
+
+/** Whether an error says that a budget is too small. */
+export function isOutOfMemory(error: unknown): error is EngineError {
+  return error instanceof EngineError && error.code === 'out_of_memory';
 }
