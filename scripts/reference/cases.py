@@ -22,6 +22,8 @@ from transformers import (
     LlamaForCausalLM,
     MistralForCausalLM,
     MixtralForCausalLM,
+    Olmo2ForCausalLM,
+    Olmo3ForCausalLM,
     OlmoeForCausalLM,
     Phi3ForCausalLM,
     Qwen2ForCausalLM,
@@ -316,5 +318,33 @@ QWEN2_MOE = Checkpoint(
     cases=[Case('default', note='one more expert takes all tokens, by a gate')],
 )
 
-ALL = (LLAMA, MISTRAL, QWEN2, QWEN3, QWEN3_MOE, OLMOE, GEMMA2, GEMMA3, PHI3, SMOLLM3, GRANITE, MIXTRAL, QWEN2_MOE)
+OLMO2 = Checkpoint(
+    name='olmo2',
+    model=Olmo2ForCausalLM,
+    seed=14,
+    config=dict(
+        vocab_size=331, hidden_size=64, intermediate_size=80, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, rms_norm_eps=1e-6, rope_theta=10000.0, max_position_embeddings=128,
+        tie_word_embeddings=False, dtype='bfloat16', bos_token_id=1, eos_token_id=2, pad_token_id=0,
+    ),  # fmt: skip
+    cases=[Case('default', note='norms follow each block; queries and keys are normed whole')],
+)
+
+OLMO3 = Checkpoint(
+    name='olmo3',
+    model=Olmo3ForCausalLM,
+    seed=15,
+    config=dict(
+        vocab_size=331, hidden_size=64, intermediate_size=80, num_hidden_layers=3, num_attention_heads=4,
+        num_key_value_heads=2, sliding_window=8, layer_types=['sliding_attention', 'full_attention', 'sliding_attention'],
+        rms_norm_eps=1e-6, max_position_embeddings=128, tie_word_embeddings=False, dtype='bfloat16', bos_token_id=1,
+        eos_token_id=2, pad_token_id=0,
+        rope_parameters={'full_attention': {**YARN, 'rope_theta': 10000.0, 'attention_factor': 1.2},
+                         'sliding_attention': {'rope_type': 'default', 'rope_theta': 10000.0}},
+    ),  # fmt: skip
+    spelling='transformers 5',
+    cases=[Case('default', note='only the full layer is scaled')],
+)
+
+ALL = (LLAMA, MISTRAL, QWEN2, QWEN3, QWEN3_MOE, OLMOE, GEMMA2, GEMMA3, PHI3, SMOLLM3, GRANITE, MIXTRAL, QWEN2_MOE, OLMO2, OLMO3)
 CHECKPOINTS = {c.name: c for c in ALL}

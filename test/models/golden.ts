@@ -44,6 +44,8 @@ export const GOLDENS = [
   'granite',
   'mixtral',
   'qwen2-moe',
+  'olmo2',
+  'olmo3',
 ];
 
 export function openGolden(name: string): Golden {

@@ -1,40 +1,18 @@
 // Converts config.json of Gemma 2 and Gemma 3 to the configuration of gemma.ts. Only this file knows their key names.
 
-import { EngineError } from '../../files/error.ts';
-import type { HeadShape } from '../../kernels/batch.ts';
-import { readConfig, shown, type ConfigReader, type Json } from '../config-values.ts';
+import { readConfig, type ConfigReader, type Json } from '../config-values.ts';
+import type { DecoderModel } from './decoder-architecture.ts';
+import { readHeads, readLayers, readRopes } from './decoder-config.ts';
+import type { MlpConfig } from './gated-mlp.ts';
 import { readRope } from './rope-config.ts';
-import type { RopeConfig } from './rope.ts';
+import type { AttentionConfig } from './self-attention.ts';
 
-export interface GemmaConfig {
-  architecture: string;
-  vocabulary: number;
-  hidden: number;
-  ffn: number;
-  heads: HeadShape;
-  layers: GemmaLayer[];
-  eps: number;
-  /** Rope tables; layers name theirs by its index. */
-  ropes: RopeConfig[];
-  context: number;
-  /** Whether the head is the embedding matrix. */
-  tied: boolean;
-  qkvBias: boolean;
-  outBias: boolean;
-  /** RMSNorm on each head of queries and keys; its weights multiply by 1 + w, as all norms do. */
-  queryNorm: 'none' | 'heads';
-  normPlus: 1;
-  /** Soft caps of attention's scores and of the logits; null: none. */
-  scoreCap: number | null;
-  logitCap: number | null;
-}
-
-export interface GemmaLayer {
-  /** Number of tokens that the layer sees; null: all. */
-  window: number | null;
-  /** Index of its rope table. */
-  rope: number;
-}
+export type GemmaConfig = DecoderModel &
+  AttentionConfig &
+  MlpConfig & {
+    /** Soft cap of attention's scores; null: none. */
+    scoreCap: number | null;
+  };
 
 interface Family {
   /** model_type of config.json, and of a text_config. */
@@ -85,51 +63,46 @@ export function readGemmaConfig(json: Json, architecture: string): GemmaConfig {
   const family = GEMMAS[architecture]!;
   const config = readConfig(FILE, json);
   config.only({ hidden_activation: ['gelu_pytorch_tanh'], use_bidirectional_attention: [false] });
-  const layers = config.count('num_hidden_layers', 26);
-  const heads = readHeads(config);
-  const window = config.count('sliding_window', 4096);
+  const hidden = config.count('hidden_size', 2304);
+  const heads = {
+    ...readHeads(config, json, hidden, { heads: 8, kvHeads: 4, dims: 256 }),
+    scale: 1 / Math.sqrt(config.real('query_pre_attn_scalar', 256)),
+  };
   const context = config.count('max_position_embeddings', family.context);
   const bias = config.flag('attention_bias', false);
   return {
     architecture,
     vocabulary: config.count('vocab_size', family.vocabulary),
-    hidden: config.count('hidden_size', 2304),
+    hidden,
     ffn: config.count('intermediate_size', 9216),
     heads,
-    layers: readLayerKinds(json, config, layers, family).map((isWindowed) => ({
-      window: isWindowed ? window : null,
-      rope: isWindowed && family.localRope ? 1 : 0,
-    })),
+    layers: readLayers(json, config.count('num_hidden_layers', 26), {
+      pattern: config.count(
+        'sliding_window_pattern',
+        config.count('_sliding_window_pattern', family.pattern),
+      ),
+      window: config.count('sliding_window', 4096),
+      localRope: family.localRope,
+    }),
     eps: config.real('rms_norm_eps', 1e-6),
-    ropes: readRopes(json, config, heads.dims, { ...family, context }),
+    ropes: family.localRope
+      ? readRopes(config, json, heads.dims, {
+          context,
+          theta: 1e6,
+          localTheta: config.real('rope_local_base_freq', 10000),
+        })
+      : [readRope(json, heads.dims, { context })],
     context,
     tied: config.flag('tie_word_embeddings', true),
     qkvBias: bias,
     outBias: bias,
     queryNorm: family.queryNorm,
     normPlus: 1,
+    embeddingScale: Math.sqrt(hidden),
+    experts: null,
     scoreCap: family.capsScores ? readCap(config, json, 'attn_logit_softcapping', 50) : null,
     logitCap: readCap(config, json, 'final_logit_softcapping', family.logitCap),
   };
-}
-
-function readHeads(config: ConfigReader): HeadShape {
-  const heads = config.count('num_attention_heads', 8);
-  const kvHeads = config.count('num_key_value_heads', 4);
-  const dims = config.count('head_dim', 256);
-  if (heads % kvHeads !== 0) {
-    throw new EngineError(
-      'bad_checkpoint',
-      `${FILE}: ${heads} num_attention_heads are no multiple of ${kvHeads} num_key_value_heads`,
-      { param: 'num_key_value_heads' },
-    );
-  }
-  if (dims % 4 !== 0 || dims > 256) {
-    throw new EngineError('unsupported', `${FILE}: head_dim ${dims} must be a multiple of 4 up to 256`, {
-      param: 'head_dim',
-    });
-  }
-  return { heads, kvHeads, dims, scale: 1 / Math.sqrt(config.real('query_pre_attn_scalar', 256)) };
 }
 
 type CapKey = 'attn_logit_softcapping' | 'final_logit_softcapping';
@@ -138,48 +111,4 @@ type CapKey = 'attn_logit_softcapping' | 'final_logit_softcapping';
 function readCap(config: ConfigReader, json: Json, key: CapKey, fallback: number | null): number | null {
   if (json[key] === null || (fallback === null && json[key] === undefined)) return null;
   return config.real(key, fallback ?? undefined);
-}
-
-const LAYER_TYPES: readonly unknown[] = ['full_attention', 'sliding_attention'];
-
-/** Whether each layer is windowed. */
-function readLayerKinds(json: Json, config: ConfigReader, layers: number, { pattern }: Family): boolean[] {
-  const types = json['layer_types'] ?? null;
-  if (types === null) {
-    const every = config.count('sliding_window_pattern', config.count('_sliding_window_pattern', pattern));
-    return Array.from({ length: layers }, (_, i) => (i + 1) % every !== 0);
-  }
-  if (!Array.isArray(types) || types.length !== layers || !types.every((type) => LAYER_TYPES.includes(type)))
-    throw new EngineError(
-      'bad_checkpoint',
-      `${FILE}: layer_types is ${shown(types)}, one of ${LAYER_TYPES.join(' and ')} for each of ${layers} layers is needed`,
-      { param: 'layer_types' },
-    );
-  return types.map((type) => type === 'sliding_attention');
-}
-
-/** Reads the rope table of the full layers, and that of the windowed ones if they have their own. */
-function readRopes(
-  json: Json,
-  config: ConfigReader,
-  dims: number,
-  { context, localRope }: { context: number; localRope: boolean },
-): RopeConfig[] {
-  if (!localRope) return [readRope(json, dims, { context })];
-  const { rope_parameters: stated, rope_scaling: scaling, ...plain } = json;
-  const byType: Json = isObject(stated) ? stated : {};
-  const full = byType['full_attention'] ?? null;
-  const windowed = byType['sliding_attention'] ?? null;
-  const theta = config.real('rope_theta', 1e6);
-  const localTheta = config.real('rope_local_base_freq', 10000);
-  // A rope_scaling in a published config.json applies to the full layers only.
-  const whole = full ?? (isObject(scaling) ? scaling : {});
-  return [
-    readRope({ ...plain, rope_theta: theta, rope_parameters: whole }, dims, { context }),
-    readRope({ ...plain, rope_theta: localTheta, rope_parameters: windowed }, dims, { context }),
-  ];
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,67 +1,46 @@
-// config.json of the classes in llama-families.ts → the one configuration that llama.ts computes by. The only place that knows
-// their names.
+// config.json of the classes in llama-families.ts → the one configuration that llama.ts computes by. Only these two files know their
+// key names.
 
 import { EngineError } from '../../files/error.ts';
 import type { HeadShape } from '../../kernels/batch.ts';
-import { readRope } from './rope-config.ts';
 import { readConfig, shown, type ConfigReader, type Json } from '../config-values.ts';
-import { readExperts, type ExpertsConfig } from './experts-config.ts';
+import type { DecoderModel } from './decoder-architecture.ts';
+import { readHeads, readWindowed } from './decoder-config.ts';
+import type { DecoderLayer } from './decoder.ts';
+import { readExperts } from './experts-config.ts';
+import type { MlpConfig } from './gated-mlp.ts';
 import { FAMILIES, type Family } from './llama-families.ts';
+import { readRope } from './rope-config.ts';
 import type { RopeConfig } from './rope.ts';
+import type { AttentionConfig } from './self-attention.ts';
 
-export interface LlamaConfig {
-  architecture: string;
-  vocabulary: number;
-  hidden: number;
-  ffn: number;
-  heads: HeadShape;
-  /** Tokens each layer looks back on; null: all. Its length is the number of layers. */
-  windows: (number | null)[];
-  eps: number;
-  rope: RopeConfig;
-  /** Whether each layer rotates its heads. */
-  rotates: boolean[];
-  /** Tokens the model was made for, scaling included. */
-  context: number;
-  /** Whether the head is the embedding matrix. */
-  tied: boolean;
-  qkvBias: boolean;
-  outBias: boolean;
-  mlpBias: boolean;
-  /** q, k and v are one tensor, and gate and up are. */
-  fused: boolean;
-  /** Factors of the embedding and of the logits. */
-  embeddingScale: number;
-  logitScale: number;
-  /** RMSNorm on queries and keys: head by head, or all heads of a row together. */
-  queryNorm: 'none' | 'heads' | 'row';
-  /** null: every layer has one feed-forward block for all tokens. */
-  experts: ExpertsConfig | null;
-}
+const FILE = 'config.json';
 
-/** Throws unsupported for an architecture that is none of FAMILIES. */
+export type LlamaConfig = DecoderModel & AttentionConfig & MlpConfig;
+
+/** Reads the configuration. Throws unsupported for an architecture that is not in FAMILIES. */
 export function readLlamaConfig(json: Json, architecture: string): LlamaConfig {
   const family = FAMILIES.get(architecture);
   if (family === undefined)
     throw new EngineError('unsupported', `${architecture} is not a class that is built`);
   const config = readConfig(FILE, json);
   refuseOtherSums(config, json, architecture);
-  const layers = config.count('num_hidden_layers');
+  const hidden = config.count('hidden_size');
+  const count = config.count('num_hidden_layers');
   const { partialRotation: partial, theta, ropeTypes: types } = family;
-  const { heads, multipliers } = scaled(config, readHeads(config, json, family), family);
+  const { heads, multipliers } = scaled(config, readHeads(config, json, hidden, family), family);
   const rope = readRope(json, heads.dims, { context: family.context, theta, partial, types });
   if (rope.dims < heads.dims) heads.rotated = rope.dims;
   const bias = family.bias === 'stated' && config.flag('attention_bias', false);
   return {
     architecture,
     vocabulary: config.count('vocab_size'),
-    hidden: config.count('hidden_size'),
+    hidden,
     ffn: config.count('intermediate_size'),
     heads,
-    windows: readWindows(config, json, family, layers),
+    layers: readLayers(config, json, family, count),
     ...multipliers,
-    rope,
-    rotates: readRotates(config, family, layers),
+    ropes: [rope],
     context: scaledContext(rope, config.count('max_position_embeddings', family.context)),
     tied: config.flag('tie_word_embeddings', family.tied),
     qkvBias: family.bias === 'qkv' || bias,
@@ -69,7 +48,7 @@ export function readLlamaConfig(json: Json, architecture: string): LlamaConfig {
     mlpBias: family.mlpBias && config.flag('mlp_bias', false),
     fused: family.fused,
     queryNorm: family.queryNorm,
-    experts: family.experts && readExperts(json, family.experts, layers),
+    experts: family.experts && readExperts(json, family.experts, count),
   };
 }
 
@@ -79,16 +58,23 @@ export function readLlamaConfig(json: Json, architecture: string): LlamaConfig {
  */
 function scaled(config: ConfigReader, heads: HeadShape, { eps, multipliers }: Family) {
   const plain = config.real('rms_norm_eps', eps);
-  if (!multipliers) return { heads, multipliers: { eps: plain, embeddingScale: 1, logitScale: 1 } };
+  if (!multipliers) return { heads, multipliers: { eps: plain } };
   const residual = config.real('residual_multiplier', 1);
   return {
     heads: { ...heads, scale: config.real('attention_multiplier', 1) },
     multipliers: {
       eps: plain / residual ** 2,
+      scalesResidual: true,
       embeddingScale: config.real('embedding_multiplier', 1) / residual,
       logitScale: 1 / config.real('logits_scaling', 1),
     },
   };
+}
+
+function readLayers(config: ConfigReader, json: Json, family: Family, layers: number): DecoderLayer[] {
+  const rotates = readRotates(config, family, layers);
+  const windows = readWindows(config, json, family, layers);
+  return windows.map((window, i) => ({ window, rope: rotates[i] ? 0 : null }));
 }
 
 /** no_rope_layers has 1 for layers that rotate and 0 for the others. */
@@ -104,8 +90,6 @@ function readRotates(config: ConfigReader, { unrotated }: Family, layers: number
     { param: 'no_rope_layers' },
   );
 }
-
-const FILE = 'config.json';
 
 /** Throws for settings that llama.ts does not compute. */
 function refuseOtherSums(config: ConfigReader, json: Json, architecture: string): void {
@@ -129,35 +113,6 @@ function refuseOtherSums(config: ConfigReader, json: Json, architecture: string)
   }
 }
 
-function readHeads(config: ConfigReader, json: Json, family: Family): HeadShape {
-  const hidden = config.count('hidden_size');
-  const heads = config.count('num_attention_heads');
-  // null means as many as heads; for a missing key transformers has a different default.
-  const isLeftOut = !Object.hasOwn(json, 'num_key_value_heads');
-  const kvHeads = config.count('num_key_value_heads', (isLeftOut ? family.kvHeads : null) ?? heads);
-  if (json['head_dim'] == null && family.dims === null && hidden % heads !== 0) {
-    throw new EngineError(
-      'bad_checkpoint',
-      `${FILE}: hidden_size ${hidden} is no multiple of ${heads} num_attention_heads, and there is no head_dim`,
-      { param: 'num_attention_heads' },
-    );
-  }
-  const dims = config.count('head_dim', family.dims ?? hidden / heads);
-  if (heads % kvHeads !== 0) {
-    throw new EngineError(
-      'bad_checkpoint',
-      `${FILE}: ${heads} num_attention_heads are no multiple of ${kvHeads} num_key_value_heads`,
-      { param: 'num_key_value_heads' },
-    );
-  }
-  if (dims % 4 !== 0 || dims > 256) {
-    throw new EngineError('unsupported', `${FILE}: head_dim ${dims} must be a multiple of 4 up to 256`, {
-      param: 'head_dim',
-    });
-  }
-  return { heads, kvHeads, dims };
-}
-
 /**
  * Returns the context after scaling. These rope types extend the trained context, and the stated context may be the trained one,
  * the extended one or, as in Qwen 3, one in between; other types state the extended context.
@@ -169,7 +124,7 @@ function scaledContext(rope: RopeConfig, stated: number): number {
 
 /** Number of tokens that each layer sees. Source: transformers' configuration and modeling files of each class. */
 function readWindows(config: ConfigReader, json: Json, family: Family, layers: number): (number | null)[] {
-  const types = readLayerTypes(json, layers);
+  const windowed = readWindowed(json, layers);
   const stated = json['sliding_window'];
   // A value of a wrong type is refused even if the window is switched off.
   if (family.windowSwitch || family.windows !== 'none') {
@@ -180,39 +135,17 @@ function readWindows(config: ConfigReader, json: Json, family: Family, layers: n
   const isNone = stated === null || (stated === undefined && family.window === null);
   const size = isOn && !isNone ? config.count('sliding_window', family.window ?? undefined) : null;
   // A Mistral config with layer_types is read as Ministral's, whose layers differ.
-  const typed = family.windows === 'all' ? null : types;
+  const typed = family.windows === 'all' ? null : windowed;
   if (typed !== null) {
-    if (size === null && typed.includes('sliding_attention')) {
+    if (size === null && typed.includes(true)) {
       throw new EngineError(
         'bad_checkpoint',
         `${FILE}: layer_types has sliding_attention, and ${isOn ? 'sliding_window is null' : 'use_sliding_window is not true'}: take the values that the model was published with`,
         { param: 'layer_types' },
       );
     }
-    return typed.map((type) => (type === 'sliding_attention' ? size : null));
+    return typed.map((isWindowed) => (isWindowed ? size : null));
   }
   const first = family.windows === 'some' ? config.count('max_window_layers', 28) : 0;
   return Array.from({ length: layers }, (_, i) => (i >= first ? size : null));
-}
-
-const LAYER_TYPES: readonly unknown[] = ['full_attention', 'sliding_attention'];
-
-/** Returns null if there are none. */
-function readLayerTypes(json: Json, layers: number): unknown[] | null {
-  const types = json['layer_types'] ?? null;
-  if (types === null) return null;
-  if (!Array.isArray(types) || types.length !== layers) {
-    throw new EngineError(
-      'bad_checkpoint',
-      `${FILE}: layer_types is ${shown(types)}, one for each of ${layers} layers is needed`,
-      { param: 'layer_types' },
-    );
-  }
-  const unknown = types.find((type) => !LAYER_TYPES.includes(type));
-  if (unknown === undefined) return types;
-  throw new EngineError(
-    'unsupported',
-    `${FILE}: layer type ${shown(unknown)} is unknown; known are ${LAYER_TYPES.join(', ')}`,
-    { param: 'layer_types' },
-  );
 }

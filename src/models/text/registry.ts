@@ -7,8 +7,9 @@ import type { TextArchitecture, TextClass, TextDeclaration } from './architectur
 import { BERT } from './bert-architecture.ts';
 import { GEMMA } from './gemma-architecture.ts';
 import { LLAMA } from './llama-architecture.ts';
+import { OLMO } from './olmo-architecture.ts';
 
-const architectures: TextArchitecture[] = [BERT, GEMMA, LLAMA];
+const architectures: TextArchitecture[] = [BERT, GEMMA, LLAMA, OLMO];
 
 /** Classes of all architectures, in the order in which messages list them. */
 export function textClasses(): TextClass[] {

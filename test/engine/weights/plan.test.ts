@@ -14,8 +14,7 @@ import { autoencoderKLDecoder } from '../../../src/models/image/autoencoder-kl.t
 import { readAutoencoderKLConfig } from '../../../src/models/image/autoencoder-kl-config.ts';
 import { unet } from '../../../src/models/image/unet.ts';
 import { readUNetConfig } from '../../../src/models/image/unet-config.ts';
-import { readLlamaConfig } from '../../../src/models/text/llama-config.ts';
-import { llama } from '../../../src/models/text/llama.ts';
+import { readText } from '../../../src/models/text/registry.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
 import { disguise, openTestDevice } from '../../gpu/test-device.ts';
 
@@ -38,11 +37,11 @@ const config = (path: string): Record<string, unknown> =>
 const PAGES: Record<string, { weights: string; page: (weights: WeightTable) => unknown }> = {
   qwen2: {
     weights: 'qwen2/model.safetensors',
-    page: (weights) => llama(readLlamaConfig(config('qwen2'), 'Qwen2ForCausalLM'), weights),
+    page: (weights) => readText(config('qwen2'), 'Qwen2ForCausalLM').generate!(weights),
   },
   'qwen3-moe': {
     weights: 'qwen3-moe/model.safetensors',
-    page: (weights) => llama(readLlamaConfig(config('qwen3-moe'), 'Qwen3MoeForCausalLM'), weights),
+    page: (weights) => readText(config('qwen3-moe'), 'Qwen3MoeForCausalLM').generate!(weights),
   },
   unet: {
     weights: 'image/checkpoints/sd1/unet/diffusion_pytorch_model.safetensors',

@@ -39,12 +39,9 @@ function configOf({ config, architecture }: Checkpoint): {
   rest: Record<string, unknown>;
   ropes: readonly RopeConfig[];
 } {
-  if (architecture.startsWith('Gemma')) {
-    const { ropes, ...rest } = readGemmaConfig(config, architecture);
-    return { rest, ropes };
-  }
-  const { rope, ...rest } = readLlamaConfig(config, architecture);
-  return { rest, ropes: [rope] };
+  const read = architecture.startsWith('Gemma') ? readGemmaConfig : readLlamaConfig;
+  const { ropes, ...rest } = read(config, architecture);
+  return { rest, ropes };
 }
 
 /** Tensors of a checkpoint that GGUF files hold otherwise, or not at all. */

@@ -29,7 +29,7 @@ describe('shapes', () => {
       eps: 1e-5,
       context: 4096,
       tied: true,
-      windows: [null, null, null, null],
+      layers: Array.from({ length: 4 }, () => ({ window: null, rope: 0 })),
     });
   });
 
@@ -63,7 +63,8 @@ it('biases and head norms belong to their families', () => {
 });
 
 describe('windows', () => {
-  const windows = (family: string, changes: object) => read(family, { ...changes }).windows;
+  const windows = (family: string, changes: object) =>
+    read(family, { ...changes }).layers.map(({ window }) => window);
 
   it('are on every layer of Mistral, if stated', () => {
     expect(windows('Mistral', { sliding_window: 8 })).toEqual([8, 8, 8, 8]);
@@ -143,7 +144,9 @@ describe('what transformers makes of a config.json', () => {
   const named = readings.map((reading) => ({ ...reading, text: JSON.stringify(reading.config) }));
 
   it.each(named.filter(({ error }) => error === undefined))('$text', ({ config, ...wanted }) => {
-    const { heads, eps, context, tied, rope, windows } = readLlamaConfig(config, config.architectures[0]);
+    const { heads, eps, context, tied, ropes, layers } = readLlamaConfig(config, config.architectures[0]);
+    const rope = ropes[0]!;
+    const windows = layers.map(({ window }) => window);
     const stretch = rope.type === 'linear' || rope.type === 'dynamic' ? rope.factor : 1;
     expect({ ...heads, eps, tied, windows, context, theta: rope.theta, rope: rope.type }).toMatchObject({
       kvHeads: wanted.kvHeads,

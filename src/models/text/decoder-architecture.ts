@@ -1,0 +1,103 @@
+// Declarations of decoders: what the engine needs to know beside the layer that a family brings.
+
+import type { GgufClass } from '../../files/gguf/model.ts';
+import type { HeadShape } from '../../kernels/batch.ts';
+import type { Json } from '../config-values.ts';
+import type { WeightTable } from '../weights.ts';
+import type { TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
+import { languageModel, normedStates, statesAfter, type Block, type DecoderConfig } from './decoder.ts';
+import { expertLayers, type ExpertsConfig } from './experts-config.ts';
+
+/** A decoder's configuration, as its family reads it from config.json. */
+export interface DecoderModel extends DecoderConfig {
+  /** The class, as /v1/models and model info show it. */
+  architecture: string;
+  /** Number of tokens that the model was trained for, including scaling. */
+  context: number;
+  ffn: number;
+  heads: HeadShape;
+  /** null: every layer has one feed-forward block for all tokens. */
+  experts: ExpertsConfig | null;
+}
+
+/** A class that a config.json may name. */
+interface ClassNames {
+  modelType: string;
+  examples: string;
+}
+
+export interface DecoderFamily<Config extends DecoderModel> {
+  classes: Iterable<readonly [name: string, names: ClassNames]>;
+  /** Decoders saved without their head → the class of the whole model, and published ones. */
+  headless?: Readonly<Record<string, { whole: string; examples?: string }>>;
+  /** GGUF files of the architecture; left out: none are read. */
+  gguf?: readonly GgufClass[];
+  read(json: Json, className: string): Config;
+  layer(config: Config, weights: WeightTable, name: string, i: number): Block;
+}
+
+export function decoderArchitecture<Config extends DecoderModel>({
+  classes,
+  headless = {},
+  gguf = [],
+  read,
+  layer,
+}: DecoderFamily<Config>): TextArchitecture {
+  return {
+    classes: [
+      ...Object.entries(headless).map(([name, { examples = '' }]): TextClass => ({
+        name,
+        modelType: null,
+        examples,
+        serves: ['embed'],
+      })),
+      ...[...classes].map(([name, { modelType, examples }]): TextClass => ({
+        name,
+        modelType,
+        examples,
+        serves: ['generate', 'embed'],
+      })),
+    ],
+    gguf,
+    read: (json, className) => declare(read(json, headless[className]?.whole ?? className), layer),
+  };
+}
+
+function declare<Config extends DecoderModel>(
+  config: Config,
+  layer: DecoderFamily<Config>['layer'],
+): TextDeclaration {
+  const { architecture, vocabulary, hidden, context, ropes, ffn, layers, experts, tied } = config;
+  const { heads, kvHeads, dims } = config.heads;
+  const decoder = {
+    config,
+    layer: (weights: WeightTable, name: string, i: number) => layer(config, weights, name, i),
+  };
+  return {
+    architecture,
+    vocabulary,
+    hidden,
+    context,
+    ropes,
+    // Rows of another model's embeddings are taken as they are, which a scaled residual stream does not allow.
+    inputs: { embeddings: !config.scalesResidual, positions: 1, attention: 'causal' },
+    layers: layers.map(({ window }) => ({ kind: 'kv', kvHeads, dims, window })),
+    widest: Math.max(ffn, hidden, (heads + 2 * kvHeads) * dims, experts?.shared ?? 0),
+    experts: experts && {
+      layers: expertLayers(experts),
+      count: experts.count,
+      chosen: experts.chosen,
+      widest: Math.max(hidden, experts.ffn),
+    },
+    tied: tied
+      ? {
+          head: 'lm_head.weight',
+          embeddings: ['model.embed_tokens.weight', 'embed_tokens.weight'],
+          untied: declare({ ...config, tied: false }, layer),
+        }
+      : null,
+    generate: (weights) => languageModel(decoder, weights),
+    embed: (weights) => normedStates(decoder, weights),
+    states: (weights, depth) => statesAfter(decoder, weights, depth),
+  };
+}

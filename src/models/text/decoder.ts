@@ -1,0 +1,112 @@
+// The frame that decoders share: embedding, layers, final norm, head. A family brings its layer; everything else is data.
+
+import type { Tensor } from '../../gpu/tensor.ts';
+import { kvOf, type KvPages, type TextBatch } from '../../kernels/batch.ts';
+import { embed } from '../../kernels/embed.ts';
+import { linear } from '../../kernels/matmul.ts';
+import { rmsnorm, rmsnormRows } from '../../kernels/rmsnorm.ts';
+import { rotations } from '../../kernels/rotations.ts';
+import { scale } from '../../kernels/scale.ts';
+import { softCap } from '../../kernels/soft-cap.ts';
+import type { WeightTable } from '../weights.ts';
+import type { LanguageModel, TextForward } from './architecture.ts';
+import type { RopeConfig } from './rope.ts';
+
+export interface DecoderConfig {
+  vocabulary: number;
+  hidden: number;
+  eps: number;
+  /** Whether the head is the embedding matrix. */
+  tied: boolean;
+  layers: readonly DecoderLayer[];
+  /** Rope tables; layers refer to theirs by its index. */
+  ropes: readonly RopeConfig[];
+  /** Added to the weights of the final norm. */
+  normPlus?: 0 | 1;
+  embeddingScale?: number;
+  /** Whether the residual stream is kept by a factor of its own, which embeddingScale contains. */
+  scalesResidual?: boolean;
+  logitScale?: number;
+  /** Logits become cap · tanh(logit / cap); null: they stay as they are. */
+  logitCap?: number | null;
+}
+
+export interface DecoderLayer {
+  /** Number of tokens that the layer sees; null: all. */
+  window: number | null;
+  /** Index of its rope table; null: heads are not rotated. */
+  rope: number | null;
+}
+
+/** x [rows, hidden] → [rows, hidden]; `rope` [rows, dims] as `rotations` gives it. */
+export type Block = (x: Tensor, rope: Tensor | null, batch: TextBatch, kv: KvPages) => Tensor;
+
+/** A config, and how layer `i` is built from the weights whose names begin with `name`. */
+export interface Decoder {
+  config: DecoderConfig;
+  layer(weights: WeightTable, name: string, i: number): Block;
+}
+
+export function languageModel(decoder: Decoder, weights: WeightTable): LanguageModel {
+  const { vocabulary, hidden, eps, tied, logitScale = 1, logitCap = null } = decoder.config;
+  const { embedding, name, run } = stack(decoder, weights, decoder.config.layers.length);
+  const norm = finalNorm(decoder, weights, name);
+  const head = tied ? embedding : weights.matrix('lm_head.weight', vocabulary, hidden, { split: 'columns' });
+  if (tied) weights.ignore(/^lm_head\.weight$/);
+
+  return {
+    states: run,
+    head(x, { wanted, states }) {
+      const last = rmsnormRows(x, norm, eps, wanted, 'sampled', states); // [sampled, hidden]
+      let logits = linear(last, head); //                                   [sampled, vocabulary]
+      if (logitScale !== 1) logits = scale(logits, logitScale);
+      return logitCap === null ? logits : softCap(logits, logitCap);
+    },
+  };
+}
+
+/** Normalized states of all rows, [rows, hidden]. */
+export function normedStates(decoder: Decoder, weights: WeightTable): TextForward {
+  const { name, run } = stack(decoder, weights, decoder.config.layers.length);
+  const norm = finalNorm(decoder, weights, name);
+  weights.ignore(/^lm_head\.weight$/);
+  return (tape, batch, stores) => rmsnorm(run(tape, batch, stores), norm, decoder.config.eps);
+}
+
+/** States of all rows after the first `depth` layers, [rows, hidden], for image models that use them as text conditions. */
+export function statesAfter(decoder: Decoder, weights: WeightTable, depth: number): TextForward {
+  const { name, run } = stack(decoder, weights, depth);
+  decoder.config.layers.forEach((_, i) => {
+    if (i >= depth) weights.ignore(new RegExp(`^${name}layers\\.${i}\\.`));
+  });
+  weights.ignore(/^(model\.)?norm\.weight$|^lm_head\.weight$/);
+  return run;
+}
+
+/** The layers up to `depth`. A decoder saved without its head has no prefix in its tensor names. */
+function stack({ config, layer }: Decoder, weights: WeightTable, depth: number) {
+  const { vocabulary, hidden, tied, ropes, layers, embeddingScale = 1 } = config;
+  const name = weights.has('embed_tokens.weight') ? '' : 'model.';
+  const own = `${name}embed_tokens.weight`;
+  // Tied head and embedding are stored once, under either name.
+  const isHead = tied && !weights.has(own) && weights.has('lm_head.weight');
+  const embedding = weights.embedding(isHead ? 'lm_head.weight' : own, vocabulary, hidden);
+  const blocks = layers.slice(0, depth).map((_, i) => layer(weights, `${name}layers.${i}`, i));
+  weights.ignore(/rotary_emb\.inv_freq$/);
+
+  const run: TextForward = (tape, batch, stores) => {
+    let x = embed(tape, batch, embedding, { scale: embeddingScale }); //     [rows, hidden]
+    const turns = ropes.map((_, i) => rotations(tape, batch, ropes, i)); // [rows, dims] each
+    blocks.forEach((block, i) => {
+      const { rope } = layers[i]!;
+      x = block(x, rope === null ? null : turns[rope]!, batch, kvOf(stores, i));
+      tape.cut();
+    });
+    return x;
+  };
+  return { embedding, name, run };
+}
+
+function finalNorm({ config }: Decoder, weights: WeightTable, name: string): Tensor {
+  return weights.vector(`${name}norm.weight`, config.hidden, { plus: config.normPlus ?? 0 });
+}

@@ -1,0 +1,11 @@
+// Text architecture of OLMo 2 and OLMo 3.
+
+import { decoderArchitecture } from './decoder-architecture.ts';
+import { OLMOS, readOlmoConfig } from './olmo-config.ts';
+import { olmoLayer } from './olmo.ts';
+
+export const OLMO = decoderArchitecture({
+  classes: Object.entries(OLMOS),
+  read: readOlmoConfig,
+  layer: olmoLayer,
+});
