@@ -1,4 +1,4 @@
-// `svc serve` as a child process, and what a client of it needs: fetch, and server-sent events read by hand.
+// Runs `svc serve` as a child process, with a client that uses fetch and parses server-sent events.
 
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';

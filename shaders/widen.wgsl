@@ -7,7 +7,7 @@ struct Args {
   unit: u32,        // consecutive values of one unit
   unit_stride: u32, // values from the beginning of one unit to that of the next
   first: u32,
-  plus: f32,        // added to each value
+  plus: f32,        // number that is added to each value
 }
 
 @group(0) @binding(1) var<storage, read_write> y: array<f32>;

@@ -12,10 +12,10 @@ class Pipeline:
     model: str  # class in diffusers
     checkpoint: str
     exercises: str
-    arguments: dict  # of the call
+    arguments: dict  # of the pipeline call
     seeds: tuple[int, ...] = (0,)  # one a picture
     scheduler: str = ''  # class that replaces the checkpoint's, with the checkpoint's configuration
-    settings: dict = field(default_factory=dict)  # of the scheduler that replaces it
+    settings: dict = field(default_factory=dict)  # settings of the scheduler that replaces the checkpoint's
     components: dict[str, str] = field(default_factory=dict)  # replaced by those of another checkpoint
     picture: bool = False
     mask: bool = False

@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 
 /** Packages could not be had; the message is a sentence for the user. */
 export class AptError extends Error {}
-/** ... because the archive does not hold them, so that asking again is of no use. */
+/** The archive does not contain the packages, so that a retry is useless. */
 export class NotInArchive extends AptError {}
 
 // On every system that runs Node and apt. An empty package status makes apt list them all the same.

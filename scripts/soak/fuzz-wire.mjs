@@ -79,7 +79,7 @@ const EXCHANGES = [
   { send: post(length(BODY)), leaves: true },
 ];
 
-/** Paths as they stand in a request line, most of which are none of the routes. */
+/** Paths of request lines; most of them are not routes. */
 const PATHS = [
   ...[
     '/%00',

@@ -15,7 +15,7 @@ import { OTHER_LOADS } from './other-loads.mjs';
 
 const ROUND = 30; // s
 const MOST_FAILURES = 12; // shown before it gives up
-const SETTLE = 20_000; // ms until nothing runs
+const SETTLE = 20_000; // milliseconds until no request runs
 /** Rounds after the first third that a slope needs: before, caches of grammars and pages fill. */
 const LATE_ROUNDS = 8;
 /** MB a minute that a slope may be; resident memory moves more, as allocators keep what they had. */

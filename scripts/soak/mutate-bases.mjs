@@ -13,7 +13,7 @@ const pipeline = (name, size = 64) => ({
 const goldenText = (name) => ({ kind: 'text', from: golden(name), addsTokenizer: true });
 const embedding = (name) => ({ kind: 'embedding', from: golden(`embedding/${name}`) });
 
-/** `only`: the folder whose files are mutated, where the others have a base of their own. */
+/** `only`: the only folder whose files are mutated, if the other folders have bases of their own. */
 export const BASES = {
   'svc-chat-mini': { kind: 'text', from: join(root, 'models/svc-chat-mini') },
   llama: goldenText('llama'),

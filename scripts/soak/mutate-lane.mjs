@@ -28,7 +28,7 @@ export class Lane {
     this.env = { ...process.env, XDG_CACHE_HOME: cache, MESA_SHADER_CACHE_DIR: shaders };
   }
 
-  /** Files in its caches. */
+  /** Number of files in the caches of the lane. */
   cached() {
     return readdirSync(this.#caches, { recursive: true })
       .map(String)

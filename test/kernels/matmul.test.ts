@@ -62,7 +62,7 @@ function problem(
   const parts = store === 'swiglu' ? interleaved('gate', 'up', n) : stacked([{ name: 'w', rows: n }]);
   const matrix = packMatrix(on, format, k, parts, weights);
   if (hasBias) {
-    const placed = new Float32Array(columns + 2); // an odd last row of up stands one place further
+    const placed = new Float32Array(columns + 2); // an odd last row of `up` is placed one column further
     bias.forEach((value, i) => (placed[store === 'swiglu' ? interleavedAt(i, n) : i] = value));
     matrix.bias = on.tensor('weights', 'bias', [columns + 2], placed);
   }

@@ -1,4 +1,4 @@
-// The sampler against exact distributions, and the promises around it: ties, seeds, slots, biases.
+// The sampler against exact distributions, and its rules for ties, seeds, slots and biases.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';

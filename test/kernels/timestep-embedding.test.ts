@@ -20,7 +20,7 @@ function reference(t: number, dims: number, { flip, shift, maxPeriod }: Waves): 
   return flip ? [...cosines, ...sines] : [...sines, ...cosines];
 }
 
-/** Whole and fractional steps, guidance scales and picture sizes; nothing, too little to turn, and the negative. */
+/** Whole and fractional steps, guidance scales, image sizes, zero, a tiny number and negative numbers. */
 const TIMES = [0, 1, 999, 1000, 981.5, 0.001, 1e-30, 499.123, 6500, 1536, -0.75, -1024, 123456.789].map(
   Math.fround,
 );

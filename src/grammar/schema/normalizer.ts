@@ -233,7 +233,7 @@ export class Normalizer implements Context {
     this.#question = this.#open.length + 1;
     try {
       const answer = this.#isNothing(this.shapeOf(term), depth);
-      // Close to the end of the depth, false may mean that no answer was found.
+      // Near the depth limit, false may also mean that the search gave up.
       if (answer || depth === EMPTY_DEPTH) this.#empty.set(term, answer);
       return answer;
     } catch (error) {

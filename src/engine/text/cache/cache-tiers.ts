@@ -86,7 +86,7 @@ export class CacheTiers {
     isOver = true;
   }
 
-  /** Writes to storage what is on its way there, for at most CLOSE_TIME, and closes it. */
+  /** Waits at most CLOSE_TIME for pending writes to storage, then closes it. */
   async close(): Promise<void> {
     this.#closed = true;
     // Without storage nothing outlives the model, so no copy is worth waiting for.
