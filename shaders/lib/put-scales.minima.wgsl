@@ -1,4 +1,4 @@
-// Scales and minima as lib/scales.minima.wgsl reads them.
+// Scales and minima of two levels as lib/scales.minima.wgsl and lib/scales.sixteens.wgsl read them.
 #import "lib/put-scales.wgsl"
 
 fn put_scales(at: u32, b: u32, block: u32, column: u32) {

@@ -15,6 +15,11 @@ fn nibble_of_32(at: u32, i: u32) -> u32 {
   return (byte_at(at + i % 16u) >> (i / 16u * 4u)) & 15u;
 }
 
+// Bit i of 32 in four bytes.
+fn bit_of_32(at: u32, i: u32) -> u32 {
+  return (byte_at(at + i / 8u) >> (i % 8u)) & 1u;
+}
+
 // Code i of 64 in 32 bytes.
 fn nibble_of_64(at: u32, i: u32) -> u32 {
   return (byte_at(at + i % 32u) >> (i / 32u * 4u)) & 15u;

@@ -17,28 +17,53 @@ export interface StoredBlock {
 }
 
 const F16 = { scalesAt: [0], scaleType: 'f16' } as const;
-/** A scale of 16 bits for 32 k's. */
+const F16_PAIR = { ...F16, scalesAt: [0, 2] } as const;
+const E8M0 = { scalesAt: [0], scaleType: 'e8m0' } as const;
+const Q2_K = { values: 256, bytes: 84, scalesAt: [80, 82] } as const;
+const Q3_K = { values: 256, bytes: 110, scalesAt: [108] } as const;
+const Q6_K = { values: 256, bytes: 210, scalesAt: [208] } as const;
+/** Scales of 8, 16 and 32 bits for 32 k's. */
+const BYTE = { block: 32, bytes: 1 };
 const HALF = { block: 32, bytes: 2 };
+const PAIR = { block: 32, bytes: 4 };
 /** For 256 k's two f16, and 16 bits for each 32 of them. */
 const MINIMA = { block: 256, bytes: 4 + 8 * 2 };
 /** For 256 k's an f16, and 16 bits for each 32 of them. */
 const SIGNED = { block: 256, bytes: 2 + 8 * 2 };
-const SCALED = 'd · scale · code - dmin · minimum';
+/** For 256 k's an f16, and a byte for each 32 of them. */
+const SIGNED_BYTES = { block: 256, bytes: 2 + 8 };
+const WITH_MINIMUM = 'scale · code + minimum';
+const TWO_LEVELS = 'd · scale · code - dmin · minimum';
 
 export const STORED_BLOCKS = {
   q8_0: { ...F16, values: 32, bytes: 34, bits: 8, step: 4, scale: HALF, rule: 'scale · code' },
   q4_0: { ...F16, values: 32, bytes: 18, bits: 4, step: 8, scale: HALF, rule: 'scale · (code - 8)' },
-  q4_k: { ...F16, values: 256, bytes: 144, scalesAt: [0, 2], bits: 4, step: 8, scale: MINIMA, rule: SCALED },
-  q5_k: { ...F16, values: 256, bytes: 176, scalesAt: [0, 2], bits: 5, step: 8, scale: MINIMA, rule: SCALED },
-  q6_k: {
+  q4_1: { ...F16_PAIR, values: 32, bytes: 20, bits: 4, step: 8, scale: PAIR, rule: WITH_MINIMUM },
+  q5_0: { ...F16, values: 32, bytes: 22, bits: 5, step: 8, scale: HALF, rule: 'scale · (code - 16)' },
+  q5_1: { ...F16_PAIR, values: 32, bytes: 24, bits: 5, step: 8, scale: PAIR, rule: WITH_MINIMUM },
+  q2_k: { ...F16, ...Q2_K, bits: 2, step: 16, scale: MINIMA, rule: TWO_LEVELS },
+  q3_k: { ...F16, ...Q3_K, bits: 3, step: 16, scale: SIGNED, rule: 'd · scale · (code - 4)' },
+  q4_k: { ...F16_PAIR, values: 256, bytes: 144, bits: 4, step: 8, scale: MINIMA, rule: TWO_LEVELS },
+  q5_k: { ...F16_PAIR, values: 256, bytes: 176, bits: 5, step: 8, scale: MINIMA, rule: TWO_LEVELS },
+  q6_k: { ...F16, ...Q6_K, bits: 6, step: 8, scale: SIGNED, rule: 'd · scale · (code - 32)' },
+  iq4_nl: { ...F16, values: 32, bytes: 18, bits: 4, step: 8, scale: HALF, rule: 'scale · table[code]' },
+  iq4_xs: {
     ...F16,
     values: 256,
-    bytes: 210,
-    scalesAt: [208],
-    bits: 6,
+    bytes: 136,
+    bits: 4,
     step: 8,
-    scale: SIGNED,
-    rule: 'd · scale · (code - 32)',
+    scale: SIGNED_BYTES,
+    rule: 'd · scale · table[code]',
+  },
+  mxfp4: {
+    ...E8M0,
+    values: 32,
+    bytes: 17,
+    bits: 4,
+    step: 8,
+    scale: BYTE,
+    rule: '2^exponent · float of E2M1',
   },
 } as const satisfies Record<string, StoredBlock>;
 

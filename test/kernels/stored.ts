@@ -44,7 +44,7 @@ export function randomBlocks(name: StoredName, rows: number, k: number, random: 
   const blocks = Uint8Array.from({ length: count * bytes }, () => random.integer(256));
   for (let i = 0; i < count; i++) {
     for (const at of scalesAt) {
-      if ((scaleType as string) === 'e8m0') blocks[i * bytes + at] = 122 + random.integer(4);
+      if (scaleType === 'e8m0') blocks[i * bytes + at] = 122 + random.integer(4);
       else new DataView(blocks.buffer).setUint16(i * bytes + at, f16Bits(toF16(random.float() / 128)), true);
     }
   }

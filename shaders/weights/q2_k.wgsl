@@ -1,0 +1,6 @@
+// Weights of GGUF's Q2_K: d · scale · code - dmin · minimum.
+#import "lib/codes.2.wgsl"
+#import "lib/scales.sixteens.wgsl"
+#import "lib/decode.wgsl"
+const STEPS_AT_ONCE = 1u; // in matmul-few.wgsl
+const OFFSET = 0.0;

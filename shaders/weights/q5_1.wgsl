@@ -1,0 +1,6 @@
+// Weights of GGUF's Q5_1: scale · code + minimum.
+#import "lib/codes.5.wgsl"
+#import "lib/scales.pair.wgsl"
+#import "lib/decode.wgsl"
+const STEPS_AT_ONCE = 1u; // in matmul-few.wgsl
+const OFFSET = 0.0;
