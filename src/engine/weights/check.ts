@@ -5,7 +5,7 @@ import { option, say } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import { quantizedSign } from '../../files/quantized.ts';
-import { QUANTIZED_FORMATS, SOURCES, sourceNames } from '../../kernels/formats.ts';
+import { QUANTIZED_FORMATS, SOURCES, sourceNames, storedBlock } from '../../kernels/formats.ts';
 import { tensorsOf, type WeightRequest } from '../../models/weights.ts';
 import type { Collected } from './collect.ts';
 import { findUnread, type UnreadModules } from './unread.ts';
@@ -52,9 +52,21 @@ function checkTensor(tensors: TensorHeaders, name: string, shape: readonly numbe
     const problem = `has the shape [${entry.shape.join(', ')}], config.json asks for [${shape.join(', ')}]`;
     throw broken(tensors, name, problem, MISMATCH);
   }
-  if (SOURCES[entry.dtype]) return;
+  const source = SOURCES[entry.dtype];
+  if (source) return checkBlocks(entry, storedBlock(source)?.values ?? 1);
   const problem = `is stored as ${entry.dtype}, and only ${sourceNames()} are read`;
   throw broken(tensors, name, problem, 'choose a checkpoint whose weights are in one of them');
+}
+
+/** Rows of codes are whole blocks. */
+function checkBlocks({ name, dtype, shape }: TensorHeader, values: number): void {
+  const k = shape.at(-1) ?? 1;
+  if (k % values === 0) return;
+  throw new EngineError(
+    'bad_checkpoint',
+    `tensor ${name} has rows of ${k} values, and ${dtype} stores blocks of ${values}: take the file from where the model was published`,
+    { param: name },
+  );
 }
 
 /** Returns the headers of a request's tensors, weights before biases. The checkpoint must have been checked. */

@@ -107,7 +107,8 @@ function refuseCodes(
   );
 }
 
-const storedAs = (dtype: string): WeightFormat => FORMATS[SOURCES[dtype] ?? 'f32'];
+/** The format of matrices whose tensors have this type. */
+export const storedAs = (dtype: string): WeightFormat => FORMATS[SOURCES[dtype] ?? 'f32'];
 
 /**
  * Formats of a matrix whose parts stay as they are stored: one where they agree, else spans of columns where each part begins with a

@@ -5,11 +5,11 @@ import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Device } from '../../gpu/device.ts';
 import { QUANTIZED_FORMATS, type QuantizedFormat } from '../../kernels/formats.ts';
-import type { WeightTable } from '../../models/weights.ts';
+import { mayQuantise, type WeightTable } from '../../models/weights.ts';
 import type { Quantization } from '../session/open-event.ts';
 import type { TensorHeaders } from './check.ts';
 import { collect } from './collect.ts';
-import { formatOf, planWeights } from './plan.ts';
+import { formatOf, planWeights, storedAs } from './plan.ts';
 
 export type ChosenQuantization = 'none' | QuantizedFormat;
 
@@ -19,36 +19,50 @@ export const QUANTIZATIONS: readonly ChosenQuantization[] = ['none', ...QUANTIZE
 /** Share of the budget that `auto` uses for weights; the rest is for pages and intermediates. */
 const SHARE_FOR_WEIGHTS = 0.8;
 
-/** Returns the bytes that a page's weights take on a device in a quantization. For pages without convolutions. */
+/** Bytes that a page's weights take in a quantization, and the quantizations that can be chosen, most bits first. */
+export interface WeightBytes {
+  (quantization: ChosenQuantization): number;
+  /** Only `none` if the checkpoint stores codes, which are never quantized again. */
+  readonly choices: readonly ChosenQuantization[];
+}
+
+/**
+ * Returns the bytes that a page's weights take on a device in a quantization; the function throws unsupported for a quantization of
+ * weights that are stored in codes. For pages without convolutions.
+ */
 export function weightBytesIn(
   { capabilities: { bindingLimit } }: Pick<Device, 'capabilities'>,
   tensors: TensorHeaders,
   page: (weights: WeightTable) => unknown,
-): (quantization: ChosenQuantization) => number {
+): WeightBytes {
   const { requests } = collect(tensors, page);
   // A tensor that is missing or of another type is refused later, when the weights are opened.
   const dtypeOf = (name: string): string => tensors.get(name)?.dtype ?? 'F32';
-  return (quantization) =>
+  const bytesIn = (quantization: ChosenQuantization): number =>
     planWeights(requests, dtypeOf, { format: formatOf(quantization), bindingLimit, winograd: false }).bytes;
+  const names = requests.filter(({ role }) => mayQuantise(role)).flatMap((request) => request.names);
+  const hasCodes = names.some((name) => storedAs(dtypeOf(name)).packing === 'stored');
+  return Object.assign(bytesIn, { choices: hasCodes ? (['none'] as const) : QUANTIZATIONS });
 }
 
 /** `auto` chooses the largest format that leaves memory for pages. Throws out_of_memory if none does. */
 export async function chooseQuantization(
   device: Device,
   wanted: Quantization,
-  bytesIn: (quantization: ChosenQuantization) => number,
+  bytesIn: WeightBytes,
 ): Promise<{ quantization: ChosenQuantization; note: Prose | null }> {
   if (wanted !== 'auto') return { quantization: wanted, note: null };
-  for (const quantization of QUANTIZATIONS) {
+  for (const quantization of bytesIn.choices) {
     const bytes = bytesIn(quantization);
     if (!(await device.reserve(bytes / SHARE_FOR_WEIGHTS))) continue;
     const budget = bytesText(device.memoryBudget);
     const note = say`${option('quantization')} auto: ${quantization}, ${bytesText(bytes)} of weights in a budget of ${budget}`;
     return { quantization, note };
   }
-  const smallest = QUANTIZATIONS.at(-1)!;
+  const smallest = bytesIn.choices.at(-1)!;
+  const asSmallest = smallest === 'none' ? 'as they are stored' : `even as ${smallest}`;
   throw new EngineError(
     'out_of_memory',
-    say`the weights need ${bytesText(bytesIn(smallest))} even as ${smallest}, the memory budget is ${bytesText(device.memoryBudget)}: raise ${option('memoryBudget')} or choose a smaller model`,
+    say`the weights need ${bytesText(bytesIn(smallest))} ${asSmallest}, the memory budget is ${bytesText(device.memoryBudget)}: raise ${option('memoryBudget')} or choose a smaller model`,
   );
 }
