@@ -3,7 +3,7 @@
 import type { Prose } from '../../files/message.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Quantization } from '../session/open-event.ts';
-import { chooseQuantization } from '../weights/quantization.ts';
+import { chooseQuantization, type WeightBytes } from '../weights/quantization.ts';
 import type { PlannedQuantization } from './model-plan.ts';
 import { isOutOfMemory } from './planned-model.ts';
 
@@ -11,7 +11,7 @@ import { isOutOfMemory } from './planned-model.ts';
 export async function chosenQuantization(
   device: Device,
   asked: Quantization = 'none',
-  bytesIn: (quantization: PlannedQuantization) => number,
+  bytesIn: WeightBytes,
   onNote: (message: Prose) => void,
 ): Promise<PlannedQuantization | null> {
   try {

@@ -39,7 +39,8 @@ export async function planEmbedding(
   const quantization = await chosenQuantization(device, options.quantization, bytesIn, note);
   const model = new PlannedEmbedding(place, checkpoint, layout);
   const wanted = Math.min(wantedContext(options.contextLength, layout), declaration.context);
-  const fit = await new PlannedOpenings(model, budget, place.memory).fit(quantization, wanted);
+  const openings = new PlannedOpenings(model, budget, place.memory, bytesIn.choices);
+  const fit = await openings.fit(quantization, wanted);
   note('a batch of more tokens than those that opening runs takes memory of its own when it first comes');
   return {
     model: options.model,

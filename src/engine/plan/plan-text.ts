@@ -46,7 +46,8 @@ export async function planText(
   const quantization = await chosenQuantization(device, options.quantization, bytesIn, note);
   const contextLength = Math.min(options.contextLength ?? declaration.context, declaration.context);
   const model = new PlannedText(place, checkpoint);
-  const fit = await new PlannedOpenings(model, budget, place.memory).fit(quantization, contextLength);
+  const openings = new PlannedOpenings(model, budget, place.memory, bytesIn.choices);
+  const fit = await openings.fit(quantization, contextLength);
   const asked = fit.choices.find((choice) => choice.quantization === quantization);
   const inForce = asked?.opens ? asked.contextLength! : contextLength;
   for (const message of contextNotes(options, declaration.context, inForce, device)) note(message);

@@ -45,18 +45,26 @@ export class PlannedOpenings {
   readonly #model: PlannedModel;
   readonly #budget: number;
   readonly #memory: number;
+  readonly #quantizations: readonly PlannedQuantization[];
 
-  /** `memory`: bytes that the machine has. */
-  constructor(model: PlannedModel, budget: number, memory: number) {
+  /** `memory`: bytes that the machine has. `quantizations`: those that can be chosen. */
+  constructor(
+    model: PlannedModel,
+    budget: number,
+    memory: number,
+    quantizations: readonly PlannedQuantization[] = QUANTIZATIONS,
+  ) {
     this.#model = model;
     this.#budget = budget;
     this.#memory = memory;
+    this.#quantizations = quantizations;
   }
 
   /** `quantization`: the one asked for; null: none that may be chosen has room. `contextLength`: tokens asked for. */
   async fit(quantization: PlannedQuantization | null, contextLength: number | null): Promise<Fit> {
     const choices: PlannedChoice[] = [];
-    for (const one of QUANTIZATIONS) choices.push(await this.#choice({ quantization: one, contextLength }));
+    for (const one of this.#quantizations)
+      choices.push(await this.#choice({ quantization: one, contextLength }));
     const asked = choices.find((choice) => choice.quantization === quantization);
     const opens = asked?.opens === true;
     const fits = opens && isWhole(asked, contextLength);
@@ -88,7 +96,7 @@ export class PlannedOpenings {
     asked: PlannedChoice | undefined,
     contextLength: number | null,
   ): Promise<Change | null> {
-    const from = asked === undefined ? 0 : QUANTIZATIONS.indexOf(asked.quantization);
+    const from = asked === undefined ? 0 : this.#quantizations.indexOf(asked.quantization);
     const opening = choices.slice(from).filter(({ opens }) => opens);
     for (const choice of opening) {
       const way = { quantization: choice.quantization, contextLength: choice.contextLength };
@@ -110,7 +118,7 @@ export class PlannedOpenings {
       const memoryBudget = await this.#leastBudget({ quantization: asked, contextLength }, this.#memory);
       if (memoryBudget !== null) return { memoryBudget };
     }
-    const quantization = QUANTIZATIONS.at(-1)!;
+    const quantization = this.#quantizations.at(-1)!;
     const tokens = contextLength === null ? null : Math.min(contextLength, USEFUL_CONTEXT);
     const memoryBudget = await this.#leastBudget({ quantization, contextLength: tokens });
     if (memoryBudget === null) return null;

@@ -45,13 +45,16 @@ export function weightBytesIn(
   return Object.assign(bytesIn, { choices: hasCodes ? (['none'] as const) : QUANTIZATIONS });
 }
 
-/** `auto` chooses the largest format that leaves memory for pages. Throws out_of_memory if none does. */
+/** `auto` chooses the largest format that leaves memory for pages. Throws out_of_memory if none does, unsupported if codes cannot be quantized so. */
 export async function chooseQuantization(
   device: Device,
   wanted: Quantization,
   bytesIn: WeightBytes,
 ): Promise<{ quantization: ChosenQuantization; note: Prose | null }> {
-  if (wanted !== 'auto') return { quantization: wanted, note: null };
+  if (wanted !== 'auto') {
+    bytesIn(wanted);
+    return { quantization: wanted, note: null };
+  }
   for (const quantization of bytesIn.choices) {
     const bytes = bytesIn(quantization);
     if (!(await device.reserve(bytes / SHARE_FOR_WEIGHTS))) continue;
