@@ -1,7 +1,6 @@
 // Runs before every test file: removes the user's environment settings, except SVC_VULKAN_DRIVER; makes waiting for the device
 // yield its core; and fills new memory with NaN, because on GPUs it has arbitrary contents.
 
-import { expect } from 'vitest';
 import { Device } from '../src/gpu/device.ts';
 import { throttlePolling } from '../src/gpu/polling.ts';
 
@@ -11,10 +10,10 @@ for (const name of Object.keys(process.env)) {
 }
 
 /**
- * Tests of kernels compile hundreds of pipelines and run each a few times. Without LLVM's optimizations llvmpipe compiles them in
- * half the time.
+ * Tests compile hundreds of shaders and run each a few times: llvmpipe compiles them in about half the time without LLVM's
+ * optimizations. Set before the driver is loaded, and handed on to the processes that a test starts.
  */
-if (expect.getState().testPath?.includes('/test/kernels/')) process.env['GALLIVM_PERF'] ??= 'nopt';
+process.env['GALLIVM_PERF'] ??= 'nopt';
 
 throttlePolling();
 
