@@ -33,6 +33,12 @@ const checks = [
 /** Runs alone: it watches how soon a server answers. */
 const soak = [join(root, 'scripts/soak.mjs'), '--short'];
 
+/**
+ * Every step has llvmpipe compile without LLVM's optimizations, in about half the time, as test/setup.ts does for test files that run
+ * by themselves: so the steps read each other's compiled shaders from the driver's cache, and the soak starts with warm ones.
+ */
+process.env.GALLIVM_PERF ??= 'nopt';
+
 const total = { passed: 0, failed: 0, skipped: 0 };
 const filter = process.argv.slice(2);
 
