@@ -62,7 +62,7 @@ export function createChat(open: OpenTextModel): CommandDef {
     positionals: [
       {
         name: 'model',
-        help: 'a folder, or an id on the hub [the model that ships]',
+        help: 'a folder, a GGUF file, or an id on the hub as owner/name or owner/name:Q4_K_M [the model that ships]',
         required: false,
         elsewhere: ['model-path', 'model', 'm'],
       },

@@ -46,6 +46,9 @@ function shippedModels(): CachedModel[] {
 }
 
 function describe({ id, bytes, complete, revisions }: CachedModel): string[] {
-  const names = revisions.flatMap(({ refs, commit }) => (refs.length ? refs : [commit.slice(0, 12)]));
+  const names = revisions.flatMap(({ refs, commit, quantizations }) => {
+    const tags = quantizations.length === 0 ? '' : ` (GGUF ${quantizations.join(', ')})`;
+    return (refs.length ? refs : [commit.slice(0, 12)]).map((name) => `${name}${tags}`);
+  });
   return [id, sizeText(bytes), complete ? names.join(', ') : 'incomplete: pull it again'];
 }

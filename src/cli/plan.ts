@@ -11,7 +11,13 @@ import { sizeText, writeLine } from './terminal.ts';
 export const plan = createCommand({
   name: 'plan',
   summary: 'Show what a model would take on the device, from its configuration and headers alone.',
-  positionals: [{ name: 'model', help: 'a folder, or an id on the hub as owner/name', required: true }],
+  positionals: [
+    {
+      name: 'model',
+      help: 'a folder, a GGUF file, or an id on the hub as owner/name or owner/name:Q4_K_M',
+      required: true,
+    },
+  ],
   options: {
     ...optionsOf(PLANNING),
     json: { kind: 'boolean', group: 'Output', help: 'As JSON, in bytes.' },

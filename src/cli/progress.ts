@@ -105,6 +105,9 @@ export function showDownload(log: ConsolaInstance): { event: (event: HubEvent) =
       case 'wait':
         log.info(`Process ${hub.pid} is fetching ${hub.path}: waiting for it.`);
         break;
+      case 'chosen':
+        log.info(`${hub.message}.`);
+        break;
       case 'offline':
         log.warn(`The hub cannot be reached (${hub.reason}): using the copy on this machine.`);
         break;

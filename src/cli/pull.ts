@@ -10,7 +10,13 @@ import { createLog, writeLine } from './terminal.ts';
 export const pull = createCommand({
   name: 'pull',
   summary: 'Download a model from the hub, or complete an interrupted download.',
-  positionals: [{ name: 'model', help: 'its id on the hub, as owner/name', required: true }],
+  positionals: [
+    {
+      name: 'model',
+      help: 'its id on the hub, as owner/name, or owner/name:Q4_K_M for one quantization of its GGUF files',
+      required: true,
+    },
+  ],
   options: {
     revision: ENGINE_OPTIONS.revision,
     'log-level': { ...SERVER_OPTIONS['log-level'], group: 'Output' },

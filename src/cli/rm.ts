@@ -7,7 +7,13 @@ import { createLog, sizeText } from './terminal.ts';
 export const rm = createCommand({
   name: 'rm',
   summary: 'Remove a downloaded model from this machine.',
-  positionals: [{ name: 'model', help: 'its id, as `npx svc-engine list` shows it', required: true }],
+  positionals: [
+    {
+      name: 'model',
+      help: 'its id, as `npx svc-engine list` shows it; id:Q4_K_M removes one quantization of its GGUF files',
+      required: true,
+    },
+  ],
   options: {
     revision: {
       kind: 'string',

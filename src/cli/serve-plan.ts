@@ -42,7 +42,12 @@ export function planModels(paths: string[], names: string[] = []): PlannedModel[
 
 /** The served name is the folder's name, or the full id with its owner. */
 function plannedModel(path: string): PlannedModel {
-  return { path, kind: kindOf(path), optional: false, ...(!existsSync(path) && { names: [path] }) };
+  return { path, kind: kindOf(path), optional: false, ...(!isLocal(path) && { names: [path] }) };
+}
+
+/** Whether a path, or the folder before a quantization (folder:Q4_K_M), is there. */
+function isLocal(path: string): boolean {
+  return existsSync(path) || existsSync(path.replace(/:[\w-]+$/, ''));
 }
 
 /** The kind of a model by the files of its folder; null if they do not determine it. */

@@ -9,8 +9,8 @@ export const SERVER_OPTIONS = {
     kind: 'texts',
     elsewhere: ['model', 'm', 'hf-repo'],
     group: 'Model',
-    value: 'folder|id',
-    help: 'Folder of a language model or a diffusers pipeline, or its id on the hub; repeat it to serve several.',
+    value: 'folder|file|id',
+    help: 'Folder or GGUF file of a language model, folder of a diffusers pipeline, or an id on the hub, as owner/name or owner/name:Q4_K_M; repeat it to serve several.',
     otherwise: 'the models that ship',
   },
   'served-model-name': {

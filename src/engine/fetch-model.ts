@@ -1,6 +1,8 @@
 // Finds or downloads the folder of a model and reports the download as opening events.
 
-import type { Folder } from '../files/source.ts';
+import { isGgufName } from '../files/gguf/file-names.ts';
+import type { ByteSource, Folder } from '../files/source.ts';
+import { SHARE_FOR_WEIGHTS } from './weights/quantization.ts';
 import type { Platform } from './platform.ts';
 import type { OpenEvent } from './session/open-event.ts';
 
@@ -11,7 +13,7 @@ import type { OpenEvent } from './session/open-event.ts';
  */
 export async function fetchModel(
   platform: Platform,
-  options: { model: string; revision?: string; component?: string },
+  options: { model: string; revision?: string; component?: string; memoryBudget?: number },
   onEvent: (event: OpenEvent) => void,
   signal: AbortSignal | undefined,
   inspect?: (folder: Folder) => Promise<void>,
@@ -20,15 +22,19 @@ export async function fetchModel(
   const { path } = await platform.resolveModel(options.model, {
     ...(options.revision === undefined ? {} : { revision: options.revision }),
     ...(options.component === undefined ? {} : { component: options.component }),
+    ...(options.memoryBudget === undefined ? {} : { mostBytes: SHARE_FOR_WEIGHTS * options.memoryBudget }),
     ...(signal ? { signal } : {}),
     ...(inspect && {
-      async inspect(settings, files) {
-        const folder = await platform.openFolder(settings);
-        const names = files.filter((file) => !file.includes('/'));
-        await inspect({ path: options.model, names: async () => names, open: (name) => folder.open(name) });
+      async inspect(settings, files, remote) {
+        const names = files.filter((file) => !file.includes('/') || isGgufName(file));
+        // A GGUF file is its own configuration: its header is read before the rest of it is fetched.
+        const open = async (name: string): Promise<ByteSource> =>
+          isGgufName(name) ? remote(name) : (await platform.openFolder(settings)).open(name);
+        await inspect({ path: options.model, names: async () => names, open });
       },
     }),
     onProgress(event) {
+      if (event.type === 'chosen') onEvent({ type: 'note', message: event.message });
       if (event.type === 'resume') resumedPercent = event.percent;
       if (event.type === 'offline')
         onEvent({

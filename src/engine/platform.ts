@@ -4,7 +4,7 @@
 import type { HubEvent } from '../files/hub/hub-events.ts';
 import type { PageStore } from '../files/pages/page-store.ts';
 import type { PackedEntry, PackedFile } from '../files/checkpoint/quantized-cache.ts';
-import type { Folder } from '../files/source.ts';
+import type { ByteSource, Folder } from '../files/source.ts';
 import type { AdapterSummary } from '../gpu/adapter.ts';
 import type { Device } from '../gpu/device.ts';
 import type { TunedVariants } from '../gpu/tuning.ts';
@@ -25,7 +25,12 @@ export interface Platform {
       component?: string;
       signal?: AbortSignal;
       onProgress?: (event: HubEvent) => void;
-      inspect?: (path: string, files: readonly string[]) => Promise<void>;
+      mostBytes?: number;
+      inspect?: (
+        path: string,
+        files: readonly string[],
+        open: (name: string) => Promise<ByteSource>,
+      ) => Promise<void>;
     },
   ): Promise<{ path: string }>;
   openFolder(path: string): Promise<Folder>;

@@ -6,6 +6,7 @@ import { nodePlatform } from '../../src/engine/platform-node.ts';
 import { openTextModelInline } from '../../src/engine/text/open.ts';
 import { resolveModel } from '../../src/files/hub/hub.ts';
 import { hubFixture, IMPATIENT, WEIGHTS } from '../files/hub/mock-hub-fixture.ts';
+import { writeGguf } from '../files/gguf/write-gguf.ts';
 import { ID, tinyModel } from '../files/hub/mock-hub.ts';
 
 const LLAMA = {
@@ -32,7 +33,7 @@ async function fixture(config: object, others: Record<string, string> = {}) {
 
 describe('before its weights are fetched, a model is refused', () => {
   it.each([
-    [{ architectures: ['Gemma3ForCausalLM'] }, {}, /^acme\/tiny: the architecture is Gemma3ForCausalLM/],
+    [{ architectures: ['MambaForCausalLM'] }, {}, /^acme\/tiny: the architecture is MambaForCausalLM/],
     [{ ...LLAMA, quantization_config: { quant_method: 'awq' } }, {}, /quantized with awq/],
     [
       LLAMA,
@@ -53,6 +54,22 @@ describe('before its weights are fetched, a model is refused', () => {
     const { hub, platform } = await fixture(config, others);
     await expect(openTextModelInline(platform, { model: ID })).rejects.toThrow(message);
     expect(hub.seenOf(WEIGHTS)).toEqual([]);
+  });
+
+  it('that is a GGUF file, by its header alone', async () => {
+    const tensors = [
+      { name: 'output.weight', type: 16, shape: [4000, 256], bytes: new Uint8Array(4000 * 66).fill(7) },
+    ];
+    const gguf = writeGguf({ metadata: { 'general.architecture': 'llama' }, tensors });
+    const { hub, env } = await hubFixture(new Map([['tiny-IQ2_XXS.gguf', Buffer.from(gguf)]]));
+    const platform = {
+      ...nodePlatform,
+      resolveModel: (id: string, options: object) => resolveModel(id, { ...options, env, limits: IMPATIENT }),
+    };
+    await expect(openTextModelInline(platform, { model: `${ID}:IQ2_XXS` })).rejects.toThrow(
+      /tiny-IQ2_XXS\.gguf: tensor output\.weight is stored as IQ2_XXS, which is not read: fetch the file of another quantization/,
+    );
+    expect(hub.seenOf('tiny-IQ2_XXS.gguf').map(({ range }) => range)).toEqual(['bytes=0-262143']);
   });
 
   it('for embeddings', async () => {

@@ -1,9 +1,8 @@
 // Plans models in Node: folders on the disk, models that ship, and the hub's files over HTTP ranges.
 
-import { stat } from 'node:fs/promises';
 import { totalmem } from 'node:os';
-import { resolve } from 'node:path';
 import { EngineError } from '../../files/error.ts';
+import { localPath } from '../../files/hub/hub-gguf.ts';
 import { openHubFolder } from '../../files/hub/hub-folder.ts';
 import { shippedFolder } from '../../files/shipped.ts';
 import { openDiskFolder } from '../../files/source-disk.ts';
@@ -55,8 +54,7 @@ async function locate(
   { model, revision }: PlanOptions,
   signal: AbortSignal | undefined,
 ): Promise<Pick<PlanPlace, 'openFolder'> & { path: string; isRemote: boolean }> {
-  const isPath = (await stat(model).catch(() => null)) !== null;
-  const path = isPath ? resolve(model) : shippedFolder(model);
+  const path = (await localPath(model)) ?? shippedFolder(model);
   if (path !== null) return { path, isRemote: false, openFolder: openDiskFolder };
   const openFolder = await openHubFolder(model, {
     ...(revision !== undefined && { revision }),

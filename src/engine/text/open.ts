@@ -5,7 +5,9 @@ import {
   openCheckpoint,
   readCheckpointConfig,
 } from '../../files/checkpoint/checkpoint.ts';
+import { isGgufName } from '../../files/gguf/file-names.ts';
 import type { Folder } from '../../files/source.ts';
+import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import { ggufClasses, readText } from '../../models/text/registry.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import { TEXT_CLASSES } from '../architectures.ts';
@@ -15,6 +17,8 @@ import { DeviceSession, type DeviceSource } from '../session/device-session.ts';
 import { localModel } from '../session/model.ts';
 import type { OpenEvent } from '../session/open-event.ts';
 import { Opening } from '../session/opening.ts';
+import { checkRequests } from '../weights/check.ts';
+import { collect } from '../weights/collect.ts';
 import { Adapters } from './adapters.ts';
 import { loadOnto, type Loaded } from './load.ts';
 import { TEXT_CALLS } from './model.ts';
@@ -47,9 +51,23 @@ export function openTextModelInline(
 
 /** Makes the checks that need no weights. */
 async function inspect(folder: Folder): Promise<void> {
+  const names = await folder.names();
+  if (names.some(isGgufName)) return inspectGguf(folder);
   const { config, architecture } = await readCheckpointConfig(folder, TEXT_CLASSES);
   readText(config, architecture);
-  checkTokenizerFiles(folder.path, await folder.names());
+  checkTokenizerFiles(folder.path, names);
+}
+
+/** Makes the checks of a GGUF file, whose header has everything but the weights themselves: its tensors and its tokenizer too. */
+async function inspectGguf(folder: Folder): Promise<void> {
+  const checkpoint = await openCheckpoint(folder, TEXT_CLASSES);
+  try {
+    const declaration = readText(checkpoint.config, checkpoint.architecture);
+    checkRequests(collect(checkpoint.tensors, declaration.generate!), checkpoint.tensors);
+    checkVocabularySize(await checkpoint.tokenizer(), declaration.vocabulary);
+  } finally {
+    await checkpoint.close();
+  }
 }
 
 /** Opens the device of a model and its runner. A model that is loaded again gets as many pages as before. */

@@ -17,7 +17,7 @@ export type ChosenQuantization = 'none' | QuantizedFormat;
 export const QUANTIZATIONS: readonly ChosenQuantization[] = ['none', ...QUANTIZED_FORMATS];
 
 /** Share of the budget that `auto` uses for weights; the rest is for pages and intermediates. */
-const SHARE_FOR_WEIGHTS = 0.8;
+export const SHARE_FOR_WEIGHTS = 0.8;
 
 /** Bytes that a page's weights take in a quantization, and the quantizations that can be chosen, most bits first. */
 export interface WeightBytes {

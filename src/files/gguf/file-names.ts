@@ -12,6 +12,13 @@ export interface GgufSet {
 const SPLIT = /-(\d{5})-of-(\d{5})(?=\.gguf$)/i;
 const TAG =
   /(?:^|[-._/])((?:UD-)?(?:I?Q\d(?:_[0-9A-Z]+)*|TQ\d_\d|MXFP4(?:_MOE)?|NVFP4|BF16|F16|F32|FP16|FP32))(?=[-._/]|$)/gi;
+const WHOLE_TAG = new RegExp(`^(?:${TAG.source})$`, 'i');
+
+/** Whether a text is the name of a quantization, as files have it. */
+export function isQuantizationName(text: string): boolean {
+  return WHOLE_TAG.test(text);
+}
+
 /** Files beside the text model: vision and audio towers, importance matrices, vocabularies without weights. */
 const BESIDE = /(^|[-._/])(mmproj|imatrix)([-._]|$)|ggml-vocab-/i;
 

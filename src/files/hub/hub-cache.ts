@@ -18,6 +18,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join, posix, relative } from 'node:path';
+import { ggufSets } from '../gguf/file-names.ts';
 import { isRecord } from '../source.ts';
 import { readDiskJson } from '../source-disk.ts';
 import { UNUSED_COMPONENTS } from './hub-select.ts';
@@ -136,12 +137,22 @@ export async function snapshotGaps(dir: string): Promise<string[]> {
       if (isWanted && ![...present].some((path) => path.startsWith(`${name}/`))) gaps.push(`${name}/`);
     }
   }
-  if (![...present].some((path) => path.endsWith('.safetensors'))) gaps.push('*.safetensors');
+  const isWhole = ggufSets([...present]).some(({ names, count }) => names.length === count);
+  if (!isWhole && ![...present].some((path) => path.endsWith('.safetensors'))) gaps.push('*.safetensors');
   return [...new Set(gaps)];
 }
 
 /** Returns {} for an unreadable file; opening it later reports the reason. */
 const readJson = (path: string): Promise<Record<string, unknown>> => readDiskJson(path).catch(() => ({}));
+
+/** The place of a branch's, tag's or commit's snapshot, whether or not it is there. */
+export async function snapshotFolder(
+  repo: RepoCache,
+  revision: string,
+): Promise<{ path: string; commit: string }> {
+  const commit = (await readRef(repo, revision)) ?? revision;
+  return { path: join(repo.snapshots, commit), commit };
+}
 
 /** Returns the snapshot of a branch, tag or commit if it is complete, or if `component` of a pipeline is. */
 export async function cachedSnapshot(
@@ -149,8 +160,7 @@ export async function cachedSnapshot(
   revision: string,
   component?: string,
 ): Promise<{ path: string; commit: string } | null> {
-  const commit = (await readRef(repo, revision)) ?? revision;
-  const path = join(repo.snapshots, commit);
+  const { path, commit } = await snapshotFolder(repo, revision);
   if (!(await stat(path).catch(() => null))?.isDirectory()) return null;
   const isPart = component !== undefined && (await sizeOf(join(path, 'model_index.json'))) !== null;
   const gaps = isPart ? await componentGaps(path, component) : await snapshotGaps(path);

@@ -21,6 +21,8 @@ export type HubEvent =
   | { type: 'wait'; path: string; pid: number }
   /** The hub cannot be reached and the cached copy is used instead. */
   | { type: 'offline'; id: string; revision: string; reason: string }
+  /** A repository has several quantizations as GGUF files and none was named; `message` says which is taken. */
+  | { type: 'chosen'; id: string; message: string }
   /** `fetched` bytes came over the network in this call. */
   | { type: 'done'; id: string; revision: string; path: string; fetched: number };
 

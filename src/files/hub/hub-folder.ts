@@ -1,25 +1,24 @@
 // A model on the hub as folders that are read over HTTP ranges: nothing is kept on disk.
 import { EngineError } from '../error.ts';
-import { assertRange, type ByteSource, type Folder } from '../source.ts';
+import type { Folder } from '../source.ts';
 import { openHub } from './hub-env.ts';
 import { sessionOf, withHint, type ResolveOptions } from './hub.ts';
-import { open, transientOf, Transient, watchSilence, withRetries, type Session } from './hub-http.ts';
+import { chooseGguf, splitTag } from './hub-gguf.ts';
 import { checkId, checkRevision } from './hub-id.ts';
-import { accessError, type HubSource, type KnownFile } from './hub-source.ts';
-
-/** The first bytes of a file are fetched together: a header and its length, or a whole configuration. */
-const FIRST_BYTES = 256 * 1024;
+import { RemoteFile } from './hub-remote.ts';
 
 type HubFolderOptions = Pick<ResolveOptions, 'revision' | 'signal' | 'env' | 'limits'>;
 
 /**
- * Opens folders of a model by its id, or by `id/component`. Errors: model_not_found, network, bad_request (the revision). If a
+ * Opens folders of a model by its id, or by `id/component`; of a repository of GGUF files, those of the quantization behind the id or of
+ * the one that is taken without. Errors: model_not_found, network, bad_request (the revision). If a
  * server ignores ranges, its response is read until the requested bytes have arrived.
  */
 export async function openHubFolder(
-  id: string,
+  model: string,
   options: HubFolderOptions = {},
 ): Promise<(path: string) => Promise<Folder>> {
+  const { id, tag } = splitTag(model);
   const env = options.env ?? process.env;
   const source = await openHub(env);
   await checkId(id, source);
@@ -35,16 +34,24 @@ export async function openHubFolder(
   const listing = await source.list(session, id, revision).catch(async (error: unknown) => {
     throw await withHint(error, id, source, env);
   });
+  const hasWeights = listing.files.some(({ path }) => path.endsWith('.safetensors'));
+  const gguf = tag === null && hasWeights ? null : chooseGguf(id, listing.files, tag);
   return async (path) => {
-    const prefix = path === id ? '' : `${path.slice(id.length + 1)}/`;
+    const prefix = path === id || path === model ? '' : `${path.slice(id.length + 1)}/`;
     const files = new Map(
       listing.files
         .filter(({ path: name }) => name.startsWith(prefix) && !name.slice(prefix.length).includes('/'))
         .map((file) => [file.path.slice(prefix.length), file]),
     );
+    // A file in a folder of its own is a quantization, too.
+    for (const name of gguf?.set.names ?? [])
+      files.set(
+        name,
+        listing.files.find((file) => file.path === name)!,
+      );
     return {
       path,
-      names: async () => [...files.keys()],
+      names: async () => (gguf === null || prefix !== '' ? [...files.keys()] : [...gguf.set.names]),
       async open(name) {
         const file = files.get(name);
         if (file === undefined)
@@ -57,91 +64,4 @@ export async function openHubFolder(
       },
     };
   };
-}
-
-interface Remote {
-  id: string;
-  name: string;
-  url: string;
-  size: KnownFile['size'];
-}
-
-class RemoteFile implements ByteSource {
-  readonly name: string;
-  readonly size: number;
-  readonly #source: HubSource;
-  readonly #session: Session;
-  readonly #remote: Remote;
-  #first: Promise<Uint8Array<ArrayBuffer>> | null = null;
-
-  constructor(source: HubSource, session: Session, remote: Remote) {
-    this.name = remote.name;
-    this.size = remote.size;
-    this.#source = source;
-    this.#session = session;
-    this.#remote = remote;
-  }
-
-  async read(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
-    assertRange(this, offset, length);
-    const first = Math.min(FIRST_BYTES, this.size);
-    if (offset + length > first) return this.#fetch(offset, length);
-    this.#first ??= this.#fetch(0, first);
-    return (await this.#first).slice(offset, offset + length);
-  }
-
-  async readInto(offset: number, target: Uint8Array<ArrayBuffer>): Promise<void> {
-    target.set(await this.read(offset, target.length));
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  #fetch(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
-    if (length === 0) return Promise.resolve(new Uint8Array(0));
-    const { name, id, url } = this.#remote;
-    return withRetries(this.#session, name, async () => {
-      const watch = watchSilence(this.#session);
-      try {
-        const range = `bytes=${offset}-${offset + length - 1}`;
-        const { response } = await open(this.#session, url, watch, { headers: { range } });
-        if (response.status === 401 || response.status === 403)
-          throw accessError(this.#source, id, response.status, false);
-        if (response.status !== 206 && response.status !== 200)
-          throw new EngineError('network', `${name}: ${new URL(url).host} answered ${response.status}`);
-        return await take(response, response.status === 206 ? 0 : offset, length, watch.feed);
-      } catch (error) {
-        throw transientOf(error, watch, this.#session);
-      } finally {
-        watch.pause();
-      }
-    });
-  }
-}
-
-/** Returns `length` bytes of a response after its first `skip` bytes; the rest is not read. */
-async function take(
-  response: Response,
-  skip: number,
-  length: number,
-  feed: () => void,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = new Uint8Array(length);
-  const reader = response.body!.getReader();
-  let at = -skip;
-  try {
-    while (at < length) {
-      const { done, value } = await reader.read();
-      if (done) throw new Transient('the answer ended early');
-      feed();
-      const from = Math.max(0, -at);
-      if (from < value.length)
-        bytes.set(value.subarray(from, Math.min(value.length, length - at)), at + from);
-      at += value.length;
-    }
-    return bytes;
-  } finally {
-    await reader.cancel();
-  }
 }

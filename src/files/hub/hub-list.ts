@@ -2,8 +2,10 @@
 import { lstat, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { EngineError } from '../error.ts';
+import { ggufSets, hasTag } from '../gguf/file-names.ts';
 import { listFiles, repoCache, snapshotGaps, type RepoCache } from './hub-cache.ts';
 import { openHub, type Env } from './hub-env.ts';
+import { splitTag } from './hub-gguf.ts';
 import { lockHolder } from './hub-lock.ts';
 import type { HubSource } from './hub-source.ts';
 
@@ -25,6 +27,8 @@ export interface CachedRevision {
   refs: string[];
   files: number;
   path: string;
+  /** Quantizations of its GGUF files. */
+  quantizations: string[];
   complete: boolean;
 }
 
@@ -61,7 +65,9 @@ async function describeModel(source: HubSource, id: string): Promise<CachedModel
         const path = join(repo.snapshots, name);
         const [files, gaps] = await Promise.all([listFiles(path), snapshotGaps(path)]);
         const names = [...refs].filter(([, commit]) => commit === name).map(([ref]) => ref);
-        return { commit: name, refs: names, files: files.length, path, complete: gaps.length === 0 };
+        const quantizations = ggufSets(files).flatMap(({ tag }) => tag ?? []);
+        const complete = gaps.length === 0;
+        return { commit: name, refs: names, files: files.length, path, quantizations, complete };
       }),
   );
   return {
@@ -97,13 +103,14 @@ async function bytesBelow(dir: string): Promise<number> {
 }
 
 /**
- * Removes a model, or one revision of it (a branch, tag or commit), from the cache; files that other revisions use stay. Accepts
- * only names of cached models, never paths.
+ * Removes a model, one revision of it (a branch, tag or commit) or one quantization of its GGUF files (owner/name:Q4_K_M) from the cache;
+ * files that other revisions use stay. Accepts only names of cached models, never paths.
  */
 export async function removeModel(
-  id: string,
+  model: string,
   options: { revision?: string; env?: Env } = {},
 ): Promise<RemovedModel> {
+  const { id, tag } = splitTag(model);
   const source = await openHub(options.env ?? process.env);
   if (!(await cachedIds(source)).includes(id)) {
     const near = await nearestModel(id, source);
@@ -116,6 +123,10 @@ export async function removeModel(
   const repo = repoCache(source.cache, id);
   await refuseIfBusy(repo, id);
   const before = await bytesBelow(repo.dir);
+  if (tag !== null) {
+    await removeGguf(repo, { id, tag }, options.revision);
+    return { id: model, bytes: before - (await bytesBelow(repo.dir)) };
+  }
   if (options.revision === undefined) {
     await rm(repo.dir, { recursive: true });
     await rm(repo.locks, { recursive: true, force: true });
@@ -138,7 +149,38 @@ async function removeRevision(repo: RepoCache, id: string, revision: string): Pr
   }
   await rm(join(repo.snapshots, commit), { recursive: true });
   for (const [name, target] of refs) if (target === commit) await rm(join(repo.refs, name));
+  await removeUnused(repo);
+}
 
+/** Removes the files of a quantization from the snapshot of a revision, or from all. */
+async function removeGguf(
+  repo: RepoCache,
+  { id, tag }: { id: string; tag: string },
+  revision: string | undefined,
+): Promise<void> {
+  const refs = await readRefs(repo);
+  const only = revision === undefined ? null : (refs.get(revision) ?? revision);
+  const paths = (await listFiles(repo.snapshots)).filter(
+    (path) => only === null || path.startsWith(`${only}/`),
+  );
+  const sets = ggufSets(paths);
+  const removed = sets.filter((set) => hasTag(set, tag));
+  if (removed.length === 0) {
+    const tags = [...new Set(sets.flatMap((set) => set.tag ?? []))].join(', ') || 'none';
+    throw new EngineError(
+      'model_not_found',
+      `${id} has no GGUF file of ${tag} in the cache; quantizations there: ${tags}`,
+      { param: 'model' },
+    );
+  }
+  for (const path of removed.flatMap(({ names }) => names)) await rm(join(repo.snapshots, path));
+  if ((await listFiles(repo.snapshots)).length > 0) return removeUnused(repo);
+  await rm(repo.dir, { recursive: true });
+  await rm(repo.locks, { recursive: true, force: true });
+}
+
+/** Removes the blobs that no snapshot refers to. */
+async function removeUnused(repo: RepoCache): Promise<void> {
   const used = new Set<string>();
   for (const path of await listFiles(repo.snapshots)) {
     used.add(basename(await readlink(join(repo.snapshots, path)).catch(() => '')));

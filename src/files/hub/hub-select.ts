@@ -3,6 +3,7 @@
 import { type Prose, option, say } from '../message.ts';
 import { posix } from 'node:path';
 import { EngineError } from '../error.ts';
+import { isGgufName } from '../gguf/file-names.ts';
 
 interface Named {
   path: string;
@@ -25,7 +26,8 @@ const PICKLED = /^(text_encoder(_\d)?|unet|transformer)\/(diffusion_)?pytorch_mo
 const PICKLE_REMEDY = say`convert them, or try a ${option('revision')} that has safetensors (often refs/pr/1)`;
 const SHARD = /-\d{5}-of-\d{5}(?=\.)/;
 
-export const isWeights = (path: string): boolean => path.endsWith('.safetensors');
+const isSafetensors = (path: string): boolean => path.endsWith('.safetensors');
+export const isWeights = (path: string): boolean => isSafetensors(path) || isGgufName(path);
 const isSettings = (path: string): boolean => /\.(json|txt|jinja)$/.test(path);
 /** Not read, but downloaded if it is the only tokenizer, so that the refusal can name it. */
 const LONE_TOKENIZER = 'tokenizer.model';
@@ -74,7 +76,7 @@ export function selectFiles<F extends Named>(
     ({ path }) => !isForeign(path) && !(isPipeline && UNUSED_COMPONENTS.includes(path.split('/')[0]!)),
   );
   const weights = chooseWeights(
-    native.filter(({ path }) => isWeights(path)),
+    native.filter(({ path }) => isSafetensors(path)),
     isPipeline,
   );
   if (weights.length === 0) throw noWeights(id, files, baseModel);
@@ -136,8 +138,8 @@ function noWeights(id: string, files: Named[], baseModel: string | null): Engine
   let remedy: Prose = 'name a repository with .safetensors weights';
   if (has(/\.gguf$/i)) {
     remedy = baseModel
-      ? `GGUF files are not read: fetch ${baseModel}, which its card names as the original`
-      : 'GGUF files are not read: fetch the repository these were made from';
+      ? `its GGUF files are no text model: fetch ${baseModel}, which its card names as the original`
+      : 'its GGUF files are no text model: name the repository of one';
   } else if (has(/\.(bin|pt|pth|ckpt)$/i)) {
     remedy = say`pickled weights are not read, as they can run code: ${PICKLE_REMEDY}`;
   }

@@ -1,7 +1,6 @@
 // Resolves a model's name to a folder: a path is used unchanged; an id is looked up in the cache, and missing files are downloaded
 // from the hub. Repeated calls download only changes; an interrupted call is resumed.
-import { stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { EngineError } from '../error.ts';
 import { cachedSnapshot, linkFile, repoCache, sizeOf, writeRef, type RepoCache } from './hub-cache.ts';
 import { downloadBlob, diskError, incompletePath, prepareDisk } from './hub-download.ts';
@@ -9,13 +8,23 @@ import { openHub, type Env } from './hub-env.ts';
 import { percentOf, trackProgress, type OnHubEvent } from './hub-events.ts';
 import { HUB_LIMITS, throwIfCancelled, type HubLimits, type Session } from './hub-http.ts';
 import { checkId, checkRevision } from './hub-id.ts';
+import { cachedGguf, ggufFiles, localPath, splitTag } from './hub-gguf.ts';
 import { nearestModel } from './hub-list.ts';
 import { makeSlots } from './hub-parts.ts';
+import { openRemote } from './hub-remote.ts';
 import { filesOf, isWeights, selectFiles, weightless } from './hub-select.ts';
 import type { HubSource, KnownFile, Listing } from './hub-source.ts';
 import { shippedFolder } from '../shipped.ts';
+import type { ByteSource } from '../source.ts';
 
 export type { HubEvent } from './hub-events.ts';
+
+/** `open` reads a file on the hub that is not downloaded yet. */
+type Inspect = (
+  path: string,
+  files: readonly string[],
+  open: (name: string) => Promise<ByteSource>,
+) => Promise<void>;
 
 export interface ResolveOptions {
   /** A branch, tag or commit; the hub's main branch if absent. */
@@ -31,7 +40,9 @@ export interface ResolveOptions {
    * Called with the folder when everything but the weights has been downloaded, and with the names of all files, including the
    * repository's Python files, which are never downloaded. An exception cancels the download.
    */
-  inspect?: (path: string, files: readonly string[]) => Promise<void>;
+  inspect?: Inspect;
+  /** Bytes that weights may have where a repository's GGUF files give the choice; default: any number. */
+  mostBytes?: number;
   /** Replaces process.env. */
   env?: Env;
   limits?: Partial<HubLimits>;
@@ -51,10 +62,9 @@ export interface ResolvedModel {
  * network, disk_full, bad_checkpoint (damaged twice), cancelled.
  */
 export async function resolveModel(idOrPath: string, options: ResolveOptions = {}): Promise<ResolvedModel> {
-  if (idOrPath !== '' && (await stat(idOrPath).catch(() => null))) {
-    return { path: resolve(idOrPath), id: idOrPath, revision: null };
-  }
-  const id = idOrPath;
+  const local = await localPath(idOrPath);
+  if (local !== null) return { path: local, id: idOrPath, revision: null };
+  const { id, tag } = splitTag(idOrPath);
   const shipped = shippedFolder(id);
   if (shipped !== null) return { path: shipped, id, revision: null };
   const source = await openHub(options.env ?? process.env);
@@ -65,7 +75,8 @@ export async function resolveModel(idOrPath: string, options: ResolveOptions = {
   const session = sessionOf(source, options);
   throwIfCancelled(session.signal);
 
-  const cached = await cachedSnapshot(repo, revision, options.component);
+  const gguf = options.allow ? null : await cachedGguf(repo, revision, { id, tag });
+  const cached = gguf ?? (tag === null ? await cachedSnapshot(repo, revision, options.component) : null);
   // A commit never changes, so a complete copy needs no request to the hub.
   const isSettled = cached !== null && cached.commit === revision && !options.allow;
   if (cached && (isSettled || source.offline)) return { path: cached.path, id, revision: cached.commit };
@@ -85,15 +96,14 @@ export async function resolveModel(idOrPath: string, options: ResolveOptions = {
     return { path: cached.path, id, revision: cached.commit };
   }
   const plan = { source, repo, session, id, revision, listing, onEvent, inspect: options.inspect };
+  const quantized = ggufFiles(id, tag, listing.files, options);
   const files = filesOf(options.component, listing.files);
-  const chosen = selectFiles(
-    id,
-    files,
-    listing.baseModel,
-    options.allow ?? weightless(options.component, files),
-  );
+  const chosen =
+    quantized ??
+    selectFiles(id, files, listing.baseModel, options.allow ?? weightless(options.component, files));
   try {
-    return { path: await fetchListing(plan, chosen), id, revision: listing.commit };
+    const path = await fetchListing(plan, chosen);
+    return { path: quantized ? join(path, quantized[0]!.path) : path, id, revision: listing.commit };
   } catch (error) {
     throw diskError(error, plan);
   }
@@ -188,6 +198,7 @@ async function fetchListing(plan: Plan, chosen: Listing['files']): Promise<strin
     await plan.inspect(
       path,
       [...known, ...code].map((file) => file.path),
+      (name) => openRemote(plan, known, name),
     );
   });
   await link(known);

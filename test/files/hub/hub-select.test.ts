@@ -129,9 +129,9 @@ test.each([
   [
     ['q4.gguf', 'q8.gguf', 'README.md'],
     'acme/original',
-    /it holds 2 \.gguf, 1 \.md; GGUF files are not read: fetch acme\/original, which its card names/,
+    /it holds 2 \.gguf, 1 \.md; its GGUF files are no text model: fetch acme\/original, which its card names/,
   ],
-  [['q4.gguf'], null, /GGUF files are not read: fetch the repository these were made from/],
+  [['q4.gguf'], null, /its GGUF files are no text model: name the repository of one/],
   [
     ['pytorch_model.bin', 'config.json'],
     null,

@@ -35,7 +35,7 @@ describe('paths', () => {
     ['https://huggingface.co/acme/tiny/tree/main', 'write its id, acme/tiny'],
     ['hf://acme/tiny', 'write its id, acme/tiny'],
     ['https://huggingface.co/acme', 'org/name, without the address'],
-    ['./weights/tiny-q4.gguf', 'this engine reads safetensors'],
+    ['./weights/tiny-q4.gguf', 'no file or folder'],
     ['C:/models/tiny', 'no file or folder'],
     ['a--b/c', 'org/name'],
     ['a/b.git', 'org/name'],

@@ -1,0 +1,142 @@
+// GGUF files of a repository or a folder: a quantization is named behind the model's name, as owner/name:Q4_K_M, and without one the
+// repository's Q4_K_M is taken, else the closest that fits.
+
+import { readdir, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { bytesText } from '../bytes-text.ts';
+import { EngineError } from '../error.ts';
+import { ggufSets, hasTag, isQuantizationName, setsText, type GgufSet } from '../gguf/file-names.ts';
+import type { OnHubEvent } from './hub-events.ts';
+import { listFiles, sizeOf, snapshotFolder, type RepoCache } from './hub-cache.ts';
+
+/** A model's name and the quantization named behind it; null: none is. */
+export interface TaggedModel {
+  id: string;
+  tag: string | null;
+}
+
+export function splitTag(model: string): TaggedModel {
+  const colon = model.lastIndexOf(':');
+  const tag = model.slice(colon + 1);
+  return colon > 0 && isQuantizationName(tag) ? { id: model.slice(0, colon), tag } : { id: model, tag: null };
+}
+
+/**
+ * The path that a name stands for on this machine: an existing file or folder, or the GGUF file of a quantization in a folder; null: none.
+ * Throws model_not_found where a folder has no such quantization.
+ */
+export async function localPath(model: string): Promise<string | null> {
+  if (model !== '' && (await stat(model).catch(() => null))) return resolve(model);
+  const { id, tag } = splitTag(model);
+  if (tag === null || !(await stat(id).catch(() => null))?.isDirectory()) return null;
+  const sets = ggufSets(await readdir(id));
+  return resolve(id, withTag(id, sets, tag).names[0]!);
+}
+
+/** Quantizations in the order in which they stand in for Q4_K_M: those of about as many bits first, then more bits before fewer. */
+const PREFERRED = [
+  'Q4_K_M Q4_K_S UD-Q4_K_XL Q4_K_L Q4_K_XL IQ4_XS IQ4_NL Q4_1 Q4_0 MXFP4 MXFP4_MOE',
+  'Q5_K_S Q5_K_M Q5_1 Q5_0 Q5_K_L UD-Q5_K_XL Q3_K_L Q3_K_M UD-Q3_K_XL Q3_K_XL Q3_K_S',
+  'Q6_K Q6_K_L UD-Q6_K_XL Q8_0 UD-Q8_K_XL Q2_K Q2_K_L UD-Q2_K_XL BF16 F16 F32',
+].flatMap((line) => line.split(' '));
+
+const rankOf = ({ tag }: GgufSet): number => {
+  const rank = PREFERRED.indexOf(tag ?? '');
+  return rank < 0 ? PREFERRED.length : rank;
+};
+
+/** Quantizations whose types are never computed. */
+const NEVER = /^(UD-)?(IQ[123]|TQ|NVFP4)/;
+
+interface Sized {
+  path: string;
+  size: number | null;
+}
+
+export interface ChosenGguf {
+  set: GgufSet;
+  /** Why this one, where the repository has others and none was named; null: it was named, or is the only one. */
+  note: string | null;
+}
+
+/** The set that a tag names, or the one that is taken without. `mostBytes`: room for weights. null: there are no GGUF files of a model. */
+export function chooseGguf(
+  id: string,
+  files: readonly Sized[],
+  tag: string | null,
+  mostBytes = Infinity,
+): ChosenGguf | null {
+  const sets = ggufSets(files.map(({ path }) => path)).filter(({ names, count }) => names.length === count);
+  if (tag !== null) return { set: withTag(id, sets, tag), note: null };
+  const [only] = sets;
+  if (only === undefined) return null;
+  if (sets.length === 1) return { set: only, note: null };
+  const sizes = new Map(files.map(({ path, size }) => [path, size ?? 0]));
+  const bytesOf = ({ names }: GgufSet): number => names.reduce((sum, name) => sum + sizes.get(name)!, 0);
+  const ranked = sets
+    .filter(({ tag: own }) => !NEVER.test(own ?? ''))
+    .toSorted((a, b) => rankOf(a) - rankOf(b));
+  const fitting = ranked.find((set) => bytesOf(set) <= mostBytes);
+  const smallest = (ranked.length > 0 ? ranked : sets).toSorted((a, b) => bytesOf(a) - bytesOf(b))[0]!;
+  const set = fitting ?? smallest;
+  const room =
+    fitting === ranked[0] || mostBytes === Infinity
+      ? ''
+      : `, as the budget leaves ${bytesText(mostBytes)} for weights`;
+  const tags = sets.map(({ tag: own, names }) => own ?? names[0]).join(', ');
+  const note = `${id} has GGUF files of ${tags}: ${set.tag ?? set.names[0]} is taken${room}; name another as ${id}:TAG`;
+  return { set, note };
+}
+
+interface GgufOptions {
+  allow?: unknown;
+  component?: string;
+  mostBytes?: number;
+  onProgress?: OnHubEvent;
+}
+
+/**
+ * The GGUF files to fetch: those of the quantization that is named, or where a repository has no safetensors of the one that is taken.
+ * null: other files.
+ */
+export function ggufFiles<F extends Sized>(
+  id: string,
+  tag: string | null,
+  files: readonly F[],
+  { allow, component, mostBytes, onProgress }: GgufOptions,
+): F[] | null {
+  const isOther =
+    allow !== undefined || component !== undefined || files.some(({ path }) => path.endsWith('.safetensors'));
+  if (tag === null && isOther) return null;
+  const chosen = chooseGguf(id, files, tag, mostBytes);
+  if (chosen === null) return null;
+  if (chosen.note !== null) onProgress?.({ type: 'chosen', id, message: chosen.note });
+  return chosen.set.names.map((name) => files.find(({ path }) => path === name)!);
+}
+
+function withTag(id: string, sets: readonly GgufSet[], tag: string): GgufSet {
+  const exact = sets.find(({ tag: own }) => own === tag.toUpperCase());
+  const found = exact ?? sets.find((set) => hasTag(set, tag));
+  if (found !== undefined) return found;
+  const others = sets.length === 0 ? 'it has no GGUF files' : `it has ${setsText(sets)}`;
+  throw new EngineError('model_not_found', `${id} has no GGUF file of ${tag}: ${others}`, { param: 'model' });
+}
+
+/** The GGUF file of a snapshot in the cache, all parts of which are there; without a tag only where the snapshot has no other weights. */
+export async function cachedGguf(
+  repo: RepoCache,
+  revision: string,
+  { id, tag }: TaggedModel,
+): Promise<{ path: string; commit: string } | null> {
+  const { path, commit } = await snapshotFolder(repo, revision);
+  const files: Sized[] = [];
+  for (const name of await listFiles(path)) {
+    const size = await sizeOf(join(path, name));
+    if (size !== null) files.push({ path: name, size });
+  }
+  if (tag === null && files.some(({ path: name }) => name.endsWith('.safetensors'))) return null;
+  const sets = ggufSets(files.map(({ path: name }) => name));
+  if (tag !== null && !sets.some((set) => hasTag(set, tag))) return null;
+  const chosen = chooseGguf(id, files, tag);
+  return chosen && { path: join(path, chosen.set.names[0]!), commit };
+}
