@@ -108,7 +108,7 @@ describe('a GGUF file', () => {
     await expect(openTextModel({ model: path, inline: true })).rejects.toMatchObject({
       code: 'unsupported',
       message: expect.stringMatching(
-        /mamba\.gguf: the architecture is mamba; GGUF files are read of bert, llama, qwen2/,
+        /mamba\.gguf: the architecture is mamba; GGUF files are read of bert, gemma2, gemma3, llama, qwen2/,
       ),
     });
   });

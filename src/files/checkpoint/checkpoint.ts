@@ -233,7 +233,9 @@ export async function readTokenizer(
 /** Throws if a folder has no readable tokenizer, judging by its file names. */
 export function checkTokenizerFiles(path: string, names: readonly string[]): void {
   const hasPair = names.includes('vocab.json') && names.includes('merges.txt');
-  if (!names.includes('tokenizer.json') && !hasPair) throw missingTokenizer(path, names);
+  // A GGUF file has its tokenizer in its metadata.
+  if (!names.includes('tokenizer.json') && !hasPair && ggufOf(path, names) === null)
+    throw missingTokenizer(path, names);
 }
 
 /** Tokenizer files of other formats: SentencePiece, tiktoken, Mistral's own. */
