@@ -37,15 +37,21 @@ export async function golden(name: StoredName): Promise<StoredMatrix & { values:
   return { rows, k, blocks: read('blocks').data, values: new Float32Array(data.buffer) };
 }
 
-/** Weights of about ±1 in the larger formats: random codes and small scales under f16 scales near 2⁻⁷ or exponents near 2⁻³. */
-export function randomBlocks(name: StoredName, rows: number, k: number, random: Random): StoredMatrix {
+/** Random codes and small scales under f16 scales of up to `size`, or exponents of it. */
+export function randomBlocks(
+  name: StoredName,
+  rows: number,
+  k: number,
+  random: Random,
+  size = 2 ** -7,
+): StoredMatrix {
   const { values, bytes, scalesAt, scaleType } = STORED_BLOCKS[name];
   const count = (rows * k) / values;
   const blocks = Uint8Array.from({ length: count * bytes }, () => random.integer(256));
   for (let i = 0; i < count; i++) {
     for (const at of scalesAt) {
-      if (scaleType === 'e8m0') blocks[i * bytes + at] = 122 + random.integer(4);
-      else new DataView(blocks.buffer).setUint16(i * bytes + at, f16Bits(toF16(random.float() / 128)), true);
+      if (scaleType === 'e8m0') blocks[i * bytes + at] = 127 + Math.log2(size) + random.integer(4);
+      else new DataView(blocks.buffer).setUint16(i * bytes + at, f16Bits(toF16(random.float() * size)), true);
     }
   }
   return { rows, k, blocks };

@@ -32,9 +32,14 @@ export function typeId(name: GgufTypeName): number {
   return Array.from({ length: 64 }, (_, id) => id).find((id) => tensorType(id)?.name === name)!;
 }
 
-/** `more`: metadata laid over that of the checkpoint. */
-export async function ggufOfFolder(folder: string, more: Record<string, Written> = {}): Promise<Uint8Array> {
-  return writeGguf({ metadata: { ...metadataOf(folder), ...more }, tensors: await tensorsOf(folder) });
+/** `more`: metadata laid over that of the checkpoint. `replaced`: what is written in place of a tensor. */
+export async function ggufOfFolder(
+  folder: string,
+  more: Record<string, Written> = {},
+  replaced: (tensor: WrittenTensor) => WrittenTensor = (tensor) => tensor,
+): Promise<Uint8Array> {
+  const tensors = (await tensorsOf(folder)).map(replaced);
+  return writeGguf({ metadata: { ...metadataOf(folder), ...more }, tensors });
 }
 
 async function tensorsOf(folder: string): Promise<WrittenTensor[]> {
