@@ -1,6 +1,7 @@
 // npm run bench: how fast models run here, beside what the adapter could do in the same run.
 //   node scripts/bench.mjs [--only TEXT] [--profile] [--json]
-//   --only int4      the cases whose name has this text; cases: the shipped models, a synthetic Llama of 250 M in f16, int8, int4, and
+//   --only int4      the cases whose name has this text; cases: the shipped models; a synthetic Llama of 250 M in f16, int8, int4, and in
+//                    the Q4_0, Q8_0 and Q4_K_M of GGUF files;
 //                    "cache, …": conversations with and without the prefix cache, and new tokens after shared ones from each tier;
 //                    grammar: compiling constraints, and their masks over 151,000 tokens;
 //                    constrained: decoding under a grammar beside free decoding;
@@ -19,6 +20,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { cacheCases } from './bench/cache.mjs';
 import { syntheticCheckpoint, wordyCheckpoint } from './bench/checkpoint.mjs';
+import { ggufFile, MIXES } from './bench/gguf.mjs';
 import { constrainedLines, grammarLines } from './bench/grammar-table.mjs';
 import { lines } from './bench/table.mjs';
 import { setUp } from './setup.mjs';
@@ -47,6 +49,7 @@ async function cases() {
       syntheticCheckpoint,
       quantization,
     ]),
+    ...Object.keys(MIXES).map((mix) => [`llama-250m ${mix}`, () => ggufFile(mix), 'none']),
   ].map(([name, folder, quantization]) => ({
     name,
     measure(run) {

@@ -58,7 +58,8 @@ function config(shape) {
   };
 }
 
-function tensorShapes({ hidden, layers, heads, kvHeads, dims, ffn, vocabulary, tied }) {
+/** Tensors [name, shape] by the names of transformers. */
+export function tensorShapes({ hidden, layers, heads, kvHeads, dims, ffn, vocabulary, tied }) {
   const layer = (i) => [
     [`model.layers.${i}.input_layernorm.weight`, [hidden]],
     [`model.layers.${i}.self_attn.q_proj.weight`, [heads * dims, hidden]],

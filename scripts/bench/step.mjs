@@ -37,6 +37,7 @@ export async function measureSteps(device, folder, quantization) {
     format: formatOf(quantization),
   });
   const model = weights.page;
+  const embedding = weights.plan.requests.find(({ request }) => request.role === 'embedding');
   await weights.load();
   await checkpoint.close();
   const packing = pipelines.count;
@@ -78,6 +79,7 @@ export async function measureSteps(device, folder, quantization) {
     far: far.rate,
     // A tied embedding is also the head; otherwise a token reads one row of it.
     weightsRead: weights.parameters - (config.tied ? 0 : config.vocabulary * config.hidden),
+    bytesRead: weights.plan.bytes - (config.tied ? 0 : embedding.bytes),
     headWeights: config.vocabulary * config.hidden,
     kernels: device.capabilities.timestamps ? await profile(device, tape, write(CONTEXT / 2)) : null,
   };

@@ -1,16 +1,15 @@
 // The figures of one model as lines of text, each beside its limit and the share that is reached.
 
 const STEPS_AT_FIRST = 12;
-const BYTES_PER_WEIGHT = { none: 2, int8: 1.125, int4: 0.625 };
 
 /** @returns {{ name: string, value: string, note: string }[]} */
 export function lines(result) {
-  const { quantization, cold, warm, prefill, decode, steps, ceilings, memory } = result;
+  const { cold, warm, prefill, decode, steps, ceilings, memory } = result;
   const rate = pick(result);
   const { gflops, gbytes } = ceilings;
   const perPromptToken = (2 * (steps.weightsRead - steps.headWeights)) / 1e9;
   const perToken = (2 * steps.weightsRead) / 1e9;
-  const bytes = (steps.weightsRead * BYTES_PER_WEIGHT[quantization]) / 1e9;
+  const bytes = steps.bytesRead / 1e9;
   const arithmetic = (speed, each) =>
     `${(speed * each).toFixed(1)} GFLOP/s, ${percent((speed * each) / gflops)} of the FMA peak`;
   const reading = (speed) =>
