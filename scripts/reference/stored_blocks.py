@@ -3,13 +3,15 @@
 test/golden/stored-blocks.safetensors holds, for each format, `<format>.blocks`, u8 [rows, bytes], and `<format>.values`, f32 [rows, k], which
 gguf's dequantize gives for them. Codes and small scales are random bytes. The f16 scales of the rows: ordinary ones of both signs,
 the largest, the smallest normal ones, subnormal ones, zeros. Exponents of e8m0 run from 2 to 251: below, scales are subnormal f32,
-which WGSL may take for zero, and above, products overflow.
+which WGSL may take for zero, and above, products overflow. `E4M3.codes` u8 [2, 128] are all codes of torch's float8_e4m3fn, with zeros for the
+two that are NaN, and `E4M3.values` their values times 0.3 (row 0) and 7e-5 (row 1), `E4M3.scales`.
 """
 
 import sys
 from pathlib import Path
 
 import numpy as np
+import torch
 from gguf import GGMLQuantizationType, dequantize
 from gguf.constants import GGML_QUANT_SIZES
 from safetensors.numpy import save_file
@@ -68,6 +70,12 @@ def main():
         assert np.isfinite(values).all(), name
         tensors[f'{name}.blocks'] = blocks
         tensors[f'{name}.values'] = values.astype(np.float32)
+    codes = np.arange(256, dtype=np.uint8)
+    codes[[127, 255]] = 0
+    codes = codes.reshape(2, 128)
+    scales = np.array([[0.3], [7e-5]], dtype=np.float32)
+    floats = torch.from_numpy(codes).view(torch.float8_e4m3fn).float().numpy()
+    tensors |= {'E4M3.codes': codes, 'E4M3.scales': scales, 'E4M3.values': floats * scales}
     save_file(tensors, PATH)
     print(PATH, PATH.stat().st_size, file=sys.stderr)
 

@@ -8,6 +8,8 @@ export interface Quantized {
   method: string | null;
   /** Bits of a weight; null: nothing says. */
   bits: number | null;
+  /** Whether its tensors are read as they are: FP8 with E4M3 codes. */
+  isRead: boolean;
   /** The member and file that declare it, for messages. */
   where: string;
   file: string;
@@ -30,7 +32,13 @@ export function quantizedBy(config: Readonly<Record<string, unknown>>, file: str
   if (member === undefined) return null;
   const settings = config[member] as Record<string, unknown>;
   const method = methodOf(settings) ?? (member === 'quantization' ? 'MLX' : null);
-  return { method, bits: bitsOf(settings), where: `${member} in ${file}`, file };
+  return {
+    method,
+    bits: bitsOf(settings),
+    isRead: isFp8(settings),
+    where: `${member} in ${file}`,
+    file,
+  };
 }
 
 /** The file that declares it beside a configuration; undefined: none. */
@@ -60,6 +68,7 @@ export async function quantizedFolder(
   return {
     method: method ?? Object.entries(named).find(([file]) => file === beside)?.[1] ?? null,
     bits: bitsOf(settings),
+    isRead: isFp8(settings),
     where: beside,
     file: beside,
   };
@@ -93,6 +102,14 @@ function methodOf(settings: Record<string, unknown>): string | null {
   if (LOADED.some(({ keys }) => keys.some((key) => settings[key] === true))) return 'bitsandbytes';
   if (typeof algorithm === 'string') return algorithm;
   return typeof settings['bits'] === 'number' && 'group_size' in settings ? 'MLX' : null;
+}
+
+/** Whether settings are those of FP8 weights: transformers' fine-grained FP8 and FBGEMM, compressed-tensors, ModelOpt. */
+function isFp8(settings: Record<string, unknown>): boolean {
+  const { quant_method: method, quant_algo: algorithm, fmt = 'e4m3', format } = settings;
+  if (method === 'fp8' || method === 'fbgemm_fp8') return fmt === 'e4m3';
+  if (method === 'compressed-tensors') return format === 'float-quantized';
+  return algorithm === 'FP8' && (method === undefined || method === 'modelopt');
 }
 
 const LOADED = [

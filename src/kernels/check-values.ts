@@ -24,8 +24,12 @@ export const COUNTER_BYTES = 12;
 const INFINITY_BITS: Record<NumberSource, number> = { f32: 0x7f800000, f16: 0x7c00, bf16: 0x7f80 };
 const OVERSIZE_BITS: Record<NumberSource, number> = { f32: 0x5f800000, f16: 0x7c00, bf16: 0x5f80 };
 
-/** Bits of the smallest magnitude that no scale has, and bits of a magnitude. */
-const NO_SCALE = { f16: { limit: 0x7c00, width: 15 }, e8m0: { limit: 0xff, width: 8 } };
+/** Bits of the smallest magnitude that no scale has, or no code of E4M3, and bits of a magnitude. */
+const NO_SCALE = {
+  f16: { limit: 0x7c00, width: 15 },
+  e8m0: { limit: 0xff, width: 8 },
+  tensor: { limit: 0x7f, width: 7 },
+};
 /** Above all magnitudes: words of codes are only compared with zero. */
 const NO_LIMIT = 0xffffffff;
 
@@ -54,7 +58,9 @@ export function checkValues(
     bind: { raw, counts },
     groups: () => [Math.ceil(quads / each)],
   });
-  if (stored) checkScales(tape, stored, { raw, counts, tensor, blocks: values / stored.values });
+  if (stored?.scaleType === 'tensor')
+    checkScales(tape, { ...stored, bytes: 1 }, { raw, counts, tensor, blocks: values });
+  else if (stored) checkScales(tape, stored, { raw, counts, tensor, blocks: values / stored.values });
   tape.finish();
   tape.run({});
   tape.destroy();

@@ -34,6 +34,8 @@ export interface WeightFormat {
 
 const NUMBER_SOURCES = ['f32', 'f16', 'bf16'] as const;
 const STORED_NAMES = Object.keys(STORED_BLOCKS) as StoredName[];
+/** Those that are numbers without another tensor. */
+const WHOLE_NAMES = STORED_NAMES.filter((name) => STORED_BLOCKS[name].scaleType !== 'tensor');
 const NUMBERS = { step: 4, scale: null, rule: 'code', sources: NUMBER_SOURCES, packing: 'number' } as const;
 const CODES = { sources: NUMBER_SOURCES, packing: 'quantise', scale: { block: 32, bytes: 4 } } as const;
 
@@ -48,7 +50,7 @@ const STORED_FORMATS = Object.fromEntries(
 
 export const FORMATS = {
   // Codes that a file holds become numbers where parts of one matrix are stored in ways that no other format holds together.
-  f32: { ...NUMBERS, name: 'f32', bits: 32, tallTiles: true, sources: [...NUMBER_SOURCES, ...STORED_NAMES] },
+  f32: { ...NUMBERS, name: 'f32', bits: 32, tallTiles: true, sources: [...NUMBER_SOURCES, ...WHOLE_NAMES] },
   f16: { ...NUMBERS, name: 'f16', bits: 16, tallTiles: true },
   bf16: { ...NUMBERS, name: 'bf16', bits: 16, tallTiles: true },
   int8: { ...CODES, name: 'int8', bits: 8, step: 4, rule: 'scale · code', tallTiles: false },
@@ -73,8 +75,13 @@ export const SOURCES: Readonly<Record<string, SourceFormat>> = {
   F32: 'f32',
   F16: 'f16',
   BF16: 'bf16',
-  ...Object.fromEntries(STORED_NAMES.map((name) => [name.toUpperCase(), name])),
+  ...Object.fromEntries(STORED_NAMES.map((name) => [dtypeOf(name), name])),
 };
+
+function dtypeOf(name: StoredName): string {
+  const { dtype = name.toUpperCase() }: StoredBlock = STORED_BLOCKS[name];
+  return dtype;
+}
 
 /** Blocks in which a source holds codes; null: it holds numbers. */
 export function storedBlock(source: SourceFormat): StoredBlock | null {

@@ -1,4 +1,4 @@
-// Blocks of codes that GGUF files hold, one row each: shaders/sources/<name>.wgsl reads them as the file has them,
+// Blocks of codes that GGUF and FP8 files hold, one row each: shaders/sources/<name>.wgsl reads them as the file has them,
 // shaders/codes/stored/<name>.wgsl lays them out for shaders/weights/<name>.wgsl. Names in upper case are those of the files.
 
 export interface StoredBlock {
@@ -7,8 +7,10 @@ export interface StoredBlock {
   bytes: number;
   /** Bytes of the block at which the scales of all of it stand: one or two. */
   scalesAt: readonly [number] | readonly [number, number];
-  /** f16, or the exponent of a power of two in a byte. */
-  scaleType: 'f16' | 'e8m0';
+  /** f16, or the exponent of a power of two in a byte; tensor: another tensor holds the scales, and each byte is a code of E4M3. */
+  scaleType: 'f16' | 'e8m0' | 'tensor';
+  /** The type's name in files, if it is not the row's in upper case. */
+  dtype?: string;
   /** Bits of a code, k's of a step, and scales as packed: see WeightFormat. */
   bits: number;
   step: 4 | 8 | 16;
@@ -19,6 +21,7 @@ export interface StoredBlock {
 const F16 = { scalesAt: [0], scaleType: 'f16' } as const;
 const F16_PAIR = { ...F16, scalesAt: [0, 2] } as const;
 const E8M0 = { scalesAt: [0], scaleType: 'e8m0' } as const;
+const E4M3 = { scalesAt: [0], scaleType: 'tensor', dtype: 'F8_E4M3' } as const;
 const Q2_K = { values: 256, bytes: 84, scalesAt: [80, 82] } as const;
 const Q3_K = { values: 256, bytes: 110, scalesAt: [108] } as const;
 const Q6_K = { values: 256, bytes: 210, scalesAt: [208] } as const;
@@ -26,6 +29,8 @@ const Q6_K = { values: 256, bytes: 210, scalesAt: [208] } as const;
 const BYTE = { block: 32, bytes: 1 };
 const HALF = { block: 32, bytes: 2 };
 const PAIR = { block: 32, bytes: 4 };
+/** A scale of 32 bits for 128 k's. */
+const FLOAT = { block: 128, bytes: 4 };
 /** For 256 k's two f16, and 16 bits for each 32 of them. */
 const MINIMA = { block: 256, bytes: 4 + 8 * 2 };
 /** For 256 k's an f16, and 16 bits for each 32 of them. */
@@ -56,6 +61,8 @@ export const STORED_BLOCKS = {
     scale: SIGNED_BYTES,
     rule: 'd · scale · table[code]',
   },
+  // A scale in f32 for 128 k's.
+  e4m3: { ...E4M3, values: 128, bytes: 128, bits: 8, step: 4, scale: FLOAT, rule: 'scale · float of E4M3' },
   mxfp4: {
     ...E8M0,
     values: 32,

@@ -11,7 +11,16 @@ describe('weights packed elsewhere', () => {
       'bitsandbytes to 8 bits',
       8,
     ],
-    [{ quant_method: 'fp8', fmt: 'e4m3', weight_block_size: [128, 128] }, 'fp8 to 8 bits', 8],
+    [{ quant_method: 'fp8', fmt: 'e5m2', weight_block_size: [128, 128] }, 'fp8 to 8 bits', 8],
+    [
+      {
+        quant_method: 'compressed-tensors',
+        format: 'pack-quantized',
+        config_groups: { g: { weights: { num_bits: 4 } } },
+      },
+      'compressed-tensors to 4 bits',
+      4,
+    ],
     [{ quant_method: 'mxfp4' }, 'mxfp4 to 4 bits', 4],
     [
       {

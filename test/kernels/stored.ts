@@ -17,7 +17,10 @@ import { STORED_BLOCKS, type StoredName } from '../../src/kernels/stored-blocks.
 import { memorySource } from '../files/memory-source.ts';
 import { compute, f16Bits, toF16, upload, type Random } from './compute.ts';
 
-export const STORED = Object.keys(STORED_BLOCKS) as StoredName[];
+/** Formats whose blocks hold their scales. */
+export const STORED = (Object.keys(STORED_BLOCKS) as StoredName[]).filter(
+  (name) => STORED_BLOCKS[name].scaleType !== 'tensor',
+);
 
 export interface StoredMatrix {
   rows: number;

@@ -5,6 +5,7 @@ import { isRecord, readJson, type Folder } from '../../files/source.ts';
 import { tensorsOf } from '../../models/weights.ts';
 import type { WeightTable } from '../../models/weights.ts';
 import type { TensorHeader } from '../weights/check.ts';
+import { SCALE_SUFFIXES } from '../weights/scales.ts';
 import { collect } from '../weights/collect.ts';
 
 export interface PlannedHeader extends TensorHeader {
@@ -12,7 +13,7 @@ export interface PlannedHeader extends TensorHeader {
 }
 
 const DTYPES: Readonly<Record<string, Dtype>> = { float32: 'F32', float16: 'F16', bfloat16: 'BF16' };
-const BYTES: Readonly<Partial<Record<Dtype, number>>> = { F32: 4, F16: 2, BF16: 2 };
+const BYTES: Readonly<Partial<Record<Dtype, number>>> = { F32: 4, F16: 2, BF16: 2, F8_E4M3: 1 };
 
 /** The type that config.json states; f32 is transformers' own where it states none. */
 export function statedDtype(config: Readonly<Record<string, unknown>>): Dtype {
@@ -26,13 +27,18 @@ export function requestedHeaders(
   listed: readonly string[] | null,
   dtype: Dtype,
 ): Map<string, PlannedHeader> {
-  const { requests } = collect(new Set(listed), page);
+  const names = new Set(listed);
+  const { requests } = collect(names, page);
+  // The scales of FP8 weights are listed beside them.
+  const dtypeOf = (name: string): Dtype =>
+    SCALE_SUFFIXES.some((suffix) => names.has(name + suffix)) ? 'F8_E4M3' : dtype;
   const shapes = new Map(requests.flatMap(tensorsOf).map(({ name, shape }) => [name, shape]));
   return new Map(
     (listed ?? [...shapes.keys()]).map((name): [string, PlannedHeader] => {
       const shape = [...(shapes.get(name) ?? [])];
       const elements = shape.reduce((product, extent) => product * extent, 1);
-      return [name, { name, dtype, shape, bytes: elements * (BYTES[dtype] ?? 4) }];
+      const stored = dtypeOf(name);
+      return [name, { name, dtype: stored, shape, bytes: elements * (BYTES[stored] ?? 4) }];
     }),
   );
 }

@@ -8,6 +8,7 @@ import { quantizedSign } from '../../files/quantized.ts';
 import { QUANTIZED_FORMATS, SOURCES, sourceNames, storedBlock } from '../../kernels/formats.ts';
 import { tensorsOf, type WeightRequest } from '../../models/weights.ts';
 import type { Collected } from './collect.ts';
+import { hasScaleTensor, scalesOf } from './scales.ts';
 import { findUnread, type UnreadModules } from './unread.ts';
 
 /** Name, type and shape of a tensor, as in its file's header. */
@@ -33,6 +34,9 @@ export function checkRequests(
     for (const { name, shape } of tensorsOf(request)) {
       checkTensor(tensors, name, shape);
       read.add(name);
+      if (!hasScaleTensor(tensors.get(name)!)) continue;
+      checkScaled(request, name);
+      read.add(scalesOf(tensors, tensors.get(name)!).name);
     }
   }
   const left = [...tensors.keys()].filter(
@@ -58,15 +62,33 @@ function checkTensor(tensors: TensorHeaders, name: string, shape: readonly numbe
   throw broken(tensors, name, problem, 'choose a checkpoint whose weights are in one of them');
 }
 
-/** Rows of codes are whole blocks. */
-function checkBlocks({ name, dtype, shape }: TensorHeader, values: number): void {
-  const k = shape.at(-1) ?? 1;
-  if (k % values === 0) return;
+/** Only matrices keep codes whose scales stand in another tensor. */
+function checkScaled({ layout, kernel }: WeightRequest, name: string): void {
+  if (layout !== 'vector' && layout !== 'table' && kernel === 1) return;
   throw new EngineError(
-    'bad_checkpoint',
-    `tensor ${name} has rows of ${k} values, and ${dtype} stores blocks of ${values}: take the file from where the model was published`,
+    'unsupported',
+    `tensor ${name} is stored as FP8, and only matrices are read so: choose a checkpoint that stores it as ${sourceNames()}`,
     { param: name },
   );
+}
+
+/** Rows of codes are whole blocks. */
+function checkBlocks(header: TensorHeader, values: number): void {
+  const { name, dtype, shape } = header;
+  const k = shape.at(-1) ?? 1;
+  if (k % values === 0) return;
+  const [code, problem] = hasScaleTensor(header)
+    ? ([
+        'unsupported',
+        `is read in rows of whole ${values} values: choose a checkpoint in another format`,
+      ] as const)
+    : ([
+        'bad_checkpoint',
+        `stores blocks of ${values}: take the file from where the model was published`,
+      ] as const);
+  throw new EngineError(code, `tensor ${name} has rows of ${k} values, and ${dtype} ${problem}`, {
+    param: name,
+  });
 }
 
 /** Returns the headers of a request's tensors, weights before biases. The checkpoint must have been checked. */

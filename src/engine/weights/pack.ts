@@ -6,8 +6,10 @@ import type { Device } from '../../gpu/device.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import { Matrix, type MatrixPart } from '../../kernels/matrix.ts';
 import { packRows } from '../../kernels/pack.ts';
+import { spreadScales } from '../../kernels/spread-scales.ts';
 import { widen } from '../../kernels/widen.ts';
 import { partsOf, type WeightHandle, type WeightRequest } from '../../models/weights.ts';
+import { hasScaleTensor, scalesOf } from './scales.ts';
 import type { Wanted } from './upload.ts';
 
 type Tensors = ReadonlyMap<string, TensorEntry>;
@@ -56,8 +58,20 @@ function requestUploads(
       entry: tensors.get(part.name)!,
       place: (chunk) => packRows(device, handle, part, chunk),
     })),
+    ...parts.flatMap((part) => scaleUpload(device, handle, tensors, part)),
     ...(bias ? biasParts(request, parts).map((part) => vectorUpload(device, bias, tensors, part)) : []),
   ];
+}
+
+/** The upload of a part's scales, if another tensor holds them. */
+function scaleUpload(device: Device, matrix: Matrix, tensors: Tensors, part: MatrixPart): Wanted[] {
+  const codes = tensors.get(part.name)!;
+  if (!hasScaleTensor(codes)) return [];
+  const { name, source, tiles } = scalesOf(tensors, codes);
+  const { shape, ...entry } = tensors.get(name)!;
+  // Read at once.
+  const whole = { ...entry, shape: [shape.reduce((product, extent) => product * extent, 1)] };
+  return [{ entry: whole, place: ({ raw }) => spreadScales(device, matrix, part, { raw, source, tiles }) }];
 }
 
 /** Returns the parts of a request's biases, placed like the rows that they belong to. */

@@ -122,8 +122,20 @@ function storedSpans(request: WeightRequest, dtypeOf: (name: string) => string):
   if (isWhole) return wholly(changes[0]!.format);
   // The values of a 3×3 kernel stand together, and a block of codes spans several.
   const isCut = hasCodes && request.kernel === 1 && changes.every(({ part }) => beginsGroup(part));
-  if (!isCut) return wholly(FORMATS.f32);
+  if (!isCut) return wholly(numbersOf(request, dtypeOf));
   return changes.map(({ part, format }) => ({ format, firstGroup: part.placement.firstColumn / GROUP }));
+}
+
+/** The format in which parts that are stored differently meet. Throws unsupported for codes whose scales stand in another tensor. */
+function numbersOf({ names }: WeightRequest, dtypeOf: (name: string) => string): WeightFormat {
+  const format = FORMATS.f32;
+  const name = names.find((each) => !format.sources.includes(SOURCES[dtypeOf(each)] ?? 'f32'));
+  if (name === undefined) return format;
+  throw new EngineError(
+    'unsupported',
+    `tensor ${name} is ${dtypeOf(name)}, and ${names.find((each) => dtypeOf(each) !== dtypeOf(name)) ?? name}, which is computed with it, is not: choose a checkpoint that stores both alike`,
+    { param: name },
+  );
 }
 
 /** Whether a part's columns follow one another from a group's first on. */

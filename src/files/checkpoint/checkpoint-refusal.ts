@@ -92,14 +92,14 @@ export function refuseEmbeddingFolder(
   );
 }
 
-/** Throws if a file declares that the weights are quantized by another program. */
+/** Throws if a file declares that the weights are quantized by another program, in a way that is not read. */
 export async function refuseQuantized(
   folder: Folder,
   names: readonly string[],
   config: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const found = await quantizedFolder(folder, names, config);
-  if (found === null) return;
+  if (found === null || found.isRead) return;
   const size = found.bits !== null && found.bits > 4 ? 'int8' : 'int4';
   throw new EngineError(
     'unsupported',

@@ -1,0 +1,16 @@
+// A scale in f32 for 128 k's: scales[group of 32 columns][k / 128][lane of 8][4 columns]. The digits of lib/codes.e4m3.wgsl are divided by 256.
+alias Scale = vec4f;
+
+@group(0) @binding(2) var<storage, read> scales: array<vec4f>;
+
+fn load_scale(block: u32, lane: u32) -> Scale {
+  return scales[block / 4u * 8u + lane] * 256.0;
+}
+
+fn scale_at(scale: Scale, quad: u32) -> Scale {
+  return scale;
+}
+
+fn scaled(digit: vec4f, scale: Scale) -> vec4f {
+  return digit * scale;
+}

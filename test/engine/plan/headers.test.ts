@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest';
+import { requestedHeaders } from '../../../src/engine/plan/headers.ts';
+import type { WeightTable } from '../../../src/models/weights.ts';
+
+it('weights whose scales an index lists are FP8, the others of the type that config.json states', () => {
+  const page = (weights: WeightTable): void => {
+    weights.matrix('a.weight', 4, 128);
+    weights.matrix('b.weight', 4, 128);
+  };
+  const headers = requestedHeaders(page, ['a.weight', 'a.weight_scale_inv', 'b.weight'], 'BF16');
+  expect(headers.get('a.weight')).toMatchObject({ dtype: 'F8_E4M3', bytes: 4 * 128 });
+  expect(headers.get('b.weight')).toMatchObject({ dtype: 'BF16', bytes: 2 * 4 * 128 });
+});
