@@ -1,4 +1,4 @@
-// Counts blocks of codes as a file holds them whose scale is NaN or infinite, by the bits.
+// Counts the scales of blocks of codes, as a file holds them, that are NaN or infinite, by the bits.
 #import "lib/stored-bytes.wgsl"
 
 struct Args {
@@ -25,9 +25,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   var bad = 0u;
   for (var i = workgroup.x * args.each + local; i < end; i += 64u) {
     let at = i * args.bytes;
-    if (is_bad(at + args.first) || is_bad(at + args.second)) {
-      bad++;
-    }
+    bad += u32(is_bad(at + args.first)) + u32(args.second != args.first && is_bad(at + args.second));
   }
   if (bad > 0u) {
     atomicAdd(&counts[3u * args.tensor], bad);

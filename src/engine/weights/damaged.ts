@@ -3,6 +3,7 @@
 import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
 import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import { SOURCES, storedBlock } from '../../kernels/formats.ts';
 import type { ValueCounts } from '../../kernels/check-values.ts';
 
 export interface CheckedTensor {
@@ -22,18 +23,27 @@ export function refuseDamaged(
   const [first] = damaged;
   if (!first) return;
   const { entry, nonFinite, oversize } = first;
-  const values = entry.shape.reduce((product, extent) => product * extent, 1);
+  const { noun, total } = checkedOf(entry);
   const problems = [
-    ...(nonFinite > 0 ? [`${countText(nonFinite, 'value')} that ${areOrIs(nonFinite)} NaN or infinite`] : []),
+    ...(nonFinite > 0 ? [`${countText(nonFinite, noun)} that ${areOrIs(nonFinite)} NaN or infinite`] : []),
     ...(oversize > 0 ? [`${countText(oversize, 'value')} of a magnitude above 1.8e19`] : []),
   ];
   const others = damaged.length === 1 ? '' : ` (and ${countText(damaged.length - 1, 'more tensor')})`;
   throw new EngineError(
     'bad_checkpoint',
-    `tensor ${entry.name} of ${entry.source.name}${others} has ${problems.join(' and ')} among its ${values}: ` +
+    `tensor ${entry.name} of ${entry.source.name}${others} has ${problems.join(' and ')} among its ${total}: ` +
       'fetch the file again, or choose another checkpoint if it was published so',
     { param: entry.name },
   );
+}
+
+/** The noun for what is checked in a tensor, and its count: values, or the scales of blocks of codes. */
+function checkedOf({ dtype, shape }: TensorEntry): { noun: string; total: number } {
+  const values = shape.reduce((product, extent) => product * extent, 1);
+  const source = SOURCES[dtype];
+  const stored = source === undefined ? null : storedBlock(source);
+  if (!stored || stored.scaleType === 'tensor') return { noun: 'value', total: values };
+  return { noun: 'scale', total: (values / stored.values) * stored.scalesAt.length };
 }
 
 /** Share of zero values at the end of a file from which the file is considered truncated and padded. */
