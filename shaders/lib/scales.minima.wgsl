@@ -28,5 +28,5 @@ fn scale_at(scale: Scale, quad: u32) -> Scale {
 }
 
 fn scaled(digit: vec4f, scale: Scale) -> vec4f {
-  return digit * scale.factor - scale.minimum;
+  return fma(digit, scale.factor, -scale.minimum); // the product is exact
 }

@@ -34,5 +34,5 @@ fn scale_at(scale: Scale, quad: u32) -> Part {
 }
 
 fn scaled(digit: vec4f, part: Part) -> vec4f {
-  return digit * part.factor - part.minimum;
+  return fma(digit, part.factor, -part.minimum); // the product is exact
 }
