@@ -16,8 +16,11 @@ For the other types (`fixed`), and where all lengths choose the same frequencies
 from dataclasses import dataclass, field
 
 from transformers import (
+    Cohere2ForCausalLM,
     Gemma2ForCausalLM,
     Gemma3ForCausalLM,
+    Glm4ForCausalLM,
+    GlmForCausalLM,
     GraniteForCausalLM,
     LlamaForCausalLM,
     MistralForCausalLM,
@@ -31,6 +34,7 @@ from transformers import (
     Qwen3ForCausalLM,
     Qwen3MoeForCausalLM,
     SmolLM3ForCausalLM,
+    Starcoder2ForCausalLM,
 )
 
 
@@ -346,5 +350,55 @@ OLMO3 = Checkpoint(
     cases=[Case('default', note='only the full layer is scaled')],
 )
 
-ALL = (LLAMA, MISTRAL, QWEN2, QWEN3, QWEN3_MOE, OLMOE, GEMMA2, GEMMA3, PHI3, SMOLLM3, GRANITE, MIXTRAL, QWEN2_MOE, OLMO2, OLMO3)
+GLM_SIZES = dict(
+    vocab_size=331, hidden_size=64, intermediate_size=80, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+    head_dim=16, attention_bias=True, rms_norm_eps=1e-6, rope_theta=10000.0, max_position_embeddings=128,
+    tie_word_embeddings=False, dtype='bfloat16', bos_token_id=1, eos_token_id=2, pad_token_id=0,
+)  # fmt: skip
+
+GLM = Checkpoint(
+    name='glm',
+    model=GlmForCausalLM,
+    seed=16,
+    config=GLM_SIZES,
+    cases=[Case('default', note='half of the dimensions are rotated, neighbours together; gate and up are one tensor')],
+)
+
+GLM4 = Checkpoint(
+    name='glm4',
+    model=Glm4ForCausalLM,
+    seed=17,
+    config=GLM_SIZES,
+    spelling='transformers 5',
+    cases=[Case('default', note='four norms a layer')],
+)
+
+COHERE2 = Checkpoint(
+    name='cohere2',
+    model=Cohere2ForCausalLM,
+    seed=18,
+    config=dict(
+        vocab_size=331, hidden_size=64, intermediate_size=80, num_hidden_layers=3, num_attention_heads=4,
+        num_key_value_heads=2, sliding_window=8, layer_types=['sliding_attention', 'full_attention', 'sliding_attention'],
+        logit_scale=0.25, layer_norm_eps=1e-5, rope_theta=10000.0, max_position_embeddings=128, dtype='bfloat16',
+        bos_token_id=1, eos_token_id=2, pad_token_id=0,
+    ),  # fmt: skip
+    spelling='transformers 5',
+    cases=[Case('default', note='attention and feed-forward beside each other; the full layer has no positions', states=True)],
+)
+
+STARCODER2 = Checkpoint(
+    name='starcoder2',
+    model=Starcoder2ForCausalLM,
+    seed=19,
+    config=dict(
+        vocab_size=331, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, sliding_window=8, norm_epsilon=1e-5, rope_theta=10000.0, max_position_embeddings=128,
+        dtype='float16', bos_token_id=1, eos_token_id=2, pad_token_id=0,
+    ),  # fmt: skip
+    cases=[Case('default', note='LayerNorms and projections with biases, a feed-forward block without a gate')],
+)
+
+ALL = (LLAMA, MISTRAL, QWEN2, QWEN3, QWEN3_MOE, OLMOE, GEMMA2, GEMMA3, PHI3, SMOLLM3, GRANITE, MIXTRAL, QWEN2_MOE, OLMO2, OLMO3,
+       GLM, GLM4, COHERE2, STARCODER2)  # fmt: skip
 CHECKPOINTS = {c.name: c for c in ALL}

@@ -1,14 +1,20 @@
 // LayerNorm of all rows, or of chosen ones, with or without weights and modulation.
 
-import { tapeOf } from '../gpu/tape.ts';
-import type { Tensor } from '../gpu/tensor.ts';
+import { tapeOf, type Operand } from '../gpu/tape.ts';
+import { Tensor, type Region } from '../gpu/tensor.ts';
 import { modulationOperands, type Modulation } from './modulation.ts';
 import { stripsOf } from './row-strips.ts';
 
-/** Weight and bias, vectors of [columns]. */
+/** Weight and bias, vectors of [columns]; a bias of null adds nothing. */
 export interface Affine {
   weight: Tensor;
-  bias: Tensor;
+  bias: Tensor | null;
+}
+
+function affineOperands(affine: Affine | null): { variant: string; bind: Record<string, Tensor> } {
+  if (affine === null) return { variant: 'none', bind: {} };
+  const { weight, bias } = affine;
+  return bias ? { variant: 'full', bind: { weight, bias } } : { variant: 'weight', bind: { weight } };
 }
 
 /** (x - mean) / sqrt(variance + eps) · weight + bias, then · (1 + scale) + shift; x [rows, columns] → [rows, columns] */
@@ -21,27 +27,37 @@ export function layernorm(
   const tape = tapeOf(x);
   const y = tape.tensor(x.shape);
   const { variant, args, bind } = modulationOperands(x, modulation);
+  const scaling = affineOperands(affine);
   for (const strip of stripsOf(tape, [x, y])) {
     tape.dispatch('layernorm.wgsl', {
-      params: { PICK: 'all', AFFINE: affine ? 'full' : 'none', MODULATE: variant },
+      params: { PICK: 'all', AFFINE: scaling.variant, MODULATE: variant },
       args: { quads: x.stride / 4, columns: x.columns, eps, first_row: strip.firstRow, ...args },
-      bind: { x: strip.of(x), y: strip.of(y), ...affine, ...bind },
+      bind: { x: strip.of(x), y: strip.of(y), ...scaling.bind, ...bind },
       groups: (sizes) => [strip.count(sizes)],
     });
   }
   return y;
 }
 
-/** Norms of the rows that `index` names; x [rows, columns], index [n] of u32 → [n, columns] */
-export function layernormRows(x: Tensor, affine: Affine | null, eps: number, index: Tensor): Tensor {
+/** Norms of the rows that `index` names, `into` bytes that outlast the step; x [rows, columns], index [n] of u32 → [n, columns] */
+export function layernormRows(
+  x: Tensor,
+  affine: Affine | null,
+  eps: number,
+  index: Operand,
+  n: string | number,
+  into?: Region,
+): Tensor {
   const tape = tapeOf(x);
-  const y = tape.tensor([index.columns, x.columns]);
+  const shape = [n, x.columns];
+  const y = into ? new Tensor(shape, 'f32', { tape, region: into }) : tape.tensor(shape);
   const { variant, args } = modulationOperands(x, null);
+  const scaling = affineOperands(affine);
   tape.dispatch('layernorm.wgsl', {
-    params: { PICK: 'index', AFFINE: affine ? 'full' : 'none', MODULATE: variant },
+    params: { PICK: 'index', AFFINE: scaling.variant, MODULATE: variant },
     args: { quads: x.stride / 4, columns: x.columns, eps, first_row: 0, ...args },
-    bind: { x, y, index, ...affine },
-    groups: () => [index.columns],
+    bind: { x, y, index, ...scaling.bind },
+    groups: (sizes) => [y.rows(sizes)],
   });
   return y;
 }

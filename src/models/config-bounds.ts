@@ -86,6 +86,8 @@ export const COUNTS = {
 export const REALS = {
   rms_norm_eps: EPS,
   layer_norm_eps: EPS,
+  norm_epsilon: EPS,
+  logit_scale: [1e-6, 1e6],
   norm_eps: EPS,
   rope_theta: [2, 1e12],
   rope_local_base_freq: [2, 1e12],

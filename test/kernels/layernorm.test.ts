@@ -142,7 +142,7 @@ it('chosen rows are as among all', async () => {
     device,
     capacity: {},
     sizes: {},
-    record: (_, input) => layernormRows(input([1, 7, 67], of.x), { weight, bias }, EPS, index),
+    record: (_, input) => layernormRows(input([1, 7, 67], of.x), { weight, bias }, EPS, index, index.columns),
   });
   expect(
     differingRows(

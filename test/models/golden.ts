@@ -46,6 +46,10 @@ export const GOLDENS = [
   'qwen2-moe',
   'olmo2',
   'olmo3',
+  'glm',
+  'glm4',
+  'cohere2',
+  'starcoder2',
 ];
 
 export function openGolden(name: string): Golden {

@@ -53,7 +53,7 @@ export function clip(config: ClipConfig, weights: WeightTable): ClipForward {
     const states = normed ? layernorm(x, norm, eps) : ends && depth < layers.length ? copy(x) : x;
     if (!ends) return { states, pooled: null };
     for (const run of layers.slice(depth)) x = run(x);
-    const pooled = layernormRows(x, norm, eps, ends); //         [batch, hidden]
+    const pooled = layernormRows(x, norm, eps, ends, ends.columns); //         [batch, hidden]
     return { states, pooled: project ? linear(pooled, project) : pooled };
   };
 }

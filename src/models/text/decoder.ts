@@ -4,12 +4,12 @@ import type { Tensor } from '../../gpu/tensor.ts';
 import { kvOf, type KvPages, type TextBatch } from '../../kernels/batch.ts';
 import { embed } from '../../kernels/embed.ts';
 import { linear } from '../../kernels/matmul.ts';
-import { rmsnorm, rmsnormRows } from '../../kernels/rmsnorm.ts';
 import { rotations } from '../../kernels/rotations.ts';
 import { scale } from '../../kernels/scale.ts';
 import { softCap } from '../../kernels/soft-cap.ts';
 import type { WeightTable } from '../weights.ts';
 import type { LanguageModel, TextForward } from './architecture.ts';
+import { norm, type Norm, type NormKind } from './norm.ts';
 import type { RopeConfig } from './rope.ts';
 
 export interface DecoderConfig {
@@ -21,7 +21,9 @@ export interface DecoderConfig {
   layers: readonly DecoderLayer[];
   /** Rope tables; layers refer to theirs by its index. */
   ropes: readonly RopeConfig[];
-  /** Added to the weights of the final norm. */
+  /** Kind of the norms; left out: rms. */
+  norm?: NormKind;
+  /** Added to the weights of the norms. */
   normPlus?: 0 | 1;
   embeddingScale?: number;
   /** Whether the residual stream is kept by a factor of its own, which embeddingScale contains. */
@@ -48,17 +50,17 @@ export interface Decoder {
 }
 
 export function languageModel(decoder: Decoder, weights: WeightTable): LanguageModel {
-  const { vocabulary, hidden, eps, tied, logitScale = 1, logitCap = null } = decoder.config;
+  const { vocabulary, hidden, tied, logitScale = 1, logitCap = null } = decoder.config;
   const { embedding, name, run } = stack(decoder, weights, decoder.config.layers.length);
-  const norm = finalNorm(decoder, weights, name);
+  const final = finalNorm(decoder, weights, name);
   const head = tied ? embedding : weights.matrix('lm_head.weight', vocabulary, hidden, { split: 'columns' });
   if (tied) weights.ignore(/^lm_head\.weight$/);
 
   return {
     states: run,
     head(x, { wanted, states }) {
-      const last = rmsnormRows(x, norm, eps, wanted, 'sampled', states); // [sampled, hidden]
-      let logits = linear(last, head); //                                   [sampled, vocabulary]
+      const last = final.rows(x, wanted, 'sampled', states); // [sampled, hidden]
+      let logits = linear(last, head); //                       [sampled, vocabulary]
       if (logitScale !== 1) logits = scale(logits, logitScale);
       return logitCap === null ? logits : softCap(logits, logitCap);
     },
@@ -68,9 +70,9 @@ export function languageModel(decoder: Decoder, weights: WeightTable): LanguageM
 /** Normalized states of all rows, [rows, hidden]. */
 export function normedStates(decoder: Decoder, weights: WeightTable): TextForward {
   const { name, run } = stack(decoder, weights, decoder.config.layers.length);
-  const norm = finalNorm(decoder, weights, name);
+  const final = finalNorm(decoder, weights, name);
   weights.ignore(/^lm_head\.weight$/);
-  return (tape, batch, stores) => rmsnorm(run(tape, batch, stores), norm, decoder.config.eps);
+  return (tape, batch, stores) => final.all(run(tape, batch, stores));
 }
 
 /** States of all rows after the first `depth` layers, [rows, hidden], for image models that use them as text conditions. */
@@ -79,7 +81,7 @@ export function statesAfter(decoder: Decoder, weights: WeightTable, depth: numbe
   decoder.config.layers.forEach((_, i) => {
     if (i >= depth) weights.ignore(new RegExp(`^${name}layers\\.${i}\\.`));
   });
-  weights.ignore(/^(model\.)?norm\.weight$|^lm_head\.weight$/);
+  weights.ignore(/^(model\.)?norm\.(weight|bias)$|^lm_head\.weight$/);
   return run;
 }
 
@@ -107,6 +109,7 @@ function stack({ config, layer }: Decoder, weights: WeightTable, depth: number) 
   return { embedding, name, run };
 }
 
-function finalNorm({ config }: Decoder, weights: WeightTable, name: string): Tensor {
-  return weights.vector(`${name}norm.weight`, config.hidden, { plus: config.normPlus ?? 0 });
+function finalNorm({ config }: Decoder, weights: WeightTable, name: string): Norm {
+  const { hidden, eps, norm: kind = 'rms', normPlus: plus = 0 } = config;
+  return norm(weights, `${name}norm`, hidden, { kind, eps, plus });
 }

@@ -11,7 +11,7 @@ export interface MlpConfig {
   ffn: number;
   mlpBias?: boolean;
   /** Gate and up are the halves of one tensor, gate_up_proj. */
-  fused?: boolean;
+  fusedGateUp?: boolean;
 }
 
 export interface GatedMlp {
@@ -24,12 +24,12 @@ export interface GatedMlp {
 const UNITS = { silu: linearSwiglu, 'gelu-tanh': linearTanhGeglu } as const;
 
 export function gatedMlp(
-  { hidden, ffn, mlpBias: bias = false, fused = false }: MlpConfig,
+  { hidden, ffn, mlpBias: bias = false, fusedGateUp = false }: MlpConfig,
   weights: WeightTable,
   name: string,
   activation: keyof typeof UNITS = 'silu',
 ): GatedMlp {
-  const gateUp = fused
+  const gateUp = fusedGateUp
     ? weights.halves(`${name}.gate_up_proj.weight`, ffn, hidden, { bias })
     : weights.gateUp(`${name}.gate_proj.weight`, `${name}.up_proj.weight`, ffn, hidden, { bias });
   const down = weights.matrix(`${name}.down_proj.weight`, hidden, ffn, { bias, split: 'rows' });

@@ -3,7 +3,7 @@
 import { decoderArchitecture } from './decoder-architecture.ts';
 import { GEMMAS, readGemmaConfig } from './gemma-config.ts';
 import { GEMMA_GGUF } from './gemma-gguf.ts';
-import { gemmaLayer } from './gemma.ts';
+import { sandwichLayer } from './sandwich-norm.ts';
 
 export const GEMMA = decoderArchitecture({
   classes: Object.entries(GEMMAS),
@@ -13,5 +13,5 @@ export const GEMMA = decoderArchitecture({
   },
   gguf: GEMMA_GGUF,
   read: readGemmaConfig,
-  layer: gemmaLayer,
+  layer: sandwichLayer,
 });

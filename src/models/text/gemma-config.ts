@@ -1,18 +1,16 @@
-// Converts config.json of Gemma 2 and Gemma 3 to the configuration of gemma.ts. Only this file knows their key names.
+// Converts config.json of Gemma 2 and Gemma 3 to the configuration of sandwich-norm.ts. Only this file knows their key names.
 
 import { readConfig, type ConfigReader, type Json } from '../config-values.ts';
-import type { DecoderModel } from './decoder-architecture.ts';
 import { readHeads, readLayers, readRopes } from './decoder-config.ts';
-import type { MlpConfig } from './gated-mlp.ts';
 import { readRope } from './rope-config.ts';
-import type { AttentionConfig } from './self-attention.ts';
+import type { SandwichConfig } from './sandwich-norm.ts';
 
-export type GemmaConfig = DecoderModel &
-  AttentionConfig &
-  MlpConfig & {
-    /** Soft cap of attention's scores; null: none. */
-    scoreCap: number | null;
-  };
+const NORMS = [
+  'input_layernorm',
+  'post_attention_layernorm',
+  'pre_feedforward_layernorm',
+  'post_feedforward_layernorm',
+] as const;
 
 interface Family {
   /** model_type of config.json, and of a text_config. */
@@ -58,8 +56,8 @@ export const GEMMAS: Readonly<Record<string, Family>> = {
 
 const FILE = 'config.json';
 
-/** Reads the configuration. Errors: bad_checkpoint; unsupported for settings that gemma.ts does not compute. */
-export function readGemmaConfig(json: Json, architecture: string): GemmaConfig {
+/** Reads the configuration. Errors: bad_checkpoint; unsupported for settings that sandwich-norm.ts does not compute. */
+export function readGemmaConfig(json: Json, architecture: string): SandwichConfig {
   const family = GEMMAS[architecture]!;
   const config = readConfig(FILE, json);
   config.only({ hidden_activation: ['gelu_pytorch_tanh'], use_bidirectional_attention: [false] });
@@ -97,7 +95,9 @@ export function readGemmaConfig(json: Json, architecture: string): GemmaConfig {
     qkvBias: bias,
     outBias: bias,
     queryNorm: family.queryNorm,
+    normNames: NORMS,
     normPlus: 1,
+    activation: 'gelu-tanh',
     embeddingScale: Math.sqrt(hidden),
     experts: null,
     scoreCap: family.capsScores ? readCap(config, json, 'attn_logit_softcapping', 50) : null,

@@ -46,7 +46,8 @@ export function readLlamaConfig(json: Json, architecture: string): LlamaConfig {
     qkvBias: family.bias === 'qkv' || bias,
     outBias: bias,
     mlpBias: family.mlpBias && config.flag('mlp_bias', false),
-    fused: family.fused,
+    fusedQkv: family.fused,
+    fusedGateUp: family.fused,
     queryNorm: family.queryNorm,
     experts: family.experts && readExperts(json, family.experts, count),
   };

@@ -5,11 +5,14 @@ import type { GgufClass } from '../../files/gguf/model.ts';
 import type { Json } from '../config-values.ts';
 import type { TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
 import { BERT } from './bert-architecture.ts';
+import { COHERE } from './cohere-architecture.ts';
 import { GEMMA } from './gemma-architecture.ts';
+import { GLM } from './glm-architecture.ts';
 import { LLAMA } from './llama-architecture.ts';
 import { OLMO } from './olmo-architecture.ts';
+import { STARCODER } from './starcoder-architecture.ts';
 
-const architectures: TextArchitecture[] = [BERT, GEMMA, LLAMA, OLMO];
+const architectures: TextArchitecture[] = [BERT, COHERE, GEMMA, GLM, LLAMA, OLMO, STARCODER];
 
 /** Classes of all architectures, in the order in which messages list them. */
 export function textClasses(): TextClass[] {

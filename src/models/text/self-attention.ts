@@ -21,7 +21,7 @@ export interface AttentionConfig {
   /** Added to the weights of those norms. */
   normPlus?: 0 | 1;
   /** q, k and v are rows of one tensor, qkv_proj. */
-  fused?: boolean;
+  fusedQkv?: boolean;
 }
 
 export interface SelfAttention {
@@ -53,8 +53,8 @@ export function selfAttention(
   };
 }
 
-function projections({ heads: { heads, kvHeads, dims }, fused }: AttentionConfig, name: string) {
-  if (fused) return [{ name: `${name}.qkv_proj.weight`, rows: (heads + 2 * kvHeads) * dims }];
+function projections({ heads: { heads, kvHeads, dims }, fusedQkv }: AttentionConfig, name: string) {
+  if (fusedQkv) return [{ name: `${name}.qkv_proj.weight`, rows: (heads + 2 * kvHeads) * dims }];
   return [
     { name: `${name}.q_proj.weight`, rows: heads * dims },
     { name: `${name}.k_proj.weight`, rows: kvHeads * dims },

@@ -1,0 +1,11 @@
+// Text architecture of Cohere 2.
+
+import { readCohereConfig } from './cohere-config.ts';
+import { cohereLayer } from './cohere.ts';
+import { decoderArchitecture } from './decoder-architecture.ts';
+
+export const COHERE = decoderArchitecture({
+  classes: [['Cohere2ForCausalLM', { modelType: 'cohere2', examples: 'Command R7B, Command A' }]],
+  read: readCohereConfig,
+  layer: cohereLayer,
+});

@@ -1,0 +1,15 @@
+// Text architecture of GLM-4.
+
+import { decoderArchitecture } from './decoder-architecture.ts';
+import { GLMS, readGlmConfig } from './glm-config.ts';
+import { llamaLayer } from './llama.ts';
+import { sandwichLayer } from './sandwich-norm.ts';
+
+export const GLM = decoderArchitecture({
+  classes: Object.entries(GLMS),
+  read: readGlmConfig,
+  layer: (config, weights, name, i) =>
+    config.norms
+      ? sandwichLayer({ ...config, ...config.norms }, weights, name, i)
+      : llamaLayer(config, weights, name, i),
+});

@@ -1,0 +1,11 @@
+// Text architecture of StarCoder 2.
+
+import { decoderArchitecture } from './decoder-architecture.ts';
+import { readStarcoderConfig } from './starcoder-config.ts';
+import { starcoderLayer } from './starcoder.ts';
+
+export const STARCODER = decoderArchitecture({
+  classes: [['Starcoder2ForCausalLM', { modelType: 'starcoder2', examples: 'StarCoder2 3B to 15B' }]],
+  read: readStarcoderConfig,
+  layer: starcoderLayer,
+});
