@@ -4,7 +4,7 @@
 #import "lib/short-conv-args.wgsl"
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
-@group(0) @binding(1) var<storage, read> weight: array<vec4f>; // [taps][quads]
+@group(0) @binding(1) var<storage, read> weight: array<vec4f>; // [columns][tap_quads]: the taps of a column beside each other
 @group(0) @binding(2) var<storage, read> rows: array<Row>;
 @group(0) @binding(4) var<storage, read_write> y: array<vec4f>;
 @group(0) @binding(6) var<storage, read> states: array<vec4f>; // [slots][taps - 1][quads]
@@ -18,14 +18,23 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   }
   let sequence = sequences[rows[row].sequence];
   let token = row - sequence.first_row;
+  let w0 = 4u * quad * args.tap_quads;
   var sum = vec4f(0.0);
   for (var j = 0u; j < args.taps; j++) {
     let back = args.taps - 1u - j;
+    let at = w0 + j / 4u;
+    let part = j % 4u;
+    let w = vec4f(
+      weight[at][part],
+      weight[at + args.tap_quads][part],
+      weight[at + 2u * args.tap_quads][part],
+      weight[at + 3u * args.tap_quads][part],
+    );
     if (back <= token) {
-      sum = fma(weight[j * args.quads + quad], x[(row - back) * args.quads + quad], sum);
+      sum = fma(w, x[(row - back) * args.quads + quad], sum);
     } else if (sequence.cached > 0u) {
       let kept = sequence.slot * (args.taps - 1u) + token + j;
-      sum = fma(weight[j * args.quads + quad], states[kept * args.quads + quad], sum);
+      sum = fma(w, states[kept * args.quads + quad], sum);
     }
   }
   y[row * args.quads + quad] = sum;

@@ -22,6 +22,7 @@ from transformers import (
     Glm4ForCausalLM,
     GlmForCausalLM,
     GraniteForCausalLM,
+    Lfm2ForCausalLM,
     LlamaForCausalLM,
     MistralForCausalLM,
     MixtralForCausalLM,
@@ -399,6 +400,19 @@ STARCODER2 = Checkpoint(
     cases=[Case('default', note='LayerNorms and projections with biases, a feed-forward block without a gate')],
 )
 
+LFM2 = Checkpoint(
+    name='lfm2',
+    model=Lfm2ForCausalLM,
+    seed=20,
+    config=dict(
+        vocab_size=331, hidden_size=64, intermediate_size=120, num_hidden_layers=3, num_attention_heads=4,
+        num_key_value_heads=2, layer_types=['conv', 'full_attention', 'conv'], conv_L_cache=3, block_multiple_of=16,
+        norm_eps=1e-5, max_position_embeddings=128, dtype='bfloat16', bos_token_id=1, eos_token_id=2, pad_token_id=0,
+    ),  # fmt: skip
+    spelling='transformers 5',
+    cases=[Case('default', note='layers 0 and 2 are short convolutions', states=True)],
+)
+
 ALL = (LLAMA, MISTRAL, QWEN2, QWEN3, QWEN3_MOE, OLMOE, GEMMA2, GEMMA3, PHI3, SMOLLM3, GRANITE, MIXTRAL, QWEN2_MOE, OLMO2, OLMO3,
-       GLM, GLM4, COHERE2, STARCODER2)  # fmt: skip
+       GLM, GLM4, COHERE2, STARCODER2, LFM2)  # fmt: skip
 CHECKPOINTS = {c.name: c for c in ALL}

@@ -2,6 +2,7 @@
 struct Args {
   quads: u32, // quads of a row
   taps: u32,
+  tap_quads: u32, // quads from one column's taps to the next's
 }
 
 @group(0) @binding(3) var<uniform> args: Args;

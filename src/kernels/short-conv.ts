@@ -13,16 +13,17 @@ export function shortConvState(taps: number, columns: number): number {
 }
 
 /**
- * x [rows, columns], weight [taps, columns], whose last tap applies to the row itself → [rows, columns]; then stores the last taps
- * - 1 rows in the slots.
+ * x [rows, columns], weight [columns, taps], whose last tap applies to the row itself → [rows, columns]; then stores the last
+ * taps - 1 rows in the slots.
  */
 export function shortConv(x: Tensor, weight: Tensor, batch: TextBatch, { values }: StateSlots): Tensor {
   const tape = tapeOf(x);
-  const [taps] = weight.shape;
-  if (typeof taps !== 'number' || taps < 2 || weight.columns !== x.columns)
+  const [columns] = weight.shape;
+  const taps = weight.columns;
+  if (taps < 2 || columns !== x.columns)
     throw new Error(`shortConv: weights of [${weight.shape.join(', ')}] for ${x.columns} columns`);
   const y = tape.tensor(x.shape);
-  const args = { quads: x.stride / 4, taps };
+  const args = { quads: x.stride / 4, taps, tap_quads: weight.stride / 4 };
   const across = Math.ceil(args.quads / WORKGROUP);
   const { rows, sequences } = batch;
   tape.dispatch('short-conv.wgsl', {

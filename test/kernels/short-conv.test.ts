@@ -20,7 +20,7 @@ const TOLERANCE = 1e-6;
 interface Problem {
   columns: number;
   taps: number;
-  /** [taps][columns] */
+  /** [columns][taps] */
   weight: Float32Array;
   /** [sequence][token][columns] */
   texts: Float32Array[][];
@@ -68,7 +68,7 @@ async function step(
     record: (_, input) =>
       shortConv(
         input(['rows', columns], x),
-        device.tensor('weights', 'taps', [taps, columns], weight),
+        device.tensor('weights', 'taps', [columns, taps], weight),
         batch,
         slots,
       ),
@@ -80,7 +80,7 @@ function reference({ columns, taps, weight, texts }: Problem, text: number, toke
     let sum = 0;
     for (let j = 0; j < taps; j++) {
       const at = token - taps + 1 + j;
-      if (at >= 0) sum += weight[j * columns + column]! * texts[text]![at]![column]!;
+      if (at >= 0) sum += weight[column * taps + j]! * texts[text]![at]![column]!;
     }
     return sum;
   });

@@ -12,8 +12,19 @@ import { openDiskFolder } from '../../src/files/source-disk.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import type { Region } from '../../src/gpu/tensor.ts';
-import { NO_ADAPTER, PAGE_TOKENS, TILE_ROWS, type KvFormat, type KvPages } from '../../src/kernels/batch.ts';
-import type { KvState, TextDeclaration, TextForward } from '../../src/models/text/architecture.ts';
+import {
+  NO_ADAPTER,
+  PAGE_TOKENS,
+  TILE_ROWS,
+  type KvFormat,
+  type LayerStore,
+} from '../../src/kernels/batch.ts';
+import type {
+  KvState,
+  LayerState,
+  TextDeclaration,
+  TextForward,
+} from '../../src/models/text/architecture.ts';
 import { readText } from '../../src/models/text/registry.ts';
 import { ropeWords } from '../../src/models/text/rope.ts';
 import type { WeightTable } from '../../src/models/weights.ts';
@@ -92,20 +103,23 @@ export async function openForward(
     pages: PAGES.length,
     biases: 0,
     slots: 1,
+    sequences: 1,
     ropeWords: ropeWords(declared.ropes),
     model: INPUTS,
   });
   const format = options.kv ?? 'f32';
-  const pages = ({ kvHeads, dims }: KvState): Region => {
-    const pageBytes = (PAGE_TOKENS * kvHeads * dims * 4) / (format === 'f16' ? 2 : 1);
-    const buffer = device.allocate('kv', 'pages', PAGES.length * pageBytes);
+  const state = (bytes: number): Region => {
+    const buffer = device.allocate('kv', 'states', bytes);
     device.gpu.queue.writeBuffer(buffer, 0, new Uint32Array(buffer.size / 4).fill(GARBAGE));
     return { buffer, offset: 0, size: buffer.size };
   };
-  const kv = (declared.layers as KvState[]).map((state): KvPages => ({
-    ...{ kind: 'kv', format, table: buffers.tables[0]! },
-    ...{ keys: pages(state), values: pages(state) },
-  }));
+  const pages = ({ kvHeads, dims }: KvState): Region =>
+    state((PAGES.length * PAGE_TOKENS * kvHeads * dims * 4) / (format === 'f16' ? 2 : 1));
+  const stores = declared.layers.map((layer: LayerState): LayerStore => {
+    if (layer.kind === 'slot') return { kind: 'slot', values: state(4 * layer.values) };
+    const table = buffers.tables[0]!;
+    return { kind: 'kv', format, table, keys: pages(layer), values: pages(layer) };
+  });
   const capacity = {
     rows,
     sampled: rows,
@@ -116,7 +130,7 @@ export async function openForward(
   };
   const rowAdapters = options.loras ? buffers.batch.adapters : null;
   const tape = new Tape(device, capacity, { plain: options.plain ?? false, rowAdapters });
-  const logits = tape.keep(model(tape, buffers.batch, kv));
+  const logits = tape.keep(model(tape, buffers.batch, stores));
   tape.finish();
   const writer = new BatchWriter(buffers, { ropes: declared.ropes, inputs: INPUTS });
   let past = 0;
@@ -143,7 +157,9 @@ export async function openForward(
     },
     close() {
       buffers.destroy();
-      for (const { keys, values } of kv) for (const { buffer } of [keys, values]) device.free(buffer);
+      for (const store of stores)
+        for (const { buffer } of store.kind === 'kv' ? [store.keys, store.values] : [store.values])
+          device.free(buffer);
     },
   };
 }

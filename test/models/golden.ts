@@ -50,6 +50,7 @@ export const GOLDENS = [
   'glm4',
   'cohere2',
   'starcoder2',
+  'lfm2',
 ];
 
 export function openGolden(name: string): Golden {

@@ -114,5 +114,6 @@ function broken(tensors: TensorHeaders, tensor: string, reason: string, remedy: 
 
 /** Converts [out, in, 1, 1] to [out, in]. */
 function squeezed(shape: readonly number[]): readonly number[] {
-  return shape.length === 4 && shape[2] === 1 && shape[3] === 1 ? shape.slice(0, 2) : shape;
+  if (shape.length === 4 && shape[2] === 1 && shape[3] === 1) return shape.slice(0, 2);
+  return shape.length === 3 && shape[1] === 1 ? [shape[0]!, shape[2]!] : shape;
 }

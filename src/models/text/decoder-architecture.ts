@@ -16,6 +16,8 @@ export interface DecoderModel extends DecoderConfig {
   context: number;
   ffn: number;
   heads: HeadShape;
+  /** Columns of an intermediate that is wider than those of attention and feed-forward. */
+  widest?: number;
   /** null: every layer has one feed-forward block for all tokens. */
   experts: ExpertsConfig | null;
 }
@@ -81,8 +83,10 @@ function declare<Config extends DecoderModel>(
     ropes,
     // Rows of another model's embeddings are taken as they are, which a scaled residual stream does not allow.
     inputs: { embeddings: !config.scalesResidual, positions: 1, attention: 'causal' },
-    layers: layers.map(({ window }) => ({ kind: 'kv', kvHeads, dims, window })),
-    widest: Math.max(ffn, hidden, (heads + 2 * kvHeads) * dims, experts?.shared ?? 0),
+    layers: layers.map(({ window, slot }) =>
+      slot === undefined ? { kind: 'kv', kvHeads, dims, window } : { kind: 'slot', values: slot },
+    ),
+    widest: Math.max(ffn, hidden, (heads + 2 * kvHeads) * dims, experts?.shared ?? 0, config.widest ?? 0),
     experts: experts && {
       layers: expertLayers(experts),
       count: experts.count,

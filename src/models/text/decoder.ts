@@ -1,7 +1,7 @@
 // The frame that decoders share: embedding, layers, final norm, head. A family brings its layer; everything else is data.
 
 import type { Tensor } from '../../gpu/tensor.ts';
-import { kvOf, type KvPages, type TextBatch } from '../../kernels/batch.ts';
+import type { LayerStore, TextBatch } from '../../kernels/batch.ts';
 import { embed } from '../../kernels/embed.ts';
 import { linear } from '../../kernels/matmul.ts';
 import { rotations } from '../../kernels/rotations.ts';
@@ -21,6 +21,8 @@ export interface DecoderConfig {
   layers: readonly DecoderLayer[];
   /** Rope tables; layers refer to theirs by its index. */
   ropes: readonly RopeConfig[];
+  /** Name of the final norm; left out: norm. */
+  finalNorm?: string;
   /** Kind of the norms; left out: rms. */
   norm?: NormKind;
   /** Added to the weights of the norms. */
@@ -38,10 +40,12 @@ export interface DecoderLayer {
   window: number | null;
   /** Index of its rope table; null: heads are not rotated. */
   rope: number | null;
+  /** f32 values of the fixed state that the layer keeps instead of KV pages. */
+  slot?: number;
 }
 
 /** x [rows, hidden] → [rows, hidden]; `rope` [rows, dims] as `rotations` gives it. */
-export type Block = (x: Tensor, rope: Tensor | null, batch: TextBatch, kv: KvPages) => Tensor;
+export type Block = (x: Tensor, rope: Tensor | null, batch: TextBatch, store: LayerStore) => Tensor;
 
 /** A config, and how layer `i` is built from the weights whose names begin with `name`. */
 export interface Decoder {
@@ -81,7 +85,9 @@ export function statesAfter(decoder: Decoder, weights: WeightTable, depth: numbe
   decoder.config.layers.forEach((_, i) => {
     if (i >= depth) weights.ignore(new RegExp(`^${name}layers\\.${i}\\.`));
   });
-  weights.ignore(/^(model\.)?norm\.(weight|bias)$|^lm_head\.weight$/);
+  weights.ignore(
+    new RegExp(`^${name}${decoder.config.finalNorm ?? 'norm'}\\.(weight|bias)$|^lm_head\\.weight$`),
+  );
   return run;
 }
 
@@ -101,7 +107,7 @@ function stack({ config, layer }: Decoder, weights: WeightTable, depth: number) 
     const turns = ropes.map((_, i) => rotations(tape, batch, ropes, i)); // [rows, dims] each
     blocks.forEach((block, i) => {
       const { rope } = layers[i]!;
-      x = block(x, rope === null ? null : turns[rope]!, batch, kvOf(stores, i));
+      x = block(x, rope === null ? null : turns[rope]!, batch, stores[i]!);
       tape.cut();
     });
     return x;
@@ -110,6 +116,6 @@ function stack({ config, layer }: Decoder, weights: WeightTable, depth: number) 
 }
 
 function finalNorm({ config }: Decoder, weights: WeightTable, name: string): Norm {
-  const { hidden, eps, norm: kind = 'rms', normPlus: plus = 0 } = config;
-  return norm(weights, `${name}norm`, hidden, { kind, eps, plus });
+  const { hidden, eps, finalNorm: own = 'norm', norm: kind = 'rms', normPlus: plus = 0 } = config;
+  return norm(weights, `${name}${own}`, hidden, { kind, eps, plus });
 }

@@ -10,6 +10,8 @@ export interface MlpConfig {
   hidden: number;
   ffn: number;
   mlpBias?: boolean;
+  /** Names of the projections; left out: gate_proj, up_proj, down_proj. */
+  mlpNames?: { gate: string; up: string; down: string };
   /** Gate and up are the halves of one tensor, gate_up_proj. */
   fusedGateUp?: boolean;
 }
@@ -21,18 +23,20 @@ export interface GatedMlp {
   down: Matrix;
 }
 
+const NAMES = { gate: 'gate_proj', up: 'up_proj', down: 'down_proj' };
 const UNITS = { silu: linearSwiglu, 'gelu-tanh': linearTanhGeglu } as const;
 
 export function gatedMlp(
-  { hidden, ffn, mlpBias: bias = false, fusedGateUp = false }: MlpConfig,
+  { hidden, ffn, mlpBias: bias = false, mlpNames = NAMES, fusedGateUp = false }: MlpConfig,
   weights: WeightTable,
   name: string,
   activation: keyof typeof UNITS = 'silu',
 ): GatedMlp {
+  const { gate, up, down } = mlpNames;
   const gateUp = fusedGateUp
     ? weights.halves(`${name}.gate_up_proj.weight`, ffn, hidden, { bias })
-    : weights.gateUp(`${name}.gate_proj.weight`, `${name}.up_proj.weight`, ffn, hidden, { bias });
-  const down = weights.matrix(`${name}.down_proj.weight`, hidden, ffn, { bias, split: 'rows' });
+    : weights.gateUp(`${name}.${gate}.weight`, `${name}.${up}.weight`, ffn, hidden, { bias });
+  const last = weights.matrix(`${name}.${down}.weight`, hidden, ffn, { bias, split: 'rows' });
   const unit = UNITS[activation];
-  return { gate: (x) => unit(x, gateUp), down };
+  return { gate: (x) => unit(x, gateUp), down: last };
 }

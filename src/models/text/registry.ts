@@ -8,11 +8,12 @@ import { BERT } from './bert-architecture.ts';
 import { COHERE } from './cohere-architecture.ts';
 import { GEMMA } from './gemma-architecture.ts';
 import { GLM } from './glm-architecture.ts';
+import { LFM2 } from './lfm2-architecture.ts';
 import { LLAMA } from './llama-architecture.ts';
 import { OLMO } from './olmo-architecture.ts';
 import { STARCODER } from './starcoder-architecture.ts';
 
-const architectures: TextArchitecture[] = [BERT, COHERE, GEMMA, GLM, LLAMA, OLMO, STARCODER];
+const architectures: TextArchitecture[] = [BERT, COHERE, GEMMA, GLM, LFM2, LLAMA, OLMO, STARCODER];
 
 /** Classes of all architectures, in the order in which messages list them. */
 export function textClasses(): TextClass[] {

@@ -3,7 +3,7 @@
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { attention, type AttentionRule } from '../../kernels/attention.ts';
-import type { HeadNorms, HeadShape, KvPages, TextBatch } from '../../kernels/batch.ts';
+import type { HeadNorms, HeadShape, LayerStore, TextBatch } from '../../kernels/batch.ts';
 import { linear } from '../../kernels/matmul.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
 import { rmsnormColumns } from '../../kernels/rmsnorm-columns.ts';
@@ -18,15 +18,19 @@ export interface AttentionConfig {
   outBias: boolean;
   /** RMSNorm on queries and keys: head by head, or all heads of a row together. */
   queryNorm: 'none' | 'heads' | 'row';
+  /** Names of the output's projection and of the norms; left out: o_proj, q_norm, k_norm. */
+  attentionNames?: { out: string; qNorm: string; kNorm: string };
   /** Added to the weights of those norms. */
   normPlus?: 0 | 1;
   /** q, k and v are rows of one tensor, qkv_proj. */
   fusedQkv?: boolean;
 }
 
+const NAMES = { out: 'o_proj', qNorm: 'q_norm', kNorm: 'k_norm' };
+
 export interface SelfAttention {
   /** x [rows, hidden] → [rows, heads · dims]; `rope` null: heads are not rotated. */
-  attend(x: Tensor, rope: Tensor | null, batch: TextBatch, kv: KvPages): Tensor;
+  attend(x: Tensor, rope: Tensor | null, batch: TextBatch, store: LayerStore): Tensor;
   /** [hidden, heads · dims] */
   out: Matrix;
 }
@@ -39,12 +43,17 @@ export function selfAttention(
 ): SelfAttention {
   const { hidden, heads: shape, qkvBias, outBias } = config;
   const { heads, dims } = shape;
+  const names = config.attentionNames ?? NAMES;
   const qkv = weights.stacked(projections(config, name), hidden, { bias: qkvBias, split: 'columns' });
   const norms = queryNorms(config, weights, name);
-  const out = weights.matrix(`${name}.o_proj.weight`, hidden, heads * dims, { bias: outBias, split: 'rows' });
+  const out = weights.matrix(`${name}.${names.out}.weight`, hidden, heads * dims, {
+    bias: outBias,
+    split: 'rows',
+  });
 
   return {
     attend(x, rope, batch, kv) {
+      if (kv.kind !== 'kv') throw new Error(`${name} has no KV pages but a ${kv.kind}`);
       const y = norms.ofRow(linear(x, qkv)); //              [rows, (heads + 2 · kvHeads) · dims]
       const q = ropeKv(y, rope, shape, kv, norms.ofHeads); // [rows, heads · dims]
       return attention(q, batch, shape, kv, rule);
@@ -69,8 +78,9 @@ function queryNorms(config: AttentionConfig, weights: WeightTable, name: string)
   if (queryNorm === 'none') return none;
   const { heads, kvHeads, dims } = shape;
   const isRow = queryNorm === 'row';
-  const q = weights.vector(`${name}.q_norm.weight`, isRow ? heads * dims : dims, { plus });
-  const k = weights.vector(`${name}.k_norm.weight`, isRow ? kvHeads * dims : dims, { plus });
+  const { qNorm, kNorm } = config.attentionNames ?? NAMES;
+  const q = weights.vector(`${name}.${qNorm}.weight`, isRow ? heads * dims : dims, { plus });
+  const k = weights.vector(`${name}.${kNorm}.weight`, isRow ? kvHeads * dims : dims, { plus });
   const ofHeads: HeadNorms = { q, k, eps };
   if (!isRow) return { ...none, ofHeads };
   const ofRow = (qkv: Tensor): Tensor => rmsnormColumns(rmsnormColumns(qkv, 0, q, eps), heads * dims, k, eps);

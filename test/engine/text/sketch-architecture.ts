@@ -114,7 +114,7 @@ function sketch(parts: SketchParts, width: number, weights: WeightTable): Langua
   const embedding = weights.embedding('tokens.weight', VOCABULARY, width);
   const mix = parts.hasConv && {
     norm: weights.vector('mix.norm', width),
-    taps: weights.table('mix.taps', TAPS, width),
+    taps: weights.table('mix.taps', width, TAPS),
     out: weights.matrix('mix.out', width, width),
   };
   const blocks = parts.attending.map(({ name, shape, window }) => ({
@@ -147,7 +147,7 @@ function sketch(parts: SketchParts, width: number, weights: WeightTable): Langua
 function shapesOf({ hasConv, attending }: SketchParts): Readonly<Record<string, readonly number[]>> {
   return {
     'tokens.weight': [VOCABULARY, WIDTH],
-    ...(hasConv && { 'mix.norm': [WIDTH], 'mix.taps': [TAPS, WIDTH], 'mix.out': [WIDTH, WIDTH] }),
+    ...(hasConv && { 'mix.norm': [WIDTH], 'mix.taps': [WIDTH, TAPS], 'mix.out': [WIDTH, WIDTH] }),
     ...Object.fromEntries(
       attending.flatMap(({ name, shape }) => [
         [`${name}.norm`, [WIDTH]],
@@ -212,7 +212,7 @@ function convolved(x: Row[], taps: Float32Array): Row[] {
   return x.map((_, t) =>
     Array.from({ length: WIDTH }, (_, c) => {
       let sum = 0;
-      for (let j = 0; j < TAPS; j++) sum += taps[j * WIDTH + c]! * (x[t - TAPS + 1 + j]?.[c] ?? 0);
+      for (let j = 0; j < TAPS; j++) sum += taps[c * TAPS + j]! * (x[t - TAPS + 1 + j]?.[c] ?? 0);
       return sum;
     }),
   );

@@ -1,0 +1,82 @@
+// config.json of LFM2 → the configuration of lfm2.ts. Only this file knows its key names.
+
+import { EngineError } from '../../files/error.ts';
+import { shortConvState } from '../../kernels/short-conv.ts';
+import { readConfig, shown, type ConfigReader, type Json } from '../config-values.ts';
+import type { DecoderModel } from './decoder-architecture.ts';
+import { readHeads } from './decoder-config.ts';
+import type { MlpConfig } from './gated-mlp.ts';
+import { readRope } from './rope-config.ts';
+import type { AttentionConfig } from './self-attention.ts';
+
+export type Lfm2Config = DecoderModel &
+  AttentionConfig &
+  MlpConfig & {
+    /** Tokens that a convolution spans. */
+    taps: number;
+  };
+
+const FILE = 'config.json';
+
+/** Errors: bad_checkpoint; unsupported for settings that lfm2.ts does not compute. */
+export function readLfm2Config(json: Json, architecture: string): Lfm2Config {
+  const config = readConfig(FILE, json);
+  config.only({ conv_bias: [false] });
+  const hidden = config.count('hidden_size', 2560);
+  const heads = readHeads(config, json, hidden, { heads: 32, kvHeads: 8, dims: null });
+  const context = config.count('max_position_embeddings', 128000);
+  const taps = config.count('conv_L_cache', 3);
+  const slot = shortConvState(taps, hidden);
+  return {
+    architecture,
+    vocabulary: config.count('vocab_size', 65536),
+    hidden,
+    ffn: readWidth(config, json),
+    heads,
+    widest: 3 * hidden,
+    taps,
+    layers: readConvs(config, json).map((isConv) =>
+      isConv ? { window: null, rope: null, slot } : { window: null, rope: 0 },
+    ),
+    ropes: [readRope(json, heads.dims, { context, theta: 1e6 })],
+    finalNorm: 'embedding_norm',
+    eps: config.real('norm_eps', 1e-5),
+    context,
+    tied: config.flag('tie_embedding', config.flag('tie_word_embeddings', true)),
+    qkvBias: false,
+    outBias: false,
+    queryNorm: 'heads',
+    attentionNames: { out: 'out_proj', qNorm: 'q_layernorm', kNorm: 'k_layernorm' },
+    mlpNames: { gate: 'w1', up: 'w3', down: 'w2' },
+    experts: null,
+  };
+}
+
+/** Width of the feed-forward blocks. Source: transformers' Lfm2MLP. */
+function readWidth(config: ConfigReader, json: Json): number {
+  const stated = config.count('block_ff_dim', config.count('intermediate_size', 12288));
+  if (!config.flag('block_auto_adjust_ff_dim', true)) return stated;
+  const two = Math.trunc((2 * stated) / 3);
+  if (json['block_ffn_dim_multiplier'] === null) return two;
+  const multiple = config.count('block_multiple_of', 256);
+  return multiple * Math.ceil(Math.trunc(config.real('block_ffn_dim_multiplier', 1) * two) / multiple);
+}
+
+/** Whether each layer is a convolution, by layer_types or full_attn_idxs. */
+function readConvs(config: ConfigReader, json: Json): boolean[] {
+  const layers = config.count('num_hidden_layers', 32);
+  const all = Array.from({ length: layers }, (_, i) => i);
+  const types = json['layer_types'] ?? null;
+  if (types === null) {
+    const full = config.list('full_attn_idxs', all);
+    return all.map((i) => !full.includes(i));
+  }
+  const known: readonly unknown[] = ['conv', 'full_attention'];
+  if (!Array.isArray(types) || types.length !== layers || !types.every((type) => known.includes(type)))
+    throw new EngineError(
+      'bad_checkpoint',
+      `${FILE}: layer_types is ${shown(types)}, one of ${known.join(' and ')} for each of ${layers} layers is needed`,
+      { param: 'layer_types' },
+    );
+  return types.map((type) => type === 'conv');
+}
