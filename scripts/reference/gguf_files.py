@@ -3,7 +3,7 @@
 test/golden/gguf/<name>/ has config.json and model.safetensors with random weights, and model.gguf, which llama.cpp's own
 converter made of them with all tensors in F32. So the two hold the same numbers, and what reads the second must find what
 the first has. The folder is a checkout of llama.cpp, as the source distribution of llama-cpp-python 0.3.36 has it in
-vendor/llama.cpp. The vocabularies are left out: test/golden/gguf/tokenizers has those.
+vendor/llama.cpp. Decoders get a vocabulary of forty tokens; gguf_greedy.mjs records what llama.cpp generates with them.
 """
 
 import json
@@ -91,16 +91,33 @@ def draw(model, seed):
         weight.data = torch.randn(weight.shape, generator=generator) * 0.3 + (1.0 if weight.dim() == 1 else 0.0)
 
 
+def vocabulary(model):
+    """Forty tokens, so that llama.cpp and the engine open the file: the last position's logits are what is compared."""
+    specials = ['</s>', '<unk>', '<s>', '<|endoftext|>']
+    tokens = ['a', 'b', 'ab', 'Ċ', 'Ġ', *specials]
+    tokens += [f'{chr(97 + i % 26)}{i}' for i in range(SIZES['vocab_size'] - len(tokens))]
+    writer = model.gguf_writer
+    writer.add_tokenizer_model('gpt2')
+    writer.add_tokenizer_pre('gpt-2')
+    writer.add_token_list(tokens)
+    writer.add_token_types([3 if token in specials else 1 for token in tokens])
+    writer.add_token_merges(['a b'])
+    writer.add_bos_token_id(7)
+    writer.add_eos_token_id(8)
+
+
+def no_vocabulary(model):
+    model.gguf_writer.add_tokenizer_model('none')
+
+
 def convert(folder, target, name):
     hparams = json.loads((folder / 'config.json').read_text())
     kind = hparams['model_type']
     model_class = get_model_class(get_model_architecture(hparams, ModelType.TEXT), mmproj=False)
     if kind.startswith('gemma'):
         (folder / 'tokenizer.json').write_text(json.dumps({'model': {'vocab': {str(i): i for i in range(40)}}, 'added_tokens': []}))
-    without_vocabulary = {'set_vocab': lambda self: self.gguf_writer.add_tokenizer_model('none')}
-    if name == 'bert':
-        without_vocabulary['set_vocab'] = lambda self: None
-    plain = type(model_class.__name__, (model_class,), {**without_vocabulary, 'model_arch': model_class.model_arch})
+    own = {'set_vocab': no_vocabulary if name in ENCODERS else vocabulary}
+    plain = type(model_class.__name__, (model_class,), {**own, 'model_arch': model_class.model_arch})
     plain(folder, gguf.LlamaFileType.ALL_F32, target, model_name=name).write()
     (folder / 'tokenizer.json').unlink(missing_ok=True)
 

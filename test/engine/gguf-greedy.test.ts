@@ -1,0 +1,24 @@
+// Greedy tokens of GGUF files are those that llama.cpp generates with the same files: one model for each way in which files differ from a
+// checkpoint (heads in pairs with factors of the rotation, stacked experts, norms with 1 added). test/files/gguf/converted.test.ts compares
+// tensors and configurations of all architectures.
+
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { openTextModel } from '../../src/index.ts';
+import { collect } from './fixture.ts';
+
+const ROOT = fileURLToPath(new URL('../golden/gguf', import.meta.url));
+const { prompt, tokens } = JSON.parse(readFileSync(`${ROOT}/greedy.json`, 'utf8')) as {
+  prompt: number[];
+  tokens: Record<string, number[]>;
+};
+const NAMES = ['llama', 'qwen3-moe', 'gemma3'];
+
+it.each(NAMES)('%s', async (name) => {
+  const model = await openTextModel({ model: `${ROOT}/${name}/model.gguf`, inline: true });
+  const wanted = tokens[name]!;
+  const request = { prompt: { ids: prompt }, temperature: 0, maxTokens: wanted.length, ignoreEos: true };
+  expect((await collect(model.generate(request))).ids[0]).toEqual(wanted);
+  await model.close();
+});
