@@ -122,6 +122,27 @@ def convert(folder, target, name):
     (folder / 'tokenizer.json').unlink(missing_ok=True)
 
 
+def vocabulary_of(folder):
+    """Tokens and their kinds by tokenizer.json, which AutoTokenizer would extend by tokens of the class."""
+    tokenizer = json.loads((folder / 'tokenizer.json').read_text())
+    special = {token['content'] for token in tokenizer['added_tokens']}
+    tokens = sorted(tokenizer['model']['vocab'], key=tokenizer['model']['vocab'].get)
+    control, normal = gguf.TokenType.CONTROL, gguf.TokenType.NORMAL
+    return tokens, [control if token in special else normal for token in tokens]
+
+
+def convert_embedding(name, pre):
+    """The GGUF file of a checkpoint in test/golden/embedding, with its own vocabulary. Its pre-tokenizer is unknown to the converter."""
+    source = ROOT.parent / 'embedding' / name
+    target = ROOT / 'embedding' / f'{name}.gguf'
+    target.parent.mkdir(exist_ok=True)
+    hparams = json.loads((source / 'config.json').read_text())
+    model_class = get_model_class(get_model_architecture(hparams, ModelType.TEXT), mmproj=False)
+    own = {'get_vocab_base': lambda self: (*vocabulary_of(source), pre), 'model_arch': model_class.model_arch}
+    plain = type(model_class.__name__, (model_class,), own)
+    plain(source, gguf.LlamaFileType.MOSTLY_F16, target, model_name=name).write()
+
+
 def adapt(base, names):
     """A LoRA adapter of linear layers as PEFT saves it, and the GGUF file that llama.cpp's converter makes of it."""
     folder = ROOT / 'lora'
@@ -174,6 +195,8 @@ def main():
             (folder / '1_Pooling' / 'config.json').write_text(json.dumps(pooling) + '\n')
         convert(folder, folder / 'model.gguf', name)
         print(name, (folder / 'model.gguf').stat().st_size)
+    convert_embedding('bert', 'bert-bge')
+    convert_embedding('qwen3', 'gpt-2')
     adapt('llama', ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'])
 
 

@@ -67,6 +67,7 @@ describe('a GGUF file', () => {
         architecture: 'Qwen3ForCausalLM',
         contextLength: 4096,
         sampling: { temperature: 0.7, topP: 0.95, topK: 40 },
+        samplingSource: { temperature: 'gguf', topP: 'gguf', topK: 'gguf', minP: 'contract' },
       });
       await model.close();
     }
@@ -132,6 +133,15 @@ describe('a GGUF file', () => {
       message: expect.stringMatching(
         /output\.weight is stored as IQ2_XXS, which is not read: fetch the file of another quantization/,
       ),
+    });
+  });
+
+  it('with a value that no model has is refused by its name, and not by config.json', async () => {
+    const path = join(root, 'layers.gguf');
+    writeFileSync(path, await ggufOfFolder(shippedModelPath(), { 'qwen3.block_count': 100_000 }));
+    await expect(planModel({ model: path })).rejects.toMatchObject({
+      code: 'bad_checkpoint',
+      message: expect.stringMatching(/^layers\.gguf: num_hidden_layers is 100000, an integer/),
     });
   });
 

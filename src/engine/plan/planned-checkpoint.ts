@@ -41,7 +41,7 @@ export async function readPlannedCheckpoint(
   const checkpoint = await openCheckpoint(folder, known);
   try {
     checkTokenizerFiles(folder.path, await folder.names());
-    const stated = readText(checkpoint.config, checkpoint.architecture);
+    const stated = readText(checkpoint.config, checkpoint.architecture, checkpoint.configFile);
     const most = place.isRemote ? COMPARED : Infinity;
     const declaration = await untieStoredHead(stated, checkpoint.tensors, onNote, most);
     return { ...checkpoint, declaration };

@@ -4,6 +4,7 @@ import { type Prose, option, say } from '../../files/message.ts';
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import { EngineError } from '../../files/error.ts';
+import { isGgufName } from '../../files/gguf/file-names.ts';
 import { bytesText } from '../../files/bytes-text.ts';
 import { countText } from '../../files/count-text.ts';
 import type { Device } from '../../gpu/device.ts';
@@ -23,24 +24,28 @@ export interface SamplingDefaults {
 }
 
 /**
- * Returns the values of generation_config.json over the contract's defaults, or only the defaults for 'contract'. Throws
+ * Returns the values of generation_config.json, or of a GGUF file's metadata, over the contract's defaults, or only the defaults for 'contract'. Throws
  * bad_checkpoint for a value that a request could not have either.
  */
 export function samplingDefaults(checkpoint: Checkpoint, from: 'model' | 'contract'): SamplingDefaults {
+  const { configFile, generationConfig } = checkpoint;
+  const [file, named] = isGgufName(configFile)
+    ? [configFile, 'gguf' as const]
+    : [GENERATION_CONFIG, 'generation_config.json' as const];
   const own = mapSampling((_, { modelKey }) =>
-    from === 'model' ? (checkpoint.generationConfig[modelKey] ?? null) : null,
+    from === 'model' ? (generationConfig[modelKey] ?? null) : null,
   );
   return {
     sampling: mapSampling((name, setting) =>
-      own[name] === null ? setting.default : asAllowed(setting, own[name]),
+      own[name] === null ? setting.default : asAllowed(setting, own[name], file),
     ),
-    source: mapSampling((name) => (own[name] === null ? 'contract' : 'generation_config.json')),
+    source: mapSampling((name) => (own[name] === null ? 'contract' : named)),
   };
 }
 
-function asAllowed({ kind, modelKey }: Setting & { modelKey: string }, value: unknown): number {
+function asAllowed({ kind, modelKey }: Setting & { modelKey: string }, value: unknown, file: string): number {
   try {
-    ruleOf(kind)(value, `${GENERATION_CONFIG}: ${modelKey}`);
+    ruleOf(kind)(value, `${file}: ${modelKey}`);
     return value as number;
   } catch (cause) {
     if (!(cause instanceof EngineError)) throw cause;

@@ -121,7 +121,7 @@ export interface TextModelInfo {
   storageBackend: string | null;
   sampling: Required<SamplingOptions>;
   /** Source of each value in `sampling`: the checkpoint's generation_config.json, or the documented default. */
-  samplingSource: Record<keyof SamplingOptions, 'generation_config.json' | 'contract'>;
+  samplingSource: Record<keyof SamplingOptions, 'generation_config.json' | 'gguf' | 'contract'>;
   /** Whether prompts may be messages. */
   hasChatTemplate: boolean;
   /** Names of the model's tool call and reasoning formats; null if none is known. */

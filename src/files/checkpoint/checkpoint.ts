@@ -26,6 +26,8 @@ export interface Checkpoint {
   /** The class that config.json names if it wraps the one that is opened; otherwise null. */
   wrapper: Wrapper | null;
   config: Record<string, unknown>;
+  /** The file that `config` is from: config.json, or the GGUF file whose metadata it was made of. */
+  configFile: string;
   /** Contents of generation_config.json; {} if it does not exist. */
   generationConfig: Record<string, unknown>;
   /**
@@ -51,6 +53,7 @@ export interface Wrapper {
   leftTensors: number;
 }
 
+const CONFIG = 'config.json';
 const INDEX = 'model.safetensors.index.json';
 
 export async function openCheckpoint(folder: Folder, known: KnownClasses): Promise<Checkpoint> {
@@ -71,6 +74,7 @@ export async function openCheckpoint(folder: Folder, known: KnownClasses): Promi
     architecture,
     wrapper: wrapper === null ? null : { architecture: wrapper, left: [], leftTensors: 0, ...left },
     config,
+    configFile: CONFIG,
     ...generation,
     tensors,
     shards: sources.map(({ name }) => name),
@@ -111,6 +115,7 @@ async function openGguf(folder: Folder, name: string, known: KnownClasses): Prom
     ...opened,
     path: folder.path,
     wrapper: null,
+    configFile: name,
     generationConfigProblem: null,
     shards: sources.map((source) => source.name),
     tokenizer: async () => (tokenizer ??= readOwn()),
@@ -164,6 +169,8 @@ async function readGenerationConfig(
 export interface CheckpointConfig {
   /** Configuration of the text model; a part of config.json if another class wraps the text model. */
   config: Record<string, unknown>;
+  /** The file that it is from. */
+  configFile: string;
   architecture: string;
   /** The class that wraps it; null: none. */
   wrapper: string | null;
@@ -177,7 +184,7 @@ export async function readCheckpointConfig(folder: Folder, known: KnownClasses):
   if (gguf !== null) {
     const { config, architecture, wrapper, close } = await openGguf(folder, gguf, known);
     await close();
-    return { config, architecture, wrapper: wrapper?.architecture ?? null };
+    return { config, configFile: gguf, architecture, wrapper: wrapper?.architecture ?? null };
   }
   refuseForeignFolder(path, names);
   const stated = await readJson(folder, 'config.json');
@@ -191,7 +198,7 @@ export async function readCheckpointConfig(folder: Folder, known: KnownClasses):
   await refuseQuantized(folder, names, stated);
   if (half) await refuseQuantized(folder, names, config);
   refuseWeightFiles(path, names);
-  return { config, architecture: architecture!, wrapper: half ? named : null };
+  return { config, configFile: CONFIG, architecture: architecture!, wrapper: half ? named : null };
 }
 
 /** Opens model.safetensors, or the shards that its index lists. */

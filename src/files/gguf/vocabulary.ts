@@ -48,7 +48,7 @@ const ROLES: Readonly<Record<string, readonly string[]>> = {
 
 export type Role = keyof typeof ROLES;
 
-/** Ids of roles; a role that a file leaves out has the id that llama.cpp takes for its kind of tokenizer. */
+/** Ids of roles; a role that a file leaves out has the id that llama.cpp takes for its kind of tokenizer, if that token is no text. */
 export function roleIds(
   keys: GgufKeys,
   tokens: readonly GgufToken[],
@@ -57,8 +57,11 @@ export function roleIds(
   const found = Object.entries(ROLES).flatMap(([role, names]): [string, number][] => {
     const key = names.map(own).find((name) => keys.get(name) !== undefined);
     const id = key === undefined ? otherwise[role] : keys.count(key);
+    const token = id === undefined ? undefined : tokens[id];
     // An id beyond the tokens stands for none, as converters write it.
-    return id === undefined || tokens[id] === undefined ? [] : [[role, id]];
+    if (token === undefined) return [];
+    const isText = token.kind === KIND.normal && keys.get(own('token_type')) !== undefined;
+    return key === undefined && isText ? [] : [[role, token.id]];
   });
   return Object.fromEntries(found);
 }

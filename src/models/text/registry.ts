@@ -25,11 +25,26 @@ export function ggufClasses(): ReadonlyMap<string, GgufClass> {
   return new Map(architectures.flatMap(({ gguf = [] }) => gguf.map((one) => [one.name, one])));
 }
 
-/** Reads a config.json with the architecture that implements the class. Errors: unsupported, bad_checkpoint. */
-export function readText(json: Json, className: string): TextDeclaration {
+/** The file that the readers of configurations name in their errors. */
+const CONFIG = 'config.json';
+
+/**
+ * Reads a config.json with the architecture that implements the class. `file`: the file that its values are from, for messages. Errors:
+ * unsupported, bad_checkpoint.
+ */
+export function readText(json: Json, className: string, file = CONFIG): TextDeclaration {
   const architecture = architectures.find(({ classes }) => classes.some(({ name }) => name === className));
   if (!architecture) throw new EngineError('unsupported', `${className} is not a class that is built`);
-  return architecture.read(json, className);
+  try {
+    return architecture.read(json, className);
+  } catch (cause) {
+    if (file === CONFIG || !(cause instanceof EngineError)) throw cause;
+    const { code, message, param } = cause;
+    throw new EngineError(code, message.replaceAll(CONFIG, file), {
+      ...(param !== null && { param }),
+      cause,
+    });
+  }
 }
 
 /** Adds an architecture to this process and returns a function that removes it. For tests; the public interface cannot add one. */

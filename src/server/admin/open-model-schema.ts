@@ -46,7 +46,7 @@ export const TextModelInfo = z.strictObject({
   memory: pagedMemory,
   storageBackend: z.string().nullable(),
   sampling: samplingOf(z.number()),
-  samplingSource: samplingOf(z.enum(['generation_config.json', 'contract'])),
+  samplingSource: samplingOf(z.enum(['generation_config.json', 'gguf', 'contract'])),
   hasChatTemplate: z.boolean(),
   outputFormat: z.strictObject({ tools: z.string().nullable(), reasoning: z.string().nullable() }),
 }) satisfies z.ZodType<engine.TextModelInfo>;

@@ -121,6 +121,26 @@ describe('a tokenizer from metadata', () => {
     expectEqual(found, { ...json, model: { ...json.model, unk_token: '<unk>' } }, true);
   });
 
+  it('has no role for a token of text that a file does not give one', () => {
+    const tokens = Array.from({ length: 110 }, (_, id) => (id < 3 ? `<${id}>` : `▁w${id}`));
+    const token_type = Int32Array.from(tokens, (_, id) => (id < 3 ? 3 : 1));
+    const found = open({
+      model: 'bert',
+      tokens,
+      token_type,
+      bos_token_id: 0,
+      seperator_token_id: 1,
+      unknown_token_id: 2,
+    });
+    expect(found.specials).toEqual({
+      bos_token: '<0>',
+      sep_token: '<1>',
+      unk_token: '<2>',
+      pad_token: '<0>',
+    });
+    expect(found.encode('w103 w5')).toEqual([0, 103, 5, 1]);
+  });
+
   it('of Unigram has scores, and spaces in front of words', () => {
     const json = { ...jsonOf('unigram'), normalizer: null };
     const { tokens, kinds: token_type } = vocabulary(json);
