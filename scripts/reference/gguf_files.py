@@ -81,6 +81,10 @@ MODELS = {
     },
     'bert': {'model_type': 'bert', **SIZES},
     'xlm-roberta': {'model_type': 'xlm-roberta', **SIZES, 'pad_token_id': 1, 'type_vocab_size': 1},
+    'olmo2': {'model_type': 'olmo2', **SIZES, 'pad_token_id': 0},
+    'olmo3': {
+        'model_type': 'olmo3', **SIZES, 'num_hidden_layers': 4, 'sliding_window': 16, 'rope_theta': 5000.0, 'pad_token_id': 0,
+    },
 }
 ENCODERS = {'bert': 'BertModel', 'xlm-roberta': 'XLMRobertaModel'}
 

@@ -34,7 +34,7 @@ async function generate(path) {
 }
 
 /** llama.cpp takes Phi-3's long factors for every position once the context may be long; transformers, and we, by the text's length. */
-const LEFT_OUT = ['bert', 'xlm-roberta', 'lora', 'phi3'];
+const LEFT_OUT = ['bert', 'xlm-roberta', 'embedding', 'lora', 'phi3'];
 
 const found = {};
 for (const { name } of readdirSync(ROOT, { withFileTypes: true }).filter((one) => one.isDirectory())) {

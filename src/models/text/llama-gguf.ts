@@ -28,6 +28,8 @@ const MULTIPLIERS: Readonly<Record<string, string>> = {
 
 const FILES: readonly LlamaFiles[] = [
   { name: 'llama', className: 'LlamaForCausalLM', paired: true, more: llama },
+  // Mistral Small 3; Ministral 3 has a temperature of attention, which is refused.
+  { name: 'mistral3', className: 'MistralForCausalLM', paired: true },
   { name: 'qwen2', className: 'Qwen2ForCausalLM' },
   // The text models of Qwen2-VL and Qwen3-VL: for text alone the parts of their positions are equal.
   { name: 'qwen2vl', className: 'Qwen2ForCausalLM' },

@@ -2,10 +2,12 @@
 
 import { decoderArchitecture } from './decoder-architecture.ts';
 import { OLMOS, readOlmoConfig } from './olmo-config.ts';
+import { OLMO_GGUF } from './olmo-gguf.ts';
 import { olmoLayer } from './olmo.ts';
 
 export const OLMO = decoderArchitecture({
   classes: Object.entries(OLMOS),
+  gguf: OLMO_GGUF,
   read: readOlmoConfig,
   layer: olmoLayer,
 });

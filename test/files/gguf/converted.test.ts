@@ -11,6 +11,7 @@ import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import { readBertConfig } from '../../../src/models/text/bert-config.ts';
 import { readGemmaConfig } from '../../../src/models/text/gemma-config.ts';
 import { readLlamaConfig } from '../../../src/models/text/llama-config.ts';
+import { readOlmoConfig } from '../../../src/models/text/olmo-config.ts';
 import { inverseFrequencies, type RopeConfig } from '../../../src/models/text/rope.ts';
 
 const ROOT = fileURLToPath(new URL('../../golden/gguf', import.meta.url));
@@ -39,8 +40,9 @@ function configOf({ config, architecture }: Checkpoint): {
   rest: Record<string, unknown>;
   ropes: readonly RopeConfig[];
 } {
-  const read = architecture.startsWith('Gemma') ? readGemmaConfig : readLlamaConfig;
-  const { ropes, ...rest } = read(config, architecture);
+  const readers = { Gemma: readGemmaConfig, Olmo2: readOlmoConfig, Olmo3: readOlmoConfig };
+  const own = Object.entries(readers).find(([name]) => architecture.startsWith(name));
+  const { ropes, ...rest } = (own?.[1] ?? readLlamaConfig)(config, architecture);
   return { rest, ropes };
 }
 
@@ -49,7 +51,7 @@ const LEFT_OUT = /position_ids|^pooler\.|position_embeddings/;
 
 describe('a GGUF file of', () => {
   it('each architecture is among the goldens', () => {
-    expect(NAMES.length).toBe(16);
+    expect(NAMES.length).toBe(18);
   });
 
   for (const name of NAMES) {

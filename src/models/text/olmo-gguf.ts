@@ -1,0 +1,57 @@
+// GGUF files of OLMo 2 and OLMo 3, which are told apart by the window of the second.
+
+import type { GgufClass, GgufModel } from '../../files/gguf/model.ts';
+import { decoderConfig } from './gguf-config.ts';
+import { decoderParts } from './gguf-tensors.ts';
+
+type Json = Record<string, unknown>;
+
+const NAMES = {
+  post_attention_norm: 'post_attention_layernorm',
+  post_ffw_norm: 'post_feedforward_layernorm',
+};
+
+export const OLMO_GGUF: readonly GgufClass[] = [
+  {
+    name: 'olmo2',
+    classNames: ['Olmo2ForCausalLM', 'Olmo3ForCausalLM'],
+    async read(model) {
+      const config = await decoderConfig(model, { theta: 500000 });
+      const isWindowed = config['sliding_window'] !== null;
+      return {
+        className: isWindowed ? 'Olmo3ForCausalLM' : 'Olmo2ForCausalLM',
+        config: { ...config, ...(isWindowed && { ...layerTypes(model), ...rotations(model, config) }) },
+      };
+    },
+    parts(tensor, config) {
+      const {
+        num_attention_heads: heads,
+        num_key_value_heads: kvHeads,
+        head_dim: dims,
+      } = config as Record<string, number>;
+      const fused = { q: heads! * dims!, kv: kvHeads! * dims! };
+      return decoderParts(tensor, { paired: null, fused, normsAdded: 0, names: NAMES });
+    },
+  },
+];
+
+/** Rotations of both kinds of layers: windowed ones have a base of their own, and nothing stretches them. */
+function rotations({ keys }: GgufModel, { rope_theta: theta, rope_scaling: scaling }: Json): Json {
+  const own = keys.real('olmo2.rope.freq_base_swa', theta as number);
+  return {
+    rope_scaling: null,
+    rope_parameters: {
+      full_attention: { rope_type: 'default', rope_theta: theta, ...(scaling as Json | undefined) },
+      sliding_attention: { rope_type: 'default', rope_theta: own },
+    },
+  };
+}
+
+/** The layers that are windowed, where the file lists them. */
+function layerTypes({ keys }: GgufModel): Json {
+  const pattern = keys.get('olmo2.attention.sliding_window_pattern');
+  if (!Array.isArray(pattern)) return {};
+  return {
+    layer_types: pattern.map((isWindowed) => (isWindowed === true ? 'sliding_attention' : 'full_attention')),
+  };
+}
