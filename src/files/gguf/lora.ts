@@ -5,6 +5,7 @@ import type { LoraModule } from '../checkpoint/lora-module.ts';
 import { EngineError } from '../error.ts';
 import type { ByteSource, Folder } from '../source.ts';
 import type { GgufTensor } from './gguf.ts';
+import type { GgufKeys } from './keys.ts';
 import type { GgufClass } from './model.ts';
 import { openGgufFiles } from './open-files.ts';
 import { entryOf } from './tensors.ts';
@@ -26,39 +27,44 @@ export async function readGgufLora(
   base: LoraBase | null,
 ): Promise<{ modules: LoraModule[]; source: ByteSource }> {
   const { keys, tensors, sources } = await openGgufFiles(folder, name);
-  const [source, ...others] = sources;
   try {
-    const refuse = (problem: string, param: string, code: 'unsupported' | 'bad_checkpoint' = 'unsupported') =>
-      new EngineError(code, `${keys.file} ${problem}`, { param });
-    const [kind, type] = [keys.text('general.type', 'model'), keys.text('adapter.type', 'none')];
-    if (kind !== 'adapter' || type !== 'lora')
-      throw refuse(
-        `is no LoRA adapter (general.type ${kind}, adapter.type ${type}): give the file or folder of an adapter`,
-        'adapter.type',
-      );
-    if (others.length > 0)
-      throw refuse('is an adapter in several parts, and one file is read', 'split.count');
-    if (keys.get('adapter.alora.invocation_tokens') !== undefined)
-      throw refuse(
-        'is an adapter that begins at certain tokens, which is not built',
-        'adapter.alora.invocation_tokens',
-      );
-    const architecture = keys.text('general.architecture');
-    const gguf = base?.gguf.get(architecture);
-    if (!base || !gguf?.classNames.includes(base.architecture))
-      throw refuse(
-        `is an adapter for ${architecture}, and the model is ${base?.architecture ?? 'unknown'}: give one that was trained on it`,
-        'general.architecture',
-      );
+    const { gguf, config } = checkAdapter(keys, sources.length, base);
     const alpha = keys.real('adapter.lora.alpha');
     const modules = pairsOf(keys.file, tensors).flatMap(([tensor, a, b]) =>
-      modulesOf(gguf, base.config, { tensor, a, b, alpha }, refuse),
+      modulesOf(keys.file, gguf, config, { tensor, a, b, alpha }),
     );
-    return { modules, source: source! };
+    return { modules, source: sources[0]! };
   } catch (error) {
     await Promise.all(sources.map((one) => one.close()));
     throw error;
   }
+}
+
+/** Returns how the adapter's tensors are named, and the model's configuration. Throws unsupported for a file that is no adapter of the model. */
+function checkAdapter(
+  keys: GgufKeys,
+  parts: number,
+  base: LoraBase | null,
+): { gguf: GgufClass; config: LoraBase['config'] } {
+  const refuse = (problem: string, param: string) =>
+    new EngineError('unsupported', `${keys.file} ${problem}`, { param });
+  const [kind, type] = [keys.text('general.type', 'model'), keys.text('adapter.type', 'none')];
+  if (kind !== 'adapter' || type !== 'lora')
+    throw refuse(
+      `is no LoRA adapter (general.type ${kind}, adapter.type ${type}): give the file or folder of an adapter`,
+      'adapter.type',
+    );
+  if (parts > 1) throw refuse('is an adapter in several parts, and one file is read', 'split.count');
+  const invocation = 'adapter.alora.invocation_tokens';
+  if (keys.get(invocation) !== undefined)
+    throw refuse('is an adapter that begins at certain tokens, which is not built', invocation);
+  const architecture = keys.text('general.architecture');
+  const gguf = base?.gguf.get(architecture);
+  if (base && gguf?.classNames.includes(base.architecture)) return { gguf, config: base.config };
+  throw refuse(
+    `is an adapter for ${architecture}, and the model is ${base?.architecture ?? 'unknown'}: give one that was trained on it`,
+    'general.architecture',
+  );
 }
 
 function pairsOf(file: string, tensors: ReadonlyMap<string, GgufTensor>): [string, GgufTensor, GgufTensor][] {
@@ -95,18 +101,20 @@ interface Pair {
 
 /** The modules of one tensor: a fused one has several, which share lora_a. */
 function modulesOf(
+  file: string,
   gguf: GgufClass,
   config: LoraBase['config'],
   { tensor, a, b, alpha }: Pair,
-  refuse: (problem: string, param: string) => EngineError,
 ): LoraModule[] {
   const [rank, k] = [a.shape[0]!, a.shape[1]!];
-  const parts = gguf.parts({ name: tensor, shape: [b.shape[0]!, k] }, config);
-  const isLinear = parts !== null && parts.length > 0 && parts.every(({ name }) => name.endsWith('.weight'));
-  if (!isLinear || /embed/.test(parts[0]!.name))
-    throw refuse(
-      `adapts ${tensor}, which is no linear layer of the model: merge the adapter into its model`,
-      tensor,
+  const parts = gguf.parts({ name: tensor, shape: [b.shape[0]!, k] }, config) ?? [];
+  const isLinear =
+    parts.length > 0 && parts.every(({ name }) => name.endsWith('.weight') && !/embed/.test(name));
+  if (!isLinear)
+    throw new EngineError(
+      'unsupported',
+      `${file} adapts ${tensor}, which is no linear layer of the model: merge the adapter into its model`,
+      { param: tensor },
     );
   return parts.map(({ name, shape, ...part }) => ({
     name: name.replace(/\.weight$/, ''),

@@ -63,6 +63,19 @@ const EXPERTS: Readonly<Record<string, readonly ('gate' | 'up' | 'down')[]>> = {
 const FACTORS = /^rope_(freqs|factors_(long|short))\.weight$/;
 const LAYER = /^blk\.(\d+)\.([a-z_]+)(?:\.(\d+))?\.(weight|bias)$/;
 
+/** Heads of a configuration, and their rows in a tensor of queries, keys and values. An adapter's model may leave some of the keys out. */
+export function headsOf(config: Readonly<Record<string, unknown>>): {
+  heads: number;
+  kvHeads: number;
+  rows: { q: number; kv: number };
+} {
+  const { num_attention_heads: heads, num_key_value_heads, head_dim, hidden_size: hidden } = config;
+  const count = heads as number;
+  const kvHeads = (num_key_value_heads ?? count) as number;
+  const dims = (head_dim ?? (hidden as number) / count) as number;
+  return { heads: count, kvHeads, rows: { q: count * dims, kv: kvHeads * dims } };
+}
+
 /** null: no decoder has such a tensor. */
 export function decoderParts(tensor: Tensor, layout: DecoderLayout): readonly GgufPart[] | null {
   const { name, shape } = tensor;

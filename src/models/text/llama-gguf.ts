@@ -2,7 +2,7 @@
 
 import type { GgufClass, GgufModel } from '../../files/gguf/model.ts';
 import { decoderConfig } from './gguf-config.ts';
-import { decoderParts, type ExpertNames } from './gguf-tensors.ts';
+import { decoderParts, headsOf, type ExpertNames } from './gguf-tensors.ts';
 import { FAMILIES } from './llama-families.ts';
 
 type Json = Record<string, unknown>;
@@ -73,15 +73,11 @@ export const LLAMA_GGUF: readonly GgufClass[] = FILES.map(
       return { className: own, config: { ...config, ...more?.(model), ...mixture } };
     },
     parts(tensor, config) {
-      const {
-        num_attention_heads: heads,
-        num_key_value_heads: kvHeads,
-        head_dim: dims,
-      } = config as Record<string, number>;
+      const { heads, kvHeads, rows } = headsOf(config);
       const family = FAMILIES.get(className)!;
       return decoderParts(tensor, {
-        paired: paired ? { heads: heads!, kvHeads: kvHeads! } : null,
-        fused: family.fused ? null : { q: heads! * dims!, kv: kvHeads! * dims! },
+        paired: paired ? { heads, kvHeads } : null,
+        fused: family.fused ? null : rows,
         normsAdded: 0,
         ...(family.fused && { names: FUSED }),
         ...(config['num_local_experts'] !== undefined && { experts: MIXTRAL }),

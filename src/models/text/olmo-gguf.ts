@@ -2,7 +2,7 @@
 
 import type { GgufClass, GgufModel } from '../../files/gguf/model.ts';
 import { decoderConfig } from './gguf-config.ts';
-import { decoderParts } from './gguf-tensors.ts';
+import { decoderParts, headsOf } from './gguf-tensors.ts';
 
 type Json = Record<string, unknown>;
 
@@ -23,15 +23,8 @@ export const OLMO_GGUF: readonly GgufClass[] = [
         config: { ...config, ...(isWindowed && { ...layerTypes(model), ...rotations(model, config) }) },
       };
     },
-    parts(tensor, config) {
-      const {
-        num_attention_heads: heads,
-        num_key_value_heads: kvHeads,
-        head_dim: dims,
-      } = config as Record<string, number>;
-      const fused = { q: heads! * dims!, kv: kvHeads! * dims! };
-      return decoderParts(tensor, { paired: null, fused, normsAdded: 0, names: NAMES });
-    },
+    parts: (tensor, config) =>
+      decoderParts(tensor, { paired: null, fused: headsOf(config).rows, normsAdded: 0, names: NAMES }),
   },
 ];
 

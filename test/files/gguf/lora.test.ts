@@ -76,6 +76,19 @@ describe('a GGUF adapter', () => {
     },
   );
 
+  it('is read in the order of the heads of a model whose config.json leaves their number out', async () => {
+    const { gguf } = await baseOf(`${ROOT}/llama`);
+    const base = {
+      architecture: 'LlamaForCausalLM',
+      config: { num_attention_heads: 2, hidden_size: 8 },
+      gguf,
+    };
+    const tensors = pair('blk.0.attn_k.weight', 8, 8);
+    const { modules } = await openLora(folderOf({ metadata: META, tensors }), base);
+    const rows = Array.from(await values(modules[0]!.b)).filter((_, i) => i % 2 === 0);
+    expect(rows.map((value) => value / 2)).toEqual([0, 2, 1, 3, 4, 6, 5, 7]);
+  });
+
   it.each<[string, WrittenFile, RegExp]>([
     [
       'that is a model',
