@@ -4,8 +4,7 @@ import { KIND, type GgufToken } from './vocabulary.ts';
 
 export function scoredMerges(tokens: readonly GgufToken[]): [string, string][] {
   const ids = new Map<string, number>();
-  for (const { text, kind, id } of tokens)
-    if (kind === KIND.normal || kind === KIND.userDefined) ids.set(text, id);
+  for (const { text, kind, id } of tokens) if (kind === KIND.normal) ids.set(text, id);
   const made = [...ids].map(([text, id]) => ({ text, id, score: tokens[id]!.score }));
   made.sort((a, b) => b.score - a.score || a.id - b.id);
   return made.flatMap(({ text }) => splitsOf(text, ids));

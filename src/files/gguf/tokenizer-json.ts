@@ -1,7 +1,7 @@
 // The tokenizer of a GGUF file's metadata as a tokenizer.json and its settings, so that one tokenizer reads both.
 
 import type { GgufKeys } from './keys.ts';
-import { MODELS, plainText, withoutMarks, type Parts, type Roles } from './tokenizer-kinds.ts';
+import { MODELS, plainText, type Parts, type Roles } from './tokenizer-kinds.ts';
 import { KIND, readTokens, roleIds, tokenizerKey as own } from './vocabulary.ts';
 
 export interface TokenizerFiles {
@@ -21,7 +21,7 @@ export function tokenizerFiles(keys: GgufKeys): TokenizerFiles {
   const roles = roleIds(keys, tokens, model.roles);
   const { adds, ...parts } = model.parts(keys, tokens, roles);
   const added = tokens.filter((token) => ADDED.includes(token.kind));
-  const shown = kind === 'bert' ? withoutMarks : plainText;
+  const shown = model.textOf ?? plainText;
   const named = Object.entries(roles).map(([role, id]) => [role, shown(tokens[id]!)]);
   return {
     tokenizerJson: {

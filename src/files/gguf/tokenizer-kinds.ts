@@ -23,13 +23,20 @@ const SPACE = '▁';
 const sequence = (member: string, parts: readonly unknown[]) => ({ type: 'Sequence', [member]: parts });
 export const plainText = ({ text }: GgufToken): string => text;
 
-/** Kind of tokenizer → its rules, and the ids of the roles that a file leaves out. */
-export const MODELS: Readonly<
-  Record<string, { parts(keys: GgufKeys, tokens: readonly GgufToken[], roles: Roles): Parts; roles: Roles }>
-> = {
-  llama: { parts: sentencePiece, roles: { bos_token: 1, eos_token: 2, unk_token: 0 } },
+interface Kind {
+  parts(keys: GgufKeys, tokens: readonly GgufToken[], roles: Roles): Parts;
+  /** Ids of the roles that a file leaves out. */
+  roles: Roles;
+  /** The text of a token that is cut out of a text as it is; left out: the token's own. */
+  textOf?(token: GgufToken): string;
+}
+
+/** Kinds of tokenizers by their names. */
+export const MODELS: Readonly<Record<string, Kind>> = {
+  llama: { textOf: withSpaces, parts: sentencePiece, roles: { bos_token: 1, eos_token: 2, unk_token: 0 } },
   gpt2: { parts: byteLevel, roles: {} },
   bert: {
+    textOf: withoutMarks,
     parts: wordPiece,
     roles: { bos_token: 101, unk_token: 100, sep_token: 102, pad_token: 0, mask_token: 103 },
   },
@@ -46,6 +53,11 @@ function vocabularyOf(
   );
 }
 
+/** Tokens of a user's own, as Gemma's runs of spaces, stand for text before spaces are marked. */
+function withSpaces({ text, kind }: GgufToken): string {
+  return kind === KIND.userDefined ? text.replaceAll(SPACE, ' ') : text;
+}
+
 /** SentencePiece's BPE: the pair whose token has the highest score is merged first, and what has no token is bytes. */
 function sentencePiece(keys: GgufKeys, tokens: readonly GgufToken[], roles: Roles): Parts {
   const prefix = keys.flag(own('add_space_prefix'), true);
@@ -57,7 +69,8 @@ function sentencePiece(keys: GgufKeys, tokens: readonly GgufToken[], roles: Role
       byte_fallback: true,
       fuse_unk: true,
       unk_token: unknown === undefined ? null : tokens[unknown]!.text,
-      vocab: vocabularyOf(tokens),
+      // A user's own tokens are cut out of a text before and take no part in merges.
+      vocab: vocabularyOf(tokens.filter(({ kind }) => kind !== KIND.userDefined)),
       merges: scoredMerges(tokens),
     },
     normalizer: sequence('normalizers', [...(prefix ? [{ type: 'Prepend', prepend: SPACE }] : []), spaces]),
@@ -116,7 +129,7 @@ function mergeOf(keys: GgufKeys, merge: string, nth: number): [string, string] {
 }
 
 /** llama.cpp marks the tokens that begin a word, where WordPiece marks those that continue one. */
-export function withoutMarks({ text, kind }: GgufToken): string {
+function withoutMarks({ text, kind }: GgufToken): string {
   if (kind === KIND.control || kind === KIND.unknown) return text;
   return text.startsWith(SPACE) ? text.slice(SPACE.length) : `##${text}`;
 }

@@ -48,6 +48,8 @@ const ROLES: Readonly<Record<string, readonly string[]>> = {
 
 export type Role = keyof typeof ROLES;
 
+const KEPT = ['bos_token', 'eos_token'];
+
 /** Ids of roles; a role that a file leaves out has the id that llama.cpp takes for its kind of tokenizer, if that token is no text. */
 export function roleIds(
   keys: GgufKeys,
@@ -61,7 +63,9 @@ export function roleIds(
     // An id beyond the tokens stands for none, as converters write it.
     if (token === undefined) return [];
     const isText = token.kind === KIND.normal && keys.get(own('token_type')) !== undefined;
-    return key === undefined && isText ? [] : [[role, token.id]];
+    // A token of text would be cut out of every text; a file may still begin or end replies with one.
+    const isKept = key !== undefined && KEPT.includes(role);
+    return isText && !isKept ? [] : [[role, token.id]];
   });
   return Object.fromEntries(found);
 }

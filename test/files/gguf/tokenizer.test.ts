@@ -139,6 +139,24 @@ describe('a tokenizer from metadata', () => {
       pad_token: '<0>',
     });
     expect(found.encode('w103 w5')).toEqual([0, 103, 5, 1]);
+    const stated = {
+      model: 'bert',
+      tokens,
+      token_type,
+      bos_token_id: 0,
+      seperator_token_id: 1,
+      unknown_token_id: 2,
+    };
+    expect(open({ ...stated, padding_token_id: 5 }).specials).not.toHaveProperty('pad_token');
+  });
+
+  it('cuts runs of spaces out of a text where they are tokens of their own, and gives them back', () => {
+    const tokens = ['<unk>', '<s>', '</s>', 'a', '▁', '▁▁', '▁▁▁', '▁a'];
+    const token_type = Int32Array.from([2, 3, 3, 1, 1, 4, 4, 1]);
+    const scores = Float32Array.from([0, 0, 0, -1, -2, -1000, -1000, -3]);
+    const found = open({ model: 'llama', tokens, token_type, scores, add_space_prefix: false });
+    expect(found.encode('a   a  a a')).toEqual([1, 3, 6, 3, 5, 3, 7]);
+    expect(found.decode([3, 6, 3, 5, 3, 7])).toBe('a   a  a a');
   });
 
   it('of Unigram has scores, and spaces in front of words', () => {
