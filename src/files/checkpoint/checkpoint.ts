@@ -8,50 +8,18 @@ import {
   refuseQuantized,
   refuseWeightFiles,
 } from './checkpoint-refusal.ts';
-import { MODULES, readEmbeddingLayout, type EmbeddingLayout, type Pooling } from './embedding-folder.ts';
+import { readEmbeddingLayout } from './embedding-folder.ts';
+import { ggufOf, openGguf } from './gguf-folder.ts';
+import type { Checkpoint, Wrapper } from './opened-checkpoint.ts';
 import { EngineError } from '../error.ts';
-import { openGgufCheckpoint, readGgufSpeech } from '../gguf/checkpoint.ts';
-import { ggufSets, setsText } from '../gguf/file-names.ts';
-import type { TensorEntry } from './safetensors.ts';
+import { readGgufSpeech } from '../gguf/checkpoint.ts';
 import { openShards, type Weights } from './shards.ts';
 import { textTensors } from './text-half.ts';
 import { isRecord, readJson, readText, type Folder } from '../source.ts';
 import type { ChatTemplates } from '../template/template.ts';
 import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.ts';
 
-export interface Checkpoint {
-  path: string;
-  /** The class that computes it. */
-  architecture: string;
-  /** The class that config.json names if it wraps the one that is opened; otherwise null. */
-  wrapper: Wrapper | null;
-  config: Record<string, unknown>;
-  /** The file that `config` is from: config.json, or the GGUF file whose metadata it was made of. */
-  configFile: string;
-  /** Contents of generation_config.json; {} if it does not exist. */
-  generationConfig: Record<string, unknown>;
-  /**
-   * The reason why generation_config.json is ignored: it is not valid JSON, as in some files that were edited by hand. null: it is
-   * used.
-   */
-  generationConfigProblem: string | null;
-  tensors: Map<string, TensorEntry>;
-  /** File names of the weights. */
-  shards: string[];
-  tokenizer(): Promise<Tokenizer>;
-  /** null where the checkpoint has none. */
-  chatTemplate: ChatTemplates | null;
-  /** How vectors are made of the states of a text; `otherwise`: the pooling of a checkpoint that says nothing. */
-  layout(otherwise: Pooling): Promise<EmbeddingLayout>;
-  close(): Promise<void>;
-}
-
-export interface Wrapper {
-  architecture: string;
-  /** Modules of which nothing is read, and the number of their tensors. */
-  left: readonly string[];
-  leftTensors: number;
-}
+export type { Checkpoint, Wrapper };
 
 const CONFIG = 'config.json';
 const INDEX = 'model.safetensors.index.json';
@@ -83,57 +51,6 @@ export async function openCheckpoint(folder: Folder, known: KnownClasses): Promi
     layout: (otherwise) => readEmbeddingLayout(folder, otherwise),
     close: async () => void (await Promise.all(sources.map((source) => source.close()))),
   };
-}
-
-/** The GGUF file that a folder is opened by; null: none. Throws where there are several models. */
-function ggufOf(path: string, names: readonly string[]): string | null {
-  if (names.some((name) => name.endsWith('.safetensors') || name === 'model_index.json')) return null;
-  const sets = ggufSets(names);
-  if (sets.length > 1) {
-    const tag = sets.find(({ tag: one }) => one !== null)?.tag ?? null;
-    const byTag = tag === null ? '' : `, or by its quantization as ${path}:${tag}`;
-    throw new EngineError(
-      'model_not_found',
-      `${path} holds ${sets.length} models as GGUF files, ${setsText(sets)}: name one by its file${byTag}`,
-      { param: 'model' },
-    );
-  }
-  return sets[0]?.names[0] ?? null;
-}
-
-async function openGguf(folder: Folder, name: string, known: KnownClasses): Promise<Checkpoint> {
-  const { sources, tokenizer: readOwn, layout, ...opened } = await openGgufCheckpoint(folder, name, known);
-  const close = async (): Promise<void> => void (await Promise.all(sources.map((source) => source.close())));
-  try {
-    checkGgufClass(folder.path, opened.architecture, layout, known);
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  let tokenizer: Tokenizer | undefined;
-  return {
-    ...opened,
-    path: folder.path,
-    wrapper: null,
-    configFile: name,
-    generationConfigProblem: null,
-    shards: sources.map((source) => source.name),
-    tokenizer: async () => (tokenizer ??= readOwn()),
-    layout: async (otherwise) => layout ?? { pooling: otherwise, normalize: true, mostTokens: null },
-    close,
-  };
-}
-
-/** Throws where a GGUF file is of another kind of model than the one that is opened. */
-function checkGgufClass(
-  path: string,
-  architecture: string,
-  layout: EmbeddingLayout | null,
-  known: KnownClasses,
-): void {
-  const isEmbedding = layout !== null || known.embeddings?.includes(architecture);
-  if (known.embeddings && isEmbedding) refuseEmbeddingFolder(path, [MODULES], architecture, known.embeddings);
-  refuseUnknownClass(path, {}, architecture, known);
 }
 
 /** Tokenizer and chat templates of a folder that was opened as a checkpoint before; its class and weights are not looked at. */

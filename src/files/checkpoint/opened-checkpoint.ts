@@ -1,0 +1,40 @@
+// A checkpoint that is open, whatever files it has.
+
+import type { ChatTemplates } from '../template/template.ts';
+import type { Tokenizer } from '../tokenizer/tokenizer.ts';
+import type { EmbeddingLayout, Pooling } from './embedding-folder.ts';
+import type { TensorEntry } from './safetensors.ts';
+
+export interface Checkpoint {
+  path: string;
+  /** The class that computes it. */
+  architecture: string;
+  /** The class that config.json names if it wraps the one that is opened; otherwise null. */
+  wrapper: Wrapper | null;
+  config: Record<string, unknown>;
+  /** The file that `config` is from: config.json, or the GGUF file whose metadata it was made of. */
+  configFile: string;
+  /** Contents of generation_config.json; {} if it does not exist. */
+  generationConfig: Record<string, unknown>;
+  /**
+   * The reason why generation_config.json is ignored: it is not valid JSON, as in some files that were edited by hand. null: it is
+   * used.
+   */
+  generationConfigProblem: string | null;
+  tensors: Map<string, TensorEntry>;
+  /** File names of the weights. */
+  shards: string[];
+  tokenizer(): Promise<Tokenizer>;
+  /** null where the checkpoint has none. */
+  chatTemplate: ChatTemplates | null;
+  /** How vectors are made of the states of a text; `otherwise`: the pooling of a checkpoint that says nothing. */
+  layout(otherwise: Pooling): Promise<EmbeddingLayout>;
+  close(): Promise<void>;
+}
+
+export interface Wrapper {
+  architecture: string;
+  /** Modules of which nothing is read, and the number of their tensors. */
+  left: readonly string[];
+  leftTensors: number;
+}
