@@ -2,9 +2,13 @@
 
 import { KIND, type GgufToken } from './vocabulary.ts';
 
+/** Characters of a token that merges make; published ones have up to 93. The ways to cut one take time as the square of its length. */
+const MOST_LENGTH = 512;
+
 export function scoredMerges(tokens: readonly GgufToken[]): [string, string][] {
   const ids = new Map<string, number>();
-  for (const { text, kind, id } of tokens) if (kind === KIND.normal) ids.set(text, id);
+  for (const { text, kind, id } of tokens)
+    if (kind === KIND.normal && text.length <= MOST_LENGTH) ids.set(text, id);
   const made = [...ids].map(([text, id]) => ({ text, id, score: tokens[id]!.score }));
   made.sort((a, b) => b.score - a.score || a.id - b.id);
   return made.flatMap(({ text }) => splitsOf(text, ids));

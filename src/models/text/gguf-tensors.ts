@@ -135,10 +135,13 @@ function fusedParts(
   ];
 }
 
+/** Experts of a layer; a damaged file may claim any number. */
+const MOST_EXPERTS = 4096;
+
 /** Each expert's matrices of a tensor [experts, rows, k]. */
 function expertParts({ shape }: Tensor, prefix: string, projections: readonly string[]): GgufPart[] | null {
   const [count, all, k] = shape;
-  if (shape.length !== 3 || all! % projections.length !== 0) return null;
+  if (shape.length !== 3 || count! > MOST_EXPERTS || all! % projections.length !== 0) return null;
   const rows = all! / projections.length;
   return Array.from({ length: count! }, (_, expert) =>
     projections.map((projection, nth) => ({

@@ -159,6 +159,19 @@ describe('a tokenizer from metadata', () => {
     expect(found.decode([3, 6, 3, 5, 3, 7])).toBe('a   a  a a');
   });
 
+  it('of a damaged file with a token of a million characters is made all the same', () => {
+    const tokens = ['<unk>', '<s>', '</s>', 'a', 'a'.repeat(1_000_000)];
+    const token_type = Int32Array.from([2, 3, 3, 1, 1]);
+    const found = open({
+      model: 'llama',
+      tokens,
+      token_type,
+      scores: new Float32Array(5),
+      add_space_prefix: false,
+    });
+    expect(found.encode('aa')).toEqual([1, 3, 3]);
+  });
+
   it('of Unigram has scores, and spaces in front of words', () => {
     const json = { ...jsonOf('unigram'), normalizer: null };
     const { tokens, kinds: token_type } = vocabulary(json);
