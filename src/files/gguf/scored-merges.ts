@@ -2,7 +2,7 @@
 
 import { KIND, type GgufToken } from './vocabulary.ts';
 
-/** Characters of a token that merges make; published ones have up to 93. The ways to cut one take time as the square of its length. */
+/** Characters of a token that merges make. To look for the ways to cut one takes time as the square of its length. */
 const MOST_LENGTH = 512;
 
 export function scoredMerges(tokens: readonly GgufToken[]): [string, string][] {

@@ -225,11 +225,15 @@ describe('a GGUF file that is not what its model needs', () => {
     for (const bytes of mutations(original, 500, 3000)) {
       const folder = folderOf({ 'm.gguf': bytes });
       try {
-        const { tensors, config, architecture, close } = await openCheckpoint(folder, TEXT_CLASSES);
+        const { tensors, config, architecture, close, tokenizer } = await openCheckpoint(
+          folder,
+          TEXT_CLASSES,
+        );
         for (const { offset, bytes: size } of tensors.values())
           expect(offset + size).toBeLessThanOrEqual(bytes.length);
         await close();
         readText(config, architecture);
+        (await tokenizer()).encode('ab a');
       } catch (error) {
         if (!(error instanceof EngineError)) throw error;
         refused++;
