@@ -23,6 +23,8 @@ export async function fetchModel(
     ...(options.revision === undefined ? {} : { revision: options.revision }),
     ...(options.component === undefined ? {} : { component: options.component }),
     ...(options.memoryBudget === undefined ? {} : { mostBytes: SHARE_FOR_WEIGHTS * options.memoryBudget }),
+    // Nothing but image models is opened without a look at its files first.
+    ...(inspect === undefined && { safetensorsOnly: true }),
     ...(signal ? { signal } : {}),
     ...(inspect && {
       async inspect(settings, files, remote) {

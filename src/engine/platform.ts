@@ -26,6 +26,7 @@ export interface Platform {
       signal?: AbortSignal;
       onProgress?: (event: HubEvent) => void;
       mostBytes?: number;
+      safetensorsOnly?: boolean;
       inspect?: (
         path: string,
         files: readonly string[],

@@ -92,6 +92,7 @@ interface GgufOptions {
   allow?: unknown;
   component?: string;
   mostBytes?: number;
+  safetensorsOnly?: boolean;
   onProgress?: OnHubEvent;
 }
 
@@ -103,10 +104,20 @@ export function ggufFiles<F extends Sized>(
   id: string,
   tag: string | null,
   files: readonly F[],
-  { allow, component, mostBytes, onProgress }: GgufOptions,
+  { allow, component, mostBytes, safetensorsOnly = false, onProgress }: GgufOptions,
 ): F[] | null {
+  if (safetensorsOnly && tag !== null) {
+    throw new EngineError(
+      'unsupported',
+      `${id}:${tag} names GGUF files, and the weights of image models are read as safetensors: name the original repository`,
+      { param: 'model' },
+    );
+  }
   const isOther =
-    allow !== undefined || component !== undefined || files.some(({ path }) => path.endsWith('.safetensors'));
+    safetensorsOnly ||
+    allow !== undefined ||
+    component !== undefined ||
+    files.some(({ path }) => path.endsWith('.safetensors'));
   if (tag === null && isOther) return null;
   const chosen = chooseGguf(id, files, tag, mostBytes);
   if (chosen === null) return null;

@@ -138,8 +138,8 @@ function noWeights(id: string, files: Named[], baseModel: string | null): Engine
   let remedy: Prose = 'name a repository with .safetensors weights';
   if (has(/\.gguf$/i)) {
     remedy = baseModel
-      ? `its GGUF files are no text model: fetch ${baseModel}, which its card names as the original`
-      : 'its GGUF files are no text model: name the repository of one';
+      ? `image models and parts of models are not read from GGUF files: fetch ${baseModel}, which its card names as the original`
+      : 'image models and parts of models are not read from GGUF files: fetch the repository that these were made from';
   } else if (has(/\.(bin|pt|pth|ckpt)$/i)) {
     remedy = say`pickled weights are not read, as they can run code: ${PICKLE_REMEDY}`;
   }

@@ -43,6 +43,8 @@ export interface ResolveOptions {
   inspect?: Inspect;
   /** Bytes that weights may have where a repository's GGUF files give the choice; default: any number. */
   mostBytes?: number;
+  /** Whether GGUF files do not do: those of image models are not read. */
+  safetensorsOnly?: boolean;
   /** Replaces process.env. */
   env?: Env;
   limits?: Partial<HubLimits>;
@@ -75,7 +77,8 @@ export async function resolveModel(idOrPath: string, options: ResolveOptions = {
   const session = sessionOf(source, options);
   throwIfCancelled(session.signal);
 
-  const gguf = options.allow ? null : await cachedGguf(repo, revision, { id, tag });
+  const noGguf = options.allow !== undefined || options.safetensorsOnly === true;
+  const gguf = noGguf ? null : await cachedGguf(repo, revision, { id, tag });
   const cached = gguf ?? (tag === null ? await cachedSnapshot(repo, revision, options.component) : null);
   // A commit never changes, so a complete copy needs no request to the hub.
   const isSettled = cached !== null && cached.commit === revision && !options.allow;

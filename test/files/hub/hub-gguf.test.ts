@@ -134,6 +134,17 @@ describe('without a quantization', () => {
   });
 });
 
+test('GGUF files are not fetched for an image model', async () => {
+  const { open, hub } = await fixture();
+  await expect(open(ID, { safetensorsOnly: true })).rejects.toThrow(
+    /has no \.safetensors weights, it holds 7 \.gguf/,
+  );
+  await expect(open(`${ID}:Q8_0`, { safetensorsOnly: true })).rejects.toThrow(
+    /names GGUF files, and the weights of image models/,
+  );
+  expect(hub.seenOf('tiny-Q8_0.gguf')).toEqual([]);
+});
+
 test('quantizations in the cache are listed, and removed one by one', async () => {
   const { open, env, home } = await fixture();
   await open(`${ID}:Q8_0`);

@@ -129,9 +129,13 @@ test.each([
   [
     ['q4.gguf', 'q8.gguf', 'README.md'],
     'acme/original',
-    /it holds 2 \.gguf, 1 \.md; its GGUF files are no text model: fetch acme\/original, which its card names/,
+    /it holds 2 \.gguf, 1 \.md; image models and parts of models are not read from GGUF files: fetch acme\/original, which its card names/,
   ],
-  [['q4.gguf'], null, /its GGUF files are no text model: name the repository of one/],
+  [
+    ['q4.gguf'],
+    null,
+    /image models and parts of models are not read from GGUF files: fetch the repository that these were made from/,
+  ],
   [
     ['pytorch_model.bin', 'config.json'],
     null,
