@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTextModel, planModel, shippedModelPath, type TextModel } from '../../src/index.ts';
 import { ggufOfFolder, typeId } from '../files/gguf/from-folder.ts';
-import { writeGguf, type WrittenTensor } from '../files/gguf/write-gguf.ts';
+import { writeGguf } from '../files/gguf/write-gguf.ts';
 import { collect } from './fixture.ts';
 
 const SAMPLING = {
@@ -33,26 +33,6 @@ const ask = async (model: TextModel) =>
     }),
   );
 
-/** A bf16 matrix as Q8_0, or as F32 with the same values. Vectors stay as they are. */
-function inEights(tensor: WrittenTensor, isCoded: boolean): WrittenTensor {
-  if (tensor.shape.length === 1) return tensor;
-  const stored = new Uint16Array(tensor.bytes.buffer, tensor.bytes.byteOffset, tensor.bytes.length / 2);
-  const values = new Float32Array(Uint32Array.from(stored, (word) => word << 16).buffer);
-  const codes = new Uint8Array((values.length / 32) * 34);
-  const view = new DataView(codes.buffer);
-  for (let block = 0; block * 32 < values.length; block++) {
-    const part = values.subarray(32 * block, 32 * block + 32);
-    // A power of two, which F16 holds exactly.
-    const scale = 2 ** Math.ceil(Math.log2(Math.max(2 ** -7, ...part.map(Math.abs)) / 127));
-    view.setUint16(34 * block, (Math.log2(scale) + 15) << 10, true);
-    part.forEach((value, i) => view.setInt8(34 * block + 2 + i, Math.round(value / scale)));
-    part.forEach((value, i) => (part[i] = Math.round(value / scale) * scale));
-  }
-  return isCoded
-    ? { ...tensor, type: typeId('Q8_0'), bytes: codes }
-    : { ...tensor, type: typeId('F32'), bytes: new Uint8Array(values.buffer) };
-}
-
 describe('a GGUF file', () => {
   it('answers as the checkpoint that it was made of, in a thread of its own too', async () => {
     const folder = await openTextModel({ model: shippedModelPath(), inline: true });
@@ -71,19 +51,6 @@ describe('a GGUF file', () => {
       });
       await model.close();
     }
-  }, 60_000);
-
-  it('in codes answers as the same numbers in F32', async () => {
-    const answers: unknown[] = [];
-    for (const isCoded of [true, false]) {
-      const path = join(root, `codes-${isCoded}.gguf`);
-      writeFileSync(path, await ggufOfFolder(shippedModelPath(), {}, (tensor) => inEights(tensor, isCoded)));
-      const model = await openTextModel({ model: path, inline: true });
-      answers.push((await ask(model)).ids);
-      await model.close();
-      rmSync(path);
-    }
-    expect(answers[0]).toEqual(answers[1]);
   }, 60_000);
 
   it('is quantised while it is loaded, as other checkpoints are', async () => {
@@ -151,7 +118,7 @@ describe('a GGUF file', () => {
     await expect(openTextModel({ model: path, inline: true })).rejects.toMatchObject({
       code: 'unsupported',
       message: expect.stringMatching(
-        /mamba\.gguf: the architecture is mamba; GGUF files are read of bert, gemma2, gemma3, llama, qwen2/,
+        /mamba\.gguf: the architecture is mamba; GGUF files are read of bert, .*llama, .*qwen3moe/,
       ),
     });
   });
