@@ -362,6 +362,7 @@ GLM = Checkpoint(
     model=GlmForCausalLM,
     seed=16,
     config=GLM_SIZES,
+    spelling='transformers 5',
     cases=[Case('default', note='half of the dimensions are rotated, neighbours together; gate and up are one tensor')],
 )
 

@@ -75,14 +75,14 @@ for (const portable of [false, true]) {
     beforeAll(async () => void (device = await openTestDevice({ portable })));
     afterAll(() => device.destroy());
 
-    for (const { title, golden, of, isFirst } of cases) {
+    // Rope types, windows and formats other than a family's first case take no other path without subgroups.
+    for (const { title, golden, of, isFirst } of cases.filter((one) => !portable || one.isFirst)) {
       it(`${title}: logits and 32 greedy tokens`, async () => {
         const logits = await logitsOf(device, golden, of, {});
         expect(await worstError(golden, of, logits)).toBeLessThan(TOLERANCE[of.weights]);
         expectGreedy(of, logits);
       });
 
-      if (portable && !isFirst) continue;
       it(`${title}: one by one and four by four as all at once`, async () => {
         const atOnce = await logitsOf(device, golden, of, {});
         const oneByOne = await logitsOf(device, golden, of, { rows: 1 });
@@ -91,6 +91,7 @@ for (const portable of [false, true]) {
         expect(differingRows(await logitsOf(device, golden, of, { rows: 4 }), atOnce)).toEqual([]);
       });
 
+      if (!isFirst) continue;
       it(`${title}: KV in f16`, async () => {
         const logits = await logitsOf(device, golden, of, { kv: 'f16' });
         const error = await worstError(golden, of, logits);
