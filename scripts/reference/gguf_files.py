@@ -52,6 +52,7 @@ GEMMA_ROPES = {
     'full_attention': {'rope_type': 'linear', 'factor': 8.0, 'rope_theta': 1e6},
     'sliding_attention': {'rope_type': 'default', 'rope_theta': 10000.0},
 }
+GLM = {'attention_bias': True, 'partial_rotary_factor': 0.5, 'rope_theta': 10000.0, 'pad_token_id': 0}
 MODELS = {
     'llama': {'model_type': 'llama', **SIZES, 'head_dim': 8, 'rope_theta': 100.0, 'rope_scaling': LLAMA3, 'attention_bias': True},
     'llama-linear': {'model_type': 'llama', **SIZES, 'rope_scaling': {'rope_type': 'linear', 'factor': 2.0}, 'tie_word_embeddings': True},
@@ -84,6 +85,18 @@ MODELS = {
     'olmo2': {'model_type': 'olmo2', **SIZES, 'pad_token_id': 0},
     'olmo3': {
         'model_type': 'olmo3', **SIZES, 'num_hidden_layers': 4, 'sliding_window': 16, 'rope_theta': 5000.0, 'pad_token_id': 0,
+    },
+    'cohere2': {
+        'model_type': 'cohere2', **SIZES, 'num_hidden_layers': 4, 'sliding_window': 16, 'rotary_pct': 1.0, 'logit_scale': 0.25,
+        'rope_theta': 5000.0, 'pad_token_id': 0,
+    },
+    'starcoder2': {'model_type': 'starcoder2', **SIZES, 'sliding_window': None, 'bos_token_id': 0, 'eos_token_id': 0},
+    # Its converter takes the hidden size for the context, and an eps of its own.
+    'glm': {'model_type': 'glm', **SIZES, **GLM, 'hidden_size': 32, 'max_position_embeddings': 32, 'rms_norm_eps': 1e-5, 'head_dim': 8},
+    'glm4': {'model_type': 'glm4', **SIZES, **GLM, 'head_dim': 8},
+    'lfm2': {
+        'model_type': 'lfm2', **SIZES, 'layer_types': ['conv', 'full_attention', 'conv'], 'num_hidden_layers': 3,
+        'block_auto_adjust_ff_dim': False, 'conv_L_cache': 3, 'pad_token_id': 0,
     },
 }
 ENCODERS = {'bert': 'BertModel', 'xlm-roberta': 'XLMRobertaModel'}

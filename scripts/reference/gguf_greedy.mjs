@@ -33,8 +33,11 @@ async function generate(path) {
   return ids;
 }
 
-/** llama.cpp takes Phi-3's long factors for every position once the context may be long; transformers, and we, by the text's length. */
-const LEFT_OUT = ['bert', 'xlm-roberta', 'embedding', 'lora', 'phi3'];
+/**
+ * This library's llama.cpp takes Phi-3's long factors for every position once the context may be long, where transformers goes by the
+ * text's length, and does not read the base of OLMo 3's windowed layers, which newer ones read.
+ */
+const LEFT_OUT = ['bert', 'xlm-roberta', 'embedding', 'lora', 'phi3', 'olmo3'];
 
 const found = {};
 for (const { name } of readdirSync(ROOT, { withFileTypes: true }).filter((one) => one.isDirectory())) {

@@ -27,12 +27,14 @@ export interface DecoderKeys {
   reads?: readonly string[];
   /** Base of the rotation where the file does not say. */
   theta?: number;
+  /** Whether the norms are LayerNorms. */
+  layerNorm?: boolean;
 }
 
 /** The sizes, heads, rotation and norms of a decoder. Throws bad_checkpoint and unsupported by key. */
 export async function decoderConfig(
   model: GgufModel,
-  { reads = [], theta = 10000 }: DecoderKeys = {},
+  { reads = [], theta = 10000, layerNorm = false }: DecoderKeys = {},
 ): Promise<Json> {
   const { keys, architecture, tensors } = model;
   const own = (key: string): string => `${architecture}.${key}`;
@@ -56,7 +58,7 @@ export async function decoderConfig(
     num_attention_heads: heads,
     num_key_value_heads: isKvStated ? perLayer(model, 'attention.head_count_kv') : heads,
     head_dim: dims,
-    rms_norm_eps: keys.real(own('attention.layer_norm_rms_epsilon')),
+    rms_norm_eps: keys.real(own(`attention.layer_norm_${layerNorm ? '' : 'rms_'}epsilon`)),
     max_position_embeddings: keys.count(own('context_length')),
     tie_word_embeddings: !tensors.has('output.weight'),
     sliding_window: window === 0 ? null : window,
@@ -75,11 +77,11 @@ function refuseOtherSums({ keys, architecture }: GgufModel, reads: readonly stri
   }
 }
 
-/** A count that may be stated for each layer, and has to be the same for all of them. */
+/** A count that may be stated for each layer, and has to be the same for all of them; layers that have none state 0. */
 function perLayer({ keys, architecture }: GgufModel, name: string): number {
   const key = `${architecture}.${name}`;
   if (typeof keys.get(key) !== 'object') return keys.count(key);
-  const each = new Set(Array.from(keys.numbers(key)!));
+  const each = new Set(Array.from(keys.numbers(key)!).filter((count) => count !== 0));
   if (each.size !== 1) throw keys.unsupported(key, 'choose a model whose layers are all of one size');
   return [...each][0]!;
 }

@@ -11,6 +11,8 @@ export interface DecoderLayout {
   fused: { q: number; kv: number } | null;
   /** Number that was added to the weights of norms: 1 for models that compute with 1 + w. */
   normsAdded: number;
+  /** Tensors outside of the layers that are not in the table. */
+  outer?: Readonly<Record<string, string>>;
   /** Modules of a layer that are named otherwise than in the table. */
   names?: Readonly<Record<string, string>>;
   /** Module of experts, and their projections. */
@@ -32,6 +34,7 @@ type Tensor = Pick<GgufTensor, 'name' | 'shape'>;
 const OUTER: Readonly<Record<string, string>> = {
   'token_embd.weight': 'model.embed_tokens.weight',
   'output_norm.weight': 'model.norm.weight',
+  'output_norm.bias': 'model.norm.bias',
   'output.weight': 'lm_head.weight',
 };
 const IN_LAYER: Readonly<Record<string, string>> = {
@@ -61,7 +64,7 @@ const EXPERTS: Readonly<Record<string, readonly ('gate' | 'up' | 'down')[]>> = {
 };
 /** Tensors that the configuration is read from. */
 const FACTORS = /^rope_(freqs|factors_(long|short))\.weight$/;
-const LAYER = /^blk\.(\d+)\.([a-z_]+)(?:\.(\d+))?\.(weight|bias)$/;
+const LAYER = /^blk\.(\d+)\.([a-z_]+(?:\.[a-z_]+)?)(?:\.(\d+))?\.(weight|bias)$/;
 
 /** Heads of a configuration, and their rows in a tensor of queries, keys and values. An adapter's model may leave some of the keys out. */
 export function headsOf(config: Readonly<Record<string, unknown>>): {
@@ -80,7 +83,7 @@ export function headsOf(config: Readonly<Record<string, unknown>>): {
 export function decoderParts(tensor: Tensor, layout: DecoderLayout): readonly GgufPart[] | null {
   const { name, shape } = tensor;
   if (FACTORS.test(name)) return [];
-  const outer = OUTER[name];
+  const outer = layout.outer?.[name] ?? OUTER[name];
   if (outer !== undefined)
     return [{ name: outer, shape, ...(name === 'output_norm.weight' && norm(layout)) }];
   const [, layer, module, expert, kind] = LAYER.exec(name) ?? [];

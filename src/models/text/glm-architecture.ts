@@ -2,11 +2,13 @@
 
 import { decoderArchitecture } from './decoder-architecture.ts';
 import { GLMS, readGlmConfig } from './glm-config.ts';
+import { GLM_GGUF } from './glm-gguf.ts';
 import { llamaLayer } from './llama.ts';
 import { sandwichLayer } from './sandwich-norm.ts';
 
 export const GLM = decoderArchitecture({
   classes: Object.entries(GLMS),
+  gguf: GLM_GGUF,
   read: readGlmConfig,
   layer: (config, weights, name, i) =>
     config.norms
