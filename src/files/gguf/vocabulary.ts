@@ -97,8 +97,11 @@ export function endIds(keys: GgufKeys, tokens: readonly GgufToken[]): number[] {
   const stated = ['eos_token_id', 'eot_token_id', 'eom_token_id'].flatMap((name) =>
     keys.get(own(name)) === undefined ? [] : [keys.count(own(name))],
   );
+  // In the harmony format <|end|> ends a message, and <|return|> the reply.
+  const isHarmony = tokens.some(({ text }) => text === '<|return|>');
   const known = tokens
     .filter(({ kind, text }) => kind === KIND.control && TURN_ENDS.has(text))
+    .filter(({ text }) => !(isHarmony && text === '<|end|>'))
     .map(({ id }) => id);
   return [...new Set([...stated, ...known])].filter((id) => id < tokens.length);
 }

@@ -216,6 +216,10 @@ describe('a tokenizer from metadata', () => {
     const token_type = Int32Array.from([1, 3, 3, 3, 1, 3]);
     const keys = keysOf(own({ tokens, token_type, eos_token_id: 5, eot_token_id: 1, eom_token_id: 99 }));
     expect(endIds(keys, readTokens(keys))).toEqual([5, 1, 2, 3]);
+    const harmony = keysOf(
+      own({ tokens: ['<|return|>', '<|call|>', '<|end|>'], token_type: Int32Array.from([3, 3, 3]) }),
+    );
+    expect(endIds(harmony, readTokens(harmony))).toEqual([0, 1]);
   });
 
   it('knows its pre-tokenizers, and every one of them can be built', () => {
