@@ -22,6 +22,7 @@ export type {
   PlannedQuantization,
   PlanOptions,
 } from './engine/plan/model-plan.ts';
+export { SUPPORTED, type Supported } from './engine/supported.ts';
 export { DEFAULTS, LIMITS } from './options/limits.ts';
 export {
   adapters,

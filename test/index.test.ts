@@ -32,6 +32,7 @@ it('is these names and no more', () => {
     'sameProportions',
     'shippedImageModelPath',
     'shippedModelPath',
+    'SUPPORTED',
     'TOOL_CALL_FORMATS',
   ]);
 });

@@ -1,7 +1,14 @@
 // svc doctor: lists the GPU adapters with their features, checks that they compute correctly, and says what is missing.
 
 import { arch, release } from 'node:os';
-import { type AdapterSummary, adapters, probeAdapter, type ProbeResult } from '../index.ts';
+import {
+  type AdapterSummary,
+  adapters,
+  probeAdapter,
+  type ProbeResult,
+  SUPPORTED,
+  type Supported,
+} from '../index.ts';
 import { createCommand } from './command.ts';
 import { EXIT } from './exit.ts';
 import { packageVersion } from './package.ts';
@@ -15,7 +22,8 @@ interface Examined {
 
 export const doctor = createCommand({
   name: 'doctor',
-  summary: 'Show the GPU adapters, check that they compute, and say what is missing.',
+  summary:
+    'Show the GPU adapters, check that they compute, say what is missing, and list the models that open.',
   options: { json: { kind: 'boolean', group: 'Output', help: 'As JSON, with all features and limits.' } },
   async run({ options }) {
     const log = createLog();
@@ -24,14 +32,14 @@ export const doctor = createCommand({
       examined.push({ adapter, probe: await probeAdapter(String(adapter.index)) });
     }
     if (options.json) {
-      writeLine(
-        JSON.stringify({ version: packageVersion(), node: process.version, adapters: examined }, null, 2),
-      );
+      const build = { version: packageVersion(), node: process.version };
+      writeLine(JSON.stringify({ ...build, adapters: examined, supported: SUPPORTED }, null, 2));
     } else {
       writeLine(
         `svc-engine ${packageVersion()}, Node ${process.version}, ${process.platform} ${release()} ${arch()}`,
       );
       for (const one of examined) writeLine(`\n${describeAdapter(one)}`);
+      writeLine(`\n${describeSupported(SUPPORTED)}`);
     }
     const { healthy, complaint } = verdict(examined);
     if (complaint !== null) {
@@ -40,6 +48,18 @@ export const doctor = createCommand({
     return healthy ? EXIT.ok : EXIT.failed;
   },
 });
+
+/** Lists what the build opens, a line a kind. */
+export function describeSupported(supported: Supported): string {
+  const rows: [string, readonly string[]][] = [
+    ['text', supported.text],
+    ['embeddings', supported.embeddings],
+    ['images', supported.images],
+    ['tensors', supported.tensorTypes],
+    ['quantized to', supported.quantizations],
+  ];
+  return ['Models', ...rows.map(([kind, names]) => `  ${kind.padEnd(12)} ${names.join(', ')}`)].join('\n');
+}
 
 export function verdict(examined: Examined[]): { healthy: boolean; complaint: string | null } {
   if (examined.length === 0) return { healthy: false, complaint: 'No GPU adapter answers.' };

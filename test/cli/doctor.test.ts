@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { describeAdapter, verdict } from '../../src/cli/doctor.ts';
+import { describeAdapter, describeSupported, verdict } from '../../src/cli/doctor.ts';
+import { SUPPORTED } from '../../src/index.ts';
 import { remedies, type System } from '../../src/cli/remedy.ts';
 import { fakeInfo } from '../server/fake-model.ts';
 
@@ -35,6 +36,18 @@ describe('an adapter', () => {
   it('that miscomputes is shown with the reason', () => {
     expect(describeAdapter({ adapter: gpu, probe: wrong })).toContain('FAILED: a matmul is off by 3');
   });
+});
+
+it('lists classes of models and types of tensors from the registries', () => {
+  const lines = describeSupported(SUPPORTED).split('\n');
+  expect(lines.map((line) => line.slice(0, 14).trim())).toEqual([
+    ...['Models', 'text', 'embeddings', 'images', 'tensors', 'quantized to'],
+  ]);
+  expect(lines[1]).toMatch(/Gemma3ForCausalLM.*LlamaForCausalLM/);
+  expect(lines[2]).toContain('BertModel');
+  expect(lines[3]).toContain('StableDiffusionPipeline');
+  expect(lines[4]).toMatch(/BF16.*Q4_K/);
+  expect(lines[5]).toContain('int8, int4');
 });
 
 describe('the verdict', () => {
