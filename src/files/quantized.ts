@@ -1,5 +1,5 @@
-// Weights that another program quantized: where that is declared, the method, and the number of bits. They are refused before any
-// are read, because their tensors would otherwise only be reported as missing or of a wrong shape.
+// Weights that another program quantized: where that is declared, the method, and the number of bits. Methods that are not computed
+// are refused before any weights are read, because their tensors would otherwise only be reported as missing or of a wrong shape.
 
 import { isRecord, readJson, type Folder } from './source.ts';
 

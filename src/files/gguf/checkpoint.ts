@@ -109,7 +109,8 @@ async function floatsOf(file: string, name: string, tensor: GgufTensor | undefin
     const problem = tensor === undefined ? 'is missing' : `has ${tensor.bytes} bytes as ${tensor.type}`;
     throw malformed(file, `tensor ${name} ${problem}, and at most ${MOST_FLOATS} values of F32 are needed`);
   }
-  return new Float32Array((await tensor.source.read(tensor.offset, tensor.bytes)).buffer);
+  const bytes = await tensor.source.read(tensor.offset, tensor.bytes);
+  return new Float32Array(bytes.slice().buffer);
 }
 
 /** Throws unsupported for types that are never computed. */

@@ -1,4 +1,4 @@
-// config.json of Cohere 2 → the configuration of cohere.ts. Only this file knows its key names.
+// Converts config.json of Cohere 2 to the configuration of cohere.ts. Keys that decoders share are read in decoder-config.ts.
 
 import { readConfig, type Json } from '../config-values.ts';
 import type { DecoderModel } from './decoder-architecture.ts';

@@ -1,4 +1,5 @@
-// Converts config.json of Gemma 2 and Gemma 3 to the configuration of sandwich-norm.ts. Only this file knows their key names.
+// Converts config.json of Gemma 2 and Gemma 3 to the configuration of sandwich-norm.ts. Keys that decoders
+// share are read in decoder-config.ts.
 
 import { readConfig, type ConfigReader, type Json } from '../config-values.ts';
 import { readHeads, readLayers, readRopes } from './decoder-config.ts';

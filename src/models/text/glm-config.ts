@@ -1,4 +1,5 @@
-// config.json of GLM-4 → the configuration of llama.ts (2024) or sandwich-norm.ts (2025). Only this file knows their key names.
+// Converts config.json of GLM-4 to the configuration of llama.ts (2024) or sandwich-norm.ts (2025). Keys that decoders share are read
+// in decoder-config.ts.
 
 import { readConfig, type Json } from '../config-values.ts';
 import { readHeads } from './decoder-config.ts';

@@ -1,4 +1,4 @@
-// config.json of LFM2 → the configuration of lfm2.ts. Only this file knows its key names.
+// Converts config.json of LFM2 to the configuration of lfm2.ts. Keys that decoders share are read in decoder-config.ts.
 
 import { EngineError } from '../../files/error.ts';
 import { shortConvState } from '../../kernels/short-conv.ts';

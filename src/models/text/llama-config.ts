@@ -1,5 +1,5 @@
-// config.json of the classes in llama-families.ts → the one configuration that llama.ts computes by. Only these two files know their
-// key names.
+// Converts config.json of the classes in llama-families.ts to the configuration of llama.ts. Keys that decoders share are read in
+// decoder-config.ts.
 
 import { EngineError } from '../../files/error.ts';
 import type { HeadShape } from '../../kernels/batch.ts';

@@ -1,4 +1,4 @@
-// config.json of OLMo 2 and OLMo 3 → the configuration of olmo.ts. Only this file knows their key names.
+// Converts config.json of OLMo 2 and OLMo 3 to the configuration of olmo.ts. Keys that decoders share are read in decoder-config.ts.
 
 import { readConfig, type Json } from '../config-values.ts';
 import type { DecoderModel } from './decoder-architecture.ts';

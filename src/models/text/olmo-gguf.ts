@@ -42,9 +42,12 @@ function rotations({ keys }: GgufModel, { rope_theta: theta, rope_scaling: scali
 
 /** The layers that are windowed, where the file lists them. */
 function layerTypes({ keys }: GgufModel): Json {
-  const pattern = keys.get('olmo2.attention.sliding_window_pattern');
-  if (!Array.isArray(pattern)) return {};
+  const key = 'olmo2.attention.sliding_window_pattern';
+  const pattern = keys.get(key);
+  if (pattern === undefined) return {};
+  if (!Array.isArray(pattern) || !pattern.every((one) => typeof one === 'boolean'))
+    throw keys.wrong(key, 'a list of true and false');
   return {
-    layer_types: pattern.map((isWindowed) => (isWindowed === true ? 'sliding_attention' : 'full_attention')),
+    layer_types: pattern.map((isWindowed) => (isWindowed ? 'sliding_attention' : 'full_attention')),
   };
 }
