@@ -137,7 +137,10 @@ export function checkImports(sources) {
   return [...breaches, ...circlesIn(sources)];
 }
 
-/** Files that import each other in a circle, types included: one line per circle, at the file whose name comes first. */
+/**
+ * Files that import each other in a circle, types included. For each import that leads back to its own file, the shortest circle over it
+ * is reported, each circle once, at the file whose name comes first.
+ */
 function circlesIn(sources) {
   const imports = new Map(
     Object.entries(sources).map(([file, text]) => [
@@ -147,27 +150,40 @@ function circlesIn(sources) {
         .map(({ target }) => posix.join(posix.dirname(file), target)),
     ]),
   );
-  const seen = new Set();
-  return [...imports.keys()].toSorted().flatMap((start) => {
-    const circle = wayBack(start, imports);
-    if (circle === null || circle.some((file) => seen.has(file))) return [];
-    for (const file of circle) seen.add(file);
-    return [`src/${start}:1 imports itself by way of ${circle.slice(1).join(', ') || 'nothing else'}`];
-  });
-}
-
-/** Returns the shortest import path from a file to itself, without its end; null if there is none. */
-function wayBack(start, imports) {
-  const ways = [[start]];
-  const reached = new Set();
-  for (const way of ways) {
-    for (const next of imports.get(way.at(-1)) ?? []) {
-      if (next === start) return way;
-      if (!reached.has(next)) ways.push([...way, next]);
-      reached.add(next);
+  const circles = new Map();
+  for (const start of [...imports.keys()].toSorted()) {
+    for (const next of imports.get(start)) {
+      const circle = fromFirstName(shortestCircle(start, next, imports));
+      circles.set(circle.join(' '), circle);
     }
   }
-  return null;
+  return [...circles.values()]
+    .filter((circle) => circle.length > 0)
+    .map(
+      ([start, ...others]) =>
+        `src/${start}:1 imports itself by way of ${others.join(', ') || 'nothing else'}`,
+    );
+}
+
+/** Returns the circle with the file whose name comes first at its beginning. */
+function fromFirstName(circle) {
+  const first = circle.indexOf(circle.toSorted()[0]);
+  return [...circle.slice(first), ...circle.slice(0, first)];
+}
+
+/** Returns the files of the shortest circle that begins with the import of `next` by `start`; an empty list if there is none. */
+function shortestCircle(start, next, imports) {
+  if (next === start) return [start];
+  const paths = [[start, next]];
+  const reached = new Set([next]);
+  for (const path of paths) {
+    for (const file of imports.get(path.at(-1)) ?? []) {
+      if (file === start) return path;
+      if (!reached.has(file)) paths.push([...path, file]);
+      reached.add(file);
+    }
+  }
+  return [];
 }
 
 function breachOf(file, { target, typeOnly }) {

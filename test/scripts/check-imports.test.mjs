@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { existsSync } from 'node:fs';
-import { FOLDERS, checkImports } from '../../scripts/check-imports.mjs';
+import { FOLDERS, ROOMS, checkImports } from '../../scripts/check-imports.mjs';
 
 const check = (file, text) => checkImports({ [file]: text });
 
@@ -16,7 +16,7 @@ describe('imports only go down', () => {
 
   it('names file and line of an import that goes up or past the public face', () => {
     expect(check('gpu/tape.ts', "// head\nimport { x } from '../engine/a.ts';")).toEqual([
-      'src/gpu/tape.ts:2 imports engine/a.ts: gpu (device, tensor, tape, pool, linker) may import no other room',
+      `src/gpu/tape.ts:2 imports engine/a.ts: gpu (${ROOMS.gpu.does}) may import no other room`,
     ]);
     expect(check('server/a.ts', "import {\n  x,\n} from '../engine/a.ts';")).toHaveLength(1);
     expect(check('server/a.ts', "export * from '../engine/a.ts';")).toHaveLength(1);
@@ -63,6 +63,30 @@ describe('circles', () => {
     ]);
     expect(check('gpu/a.ts', "import { b } from './a.ts';")).toEqual([
       'src/gpu/a.ts:1 imports itself by way of nothing else',
+    ]);
+  });
+
+  it('that share a file are all reported', () => {
+    const sources = {
+      'gpu/a.ts': "import { b } from './b.ts';",
+      'gpu/b.ts': "import { a } from './a.ts';\nimport { c } from './c.ts';",
+      'gpu/c.ts': "import { b } from './b.ts';",
+    };
+    expect(checkImports(sources)).toEqual([
+      'src/gpu/a.ts:1 imports itself by way of gpu/b.ts',
+      'src/gpu/b.ts:1 imports itself by way of gpu/c.ts',
+    ]);
+  });
+
+  it('through one file of two lengths are both reported', () => {
+    const sources = {
+      'gpu/a.ts': "import { b } from './b.ts';",
+      'gpu/b.ts': "import { a } from './a.ts';\nimport { c } from './c.ts';",
+      'gpu/c.ts': "import { a } from './a.ts';",
+    };
+    expect(checkImports(sources)).toEqual([
+      'src/gpu/a.ts:1 imports itself by way of gpu/b.ts',
+      'src/gpu/a.ts:1 imports itself by way of gpu/b.ts, gpu/c.ts',
     ]);
   });
 
