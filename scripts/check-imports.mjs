@@ -97,6 +97,7 @@ export const FOLDERS = {
   'grammar/lark': 'Lark grammars, and expressions of Python and Rust, as regular expressions',
   'grammar/stops': 'stop strings and stop expressions as automata over characters',
   'files/hub': 'the model hubs: names, lists, downloads, their cache on disk',
+  'files/coded': 'weights that several tensors hold together: the quantization methods of other programs',
   'files/checkpoint': 'weights and their configuration: safetensors, shards, adapters, packed copies',
   'files/gguf': 'GGUF files: header, metadata as configuration and tokenizer, tensors by name',
   'files/pipeline': 'pipelines of diffusers: their index, their components',

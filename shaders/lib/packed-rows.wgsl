@@ -1,4 +1,6 @@
 // Columns of the packed layout that rows of a checkpoint's matrix land at, and the words of one block of 32 k's there.
+#import "lib/part-column.wgsl"
+
 struct Args {
   rows: u32,        // rows in `raw`
   k: u32,           // values a tap
@@ -16,21 +18,15 @@ struct Args {
 @group(0) @binding(1) var<storage, read_write> codes: array<u32>;
 @group(0) @binding(2) var<uniform> args: Args;
 
-const NOWHERE = 0xffffffffu;
-
 var<private> word0: u32;
 
 fn put(i: u32, word: u32) {
   codes[word0 + i * 32u] = word;
 }
 
-// The column of a row of `raw`, counted over the groups of this window; ~0 where the row does not belong to the part or the window.
+// The column of a row of `raw`, counted over the groups of this window; NOWHERE where the row does not belong to the part or the window.
 fn column_of(row: u32) -> u32 {
-  let matrix_row = args.first_row + row;
-  let column = args.first_column + matrix_row / args.unit * args.unit_stride + matrix_row % args.unit;
-  let group = column / 32u - args.first_group;
-  let is_inside = row < args.rows && matrix_row < args.part_rows && column / 32u >= args.first_group && group < args.groups;
-  return select(NOWHERE, group * 32u + column % 32u, is_inside);
+  return select(NOWHERE, part_column(args.first_row + row), row < args.rows);
 }
 
 // Takes block b of a column as the one that put() writes, and returns its number over all groups. `words`: those of its codes.

@@ -56,6 +56,7 @@ export function describeSupported(supported: Supported): string {
     ['embeddings', supported.embeddings],
     ['images', supported.images],
     ['tensors', supported.tensorTypes],
+    ['quantized by', supported.quantizedBy],
     ['quantized to', supported.quantizations],
   ];
   return ['Models', ...rows.map(([kind, names]) => `  ${kind.padEnd(12)} ${names.join(', ')}`)].join('\n');

@@ -1,5 +1,7 @@
 // Lists of what this build opens, from the registries of architectures, families and formats.
 
+import { METHOD_NAMES } from '../files/coded/methods.ts';
+import { CODED_FORMATS } from '../kernels/coded-formats.ts';
 import { QUANTIZED_FORMATS, SOURCES } from '../kernels/formats.ts';
 import { EMBEDDING_CLASSES, TEXT_CLASSES } from './architectures.ts';
 import { PIPELINE_CLASSES } from './image/families/class-names.ts';
@@ -13,6 +15,8 @@ export interface Supported {
   images: readonly string[];
   /** Types of stored tensors, by their names in safetensors and GGUF files. */
   tensorTypes: readonly string[];
+  /** Methods of other programs whose quantized safetensors files are computed in their own codes. */
+  quantizedBy: readonly string[];
   /** Formats to which weights can be quantized while they are loaded. */
   quantizations: readonly string[];
 }
@@ -21,6 +25,7 @@ export const SUPPORTED: Supported = {
   text: TEXT_CLASSES.names,
   embeddings: EMBEDDING_CLASSES.names,
   images: Object.keys(PIPELINE_CLASSES),
-  tensorTypes: Object.keys(SOURCES),
+  tensorTypes: Object.keys(SOURCES).filter((name) => !(name.toLowerCase() in CODED_FORMATS)),
+  quantizedBy: METHOD_NAMES,
   quantizations: QUANTIZED_FORMATS,
 };

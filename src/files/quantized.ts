@@ -1,14 +1,13 @@
 // Weights that another program quantized: where that is declared, the method, and the number of bits. Methods that are not computed
 // are refused before any weights are read, because their tensors would otherwise only be reported as missing or of a wrong shape.
 
+import { isRead, type Declared } from './coded/methods.ts';
 import { isRecord, readJson, type Folder } from './source.ts';
 
-export interface Quantized {
-  /** The method's name in the file; null: there is none. */
-  method: string | null;
+export interface Quantized extends Declared {
   /** Bits of a weight; null: nothing says. */
   bits: number | null;
-  /** Whether its tensors are read as they are: FP8 with E4M3 codes. */
+  /** Whether its tensors are read as they are. */
   isRead: boolean;
   /** The member and file that declare it, for messages. */
   where: string;
@@ -34,8 +33,9 @@ export function quantizedBy(config: Readonly<Record<string, unknown>>, file: str
   const method = methodOf(settings) ?? (member === 'quantization' ? 'MLX' : null);
   return {
     method,
+    settings,
     bits: bitsOf(settings),
-    isRead: isFp8(settings),
+    isRead: isRead({ method, settings }),
     where: `${member} in ${file}`,
     file,
   };
@@ -64,11 +64,13 @@ export async function quantizedFolder(
     'quantize_config.json': 'GPTQ',
     'quant_config.json': 'AWQ',
   };
-  const method = methodOf(settings) ?? (typeof producer === 'string' ? producer : null);
+  const stated = methodOf(settings) ?? (typeof producer === 'string' ? producer : null);
+  const method = stated ?? Object.entries(named).find(([file]) => file === beside)?.[1] ?? null;
   return {
-    method: method ?? Object.entries(named).find(([file]) => file === beside)?.[1] ?? null,
+    method,
+    settings,
     bits: bitsOf(settings),
-    isRead: isFp8(settings),
+    isRead: isRead({ method, settings }),
     where: beside,
     file: beside,
   };
@@ -101,15 +103,8 @@ function methodOf(settings: Record<string, unknown>): string | null {
   if (typeof method === 'string') return method;
   if (LOADED.some(({ keys }) => keys.some((key) => settings[key] === true))) return 'bitsandbytes';
   if (typeof algorithm === 'string') return algorithm;
-  return typeof settings['bits'] === 'number' && 'group_size' in settings ? 'MLX' : null;
-}
-
-/** Whether settings are those of FP8 weights: transformers' fine-grained FP8 and FBGEMM, compressed-tensors, ModelOpt. */
-function isFp8(settings: Record<string, unknown>): boolean {
-  const { quant_method: method, quant_algo: algorithm, fmt = 'e4m3', format } = settings;
-  if (method === 'fp8' || method === 'fbgemm_fp8') return fmt === 'e4m3';
-  if (method === 'compressed-tensors') return format === 'float-quantized';
-  return algorithm === 'FP8' && (method === undefined || method === 'modelopt');
+  const isMlx = typeof settings['bits'] === 'number' && 'group_size' in settings && !('desc_act' in settings);
+  return isMlx ? 'MLX' : null;
 }
 
 const LOADED = [

@@ -38,10 +38,18 @@ const WORKGROUP = 64;
 const QUADS_EACH = 32;
 const BLOCKS_EACH = 4;
 
-/** Adds the counts of the first `bytes` of `raw`, a multiple of CHECKED_BYTES, to the counters of `tensor`; of codes, those of so many `values`. */
+/**
+ * Adds the counts of the first `bytes` of `raw`, a multiple of CHECKED_BYTES, to the counters of `tensor`; of codes, those of so many `values`.
+ * `source` null: integers, all of which are valid.
+ */
 export function checkValues(
   device: Device,
-  { raw, source, bytes, values = 0 }: { raw: Region; source: SourceFormat; bytes: number; values?: number },
+  {
+    raw,
+    source,
+    bytes,
+    values = 0,
+  }: { raw: Region; source: SourceFormat | null; bytes: number; values?: number },
   { counts, tensor }: { counts: Region; tensor: number },
 ): void {
   if (bytes % CHECKED_BYTES !== 0)
@@ -50,10 +58,10 @@ export function checkValues(
   const fewest = Math.ceil(quads / device.capabilities.maxWorkgroups / WORKGROUP);
   const each = WORKGROUP * Math.max(QUADS_EACH, fewest);
   const tape = new Tape(device, {});
-  const stored = storedBlock(source);
+  const stored = source && storedBlock(source);
   const { infinity, oversize } = limitsOf(source);
   tape.dispatch('check-values.wgsl', {
-    params: { PAIRS: stored === null && source !== 'f32' },
+    params: { PAIRS: stored === null && source !== null && source !== 'f32' },
     args: { quads, infinity, oversize, each, tensor },
     bind: { raw, counts },
     groups: () => [Math.ceil(quads / each)],
@@ -66,8 +74,8 @@ export function checkValues(
   tape.destroy();
 }
 
-function limitsOf(source: SourceFormat): { infinity: number; oversize: number } {
-  if (storedBlock(source)) return { infinity: NO_LIMIT, oversize: NO_LIMIT };
+function limitsOf(source: SourceFormat | null): { infinity: number; oversize: number } {
+  if (source === null || storedBlock(source)) return { infinity: NO_LIMIT, oversize: NO_LIMIT };
   const number = source as NumberSource;
   return { infinity: INFINITY_BITS[number], oversize: OVERSIZE_BITS[number] };
 }

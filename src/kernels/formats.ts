@@ -1,14 +1,16 @@
 // Weight formats, one row each. A format is a row here, shaders/weights/<name>.wgsl, which reads it, and what packs it: shaders/codes/<name>.wgsl
-// from a checkpoint's numbers, or shaders/codes/stored/<name>.wgsl from the codes that a file holds (stored-blocks.ts). All formats
-// share one layout: groups of 32 columns, blocks of 32 k's.
+// from a checkpoint's numbers, or shaders/codes/stored/<name>.wgsl from the codes that a file holds (stored-blocks.ts); codes whose scales and
+// zero points other tensors hold are laid out by place-codes.ts and place-scales.ts. All formats share one layout: groups of 32 columns,
+// blocks of 32 k's.
 
+import { CODED_FORMATS, CODED_RULE, type CodedName } from './coded-formats.ts';
 import { STORED_BLOCKS, type StoredBlock, type StoredName } from './stored-blocks.ts';
 
 /** Types of the numbers that a checkpoint's tensors hold. */
 export type NumberSource = 'f32' | 'f16' | 'bf16';
 
 /** Types of a checkpoint's tensors, by the shaders/sources/ that read them. */
-export type SourceFormat = NumberSource | StoredName;
+export type SourceFormat = NumberSource | StoredName | CodedName;
 
 export interface WeightFormat {
   /** Names the shaders. */
@@ -48,6 +50,16 @@ const STORED_FORMATS = Object.fromEntries(
   }),
 ) as Record<StoredName, StoredFormat>;
 
+const CODED_NAMES = Object.keys(CODED_FORMATS) as CodedName[];
+
+const CODED = Object.fromEntries(
+  CODED_NAMES.map((name): [CodedName, StoredFormat] => {
+    const { bits, step, scale } = CODED_FORMATS[name];
+    const format = { name, bits, step, scale, rule: CODED_RULE, sources: [name], tallTiles: bits < 8 };
+    return [name, { ...format, packing: 'stored' }];
+  }),
+) as Record<CodedName, StoredFormat>;
+
 export const FORMATS = {
   // Codes that a file holds become numbers where parts of one matrix are stored in ways that no other format holds together.
   f32: { ...NUMBERS, name: 'f32', bits: 32, tallTiles: true, sources: [...NUMBER_SOURCES, ...WHOLE_NAMES] },
@@ -56,6 +68,7 @@ export const FORMATS = {
   int8: { ...CODES, name: 'int8', bits: 8, step: 4, rule: 'scale · code', tallTiles: false },
   int4: { ...CODES, name: 'int4', bits: 4, step: 8, rule: 'scale · (code - 8)', tallTiles: true },
   ...STORED_FORMATS,
+  ...CODED,
 } as const satisfies Record<string, WeightFormat>;
 
 export type FormatName = keyof typeof FORMATS;
@@ -76,6 +89,7 @@ export const SOURCES: Readonly<Record<string, SourceFormat>> = {
   F16: 'f16',
   BF16: 'bf16',
   ...Object.fromEntries(STORED_NAMES.map((name) => [dtypeOf(name), name])),
+  ...Object.fromEntries(CODED_NAMES.map((name) => [name.toUpperCase(), name])),
 };
 
 function dtypeOf(name: StoredName): string {

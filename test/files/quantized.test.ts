@@ -3,8 +3,9 @@ import { config, open, refusal, whole } from './checkpoint/memory-checkpoint.ts'
 
 describe('weights packed elsewhere', () => {
   it.each([
-    [{ quant_method: 'gptq', bits: 4, group_size: 128 }, 'gptq to 4 bits', 4],
-    [{ quant_method: 'awq', bits: 4 }, 'awq to 4 bits', 4],
+    [{ quant_method: 'gptq', bits: 3, group_size: 128 }, 'gptq to 3 bits', 4],
+    [{ quant_method: 'gptq', bits: 4, checkpoint_format: 'marlin' }, 'gptq to 4 bits', 4],
+    [{ quant_method: 'awq', bits: 4, version: 'gemv' }, 'awq to 4 bits', 4],
     [{ load_in_4bit: true }, 'bitsandbytes to 4 bits', 4],
     [
       { _load_in_8bit: true, _load_in_4bit: false, quant_method: 'bitsandbytes' },
@@ -16,9 +17,9 @@ describe('weights packed elsewhere', () => {
       {
         quant_method: 'compressed-tensors',
         format: 'pack-quantized',
-        config_groups: { g: { weights: { num_bits: 4 } } },
+        config_groups: { g: { weights: { num_bits: 2 } } },
       },
-      'compressed-tensors to 4 bits',
+      'compressed-tensors to 2 bits',
       4,
     ],
     [{ quant_method: 'mxfp4' }, 'mxfp4 to 4 bits', 4],
@@ -42,7 +43,7 @@ describe('weights packed elsewhere', () => {
     });
     expect(code).toBe('unsupported');
     expect(message).toContain(
-      `is quantized with ${name} (quantization_config in config.json), which is not read`,
+      `is quantized with ${name} (quantization_config in config.json), which is not read (read are FP8 (E4M3), GPTQ (4 and 8 bits), AWQ`,
     );
     expect(message).toContain(`\`quantization\` int${instead} for its size`);
   });
@@ -72,8 +73,8 @@ describe('weights packed elsewhere', () => {
     ],
     [{ 'hf_quant_config.json': { quantization: { exclude: [] } } }, 'ModelOpt (hf_quant_config.json)'],
     [
-      { 'quantize_config.json': { bits: 4, group_size: 128, desc_act: true } },
-      'to 4 bits (quantize_config.json)',
+      { 'quantize_config.json': { bits: 2, group_size: 128, desc_act: true } },
+      'GPTQ to 2 bits (quantize_config.json)',
     ],
   ])('%j are refused wherever it is declared', async (files, text) => {
     expect((await refusal({ ...whole, ...files })).message).toContain(text);

@@ -12,7 +12,7 @@ import { hasScaleTensor, scalesOf } from './scales.ts';
 import { findUnread, type UnreadModules } from './unread.ts';
 
 /** Name, type and shape of a tensor, as in its file's header. */
-export type TensorHeader = Pick<TensorEntry, 'name' | 'dtype' | 'shape'>;
+export type TensorHeader = Pick<TensorEntry, 'name' | 'dtype' | 'shape' | 'coded'>;
 export type TensorHeaders = ReadonlyMap<string, TensorHeader>;
 
 const HEAD = 'lm_head.weight';
@@ -34,6 +34,7 @@ export function checkRequests(
     for (const { name, shape } of tensorsOf(request)) {
       checkTensor(tensors, name, shape);
       read.add(name);
+      checkCoded(request, tensors.get(name)!);
       if (!hasScaleTensor(tensors.get(name)!)) continue;
       checkScaled(request, name);
       read.add(scalesOf(tensors, tensors.get(name)!).name);
@@ -60,6 +61,19 @@ function checkTensor(tensors: TensorHeaders, name: string, shape: readonly numbe
   if (source) return checkBlocks(entry, storedBlock(source)?.values ?? 1);
   const problem = `is stored as ${entry.dtype}, and only ${sourceNames()} are read`;
   throw broken(tensors, name, problem, 'choose a checkpoint whose weights are in one of them');
+}
+
+/** Only matrices keep codes that several tensors hold together, and their inputs stand in the order of the groups. */
+function checkCoded({ layout, kernel }: WeightRequest, { name, coded }: TensorHeader): void {
+  if (!coded) return;
+  const isMatrix = layout !== 'vector' && layout !== 'table' && kernel === 1;
+  if (isMatrix && !coded.isOrdered) return;
+  const problem = isMatrix
+    ? 'is stored with its inputs in another order (g_idx), and only files in the order of the groups are read'
+    : `is stored in codes, and only matrices are read so`;
+  throw new EngineError('unsupported', `tensor ${name} ${problem}: choose another quantized checkpoint`, {
+    param: name,
+  });
 }
 
 /** Only matrices keep codes whose scales stand in another tensor. */

@@ -152,7 +152,12 @@ export function factorUploads(
       if (size === 0) return;
       const firstColumn = 4 * quad + (first - from) * stride;
       const skip = (first - firstRow) * columns;
-      widen(device, y, { firstColumn, unit: columns, unitStride: stride }, { raw, source, size, skip });
+      widen(
+        device,
+        y,
+        { firstColumn, unit: columns, unitStride: stride },
+        { raw, source: source!, size, skip },
+      );
     },
   });
   return modules.flatMap((module, i) => {

@@ -9,6 +9,7 @@ import { packRows } from '../../kernels/pack.ts';
 import { spreadScales } from '../../kernels/spread-scales.ts';
 import { widen } from '../../kernels/widen.ts';
 import { partsOf, type WeightHandle, type WeightRequest } from '../../models/weights.ts';
+import { codedUploads } from './coded.ts';
 import { hasScaleTensor, scalesOf } from './scales.ts';
 import type { Wanted } from './upload.ts';
 
@@ -54,12 +55,21 @@ function requestUploads(
     return parts.map((part) => vectorUpload(device, handle, tensors, part, request.plus));
   const { bias } = handle;
   return [
-    ...parts.map((part): Wanted => ({
-      entry: tensors.get(part.name)!,
-      place: (chunk) => packRows(device, handle, part, chunk),
-    })),
-    ...parts.flatMap((part) => scaleUpload(device, handle, tensors, part)),
+    ...parts.flatMap((part) => partUploads(device, handle, tensors, part)),
     ...(bias ? biasParts(request, parts).map((part) => vectorUpload(device, bias, tensors, part)) : []),
+  ];
+}
+
+/** Uploads of a part's rows: one tensor, or those that hold them together. */
+function partUploads(device: Device, matrix: Matrix, tensors: Tensors, part: MatrixPart): Wanted[] {
+  const entry = tensors.get(part.name)!;
+  if (entry.coded) return codedUploads(device, matrix, part, entry);
+  return [
+    {
+      entry,
+      place: ({ source, ...chunk }) => packRows(device, matrix, part, { ...chunk, source: source! }),
+    },
+    ...scaleUpload(device, matrix, tensors, part),
   ];
 }
 
@@ -89,7 +99,7 @@ function vectorUpload(
   return {
     entry: tensors.get(name)!,
     place: ({ raw, source }) =>
-      widen(device, y, placement, { raw, source, size: rows, skip: firstRow, plus }),
+      widen(device, y, placement, { raw, source: source!, size: rows, skip: firstRow, plus }),
   };
 }
 
@@ -98,7 +108,7 @@ function tableUpload(device: Device, y: Tensor, tensors: Tensors, { names, k }: 
     entry: tensors.get(names[0]!)!,
     place({ raw, source, firstRow, rows }) {
       const placement = { firstColumn: firstRow * y.stride, unit: k, unitStride: y.stride };
-      widen(device, y, placement, { raw, source, size: rows * k });
+      widen(device, y, placement, { raw, source: source!, size: rows * k });
     },
   };
 }

@@ -128,7 +128,7 @@ function storedSpans(request: WeightRequest, dtypeOf: (name: string) => string):
 
 /** The format in which parts that are stored differently meet. Throws unsupported for codes whose scales stand in another tensor. */
 function numbersOf({ names }: WeightRequest, dtypeOf: (name: string) => string): WeightFormat {
-  const format = FORMATS.f32;
+  const format: WeightFormat = FORMATS.f32;
   const name = names.find((each) => !format.sources.includes(SOURCES[dtypeOf(each)] ?? 'f32'));
   if (name === undefined) return format;
   throw new EngineError(

@@ -12,8 +12,10 @@ import { refuseDamaged, type CheckedTensor } from './damaged.ts';
 
 export interface Wanted {
   entry: TensorEntry;
-  /** Records and runs the kernels that pack a chunk of rows. */
-  place(chunk: { raw: Region; source: SourceFormat; firstRow: number; rows: number }): void;
+  /** Rows come in multiples of this number; 2 if not given. */
+  rowStep?: number;
+  /** Records and runs the kernels that pack a chunk of rows. `source` is null for integers. */
+  place(chunk: { raw: Region; source: SourceFormat | null; firstRow: number; rows: number }): void;
 }
 
 const CHUNK_BYTES = 8 * 2 ** 20;
@@ -38,10 +40,10 @@ export async function uploadAll(
   let done = 0;
   let inFlight = 0;
   try {
-    for (const [tensor, { entry, place }] of order.entries()) {
+    for (const [tensor, { entry, rowStep = 2, place }] of order.entries()) {
       const rows = entry.shape.length > 1 ? entry.shape[0]! : 1;
       const rowBytes = entry.bytes / rows;
-      const rowsAtOnce = evenly(Math.floor(capacity / rowBytes), rows);
+      const rowsAtOnce = stepped(Math.floor(capacity / rowBytes), rows, rowStep);
       if (rowsAtOnce === 0)
         throw new EngineError(
           'unsupported',
@@ -55,7 +57,7 @@ export async function uploadAll(
         const padded = checkedBytes(bytes.length);
         host.fill(0, bytes.length, padded);
         device.gpu.queue.writeBuffer(raw, 0, host, 0, padded);
-        const chunk = { raw: regionOf(raw), source: SOURCES[entry.dtype]! };
+        const chunk = { raw: regionOf(raw), source: SOURCES[entry.dtype] ?? null };
         checkValues(
           device,
           { ...chunk, bytes: padded, values: (elementsOf(entry) / rows) * count },
@@ -98,9 +100,9 @@ function checkedBytes(bytes: number): number {
   return Math.ceil(bytes / CHECKED_BYTES) * CHECKED_BYTES;
 }
 
-/** Rounds down to an even number of rows, so that a chunk of 16-bit values starts on a whole word. */
-function evenly(atOnce: number, rows: number): number {
-  return atOnce >= rows ? rows : atOnce - (atOnce % 2);
+/** Rounds down to a multiple of a step; an even number of rows begins on a whole word, even of 16-bit values. */
+function stepped(atOnce: number, rows: number, step: number): number {
+  return atOnce >= rows ? rows : atOnce - (atOnce % step);
 }
 
 function elementsOf({ shape }: TensorEntry): number {

@@ -3,8 +3,9 @@
 
 import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
+import { METHOD_NAMES } from '../coded/methods.ts';
 import { MODULES } from './embedding-folder.ts';
-import { describeQuantized, quantizedFolder } from '../quantized.ts';
+import { describeQuantized, quantizedFolder, type Quantized } from '../quantized.ts';
 import type { Folder } from '../source.ts';
 
 /** Throws for a folder that contains another kind of checkpoint, or no config.json. */
@@ -92,18 +93,18 @@ export function refuseEmbeddingFolder(
   );
 }
 
-/** Throws if a file declares that the weights are quantized by another program, in a way that is not read. */
+/** Returns what a file declares about weights that another program quantized; null: none does. Throws for a way that is not read. */
 export async function refuseQuantized(
   folder: Folder,
   names: readonly string[],
   config: Readonly<Record<string, unknown>>,
-): Promise<void> {
+): Promise<Quantized | null> {
   const found = await quantizedFolder(folder, names, config);
-  if (found === null || found.isRead) return;
+  if (found === null || found.isRead) return found;
   const size = found.bits !== null && found.bits > 4 ? 'int8' : 'int4';
   throw new EngineError(
     'unsupported',
-    say`${folder.path} is quantized${describeQuantized({ ...found, method: found.method ?? 'an unnamed method' })} (${found.where}), which is not read: take the original checkpoint, and ${option('quantization')} ${size} for its size`,
+    say`${folder.path} is quantized${describeQuantized({ ...found, method: found.method ?? 'an unnamed method' })} (${found.where}), which is not read (read are ${METHOD_NAMES.join(', ')}): take the original checkpoint, and ${option('quantization')} ${size} for its size`,
     { param: found.file },
   );
 }

@@ -11,10 +11,12 @@ import {
 import { readEmbeddingLayout } from './embedding-folder.ts';
 import { ggufOf, openGguf } from './gguf-folder.ts';
 import type { Checkpoint, Wrapper } from './opened-checkpoint.ts';
+import { foldCoded } from '../coded/fold.ts';
 import { EngineError } from '../error.ts';
 import { readGgufSpeech } from '../gguf/checkpoint.ts';
 import { openShards, type Weights } from './shards.ts';
 import { textTensors } from './text-half.ts';
+import type { Quantized } from '../quantized.ts';
 import { isRecord, readJson, readText, type Folder } from '../source.ts';
 import type { ChatTemplates } from '../template/template.ts';
 import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.ts';
@@ -28,13 +30,13 @@ export async function openCheckpoint(folder: Folder, known: KnownClasses): Promi
   const names = await folder.names();
   const gguf = ggufOf(folder.path, names);
   if (gguf !== null) return openGguf(folder, gguf, known);
-  const { config, architecture, wrapper } = await readCheckpointConfig(folder, known);
+  const { config, architecture, wrapper, quantized } = await readCheckpointConfig(folder, known);
   const [generation, tokenizerConfig] = await Promise.all([
     readGenerationConfig(folder, names),
     names.includes('tokenizer_config.json') ? readJson(folder, 'tokenizer_config.json') : {},
   ]);
   const chatTemplate = await readChatTemplates(folder, names, tokenizerConfig);
-  const { tensors: stored, sources } = await openWeights(folder, names);
+  const { tensors: stored, sources } = await openWeights(folder, names, quantized);
   const { tensors, ...left } = wrapper === null ? { tensors: stored } : textTensors(stored);
   let tokenizer: Promise<Tokenizer> | undefined;
   return {
@@ -91,6 +93,8 @@ export interface CheckpointConfig {
   architecture: string;
   /** The class that wraps it; null: none. */
   wrapper: string | null;
+  /** What the folder's files declare about weights that another program quantized; null: nothing. */
+  quantized: Quantized | null;
 }
 
 /** Reads config.json and determines the class, if the folder's files and the class can be opened. */
@@ -101,7 +105,13 @@ export async function readCheckpointConfig(folder: Folder, known: KnownClasses):
   if (gguf !== null) {
     const { config, architecture, wrapper, close } = await openGguf(folder, gguf, known);
     await close();
-    return { config, configFile: gguf, architecture, wrapper: wrapper?.architecture ?? null };
+    return {
+      config,
+      configFile: gguf,
+      architecture,
+      wrapper: wrapper?.architecture ?? null,
+      quantized: null,
+    };
   }
   refuseForeignFolder(path, names);
   const stated = await readJson(folder, 'config.json');
@@ -112,14 +122,24 @@ export async function readCheckpointConfig(folder: Folder, known: KnownClasses):
   if (known.embeddings) refuseEmbeddingFolder(path, names, architecture, known.embeddings);
   refuseCustomCode(stated, names, architecture, known);
   refuseUnknownClass(path, config, architecture, known);
-  await refuseQuantized(folder, names, stated);
-  if (half) await refuseQuantized(folder, names, config);
+  const outer = await refuseQuantized(folder, names, stated);
+  const quantized = outer ?? (half && (await refuseQuantized(folder, names, config)));
   refuseWeightFiles(path, names);
-  return { config, configFile: CONFIG, architecture: architecture!, wrapper: half ? named : null };
+  return { config, configFile: CONFIG, architecture: architecture!, wrapper: half ? named : null, quantized };
 }
 
 /** Opens model.safetensors, or the shards that its index lists. */
-function openWeights(folder: Folder, names: string[]): Promise<Weights> {
+async function openWeights(folder: Folder, names: string[], quantized: Quantized | null): Promise<Weights> {
+  const { tensors, sources, ...rest } = await openFiles(folder, names);
+  try {
+    return { ...rest, sources, tensors: foldCoded(tensors, quantized) };
+  } catch (error) {
+    await Promise.all(sources.map((source) => source.close()));
+    throw error;
+  }
+}
+
+function openFiles(folder: Folder, names: string[]): Promise<Weights> {
   if (names.includes('model.safetensors')) return openShards(folder, names, 'model.safetensors');
   if (names.includes(INDEX)) return openShards(folder, names, INDEX);
   const found = names.filter((name) => name.endsWith('.safetensors')).join(', ');

@@ -2,6 +2,7 @@
 // header is checked against the file first, because a wrong one would make the loader read other tensors' bytes or allocate without
 // limit.
 
+import type { CodedDtype, CodedTensors } from '../coded/coded-tensor.ts';
 import { EngineError } from '../error.ts';
 import { parseJson } from '../json.ts';
 import { duplicateKey } from '../json-keys.ts';
@@ -44,11 +45,13 @@ export interface TensorSpec {
 
 /** A tensor of a checkpoint, in a safetensors file or in a GGUF file. */
 export interface TensorEntry extends Omit<TensorSpec, 'dtype'> {
-  dtype: Dtype | GgufTypeName;
+  dtype: Dtype | GgufTypeName | CodedDtype;
   source: ByteSource;
   /** Offset from the start of the file. */
   offset: number;
   bytes: number;
+  /** The tensors that hold the weight together, if it is not one tensor of the file. */
+  coded?: CodedTensors<TensorEntry>;
 }
 
 interface Safetensors {

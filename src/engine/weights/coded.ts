@@ -1,0 +1,106 @@
+// Uploads of weights that several tensors hold together: codes, scales and zero points, each where the matrix has them.
+
+import type { CodedTensors } from '../../files/coded/coded-tensor.ts';
+import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import type { Device } from '../../gpu/device.ts';
+import type { NumberSource } from '../../kernels/formats.ts';
+import type { Matrix, MatrixPart } from '../../kernels/matrix.ts';
+import { placeCodes } from '../../kernels/place-codes.ts';
+import { placeScales, placeZeros, type GroupChunk } from '../../kernels/place-scales.ts';
+import type { Wanted } from './upload.ts';
+
+type Coded = CodedTensors<TensorEntry>;
+type Chunk = Parameters<Wanted['place']>[0];
+
+/** Uploads of a part's tensors. The entry must have `coded`. */
+export function codedUploads(
+  device: Device,
+  matrix: Matrix,
+  part: MatrixPart,
+  { coded: stated, shape }: TensorEntry,
+): Wanted[] {
+  const coded = stated!;
+  const [rows = 0] = shape;
+  const { codes, layout, bits, signed, scales, zeros } = coded;
+  return [
+    {
+      entry: codes,
+      // One k of eight rows is a word; as packed, one row of eight k's is.
+      rowStep: layout === 'interleaved' ? 32 / bits : 2,
+      place: ({ raw, firstRow, rows: count }) =>
+        placeCodes(device, matrix, part, {
+          ...{ raw, layout, signed, rows, firstRow, count },
+          places: null,
+        }),
+    },
+    {
+      entry: scales,
+      place: (chunk) =>
+        placeScales(device, matrix, part, {
+          ...scaleChunk(coded, chunk, rows),
+          source: chunk.source as NumberSource,
+          zero: typeof zeros === 'number' ? zeros : null,
+        }),
+    },
+    ...(typeof zeros === 'number' ? [] : [zeroUpload(device, matrix, part, coded, zeros, rows)]),
+  ];
+}
+
+const isByRow = ({ layout }: Coded): boolean => layout === 'rows';
+
+/** Scales in a chunk. One scale of a whole matrix has no distances. */
+function scaleChunk(coded: Coded, { raw, firstRow, rows: count }: Chunk, rows: number): GroupChunk {
+  const { groupKs, scales } = coded;
+  const [first = 1, second = 1] = scales.shape;
+  if (first * second === 1)
+    return { raw, groupKs, rows, firstRow: 0, groups: 1, firstGroup: 0, rowStride: 0, groupStride: 0 };
+  return isByRow(coded)
+    ? {
+        raw,
+        groupKs,
+        rows: count,
+        firstRow,
+        groups: second,
+        firstGroup: 0,
+        rowStride: second,
+        groupStride: 1,
+      }
+    : {
+        raw,
+        groupKs,
+        rows,
+        firstRow: 0,
+        groups: count,
+        firstGroup: firstRow,
+        rowStride: 1,
+        groupStride: rows,
+      };
+}
+
+function zeroUpload(
+  device: Device,
+  matrix: Matrix,
+  part: MatrixPart,
+  coded: Coded,
+  { entry, plus }: Exclude<Coded['zeros'], number>,
+  rows: number,
+): Wanted {
+  const { groupKs, layout, bits } = coded;
+  const [, across = 1] = entry.shape;
+  const per = 32 / bits;
+  const form = { groupKs, interleaved: layout === 'interleaved', plus };
+  return {
+    entry,
+    place: ({ raw, firstRow, rows: count }) =>
+      placeZeros(device, matrix, part, {
+        ...{ ...form, raw },
+        ...(isByRow(coded)
+          ? {
+              rows: Math.min(count * per, rows - firstRow * per),
+              firstRow: firstRow * per,
+              ...{ groups: across, firstGroup: 0, rowStride: across, groupStride: 1 },
+            }
+          : { rows, firstRow: 0, groups: count, firstGroup: firstRow, rowStride: 1, groupStride: across }),
+      }),
+  };
+}

@@ -1,0 +1,103 @@
+// A weight matrix that several tensors of a file hold together: codes in words, scales, zero points, and the order of its inputs.
+
+import { EngineError } from '../error.ts';
+
+/** Types of such weights, by the bits of a code and the k's that share a scale on the device. */
+export type CodedDtype = `U${4 | 8}_${32 | 64 | 128}`;
+
+export interface CodedTensors<Entry> {
+  bits: 4 | 8;
+  /**
+   * Order of codes in words of 32 bits: rows: [rows][k words]; columns: [k words][rows]; interleaved: [k][row words], eight rows in the
+   * order 0, 2, 4, 6, 1, 3, 5, 7.
+   */
+  layout: 'rows' | 'columns' | 'interleaved';
+  /** Codes are signed bytes: half of their range is added. */
+  signed: boolean;
+  /** k's that share a scale and a zero point. */
+  groupKs: number;
+  codes: Entry;
+  /** [rows, groups] where codes are by rows, else [groups, rows]; one value of a whole matrix. */
+  scales: Entry;
+  /** Zero points packed along rows, [row words, groups] where codes are by rows, else [groups, row words]; or one of all groups. */
+  zeros: { entry: Entry; plus: number } | number;
+  /** The group of each k; null: k's follow one another group by group. */
+  groupOf: Entry | null;
+  /** Whether the configuration says that k's are in another order than their groups. */
+  isOrdered: boolean;
+}
+
+export interface Header {
+  name: string;
+  dtype: string;
+  shape: readonly number[];
+}
+
+/** A weight that was read from a file's headers. */
+export interface CodedWeight<Entry> {
+  rows: number;
+  k: number;
+  coded: CodedTensors<Entry>;
+}
+
+/** Reads the weights of one quantization method. */
+export interface CodedReader {
+  /** Ends of names of tensors that say what others say already. */
+  redundant?: readonly string[];
+  /** The module of a tensor of codes; null: the tensor is no codes. */
+  moduleOf(tensor: Header): string | null;
+  /** Throws bad_checkpoint for tensors that do not fit one another, unsupported for those that are not read. */
+  read<Entry extends Header>(module: string, tensors: ReadonlyMap<string, Entry>): CodedWeight<Entry>;
+}
+
+export function broken(param: string, problem: string): EngineError {
+  return new EngineError('bad_checkpoint', `${problem}: take the checkpoint from where it was published`, {
+    param,
+  });
+}
+
+export function unsupported(param: string, problem: string): EngineError {
+  return new EngineError('unsupported', `${problem}: choose another quantized checkpoint, or the original`, {
+    param,
+  });
+}
+
+/** Finds a tensor by name and checks its type and the number of its dimensions. Throws bad_checkpoint. */
+export function tensorOf<Entry extends Header>(
+  tensors: ReadonlyMap<string, Entry>,
+  name: string,
+  { dtypes, dimensions }: { dtypes: readonly string[]; dimensions: number },
+): Entry {
+  const entry = tensors.get(name);
+  if (entry === undefined) throw broken(name, `tensor ${name} is missing`);
+  if (dtypes.includes(entry.dtype) && entry.shape.length === dimensions) return entry;
+  throw broken(
+    name,
+    `tensor ${name} is ${entry.dtype} of [${entry.shape.join(', ')}], and ${dtypes.join(' or ')} of ${dimensions} dimensions is read`,
+  );
+}
+
+/** Throws bad_checkpoint unless a tensor has a shape. */
+export function checkShape({ name, shape }: Header, wanted: readonly number[], why: string): void {
+  if (shape.join() === wanted.join()) return;
+  throw broken(
+    name,
+    `tensor ${name} has the shape [${shape.join(', ')}], and ${why} make [${wanted.join(', ')}]`,
+  );
+}
+
+/** Types of scales. */
+export const NUMBERS = ['F16', 'BF16', 'F32'];
+
+const BLOCKS = [128, 64, 32] as const;
+
+/** The type of a weight on the device. Throws unsupported for rows and groups that are not whole blocks of 32 values. */
+export function codedDtype(
+  name: string,
+  { bits, groupKs }: Pick<CodedTensors<unknown>, 'bits' | 'groupKs'>,
+  k: number,
+): CodedDtype {
+  const block = BLOCKS.find((ks) => k % ks === 0 && groupKs % ks === 0);
+  if (block !== undefined) return `U${bits}_${block}`;
+  throw unsupported(name, `${name} has ${k} inputs in groups of ${groupKs}, and multiples of 32 are read`);
+}

@@ -1,0 +1,156 @@
+// Names and shapes of the integer weights of compressed-tensors: packed in words, or signed bytes. source: compressed-tensors' compressors.
+
+import { isRecord } from '../source.ts';
+import {
+  broken,
+  checkShape,
+  NUMBERS,
+  tensorOf,
+  unsupported,
+  type CodedReader,
+  type CodedTensors,
+  type CodedWeight,
+  type Header,
+} from './coded-tensor.ts';
+
+type Settings = Readonly<Record<string, unknown>>;
+type Tensors<Entry> = ReadonlyMap<string, Entry>;
+
+const WORD = 32;
+const PACKED = '.weight_packed';
+const PLAIN = '.weight';
+const SCALES = { dtypes: NUMBERS, dimensions: 2 };
+
+/** Weights of a group of modules. */
+interface Group {
+  targets: readonly string[];
+  format: unknown;
+  type: unknown;
+  bits: unknown;
+  groupSize: unknown;
+}
+
+export function groupsOf({ config_groups: groups, format }: Settings): Group[] {
+  if (!isRecord(groups)) return [];
+  return Object.values(groups).flatMap((group) => {
+    if (!isRecord(group) || !isRecord(group['weights'])) return [];
+    const { targets } = group;
+    const { type = 'int', num_bits: bits = 8, group_size: groupSize } = group['weights'];
+    const named = Array.isArray(targets) ? targets.map(String) : [];
+    return [{ targets: named, format: group['format'] ?? format, type, bits, groupSize }];
+  });
+}
+
+/** Whether all groups store weights in a way that is read: integers of 4 and 8 bits, or FP8. */
+export function readsGroups(settings: Settings): boolean {
+  const groups = groupsOf(settings);
+  return groups.length > 0 && groups.every((group) => isPacked(group) || isBytes(group) || isFloat(group));
+}
+
+const isPacked = ({ format, type, bits }: Group): boolean =>
+  format === 'pack-quantized' && type === 'int' && (bits === 4 || bits === 8);
+const isBytes = ({ format, type, bits }: Group): boolean =>
+  (format === 'int-quantized' || format === 'naive-quantized') && type === 'int' && bits === 8;
+const isFloat = ({ format, type, bits }: Group): boolean =>
+  (format === 'float-quantized' || format === 'naive-quantized') && type === 'float' && bits === 8;
+
+export function compressedReader(settings: Settings): CodedReader {
+  const groups = groupsOf(settings);
+  return {
+    redundant: ['.weight_shape'],
+    moduleOf({ name, dtype }) {
+      if (name.endsWith(PACKED)) return name.slice(0, -PACKED.length);
+      return dtype === 'I8' && name.endsWith(PLAIN) ? name.slice(0, -PLAIN.length) : null;
+    },
+    read: (module, tensors) =>
+      tensors.has(module + PACKED) ? readPacked(module, tensors, groups) : readBytes(module, tensors),
+  };
+}
+
+/** The group that a module's name or pattern names, else the one of its class. */
+function groupOf(module: string, groups: readonly Group[]): Group | undefined {
+  const names = (target: string): boolean =>
+    target.startsWith('re:') ? new RegExp(`^(?:${target.slice(3)})`).test(module) : target === module;
+  const packed = groups.filter(isPacked);
+  return (
+    packed.find(({ targets }) => targets.some(names)) ??
+    packed.find(({ targets }) => targets.includes('Linear'))
+  );
+}
+
+function readPacked<Entry extends Header>(
+  module: string,
+  tensors: Tensors<Entry>,
+  groups: readonly Group[],
+): CodedWeight<Entry> {
+  const codes = tensorOf(tensors, module + PACKED, { dtypes: ['I32'], dimensions: 2 });
+  const scales = tensorOf(tensors, `${module}.weight_scale`, SCALES);
+  const [rows = 0, words = 0] = codes.shape;
+  const group = groupOf(module, groups);
+  if (!group)
+    throw broken(
+      codes.name,
+      `tensor ${codes.name} is packed, and no group of config_groups is of its module`,
+    );
+  const bits = group.bits === 4 ? 4 : 8;
+  const k = (words * WORD) / bits;
+  const groupKs = groupKsOf(scales, k, group);
+  const count = Math.ceil(k / groupKs);
+  checkShape(scales, [rows, count], `${rows} outputs of ${k} inputs in groups of ${groupKs}`);
+  const name = `${module}.weight_zero_point`;
+  const zeros = tensors.has(name) ? tensorOf(tensors, name, { dtypes: ['I32'], dimensions: 2 }) : null;
+  if (zeros)
+    checkShape(zeros, [Math.ceil((rows * bits) / WORD), count], `${rows} outputs in ${count} groups`);
+  const groupNames = `${module}.weight_g_idx`;
+  const order = tensors.has(groupNames)
+    ? tensorOf(tensors, groupNames, { dtypes: ['I32'], dimensions: 1 })
+    : null;
+  if (order) checkShape(order, [k], `words of codes for ${k} inputs`);
+  const coded: CodedTensors<Entry> = {
+    bits,
+    layout: 'rows',
+    signed: false,
+    groupKs,
+    codes,
+    scales,
+    zeros: zeros ? { entry: zeros, plus: 0 } : 2 ** (bits - 1),
+    groupOf: order,
+    isOrdered: count > 1 && order !== null,
+  };
+  return { rows, k, coded };
+}
+
+/** Inputs of a group; all of them where a row has one scale. */
+function groupKsOf({ name, shape }: Header, k: number, { groupSize }: Group): number {
+  const [, groups = 1] = shape;
+  if (groups === 1) return k;
+  if (typeof groupSize === 'number' && groupSize > 0) return groupSize;
+  throw broken(name, `tensor ${name} has ${groups} groups, and config_groups state no group_size`);
+}
+
+/** Signed bytes with one scale a row or one of the whole matrix; activations, which such checkpoints round too, are not rounded. */
+function readBytes<Entry extends Header>(module: string, tensors: Tensors<Entry>): CodedWeight<Entry> {
+  const codes = tensorOf(tensors, module + PLAIN, { dtypes: ['I8'], dimensions: 2 });
+  const [rows = 0, k = 0] = codes.shape;
+  const name = `${module}.weight_scale`;
+  const scales = tensors.get(name);
+  if (!scales || !NUMBERS.includes(scales.dtype))
+    throw broken(name, `tensor ${codes.name} is I8 without its scales (${name})`);
+  const count = scales.shape.reduce((product, extent) => product * extent, 1);
+  if (count !== 1) checkShape(scales, [rows, 1], `${rows} outputs`);
+  const zeros = `${module}.weight_zero_point`;
+  if (tensors.has(zeros))
+    throw unsupported(zeros, `${zeros} moves codes of 8 bits, and only symmetric ones are read`);
+  const coded: CodedTensors<Entry> = {
+    bits: 8,
+    layout: 'rows',
+    signed: true,
+    groupKs: k,
+    codes,
+    scales,
+    zeros: 128,
+    groupOf: null,
+    isOrdered: false,
+  };
+  return { rows, k, coded };
+}

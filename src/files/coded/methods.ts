@@ -1,0 +1,75 @@
+// Quantization methods of other programs whose weights are computed in their own codes, and what their settings must say.
+
+import type { CodedReader } from './coded-tensor.ts';
+import { compressedReader, readsGroups } from './compressed.ts';
+import { awqReader, formatOf, gptqReader } from './gptq.ts';
+
+/** What a folder's files state about the quantization of its weights. */
+export interface Declared {
+  /** The method's name in the file; null: there is none. */
+  method: string | null;
+  settings: Readonly<Record<string, unknown>>;
+}
+
+interface Method {
+  /** The method's name and what of it is read, for messages and tables. */
+  name: string;
+  matches(declared: Declared): boolean;
+  /** The reader of its tensors; null: each weight is one tensor, with a scale beside it. */
+  reader: ((settings: Declared['settings']) => CodedReader) | null;
+}
+
+const METHODS: readonly Method[] = [
+  { name: 'FP8 (E4M3)', matches: isFp8, reader: null },
+  { name: 'GPTQ (4 and 8 bits)', matches: isGptq, reader: gptqReader },
+  { name: 'AWQ (4 bits, GEMM)', matches: isAwq, reader: awqReader },
+  { name: 'compressed-tensors (integers of 4 and 8 bits)', matches: isCompressed, reader: compressedReader },
+];
+
+/** Names of the methods that are read. */
+export const METHOD_NAMES: readonly string[] = METHODS.map(({ name }) => name);
+
+export const isRead = (declared: Declared): boolean => METHODS.some((method) => method.matches(declared));
+
+export function readerOf(declared: Declared): CodedReader | null {
+  return METHODS.find((method) => method.matches(declared))?.reader?.(declared.settings) ?? null;
+}
+
+/** Settings of transformers' fine-grained FP8 and FBGEMM, compressed-tensors and ModelOpt. */
+function isFp8({ settings }: Declared): boolean {
+  const { quant_method: method, quant_algo: algorithm, fmt = 'e4m3', format } = settings;
+  if (method === 'fp8' || method === 'fbgemm_fp8') return fmt === 'e4m3';
+  if (method === 'compressed-tensors') return format === 'float-quantized';
+  return algorithm === 'FP8' && (method === undefined || method === 'modelopt');
+}
+
+function isCompressed({ settings }: Declared): boolean {
+  return settings['quant_method'] === 'compressed-tensors' && readsGroups(settings);
+}
+
+const isOf = (method: string | null, name: string): boolean => method?.toLowerCase() === name;
+
+function isGptq({ method, settings }: Declared): boolean {
+  const { bits, is_marlin_format: marlin } = settings;
+  const format = formatOf(settings);
+  return (
+    isOf(method, 'gptq') &&
+    (bits === 4 || bits === 8) &&
+    !marlin &&
+    (format === 'gptq' || format === 'gptq_v2')
+  );
+}
+
+/** Versions of AutoAWQ that store the layout of its GEMM version. */
+const AWQ_VERSIONS = ['gemm', 'exllama', 'ipex'];
+
+function isAwq({ method, settings }: Declared): boolean {
+  const bits = settings['bits'] ?? settings['w_bit'];
+  const { version = settings['checkpoint_format'] ?? 'gemm' } = settings;
+  return (
+    isOf(method, 'awq') &&
+    bits === 4 &&
+    typeof version === 'string' &&
+    AWQ_VERSIONS.includes(version.toLowerCase())
+  );
+}

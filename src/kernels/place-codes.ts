@@ -1,0 +1,62 @@
+// Lays out codes that a tensor of its own holds in words, bit for bit.
+
+import type { Device } from '../gpu/device.ts';
+import { Tape } from '../gpu/tape.ts';
+import type { Region, Tensor } from '../gpu/tensor.ts';
+import { reaches, type Matrix, type MatrixPart } from './matrix.ts';
+
+/**
+ * Order of codes in words of 32 bits: rows: [rows][k words]; columns: [k words][rows]; interleaved: [k][row words], eight rows in the order
+ * 0, 2, 4, 6, 1, 3, 5, 7.
+ */
+export type CodeLayout = 'rows' | 'columns' | 'interleaved';
+
+export interface CodeChunk {
+  raw: Region;
+  layout: CodeLayout;
+  /** Codes are signed: half of their range is added. */
+  signed: boolean;
+  /** Rows and k's of the tensor. */
+  rows: number;
+  /** Rows of the file's tensor in the chunk, from `firstRow` on: rows, words of k's, or k's. */
+  firstRow: number;
+  count: number;
+  /** The place of each k, u32 [k]; null: k's stay in order. */
+  places: Tensor | null;
+}
+
+const BLOCK = 32;
+
+/** Writes the codes of a chunk that belong to a part into the windows that it reaches. */
+export function placeCodes(device: Device, matrix: Matrix, part: MatrixPart, chunk: CodeChunk): void {
+  const tape = new Tape(device, {});
+  const { raw, layout, signed, rows, firstRow, count, places } = chunk;
+  for (const window of matrix.windows.filter((window) => reaches(part, window))) {
+    const { bits } = window.format;
+    const per = 32 / bits;
+    const isByRow = layout === 'rows';
+    const ks = isByRow ? matrix.k : layout === 'columns' ? count * per : count;
+    const rowsAtOnce = isByRow ? count : rows;
+    tape.dispatch('place-codes.wgsl', {
+      params: { LAYOUT: layout, BITS: bits, SIGNED: signed, PLACES: places ? 'ordered' : 'in-order' },
+      args: {
+        rows: rowsAtOnce,
+        first_row: (isByRow ? firstRow : 0) - part.firstRow,
+        first_k: isByRow ? 0 : layout === 'columns' ? firstRow * per : firstRow,
+        words: isByRow ? matrix.k / per : layout === 'columns' ? rows : rows / per,
+        blocks: matrix.k / BLOCK,
+        part_rows: part.rows,
+        unit: part.placement.unit,
+        unit_stride: part.placement.unitStride,
+        first_column: part.placement.firstColumn,
+        first_group: window.firstGroup,
+        groups: window.groups,
+      },
+      bind: { raw, codes: window.codes, ...(places ? { places } : {}) },
+      groups: () => [Math.ceil(rowsAtOnce / 64), ks / per],
+    });
+  }
+  tape.finish();
+  tape.run({});
+  tape.destroy();
+}

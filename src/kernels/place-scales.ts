@@ -1,0 +1,89 @@
+// Scales and zero points of groups of k's, which tensors of their own hold, into the layout of shaders/lib/scales.zeros.wgsl.
+
+import type { Params } from '../gpu/linker.ts';
+import type { Device } from '../gpu/device.ts';
+import { Tape } from '../gpu/tape.ts';
+import type { Region } from '../gpu/tensor.ts';
+import type { NumberSource } from './formats.ts';
+import { reaches, type Matrix, type MatrixPart } from './matrix.ts';
+
+/** Rows and groups of k's that a chunk holds, and the distance of their values in it. */
+export interface GroupChunk {
+  raw: Region;
+  rows: number;
+  firstRow: number;
+  groups: number;
+  firstGroup: number;
+  /** k's of a group. */
+  groupKs: number;
+  /** Values from one row to the next, and from one group to the next; of zero points, words. */
+  rowStride: number;
+  groupStride: number;
+}
+
+/** Writes scales of a part. `zero`: the zero point of all groups; null: a tensor holds them. */
+export function placeScales(
+  device: Device,
+  matrix: Matrix,
+  part: MatrixPart,
+  chunk: GroupChunk & { source: NumberSource; zero: number | null },
+): void {
+  const { source, zero } = chunk;
+  dispatch(device, matrix, part, chunk, {
+    shader: 'place-scales.wgsl',
+    params: () => ({ SOURCE: source, FILL: zero !== null }),
+    zero: zero ?? 0,
+  });
+}
+
+/** Writes zero points of a part, packed along rows. `plus`: added to each word. */
+export function placeZeros(
+  device: Device,
+  matrix: Matrix,
+  part: MatrixPart,
+  chunk: GroupChunk & { interleaved: boolean; plus: number },
+): void {
+  dispatch(device, matrix, part, chunk, {
+    shader: 'place-zeros.wgsl',
+    params: (bits) => ({ BITS: bits, INTERLEAVED: chunk.interleaved }),
+    zero: chunk.plus,
+  });
+}
+
+function dispatch(
+  device: Device,
+  matrix: Matrix,
+  part: MatrixPart,
+  chunk: GroupChunk,
+  { shader, params, zero }: { shader: string; params: (bits: number) => Params; zero: number },
+): void {
+  const tape = new Tape(device, {});
+  for (const window of matrix.windows.filter((window) => reaches(part, window))) {
+    const { bits, scale } = window.format;
+    tape.dispatch(shader, {
+      params: { ...params(bits), SCALED_KS: scale!.block },
+      args: {
+        rows: chunk.rows,
+        first_row: chunk.firstRow - part.firstRow,
+        k_groups: chunk.groups,
+        first_k_group: chunk.firstGroup,
+        group_ks: chunk.groupKs,
+        k: matrix.k,
+        row_stride: chunk.rowStride,
+        group_stride: chunk.groupStride,
+        zero,
+        part_rows: part.rows,
+        unit: part.placement.unit,
+        unit_stride: part.placement.unitStride,
+        first_column: part.placement.firstColumn,
+        first_group: window.firstGroup,
+        groups: window.groups,
+      },
+      bind: { raw: chunk.raw, scales: window.scales! },
+      groups: () => [Math.ceil(chunk.rows / 64), chunk.groups],
+    });
+  }
+  tape.finish();
+  tape.run({});
+  tape.destroy();
+}
