@@ -42,6 +42,8 @@ export interface AdapterProfile {
     /** Largest head dimension for which values are read as four quads at a time; 0: none. */
     fourValues: number;
   };
+  /** Where kernels keep the state of a gated delta rule while they compute a step: in the sequence's slot, or in registers. */
+  deltaState: 'slot' | 'registers';
   /** Invocations that sample one row of logits. */
   sampleWorkgroup: number;
   /** Maximum rows of a step of a text model, and of an embedding model. */
@@ -83,6 +85,7 @@ export const CPU: AdapterProfile = {
     heldQueries: 160,
     fourValues: 80,
   },
+  deltaState: 'slot',
   sampleWorkgroup: 64,
   stepRows: { text: 256, embedding: 256 },
   memory: { freeShare: 0.6, least: 0, mayGrow: false },
@@ -108,6 +111,7 @@ const DISCRETE: AdapterProfile = {
     heldQueries: 0,
     fourValues: 0,
   },
+  deltaState: 'registers',
   // A load takes half a microsecond and waits for the previous one: 64 invocations read 151,936 logits in 1.2 ms, 256 in 0.3 ms.
   sampleWorkgroup: 256,
   stepRows: { text: 512, embedding: 2048 },
