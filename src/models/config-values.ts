@@ -6,24 +6,14 @@ import { boundsText, COUNTS, isCount, isReal, REALS, type CountKey, type RealKey
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Reader of a configuration. Numbers are checked against their key's bounds (config-bounds.ts); null counts as missing. */
-export interface ConfigReader {
-  /** An integer. */
-  count(key: CountKey, fallback?: number): number;
-  real(key: RealKey, fallback?: number): number;
-  flag(key: string, fallback: boolean): boolean;
-  /** A list of `length` numbers; null where there is none. */
-  reals(key: RealKey, length: number): number[] | null;
-  /** A list of `length` numbers, or one number for all of them. */
-  each(key: CountKey, length: number, fallback?: number): number[];
-  /** Integers; at least one of them, unless the fallback is empty. */
-  list(key: CountKey, fallback?: readonly number[]): number[];
-  texts(key: string, known: readonly string[], fallback?: readonly string[]): string[];
-  /** Reads a name and returns its value in `known`. Throws for other names. */
-  choice<T>(key: string, known: Readonly<Record<string, T>>, fallback: string): T;
-  /** Throws for keys whose value is not listed, because other values are not built; a missing key counts as the first value. */
-  only(values: Readonly<Record<string, readonly unknown[]>>): void;
+/** The file that a configuration is from. */
+export interface ConfigFile {
+  readonly name: string;
+  /** The file's own names of settings, by their keys in config.json; a key that is left out has its own name. A key within another is `outer.inner`. */
+  readonly keys: Readonly<Record<string, string>>;
 }
+
+export const CONFIG_JSON: ConfigFile = { name: 'config.json', keys: {} };
 
 /** Limit on the entries of a list. */
 const MOST_ENTRIES = 1024;
@@ -38,81 +28,128 @@ export function shown(value: unknown): string {
   return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
 }
 
-export function readConfig(file: string, config: Json): ConfigReader {
-  const given = (key: string): unknown =>
-    Object.hasOwn(config, key) ? (config[key] ?? undefined) : undefined;
-  const bad = (key: string, needed: string): EngineError =>
-    new EngineError('bad_checkpoint', `${file}: ${key} is ${shown(given(key))}, ${needed} is needed`, {
-      param: key,
-    });
-  const unsupported = (key: string, value: unknown, known: readonly unknown[]): EngineError =>
-    new EngineError(
-      'unsupported',
-      `${file}: ${key} ${shown(value)} is not built; choose a checkpoint that has ${known.map(shown).join(' or ')}`,
-      { param: key },
-    );
+export function readConfig(file: ConfigFile | string, values: Json): ConfigReader {
+  return new ConfigReader(typeof file === 'string' ? { name: file, keys: {} } : file, values);
+}
 
-  return {
-    count(key, fallback) {
-      const value = given(key) ?? fallback;
-      if (!isCount(value, COUNTS[key])) throw bad(key, `an integer ${boundsText(COUNTS[key])}`);
-      return value;
-    },
-    real(key, fallback) {
-      const value = given(key) ?? fallback;
-      if (!isReal(value, REALS[key])) throw bad(key, `a number ${boundsText(REALS[key])}`);
-      return value;
-    },
-    flag(key, fallback) {
-      const value = given(key) ?? fallback;
-      if (typeof value !== 'boolean') throw bad(key, 'true or false');
-      return value;
-    },
-    reals(key, length) {
-      const value = given(key);
-      if (value === undefined) return null;
-      if (!Array.isArray(value) || value.length !== length || !value.every((one) => isReal(one, REALS[key])))
-        throw bad(key, `a list of ${length} numbers ${boundsText(REALS[key])}`);
-      return value;
-    },
-    each(key, length, fallback) {
-      const value = given(key) ?? fallback;
-      const values = Array.isArray(value) ? (value as unknown[]) : Array.from({ length }, () => value);
-      if (values.length !== length || !values.every((one) => isCount(one, COUNTS[key]))) {
-        throw bad(key, `an integer ${boundsText(COUNTS[key])}, or ${length} of them,`);
-      }
-      return values;
-    },
-    list(key, fallback) {
-      const value = given(key) ?? fallback;
-      const fewest = fallback?.length === 0 ? 0 : 1;
-      const fits = Array.isArray(value) && value.length >= fewest && value.length <= MOST_ENTRIES;
-      if (!fits || !value.every((one) => isCount(one, COUNTS[key])))
-        throw bad(key, `a list of integers ${boundsText(COUNTS[key])}`);
-      return value;
-    },
-    texts(key, known, fallback) {
-      const value = given(key) ?? fallback;
-      if (!Array.isArray(value) || value.length === 0) throw bad(key, 'a list of names');
-      const unknown = (value as unknown[]).find((one) => !known.includes(one as string));
-      if (unknown !== undefined) throw unsupported(key, unknown, known);
-      return value as string[];
-    },
-    choice(key, known, fallback) {
-      const value = given(key) ?? fallback;
-      const found = typeof value === 'string' && Object.hasOwn(known, value) ? known[value] : undefined;
-      if (found === undefined) throw unsupported(key, value, Object.keys(known));
-      return found;
-    },
-    only(values) {
-      for (const [key, known] of Object.entries(values)) {
-        const value = given(key);
-        if (value !== undefined && !known.some((one) => shown(one) === shown(value))) {
-          throw unsupported(key, value, known);
-        }
-      }
-    },
-  };
+/** Reads the settings of a file. Numbers are checked against their key's bounds (config-bounds.ts); null counts as missing. */
+export class ConfigReader {
+  readonly values: Json;
+  readonly #file: ConfigFile;
+  readonly #outer: string | null;
+
+  /** `outer`: the key whose value the settings are; null: they are those of the file itself. */
+  constructor(file: ConfigFile, values: Json, outer: string | null = null) {
+    this.values = values;
+    this.#file = file;
+    this.#outer = outer;
+  }
+
+  /** A reader of other values of the same file. */
+  with(values: Json): ConfigReader {
+    return new ConfigReader(this.#file, values, this.#outer);
+  }
+
+  /** A reader of the settings that are the value of `key`. */
+  within(key: string, values: Json): ConfigReader {
+    return new ConfigReader(this.#file, values, key);
+  }
+
+  /** An error about a setting, `problem` being its predicate: `config.json: <key> <problem>`. */
+  error(code: 'bad_checkpoint' | 'unsupported', key: string, problem: string): EngineError {
+    const own = this.#file.keys[this.#outer === null ? key : `${this.#outer}.${key}`];
+    const name = own ?? (this.#outer === null ? key : `${this.#outer}: ${key}`);
+    return new EngineError(code, `${this.#file.name}: ${name} ${problem}`, { param: own ?? key });
+  }
+
+  /** An integer. */
+  count(key: CountKey, fallback?: number): number {
+    const value = this.#given(key) ?? fallback;
+    if (!isCount(value, COUNTS[key])) throw this.#bad(key, `an integer ${boundsText(COUNTS[key])}`);
+    return value;
+  }
+
+  real(key: RealKey, fallback?: number): number {
+    const value = this.#given(key) ?? fallback;
+    if (!isReal(value, REALS[key])) throw this.#bad(key, `a number ${boundsText(REALS[key])}`);
+    return value;
+  }
+
+  flag(key: string, fallback: boolean): boolean {
+    const value = this.#given(key) ?? fallback;
+    if (typeof value !== 'boolean') throw this.#bad(key, 'true or false');
+    return value;
+  }
+
+  /** A list of `length` numbers; null where there is none. */
+  reals(key: RealKey, length: number): number[] | null {
+    const value = this.#given(key);
+    if (value === undefined) return null;
+    if (!Array.isArray(value) || value.length !== length || !value.every((one) => isReal(one, REALS[key])))
+      throw this.#bad(key, `a list of ${length} numbers ${boundsText(REALS[key])}`);
+    return value;
+  }
+
+  /** A list of `length` numbers, or one number for all of them. */
+  each(key: CountKey, length: number, fallback?: number): number[] {
+    const value = this.#given(key) ?? fallback;
+    const values = Array.isArray(value) ? (value as unknown[]) : Array.from({ length }, () => value);
+    if (values.length !== length || !values.every((one) => isCount(one, COUNTS[key])))
+      throw this.#bad(key, `an integer ${boundsText(COUNTS[key])}, or ${length} of them,`);
+    return values;
+  }
+
+  /** Integers; at least one of them, unless the fallback is empty. */
+  list(key: CountKey, fallback?: readonly number[]): number[] {
+    const value = this.#given(key) ?? fallback;
+    const fewest = fallback?.length === 0 ? 0 : 1;
+    const fits = Array.isArray(value) && value.length >= fewest && value.length <= MOST_ENTRIES;
+    if (!fits || !value.every((one) => isCount(one, COUNTS[key])))
+      throw this.#bad(key, `a list of integers ${boundsText(COUNTS[key])}`);
+    return value;
+  }
+
+  texts(key: string, known: readonly string[], fallback?: readonly string[]): string[] {
+    const value = this.#given(key) ?? fallback;
+    if (!Array.isArray(value) || value.length === 0) throw this.#bad(key, 'a list of names');
+    const unknown = (value as unknown[]).find((one) => !known.includes(one as string));
+    if (unknown !== undefined) throw this.#unsupported(key, unknown, known);
+    return value as string[];
+  }
+
+  /** Reads a name and returns its value in `known`. Throws for other names. */
+  choice<T>(key: string, known: Readonly<Record<string, T>>, fallback: string): T {
+    const value = this.#given(key) ?? fallback;
+    const found = typeof value === 'string' && Object.hasOwn(known, value) ? known[value] : undefined;
+    if (found === undefined) throw this.#unsupported(key, value, Object.keys(known));
+    return found;
+  }
+
+  /** Throws for keys whose value is not listed, because other values are not built; a missing key counts as the first value. */
+  only(values: Readonly<Record<string, readonly unknown[]>>): void {
+    for (const [key, known] of Object.entries(values)) {
+      const value = this.#given(key);
+      if (value !== undefined && !known.some((one) => shown(one) === shown(value)))
+        throw this.#unsupported(key, value, known);
+    }
+  }
+
+  #given(key: string): unknown {
+    return Object.hasOwn(this.values, key) ? (this.values[key] ?? undefined) : undefined;
+  }
+
+  #bad(key: string, needed: string): EngineError {
+    return this.error('bad_checkpoint', key, `is ${shown(this.#given(key))}, ${needed} is needed`);
+  }
+
+  #unsupported(key: string, value: unknown, known: readonly unknown[]): EngineError {
+    const choices = known.map(shown).join(' or ');
+    return this.error(
+      'unsupported',
+      key,
+      `${shown(value)} is not built; choose a checkpoint that has ${choices}`,
+    );
+  }
 }
 
 /** Checks the number of attention heads, which must divide `columns` into valid head dimensions; returns it. */

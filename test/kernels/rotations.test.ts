@@ -6,6 +6,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import { ROW_WORDS } from '../../src/kernels/batch.ts';
 import { rotations } from '../../src/kernels/rotations.ts';
+import { readConfig } from '../../src/models/config-values.ts';
 import { readRope } from '../../src/models/text/rope-config.ts';
 import { inverseFrequencies, ropeSets, ropeWords } from '../../src/models/text/rope.ts';
 import { batchOf, compute, upload } from './compute.ts';
@@ -31,7 +32,7 @@ async function rotate(
   config: RopeCase['config'],
   places: readonly (readonly [number, number])[],
 ): Promise<Float32Array[]> {
-  const rope = readRope(config, config.head_dim);
+  const rope = readRope(readConfig('config.json', config), config.head_dim);
   const turns = new Uint32Array(rope.dims * places.length);
   const sets = ropeSets([rope], turns);
   const rows = new Uint32Array(places.length * ROW_WORDS);
@@ -51,7 +52,7 @@ async function rotate(
 }
 
 it.each(cases)('$name: every quarter of a turn, near and far', async ({ config, length }) => {
-  const rope = readRope(config, config.head_dim);
+  const rope = readRope(readConfig('config.json', config), config.head_dim);
   const positions = [0, 1, 2, 3, 5, 7, 100, 4095, 65537, 131071, 1048575];
   const y = await rotate(
     config,
@@ -93,7 +94,7 @@ it.each(cases.filter((of) => of.angles))(
 
 it('rows of one step go by the set that their length asks for', async () => {
   const { config } = cases.find(({ name }) => /dynamic/.test(name))!;
-  const rope = readRope(config, config.head_dim);
+  const rope = readRope(readConfig('config.json', config), config.head_dim);
   const lengths = [3, 2 * rope.originalContext, 3 * rope.originalContext, 2 * rope.originalContext];
   const together = await rotate(
     config,
@@ -105,8 +106,11 @@ it('rows of one step go by the set that their length asks for', async () => {
 });
 
 it('sections of the frequencies go by time, height and width, and each table by its own frequencies', async () => {
-  const first = { ...readRope({ rope_theta: 10000 }, 20), sections: [4, 3, 3] as const };
-  const second = { ...readRope({ rope_theta: 500 }, 12), attentionFactor: 0.5 };
+  const first = {
+    ...readRope(readConfig('config.json', { rope_theta: 10000 }), 20),
+    sections: [4, 3, 3] as const,
+  };
+  const second = { ...readRope(readConfig('config.json', { rope_theta: 500 }), 12), attentionFactor: 0.5 };
   const ropes = [first, second];
   const places = [
     [0, 0, 0],

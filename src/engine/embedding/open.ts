@@ -68,7 +68,7 @@ async function openFiles(
   const folder = await platform.openFolder(path);
   const checkpoint = await openCheckpoint(folder, EMBEDDING_CLASSES);
   resources.defer(() => checkpoint.close());
-  const declaration = readText(checkpoint.config, checkpoint.architecture, checkpoint.configFile);
+  const declaration = readText(checkpoint.config, checkpoint.architecture, checkpoint.configSource);
   const isWhole = declaration.inputs.attention === 'whole';
   const layout = await checkpoint.layout(isWhole ? 'mean' : 'last');
   const tokenizer = await checkpoint.tokenizer();

@@ -86,6 +86,7 @@ export async function openEmbeddingRunner(
   }
   const weights = openWeights(device, checkpoint.tensors, declaration.embed!, {
     format: formatOf(quantization),
+    configSource: checkpoint.configSource,
   });
   const unread = unreadNote(weights.unread, checkpoint.architecture);
   if (unread !== null) onNote(unread);

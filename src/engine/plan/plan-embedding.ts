@@ -32,7 +32,7 @@ export async function planEmbedding(
   const { declaration, tensors } = checkpoint;
   const isWhole = declaration.inputs.attention === 'whole';
   const layout = await readEmbeddingLayout(folder, isWhole ? 'mean' : 'last');
-  const weights = readWeights(tensors, declaration.embed!, null);
+  const weights = readWeights(checkpoint, declaration.embed!, null);
   const { memoryBudget: budget } = options;
   const device = place.openDevice(budget);
   const bytesIn = weightBytesIn(device, tensors, declaration.embed!);

@@ -39,7 +39,7 @@ export async function planText(
   );
   const { architecture, wrapper, declaration, tensors } = checkpoint;
   if (wrapper) note(wrapperNote(architecture, wrapper));
-  const weights = readWeights(tensors, declaration.generate!, wrapper);
+  const weights = readWeights(checkpoint, declaration.generate!, wrapper);
   const { memoryBudget: budget } = options;
   const device = place.openDevice(budget);
   const bytesIn = weightBytesIn(device, tensors, declaration.generate!);

@@ -41,7 +41,7 @@ export async function readPlannedCheckpoint(
   const checkpoint = await openCheckpoint(folder, known);
   try {
     checkTokenizerFiles(folder.path, await folder.names());
-    const stated = readText(checkpoint.config, checkpoint.architecture, checkpoint.configFile);
+    const stated = readText(checkpoint.config, checkpoint.architecture, checkpoint.configSource);
     const most = place.isRemote ? COMPARED : Infinity;
     const declaration = await untieStoredHead(stated, checkpoint.tensors, onNote, most);
     return { ...checkpoint, declaration };
@@ -56,8 +56,8 @@ async function configuredCheckpoint(
   known: KnownClasses,
   pageOf: PageOf,
 ): Promise<PlannedCheckpoint> {
-  const { config, architecture, wrapper } = await readCheckpointConfig(folder, known);
-  const declaration = readText(config, architecture);
+  const { config, configSource, architecture, wrapper } = await readCheckpointConfig(folder, known);
+  const declaration = readText(config, architecture, configSource);
   const listed = await indexedNames(folder, INDEX);
   const named = new Map((listed ?? []).map((name) => [name, name]));
   const { tensors, ...left } = wrapper === null ? { tensors: named } : textTensors(named);
@@ -71,6 +71,7 @@ async function configuredCheckpoint(
     architecture,
     wrapper: wrapper === null ? null : { architecture: wrapper, left: [], leftTensors: 0, ...left },
     config,
+    configSource,
     generationConfig: {},
     tensors: new Map(stored),
     shards: [],

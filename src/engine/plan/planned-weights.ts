@@ -1,6 +1,6 @@
 // A checkpoint's weights by their headers: what a page reads of them, and what it leaves.
 
-import type { Wrapper } from '../../files/checkpoint/checkpoint.ts';
+import type { ConfigSource, Wrapper } from '../../files/checkpoint/checkpoint.ts';
 import type { WeightTable } from '../../models/weights.ts';
 import { checkRequests, type TensorHeaders } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';
@@ -9,12 +9,12 @@ import type { ModelPlan } from './model-plan.ts';
 
 /** Throws bad_checkpoint where the page asks for tensors that are not there or of another shape. */
 export function readWeights(
-  tensors: TensorHeaders,
+  { tensors, configSource }: { tensors: TensorHeaders; configSource: ConfigSource },
   page: (weights: WeightTable) => unknown,
   wrapper: Wrapper | null,
 ): Pick<ModelPlan, 'parameters' | 'stored' | 'ignored'> {
   const { requests, ignored } = collect(tensors, page);
-  const unread = checkRequests({ requests, ignored }, tensors);
+  const unread = checkRequests({ requests, ignored }, tensors, configSource);
   const { left, leftTensors } = wrapper ?? { left: [], leftTensors: 0 };
   const stored = requests.flatMap(({ names }) => names.map((name) => tensors.get(name)!.dtype));
   return {

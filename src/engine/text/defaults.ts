@@ -4,7 +4,6 @@ import { type Prose, option, say } from '../../files/message.ts';
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import { EngineError } from '../../files/error.ts';
-import { isGgufName } from '../../files/gguf/file-names.ts';
 import { bytesText } from '../../files/bytes-text.ts';
 import { countText } from '../../files/count-text.ts';
 import type { Device } from '../../gpu/device.ts';
@@ -28,10 +27,11 @@ export interface SamplingDefaults {
  * bad_checkpoint for a value that a request could not have either.
  */
 export function samplingDefaults(checkpoint: Checkpoint, from: 'model' | 'contract'): SamplingDefaults {
-  const { configFile, generationConfig } = checkpoint;
-  const [file, named] = isGgufName(configFile)
-    ? [configFile, 'gguf' as const]
-    : [GENERATION_CONFIG, 'generation_config.json' as const];
+  const { configSource, generationConfig } = checkpoint;
+  const [file, named] =
+    configSource.metadata !== null
+      ? [configSource.name, 'gguf' as const]
+      : [GENERATION_CONFIG, 'generation_config.json' as const];
   const own = mapSampling((_, { modelKey }) =>
     from === 'model' ? (generationConfig[modelKey] ?? null) : null,
   );

@@ -53,8 +53,8 @@ export function openTextModelInline(
 async function inspect(folder: Folder): Promise<void> {
   const names = await folder.names();
   if (names.some(isGgufName)) return inspectGguf(folder);
-  const { config, architecture, configFile } = await readCheckpointConfig(folder, TEXT_CLASSES);
-  readText(config, architecture, configFile);
+  const { config, architecture, configSource } = await readCheckpointConfig(folder, TEXT_CLASSES);
+  readText(config, architecture, configSource);
   checkTokenizerFiles(folder.path, names);
 }
 
@@ -62,8 +62,9 @@ async function inspect(folder: Folder): Promise<void> {
 async function inspectGguf(folder: Folder): Promise<void> {
   const checkpoint = await openCheckpoint(folder, TEXT_CLASSES);
   try {
-    const declaration = readText(checkpoint.config, checkpoint.architecture, checkpoint.configFile);
-    checkRequests(collect(checkpoint.tensors, declaration.generate!), checkpoint.tensors);
+    const declaration = readText(checkpoint.config, checkpoint.architecture, checkpoint.configSource);
+    const { tensors, configSource } = checkpoint;
+    checkRequests(collect(tensors, declaration.generate!), tensors, configSource);
     checkVocabularySize(await checkpoint.tokenizer(), declaration.vocabulary);
   } finally {
     await checkpoint.close();

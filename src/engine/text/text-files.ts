@@ -25,7 +25,7 @@ export async function readTextFiles(
   options: TextModelOptions,
   note: (message: string) => void,
 ): Promise<TextFiles> {
-  const stated = readText(checkpoint.config, checkpoint.architecture, checkpoint.configFile);
+  const stated = readText(checkpoint.config, checkpoint.architecture, checkpoint.configSource);
   const config = await untieStoredHead(stated, checkpoint.tensors, note);
   return { checkpoint, config, speech: await readSpeech(checkpoint, config, options) };
 }

@@ -3,6 +3,7 @@
 
 import { option, say } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
+import type { ConfigSource } from '../../files/checkpoint/opened-checkpoint.ts';
 import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import { quantizedSign } from '../../files/quantized.ts';
 import { QUANTIZED_FORMATS, SOURCES, sourceNames, storedBlock } from '../../kernels/formats.ts';
@@ -12,31 +13,35 @@ import { hasScaleTensor, scalesOf } from './scales.ts';
 import { findUnread, type UnreadModules } from './unread.ts';
 
 /** Name, type and shape of a tensor, as in its file's header. */
-export type TensorHeader = Pick<TensorEntry, 'name' | 'dtype' | 'shape' | 'coded'>;
+export type TensorHeader = Pick<TensorEntry, 'name' | 'storedAs' | 'dtype' | 'shape' | 'coded'>;
 export type TensorHeaders = ReadonlyMap<string, TensorHeader>;
 
 const HEAD = 'lm_head.weight';
 const UNTIED =
   'config.json does not tie it to the embedding (tie_word_embeddings); take both files from where the model was published';
 const MISMATCH = 'the weights and config.json are not of one model, take both from where it was published';
+const GGUF_MISMATCH =
+  'the tensors and the metadata are not of one model, fetch the file again or convert the model again';
+const CONFIG_JSON: ConfigSource = { name: 'config.json', metadata: null };
 
 /**
  * Throws bad_checkpoint for a tensor that is missing or whose shape or type differs from the request, and for one that no request
  * reads although it belongs to a module that is read; throws unsupported if the tensors are quantized codes. Returns the modules
- * that are not read.
+ * that are not read. `source`: the file of the configuration, for messages.
  */
 export function checkRequests(
   { requests, ignored }: Pick<Collected<unknown>, 'requests' | 'ignored'>,
   tensors: TensorHeaders,
+  source: ConfigSource = CONFIG_JSON,
 ): UnreadModules {
   const read = new Set<string>();
   for (const request of requests) {
     for (const { name, shape } of tensorsOf(request)) {
-      checkTensor(tensors, name, shape);
+      checkTensor(tensors, name, shape, source);
       read.add(name);
       checkCoded(request, tensors.get(name)!);
       if (!hasScaleTensor(tensors.get(name)!)) continue;
-      checkScaled(request, name);
+      checkScaled(request, tensors.get(name)!);
       read.add(scalesOf(tensors, tensors.get(name)!).name);
     }
   }
@@ -47,20 +52,30 @@ export function checkRequests(
   const [first] = needed;
   if (first === undefined) return modules;
   const more = needed.length > 1 ? `(and ${needed.length - 1} more) ` : '';
-  throw broken(tensors, first, `${more}is not part of the architecture that config.json names`, MISMATCH);
+  const problem = `${more}is not part of the architecture that ${statedBy(source)} names`;
+  throw broken(tensors, first, problem, source);
 }
 
-function checkTensor(tensors: TensorHeaders, name: string, shape: readonly number[]): void {
+function checkTensor(
+  tensors: TensorHeaders,
+  name: string,
+  shape: readonly number[],
+  stated: ConfigSource,
+): void {
   const entry = tensors.get(name);
-  if (!entry) throw broken(tensors, name, 'is missing', name === HEAD ? UNTIED : MISMATCH);
+  if (!entry) throw broken(tensors, name, 'is missing', stated, name === HEAD ? UNTIED : MISMATCH);
   if (squeezed(entry.shape).join() !== squeezed(shape).join()) {
-    const problem = `has the shape [${entry.shape.join(', ')}], config.json asks for [${shape.join(', ')}]`;
-    throw broken(tensors, name, problem, MISMATCH);
+    const problem = `has the shape [${entry.shape.join(', ')}], ${statedBy(stated)} asks for [${shape.join(', ')}]`;
+    throw broken(tensors, name, problem, stated);
   }
   const source = SOURCES[entry.dtype];
   if (source) return checkBlocks(entry, storedBlock(source)?.values ?? 1);
-  const problem = `is stored as ${entry.dtype}, and only ${sourceNames()} are read`;
-  throw broken(tensors, name, problem, 'choose a checkpoint whose weights are in one of them');
+  const problem = `is stored as ${entry.dtype}, and only ${sourceNames()} are read: choose a checkpoint whose weights are in one of them`;
+  throw quantizedError(tensors, name) ?? tensorError('bad_checkpoint', entry, problem);
+}
+
+function statedBy({ metadata }: ConfigSource): string {
+  return metadata === null ? 'config.json' : 'its metadata';
 }
 
 /** Only matrices keep codes that several tensors hold together, and their inputs stand in the order of the groups. */
@@ -77,18 +92,15 @@ function checkCoded({ layout, kernel }: WeightRequest, { name, coded }: TensorHe
 }
 
 /** Only matrices keep codes whose scales stand in another tensor. */
-function checkScaled({ layout, kernel }: WeightRequest, name: string): void {
+function checkScaled({ layout, kernel }: WeightRequest, header: TensorHeader): void {
   if (layout !== 'vector' && layout !== 'table' && kernel === 1) return;
-  throw new EngineError(
-    'unsupported',
-    `tensor ${name} is stored as FP8, and only matrices are read so: choose a checkpoint that stores it as ${sourceNames()}`,
-    { param: name },
-  );
+  const problem = `is stored as FP8, and only matrices are read so: choose a checkpoint that stores it as ${sourceNames()}`;
+  throw tensorError('unsupported', header, problem);
 }
 
 /** Rows of codes are whole blocks. */
 function checkBlocks(header: TensorHeader, values: number): void {
-  const { name, dtype, shape } = header;
+  const { dtype, shape } = header;
   const k = shape.at(-1) ?? 1;
   if (k % values === 0) return;
   const [code, problem] = hasScaleTensor(header)
@@ -100,9 +112,7 @@ function checkBlocks(header: TensorHeader, values: number): void {
         'bad_checkpoint',
         `stores blocks of ${values}: take the file from where the model was published`,
       ] as const);
-  throw new EngineError(code, `tensor ${name} has rows of ${k} values, and ${dtype} ${problem}`, {
-    param: name,
-  });
+  throw tensorError(code, header, `has rows of ${k} values, and ${dtype} ${problem}`);
 }
 
 /** Returns the headers of a request's tensors, weights before biases. The checkpoint must have been checked. */
@@ -113,16 +123,38 @@ export function entriesOf<Header extends TensorHeader>(
   return tensorsOf(request).map(({ name }) => tensors.get(name)!);
 }
 
-/** The error suggests another download only for a damaged header. */
-function broken(tensors: TensorHeaders, tensor: string, reason: string, remedy: string): EngineError {
+/** The error of a tensor that a checkpoint has too much, not at all, or of another shape. */
+function broken(
+  tensors: TensorHeaders,
+  name: string,
+  problem: string,
+  { name: file, metadata }: ConfigSource,
+  remedy = MISMATCH,
+): EngineError {
+  const header = tensors.get(name) ?? { name };
+  const quantized = quantizedError(tensors, name);
+  if (quantized !== null) return quantized;
+  if (metadata === null) return tensorError('bad_checkpoint', header, `${problem}: ${remedy}`);
+  return tensorError('bad_checkpoint', header, `${problem}: ${GGUF_MISMATCH}`, `${file}: `);
+}
+
+function tensorError(
+  code: 'bad_checkpoint' | 'unsupported',
+  { name, storedAs = name }: Pick<TensorHeader, 'name' | 'storedAs'>,
+  problem: string,
+  file = '',
+): EngineError {
+  return new EngineError(code, `${file}tensor ${storedAs} ${problem}`, { param: storedAs });
+}
+
+/** The error where the tensors show that the weights are quantized in a way that is not read; null: they do not. */
+function quantizedError(tensors: TensorHeaders, name: string): EngineError | null {
   const sign = quantizedSign(tensors);
-  if (sign === null) {
-    return new EngineError('bad_checkpoint', `tensor ${tensor} ${reason}: ${remedy}`, { param: tensor });
-  }
+  if (sign === null) return null;
   return new EngineError(
     'unsupported',
     say`the weights are quantized already (${sign}), which is not read: take the original checkpoint, and ${option('quantization')} ${QUANTIZED_FORMATS.join(' or ')} for its size`,
-    { param: tensor },
+    { param: name },
   );
 }
 

@@ -31,7 +31,7 @@ export function refuseDamaged(
   const others = damaged.length === 1 ? '' : ` (and ${countText(damaged.length - 1, 'more tensor')})`;
   throw new EngineError(
     'bad_checkpoint',
-    `tensor ${entry.name} of ${entry.source.name}${others} has ${problems.join(' and ')} among its ${total}: ` +
+    `tensor ${entry.storedAs ?? entry.name} of ${entry.source.name}${others} has ${problems.join(' and ')} among its ${total}: ` +
       'fetch the file again, or choose another checkpoint if it was published so',
     { param: entry.name },
   );
@@ -61,7 +61,7 @@ export function refuseZeroTail(checked: readonly CheckedTensor[]): void {
     const zeros = inOrder.slice(inOrder.findLastIndex(({ counts }) => !counts.isZero) + 1);
     const share = bytesOf(zeros) / bytesOf(inOrder);
     if (zeros.length < 2 || share < MOST_ZEROS) continue;
-    const { name } = zeros[0]!.entry;
+    const { name: page, storedAs: name = page } = zeros[0]!.entry;
     throw new EngineError(
       'bad_checkpoint',
       `${source.name} holds only zeros from tensor ${name} on, ${Math.round(100 * share)} % of what is read of it: fetch the file again`,

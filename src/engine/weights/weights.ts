@@ -2,6 +2,7 @@
 // and placed. The weights are then read in file order, a few megabytes at a time, and packed on the GPU; or they come from the
 // cache of packed weights.
 
+import type { ConfigSource } from '../../files/checkpoint/opened-checkpoint.ts';
 import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { WeightFormat } from '../../kernels/formats.ts';
@@ -31,6 +32,8 @@ export interface OpenOptions {
   format: WeightFormat | null;
   /** Convolutions are stored as in the file, for plain kernels. */
   plain?: boolean;
+  /** The file of the configuration, for messages; left out: config.json. */
+  configSource?: ConfigSource;
 }
 
 type Tensors = ReadonlyMap<string, TensorEntry>;
@@ -63,7 +66,7 @@ export function openWeights<Page>(
   options: OpenOptions,
 ): Weights<Page> {
   const collected = collect(tensors, build);
-  const unread = checkRequests(collected, tensors);
+  const unread = checkRequests(collected, tensors, options.configSource);
   const storedBytes = [...tensors.values()].reduce((sum, { bytes }) => sum + bytes, 0);
   const plan = planWeights(
     collected.requests,

@@ -10,7 +10,7 @@ import {
 } from './checkpoint-refusal.ts';
 import { readEmbeddingLayout } from './embedding-folder.ts';
 import { ggufOf, openGguf } from './gguf-folder.ts';
-import type { Checkpoint, Wrapper } from './opened-checkpoint.ts';
+import type { Checkpoint, ConfigSource, Wrapper } from './opened-checkpoint.ts';
 import { foldCoded } from '../coded/fold.ts';
 import { EngineError } from '../error.ts';
 import { readGgufSpeech } from '../gguf/checkpoint.ts';
@@ -21,9 +21,9 @@ import { isRecord, readJson, readText, type Folder } from '../source.ts';
 import type { ChatTemplates } from '../template/template.ts';
 import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.ts';
 
-export type { Checkpoint, Wrapper };
+export type { Checkpoint, ConfigSource, Wrapper };
 
-const CONFIG = 'config.json';
+const CONFIG_JSON: ConfigSource = { name: 'config.json', metadata: null };
 const INDEX = 'model.safetensors.index.json';
 
 export async function openCheckpoint(folder: Folder, known: KnownClasses): Promise<Checkpoint> {
@@ -44,7 +44,7 @@ export async function openCheckpoint(folder: Folder, known: KnownClasses): Promi
     architecture,
     wrapper: wrapper === null ? null : { architecture: wrapper, left: [], leftTensors: 0, ...left },
     config,
-    configFile: CONFIG,
+    configSource: CONFIG_JSON,
     ...generation,
     tensors,
     shards: sources.map(({ name }) => name),
@@ -88,8 +88,7 @@ async function readGenerationConfig(
 export interface CheckpointConfig {
   /** Configuration of the text model; a part of config.json if another class wraps the text model. */
   config: Record<string, unknown>;
-  /** The file that it is from. */
-  configFile: string;
+  configSource: ConfigSource;
   architecture: string;
   /** The class that wraps it; null: none. */
   wrapper: string | null;
@@ -103,15 +102,9 @@ export async function readCheckpointConfig(folder: Folder, known: KnownClasses):
   const names = await folder.names();
   const gguf = ggufOf(path, names);
   if (gguf !== null) {
-    const { config, architecture, wrapper, close } = await openGguf(folder, gguf, known);
+    const { config, configSource, architecture, wrapper, close } = await openGguf(folder, gguf, known);
     await close();
-    return {
-      config,
-      configFile: gguf,
-      architecture,
-      wrapper: wrapper?.architecture ?? null,
-      quantized: null,
-    };
+    return { config, configSource, architecture, wrapper: wrapper?.architecture ?? null, quantized: null };
   }
   refuseForeignFolder(path, names);
   const stated = await readJson(folder, 'config.json');
@@ -125,7 +118,13 @@ export async function readCheckpointConfig(folder: Folder, known: KnownClasses):
   const outer = await refuseQuantized(folder, names, stated);
   const quantized = outer ?? (half && (await refuseQuantized(folder, names, config)));
   refuseWeightFiles(path, names);
-  return { config, configFile: CONFIG, architecture: architecture!, wrapper: half ? named : null, quantized };
+  return {
+    config,
+    configSource: CONFIG_JSON,
+    architecture: architecture!,
+    wrapper: half ? named : null,
+    quantized,
+  };
 }
 
 /** Opens model.safetensors, or the shards that its index lists. */

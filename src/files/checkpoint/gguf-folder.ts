@@ -28,7 +28,13 @@ export function ggufOf(path: string, names: readonly string[]): string | null {
 
 /** Opens the file `name`. On an error nothing stays open. */
 export async function openGguf(folder: Folder, name: string, known: KnownClasses): Promise<Checkpoint> {
-  const { sources, tokenizer: readOwn, layout, ...opened } = await openGgufCheckpoint(folder, name, known);
+  const {
+    sources,
+    tokenizer: readOwn,
+    layout,
+    metadata,
+    ...opened
+  } = await openGgufCheckpoint(folder, name, known);
   const close = async (): Promise<void> => void (await Promise.all(sources.map((source) => source.close())));
   try {
     checkGgufClass(folder.path, opened.architecture, layout, known);
@@ -41,7 +47,7 @@ export async function openGguf(folder: Folder, name: string, known: KnownClasses
     ...opened,
     path: folder.path,
     wrapper: null,
-    configFile: name,
+    configSource: { name, metadata },
     generationConfigProblem: null,
     shards: sources.map((source) => source.name),
     tokenizer: async () => (tokenizer ??= readOwn()),

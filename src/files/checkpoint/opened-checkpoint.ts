@@ -12,8 +12,7 @@ export interface Checkpoint {
   /** The class that config.json names if it wraps the one that is opened; otherwise null. */
   wrapper: Wrapper | null;
   config: Record<string, unknown>;
-  /** The file that `config` is from: config.json, or the GGUF file whose metadata it was made of. */
-  configFile: string;
+  configSource: ConfigSource;
   /** Contents of generation_config.json; {} if it does not exist. */
   generationConfig: Record<string, unknown>;
   /**
@@ -30,6 +29,14 @@ export interface Checkpoint {
   /** How vectors are made of the states of a text; `otherwise`: the pooling of a checkpoint that says nothing. */
   layout(otherwise: Pooling): Promise<EmbeddingLayout>;
   close(): Promise<void>;
+}
+
+/** The file that a configuration is from. */
+export interface ConfigSource {
+  /** config.json, or the name of a GGUF file. */
+  name: string;
+  /** general.architecture of a GGUF file, with which its keys of the model begin; null: config.json. */
+  metadata: string | null;
 }
 
 export interface Wrapper {

@@ -45,6 +45,8 @@ export interface TensorSpec {
 
 /** A tensor of a checkpoint, in a safetensors file or in a GGUF file. */
 export interface TensorEntry extends Omit<TensorSpec, 'dtype'> {
+  /** The name that the file has for it, or for the tensor that it is a part of; left out: `name`. */
+  storedAs?: string;
   dtype: Dtype | GgufTypeName | CodedDtype;
   source: ByteSource;
   /** Offset from the start of the file. */

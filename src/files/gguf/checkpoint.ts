@@ -20,6 +20,8 @@ import { endIds, readTokens } from './vocabulary.ts';
 
 export interface GgufCheckpoint {
   architecture: string;
+  /** general.architecture */
+  metadata: string;
   config: Record<string, unknown>;
   generationConfig: Record<string, unknown>;
   tensors: Map<string, TensorEntry>;
@@ -45,6 +47,7 @@ export async function openGgufCheckpoint(
     const { className, config } = await gguf.read(modelOf(files, gguf.name));
     return {
       architecture: className,
+      metadata: gguf.name,
       config,
       generationConfig: generationConfig(keys),
       tensors: entries(files, gguf, config),

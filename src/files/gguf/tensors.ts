@@ -20,7 +20,15 @@ export function entryOf(tensor: GgufTensor, part: GgufPart): TensorEntry {
     );
   }
   const offset = tensor.offset + firstRow * rowBytes;
-  const entry = { name, dtype: tensor.type, shape: [...shape], source: tensor.source, offset, bytes };
+  const entry = {
+    name,
+    storedAs: tensor.name,
+    dtype: tensor.type,
+    shape: [...shape],
+    source: tensor.source,
+    offset,
+    bytes,
+  };
   if (pairedHeads !== undefined) {
     if (rows % (2 * pairedHeads) !== 0)
       throw broken(tensor, `has ${rows} rows, which are no whole number of pairs for ${pairedHeads} heads`);

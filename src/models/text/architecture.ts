@@ -5,7 +5,7 @@ import type { GgufClass } from '../../files/gguf/model.ts';
 import type { Tape } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import type { KvFormat, LayerStore, TextBatch } from '../../kernels/batch.ts';
-import type { Json } from '../config-values.ts';
+import type { ConfigFile, Json } from '../config-values.ts';
 import type { WeightTable } from '../weights.ts';
 import type { RopeConfig } from './rope.ts';
 
@@ -23,8 +23,8 @@ export interface TextClass {
 /** A shape of computation and the classes that share it. */
 export interface TextArchitecture {
   classes: readonly TextClass[];
-  /** config.json → declaration. Errors: bad_checkpoint, unsupported. */
-  read(json: Json, className: string): TextDeclaration;
+  /** Values of config.json → declaration. `file`: the file that they are from, for messages. Errors: bad_checkpoint, unsupported. */
+  read(json: Json, className: string, file: ConfigFile): TextDeclaration;
   /** GGUF files of the architecture; left out: none are read. */
   gguf?: readonly GgufClass[];
 }

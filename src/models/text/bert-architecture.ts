@@ -18,7 +18,7 @@ export const BERT: TextArchitecture = {
     examples: EXAMPLES[name]!,
     serves: ['embed'],
   })),
-  read: (json, className) => declare(readBertConfig(json, className)),
+  read: (json, className, file) => declare(readBertConfig(json, className, file)),
   gguf: BERT_GGUF,
 };
 

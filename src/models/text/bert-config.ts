@@ -1,8 +1,7 @@
 // Converts config.json of the BERT and RoBERTa families to the configuration of bert.ts. Only this file knows their key names.
 
-import { EngineError } from '../../files/error.ts';
 import type { Activation } from '../../kernels/matmul.ts';
-import { checkHeads, readConfig, type Json } from '../config-values.ts';
+import { CONFIG_JSON, checkHeads, readConfig, type Json } from '../config-values.ts';
 
 export interface BertConfig {
   architecture: string;
@@ -37,7 +36,7 @@ const ACTIVATIONS = {
   silu: 'silu',
 } as const;
 
-export function readBertConfig(json: Json, architecture: string, file = 'config.json'): BertConfig {
+export function readBertConfig(json: Json, architecture: string, file = CONFIG_JSON): BertConfig {
   const config = readConfig(file, json);
   config.only({ position_embedding_type: ['absolute'], is_decoder: [false] });
   const hidden = config.count('hidden_size', 768);
@@ -45,10 +44,10 @@ export function readBertConfig(json: Json, architecture: string, file = 'config.
   // RoBERTa reserves the rows up to that of its padding token.
   const firstPosition = architecture === 'BertModel' ? 0 : config.count('pad_token_id', 1) + 1;
   if (positions <= firstPosition) {
-    throw new EngineError(
+    throw config.error(
       'bad_checkpoint',
-      `${file}: max_position_embeddings is ${positions}, and the positions up to pad_token_id ${firstPosition - 1} are for padding: take the values that the model was published with`,
-      { param: 'max_position_embeddings' },
+      'max_position_embeddings',
+      `is ${positions}, and the positions up to pad_token_id ${firstPosition - 1} are for padding: take the values that the model was published with`,
     );
   }
   return {
@@ -59,7 +58,7 @@ export function readBertConfig(json: Json, architecture: string, file = 'config.
     types: config.count('type_vocab_size', 2),
     hidden,
     ffn: config.count('intermediate_size', 3072),
-    heads: checkHeads(file, hidden, config.count('num_attention_heads', 12)),
+    heads: checkHeads(file.name, hidden, config.count('num_attention_heads', 12)),
     layers: config.count('num_hidden_layers', 12),
     eps: config.real('layer_norm_eps', 1e-12),
     activation: config.choice('hidden_act', ACTIVATIONS, 'gelu'),

@@ -1,6 +1,6 @@
 // Converts config.json of Cohere 2 to the configuration of cohere.ts. Keys that decoders share are read in decoder-config.ts.
 
-import { readConfig, type Json } from '../config-values.ts';
+import { CONFIG_JSON, readConfig, type Json } from '../config-values.ts';
 import type { DecoderModel } from './decoder-architecture.ts';
 import { readHeads, readLayers } from './decoder-config.ts';
 import type { MlpConfig } from './gated-mlp.ts';
@@ -10,19 +10,19 @@ import type { AttentionConfig } from './self-attention.ts';
 export type CohereConfig = DecoderModel & AttentionConfig & MlpConfig;
 
 /** Errors: bad_checkpoint; unsupported for settings that cohere.ts does not compute. */
-export function readCohereConfig(json: Json, architecture: string): CohereConfig {
-  const config = readConfig('config.json', json);
+export function readCohereConfig(json: Json, architecture: string, file = CONFIG_JSON): CohereConfig {
+  const config = readConfig(file, json);
   config.only({ hidden_act: ['silu', 'swish'], use_qk_norm: [false] });
   const hidden = config.count('hidden_size', 8192);
   // transformers takes no head_dim from the file.
-  const heads = readHeads(config, { ...json, head_dim: null }, hidden, {
+  const heads = readHeads(config.with({ ...json, head_dim: null }), hidden, {
     heads: 64,
     kvHeads: null,
     dims: null,
   });
   const context = config.count('max_position_embeddings', 8192);
   const bias = config.flag('attention_bias', false);
-  const layers = readLayers(json, config.count('num_hidden_layers', 40), {
+  const layers = readLayers(config, config.count('num_hidden_layers', 40), {
     pattern: config.count('sliding_window_pattern', 4),
     window: config.count('sliding_window', 4096),
     localRope: false,
@@ -35,7 +35,7 @@ export function readCohereConfig(json: Json, architecture: string): CohereConfig
     heads: { ...heads, pairs: 'adjacent' },
     // Layers that see all tokens have no positions.
     layers: layers.map(({ window }) => ({ window, rope: window === null ? null : 0 })),
-    ropes: [readRope(json, heads.dims, { context })],
+    ropes: [readRope(config, heads.dims, { context })],
     norm: 'layer-weight',
     eps: config.real('layer_norm_eps', 1e-5),
     context,

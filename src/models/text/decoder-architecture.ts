@@ -2,7 +2,7 @@
 
 import type { GgufClass } from '../../files/gguf/model.ts';
 import type { HeadShape } from '../../kernels/batch.ts';
-import type { Json } from '../config-values.ts';
+import type { ConfigFile, Json } from '../config-values.ts';
 import type { WeightTable } from '../weights.ts';
 import type { TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
 import { languageModel, normedStates, statesAfter, type Block, type DecoderConfig } from './decoder.ts';
@@ -34,7 +34,7 @@ export interface DecoderFamily<Config extends DecoderModel> {
   headless?: Readonly<Record<string, { whole: string; examples?: string }>>;
   /** GGUF files of the architecture; left out: none are read. */
   gguf?: readonly GgufClass[];
-  read(json: Json, className: string): Config;
+  read(json: Json, className: string, file: ConfigFile): Config;
   layer(config: Config, weights: WeightTable, name: string, i: number): Block;
 }
 
@@ -61,7 +61,8 @@ export function decoderArchitecture<Config extends DecoderModel>({
       })),
     ],
     gguf,
-    read: (json, className) => declare(read(json, headless[className]?.whole ?? className), layer),
+    read: (json, className, file) =>
+      declare(read(json, headless[className]?.whole ?? className, file), layer),
   };
 }
 

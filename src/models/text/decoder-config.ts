@@ -1,13 +1,10 @@
 // Parts of config.json that decoders state alike: heads, types of layers, rope tables by type of layer.
 
-import { EngineError } from '../../files/error.ts';
 import type { HeadShape } from '../../kernels/batch.ts';
 import { shown, type ConfigReader, type Json } from '../config-values.ts';
 import type { DecoderLayer } from './decoder.ts';
 import { readRope, type RopeDefaults } from './rope-config.ts';
 import type { RopeConfig } from './rope.ts';
-
-const FILE = 'config.json';
 
 /** Number of heads, and their dimensions, where the file leaves them out. */
 export interface HeadDefaults {
@@ -20,69 +17,68 @@ export interface HeadDefaults {
 }
 
 /** Errors: bad_checkpoint, unsupported for sizes that attention is not built for. */
-export function readHeads(
-  config: ConfigReader,
-  json: Json,
-  hidden: number,
-  defaults: HeadDefaults,
-): HeadShape {
+export function readHeads(config: ConfigReader, hidden: number, defaults: HeadDefaults): HeadShape {
+  const json = config.values;
   const heads = config.count('num_attention_heads', defaults.heads);
   // null means as many as heads; for a missing key transformers has a different default.
   const isLeftOut = !Object.hasOwn(json, 'num_key_value_heads');
   const kvHeads = config.count('num_key_value_heads', (isLeftOut ? defaults.kvHeads : null) ?? heads);
   if (json['head_dim'] == null && defaults.dims === null && hidden % heads !== 0) {
-    throw new EngineError(
+    throw config.error(
       'bad_checkpoint',
-      `${FILE}: hidden_size ${hidden} is no multiple of ${heads} num_attention_heads, and there is no head_dim`,
-      { param: 'num_attention_heads' },
+      'num_attention_heads',
+      `is ${heads}, which does not divide hidden_size ${hidden}, and head_dim is missing: ${PUBLISHED}`,
     );
   }
   const dims = config.count('head_dim', defaults.dims ?? hidden / heads);
   if (heads % kvHeads !== 0) {
-    throw new EngineError(
+    throw config.error(
       'bad_checkpoint',
-      `${FILE}: ${heads} num_attention_heads are no multiple of ${kvHeads} num_key_value_heads`,
-      { param: 'num_key_value_heads' },
+      'num_key_value_heads',
+      `is ${kvHeads}, which does not divide num_attention_heads ${heads}: ${PUBLISHED}`,
     );
   }
   if (dims % 4 !== 0 || dims > 256) {
-    throw new EngineError('unsupported', `${FILE}: head_dim ${dims} must be a multiple of 4 up to 256`, {
-      param: 'head_dim',
-    });
+    throw config.error(
+      'unsupported',
+      'head_dim',
+      `${dims} is not built; choose a model whose heads have a multiple of 4 dimensions, at most 256`,
+    );
   }
   return { heads, kvHeads, dims };
 }
 
+const PUBLISHED = 'take the values that the model was published with';
 const LAYER_TYPES: readonly unknown[] = ['full_attention', 'sliding_attention'];
 
 /** Whether each layer is windowed, by layer_types; null: there is none. */
-export function readWindowed(json: Json, layers: number): boolean[] | null {
-  const types = json['layer_types'] ?? null;
+export function readWindowed(config: ConfigReader, layers: number): boolean[] | null {
+  const types = config.values['layer_types'] ?? null;
   if (types === null) return null;
   if (!Array.isArray(types) || types.length !== layers) {
-    throw new EngineError(
+    throw config.error(
       'bad_checkpoint',
-      `${FILE}: layer_types is ${shown(types)}, one for each of ${layers} layers is needed`,
-      { param: 'layer_types' },
+      'layer_types',
+      `is ${shown(types)}, one for each of ${layers} layers is needed`,
     );
   }
   const unknown = types.find((type) => !LAYER_TYPES.includes(type));
   if (unknown === undefined) return types.map((type) => type === 'sliding_attention');
-  throw new EngineError(
+  throw config.error(
     'unsupported',
-    `${FILE}: layer type ${shown(unknown)} is unknown; known are ${LAYER_TYPES.join(', ')}`,
-    { param: 'layer_types' },
+    'layer_types',
+    `contains ${shown(unknown)}; choose a model with layers of the types ${LAYER_TYPES.join(' and ')}`,
   );
 }
 
 /** Layers of which all but each `pattern`-th are windowed, unless layer_types says otherwise; `localRope`: those have a table of their own. */
 export function readLayers(
-  json: Json,
+  config: ConfigReader,
   layers: number,
   { pattern, window, localRope }: { pattern: number; window: number; localRope: boolean },
 ): DecoderLayer[] {
   const standard = Array.from({ length: layers }, (_, i) => (i + 1) % pattern !== 0);
-  return (readWindowed(json, layers) ?? standard).map((isWindowed) => ({
+  return (readWindowed(config, layers) ?? standard).map((isWindowed) => ({
     window: isWindowed ? window : null,
     rope: isWindowed && localRope ? 1 : 0,
   }));
@@ -91,11 +87,10 @@ export function readLayers(
 /** Reads the rope tables of the full and of the windowed layers. A rope_scaling in a published config.json applies to the full layers only. */
 export function readRopes(
   config: ConfigReader,
-  json: Json,
   dims: number,
   { theta, localTheta, ...defaults }: RopeDefaults & { theta: number; localTheta: number },
 ): RopeConfig[] {
-  const { rope_parameters: stated, rope_scaling: scaling, ...plain } = json;
+  const { rope_parameters: stated, rope_scaling: scaling, ...plain } = config.values;
   const byType: Json = isObject(stated) ? stated : {};
   const full = byType['full_attention'] ?? (isObject(scaling) ? scaling : {});
   const windowed = byType['sliding_attention'] ?? null;
@@ -103,7 +98,7 @@ export function readRopes(
     { rope_theta: config.real('rope_theta', theta), rope_parameters: full },
     { rope_theta: localTheta, rope_parameters: windowed },
   ];
-  return tables.map((table) => readRope({ ...plain, ...table }, dims, defaults));
+  return tables.map((table) => readRope(config.with({ ...plain, ...table }), dims, defaults));
 }
 
 function isObject(value: unknown): value is Json {

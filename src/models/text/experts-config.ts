@@ -1,9 +1,8 @@
 // The mixture of experts that a config.json describes.
 
-import { EngineError } from '../../files/error.ts';
 import { MOST_EXPERTS } from '../../kernels/expert-plan.ts';
 import { MOST_CHOSEN } from '../../kernels/route.ts';
-import { readConfig, type Json } from '../config-values.ts';
+import type { ConfigReader } from '../config-values.ts';
 
 /** How a class names and describes its experts. */
 export interface ExpertsFamily {
@@ -35,33 +34,34 @@ export interface ExpertsConfig {
   shared: number | null;
 }
 
-export function readExperts(config: Json, family: ExpertsFamily, layers: number): ExpertsConfig {
-  const { count, flag, list } = readConfig('config.json', config);
-  const experts = count(config['num_local_experts'] != null ? 'num_local_experts' : 'num_experts');
-  const chosen = count('num_experts_per_tok');
+export function readExperts(config: ConfigReader, family: ExpertsFamily, layers: number): ExpertsConfig {
+  const key = config.values['num_local_experts'] != null ? 'num_local_experts' : 'num_experts';
+  const experts = config.count(key);
+  const chosen = config.count('num_experts_per_tok');
   if (chosen > experts) {
-    throw new EngineError(
+    throw config.error(
       'bad_checkpoint',
-      `config.json: num_experts_per_tok is ${chosen}, more than the ${experts} experts there are`,
-      { param: 'num_experts_per_tok' },
+      'num_experts_per_tok',
+      `is ${chosen}, more than the ${experts} experts there are: take the values that the model was published with`,
     );
   }
   if (experts > MOST_EXPERTS || chosen > MOST_CHOSEN) {
-    throw new EngineError(
+    throw config.error(
       'unsupported',
-      `config.json: ${chosen} of ${experts} experts a token are not built; choose a model with at most ${MOST_EXPERTS}, and ${MOST_CHOSEN} of them a token`,
+      'num_experts_per_tok',
+      `${chosen} of ${experts} experts is not built; choose a model with at most ${MOST_EXPERTS} experts, and ${MOST_CHOSEN} of them a token`,
     );
   }
-  const dense = family.denseLayers ? list('mlp_only_layers', []) : [];
-  const every = family.denseLayers ? count('decoder_sparse_step', 1) : 1;
+  const dense = family.denseLayers ? config.list('mlp_only_layers', []) : [];
+  const every = family.denseLayers ? config.count('decoder_sparse_step', 1) : 1;
   return {
     names: family,
     count: experts,
     chosen,
-    ffn: count(family.ffn),
-    normed: family.normed === true || flag('norm_topk_prob', false),
+    ffn: config.count(family.ffn),
+    normed: family.normed === true || config.flag('norm_topk_prob', false),
     layers: Array.from({ length: layers }, (_, i) => !dense.includes(i) && (i + 1) % every === 0),
-    shared: family.shared ? count('shared_expert_intermediate_size') : null,
+    shared: family.shared ? config.count('shared_expert_intermediate_size') : null,
   };
 }
 

@@ -1,7 +1,7 @@
 // Converts config.json of Gemma 2 and Gemma 3 to the configuration of sandwich-norm.ts. Keys that decoders
 // share are read in decoder-config.ts.
 
-import { readConfig, type ConfigReader, type Json } from '../config-values.ts';
+import { CONFIG_JSON, readConfig, type ConfigReader, type Json } from '../config-values.ts';
 import { readHeads, readLayers, readRopes } from './decoder-config.ts';
 import { readRope } from './rope-config.ts';
 import type { SandwichConfig } from './sandwich-norm.ts';
@@ -55,16 +55,14 @@ export const GEMMAS: Readonly<Record<string, Family>> = {
   },
 };
 
-const FILE = 'config.json';
-
 /** Reads the configuration. Errors: bad_checkpoint; unsupported for settings that sandwich-norm.ts does not compute. */
-export function readGemmaConfig(json: Json, architecture: string): SandwichConfig {
+export function readGemmaConfig(json: Json, architecture: string, file = CONFIG_JSON): SandwichConfig {
   const family = GEMMAS[architecture]!;
-  const config = readConfig(FILE, json);
+  const config = readConfig(file, json);
   config.only({ hidden_activation: ['gelu_pytorch_tanh'], use_bidirectional_attention: [false] });
   const hidden = config.count('hidden_size', 2304);
   const heads = {
-    ...readHeads(config, json, hidden, { heads: 8, kvHeads: 4, dims: 256 }),
+    ...readHeads(config, hidden, { heads: 8, kvHeads: 4, dims: 256 }),
     scale: 1 / Math.sqrt(config.real('query_pre_attn_scalar', 256)),
   };
   const context = config.count('max_position_embeddings', family.context);
@@ -75,7 +73,7 @@ export function readGemmaConfig(json: Json, architecture: string): SandwichConfi
     hidden,
     ffn: config.count('intermediate_size', 9216),
     heads,
-    layers: readLayers(json, config.count('num_hidden_layers', 26), {
+    layers: readLayers(config, config.count('num_hidden_layers', 26), {
       pattern: config.count(
         'sliding_window_pattern',
         config.count('_sliding_window_pattern', family.pattern),
@@ -85,12 +83,12 @@ export function readGemmaConfig(json: Json, architecture: string): SandwichConfi
     }),
     eps: config.real('rms_norm_eps', 1e-6),
     ropes: family.localRope
-      ? readRopes(config, json, heads.dims, {
+      ? readRopes(config, heads.dims, {
           context,
           theta: 1e6,
           localTheta: config.real('rope_local_base_freq', 10000),
         })
-      : [readRope(json, heads.dims, { context })],
+      : [readRope(config, heads.dims, { context })],
     context,
     tied: config.flag('tie_word_embeddings', true),
     qkvBias: bias,

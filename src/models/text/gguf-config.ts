@@ -22,6 +22,55 @@ const NEUTRAL: Readonly<Record<string, number | null>> = {
   use_parallel_residual: null,
 };
 
+/** Metadata keys below the architecture, by the keys of config.json that are made of them. */
+const METADATA_KEYS: Readonly<Record<string, string>> = {
+  hidden_size: 'embedding_length',
+  intermediate_size: 'feed_forward_length',
+  num_hidden_layers: 'block_count',
+  num_attention_heads: 'attention.head_count',
+  num_key_value_heads: 'attention.head_count_kv',
+  head_dim: 'attention.key_length',
+  rms_norm_eps: 'attention.layer_norm_rms_epsilon',
+  layer_norm_eps: 'attention.layer_norm_epsilon',
+  norm_epsilon: 'attention.layer_norm_epsilon',
+  norm_eps: 'attention.layer_norm_rms_epsilon',
+  max_position_embeddings: 'context_length',
+  sliding_window: 'attention.sliding_window',
+  clip_qkv: 'attention.clamp_kqv',
+  attn_logit_softcapping: 'attn_logit_softcapping',
+  final_logit_softcapping: 'final_logit_softcapping',
+  logit_scale: 'logit_scale',
+  logits_scaling: 'logit_scale',
+  embedding_multiplier: 'embedding_scale',
+  residual_multiplier: 'residual_scale',
+  attention_multiplier: 'attention.scale',
+  num_experts: 'expert_count',
+  num_local_experts: 'expert_count',
+  num_experts_per_tok: 'expert_used_count',
+  norm_topk_prob: 'expert_weights_norm',
+  moe_intermediate_size: 'expert_feed_forward_length',
+  conv_L_cache: 'shortconv.l_cache',
+  rope_theta: 'rope.freq_base',
+  partial_rotary_factor: 'rope.dimension_count',
+  'rope_scaling.rope_type': 'rope.scaling.type',
+  'rope_scaling.factor': 'rope.scaling.factor',
+  'rope_scaling.original_max_position_embeddings': 'rope.scaling.original_context_length',
+  'rope_scaling.attention_factor': 'rope.scaling.attn_factor',
+  'rope_scaling.beta_fast': 'rope.scaling.yarn_beta_fast',
+  'rope_scaling.beta_slow': 'rope.scaling.yarn_beta_slow',
+};
+
+/** The names that a GGUF file of the architecture has for keys of config.json. */
+export function metadataKeys(architecture: string): Readonly<Record<string, string>> {
+  const named = Object.entries(METADATA_KEYS).map(([key, own]) => [key, `${architecture}.${own}`] as const);
+  return Object.fromEntries([
+    ...named,
+    ['vocab_size', 'the number of rows of token_embd.weight'],
+    ['rope_scaling.short_factor', SHORT],
+    ['rope_scaling.long_factor', LONG],
+  ]);
+}
+
 export interface DecoderKeys {
   /** Keys of NEUTRAL that the architecture reads by itself. */
   reads?: readonly string[];

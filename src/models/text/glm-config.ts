@@ -1,7 +1,7 @@
 // Converts config.json of GLM-4 to the configuration of llama.ts (2024) or sandwich-norm.ts (2025). Keys that decoders share are read
 // in decoder-config.ts.
 
-import { readConfig, type Json } from '../config-values.ts';
+import { CONFIG_JSON, readConfig, type Json } from '../config-values.ts';
 import { readHeads } from './decoder-config.ts';
 import type { LlamaConfig } from './llama-config.ts';
 import { readRope } from './rope-config.ts';
@@ -36,13 +36,16 @@ export const GLMS: Readonly<Record<string, Family>> = {
 };
 
 /** Errors: bad_checkpoint; unsupported for settings that are not computed. */
-export function readGlmConfig(json: Json, architecture: string): GlmConfig {
-  const config = readConfig('config.json', json);
+export function readGlmConfig(json: Json, architecture: string, file = CONFIG_JSON): GlmConfig {
+  const config = readConfig(file, json);
   config.only({ hidden_act: ['silu', 'swish'] });
   const hidden = config.count('hidden_size', 4096);
-  const heads = readHeads(config, json, hidden, { heads: 32, kvHeads: 2, dims: 128 });
+  const heads = readHeads(config, hidden, { heads: 32, kvHeads: 2, dims: 128 });
   const context = config.count('max_position_embeddings', 131072);
-  const rope = readRope({ partial_rotary_factor: 0.5, ...json }, heads.dims, { context, partial: true });
+  const rope = readRope(config.with({ partial_rotary_factor: 0.5, ...json }), heads.dims, {
+    context,
+    partial: true,
+  });
   return {
     architecture,
     vocabulary: config.count('vocab_size', 151552),

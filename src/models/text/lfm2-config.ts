@@ -1,8 +1,7 @@
 // Converts config.json of LFM2 to the configuration of lfm2.ts. Keys that decoders share are read in decoder-config.ts.
 
-import { EngineError } from '../../files/error.ts';
 import { shortConvState } from '../../kernels/short-conv.ts';
-import { readConfig, shown, type ConfigReader, type Json } from '../config-values.ts';
+import { CONFIG_JSON, readConfig, shown, type ConfigReader, type Json } from '../config-values.ts';
 import type { DecoderModel } from './decoder-architecture.ts';
 import { readHeads } from './decoder-config.ts';
 import type { MlpConfig } from './gated-mlp.ts';
@@ -16,14 +15,12 @@ export type Lfm2Config = DecoderModel &
     taps: number;
   };
 
-const FILE = 'config.json';
-
 /** Errors: bad_checkpoint; unsupported for settings that lfm2.ts does not compute. */
-export function readLfm2Config(json: Json, architecture: string): Lfm2Config {
-  const config = readConfig(FILE, json);
+export function readLfm2Config(json: Json, architecture: string, file = CONFIG_JSON): Lfm2Config {
+  const config = readConfig(file, json);
   config.only({ conv_bias: [false] });
   const hidden = config.count('hidden_size', 2560);
-  const heads = readHeads(config, json, hidden, { heads: 32, kvHeads: 8, dims: null });
+  const heads = readHeads(config, hidden, { heads: 32, kvHeads: 8, dims: null });
   const context = config.count('max_position_embeddings', 128000);
   const taps = config.count('conv_L_cache', 3);
   const slot = shortConvState(taps, hidden);
@@ -38,7 +35,7 @@ export function readLfm2Config(json: Json, architecture: string): Lfm2Config {
     layers: readConvs(config, json).map((isConv) =>
       isConv ? { window: null, rope: null, slot } : { window: null, rope: 0 },
     ),
-    ropes: [readRope(json, heads.dims, { context, theta: 1e6 })],
+    ropes: [readRope(config, heads.dims, { context, theta: 1e6 })],
     finalNorm: 'embedding_norm',
     eps: config.real('norm_eps', 1e-5),
     context,
@@ -73,10 +70,10 @@ function readConvs(config: ConfigReader, json: Json): boolean[] {
   }
   const known: readonly unknown[] = ['conv', 'full_attention'];
   if (!Array.isArray(types) || types.length !== layers || !types.every((type) => known.includes(type)))
-    throw new EngineError(
+    throw config.error(
       'bad_checkpoint',
-      `${FILE}: layer_types is ${shown(types)}, one of ${known.join(' and ')} for each of ${layers} layers is needed`,
-      { param: 'layer_types' },
+      'layer_types',
+      `is ${shown(types)}, one of ${known.join(' and ')} for each of ${layers} layers is needed`,
     );
   return types.map((type) => type === 'conv');
 }

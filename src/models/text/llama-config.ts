@@ -3,7 +3,7 @@
 
 import { EngineError } from '../../files/error.ts';
 import type { HeadShape } from '../../kernels/batch.ts';
-import { readConfig, shown, type ConfigReader, type Json } from '../config-values.ts';
+import { CONFIG_JSON, readConfig, shown, type ConfigReader, type Json } from '../config-values.ts';
 import type { DecoderModel } from './decoder-architecture.ts';
 import { readHeads, readWindowed } from './decoder-config.ts';
 import type { DecoderLayer } from './decoder.ts';
@@ -14,22 +14,20 @@ import { readRope } from './rope-config.ts';
 import type { RopeConfig } from './rope.ts';
 import type { AttentionConfig } from './self-attention.ts';
 
-const FILE = 'config.json';
-
 export type LlamaConfig = DecoderModel & AttentionConfig & MlpConfig;
 
 /** Reads the configuration. Throws unsupported for an architecture that is not in FAMILIES. */
-export function readLlamaConfig(json: Json, architecture: string): LlamaConfig {
+export function readLlamaConfig(json: Json, architecture: string, file = CONFIG_JSON): LlamaConfig {
   const family = FAMILIES.get(architecture);
   if (family === undefined)
     throw new EngineError('unsupported', `${architecture} is not a class that is built`);
-  const config = readConfig(FILE, json);
+  const config = readConfig(file, json);
   refuseOtherSums(config, json, architecture);
   const hidden = config.count('hidden_size');
   const count = config.count('num_hidden_layers');
   const { partialRotation: partial, theta, ropeTypes: types } = family;
-  const { heads, multipliers } = scaled(config, readHeads(config, json, hidden, family), family);
-  const rope = readRope(json, heads.dims, { context: family.context, theta, partial, types });
+  const { heads, multipliers } = scaled(config, readHeads(config, hidden, family), family);
+  const rope = readRope(config, heads.dims, { context: family.context, theta, partial, types });
   if (rope.dims < heads.dims) heads.rotated = rope.dims;
   const bias = family.bias === 'stated' && config.flag('attention_bias', false);
   return {
@@ -49,7 +47,7 @@ export function readLlamaConfig(json: Json, architecture: string): LlamaConfig {
     fusedQkv: family.fused,
     fusedGateUp: family.fused,
     queryNorm: family.queryNorm,
-    experts: family.experts && readExperts(json, family.experts, count),
+    experts: family.experts && readExperts(config, family.experts, count),
   };
 }
 
@@ -85,11 +83,8 @@ function readRotates(config: ConfigReader, { unrotated }: Family, layers: number
   const standard = Array.from({ length: layers }, (_, i) => Number((i + 1) % every !== 0));
   const stated = config.list('no_rope_layers', standard);
   if (stated.length === layers) return stated.map((one) => one !== 0);
-  throw new EngineError(
-    'bad_checkpoint',
-    `${FILE}: no_rope_layers has ${stated.length} entries, one for each of ${layers} layers is needed`,
-    { param: 'no_rope_layers' },
-  );
+  const problem = `has ${stated.length} entries, one for each of ${layers} layers is needed`;
+  throw config.error('bad_checkpoint', 'no_rope_layers', problem);
 }
 
 /** Throws for settings that llama.ts does not compute. */
@@ -99,18 +94,12 @@ function refuseOtherSums(config: ConfigReader, json: Json, architecture: string)
   if (bias === 'qkv') config.only({ qkv_bias: [true] });
   const activation = json['hidden_act'] ?? 'silu';
   if (activation !== 'silu' && activation !== 'swish') {
-    throw new EngineError(
-      'unsupported',
-      `${FILE}: hidden_act ${shown(activation)} is not silu, which ${architecture} is computed with`,
-      { param: 'hidden_act' },
-    );
+    const problem = `${shown(activation)} is not silu, which ${architecture} is computed with; choose a model that has it`;
+    throw config.error('unsupported', 'hidden_act', problem);
   }
   if (json['clip_qkv'] != null) {
-    throw new EngineError(
-      'unsupported',
-      `${FILE}: clip_qkv ${shown(json['clip_qkv'])} is not computed; choose a model without it`,
-      { param: 'clip_qkv' },
-    );
+    const problem = `${shown(json['clip_qkv'])} is not computed; choose a model without it`;
+    throw config.error('unsupported', 'clip_qkv', problem);
   }
 }
 
@@ -125,7 +114,7 @@ function scaledContext(rope: RopeConfig, stated: number): number {
 
 /** Number of tokens that each layer sees. Source: transformers' configuration and modeling files of each class. */
 function readWindows(config: ConfigReader, json: Json, family: Family, layers: number): (number | null)[] {
-  const windowed = readWindowed(json, layers);
+  const windowed = readWindowed(config, layers);
   const stated = json['sliding_window'];
   // A value of a wrong type is refused even if the window is switched off.
   if (family.windowSwitch || family.windows !== 'none') {
@@ -139,11 +128,9 @@ function readWindows(config: ConfigReader, json: Json, family: Family, layers: n
   const typed = family.windows === 'all' ? null : windowed;
   if (typed !== null) {
     if (size === null && typed.includes(true)) {
-      throw new EngineError(
-        'bad_checkpoint',
-        `${FILE}: layer_types has sliding_attention, and ${isOn ? 'sliding_window is null' : 'use_sliding_window is not true'}: take the values that the model was published with`,
-        { param: 'layer_types' },
-      );
+      const why = isOn ? 'sliding_window is null' : 'use_sliding_window is not true';
+      const problem = `has sliding_attention, and ${why}: take the values that the model was published with`;
+      throw config.error('bad_checkpoint', 'layer_types', problem);
     }
     return typed.map((isWindowed) => (isWindowed ? size : null));
   }

@@ -1,6 +1,6 @@
 // Converts config.json of OLMo 2 and OLMo 3 to the configuration of olmo.ts. Keys that decoders share are read in decoder-config.ts.
 
-import { readConfig, type Json } from '../config-values.ts';
+import { CONFIG_JSON, readConfig, type Json } from '../config-values.ts';
 import type { DecoderModel } from './decoder-architecture.ts';
 import { readHeads, readLayers, readRopes } from './decoder-config.ts';
 import type { MlpConfig } from './gated-mlp.ts';
@@ -23,12 +23,12 @@ export const OLMOS: Readonly<Record<string, Family>> = {
 };
 
 /** Errors: bad_checkpoint; unsupported for settings that olmo.ts does not compute. */
-export function readOlmoConfig(json: Json, architecture: string): OlmoConfig {
+export function readOlmoConfig(json: Json, architecture: string, file = CONFIG_JSON): OlmoConfig {
   const { windowed } = OLMOS[architecture]!;
-  const config = readConfig('config.json', json);
+  const config = readConfig(file, json);
   config.only({ hidden_act: ['silu', 'swish'] });
   const hidden = config.count('hidden_size', 4096);
-  const heads = readHeads(config, json, hidden, { heads: 32, kvHeads: null, dims: null });
+  const heads = readHeads(config, hidden, { heads: 32, kvHeads: null, dims: null });
   const layers = config.count('num_hidden_layers', 32);
   const context = config.count('max_position_embeddings', 2048);
   const bias = config.flag('attention_bias', false);
@@ -40,15 +40,15 @@ export function readOlmoConfig(json: Json, architecture: string): OlmoConfig {
     ffn: config.count('intermediate_size', 11008),
     heads,
     layers: windowed
-      ? readLayers(json, layers, {
+      ? readLayers(config, layers, {
           pattern: 4,
           window: config.count('sliding_window', 4096),
           localRope: true,
         })
       : Array.from({ length: layers }, () => ({ window: null, rope: 0 })),
     ropes: windowed
-      ? readRopes(config, json, heads.dims, { context, theta, localTheta: config.real('rope_theta', theta) })
-      : [readRope(json, heads.dims, { context })],
+      ? readRopes(config, heads.dims, { context, theta, localTheta: config.real('rope_theta', theta) })
+      : [readRope(config, heads.dims, { context })],
     eps: config.real('rms_norm_eps', 1e-5),
     context,
     tied: config.flag('tie_word_embeddings', false),

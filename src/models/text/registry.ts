@@ -2,10 +2,12 @@
 
 import { EngineError } from '../../files/error.ts';
 import type { GgufClass } from '../../files/gguf/model.ts';
-import type { Json } from '../config-values.ts';
+import type { ConfigSource } from '../../files/checkpoint/opened-checkpoint.ts';
+import { CONFIG_JSON, type Json } from '../config-values.ts';
 import type { TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
 import { BERT } from './bert-architecture.ts';
 import { COHERE } from './cohere-architecture.ts';
+import { metadataKeys } from './gguf-config.ts';
 import { GEMMA } from './gemma-architecture.ts';
 import { GLM } from './glm-architecture.ts';
 import { LFM2 } from './lfm2-architecture.ts';
@@ -25,26 +27,22 @@ export function ggufClasses(): ReadonlyMap<string, GgufClass> {
   return new Map(architectures.flatMap(({ gguf = [] }) => gguf.map((one) => [one.name, one])));
 }
 
-/** The file that the readers of configurations name in their errors. */
-const CONFIG = 'config.json';
-
-/**
- * Reads a config.json with the architecture that implements the class. `file`: the file that its values are from, for messages. Errors:
- * unsupported, bad_checkpoint.
- */
-export function readText(json: Json, className: string, file = CONFIG): TextDeclaration {
-  const architecture = architectures.find(({ classes }) => classes.some(({ name }) => name === className));
-  if (!architecture) throw new EngineError('unsupported', `${className} is not a class that is built`);
-  try {
-    return architecture.read(json, className);
-  } catch (cause) {
-    if (file === CONFIG || !(cause instanceof EngineError)) throw cause;
-    const { code, message, param } = cause;
-    throw new EngineError(code, message.replaceAll(CONFIG, file), {
-      ...(param !== null && { param }),
-      cause,
-    });
+/** Reads a configuration with the architecture that implements the class. Errors: unsupported, bad_checkpoint. */
+export function readText(
+  json: Json,
+  className: string,
+  { name, metadata }: ConfigSource = { name: CONFIG_JSON.name, metadata: null },
+): TextDeclaration {
+  const architecture = architectures.find(({ classes }) => classes.some((one) => one.name === className));
+  if (!architecture) {
+    const known = textClasses().map((one) => one.name);
+    throw new EngineError(
+      'unsupported',
+      `${name}: the class ${className} is not built; choose a model of ${known.join(', ')}`,
+      { param: 'architectures' },
+    );
   }
+  return architecture.read(json, className, { name, keys: metadata === null ? {} : metadataKeys(metadata) });
 }
 
 /** Adds an architecture to this process and returns a function that removes it. For tests; the public interface cannot add one. */

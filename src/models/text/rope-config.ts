@@ -1,9 +1,8 @@
 // Reads the rope settings of a Hugging Face config.json, in the published form (rope_theta, rope_scaling) and in that of
 // transformers 5 (rope_parameters).
 
-import { EngineError } from '../../files/error.ts';
 import { isReal, REALS } from '../config-bounds.ts';
-import { readConfig, shown, type ConfigReader, type Json } from '../config-values.ts';
+import { shown, type ConfigReader, type Json } from '../config-values.ts';
 import type { RopeConfig, RopeType } from './rope.ts';
 
 const TYPES: readonly RopeType[] = ['default', 'linear', 'dynamic', 'yarn', 'llama3', 'longrope'];
@@ -21,14 +20,12 @@ export interface RopeDefaults {
 
 /** `headDims`: dimensions of a head; the table has those that are rotated. */
 export function readRope(
-  json: Json,
+  config: ConfigReader,
   headDims: number,
   { context: statedContext = 2048, theta = 10000, partial = false, types = null }: RopeDefaults = {},
 ): RopeConfig {
-  const { file, scaling } = scalingOf(json);
-  const config = readConfig('config.json', json);
-  const own = readConfig(file, scaling);
-  const type = ropeType(file, scaling, types ?? TYPES);
+  const own = scalingOf(config);
+  const type = ropeType(own, types ?? TYPES);
   const context = config.count('max_position_embeddings', statedContext);
   // Phi-3 and others state it beside the rope parameters, and that counts before what stands among them.
   const original = config.count(
@@ -38,6 +35,7 @@ export function readRope(
   // The type dynamic extends the stated context in any case. Source: transformers' modeling_rope_utils.
   const originalContext = type === 'dynamic' ? context : original;
   const dims = rotatedDims(
+    config,
     own.real('partial_rotary_factor', config.real('partial_rotary_factor', 1)),
     headDims,
     partial,
@@ -56,70 +54,65 @@ export function readRope(
     truncate: own.flag('truncate', true),
     lowFrequencyFactor: own.real('low_freq_factor', isLlama3 ? undefined : 1),
     highFrequencyFactor: own.real('high_freq_factor', isLlama3 ? undefined : 4),
-    shortFactor: factors(file, scaling, 'short_factor', type, dims),
-    longFactor: factors(file, scaling, 'long_factor', type, dims),
+    shortFactor: factors(own, 'short_factor', type, dims),
+    longFactor: factors(own, 'long_factor', type, dims),
   };
   if (isLlama3 && rope.highFrequencyFactor < rope.lowFrequencyFactor) {
-    throw new EngineError(
+    const problem = `is ${rope.highFrequencyFactor}, less than low_freq_factor ${rope.lowFrequencyFactor}`;
+    throw own.error(
       'bad_checkpoint',
-      `${file}: high_freq_factor ${rope.highFrequencyFactor} is less than low_freq_factor ${rope.lowFrequencyFactor}: take the values that the model was published with`,
-      { param: 'high_freq_factor' },
+      'high_freq_factor',
+      `${problem}: take the values that the model was published with`,
     );
   }
-  rope.attentionFactor = attentionFactor(rope, own, scaling);
+  rope.attentionFactor = attentionFactor(rope, own);
   return rope;
 }
 
 /** Dimensions of a head that are rotated: `factor` of them, rounded down as transformers does. */
-function rotatedDims(factor: number, dims: number, partial: boolean): number {
+function rotatedDims(config: ConfigReader, factor: number, dims: number, partial: boolean): number {
   const rotated = Math.trunc(dims * factor);
   if (rotated === dims || (partial && rotated >= 4 && rotated % 4 === 0)) return rotated;
-  const remedy = partial ? `a share of ${dims} that is a multiple of 4 is` : 'only 1 is';
-  throw new EngineError(
+  const built = partial ? `a share of ${dims} that is a multiple of 4` : '1';
+  throw config.error(
     'unsupported',
-    `config.json: partial_rotary_factor is ${factor}, and ${remedy} built`,
-    {
-      param: 'partial_rotary_factor',
-    },
+    'partial_rotary_factor',
+    `${factor} is not built; choose a model that has ${built}`,
   );
 }
 
-/** Returns the settings and their name in messages. If both forms exist, the published one counts, as in transformers. */
-function scalingOf(json: Json): { file: string; scaling: Json } {
+/** Reads the settings of the rotation. If both forms exist, the published one counts, as in transformers. */
+function scalingOf(config: ConfigReader): ConfigReader {
+  const json = config.values;
   const isEmpty = (value: unknown): boolean =>
     value == null || (typeof value === 'object' && Object.keys(value).length === 0);
   const key = isEmpty(json['rope_scaling']) ? 'rope_parameters' : 'rope_scaling';
   const scaling = isEmpty(json[key]) ? {} : json[key];
-  const file = `config.json: ${key}`;
   if (typeof scaling !== 'object' || Array.isArray(scaling)) {
-    throw new EngineError('bad_checkpoint', `${file} is ${shown(scaling)}, an object is needed`, {
-      param: key,
-    });
+    throw config.error('bad_checkpoint', key, `is ${shown(scaling)}, an object is needed`);
   }
   const nested = Object.entries(scaling as Json).find(
     ([, value]) => typeof value === 'object' && value !== null && !Array.isArray(value),
   );
   if (nested !== undefined) {
-    throw new EngineError(
+    throw config.error(
       'unsupported',
-      `${file} has settings of its own for ${nested[0]}, which is not built for this architecture; choose a model with one rotation for all layers`,
-      { param: key },
+      key,
+      `has settings of its own for ${nested[0]}, which is not built for this architecture; choose a model with one rotation for all layers`,
     );
   }
-  return { file, scaling: scaling as Json };
+  return config.within(key, scaling as Json);
 }
 
-function ropeType(file: string, scaling: Json, known: readonly RopeType[]): RopeType {
-  const name = scaling['rope_type'] ?? scaling['type'] ?? 'default';
+function ropeType(own: ConfigReader, known: readonly RopeType[]): RopeType {
+  const name = own.values['rope_type'] ?? own.values['type'] ?? 'default';
   if (name === 'su') return 'longrope'; // the name of longrope in Phi-3's first configs
   const found = known.find((type) => type === name);
   if (found) return found;
-  throw new EngineError(
+  throw own.error(
     'unsupported',
-    `${file}: rope type ${shown(name)} is unknown; known are ${known.join(', ')}`,
-    {
-      param: 'rope_type',
-    },
+    'rope_type',
+    `${shown(name)} is not built; choose a model that has ${known.join(' or ')}`,
   );
 }
 
@@ -130,9 +123,9 @@ function readFactor(own: ConfigReader, type: RopeType, ratio: number): number {
 }
 
 /** Returns the factor on cos and sin. Source: transformers' modeling_rope_utils. */
-function attentionFactor(rope: RopeConfig, own: ConfigReader, scaling: Json): number {
+function attentionFactor(rope: RopeConfig, own: ConfigReader): number {
   if (rope.type !== 'longrope' && rope.type !== 'yarn') return 1;
-  if (scaling['attention_factor'] != null) return own.real('attention_factor');
+  if (own.values['attention_factor'] != null) return own.real('attention_factor');
   if (rope.type === 'longrope') {
     return rope.factor <= 1 ? 1 : Math.sqrt(1 + Math.log(rope.factor) / Math.log(rope.originalContext));
   }
@@ -142,20 +135,19 @@ function attentionFactor(rope: RopeConfig, own: ConfigReader, scaling: Json): nu
 }
 
 function factors(
-  file: string,
-  scaling: Json,
+  own: ConfigReader,
   key: 'short_factor' | 'long_factor',
   type: RopeType,
   dims: number,
 ): number[] {
   if (type !== 'longrope') return [];
-  const list: unknown = scaling[key];
+  const list: unknown = own.values[key];
   if (Array.isArray(list) && list.length === dims / 2 && list.every((one) => isReal(one, REALS[key])))
     return list;
   const [least, most] = REALS[key];
-  throw new EngineError(
+  throw own.error(
     'bad_checkpoint',
-    `${file}: ${key} is ${shown(list)}, longrope needs ${dims / 2} numbers from ${least} to ${most}`,
-    { param: key },
+    key,
+    `is ${shown(list)}, longrope needs ${dims / 2} numbers from ${least} to ${most}`,
   );
 }

@@ -1,6 +1,6 @@
 // Converts config.json of StarCoder 2 to the configuration of starcoder.ts. Keys that decoders share are read in decoder-config.ts.
 
-import { readConfig, type Json } from '../config-values.ts';
+import { CONFIG_JSON, readConfig, type Json } from '../config-values.ts';
 import type { DecoderModel } from './decoder-architecture.ts';
 import { readHeads } from './decoder-config.ts';
 import { readRope } from './rope-config.ts';
@@ -9,11 +9,11 @@ import type { AttentionConfig } from './self-attention.ts';
 export type StarcoderConfig = DecoderModel & AttentionConfig;
 
 /** Errors: bad_checkpoint; unsupported for settings that starcoder.ts does not compute. */
-export function readStarcoderConfig(json: Json, architecture: string): StarcoderConfig {
-  const config = readConfig('config.json', json);
+export function readStarcoderConfig(json: Json, architecture: string, file = CONFIG_JSON): StarcoderConfig {
+  const config = readConfig(file, json);
   config.only({ hidden_act: ['gelu_pytorch_tanh'], norm_type: ['layer_norm'] });
   const hidden = config.count('hidden_size', 3072);
-  const heads = readHeads(config, json, hidden, { heads: 24, kvHeads: 2, dims: null });
+  const heads = readHeads(config, hidden, { heads: 24, kvHeads: 2, dims: null });
   const context = config.count('max_position_embeddings', 4096);
   const window = json['sliding_window'] == null ? null : config.count('sliding_window');
   const bias = config.flag('use_bias', true);
@@ -24,7 +24,7 @@ export function readStarcoderConfig(json: Json, architecture: string): Starcoder
     ffn: config.count('intermediate_size', 12288),
     heads,
     layers: Array.from({ length: config.count('num_hidden_layers', 30) }, () => ({ window, rope: 0 })),
-    ropes: [readRope(json, heads.dims, { context })],
+    ropes: [readRope(config, heads.dims, { context })],
     norm: 'layer',
     eps: config.real('norm_epsilon', 1e-5),
     context,

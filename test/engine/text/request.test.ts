@@ -14,6 +14,7 @@ import { checkTextRequest } from '../../../src/engine/text/text-rules.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { openChatTemplate, type ChatRendering } from '../../../src/files/template/template.ts';
 import { openTokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
+import { readConfig } from '../../../src/models/config-values.ts';
 import { readRope } from '../../../src/models/text/rope-config.ts';
 import { byteFallback, byteLevel } from '../../files/tokenizer/small-tokenizers.ts';
 
@@ -35,7 +36,7 @@ beforeAll(() => {
     recording: { hiddenStates: false, routedExperts: false, experts: null },
     endIds: [261],
     sampling: { temperature: 0.4, topP: 0.9, topK: 20, minP: 0.05, repetitionPenalty: 1 },
-    ropes: [readRope({}, 64)],
+    ropes: [readRope(readConfig('config.json', {}), 64)],
     isPaged: true,
     prefixCache: true,
     checkProcessor: null,

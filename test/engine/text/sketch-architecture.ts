@@ -68,7 +68,9 @@ export const NEAR_FAR_PARTS: SketchParts = {
 };
 
 function ropesOf({ attending }: SketchParts): RopeConfig[] {
-  return attending.map(({ shape, theta }) => readRope({ rope_theta: theta }, shape.dims));
+  return attending.map(({ shape, theta }) =>
+    readRope(readConfig('config.json', { rope_theta: theta }), shape.dims),
+  );
 }
 
 function architectureOf(parts: SketchParts): TextArchitecture {

@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { TEXT_CLASSES } from '../../../src/engine/architectures.ts';
+import { checkRequests } from '../../../src/engine/weights/check.ts';
+import { collect } from '../../../src/engine/weights/collect.ts';
 import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
 import { EngineError } from '../../../src/files/error.ts';
@@ -217,6 +219,39 @@ describe('a GGUF file that is not what its model needs', () => {
       expect.stringMatching(message),
     ]);
     expect(folder.leftOpen.size).toBe(0);
+  });
+
+  const opened = async (metadata: Record<string, Written>) => {
+    const folder = folderOf({ 'm.gguf': await rewritten(LLAMA, () => true, metadata) });
+    return openCheckpoint(folder, TEXT_CLASSES);
+  };
+
+  it('is refused by the file and its metadata key where the model cannot have such values', async () => {
+    const { config, architecture, configSource } = await opened({
+      'llama.attention.key_length': 6,
+      'llama.attention.value_length': 6,
+    });
+    expect(() => readText(config, architecture, configSource)).toThrow(
+      expect.objectContaining({
+        code: 'unsupported',
+        message: expect.stringMatching(/^m\.gguf: llama\.attention\.key_length 6 is not built; choose/),
+        param: 'llama.attention.key_length',
+      }) as Error,
+    );
+  });
+
+  it('is refused by the file and its own name of a tensor where tensors and metadata differ', async () => {
+    const { config, architecture, configSource, tensors } = await opened({ 'llama.feed_forward_length': 7 });
+    const { generate } = readText(config, architecture, configSource);
+    expect(() => checkRequests(collect(tensors, generate!), tensors, configSource)).toThrow(
+      expect.objectContaining({
+        code: 'bad_checkpoint',
+        message: expect.stringMatching(
+          /^m\.gguf: tensor blk\.0\.ffn_gate\.weight has the shape .*, its metadata asks for \[7, .* fetch the file again or convert/,
+        ),
+        param: 'blk.0.ffn_gate.weight',
+      }) as Error,
+    );
   });
 
   it('in 500 mutations of its header is refused, or opens with tensors within the file', async () => {

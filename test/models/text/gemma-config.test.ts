@@ -39,8 +39,12 @@ describe('what transformers makes of a config.json', () => {
 it.each([
   [{ hidden_activation: 'gelu' }, 'unsupported', /hidden_activation "gelu" is not built/],
   [{ use_bidirectional_attention: true }, 'unsupported', /use_bidirectional_attention true is not built/],
-  [{ head_dim: 512 }, 'unsupported', /head_dim 512 must be a multiple of 4 up to 256/],
-  [{ num_key_value_heads: 3 }, 'bad_checkpoint', /8 num_attention_heads are no multiple of 3/],
+  [{ head_dim: 512 }, 'unsupported', /head_dim 512 is not built; choose a model/],
+  [
+    { num_key_value_heads: 3 },
+    'bad_checkpoint',
+    /num_key_value_heads is 3, which does not divide num_attention_heads 8: take/,
+  ],
   [{ layer_types: ['full_attention'] }, 'bad_checkpoint', /for each of 26 layers is needed/],
   [{ final_logit_softcapping: 0 }, 'bad_checkpoint', /final_logit_softcapping is 0/],
 ])('%j is refused', (config, code, message) => {

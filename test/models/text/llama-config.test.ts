@@ -92,7 +92,7 @@ describe('windows', () => {
     const stated = { sliding_window: 8, use_sliding_window: true, max_window_layers: 0, layer_types };
     expect(windows('Qwen3', stated)).toEqual([8, null, 8, null]);
     expect(() => windows('Qwen3', { layer_types: Array(4).fill('linear_attention') })).toThrow(
-      'config.json: layer type "linear_attention" is unknown; known are full_attention, sliding_attention',
+      'config.json: layer_types contains "linear_attention"; choose a model with layers of the types full_attention and sliding_attention',
     );
   });
 });
@@ -167,7 +167,10 @@ describe('what transformers makes of a config.json', () => {
 
 describe('refusals', () => {
   it.each([
-    [{ num_attention_heads: 6 }, /hidden_size 64 is no multiple of 6 num_attention_heads/],
+    [
+      { num_attention_heads: 6 },
+      /num_attention_heads is 6, which does not divide hidden_size 64, and head_dim is missing: take/,
+    ],
     [{ tie_word_embeddings: 'true' }, /tie_word_embeddings is "true", true or false is needed/],
     [{ attention_bias: 1 }, /attention_bias is 1, true or false/],
     [{ rms_norm_eps: 0.5 }, /rms_norm_eps is 0.5, a number from 1e-16 to 0.01/],
@@ -191,7 +194,7 @@ describe('refusals', () => {
     [{ rope_scaling: { type: 'yarn', factor: 4, truncate: 'no' } }, /truncate is "no", true or false/],
     [
       { rope_scaling: { type: 'llama3', factor: 8, low_freq_factor: 4, high_freq_factor: 1 } },
-      /high_freq_factor 1 is less than low_freq_factor 4/,
+      /high_freq_factor is 1, less than low_freq_factor 4/,
     ],
     [
       { rope_scaling: { type: 'longrope', short_factor: [1, 1, 1, 0], long_factor: [1, 1, 1, 1] } },
@@ -250,7 +253,7 @@ describe('refusals', () => {
     [{ head_dim: 0 }, 'config.json: head_dim is 0, an integer from 1 to 1024 is needed'],
     [
       { num_key_value_heads: 3 },
-      'config.json: 8 num_attention_heads are no multiple of 3 num_key_value_heads',
+      'config.json: num_key_value_heads is 3, which does not divide num_attention_heads 8: take the values that the model was published with',
     ],
   ])('%j is a bad checkpoint', (changes, message) => {
     expect(() => read('Llama', changes)).toThrow(
@@ -259,11 +262,17 @@ describe('refusals', () => {
   });
 
   it.each([
-    [{ head_dim: 6 }, 'config.json: head_dim 6 must be a multiple of 4 up to 256'],
-    [{ head_dim: 260 }, 'config.json: head_dim 260 must be a multiple of 4 up to 256'],
+    [
+      { head_dim: 6 },
+      'config.json: head_dim 6 is not built; choose a model whose heads have a multiple of 4 dimensions, at most 256',
+    ],
+    [
+      { head_dim: 260 },
+      'config.json: head_dim 260 is not built; choose a model whose heads have a multiple of 4 dimensions, at most 256',
+    ],
     [
       { hidden_act: 'gelu' },
-      'config.json: hidden_act "gelu" is not silu, which LlamaForCausalLM is computed with',
+      'config.json: hidden_act "gelu" is not silu, which LlamaForCausalLM is computed with; choose a model that has it',
     ],
   ])('%j is not supported', (changes, message) => {
     expect(() => read('Llama', changes)).toThrow(

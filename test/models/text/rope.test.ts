@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { inverseFrequencies, ropeSets } from '../../../src/models/text/rope.ts';
+import { readConfig } from '../../../src/models/config-values.ts';
 import { readRope } from '../../../src/models/text/rope-config.ts';
 
 interface RopeCase {
@@ -30,7 +31,7 @@ describe.each([
   { spelling: 'rope_parameters', spell: newSpelling },
 ])('settings as $spelling', ({ spell }) => {
   it.each(cases)('$name', ({ config, length, attention_scaling, inv_freq }) => {
-    const rope = readRope(spell(config), config.head_dim);
+    const rope = readRope(readConfig('config.json', spell(config)), config.head_dim);
     const frequencies = inverseFrequencies(rope, length);
     expect(frequencies.length).toBe(config.head_dim / 2);
     inv_freq.forEach((wanted, i) => expect(Math.abs(frequencies[i]! / wanted - 1)).toBeLessThan(1e-6));
@@ -42,7 +43,7 @@ describe('sets of frequencies', () => {
   it.each(cases.filter((of) => /dynamic|longrope/.test(of.name)))(
     '$name: one for each length that matters',
     ({ config }) => {
-      const rope = readRope(config, config.head_dim);
+      const rope = readRope(readConfig('config.json', config), config.head_dim);
       const words = new Uint32Array(rope.dims * 4);
       const sets = ropeSets([rope], words);
       const { originalContext } = rope;

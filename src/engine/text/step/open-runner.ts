@@ -25,6 +25,7 @@ export async function openRunner(
   await reserveMemory(device, checkpoint, config, options);
   const weights = openWeights(device, checkpoint.tensors, config.generate!, {
     format: formatOf(options.quantization),
+    configSource: checkpoint.configSource,
   });
   const unread = unreadNote(weights.unread, checkpoint.architecture);
   if (unread !== null) onNote(unread);

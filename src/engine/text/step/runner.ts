@@ -40,7 +40,10 @@ export interface RunnerOptions {
 }
 
 /** The part of a checkpoint that a runner needs. */
-export type RunnerCheckpoint = Pick<Checkpoint, 'path' | 'architecture' | 'tensors' | 'shards'>;
+export type RunnerCheckpoint = Pick<
+  Checkpoint,
+  'path' | 'architecture' | 'configSource' | 'tensors' | 'shards'
+>;
 
 export interface Runner {
   device: Device;

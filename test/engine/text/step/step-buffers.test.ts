@@ -6,12 +6,13 @@ import { createStepBuffers } from '../../../../src/engine/text/step/step-buffers
 import { writeStep } from '../../../../src/engine/text/step/step.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import { ROW_WORDS } from '../../../../src/kernels/batch.ts';
+import { readConfig } from '../../../../src/models/config-values.ts';
 import { readRope } from '../../../../src/models/text/rope-config.ts';
 import { paperSequence } from '../paper-sequence.ts';
 
 const DIMS = 128;
 const MODEL = {
-  ropes: [readRope({ rope_theta: 10000 }, DIMS)],
+  ropes: [readRope(readConfig('config.json', { rope_theta: 10000 }), DIMS)],
   inputs: { embeddings: false, positions: 1, attention: 'causal' },
 } as const;
 const CAPACITY = {
