@@ -9,6 +9,7 @@ struct Args {
   heads: u32,
   kv_heads: u32,
   dims: u32,        // dimensions of a head; a multiple of 4
+  query_heads: u32, // heads of columns before the keys: queries, and their gates
   rotated: u32,     // of those, a multiple of 4
   qkv_pairs: u32,   // pairs of columns from one row of qkv to the next
   q_pairs: u32,
@@ -30,8 +31,9 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     return;
   }
   let half = args.dims / 2u;
-  let base = row * args.qkv_pairs + head * half;
   let is_query = head < args.heads;
+  let stored = select(args.query_heads + head - args.heads, head * args.query_heads / args.heads, is_query);
+  let base = row * args.qkv_pairs + stored * half;
   let page = places[row] / 32u;
   let token = places[row] % 32u;
 

@@ -3,8 +3,7 @@
 #import "lib/batch.wgsl"
 #import "lib/short-conv-args.wgsl"
 
-@group(0) @binding(0) var<storage, read> x: array<vec4f>;
-@group(0) @binding(6) var<storage, read_write> states: array<vec4f>; // [slots][taps - 1][quads]
+@group(0) @binding(6) var<storage, read_write> states: array<vec4f>; // [slots]: [taps - 1][quads] first
 
 @compute @workgroup_size(32)
 fn main(@builtin(global_invocation_id) id: vec3u) {
@@ -14,13 +13,14 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   }
   let sequence = sequences[id.y];
   let kept = args.taps - 1u;
+  let slot = sequence.slot * args.slot_quads + quad;
   for (var j = 0u; j < kept; j++) {
     var value = vec4f(0.0);
     if (sequence.rows + j >= kept) {
-      value = x[(sequence.first_row + sequence.rows + j - kept) * args.quads + quad];
+      value = input(sequence.first_row + sequence.rows + j - kept, quad);
     } else if (sequence.cached > 0u) {
-      value = states[(sequence.slot * kept + sequence.rows + j) * args.quads + quad];
+      value = states[slot + (sequence.rows + j) * args.quads];
     }
-    states[(sequence.slot * kept + j) * args.quads + quad] = value;
+    states[slot + j * args.quads] = value;
   }
 }

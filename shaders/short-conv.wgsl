@@ -1,13 +1,16 @@
 // Causal depthwise convolution over the tokens of each sequence: y[t] = Σ weight[j] · x[t - taps + 1 + j]. Tokens of earlier steps
-// are in the sequence's slot; before its first token there are zeros. An invocation per quad of columns and row.
+// are in the sequence's slot; before its first token there are zeros. The sum may pass through an activation. An invocation per quad
+// of columns and row.
 #import "lib/batch.wgsl"
+#import "lib/activate.$ACTIVATION.wgsl"
 #import "lib/short-conv-args.wgsl"
 
-@group(0) @binding(0) var<storage, read> x: array<vec4f>;
+alias Activated = vec4f;
+
 @group(0) @binding(1) var<storage, read> weight: array<vec4f>; // [columns][tap_quads]: the taps of a column beside each other
 @group(0) @binding(2) var<storage, read> rows: array<Row>;
 @group(0) @binding(4) var<storage, read_write> y: array<vec4f>;
-@group(0) @binding(6) var<storage, read> states: array<vec4f>; // [slots][taps - 1][quads]
+@group(0) @binding(6) var<storage, read> states: array<vec4f>; // [slots]: [taps - 1][quads] first
 
 @compute @workgroup_size(32)
 fn main(@builtin(global_invocation_id) id: vec3u) {
@@ -31,11 +34,10 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
       weight[at + 3u * args.tap_quads][part],
     );
     if (back <= token) {
-      sum = fma(w, x[(row - back) * args.quads + quad], sum);
+      sum = fma(w, input(row - back, quad), sum);
     } else if (sequence.cached > 0u) {
-      let kept = sequence.slot * (args.taps - 1u) + token + j;
-      sum = fma(w, states[kept * args.quads + quad], sum);
+      sum = fma(w, states[sequence.slot * args.slot_quads + (token + j) * args.quads + quad], sum);
     }
   }
-  y[row * args.quads + quad] = sum;
+  y[row * args.quads + quad] = activate(sum);
 }

@@ -120,6 +120,8 @@ export interface HeadShape {
   rotated?: number;
   /** Dimensions that a rotation turns together: d and d + rotated / 2, or 2 · d and 2 · d + 1. Left out: half. */
   pairs?: 'half' | 'adjacent';
+  /** Each query head is followed by a gate of as many dimensions. */
+  gated?: boolean;
 }
 
 /** Throws for heads that kernels cannot divide, or that do not add up to `columns`. */

@@ -7,8 +7,8 @@ import { assertHeads, type HeadNorms, type HeadShape, type KvPages } from './bat
 const WORKGROUP = 32;
 
 /**
- * `rope`: the result of `rotations`; null: heads are not rotated. qkv [rows, (heads + 2 · kvHeads) · dims] → q [rows, heads ·
- * dims], normalized, rotated and multiplied by the scores' scale
+ * `rope`: the result of `rotations`; null: heads are not rotated. qkv [rows, (heads + 2 · kvHeads) · dims], gates beside the
+ * queries if they have any → q [rows, heads · dims], normalized, rotated and multiplied by the scores' scale
  */
 export function ropeKv(
   qkv: Tensor,
@@ -18,8 +18,17 @@ export function ropeKv(
   norms: HeadNorms | null,
 ): Tensor {
   const tape = tapeOf(qkv);
-  const { heads, kvHeads, dims, scale = 1 / Math.sqrt(dims), rotated = dims, pairs = 'half' } = shape;
-  assertHeads('ropeKv', shape, qkv.columns, heads + 2 * kvHeads);
+  const {
+    heads,
+    kvHeads,
+    dims,
+    scale = 1 / Math.sqrt(dims),
+    rotated = dims,
+    pairs = 'half',
+    gated = false,
+  } = shape;
+  const queries = gated ? 2 * heads : heads;
+  assertHeads('ropeKv', shape, qkv.columns, queries + 2 * kvHeads);
   if (rotated % 4 !== 0 || rotated > dims || (rope && rope.columns !== rotated))
     throw new Error(`ropeKv: ${rotated} of ${dims} dimensions rotated by a table of ${rope?.columns}`);
   const q = tape.tensor([...qkv.shape.slice(0, -1), heads * dims]);
@@ -29,6 +38,7 @@ export function ropeKv(
       heads,
       kv_heads: kvHeads,
       dims,
+      query_heads: queries,
       rotated,
       qkv_pairs: qkv.stride / 2,
       q_pairs: q.stride / 2,

@@ -101,6 +101,7 @@ const SHAPES: HeadShape[] = [
   { heads: 2, kvHeads: 1, dims: 16, rotated: 12 },
   { heads: 3, kvHeads: 1, dims: 24, pairs: 'adjacent' },
   { heads: 2, kvHeads: 2, dims: 32, rotated: 8, pairs: 'adjacent' },
+  { heads: 3, kvHeads: 1, dims: 16, gated: true },
 ];
 
 for (const format of ['f32', 'f16'] as const) {
@@ -113,7 +114,8 @@ for (const format of ['f32', 'f16'] as const) {
       it.each(SHAPES)('$heads + 2 · $kvHeads heads of $dims', async (shape) => {
         const { heads, kvHeads, dims, rotated = dims, scale = 1 / Math.sqrt(dims) } = shape;
         const random = new Random(heads * 100 + dims);
-        const width = (heads + 2 * kvHeads) * dims;
+        const perQuery = shape.gated ? 2 : 1;
+        const width = (perQuery * heads + 2 * kvHeads) * dims;
         const places = [64, 31, 32, 5, 95];
         const qkv = random.floats(places.length * width);
         const angles = places.map(() =>
@@ -149,16 +151,16 @@ for (const format of ['f32', 'f16'] as const) {
         places.forEach((place, row) => {
           const head = (i: number) => qkv.subarray(row * width + i * dims, row * width + (i + 1) * dims);
           for (let i = 0; i < heads; i++) {
-            turned(head(i), angles[row]!, norms && norms.q, shape).forEach((wanted, d) => {
+            turned(head(perQuery * i), angles[row]!, norms && norms.q, shape).forEach((wanted, d) => {
               ofQ = worse(ofQ, Math.abs(y[row]![i * dims + d]! - wanted * scale));
             });
           }
           for (let i = 0; i < kvHeads; i++) {
-            turned(head(heads + i), angles[row]!, norms && norms.k, shape).forEach((wanted, d) => {
+            turned(head(perQuery * heads + i), angles[row]!, norms && norms.k, shape).forEach((wanted, d) => {
               const got = pages.key(place, i, d) ?? NaN;
               ofK = worse(ofK, Math.abs(got - wanted) / Math.max(1, Math.abs(wanted)));
             });
-            head(heads + kvHeads + i).forEach((wanted, d) => {
+            head(perQuery * heads + kvHeads + i).forEach((wanted, d) => {
               ofV = worse(ofV, Math.abs((pages.value(place, i, d) ?? NaN) - wanted));
             });
           }

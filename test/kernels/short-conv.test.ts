@@ -8,7 +8,7 @@ import { paddedColumns } from '../../src/gpu/tensor.ts';
 import type { StateSlots } from '../../src/kernels/batch.ts';
 import { shortConv, shortConvState } from '../../src/kernels/short-conv.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
-import { batchOf, compute, poison, Random, upload } from './compute.ts';
+import { batchOf, compute, POISON, poison, Random, upload } from './compute.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -141,9 +141,57 @@ it('a sequence goes back to its snapshot, in another slot too', async () => {
   expect(device.memoryUsed).toBe(used - states.bytes);
 });
 
+it('columns in groups, an activation, a slot with another state behind', async () => {
+  const [groups, runs, gap, taps] = [2, [8, 4, 12] as const, 4, 4];
+  const stride = 24 + gap;
+  const columns = groups * 24;
+  const random = new Random(7);
+  const weight = random.floats(taps * columns);
+  const x = Array.from({ length: 5 }, () => random.floats(groups * stride));
+  const slotValues = shortConvState(taps, columns) + 16;
+  const values = upload(device, new Float32Array(3 * slotValues));
+  poison(device, values);
+  const run = (first: number, end: number): Promise<Float32Array[]> =>
+    compute({
+      device,
+      capacity: { rows: 8, sequences: 1 },
+      sizes: { rows: end - first, sequences: 1 },
+      record: (_, input) =>
+        shortConv(
+          input(['rows', groups * stride], Float32Array.from(x.slice(first, end).flatMap((row) => [...row]))),
+          device.tensor('weights', 'taps', [columns, taps], weight),
+          batchOf(device, {
+            rows: upload(device, new Uint32Array(4 * (end - first))),
+            sequences: upload(device, Uint32Array.of(0, end - first, first, 2)),
+          }),
+          { kind: 'slot', values },
+          { activation: 'silu', slotValues, grouped: { groups, stride, runs } },
+        ),
+    });
+  const y = [...(await run(0, 2)), ...(await run(2, 5))];
+  // Columns of x in the order of the result's.
+  const firsts = [0, runs[0], runs[0] + runs[1]];
+  const order = runs.flatMap((length, nth) =>
+    Array.from(
+      { length: groups * length },
+      (_, i) => Math.floor(i / length) * stride + firsts[nth]! + (i % length),
+    ),
+  );
+  const of = { columns, taps, weight, texts: [x.map((row) => Float32Array.from(order, (at) => row[at]!))] };
+  y.forEach((row, token) =>
+    reference({ ...of, slots: { kind: 'slot', values } }, 0, token).forEach((sum, column) =>
+      expect(Math.abs(row[column]! - sum / (1 + Math.exp(-sum)))).toBeLessThan(TOLERANCE),
+    ),
+  );
+  const slots = new Uint32Array(await device.read(values));
+  const isPoison = (word: number): boolean => word === POISON;
+  expect(slots.subarray(0, 2 * slotValues).every(isPoison)).toBe(true);
+  expect(slots.subarray(3 * slotValues - 16).every(isPoison)).toBe(true);
+});
+
 it('weights of other columns are a mistake of the caller', () => {
   const x = new Tape(device, { rows: 1 }).tensor(['rows', 8]);
-  const weight = device.tensor('weights', 'taps', [3, 4], new Float32Array(12));
+  const weight = device.tensor('weights', 'taps', [9, 4], new Float32Array(36));
   const { slots } = problem(8, 3);
-  expect(() => shortConv(x, weight, batchOf(device, {}), slots)).toThrow('weights of [3, 4] for 8 columns');
+  expect(() => shortConv(x, weight, batchOf(device, {}), slots)).toThrow('weights of [9, 4] for 8 columns');
 });
