@@ -1,7 +1,7 @@
 // The short convolution against sums in f64: sequences that begin, that go on from their slots, and steps shorter than the taps.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { SlotStates } from '../../src/engine/text/cache/state-slots.ts';
+import { StateMover } from '../../src/engine/text/cache/state-mover.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import { paddedColumns } from '../../src/gpu/tensor.ts';
@@ -123,22 +123,19 @@ it.each([
   for (const parts of steps) expectRows(of, parts, await step(of, parts));
 });
 
-it('a sequence goes back to its snapshot, in another slot too', async () => {
+it('a sequence goes back to a copy of its state, in another slot too', async () => {
   const of = problem(40, 4);
-  const states = new SlotStates(device, [of.slots], SLOTS);
+  const states = new StateMover(device, [of.slots], SLOTS, 2);
   expect(states.bytes).toBe(4 * 3 * paddedColumns(40));
   await step(of, [{ text: 2, slot: 1, first: 0, end: 6 }]);
-  const snapshot = states.snapshot(1);
+  states.move([{ from: { slot: 1 }, to: { copy: 1 } }]);
   const parts: Part[] = [{ text: 2, slot: 1, first: 6, end: 9 }];
   const once = await step(of, parts);
   expectRows(of, parts, once);
   for (const slot of [1, 3]) {
-    states.restore(snapshot, slot);
+    states.move([{ from: { copy: 1 }, to: { slot } }]);
     expect(await step(of, [{ ...parts[0]!, slot }])).toEqual(once);
   }
-  const used = device.memoryUsed;
-  states.discard(snapshot);
-  expect(device.memoryUsed).toBe(used - states.bytes);
 });
 
 it('columns in groups, an activation, a slot with another state behind', async () => {

@@ -5,7 +5,8 @@ import type { Folder } from '../../files/source.ts';
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import { TEXT_CLASSES } from '../architectures.ts';
-import type { PageLayout } from '../text/cache/page-layout.ts';
+import { stateCopies } from '../text/cache/kv-pages.ts';
+import { copiesBytes } from '../text/cache/state-mover.ts';
 import { configuredEndTokens, contextNotes } from '../text/defaults.ts';
 import { runnerSizes } from '../text/load.ts';
 import { openRunner } from '../text/step/open-runner.ts';
@@ -59,22 +60,26 @@ export async function planText(
     ...weights,
     notes,
     contextLength: declaration.context,
-    cache: cacheOf(model.layout(asked?.quantization ?? 'int4'), contextLength),
+    cache: cacheOf(model.opened(asked?.quantization ?? 'int4'), contextLength),
     components: [],
     budget,
     ...fit,
   };
 }
 
-/** Returns the bytes of KV pages for contexts of some lengths; null if no layer has pages. */
-function cacheOf(layout: PageLayout, contextLength: number): ModelPlan['cache'] {
+type OpenedCache = Pick<Runner, 'layout' | 'copyBytes'>;
+
+/** Returns the bytes of KV pages, and of copies of fixed states beside them, for contexts of some lengths; null if no layer has pages. */
+function cacheOf({ layout, copyBytes }: OpenedCache, contextLength: number): ModelPlan['cache'] {
   if (layout.pageBytes === 0) return null;
+  const bytesOf = (pages: number): number =>
+    pages * layout.pageBytes + copiesBytes(stateCopies(pages, layout, copyBytes), copyBytes);
   const lengths = [...LENGTHS.filter((tokens) => tokens < contextLength), contextLength];
   return {
     tokenBytes: (layout.pageBytes * layout.groups.length) / PAGE_TOKENS,
     lengths: lengths.map((tokens) => ({
       tokens,
-      bytes: layout.usefulPages(tokens, 1) * layout.pageBytes,
+      bytes: bytesOf(layout.usefulPages(tokens, 1)),
     })),
   };
 }
@@ -82,16 +87,16 @@ function cacheOf(layout: PageLayout, contextLength: number): ModelPlan['cache'] 
 class PlannedText implements PlannedModel {
   readonly #place: PlanPlace;
   readonly #checkpoint: PlannedCheckpoint;
-  readonly #layouts = new Map<PlannedQuantization, PageLayout>();
+  readonly #opened = new Map<PlannedQuantization, OpenedCache>();
 
   constructor(place: PlanPlace, checkpoint: PlannedCheckpoint) {
     this.#place = place;
     this.#checkpoint = checkpoint;
   }
 
-  /** Returns the layout of KV pages in a quantization that the model was opened with. */
-  layout(quantization: PlannedQuantization): PageLayout {
-    return this.#layouts.get(quantization)!;
+  /** Returns the cache in a quantization that the model was opened with. */
+  opened(quantization: PlannedQuantization): OpenedCache {
+    return this.#opened.get(quantization)!;
   }
 
   async open(memoryBudget: number, way: Way): Promise<OpenedOnPaper> {
@@ -130,7 +135,7 @@ class PlannedText implements PlannedModel {
     };
     const silent = { onProgress: () => {}, onNote: () => {} };
     const runner: Runner = await openRunner(device, this.#checkpoint, declaration, options, silent);
-    this.#layouts.set(quantization, runner.layout);
+    this.#opened.set(quantization, { layout: runner.layout, copyBytes: runner.copyBytes });
     const { weights, arena, step } = device.memory();
     const scratch = arena + step + runner.stateBytes;
     return { weights, scratch, bytes: device.memoryUsed, contextLength: runner.contextLength };

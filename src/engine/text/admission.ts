@@ -31,7 +31,7 @@ export function chooseNext(
     if (first && (sequence.request.priority < first.request.priority || compared === COMPARED)) break;
     if (awaitsLeader(sequence) || (best && isFreshSibling(sequence, best.sequence))) continue;
     const path = pages.match(sequence);
-    if (awaitsPrefix(sequence, path, running)) continue;
+    if (awaitsPrefix(sequence, path, running, pages)) continue;
     // A retracted sequence whose last token is still in flight keeps its turn.
     if (sequence.progress.inFlight > 0) return best;
     compared++;
@@ -53,7 +53,12 @@ function isFreshSibling({ leader, progress }: Sequence, other: Sequence): boolea
 }
 
 /** Whether a running sequence is loading or computing the pages that follow `path`, which would otherwise be computed twice. */
-function awaitsPrefix(sequence: Sequence, path: readonly PageNode[], running: readonly Sequence[]): boolean {
+function awaitsPrefix(
+  sequence: Sequence,
+  path: readonly PageNode[],
+  running: readonly Sequence[],
+  { states }: SequencePages,
+): boolean {
   if (path.some(({ pages }) => pages.some(({ loading }) => loading))) return true;
   const most = findablePages(sequence);
   if (path.length >= most) return false;
@@ -63,8 +68,14 @@ function awaitsPrefix(sequence: Sequence, path: readonly PageNode[], running: re
     const { ids, computed, remaining } = other.progress;
     if (prefix.scope !== sequence.placement.prefix.scope || remaining < 2) return false;
     const full = Math.floor(Math.min(ids.length, prefix.shareable) / PAGE_TOKENS);
-    if (full <= path.length || computed >= (path.length + 1) * PAGE_TOKENS) return false;
+    if (full <= path.length) return false;
     const theirs = keysOf(other, full);
+    if (states) {
+      const differing = keys.findIndex((key, at) => key !== theirs[at]);
+      const shared = Math.min(differing < 0 ? keys.length : differing, most, full);
+      return states.expects(other, path.length, shared);
+    }
+    if (computed >= (path.length + 1) * PAGE_TOKENS) return false;
     return keys.slice(0, path.length + 1).every((key, at) => key === theirs[at]);
   });
 }

@@ -33,8 +33,6 @@ export interface RequestContext extends ReplyContext {
   contextLength: number;
   endIds: readonly number[];
   ropes: readonly RopeConfig[];
-  /** Whether earlier tokens are represented by KV pages alone. Pages of models with fixed states cannot be shared. */
-  isPaged: boolean;
   /** Whether requests share pages. */
   prefixCache: boolean;
   recording: Recording;
@@ -151,8 +149,7 @@ class ChoiceFactory {
     const { promptLogprobs, routedExperts } = this.#request;
     // Prompt tokens whose values are reported must be computed, by the first choice.
     const reported = promptLogprobs === undefined ? (routedExperts?.from ?? Infinity) : 0;
-    const { ropes, isPaged } = this.#context;
-    const shareable = isPaged ? sameFrequenciesUntil(ropes, this.#ids.length) : 0;
+    const shareable = sameFrequenciesUntil(this.#context.ropes, this.#ids.length);
     return new SequencePrefix(this.#scope, shareable, choice === 0 ? reported : Infinity);
   }
 

@@ -6,7 +6,7 @@ import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import { chooseNext, enqueue, type Candidate } from './admission.ts';
 import { windowPages } from './cache/page-window.ts';
 import { pagesFor } from './cache/pages.ts';
-import type { CachedPage, PageNode } from './cache/cached-page.ts';
+import { foundTokens } from './cache/found-tokens.ts';
 import { SequencePages, type PageMoves } from './cache/sequence-pages.ts';
 import type { Sequence } from './sequence.ts';
 import { StepPlan, type Part } from './step-plan.ts';
@@ -20,6 +20,8 @@ export interface SchedulerLimits {
   rows: number;
   /** Number of tokens that a query sees, by group of layers, or null for all; left out: one group that sees all tokens. */
   windows?: readonly (number | null)[];
+  /** Copies of fixed states that the device has room for; left out: no layer has such a state. */
+  copies?: number;
 }
 
 export interface SchedulerOptions {
@@ -39,12 +41,12 @@ export class Scheduler {
   readonly #freeSlots: number[];
   #running: Sequence[] = [];
   #waiting: Sequence[] = [];
-  #moves: PageMoves = { copies: [], loads: [] };
+  #moves: PageMoves = { copies: [], loads: [], states: [] };
   #retractions = 0;
   #arrivals = 0;
 
   constructor(limits: SchedulerLimits, { loads = 8 }: SchedulerOptions = {}) {
-    this.pages = new SequencePages(limits.pages, limits.windows);
+    this.pages = new SequencePages(limits.pages, limits.windows, limits.copies);
     this.#limits = limits;
     this.#loadsPerStep = loads;
     this.#freeSlots = Array.from({ length: limits.slots }, (_, i) => limits.slots - 1 - i);
@@ -79,6 +81,8 @@ export class Scheduler {
   plan(): Part[] {
     for (const sequence of this.#running) this.pages.publish(sequence);
     for (const sequence of this.#running) this.pages.passWindow(sequence);
+    const { states } = this.pages;
+    if (states) for (const sequence of this.#running) states.save(sequence);
     this.#admit();
     this.#takeLoads();
     const plan = new StepPlan(this, this.#limits.rows);
@@ -89,10 +93,11 @@ export class Scheduler {
 
   /** Returns and removes the page moves that must precede the planned step; null: none. */
   takeMoves(): PageMoves | null {
-    if (this.#moves.copies.length + this.#moves.loads.length === 0) return null;
-    const taken = this.#moves;
-    this.#moves = { copies: [], loads: [] };
-    return taken;
+    const { copies, loads } = this.#moves;
+    const states = this.pages.states?.takeMoves() ?? [];
+    if (copies.length + loads.length + states.length === 0) return null;
+    this.#moves = { copies: [], loads: [], states: [] };
+    return { copies, loads, states };
   }
 
   /** Frees the slots and pages of finished sequences. */
@@ -131,7 +136,7 @@ export class Scheduler {
     }
     for (const { progress } of this.#waiting) progress.inFlight = 0;
     this.#running = [];
-    this.#moves = { copies: [], loads: [] };
+    this.#moves = { copies: [], loads: [], states: [] };
     this.pages.reset();
   }
 
@@ -144,6 +149,10 @@ export class Scheduler {
       this.#retract(victim);
     }
     return true;
+  }
+
+  chunk(sequence: Sequence, rows: number): number {
+    return this.pages.states?.chunk(sequence, rows) ?? rows;
   }
 
   #leaveSlot({ placement, progress }: Sequence): void {
@@ -200,6 +209,7 @@ export class Scheduler {
     const { priority } = sequence.request;
     const at = this.#running.findIndex(({ request }) => request.priority < priority);
     this.#running.splice(at < 0 ? this.#running.length : at, 0, sequence);
+    this.pages.states?.begin(sequence, path, this.pages.known(sequence));
     this.#copyFromSibling(sequence);
     return true;
   }
@@ -242,8 +252,8 @@ export class Scheduler {
     const { computed, generated } = progress;
     const last = progress.promptTokens - 1;
     const rest = last - computed;
-    // A sequence that cannot share pages has states beside them, which a copy of the page would miss.
-    if (!leader || sequence.placement.prefix.shareable === 0) return;
+    // Fixed states are those of a sibling's last token, which has gone beyond the prompt.
+    if (!leader || this.pages.states) return;
     if (generated > 0 || rest <= 0 || rest >= PAGE_TOKENS) return;
     const sibling = this.#running.find(
       (other) =>
@@ -272,23 +282,4 @@ export class Scheduler {
       room -= loads.length;
     }
   }
-}
-
-/**
- * Counts the prompt tokens of a path by the tier in which they were found; at most `promptTokens` are counted. `seen`: the pages of the
- * path that the sequence sees.
- */
-function foundTokens(
-  { progress, placement }: Sequence,
-  path: readonly PageNode[],
-  seen: readonly CachedPage[],
-): CachedTokens {
-  const [first, end] = placement.prefix.fetched;
-  const found = { device: 0, host: 0, storage: 0 };
-  const elsewhere = new Set(seen.filter(({ page }) => page === null).map(({ node }) => node));
-  path.forEach((node, at) => {
-    const tier = at >= first && at < end ? 'storage' : elsewhere.has(node) ? 'host' : 'device';
-    found[tier] += Math.max(0, Math.min(PAGE_TOKENS, progress.promptTokens - at * PAGE_TOKENS));
-  });
-  return found;
 }

@@ -40,7 +40,10 @@ export async function serve(
   for (const message of contextNotes(options, config.context, runner.contextLength, device)) note(message);
 
   const scheduler = new Scheduler(
-    { pages: runner.pages, slots, rows: runner.rows, windows: runner.layout.windows },
+    {
+      ...{ pages: runner.pages, slots, rows: runner.rows },
+      ...{ windows: runner.layout.windows, copies: runner.copies },
+    },
     { loads: Math.max(1, Math.floor(LOAD_BYTES / runner.pageBytes)) },
   );
   const tiers = await openTiers(platform, checkpoint, options, {
@@ -85,7 +88,7 @@ function noteProblems({ checkpoint, speech }: TextFiles, note: (message: string)
 /** The parts of the model that are needed to read requests. */
 function requestContext(
   platform: Platform,
-  { checkpoint, config: { vocabulary, ropes, layers, experts }, speech }: TextFiles,
+  { checkpoint, config: { vocabulary, ropes, experts }, speech }: TextFiles,
   options: TextModelOptions,
   session: DeviceSession<Loaded>,
 ): Omit<RequestContext, 'sampling'> {
@@ -105,7 +108,6 @@ function requestContext(
       ? (code) => session.parts.runner.checkProcessor(code)
       : null,
     ropes,
-    isPaged: layers.every(({ kind }) => kind === 'kv'),
     prefixCache: options.prefixCache ?? true,
     recording: {
       hiddenStates: options.enableHiddenStates ?? false,

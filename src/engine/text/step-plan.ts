@@ -20,6 +20,8 @@ export interface PlanSource {
   readonly running: readonly Sequence[];
   /** Makes sure that a sequence has pages for `length` tokens, by retracting sequences that are not in `planned`; false: it cannot. */
   secure(sequence: Sequence, length: number, planned: ReadonlySet<Sequence>): boolean;
+  /** Number of the sequence's next `rows` rows that a step may compute. */
+  chunk(sequence: Sequence, rows: number): number;
 }
 
 export class StepPlan {
@@ -53,7 +55,7 @@ export class StepPlan {
     for (const sequence of others) {
       if (!this.#isReady(sequence)) continue;
       const most = prompts.includes(sequence) ? this.#room : Math.min(this.#room, 1 + spare);
-      const rows = Math.min(most, sequence.progress.remaining);
+      const rows = this.#source.chunk(sequence, Math.min(most, sequence.progress.remaining));
       spare = Math.max(0, spare - (rows - 1));
       this.#add(sequence, rows);
     }

@@ -43,8 +43,8 @@ export interface KvState {
 
 /**
  * A state of fixed size per sequence, for recurrent and convolutional layers. A sequence whose cached length is 0 begins with
- * zeros, whatever its slot contains. The engine can only return to positions at which it took a snapshot
- * (engine/text/cache/state-slots.ts).
+ * zeros, whatever its slot contains. A sequence can only continue from positions after which the engine copied its state
+ * (engine/text/cache/state-copies.ts).
  */
 export interface SlotState {
   kind: 'slot';

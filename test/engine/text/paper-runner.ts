@@ -19,6 +19,7 @@ import { PageLayout } from '../../../src/engine/text/cache/page-layout.ts';
 import { BatchWriter, type StepSizes } from '../../../src/engine/text/step/batch-writer.ts';
 import { writeStep } from '../../../src/engine/text/step/step.ts';
 import type { StepBuffers } from '../../../src/engine/text/step/step-buffers.ts';
+import { paperState, PaperStates, STATE_BYTES } from './paper-states.ts';
 
 export const PAPER_VOCABULARY = 250;
 
@@ -41,6 +42,8 @@ export interface PaperOptions {
   rows: number;
   /** See SchedulerLimits. */
   windows?: readonly (number | null)[];
+  /** See SchedulerLimits. */
+  copies?: number;
   /** Called before a step's tokens are returned. */
   pause?: () => Promise<void>;
 }
@@ -84,8 +87,10 @@ export function createPaperRunner({
   slots,
   rows,
   windows = [null],
+  copies = 0,
   pause,
 }: PaperOptions): PaperRunner {
+  const states = copies > 0 ? new PaperStates() : null;
   const kv = new Map<number, { position: number; token: number }>();
   const last: number[] = [];
   const numbers = new Map<object, number>();
@@ -120,7 +125,7 @@ export function createPaperRunner({
         samples,
       })),
     );
-    const step = compute(buffers.words, sizes, kv, last, windows);
+    const step = compute({ words: buffers.words, sizes, kv, last, windows, states });
     const masked = parts.filter(({ samples, sequence }) => samples && sequence.needsMask);
     const draw = (): Promise<Drawn> => {
       const ids = step(masked.map(({ sequence }) => maskOf(sequence)));
@@ -152,14 +157,21 @@ export function createPaperRunner({
       rows,
     ),
     pageBytes: PAGE_TOKENS * ENTRY_BYTES,
+    copies,
+    copyBytes: copies > 0 ? STATE_BYTES : 0,
     stateBytes: 0,
     kvFormat: 'f32',
-    movePages({ copies, loads }) {
-      for (const { from, to } of copies) writePage(to, readPage(from));
+    movePages({ copies: pageCopies, loads, states: moves }) {
+      states?.move(moves);
+      for (const { from, to } of pageCopies) writePage(to, readPage(from));
       for (const { page, bytes } of loads) writePage(page, new Uint32Array(bytes.slice().buffer));
     },
     readPages: (asked) => {
       const bytes = asked.map((page) => new Uint8Array(readPage(page).buffer));
+      return queue.then(() => bytes);
+    },
+    readStates: (asked) => {
+      const bytes = asked.map((copy) => states!.bytesOf({ copy }));
       return queue.then(() => bytes);
     },
     launch,
@@ -201,13 +213,17 @@ function hostBuffers(rows: number, pages: number, slots: number, groups: number)
   };
 }
 
-function compute(
-  words: StepBuffers['words'],
-  sizes: StepSizes,
-  kv: Map<number, { position: number; token: number }>,
-  last: number[],
-  windows: readonly (number | null)[],
-): (masks: Uint32Array[]) => Uint32Array {
+interface PaperStep {
+  words: StepBuffers['words'];
+  sizes: StepSizes;
+  kv: Map<number, { position: number; token: number }>;
+  last: number[];
+  windows: readonly (number | null)[];
+  states: PaperStates | null;
+}
+
+function compute(paper: PaperStep): (masks: Uint32Array[]) => Uint32Array {
+  const { words, sizes, kv, last, windows, states } = paper;
   const row = (index: number) => {
     const [source, position] = words.rows.subarray(index * ROW_WORDS, index * ROW_WORDS + 2);
     const token = source! >= FROM_SLOT ? last[source! - FROM_SLOT]! : source!;
@@ -229,6 +245,10 @@ function compute(
       kv.set(place, { position: position + GROUP * group, token });
     }
   }
+  const stateAt = states?.advance(
+    words.sequences.subarray(0, sizes.sequences * SEQUENCE_WORDS),
+    (index) => row(index).token,
+  );
   // Samples when the masks are available; a choice contains the index of its mask.
   return (masks) =>
     Uint32Array.from({ length: sizes.sampled }, (_, i) => {
@@ -252,6 +272,8 @@ function compute(
       for (const tokens of seen)
         if (!tokens.every((token, at) => token === history[history.length - tokens.length + at]))
           throw new Error('groups of layers hold different tokens');
+      if (stateAt && windows.includes(null) && stateAt[index] !== paperState(history))
+        throw new Error(`the state after position ${row(index).position} is that of other tokens`);
       const choice = (offset: number): number => words.choices.getUint32(i * CHOICE_WORDS * 4 + offset, true);
       const mask = choice(64);
       const token = paperChoice(paperToken(history, choice(16)), mask === 0 ? null : masks[mask - 1]!);

@@ -201,12 +201,15 @@ it('what was spoilt is forgotten', async () => {
 
 describe('conversations that share and branch, on few pages, some given up', () => {
   it.each([
-    ...[1, 2, 3, 4, 5, 6].map((seed) => ({ seed, pages: 20, windows: [null] })),
-    ...[7, 8, 9].map((seed) => ({ seed, pages: 28, windows: [null, 40, 70] })),
-    { seed: 10, pages: 36, windows: [null, null, 40] },
-  ])('%j', async ({ seed, pages: total, windows }) => {
+    ...[1, 2, 3, 4, 5, 6].map((seed) => ({ seed, pages: 20, windows: [null], copies: 0 })),
+    ...[7, 8, 9].map((seed) => ({ seed, pages: 28, windows: [null, 40, 70], copies: 0 })),
+    { seed: 10, pages: 36, windows: [null, null, 40], copies: 0 },
+    ...[11, 12, 13].map((seed) => ({ seed, pages: 20, windows: [null], copies: 6 })),
+    { seed: 14, pages: 20, windows: [null], copies: 1 },
+    { seed: 15, pages: 36, windows: [null, 40], copies: 8 },
+  ])('%j', async ({ seed, pages: total, windows, copies }) => {
     const random = randomInteger(seed);
-    const engine = createPaperEngine({ pages: total, slots: 5, rows: 48, windows }, random);
+    const engine = createPaperEngine({ pages: total, slots: 5, rows: 48, windows, copies }, random);
     const all: PaperSequence[] = [];
     const histories: number[][] = [prompt(70), prompt(10, 1)];
     for (let i = 0; i < 60; i++) {
@@ -228,7 +231,7 @@ describe('conversations that share and branch, on few pages, some given up', () 
     all.forEach(expectAlone);
     const { lookups, pages, retractions } = engine.scheduler;
     // A prefix of several groups is found only where all of them have it.
-    expect(lookups.device).toBeGreaterThan(lookups.tokens / (windows.length > 1 ? 16 : 4));
+    expect(lookups.device).toBeGreaterThan(lookups.tokens / (copies > 0 ? 64 : windows.length > 1 ? 16 : 4));
     expect(pages.evicted).toBeGreaterThan(0);
     expect(retractions).toBeGreaterThan(0);
     expect(pages.available).toBe(total);

@@ -37,7 +37,6 @@ beforeAll(() => {
     endIds: [261],
     sampling: { temperature: 0.4, topP: 0.9, topK: 20, minP: 0.05, repetitionPenalty: 1 },
     ropes: [readRope(readConfig('config.json', {}), 64)],
-    isPaged: true,
     prefixCache: true,
     checkProcessor: null,
   };

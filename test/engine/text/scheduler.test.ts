@@ -94,6 +94,7 @@ describe('any requests, tight pages, aborts at any moment', () => {
       seed,
       limits: { ...LIMITS, pages: 2 * LIMITS.pages, windows: [null, 24, 50] },
     })),
+    { seed: 8, limits: { ...LIMITS, copies: 3 } },
   ])('%j', ({ seed, limits }) => {
     const random = randomInteger(seed);
     const scheduler = new Scheduler(limits);

@@ -14,6 +14,9 @@ function plan(source: PlanSource, rows: number): [sequence: number, first: numbe
   return step.parts.map((part) => [all.indexOf(part.sequence), part.first, part.rows]);
 }
 
+/** Every number of rows is a good place to stop. */
+const chunk = (_: Sequence, rows: number): number => rows;
+
 function prompts(...lengths: number[]): Sequence[] {
   return lengths.map((length) => paperSequence(Array<number>(length).fill(1), 9));
 }
@@ -21,7 +24,7 @@ function prompts(...lengths: number[]): Sequence[] {
 it('gives decoding sequences a row each and the rest of the step to prefill chunks', () => {
   const running = prompts(40, 8, 30);
   running[1]!.progress.computed = 7;
-  expect(plan({ running, secure: () => true }, 64)).toEqual([
+  expect(plan({ running, secure: () => true, chunk }, 64)).toEqual([
     [1, 7, 1],
     [0, 0, 40],
     [2, 0, 23],
@@ -32,7 +35,7 @@ it('gives decoding sequences a row each and the rest of the step to prefill chun
 
 it('leaves out a sequence without pages, and counts nothing as computed for it', () => {
   const running = prompts(20, 20);
-  expect(plan({ running, secure: (sequence) => sequence !== running[0] }, 64)).toEqual([[1, 0, 20]]);
+  expect(plan({ running, secure: (sequence) => sequence !== running[0], chunk }, 64)).toEqual([[1, 0, 20]]);
   expect(running[0]!.progress).toMatchObject({ computed: 0, inFlight: 0, processed: 0 });
 });
 
@@ -40,6 +43,7 @@ it('leaves out a sequence that was retracted for another one, and one whose page
   const [first, retracted, loading] = prompts(10, 10, 10) as [Sequence, Sequence, Sequence];
   loading.placement.prefix.loads.push({ cached: {} as CachedPage, bytes: new Uint8Array(0) });
   const source = {
+    chunk,
     running: [first, retracted, loading],
     secure(sequence: Sequence) {
       if (sequence === first) source.running = [first, loading];
@@ -47,4 +51,13 @@ it('leaves out a sequence that was retracted for another one, and one whose page
     },
   };
   expect(plan(source, 64)).toEqual([[0, 0, 10]]);
+});
+
+it('computes of a prompt what the source asks for, and leaves the other rows of the step to later prompts', () => {
+  const running = prompts(100, 50);
+  const source = { running, secure: () => true, chunk: (_: Sequence, rows: number) => Math.min(rows, 32) };
+  expect(plan(source, 64)).toEqual([
+    [0, 0, 32],
+    [1, 0, 32],
+  ]);
 });

@@ -30,6 +30,7 @@ export async function startTiered(
   {
     pages = 8,
     windows = [null],
+    copies = 0,
     hostPages = 0,
     folder,
     storageBytes = 1e9,
@@ -38,6 +39,7 @@ export async function startTiered(
   }: {
     pages?: number;
     windows?: readonly (number | null)[];
+    copies?: number;
     hostPages?: number;
     folder?: string;
     storageBytes?: number;
@@ -46,7 +48,7 @@ export async function startTiered(
   },
   random = randomInteger(1),
 ): Promise<TieredEngine> {
-  const engine = createPaperEngine({ pages, slots: 4, rows: 64, windows }, random, { loads: 2 });
+  const engine = createPaperEngine({ pages, slots: 4, rows: 64, windows, copies }, random, { loads: 2 });
   const storage: PageStorage | null =
     folder === undefined
       ? null

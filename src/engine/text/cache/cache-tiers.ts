@@ -25,7 +25,7 @@ export interface TierOptions {
   /** Most bytes in host memory. */
   hostBytes: number;
   storage: PageStorage | null;
-  /** Least bytes of host memory for pages on their way to and from storage; default: 128 MiB. */
+  /** Least bytes of host memory for pages on their way to and from storage; default: 128 MiB, and at least two copies of states. */
   stagingBytes?: number;
 }
 
@@ -42,7 +42,8 @@ export class CacheTiers {
   readonly #fetch: PageFetch | null;
   #closed = false;
 
-  constructor({ pages, runner, hostBytes, storage, stagingBytes = STAGING_BYTES }: TierOptions) {
+  constructor({ pages, runner, hostBytes, storage, ...options }: TierOptions) {
+    const { stagingBytes = Math.max(STAGING_BYTES, 2 * runner().copyBytes) } = options;
     const { tree } = pages;
     const names = storage && new PageNames(storage);
     const host = new HostTier(tree, Math.max(hostBytes, storage ? stagingBytes : 0));

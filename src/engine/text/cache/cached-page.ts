@@ -1,4 +1,4 @@
-// A node of the prefix cache, with its page of each group of layers.
+// A node of the prefix cache, with its page of each group of layers and its copy of the layers' fixed states.
 
 export interface PageNode {
   readonly scope: string;
@@ -10,17 +10,23 @@ export interface PageNode {
   readonly children: Map<string, PageNode>;
   /** One for each group of layers. */
   readonly pages: readonly CachedPage[];
+  /** Copy of the fixed states after the node's last token (see state-copies.ts); null: no layer has one. */
+  readonly state: CachedPage | null;
   /** It can no longer be found, and its pages are freed with their last users. */
   forgotten: boolean;
 }
 
-/** A node's page of one group of layers. */
+/** Group of the copies of fixed states. */
+export const STATES = -1;
+
+/** A node's page of one group of layers, or its copy of the fixed states. */
 export interface CachedPage {
   readonly node: PageNode;
+  /** Number of the group of layers, or STATES. */
   readonly group: number;
-  /** Page on the device; null: its bytes are not there. */
+  /** Page on the device, or the place of a copy; null: its bytes are not there. */
   page: number | null;
-  /** The page is taken and its bytes are still to be written to it. */
+  /** The page or place is taken and its bytes are still to be written to it. */
   loading: boolean;
   /** Copy in host memory; null: none. */
   host: Uint8Array | null;
@@ -29,27 +35,35 @@ export interface CachedPage {
   lastUsed: number;
 }
 
-/** A node that has no bytes yet. */
+/** A node that has no bytes yet. `groups`: groups of layers with pages; `hasState`: whether a layer has a fixed state. */
 export function pageNode(
-  groups: number,
+  { groups, hasState }: { groups: number; hasState: boolean },
   scope: string,
   parent: PageNode | null,
   key: string,
   lastUsed: number,
 ): PageNode {
-  const pages: CachedPage[] = [];
-  const node: PageNode = {
+  const node: PageNode & { pages: CachedPage[]; state: CachedPage | null } = {
     scope,
     parent,
     key,
     depth: parent ? parent.depth + 1 : 0,
     children: new Map(),
-    pages,
+    pages: [],
+    state: null,
     forgotten: parent?.forgotten ?? false,
   };
-  for (let group = 0; group < groups; group++)
-    pages.push({ node, group, page: null, loading: false, host: null, users: 0, lastUsed });
+  const empty = (group: number): CachedPage => ({
+    ...{ node, group, page: null, loading: false, host: null, users: 0, lastUsed },
+  });
+  for (let group = 0; group < groups; group++) node.pages.push(empty(group));
+  if (hasState) node.state = empty(STATES);
   return node;
+}
+
+/** The part of a node that belongs to a group. */
+export function partOf({ pages, state }: PageNode, group: number): CachedPage {
+  return group === STATES ? state! : pages[group]!;
 }
 
 /** Whether a page can be found in some tier. */

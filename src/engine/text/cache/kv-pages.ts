@@ -1,4 +1,4 @@
-// KV pages on the device: how many fit, and their first clearing.
+// KV pages on the device: how many fit, with copies of fixed states beside them, and their first clearing.
 
 import { option, say } from '../../../files/message.ts';
 import { EngineError } from '../../../files/error.ts';
@@ -11,6 +11,12 @@ import type { PageLayout } from './page-layout.ts';
 const CLEAR_RUN = 64;
 /** Tokens that the pages hold by default; one full context fits in any case. */
 const TOKENS = 65536;
+/** Least copies of fixed states, of a model that has them. */
+const LEAST_COPIES = 4;
+/** Pages to a copy of fixed states, if copies are small. */
+const COPY_PAGES = 8;
+/** Most bytes of copies of fixed states, as a share of the pages' bytes. */
+const COPY_SHARE = 1 / 2;
 /** Least pages of each group of layers with which a model runs. */
 const LEAST_PAGES = 2;
 
@@ -38,11 +44,24 @@ export function pagesWithin(free: number, { pageBytes }: PageLayout): number {
   return Math.floor(free / pageBytes) - 1;
 }
 
-/** Pages that the memory budget has room for beside `taken` bytes. */
-export function fittingPages(device: Device, layout: PageLayout, taken = 0): number {
-  const free = device.memoryBudget - device.memoryUsed - taken;
-  const pages = pagesWithin(free, layout);
+/** Copies of fixed states in the prefix cache beside so many pages. `bytes`: bytes of a copy; 0: no layer has such a state. */
+export function stateCopies(pages: number, { pageBytes }: PageLayout, bytes: number): number {
+  if (bytes === 0) return 0;
+  const affordable = Math.floor((COPY_SHARE * pages * pageBytes) / bytes);
+  return Math.max(LEAST_COPIES, Math.min(Math.ceil(pages / COPY_PAGES), affordable));
+}
+
+/** Pages that the memory budget has room for. `besides`: bytes that are taken beside so many pages, which increase with them. */
+export function fittingPages(
+  device: Device,
+  layout: PageLayout,
+  besides: (pages: number) => number = () => 0,
+): number {
+  const free = device.memoryBudget - device.memoryUsed - besides(0);
   const least = leastPages(layout);
+  const pages = largestWithin(pagesWithin(free, layout), (count) => {
+    return pagesWithin(device.memoryBudget - device.memoryUsed - besides(count), layout) >= count;
+  });
   if (pages < least) {
     throw new EngineError(
       'out_of_memory',
@@ -50,6 +69,18 @@ export function fittingPages(device: Device, layout: PageLayout, taken = 0): num
     );
   }
   return pages;
+}
+
+/** The largest number up to `most` that fits, where each smaller one does, too; negative ones are returned as they are. */
+function largestWithin(most: number, fits: (count: number) => boolean): number {
+  if (most < 0 || !Number.isFinite(most) || fits(most)) return most;
+  let [fitting, beyond] = [0, most];
+  while (beyond - fitting > 1) {
+    const middle = Math.floor((fitting + beyond) / 2);
+    if (fits(middle)) fitting = middle;
+    else beyond = middle;
+  }
+  return fitting;
 }
 
 export interface PageCleaner {

@@ -1,7 +1,7 @@
 // State that the layers of a text model keep on the device between steps: KV pages, or a fixed state for each slot.
 
 import type { Device } from '../../../gpu/device.ts';
-import type { Region } from '../../../gpu/tensor.ts';
+import { allocatedBytes, type Region } from '../../../gpu/tensor.ts';
 import type { KvFormat, LayerStore, PageTable, StateSlots } from '../../../kernels/batch.ts';
 import type { KvState, LayerState } from '../../../models/text/architecture.ts';
 import type { LayerPlace, PageLayout } from './page-layout.ts';
@@ -82,7 +82,15 @@ export class LayerStores {
   }
 }
 
-/** Bytes of the fixed states of one slot. */
+/** Bytes of the fixed states of one sequence. */
 export function slotBytes(layers: readonly LayerState[]): number {
   return layers.reduce((sum, layer) => sum + (layer.kind === 'slot' ? 4 * layer.values : 0), 0);
+}
+
+/** Bytes that the device allocates for the fixed states of so many slots. */
+export function stateBytes(layers: readonly LayerState[], slots: number): number {
+  return layers.reduce(
+    (sum, layer) => sum + (layer.kind === 'slot' ? allocatedBytes(4 * layer.values * slots) : 0),
+    0,
+  );
 }

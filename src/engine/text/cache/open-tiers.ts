@@ -42,8 +42,10 @@ export async function openTiers(
   const { kvFormat } = loaded;
   const { windows } = loaded.layout;
   const grouped = windows.length > 1 ? [{ windows, lanes: loaded.layout.lanes }] : [];
-  const facts = [PAGE_LAYOUT, checkpoint.config, quantization, kvFormat, device.summary, ...grouped];
-  const computed = JSON.stringify(facts);
+  const states = loaded.copyBytes === 0 ? [] : [{ states: loaded.copyBytes }];
+  const facts = [PAGE_LAYOUT, checkpoint.config, quantization, kvFormat, device.summary];
+  const laidOut = [...facts, ...grouped, ...states];
+  const computed = JSON.stringify(laidOut);
   const runner = (): Runner => parts().runner;
   const place = { where: storageCache ?? '', most: storageCacheBytes, checkpoint, computed, onTrouble };
   const storage = storageCache === undefined ? null : await platform.openPageStore!(place);

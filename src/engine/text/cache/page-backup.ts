@@ -1,4 +1,4 @@
-// Copies new pages of the prefix cache from the device to host memory and to storage, a few at a time, beside the steps. A page that
+// Copies new pages and states of the prefix cache from the device to host memory and to storage, a few at a time, beside the steps. A page that
 // cannot be copied is only missing from the cache.
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
@@ -6,7 +6,7 @@ import type { PageStorage } from '../../platform.ts';
 import type { Runner } from '../step/runner.ts';
 import type { HostTier } from './host-tier.ts';
 import type { PageNames } from './page-names.ts';
-import type { CachedPage } from './cached-page.ts';
+import { STATES, type CachedPage } from './cached-page.ts';
 import type { PrefixTree } from './prefix-tree.ts';
 
 export interface BackupOptions {
@@ -53,7 +53,7 @@ export class PageBackup {
   /** Adds a page that is new on the device. */
   add(cached: CachedPage): void {
     const { host, runner } = this.#options;
-    if (cached.host || host.total < runner().pageBytes || this.#deadline < Infinity) return;
+    if (cached.host || host.total < bytesOf(cached, runner()) || this.#deadline < Infinity) return;
     this.#fresh.add(cached);
     // The copy is submitted after the step that is being planned now, which computes the page.
     this.#running ??= Promise.resolve().then(() => this.#copyFresh());
@@ -62,7 +62,9 @@ export class PageBackup {
   /** Copies pages that are about to be reused, unless too many are being copied already. */
   copyNow(pages: readonly CachedPage[]): void {
     const late = pages.filter((cached) => this.#fresh.delete(cached));
-    if (late.length === 0 || this.#copying.size * this.#options.runner().pageBytes > LATE_BYTES) return;
+    const runner = this.#options.runner();
+    const copying = [...this.#copying].reduce((sum, cached) => sum + bytesOf(cached, runner), 0);
+    if (late.length === 0 || copying > LATE_BYTES) return;
     // The copy is submitted before the step that reuses the pages.
     const copied = this.#copy(late)
       .then(({ stored }) => stored)
@@ -88,13 +90,15 @@ export class PageBackup {
     await stored;
   }
 
-  /** The next pages whose bytes are still to be copied. */
+  /** The next pages, or states, whose bytes are still to be copied. */
   #takeFresh(): CachedPage[] {
     const { tree, runner } = this.#options;
-    const most = Math.max(1, Math.floor(COPY_BYTES / runner().pageBytes));
     const taken: CachedPage[] = [];
     for (const cached of this.#fresh) {
+      const [first] = taken;
+      const most = Math.max(1, Math.floor(COPY_BYTES / bytesOf(first ?? cached, runner())));
       if (taken.length === most) break;
+      if (first && (first.group === STATES) !== (cached.group === STATES)) continue;
       this.#fresh.delete(cached);
       if (cached.page !== null && !cached.host && !cached.node.forgotten) taken.push(cached);
       else tree.keep(cached, cached.host); // removes the node if it is of no use any more
@@ -102,13 +106,13 @@ export class PageBackup {
     return taken;
   }
 
-  /** Copies to the host; `stored` resolves when the pages are in storage, too. */
+  /** Copies pages, or states, to the host; `stored` resolves when they are in storage, too. */
   async #copy(pages: readonly CachedPage[]): Promise<{ stored: Promise<void> }> {
     const { tree, host, runner } = this.#options;
     for (const cached of pages) this.#copying.add(cached);
-    const copies = await runner()
-      .readPages(pages.map(({ page }) => page!))
-      .catch(() => null); // the device is lost, and the pages with it
+    const places = pages.map(({ page }) => page!);
+    const read = pages[0]!.group === STATES ? runner().readStates(places) : runner().readPages(places);
+    const copies = await read.catch(() => null); // the device is lost, and the pages with it
     if (!copies) {
       for (const cached of pages) this.#copying.delete(cached);
       for (const cached of pages) tree.keep(cached, cached.host);
@@ -128,4 +132,8 @@ export class PageBackup {
     this.#copying.delete(cached);
     tree.keep(cached, cached.host); // the page may have lost its bytes since
   }
+}
+
+function bytesOf({ group }: CachedPage, { pageBytes, copyBytes }: Runner): number {
+  return group === STATES ? copyBytes : pageBytes;
 }

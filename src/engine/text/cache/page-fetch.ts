@@ -1,4 +1,5 @@
-// Fetches the pages of a prompt from storage to host memory, and to the device if it has pages to spare.
+// Fetches the pages of a prompt from storage to host memory, and to the device if it has pages to spare; of the layers' fixed states,
+// the copy after the last of these pages.
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
 import type { PageStorage } from '../../platform.ts';
@@ -6,7 +7,7 @@ import type { Sequence } from '../sequence.ts';
 import type { Runner } from '../step/runner.ts';
 import type { HostTier } from './host-tier.ts';
 import type { PageNames } from './page-names.ts';
-import { hasBytes, type PageNode } from './cached-page.ts';
+import { hasBytes, partOf, STATES, type PageNode } from './cached-page.ts';
 import { keysOf, findablePages, type SequencePages } from './sequence-pages.ts';
 
 export interface FetchOptions {
@@ -19,6 +20,8 @@ export interface FetchOptions {
 
 /** Nodes whose pages are read from storage at a time. */
 const READS = 8;
+/** Copies of fixed states that storage is asked for at a time. */
+const ASKED = 16;
 
 export class PageFetch {
   readonly #options: FetchOptions;
@@ -45,7 +48,7 @@ export class PageFetch {
     const found = pages.tree.find(scope, keys, most);
     const first = found.length;
     const names = this.#namesOf(scope, keys.slice(0, most), found);
-    const stored = await this.#storedEnd(names, first);
+    const stored = await this.#storedEnd(names, pages.tree.walk(scope, keys, most), first);
     this.#touch(names, stored);
     let end = stored;
     /** Nodes whose pages may stay on the host only until the sequence is admitted. */
@@ -55,7 +58,7 @@ export class PageFetch {
       const known = pages.tree.walk(scope, keys, end);
       const reads = names.slice(at, Math.min(at + READS, end)).map((name, i) => {
         const missing = this.#groupsOf(at + i, stored).filter(
-          (group) => !known[at + i] || !hasBytes(known[at + i]!.pages[group]!),
+          (group) => !known[at + i] || !hasBytes(partOf(known[at + i]!, group)),
         );
         return Promise.all(missing.map((group) => this.#read(name, group)));
       });
@@ -64,7 +67,7 @@ export class PageFetch {
       const path = pages.tree.walk(scope, keys, at);
       if (path.length < at || isOver()) return;
       for (const copies of read) {
-        if (!copies.every(isWhole) || copies.some(({ bytes }) => bytes.length !== runner().pageBytes)) return;
+        if (!copies.every((copy) => this.#isWhole(copy))) return;
         this.#add(path, scope, keys[path.length]!, names[path.length]!, copies);
         prefix.fetched[1]++;
         if (!this.#bring(path) && --room <= 0) end = path.length;
@@ -76,8 +79,9 @@ export class PageFetch {
 
   /** Groups of layers whose bytes of page `at` a prefix of `end` pages needs. */
   #groupsOf(at: number, end: number): number[] {
-    const groups = [...this.#options.pages.windows.keys()];
-    return groups.filter((group) => group === 0 || at >= this.#firstOf(group, end));
+    const { windows, states } = this.#options.pages;
+    const groups = [...windows.keys()].filter((group) => group === 0 || at >= this.#firstOf(group, end));
+    return states && at === end - 1 ? [...groups, STATES] : groups;
   }
 
   /** The first page that a prefix of `end` pages needs of a group other than the first. */
@@ -85,11 +89,47 @@ export class PageFetch {
     return this.#options.pages.firstVisible(group, end * PAGE_TOKENS);
   }
 
-  /** Pages of the longest prefix that storage can complete if `first` pages of it have been found. */
-  async #storedEnd(names: readonly string[], first: number): Promise<number> {
-    const { storage, pages, names: pageNames } = this.#options;
+  /**
+   * Pages of the longest prefix that storage can complete if `first` pages of it have been found; `known`: nodes whose pages of groups that
+   * see all tokens the cache has.
+   */
+  async #storedEnd(names: readonly string[], known: readonly PageNode[], first: number): Promise<number> {
+    const { storage } = this.#options;
     if (first === names.length) return first;
-    let end = first + (await storage.leading(names.slice(first)));
+    let end = known.length + (await storage.leading(names.slice(known.length)));
+    for (;;) {
+      const withStates = await this.#statesEnd(names, known, first, end);
+      end = await this.#windowsEnd(names, first, withStates);
+      if (end === withStates) return end;
+    }
+  }
+
+  /** The last boundary up to `end` at which there is a copy of the fixed states; `first`: none is needed there. */
+  async #statesEnd(
+    names: readonly string[],
+    known: readonly PageNode[],
+    first: number,
+    end: number,
+  ): Promise<number> {
+    const { storage, pages, names: pageNames } = this.#options;
+    if (!pages.states) return end;
+    const isKept = async (at: number): Promise<boolean> => {
+      const state = known[at - 1]?.state;
+      if (state && hasBytes(state)) return true;
+      return (await storage.leading([pageNames.inGroup(STATES, names[at - 1]!)])) > 0;
+    };
+    for (let last = end; last > first; last -= ASKED) {
+      const asked = Array.from({ length: Math.min(ASKED, last - first) }, (_, i) => last - i);
+      const kept = await Promise.all(asked.map(isKept));
+      if (kept.includes(true)) return asked[kept.indexOf(true)]!;
+    }
+    return first;
+  }
+
+  /** The longest prefix up to `most` pages for which storage has the pages of windowed groups. */
+  async #windowsEnd(names: readonly string[], first: number, most: number): Promise<number> {
+    const { storage, pages, names: pageNames } = this.#options;
+    let end = most;
     for (let group = 1; group < pages.windows.length && end > first;) {
       const from = Math.max(first, this.#firstOf(group, end));
       const asked = names.slice(from, end).map((name) => pageNames.inGroup(group, name));
@@ -106,7 +146,7 @@ export class PageFetch {
     const { storage, names: pageNames } = this.#options;
     for (let at = end - 1; at >= 0; at--)
       for (const group of this.#groupsOf(at, end))
-        if (group > 0) storage.touch([pageNames.inGroup(group, names[at]!)]);
+        if (group !== 0) storage.touch([pageNames.inGroup(group, names[at]!)]);
     storage.touch(names.slice(0, end));
   }
 
@@ -128,11 +168,16 @@ export class PageFetch {
     return { group, bytes: await page };
   }
 
+  #isWhole(page: ReadPage): page is WholePage {
+    const { pageBytes, copyBytes } = this.#options.runner();
+    return page.bytes?.length === (page.group === STATES ? copyBytes : pageBytes);
+  }
+
   /** Appends the node of pages that were read to its path. */
   #add(path: PageNode[], scope: string, key: string, name: string, read: readonly WholePage[]): void {
     const { tree } = this.#options.pages;
     const node = tree.child(scope, path.at(-1) ?? null, key);
-    const copies = read.filter(({ group }) => !hasBytes(node.pages[group]!));
+    const copies = read.filter(({ group }) => !hasBytes(partOf(node, group)));
     tree.fill(node, copies);
     if (copies.some(({ group }) => group === 0)) {
       this.#options.names.set(node, name);
@@ -150,7 +195,7 @@ export class PageFetch {
     if (runner().device.isLost || !pages.bring(path, missing)) return false;
     runner().pageCleaner.ahead(pages.pool.touched);
     const loads = missing.map(({ page, host }) => ({ page: page!, bytes: host! }));
-    runner().movePages({ copies: [], loads });
+    runner().movePages({ copies: [], loads, states: [] });
     return true;
   }
 }
@@ -162,7 +207,3 @@ interface ReadPage {
 }
 
 type WholePage = ReadPage & { bytes: Uint8Array };
-
-function isWhole(page: ReadPage): page is WholePage {
-  return page.bytes !== null;
-}

@@ -4,8 +4,6 @@
 // long ones. That needs pages of one size. A page has lanes, each a pair of buffers for keys and values; a lane holds one layer of the
 // group that the page belongs to, or several layers whose keys are smaller. A kind of layers with more layers than the lanes take is
 // divided into several groups; lanes that a group leaves empty are lost.
-//
-// A state that sequences copy at page boundaries (recurrent layers) can be a further group whose queries see the last page only.
 
 import { PAGE_TOKENS, type KvFormat } from '../../../kernels/batch.ts';
 import type { KvState, LayerState } from '../../../models/text/architecture.ts';

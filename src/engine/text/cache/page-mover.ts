@@ -3,6 +3,7 @@
 
 import type { Device } from '../../../gpu/device.ts';
 import type { PageMoves } from './sequence-pages.ts';
+import { readStaged } from './staged-read.ts';
 
 /** Keys, or values, of one lane. */
 interface PagePart {
@@ -12,9 +13,6 @@ interface PagePart {
   /** Offset in a page in host memory. */
   first: number;
 }
-
-const MAP_READ = 0x1;
-const COPY_DST = 0x8;
 
 export class PageMover {
   /** Bytes of a page, keys and values of all lanes. */
@@ -41,7 +39,7 @@ export class PageMover {
   }
 
   /** Makes the copies in order, then the writes; steps that are submitted later find both done. */
-  move({ copies, loads }: PageMoves): void {
+  move({ copies, loads }: Pick<PageMoves, 'copies' | 'loads'>): void {
     const { queue } = this.#device.gpu;
     if (copies.length > 0) {
       const encoder = this.#device.gpu.createCommandEncoder();
@@ -58,26 +56,11 @@ export class PageMover {
   }
 
   /** Reads pages as they are after the steps submitted so far. Rejects if the device is lost, or has no room for the copy. */
-  async read(pages: readonly number[]): Promise<Uint8Array<ArrayBuffer>[]> {
-    const { gpu } = this.#device;
-    // A staging buffer for which there is no room must not end the steps: its errors are caught in scopes of their own.
-    gpu.pushErrorScope('validation');
-    gpu.pushErrorScope('out-of-memory');
-    const staging = gpu.createBuffer({ size: pages.length * this.bytes, usage: MAP_READ | COPY_DST });
-    try {
-      const encoder = gpu.createCommandEncoder();
-      pages.forEach((page, i) => this.#copyOut(encoder, page, staging, i * this.bytes));
-      gpu.queue.submit([encoder.finish()]);
-      const mapped = staging.mapAsync(MAP_READ);
-      const scopes = [gpu.popErrorScope(), gpu.popErrorScope()];
-      const [, ...errors] = await Promise.all([mapped, ...scopes]);
-      const error = errors.find((found) => found !== null);
-      if (error) throw new Error(`pages could not be copied out: ${error.message}`);
-      const copied = staging.getMappedRange();
-      return pages.map((_, i) => new Uint8Array(copied.slice(i * this.bytes, (i + 1) * this.bytes)));
-    } finally {
-      staging.destroy();
-    }
+  read(pages: readonly number[]): Promise<Uint8Array<ArrayBuffer>[]> {
+    const { bytes } = this;
+    return readStaged(this.#device, { count: pages.length, bytes }, (encoder, item, to, offset) =>
+      this.#copyOut(encoder, pages[item]!, to, offset),
+    );
   }
 
   #copyOut(encoder: GPUCommandEncoder, page: number, to: GPUBuffer, offset: number): void {

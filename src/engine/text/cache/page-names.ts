@@ -1,8 +1,8 @@
 // Names of pages in storage: a page is named by all tokens up to its end, so its name follows from its parent's. The pages of the first
-// group of layers make up the chain; those of other groups hang on it.
+// group of layers make up the chain; those of other groups, and copies of fixed states, hang on it.
 
 import type { PageStorage } from '../../platform.ts';
-import type { CachedPage, PageNode } from './cached-page.ts';
+import { STATES, type CachedPage, type PageNode } from './cached-page.ts';
 
 export class PageNames {
   readonly #storage: PageStorage;
@@ -28,7 +28,7 @@ export class PageNames {
 
   /** Name of the page that must be in storage for this one to be found; null: none. */
   before({ node, group }: CachedPage): string | null {
-    if (group > 0) return this.of(node);
+    if (group !== 0) return this.of(node);
     return node.parent && this.of(node.parent);
   }
 
@@ -39,7 +39,8 @@ export class PageNames {
 
   /** Name of another group's page of the node whose page in the first group is named `name`. */
   inGroup(group: number, name: string): string {
-    return group === 0 ? name : this.#storage.name(name, '', `group ${group}`);
+    if (group === 0) return name;
+    return this.#storage.name(name, '', group === STATES ? 'states' : `group ${group}`);
   }
 
   set(node: PageNode, name: string): void {

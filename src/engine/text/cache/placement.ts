@@ -10,6 +10,18 @@ export interface PageLoad {
   bytes: Uint8Array;
 }
 
+/** Copies that a sequence makes of its fixed states, at page boundaries (see state-copies.ts). */
+export class SequenceCopies {
+  /** Numbers of pages after which a copy is wanted, in order. */
+  cuts: number[] = [];
+  /** Pages before the last copy that it made or started from. */
+  last = 0;
+  /** Least pages between copies inside the prompt. */
+  interval = Infinity;
+  /** The copy of the last page that generated tokens have filled; null: none. */
+  tail: CachedPage | null = null;
+}
+
 /** A sequence as the prefix cache sees it. */
 export class SequencePrefix {
   /** Pages are shared only within one scope: same adapter, salt and rotary frequencies. */
@@ -22,6 +34,7 @@ export class SequencePrefix {
   readonly keys: string[] = [];
   /** Nodes of its shared pages, in order of position. */
   nodes: PageNode[] = [];
+  readonly copies = new SequenceCopies();
   /** The shared pages whose bytes have not been written to the device yet. */
   loads: PageLoad[] = [];
   /** Prompt tokens that the cache had when the sequence first ran; null before. */

@@ -1,11 +1,13 @@
 // The prefix cache: which KV pages hold which tokens. A node is one full page of tokens that follow those of its parents. It has a page
 // for each group of layers, whose bytes are on the device, in host memory, in both, or nowhere. A prefix is found if the groups that
-// see all tokens have bytes for every node of it, and windowed groups for the nodes that the next query sees. Sequences hold the pages
-// that they see; pages that no sequence holds are evicted, least recently used first. A page is never used more recently than the
-// same group's page of the parent, unless the window has passed that one.
+// see all tokens have bytes for every node of it, and windowed groups for the nodes that the next query sees. If layers have fixed
+// states, a prefix ends at a node with a copy of them. Sequences hold the pages that they see; pages that no sequence holds are evicted,
+// least recently used first, and copies of states likewise among themselves. A page is never used more recently than the same group's
+// page of the parent, unless the window has passed that one.
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
-import { hasBytes, leastRecent, pageNode, type CachedPage, type PageNode } from './cached-page.ts';
+import { hasBytes, pageNode, partOf, STATES, type CachedPage, type PageNode } from './cached-page.ts';
+import { CachedPlaces } from './cached-places.ts';
 import { firstVisiblePage } from './page-window.ts';
 
 /** Is notified of bytes that come and go, and may delay the removal of nodes. */
@@ -25,15 +27,23 @@ export class PrefixTree {
   /** Groups that see all tokens. */
   readonly #full: readonly number[];
   readonly #scopes = new Map<string, Map<string, PageNode>>();
-  readonly #onDevice = new Set<CachedPage>();
-  readonly #freePage: (page: number) => void;
-  #evictable = 0;
+  readonly #pages: CachedPlaces;
+  /** Copies of fixed states; null: no layer has one. */
+  readonly #states: CachedPlaces | null;
   #clock = 0;
   #watcher: TreeWatcher | null = null;
 
-  /** `freePage` takes back a page of the device. `windows`: tokens that each group of layers looks back on; null: all. */
-  constructor(freePage: (page: number) => void, windows: readonly (number | null)[] = [null]) {
-    this.#freePage = freePage;
+  /**
+   * `freePage` takes back a page of the device. `windows`: tokens that each group of layers looks back on; null: all. `freeState` takes
+   * back the place of a copy of fixed states; null: no layer has one.
+   */
+  constructor(
+    freePage: (page: number) => void,
+    windows: readonly (number | null)[] = [null],
+    freeState: ((place: number) => void) | null = null,
+  ) {
+    this.#pages = new CachedPlaces(freePage);
+    this.#states = freeState && new CachedPlaces(freeState);
     this.#windows = windows;
     this.#full = windows.flatMap((window, group) => (window === null ? [group] : []));
   }
@@ -44,23 +54,23 @@ export class PrefixTree {
 
   /** Pages on the device that no sequence holds. */
   get evictable(): number {
-    return this.#evictable;
+    return this.#pages.evictable;
   }
 
   /** Pages of the cache on the device. */
   get onDevice(): number {
-    return this.#onDevice.size;
+    return this.#pages.count;
   }
 
   /** The longest run of nodes for the first `most` keys that a sequence can continue. */
   find(scope: string, keys: readonly string[], most: number): PageNode[] {
     const path = this.walk(scope, keys, most);
-    if (this.#full.length === this.#windows.length) return path;
+    if (this.#full.length === this.#windows.length && !this.#states) return path;
     /** Number of nodes with bytes up to the current one, by group. */
     const runs = this.#windows.map(() => 0);
     let longest = 0;
-    path.forEach(({ pages }, at) => {
-      let isWhole = true;
+    path.forEach(({ pages, state }, at) => {
+      let isWhole = state === null || hasBytes(state);
       for (const [group, window] of this.#windows.entries()) {
         if (window === null) continue;
         runs[group] = hasBytes(pages[group]!) ? runs[group]! + 1 : 0;
@@ -89,26 +99,36 @@ export class PrefixTree {
     const siblings = this.#siblings(scope, parent);
     const known = siblings.get(key);
     if (known) return known;
-    const node = pageNode(this.#windows.length, scope, parent, key, this.#clock);
+    const shape = { groups: this.#windows.length, hasState: this.#states !== null };
+    const node = pageNode(shape, scope, parent, key, this.#clock);
     siblings.set(key, node);
     return node;
   }
 
   hold(cached: CachedPage): void {
-    if (cached.users++ === 0 && cached.page !== null) this.#evictable--;
+    this.#pages.hold(cached);
   }
 
   release(cached: CachedPage): void {
-    if (--cached.users > 0 || cached.page === null) return;
-    this.#evictable++;
-    if (cached.node.forgotten) this.#free(cached);
+    this.#pages.release(cached);
   }
 
-  /** Sets the page on the device; null: there is none any more. */
-  place(cached: CachedPage, page: number | null): void {
-    this.#setPage(cached, page);
-    if (page !== null) this.#watcher?.placed(cached);
+  /** Sets the page on the device; null: there is none any more. `isLasting`: false until `settle` is called for it. */
+  place(cached: CachedPage, page: number | null, isLasting = true): void {
+    this.#placesOf(cached).set(cached, page);
+    if (page !== null && isLasting) this.#watcher?.placed(cached);
     this.#prune(cached.node);
+  }
+
+  /** Notifies the watcher of bytes that stay on the device from now on. */
+  settle(cached: CachedPage): void {
+    if (cached.page !== null) this.#watcher?.placed(cached);
+  }
+
+  /** Gives back the place of a copy of fixed states. */
+  drop(state: CachedPage): void {
+    this.#states!.free(state);
+    this.#prune(state.node);
   }
 
   /** Sets the copy in host memory; null: none. */
@@ -118,10 +138,10 @@ export class PrefixTree {
     this.#prune(cached.node);
   }
 
-  /** Sets copies in host memory of several pages of a node. */
+  /** Sets copies in host memory of several parts of a node. */
   fill(node: PageNode, copies: readonly { group: number; bytes: Uint8Array }[]): void {
     if (node.forgotten) return;
-    for (const { group, bytes } of copies) this.#setHost(node.pages[group]!, bytes);
+    for (const { group, bytes } of copies) this.#setHost(partOf(node, group), bytes);
     this.#prune(node);
   }
 
@@ -133,17 +153,27 @@ export class PrefixTree {
     for (let at: PageNode | null = node; at; at = at.parent)
       for (let group = 0; group < firsts.length; group++)
         if (at.depth >= firsts[group]!) at.pages[group]!.lastUsed = this.#clock;
+    if (node.state) node.state.lastUsed = this.#clock;
   }
 
   /** Frees up to `count` pages on the device, those that the watcher wants last; returns the number of pages freed. */
   evict(count: number): number {
+    return this.#evictFrom(this.#pages, count);
+  }
+
+  /** Frees up to `count` places of copies of fixed states likewise. */
+  evictStates(count: number): number {
+    return this.#evictFrom(this.#states!, count);
+  }
+
+  #evictFrom(places: CachedPlaces, count: number): number {
     const watcher = this.#watcher;
-    const all = leastRecent([...this.#onDevice].filter(({ users }) => users === 0));
+    const all = places.leastRecent();
     const wanted = new Set(watcher ? all.filter((cached) => watcher.wants(cached)) : []);
     const victims = [...all.filter((cached) => !wanted.has(cached)), ...wanted].slice(0, count);
     watcher?.leaving(victims.filter((cached) => wanted.has(cached)));
     for (const cached of victims) {
-      if (cached.page !== null) this.#free(cached); // otherwise freed together with another victim's node
+      if (cached.page !== null) places.free(cached); // otherwise freed together with another victim's node
       this.#prune(cached.node);
     }
     return victims.length;
@@ -160,10 +190,7 @@ export class PrefixTree {
 
   /** Takes note that the device's bytes are lost and that no sequence holds any. */
   lose(): void {
-    const lost = [...this.#onDevice];
-    this.#onDevice.clear();
-    this.#evictable = 0;
-    for (const cached of lost) Object.assign(cached, { page: null, loading: false, users: 0 });
+    const lost = [...this.#pages.lose(), ...(this.#states?.lose() ?? [])];
     for (const { node } of lost) this.#prune(node);
   }
 
@@ -178,21 +205,8 @@ export class PrefixTree {
     return roots;
   }
 
-  #setPage(cached: CachedPage, page: number | null): void {
-    const unused = cached.users === 0 ? 1 : 0;
-    if (cached.page === null && page !== null) {
-      this.#onDevice.add(cached);
-      this.#evictable += unused;
-    } else if (cached.page !== null && page === null) {
-      this.#onDevice.delete(cached);
-      this.#evictable -= unused;
-    }
-    cached.page = page;
-  }
-
-  #free(cached: CachedPage): void {
-    this.#freePage(cached.page!);
-    this.#setPage(cached, null);
+  #placesOf({ group }: CachedPage): CachedPlaces {
+    return group === STATES ? this.#states! : this.#pages;
   }
 
   #setHost(cached: CachedPage, bytes: Uint8Array | null): void {
@@ -232,9 +246,9 @@ export class PrefixTree {
     for (const child of node.children.values()) this.#dropAll(child);
     node.children.clear();
     node.forgotten = true;
-    for (const cached of node.pages) {
+    for (const cached of node.state ? [...node.pages, node.state] : node.pages) {
       this.#setHost(cached, null);
-      if (cached.users === 0 && cached.page !== null) this.#free(cached);
+      if (cached.users === 0 && cached.page !== null) this.#placesOf(cached).free(cached);
     }
   }
 }

@@ -9,11 +9,14 @@ import { firstVisiblePage } from './page-window.ts';
 import { PagePool } from './pages.ts';
 import type { Placement } from './placement.ts';
 import { PrefixTree } from './prefix-tree.ts';
+import { StateCopies, type StateMove } from './state-copies.ts';
 
-/** Copies and writes of pages that the device does before the next step. */
+/** Copies and writes of pages and fixed states that the device does before the next step. */
 export interface PageMoves {
   copies: { from: number; to: number }[];
   loads: { page: number; bytes: Uint8Array }[];
+  /** Copies of fixed states, in order. */
+  states: StateMove[];
 }
 
 /** Keys of the first `count` pages, which must be full. The choices of a request share the keys of their prompt. */
@@ -40,6 +43,8 @@ export class SequencePages {
   /** Whether sequences give pages back while they run. */
   readonly isWindowed: boolean;
   readonly tree: PrefixTree;
+  /** Copies of fixed states; null: no layer has one. */
+  readonly states: StateCopies | null;
   readonly #total: number;
   /** Pages evicted at a time. */
   readonly #share: number;
@@ -47,13 +52,16 @@ export class SequencePages {
   #evicted = 0;
   #loaded = 0;
 
-  constructor(total: number, windows: readonly (number | null)[] = [null]) {
+  /** `copies`: copies of fixed states that the device has room for; 0: no layer has one. */
+  constructor(total: number, windows: readonly (number | null)[] = [null], copies = 0) {
     this.#total = total;
     this.windows = windows;
     this.isWindowed = windows.some((window) => window !== null);
     this.#share = Math.max(1, total >> 6);
     this.#pool = new PagePool(total);
-    this.tree = new PrefixTree((page) => this.#pool.give([page]), windows);
+    const freeState = copies > 0 ? (place: number): void => this.states!.give(place) : null;
+    this.tree = new PrefixTree((page) => this.#pool.give([page]), windows, freeState);
+    this.states = copies > 0 ? new StateCopies(this.tree, copies) : null;
   }
 
   get pool(): PagePool {
@@ -79,6 +87,12 @@ export class SequencePages {
   match(sequence: Sequence): PageNode[] {
     const most = findablePages(sequence);
     return this.tree.find(sequence.placement.prefix.scope, keysOf(sequence, most), most);
+  }
+
+  /** Number of pages of the sequence's prefix in the cache, wherever copies of fixed states are. */
+  known(sequence: Sequence): number {
+    const most = findablePages(sequence);
+    return this.tree.walk(sequence.placement.prefix.scope, keysOf(sequence, most), most).length;
   }
 
   /** Cached pages that a sequence with this prefix sees, in order of position. */
@@ -185,6 +199,7 @@ export class SequencePages {
 
   release(sequence: Sequence): void {
     this.publish(sequence);
+    this.states?.settle(sequence);
     this.#giveBack(sequence.placement);
   }
 
@@ -210,6 +225,7 @@ export class SequencePages {
   /** Starts afresh after the device was lost with all that was on it. */
   reset(): void {
     this.tree.lose();
+    this.states?.reset();
     this.#pool = new PagePool(this.#total);
   }
 

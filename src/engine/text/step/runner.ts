@@ -9,6 +9,8 @@ import type { ChosenQuantization } from '../../weights/quantization.ts';
 import type { PageCleaner } from '../cache/kv-pages.ts';
 import type { PageLayout } from '../cache/page-layout.ts';
 import type { PageMover } from '../cache/page-mover.ts';
+import type { PageMoves } from '../cache/sequence-pages.ts';
+import type { StateMover } from '../cache/state-mover.ts';
 import type { Part } from '../step-plan.ts';
 
 export interface RunnerOptions {
@@ -55,14 +57,20 @@ export interface Runner {
   /** Compiles every kernel by running it once. */
   warmUp(onProgress: (done: number, total: number) => void): Promise<void>;
   pageCleaner: PageCleaner;
-  /** Copies pages within the device and from host memory, before the steps that are submitted later. */
-  movePages: PageMover['move'];
+  /** Copies pages and fixed states within the device and from host memory, before the steps that are submitted later. */
+  movePages(moves: PageMoves): void;
   /** Returns the bytes of pages after the steps submitted so far. */
   readPages: PageMover['read'];
+  /** Returns the bytes of copies of fixed states after the steps submitted so far. */
+  readStates: StateMover['read'];
   layout: PageLayout;
   /** Bytes of a page in all lanes. */
   pageBytes: number;
-  /** Bytes of the fixed states of all slots. */
+  /** Copies of fixed states that the device has room for; 0: no layer has one. */
+  copies: number;
+  /** Bytes of a copy. */
+  copyBytes: number;
+  /** Bytes of the fixed states of all slots, without copies. */
   stateBytes: number;
   kvFormat: KvFormat;
   /** Compiles a request's own function on logits. Throws bad_request. */

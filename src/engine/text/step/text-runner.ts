@@ -5,12 +5,19 @@ import { PAGE_TOKENS, TILE_ROWS, type KvFormat } from '../../../kernels/batch.ts
 import { LOGPROB_WORDS } from '../../../kernels/logprobs.ts';
 import type { LanguageModel, TextDeclaration } from '../../../models/text/architecture.ts';
 import { ropeWords } from '../../../models/text/rope.ts';
-import { createPageCleaner, fittingPages, usefulPages, type PageCleaner } from '../cache/kv-pages.ts';
-import { LayerStores, slotBytes } from '../cache/layer-stores.ts';
+import {
+  createPageCleaner,
+  fittingPages,
+  stateCopies,
+  usefulPages,
+  type PageCleaner,
+} from '../cache/kv-pages.ts';
+import { LayerStores, slotBytes, stateBytes } from '../cache/layer-stores.ts';
 import { pageLayout, type PageLayout } from '../cache/page-layout.ts';
 import { PageMover } from '../cache/page-mover.ts';
 import { pagesFor } from '../cache/pages.ts';
 import type { PageMoves } from '../cache/sequence-pages.ts';
+import { copiesBytes, StateMover } from '../cache/state-mover.ts';
 import type { LoraHost } from '../lora-host.ts';
 import type { Part } from '../step-plan.ts';
 import { BatchWriter } from './batch-writer.ts';
@@ -41,6 +48,8 @@ export class TextRunner implements Runner {
   readonly pageCleaner: PageCleaner;
   readonly layout: PageLayout;
   readonly pageBytes: number;
+  readonly copies: number;
+  readonly copyBytes: number;
   readonly stateBytes: number;
   readonly kvFormat: KvFormat;
   readonly #loras: LoraHost;
@@ -49,6 +58,7 @@ export class TextRunner implements Runner {
   readonly #records: StepRecords;
   readonly #writer: BatchWriter;
   readonly #mover: PageMover;
+  readonly #states: StateMover;
   readonly #recordings: Recordings;
   readonly #readback: Readback;
   readonly #pace = createPace();
@@ -83,14 +93,18 @@ export class TextRunner implements Runner {
     const probe = storesOf(1);
     new Recordings(device, recipe, options.rows, probe.all, loras).destroy();
     probe.free();
-    this.stateBytes = slots * slotBytes(layers);
-    const fitting = (): number => fittingPages(device, layout, this.stateBytes);
-    this.pages = options.pages ?? Math.min(mostPages, fitting());
+    this.copyBytes = slotBytes(layers);
+    this.stateBytes = stateBytes(layers, slots);
+    const copiesOf = (pages: number): number => stateCopies(pages, layout, this.copyBytes);
+    const besides = (pages: number): number => this.stateBytes + copiesBytes(copiesOf(pages), this.copyBytes);
+    this.pages = options.pages ?? Math.min(mostPages, fittingPages(device, layout, besides));
+    this.copies = copiesOf(this.pages);
     this.contextLength = Math.min(options.contextLength, layout.contextWithin(this.pages));
     const stores = storesOf(this.pages);
     this.pageCleaner = createPageCleaner(device, stores.pageBuffers, this.pages);
     this.#mover = new PageMover(device, layout.pageBytes);
     this.#mover.use(stores.pageBuffers, this.pages);
+    this.#states = new StateMover(device, stores.slots, slots, this.copies);
     const recordings = new Recordings(device, recipe, options.rows, stores.all, loras);
     loras.changed = () => recordings.recordAdapted();
     this.#recordings = recordings;
@@ -103,10 +117,15 @@ export class TextRunner implements Runner {
 
   movePages(moves: PageMoves): void {
     this.#mover.move(moves);
+    this.#states.move(moves.states);
   }
 
   readPages(pages: readonly number[]): Promise<Uint8Array<ArrayBuffer>[]> {
     return this.#mover.read(pages);
+  }
+
+  readStates(copies: readonly number[]): Promise<Uint8Array<ArrayBuffer>[]> {
+    return this.#states.read(copies);
   }
 
   checkProcessor(source: string): Promise<void> {

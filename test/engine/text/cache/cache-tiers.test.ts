@@ -223,17 +223,19 @@ describe('storage', () => {
 
 describe('everything at once: few pages, little host memory, files that are damaged and lost, restarts', () => {
   it.each([
-    ...[1, 2, 3, 4].map((seed) => ({ seed, pages: 14, windows: [null] })),
-    ...[5, 6].map((seed) => ({ seed, pages: 28, windows: [null, 40, 70] })),
-    { seed: 7, pages: 30, windows: [null, null, 40] },
-  ])('%j', async ({ seed, pages, windows }) => {
+    ...[1, 2, 3, 4].map((seed) => ({ seed, pages: 14, windows: [null], copies: 0 })),
+    ...[5, 6].map((seed) => ({ seed, pages: 28, windows: [null, 40, 70], copies: 0 })),
+    { seed: 7, pages: 30, windows: [null, null, 40], copies: 0 },
+    ...[8, 9].map((seed) => ({ seed, pages: 14, windows: [null], copies: 5 })),
+    { seed: 10, pages: 28, windows: [null, 40], copies: 5 },
+  ])('%j', async ({ seed, pages, windows, copies }) => {
     const random = randomInteger(seed);
     const folder = await folders({});
     const histories: number[][] = [prompt(150), prompt(40, 1)];
     const totals = { device: 0, host: 0, storage: 0 };
     for (let life = 0; life < 4; life++) {
       const engine = await startTiered(
-        { pages, windows, hostPages: life % 2 ? pages - 2 : 0, folder },
+        { pages, windows, copies, hostPages: life % 2 ? pages - 2 : 0, folder },
         random,
       );
       const all: PaperSequence[] = [];

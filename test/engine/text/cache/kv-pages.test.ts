@@ -1,7 +1,11 @@
-// Clearing of KV pages before their first use, and again after an error that may have left anything in them.
+// Clearing of KV pages before their first use, and again after an error that may have left anything in them; how many fit.
 
 import { expect, it } from 'vitest';
-import { createPageCleaner } from '../../../../src/engine/text/cache/kv-pages.ts';
+import { createPageCleaner, fittingPages, stateCopies } from '../../../../src/engine/text/cache/kv-pages.ts';
+import { wholeLayout } from '../../../../src/engine/text/cache/page-layout.ts';
+import { copiesBytes } from '../../../../src/engine/text/cache/state-mover.ts';
+import { readShader } from '../../../../src/gpu/node.ts';
+import { openPaperDevice } from '../../../../src/gpu/paper-device.ts';
 import { openTestDevice } from '../../../gpu/test-device.ts';
 
 it('a page is cleared before its first use alone, until the cleaner is restarted', async () => {
@@ -27,4 +31,20 @@ it('a page is cleared before its first use alone, until the cleaner is restarted
   cleaner.ahead(1);
   expect(await bits()).toEqual([0]);
   device.destroy();
+});
+
+it('copies of fixed states take a share of the pages that fit, and few bytes where they are small', () => {
+  const layout = wholeLayout([{ kind: 'kv', kvHeads: 2, dims: 64, window: null }], 'f32');
+  expect(layout.pageBytes).toBe(2 ** 15);
+  expect(stateCopies(1000, layout, 0)).toBe(0);
+  expect(stateCopies(1000, layout, 1024)).toBe(125);
+  expect(stateCopies(1000, layout, 2 ** 20)).toBe(15);
+  expect(stateCopies(10, layout, 2 ** 24)).toBe(4);
+  const device = openPaperDevice({ shaders: readShader, memoryBudget: 2 ** 24 });
+  const besides = (pages: number): number =>
+    2 ** 20 + copiesBytes(stateCopies(pages, layout, 2 ** 18), 2 ** 18);
+  const pages = fittingPages(device, layout, besides);
+  const taken = (count: number): number => (count + 1) * layout.pageBytes + besides(count);
+  expect([taken(pages) <= 2 ** 24, taken(pages + 1) <= 2 ** 24]).toEqual([true, false]);
+  expect(() => fittingPages(device, layout, () => 2 ** 24)).toThrow('tokens of context need');
 });

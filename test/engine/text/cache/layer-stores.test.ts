@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { LayerStores } from '../../../../src/engine/text/cache/layer-stores.ts';
 import { wholeLayout } from '../../../../src/engine/text/cache/page-layout.ts';
-import { SlotStates } from '../../../../src/engine/text/cache/state-slots.ts';
+import { StateMover } from '../../../../src/engine/text/cache/state-mover.ts';
 import { readShader } from '../../../../src/gpu/node.ts';
 import { openPaperDevice } from '../../../../src/gpu/paper-device.ts';
 
@@ -19,5 +19,5 @@ it('states of a few values lie side by side, although buffers are larger', () =>
   const sizes = { format: 'f32', layout, pages: 1, tables: [table], slots: 5 } as const;
   const { slots } = new LayerStores(device, layers, sizes);
   expect(slots.map(({ values }) => values.size)).toEqual([60, 100]);
-  expect(new SlotStates(device, slots, 5).bytes).toBe(4 * (3 + 5));
+  expect(new StateMover(device, slots, 5, 1).bytes).toBe(4 * (3 + 5));
 });

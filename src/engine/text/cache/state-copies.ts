@@ -1,0 +1,172 @@
+// Copies of the layers' fixed states (convolutional and recurrent layers) in the prefix cache. A sequence can only continue from a
+// position whose state was copied, so copies decide which prefixes are found. They are large, so few of them are made:
+//
+// - at the end of the prompt's last full page, and where the prompt leaves what the cache holds or what another prompt computes,
+//   since other prompts are likely to leave it there, too: the prefill is cut at these boundaries;
+// - inside a long prompt every INTERVAL pages or more, so that one prompt takes a quarter of the places at most: the chunk that passes
+//   the interval is shortened to whole pages;
+// - during generation whenever a page is full. It replaces the sequence's previous copy of this kind, and is saved to slower tiers when
+//   the sequence is released.
+//
+// Copies have places of their own on the device, and the least recently used one is evicted. A sequence that starts behind a copy gets
+// it in its slot; the choices of a request and retracted sequences do so, too.
+
+import { PAGE_TOKENS } from '../../../kernels/batch.ts';
+import type { Sequence } from '../sequence.ts';
+import type { CachedPage, PageNode } from './cached-page.ts';
+import { PagePool } from './pages.ts';
+import type { SequenceCopies } from './placement.ts';
+import type { PrefixTree } from './prefix-tree.ts';
+
+/** States of one sequence on the device: those of a running one, or a copy. */
+export type StateCell = { slot: number } | { copy: number };
+
+/** A copy that the device makes before the next step. */
+export interface StateMove {
+  from: StateCell | { bytes: Uint8Array };
+  to: StateCell;
+}
+
+/** Least pages between two copies of a prompt, where cutting the prefill would cost more than it saves. */
+const LEAST_GAIN = 2;
+/** Least pages between copies inside a long prompt. */
+const INTERVAL = 32;
+
+export class StateCopies {
+  readonly #tree: PrefixTree;
+  #pool: PagePool;
+  #moves: StateMove[] = [];
+  /** Copies that the moves write. */
+  #written: CachedPage[] = [];
+
+  /** `places`: copies that the device has room for. */
+  constructor(tree: PrefixTree, places: number) {
+    this.#tree = tree;
+    this.#pool = new PagePool(places);
+  }
+
+  /** Places that are not in use. */
+  get free(): number {
+    return this.#pool.free;
+  }
+
+  give(place: number): void {
+    this.#pool.give([place]);
+  }
+
+  /** Starts a sequence behind the nodes of its prefix. `known`: pages of it that the cache has, with a copy of the states or without. */
+  begin({ placement, progress }: Sequence, path: readonly PageNode[], known: number): void {
+    const { prefix, slot } = placement;
+    const prompt = Math.min(progress.promptTokens - 1, prefix.shareable);
+    const pages = Math.floor(prompt / PAGE_TOKENS);
+    const { copies } = prefix;
+    copies.cuts = [];
+    copies.last = path.length;
+    copies.tail = null;
+    copies.interval = Math.max(INTERVAL, Math.ceil(pages / Math.max(1, this.#pool.total >> 2)));
+    for (const at of [known, pages]) addCut(copies, at, path.length);
+    const state = path.at(-1)?.state;
+    if (state) this.#restore(state, slot!);
+  }
+
+  /** Number of the next `rows` rows of a sequence that a step may compute, so that it ends where a copy is wanted. */
+  chunk({ placement, progress }: Sequence, rows: number): number {
+    const { cuts, last, interval } = placement.prefix.copies;
+    const first = progress.computed;
+    const end = first + rows;
+    const cut = cuts.find((pages) => pages * PAGE_TOKENS > first);
+    if (cut !== undefined && cut * PAGE_TOKENS < end) return cut * PAGE_TOKENS - first;
+    const whole = Math.floor(end / PAGE_TOKENS);
+    const isPassed = end < progress.promptTokens && whole - last >= interval;
+    return isPassed && whole * PAGE_TOKENS > first ? whole * PAGE_TOKENS - first : rows;
+  }
+
+  /** Copies the states of a sequence if the submitted steps end where a copy is wanted; its full pages have been shared. */
+  save({ placement, progress }: Sequence): void {
+    const { computed, promptTokens } = progress;
+    const { nodes, copies } = placement.prefix;
+    if (computed % PAGE_TOKENS !== 0) return;
+    const pages = computed / PAGE_TOKENS;
+    if (pages <= copies.last || pages !== nodes.length) return;
+    const isInPrompt = computed < promptTokens;
+    const isLasting = copies.cuts.includes(pages) || (isInPrompt && pages - copies.last >= copies.interval);
+    if (isInPrompt && !isLasting) return;
+    if (!isLasting) this.#dropTail(copies);
+    copies.last = pages;
+    const state = nodes.at(-1)!.state!;
+    if (state.page !== null) return;
+    const place = this.#take();
+    if (place === undefined) return;
+    this.#move(state, place, { slot: placement.slot! }, isLasting);
+    if (!isLasting) copies.tail = state;
+  }
+
+  /** Whether a running sequence is about to copy its states after `first` pages and not after `end`; it is made to do so at `end`. */
+  expects({ placement, progress }: Sequence, first: number, end: number): boolean {
+    const { copies } = placement.prefix;
+    if (end * PAGE_TOKENS > progress.computed) addCut(copies, end, first);
+    return copies.cuts.some((at) => at > first && at <= end && at * PAGE_TOKENS > progress.computed);
+  }
+
+  /** The sequence gives its slot back: its last copy stays in the cache. */
+  settle({ placement }: Sequence): void {
+    const { copies } = placement.prefix;
+    if (copies.tail) this.#tree.settle(copies.tail);
+    copies.tail = null;
+  }
+
+  /** Returns and removes the copies that must precede the planned step, in order. */
+  takeMoves(): StateMove[] {
+    const taken = this.#moves;
+    for (const state of this.#written) state.loading = false;
+    this.#moves = [];
+    this.#written = [];
+    return taken;
+  }
+
+  /** Starts afresh after the device was lost. */
+  reset(): void {
+    this.takeMoves();
+    this.#pool = new PagePool(this.#pool.total);
+  }
+
+  #restore(state: CachedPage, slot: number): void {
+    if (state.page === null) {
+      const bytes = state.host!;
+      const place = this.#take();
+      if (place === undefined) {
+        this.#moves.push({ from: { bytes }, to: { slot } });
+        return;
+      }
+      this.#move(state, place, { bytes }, true);
+    }
+    this.#moves.push({ from: { copy: state.page! }, to: { slot } });
+  }
+
+  #move(state: CachedPage, place: number, from: StateMove['from'], isLasting: boolean): void {
+    state.loading = true; // its place is not given to another copy before this one is made
+    this.#tree.place(state, place, isLasting);
+    this.#written.push(state);
+    this.#moves.push({ from, to: { copy: place } });
+  }
+
+  /** Evicts a copy if no place is free; undefined: copies are still to be made in all of them. */
+  #take(): number | undefined {
+    if (this.#pool.free === 0) this.#tree.evictStates(1);
+    return this.#pool.take();
+  }
+
+  #dropTail(copies: SequenceCopies): void {
+    const { tail } = copies;
+    copies.tail = null;
+    if (tail && tail.page !== null && !tail.loading) this.#tree.drop(tail);
+  }
+}
+
+/** Adds a boundary to those where a copy is wanted, unless one at most LEAST_GAIN pages before it is as good; `first`: pages before all. */
+function addCut({ cuts }: SequenceCopies, at: number, first: number): void {
+  const before = cuts.findLast((cut) => cut <= at) ?? first;
+  if (at - before < LEAST_GAIN) return;
+  cuts.push(at);
+  cuts.sort((a, b) => a - b);
+}
