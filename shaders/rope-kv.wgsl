@@ -1,6 +1,7 @@
 // Splits a row's fused q, k and v into heads: q and k are normed and rotated (where the model does that), q is scaled and
 // written out, k and v go to their pages. One invocation a head. The first `rotated` dimensions of a head are rotated.
 #import "lib/head.$HEAD.wgsl"
+#import "lib/growth.$GROWTH.wgsl"
 #import "lib/pairs.$PAIRS.wgsl"
 #import "lib/turned.$ROPE.wgsl"
 #import "kv/write.$KV.wgsl"
@@ -16,6 +17,8 @@ struct Args {
   rope_quads: u32,  // quads of columns from one row of rope to the next
   scale: f32,       // factor on q: the scale of the scores
   eps: f32,
+  growth: f32,        // beta of the growth of queries
+  growth_length: u32, // tokens after which queries grow
 }
 
 @group(0) @binding(0) var<storage, read> qkv: array<vec2f>;
@@ -54,7 +57,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     }
     norm = inverseSqrt(sum / f32(args.dims) + args.eps);
   }
-  let scale = norm * select(1.0, args.scale, is_query);
+  let scale = norm * select(1.0, args.scale * growth_of(row), is_query);
   for (var i = 0u; i < args.rotated / 4u; i++) {
     let at = places_of(i, args.rotated);
     let turn = turn_of(row, 2u * i);

@@ -1,6 +1,7 @@
 """A checkpoint's case as a transformers model in f32 with eager attention, its rotary rule in force."""
 
 import json
+import re
 
 import torch
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
@@ -53,10 +54,10 @@ MIXTRAL = {'w1': 'gate_proj', 'w2': 'down_proj', 'w3': 'up_proj'}
 
 
 def fused(state):
-    """Experts as transformers holds them, all of a layer in one tensor; files have each in tensors of its own."""
+    """Names as transformers has them, and experts as it holds them, all of a layer in one tensor; files have each in tensors of its own."""
     whole, experts = {}, {}
     for name, tensor in state.items():
-        name = name.replace('.block_sparse_moe.', '.mlp.')
+        name = re.sub(r'^embed_out\.', 'lm_head.', name.replace('.block_sparse_moe.', '.mlp.'))
         layer, _, rest = name.partition('.experts.')
         if not rest:
             whole[name] = tensor

@@ -21,9 +21,11 @@ from transformers import (
     Gemma3ForCausalLM,
     Glm4ForCausalLM,
     GlmForCausalLM,
+    GPTNeoXForCausalLM,
     GraniteForCausalLM,
     Lfm2ForCausalLM,
     LlamaForCausalLM,
+    Ministral3ForCausalLM,
     MistralForCausalLM,
     MixtralForCausalLM,
     Olmo2ForCausalLM,
@@ -414,6 +416,41 @@ LFM2 = Checkpoint(
     cases=[Case('default', note='layers 0 and 2 are short convolutions', states=True)],
 )
 
+MINISTRAL3 = Checkpoint(
+    name='ministral3',
+    model=Ministral3ForCausalLM,
+    seed=31,
+    config=dict(
+        vocab_size=331, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, head_dim=24, rms_norm_eps=1e-5, max_position_embeddings=128, tie_word_embeddings=True,
+        dtype='bfloat16', bos_token_id=1, eos_token_id=2, pad_token_id=0,
+        rope_parameters={'rope_type': 'yarn', 'rope_theta': 10000.0, 'factor': 8.0, 'original_max_position_embeddings': 16,
+                         'beta_fast': 4.0, 'beta_slow': 0.5, 'mscale': 1.0, 'mscale_all_dim': 1.0,
+                         'llama_4_scaling_beta': 0.5},
+    ),  # fmt: skip
+    spelling='transformers 5',
+    cases=[
+        Case('default', note='queries grow with each original context of 16 tokens that lies before them'),
+        Case('windowed', {'sliding_window': 8}),
+    ],
+)
+
+GPT_NEOX = Checkpoint(
+    name='gpt-neox',
+    model=GPTNeoXForCausalLM,
+    seed=43,
+    config=dict(
+        vocab_size=331, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, rotary_pct=0.25,
+        rotary_emb_base=10000, layer_norm_eps=1e-5, max_position_embeddings=128, use_parallel_residual=True,
+        tie_word_embeddings=False, dtype='float16', bos_token_id=0, eos_token_id=0,
+    ),  # fmt: skip
+    spelling='transformers 5',
+    cases=[
+        Case('default', note='attention and feed-forward beside each other; queries, keys and values of a head are neighbours'),
+        Case('serial', {'use_parallel_residual': False}, note='the feed-forward block reads what attention has added'),
+    ],
+)
+
 ALL = (LLAMA, MISTRAL, QWEN2, QWEN3, QWEN3_MOE, OLMOE, GEMMA2, GEMMA3, PHI3, SMOLLM3, GRANITE, MIXTRAL, QWEN2_MOE, OLMO2, OLMO3,
-       GLM, GLM4, COHERE2, STARCODER2, LFM2)  # fmt: skip
+       GLM, GLM4, COHERE2, STARCODER2, LFM2, MINISTRAL3, GPT_NEOX)  # fmt: skip
 CHECKPOINTS = {c.name: c for c in ALL}

@@ -33,7 +33,7 @@ def draw(model, config):
         elif 'embed' in name or 'lm_head' in name:
             weight.data = torch.randn_like(weight) * (2 / hidden**0.5)
         else:
-            gain = 1.6 if 'q_proj' in name or 'k_proj' in name else 3.0 if name.endswith('mlp.gate.weight') else 1.0
+            gain = 1.6 if 'q_proj' in name or 'k_proj' in name or 'query_key' in name else 3.0 if name.endswith('mlp.gate.weight') else 1.0
             weight.data = torch.randn_like(weight) * (gain / weight.shape[-1] ** 0.5)
 
 

@@ -23,6 +23,7 @@ EXPERTS = {'num_experts': 8, 'num_experts_per_tok': 2, 'moe_intermediate_size': 
 CLASSES = {
     'LlamaForCausalLM': ('llama', {}),
     'MistralForCausalLM': ('mistral', {}),
+    'Ministral3ForCausalLM': ('ministral3', {}),
     'Qwen2ForCausalLM': ('qwen2', {}),
     'Qwen3ForCausalLM': ('qwen3', {}),
     'Qwen3MoeForCausalLM': ('qwen3_moe', EXPERTS),
@@ -62,7 +63,7 @@ def windows(name: str, config) -> list:
     count = config.num_hidden_layers
     if name in UNWINDOWED:
         return [None] * count
-    if name in ('Qwen3MoeForCausalLM', 'Phi3ForCausalLM', 'MixtralForCausalLM') or config.model_type == 'mistral':
+    if name in ('Qwen3MoeForCausalLM', 'Phi3ForCausalLM', 'MixtralForCausalLM') or config.model_type in ('mistral', 'ministral3'):
         return [size] * count
     return [size if kind == 'sliding_attention' else None for kind in config.layer_types]
 
@@ -93,6 +94,9 @@ for name, (model_type, more) in CLASSES.items():
     for changes in VARIATIONS:
         # Windows that these classes have on request are not built.
         if changes.get('use_sliding_window') and name in ('SmolLM3ForCausalLM', 'Qwen2MoeForCausalLM'):
+            continue
+        # A rotation that is stated has to state the growth of queries as well.
+        if name == 'Ministral3ForCausalLM' and 'rope_scaling' in changes:
             continue
         config = {'architectures': [name], 'model_type': model_type, **SIZES, **more, **changes}
         cases.append({'config': config, **read(name, config)})

@@ -1,4 +1,4 @@
-"""Makes tiny checkpoints and their GGUF files:  python scripts/reference/gguf_files.py <folder of llama.cpp>
+"""Makes tiny checkpoints and their GGUF files:  python scripts/reference/gguf_files.py <folder of llama.cpp> [NAME…]
 
 test/golden/gguf/<name>/ has config.json and model.safetensors with random weights, and model.gguf, which llama.cpp's own
 converter made of them with all tensors in F32. So the two hold the same numbers, and what reads the second must find what
@@ -15,7 +15,7 @@ from pathlib import Path
 
 # tokenizers.py beside this file is not the package of that name.
 sys.path = [path for path in sys.path if Path(path) != Path(__file__).parent]
-LLAMA_CPP = Path(sys.argv[1])
+LLAMA_CPP, ONLY = Path(sys.argv[1]), sys.argv[2:]
 sys.path.insert(0, str(LLAMA_CPP))
 sys.path.insert(0, str(LLAMA_CPP / 'gguf-py'))
 
@@ -51,6 +51,10 @@ LONGROPE = {
 GEMMA_ROPES = {
     'full_attention': {'rope_type': 'linear', 'factor': 8.0, 'rope_theta': 1e6},
     'sliding_attention': {'rope_type': 'default', 'rope_theta': 10000.0},
+}
+MINISTRAL3_ROPE = {
+    'rope_type': 'yarn', 'rope_theta': 10000.0, 'factor': 4.0, 'original_max_position_embeddings': 16, 'beta_fast': 4.0,
+    'beta_slow': 1.0, 'mscale': 1.0, 'mscale_all_dim': 1.0, 'llama_4_scaling_beta': 0.5,
 }
 GLM = {'attention_bias': True, 'partial_rotary_factor': 0.5, 'rope_theta': 10000.0, 'pad_token_id': 0}
 MODELS = {
@@ -98,6 +102,11 @@ MODELS = {
         'model_type': 'lfm2', **SIZES, 'layer_types': ['conv', 'full_attention', 'conv'], 'num_hidden_layers': 3,
         'block_auto_adjust_ff_dim': False, 'conv_L_cache': 3, 'pad_token_id': 0,
     },
+    'ministral3': {'model_type': 'ministral3', **SIZES, 'head_dim': 8, 'rope_parameters': MINISTRAL3_ROPE, 'pad_token_id': 0},
+    'gpt-neox': {
+        'model_type': 'gpt_neox', **SIZES, 'hidden_size': 64, 'rotary_pct': 0.25, 'use_parallel_residual': True, 'bos_token_id': 0,
+        'eos_token_id': 0,
+    },
 }
 ENCODERS = {'bert': 'BertModel', 'xlm-roberta': 'XLMRobertaModel'}
 
@@ -131,6 +140,8 @@ def convert(folder, target, name):
     hparams = json.loads((folder / 'config.json').read_text())
     kind = hparams['model_type']
     model_class = get_model_class(get_model_architecture(hparams, ModelType.TEXT), mmproj=False)
+    # The class for Mistral 3 only chooses another.
+    model_class = getattr(model_class, 'Ministral3Model', model_class)
     if kind.startswith('gemma'):
         (folder / 'tokenizer.json').write_text(json.dumps({'model': {'vocab': {str(i): i for i in range(40)}}, 'added_tokens': []}))
     own = {'set_vocab': no_vocabulary if name in ENCODERS else vocabulary}
@@ -187,6 +198,8 @@ def adapt(base, names):
 
 def main():
     for seed, (name, stated) in enumerate(MODELS.items()):
+        if ONLY and name not in ONLY:
+            continue
         folder = ROOT / name
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -212,6 +225,8 @@ def main():
             (folder / '1_Pooling' / 'config.json').write_text(json.dumps(pooling) + '\n')
         convert(folder, folder / 'model.gguf', name)
         print(name, (folder / 'model.gguf').stat().st_size)
+    if ONLY:
+        return
     convert_embedding('bert', 'bert-bge')
     convert_embedding('qwen3', 'gpt-2')
     adapt('llama', ['q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'])

@@ -44,6 +44,14 @@ def mistral3():
     return transformers.Mistral3ForConditionalGeneration(config)
 
 
+def ministral3():
+    rope = dict(ROPE, rope_type='yarn', factor=4.0, original_max_position_embeddings=16, llama_4_scaling_beta=0.3)
+    text = dict(TEXT, model_type='ministral3', head_dim=16, rope_parameters=rope)
+    vision = dict(VISION, model_type='pixtral', head_dim=16)
+    config = transformers.Mistral3Config(text_config=text, vision_config=vision)
+    return transformers.Mistral3ForConditionalGeneration(config)
+
+
 def qwen2_vl():
     rope = dict(ROPE, mrope_section=[2, 3, 3])
     text = dict(TEXT, model_type='qwen2_vl_text', rope_parameters=rope)
@@ -100,7 +108,7 @@ def make(name, build):
     (folder / 'generation_config.json').unlink(missing_ok=True)
 
 
-for seed, build in enumerate((llava, mistral3, qwen2_vl, qwen3_vl, smolvlm, gemma3)):
+for seed, build in enumerate((llava, mistral3, qwen2_vl, qwen3_vl, smolvlm, gemma3, ministral3)):
     name = build.__name__.replace('_', '-')
     if len(sys.argv) > 1 and name not in sys.argv[1:]:
         continue

@@ -122,6 +122,15 @@ export interface HeadShape {
   pairs?: 'half' | 'adjacent';
   /** Each query head is followed by a gate of as many dimensions. */
   gated?: boolean;
+  /** Growth of queries with their position; left out: none. */
+  growth?: QueryGrowth;
+}
+
+/** Queries are multiplied by 1 + beta · ln(1 + ⌊position / length⌋). */
+export interface QueryGrowth {
+  beta: number;
+  /** Number of tokens after which queries grow. */
+  length: number;
 }
 
 /** Throws for heads that kernels cannot divide, or that do not add up to `columns`. */

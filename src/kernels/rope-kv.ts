@@ -2,13 +2,14 @@
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-import { assertHeads, type HeadNorms, type HeadShape, type KvPages } from './batch.ts';
+import { assertHeads, type HeadNorms, type HeadShape, type KvPages, type TextBatch } from './batch.ts';
 
 const WORKGROUP = 32;
 
 /**
  * `rope`: the result of `rotations`; null: heads are not rotated. qkv [rows, (heads + 2 · kvHeads) · dims], gates beside the
- * queries if they have any → q [rows, heads · dims], normalized, rotated and multiplied by the scores' scale
+ * queries if they have any → q [rows, heads · dims], normalized, rotated and multiplied by the scores' scale. `rows` [rows]: the positions by
+ * which queries grow, for a shape with growth.
  */
 export function ropeKv(
   qkv: Tensor,
@@ -16,6 +17,7 @@ export function ropeKv(
   shape: HeadShape,
   kv: KvPages,
   norms: HeadNorms | null,
+  { rows }: Partial<Pick<TextBatch, 'rows'>> = {},
 ): Tensor {
   const tape = tapeOf(qkv);
   const {
@@ -26,14 +28,24 @@ export function ropeKv(
     rotated = dims,
     pairs = 'half',
     gated = false,
+    growth,
   } = shape;
   const queries = gated ? 2 * heads : heads;
   assertHeads('ropeKv', shape, qkv.columns, queries + 2 * kvHeads);
   if (rotated % 4 !== 0 || rotated > dims || (rope && rope.columns !== rotated))
     throw new Error(`ropeKv: ${rotated} of ${dims} dimensions rotated by a table of ${rope?.columns}`);
+  if (growth && !rows) throw new Error('ropeKv: queries grow with positions, and there are no rows');
+  // A kernel has at most 8 storage buffers.
+  if (growth && norms) throw new Error('ropeKv: heads with norms do not grow with positions');
   const q = tape.tensor([...qkv.shape.slice(0, -1), heads * dims]);
   tape.dispatch('rope-kv.wgsl', {
-    params: { HEAD: norms ? 'norm' : 'plain', KV: kv.format, ROPE: rope ? 'rope' : 'none', PAIRS: pairs },
+    params: {
+      HEAD: norms ? 'norm' : 'plain',
+      KV: kv.format,
+      ROPE: rope ? 'rope' : 'none',
+      PAIRS: pairs,
+      GROWTH: growth ? 'steps' : 'none',
+    },
     args: {
       heads,
       kv_heads: kvHeads,
@@ -45,6 +57,8 @@ export function ropeKv(
       rope_quads: rope ? rope.stride / 4 : 0,
       scale,
       eps: norms?.eps ?? 0,
+      growth: growth?.beta ?? 0,
+      growth_length: growth?.length ?? 1,
     },
     bind: {
       qkv,
@@ -53,6 +67,7 @@ export function ropeKv(
       keys: kv.keys,
       values: kv.values,
       ...(rope ? { rope } : {}),
+      ...(growth ? { rows: rows! } : {}),
       ...(norms ? { q_norm: norms.q, k_norm: norms.k } : {}),
     },
     groups: (sizes) => [Math.ceil((heads + 2 * kvHeads) / WORKGROUP), qkv.rows(sizes)],

@@ -110,6 +110,7 @@ export const REALS = {
   beta_slow: ROTATIONS,
   low_freq_factor: ROTATIONS,
   high_freq_factor: ROTATIONS,
+  llama_4_scaling_beta: [0, 1e3],
   mscale: [0, 1e3],
   mscale_all_dim: [0, 1e3],
   short_factor: [1e-3, 1e6],

@@ -7,6 +7,7 @@ import type { Region } from '../../src/gpu/tensor.ts';
 import { attention } from '../../src/kernels/attention.ts';
 import {
   PAGE_TOKENS,
+  type HeadNorms,
   type HeadShape,
   type KvFormat,
   type KvPages,
@@ -178,6 +179,52 @@ for (const format of ['f32', 'f16'] as const) {
     });
   }
 }
+
+it('queries grow with the logarithm of their position in steps, keys and values do not', async () => {
+  const growth = { beta: 0.5, length: 16 };
+  const shape: HeadShape = { heads: 2, kvHeads: 1, dims: 8 };
+  const positions = [0, 15, 16, 47, 48, 1000, 131071];
+  const width = 32;
+  const qkv = new Random(5).floats(positions.length * width);
+  const run = async (of: HeadShape) => {
+    const [keys, values] = [0, 1].map(() => upload(device, new Uint8Array(PAGES * PAGE_TOKENS * 8 * 4))) as [
+      Region,
+      Region,
+    ];
+    const rows = upload(device, Uint32Array.from(positions.flatMap((position) => [0, position, 0, 0])));
+    const table = tableOf(positions.map((_, i) => i));
+    const q = await compute({
+      device,
+      capacity: { rows: 8 },
+      sizes: { rows: positions.length },
+      record: (_, input) => {
+        const pages = { kind: 'kv', table, format: 'f32', keys, values } as const;
+        return ropeKv(input(['rows', width], qkv), null, of, pages, null, { rows });
+      },
+    });
+    const written = await Promise.all(
+      [keys, values].map(async (one) => new Uint8Array(await device.read(one))),
+    );
+    return { q, written };
+  };
+  const [plain, grown] = [await run(shape), await run({ ...shape, growth })];
+  expect(grown.written).toEqual(plain.written);
+  positions.forEach((position, row) => {
+    const factor = 1 + growth.beta * Math.log(1 + Math.floor(position / growth.length));
+    plain.q[row]!.forEach((value, i) =>
+      expect(Math.abs(grown.q[row]![i]! - value * factor)).toBeLessThan(1e-5 * Math.abs(factor)),
+    );
+  });
+});
+
+it('queries that grow need the positions of the rows, and have no norms', () => {
+  const tape = new Tape(device, { rows: 1 });
+  const shape: HeadShape = { heads: 1, kvHeads: 1, dims: 8, growth: { beta: 1, length: 1 } };
+  const grow = (norms: HeadNorms | null, batch: Partial<TextBatch>) =>
+    ropeKv(tape.tensor(['rows', 24]), null, shape, {} as KvPages, norms, batch);
+  expect(() => grow(null, {})).toThrow('there are no rows');
+  expect(() => grow({} as HeadNorms, { rows: {} as Region })).toThrow('heads with norms');
+});
 
 it.each([
   [{ heads: 3, kvHeads: 2, dims: 16 }, 112],

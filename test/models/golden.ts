@@ -51,6 +51,7 @@ export const GOLDENS = [
   'cohere2',
   'starcoder2',
   'lfm2',
+  'ministral3',
 ];
 
 export function openGolden(name: string): Golden {

@@ -196,8 +196,10 @@ function yarn({ keys, architecture }: GgufModel): Json {
   if (keys.real(own('ext_factor'), 1) !== 1) throw keys.unsupported(own('ext_factor'), 'it has to be 1');
   const stated = (key: string, name: string): Json =>
     keys.get(own(key)) === undefined ? {} : { [name]: keys.real(own(key)) };
+  const multiplier = keys.real(own('log_multiplier'), 0);
   return {
     ...stated('attn_factor', 'attention_factor'),
+    ...(multiplier !== 0 && { mscale: 1, mscale_all_dim: multiplier }),
     ...stated('beta_fast', 'beta_fast'),
     ...stated('beta_slow', 'beta_slow'),
   };

@@ -10,7 +10,7 @@ import type { DecoderLayer } from './decoder.ts';
 import { readExperts } from './experts-config.ts';
 import type { MlpConfig } from './gated-mlp.ts';
 import { FAMILIES, type Family } from './llama-families.ts';
-import { readRope } from './rope-config.ts';
+import { readRope, ropeScaling } from './rope-config.ts';
 import type { RopeConfig } from './rope.ts';
 import type { AttentionConfig } from './self-attention.ts';
 
@@ -21,7 +21,7 @@ export function readLlamaConfig(json: Json, architecture: string, file = CONFIG_
   const family = FAMILIES.get(architecture);
   if (family === undefined)
     throw new EngineError('unsupported', `${architecture} is not a class that is built`);
-  const config = readConfig(file, json);
+  const config = readConfig(file, family.growth ? withGrowth(json) : json);
   refuseOtherSums(config, json, architecture);
   const hidden = config.count('hidden_size');
   const count = config.count('num_hidden_layers');
@@ -29,6 +29,7 @@ export function readLlamaConfig(json: Json, architecture: string, file = CONFIG_
   const { heads, multipliers } = scaled(config, readHeads(config, hidden, family), family);
   const rope = readRope(config, heads.dims, { context: family.context, theta, partial, types });
   if (rope.dims < heads.dims) heads.rotated = rope.dims;
+  if (family.growth) Object.assign(heads, readGrowth(config, rope));
   const bias = family.bias === 'stated' && config.flag('attention_bias', false);
   return {
     architecture,
@@ -49,6 +50,32 @@ export function readLlamaConfig(json: Json, architecture: string, file = CONFIG_
     queryNorm: family.queryNorm,
     experts: family.experts && readExperts(config, family.experts, count),
   };
+}
+
+/** The rotation of Ministral 3 where nothing is stated. Source: transformers' Ministral3Config. */
+const MINISTRAL3_ROPE = {
+  rope_type: 'yarn',
+  rope_theta: 1e6,
+  factor: 16,
+  original_max_position_embeddings: 16384,
+  mscale: 1,
+  mscale_all_dim: 1,
+  llama_4_scaling_beta: 0.1,
+};
+
+function withGrowth(json: Json): Json {
+  return json['rope_parameters'] == null && json['rope_scaling'] == null
+    ? { ...json, rope_parameters: MINISTRAL3_ROPE }
+    : json;
+}
+
+/** llama_4_scaling_beta stands among the rope parameters; 0 leaves queries as they are. */
+function readGrowth(
+  config: ConfigReader,
+  { originalContext: length }: RopeConfig,
+): Pick<HeadShape, 'growth'> {
+  const beta = ropeScaling(config).real('llama_4_scaling_beta');
+  return beta === 0 ? {} : { growth: { beta, length } };
 }
 
 /**

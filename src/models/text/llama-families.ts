@@ -40,6 +40,8 @@ export interface Family {
   unrotated: boolean;
   /** Granite's four multipliers are read. */
   multipliers: boolean;
+  /** Queries grow with their position, by llama_4_scaling_beta of the rope parameters. */
+  growth: boolean;
   experts: ExpertsFamily | null;
 }
 
@@ -63,6 +65,7 @@ const LLAMA: Family = {
   partialRotation: false,
   unrotated: false,
   multipliers: false,
+  growth: false,
   experts: null,
 };
 const MISTRAL: Family = {
@@ -108,6 +111,20 @@ const QWEN_EXPERTS: ExpertsFamily = {
 export const FAMILIES: ReadonlyMap<string, Family> = new Map([
   ['LlamaForCausalLM', LLAMA],
   ['MistralForCausalLM', MISTRAL],
+  [
+    'Ministral3ForCausalLM',
+    {
+      ...MISTRAL,
+      modelType: 'ministral3',
+      examples: 'Ministral 3 3B to 14B, Devstral 2',
+      dims: 128,
+      eps: 1e-5,
+      context: 262144,
+      windows: 'all',
+      window: null,
+      growth: true,
+    },
+  ],
   ['Qwen2ForCausalLM', QWEN2],
   ['Qwen3ForCausalLM', QWEN3],
   [

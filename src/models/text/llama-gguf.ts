@@ -26,10 +26,12 @@ const MULTIPLIERS: Readonly<Record<string, string>> = {
   logit_scale: 'logits_scaling',
 };
 
+/** The growth of Ministral 3's queries, by the original context. Mistral Small 3 has none. */
+const TEMPERATURE = 'attention.temperature_scale';
+
 const FILES: readonly LlamaFiles[] = [
   { name: 'llama', className: 'LlamaForCausalLM', paired: true, more: llama },
-  // Mistral Small 3; Ministral 3 has a temperature of attention, which is refused.
-  { name: 'mistral3', className: 'MistralForCausalLM', paired: true },
+  { name: 'mistral3', className: 'MistralForCausalLM', paired: true, reads: [TEMPERATURE] },
   { name: 'qwen2', className: 'Qwen2ForCausalLM' },
   // The text models of Qwen2-VL and Qwen3-VL: for text alone the parts of their positions are equal.
   { name: 'qwen2vl', className: 'Qwen2ForCausalLM' },
@@ -60,6 +62,7 @@ const FILES: readonly LlamaFiles[] = [
 /** Classes that one architecture's files may hold, first that of files without windows and experts. */
 const SHARED: Readonly<Record<string, readonly string[]>> = {
   llama: ['LlamaForCausalLM', 'MistralForCausalLM', 'MixtralForCausalLM'],
+  mistral3: ['MistralForCausalLM', 'Ministral3ForCausalLM'],
 };
 
 export const LLAMA_GGUF: readonly GgufClass[] = FILES.map(
@@ -69,6 +72,8 @@ export const LLAMA_GGUF: readonly GgufClass[] = FILES.map(
     async read(model) {
       const config = await decoderConfig(model, { reads });
       const own = name === 'llama' ? classOf(model, config) : className;
+      if (name === 'mistral3' && model.keys.real(`mistral3.${TEMPERATURE}`, 0) !== 0)
+        return { className: 'Ministral3ForCausalLM', config: { ...config, ...growth(model, config) } };
       const mixture = own === 'MixtralForCausalLM' ? experts(model, true) : {};
       return { className: own, config: { ...config, ...more?.(model), ...mixture } };
     },
@@ -93,6 +98,17 @@ const MIXTRAL: ExpertNames = FAMILIES.get('MixtralForCausalLM')!.experts!;
 function classOf({ keys, architecture }: GgufModel, config: Json): string {
   if (keys.count(`${architecture}.expert_count`, 0) > 0) return 'MixtralForCausalLM';
   return config['sliding_window'] === null ? 'LlamaForCausalLM' : 'MistralForCausalLM';
+}
+
+/** Ministral 3 states the growth of queries among the parameters of its rotation. */
+function growth({ keys }: GgufModel, { rope_scaling: scaling }: Json): Json {
+  const stretch = (scaling ?? {}) as Json;
+  if (stretch['rope_type'] !== 'yarn')
+    throw keys.unsupported(
+      `mistral3.${TEMPERATURE}`,
+      'it takes the original context of a rope scaling of yarn',
+    );
+  return { rope_scaling: { ...stretch, llama_4_scaling_beta: keys.real(`mistral3.${TEMPERATURE}`) } };
 }
 
 function llama(model: GgufModel): Json {

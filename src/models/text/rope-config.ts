@@ -24,7 +24,7 @@ export function readRope(
   headDims: number,
   { context: statedContext = 2048, theta = 10000, partial = false, types = null }: RopeDefaults = {},
 ): RopeConfig {
-  const own = scalingOf(config);
+  const own = ropeScaling(config);
   const type = ropeType(own, types ?? TYPES);
   const context = config.count('max_position_embeddings', statedContext);
   // Phi-3 and others state it beside the rope parameters, and that counts before what stands among them.
@@ -82,7 +82,7 @@ function rotatedDims(config: ConfigReader, factor: number, dims: number, partial
 }
 
 /** Reads the settings of the rotation. If both forms exist, the published one counts, as in transformers. */
-function scalingOf(config: ConfigReader): ConfigReader {
+export function ropeScaling(config: ConfigReader): ConfigReader {
   const json = config.values;
   const isEmpty = (value: unknown): boolean =>
     value == null || (typeof value === 'object' && Object.keys(value).length === 0);

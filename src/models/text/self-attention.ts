@@ -55,7 +55,7 @@ export function selfAttention(
     attend(x, rope, batch, kv) {
       if (kv.kind !== 'kv') throw new Error(`${name} has no KV pages but a ${kv.kind}`);
       const y = norms.ofRow(linear(x, qkv)); //              [rows, (heads + 2 · kvHeads) · dims]
-      const q = ropeKv(y, rope, shape, kv, norms.ofHeads); // [rows, heads · dims]
+      const q = ropeKv(y, rope, shape, kv, norms.ofHeads, batch); // [rows, heads · dims]
       return attention(q, batch, shape, kv, rule);
     },
     out,

@@ -60,6 +60,7 @@ const SIZES = { hidden_size: 4096, num_hidden_layers: 32, num_attention_heads: 3
 const DEFAULT_SIZES: ReadonlyMap<string, Json> = new Map([
   ['llama', { ...SIZES, vocab_size: 32000, intermediate_size: 11008 }],
   ['mistral', { ...SIZES, vocab_size: 32000, intermediate_size: 14336 }],
+  ['ministral3', { ...SIZES, num_hidden_layers: 34, vocab_size: 131072, intermediate_size: 14336 }],
   ['qwen2', { ...SIZES, vocab_size: 151936, intermediate_size: 22016 }],
   ['qwen3', { ...SIZES, vocab_size: 151936, intermediate_size: 22016 }],
 ]);

@@ -32,6 +32,7 @@ async function valuesOf(name: string): Promise<{ ids: Int32Array; logits: Float3
 const MODELS: [name: string, opened: string, left: readonly string[]][] = [
   ['llava', 'LlamaForCausalLM', ['multi_modal_projector', 'vision_tower']],
   ['mistral3', 'MistralForCausalLM', ['multi_modal_projector', 'vision_tower']],
+  ['ministral3', 'Ministral3ForCausalLM', ['multi_modal_projector', 'vision_tower']],
   ['qwen2-vl', 'Qwen2ForCausalLM', []],
   ['qwen3-vl', 'Qwen3ForCausalLM', ['model.visual']],
   ['gemma3', 'Gemma3ForCausalLM', ['multi_modal_projector', 'vision_tower']],
