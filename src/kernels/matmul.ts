@@ -9,6 +9,7 @@ import { gated } from './gated.ts';
 import type { WeightFormat } from './formats.ts';
 import { isAdapted, loraExpand } from './lora-expand.ts';
 import { weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
+import { orderColumns } from './order-columns.ts';
 import { stripsOf } from './row-strips.ts';
 import { splitsOf, TILE_ROWS, tilingOf, type Tiled } from './tiling.ts';
 
@@ -76,8 +77,10 @@ function gatedPair(x: Tensor, weight: Matrix, activation: Activation, gateFirst:
   return y;
 }
 
-function record(x: Tensor, weight: Matrix, y: Tensor, store: Store): void {
-  if (x.columns !== weight.k) throw new Error(`matmul: x has ${x.columns} columns, the weight ${weight.k}`);
+function record(inputs: Tensor, weight: Matrix, y: Tensor, store: Store): void {
+  if (inputs.columns !== weight.k)
+    throw new Error(`matmul: x has ${inputs.columns} columns, the weight ${weight.k}`);
+  const x = weight.order ? orderColumns(inputs, weight.order) : inputs;
   const outputs = store.outputs ?? 1;
   if (y.columns * outputs !== weight.columns)
     throw new Error(`matmul: y has ${y.columns} columns, the weight gives ${weight.columns / outputs}`);

@@ -68,6 +68,8 @@ export class Matrix {
   readonly experts: number;
   readonly parts: readonly MatrixPart[];
   bias: Tensor | null = null;
+  /** The input that each k belongs to, u32 [1, k]; null: k's are in the order of the inputs. Experts have none. */
+  order: Tensor | null = null;
   /** Factors that low-rank adapters add for the rows that have one; set and cleared as adapters come and go. */
   lora: LoraFactors | null = null;
   #placed: PlacedMatrix | null = null;

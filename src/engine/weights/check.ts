@@ -10,6 +10,7 @@ import { QUANTIZED_FORMATS, SOURCES, sourceNames, storedBlock } from '../../kern
 import { tensorsOf, type WeightRequest } from '../../models/weights.ts';
 import type { Collected } from './collect.ts';
 import { hasScaleTensor, scalesOf } from './scales.ts';
+import { spareBiases } from './spare-biases.ts';
 import { findUnread, type UnreadModules } from './unread.ts';
 
 /** Name, type and shape of a tensor, as in its file's header. */
@@ -45,6 +46,7 @@ export function checkRequests(
       read.add(scalesOf(tensors, tensors.get(name)!).name);
     }
   }
+  for (const { name } of spareBiases(requests, tensors)) read.add(name);
   const left = [...tensors.keys()].filter(
     (name) => !read.has(name) && !ignored.some((names) => names.test(name)),
   );
@@ -78,14 +80,15 @@ function statedBy({ metadata }: ConfigSource): string {
   return metadata === null ? 'config.json' : 'its metadata';
 }
 
-/** Only matrices keep codes that several tensors hold together, and their inputs stand in the order of the groups. */
-function checkCoded({ layout, kernel }: WeightRequest, { name, coded }: TensorHeader): void {
+/** Only matrices keep codes that several tensors hold together; inputs in another order are read of those that one matmul multiplies. */
+function checkCoded({ layout, kernel, role }: WeightRequest, { name, coded }: TensorHeader): void {
   if (!coded) return;
   const isMatrix = layout !== 'vector' && layout !== 'table' && kernel === 1;
-  if (isMatrix && !coded.isOrdered) return;
+  const mayBeOrdered = role === 'linear' || role === 'router';
+  if (isMatrix && (mayBeOrdered || !coded.isOrdered)) return;
   const problem = isMatrix
-    ? 'is stored with its inputs in another order (g_idx), and only files in the order of the groups are read'
-    : `is stored in codes, and only matrices are read so`;
+    ? `has its inputs in another order (g_idx), which is not read of ${role === 'expert' ? 'experts' : 'embeddings'}`
+    : 'is stored in codes, and only matrices are read so';
   throw new EngineError('unsupported', `tensor ${name} ${problem}: choose another quantized checkpoint`, {
     param: name,
   });

@@ -3,6 +3,7 @@
 import type { CodedTensors } from '../../files/coded/coded-tensor.ts';
 import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
+import type { Tensor } from '../../gpu/tensor.ts';
 import type { NumberSource } from '../../kernels/formats.ts';
 import type { Matrix, MatrixPart } from '../../kernels/matrix.ts';
 import { placeCodes } from '../../kernels/place-codes.ts';
@@ -12,12 +13,13 @@ import type { Wanted } from './upload.ts';
 type Coded = CodedTensors<TensorEntry>;
 type Chunk = Parameters<Wanted['place']>[0];
 
-/** Uploads of a part's tensors. The entry must have `coded`. */
+/** Uploads of a part's tensors. The entry must have `coded`. `places`: the place of each input among the k's; null: they are in order. */
 export function codedUploads(
   device: Device,
   matrix: Matrix,
   part: MatrixPart,
   { coded: stated, shape }: TensorEntry,
+  places: Tensor | null,
 ): Wanted[] {
   const coded = stated!;
   const [rows = 0] = shape;
@@ -28,10 +30,7 @@ export function codedUploads(
       // One k of eight rows is a word; as packed, one row of eight k's is.
       rowStep: layout === 'interleaved' ? 32 / bits : 2,
       place: ({ raw, firstRow, rows: count }) =>
-        placeCodes(device, matrix, part, {
-          ...{ raw, layout, signed, rows, firstRow, count },
-          places: null,
-        }),
+        placeCodes(device, matrix, part, { raw, layout, signed, rows, firstRow, count, places }),
     },
     {
       entry: scales,

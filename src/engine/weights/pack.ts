@@ -10,6 +10,7 @@ import { spreadScales } from '../../kernels/spread-scales.ts';
 import { widen } from '../../kernels/widen.ts';
 import { partsOf, type WeightHandle, type WeightRequest } from '../../models/weights.ts';
 import { codedUploads } from './coded.ts';
+import type { InputOrders } from './input-orders.ts';
 import { hasScaleTensor, scalesOf } from './scales.ts';
 import type { Wanted } from './upload.ts';
 
@@ -21,10 +22,11 @@ export function uploadsOf(
   requests: readonly WeightRequest[],
   handles: readonly WeightHandle[],
   tensors: Tensors,
+  orders: InputOrders,
 ): Wanted[] {
   const wanted = new Map<string, Wanted>();
   requests.forEach((request, i) => {
-    for (const upload of requestUploads(device, request, handles[i]!, tensors)) {
+    for (const upload of requestUploads(device, request, handles[i]!, tensors, orders)) {
       const before = wanted.get(upload.entry.name);
       // Several parts may come from one tensor.
       wanted.set(upload.entry.name, before ? both(before, upload) : upload);
@@ -48,6 +50,7 @@ function requestUploads(
   request: WeightRequest,
   handle: WeightHandle,
   tensors: Tensors,
+  orders: InputOrders,
 ): Wanted[] {
   if (request.layout === 'table') return [tableUpload(device, handle as Tensor, tensors, request)];
   const parts = partsOf(request);
@@ -55,15 +58,21 @@ function requestUploads(
     return parts.map((part) => vectorUpload(device, handle, tensors, part, request.plus));
   const { bias } = handle;
   return [
-    ...parts.flatMap((part) => partUploads(device, handle, tensors, part)),
+    ...parts.flatMap((part) => partUploads(device, handle, tensors, part, orders)),
     ...(bias ? biasParts(request, parts).map((part) => vectorUpload(device, bias, tensors, part)) : []),
   ];
 }
 
 /** Uploads of a part's rows: one tensor, or those that hold them together. */
-function partUploads(device: Device, matrix: Matrix, tensors: Tensors, part: MatrixPart): Wanted[] {
+function partUploads(
+  device: Device,
+  matrix: Matrix,
+  tensors: Tensors,
+  part: MatrixPart,
+  orders: InputOrders,
+): Wanted[] {
   const entry = tensors.get(part.name)!;
-  if (entry.coded) return codedUploads(device, matrix, part, entry);
+  if (entry.coded) return codedUploads(device, matrix, part, entry, orders.places(matrix));
   return [
     {
       entry,

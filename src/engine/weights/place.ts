@@ -2,7 +2,7 @@
 // the page.
 
 import type { Device } from '../../gpu/device.ts';
-import type { Region, Tensor } from '../../gpu/tensor.ts';
+import { Tensor, type Region } from '../../gpu/tensor.ts';
 import { allocateWindows, Matrix } from '../../kernels/matrix.ts';
 import type { WeightHandle } from '../../models/weights.ts';
 import type { PlannedRequest, WeightPlan } from './plan.ts';
@@ -31,19 +31,23 @@ export function placeWeights(
 
 function placeRequest(
   device: Device,
-  { request, matrix, floats }: PlannedRequest,
+  { request, matrix, floats, order }: PlannedRequest,
   handle: WeightHandle,
 ): PackedRegion[] {
   const [name] = request.names;
   if (!(handle instanceof Matrix)) return [placeFloats(device, handle, name!, floats)];
   allocateWindows(device, handle, matrix!);
-  const regions = handle.windows.flatMap(({ codes, scales }, i) => [
+  const regions: PackedRegion[] = handle.windows.flatMap(({ codes, scales }, i) => [
     { name: `${name}/codes/${i}`, region: codes },
     ...(scales ? [{ name: `${name}/scales/${i}`, region: scales }] : []),
   ]);
-  if (!handle.bias) return regions;
   try {
-    return [...regions, placeFloats(device, handle.bias, request.bias![0]!, floats)];
+    if (handle.bias) regions.push(placeFloats(device, handle.bias, request.bias![0]!, floats));
+    if (order > 0) {
+      handle.order = new Tensor([1, request.k], 'u32');
+      regions.push(placeFloats(device, handle.order, `${name}/order`, order));
+    }
+    return regions;
   } catch (error) {
     regions.forEach(({ region }) => device.free(region.buffer));
     throw error;

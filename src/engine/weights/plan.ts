@@ -20,6 +20,8 @@ export interface PlanOptions {
   format: WeightFormat | null;
   /** Largest number of bytes in one binding. */
   bindingLimit: number;
+  /** Whether a tensor's inputs are stored in another order, by its name; none are if not given. */
+  isOrdered?: (name: string) => boolean;
   /** Whether convolutions of stride 1 are stored in Winograd's form if that is faster. */
   winograd: boolean;
 }
@@ -30,6 +32,8 @@ export interface PlannedRequest {
   matrix: { spans: readonly FormatSpan[]; winograd: boolean; windows: readonly WindowPlan[] } | null;
   /** Bytes of the vector or table, or of the matrix's bias; 0: none. */
   floats: number;
+  /** Bytes of the order of a matrix's inputs; 0: none. */
+  order: number;
   /** Bytes allocated in total. */
   bytes: number;
 }
@@ -63,12 +67,12 @@ export function planWeights(
 function planRequest(
   request: WeightRequest,
   dtypeOf: (name: string) => string,
-  { format: wanted, bindingLimit, winograd: mayTransform }: PlanOptions,
+  { format: wanted, bindingLimit, winograd: mayTransform, isOrdered = () => false }: PlanOptions,
 ): PlannedRequest {
   const { layout, rows, k, experts, kernel, bias, names } = request;
   if (layout === 'vector' || layout === 'table') {
     const floats = tensorBytes(layout === 'vector' ? [rows[0]!] : [rows[0]!, k], {});
-    return { request, matrix: null, floats, bytes: allocatedBytes(floats) };
+    return { request, matrix: null, floats, order: 0, bytes: allocatedBytes(floats) };
   }
   const winograd = mayTransform && gainsByWinograd(request);
   const quantised = mayQuantise(request.role) ? wanted : null;
@@ -83,9 +87,10 @@ function planRequest(
   const shape = { k, columns, kernel, experts, name: names[0]! };
   const windows = planWindows(shape, { spans, winograd, bindingLimit });
   const floats = bias ? tensorBytes([columns], {}) : 0;
-  const pieces = [floats, ...windows.flatMap(({ codes, scales }) => [codes, scales])];
+  const order = names.some(isOrdered) ? tensorBytes([1, k], {}) : 0;
+  const pieces = [floats, order, ...windows.flatMap(({ codes, scales }) => [codes, scales])];
   const bytes = pieces.filter((size) => size > 0).reduce((sum, size) => sum + allocatedBytes(size), 0);
-  return { request, matrix: { spans, winograd, windows }, floats, bytes };
+  return { request, matrix: { spans, winograd, windows }, floats, order, bytes };
 }
 
 function gainsByWinograd({ role, kernel, stride, rows, k }: WeightRequest): boolean {

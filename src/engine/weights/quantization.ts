@@ -9,6 +9,7 @@ import { mayQuantise, type WeightTable } from '../../models/weights.ts';
 import type { Quantization } from '../session/open-event.ts';
 import type { TensorHeaders } from './check.ts';
 import { collect } from './collect.ts';
+import { orderedIn } from './input-orders.ts';
 import { formatOf, planWeights, storedAs } from './plan.ts';
 
 export type ChosenQuantization = 'none' | QuantizedFormat;
@@ -39,7 +40,12 @@ export function weightBytesIn(
   // A tensor that is missing or of another type is refused later, when the weights are opened.
   const dtypeOf = (name: string): string => tensors.get(name)?.dtype ?? 'F32';
   const bytesIn = (quantization: ChosenQuantization): number =>
-    planWeights(requests, dtypeOf, { format: formatOf(quantization), bindingLimit, winograd: false }).bytes;
+    planWeights(requests, dtypeOf, {
+      format: formatOf(quantization),
+      bindingLimit,
+      winograd: false,
+      isOrdered: orderedIn(tensors),
+    }).bytes;
   const names = requests.filter(({ role }) => mayQuantise(role)).flatMap((request) => request.names);
   const hasCodes = names.some((name) => storedAs(dtypeOf(name)).packing === 'stored');
   return Object.assign(bytesIn, { choices: hasCodes ? (['none'] as const) : QUANTIZATIONS });

@@ -12,10 +12,12 @@ import type { PackedSlot } from '../platform.ts';
 import { checkRequests } from './check.ts';
 import { collect, type Collected } from './collect.ts';
 import { refuseZeroTail } from './damaged.ts';
+import { InputOrders, orderedIn } from './input-orders.ts';
 import { loadPacked, savePacked } from './packed.ts';
 import { placeWeights, type PackedRegion } from './place.ts';
 import { parametersOf, planWeights, type PlanOptions, type WeightPlan } from './plan.ts';
 import { uploadsOf } from './pack.ts';
+import { refuseBiases, spareBiases } from './spare-biases.ts';
 import { uploadAll } from './upload.ts';
 import type { UnreadModules } from './unread.ts';
 
@@ -68,11 +70,10 @@ export function openWeights<Page>(
   const collected = collect(tensors, build);
   const unread = checkRequests(collected, tensors, options.configSource);
   const storedBytes = [...tensors.values()].reduce((sum, { bytes }) => sum + bytes, 0);
-  const plan = planWeights(
-    collected.requests,
-    (name) => tensors.get(name)!.dtype,
-    planOptionsOf(device, storedBytes, options),
-  );
+  const plan = planWeights(collected.requests, (name) => tensors.get(name)!.dtype, {
+    ...planOptionsOf(device, storedBytes, options),
+    isOrdered: orderedIn(tensors),
+  });
   return new Weights(device, tensors, collected, plan, unread);
 }
 
@@ -120,8 +121,17 @@ export class Weights<Page> {
   async load({ slot = null, onProgress = () => {}, onNote = () => {} }: LoadOptions = {}): Promise<void> {
     const { requests, handles } = this.#collected;
     if (slot && (await loadPacked(this.#device, this.#regions, slot, onProgress))) return;
-    const uploads = uploadsOf(this.#device, requests, handles, this.#tensors);
-    refuseZeroTail(await uploadAll(this.#device, uploads, onProgress));
+    const orders = await InputOrders.read(this.#device, requests, handles, this.#tensors);
+    try {
+      const uploads = uploadsOf(this.#device, requests, handles, this.#tensors, orders);
+      const spare = spareBiases(requests, this.#tensors);
+      const unplaced = spare.map((entry) => ({ entry, place: () => {} }));
+      const checked = await uploadAll(this.#device, [...uploads, ...unplaced], onProgress);
+      refuseBiases(checked, new Set(spare.map(({ name }) => name)));
+      refuseZeroTail(checked);
+    } finally {
+      orders.free();
+    }
     if (slot)
       await savePacked(this.#device, this.#regions, slot).catch((cause: Error) => onNote(cause.message));
   }

@@ -10,6 +10,8 @@ import type { Matrix } from '../../../src/kernels/matrix.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
 import { memorySource } from '../../files/memory-source.ts';
 import { openTestDevice } from '../../gpu/test-device.ts';
+import { linear } from '../../../src/kernels/matmul.ts';
+import { compute } from '../../kernels/compute.ts';
 import { columnsOf } from '../../kernels/stored.ts';
 
 let device: Device;
@@ -64,6 +66,32 @@ describe('values are those of the methods themselves', () => {
     columns.forEach((column, row) =>
       column.forEach((value, i) => {
         const wanted = values[row * k + i]!;
+        expect(Math.abs(value - wanted)).toBeLessThanOrEqual(2 ** -23 * Math.abs(wanted));
+      }),
+    );
+  });
+});
+
+/** One row of x for each input: y is the matrix, transposed. */
+async function throughMatmul(matrix: Matrix, k: number): Promise<Float32Array[]> {
+  const x = Float32Array.from({ length: k * k }, (_, i) => Number(i % (k + 1) === 0));
+  return compute({
+    device,
+    capacity: { rows: k },
+    sizes: { rows: k },
+    record: (_, input) => linear(input(['rows', k], x), matrix),
+  });
+}
+
+describe('inputs in another order (g_idx)', () => {
+  it.each(['gptq4order', 'gptq8order', 'packed4order'])('%s', async (name) => {
+    const { tensors, values } = caseOf(name);
+    const [rows, k] = tensors.get('w.weight')!.shape as [number, number];
+    const matrix = await load(tensors, (weights) => weights.matrix('w.weight', rows, k));
+    const y = await throughMatmul(matrix, k);
+    y.forEach((row, i) =>
+      row.forEach((value, column) => {
+        const wanted = values[column * k + i]!;
         expect(Math.abs(value - wanted)).toBeLessThanOrEqual(2 ** -23 * Math.abs(wanted));
       }),
     );

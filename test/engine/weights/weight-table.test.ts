@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { collect } from '../../../src/engine/weights/collect.ts';
+import { InputOrders } from '../../../src/engine/weights/input-orders.ts';
 import { uploadsOf } from '../../../src/engine/weights/pack.ts';
 import { placeWeights } from '../../../src/engine/weights/place.ts';
 import { planWeights } from '../../../src/engine/weights/plan.ts';
@@ -220,7 +221,11 @@ it('requests are read again into the bytes of others, as streaming layers throug
   for (const i of [0, 1, 0]) {
     const handle = handles[i] as Matrix;
     handle.place(slot);
-    await uploadAll(device, uploadsOf(device, [requests[i]!], [handle], tensors), () => {});
+    await uploadAll(
+      device,
+      uploadsOf(device, [requests[i]!], [handle], tensors, new InputOrders(device)),
+      () => {},
+    );
     const at = await unpack(slot);
     for (const [row, column] of [
       [0, 0],

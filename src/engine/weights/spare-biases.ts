@@ -1,0 +1,32 @@
+// Biases of zeros that early GPTQ tools stored beside every quantized matrix, even of models without biases. They are read only to be sure that
+// they are zero.
+
+import { EngineError } from '../../files/error.ts';
+import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import { tensorsOf, type WeightRequest } from '../../models/weights.ts';
+import type { CheckedTensor } from './damaged.ts';
+
+const BIAS = /\.bias$/;
+
+/** Names of biases beside weights in codes that no request reads. */
+export function spareBiases<Header extends Pick<TensorEntry, 'name' | 'coded'>>(
+  requests: readonly WeightRequest[],
+  tensors: ReadonlyMap<string, Header>,
+): Header[] {
+  const read = new Set(requests.flatMap(tensorsOf).map(({ name }) => name));
+  return [...tensors.values()].filter(({ name }) => {
+    const weight = name.replace(BIAS, '.weight');
+    return BIAS.test(name) && !read.has(name) && read.has(weight) && tensors.get(weight)?.coded !== undefined;
+  });
+}
+
+/** Throws bad_checkpoint for one of `names` that has other values than zero. */
+export function refuseBiases(checked: readonly CheckedTensor[], names: ReadonlySet<string>): void {
+  const found = checked.find(({ entry, counts }) => names.has(entry.name) && !counts.isZero);
+  if (!found) return;
+  throw new EngineError(
+    'bad_checkpoint',
+    `tensor ${found.entry.name} is not zero, and the architecture that config.json names has no such bias: the weights and config.json are not of one model, take both from where it was published`,
+    { param: found.entry.name },
+  );
+}
