@@ -1,7 +1,7 @@
-// A weight matrix in the packed layout that every matmul variant reads (shaders/weights): groups of 32 columns, blocks of
-// 32 k's. It spans windows, each within one binding, and remembers which checkpoint tensors it consists of. A convolution's matrix
-// has the k's of one tap after those of another; experts' matrices of one shape stand one behind the other, each from a group of its own.
-// A matrix is made before it has bytes, so that a model page can be built first; its bytes may be replaced later.
+// A weight matrix in the packed layout that every matmul variant reads (shaders/weights): groups of 32 columns, blocks of 32 k's. It spans
+// windows, each within one binding, and remembers which checkpoint tensors it consists of. A convolution's matrix has the k's of one tap
+// after those of another; experts' matrices of one shape stand one behind the other, each from a group of its own. A matrix is made
+// before it has bytes, so that a model page can be built first; its bytes may be replaced later.
 
 import { EngineError } from '../files/error.ts';
 import type { Device } from '../gpu/device.ts';
@@ -68,7 +68,7 @@ export class Matrix {
   readonly experts: number;
   readonly parts: readonly MatrixPart[];
   bias: Tensor | null = null;
-  /** The input that each k belongs to, u32 [1, k]; null: k's are in the order of the inputs. Experts have none. */
+  /** The input of each k, u32 [1, k]; null: k's are in the order of the inputs. */
   order: Tensor | null = null;
   /** Factors that low-rank adapters add for the rows that have one; set and cleared as adapters come and go. */
   lora: LoraFactors | null = null;
@@ -93,7 +93,6 @@ export class Matrix {
     return this.#placed;
   }
 
-  /** Name of the first checkpoint tensor; for labels. */
   get name(): string {
     return this.parts[0]!.name;
   }
@@ -107,7 +106,6 @@ export class Matrix {
     return this.#bytes.winograd;
   }
 
-  /** Of ascending columns; at least one. */
   get windows(): readonly [MatrixWindow, ...MatrixWindow[]] {
     return this.#bytes.windows as [MatrixWindow, ...MatrixWindow[]];
   }
