@@ -78,13 +78,13 @@ function architectureOf(parts: SketchParts): TextArchitecture {
   return {
     classes: [{ name, modelType: name, serves: ['generate'] }],
     read: (json: Json, className): TextDeclaration => {
-      const { count } = readConfig('config.json', json);
-      const width = count('hidden_size');
+      const config = readConfig('config.json', json);
+      const width = config.count('hidden_size');
       return {
         architecture: className,
-        vocabulary: count('vocab_size'),
+        vocabulary: config.count('vocab_size'),
         hidden: width,
-        context: count('max_position_embeddings'),
+        context: config.count('max_position_embeddings'),
         ropes: ropesOf(parts),
         inputs: { embeddings: false, positions: 1, attention: 'causal' },
         layers: [
