@@ -76,10 +76,7 @@ export function createChat(open: OpenTextModel): CommandDef {
 async function chat(open: OpenTextModel, path: string, options: ChatOptions): Promise<number> {
   const log = createLog();
   const progress = showOpening(log);
-  const model = await open(
-    { ...toModelOptions(path, options), maxRunningRequests: 1 },
-    progress.event,
-  ).finally(progress.end);
+  const model = await open(toModelOptions(path, options), progress.event).finally(progress.end);
   try {
     return await converse(model, options);
   } finally {

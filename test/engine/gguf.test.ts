@@ -108,7 +108,7 @@ describe('a GGUF file', () => {
     writeFileSync(path, await ggufOfFolder(shippedModelPath(), { 'qwen3.block_count': 100_000 }));
     await expect(planModel({ model: path })).rejects.toMatchObject({
       code: 'bad_checkpoint',
-      message: expect.stringMatching(/^layers\.gguf: num_hidden_layers is 100000, an integer/),
+      message: expect.stringMatching(/^layers\.gguf: qwen3\.block_count is 100000, an integer/),
     });
   });
 
@@ -118,7 +118,7 @@ describe('a GGUF file', () => {
     await expect(openTextModel({ model: path, inline: true })).rejects.toMatchObject({
       code: 'unsupported',
       message: expect.stringMatching(
-        /mamba\.gguf: the architecture is mamba; GGUF files are read of bert, .*llama, .*qwen3moe/,
+        /mamba\.gguf: general\.architecture mamba is not built; choose a model of bert, .*llama, .*qwen3moe/,
       ),
     });
   });

@@ -19,10 +19,10 @@ import { Opening } from '../session/opening.ts';
 import { modelName } from '../text/defaults.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import type { EmbeddingModel, EmbeddingModelInfo, EmbeddingModelOptions } from './embedding-model.ts';
+import { embeddingContextNotes, wantedContext } from './context.ts';
 import { EMBEDDING_CALLS, LocalEmbeddingModel } from './model.ts';
 import {
   openEmbeddingRunner,
-  wantedContext,
   WARM_UP_BATCHES,
   type EmbeddingRunner,
   type LoadedEmbedding,
@@ -92,6 +92,15 @@ async function load(
     onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
     onNote: (message) => onEvent(noteOf(message)),
   });
+  const { contextLength } = options;
+  for (const message of embeddingContextNotes(
+    contextLength,
+    declaration,
+    layout,
+    runner.contextLength,
+    device,
+  ))
+    onEvent(noteOf(message));
   await warmUp(runner, (done, total) => onEvent({ type: 'warmup', done, total }));
   return { device, runner, quantization };
 }

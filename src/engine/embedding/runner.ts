@@ -1,7 +1,7 @@
 // Computes the vectors of texts: whole texts side by side in one flat batch, whose states are pooled. A text longer than a batch is
 // computed in several parts, with its keys and values in pages. All state in this file ends with the device; requests outlive it.
 
-import type { EmbeddingLayout, Pooling } from '../../files/checkpoint/embedding-folder.ts';
+import type { Pooling } from '../../files/checkpoint/embedding-folder.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Tape } from '../../gpu/tape.ts';
@@ -51,15 +51,8 @@ export interface LoadedEmbedding extends OnDevice {
   quantization: RunnerOptions['quantization'];
 }
 
-/** Default limit on the tokens of one text; KV pages for more would take memory from other models. */
-const CONTEXT = 8192;
 const SMALL_CAPACITIES = [TILE_ROWS, 4 * TILE_ROWS];
 const MOST_TEXTS = 64;
-
-/** Returns the tokens of one text that a model is opened for, if it takes them and memory allows. */
-export function wantedContext(contextLength: number | undefined, { mostTokens }: EmbeddingLayout): number {
-  return Math.min(contextLength ?? CONTEXT, mostTokens ?? Infinity);
-}
 
 /** Batches (tokens and texts) that together use every kernel: opening a model runs each of them once. */
 export const WARM_UP_BATCHES = [

@@ -5,22 +5,18 @@ import type { Device } from '../../gpu/device.ts';
 import type { Quantization } from '../session/open-event.ts';
 import { chooseQuantization, type WeightBytes } from '../weights/quantization.ts';
 import type { PlannedQuantization } from './model-plan.ts';
-import { isOutOfMemory } from './planned-model.ts';
+import { withinBudget } from './within-budget.ts';
 
 /** null: `auto` finds none that has room. */
-export async function chosenQuantization(
+export function chosenQuantization(
   device: Device,
   asked: Quantization = 'none',
   bytesIn: WeightBytes,
   onNote: (message: Prose) => void,
 ): Promise<PlannedQuantization | null> {
-  try {
+  return withinBudget(async () => {
     const { quantization, note } = await chooseQuantization(device, asked, bytesIn);
     if (note !== null) onNote(note);
     return quantization;
-  } catch (error) {
-    if (!isOutOfMemory(error)) throw error;
-    onNote(error);
-    return null;
-  }
+  }, onNote);
 }

@@ -1,5 +1,6 @@
 // Headers of tensors by configuration alone: names, shapes and types as a model's page asks for them, with the names that an index lists.
 
+import { EngineError } from '../../files/error.ts';
 import type { Dtype } from '../../files/checkpoint/safetensors.ts';
 import { isRecord, readJson, type Folder } from '../../files/source.ts';
 import { tensorsOf } from '../../models/weights.ts';
@@ -15,10 +16,17 @@ export interface PlannedHeader extends TensorHeader {
 const DTYPES: Readonly<Record<string, Dtype>> = { float32: 'F32', float16: 'F16', bfloat16: 'BF16' };
 const BYTES: Readonly<Partial<Record<Dtype, number>>> = { F32: 4, F16: 2, BF16: 2, F8_E4M3: 1 };
 
-/** The type that config.json states; f32 is transformers' own where it states none. */
+/** The type of weights that a configuration states; transformers and diffusers take f32 where it states none. Throws unsupported for other types. */
 export function statedDtype(config: Readonly<Record<string, unknown>>): Dtype {
-  const stated = config['torch_dtype'] ?? config['dtype'];
-  return DTYPES[String(stated).replace(/^torch\./, '')] ?? 'F32';
+  const key = config['torch_dtype'] == null ? 'dtype' : 'torch_dtype';
+  const stated = config[key] ?? 'float32';
+  const dtype = typeof stated === 'string' ? DTYPES[stated.replace(/^torch\./, '')] : undefined;
+  if (dtype !== undefined) return dtype;
+  throw new EngineError(
+    'unsupported',
+    `config.json: ${key} ${JSON.stringify(stated)} is not built; choose a model whose weights are ${Object.keys(DTYPES).join(', ')}`,
+    { param: key },
+  );
 }
 
 /** Headers as the page asks for them. `listed`: names of the checkpoint's tensors, where an index has them. */

@@ -5,13 +5,19 @@ import { noteOf, type Note, type Prose } from '../../files/message.ts';
 import { readEmbeddingLayout, type EmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts';
 import type { Folder } from '../../files/source.ts';
 import { EMBEDDING_CLASSES } from '../architectures.ts';
-import { openEmbeddingRunner, wantedContext, WARM_UP_BATCHES } from '../embedding/runner.ts';
+import { embeddingContextNotes, wantedContext } from '../embedding/context.ts';
+import { openEmbeddingRunner, WARM_UP_BATCHES } from '../embedding/runner.ts';
 import { weightBytesIn } from '../weights/quantization.ts';
 import { chosenQuantization } from './chosen-quantization.ts';
 import type { ModelPlan, PlanOptions } from './model-plan.ts';
 import type { PlanPlace } from './plan-place.ts';
 import { readPlannedCheckpoint, type PlannedCheckpoint } from './planned-checkpoint.ts';
-import { PlannedOpenings, type OpenedOnPaper, type PlannedModel, type Way } from './planned-model.ts';
+import {
+  PlannedOpenings,
+  type PlannedOpening,
+  type PlannedModel,
+  type PlannedSettings,
+} from './planned-model.ts';
 import { readWeights } from './planned-weights.ts';
 
 /** Throws what opening the model throws about its files and its configuration. */
@@ -41,6 +47,10 @@ export async function planEmbedding(
   const wanted = Math.min(wantedContext(options.contextLength, layout), declaration.context);
   const openings = new PlannedOpenings(model, budget, place.memory, bytesIn.choices);
   const fit = await openings.fit(quantization, wanted);
+  const asked = fit.choices.find((choice) => choice.quantization === quantization);
+  const inForce = asked?.opens ? asked.contextLength! : wanted;
+  for (const message of embeddingContextNotes(options.contextLength, declaration, layout, inForce, device))
+    note(message);
   note('a batch of more tokens than those that opening runs takes memory of its own when it first comes');
   return {
     model: options.model,
@@ -68,7 +78,10 @@ class PlannedEmbedding implements PlannedModel {
     this.#layout = layout;
   }
 
-  async open(memoryBudget: number, { quantization, contextLength }: Way): Promise<OpenedOnPaper> {
+  async open(
+    memoryBudget: number,
+    { quantization, contextLength }: PlannedSettings,
+  ): Promise<PlannedOpening> {
     const device = this.#place.openDevice(memoryBudget);
     const runner = await openEmbeddingRunner(device, this.#checkpoint, this.#checkpoint.declaration, {
       pooling: this.#layout.pooling,
@@ -86,11 +99,11 @@ class PlannedEmbedding implements PlannedModel {
     return { weights, scratch, bytes: device.memoryUsed, contextLength: runner.contextLength };
   }
 
-  unlimited(way: Way): Promise<OpenedOnPaper> {
-    return this.open(Number.MAX_SAFE_INTEGER, way);
+  unlimited(settings: PlannedSettings): Promise<PlannedOpening> {
+    return this.open(Number.MAX_SAFE_INTEGER, settings);
   }
 
-  async least(way: Way): Promise<number> {
-    return (await this.unlimited(way)).bytes;
+  async least(settings: PlannedSettings): Promise<number> {
+    return (await this.unlimited(settings)).bytes;
   }
 }

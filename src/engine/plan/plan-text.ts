@@ -17,7 +17,12 @@ import { chosenQuantization } from './chosen-quantization.ts';
 import type { ModelPlan, PlannedQuantization, PlanOptions } from './model-plan.ts';
 import type { PlanPlace } from './plan-place.ts';
 import { readPlannedCheckpoint, type PlannedCheckpoint } from './planned-checkpoint.ts';
-import { PlannedOpenings, type OpenedOnPaper, type PlannedModel, type Way } from './planned-model.ts';
+import {
+  PlannedOpenings,
+  type PlannedOpening,
+  type PlannedModel,
+  type PlannedSettings,
+} from './planned-model.ts';
 import { readWeights } from './planned-weights.ts';
 
 /** Lengths whose KV cache is listed, up to the model's own. */
@@ -99,24 +104,24 @@ class PlannedText implements PlannedModel {
     return this.#opened.get(quantization)!;
   }
 
-  async open(memoryBudget: number, way: Way): Promise<OpenedOnPaper> {
-    return this.#open(memoryBudget, way);
+  async open(memoryBudget: number, settings: PlannedSettings): Promise<PlannedOpening> {
+    return this.#open(memoryBudget, settings);
   }
 
-  unlimited(way: Way): Promise<OpenedOnPaper> {
-    return this.#open(Number.MAX_SAFE_INTEGER, way);
+  unlimited(settings: PlannedSettings): Promise<PlannedOpening> {
+    return this.#open(Number.MAX_SAFE_INTEGER, settings);
   }
 
   /** Pages beyond one context are of use and not needed. */
-  async least(way: Way): Promise<number> {
-    return (await this.#open(Number.MAX_SAFE_INTEGER, way, way.contextLength!)).bytes;
+  async least(settings: PlannedSettings): Promise<number> {
+    return (await this.#open(Number.MAX_SAFE_INTEGER, settings, settings.contextLength!)).bytes;
   }
 
   async #open(
     memoryBudget: number,
-    { quantization, contextLength }: Way,
+    { quantization, contextLength }: PlannedSettings,
     maxTotalTokens = Infinity,
-  ): Promise<OpenedOnPaper> {
+  ): Promise<PlannedOpening> {
     const { declaration } = this.#checkpoint;
     const device = this.#place.openDevice(memoryBudget);
     const sizes = runnerSizes(device, declaration, {

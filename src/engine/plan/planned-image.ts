@@ -1,4 +1,4 @@
-// An image pipeline on devices that compute nothing: the engine's own stages draw an image of the model's own size there.
+// Plans an image pipeline: the engine's own stages draw an image of the model's default size on devices that compute nothing.
 
 import type { Prose } from '../../files/message.ts';
 import type { Weights } from '../../files/checkpoint/shards.ts';
@@ -11,13 +11,14 @@ import type { Quantization } from '../session/open-event.ts';
 import type { PlannedQuantization } from './model-plan.ts';
 import type { PlanPlace } from './plan-place.ts';
 import { PLANNED_TOKENIZER } from './planned-components.ts';
-import { isOutOfMemory, type OpenedOnPaper, type PlannedModel, type Way } from './planned-model.ts';
+import type { PlannedModel, PlannedOpening, PlannedSettings } from './planned-model.ts';
+import { withinBudget } from './within-budget.ts';
 
-/** Share by which a budget is lowered in the search of the least one, and how often. */
+/** Share by which the search for the least budget lowers it, and the number of attempts. */
 const STEP = 1 / 64;
 const TRIALS = 16;
 
-/** Nothing is given, kept or reported while an image is planned. */
+/** Receives the events of drawing, which a plan does not report. */
 const SILENT = { kernels: () => {}, note: () => {} };
 
 export class PlannedImage implements PlannedModel {
@@ -25,7 +26,7 @@ export class PlannedImage implements PlannedModel {
   readonly #pipeline: Pipeline;
   readonly #weights: ReadonlyMap<string, Weights>;
   readonly #model: string;
-  readonly #unlimited = new Map<PlannedQuantization, OpenedOnPaper>();
+  readonly #unlimited = new Map<PlannedQuantization, PlannedOpening>();
   #size = '';
 
   constructor(place: PlanPlace, pipeline: Pipeline, weights: ReadonlyMap<string, Weights>, model: string) {
@@ -35,27 +36,24 @@ export class PlannedImage implements PlannedModel {
     this.#model = model;
   }
 
-  /** The size of the image that was drawn, as in 512 × 512. */
+  /** Size of the image that was drawn, for example 512 × 512. */
   get size(): string {
     return this.#size;
   }
 
-  /** The quantization that the pipeline is opened with; null: `auto` finds none that has room. */
-  async choose(
+  /** Returns the quantization that the pipeline is opened with; null if `auto` finds none that fits. */
+  choose(
     memoryBudget: number,
     asked: Quantization,
     onNote: (message: Prose) => void,
   ): Promise<PlannedQuantization | null> {
-    try {
-      return (await this.#parts(memoryBudget, asked, onNote)).components.quantization;
-    } catch (error) {
-      if (!isOutOfMemory(error)) throw error;
-      onNote(error);
-      return null;
-    }
+    return withinBudget(
+      async () => (await this.#parts(memoryBudget, asked, onNote)).components.quantization,
+      onNote,
+    );
   }
 
-  async open(memoryBudget: number, { quantization }: Way): Promise<OpenedOnPaper> {
+  async open(memoryBudget: number, { quantization }: PlannedSettings): Promise<PlannedOpening> {
     const parts = await this.#parts(memoryBudget, quantization);
     const { device, context } = parts;
     const platform = { coverImage: async (image: Pixels) => image, keepTuned: async () => {} };
@@ -67,24 +65,22 @@ export class PlannedImage implements PlannedModel {
     return { weights, scratch: bytes - weights, bytes, contextLength: null };
   }
 
-  async least(way: Way): Promise<number> {
-    return (await this.unlimited(way)).bytes;
+  async least(settings: PlannedSettings): Promise<number> {
+    return (await this.unlimited(settings)).bytes;
   }
 
-  /** Lowers the budget as long as the image is drawn: weights then leave between stages, and the decoder works in strips. */
-  async unlimited(way: Way): Promise<OpenedOnPaper> {
-    const known = this.#unlimited.get(way.quantization);
+  /** Lowers the budget as long as drawing succeeds: with less memory, weights are freed between stages and the decoder works in strips. */
+  async unlimited(settings: PlannedSettings): Promise<PlannedOpening> {
+    const known = this.#unlimited.get(settings.quantization);
     if (known) return known;
-    let least = await this.open(Number.MAX_SAFE_INTEGER, way);
+    let least = await this.open(Number.MAX_SAFE_INTEGER, settings);
     for (let trial = 0; trial < TRIALS; trial++) {
-      try {
-        least = await this.open(Math.floor(least.bytes * (1 - STEP)), way);
-      } catch (error) {
-        if (!isOutOfMemory(error)) throw error;
-        break;
-      }
+      const { bytes } = least;
+      const lower = await withinBudget(() => this.open(Math.floor(bytes * (1 - STEP)), settings));
+      if (lower === null) break;
+      least = lower;
     }
-    this.#unlimited.set(way.quantization, least);
+    this.#unlimited.set(settings.quantization, least);
     return least;
   }
 

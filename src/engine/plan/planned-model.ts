@@ -1,40 +1,41 @@
-// A model that is opened on devices which compute nothing: the choices of its quantization within a budget, and the smallest change with
-// which it fits. Every figure and every change is the result of such an opening.
+// Plans a model by opening it on devices that compute nothing: which quantizations fit a memory budget, and the smallest change with
+// which the model fits. Each figure and each change is the result of such an opening.
 
-import { EngineError } from '../../files/error.ts';
 import { QUANTIZATIONS } from '../weights/quantization.ts';
 import type { ModelPlan, PlannedChoice, PlannedQuantization } from './model-plan.ts';
+import { withinBudget } from './within-budget.ts';
 
-/** How a model is opened. */
-export interface Way {
+/** Settings that a planned model is opened with. */
+export interface PlannedSettings {
   quantization: PlannedQuantization;
-  /** Tokens asked for; null: the model has no context. */
+  /** Tokens of context asked for; null: the model has no context. */
   contextLength: number | null;
 }
 
-export interface OpenedOnPaper {
+/** Memory that a model takes once it is open. */
+export interface PlannedOpening {
   /** Bytes of weights. */
   weights: number;
-  /** Bytes beside weights and KV cache. */
+  /** Bytes of everything but weights and KV cache. */
   scratch: number;
-  /** Bytes of everything, the KV cache included. */
+  /** Bytes in total, with the KV cache. */
   bytes: number;
-  /** Tokens in force; null: the model has no context. */
+  /** Tokens of context that fit; null: the model has no context. */
   contextLength: number | null;
 }
 
 export interface PlannedModel {
   /** Opens the model within a budget. Throws out_of_memory. */
-  open(memoryBudget: number, way: Way): Promise<OpenedOnPaper>;
-  /** The figures of a model that no budget limits; of one whose memory depends on the budget, those of the least memory. */
-  unlimited(way: Way): Promise<OpenedOnPaper>;
-  /** Bytes of about the smallest budget within which the model opens so. */
-  least(way: Way): Promise<number>;
+  open(memoryBudget: number, settings: PlannedSettings): Promise<PlannedOpening>;
+  /** Opens the model without a limit of memory. If its memory depends on the budget, the figures are those of the least memory. */
+  unlimited(settings: PlannedSettings): Promise<PlannedOpening>;
+  /** Approximately the smallest budget in bytes within which the model opens. */
+  least(settings: PlannedSettings): Promise<number>;
 }
 
-/** Tokens of context from which on a model is of use: suggestions of a larger budget do not go below it. */
+/** Shortest useful context in tokens: suggestions of a larger budget do not go below it. */
 const USEFUL_CONTEXT = 4096;
-/** Growth of a budget that was just too small, and how often it is tried. */
+/** Share by which a budget that was just too small is raised, and the number of attempts. */
 const GROWTH = 1 / 128;
 const TRIALS = 32;
 
@@ -47,7 +48,7 @@ export class PlannedOpenings {
   readonly #memory: number;
   readonly #quantizations: readonly PlannedQuantization[];
 
-  /** `memory`: bytes that the machine has. `quantizations`: those that can be chosen. */
+  /** `memory`: bytes of the machine. `quantizations`: the available ones. */
   constructor(
     model: PlannedModel,
     budget: number,
@@ -60,7 +61,7 @@ export class PlannedOpenings {
     this.#quantizations = quantizations;
   }
 
-  /** `quantization`: the one asked for; null: none that may be chosen has room. `contextLength`: tokens asked for. */
+  /** `quantization`: the requested one; null: `auto` found none that fits. `contextLength`: tokens asked for; null: the model has no context. */
   async fit(quantization: PlannedQuantization | null, contextLength: number | null): Promise<Fit> {
     const choices: PlannedChoice[] = [];
     for (const one of this.#quantizations)
@@ -72,25 +73,23 @@ export class PlannedOpenings {
     return { choices, fits, opens, change };
   }
 
-  async #choice(way: Way): Promise<PlannedChoice> {
-    const { quantization } = way;
-    const opened = await this.#openWithin(this.#budget, way);
-    const { weights, scratch, contextLength } = opened ?? (await this.#model.unlimited(way));
+  async #choice(settings: PlannedSettings): Promise<PlannedChoice> {
+    const { quantization } = settings;
+    const opened = await this.#openWithin(this.#budget, settings);
+    const { weights, scratch, contextLength } = opened ?? (await this.#model.unlimited(settings));
     const tokens = opened === null && contextLength !== null ? 0 : contextLength;
     return { quantization, weights, scratch, contextLength: tokens, opens: opened !== null };
   }
 
-  /** null: the budget is too small. */
-  async #openWithin(budget: number, way: Way): Promise<OpenedOnPaper | null> {
-    try {
-      return await this.#model.open(budget, way);
-    } catch (error) {
-      if (isOutOfMemory(error)) return null;
-      throw error;
-    }
+  /** Returns null if the budget is too small. */
+  #openWithin(budget: number, settings: PlannedSettings): Promise<PlannedOpening | null> {
+    return withinBudget(() => this.#model.open(budget, settings));
   }
 
-  /** A shorter context changes no result that fits in it, a quantization changes them all, and a budget may be more than there is. */
+  /**
+   * Prefers a shorter context, which changes no result that fits in it, to a quantization, which changes all results, and both to a
+   * larger budget, which the machine may not have.
+   */
   async #smallestChange(
     choices: readonly PlannedChoice[],
     asked: PlannedChoice | undefined,
@@ -99,8 +98,8 @@ export class PlannedOpenings {
     const from = asked === undefined ? 0 : this.#quantizations.indexOf(asked.quantization);
     const opening = choices.slice(from).filter(({ opens }) => opens);
     for (const choice of opening) {
-      const way = { quantization: choice.quantization, contextLength: choice.contextLength };
-      if (!(await this.#fits(this.#budget, way))) continue;
+      const settings = { quantization: choice.quantization, contextLength: choice.contextLength };
+      if (!(await this.#fits(this.#budget, settings))) continue;
       return {
         ...(choice !== asked && { quantization: choice.quantization }),
         ...(!isWhole(choice, contextLength) && { contextLength: choice.contextLength! }),
@@ -109,7 +108,7 @@ export class PlannedOpenings {
     return this.#largerBudget(asked?.quantization, contextLength);
   }
 
-  /** A budget for the model as asked if the machine has the memory, else one for the smallest weights with a context of use. */
+  /** Returns a budget for the requested settings if the machine has that memory, else one for the smallest weights with a useful context. */
   async #largerBudget(
     asked: PlannedQuantization | undefined,
     contextLength: number | null,
@@ -129,27 +128,22 @@ export class PlannedOpenings {
     };
   }
 
-  /** The smallest budget, up to a little, within which the model fits; null: none up to `most` was found. */
-  async #leastBudget(way: Way, most = Infinity): Promise<number | null> {
-    let budget = await this.#model.least(way);
+  /** Returns approximately the smallest budget within which the model fits; null if none up to `most` was found. */
+  async #leastBudget(settings: PlannedSettings, most = Infinity): Promise<number | null> {
+    let budget = await this.#model.least(settings);
     for (let trial = 0; trial < TRIALS && budget <= most; trial++) {
-      if (await this.#fits(budget, way)) return budget;
+      if (await this.#fits(budget, settings)) return budget;
       budget += Math.ceil(budget * GROWTH);
     }
     return null;
   }
 
-  async #fits(budget: number, way: Way): Promise<boolean> {
-    const opened = await this.#openWithin(budget, way);
-    return opened !== null && isWhole(opened, way.contextLength);
+  async #fits(budget: number, settings: PlannedSettings): Promise<boolean> {
+    const opened = await this.#openWithin(budget, settings);
+    return opened !== null && isWhole(opened, settings.contextLength);
   }
 }
 
-function isWhole({ contextLength }: Pick<OpenedOnPaper, 'contextLength'>, wanted: number | null): boolean {
+function isWhole({ contextLength }: Pick<PlannedOpening, 'contextLength'>, wanted: number | null): boolean {
   return wanted === null || contextLength! >= wanted;
-}
-
-/** Whether an error says that a budget is too small. */
-export function isOutOfMemory(error: unknown): error is EngineError {
-  return error instanceof EngineError && error.code === 'out_of_memory';
 }

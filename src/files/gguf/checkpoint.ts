@@ -84,7 +84,7 @@ const KINDS: Readonly<Record<string, string>> = {
 function classOf(keys: GgufKeys, known: KnownClasses): GgufClass {
   const kind = keys.text('general.type', 'model');
   if (kind !== 'model') {
-    const what = KINDS[kind] ?? 'no model';
+    const what = KINDS[kind] ?? 'no model: give the file of one';
     throw new EngineError('unsupported', `${keys.file} holds ${what} (general.type ${kind})`, {
       param: 'general.type',
     });
@@ -95,7 +95,7 @@ function classOf(keys: GgufKeys, known: KnownClasses): GgufClass {
   if (found) return found;
   throw new EngineError(
     'unsupported',
-    `${keys.file}: the architecture is ${name}; GGUF files are read of ${[...classes.keys()].join(', ')}`,
+    `${keys.file}: general.architecture ${name} is not built; choose a model of ${[...classes.keys()].join(', ')}, or its safetensors files`,
     { param: 'general.architecture' },
   );
 }
@@ -181,6 +181,7 @@ function layoutOf(keys: GgufKeys, architecture: string): EmbeddingLayout | null 
   const key = `${architecture}.pooling_type`;
   if (keys.get(key) === undefined) return null;
   const pooling = POOLINGS[keys.count(key)];
-  if (pooling === undefined) throw keys.unsupported(key, 'known are 1 (mean), 2 (cls) and 3 (last)');
+  if (pooling === undefined)
+    throw keys.unsupported(key, 'choose a model that has 1 (mean), 2 (cls) or 3 (last)');
   return pooling === null ? null : { pooling, normalize: true, mostTokens: null };
 }

@@ -54,10 +54,17 @@ function checkAdapter(
       `is no LoRA adapter (general.type ${kind}, adapter.type ${type}): give the file or folder of an adapter`,
       'adapter.type',
     );
-  if (parts > 1) throw refuse('is an adapter in several parts, and one file is read', 'split.count');
+  if (parts > 1)
+    throw refuse(
+      'is an adapter in several parts, and one file is read: merge the parts, or convert the adapter again',
+      'split.count',
+    );
   const invocation = 'adapter.alora.invocation_tokens';
   if (keys.get(invocation) !== undefined)
-    throw refuse('is an adapter that begins at certain tokens, which is not built', invocation);
+    throw refuse(
+      'is an adapter that begins at certain tokens, which is not built: give one that holds for all tokens',
+      invocation,
+    );
   const architecture = keys.text('general.architecture');
   const gguf = base?.gguf.get(architecture);
   if (base && gguf?.classNames.includes(base.architecture)) return { gguf, config: base.config };
@@ -74,7 +81,7 @@ function pairsOf(file: string, tensors: ReadonlyMap<string, GgufTensor>): [strin
     if (module === undefined)
       throw new EngineError(
         'unsupported',
-        `${file}: tensor ${name} is no lora_a or lora_b of a linear layer; merge the adapter into its model, or train one without`,
+        `${file}: tensor ${name} is no lora_a or lora_b of a linear layer; merge the adapter into its model, or give one of linear layers alone`,
         { param: name },
       );
     pairs.set(module, { ...pairs.get(module), [factor as 'a' | 'b']: tensor });

@@ -16,7 +16,8 @@ const ADDED: readonly number[] = [KIND.control, KIND.userDefined, KIND.unknown];
 export function tokenizerFiles(keys: GgufKeys): TokenizerFiles {
   const kind = keys.text(own('model'));
   const model = Object.hasOwn(MODELS, kind) ? MODELS[kind]! : null;
-  if (model === null) throw keys.unsupported(own('model'), `known are ${Object.keys(MODELS).join(', ')}`);
+  if (model === null)
+    throw keys.unsupported(own('model'), `choose a model that has one of ${Object.keys(MODELS).join(', ')}`);
   const tokens = readTokens(keys);
   const roles = roleIds(keys, tokens, model.roles);
   const { adds, ...parts } = model.parts(keys, tokens, roles);

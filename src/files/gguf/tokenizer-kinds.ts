@@ -88,7 +88,8 @@ function sentencePiece(keys: GgufKeys, tokens: readonly GgufToken[], roles: Role
 function byteLevel(keys: GgufKeys, tokens: readonly GgufToken[]): Parts {
   const name = keys.text(own('pre'), 'default');
   const rules = preTokenizer(name);
-  if (rules === null) throw keys.unsupported(own('pre'), `known are ${preTokenizerNames().join(', ')}`);
+  if (rules === null)
+    throw keys.unsupported(own('pre'), `choose a model that has one of ${preTokenizerNames().join(', ')}`);
   const merges = keys.texts(own('merges'));
   if (merges === null) throw keys.wrong(own('merges'), 'a list of merges');
   const stage = (use_regex: boolean) => ({

@@ -95,7 +95,7 @@ export async function decoderConfig(
   if (keys.count(own('attention.value_length'), dims) !== dims)
     throw keys.unsupported(
       own('attention.value_length'),
-      `keys have ${dims} dimensions, and values need as many`,
+      `choose a model whose values have ${dims} dimensions, as many as its keys`,
     );
   const window = keys.count(own('attention.sliding_window'), 0);
   const clamp = keys.real(own('attention.clamp_kqv'), 0);
@@ -162,7 +162,7 @@ async function ropeConfig(model: GgufModel, dims: number, theta: number): Promis
   // Files of Phi-3 have the factors and no type.
   const type = keys.text(own('scaling.type'), tensors.has(LONG) ? 'longrope' : 'none');
   if (!SCALINGS.includes(type))
-    throw keys.unsupported(own('scaling.type'), `known are ${SCALINGS.join(', ')}`);
+    throw keys.unsupported(own('scaling.type'), `choose a model that has ${SCALINGS.join(' or ')}`);
   const original = keys.count(own('scaling.original_context_length'), 0);
   const stretch = {
     rope_type: type,
@@ -193,7 +193,8 @@ function attention({ keys, architecture }: GgufModel): Json {
 
 function yarn({ keys, architecture }: GgufModel): Json {
   const own = (key: string): string => `${architecture}.rope.scaling.yarn_${key}`;
-  if (keys.real(own('ext_factor'), 1) !== 1) throw keys.unsupported(own('ext_factor'), 'it has to be 1');
+  if (keys.real(own('ext_factor'), 1) !== 1)
+    throw keys.unsupported(own('ext_factor'), 'choose a model that has 1');
   const stated = (key: string, name: string): Json =>
     keys.get(own(key)) === undefined ? {} : { [name]: keys.real(own(key)) };
   const multiplier = keys.real(own('log_multiplier'), 0);

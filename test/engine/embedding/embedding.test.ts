@@ -155,6 +155,16 @@ describe('other layouts', () => {
     );
   });
 
+  it('notes a context that is asked for beyond the one of the model', async () => {
+    const notes: string[] = [];
+    const asked = { ...options(join(GOLDEN, 'qwen3')), contextLength: 600, inline: true };
+    await using model = await openEmbeddingModel(asked, (event) => {
+      if (event.type === 'note') notes.push(event.message);
+    });
+    expect(model.info.contextLength).toBe(512);
+    expect(notes).toEqual([expect.stringMatching(/contextLength` 600 is beyond the 512 tokens of one text/)]);
+  });
+
   it('takes newer names of pooling, and the length that a file states', async () => {
     await using model = await openEmbeddingModel({
       ...options(

@@ -1,5 +1,7 @@
+// Headers of tensors that a plan derives from a configuration.
+
 import { expect, it } from 'vitest';
-import { requestedHeaders } from '../../../src/engine/plan/headers.ts';
+import { requestedHeaders, statedDtype } from '../../../src/engine/plan/headers.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
 
 it('weights whose scales an index lists are FP8, the others of the type that config.json states', () => {
@@ -10,4 +12,16 @@ it('weights whose scales an index lists are FP8, the others of the type that con
   const headers = requestedHeaders(page, ['a.weight', 'a.weight_scale_inv', 'b.weight'], 'BF16');
   expect(headers.get('a.weight')).toMatchObject({ dtype: 'F8_E4M3', bytes: 4 * 128 });
   expect(headers.get('b.weight')).toMatchObject({ dtype: 'BF16', bytes: 2 * 4 * 128 });
+});
+
+it('a type that config.json states is taken, a missing one is f32, and any other is refused by its key', () => {
+  expect([statedDtype({}), statedDtype({ dtype: 'float16' })]).toEqual(['F32', 'F16']);
+  expect(statedDtype({ torch_dtype: 'torch.bfloat16' })).toBe('BF16');
+  expect(() => statedDtype({ torch_dtype: 'float64' })).toThrow(
+    expect.objectContaining({
+      code: 'unsupported',
+      param: 'torch_dtype',
+      message: expect.stringMatching(/torch_dtype "float64" is not built; choose .*bfloat16/) as string,
+    }) as Error,
+  );
 });

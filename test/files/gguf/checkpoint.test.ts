@@ -208,7 +208,7 @@ describe('a GGUF file that is not what its model needs', () => {
       { ...META, 'llama.attention.head_count': 2, 'llama.attention.value_length': 4 },
       [embedding],
       'unsupported',
-      /llama\.attention\.value_length 4 is not built; keys have 8 dimensions/,
+      /llama\.attention\.value_length 4 is not built; choose a model whose values have 8 dimensions/,
     ],
   ])('%s is refused by key', async (_, metadata, tensors, code, message) => {
     const folder = folderOf({ 'm.gguf': writeGguf({ metadata, tensors }) });
