@@ -1,8 +1,9 @@
-// Values of groups of k's that tensors of their own hold, in the layout of lib/scales.zeros.wgsl.
+// Values of groups of k's that tensors of their own hold: for 32 columns and SCALED_KS k's the scales, column by column, then what follows them.
 #import "lib/part-column.wgsl"
 #import "lib/put-scales.wgsl"
 
 const SCALED_KS = 128u; // k's of a scale as packed
+const SCALE_WORDS = 40u; // words of 32 columns' values
 
 struct Args {
   rows: u32,        // rows in `raw`
@@ -33,11 +34,12 @@ fn last_scale(k_group: u32) -> u32 {
   return min((args.first_k_group + k_group + 1u) * args.group_ks, args.k) / SCALED_KS;
 }
 
-// The word at which 32 columns' scales and zero points begin.
+// The word at which 32 columns' values begin.
 fn scale_word(column: u32, scale: u32) -> u32 {
-  return (column / 32u * (args.k / SCALED_KS) + scale) * 40u;
+  return (column / 32u * (args.k / SCALED_KS) + scale) * SCALE_WORDS;
 }
 
+// Zero points follow the scales.
 fn put_zero(column: u32, scale: u32, zero: u32) {
   put_byte(4u * (scale_word(column, scale) + 32u) + column % 32u, zero);
 }

@@ -3,7 +3,7 @@
 // zero points other tensors hold are laid out by place-codes.ts and place-scales.ts. All formats share one layout: groups of 32 columns,
 // blocks of 32 k's.
 
-import { CODED_FORMATS, CODED_RULE, type CodedName } from './coded-formats.ts';
+import { CODED_FORMATS, type CodedName } from './coded-formats.ts';
 import { STORED_BLOCKS, type StoredBlock, type StoredName } from './stored-blocks.ts';
 
 /** Types of the numbers that a checkpoint's tensors hold. */
@@ -54,9 +54,8 @@ const CODED_NAMES = Object.keys(CODED_FORMATS) as CodedName[];
 
 const CODED = Object.fromEntries(
   CODED_NAMES.map((name): [CodedName, StoredFormat] => {
-    const { bits, step, scale } = CODED_FORMATS[name];
-    const format = { name, bits, step, scale, rule: CODED_RULE, sources: [name], tallTiles: bits < 8 };
-    return [name, { ...format, packing: 'stored' }];
+    const row = CODED_FORMATS[name];
+    return [name, { ...row, name, sources: [name], tallTiles: row.bits < 8, packing: 'stored' }];
   }),
 ) as Record<CodedName, StoredFormat>;
 

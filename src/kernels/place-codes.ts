@@ -6,10 +6,10 @@ import type { Region, Tensor } from '../gpu/tensor.ts';
 import { reaches, type Matrix, type MatrixPart } from './matrix.ts';
 
 /**
- * Order of codes in words of 32 bits: rows: [rows][k words]; columns: [k words][rows]; interleaved: [k][row words], eight rows in the order
- * 0, 2, 4, 6, 1, 3, 5, 7.
+ * Order of codes in words of 32 bits: rows: [rows][k words]; pairs: so, with the first of two k's in the upper half of a byte; columns:
+ * [k words][rows]; interleaved: [k][row words], eight rows in the order 0, 2, 4, 6, 1, 3, 5, 7.
  */
-export type CodeLayout = 'rows' | 'columns' | 'interleaved';
+export type CodeLayout = 'rows' | 'pairs' | 'columns' | 'interleaved';
 
 export interface CodeChunk {
   raw: Region;
@@ -34,7 +34,7 @@ export function placeCodes(device: Device, matrix: Matrix, part: MatrixPart, chu
   for (const window of matrix.windows.filter((window) => reaches(part, window))) {
     const { bits } = window.format;
     const per = 32 / bits;
-    const isByRow = layout === 'rows';
+    const isByRow = layout === 'rows' || layout === 'pairs';
     const ks = isByRow ? matrix.k : layout === 'columns' ? count * per : count;
     const rowsAtOnce = isByRow ? count : rows;
     tape.dispatch('place-codes.wgsl', {

@@ -1,4 +1,4 @@
-// Scales and zero points of groups of k's, which tensors of their own hold, into the layout of shaders/lib/scales.zeros.wgsl.
+// Scales, zero points and offsets of groups of k's, which tensors of their own hold, into the layouts of shaders/lib/scales.*.wgsl.
 
 import type { Params } from '../gpu/linker.ts';
 import type { Device } from '../gpu/device.ts';
@@ -21,7 +21,7 @@ export interface GroupChunk {
   groupStride: number;
 }
 
-/** Writes scales of a part. `zero`: the zero point of all groups; null: a tensor holds them. */
+/** Writes scales of a part in f32. `zero`: the zero point of all groups; null: a tensor holds them, or there are none. */
 export function placeScales(
   device: Device,
   matrix: Matrix,
@@ -33,6 +33,23 @@ export function placeScales(
     shader: 'place-scales.wgsl',
     params: () => ({ SOURCE: source, FILL: zero !== null }),
     zero: zero ?? 0,
+  });
+}
+
+/** Values that are narrower than a word: `bits` of each, `stride` bits as packed from column to column, after `first` bits. */
+export interface BitChunk extends GroupChunk {
+  bits: 8 | 16;
+  stride: 8 | 32;
+  first: 0 | 16;
+}
+
+/** Writes scales or offsets of a part bit for bit. */
+export function placeBits(device: Device, matrix: Matrix, part: MatrixPart, chunk: BitChunk): void {
+  const { bits, stride, first } = chunk;
+  dispatch(device, matrix, part, chunk, {
+    shader: 'place-bits.wgsl',
+    params: () => ({ BITS: bits, STRIDE: stride, FIRST: first }),
+    zero: 0,
   });
 }
 
@@ -50,6 +67,9 @@ export function placeZeros(
   });
 }
 
+/** Words of 32 columns with a byte each. */
+const WORDS_OF_BYTE = 8;
+
 function dispatch(
   device: Device,
   matrix: Matrix,
@@ -61,7 +81,7 @@ function dispatch(
   for (const window of matrix.windows.filter((window) => reaches(part, window))) {
     const { bits, scale } = window.format;
     tape.dispatch(shader, {
-      params: { ...params(bits), SCALED_KS: scale!.block },
+      params: { ...params(bits), SCALED_KS: scale!.block, SCALE_WORDS: scale!.bytes * WORDS_OF_BYTE },
       args: {
         rows: chunk.rows,
         first_row: chunk.firstRow - part.firstRow,

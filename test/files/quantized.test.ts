@@ -6,12 +6,6 @@ describe('weights packed elsewhere', () => {
     [{ quant_method: 'gptq', bits: 3, group_size: 128 }, 'gptq to 3 bits', 4],
     [{ quant_method: 'gptq', bits: 4, checkpoint_format: 'marlin' }, 'gptq to 4 bits', 4],
     [{ quant_method: 'awq', bits: 4, version: 'gemv' }, 'awq to 4 bits', 4],
-    [{ load_in_4bit: true }, 'bitsandbytes to 4 bits', 4],
-    [
-      { _load_in_8bit: true, _load_in_4bit: false, quant_method: 'bitsandbytes' },
-      'bitsandbytes to 8 bits',
-      8,
-    ],
     [{ quant_method: 'fp8', fmt: 'e5m2', weight_block_size: [128, 128] }, 'fp8 to 8 bits', 8],
     [
       {

@@ -1,4 +1,4 @@
-// Uploads of weights that several tensors hold together: codes, scales and zero points, each where the matrix has them.
+// Uploads of weights that several tensors hold together: codes, scales, zero points and offsets, each where the matrix has them.
 
 import type { CodedTensors } from '../../files/coded/coded-tensor.ts';
 import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
@@ -7,7 +7,13 @@ import type { Tensor } from '../../gpu/tensor.ts';
 import type { NumberSource } from '../../kernels/formats.ts';
 import type { Matrix, MatrixPart } from '../../kernels/matrix.ts';
 import { placeCodes } from '../../kernels/place-codes.ts';
-import { placeScales, placeZeros, type GroupChunk } from '../../kernels/place-scales.ts';
+import {
+  placeBits,
+  placeScales,
+  placeZeros,
+  type BitChunk,
+  type GroupChunk,
+} from '../../kernels/place-scales.ts';
 import type { Wanted } from './upload.ts';
 
 type Coded = CodedTensors<TensorEntry>;
@@ -23,7 +29,7 @@ export function codedUploads(
 ): Wanted[] {
   const coded = stated!;
   const [rows = 0] = shape;
-  const { codes, layout, bits, signed, scales, zeros } = coded;
+  const { codes, layout, bits, signed, zeros } = coded;
   return [
     {
       entry: codes,
@@ -32,6 +38,33 @@ export function codedUploads(
       place: ({ raw, firstRow, rows: count }) =>
         placeCodes(device, matrix, part, { raw, layout, signed, rows, firstRow, count, places }),
     },
+    ...scaleUploads(device, matrix, part, coded, rows),
+    ...(zeros === null || typeof zeros === 'number'
+      ? []
+      : [zeroUpload(device, matrix, part, coded, zeros, rows)]),
+  ];
+}
+
+/** Uploads of scales, and of offsets. */
+function scaleUploads(
+  device: Device,
+  matrix: Matrix,
+  part: MatrixPart,
+  coded: Coded,
+  rows: number,
+): Wanted[] {
+  const { rule, scales, offsets, zeros } = coded;
+  const bits = (entry: TensorEntry, form: Omit<BitChunk, keyof GroupChunk>): Wanted => ({
+    entry,
+    place: (chunk) => placeBits(device, matrix, part, { ...scaleChunk(coded, chunk, rows), ...form }),
+  });
+  if (rule === 'power') return [bits(scales, { bits: 8, stride: 8, first: 0 })];
+  if (offsets)
+    return [
+      bits(scales, { bits: 16, stride: 32, first: 0 }),
+      bits(offsets, { bits: 16, stride: 32, first: 16 }),
+    ];
+  return [
     {
       entry: scales,
       place: (chunk) =>
@@ -41,11 +74,10 @@ export function codedUploads(
           zero: typeof zeros === 'number' ? zeros : null,
         }),
     },
-    ...(typeof zeros === 'number' ? [] : [zeroUpload(device, matrix, part, coded, zeros, rows)]),
   ];
 }
 
-const isByRow = ({ layout }: Coded): boolean => layout === 'rows';
+const isByRow = ({ layout }: Coded): boolean => layout === 'rows' || layout === 'pairs';
 
 /** Scales in a chunk. One scale of a whole matrix has no distances. */
 function scaleChunk(coded: Coded, { raw, firstRow, rows: count }: Chunk, rows: number): GroupChunk {
@@ -81,7 +113,7 @@ function zeroUpload(
   matrix: Matrix,
   part: MatrixPart,
   coded: Coded,
-  { entry, plus }: Exclude<Coded['zeros'], number>,
+  { entry, plus }: Exclude<Coded['zeros'], number | null>,
   rows: number,
 ): Wanted {
   const { groupKs, layout, bits } = coded;

@@ -11,7 +11,7 @@ import {
 import { readEmbeddingLayout } from './embedding-folder.ts';
 import { ggufOf, openGguf } from './gguf-folder.ts';
 import type { Checkpoint, ConfigSource, Wrapper } from './opened-checkpoint.ts';
-import { foldCoded } from '../coded/fold.ts';
+import { readCoded } from '../coded/fold.ts';
 import { EngineError } from '../error.ts';
 import { readGgufSpeech } from '../gguf/checkpoint.ts';
 import { openShards, type Weights } from './shards.ts';
@@ -131,7 +131,7 @@ export async function readCheckpointConfig(folder: Folder, known: KnownClasses):
 async function openWeights(folder: Folder, names: string[], quantized: Quantized | null): Promise<Weights> {
   const { tensors, sources, ...rest } = await openFiles(folder, names);
   try {
-    return { ...rest, sources, tensors: foldCoded(tensors, quantized) };
+    return { ...rest, sources, tensors: await readCoded(tensors, quantized) };
   } catch (error) {
     await Promise.all(sources.map((source) => source.close()));
     throw error;

@@ -1,17 +1,30 @@
-// A weight matrix that several tensors of a file hold together: codes in words, scales, zero points, and the order of its inputs.
+// A weight matrix that several tensors of a file hold together: codes in words, scales, zero points or offsets, and the order of its inputs.
 
 import { EngineError } from '../error.ts';
+import type { ByteSource } from '../source.ts';
 
-/** Types of such weights, by the bits of a code and the k's that share a scale on the device. */
-export type CodedDtype = `U${4 | 8}_${32 | 64 | 128}`;
+/** Types of such weights, by the rule, the bits of a code and the k's that share a scale on the device; rows of kernels/coded-formats.ts. */
+export type CodedDtype =
+  | `U${4 | 8}_${32 | 64 | 128}`
+  | `${'NF4' | 'FP4'}_${32 | 64}`
+  | `I8_${32 | 128}`
+  | `AFFINE${4 | 8}_${32 | 64 | 128}_${'F16' | 'BF16'}`
+  | 'E2M1_32';
+
+/**
+ * How a weight follows from its code. integer: scale · (code - zero); affine: scale · code + offset; nf4, fp4: scale · table[code];
+ * range: scale · code / 127; power: 2^scale · float of E2M1.
+ */
+export type CodeRule = 'integer' | 'affine' | 'nf4' | 'fp4' | 'range' | 'power';
 
 export interface CodedTensors<Entry> {
+  rule: CodeRule;
   bits: 4 | 8;
   /**
-   * Order of codes in words of 32 bits: rows: [rows][k words]; columns: [k words][rows]; interleaved: [k][row words], eight rows in the
-   * order 0, 2, 4, 6, 1, 3, 5, 7.
+   * Order of codes in words of 32 bits: rows: [rows][k words]; pairs: so, with the first of two k's in the upper half of a byte; columns:
+   * [k words][rows]; interleaved: [k][row words], eight rows in the order 0, 2, 4, 6, 1, 3, 5, 7.
    */
-  layout: 'rows' | 'columns' | 'interleaved';
+  layout: 'rows' | 'pairs' | 'columns' | 'interleaved';
   /** Codes are signed bytes: half of their range is added. */
   signed: boolean;
   /** k's that share a scale and a zero point. */
@@ -19,8 +32,10 @@ export interface CodedTensors<Entry> {
   codes: Entry;
   /** [rows, groups] where codes are by rows, else [groups, rows]; one value of a whole matrix. */
   scales: Entry;
-  /** Zero points packed along rows, [row words, groups] where codes are by rows, else [groups, row words]; or one of all groups. */
-  zeros: { entry: Entry; plus: number } | number;
+  /** Zero points packed along rows, [row words, groups] where codes are by rows, else [groups, row words]; or one of all groups; null: none. */
+  zeros: { entry: Entry; plus: number } | number | null;
+  /** Offsets of the rule `affine`, [rows, groups]. */
+  offsets?: Entry;
   /** The group of each k; null: k's follow one another group by group. */
   groupOf: Entry | null;
   /** Whether the configuration says that k's are in another order than their groups. */
@@ -31,6 +46,13 @@ export interface Header {
   name: string;
   dtype: string;
   shape: readonly number[];
+}
+
+/** A tensor with the place of its bytes. */
+export interface Stored extends Header {
+  source: ByteSource;
+  offset: number;
+  bytes: number;
 }
 
 /** A weight that was read from a file's headers. */
@@ -44,10 +66,18 @@ export interface CodedWeight<Entry> {
 export interface CodedReader {
   /** Ends of names of tensors that say what others say already. */
   redundant?: readonly string[];
+  /** Tensors under other names and in other shapes, before anything else. */
+  rearrange?<Entry extends Stored>(tensors: ReadonlyMap<string, Entry>): Map<string, Entry>;
+  /** Whether a tensor describes others; its bytes are read before them. */
+  isStatement?(tensor: Header): boolean;
   /** The module of a tensor of codes; null: the tensor is no codes. */
   moduleOf(tensor: Header): string | null;
   /** Throws bad_checkpoint for tensors that do not fit one another, unsupported for those that are not read. */
-  read<Entry extends Header>(module: string, tensors: ReadonlyMap<string, Entry>): CodedWeight<Entry>;
+  read<Entry extends Stored>(
+    module: string,
+    tensors: ReadonlyMap<string, Entry>,
+    statements: ReadonlyMap<string, Uint8Array>,
+  ): CodedWeight<Entry>;
 }
 
 export function broken(param: string, problem: string): EngineError {
@@ -89,15 +119,26 @@ export function checkShape({ name, shape }: Header, wanted: readonly number[], w
 /** Types of scales. */
 export const NUMBERS = ['F16', 'BF16', 'F32'];
 
-const BLOCKS = [128, 64, 32] as const;
+/** Names of types, and the k's of a scale that they are there for. */
+const TYPES = {
+  integer: { name: 'U', blocks: [128, 64, 32] },
+  affine: { name: 'AFFINE', blocks: [128, 64, 32] },
+  nf4: { name: 'NF', blocks: [64, 32] },
+  fp4: { name: 'FP', blocks: [64, 32] },
+  range: { name: 'I', blocks: [128, 32] },
+  power: { name: 'E2M1', blocks: [32] },
+} as const satisfies Record<CodeRule, { name: string; blocks: readonly number[] }>;
 
 /** The type of a weight on the device. Throws unsupported for rows and groups that are not whole blocks of 32 values. */
 export function codedDtype(
   name: string,
-  { bits, groupKs }: Pick<CodedTensors<unknown>, 'bits' | 'groupKs'>,
+  { rule, bits, groupKs, scales }: Pick<CodedTensors<Header>, 'rule' | 'bits' | 'groupKs' | 'scales'>,
   k: number,
 ): CodedDtype {
-  const block = BLOCKS.find((ks) => k % ks === 0 && groupKs % ks === 0);
-  if (block !== undefined) return `U${bits}_${block}`;
-  throw unsupported(name, `${name} has ${k} inputs in groups of ${groupKs}, and multiples of 32 are read`);
+  const { name: type, blocks } = TYPES[rule];
+  const block = blocks.find((ks) => k % ks === 0 && groupKs % ks === 0);
+  if (block === undefined)
+    throw unsupported(name, `${name} has ${k} inputs in groups of ${groupKs}, and multiples of 32 are read`);
+  const number = rule === 'affine' ? `_${scales.dtype}` : '';
+  return `${type}${rule === 'power' ? '' : bits}_${block}${number}` as CodedDtype;
 }

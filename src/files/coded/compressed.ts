@@ -107,6 +107,7 @@ function readPacked<Entry extends Header>(
     : null;
   if (order) checkShape(order, [k], `words of codes for ${k} inputs`);
   const coded: CodedTensors<Entry> = {
+    rule: 'integer',
     bits,
     layout: 'rows',
     signed: false,
@@ -142,6 +143,7 @@ function readBytes<Entry extends Header>(module: string, tensors: Tensors<Entry>
   if (tensors.has(zeros))
     throw unsupported(zeros, `${zeros} moves codes of 8 bits, and only symmetric ones are read`);
   const coded: CodedTensors<Entry> = {
+    rule: 'integer',
     bits: 8,
     layout: 'rows',
     signed: true,

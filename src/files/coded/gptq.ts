@@ -50,6 +50,7 @@ export function gptqReader(settings: Settings): CodedReader {
       if (groupOf) checkShape(groupOf, [k], `words of codes for ${k} inputs`);
       const plus = formatOf(settings) === 'gptq_v2' ? 0 : PLUS_ONE[bits];
       const coded: CodedTensors<Entry> = {
+        rule: 'integer',
         bits,
         layout: 'columns',
         signed: false,
@@ -112,6 +113,7 @@ export function awqReader(settings: Settings): CodedReader {
       checkShape(scales, [groups, rows], `${k} inputs in groups of ${groupKs} and ${rows} outputs`);
       checkShape(zeros, [groups, rowWords], `${groups} groups of ${rows} zero points of 4 bits`);
       const coded: CodedTensors<Entry> = {
+        rule: 'integer',
         bits: 4,
         layout: 'interleaved',
         signed: false,

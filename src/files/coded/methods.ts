@@ -1,5 +1,6 @@
 // Quantization methods of other programs whose weights are computed in their own codes, and what their settings must say.
 
+import { bitsAndBytesReader } from './bitsandbytes.ts';
 import type { CodedReader } from './coded-tensor.ts';
 import { compressedReader, readsGroups } from './compressed.ts';
 import { awqReader, formatOf, gptqReader } from './gptq.ts';
@@ -24,6 +25,7 @@ const METHODS: readonly Method[] = [
   { name: 'GPTQ (4 and 8 bits)', matches: isGptq, reader: gptqReader },
   { name: 'AWQ (4 bits, GEMM)', matches: isAwq, reader: awqReader },
   { name: 'compressed-tensors (integers of 4 and 8 bits)', matches: isCompressed, reader: compressedReader },
+  { name: 'bitsandbytes (NF4, FP4, LLM.int8)', matches: isBitsAndBytes, reader: bitsAndBytesReader },
 ];
 
 /** Names of the methods that are read. */
@@ -45,6 +47,11 @@ function isFp8({ settings }: Declared): boolean {
 
 function isCompressed({ settings }: Declared): boolean {
   return settings['quant_method'] === 'compressed-tensors' && readsGroups(settings);
+}
+
+/** The settings say how weights were loaded; each tensor says what it is. */
+function isBitsAndBytes({ method }: Declared): boolean {
+  return isOf(method, 'bitsandbytes');
 }
 
 const isOf = (method: string | null, name: string): boolean => method?.toLowerCase() === name;

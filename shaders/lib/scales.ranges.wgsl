@@ -1,0 +1,19 @@
+// The largest magnitude of 32 · SCALED_BLOCKS k's in f32, for which code 127 stands: scales[group of 32 columns][k / (32 · SCALED_BLOCKS)][lane of 8]
+// [4 columns]. w = scale · code / 127, in the order of bitsandbytes, which multiplies by the rounded inverse.
+alias Scale = vec4f;
+
+const INVERSE = 0.007874015718698502; // of 127
+
+@group(0) @binding(2) var<storage, read> scales: array<vec4f>;
+
+fn load_scale(block: u32, lane: u32) -> Scale {
+  return scales[block / SCALED_BLOCKS * 8u + lane];
+}
+
+fn scale_at(scale: Scale, quad: u32) -> Scale {
+  return scale;
+}
+
+fn scaled(digit: vec4f, scale: Scale) -> vec4f {
+  return digit * scale * INVERSE;
+}
