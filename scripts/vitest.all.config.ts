@@ -1,22 +1,39 @@
 // The tests of the whole `npm test`: all of them on the adapter that a program gets, and those of kernels and of the language models' goldens
-// once more on the second software adapter: four lanes, no f16, another compiler. The files of both runs share the workers.
+// once more on the second software adapter: four lanes, no f16, another compiler. The files of all projects share the workers.
 
 import { defineConfig } from 'vitest/config';
 import parts from './vitest.config.ts';
 
 const { include, ...common } = parts.test ?? {};
 
+/**
+ * Files that open no device and start no process with one. They share a process for each worker, which saves half a second of imports a
+ * file; a file that opens a device has a process of its own, because the driver may crash.
+ */
+const WITHOUT_DEVICE = [
+  'test/{files,grammar,options,engine/image/schedules}/**/*.test.ts',
+  'test/server/!(images)/**/*.test.ts',
+  'test/engine/text/output/!(shipped).test.ts',
+];
+
 export default defineConfig({
   ...parts,
   test: {
     ...common,
     projects: [
-      { extends: true, test: { name: 'first adapter', include: include ?? [] } },
+      {
+        extends: true,
+        test: { name: 'first adapter', include: include ?? [], exclude: WITHOUT_DEVICE },
+      },
+      {
+        extends: true,
+        test: { name: 'no adapter', include: WITHOUT_DEVICE, isolate: false },
+      },
       {
         extends: true,
         test: {
           name: 'swiftshader',
-          include: ['test/kernels/**/*.test.ts', 'test/models/text/llama.test.ts'],
+          include: ['test/kernels/**/*.test.ts', 'test/models/text/decoder.test.ts'],
           env: { SVC_VULKAN_DRIVER: 'swiftshader' },
         },
       },

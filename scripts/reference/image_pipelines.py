@@ -145,7 +145,6 @@ def make(name):
         'seeds': case.seeds,
         **({} if case.noise == 'cpu' else {'noise': case.noise}),
         **({'emphasis': case.emphasis} if case.emphasis else {}),
-        **({'brief': True} if case.brief else {}),
         'scheduler': {'class': type(pipe.scheduler).__name__, 'replaces': bool(case.scheduler)},
         'timesteps': timesteps,
         'f32_rounding': rounding,

@@ -30,9 +30,15 @@ const SUBGROUPS: Disguise[] = [
   { lanes: 32, largestSubgroup: 64 },
 ];
 
+/** The second driver compiles those that it can run: its compiler takes long, and the first one has seen the others. */
+const compiled =
+  process.env['SVC_VULKAN_DRIVER'] === 'swiftshader'
+    ? SUBGROUPS.filter(({ portable, lanes }) => portable || lanes === 4)
+    : SUBGROUPS;
+
 const HEAD_DIMS = [40, 64, 128, 160, 256];
 
-it.each(PROFILES.flatMap(({ name }) => SUBGROUPS.map((as) => ({ ...as, profile: name }))))(
+it.each(PROFILES.flatMap(({ name }) => compiled.map((as) => ({ ...as, profile: name }))))(
   'compile: %j',
   async (as) => {
     const on = disguise(device, as);

@@ -107,13 +107,6 @@ it(
   },
 );
 
-it('the plain path draws the same within f16 weights', { timeout: PATIENCE }, async () => {
-  const plain = await openTiny({ backend: 'generic' });
-  const [image] = await drawOn(plain);
-  expect(largestDifference(image!, wanted)).toBeLessThanOrEqual(2);
-  await plain.close();
-});
-
 it('in f32 throughout the same is drawn, of weights twice as large', { timeout: PATIENCE }, async () => {
   const wide = await openTiny({ allF32: true });
   const [narrow, wider] = [await listen(model, BASE), await listen(wide, BASE)];
@@ -192,9 +185,9 @@ it('previews are as many as asked for of the steps that are taken', { timeout: P
     const events = await listen(on, { ...BASE, scheduler: 'EulerDiscreteScheduler', ...request });
     return events.flatMap((event) => (event.type === 'preview' ? [event.step] : []));
   };
-  expect(await count(model, { steps: 12, previews: 3 })).toEqual([3, 6, 9]);
-  expect(await count(model, { steps: 12, previews: 3, image: wanted, strength: 0.4 })).toEqual([1, 2, 3]);
-  const xl = await openImageModelInline(nodePlatform, { model: tinyPipeline('sdxl'), backend: 'generic' });
+  expect(await count(model, { steps: 8, previews: 3 })).toEqual([2, 4, 6]);
+  expect(await count(model, { steps: 8, previews: 3, image: wanted, strength: 0.5 })).toEqual([1, 2, 3]);
+  const xl = await openImageModelInline(nodePlatform, { model: tinyPipeline('sdxl') });
   expect(xl.info.unreadClipLayers).toBe(1);
   const size = { width: 64, height: 64 };
   expect(await count(xl, { ...size, steps: 8, previews: 3, kwargs: { denoising_end: 0.5 } })).toEqual([

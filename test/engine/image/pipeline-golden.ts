@@ -34,8 +34,6 @@ interface PipelineGolden {
   seeds: number[];
   /** The generator of the initial noise; left out: the CPU's. */
   noise?: 'cuda';
-  /** Only the last latents are stored, not those of each step. */
-  brief?: true;
   timesteps: number[];
   scheduler: { class: string; config: Record<string, unknown> };
 }
@@ -46,8 +44,6 @@ export const tinyPipeline = (name: string): string => `${FOLDER}/checkpoints/${n
 function readGolden(name: string): PipelineGolden {
   return parseJson(readFileSync(`${FOLDER}/${name}/case.json`, 'utf8')) as PipelineGolden;
 }
-
-export const isBrief = (name: string): boolean => readGolden(name).brief === true;
 
 /** Latents of the first image after the last step, [channels][height][width]. */
 export async function lastLatents(name: string): Promise<Float32Array> {
