@@ -123,7 +123,8 @@ describe('capped scores and sinks', () => {
   ])('cap $cap, sinks $hasSinks, window $window', async ({ cap, hasSinks, window }) => {
     const shape = { heads: 4, kvHeads: 2, dims: 24 };
     const sinks = hasSinks ? Float32Array.from(SINKS) : null;
-    for (const on of [device, plain]) {
+    const isBoth = cap !== null && hasSinks;
+    for (const on of isBoth ? [device, plain] : [device]) {
       const of = { ...problem(on, shape, 'f32', window), cap, sinks };
       const all = await run(on, of, CAPACITY);
       expect(worstError(of, all)).toBeLessThan(TOLERANCE);
@@ -132,6 +133,7 @@ describe('capped scores and sinks', () => {
         expect(differingRows(alone, [all[row]!])).toEqual([]);
       }
     }
+    if (!isBoth) return;
     const long = { ...problem(hardware, shape, 'f16', window, LONG_SEQUENCES), cap, sinks };
     const all = await run(hardware, long, { ...CAPACITY, contextPages: 24 });
     expect(worstError(long, all)).toBeLessThan(TOLERANCE);
