@@ -5,6 +5,7 @@
 #import "codes/$W.wgsl"
 #import "lib/packed-rows.wgsl"
 
+const TRANSPOSED = false; // whether `raw` holds k after k, each with the values of all rows, from block args.first_block on
 const WINOGRAD = false; // whether the nine taps g become the 16 taps of G · g · Gᵀ
 
 // Row r of G: ⟨1 0 0⟩, ⟨½ ½ ½⟩, ⟨½ -½ ½⟩ or ⟨0 0 1⟩; the taps it reads are [first, last].
@@ -46,9 +47,9 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   for (var i = 0u; i < 32u; i++) {
     let k = id.y % tap_blocks * 32u + i;
     if (k < args.k) {
-      values[i] = tap(id.x * args.k + k, id.y / tap_blocks);
+      values[i] = tap(select(id.x * args.k + k, k * args.rows + id.x, TRANSPOSED), id.y / tap_blocks);
     }
   }
-  let block = begin_block(column, id.y, WORDS);
+  let block = begin_block(column, args.first_block + id.y, WORDS);
   encode(&values, block, column % 32u);
 }

@@ -5,6 +5,7 @@
 struct Args {
   part_rows: u32,
   first_row: u32,   // rows of the tensor before the part
+  row_step: u32,    // rows of the tensor from one row of the part to the next
   tile_rows: u32,   // rows that share a scale
   tile_blocks: u32, // scales along k
   blocks: u32,      // of 128 k's
@@ -25,7 +26,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   if (id.x >= args.part_rows || column / 32u < args.first_group || group >= args.groups) {
     return;
   }
-  let tile = (args.first_row + id.x) / args.tile_rows;
+  let tile = (args.first_row + id.x * args.row_step) / args.tile_rows;
   let scale = element(tile * args.tile_blocks + min(id.y, args.tile_blocks - 1u));
   scales[(group * args.blocks + id.y) * 32u + column % 32u] = scale;
 }

@@ -3,6 +3,7 @@
 
 struct Args {
   skip: u32,        // values of `raw` to skip
+  step: u32,        // values of `raw` from one that is read to the next
   size: u32,
   unit: u32,        // consecutive values of one unit
   unit_stride: u32, // values from the beginning of one unit to that of the next
@@ -17,6 +18,6 @@ struct Args {
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) workgroups: vec3u) {
   let i = id.y * workgroups.x * 64u + id.x;
   if (i < args.size) {
-    y[args.first + i / args.unit * args.unit_stride + i % args.unit] = element(args.skip + i) + args.plus;
+    y[args.first + i / args.unit * args.unit_stride + i % args.unit] = element(args.skip + i * args.step) + args.plus;
   }
 }

@@ -59,7 +59,7 @@ def fused(state):
     for name, tensor in state.items():
         name = re.sub(r'^embed_out\.', 'lm_head.', name.replace('.block_sparse_moe.', '.mlp.'))
         layer, _, rest = name.partition('.experts.')
-        if not rest:
+        if not rest or not rest[0].isdigit():
             whole[name] = tensor
             continue
         number, kind = rest.split('.')[:2]

@@ -22,6 +22,7 @@ from transformers import (
     Glm4ForCausalLM,
     GlmForCausalLM,
     GPTNeoXForCausalLM,
+    GptOssForCausalLM,
     GraniteForCausalLM,
     Lfm2ForCausalLM,
     LlamaForCausalLM,
@@ -63,6 +64,7 @@ class Checkpoint:
     spelling: str = 'published'  # how config.json is written, or 'transformers 5'
     zero_row: int | None = None  # an embedding row of zeros, as padding rows are
     shard: str = '5GB'
+    experts: str = 'stored'  # or mxfp4: codes and exponents, as gpt-oss is published
 
 
 YARN = {'rope_type': 'yarn', 'factor': 4.0, 'original_max_position_embeddings': 32}
@@ -451,6 +453,37 @@ GPT_NEOX = Checkpoint(
     ],
 )
 
+GPT_OSS_SIZES = dict(
+    vocab_size=331, hidden_size=96, intermediate_size=64, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2,
+    head_dim=32, num_local_experts=5, num_experts_per_tok=2, sliding_window=8, rms_norm_eps=1e-5, max_position_embeddings=128,
+    rope_parameters={**YARN, 'rope_theta': 150000.0, 'beta_fast': 32.0, 'beta_slow': 1.0, 'truncate': False},
+    tie_word_embeddings=False, dtype='bfloat16', bos_token_id=1, eos_token_id=2, pad_token_id=0,
+)  # fmt: skip
+
+GPT_OSS = Checkpoint(
+    name='gpt-oss',
+    model=GptOssForCausalLM,
+    seed=23,
+    config={**GPT_OSS_SIZES, 'swiglu_limit': 1.5},
+    spelling='transformers 5',
+    cases=[
+        Case('default', note='sinks, biases of router and experts, gates that reach their bound; layer 1 sees all tokens', states=True),
+        Case('default.int8', weights='int8', note='gate_up_proj and down_proj are stored as [experts, K, rows]'),
+    ],
+)
+
+GPT_OSS_MXFP4 = Checkpoint(
+    name='gpt-oss-mxfp4',
+    model=GptOssForCausalLM,
+    seed=24,
+    config=GPT_OSS_SIZES,
+    experts='mxfp4',
+    cases=[
+        Case('default', note='experts are codes of MXFP4', states=True),
+        Case('default.int8', weights='int8', note='experts stay codes of MXFP4'),
+    ],
+)
+
 ALL = (LLAMA, MISTRAL, QWEN2, QWEN3, QWEN3_MOE, OLMOE, GEMMA2, GEMMA3, PHI3, SMOLLM3, GRANITE, MIXTRAL, QWEN2_MOE, OLMO2, OLMO3,
-       GLM, GLM4, COHERE2, STARCODER2, LFM2, MINISTRAL3, GPT_NEOX)  # fmt: skip
+       GLM, GLM4, COHERE2, STARCODER2, LFM2, MINISTRAL3, GPT_NEOX, GPT_OSS, GPT_OSS_MXFP4)  # fmt: skip
 CHECKPOINTS = {c.name: c for c in ALL}

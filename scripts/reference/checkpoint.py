@@ -13,11 +13,13 @@ import sys
 from pathlib import Path
 
 import torch
+from safetensors.torch import save_file
 from torch.func import functional_call
 
 from case_model import GREEDY, build, margins
 from cases import CHECKPOINTS
-from quantise import dequantised, is_quantised, keep_clear
+from mxfp4 import is_expert, packed, rounded
+from quantise import by_rows, dequantised, is_quantised, keep_clear
 
 ROOT = Path(__file__).parents[2] / 'test' / 'golden'
 DTYPES = {'float32': torch.float32, 'float16': torch.float16, 'bfloat16': torch.bfloat16}
@@ -33,7 +35,9 @@ def draw(model, config):
         elif 'embed' in name or 'lm_head' in name:
             weight.data = torch.randn_like(weight) * (2 / hidden**0.5)
         else:
-            gain = 1.6 if 'q_proj' in name or 'k_proj' in name or 'query_key' in name else 3.0 if name.endswith('mlp.gate.weight') else 1.0
+            is_router = name.endswith(('mlp.gate.weight', 'mlp.router.weight'))
+            is_query = 'q_proj' in name or 'k_proj' in name or 'query_key' in name
+            gain = 1.6 if is_query else 3.0 if is_router else 1.0
             weight.data = torch.randn_like(weight) * (gain / weight.shape[-1] ** 0.5)
 
 
@@ -51,15 +55,17 @@ def sequences(checkpoint):
     return wanted
 
 
-def as_seen(weights, dtype, format, zero_row):
+def as_seen(weights, dtype, format, zero_row, experts='stored'):
     """Weights as stored, and quantised where the case is; gradients pass as if nothing had been rounded."""
     seen = {}
     for name, weight in weights.items():
         value = weight.detach().to(dtype).float()
         if zero_row is not None and 'embed' in name:
             value[zero_row] = 0
-        if format != 'stored' and is_quantised(name, value):
-            value = dequantised(value, format)
+        if experts == 'mxfp4' and is_expert(name):
+            value = rounded(weight.detach())
+        elif format != 'stored' and is_quantised(name, value):
+            value = by_rows(name, weights, value, dequantised, format)
         seen[name] = weight + (value - weight.detach())
     return seen
 
@@ -77,7 +83,7 @@ def fit(checkpoint, folder):
         worst, norm = [], 0.0
         for case in cases:
             ids = wanted[case.name]
-            seen = as_seen(weights, dtype, case.weights, checkpoint.zero_row)
+            seen = as_seen(weights, dtype, case.weights, checkpoint.zero_row, checkpoint.experts)
             logits = functional_call(models[case.name], seen, (ids[None],)).logits[0]
             gaps = margins(logits[case.prompt - 1 : -1], ids[case.prompt :])
             excess = (logits.abs().amax(-1) - 12).relu().square().mean()
@@ -92,26 +98,34 @@ def fit(checkpoint, folder):
         optimizer.step()
     else:
         raise RuntimeError(f'{checkpoint.name}: no wide margins after {STEPS} steps; try another seed')
-    return stored(weights, dtype, checkpoint.zero_row)
+    return stored(weights, dtype, checkpoint.zero_row, checkpoint.experts)
 
 
-def stored(weights, dtype, zero_row):
+def stored(weights, dtype, zero_row, experts):
     state = {}
     for name, weight in weights.items():
         value = weight.detach().clone()
         if zero_row is not None and 'embed' in name:
             value[zero_row] = 0
-        state[name] = keep_clear(value, dtype) if is_quantised(name, value) else value.to(dtype).float()
+        if experts == 'mxfp4' and is_expert(name):
+            state[name] = value
+        elif is_quantised(name, value):
+            state[name] = by_rows(name, weights, value, keep_clear, dtype)
+        else:
+            state[name] = value.to(dtype).float()
     return state
 
 
 def published_spelling(values):
     """A configuration saved by transformers 5, in the keys of the checkpoints published so far."""
     parameters = values.pop('rope_parameters')
-    for key in ('transformers_version', 'layer_types'):
+    is_gpt_oss = values['model_type'] == 'gpt_oss'
+    for key in ('transformers_version', *([] if is_gpt_oss else ['layer_types'])):
         values.pop(key, None)
-    values |= {'rope_theta': parameters['rope_theta'], 'rope_scaling': None, 'torch_dtype': values.pop('dtype')}
-    if 'num_local_experts' in values:
+    theta = parameters.pop('rope_theta')
+    scaling = parameters if is_gpt_oss else None
+    values |= {'rope_theta': theta, 'rope_scaling': scaling, 'torch_dtype': values.pop('dtype')}
+    if 'num_local_experts' in values and not is_gpt_oss:
         values['num_experts'] = values.pop('num_local_experts')
     if values.get('head_dim') == values['hidden_size'] // values['num_attention_heads']:
         del values['head_dim']
@@ -125,7 +139,23 @@ def write_config(checkpoint, folder):
     if checkpoint.spelling == 'published':
         path = folder / 'config.json'
         values = published_spelling(json.loads(path.read_text()))
+        if checkpoint.experts == 'mxfp4':
+            values['quantization_config'] = {'quant_method': 'mxfp4', 'modules_to_not_convert': KEPT}
         path.write_text(json.dumps(dict(sorted(values.items())), indent=2) + '\n')
+
+
+KEPT = ['model.layers.*.self_attn', 'model.layers.*.mlp.router', 'model.embed_tokens', 'lm_head']
+
+
+def save_mxfp4(state, dtype, folder):
+    tensors = {}
+    for name, value in state.items():
+        if is_expert(name):
+            tensors[f'{name}_blocks'], tensors[f'{name}_scales'] = packed(value)
+        else:
+            tensors[name] = value.to(dtype)
+    tensors = {name: tensor.contiguous() for name, tensor in sorted(tensors.items())}
+    save_file(tensors, folder / 'model.safetensors', {'format': 'pt'})
 
 
 def make(checkpoint):
@@ -137,7 +167,10 @@ def make(checkpoint):
     model = build(checkpoint, checkpoint.cases[0], folder, state).to(DTYPES[checkpoint.config['dtype']])
     for old in folder.glob('model*'):
         old.unlink()
-    model.save_pretrained(folder, max_shard_size=checkpoint.shard)
+    if checkpoint.experts == 'mxfp4':
+        save_mxfp4(state, DTYPES[checkpoint.config['dtype']], folder)
+    else:
+        model.save_pretrained(folder, max_shard_size=checkpoint.shard)
     (folder / 'generation_config.json').unlink(missing_ok=True)
     write_config(checkpoint, folder)
 

@@ -21,7 +21,8 @@ from safetensors.torch import load_file, save_file
 from case_model import GREEDY, build, frequencies, fused, lengths_in_force, margins
 from cases import CHECKPOINTS
 from checkpoint import ROOT, sequences
-from quantise import dequantised, is_quantised
+from mxfp4 import widened
+from quantise import by_rows, dequantised, is_quantised
 
 RULES = {
     'fixed': 'frequencies do not hang on the sequence length, or all its lengths choose the same ones',
@@ -36,9 +37,13 @@ def load(folder, format):
     state = {}
     for shard in sorted(folder.glob('*.safetensors')):
         state |= load_file(shard)
-    state = {name: tensor.float() for name, tensor in state.items()}
+    codes = {name.removesuffix('_blocks') for name in state if name.endswith('_blocks')}
+    state = {name: tensor.float() for name, tensor in widened(state).items()}
     if format != 'stored':
-        state = {name: dequantised(t, format) if is_quantised(name, t) else t for name, t in state.items()}
+        state = {
+            name: by_rows(name, state, t, dequantised, format) if is_quantised(name, t) and name not in codes else t
+            for name, t in state.items()
+        }
     return fused(state)
 
 
@@ -60,7 +65,7 @@ def recorded_routes(model):
     """What the routers of each layer choose from now on: a list that the next pass fills."""
     routes = []
     for name, module in model.named_modules():
-        if name.endswith('mlp.gate'):
+        if name.endswith(('mlp.gate', 'mlp.router')):
             module.register_forward_hook(lambda _, __, out: routes.append(out[2]))
     return routes
 

@@ -25,7 +25,14 @@ CLEARANCE = 4e-3  # in code units: no weight lies nearer than this to a rounding
 
 
 def is_quantised(name, tensor):
-    return tensor.dim() > 1 and not name.endswith('mlp.gate.weight')
+    return tensor.dim() > 1 and not name.endswith(('mlp.gate.weight', 'mlp.router.weight', '_bias'))
+
+
+def by_rows(name, names, tensor, change, *rest):
+    """`change` of a matrix whose blocks lie along K: gpt-oss, whose experts have biases among `names`, has them as [experts, K, rows]."""
+    if f'{name}_bias' not in names:
+        return change(tensor, *rest)
+    return change(tensor.transpose(-1, -2), *rest).transpose(-1, -2).contiguous()
 
 
 def blocks_of(matrix):

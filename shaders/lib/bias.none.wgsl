@@ -1,4 +1,4 @@
 // No bias.
-fn biased(acc: vec4f, quad: u32) -> vec4f {
+fn biased(acc: vec4f, row: u32, quad: u32) -> vec4f {
   return acc;
 }

@@ -5,5 +5,5 @@
 
 fn store(row: u32, quad: u32, acc: vec4f) {
   let i = row * args.y_quads + quad;
-  y[i] = y[i] + biased(acc, quad);
+  y[i] = y[i] + biased(acc, row, quad);
 }

@@ -9,7 +9,7 @@ const GATE_FIRST = true;
 @group(0) @binding(4) var<storage, read_write> y: array<vec2f>;
 
 fn store(row: u32, quad: u32, acc: vec4f) {
-  let pair = biased(acc, quad);
+  let pair = biased(acc, row, quad);
   let gate = select(pair.zw, pair.xy, GATE_FIRST);
   y[row * args.y_quads + quad] = activate(gate) * select(pair.xy, pair.zw, GATE_FIRST);
 }

@@ -6,5 +6,5 @@ alias Activated = vec4f;
 @group(0) @binding(4) var<storage, read_write> y: array<vec4f>;
 
 fn store(row: u32, quad: u32, acc: vec4f) {
-  y[row * args.y_quads + quad] = activate(biased(acc, quad));
+  y[row * args.y_quads + quad] = activate(biased(acc, row, quad));
 }

@@ -1,7 +1,7 @@
 // The classes of checkpoints that each kind of model is opened with, read from the registry of text architectures.
 
 import type { KnownClasses } from '../files/checkpoint/architecture.ts';
-import { ggufClasses, textClasses } from '../models/text/registry.ts';
+import { fusedExperts, ggufClasses, textClasses } from '../models/text/registry.ts';
 import { textHalf } from '../models/text/wrappers.ts';
 
 function modelTypes(): ReadonlyMap<string, string> {
@@ -35,6 +35,7 @@ export const TEXT_CLASSES: KnownClasses = {
     return embeddersOnly();
   },
   gguf: ggufClasses,
+  fusedExperts,
   purpose: 'run',
   textHalf,
   role: 'AutoModelForCausalLM',
@@ -51,6 +52,7 @@ export const EMBEDDING_CLASSES: KnownClasses = {
     return modelTypes();
   },
   gguf: ggufClasses,
+  fusedExperts,
   purpose: 'make embeddings',
   role: 'AutoModel',
 };

@@ -3,8 +3,7 @@
 import type { Device } from '../gpu/device.ts';
 import { Tape } from '../gpu/tape.ts';
 import type { Region } from '../gpu/tensor.ts';
-import { storedBlock, type NumberSource, type SourceFormat } from './formats.ts';
-import type { StoredBlock } from './stored-blocks.ts';
+import { storedBlock, type NumberSource, type ScaleSource, type SourceFormat } from './formats.ts';
 
 /** Counts of one tensor's values. */
 export interface ValueCounts {
@@ -24,12 +23,8 @@ export const COUNTER_BYTES = 12;
 const INFINITY_BITS: Record<NumberSource, number> = { f32: 0x7f800000, f16: 0x7c00, bf16: 0x7f80 };
 const OVERSIZE_BITS: Record<NumberSource, number> = { f32: 0x5f800000, f16: 0x7c00, bf16: 0x5f80 };
 
-/** Bits of the smallest magnitude that no scale has, or no code of E4M3, and bits of a magnitude. */
-const NO_SCALE = {
-  f16: { limit: 0x7c00, width: 15 },
-  e8m0: { limit: 0xff, width: 8 },
-  tensor: { limit: 0x7f, width: 7 },
-};
+/** Bits of the smallest magnitude that no scale has, and bits of a magnitude. */
+const NO_SCALE = { f16: { limit: 0x7c00, width: 15 }, e8m0: { limit: 0xff, width: 8 } };
 /** Above all magnitudes: words of codes are only compared with zero. */
 const NO_LIMIT = 0xffffffff;
 
@@ -49,7 +44,7 @@ export function checkValues(
     source,
     bytes,
     values = 0,
-  }: { raw: Region; source: SourceFormat | null; bytes: number; values?: number },
+  }: { raw: Region; source: SourceFormat | ScaleSource | null; bytes: number; values?: number },
   { counts, tensor }: { counts: Region; tensor: number },
 ): void {
   if (bytes % CHECKED_BYTES !== 0)
@@ -66,30 +61,41 @@ export function checkValues(
     bind: { raw, counts },
     groups: () => [Math.ceil(quads / each)],
   });
-  if (stored?.scaleType === 'tensor')
-    checkScales(tape, { ...stored, bytes: 1 }, { raw, counts, tensor, blocks: values });
-  else if (stored) checkScales(tape, stored, { raw, counts, tensor, blocks: values / stored.values });
+  const into = { raw, counts, tensor };
+  if (stored?.nan !== undefined)
+    checkBlocks(tape, { bytes: 1, scalesAt: [0], limit: stored.nan, width: 7 }, { ...into, blocks: values });
+  else if (stored && stored.scaleType !== 'tensor') {
+    const invalid = NO_SCALE[stored.scaleType];
+    checkBlocks(tape, { ...stored, ...invalid }, { ...into, blocks: values / stored.values });
+  }
   tape.finish();
   tape.run({});
   tape.destroy();
 }
 
-function limitsOf(source: SourceFormat | null): { infinity: number; oversize: number } {
+function limitsOf(source: SourceFormat | ScaleSource | null): { infinity: number; oversize: number } {
   if (source === null || storedBlock(source)) return { infinity: NO_LIMIT, oversize: NO_LIMIT };
   const number = source as NumberSource;
   return { infinity: INFINITY_BITS[number], oversize: OVERSIZE_BITS[number] };
 }
 
-function checkScales(
+interface CheckedBlocks {
+  bytes: number;
+  scalesAt: readonly [number] | readonly [number, number];
+  limit: number;
+  width: number;
+}
+
+function checkBlocks(
   tape: Tape,
-  { bytes, scalesAt, scaleType }: StoredBlock,
+  { bytes, scalesAt, limit, width }: CheckedBlocks,
   { raw, counts, tensor, blocks }: { raw: Region; counts: Region; tensor: number; blocks: number },
 ): void {
   const fewest = Math.ceil(blocks / tape.device.capabilities.maxWorkgroups / WORKGROUP);
   const each = WORKGROUP * Math.max(BLOCKS_EACH, fewest);
   const [first, second = first] = scalesAt;
   tape.dispatch('check-blocks.wgsl', {
-    args: { blocks, bytes, first, second, ...NO_SCALE[scaleType], each, tensor },
+    args: { blocks, bytes, first, second, limit, width, each, tensor },
     bind: { raw, counts },
     groups: () => [Math.ceil(blocks / each)],
   });

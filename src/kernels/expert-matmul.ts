@@ -12,7 +12,26 @@ export function expertSwiglu(x: Tensor, plan: ExpertPlan, gateUps: Matrix): Tens
   return record(x, true, plan, gateUps, { params, outputs: 2 });
 }
 
-/** y = x · Wᵀ; x [tile rows, k] → [tile rows, columns] */
+/** Factor in the sigmoid, and bound of gate and up. */
+export interface Clamped {
+  alpha: number;
+  limit: number;
+}
+
+/**
+ * (up + 1) · gate · σ(alpha · gate) of x · gateᵀ + bias, at most `limit`, and x · upᵀ + bias, within ± `limit`; gate and up interleaved;
+ * x [rows, k] → [tile rows, columns / 2]
+ */
+export function expertClampedSwiglu(
+  x: Tensor,
+  plan: ExpertPlan,
+  gateUps: Matrix,
+  { alpha: ALPHA, limit: LIMIT }: Clamped,
+): Tensor {
+  return record(x, true, plan, gateUps, { params: { STORE: 'clamped-pair', ALPHA, LIMIT }, outputs: 2 });
+}
+
+/** y = x · Wᵀ + bias; x [tile rows, k] → [tile rows, columns] */
 export function expertLinear(x: Tensor, plan: ExpertPlan, weights: Matrix): Tensor {
   return record(x, false, plan, weights, { params: { STORE: 'set', ACTIVATION: 'none' } });
 }

@@ -4,13 +4,16 @@
 // blocks of 32 k's.
 
 import { CODED_FORMATS, type CodedName } from './coded-formats.ts';
-import { STORED_BLOCKS, type StoredBlock, type StoredName } from './stored-blocks.ts';
+import { EXPONENTS, STORED_BLOCKS, type StoredBlock, type StoredName } from './stored-blocks.ts';
 
 /** Types of the numbers that a checkpoint's tensors hold. */
 export type NumberSource = 'f32' | 'f16' | 'bf16';
 
 /** Types of a checkpoint's tensors, by the shaders/sources/ that read them. */
 export type SourceFormat = NumberSource | StoredName | CodedName;
+
+/** Types of tensors that hold the scales of others. */
+export type ScaleSource = NumberSource | 'e8m0';
 
 export interface WeightFormat {
   /** Names the shaders. */
@@ -42,13 +45,23 @@ const NUMBERS = { step: 4, scale: null, rule: 'code', sources: NUMBER_SOURCES, p
 const CODES = { sources: NUMBER_SOURCES, packing: 'quantise', scale: { block: 32, bytes: 4 } } as const;
 
 type StoredFormat = WeightFormat & { packing: 'stored' };
+/** Rows that have a packed layout of their own. */
+export type PackedName = {
+  [Name in StoredName]: (typeof STORED_BLOCKS)[Name] extends { packedAs: string } ? never : Name;
+}[StoredName];
+
+function packedAs(name: StoredName): PackedName {
+  const { packedAs: other = name }: StoredBlock = STORED_BLOCKS[name];
+  return other as PackedName;
+}
 
 const STORED_FORMATS = Object.fromEntries(
-  STORED_NAMES.map((name): [StoredName, StoredFormat] => {
+  STORED_NAMES.filter((name) => packedAs(name) === name).map((name): [StoredName, StoredFormat] => {
     const { bits, step, scale, rule } = STORED_BLOCKS[name];
-    return [name, { name, bits, step, scale, rule, sources: [name], packing: 'stored', tallTiles: bits < 8 }];
+    const sources = STORED_NAMES.filter((other) => packedAs(other) === name);
+    return [name, { name, bits, step, scale, rule, sources, packing: 'stored', tallTiles: bits < 8 }];
   }),
-) as Record<StoredName, StoredFormat>;
+) as Record<PackedName, StoredFormat>;
 
 const CODED_NAMES = Object.keys(CODED_FORMATS) as CodedName[];
 
@@ -96,8 +109,26 @@ function dtypeOf(name: StoredName): string {
   return dtype;
 }
 
-/** Blocks in which a source holds codes; null: it holds numbers. */
-export function storedBlock(source: SourceFormat): StoredBlock | null {
+/** The type of the exponents that a tensor holds for the codes of another. */
+const EXPONENTS_DTYPE = 'F8_E8M0';
+
+/** The source of a tensor's type, weights or scales; undefined: it is not read. */
+export function sourceOf(dtype: string): SourceFormat | ScaleSource | undefined {
+  return dtype === EXPONENTS_DTYPE ? 'e8m0' : SOURCES[dtype];
+}
+
+/** The format of matrices that stay as a source holds them. */
+export function formatOfSource(source: SourceFormat): WeightFormat {
+  return FORMATS[
+    source in STORED_BLOCKS ? packedAs(source as StoredName) : (source as NumberSource | CodedName)
+  ];
+}
+
+type Block = Pick<StoredBlock, 'values' | 'bytes' | 'scalesAt' | 'scaleType' | 'nan'>;
+
+/** Blocks in which a source holds codes, or scales; null: it holds numbers. */
+export function storedBlock(source: SourceFormat | ScaleSource): Block | null {
+  if (source === 'e8m0') return EXPONENTS;
   return source in STORED_BLOCKS ? STORED_BLOCKS[source as StoredName] : null;
 }
 

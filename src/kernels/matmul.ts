@@ -18,9 +18,11 @@ export type { Activation } from './activation.ts';
 /** How shaders/lib/store.* finishes a sum. */
 export interface Store {
   params: {
-    STORE: 'set' | 'add' | 'gated-pair';
+    STORE: 'set' | 'add' | 'gated-pair' | 'clamped-pair';
     ACTIVATION?: Activation | 'none';
     GATE_FIRST?: boolean;
+    ALPHA?: number;
+    LIMIT?: number;
   };
   /** Outputs of the product per column of y. */
   outputs?: number;
@@ -146,7 +148,7 @@ export function dispatchWindow(
       ...params,
       ...store.params,
       ...task.params,
-      BIAS: weight.bias ? 'add' : 'none',
+      BIAS: !weight.bias ? 'none' : weight.experts > 1 ? 'experts' : 'add',
       W: window.format.name,
       COLUMN_LANES: columnLanes,
     },

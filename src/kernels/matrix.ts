@@ -28,8 +28,9 @@ export interface Placement {
 export interface MatrixPart {
   name: string;
   rows: number;
-  /** Rows of the checkpoint's tensor before the part. */
+  /** Rows of the checkpoint's tensor before the part, and from one row of the part to the next; left out: 1. */
   firstRow: number;
+  rowStep?: number;
   placement: Placement;
 }
 
@@ -48,16 +49,15 @@ export interface PlacedMatrix {
   windows: readonly MatrixWindow[];
 }
 
-/** Layout in shaders/lib/lora.wgsl. */
+/** Layout in shaders/lib/lora.wgsl; `rank`: the largest, a multiple of 4. */
 export interface LoraFactors {
   region: Region;
-  /** The largest rank, a multiple of 4. */
   rank: number;
 }
 
 /** Columns of a group. */
 export const GROUP = 32;
-const BLOCK = 32;
+export const BLOCK = 32;
 
 /** y = x · Wᵀ (+ bias): `columns` outputs, `k` inputs a tap; with experts, those of each. */
 export class Matrix {

@@ -4,15 +4,20 @@ import type { Device } from '../gpu/device.ts';
 import { Tape } from '../gpu/tape.ts';
 import type { Region } from '../gpu/tensor.ts';
 import type { SourceFormat } from './formats.ts';
-import { reaches, weightOperands, type Matrix, type MatrixPart } from './matrix.ts';
+import { BLOCK, reaches, weightOperands, type Matrix, type MatrixPart } from './matrix.ts';
+
+export interface PackedChunk {
+  raw: Region;
+  source: SourceFormat;
+  firstRow: number;
+  rows: number;
+  /** k's of a transposed tensor, a multiple of 32 but for the last; left out: the rows are whole. */
+  ks?: { first: number; count: number } | undefined;
+}
 
 /** Packs the rows of `raw`, in the checkpoint's format, that belong to a part, into the windows that they reach; quantizes if a window's format requires it. */
-export function packRows(
-  device: Device,
-  matrix: Matrix,
-  part: MatrixPart,
-  chunk: { raw: Region; source: SourceFormat; firstRow: number; rows: number },
-): void {
+export function packRows(device: Device, matrix: Matrix, part: MatrixPart, chunk: PackedChunk): void {
+  const { ks } = chunk;
   const tape = new Tape(device, {});
   for (const window of matrix.windows.filter((window) => reaches(part, window))) {
     const { name, packing } = window.format;
@@ -20,13 +25,17 @@ export function packRows(
       throw new Error(`${name} is not packed from ${chunk.source}`);
     const isStored = packing === 'stored';
     tape.dispatch(isStored ? 'repack.wgsl' : 'pack.wgsl', {
-      params: { W: name, ...(isStored ? {} : { SOURCE: chunk.source, WINOGRAD: matrix.winograd }) },
+      params: isStored
+        ? { W: chunk.source }
+        : { W: name, SOURCE: chunk.source, WINOGRAD: matrix.winograd, TRANSPOSED: ks !== undefined },
       args: {
         rows: chunk.rows,
-        k: matrix.k,
+        k: ks?.count ?? matrix.k,
+        first_block: (ks?.first ?? 0) / BLOCK,
         taps: matrix.taps,
         blocks: matrix.blocks,
         first_row: chunk.firstRow - part.firstRow,
+        row_step: part.rowStep ?? 1,
         part_rows: part.rows,
         unit: part.placement.unit,
         unit_stride: part.placement.unitStride,
@@ -35,7 +44,7 @@ export function packRows(
         groups: window.groups,
       },
       bind: { raw: chunk.raw, ...weightOperands(window) },
-      groups: () => [Math.ceil(chunk.rows / 64), matrix.blocks],
+      groups: () => [Math.ceil(chunk.rows / 64), ks ? Math.ceil(ks.count / BLOCK) : matrix.blocks],
     });
   }
   tape.finish();

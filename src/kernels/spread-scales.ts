@@ -30,6 +30,7 @@ export function spreadScales(
       args: {
         part_rows: part.rows,
         first_row: part.firstRow,
+        row_step: part.rowStep ?? 1,
         tile_rows: tiles.rows,
         tile_blocks: tiles.blocks,
         blocks,
@@ -41,6 +42,31 @@ export function spreadScales(
       },
       bind: { raw, scales: window.scales! },
       groups: () => [Math.ceil(part.rows / 64), blocks],
+    });
+  }
+  tape.finish();
+  tape.run({});
+  tape.destroy();
+}
+
+/** Writes the exponents of a part, bytes for each row and 32 k's of which `raw` holds all, into the windows that it reaches. */
+export function spreadExponents(device: Device, matrix: Matrix, part: MatrixPart, raw: Region): void {
+  const tape = new Tape(device, {});
+  for (const window of matrix.windows.filter((window) => reaches(part, window))) {
+    tape.dispatch('spread-exponents.wgsl', {
+      args: {
+        part_rows: part.rows,
+        first_row: part.firstRow,
+        row_step: part.rowStep ?? 1,
+        blocks: matrix.blocks,
+        unit: part.placement.unit,
+        unit_stride: part.placement.unitStride,
+        first_column: part.placement.firstColumn,
+        first_group: window.firstGroup,
+        groups: window.groups,
+      },
+      bind: { raw, scales: window.scales! },
+      groups: () => [Math.ceil(part.rows / 64), matrix.blocks],
     });
   }
   tape.finish();

@@ -7,10 +7,14 @@ export interface StoredBlock {
   bytes: number;
   /** Bytes of the block at which the scales of all of it stand: one or two. */
   scalesAt: readonly [number] | readonly [number, number];
-  /** f16, or the exponent of a power of two in a byte; tensor: another tensor holds the scales, and each byte is a code of E4M3. */
+  /** f16, or the exponent of a power of two in a byte; tensor: another tensor holds the scales. */
   scaleType: 'f16' | 'e8m0' | 'tensor';
+  /** Lower seven bits of the bytes that are NaN; left out: no code is. */
+  nan?: number;
   /** The type's name in files, if it is not the row's in upper case. */
   dtype?: string;
+  /** The row whose packed layout it takes; left out: its own. */
+  packedAs?: string;
   /** Bits of a code, k's of a step, and scales as packed: see WeightFormat. */
   bits: number;
   step: 4 | 8 | 16;
@@ -21,7 +25,7 @@ export interface StoredBlock {
 const F16 = { scalesAt: [0], scaleType: 'f16' } as const;
 const F16_PAIR = { ...F16, scalesAt: [0, 2] } as const;
 const E8M0 = { scalesAt: [0], scaleType: 'e8m0' } as const;
-const E4M3 = { scalesAt: [0], scaleType: 'tensor', dtype: 'F8_E4M3' } as const;
+const E4M3 = { scalesAt: [0], scaleType: 'tensor', dtype: 'F8_E4M3', nan: 0x7f } as const;
 const Q2_K = { values: 256, bytes: 84, scalesAt: [80, 82] } as const;
 const Q3_K = { values: 256, bytes: 110, scalesAt: [108] } as const;
 const Q6_K = { values: 256, bytes: 210, scalesAt: [208] } as const;
@@ -72,6 +76,22 @@ export const STORED_BLOCKS = {
     scale: BYTE,
     rule: '2^exponent · float of E2M1',
   },
+  // An exponent for 32 k's, in another tensor.
+  e2m1: {
+    scaleType: 'tensor',
+    scalesAt: [0],
+    dtype: 'F4',
+    packedAs: 'mxfp4',
+    values: 32,
+    bytes: 16,
+    bits: 4,
+    step: 8,
+    scale: BYTE,
+    rule: '2^exponent · float of E2M1',
+  },
 } as const satisfies Record<string, StoredBlock>;
 
 export type StoredName = keyof typeof STORED_BLOCKS;
+
+/** A tensor of exponents alone: the scales of e2m1. */
+export const EXPONENTS = { values: 1, bytes: 1, scalesAt: [0], scaleType: 'e8m0' } as const;

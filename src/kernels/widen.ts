@@ -12,14 +12,14 @@ export function floatTensor(shape: number[]): Tensor {
 }
 
 /**
- * Widens values after the first `skip`, adds `plus` to each, and writes them to `y`: values of a vector are placed like rows of a
+ * Widens every `step`-th value after the first `skip`, adds `plus` to each, and writes them to `y`: values of a vector are placed like rows of a
  * part, or y is a table.
  */
 export function widen(
   device: Device,
   y: Tensor,
   placement: Placement,
-  chunk: { raw: Region; source: SourceFormat; size: number; skip?: number; plus?: number },
+  chunk: { raw: Region; source: SourceFormat; size: number; skip?: number; step?: number; plus?: number },
 ): void {
   const tape = new Tape(device, {});
   const groups = Math.ceil(chunk.size / 64);
@@ -28,6 +28,7 @@ export function widen(
     params: { SOURCE: chunk.source },
     args: {
       skip: chunk.skip ?? 0,
+      step: chunk.step ?? 1,
       size: chunk.size,
       unit: placement.unit,
       unit_stride: placement.unitStride,

@@ -97,6 +97,8 @@ export const REALS = {
   rope_theta: [2, 1e12],
   rope_local_base_freq: [2, 1e12],
   query_pre_attn_scalar: [1, 2 ** 16],
+  swiglu_alpha: [1e-3, 1e3],
+  swiglu_limit: [1e-3, 1e6],
   attn_logit_softcapping: [1e-3, 1e6],
   final_logit_softcapping: [1e-3, 1e6],
   partial_rotary_factor: [0, 1],

@@ -3,7 +3,15 @@
 // data. engine/weights reads that list for everything else.
 
 import type { Tensor } from '../gpu/tensor.ts';
-import { expertParts, interleaved, interleavedHalves, Matrix, stacked } from '../kernels/matrix.ts';
+import {
+  expertGroups,
+  expertParts,
+  GROUP,
+  interleaved,
+  interleavedHalves,
+  Matrix,
+  stacked,
+} from '../kernels/matrix.ts';
 import type { MatrixPart } from '../kernels/matrix.ts';
 import { floatTensor } from '../kernels/widen.ts';
 
@@ -14,9 +22,9 @@ export interface Rows {
 
 /**
  * Order of the tensors' rows: one tensor after another; two tensors alternating every two rows; the two halves of one tensor
- * alternating every two rows; rows of a table; values of a vector.
+ * alternating every two rows; the even and the odd rows of one tensor likewise; rows of a table; values of a vector.
  */
-export type Layout = 'stacked' | 'interleaved' | 'halves' | 'table' | 'vector';
+export type Layout = 'stacked' | 'interleaved' | 'halves' | 'turns' | 'table' | 'vector';
 
 /**
  * The purpose of a weight. Routers, tables and vectors are never quantized, because rounding would change discrete choices or every
@@ -125,8 +133,8 @@ export class WeightTable {
   }
 
   /** Declares a router [rows, k], which keeps its stored format even if matrices are quantized. */
-  router(name: string, rows: number, k: number): Matrix {
-    return this.#matrix({ ...PLAIN, names: [name], rows: [rows], k, role: 'router' });
+  router(name: string, rows: number, k: number, { bias = false }: MatrixOptions = {}): Matrix {
+    return this.#matrix({ ...PLAIN, ...listed([{ name, rows }], bias), k, role: 'router' });
   }
 
   /** Declares two matrices [rows, k], gate and up, that SwiGLU reads together. */
@@ -144,17 +152,34 @@ export class WeightTable {
   }
 
   /** Declares each expert's matrix [rows, k]; a row of activations uses those of the experts that it is routed to. */
-  experts(names: readonly string[], rows: number, k: number): Matrix {
+  experts(names: readonly string[], rows: number, k: number, { bias = false }: MatrixOptions = {}): Matrix {
     const parts = names.map((name) => ({ name, rows }));
-    const request = { ...PLAIN, ...listed(parts, false), k, role: 'expert' } as const;
+    const request = { ...PLAIN, ...listed(parts, bias), k, role: 'expert' } as const;
     return this.#matrix({ ...request, experts: names.length, split: 'rows' });
   }
 
   /** Declares each expert's two matrices [rows, k] for SwiGLU. */
-  expertGateUps(pairs: readonly { gate: string; up: string }[], rows: number, k: number): Matrix {
+  expertGateUps(
+    pairs: readonly { gate: string; up: string }[],
+    rows: number,
+    k: number,
+    { bias = false }: MatrixOptions = {},
+  ): Matrix {
     const parts = pairs.flatMap(({ gate, up }) => [gate, up].map((name) => ({ name, rows })));
-    const request = { ...PLAIN, ...listed(parts, false), k, layout: 'interleaved', role: 'expert' } as const;
+    const request = { ...PLAIN, ...listed(parts, bias), k, layout: 'interleaved', role: 'expert' } as const;
     return this.#matrix({ ...request, experts: pairs.length, split: 'columns' });
+  }
+
+  /** Declares each expert's matrix [2 · rows, k], in which rows of gate and up alternate. */
+  expertTurns(
+    names: readonly string[],
+    rows: number,
+    k: number,
+    { bias = false }: MatrixOptions = {},
+  ): Matrix {
+    const parts = names.map((name) => ({ name, rows: 2 * rows }));
+    const request = { ...PLAIN, ...listed(parts, bias), k, layout: 'turns', role: 'expert' } as const;
+    return this.#matrix({ ...request, experts: names.length, split: 'columns' });
   }
 
   /** Declares a convolution [out, channels, kernel, kernel], or [out, channels] for kernel 1. */
@@ -177,7 +202,7 @@ export class WeightTable {
   #matrix(request: WeightRequest): Matrix {
     const parts = partsOf(request);
     const matrix = new Matrix(request.k, parts, request);
-    if (request.bias) matrix.bias = floatTensor([matrix.columns]);
+    if (request.bias) matrix.bias = floatTensor([biasSize(matrix)]);
     return this.#add(request, matrix);
   }
 
@@ -201,6 +226,16 @@ function listed(parts: readonly Rows[], bias: boolean): Pick<WeightRequest, 'nam
   };
 }
 
+/** Values of a matrix's bias: those of its columns; with experts, those of each begin with a group of its own. */
+export function biasSize(shape: { columns: number; experts: number }): number {
+  return shape.experts === 1 ? shape.columns : shape.experts * GROUP * expertGroups(shape);
+}
+
+/** The even and the odd rows of one tensor, interleaved. */
+function turns(name: string, rows: number): MatrixPart[] {
+  return interleaved(name, name, rows).map((part, i) => ({ ...part, firstRow: i, rowStep: 2 }));
+}
+
 /** Returns the places of a request's rows among the columns of its matrix. */
 export function partsOf({ names, rows, layout, experts }: WeightRequest): MatrixPart[] {
   const each = names.length / experts;
@@ -208,6 +243,7 @@ export function partsOf({ names, rows, layout, experts }: WeightRequest): Matrix
     const at = expert * each;
     if (layout === 'interleaved') return interleaved(names[at]!, names[at + 1]!, rows[at]!);
     if (layout === 'halves') return interleavedHalves(names[at]!, rows[at]! / 2);
+    if (layout === 'turns') return turns(names[at]!, rows[at]! / 2);
     return stacked(names.slice(at, at + each).map((name, i) => ({ name, rows: rows[at + i]! })));
   });
   return experts === 1 ? parts[0]! : expertParts(parts);

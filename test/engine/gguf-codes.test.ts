@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openTextModel, shippedModelPath, type TextModel } from '../../src/index.ts';
 import type { GgufTypeName } from '../../src/files/gguf/tensor-types.ts';
-import type { StoredName } from '../../src/kernels/stored-blocks.ts';
+import type { PackedName } from '../../src/kernels/formats.ts';
 import { ggufOfFolder, typeId } from '../files/gguf/from-folder.ts';
 import { f32Tensor, type WrittenTensor } from '../files/gguf/write-gguf.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
@@ -14,7 +14,7 @@ import { Random } from '../kernels/compute.ts';
 import { columnsOf, packStored, randomBlocks, type StoredMatrix } from '../kernels/stored.ts';
 
 /** Formats of a layer as in the mixes that are published. Rows of ffn_down are no whole blocks of 256. */
-const USUAL: Record<string, StoredName> = {
+const USUAL: Record<string, PackedName> = {
   q: 'q4_k',
   k: 'q4_k',
   v: 'q6_k',
@@ -23,20 +23,20 @@ const USUAL: Record<string, StoredName> = {
   up: 'q4_k',
   down: 'q8_0',
 };
-const LAYERS: readonly Record<string, StoredName>[] = [
+const LAYERS: readonly Record<string, PackedName>[] = [
   USUAL,
   { ...USUAL, v: 'q4_k', up: 'q6_k' },
   { ...USUAL, output: 'q6_k' },
   USUAL,
 ];
 
-function typeOf(name: string): StoredName {
+function typeOf(name: string): PackedName {
   const [, layer, part] = /^blk\.(\d+)\.(?:attn|ffn)_(\w+)\.weight$/.exec(name) ?? [];
   return layer === undefined ? 'q6_k' : LAYERS[Number(layer)]![part!]!;
 }
 
 /** Largest f16 scales, none of which is subnormal: weights are about 2⁻³ in most formats. */
-const sizeOf = (name: StoredName): number => (name === 'mxfp4' ? 2 ** -6 : 2 ** -10);
+const sizeOf = (name: PackedName): number => (name === 'mxfp4' ? 2 ** -6 : 2 ** -10);
 
 const isMatrix = ({ shape }: WrittenTensor): boolean => shape.length === 2;
 

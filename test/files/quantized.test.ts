@@ -16,7 +16,6 @@ describe('weights packed elsewhere', () => {
       'compressed-tensors to 2 bits',
       4,
     ],
-    [{ quant_method: 'mxfp4' }, 'mxfp4 to 4 bits', 4],
     [
       {
         quant_method: 'modelopt',

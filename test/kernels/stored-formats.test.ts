@@ -2,9 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
+import type { PackedName } from '../../src/kernels/formats.ts';
 import { linear, linearSwiglu } from '../../src/kernels/matmul.ts';
 import { interleaved, stacked } from '../../src/kernels/matrix.ts';
-import { STORED_BLOCKS, type StoredName } from '../../src/kernels/stored-blocks.ts';
+import { STORED_BLOCKS } from '../../src/kernels/stored-blocks.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, differingRows, Random } from './compute.ts';
 import { columnsOf, golden, packStored, randomBlocks, STORED } from './stored.ts';
@@ -59,7 +60,7 @@ describe.each(STORED)('%s', (name) => {
 });
 
 /** One format for each way of packing codes also runs in the other variants: one row, K split among lanes, and without subgroups. */
-function othersFor(name: StoredName): [Device, number][] {
+function othersFor(name: PackedName): [Device, number][] {
   if (name === 'q4_k') return [[disguise(device, { profile: 'discrete' }), 3]];
   if (name === 'q8_0') return [[device, 1]];
   return ['q6_k', 'q3_k', 'mxfp4'].includes(name) ? [[disguise(device, { portable: true }), 17]] : [];
@@ -84,7 +85,7 @@ function worstError(y: Float32Array[], x: Float32Array, weights: Float32Array[])
   return worst;
 }
 
-it.each(['q4_0', 'q6_k'] as const satisfies StoredName[])(
+it.each(['q4_0', 'q6_k'] as const satisfies PackedName[])(
   '%s: gate and up interleaved, columns that begin within a word of scales, and windows',
   async (name) => {
     const random = new Random(5);
@@ -92,7 +93,7 @@ it.each(['q4_0', 'q6_k'] as const satisfies StoredName[])(
     const x = random.floats(2 * 256);
     const narrow = disguise(device, { bindingLimit: 16 << 10 });
     const parts = interleaved('gate', 'up', 33);
-    const run = (on: Device, format: StoredName | 'f32') =>
+    const run = (on: Device, format: PackedName | 'f32') =>
       compute({
         device: on,
         capacity: { rows: 2 },

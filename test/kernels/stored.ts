@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { readSafetensors } from '../../src/files/checkpoint/safetensors.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { embedTokens } from '../../src/kernels/embed-tokens.ts';
-import { FORMATS, type FormatName } from '../../src/kernels/formats.ts';
+import { FORMATS, type FormatName, type PackedName } from '../../src/kernels/formats.ts';
 import {
   allocateMatrix,
   stacked,
@@ -13,12 +13,12 @@ import {
   type MatrixPart,
 } from '../../src/kernels/matrix.ts';
 import { packRows } from '../../src/kernels/pack.ts';
-import { STORED_BLOCKS, type StoredName } from '../../src/kernels/stored-blocks.ts';
+import { STORED_BLOCKS } from '../../src/kernels/stored-blocks.ts';
 import { memorySource } from '../files/memory-source.ts';
 import { compute, f16Bits, toF16, upload, type Random } from './compute.ts';
 
 /** Formats whose blocks hold their scales. */
-export const STORED = (Object.keys(STORED_BLOCKS) as StoredName[]).filter(
+export const STORED = (Object.keys(STORED_BLOCKS) as PackedName[]).filter(
   (name) => STORED_BLOCKS[name].scaleType !== 'tensor',
 );
 
@@ -28,7 +28,7 @@ export interface StoredMatrix {
   blocks: Uint8Array;
 }
 
-export async function golden(name: StoredName): Promise<StoredMatrix & { values: Float32Array }> {
+export async function golden(name: PackedName): Promise<StoredMatrix & { values: Float32Array }> {
   const bytes = readFileSync(new URL('../golden/stored-blocks.safetensors', import.meta.url));
   const { tensors } = await readSafetensors(memorySource('golden', bytes));
   const read = (of: string) => {
@@ -42,7 +42,7 @@ export async function golden(name: StoredName): Promise<StoredMatrix & { values:
 
 /** Random codes and small scales under f16 scales of up to `size`, or exponents of it. */
 export function randomBlocks(
-  name: StoredName,
+  name: PackedName,
   rows: number,
   k: number,
   random: Random,
@@ -65,7 +65,7 @@ const CHUNK_ROWS = 6;
 /** Packs these rows in a format: their own, or f32. */
 export function packStored(
   device: Device,
-  name: StoredName,
+  name: PackedName,
   { rows, k, blocks }: StoredMatrix,
   { format = name, parts, ...form }: MatrixForm & { format?: FormatName; parts?: MatrixPart[] } = {},
 ): Matrix {
@@ -86,9 +86,13 @@ export function packStored(
 }
 
 /** Columns of a matrix as f32, through the embedding. */
-export async function columnsOf(device: Device, matrix: Matrix): Promise<Float32Array[]> {
-  const ids = Uint32Array.from({ length: matrix.columns }, (_, i) => i);
-  const tensor = device.tensor('step', 'ids', [1, matrix.columns], ids);
+export async function columnsOf(
+  device: Device,
+  matrix: Matrix,
+  { first = 0, count = matrix.columns } = {},
+): Promise<Float32Array[]> {
+  const ids = Uint32Array.from({ length: count }, (_, i) => first + i);
+  const tensor = device.tensor('step', 'ids', [1, count], ids);
   return compute({
     device,
     capacity: {},

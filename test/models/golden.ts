@@ -52,6 +52,8 @@ export const GOLDENS = [
   'starcoder2',
   'lfm2',
   'ministral3',
+  'gpt-oss',
+  'gpt-oss-mxfp4',
 ];
 
 export function openGolden(name: string): Golden {

@@ -14,7 +14,14 @@ export interface PlannedHeader extends TensorHeader {
 }
 
 const DTYPES: Readonly<Record<string, Dtype>> = { float32: 'F32', float16: 'F16', bfloat16: 'BF16' };
-const BYTES: Readonly<Partial<Record<Dtype, number>>> = { F32: 4, F16: 2, BF16: 2, F8_E4M3: 1 };
+const BYTES: Readonly<Partial<Record<Dtype, number>>> = {
+  F32: 4,
+  F16: 2,
+  BF16: 2,
+  F8_E4M3: 1,
+  F8_E8M0: 1,
+  F4: 0.5,
+};
 
 /** The type of weights that a configuration states; transformers and diffusers take f32 where it states none. Throws unsupported for other types. */
 export function statedDtype(config: Readonly<Record<string, unknown>>): Dtype {
@@ -27,6 +34,38 @@ export function statedDtype(config: Readonly<Record<string, unknown>>): Dtype {
     `config.json: ${key} ${JSON.stringify(stated)} is not built; choose a model whose weights are ${Object.keys(DTYPES).join(', ')}`,
     { param: key },
   );
+}
+
+/** Whether config.json says that experts are codes of MXFP4. */
+function hasMxfp4(config: Readonly<Record<string, unknown>>): boolean {
+  const { quantization_config: settings } = config;
+  return isRecord(settings) && settings['quant_method'] === 'mxfp4';
+}
+
+/** k's of an exponent of MXFP4. */
+const EXPONENT_KS = 32;
+
+/** The headers with those of experts as codes of MXFP4, and their exponents, where config.json says so. */
+export function withMxfp4(
+  page: (weights: WeightTable) => unknown,
+  headers: ReadonlyMap<string, PlannedHeader>,
+  config: Readonly<Record<string, unknown>>,
+): Map<string, PlannedHeader> {
+  const all = new Map(headers);
+  if (!hasMxfp4(config)) return all;
+  const { requests } = collect(new Set(headers.keys()), page);
+  const header = (name: string, dtype: Dtype, shape: number[]): PlannedHeader => {
+    const elements = shape.reduce((product, extent) => product * extent, 1);
+    return { name, dtype, shape, bytes: elements * BYTES[dtype]! };
+  };
+  for (const { names, rows, k } of requests.filter(({ role }) => role === 'expert')) {
+    names.forEach((name, i) => {
+      all.set(name, header(name, 'F4', [rows[i]!, k]));
+      const scale = `${name}_scale`;
+      all.set(scale, header(scale, 'F8_E8M0', [rows[i]!, Math.ceil(k / EXPONENT_KS)]));
+    });
+  }
+  return all;
 }
 
 /** Headers as the page asks for them. `listed`: names of the checkpoint's tensors, where an index has them. */

@@ -7,6 +7,7 @@ import {
   readCheckpointConfig,
   type Checkpoint,
 } from '../../files/checkpoint/checkpoint.ts';
+import { splitName } from '../../files/checkpoint/fused-experts.ts';
 import { textTensors } from '../../files/checkpoint/text-half.ts';
 import type { ByteSource, Folder } from '../../files/source.ts';
 import type { TextDeclaration } from '../../models/text/architecture.ts';
@@ -14,7 +15,7 @@ import { readText } from '../../models/text/registry.ts';
 import type { WeightTable } from '../../models/weights.ts';
 import { untieStoredHead } from '../text/tied-head.ts';
 import type { RunnerCheckpoint } from '../text/step/runner.ts';
-import { indexedNames, requestedHeaders, statedDtype } from './headers.ts';
+import { indexedNames, requestedHeaders, statedDtype, withMxfp4 } from './headers.ts';
 import type { PlanPlace } from './plan-place.ts';
 
 export interface PlannedCheckpoint
@@ -61,8 +62,10 @@ async function configuredCheckpoint(
   const listed = await indexedNames(folder, INDEX);
   const named = new Map((listed ?? []).map((name) => [name, name]));
   const { tensors, ...left } = wrapper === null ? { tensors: named } : textTensors(named);
-  const names = listed === null ? null : [...tensors.keys()];
-  const headers = requestedHeaders(pageOf(declaration), names, statedDtype(config));
+  const experts = known.fusedExperts?.(architecture) ? (declaration.experts?.count ?? 0) : 0;
+  const names = listed === null ? null : [...tensors.keys()].flatMap((name) => splitName(name, experts));
+  const page = pageOf(declaration);
+  const headers = withMxfp4(page, requestedHeaders(page, names, statedDtype(config)), config);
   const stored = [...headers].map(
     ([name, header]) => [name, { ...header, source: NOWHERE, offset: 0 }] as const,
   );

@@ -3,7 +3,7 @@
 import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
 import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
-import { SOURCES, storedBlock } from '../../kernels/formats.ts';
+import { sourceOf, storedBlock } from '../../kernels/formats.ts';
 import type { ValueCounts } from '../../kernels/check-values.ts';
 
 export interface CheckedTensor {
@@ -40,7 +40,7 @@ export function refuseDamaged(
 /** The noun for what is checked in a tensor, and its count: values, or the scales of blocks of codes. */
 function checkedOf({ dtype, shape }: TensorEntry): { noun: string; total: number } {
   const values = shape.reduce((product, extent) => product * extent, 1);
-  const source = SOURCES[dtype];
+  const source = sourceOf(dtype);
   const stored = source === undefined ? null : storedBlock(source);
   if (!stored || stored.scaleType === 'tensor') return { noun: 'value', total: values };
   return { noun: 'scale', total: (values / stored.values) * stored.scalesAt.length };

@@ -6,7 +6,7 @@ import type { Device } from '../../gpu/device.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import { Matrix, type MatrixPart } from '../../kernels/matrix.ts';
 import { packRows } from '../../kernels/pack.ts';
-import { spreadScales } from '../../kernels/spread-scales.ts';
+import { spreadExponents, spreadScales } from '../../kernels/spread-scales.ts';
 import { widen } from '../../kernels/widen.ts';
 import { partsOf, type WeightHandle, type WeightRequest } from '../../models/weights.ts';
 import { codedUploads } from './coded.ts';
@@ -86,10 +86,13 @@ function partUploads(
 function scaleUpload(device: Device, matrix: Matrix, tensors: Tensors, part: MatrixPart): Wanted[] {
   const codes = tensors.get(part.name)!;
   if (!hasScaleTensor(codes)) return [];
-  const { name, source, tiles } = scalesOf(tensors, codes);
-  const { shape, ...entry } = tensors.get(name)!;
+  const scales = scalesOf(tensors, codes);
+  const { shape, ...entry } = tensors.get(scales.name)!;
   // Read at once.
   const whole = { ...entry, shape: [shape.reduce((product, extent) => product * extent, 1)] };
+  if (scales.source === 'e8m0')
+    return [{ entry: whole, place: ({ raw }) => spreadExponents(device, matrix, part, raw) }];
+  const { source, tiles } = scales;
   return [{ entry: whole, place: ({ raw }) => spreadScales(device, matrix, part, { raw, source, tiles }) }];
 }
 
@@ -102,13 +105,13 @@ function vectorUpload(
   device: Device,
   y: Tensor,
   tensors: Tensors,
-  { name, rows, firstRow, placement }: MatrixPart,
+  { name, rows, firstRow, rowStep = 1, placement }: MatrixPart,
   plus: 0 | 1 = 0,
 ): Wanted {
   return {
     entry: tensors.get(name)!,
     place: ({ raw, source }) =>
-      widen(device, y, placement, { raw, source: source!, size: rows, skip: firstRow, plus }),
+      widen(device, y, placement, { raw, source: source!, size: rows, skip: firstRow, step: rowStep, plus }),
   };
 }
 

@@ -4,7 +4,13 @@
 import { option, say } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import { allocatedBytes, tensorBytes } from '../../gpu/tensor.ts';
-import { FORMATS, SOURCES, type QuantizedFormat, type WeightFormat } from '../../kernels/formats.ts';
+import {
+  FORMATS,
+  formatOfSource,
+  SOURCES,
+  type QuantizedFormat,
+  type WeightFormat,
+} from '../../kernels/formats.ts';
 import {
   GROUP,
   planWindows,
@@ -13,7 +19,7 @@ import {
   type MatrixPart,
   type WindowPlan,
 } from '../../kernels/matrix.ts';
-import { mayQuantise, partsOf, tensorsOf, type WeightRequest } from '../../models/weights.ts';
+import { biasSize, mayQuantise, partsOf, tensorsOf, type WeightRequest } from '../../models/weights.ts';
 
 export interface PlanOptions {
   /** Format of the matrices that may be quantized; null: the format of the file. */
@@ -75,7 +81,7 @@ function planRequest(
     return { request, matrix: null, floats, order: 0, bytes: allocatedBytes(floats) };
   }
   const winograd = mayTransform && gainsByWinograd(request);
-  const quantised = mayQuantise(request.role) ? wanted : null;
+  const quantised = mayQuantise(request.role) && !keepsCodes(request, dtypeOf) ? wanted : null;
   if (quantised?.packing === 'quantise') refuseCodes(names, dtypeOf, quantised);
   // Winograd's form needs f32, because its values are sums of nine weights.
   const spans = winograd
@@ -86,7 +92,7 @@ function planRequest(
   const columns = rows.reduce((sum, count) => sum + count, 0) / experts;
   const shape = { k, columns, kernel, experts, name: names[0]! };
   const windows = planWindows(shape, { spans, winograd, bindingLimit });
-  const floats = bias ? tensorBytes([columns], {}) : 0;
+  const floats = bias ? tensorBytes([biasSize({ columns, experts })], {}) : 0;
   const order = names.some(isOrdered) ? tensorBytes([1, k], {}) : 0;
   const pieces = [floats, order, ...windows.flatMap(({ codes, scales }) => [codes, scales])];
   const bytes = pieces.filter((size) => size > 0).reduce((sum, size) => sum + allocatedBytes(size), 0);
@@ -95,6 +101,14 @@ function planRequest(
 
 function gainsByWinograd({ role, kernel, stride, rows, k }: WeightRequest): boolean {
   return role === 'conv' && kernel === 3 && stride === 1 && Math.min(rows[0]!, k) >= WINOGRAD_CHANNELS;
+}
+
+/** Experts that a file holds in codes stay so beside other matrices that are quantized. */
+export function keepsCodes(
+  { role, names }: Pick<WeightRequest, 'role' | 'names'>,
+  dtypeOf: (name: string) => string,
+): boolean {
+  return role === 'expert' && names.every((name) => storedAs(dtypeOf(name)).packing === 'stored');
 }
 
 /** Codes of a file are never rounded to others. */
@@ -113,7 +127,7 @@ function refuseCodes(
 }
 
 /** The format of matrices whose tensors have this type. */
-export const storedAs = (dtype: string): WeightFormat => FORMATS[SOURCES[dtype] ?? 'f32'];
+export const storedAs = (dtype: string): WeightFormat => formatOfSource(SOURCES[dtype] ?? 'f32');
 
 /**
  * Formats of a matrix whose parts stay as they are stored: one where they agree, else spans of columns where each part begins with a

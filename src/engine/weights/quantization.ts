@@ -10,7 +10,7 @@ import type { Quantization } from '../session/open-event.ts';
 import type { TensorHeaders } from './check.ts';
 import { collect } from './collect.ts';
 import { orderedIn } from './input-orders.ts';
-import { formatOf, planWeights, storedAs } from './plan.ts';
+import { formatOf, keepsCodes, planWeights, storedAs } from './plan.ts';
 
 export type ChosenQuantization = 'none' | QuantizedFormat;
 
@@ -23,7 +23,7 @@ export const SHARE_FOR_WEIGHTS = 0.8;
 /** Bytes that a page's weights take in a quantization, and the quantizations that can be chosen, most bits first. */
 export interface WeightBytes {
   (quantization: ChosenQuantization): number;
-  /** Only `none` if the checkpoint stores codes, which are never quantized again. */
+  /** Only `none` if the checkpoint stores other matrices than experts as codes, which are never quantized again. */
   readonly choices: readonly ChosenQuantization[];
 }
 
@@ -46,7 +46,9 @@ export function weightBytesIn(
       winograd: false,
       isOrdered: orderedIn(tensors),
     }).bytes;
-  const names = requests.filter(({ role }) => mayQuantise(role)).flatMap((request) => request.names);
+  const names = requests
+    .filter((request) => mayQuantise(request.role) && !keepsCodes(request, dtypeOf))
+    .flatMap((request) => request.names);
   const hasCodes = names.some((name) => storedAs(dtypeOf(name)).packing === 'stored');
   return Object.assign(bytesIn, { choices: hasCodes ? (['none'] as const) : QUANTIZATIONS });
 }

@@ -1,8 +1,9 @@
-// Tensors that hold the scales of other tensors' codes, by the names that FP8 checkpoints give them.
+// Tensors that hold the scales of other tensors' codes, by the names that FP8 checkpoints give them; exponents of E2M1 are named alike
+// (files/checkpoint/fused-experts.ts).
 
 import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import { EngineError } from '../../files/error.ts';
-import { FORMATS, SOURCES, type NumberSource } from '../../kernels/formats.ts';
+import { SOURCES, sourceOf, storedBlock, type NumberSource } from '../../kernels/formats.ts';
 import { SCALED_KS, type ScaleTiles } from '../../kernels/spread-scales.ts';
 
 /** source: transformers' fine-grained FP8 (DeepSeek's names); compressed-tensors and ModelOpt. All multiply the codes. */
@@ -10,20 +11,20 @@ export const SCALE_SUFFIXES = ['_scale_inv', '_scale'];
 
 type Header = Pick<TensorEntry, 'name' | 'dtype' | 'shape'>;
 
-export interface ScaleTensor {
-  name: string;
-  source: NumberSource;
-  tiles: ScaleTiles;
-}
+/** Numbers for tiles of codes, or an exponent for each row and 32 k's. */
+export type ScaleTensor =
+  | { name: string; source: NumberSource; tiles: ScaleTiles }
+  | { name: string; source: 'e8m0' };
 
 /** Whether a tensor's codes need scales that another tensor holds. */
 export function hasScaleTensor({ dtype }: Pick<Header, 'dtype'>): boolean {
-  return SOURCES[dtype] === FORMATS.e4m3.name;
+  const source = SOURCES[dtype];
+  return source !== undefined && storedBlock(source)?.scaleType === 'tensor';
 }
 
 /**
- * The scales of a matrix [rows, k] of codes: one, one for each row, or one for each 128 rows and 128 k's. Throws bad_checkpoint where there
- * are none, or of another shape.
+ * The scales of a matrix [rows, k] of codes: of E4M3 one, one for each row, or one for each 128 rows and 128 k's; of E2M1 an exponent for
+ * each row and 32 k's. Throws bad_checkpoint where there are none, or of another shape.
  */
 export function scalesOf(tensors: ReadonlyMap<string, Header>, { name, dtype, shape }: Header): ScaleTensor {
   const found = SCALE_SUFFIXES.map((suffix) => tensors.get(name + suffix)).find(
@@ -33,15 +34,24 @@ export function scalesOf(tensors: ReadonlyMap<string, Header>, { name, dtype, sh
     const names = SCALE_SUFFIXES.map((suffix) => name + suffix).join(' or ');
     throw broken(name, `tensor ${name} is ${dtype} without its scales (${names})`);
   }
-  const source = SOURCES[found.dtype];
-  const tiles = tilesOf(found.shape, shape);
-  if (tiles === null || source === undefined || !isNumber(source))
-    throw broken(
-      found.name,
-      `tensor ${found.name} is ${found.dtype} of [${found.shape.join(', ')}], which is no scale for [${shape.join(', ')}]`,
-    );
-  return { name: found.name, source, tiles };
+  const source = sourceOf(found.dtype);
+  const block = storedBlock(SOURCES[dtype]!)!.values;
+  if (block === EXPONENT_KS) {
+    const blocks = [...shape.slice(0, -1), Math.ceil(shape.at(-1)! / block)];
+    if (source === 'e8m0' && found.shape.join() === blocks.join()) return { name: found.name, source };
+  } else {
+    const tiles = tilesOf(found.shape, shape);
+    if (tiles !== null && source !== undefined && isNumber(source))
+      return { name: found.name, source, tiles };
+  }
+  throw broken(
+    found.name,
+    `tensor ${found.name} is ${found.dtype} of [${found.shape.join(', ')}], which is no scale for [${shape.join(', ')}]`,
+  );
 }
+
+/** k's of an exponent. */
+const EXPONENT_KS = 32;
 
 function isNumber(source: string): source is NumberSource {
   return source === 'f32' || source === 'f16' || source === 'bf16';

@@ -7,15 +7,19 @@ import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Region } from '../../gpu/tensor.ts';
 import { CHECKED_BYTES, checkValues, COUNTER_BYTES, readCounts } from '../../kernels/check-values.ts';
-import { SOURCES, type SourceFormat } from '../../kernels/formats.ts';
+import { sourceOf, SOURCES, type SourceFormat } from '../../kernels/formats.ts';
+import { BLOCK } from '../../kernels/matrix.ts';
+import type { PackedChunk } from '../../kernels/pack.ts';
 import { refuseDamaged, type CheckedTensor } from './damaged.ts';
+
+export type UploadedChunk = Omit<PackedChunk, 'source'> & { source: SourceFormat | null };
 
 export interface Wanted {
   entry: TensorEntry;
-  /** Rows come in multiples of this number; 2 if not given. */
+  /** Rows come in multiples of this number; 2 if not given, and 32 k's of a transposed tensor. */
   rowStep?: number;
-  /** Records and runs the kernels that pack a chunk of rows. `source` is null for integers. */
-  place(chunk: { raw: Region; source: SourceFormat | null; firstRow: number; rows: number }): void;
+  /** Records and runs the kernels that pack a chunk of rows. `source` is null for integers, and for scales that only their reader knows. */
+  place(chunk: UploadedChunk): void;
 }
 
 const CHUNK_BYTES = 8 * 2 ** 20;
@@ -40,8 +44,8 @@ export async function uploadAll(
   let done = 0;
   let inFlight = 0;
   try {
-    for (const [tensor, { entry, rowStep = 2, place }] of order.entries()) {
-      const rows = entry.shape.length > 1 ? entry.shape[0]! : 1;
+    for (const [tensor, { entry, rowStep = entry.isTransposed ? BLOCK : 2, place }] of order.entries()) {
+      const rows = storedRows(entry);
       const rowBytes = entry.bytes / rows;
       const rowsAtOnce = stepped(Math.floor(capacity / rowBytes), rows, rowStep);
       if (rowsAtOnce === 0)
@@ -57,13 +61,13 @@ export async function uploadAll(
         const padded = checkedBytes(bytes.length);
         host.fill(0, bytes.length, padded);
         device.gpu.queue.writeBuffer(raw, 0, host, 0, padded);
-        const chunk = { raw: regionOf(raw), source: SOURCES[entry.dtype] ?? null };
+        const source = sourceOf(entry.dtype) ?? null;
         checkValues(
           device,
-          { ...chunk, bytes: padded, values: (elementsOf(entry) / rows) * count },
+          { raw: regionOf(raw), source, bytes: padded, values: (elementsOf(entry) / rows) * count },
           { counts: regionOf(counts), tensor },
         );
-        place({ ...chunk, firstRow: row, rows: count });
+        place(chunkOf(entry, regionOf(raw), { first: row, count }));
         done += bytes.length;
         inFlight += bytes.length;
         if (inFlight >= BYTES_IN_FLIGHT) {
@@ -98,6 +102,22 @@ function regionOf(buffer: GPUBuffer): Region {
 
 function checkedBytes(bytes: number): number {
   return Math.ceil(bytes / CHECKED_BYTES) * CHECKED_BYTES;
+}
+
+/** Rows as a tensor is stored: those of a transposed one are its k's. */
+function storedRows({ shape, isTransposed = false }: TensorEntry): number {
+  return shape.length > 1 ? shape[isTransposed ? 1 : 0]! : 1;
+}
+
+function chunkOf(
+  { dtype, shape, isTransposed = false }: TensorEntry,
+  raw: Region,
+  stored: { first: number; count: number },
+): UploadedChunk {
+  const chunk = { raw, source: SOURCES[dtype] ?? null };
+  return isTransposed
+    ? { ...chunk, firstRow: 0, rows: shape[0]!, ks: stored }
+    : { ...chunk, firstRow: stored.first, rows: stored.count };
 }
 
 /** Rounds down to a multiple of a step; an even number of rows begins on a whole word, even of 16-bit values. */

@@ -2,6 +2,7 @@
 // something else.
 
 import { EngineError } from '../error.ts';
+import type { ExpertOrder } from './fused-experts.ts';
 import type { GgufClass } from '../gguf/model.ts';
 import { isRecord } from '../source.ts';
 import { MODULES } from './embedding-folder.ts';
@@ -15,6 +16,8 @@ export interface KnownClasses {
   embeddings?: readonly string[];
   /** GGUF files that are read, by their general.architecture; left out: none. */
   gguf?: () => ReadonlyMap<string, GgufClass>;
+  /** How the checkpoints of a class store experts in one tensor; null, or left out: they do not. */
+  fusedExperts?: (architecture: string) => ExpertOrder | null;
   /** For messages: "those that run". */
   purpose: string;
   /** The entry of auto_map that transformers would use. */

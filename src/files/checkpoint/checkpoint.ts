@@ -9,6 +9,7 @@ import {
   refuseWeightFiles,
 } from './checkpoint-refusal.ts';
 import { readEmbeddingLayout } from './embedding-folder.ts';
+import { splitExperts } from './fused-experts.ts';
 import { ggufOf, openGguf } from './gguf-folder.ts';
 import type { Checkpoint, ConfigSource, Wrapper } from './opened-checkpoint.ts';
 import { readCoded } from '../coded/fold.ts';
@@ -37,7 +38,9 @@ export async function openCheckpoint(folder: Folder, known: KnownClasses): Promi
   ]);
   const chatTemplate = await readChatTemplates(folder, names, tokenizerConfig);
   const { tensors: stored, sources } = await openWeights(folder, names, quantized);
-  const { tensors, ...left } = wrapper === null ? { tensors: stored } : textTensors(stored);
+  const { tensors: own, ...left } = wrapper === null ? { tensors: stored } : textTensors(stored);
+  const order = known.fusedExperts?.(architecture) ?? null;
+  const tensors = order === null ? own : splitExperts(own, order);
   let tokenizer: Promise<Tokenizer> | undefined;
   return {
     path: folder.path,

@@ -54,6 +54,8 @@ export interface TensorEntry extends Omit<TensorSpec, 'dtype'> {
   bytes: number;
   /** The tensors that hold the weight together, if it is not one tensor of the file. */
   coded?: CodedTensors<TensorEntry>;
+  /** Whether a matrix [rows, k] is stored column by column, as [k, rows]; left out: row by row. */
+  isTransposed?: boolean;
 }
 
 interface Safetensors {

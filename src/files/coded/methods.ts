@@ -26,6 +26,7 @@ const METHODS: readonly Method[] = [
   { name: 'AWQ (4 bits, GEMM)', matches: isAwq, reader: awqReader },
   { name: 'compressed-tensors (integers of 4 and 8 bits)', matches: isCompressed, reader: compressedReader },
   { name: 'bitsandbytes (NF4, FP4, LLM.int8)', matches: isBitsAndBytes, reader: bitsAndBytesReader },
+  { name: 'MXFP4 (experts of gpt-oss)', matches: ({ method }) => method === 'mxfp4', reader: null },
 ];
 
 /** Names of the methods that are read. */

@@ -1,6 +1,7 @@
 // The interface between the engine and a family of text models: the class names that it implements, and a declaration made from a
 // config.json. The engine knows nothing else about a text model.
 
+import type { ExpertOrder } from '../../files/checkpoint/fused-experts.ts';
 import type { GgufClass } from '../../files/gguf/model.ts';
 import type { Tape } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
@@ -27,6 +28,8 @@ export interface TextArchitecture {
   read(json: Json, className: string, file: ConfigFile): TextDeclaration;
   /** GGUF files of the architecture; left out: none are read. */
   gguf?: readonly GgufClass[];
+  /** How a layer's experts are stored in one tensor; left out: they are not. */
+  fusedExperts?: ExpertOrder;
 }
 
 /** Keys and values of a layer, in pages. */

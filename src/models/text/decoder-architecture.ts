@@ -1,5 +1,6 @@
 // Declarations of decoders: what the engine needs to know beside the layer that a family brings.
 
+import type { ExpertOrder } from '../../files/checkpoint/fused-experts.ts';
 import type { GgufClass } from '../../files/gguf/model.ts';
 import type { HeadShape } from '../../kernels/batch.ts';
 import type { ConfigFile, Json } from '../config-values.ts';
@@ -34,6 +35,8 @@ export interface DecoderFamily<Config extends DecoderModel> {
   headless?: Readonly<Record<string, { whole: string; examples?: string }>>;
   /** GGUF files of the architecture; left out: none are read. */
   gguf?: readonly GgufClass[];
+  /** How a layer's experts are stored in one tensor; left out: they are not. */
+  fusedExperts?: ExpertOrder;
   read(json: Json, className: string, file: ConfigFile): Config;
   layer(config: Config, weights: WeightTable, name: string, i: number): Block;
 }
@@ -42,6 +45,7 @@ export function decoderArchitecture<Config extends DecoderModel>({
   classes,
   headless = {},
   gguf = [],
+  fusedExperts,
   read,
   layer,
 }: DecoderFamily<Config>): TextArchitecture {
@@ -61,6 +65,7 @@ export function decoderArchitecture<Config extends DecoderModel>({
       })),
     ],
     gguf,
+    ...(fusedExperts && { fusedExperts }),
     read: (json, className, file) =>
       declare(read(json, headless[className]?.whole ?? className, file), layer),
   };

@@ -101,6 +101,15 @@ export function readRopes(
   return tables.map((table) => readRope(config.with({ ...plain, ...table }), dims, defaults));
 }
 
+/**
+ * Returns the context after scaling. These rope types extend the trained context, and the stated context may be the trained one,
+ * the extended one or, as in Qwen 3, one in between; other types state the extended context.
+ */
+export function scaledContext(rope: RopeConfig, stated: number): number {
+  const stretches = rope.type === 'linear' || rope.type === 'dynamic' || rope.type === 'yarn';
+  return stretches ? Math.max(stated, Math.floor(rope.originalContext * rope.factor)) : stated;
+}
+
 function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

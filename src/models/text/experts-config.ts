@@ -1,5 +1,6 @@
 // The mixture of experts that a config.json describes.
 
+import type { Clamped } from '../../kernels/expert-matmul.ts';
 import { MOST_EXPERTS } from '../../kernels/expert-plan.ts';
 import { MOST_CHOSEN } from '../../kernels/route.ts';
 import type { ConfigReader } from '../config-values.ts';
@@ -8,7 +9,12 @@ import type { ConfigReader } from '../config-values.ts';
 export interface ExpertsFamily {
   /** Module of a layer that holds router and experts. */
   block: 'mlp' | 'block_sparse_moe';
-  projections: { gate: string; up: string; down: string };
+  /** Module of the router; left out: gate. */
+  router?: string;
+  /** `gateUp`: a tensor in which rows of gate and up alternate, where the checkpoint has no gate by itself. */
+  projections: { gate: string; up: string; down: string; gateUp?: string };
+  /** Router and experts have biases. */
+  bias?: boolean;
   /** Key of an expert's width. */
   ffn: 'moe_intermediate_size' | 'intermediate_size';
   /** Whether the shares of the chosen add up to one; `stated`: norm_topk_prob says. */
@@ -20,7 +26,11 @@ export interface ExpertsFamily {
 }
 
 export interface ExpertsConfig {
-  names: Pick<ExpertsFamily, 'block' | 'projections'>;
+  names: Pick<ExpertsFamily, 'block' | 'router' | 'projections'>;
+  /** Router and experts have biases; left out: none. */
+  bias?: boolean;
+  /** Bounds and gain of a clamped gate; left out: silu, without bounds. */
+  clamped?: Clamped;
   count: number;
   /** Number of experts per token. */
   chosen: number;
@@ -56,6 +66,7 @@ export function readExperts(config: ConfigReader, family: ExpertsFamily, layers:
   const every = family.denseLayers ? config.count('decoder_sparse_step', 1) : 1;
   return {
     names: family,
+    bias: family.bias ?? false,
     count: experts,
     chosen,
     ffn: config.count(family.ffn),

@@ -3,11 +3,12 @@
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import type { TextBatch } from '../../kernels/batch.ts';
-import { expertLinear, expertSwiglu } from '../../kernels/expert-matmul.ts';
+import { expertClampedSwiglu, expertLinear, expertSwiglu } from '../../kernels/expert-matmul.ts';
 import { planExperts } from '../../kernels/expert-plan.ts';
 import { expertSum } from '../../kernels/expert-sum.ts';
 import { gateRows } from '../../kernels/gate-rows.ts';
 import { linear, linearAdd } from '../../kernels/matmul.ts';
+import type { Matrix } from '../../kernels/matrix.ts';
 import { route, type KeptRoutes } from '../../kernels/route.ts';
 import { expertLayers, type ExpertsConfig } from './experts-config.ts';
 import { gatedMlp } from './gated-mlp.ts';
@@ -21,20 +22,16 @@ export function experts(
   name: string,
   layer: number,
 ) {
-  const { names, count, chosen, ffn } = config;
-  const { gate, up, down } = names.projections;
+  const { names, count, chosen, bias = false, clamped } = config;
   const block = `${name}.${names.block}`;
   const each = Array.from({ length: count }, (_, i) => `${block}.experts.${i}`);
-  const router = weights.router(`${block}.gate.weight`, count, hidden);
-  const gateUps = weights.expertGateUps(
-    each.map((expert) => ({ gate: `${expert}.${gate}.weight`, up: `${expert}.${up}.weight` })),
-    ffn,
-    hidden,
-  );
+  const router = weights.router(`${block}.${names.router ?? 'gate'}.weight`, count, hidden, { bias });
+  const gateUps = expertGateUps(hidden, config, weights, each);
   const downs = weights.experts(
-    each.map((expert) => `${expert}.${down}.weight`),
+    each.map((expert) => `${expert}.${names.projections.down}.weight`),
     hidden,
-    ffn,
+    config.ffn,
+    { bias },
   );
   const stride = chosen * expertLayers(config);
   const shared = config.shared === null ? null : sharedExpert(hidden, config.shared, weights, block);
@@ -43,10 +40,25 @@ export function experts(
     const kept: KeptRoutes | null = routed ? { region: routed, stride, first: chosen * layer } : null;
     const routes = route(linear(x, router), config, kept); //     [rows, chosen]
     const plan = planExperts(routes);
-    const h = expertSwiglu(x, plan, gateUps); //                  [tile rows, ffn]
+    const h = clamped ? expertClampedSwiglu(x, plan, gateUps, clamped) : expertSwiglu(x, plan, gateUps); // [tile rows, ffn]
     const y = expertSum(expertLinear(h, plan, downs), routes.shares, plan, residual); // [rows, hidden]
     return shared ? shared(x, y) : y;
   };
+}
+
+function expertGateUps(
+  hidden: number,
+  { names, ffn, bias = false }: ExpertsConfig,
+  weights: WeightTable,
+  each: readonly string[],
+): Matrix {
+  const { gate, up, gateUp } = names.projections;
+  if (gateUp !== undefined && !weights.has(`${each[0]}.${gate}.weight`)) {
+    const turns = each.map((expert) => `${expert}.${gateUp}.weight`);
+    return weights.expertTurns(turns, ffn, hidden, { bias });
+  }
+  const pairs = each.map((expert) => ({ gate: `${expert}.${gate}.weight`, up: `${expert}.${up}.weight` }));
+  return weights.expertGateUps(pairs, ffn, hidden, { bias });
 }
 
 /** The expert that takes all tokens: residual + σ(gate) · mlp(x). */

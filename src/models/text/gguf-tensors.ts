@@ -21,6 +21,8 @@ export interface DecoderLayout {
 
 export interface ExpertNames {
   block: string;
+  /** Left out: gate. */
+  router?: string;
   projections: { gate: string; up: string; down: string };
 }
 
@@ -89,12 +91,15 @@ export function decoderParts(tensor: Tensor, layout: DecoderLayout): readonly Gg
   const [, layer, module, expert, kind] = LAYER.exec(name) ?? [];
   if (layer === undefined || module === undefined) return null;
   const prefix = `model.layers.${layer}`;
-  const { block, projections } = layout.experts ?? EXPERT_NAMES;
+  const { block, router = 'gate', projections } = layout.experts ?? EXPERT_NAMES;
   if (module === 'attn_qkv' && layout.fused !== null)
     return fusedParts(tensor, `${prefix}.self_attn`, kind!, { ...layout, fused: layout.fused });
-  if (module === ROUTER) return [{ name: `${prefix}.${block}.gate.${kind}`, shape }];
+  if (module === ROUTER) return [{ name: `${prefix}.${block}.${router}.${kind}`, shape }];
   const each = EXPERTS[module]?.map((one) => projections[one]);
-  if (each !== undefined && kind === 'weight') return expertParts(tensor, `${prefix}.${block}.experts`, each);
+  if (each !== undefined) {
+    const own = `${prefix}.${block}.experts`;
+    return kind === 'weight' ? expertParts(tensor, own, each) : expertBiases(tensor, own, each);
+  }
   if (expert !== undefined) {
     // Files of the first mixtures have a tensor for each expert.
     const own = EXPERTS[`${module}_exps`]?.map((one) => projections[one]);
@@ -153,4 +158,15 @@ function expertParts({ shape }: Tensor, prefix: string, projections: readonly st
       firstRow: expert * all! + nth * rows,
     })),
   ).flat();
+}
+
+/** Each expert's bias of a tensor [experts, rows]. */
+function expertBiases({ shape }: Tensor, prefix: string, projections: readonly string[]): GgufPart[] | null {
+  const [count, rows] = shape;
+  if (shape.length !== 2 || count! > MOST_EXPERTS || projections.length !== 1) return null;
+  return Array.from({ length: count! }, (_, expert) => ({
+    name: `${prefix}.${expert}.${projections[0]}.bias`,
+    shape: [rows!],
+    firstRow: expert,
+  }));
 }

@@ -5,7 +5,7 @@ import { EngineError } from '../../files/error.ts';
 import type { HeadShape } from '../../kernels/batch.ts';
 import { CONFIG_JSON, readConfig, shown, type ConfigReader, type Json } from '../config-values.ts';
 import type { DecoderModel } from './decoder-architecture.ts';
-import { readHeads, readWindowed } from './decoder-config.ts';
+import { readHeads, readWindowed, scaledContext } from './decoder-config.ts';
 import type { DecoderLayer } from './decoder.ts';
 import { readExperts } from './experts-config.ts';
 import type { MlpConfig } from './gated-mlp.ts';
@@ -128,15 +128,6 @@ function refuseOtherSums(config: ConfigReader, json: Json, architecture: string)
     const problem = `${shown(json['clip_qkv'])} is not computed; choose a model without it`;
     throw config.error('unsupported', 'clip_qkv', problem);
   }
-}
-
-/**
- * Returns the context after scaling. These rope types extend the trained context, and the stated context may be the trained one,
- * the extended one or, as in Qwen 3, one in between; other types state the extended context.
- */
-function scaledContext(rope: RopeConfig, stated: number): number {
-  const stretches = rope.type === 'linear' || rope.type === 'dynamic' || rope.type === 'yarn';
-  return stretches ? Math.max(stated, Math.floor(rope.originalContext * rope.factor)) : stated;
 }
 
 /** Number of tokens that each layer sees. Source: transformers' configuration and modeling files of each class. */

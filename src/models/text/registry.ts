@@ -1,6 +1,7 @@
 // The text architectures that are built in. A new family is one line here.
 
 import { EngineError } from '../../files/error.ts';
+import type { ExpertOrder } from '../../files/checkpoint/fused-experts.ts';
 import type { GgufClass } from '../../files/gguf/model.ts';
 import type { ConfigSource } from '../../files/checkpoint/opened-checkpoint.ts';
 import { CONFIG_JSON, type Json } from '../config-values.ts';
@@ -10,12 +11,13 @@ import { COHERE } from './cohere-architecture.ts';
 import { metadataKeys } from './gguf-config.ts';
 import { GEMMA } from './gemma-architecture.ts';
 import { GLM } from './glm-architecture.ts';
+import { GPT_OSS } from './gpt-oss-architecture.ts';
 import { LFM2 } from './lfm2-architecture.ts';
 import { LLAMA } from './llama-architecture.ts';
 import { OLMO } from './olmo-architecture.ts';
 import { STARCODER } from './starcoder-architecture.ts';
 
-const architectures: TextArchitecture[] = [BERT, COHERE, GEMMA, GLM, LFM2, LLAMA, OLMO, STARCODER];
+const architectures: TextArchitecture[] = [BERT, COHERE, GEMMA, GLM, GPT_OSS, LFM2, LLAMA, OLMO, STARCODER];
 
 /** Classes of all architectures, in the order in which messages list them. */
 export function textClasses(): TextClass[] {
@@ -25,6 +27,12 @@ export function textClasses(): TextClass[] {
 /** GGUF files of all architectures, by their general.architecture. */
 export function ggufClasses(): ReadonlyMap<string, GgufClass> {
   return new Map(architectures.flatMap(({ gguf = [] }) => gguf.map((one) => [one.name, one])));
+}
+
+/** How the checkpoints of a class store experts whose matrices are one tensor; null: in tensors of their own. */
+export function fusedExperts(className: string): ExpertOrder | null {
+  const found = architectures.find(({ classes }) => classes.some(({ name }) => name === className));
+  return found?.fusedExperts ?? null;
 }
 
 /** Reads a configuration with the architecture that implements the class. Errors: unsupported, bad_checkpoint. */

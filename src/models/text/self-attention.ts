@@ -24,6 +24,8 @@ export interface AttentionConfig {
   normPlus?: 0 | 1;
   /** q, k and v are rows of one tensor, qkv_proj. */
   fusedQkv?: boolean;
+  /** Each head has a further score without a value, `sinks`. */
+  sinks?: boolean;
 }
 
 const NAMES = { out: 'o_proj', qNorm: 'q_norm', kNorm: 'k_norm' };
@@ -46,6 +48,7 @@ export function selfAttention(
   const names = config.attentionNames ?? NAMES;
   const qkv = weights.stacked(projections(config, name), hidden, { bias: qkvBias, split: 'columns' });
   const norms = queryNorms(config, weights, name);
+  const sinks = config.sinks ? weights.vector(`${name}.sinks`, heads) : null;
   const out = weights.matrix(`${name}.${names.out}.weight`, hidden, heads * dims, {
     bias: outBias,
     split: 'rows',
@@ -56,7 +59,7 @@ export function selfAttention(
       if (kv.kind !== 'kv') throw new Error(`${name} has no KV pages but a ${kv.kind}`);
       const y = norms.ofRow(linear(x, qkv)); //              [rows, (heads + 2 · kvHeads) · dims]
       const q = ropeKv(y, rope, shape, kv, norms.ofHeads, batch); // [rows, heads · dims]
-      return attention(q, batch, shape, kv, rule);
+      return attention(q, batch, shape, kv, { ...rule, sinks });
     },
     out,
   };

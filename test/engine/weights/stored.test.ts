@@ -9,7 +9,7 @@ import type { Device } from '../../../src/gpu/device.ts';
 import { FORMATS } from '../../../src/kernels/formats.ts';
 import { linear, linearSwiglu } from '../../../src/kernels/matmul.ts';
 import type { Matrix } from '../../../src/kernels/matrix.ts';
-import type { StoredName } from '../../../src/kernels/stored-blocks.ts';
+import type { PackedName } from '../../../src/kernels/formats.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
 import { memorySource } from '../../files/memory-source.ts';
 import { disguise, openTestDevice } from '../../gpu/test-device.ts';
@@ -29,7 +29,7 @@ function entry(name: string, dtype: string, shape: number[], bytes: Uint8Array):
 }
 
 /** Tensors [rows, K] by name and type. */
-function checkpoint(parts: readonly (readonly [name: string, type: StoredName, rows: number])[]): Tensors {
+function checkpoint(parts: readonly (readonly [name: string, type: PackedName, rows: number])[]): Tensors {
   const random = new Random(parts.length);
   return new Map(
     parts.map(([name, type, rows]) => [
@@ -56,7 +56,7 @@ const formatsOf = ({ windows }: Matrix): [string, number][] =>
 async function rowsOf(tensors: Tensors): Promise<Float32Array[]> {
   const all: Float32Array[] = [];
   for (const of of tensors.values()) {
-    const name = of.dtype.toLowerCase() as StoredName;
+    const name = of.dtype.toLowerCase() as PackedName;
     const blocks = await bytesOf(of);
     const matrix = packStored(device, name, { rows: of.shape[0]!, k: K, blocks }, { format: 'f32' });
     all.push(...(await columnsOf(device, matrix)));
@@ -130,7 +130,7 @@ describe('parts of one matrix that are stored in different formats', () => {
   it('are f32 where gate and up are interleaved, and keep a format that they share', async () => {
     const x = new Random(2).floats(2 * K);
     const asked = (weights: WeightTable): Matrix => weights.gateUp('gate.weight', 'up.weight', 40, K);
-    const pair = (type: StoredName) =>
+    const pair = (type: PackedName) =>
       checkpoint([
         ['gate.weight', 'q4_k', 40],
         ['up.weight', type, 40],

@@ -1,0 +1,102 @@
+// Experts whose matrices stand in one tensor of a layer, [experts, …], as entries for each of them: `experts.gate_up_proj` becomes
+// `experts.0.gate_up_proj.weight` and so on. No bytes are read. Codes of MXFP4 (`_blocks`, two E2M1 a byte, and `_scales`, exponents) become F4
+// with a `_scale` of F8_E8M0 each. Source: transformers' gpt_oss and its integration of MXFP4.
+
+import { EngineError } from '../error.ts';
+import type { Dtype, TensorEntry } from './safetensors.ts';
+
+/** How the tensors of numbers are stored: [experts, rows, k], or [experts, k, rows]. */
+export type ExpertOrder = 'rows' | 'columns';
+
+type Header = Pick<TensorEntry, 'name' | 'dtype' | 'shape'>;
+
+const FUSED = /^(.*\.experts)\.([a-z0-9]+(?:_[a-z0-9]+)*_proj)(_blocks|_scales|_bias)?$/;
+const KINDS = { '': 'weight', _blocks: 'weight', _scales: 'weight_scale', _bias: 'bias' } as const;
+type Kind = keyof typeof KINDS;
+
+/** Weights of a block, and its bytes. */
+const BLOCK = 32;
+const BLOCK_BYTES = 16;
+/** Experts of a layer; a damaged header may claim any number. */
+const MOST_EXPERTS = 4096;
+
+/** The tensors with those of experts taken apart. Throws bad_checkpoint for codes of another shape than their scales. */
+export function splitExperts(
+  tensors: ReadonlyMap<string, TensorEntry>,
+  order: ExpertOrder,
+): Map<string, TensorEntry> {
+  return new Map(
+    [...tensors.values()].flatMap((entry) =>
+      (split(entry, tensors, order) ?? [entry]).map((part) => [part.name, part] as const),
+    ),
+  );
+}
+
+/** Names for each of `count` experts, for the name of a fused tensor; other names stay. */
+export function splitName(name: string, count: number): string[] {
+  const [, experts, projection, kind = ''] = FUSED.exec(name) ?? [];
+  if (experts === undefined || count === 0) return [name];
+  return Array.from({ length: count }, (_, i) => `${experts}.${i}.${projection}.${KINDS[kind as Kind]}`);
+}
+
+/** null: the tensor is not one of all experts. */
+function split(
+  entry: TensorEntry,
+  tensors: ReadonlyMap<string, Header>,
+  order: ExpertOrder,
+): TensorEntry[] | null {
+  const [, , , suffix = ''] = FUSED.exec(entry.name) ?? ['', '', '', 'none'];
+  const kind = suffix as Kind;
+  const isFused = kind in KINDS && entry.shape.length === RANKS[kind];
+  const [count = 0, ...shape] = entry.shape;
+  if (!isFused || count === 0 || count > MOST_EXPERTS) return null;
+  if (kind === '_blocks' || kind === '_scales') checkBlocks(entry, kind, tensors);
+  const bytes = entry.bytes / count;
+  const as = asWeight(kind, shape, entry.dtype, order);
+  return splitName(entry.name, count).map((name, i) => ({
+    ...entry,
+    ...as,
+    name,
+    offset: entry.offset + i * bytes,
+    bytes,
+  }));
+}
+
+const RANKS: Readonly<Record<Kind, number>> = { '': 3, _blocks: 4, _scales: 3, _bias: 2 };
+
+/** Type and shape of one expert's part. */
+function asWeight(
+  kind: Kind,
+  shape: number[],
+  dtype: TensorEntry['dtype'],
+  order: ExpertOrder,
+): Pick<TensorEntry, 'dtype' | 'shape' | 'isTransposed'> {
+  if (kind === '_blocks') return { dtype: 'F4' satisfies Dtype, shape: [shape[0]!, shape[1]! * BLOCK] };
+  if (kind === '_scales') return { dtype: 'F8_E8M0' satisfies Dtype, shape };
+  if (kind === '' && order === 'columns') return { dtype, shape: [shape[1]!, shape[0]!], isTransposed: true };
+  return { dtype, shape };
+}
+
+/** Codes are U8 [experts, rows, blocks, 16], and their scales U8 [experts, rows, blocks]. */
+function checkBlocks(entry: Header, kind: '_blocks' | '_scales', tensors: ReadonlyMap<string, Header>): void {
+  const isCodes = kind === '_blocks';
+  const name = entry.name.slice(0, -kind.length) + (isCodes ? '_scales' : '_blocks');
+  const other = tensors.get(name);
+  if (other === undefined) throw broken(entry, `stands without ${name}`);
+  const [codes, scales] = isCodes ? [entry, other] : [other, entry];
+  const isWhole = codes.shape.length === 4 && codes.shape[3] === BLOCK_BYTES;
+  if (!isWhole || codes.shape.slice(0, 3).join() !== scales.shape.join())
+    throw broken(
+      entry,
+      `has the shape [${entry.shape.join(', ')}], which does not fit [${other.shape.join(', ')}] of ${name}`,
+    );
+  if (entry.dtype !== 'U8') throw broken(entry, `is stored as ${entry.dtype}, and U8 is needed`);
+}
+
+function broken({ name }: Header, problem: string): EngineError {
+  return new EngineError(
+    'bad_checkpoint',
+    `tensor ${name} ${problem}: take the checkpoint from where it was published`,
+    { param: name },
+  );
+}
