@@ -10,7 +10,10 @@ struct Args {
   heads: u32,
   kv_heads: u32,
   dims: u32,        // dimensions of a head; a multiple of 4
-  query_heads: u32, // heads of columns before the keys: queries, and their gates
+  query_step: u32,  // heads of columns from one query to the next
+  first_key: u32,   // heads of columns before the first key
+  first_value: u32,
+  kv_step: u32,     // heads of columns from one key to the next, and from one value to the next
   rotated: u32,     // of those, a multiple of 4
   qkv_pairs: u32,   // pairs of columns from one row of qkv to the next
   q_pairs: u32,
@@ -35,8 +38,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   }
   let half = args.dims / 2u;
   let is_query = head < args.heads;
-  let stored = select(args.query_heads + head - args.heads, head * args.query_heads / args.heads, is_query);
-  let base = row * args.qkv_pairs + stored * half;
+  let base = row * args.qkv_pairs + stored_at(head) * half;
   let page = places[row] / 32u;
   let token = places[row] % 32u;
 
@@ -76,6 +78,18 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
       q[row * args.q_pairs + i] = vec2f(0.0);
     }
   }
+}
+
+// Heads of columns before a head, which is a query, a key or a value.
+fn stored_at(head: u32) -> u32 {
+  if (head < args.heads) {
+    return head * args.query_step;
+  }
+  let kv_head = head - args.heads;
+  if (kv_head < args.kv_heads) {
+    return args.first_key + kv_head * args.kv_step;
+  }
+  return args.first_value + (kv_head - args.kv_heads) * args.kv_step;
 }
 
 // Two dimensions of a query or key head, normed and scaled.

@@ -146,7 +146,9 @@ def convert(folder, target, name):
         (folder / 'tokenizer.json').write_text(json.dumps({'model': {'vocab': {str(i): i for i in range(40)}}, 'added_tokens': []}))
     own = {'set_vocab': no_vocabulary if name in ENCODERS else vocabulary}
     plain = type(model_class.__name__, (model_class,), {**own, 'model_arch': model_class.model_arch})
-    plain(folder, gguf.LlamaFileType.ALL_F32, target, model_name=name).write()
+    # AutoConfig drops keys of older spellings, which some converters read.
+    hparams = {**model_class.load_hparams(folder, False), **hparams}
+    plain(folder, gguf.LlamaFileType.ALL_F32, target, model_name=name, hparams=hparams).write()
     (folder / 'tokenizer.json').unlink(missing_ok=True)
 
 
@@ -212,6 +214,8 @@ def main():
         with tempfile.TemporaryDirectory() as kept:
             model.save_pretrained(kept)
             published = json.loads((Path(kept) / 'config.json').read_text())
+            # The converter reads this key as published files spell it.
+            published |= {key: stated[key] for key in ('rotary_pct',) if key in stated}
             (folder / 'config.json').write_text(json.dumps(published, indent=2) + '\n')
             (folder / 'model.safetensors').write_bytes((Path(kept) / 'model.safetensors').read_bytes())
         if kind in ENCODERS:

@@ -120,6 +120,8 @@ export interface HeadShape {
   rotated?: number;
   /** Dimensions that a rotation turns together: d and d + rotated / 2, or 2 · d and 2 · d + 1. Left out: half. */
   pairs?: 'half' | 'adjacent';
+  /** Order of a row's heads: all queries, then keys, then values, or each head's query, key and value. Left out: kinds. */
+  order?: 'kinds' | 'heads';
   /** Each query head is followed by a gate of as many dimensions. */
   gated?: boolean;
   /** Growth of queries with their position; left out: none. */

@@ -4,7 +4,7 @@
 import type { Params } from '../gpu/linker.ts';
 import { tapeOf, type Operand, type Tape } from '../gpu/tape.ts';
 import { paddedColumns, paddedRows, type Sizes, type Tensor } from '../gpu/tensor.ts';
-import type { Activation } from './activation.ts';
+import { activation as activate, type Activation } from './activation.ts';
 import { gated } from './gated.ts';
 import type { WeightFormat } from './formats.ts';
 import { isAdapted, loraExpand } from './lora-expand.ts';
@@ -32,8 +32,10 @@ export interface Store {
 export function linear(x: Tensor, weight: Matrix, options: { activation?: Activation } = {}): Tensor {
   const y = tapeOf(x).tensor([...x.shape.slice(0, -1), weight.columns]);
   const { activation = 'none' } = options;
-  if (activation === 'none' && isAdapted(x, weight))
-    return linearAddAlone(x, weight, loraExpand(x, weight, y, { add: false }));
+  if (isAdapted(x, weight)) {
+    const sum = linearAddAlone(x, weight, loraExpand(x, weight, y, { add: false }));
+    return activation === 'none' ? sum : activate(sum, activation);
+  }
   record(x, weight, y, { params: { STORE: 'set', ACTIVATION: activation } });
   return y;
 }

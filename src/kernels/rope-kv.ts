@@ -20,18 +20,9 @@ export function ropeKv(
   { rows }: Partial<Pick<TextBatch, 'rows'>> = {},
 ): Tensor {
   const tape = tapeOf(qkv);
-  const {
-    heads,
-    kvHeads,
-    dims,
-    scale = 1 / Math.sqrt(dims),
-    rotated = dims,
-    pairs = 'half',
-    gated = false,
-    growth,
-  } = shape;
-  const queries = gated ? 2 * heads : heads;
-  assertHeads('ropeKv', shape, qkv.columns, queries + 2 * kvHeads);
+  const { heads, kvHeads, dims, scale = 1 / Math.sqrt(dims), rotated = dims, pairs = 'half', growth } = shape;
+  const places = placesOf(shape);
+  assertHeads('ropeKv', shape, qkv.columns, places.all);
   if (rotated % 4 !== 0 || rotated > dims || (rope && rope.columns !== rotated))
     throw new Error(`ropeKv: ${rotated} of ${dims} dimensions rotated by a table of ${rope?.columns}`);
   if (growth && !rows) throw new Error('ropeKv: queries grow with positions, and there are no rows');
@@ -50,7 +41,10 @@ export function ropeKv(
       heads,
       kv_heads: kvHeads,
       dims,
-      query_heads: queries,
+      query_step: places.queryStep,
+      first_key: places.keys,
+      first_value: places.values,
+      kv_step: places.kvStep,
       rotated,
       qkv_pairs: qkv.stride / 2,
       q_pairs: q.stride / 2,
@@ -73,4 +67,16 @@ export function ropeKv(
     groups: (sizes) => [Math.ceil((heads + 2 * kvHeads) / WORKGROUP), qkv.rows(sizes)],
   });
   return q;
+}
+
+/** Places of a row's heads among its columns, in heads. */
+function placesOf({ heads, kvHeads, order = 'kinds', gated = false }: HeadShape) {
+  if (order === 'heads') {
+    if (gated || heads !== kvHeads)
+      throw new Error(`ropeKv: ${heads} queries and ${kvHeads} keys cannot be neighbours`);
+    return { queryStep: 3, keys: 1, values: 2, kvStep: 3, all: 3 * heads };
+  }
+  const queryStep = gated ? 2 : 1;
+  const keys = queryStep * heads;
+  return { queryStep, keys, values: keys + kvHeads, kvStep: 1, all: keys + 2 * kvHeads };
 }

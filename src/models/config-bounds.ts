@@ -101,6 +101,8 @@ export const REALS = {
   swiglu_limit: [1e-3, 1e6],
   attn_logit_softcapping: [1e-3, 1e6],
   final_logit_softcapping: [1e-3, 1e6],
+  rotary_emb_base: [2, 1e12],
+  rotary_pct: [0, 1],
   partial_rotary_factor: [0, 1],
   embedding_multiplier: [1e-6, 1e6],
   residual_multiplier: [1e-6, 1e6],

@@ -20,7 +20,7 @@ let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
-type Store = 'set' | 'add' | 'swiglu';
+type Store = 'set' | 'gelu' | 'add' | 'swiglu';
 
 /** Factors of an adapter for a part: A [rank, k], B [rows, rank]. */
 interface Factors {
@@ -125,6 +125,7 @@ function run(on: Device, of: Problem, capacity: number, from = 0, to: number = o
     record(_, input): Tensor {
       const x = input(['rows', of.k], of.x.subarray(from * of.k, to * of.k));
       if (of.store === 'set') return linear(x, of.matrix);
+      if (of.store === 'gelu') return linear(x, of.matrix, { activation: 'gelu-tanh' });
       if (of.store === 'swiglu') return linearSwiglu(x, of.matrix);
       const { columns } = of.matrix;
       const residual = of.residual.subarray(from * columns, to * columns);
@@ -158,6 +159,10 @@ function output(of: Problem, row: number, part: number, i: number): { sum: numbe
   return { sum, size };
 }
 
+function gelu(x: number): number {
+  return 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
+}
+
 function expectRight(of: Problem, y: Float32Array[]): void {
   expect(y.length).toBe(of.adapterOf.length);
   const { store, parts } = of;
@@ -177,7 +182,8 @@ function expectRight(of: Problem, y: Float32Array[]): void {
       for (let i = 0; i < rows; i++, at++) {
         const { sum, size } = output(of, row, part, i);
         const before = store === 'add' ? of.residual[row * of.matrix.columns + at]! : 0;
-        near(at, before + sum, size + Math.abs(before));
+        const y = store === 'gelu' ? gelu(sum) : before + sum;
+        near(at, y, (store === 'gelu' ? 1.2 : 1) * size + Math.abs(before));
       }
     });
   });
@@ -200,6 +206,7 @@ const PROBLEMS: Record<string, Omit<Wanted, 'adapterOf'>> = {
     ],
   },
   'into a residual': { store: 'add', parts: [129], k: 61, ranks: [[33], [2], [0]] },
+  'before an activation': { store: 'gelu', parts: [34], k: 61, ranks: [[9], [2], [0]] },
   'gate and up': {
     store: 'swiglu',
     parts: [66, 66],

@@ -103,6 +103,7 @@ const SHAPES: HeadShape[] = [
   { heads: 3, kvHeads: 1, dims: 24, pairs: 'adjacent' },
   { heads: 2, kvHeads: 2, dims: 32, rotated: 8, pairs: 'adjacent' },
   { heads: 3, kvHeads: 1, dims: 16, gated: true },
+  { heads: 5, kvHeads: 5, dims: 12, rotated: 4, order: 'heads' },
 ];
 
 for (const format of ['f32', 'f16'] as const) {
@@ -117,6 +118,11 @@ for (const format of ['f32', 'f16'] as const) {
         const random = new Random(heads * 100 + dims);
         const perQuery = shape.gated ? 2 : 1;
         const width = (perQuery * heads + 2 * kvHeads) * dims;
+        const areNeighbours = shape.order === 'heads';
+        /** Columns of a query, a key and a value, in heads. */
+        const query = (i: number) => (areNeighbours ? 3 * i : perQuery * i);
+        const key = (i: number) => (areNeighbours ? 3 * i + 1 : perQuery * heads + i);
+        const value = (i: number) => (areNeighbours ? 3 * i + 2 : perQuery * heads + kvHeads + i);
         const places = [64, 31, 32, 5, 95];
         const qkv = random.floats(places.length * width);
         const angles = places.map(() =>
@@ -152,16 +158,16 @@ for (const format of ['f32', 'f16'] as const) {
         places.forEach((place, row) => {
           const head = (i: number) => qkv.subarray(row * width + i * dims, row * width + (i + 1) * dims);
           for (let i = 0; i < heads; i++) {
-            turned(head(perQuery * i), angles[row]!, norms && norms.q, shape).forEach((wanted, d) => {
+            turned(head(query(i)), angles[row]!, norms && norms.q, shape).forEach((wanted, d) => {
               ofQ = worse(ofQ, Math.abs(y[row]![i * dims + d]! - wanted * scale));
             });
           }
           for (let i = 0; i < kvHeads; i++) {
-            turned(head(perQuery * heads + i), angles[row]!, norms && norms.k, shape).forEach((wanted, d) => {
+            turned(head(key(i)), angles[row]!, norms && norms.k, shape).forEach((wanted, d) => {
               const got = pages.key(place, i, d) ?? NaN;
               ofK = worse(ofK, Math.abs(got - wanted) / Math.max(1, Math.abs(wanted)));
             });
-            head(perQuery * heads + kvHeads + i).forEach((wanted, d) => {
+            head(value(i)).forEach((wanted, d) => {
               ofV = worse(ofV, Math.abs((pages.value(place, i, d) ?? NaN) - wanted));
             });
           }
@@ -215,6 +221,12 @@ it('queries grow with the logarithm of their position in steps, keys and values 
       expect(Math.abs(grown.q[row]![i]! - value * factor)).toBeLessThan(1e-5 * Math.abs(factor)),
     );
   });
+});
+
+it('queries beside their keys and values have as many of each', () => {
+  const qkv = new Tape(device, { rows: 1 }).tensor(['rows', 64]);
+  const shape: HeadShape = { heads: 4, kvHeads: 2, dims: 8, order: 'heads' };
+  expect(() => ropeKv(qkv, null, shape, {} as KvPages, null)).toThrow('4 queries and 2 keys');
 });
 
 it('queries that grow need the positions of the rows, and have no norms', () => {

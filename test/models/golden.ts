@@ -54,6 +54,7 @@ export const GOLDENS = [
   'ministral3',
   'gpt-oss',
   'gpt-oss-mxfp4',
+  'gpt-neox',
 ];
 
 export function openGolden(name: string): Golden {

@@ -22,6 +22,8 @@ export interface GgufPart {
   firstRow?: number;
   /** Heads whose rows are stored in pairs of the two halves of a head; left out: rows are stored in their order. */
   pairedHeads?: number;
+  /** Heads whose queries, keys and values are neighbours on the page, and stored kind by kind; left out: rows are stored in their order. */
+  interleavedHeads?: number;
   /** Number that was added to every value before it was stored; left out: 0. */
   added?: number;
 }

@@ -8,7 +8,7 @@ import type { GgufTensor } from './gguf.ts';
 import type { GgufPart } from './model.ts';
 
 export function entryOf(tensor: GgufTensor, part: GgufPart): TensorEntry {
-  const { name, shape, firstRow = 0, pairedHeads, added = 0 } = part;
+  const { name, shape, firstRow = 0, pairedHeads, interleavedHeads, added = 0 } = part;
   const rows = rowsOf(shape);
   const rowBytes = tensor.bytes / rowsOf(tensor.shape);
   const isWhole = firstRow === 0 && sizeOf(shape) === sizeOf(tensor.shape);
@@ -33,6 +33,11 @@ export function entryOf(tensor: GgufTensor, part: GgufPart): TensorEntry {
     if (rows % (2 * pairedHeads) !== 0)
       throw broken(tensor, `has ${rows} rows, which are no whole number of pairs for ${pairedHeads} heads`);
     return { ...entry, source: unpaired(entry, rowBytes, rows / pairedHeads) };
+  }
+  if (interleavedHeads !== undefined) {
+    if (rows % (3 * interleavedHeads) !== 0)
+      throw broken(tensor, `has ${rows} rows, which ${interleavedHeads} heads cannot share`);
+    return { ...entry, source: interleaved(entry, rowBytes, interleavedHeads, rows) };
   }
   if (added === 0) return entry;
   if (tensor.type !== 'F32') throw broken(tensor, `is stored as ${tensor.type}, and a norm needs F32`);
@@ -100,6 +105,22 @@ function unpaired(stored: Stored, rowBytes: number, headRows: number): ByteSourc
       const count = Math.min(rowBytes - within, target.length - done);
       const first = from * rowBytes + within - start;
       target.set(paired.subarray(first, first + count), done);
+      done += count;
+    }
+  });
+}
+
+/** Rows of each head's query, key and value. llama.cpp stores all queries, then all keys, then all values. */
+function interleaved(stored: Stored, rowBytes: number, heads: number, rows: number): ByteSource {
+  const partBytes = (rows / heads / 3) * rowBytes;
+  return rewritten(stored, async (at, target) => {
+    for (let done = 0; done < target.length;) {
+      const part = Math.floor((at + done) / partBytes);
+      const within = (at + done) % partBytes;
+      const from = (part % 3) * heads + Math.floor(part / 3);
+      const count = Math.min(partBytes - within, target.length - done);
+      const first = stored.offset + from * partBytes + within;
+      await stored.source.readInto(first, target.subarray(done, done + count));
       done += count;
     }
   });

@@ -6,7 +6,14 @@ import type { HeadShape } from '../../kernels/batch.ts';
 import type { ConfigFile, Json } from '../config-values.ts';
 import type { WeightTable } from '../weights.ts';
 import type { TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
-import { languageModel, normedStates, statesAfter, type Block, type DecoderConfig } from './decoder.ts';
+import {
+  languageModel,
+  namesOf,
+  normedStates,
+  statesAfter,
+  type Block,
+  type DecoderConfig,
+} from './decoder.ts';
 import { expertLayers, type ExpertsConfig } from './experts-config.ts';
 
 /** A decoder's configuration, as its family reads it from config.json. */
@@ -101,8 +108,8 @@ function declare<Config extends DecoderModel>(
     },
     tied: tied
       ? {
-          head: 'lm_head.weight',
-          embeddings: ['model.embed_tokens.weight', 'embed_tokens.weight'],
+          head: namesOf(config).head,
+          embeddings: namesOf(config).embeddings,
           untied: declare({ ...config, tied: false }, layer),
         }
       : null,

@@ -21,8 +21,10 @@ export interface DecoderConfig {
   layers: readonly DecoderLayer[];
   /** Rope tables; layers refer to theirs by its index. */
   ropes: readonly RopeConfig[];
-  /** Name of the final norm; left out: norm. */
-  finalNorm?: string;
+  /** Names outside of the layers that differ from those of NAMES. */
+  names?: Partial<DecoderNames>;
+  /** Tensors that checkpoints of the family may have and that nothing reads. */
+  ignored?: RegExp;
   /** Kind of the norms; left out: rms. */
   norm?: NormKind;
   /** Added to the weights of the norms. */
@@ -33,6 +35,34 @@ export interface DecoderConfig {
   logitScale?: number;
   /** Logits become cap · tanh(logit / cap); null: they stay as they are. */
   logitCap?: number | null;
+}
+
+/** Names of the modules outside of the layers. */
+export interface DecoderNames {
+  /** Beginning of the names of all but the head. */
+  prefix: string;
+  embedding: string;
+  finalNorm: string;
+  head: string;
+}
+
+const NAMES: DecoderNames = {
+  prefix: 'model.',
+  embedding: 'embed_tokens',
+  finalNorm: 'norm',
+  head: 'lm_head',
+};
+
+/** Full names of the embedding and the head. */
+export function namesOf({ names }: Pick<DecoderConfig, 'names'>) {
+  const { prefix, embedding, finalNorm, head } = { ...NAMES, ...names };
+  return {
+    prefix,
+    /** A decoder saved without its head has no prefix. */
+    embeddings: [`${prefix}${embedding}.weight`, `${embedding}.weight`],
+    finalNorm,
+    head: `${head}.weight`,
+  } as const;
 }
 
 export interface DecoderLayer {
@@ -57,8 +87,9 @@ export function languageModel(decoder: Decoder, weights: WeightTable): LanguageM
   const { vocabulary, hidden, tied, logitScale = 1, logitCap = null } = decoder.config;
   const { embedding, name, run } = stack(decoder, weights, decoder.config.layers.length);
   const final = finalNorm(decoder, weights, name);
-  const head = tied ? embedding : weights.matrix('lm_head.weight', vocabulary, hidden, { split: 'columns' });
-  if (tied) weights.ignore(/^lm_head\.weight$/);
+  const names = namesOf(decoder.config);
+  const head = tied ? embedding : weights.matrix(names.head, vocabulary, hidden, { split: 'columns' });
+  if (tied) weights.ignore(exactly(names.head));
 
   return {
     states: run,
@@ -75,7 +106,7 @@ export function languageModel(decoder: Decoder, weights: WeightTable): LanguageM
 export function normedStates(decoder: Decoder, weights: WeightTable): TextForward {
   const { name, run } = stack(decoder, weights, decoder.config.layers.length);
   const final = finalNorm(decoder, weights, name);
-  weights.ignore(/^lm_head\.weight$/);
+  weights.ignore(exactly(namesOf(decoder.config).head));
   return (tape, batch, stores) => final.all(run(tape, batch, stores));
 }
 
@@ -85,22 +116,28 @@ export function statesAfter(decoder: Decoder, weights: WeightTable, depth: numbe
   decoder.config.layers.forEach((_, i) => {
     if (i >= depth) weights.ignore(new RegExp(`^${name}layers\\.${i}\\.`));
   });
-  weights.ignore(
-    new RegExp(`^${name}${decoder.config.finalNorm ?? 'norm'}\\.(weight|bias)$|^lm_head\\.weight$`),
-  );
+  const names = namesOf(decoder.config);
+  for (const kind of ['weight', 'bias']) weights.ignore(exactly(`${name}${names.finalNorm}.${kind}`));
+  weights.ignore(exactly(names.head));
   return run;
+}
+
+function exactly(name: string): RegExp {
+  return new RegExp(`^${name.replaceAll('.', '\\.')}$`);
 }
 
 /** The layers up to `depth`. A decoder saved without its head has no prefix in its tensor names. */
 function stack({ config, layer }: Decoder, weights: WeightTable, depth: number) {
-  const { vocabulary, hidden, tied, ropes, layers, embeddingScale = 1 } = config;
-  const name = weights.has('embed_tokens.weight') ? '' : 'model.';
-  const own = `${name}embed_tokens.weight`;
+  const { vocabulary, hidden, tied, ropes, layers, embeddingScale = 1, ignored } = config;
+  const { prefix, embeddings, head } = namesOf(config);
+  const name = weights.has(embeddings[1]) ? '' : prefix;
+  const own = name === '' ? embeddings[1] : embeddings[0];
   // Tied head and embedding are stored once, under either name.
-  const isHead = tied && !weights.has(own) && weights.has('lm_head.weight');
-  const embedding = weights.embedding(isHead ? 'lm_head.weight' : own, vocabulary, hidden);
+  const isHead = tied && !weights.has(own) && weights.has(head);
+  const embedding = weights.embedding(isHead ? head : own, vocabulary, hidden);
   const blocks = layers.slice(0, depth).map((_, i) => layer(weights, `${name}layers.${i}`, i));
   weights.ignore(/rotary_emb\.inv_freq$/);
+  if (ignored) weights.ignore(ignored);
 
   const run: TextForward = (tape, batch, stores) => {
     let x = embed(tape, batch, embedding, { scale: embeddingScale }); //     [rows, hidden]
@@ -116,6 +153,6 @@ function stack({ config, layer }: Decoder, weights: WeightTable, depth: number) 
 }
 
 function finalNorm({ config }: Decoder, weights: WeightTable, name: string): Norm {
-  const { hidden, eps, finalNorm: own = 'norm', norm: kind = 'rms', normPlus: plus = 0 } = config;
-  return norm(weights, `${name}${own}`, hidden, { kind, eps, plus });
+  const { hidden, eps, norm: kind = 'rms', normPlus: plus = 0 } = config;
+  return norm(weights, `${name}${namesOf(config).finalNorm}`, hidden, { kind, eps, plus });
 }

@@ -11,6 +11,8 @@ export interface DecoderLayout {
   fused: { q: number; kv: number } | null;
   /** Number that was added to the weights of norms: 1 for models that compute with 1 + w. */
   normsAdded: number;
+  /** Module that holds the layers; left out: `model.` */
+  prefix?: string;
   /** Tensors outside of the layers that are not in the table. */
   outer?: Readonly<Record<string, string>>;
   /** Modules of a layer that are named otherwise than in the table. */
@@ -90,7 +92,7 @@ export function decoderParts(tensor: Tensor, layout: DecoderLayout): readonly Gg
     return [{ name: outer, shape, ...(name === 'output_norm.weight' && norm(layout)) }];
   const [, layer, module, expert, kind] = LAYER.exec(name) ?? [];
   if (layer === undefined || module === undefined) return null;
-  const prefix = `model.layers.${layer}`;
+  const prefix = `${layout.prefix ?? 'model.'}layers.${layer}`;
   const { block, router = 'gate', projections } = layout.experts ?? EXPERT_NAMES;
   if (module === 'attn_qkv' && layout.fused !== null)
     return fusedParts(tensor, `${prefix}.self_attn`, kind!, { ...layout, fused: layout.fused });

@@ -36,7 +36,7 @@ export function readLfm2Config(json: Json, architecture: string, file = CONFIG_J
       isConv ? { window: null, rope: null, slot } : { window: null, rope: 0 },
     ),
     ropes: [readRope(config, heads.dims, { context, theta: 1e6 })],
-    finalNorm: 'embedding_norm',
+    names: { finalNorm: 'embedding_norm' },
     eps: config.real('norm_eps', 1e-5),
     context,
     tied: config.flag('tie_embedding', config.flag('tie_word_embeddings', true)),

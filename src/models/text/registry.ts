@@ -14,10 +14,22 @@ import { GLM } from './glm-architecture.ts';
 import { GPT_OSS } from './gpt-oss-architecture.ts';
 import { LFM2 } from './lfm2-architecture.ts';
 import { LLAMA } from './llama-architecture.ts';
+import { NEOX } from './neox-architecture.ts';
 import { OLMO } from './olmo-architecture.ts';
 import { STARCODER } from './starcoder-architecture.ts';
 
-const architectures: TextArchitecture[] = [BERT, COHERE, GEMMA, GLM, GPT_OSS, LFM2, LLAMA, OLMO, STARCODER];
+const architectures: TextArchitecture[] = [
+  BERT,
+  COHERE,
+  GEMMA,
+  GLM,
+  GPT_OSS,
+  LFM2,
+  LLAMA,
+  NEOX,
+  OLMO,
+  STARCODER,
+];
 
 /** Classes of all architectures, in the order in which messages list them. */
 export function textClasses(): TextClass[] {

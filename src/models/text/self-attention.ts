@@ -18,17 +18,18 @@ export interface AttentionConfig {
   outBias: boolean;
   /** RMSNorm on queries and keys: head by head, or all heads of a row together. */
   queryNorm: 'none' | 'heads' | 'row';
-  /** Names of the output's projection and of the norms; left out: o_proj, q_norm, k_norm. */
-  attentionNames?: { out: string; qNorm: string; kNorm: string };
+  /** Names that differ from those of NAMES. */
+  attentionNames?: Partial<typeof NAMES>;
   /** Added to the weights of those norms. */
   normPlus?: 0 | 1;
-  /** q, k and v are rows of one tensor, qkv_proj. */
+  /** q, k and v are rows of one tensor. */
   fusedQkv?: boolean;
   /** Each head has a further score without a value, `sinks`. */
   sinks?: boolean;
 }
 
-const NAMES = { out: 'o_proj', qNorm: 'q_norm', kNorm: 'k_norm' };
+/** Names of the fused and of the output's projection, and of the norms. */
+const NAMES = { qkv: 'qkv_proj', out: 'o_proj', qNorm: 'q_norm', kNorm: 'k_norm' };
 
 export interface SelfAttention {
   /** x [rows, hidden] → [rows, heads · dims]; `rope` null: heads are not rotated. */
@@ -45,7 +46,7 @@ export function selfAttention(
 ): SelfAttention {
   const { hidden, heads: shape, qkvBias, outBias } = config;
   const { heads, dims } = shape;
-  const names = config.attentionNames ?? NAMES;
+  const names = { ...NAMES, ...config.attentionNames };
   const qkv = weights.stacked(projections(config, name), hidden, { bias: qkvBias, split: 'columns' });
   const norms = queryNorms(config, weights, name);
   const sinks = config.sinks ? weights.vector(`${name}.sinks`, heads) : null;
@@ -65,8 +66,10 @@ export function selfAttention(
   };
 }
 
-function projections({ heads: { heads, kvHeads, dims }, fusedQkv }: AttentionConfig, name: string) {
-  if (fusedQkv) return [{ name: `${name}.qkv_proj.weight`, rows: (heads + 2 * kvHeads) * dims }];
+function projections({ heads: shape, fusedQkv, attentionNames }: AttentionConfig, name: string) {
+  const { heads, kvHeads, dims } = shape;
+  const { qkv } = { ...NAMES, ...attentionNames };
+  if (fusedQkv) return [{ name: `${name}.${qkv}.weight`, rows: (heads + 2 * kvHeads) * dims }];
   return [
     { name: `${name}.q_proj.weight`, rows: heads * dims },
     { name: `${name}.k_proj.weight`, rows: kvHeads * dims },
@@ -81,7 +84,7 @@ function queryNorms(config: AttentionConfig, weights: WeightTable, name: string)
   if (queryNorm === 'none') return none;
   const { heads, kvHeads, dims } = shape;
   const isRow = queryNorm === 'row';
-  const { qNorm, kNorm } = config.attentionNames ?? NAMES;
+  const { qNorm, kNorm } = { ...NAMES, ...config.attentionNames };
   const q = weights.vector(`${name}.${qNorm}.weight`, isRow ? heads * dims : dims, { plus });
   const k = weights.vector(`${name}.${kNorm}.weight`, isRow ? kvHeads * dims : dims, { plus });
   const ofHeads: HeadNorms = { q, k, eps };

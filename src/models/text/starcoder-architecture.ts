@@ -3,11 +3,11 @@
 import { decoderArchitecture } from './decoder-architecture.ts';
 import { readStarcoderConfig } from './starcoder-config.ts';
 import { STARCODER_GGUF } from './starcoder-gguf.ts';
-import { starcoderLayer } from './starcoder.ts';
+import { plainLayer } from './plain-layer.ts';
 
 export const STARCODER = decoderArchitecture({
   classes: [['Starcoder2ForCausalLM', { modelType: 'starcoder2', examples: 'StarCoder2 3B to 15B' }]],
   gguf: STARCODER_GGUF,
   read: readStarcoderConfig,
-  layer: starcoderLayer,
+  layer: plainLayer,
 });

@@ -1,15 +1,12 @@
-// Converts config.json of StarCoder 2 to the configuration of starcoder.ts. Keys that decoders share are read in decoder-config.ts.
+// Converts config.json of StarCoder 2 to the configuration of plain-layer.ts. Keys that decoders share are read in decoder-config.ts.
 
 import { CONFIG_JSON, readConfig, type Json } from '../config-values.ts';
-import type { DecoderModel } from './decoder-architecture.ts';
 import { readHeads } from './decoder-config.ts';
+import type { PlainConfig } from './plain-layer.ts';
 import { readRope } from './rope-config.ts';
-import type { AttentionConfig } from './self-attention.ts';
 
-export type StarcoderConfig = DecoderModel & AttentionConfig;
-
-/** Errors: bad_checkpoint; unsupported for settings that starcoder.ts does not compute. */
-export function readStarcoderConfig(json: Json, architecture: string, file = CONFIG_JSON): StarcoderConfig {
+/** Errors: bad_checkpoint; unsupported for settings that plain-layer.ts does not compute. */
+export function readStarcoderConfig(json: Json, architecture: string, file = CONFIG_JSON): PlainConfig {
   const config = readConfig(file, json);
   config.only({ hidden_act: ['gelu_pytorch_tanh'], norm_type: ['layer_norm'] });
   const hidden = config.count('hidden_size', 3072);
@@ -31,6 +28,10 @@ export function readStarcoderConfig(json: Json, architecture: string, file = CON
     tied: config.flag('tie_word_embeddings', true),
     qkvBias: bias,
     outBias: bias,
+    mlpBias: bias,
+    modules: { attention: 'self_attn', up: 'mlp.c_fc', down: 'mlp.c_proj' },
+    activation: 'gelu-tanh',
+    parallel: false,
     queryNorm: 'none',
     experts: null,
   };

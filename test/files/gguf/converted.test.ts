@@ -12,6 +12,7 @@ import { readBertConfig } from '../../../src/models/text/bert-config.ts';
 import { readCohereConfig } from '../../../src/models/text/cohere-config.ts';
 import { readGlmConfig } from '../../../src/models/text/glm-config.ts';
 import { readLfm2Config } from '../../../src/models/text/lfm2-config.ts';
+import { readNeoxConfig } from '../../../src/models/text/neox-config.ts';
 import { readStarcoderConfig } from '../../../src/models/text/starcoder-config.ts';
 import { readGemmaConfig } from '../../../src/models/text/gemma-config.ts';
 import { readLlamaConfig } from '../../../src/models/text/llama-config.ts';
@@ -50,6 +51,7 @@ function configOf({ config, architecture }: Checkpoint): {
     Olmo3: readOlmoConfig,
     Cohere2: readCohereConfig,
     Starcoder2: readStarcoderConfig,
+    GPTNeoX: readNeoxConfig,
     Glm: readGlmConfig,
     Lfm2: readLfm2Config,
   };
@@ -63,7 +65,7 @@ const LEFT_OUT = /position_ids|^pooler\.|position_embeddings/;
 
 describe('a GGUF file of', () => {
   it('each architecture is among the goldens', () => {
-    expect(NAMES.length).toBe(24);
+    expect(NAMES.length).toBe(25);
   });
 
   for (const name of NAMES) {
