@@ -15,8 +15,8 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     return;
   }
   let mask = (1u << BITS) - 1u;
-  let from = (id.x * args.row_stride + id.y * args.group_stride) * BITS;
-  let value = (raw[from / 32u] >> (from % 32u)) & mask;
+  let first = (id.x * args.row_stride + id.y * args.group_stride) * BITS;
+  let value = (raw[first / 32u] >> (first % 32u)) & mask;
   let bit = column % 32u * STRIDE + FIRST;
   for (var scale = first_scale(id.y); scale < last_scale(id.y); scale++) {
     put_bits(scale_word(column, scale) + bit / 32u, bit % 32u, mask, value);

@@ -48,7 +48,7 @@ it('lists classes of models and types of tensors from the registries', () => {
   expect(lines[3]).toContain('StableDiffusionPipeline');
   expect(lines[4]).toMatch(/BF16.*Q4_K/);
   expect(lines[4]).not.toContain('U4_');
-  expect(lines[5]).toMatch(/FP8.*GPTQ.*AWQ.*compressed-tensors.*bitsandbytes/);
+  expect(lines[5]).toMatch(/FP8.*GPTQ.*AWQ.*compressed-tensors.*bitsandbytes.*MLX/);
   expect(lines[6]).toContain('int8, int4');
 });
 

@@ -43,7 +43,11 @@ describe('weights packed elsewhere', () => {
 
   it.each([
     [
-      { 'config.json': { ...config, quantization: { group_size: 64, bits: 4 } } },
+      { 'config.json': { ...config, quantization: { group_size: 64, bits: 3 } } },
+      'MLX to 3 bits (quantization in config.json)',
+    ],
+    [
+      { 'config.json': { ...config, quantization: { group_size: 16, bits: 4, mode: 'nvfp4' } } },
       'MLX to 4 bits (quantization in config.json)',
     ],
     [

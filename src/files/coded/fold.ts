@@ -26,8 +26,8 @@ export function foldCoded(
   if (!reader) return stored;
   const tensors = reader.rearrange?.(stored) ?? stored;
   const folded = new Map(tensors);
-  for (const tensor of tensors.values()) {
-    const module = reader.moduleOf(tensor);
+  const modules = [...tensors.values()].map((tensor) => reader.moduleOf(tensor));
+  for (const module of new Set(modules)) {
     if (module === null) continue;
     const { rows, k, coded } = reader.read(module, tensors, statements);
     const parts = partsOf(coded);

@@ -4,6 +4,7 @@ import { bitsAndBytesReader } from './bitsandbytes.ts';
 import type { CodedReader } from './coded-tensor.ts';
 import { compressedReader, readsGroups } from './compressed.ts';
 import { awqReader, formatOf, gptqReader } from './gptq.ts';
+import { isMlxForm, mlxReader } from './mlx.ts';
 
 /** What a folder's files state about the quantization of its weights. */
 export interface Declared {
@@ -27,6 +28,7 @@ const METHODS: readonly Method[] = [
   { name: 'compressed-tensors (integers of 4 and 8 bits)', matches: isCompressed, reader: compressedReader },
   { name: 'bitsandbytes (NF4, FP4, LLM.int8)', matches: isBitsAndBytes, reader: bitsAndBytesReader },
   { name: 'MXFP4 (experts of gpt-oss)', matches: ({ method }) => method === 'mxfp4', reader: null },
+  { name: 'MLX (4 and 8 bits, MXFP4)', matches: isMlx, reader: mlxReader },
 ];
 
 /** Names of the methods that are read. */
@@ -53,6 +55,10 @@ function isCompressed({ settings }: Declared): boolean {
 /** The settings say how weights were loaded; each tensor says what it is. */
 function isBitsAndBytes({ method }: Declared): boolean {
   return isOf(method, 'bitsandbytes');
+}
+
+function isMlx({ method, settings }: Declared): boolean {
+  return isOf(method, 'mlx') && isMlxForm(settings);
 }
 
 const isOf = (method: string | null, name: string): boolean => method?.toLowerCase() === name;
