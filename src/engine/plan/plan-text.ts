@@ -133,7 +133,7 @@ class PlannedText implements PlannedModel {
     const options = {
       ...sizes,
       quantization,
-      pages: null,
+      kept: null,
       packed: null,
       adapters: () => Promise.resolve(),
       unread: true,

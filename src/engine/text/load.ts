@@ -1,5 +1,7 @@
 // Loads a checkpoint onto a device by the options of a model: quantized weights, KV pages, compiled kernels.
 
+import { bytesText } from '../../files/bytes-text.ts';
+import { EngineError } from '../../files/error.ts';
 import { noteOf } from '../../files/message.ts';
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import type { Device } from '../../gpu/device.ts';
@@ -9,7 +11,7 @@ import type { AdapterHost, Adapters } from './adapters.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import { stepRows } from './defaults.ts';
 import { openRunner } from './step/open-runner.ts';
-import type { Runner, RunnerOptions } from './step/runner.ts';
+import type { KeptSizes, Runner, RunnerOptions } from './step/runner.ts';
 import type { OpenEvent } from '../session/open-event.ts';
 import type { TextModelOptions } from './text-model.ts';
 import { LIMITS } from '../../options/limits.ts';
@@ -33,8 +35,8 @@ type SizeOption =
 
 export interface LoadingOptions extends TextModelOptions {
   slots: number;
-  /** Number of KV pages; see RunnerOptions. */
-  pages: number | null;
+  /** Sizes of the runner on a lost device; null: the model is opened for the first time. */
+  kept: KeptSizes | null;
   endTokens: number;
   packed: Platform['packed'];
   adapters: Adapters;
@@ -73,17 +75,29 @@ export async function loadOnto(
   const bytesIn = weightBytesIn(device, checkpoint.tensors, config.generate!);
   const { quantization, note } = await chooseQuantization(device, options.quantization ?? 'none', bytesIn);
   if (note !== null) onEvent(noteOf(note));
+  const { kept } = options;
   const sizes = {
-    ...runnerSizes(device, config, options),
+    ...runnerSizes(device, config, kept === null ? options : { ...options, prefillChunk: kept.rows }),
     quantization,
-    pages: options.pages,
+    kept,
     packed: options.packed,
     adapters: (host: AdapterHost) => options.adapters.attach(host),
   };
+  if (kept !== null) checkKept(device, kept, sizes.rows);
   const runner = await openRunner(device, checkpoint, config, sizes, {
     onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
     onNote: (message) => onEvent(noteOf(message)),
   });
   await runner.warmUp((done, total) => onEvent({ type: 'warmup', done, total }));
   return { device, runner, quantization };
+}
+
+/** Throws unsupported if the device cannot have the sizes of the lost one. `rows`: most rows of a step on the device, up to as many. */
+function checkKept(device: Device, { rows: keptRows, pages, layout }: KeptSizes, rows: number): void {
+  const { bindingLimit } = device.capabilities;
+  if (rows === keptRows && pages * Math.max(0, ...layout.lanes) <= bindingLimit) return;
+  throw new EngineError(
+    'unsupported',
+    `the adapter that replaces the lost one binds at most ${bytesText(bindingLimit)}, which is too little for steps of ${keptRows} rows and ${pages} KV pages: open the model again`,
+  );
 }

@@ -71,7 +71,7 @@ async function inspectGguf(folder: Folder): Promise<void> {
   }
 }
 
-/** Opens the device of a model and its runner. A model that is loaded again gets as many pages as before. */
+/** Opens the device of a model and its runner. A model that is loaded again keeps the sizes that its sequences were placed by. */
 function deviceSource(
   platform: Platform,
   { checkpoint, config, speech }: TextFiles,
@@ -89,7 +89,7 @@ function deviceSource(
       const loading = {
         ...options,
         slots: options.maxRunningRequests ?? DEFAULTS.runningRequests,
-        pages: before?.runner.pages ?? null,
+        kept: before?.runner ?? null,
         packed: platform.packed,
         endTokens: speech.endIds.length,
         adapters,

@@ -8,9 +8,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TEXT_CLASSES } from '../../../src/engine/architectures.ts';
 import type { ModelPlan, PlanOptions } from '../../../src/engine/plan/model-plan.ts';
 import { planFolder } from '../../../src/engine/plan/plan.ts';
-import { runnerSizes } from '../../../src/engine/text/load.ts';
+import type { Adapters } from '../../../src/engine/text/adapters.ts';
+import { loadOnto, runnerSizes } from '../../../src/engine/text/load.ts';
 import { openRunner } from '../../../src/engine/text/step/open-runner.ts';
-import type { Runner } from '../../../src/engine/text/step/runner.ts';
+import type { KeptSizes, Runner } from '../../../src/engine/text/step/runner.ts';
 import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';
@@ -34,6 +35,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(path, { recursive: true }));
 
+const NO_ADAPTERS = { attach: () => Promise.resolve() } as unknown as Adapters;
+
 const openDevice = (memoryBudget: number): Device => openPaperDevice({ shaders: readShader, memoryBudget });
 
 function plan(options: Partial<PlanOptions>): Promise<ModelPlan> {
@@ -41,14 +44,19 @@ function plan(options: Partial<PlanOptions>): Promise<ModelPlan> {
   return planFolder(path, asked, { openDevice, openFolder: openDiskFolder, memory: AMPLE });
 }
 
-async function open(memoryBudget: number, contextLength: number, slots: number): Promise<Runner> {
+async function open(
+  memoryBudget: number,
+  contextLength: number,
+  slots: number,
+  kept: KeptSizes | null = null,
+): Promise<Runner> {
   const checkpoint = await openCheckpoint(await openDiskFolder(path), TEXT_CLASSES);
   await checkpoint.close();
   const device = openDevice(memoryBudget);
   const declaration = readText(checkpoint.config, checkpoint.architecture);
   const options = {
     ...runnerSizes(device, declaration, { slots, contextLength, endTokens: 1 }),
-    ...{ quantization: 'none' as const, pages: null, packed: null, unread: true },
+    ...{ quantization: 'none' as const, kept, packed: null, unread: true },
     adapters: () => Promise.resolve(),
   };
   return openRunner(device, checkpoint, declaration, options, { onProgress: () => {}, onNote: () => {} });
@@ -79,4 +87,26 @@ it('a budget gives the context that is planned, nearly three times as long as wi
   expect(runner.contextLength).toBe(CONTEXT / 2);
   const whole = (pages / layout.groups.length) * 32;
   expect(runner.contextLength / whole).toBeGreaterThan(2.5);
+});
+
+it('a device that replaces another keeps the page layout that sequences were placed by', async () => {
+  const { layout, rows } = await open(AMPLE, 64, 1);
+  expect(layout.windows).toEqual([null]);
+  const kept = { layout, rows, pages: layout.pagesOf(CONTEXT) };
+  const runner = await open(AMPLE, CONTEXT, 1, kept);
+  expect(runner.layout).toBe(layout);
+  expect(runner.pages).toBe(kept.pages);
+  expect((await open(AMPLE, CONTEXT, 1)).layout.windows).toEqual([null, 8, 8]);
+});
+
+it('a device that cannot have the pages of the lost one is refused', async () => {
+  const { layout, rows } = await open(AMPLE, 64, 1);
+  const checkpoint = await openCheckpoint(await openDiskFolder(path), TEXT_CLASSES);
+  await checkpoint.close();
+  const declaration = readText(checkpoint.config, checkpoint.architecture);
+  const kept = { layout, rows, pages: 2 ** 30 };
+  const options = { model: path, slots: 1, endTokens: 1, packed: null, adapters: NO_ADAPTERS, kept };
+  await expect(loadOnto(openDevice(AMPLE), checkpoint, declaration, options, () => {})).rejects.toMatchObject(
+    { code: 'unsupported', message: expect.stringMatching(/binds at most .* KV pages: open the model/) },
+  );
 });

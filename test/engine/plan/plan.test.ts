@@ -71,7 +71,7 @@ describe('a language model', () => {
     const sizes = runnerSizes(device, declaration, { slots: DEFAULTS.runningRequests, endTokens: 1 });
     // A device of its own, because an arena keeps the slots of earlier models.
     const own = await openTestDevice();
-    const options = { pages: null, packed: null, adapters: () => Promise.resolve() };
+    const options = { kept: null, packed: null, adapters: () => Promise.resolve() };
     const runner = await openRunner(
       own,
       checkpoint,

@@ -52,7 +52,8 @@ async function reserveMemory(
   config: TextDeclaration,
   options: RunnerOptions,
 ): Promise<void> {
-  const layout = pageLayout(config.layers, 'f16', options, device.capabilities.bindingLimit);
+  const layout =
+    options.kept?.layout ?? pageLayout(config.layers, 'f16', options, device.capabilities.bindingLimit);
   const bytesIn = weightBytesIn(device, checkpoint.tensors, config.generate!);
   const least = bytesIn(options.quantization) + RESERVE_BYTES;
   if (await device.reserve(least + layout.pageBytes * usefulPages(device, layout, options))) return;

@@ -19,8 +19,8 @@ export interface RunnerOptions {
   contextLength: number;
   /** Tokens of all pages together; Infinity: as many as memory allows. */
   totalTokens: number;
-  /** Exact number of pages; null: as many as are useful and fit. */
-  pages: number | null;
+  /** The sizes that sequences of a lost device were placed by; null: the sizes follow from the device. */
+  kept: KeptSizes | null;
   /** Limit on the sequences that run at once. */
   slots: number;
   /** Rows of the largest step. */
@@ -46,6 +46,9 @@ export type RunnerCheckpoint = Pick<
   Checkpoint,
   'path' | 'architecture' | 'configSource' | 'tensors' | 'shards'
 >;
+
+/** Sizes of a runner that its sequences and their schedule depend on: the next device must have equal ones. */
+export type KeptSizes = Pick<Runner, 'pages' | 'rows' | 'layout'>;
 
 export interface Runner {
   device: Device;

@@ -67,7 +67,8 @@ export class TextRunner implements Runner {
     const { model, parameters, kvFormat, loras } = parts;
     const { layers, vocabulary, hidden, experts } = config;
     const slots = Math.ceil(options.slots / TILE_ROWS) * TILE_ROWS;
-    const layout = pageLayout(layers, kvFormat, options, device.capabilities.bindingLimit);
+    const { kept } = options;
+    const layout = kept?.layout ?? pageLayout(layers, kvFormat, options, device.capabilities.bindingLimit);
     const mostPages = usefulPages(device, layout, options);
     const routeWords = experts ? experts.layers * experts.chosen : 0;
     const buffers = stepBuffers(device, config, options, { slots, layout, mostPages, routeWords });
@@ -97,7 +98,7 @@ export class TextRunner implements Runner {
     this.stateBytes = stateBytes(layers, slots);
     const copiesOf = (pages: number): number => stateCopies(pages, layout, this.copyBytes);
     const besides = (pages: number): number => this.stateBytes + copiesBytes(copiesOf(pages), this.copyBytes);
-    this.pages = options.pages ?? Math.min(mostPages, fittingPages(device, layout, besides));
+    this.pages = kept?.pages ?? Math.min(mostPages, fittingPages(device, layout, besides));
     this.copies = copiesOf(this.pages);
     this.contextLength = Math.min(options.contextLength, layout.contextWithin(this.pages));
     const stores = storesOf(this.pages);
