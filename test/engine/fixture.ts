@@ -26,7 +26,7 @@ import type {
 } from '../../src/engine/text/text-model.ts';
 import { writeTokenizer } from './checkpoint-folder.ts';
 
-export type GoldenName = 'llama' | 'mistral' | 'qwen2' | 'qwen3' | 'qwen3-moe' | 'olmoe';
+export type GoldenName = 'llama' | 'mistral' | 'qwen2' | 'qwen3' | 'qwen3-moe' | 'olmoe' | 'lfm2';
 
 export interface GoldenCase {
   name: string;

@@ -74,6 +74,7 @@ export class Scheduler {
 
   add(sequence: Sequence): void {
     sequence.placement.arrival = this.#arrivals++;
+    if (sequence.leader) sequence.leader.placement.prefix.copies.isShared = true;
     enqueue(this.#waiting, sequence);
   }
 

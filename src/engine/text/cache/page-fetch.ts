@@ -40,6 +40,13 @@ export class PageFetch {
 
   /** Fetches the prompt's pages in order, until `isOver` returns true or one is missing. `onProgress` is called after each read. */
   async run(sequence: Sequence, isOver: () => boolean, onProgress: () => void): Promise<void> {
+    const isWhole = await this.#fetch(sequence, isOver, onProgress);
+    // The pages before a damaged copy of fixed states are of use behind an earlier copy.
+    if (!isWhole && this.#options.pages.states) await this.#fetch(sequence, isOver, onProgress);
+  }
+
+  /** Returns false if a page is missing. */
+  async #fetch(sequence: Sequence, isOver: () => boolean, onProgress: () => void): Promise<boolean> {
     const { pages, host, runner } = this.#options;
     const { prefix } = sequence.placement;
     const { scope } = prefix;
@@ -65,16 +72,17 @@ export class PageFetch {
       for (const read of reads) void read.then(onProgress, () => {});
       const read = await Promise.all(reads);
       const path = pages.tree.walk(scope, keys, at);
-      if (path.length < at || isOver()) return;
+      if (path.length < at || isOver()) return true;
       for (const copies of read) {
-        if (!copies.every((copy) => this.#isWhole(copy))) return;
+        if (!copies.every((copy) => this.#isWhole(copy))) return false;
         this.#add(path, scope, keys[path.length]!, names[path.length]!, copies);
         prefix.fetched[1]++;
         if (!this.#bring(path) && --room <= 0) end = path.length;
         host.trim();
-        if (path.length === end) return;
+        if (path.length === end) return true;
       }
     }
+    return true;
   }
 
   /** Groups of layers whose bytes of page `at` a prefix of `end` pages needs. */

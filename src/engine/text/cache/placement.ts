@@ -16,6 +16,8 @@ export class SequenceCopies {
   cuts: number[] = [];
   /** Pages before the last copy that it made or started from. */
   last = 0;
+  /** Whether other choices of the request begin with the prompt. */
+  isShared = false;
   /** Least pages between copies inside the prompt. */
   interval = Infinity;
   /** The copy of the last page that generated tokens have filled; null: none. */

@@ -2,7 +2,8 @@
 // position whose state was copied, so copies decide which prefixes are found. They are large, so few of them are made:
 //
 // - at the end of the prompt's last full page, and where the prompt leaves what the cache holds or what another prompt computes,
-//   since other prompts are likely to leave it there, too: the prefill is cut at these boundaries;
+//   since other prompts are likely to leave it there, too: the prefill is cut at these boundaries, unless that saves fewer than
+//   LEAST_GAIN pages and no other choice of the request begins there;
 // - inside a long prompt every INTERVAL pages or more, so that one prompt takes a quarter of the places at most: the chunk that passes
 //   the interval is shortened to whole pages;
 // - during generation whenever a page is full. It replaces the sequence's previous copy of this kind, and is saved to slower tiers when
@@ -27,7 +28,7 @@ export interface StateMove {
   to: StateCell;
 }
 
-/** Least pages between two copies of a prompt, where cutting the prefill would cost more than it saves. */
+/** Least pages between two copies for which the prefill is cut: the cut costs a step. */
 const LEAST_GAIN = 2;
 /** Least pages between copies inside a long prompt. */
 const INTERVAL = 32;
@@ -64,7 +65,8 @@ export class StateCopies {
     copies.last = path.length;
     copies.tail = null;
     copies.interval = Math.max(INTERVAL, Math.ceil(pages / Math.max(1, this.#pool.total >> 2)));
-    for (const at of [known, pages]) addCut(copies, at, path.length);
+    addCut(copies, known, path.length);
+    addCut(copies, pages, path.length, copies.isShared ? 1 : LEAST_GAIN);
     const state = path.at(-1)?.state;
     if (state) this.#restore(state, slot!);
   }
@@ -163,10 +165,10 @@ export class StateCopies {
   }
 }
 
-/** Adds a boundary to those where a copy is wanted, unless one at most LEAST_GAIN pages before it is as good; `first`: pages before all. */
-function addCut({ cuts }: SequenceCopies, at: number, first: number): void {
+/** Adds a boundary to those where a copy is wanted, unless one less than `gain` pages before it does; `first`: pages before all. */
+function addCut({ cuts }: SequenceCopies, at: number, first: number, gain = LEAST_GAIN): void {
   const before = cuts.findLast((cut) => cut <= at) ?? first;
-  if (at - before < LEAST_GAIN) return;
+  if (at - before < gain) return;
   cuts.push(at);
   cuts.sort((a, b) => a - b);
 }

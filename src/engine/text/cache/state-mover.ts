@@ -13,18 +13,13 @@ function copiesInBlock(bytes: number): number {
   return Math.max(1, Math.floor(BLOCK_BYTES / bytes));
 }
 
-/** Bytes of the buffers for so many copies of `bytes` bytes. */
-function blocksOf(copies: number, bytes: number): number[] {
-  const most = copiesInBlock(bytes);
-  return Array.from(
-    { length: Math.ceil(copies / most) },
-    (_, i) => Math.min(most, copies - i * most) * bytes,
-  );
-}
-
 /** Bytes that the device allocates for so many copies of `bytes` bytes. */
 export function copiesBytes(copies: number, bytes: number): number {
-  return blocksOf(copies, bytes).reduce((sum, block) => sum + allocatedBytes(block), 0);
+  if (copies === 0) return 0;
+  const most = copiesInBlock(bytes);
+  const rest = copies % most;
+  const whole = (copies - rest) / most;
+  return whole * allocatedBytes(most * bytes) + (rest === 0 ? 0 : allocatedBytes(rest * bytes));
 }
 
 /** A range of a buffer. */
@@ -53,9 +48,10 @@ export class StateMover {
     });
     this.bytes = first;
     this.#perBlock = copiesInBlock(first);
-    this.#blocks = blocksOf(copies, first).map((bytes, i) =>
-      device.allocate('kv', `copies of states ${i}`, bytes),
-    );
+    this.#blocks = Array.from({ length: Math.ceil(copies / this.#perBlock) }, (_, i) => {
+      const count = Math.min(this.#perBlock, copies - i * this.#perBlock);
+      return device.allocate('kv', `copies of states ${i}`, count * first);
+    });
   }
 
   /** Makes the copies in order; steps that are submitted later find them made. */
