@@ -16,7 +16,7 @@ export interface GroupChunk {
   firstGroup: number;
   /** k's of a group. */
   groupKs: number;
-  /** Values from one row to the next, and from one group to the next; of zero points, words. */
+  /** Values from one row to the next, and from one group to the next; of packed zero points, words. */
   rowStride: number;
   groupStride: number;
 }
@@ -53,16 +53,17 @@ export function placeBits(device: Device, matrix: Matrix, part: MatrixPart, chun
   });
 }
 
-/** Writes zero points of a part, packed along rows. `plus`: added to each word. */
+/** Writes zero points of a part, packed along rows or in signed bytes. `plus`: added to each word. */
 export function placeZeros(
   device: Device,
   matrix: Matrix,
   part: MatrixPart,
-  chunk: GroupChunk & { interleaved: boolean; plus: number },
+  chunk: GroupChunk & { form: 'packed' | 'interleaved' | 'bytes'; plus: number },
 ): void {
+  const { form } = chunk;
   dispatch(device, matrix, part, chunk, {
     shader: 'place-zeros.wgsl',
-    params: (bits) => ({ BITS: bits, INTERLEAVED: chunk.interleaved }),
+    params: (bits) => ({ BITS: bits, INTERLEAVED: form === 'interleaved', BYTES: form === 'bytes' }),
     zero: chunk.plus,
   });
 }

@@ -77,6 +77,43 @@ describe('weights packed elsewhere', () => {
     expect((await refusal({ ...whole, ...files })).message).toContain(text);
   });
 
+  it.each<Record<string, object>>([
+    {
+      'hf_quant_config.json': {
+        producer: { name: 'modelopt' },
+        quantization: { quant_algo: 'FP8', kv_cache_quant_algo: 'FP8' },
+      },
+    },
+    {
+      'config.json': {
+        ...config,
+        quantization_config: {
+          quant_method: 'modelopt',
+          quant_algo: 'FP8',
+          ignore: ['lm_head'],
+          kv_cache_scheme: { num_bits: 8 },
+        },
+      },
+    },
+    {
+      'config.json': {
+        ...config,
+        quantization_config: { quant_method: 'modelopt', quant_algo: 'FP8_PB_WO' },
+      },
+    },
+    {
+      'config.json': {
+        ...config,
+        quantization_config: { quant_method: 'gptq', bits: 8, checkpoint_format: 'gptq_v2' },
+      },
+    },
+    { 'config.json': { ...config, quantization_config: { quant_method: 'awq', bits: 4, version: 'gemm' } } },
+    { 'quantize_config.json': { bits: 4, group_size: 128, desc_act: true, sym: true } },
+    { 'quant_config.json': { zero_point: true, q_group_size: 128, w_bit: 4, version: 'GEMM' } },
+  ])('%j are read', async (files) => {
+    expect((await open({ ...whole, ...files })).tensors.size).toBe(2);
+  });
+
   it('are none where the settings are empty', async () => {
     const plain = { ...config, quantization_config: null, quantization: {} };
     expect((await open({ ...whole, 'config.json': plain })).tensors.size).toBe(2);

@@ -118,20 +118,18 @@ function zeroUpload(
 ): Wanted {
   const { groupKs, layout, bits } = coded;
   const [, across = 1] = entry.shape;
-  const per = 32 / bits;
-  const form = { groupKs, interleaved: layout === 'interleaved', plus };
+  const isBytes = entry.dtype === 'I8';
+  // Rows that one row of the tensor holds.
+  const per = isBytes ? 1 : 32 / bits;
+  const form = isBytes ? 'bytes' : layout === 'interleaved' ? 'interleaved' : 'packed';
   return {
     entry,
-    place: ({ raw, firstRow, rows: count }) =>
-      placeZeros(device, matrix, part, {
-        ...{ ...form, raw },
-        ...(isByRow(coded)
-          ? {
-              rows: Math.min(count * per, rows - firstRow * per),
-              firstRow: firstRow * per,
-              ...{ groups: across, firstGroup: 0, rowStride: across, groupStride: 1 },
-            }
-          : { rows, firstRow: 0, groups: count, firstGroup: firstRow, rowStride: 1, groupStride: across }),
-      }),
+    place({ raw, firstRow, rows: count }) {
+      const byRow = { rows: Math.min(count * per, rows - firstRow * per), firstRow: firstRow * per };
+      const chunk = isByRow(coded)
+        ? { ...byRow, groups: across, firstGroup: 0, rowStride: across, groupStride: 1 }
+        : { rows, firstRow: 0, groups: count, firstGroup: firstRow, rowStride: 1, groupStride: across };
+      placeZeros(device, matrix, part, { ...chunk, raw, groupKs, form, plus });
+    },
   };
 }

@@ -57,8 +57,11 @@ function isNumber(source: string): source is NumberSource {
   return source === 'f32' || source === 'f16' || source === 'bf16';
 }
 
-function tilesOf(scale: readonly number[], shape: readonly number[]): ScaleTiles | null {
+function tilesOf(stated: readonly number[], shape: readonly number[]): ScaleTiles | null {
   const [rows = 1, k = 1] = shape;
+  // ModelOpt states tiles as [row tiles, 1, k tiles, 1].
+  const isWide = stated.length === 4 && stated[1] === 1 && stated[3] === 1;
+  const scale = isWide ? [stated[0]!, stated[2]!] : stated;
   const extents = scale.filter((extent) => extent !== 1).join();
   const [tileRows, tileBlocks] = [Math.ceil(rows / SCALED_KS), Math.ceil(k / SCALED_KS)];
   if (scale.length === 2 && scale[0] === tileRows && scale[1] === tileBlocks)

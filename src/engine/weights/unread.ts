@@ -16,7 +16,7 @@ export interface Unread {
 
 /** Scales that quantizers leave beside weights that are plain numbers; they apply only to activations and caches. */
 const LEFTOVERS =
-  /(\.(input|output|weight|[qkv](_bmm)?)_quantizer\._amax|\.(input|output|[qkv])_scale)$|\.(activation_post_process|weight_fake_quant)\./;
+  /(\.(input|output|weight|[qkv](_bmm)?)_quantizer\._amax|\.(input|output|[qkv])_(scale|zero_point))$|\.(activation_post_process|weight_fake_quant)\./;
 
 /** `left`: tensors that nothing reads; `read`: tensors that the page reads. */
 export function findUnread(left: readonly string[], read: ReadonlySet<string>): Unread {

@@ -6,7 +6,6 @@ import {
   checkShape,
   NUMBERS,
   tensorOf,
-  unsupported,
   type CodedReader,
   type CodedTensors,
   type CodedWeight,
@@ -97,10 +96,7 @@ function readPacked<Entry extends Header>(
   const groupKs = groupKsOf(scales, k, group);
   const count = Math.ceil(k / groupKs);
   checkShape(scales, [rows, count], `${rows} outputs of ${k} inputs in groups of ${groupKs}`);
-  const name = `${module}.weight_zero_point`;
-  const zeros = tensors.has(name) ? tensorOf(tensors, name, { dtypes: ['I32'], dimensions: 2 }) : null;
-  if (zeros)
-    checkShape(zeros, [Math.ceil((rows * bits) / WORD), count], `${rows} outputs in ${count} groups`);
+  const zeros = zerosOf(module, tensors, { bits, rows, groups: count });
   const groupNames = `${module}.weight_g_idx`;
   const order = tensors.has(groupNames)
     ? tensorOf(tensors, groupNames, { dtypes: ['I32'], dimensions: 1 })
@@ -114,11 +110,25 @@ function readPacked<Entry extends Header>(
     groupKs,
     codes,
     scales,
-    zeros: zeros ? { entry: zeros, plus: 0 } : 2 ** (bits - 1),
+    zeros,
     groupOf: order,
     isOrdered: count > 1 && order !== null,
   };
   return { rows, k, coded };
+}
+
+/** Zero points: packed along rows, or in bytes as early versions stored them; half of the codes' range where none are stored. */
+function zerosOf<Entry extends Header>(
+  module: string,
+  tensors: Tensors<Entry>,
+  { bits, rows, groups }: { bits: 4 | 8; rows: number; groups: number },
+): CodedTensors<Entry>['zeros'] {
+  const name = `${module}.weight_zero_point`;
+  if (!tensors.has(name)) return 2 ** (bits - 1);
+  const entry = tensorOf(tensors, name, { dtypes: ['I32', 'I8'], dimensions: 2 });
+  const packed = entry.dtype === 'I8' ? rows : Math.ceil((rows * bits) / WORD);
+  checkShape(entry, [packed, groups], `${rows} outputs in ${groups} groups`);
+  return { entry, plus: 0 };
 }
 
 /** Inputs of a group; all of them where a row has one scale. */
@@ -139,9 +149,6 @@ function readBytes<Entry extends Header>(module: string, tensors: Tensors<Entry>
     throw broken(name, `tensor ${codes.name} is I8 without its scales (${name})`);
   const count = scales.shape.reduce((product, extent) => product * extent, 1);
   if (count !== 1) checkShape(scales, [rows, 1], `${rows} outputs`);
-  const zeros = `${module}.weight_zero_point`;
-  if (tensors.has(zeros))
-    throw unsupported(zeros, `${zeros} moves codes of 8 bits, and only symmetric ones are read`);
   const coded: CodedTensors<Entry> = {
     rule: 'integer',
     bits: 8,
@@ -150,7 +157,7 @@ function readBytes<Entry extends Header>(module: string, tensors: Tensors<Entry>
     groupKs: k,
     codes,
     scales,
-    zeros: 128,
+    zeros: zerosOf(module, tensors, { bits: 8, rows, groups: 1 }),
     groupOf: null,
     isOrdered: false,
   };

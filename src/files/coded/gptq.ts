@@ -67,7 +67,9 @@ export function gptqReader(settings: Settings): CodedReader {
 }
 
 /** The first format is called gptq, and older files do not state it. */
-export const formatOf = (settings: Settings): unknown => settings['checkpoint_format'] ?? 'gptq';
+export function formatOf({ checkpoint_format: checkpoint, format }: Settings): unknown {
+  return checkpoint ?? format ?? 'gptq';
+}
 
 /** Bits of a code, by the words of a row of zero points. */
 function bitsOf({ name, shape }: Header, rows: number, { bits, dynamic }: Settings): 4 | 8 {

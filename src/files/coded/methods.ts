@@ -45,8 +45,12 @@ function isFp8({ settings }: Declared): boolean {
   const { quant_method: method, quant_algo: algorithm, fmt = 'e4m3', format } = settings;
   if (method === 'fp8' || method === 'fbgemm_fp8') return fmt === 'e4m3';
   if (method === 'compressed-tensors') return format === 'float-quantized';
-  return algorithm === 'FP8' && (method === undefined || method === 'modelopt');
+  const isModelOpt = method === undefined || method === 'modelopt';
+  return isModelOpt && typeof algorithm === 'string' && MODELOPT_FP8.includes(algorithm);
 }
+
+/** ModelOpt's algorithms with weights in E4M3: a scale for a matrix, for each row, and for tiles of 128 × 128. */
+const MODELOPT_FP8 = ['FP8', 'FP8_PER_CHANNEL_PER_TOKEN', 'FP8_PB_WO'];
 
 function isCompressed({ settings }: Declared): boolean {
   return settings['quant_method'] === 'compressed-tensors' && readsGroups(settings);
@@ -79,7 +83,7 @@ const AWQ_VERSIONS = ['gemm', 'exllama', 'ipex'];
 
 function isAwq({ method, settings }: Declared): boolean {
   const bits = settings['bits'] ?? settings['w_bit'];
-  const { version = settings['checkpoint_format'] ?? 'gemm' } = settings;
+  const { version = settings['checkpoint_format'] ?? settings['format'] ?? 'gemm' } = settings;
   return (
     isOf(method, 'awq') &&
     bits === 4 &&

@@ -1,39 +1,29 @@
 // Weights that GPTQ, AWQ and compressed-tensors hold in several tensors: the goldens of scripts/reference/coded_weights.py.
 
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWeights } from '../../../src/engine/weights/weights.ts';
-import { readSafetensors, type TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
 import { foldCoded } from '../../../src/files/coded/fold.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import type { Matrix } from '../../../src/kernels/matrix.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
-import { memorySource } from '../../files/memory-source.ts';
 import { openTestDevice } from '../../gpu/test-device.ts';
 import { linear } from '../../../src/kernels/matmul.ts';
 import { compute } from '../../kernels/compute.ts';
 import { columnsOf } from '../../kernels/stored.ts';
+import { changed } from './coded-golden.ts';
+import { settingsOf, unfolded } from './coded-weights-golden.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
-const file = readFileSync(new URL('../../golden/coded-weights.safetensors', import.meta.url));
-const { tensors: stored, metadata } = await readSafetensors(memorySource('golden', file));
-
 type Tensors = Map<string, TensorEntry>;
 
-/** A case's tensors as those of module `w`, folded by its settings, and the values that its method's own code gives. */
+/** A case's tensors, folded by its settings, and the values that its method's own code gives. */
 function caseOf(name: string): { tensors: Tensors; values: Float32Array } {
-  const settings = JSON.parse(metadata[name]!) as Record<string, unknown>;
-  const { offset, bytes } = stored.get(`${name}.values`)!;
-  const own = [...stored.values()].flatMap((entry): [string, TensorEntry][] => {
-    const [of, tensor] = entry.name.split('.');
-    if (of !== name || tensor === 'values') return [];
-    return [[`w.${tensor}`, { ...entry, name: `w.${tensor}` }]];
-  });
-  const tensors = foldCoded(new Map(own), { method: String(settings['quant_method']), settings });
-  return { tensors, values: new Float32Array(Uint8Array.from(file.subarray(offset, offset + bytes)).buffer) };
+  const { tensors, values } = unfolded(name);
+  return { tensors: foldCoded(tensors, settingsOf(name)), values };
 }
 
 async function load(tensors: Tensors, page: (weights: WeightTable) => Matrix): Promise<Matrix> {
@@ -42,6 +32,11 @@ async function load(tensors: Tensors, page: (weights: WeightTable) => Matrix): P
   expect(device.memoryUsed - before).toBe(weights.plan.bytes);
   await weights.load();
   return weights.page;
+}
+
+/** Within one unit in the last place of f32. */
+function expectNear(value: number, wanted: number): void {
+  expect(Math.abs(value - wanted)).toBeLessThanOrEqual(2 ** -23 * Math.abs(wanted));
 }
 
 describe('values are those of the methods themselves', () => {
@@ -63,12 +58,7 @@ describe('values are those of the methods themselves', () => {
     const matrix = await load(tensors, (weights) => weights.matrix('w.weight', rows, k));
     expect(matrix.formats.map((each) => each.name)).toEqual([format]);
     const columns = await columnsOf(device, matrix);
-    columns.forEach((column, row) =>
-      column.forEach((value, i) => {
-        const wanted = values[row * k + i]!;
-        expect(Math.abs(value - wanted)).toBeLessThanOrEqual(2 ** -23 * Math.abs(wanted));
-      }),
-    );
+    columns.forEach((column, row) => column.forEach((value, i) => expectNear(value, values[row * k + i]!)));
   });
 });
 
@@ -89,11 +79,132 @@ describe('inputs in another order (g_idx)', () => {
     const [rows, k] = tensors.get('w.weight')!.shape as [number, number];
     const matrix = await load(tensors, (weights) => weights.matrix('w.weight', rows, k));
     const y = await throughMatmul(matrix, k);
-    y.forEach((row, i) =>
-      row.forEach((value, column) => {
-        const wanted = values[column * k + i]!;
-        expect(Math.abs(value - wanted)).toBeLessThanOrEqual(2 ** -23 * Math.abs(wanted));
-      }),
-    );
+    y.forEach((row, i) => row.forEach((value, column) => expectNear(value, values[column * k + i]!)));
   });
+});
+
+/** Fields of `bits` of a tensor's words, [row words, columns], as signed bytes [rows, columns]. */
+async function signedBytes({ source, offset, bytes, shape }: TensorEntry, bits: number): Promise<Uint8Array> {
+  const words = new Uint32Array((await source.read(offset, bytes)).slice().buffer);
+  const [outer, columns] = shape as [number, number];
+  const per = 32 / bits;
+  return Uint8Array.from({ length: outer * per * columns }, (_, at) => {
+    const [row, column] = [Math.floor(at / columns), at % columns];
+    const field = (words[Math.floor(row / per) * columns + column]! >>> (bits * (row % per))) % 2 ** bits;
+    return field - 2 ** (bits - 1);
+  });
+}
+
+describe('zero points in bytes', () => {
+  it.each([
+    ['packed4zeros', 4],
+    ['packed8zeros', 8],
+  ] as const)('%s', async (name, bits) => {
+    const { tensors: stored, values } = unfolded(name);
+    const zeros = stored.get('w.weight_zero_point')!;
+    const shape = [(zeros.shape[0]! * 32) / bits, zeros.shape[1]!];
+    const data = await signedBytes(zeros, bits);
+    const tensors = changed(stored, 'w.weight_zero_point', { dtype: 'I8', shape, data });
+    const folded = foldCoded(tensors, settingsOf(name));
+    const [rows, k] = folded.get('w.weight')!.shape as [number, number];
+    const matrix = await load(folded, (weights) => weights.matrix('w.weight', rows, k));
+    const columns = await columnsOf(device, matrix);
+    columns.forEach((column, row) => column.forEach((value, i) => expectNear(value, values[row * k + i]!)));
+  });
+});
+
+it('two halves of one tensor alternate, and experts follow one another', async () => {
+  const { tensors, values } = caseOf('gptq4');
+  const [rows, k] = tensors.get('w.weight')!.shape as [number, number];
+  const halves = await load(tensors, (weights) => weights.halves('w.weight', rows / 2, k));
+  (await columnsOf(device, halves)).forEach((column, at) => {
+    const row = 2 * Math.floor(at / 4) + (at % 2) + (at % 4 < 2 ? 0 : rows / 2);
+    column.forEach((value, i) => expectNear(value, values[row * k + i]!));
+  });
+  const other = { ...tensors.get('w.weight')!, name: 'v.weight' };
+  const both = new Map([...tensors, ['v.weight', other]]);
+  const experts = await load(both, (weights) => weights.experts(['w.weight', 'v.weight'], rows, k));
+  expect(experts.windows.map(({ groups, format }) => [groups, format.name])).toEqual([[4, 'u4_32']]);
+});
+
+describe('what is not read of inputs in another order', () => {
+  const ordered = 'gptq4order';
+
+  async function refusal(tensors: Tensors, page: (weights: WeightTable) => Matrix): Promise<unknown> {
+    return load(tensors, page).catch((error: unknown) => error);
+  }
+
+  const indices = (change: (groups: Int32Array) => void): Tensors => {
+    const { tensors: stored } = unfolded(ordered);
+    const groups = Int32Array.from({ length: 256 }, (_, i) => i % 4);
+    change(groups);
+    return changed(stored, 'w.g_idx', { data: new Uint8Array(groups.buffer) });
+  };
+
+  it.each([
+    [
+      'a group that is not there',
+      (g: Int32Array) => void (g[7] = 4),
+      'puts input 7 into group 4, and there are 4',
+    ],
+    ['a group below 0', (g: Int32Array) => void (g[0] = -1), 'puts input 0 into group -1'],
+    [
+      'groups of other sizes',
+      (g: Int32Array) => void (g[0] = 1),
+      'puts more inputs into group 1 than the 64',
+    ],
+  ])('%s', async (_, change, message) => {
+    const tensors = foldCoded(indices(change), settingsOf(ordered));
+    expect(await refusal(tensors, (weights) => weights.matrix('w.weight', 64, 256))).toMatchObject({
+      code: 'bad_checkpoint',
+      message: expect.stringContaining(`tensor w.g_idx of changed ${message}`) as string,
+    });
+  });
+
+  it('an order that the settings deny', async () => {
+    const declared = settingsOf(ordered);
+    const settings = { ...declared.settings, desc_act: false };
+    const tensors = foldCoded(unfolded(ordered).tensors, { ...declared, settings });
+    expect(await refusal(tensors, (weights) => weights.matrix('w.weight', 64, 256))).toMatchObject({
+      code: 'bad_checkpoint',
+      message: expect.stringContaining('w.weight was not quantized so by the settings (desc_act)') as string,
+    });
+  });
+
+  it('parts in different orders, experts and embeddings', async () => {
+    const { tensors } = caseOf(ordered);
+    const other = foldCoded(
+      indices(() => {}),
+      settingsOf(ordered),
+    ).get('w.weight')!;
+    const both = new Map([...tensors, ['v.weight', { ...other, name: 'v.weight' }]]);
+    const parts = ['w.weight', 'v.weight'].map((name) => ({ name, rows: 64 }));
+    expect(await refusal(both, (weights) => weights.stacked(parts, 256))).toMatchObject({
+      code: 'unsupported',
+      message: expect.stringContaining('w.weight and v.weight are computed together') as string,
+    });
+    expect(
+      await refusal(both, (weights) => weights.experts(['w.weight', 'v.weight'], 64, 256)),
+    ).toMatchObject({
+      code: 'unsupported',
+      message: expect.stringContaining('not read of experts') as string,
+    });
+    expect(await refusal(tensors, (weights) => weights.embedding('w.weight', 64, 256))).toMatchObject({
+      code: 'unsupported',
+      message: expect.stringContaining('not read of embeddings') as string,
+    });
+  });
+});
+
+it('a bias that no page reads is accepted beside codes only if it is zero', async () => {
+  const { tensors } = caseOf('gptq4');
+  const bias = (value: number): Tensors => {
+    const data = new Uint8Array(128).fill(value);
+    const own = { ...tensors.get('w.weight')!, name: 'w.bias', dtype: 'F16' as const, shape: [64] };
+    delete own.coded;
+    return changed(new Map([...tensors, ['w.bias', own]]), 'w.bias', { data });
+  };
+  const page = (weights: WeightTable): Matrix => weights.matrix('w.weight', 64, 256);
+  expect(await load(bias(0), page)).toBeDefined();
+  await expect(load(bias(1), page)).rejects.toThrow('tensor w.bias is not zero');
 });

@@ -77,6 +77,13 @@ describe('matmuls with scales', () => {
       dtype: 'BF16',
       tile: (row: number, i: number) => 2 * Math.floor(row / 128) + Math.floor(i / 128),
     },
+    {
+      of: "tiles of 128 × 128 in ModelOpt's four dimensions",
+      suffix: '_scale',
+      shape: [2, 1, 2, 1],
+      dtype: 'F32',
+      tile: (row: number, i: number) => 2 * Math.floor(row / 128) + Math.floor(i / 128),
+    },
   ] as const;
 
   it.each(cases)('of $of', async ({ suffix, shape, dtype, tile }) => {
