@@ -35,8 +35,10 @@ from transformers import (
     Phi3ForCausalLM,
     Qwen2ForCausalLM,
     Qwen2MoeForCausalLM,
+    Qwen3_5ForCausalLM,
     Qwen3ForCausalLM,
     Qwen3MoeForCausalLM,
+    Qwen3NextForCausalLM,
     SmolLM3ForCausalLM,
     Starcoder2ForCausalLM,
 )
@@ -484,6 +486,43 @@ GPT_OSS_MXFP4 = Checkpoint(
     ],
 )
 
+QWEN3_NEXT = Checkpoint(
+    name='qwen3-next',
+    model=Qwen3NextForCausalLM,
+    seed=31,
+    config=dict(
+        vocab_size=331, hidden_size=64, intermediate_size=80, moe_intermediate_size=40, shared_expert_intermediate_size=48,
+        num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, head_dim=32, num_experts=6, num_experts_per_tok=2,
+        mlp_only_layers=[1], layer_types=['linear_attention', 'full_attention', 'linear_attention'], linear_key_head_dim=16,
+        linear_value_head_dim=24, linear_num_key_heads=2, linear_num_value_heads=4, rms_norm_eps=1e-6,
+        max_position_embeddings=128, tie_word_embeddings=False, dtype='bfloat16', bos_token_id=1, eos_token_id=2,
+        pad_token_id=0,
+    ),  # fmt: skip
+    spelling='transformers 5',
+    cases=[Case('default', note='projections of linear attention by key head; 8 of 32 dimensions are rotated', states=True)],
+)
+
+QWEN3_5 = Checkpoint(
+    name='qwen3-5',
+    model=Qwen3_5ForCausalLM,
+    seed=32,
+    config=dict(
+        vocab_size=331, hidden_size=64, intermediate_size=96, num_hidden_layers=3, num_attention_heads=4,
+        num_key_value_heads=1, head_dim=32, layer_types=['linear_attention', 'linear_attention', 'full_attention'],
+        linear_key_head_dim=24, linear_value_head_dim=16, linear_num_key_heads=2, linear_num_value_heads=6,
+        linear_conv_kernel_dim=3, rms_norm_eps=1e-6, max_position_embeddings=128, tie_word_embeddings=True, dtype='bfloat16',
+        bos_token_id=1, eos_token_id=2, pad_token_id=0,
+        rope_parameters={'rope_type': 'default', 'rope_theta': 100000.0, 'partial_rotary_factor': 0.25,
+                         'mrope_section': [2, 1, 1], 'mrope_interleaved': True},
+    ),  # fmt: skip
+    spelling='transformers 5',
+    cases=[
+        Case('default', note='projections of linear attention one after the other'),
+        Case('long', prompt=90, note='the prompt has several chunks of 64 tokens'),
+        Case('default.int8', weights='int8'),
+    ],
+)
+
 ALL = (LLAMA, MISTRAL, QWEN2, QWEN3, QWEN3_MOE, OLMOE, GEMMA2, GEMMA3, PHI3, SMOLLM3, GRANITE, MIXTRAL, QWEN2_MOE, OLMO2, OLMO3,
-       GLM, GLM4, COHERE2, STARCODER2, LFM2, MINISTRAL3, GPT_NEOX, GPT_OSS, GPT_OSS_MXFP4)  # fmt: skip
+       GLM, GLM4, COHERE2, STARCODER2, LFM2, MINISTRAL3, GPT_NEOX, GPT_OSS, GPT_OSS_MXFP4, QWEN3_NEXT, QWEN3_5)  # fmt: skip
 CHECKPOINTS = {c.name: c for c in ALL}

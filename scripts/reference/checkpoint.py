@@ -30,7 +30,9 @@ def draw(model, config):
     """Random weights: standard deviations by role, so that attention is not flat and logits are of order 1 to 10."""
     hidden = config['hidden_size']
     for name, weight in model.named_parameters():
-        if weight.dim() == 1:
+        if name.endswith('A_log'):
+            weight.data = torch.randn_like(weight) - 1.5  # some heads forget within a few tokens, others keep dozens
+        elif weight.dim() == 1:
             weight.data = torch.randn_like(weight) * 0.3 + (1.0 if 'norm' in name else 0.0)
         elif 'embed' in name or 'lm_head' in name:
             weight.data = torch.randn_like(weight) * (2 / hidden**0.5)

@@ -12,7 +12,8 @@ digits often lie on a half: 0.27 % of random bf16 weights do in int4, where a qu
 A block whose largest magnitude is below 2^-119 has scale 0; its codes are 0 (int8) and 8 (int4).
 
 Every matrix is quantised: all linear layers, those of experts, the embedding and the head. Vectors (norms, biases) stay as
-stored, and so do routers, whose choices must not hang on a rounding.
+stored, and so do convolutions over time, routers, whose choices must not hang on a rounding, and the gates of linear attention,
+which say what a state forgets.
 `keep_clear` moves the few weights whose code would hang on the last bits of a division, so that a reference that rounds
 quotients otherwise finds the very same codes.
 """
@@ -24,8 +25,14 @@ SMALLEST = 2.0**-119
 CLEARANCE = 4e-3  # in code units: no weight lies nearer than this to a rounding edge
 
 
+EXEMPT = (
+    'mlp.gate.weight', 'mlp.router.weight', '_bias',
+    'linear_attn.in_proj_a.weight', 'linear_attn.in_proj_b.weight', 'linear_attn.conv1d.weight',
+)  # fmt: skip
+
+
 def is_quantised(name, tensor):
-    return tensor.dim() > 1 and not name.endswith(('mlp.gate.weight', 'mlp.router.weight', '_bias'))
+    return tensor.dim() > 1 and not name.endswith(EXEMPT)
 
 
 def by_rows(name, names, tensor, change, *rest):

@@ -1,5 +1,6 @@
 // The gated delta rule: linear attention whose state forgets by a learned rate and corrects what it has stored under a key. The state
-// of each sequence is kept in its slot, beside that of the convolution before it.
+// of each sequence is kept in its slot, beside that of the convolution before it. Rows are computed in chunks that begin at fixed
+// positions; the rows of an unfinished chunk are kept beside the state, so that a result does not depend on the division into steps.
 
 import { tapeOf, type Tape } from '../gpu/tape.ts';
 import type { Params } from '../gpu/linker.ts';
@@ -28,15 +29,24 @@ export interface DeltaGates {
   offsets: Tensor;
 }
 
-/** f32 values of one sequence's state. */
-export function deltaState({ heads, keyDims, dims }: DeltaHeads): number {
+/** f32 values of one sequence's state: those of the heads, then the rows of an unfinished chunk. */
+export function deltaState(shape: DeltaHeads): number {
+  return headStates(shape) + (CHUNK - 1) * keptRow(shape);
+}
+
+function headStates({ heads, keyDims, dims }: DeltaHeads): number {
   return heads * keyDims * dims;
 }
 
-/** A slot's part for the states of the heads. */
+/** Keys, what the heads wrote, and their decays. */
+function keptRow({ keyHeads, keyDims, heads, dims }: DeltaHeads): number {
+  return keyHeads * keyDims + heads * dims + 4 * Math.ceil(heads / 4);
+}
+
+/** A slot's part for the state. */
 export interface DeltaSlots {
   store: StateSlots;
-  /** f32 values of a slot before them; a multiple of 4. */
+  /** f32 values of a slot before it; a multiple of 4. */
   first: number;
   /** f32 values of a slot; a multiple of 4. */
   stride: number;
@@ -56,42 +66,50 @@ export function gatedDelta(
   const tape = tapeOf(qkv);
   const { keyHeads, keyDims, heads, dims } = shape;
   assertShape(qkv, gates, shape, slots);
-  const { shader, params, chunk, quads } = kernelOf(tape, keyDims);
-  const terms = tape.tensor([...qkv.shape.slice(0, -1), 2 * heads * (2 + chunk)]);
+  const { shader, params, quads } = kernelOf(tape, keyDims);
+  const terms = tape.tensor([...qkv.shape.slice(0, -1), 2 * heads * TERMS]);
   const y = tape.tensor([...qkv.shape.slice(0, -1), heads * dims]);
-  const { rows, sequences } = batch;
-  const args = {
-    key_heads: keyHeads,
+  const { sequences } = batch;
+  const states = slots.store.values;
+  const shared = {
     heads,
+    qkv_quads: qkv.stride / 4,
+    state_stride: slots.stride / 4,
+    kept_first: (slots.first + headStates(shape)) / 4,
+    kept_quads: keptRow(shape) / 4,
+  };
+  const own = {
+    key_heads: keyHeads,
     tiled: Number(shape.tiled),
     key_quads: keyDims / 4,
-    qkv_quads: qkv.stride / 4,
+    value_quads: dims / 4,
     terms: terms.stride / 2,
   };
+  const gating = { gate_stride: gates.raw.stride, gate_run: gates.run };
+  const { raw, rates, offsets } = gates;
   tape.dispatch('gated-delta-terms.wgsl', {
-    params: { CHUNK: chunk },
     args: {
-      ...args,
-      gate_stride: gates.raw.stride,
-      gate_run: gates.run,
+      ...shared,
+      ...own,
+      ...gating,
       scale: 1 / Math.sqrt(keyDims),
       logarithms: Number(gates.logarithms),
     },
-    bind: { qkv, gates: gates.raw, rates: gates.rates, offsets: gates.offsets, sequences, rows, terms },
+    bind: { qkv, gates: raw, rates, offsets, sequences, rows: batch.rows, terms, states },
     groups: (sizes) => [keyHeads, qkv.rows(sizes)],
   });
   const padding = (y.stride - y.columns) / 4;
   tape.dispatch(shader, {
     params,
-    args: {
-      ...args,
-      value_quads: dims / 4,
-      y_quads: y.stride / 4,
-      state_first: slots.first / 4,
-      state_stride: slots.stride / 4,
-    },
-    bind: { qkv, terms, y, sequences, states: slots.store.values },
+    args: { ...shared, ...own, y_quads: y.stride / 4, state_first: slots.first / 4 },
+    bind: { qkv, terms, y, sequences, states },
     groups: (sizes) => [Math.ceil((dims / 4 + padding) / quads), heads, sizes['sequences'] ?? 0],
+  });
+  const keys = (keyHeads * keyDims) / 4;
+  tape.dispatch('gated-delta-rows.wgsl', {
+    args: { ...shared, ...gating, key_first: keys, keys, values: (heads * dims) / 4 },
+    bind: { qkv, gates: raw, sequences, states },
+    groups: (sizes) => [Math.ceil((keys + heads / 4) / ROW_LANES), sizes['sequences'] ?? 0],
   });
   return y;
 }
@@ -99,30 +117,29 @@ export function gatedDelta(
 interface Kernel {
   shader: string;
   params: Params;
-  /** Rows of a chunk. */
-  chunk: number;
   /** Quads of value columns in a workgroup. */
   quads: number;
 }
 
-/** Rows that share the passes over the state. */
+/** Tokens of a chunk, and pairs of its terms for each row and head. */
 const CHUNK = 8;
+const TERMS = 2 + CHUNK + CHUNK / 2;
 /** Lanes that share the key dims of a value column in registers, 64 values of 128 dims for each, and quads of columns in a workgroup. */
-const [PARTS, QUADS] = [8, 4];
-/** Lanes of a workgroup that keeps the state in its slot, and the most that broadcast rows to each other. */
-const [SLOT_QUADS, MOST_LANES] = [8, 16];
+const [PARTS, QUADS] = [CHUNK, 4];
+/** Lanes of a workgroup that keeps the state in its slot. */
+const SLOT_QUADS = 8;
+const ROW_LANES = 32;
 
-/** Chunks of one row are the definition, which the reference path takes. */
-function kernelOf({ plain, device, lanes }: Tape, keyDims: number): Kernel {
-  if (device.profile.deltaState === 'slot' && lanes > 1 && lanes <= MOST_LANES) {
-    const chunk = Math.max(CHUNK, lanes);
-    const params = { CHUNK: chunk, TILES: chunk / lanes, LANES: lanes };
-    return { shader: 'gated-delta-lanes.wgsl', params, chunk, quads: SLOT_QUADS };
-  }
-  const chunk = plain ? 1 : CHUNK;
+function kernelOf({ device, lanes }: Tape, keyDims: number): Kernel {
+  if (device.profile.deltaState === 'slot' && lanes > 1 && lanes <= CHUNK)
+    return {
+      shader: 'gated-delta-lanes.wgsl',
+      params: { TILES: CHUNK / lanes, LANES: lanes },
+      quads: SLOT_QUADS,
+    };
   const held = Math.ceil(keyDims / 4 / PARTS);
-  const params = { CHUNK: chunk, PARTS, QUADS, HELD: held, WHOLE: 4 * PARTS * held === keyDims };
-  return { shader: 'gated-delta.wgsl', params, chunk, quads: QUADS };
+  const params = { PARTS, QUADS, HELD: held, WHOLE: 4 * PARTS * held === keyDims };
+  return { shader: 'gated-delta.wgsl', params, quads: QUADS };
 }
 
 function assertShape(

@@ -27,8 +27,8 @@ export interface Rows {
 export type Layout = 'stacked' | 'interleaved' | 'halves' | 'turns' | 'table' | 'vector';
 
 /**
- * The purpose of a weight. Routers, tables and vectors are never quantized, because rounding would change discrete choices or every
- * row.
+ * The purpose of a weight. Routers, tables and vectors are never quantized, because rounding would change discrete choices, what a
+ * state forgets, or every row.
  */
 export type Role = 'linear' | 'embedding' | 'router' | 'expert' | 'conv' | 'table' | 'vector';
 
@@ -149,6 +149,11 @@ export class WeightTable {
     const parts = [{ name, rows: 2 * rows }];
     const request = { ...PLAIN, ...listed(parts, bias), k, layout: 'halves', role: 'linear' } as const;
     return this.#matrix({ ...request, split: 'columns' });
+  }
+
+  /** Declares the projections of gates, one after the other, [rows, k] each, which keep their stored formats like routers. */
+  gates(parts: readonly Rows[], k: number): Matrix {
+    return this.#matrix({ ...PLAIN, ...listed(parts, false), k, role: 'router' });
   }
 
   /** Declares each expert's matrix [rows, k]; a row of activations uses those of the experts that it is routed to. */

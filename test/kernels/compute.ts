@@ -17,20 +17,11 @@ export interface Job {
   record: (tape: Tape, input: Input) => Tensor;
   /** LoRA adapter of each row, for rows named `rows`. */
   adapters?: Region;
-  /** Records on a tape for the reference path. */
-  plain?: boolean;
 }
 
 /** The output's rows at `sizes`; padding columns must have come out as zeros. */
-export async function compute({
-  device,
-  capacity,
-  sizes,
-  record,
-  adapters,
-  plain = false,
-}: Job): Promise<Float32Array[]> {
-  const tape = new Tape(device, capacity, { plain, rowAdapters: adapters ? { rows: adapters } : null });
+export async function compute({ device, capacity, sizes, record, adapters }: Job): Promise<Float32Array[]> {
+  const tape = new Tape(device, capacity, { rowAdapters: adapters ? { rows: adapters } : null });
   const inputs: GPUBuffer[] = [];
   const input: Input = (shape, values) => {
     const size = tensorBytes(shape, capacity);

@@ -55,6 +55,8 @@ export const GOLDENS = [
   'gpt-oss',
   'gpt-oss-mxfp4',
   'gpt-neox',
+  'qwen3-next',
+  'qwen3-5',
 ];
 
 export function openGolden(name: string): Golden {

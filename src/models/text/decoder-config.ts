@@ -71,6 +71,20 @@ export function readWindowed(config: ConfigReader, layers: number): boolean[] | 
   );
 }
 
+/** Whether each layer is of `kind` and not full_attention, by layer_types; null: there is none. */
+export function readKinds(config: ConfigReader, layers: number, kind: string): boolean[] | null {
+  const types = config.values['layer_types'] ?? null;
+  if (types === null) return null;
+  const known: readonly unknown[] = [kind, 'full_attention'];
+  if (Array.isArray(types) && types.length === layers && types.every((type) => known.includes(type)))
+    return types.map((type) => type === kind);
+  throw config.error(
+    'bad_checkpoint',
+    'layer_types',
+    `is ${shown(types)}, one of ${known.join(' and ')} for each of ${layers} layers is needed`,
+  );
+}
+
 /** Layers of which all but each `pattern`-th are windowed, unless layer_types says otherwise; `localRope`: those have a table of their own. */
 export function readLayers(
   config: ConfigReader,

@@ -1,9 +1,9 @@
 // Converts config.json of LFM2 to the configuration of lfm2.ts. Keys that decoders share are read in decoder-config.ts.
 
 import { shortConvState } from '../../kernels/short-conv.ts';
-import { CONFIG_JSON, readConfig, shown, type ConfigReader, type Json } from '../config-values.ts';
+import { CONFIG_JSON, readConfig, type ConfigReader, type Json } from '../config-values.ts';
 import type { DecoderModel } from './decoder-architecture.ts';
-import { readHeads } from './decoder-config.ts';
+import { readHeads, readKinds } from './decoder-config.ts';
 import type { MlpConfig } from './gated-mlp.ts';
 import { readRope } from './rope-config.ts';
 import type { AttentionConfig } from './self-attention.ts';
@@ -32,7 +32,7 @@ export function readLfm2Config(json: Json, architecture: string, file = CONFIG_J
     heads,
     widest: 3 * hidden,
     taps,
-    layers: readConvs(config, json).map((isConv) =>
+    layers: readConvs(config).map((isConv) =>
       isConv ? { window: null, rope: null, slot } : { window: null, rope: 0 },
     ),
     ropes: [readRope(config, heads.dims, { context, theta: 1e6 })],
@@ -60,20 +60,11 @@ function readWidth(config: ConfigReader, json: Json): number {
 }
 
 /** Whether each layer is a convolution, by layer_types or full_attn_idxs. */
-function readConvs(config: ConfigReader, json: Json): boolean[] {
+function readConvs(config: ConfigReader): boolean[] {
   const layers = config.count('num_hidden_layers', 32);
+  const kinds = readKinds(config, layers, 'conv');
+  if (kinds !== null) return kinds;
   const all = Array.from({ length: layers }, (_, i) => i);
-  const types = json['layer_types'] ?? null;
-  if (types === null) {
-    const full = config.list('full_attn_idxs', all);
-    return all.map((i) => !full.includes(i));
-  }
-  const known: readonly unknown[] = ['conv', 'full_attention'];
-  if (!Array.isArray(types) || types.length !== layers || !types.every((type) => known.includes(type)))
-    throw config.error(
-      'bad_checkpoint',
-      'layer_types',
-      `is ${shown(types)}, one of ${known.join(' and ')} for each of ${layers} layers is needed`,
-    );
-  return types.map((type) => type === 'conv');
+  const full = config.list('full_attn_idxs', all);
+  return all.map((i) => !full.includes(i));
 }

@@ -16,6 +16,7 @@ import { LFM2 } from './lfm2-architecture.ts';
 import { LLAMA } from './llama-architecture.ts';
 import { NEOX } from './neox-architecture.ts';
 import { OLMO } from './olmo-architecture.ts';
+import { QWEN3_NEXT } from './qwen3-next-architecture.ts';
 import { STARCODER } from './starcoder-architecture.ts';
 
 const architectures: TextArchitecture[] = [
@@ -28,6 +29,7 @@ const architectures: TextArchitecture[] = [
   LLAMA,
   NEOX,
   OLMO,
+  QWEN3_NEXT,
   STARCODER,
 ];
 

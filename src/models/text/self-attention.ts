@@ -4,6 +4,7 @@
 import type { Tensor } from '../../gpu/tensor.ts';
 import { attention, type AttentionRule } from '../../kernels/attention.ts';
 import type { HeadNorms, HeadShape, LayerStore, TextBatch } from '../../kernels/batch.ts';
+import { gateHeads } from '../../kernels/gate-heads.ts';
 import { linear } from '../../kernels/matmul.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
 import { rmsnormColumns } from '../../kernels/rmsnorm-columns.ts';
@@ -60,18 +61,19 @@ export function selfAttention(
       if (kv.kind !== 'kv') throw new Error(`${name} has no KV pages but a ${kv.kind}`);
       const y = norms.ofRow(linear(x, qkv)); //              [rows, (heads + 2 · kvHeads) · dims]
       const q = ropeKv(y, rope, shape, kv, norms.ofHeads, batch); // [rows, heads · dims]
-      return attention(q, batch, shape, kv, { ...rule, sinks });
+      const mixed = attention(q, batch, shape, kv, { ...rule, sinks }); // [rows, heads · dims]
+      return shape.gated ? gateHeads(mixed, y, dims) : mixed;
     },
     out,
   };
 }
 
 function projections({ heads: shape, fusedQkv, attentionNames }: AttentionConfig, name: string) {
-  const { heads, kvHeads, dims } = shape;
+  const { heads, kvHeads, dims, gated = false } = shape;
   const { qkv } = { ...NAMES, ...attentionNames };
   if (fusedQkv) return [{ name: `${name}.${qkv}.weight`, rows: (heads + 2 * kvHeads) * dims }];
   return [
-    { name: `${name}.q_proj.weight`, rows: heads * dims },
+    { name: `${name}.q_proj.weight`, rows: (gated ? 2 : 1) * heads * dims },
     { name: `${name}.k_proj.weight`, rows: kvHeads * dims },
     { name: `${name}.v_proj.weight`, rows: kvHeads * dims },
   ];

@@ -31,6 +31,8 @@ const WRAPPERS: ReadonlyMap<string, boolean | null> = new Map([
   ['Qwen2VLForConditionalGeneration', false],
   ['Qwen2_5_VLForConditionalGeneration', false],
   ['Qwen3VLForConditionalGeneration', false],
+  ['Qwen3_5ForConditionalGeneration', false],
+  ['Qwen3_5MoeForConditionalGeneration', false],
 ]);
 
 const QWEN2_VL = {

@@ -1,0 +1,11 @@
+// Text architecture of Qwen3-Next, Qwen3.5 and Qwen3.6.
+
+import { decoderArchitecture } from './decoder-architecture.ts';
+import { QWEN3_NEXTS, readQwen3NextConfig } from './qwen3-next-config.ts';
+import { qwen3NextLayer } from './qwen3-next.ts';
+
+export const QWEN3_NEXT = decoderArchitecture({
+  classes: Object.entries(QWEN3_NEXTS),
+  read: readQwen3NextConfig,
+  layer: qwen3NextLayer,
+});
