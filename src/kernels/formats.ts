@@ -39,7 +39,7 @@ export interface WeightFormat {
 
 const NUMBER_SOURCES = ['f32', 'f16', 'bf16'] as const;
 const STORED_NAMES = Object.keys(STORED_BLOCKS) as StoredName[];
-/** Those that are numbers without another tensor. */
+/** Block formats whose scales stand in the blocks, so that a tensor alone gives its numbers. */
 const WHOLE_NAMES = STORED_NAMES.filter((name) => STORED_BLOCKS[name].scaleType !== 'tensor');
 const NUMBERS = { step: 4, scale: null, rule: 'code', sources: NUMBER_SOURCES, packing: 'number' } as const;
 const CODES = { sources: NUMBER_SOURCES, packing: 'quantise', scale: { block: 32, bytes: 4 } } as const;

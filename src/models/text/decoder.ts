@@ -30,7 +30,7 @@ export interface DecoderConfig {
   /** Added to the weights of the norms. */
   normPlus?: 0 | 1;
   embeddingScale?: number;
-  /** Whether the residual stream is kept by a factor of its own, which embeddingScale contains. */
+  /** Whether the residual stream is stored divided by a constant (Granite's residual_multiplier), by which embeddingScale is divided as well. */
   scalesResidual?: boolean;
   logitScale?: number;
   /** Logits become cap · tanh(logit / cap); null: they stay as they are. */

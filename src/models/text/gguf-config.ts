@@ -87,7 +87,7 @@ export async function decoderConfig(
 ): Promise<Json> {
   const { keys, architecture, tensors } = model;
   const own = (key: string): string => `${architecture}.${key}`;
-  refuseOtherSums(model, reads);
+  refuseUnreadKeys(model, reads);
   const hidden = keys.count(own('embedding_length'));
   const heads = perLayer(model, 'attention.head_count');
   const isKvStated = keys.get(own('attention.head_count_kv')) !== undefined;
@@ -116,7 +116,7 @@ export async function decoderConfig(
   };
 }
 
-function refuseOtherSums({ keys, architecture }: GgufModel, reads: readonly string[]): void {
+function refuseUnreadKeys({ keys, architecture }: GgufModel, reads: readonly string[]): void {
   for (const [name, neutral] of Object.entries(NEUTRAL)) {
     if (reads.includes(name)) continue;
     const key = `${architecture}.${name}`;

@@ -22,7 +22,7 @@ export function readLlamaConfig(json: Json, architecture: string, file = CONFIG_
   if (family === undefined)
     throw new EngineError('unsupported', `${architecture} is not a class that is built`);
   const config = readConfig(file, family.growth ? withGrowth(json) : json);
-  refuseOtherSums(config, json, architecture);
+  refuseUnbuiltSettings(config, json, architecture);
   const hidden = config.count('hidden_size');
   const count = config.count('num_hidden_layers');
   const { partialRotation: partial, theta, ropeTypes: types } = family;
@@ -115,7 +115,7 @@ function readRotates(config: ConfigReader, { unrotated }: Family, layers: number
 }
 
 /** Throws for settings that llama.ts does not compute. */
-function refuseOtherSums(config: ConfigReader, json: Json, architecture: string): void {
+function refuseUnbuiltSettings(config: ConfigReader, json: Json, architecture: string): void {
   const { windows, windowSwitch, bias } = FAMILIES.get(architecture)!;
   if (windows === 'none' && windowSwitch) config.only({ use_sliding_window: [false] });
   if (bias === 'qkv') config.only({ qkv_bias: [true] });
