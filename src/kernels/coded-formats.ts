@@ -28,8 +28,6 @@ const lookup = coded(4, 'scale · table[code]');
 const ranged = coded(4, 'scale · code / 127');
 /** MLX: a scale and an offset of 16 bits. */
 const affine = coded(2 + 2, 'scale · code + offset');
-/** MXFP4 whose exponents stand in a tensor of their own: a byte. */
-const powers = coded(1, '2^exponent · float of E2M1');
 
 export const CODED_FORMATS = {
   u4_32: integer(4, 32),
@@ -56,7 +54,6 @@ export const CODED_FORMATS = {
   affine8_32_bf16: affine(8, 32),
   affine8_64_bf16: affine(8, 64),
   affine8_128_bf16: affine(8, 128),
-  e2m1_32: powers(4, 32),
 } as const satisfies Record<string, CodedFormat>;
 
 export type CodedName = keyof typeof CODED_FORMATS;

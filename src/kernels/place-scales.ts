@@ -36,19 +36,16 @@ export function placeScales(
   });
 }
 
-/** Values that are narrower than a word: `bits` of each, `stride` bits as packed from column to column, after `first` bits. */
-export interface BitChunk extends GroupChunk {
-  bits: 8 | 16;
-  stride: 8 | 32;
-  first: 0 | 16;
-}
-
-/** Writes scales or offsets of a part bit for bit. */
-export function placeBits(device: Device, matrix: Matrix, part: MatrixPart, chunk: BitChunk): void {
-  const { bits, stride, first } = chunk;
+/** Writes scales of 16 bits of a part, or offsets, bit for bit: the lower or the upper halves of a column's words. */
+export function placeHalves(
+  device: Device,
+  matrix: Matrix,
+  part: MatrixPart,
+  chunk: GroupChunk & { upper: boolean },
+): void {
   dispatch(device, matrix, part, chunk, {
-    shader: 'place-bits.wgsl',
-    params: () => ({ BITS: bits, STRIDE: stride, FIRST: first }),
+    shader: 'place-halves.wgsl',
+    params: () => ({ UPPER: chunk.upper }),
     zero: 0,
   });
 }

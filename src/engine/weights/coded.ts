@@ -7,13 +7,7 @@ import type { Tensor } from '../../gpu/tensor.ts';
 import type { NumberSource } from '../../kernels/formats.ts';
 import type { Matrix, MatrixPart } from '../../kernels/matrix.ts';
 import { placeCodes } from '../../kernels/place-codes.ts';
-import {
-  placeBits,
-  placeScales,
-  placeZeros,
-  type BitChunk,
-  type GroupChunk,
-} from '../../kernels/place-scales.ts';
+import { placeHalves, placeScales, placeZeros, type GroupChunk } from '../../kernels/place-scales.ts';
 import type { Wanted } from './upload.ts';
 
 type Coded = CodedTensors<TensorEntry>;
@@ -53,17 +47,12 @@ function scaleUploads(
   coded: Coded,
   rows: number,
 ): Wanted[] {
-  const { rule, scales, offsets, zeros } = coded;
-  const bits = (entry: TensorEntry, form: Omit<BitChunk, keyof GroupChunk>): Wanted => ({
+  const { scales, offsets, zeros } = coded;
+  const halves = (entry: TensorEntry, upper: boolean): Wanted => ({
     entry,
-    place: (chunk) => placeBits(device, matrix, part, { ...scaleChunk(coded, chunk, rows), ...form }),
+    place: (chunk) => placeHalves(device, matrix, part, { ...scaleChunk(coded, chunk, rows), upper }),
   });
-  if (rule === 'power') return [bits(scales, { bits: 8, stride: 8, first: 0 })];
-  if (offsets)
-    return [
-      bits(scales, { bits: 16, stride: 32, first: 0 }),
-      bits(offsets, { bits: 16, stride: 32, first: 16 }),
-    ];
+  if (offsets) return [halves(scales, false), halves(offsets, true)];
   return [
     {
       entry: scales,

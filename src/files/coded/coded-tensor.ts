@@ -8,14 +8,13 @@ export type CodedDtype =
   | `U${4 | 8}_${32 | 64 | 128}`
   | `${'NF4' | 'FP4'}_${32 | 64}`
   | `I8_${32 | 128}`
-  | `AFFINE${4 | 8}_${32 | 64 | 128}_${'F16' | 'BF16'}`
-  | 'E2M1_32';
+  | `AFFINE${4 | 8}_${32 | 64 | 128}_${'F16' | 'BF16'}`;
 
 /**
  * How a weight follows from its code. integer: scale · (code - zero); affine: scale · code + offset; nf4, fp4: scale · table[code];
- * range: scale · code / 127; power: 2^scale · float of E2M1.
+ * range: scale · code / 127.
  */
-export type CodeRule = 'integer' | 'affine' | 'nf4' | 'fp4' | 'range' | 'power';
+export type CodeRule = 'integer' | 'affine' | 'nf4' | 'fp4' | 'range';
 
 export interface CodedTensors<Entry> {
   rule: CodeRule;
@@ -126,7 +125,6 @@ const TYPES = {
   nf4: { name: 'NF', blocks: [64, 32] },
   fp4: { name: 'FP', blocks: [64, 32] },
   range: { name: 'I', blocks: [128, 32] },
-  power: { name: 'E2M1', blocks: [32] },
 } as const satisfies Record<CodeRule, { name: string; blocks: readonly number[] }>;
 
 /** The type of a weight on the device. Throws unsupported for rows and groups that are not whole blocks of 32 values. */
@@ -140,5 +138,5 @@ export function codedDtype(
   if (block === undefined)
     throw unsupported(name, `${name} has ${k} inputs in groups of ${groupKs}, and multiples of 32 are read`);
   const number = rule === 'affine' ? `_${scales.dtype}` : '';
-  return `${type}${rule === 'power' ? '' : bits}_${block}${number}` as CodedDtype;
+  return `${type}${bits}_${block}${number}` as CodedDtype;
 }

@@ -1,5 +1,5 @@
-// Tensors of MLX folders under the names and in the shapes of transformers: experts, which MLX stacks, one by one, and kernels of short
-// convolutions, whose channels MLX puts last.
+// Tensors of MLX folders under the names and in the shapes of transformers: experts, which MLX stacks, one by one; kernels of short
+// convolutions, whose channels MLX puts last; codes of MXFP4 and their exponents, which MLX stores as integers.
 
 import type { Stored } from './coded-tensor.ts';
 
@@ -11,8 +11,27 @@ const CONVOLUTION = /\.conv\.weight$/;
 const MIXTRAL: Readonly<Record<string, string>> = { gate_proj: 'w1', down_proj: 'w2', up_proj: 'w3' };
 const MIXTRAL_BLOCK = /\.block_sparse_moe$/;
 
-export function rearrangeMlx<Entry extends Stored>(tensors: ReadonlyMap<string, Entry>): Map<string, Entry> {
-  return new Map([...tensors.values()].flatMap(rearranged).map((entry) => [entry.name, entry]));
+/** `isMxfp4`: whether a module's codes are MXFP4. */
+export function rearrangeMlx<Entry extends Stored>(
+  tensors: ReadonlyMap<string, Entry>,
+  isMxfp4: (module: string) => boolean,
+): Map<string, Entry> {
+  const entries = [...tensors.values()].flatMap(rearranged).map((entry) => typed(entry, isMxfp4));
+  return new Map(entries.map((entry) => [entry.name, entry]));
+}
+
+const QUANTIZED = /^(.*)\.(weight|scales)$/;
+/** Codes of 4 bits in a word. */
+const PER_WORD = 8;
+
+/** Codes of MXFP4 as F4 with exponents beside them. */
+function typed<Entry extends Stored>(entry: Entry, isMxfp4: (module: string) => boolean): Entry {
+  const { name, dtype, shape } = entry;
+  const [, module = '', part = ''] = QUANTIZED.exec(name) ?? [];
+  if (module === '' || !isMxfp4(module)) return entry;
+  if (part === 'scales') return { ...entry, name: `${module}.weight_scale`, dtype: 'F8_E8M0' };
+  if (dtype !== 'U32') return entry;
+  return { ...entry, dtype: 'F4', shape: [...shape.slice(0, -1), shape.at(-1)! * PER_WORD] };
 }
 
 function rearranged<Entry extends Stored>(entry: Entry): Entry[] {

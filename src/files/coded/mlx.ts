@@ -39,7 +39,7 @@ export function isMlxForm({ bits, mode = 'affine' }: Settings): boolean {
 /** `settings`: bits, group_size and mode, and such settings of single modules by their paths. */
 export function mlxReader(settings: Settings): CodedReader {
   return {
-    rearrange: rearrangeMlx,
+    rearrange: (tensors) => rearrangeMlx(tensors, (module) => formOf(module, settings).mode === 'mxfp4'),
     moduleOf({ name, dtype }) {
       if (name.endsWith(SCALES)) return name.slice(0, -SCALES.length);
       return dtype === 'U32' && name.endsWith(WEIGHT) ? name.slice(0, -WEIGHT.length) : null;
@@ -68,12 +68,10 @@ function formOf(module: string, settings: Settings): Form {
 function readModule<Entry extends Stored>(
   module: string,
   tensors: Tensors<Entry>,
-  { mode, bits, groupKs }: Form,
+  { bits, groupKs }: Form,
 ): CodedWeight<Entry> {
   const codes = tensorOf(tensors, module + WEIGHT, { dtypes: ['U32'], dimensions: 2 });
-  const isAffine = mode === 'affine';
-  const dtypes = isAffine ? ['F16', 'BF16'] : ['U8'];
-  const scales = tensorOf(tensors, module + SCALES, { dtypes, dimensions: 2 });
+  const scales = tensorOf(tensors, module + SCALES, { dtypes: ['F16', 'BF16'], dimensions: 2 });
   const [rows = 0, words = 0] = codes.shape;
   const k = (words * WORD) / bits;
   const why = `${rows} outputs of ${k} inputs in groups of ${groupKs}`;
@@ -81,17 +79,17 @@ function readModule<Entry extends Stored>(
     throw broken(codes.name, `tensor ${codes.name} has ${k} inputs in groups of ${groupKs}`);
   checkShape(scales, [rows, k / groupKs], why);
   const coded: CodedTensors<Entry> = {
-    rule: isAffine ? 'affine' : 'power',
+    rule: 'affine',
     bits,
     layout: 'rows',
     signed: false,
     groupKs,
     codes,
     scales,
+    offsets: offsetsOf(module, tensors, scales, why),
     zeros: null,
     groupOf: null,
     isOrdered: false,
-    ...(isAffine ? { offsets: offsetsOf(module, tensors, scales, why) } : {}),
   };
   return { rows, k, coded };
 }

@@ -46,12 +46,12 @@ describe('values are those of MLX', () => {
     ['a8smallhalf', 8, 32, 'affine8_32_f16'],
     ['a8large', 8, 128, 'affine8_128_bf16'],
     ['a8largehalf', 8, 128, 'affine8_128_f16'],
-    ['mxfp4', 4, 32, 'e2m1_32'],
+    ['mxfp4', 4, 32, 'mxfp4'],
   ])('%s', async (name, bits, group, format) => {
     const { tensors: stored, values, rows, k } = caseOf(name);
     const mode = name === 'mxfp4' ? { mode: 'mxfp4' } : {};
     const tensors = fold(stored, { bits, group_size: group, ...mode });
-    expect([...tensors.keys()]).toEqual(['w.weight']);
+    expect([...tensors.keys()]).toEqual(mode.mode ? ['w.weight_scale', 'w.weight'] : ['w.weight']);
     const matrix = await load(tensors, (weights) => weights.embedding('w.weight', rows, k));
     expect(matrix.formats.map((each) => each.name)).toEqual([format]);
     const found = (await columnsOf(device, matrix)).flatMap((column) => [...column]);
