@@ -19,9 +19,12 @@ LLAMA_CPP, ONLY = Path(sys.argv[1]), sys.argv[2:]
 sys.path.insert(0, str(LLAMA_CPP))
 sys.path.insert(0, str(LLAMA_CPP / 'gguf-py'))
 
+sys.path.append(str(Path(__file__).parent))
+
 import gguf  # noqa: E402
 import torch  # noqa: E402
 from conversion import ModelType, get_model_architecture, get_model_class  # noqa: E402
+from mxfp4 import is_expert, packed  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM  # noqa: E402
 
@@ -108,6 +111,16 @@ MODELS = {
         'eos_token_id': 0,
     },
 }
+# Experts are codes of MXFP4 in both files, so their k's are whole blocks.
+MODELS['gpt-oss'] = {
+    'model_type': 'gpt_oss', **SIZES, 'hidden_size': 64, 'intermediate_size': 32, 'num_hidden_layers': 3, 'head_dim': 16,
+    'num_local_experts': 4, 'num_experts_per_tok': 2, 'sliding_window': 8, 'pad_token_id': 0, 'tie_word_embeddings': False,
+    'rope_parameters': {
+        'rope_type': 'yarn', 'rope_theta': 5000.0, 'factor': 4.0, 'original_max_position_embeddings': 16, 'beta_fast': 32.0,
+        'beta_slow': 1.0, 'truncate': False,
+    },
+    'quantization_config': {'quant_method': 'mxfp4'},
+}
 ENCODERS = {'bert': 'BertModel', 'xlm-roberta': 'XLMRobertaModel'}
 
 
@@ -115,6 +128,17 @@ def draw(model, seed):
     generator = torch.Generator().manual_seed(seed)
     for weight in model.parameters():
         weight.data = torch.randn(weight.shape, generator=generator) * 0.3 + (1.0 if weight.dim() == 1 else 0.0)
+
+
+def coded(state):
+    """Tensors as gpt-oss is published with: those of experts as codes of MXFP4."""
+    tensors = {}
+    for name, value in sorted(state.items()):
+        if is_expert(name):
+            tensors[f'{name}_blocks'], tensors[f'{name}_scales'] = packed(value)
+        else:
+            tensors[name] = value
+    return {name: tensor.contiguous() for name, tensor in tensors.items()}
 
 
 def vocabulary(model):
@@ -218,6 +242,8 @@ def main():
             published |= {key: stated[key] for key in ('rotary_pct',) if key in stated}
             (folder / 'config.json').write_text(json.dumps(published, indent=2) + '\n')
             (folder / 'model.safetensors').write_bytes((Path(kept) / 'model.safetensors').read_bytes())
+        if kind == 'gpt_oss':
+            save_file(coded(model.state_dict()), folder / 'model.safetensors', {'format': 'pt'})
         if kind in ENCODERS:
             (folder / 'modules.json').write_text(json.dumps([
                 {'idx': 0, 'name': '0', 'path': '', 'type': 'sentence_transformers.models.Transformer'},

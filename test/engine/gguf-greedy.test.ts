@@ -1,6 +1,6 @@
 // Greedy tokens of GGUF files are those that llama.cpp generates with the same files: one model for each way in which files differ from a
 // checkpoint (heads in pairs with factors of the rotation, stacked experts, norms with 1 added, queries that grow,
-// queries beside their keys and values). test/files/gguf/converted.test.ts compares
+// queries beside their keys and values, experts in MXFP4 with biases). test/files/gguf/converted.test.ts compares
 // tensors and configurations of all architectures.
 
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const { prompt, tokens } = JSON.parse(readFileSync(`${ROOT}/greedy.json`, 'utf8'
   prompt: number[];
   tokens: Record<string, number[]>;
 };
-const NAMES = ['llama', 'qwen3-moe', 'gemma3', 'ministral3', 'gpt-neox'];
+const NAMES = ['llama', 'qwen3-moe', 'gemma3', 'ministral3', 'gpt-neox', 'gpt-oss'];
 
 it.each(NAMES)('%s', async (name) => {
   const model = await openTextModel({ model: `${ROOT}/${name}/model.gguf`, inline: true });

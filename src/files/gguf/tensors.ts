@@ -9,7 +9,8 @@ import type { GgufPart } from './model.ts';
 
 export function entryOf(tensor: GgufTensor, part: GgufPart): TensorEntry {
   const { name, shape, firstRow = 0, pairedHeads, interleavedHeads, added = 0 } = part;
-  const rows = rowsOf(shape);
+  // A vector may be a row of a matrix, as the bias of an expert is.
+  const rows = shape.length === 1 && tensor.shape.length > 1 ? 1 : rowsOf(shape);
   const rowBytes = tensor.bytes / rowsOf(tensor.shape);
   const isWhole = firstRow === 0 && sizeOf(shape) === sizeOf(tensor.shape);
   const bytes = isWhole ? tensor.bytes : rows * rowBytes;

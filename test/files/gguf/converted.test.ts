@@ -22,7 +22,8 @@ import { inverseFrequencies, type RopeConfig } from '../../../src/models/text/ro
 const ROOT = fileURLToPath(new URL('../../golden/gguf', import.meta.url));
 const ENCODERS = ['bert', 'xlm-roberta'];
 const NAMES = readdirSync(ROOT, { withFileTypes: true })
-  .filter((one) => existsSync(`${ROOT}/${one.name}/model.gguf`))
+  // Experts of gpt-oss are stored otherwise in a checkpoint: test/models/text/gpt-oss.test.ts compares the two.
+  .filter((one) => existsSync(`${ROOT}/${one.name}/model.gguf`) && one.name !== 'gpt-oss')
   .map(({ name }) => name);
 
 /** The checkpoint, and its GGUF file as one. */
