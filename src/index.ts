@@ -3,11 +3,11 @@
 export { EngineError, type ErrorCode } from './files/error.ts';
 export type { Message, MessagePart, Names } from './files/message.ts';
 export type { HubLimits } from './files/hub/hub-http.ts';
-export { type HubEvent, type ResolvedModel, type ResolveOptions, resolveModel } from './files/hub/hub.ts';
+export type { HubEvent, ResolvedModel } from './files/hub/hub.ts';
+export { listModels, resolveModel, type ResolveOptions } from './engine/hub-models-node.ts';
 export {
   type CachedModel,
   type CachedRevision,
-  listModels,
   type RemovedModel,
   removeModel,
 } from './files/hub/hub-list.ts';

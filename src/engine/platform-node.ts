@@ -1,6 +1,5 @@
 // The platform in Node: Dawn's binding, the disk, the hub's cache.
 
-import { resolveModel } from '../files/hub/hub.ts';
 import { coverImage } from '../files/image/image.ts';
 import { packedKey, readPacked, writePacked } from '../files/checkpoint/quantized-cache.ts';
 import { cacheFolder } from '../files/cache-folder.ts';
@@ -11,6 +10,7 @@ import { addTuned, readTuned } from '../files/tuned-file.ts';
 import { weightsIdentity } from '../files/checkpoint/weights-identity.ts';
 import { folderWithin, openDiskFolder } from '../files/source-disk.ts';
 import { openDevice } from '../gpu/node.ts';
+import { resolveModel } from './hub-models-node.ts';
 import { MEMORY_REMEDIES } from './memory-remedies.ts';
 import type { Platform } from './platform.ts';
 

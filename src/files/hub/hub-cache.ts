@@ -21,7 +21,7 @@ import { dirname, join, posix, relative } from 'node:path';
 import { ggufSets } from '../gguf/file-names.ts';
 import { isRecord } from '../source.ts';
 import { readDiskJson } from '../source-disk.ts';
-import { UNUSED_COMPONENTS } from './hub-select.ts';
+import { NO_FOLDERS, type PipelineFolders } from '../pipeline/pipeline-classes.ts';
 
 export interface RepoCache {
   dir: string;
@@ -112,7 +112,7 @@ export async function listFiles(dir: string): Promise<string[]> {
  * Lists files that a snapshot lacks, judged by its own contents: dangling links, shards that an index names, components that
  * model_index.json names, or all weights. An empty list means that it can be used without asking the hub.
  */
-export async function snapshotGaps(dir: string): Promise<string[]> {
+export async function snapshotGaps(dir: string, { unread }: PipelineFolders = NO_FOLDERS): Promise<string[]> {
   const paths = await listFiles(dir);
   const present = new Set<string>();
   for (const path of paths) if ((await sizeOf(join(dir, path))) !== null) present.add(path);
@@ -133,7 +133,7 @@ export async function snapshotGaps(dir: string): Promise<string[]> {
   if (present.has('model_index.json')) {
     const components = Object.entries(await readJson(join(dir, 'model_index.json')));
     for (const [name, value] of components) {
-      const isWanted = Array.isArray(value) && value[0] !== null && !UNUSED_COMPONENTS.includes(name);
+      const isWanted = Array.isArray(value) && value[0] !== null && !unread.has(name);
       if (isWanted && ![...present].some((path) => path.startsWith(`${name}/`))) gaps.push(`${name}/`);
     }
   }
@@ -159,11 +159,12 @@ export async function cachedSnapshot(
   repo: RepoCache,
   revision: string,
   component?: string,
+  folders?: PipelineFolders,
 ): Promise<{ path: string; commit: string } | null> {
   const { path, commit } = await snapshotFolder(repo, revision);
   if (!(await stat(path).catch(() => null))?.isDirectory()) return null;
   const isPart = component !== undefined && (await sizeOf(join(path, 'model_index.json'))) !== null;
-  const gaps = isPart ? await componentGaps(path, component) : await snapshotGaps(path);
+  const gaps = isPart ? await componentGaps(path, component) : await snapshotGaps(path, folders);
   return gaps.length === 0 ? { path, commit } : null;
 }
 

@@ -3,6 +3,7 @@ import { lstat, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { EngineError } from '../error.ts';
 import { ggufSets, hasTag } from '../gguf/file-names.ts';
+import type { PipelineFolders } from '../pipeline/pipeline-classes.ts';
 import { listFiles, repoCache, snapshotGaps, type RepoCache } from './hub-cache.ts';
 import { openHub, type Env } from './hub-env.ts';
 import { splitTag } from './hub-gguf.ts';
@@ -40,10 +41,17 @@ export interface RemovedModel {
 
 const FOLDER = 'models--';
 
+export interface ListOptions {
+  /** Replaces process.env. */
+  env?: Env;
+  /** Components of pipelines; left out: none is known. */
+  pipelines?: PipelineFolders;
+}
+
 /** The models in the cache of the hub in use, by id. */
-export async function listModels(options: { env?: Env } = {}): Promise<CachedModel[]> {
+export async function listModels(options: ListOptions = {}): Promise<CachedModel[]> {
   const source = await openHub(options.env ?? process.env);
-  return Promise.all((await cachedIds(source)).map((id) => describeModel(source, id)));
+  return Promise.all((await cachedIds(source)).map((id) => describeModel(source, id, options.pipelines)));
 }
 
 async function cachedIds(source: HubSource): Promise<string[]> {
@@ -54,7 +62,7 @@ async function cachedIds(source: HubSource): Promise<string[]> {
     .sort();
 }
 
-async function describeModel(source: HubSource, id: string): Promise<CachedModel> {
+async function describeModel(source: HubSource, id: string, folders?: PipelineFolders): Promise<CachedModel> {
   const repo = repoCache(source.cache, id);
   const refs = await readRefs(repo);
   const commits = await readdir(repo.snapshots, { withFileTypes: true }).catch(() => []);
@@ -63,7 +71,7 @@ async function describeModel(source: HubSource, id: string): Promise<CachedModel
       .filter((entry) => entry.isDirectory())
       .map(async ({ name }): Promise<CachedRevision> => {
         const path = join(repo.snapshots, name);
-        const [files, gaps] = await Promise.all([listFiles(path), snapshotGaps(path)]);
+        const [files, gaps] = await Promise.all([listFiles(path), snapshotGaps(path, folders)]);
         const names = [...refs].filter(([, commit]) => commit === name).map(([ref]) => ref);
         const quantizations = ggufSets(files).flatMap(({ tag }) => tag ?? []);
         const complete = gaps.length === 0;

@@ -4,6 +4,7 @@ import { type Prose, option, say } from '../message.ts';
 import { posix } from 'node:path';
 import { EngineError } from '../error.ts';
 import { isGgufName } from '../gguf/file-names.ts';
+import { NO_FOLDERS, type PipelineFolders } from '../pipeline/pipeline-classes.ts';
 
 interface Named {
   path: string;
@@ -11,18 +12,11 @@ interface Named {
 
 /** Folders that hold the same weights for other programs, or for training. */
 const FOREIGN_FOLDERS = /^(original|metal|onnx|openvino|coreml|gguf|flax|tf|runs|logs|checkpoint-\d+|\..*)$/i;
-/** Components of pipelines that this engine never runs and does not download, 1.2 GB in Stable Diffusion 1. */
-export const UNUSED_COMPONENTS: readonly string[] = ['safety_checker'];
-/** Components whose weights are used; a repository may contain further autoencoders and image encoders. */
-const RUN_COMPONENT = /^(text_encoder(_\d)?|unet|transformer|vae)\//;
 /** Suffix of a second precision or an averaged copy beside the plain file, as in model.fp16.safetensors. */
 const VARIANT = /[._-](fp16|bf16|fp32|fp8|non_ema|ema)$/i;
 const HALF = /\.fp16$/i;
-/**
- * Pickled weights under the names of diffusers and transformers. The autoencoder is not included, because a replacement for it is
- * available.
- */
-const PICKLED = /^(text_encoder(_\d)?|unet|transformer)\/(diffusion_)?pytorch_model\b.*\.bin$/;
+/** Pickled weights of a component, under the names of diffusers and transformers. */
+const PICKLED = /^[^/]+\/(diffusion_)?pytorch_model\b.*\.bin$/;
 const PICKLE_REMEDY = say`convert them, or try a ${option('revision')} that has safetensors (often refs/pr/1)`;
 const SHARD = /-\d{5}-of-\d{5}(?=\.)/;
 
@@ -36,27 +30,35 @@ const TOKENIZERS = /(^|\/)(tokenizer\.json|vocab\.(json|txt))$/;
 const INDEX = 'model_index.json';
 
 /** Returns the files of one component of a pipeline; all files if the model is not a pipeline. */
-export function filesOf<F extends Named>(component: string | undefined, files: F[]): F[] {
+function filesOf<F extends Named>(component: string | undefined, files: F[]): F[] {
   if (component === undefined || !files.some(({ path }) => path === INDEX)) return files;
   return files.filter(({ path }) => path === INDEX || path.startsWith(`${component}/`));
 }
 
 /** Files of a pipeline's component without weights, as a tokenizer, or of one that is missing; undefined for components with weights. */
-export function weightless(
+function weightless(
   component: string | undefined,
   files: readonly Named[],
+  { weights }: PipelineFolders,
 ): ((path: string) => boolean) | undefined {
   if (component === undefined || !files.some(({ path }) => path === INDEX)) return undefined;
-  return RUN_COMPONENT.test(`${component}/`) && files.length > 1 ? undefined : isSettings;
+  return weights.has(component) && files.length > 1 ? undefined : isSettings;
 }
 
-/** Returns the files to download. `allow` replaces these rules. */
+interface SelectOptions {
+  component?: string;
+  pipelines?: PipelineFolders;
+  allow?: (path: string) => boolean;
+}
+
+/** Returns the files to download. `allow` replaces these rules; `component`: the only component of a pipeline to take. */
 export function selectFiles<F extends Named>(
   id: string,
-  files: F[],
-  baseModel: string | null,
-  allow?: (path: string) => boolean,
+  { files: all, baseModel }: { files: F[]; baseModel: string | null },
+  { component, pipelines: folders = NO_FOLDERS, ...options }: SelectOptions,
 ): F[] {
+  const files = filesOf(component, all);
+  const allow = options.allow ?? weightless(component, files, folders);
   if (allow) {
     const chosen = files.filter(({ path }) => allow(path));
     if (chosen.length === 0)
@@ -73,14 +75,14 @@ export function selectFiles<F extends Named>(
       .some((folder) => FOREIGN_FOLDERS.test(folder));
   const isPipeline = files.some(({ path }) => path === INDEX);
   const native = files.filter(
-    ({ path }) => !isForeign(path) && !(isPipeline && UNUSED_COMPONENTS.includes(path.split('/')[0]!)),
+    ({ path }) => !isForeign(path) && !(isPipeline && folders.unread.has(componentOf(path))),
   );
   const weights = chooseWeights(
     native.filter(({ path }) => isSafetensors(path)),
-    isPipeline,
+    isPipeline ? folders : null,
   );
   if (weights.length === 0) throw noWeights(id, files, baseModel);
-  if (isPipeline) refusePickles(id, native, weights);
+  if (isPipeline) refusePickles(id, native, weights, folders);
   // An index is kept if its shards are.
   const stems = new Set(weights.map(({ path }) => stemOf(path)));
   const isOrphanIndex = (path: string): boolean => path.endsWith('.index.json') && !stems.has(stemOf(path));
@@ -93,15 +95,19 @@ export function selectFiles<F extends Named>(
 const stemOf = (path: string): string =>
   path.replace(SHARD, '').replace(/\.safetensors(\.index\.json)?$/, '');
 
-function chooseWeights<F extends Named>(weights: F[], isPipeline: boolean): F[] {
+/** The folder of a file at the root of a repository: a component of a pipeline. */
+const componentOf = (path: string): string => path.slice(0, Math.max(0, path.indexOf('/')));
+
+/** `folders`: those of a pipeline; null: the model is none. */
+function chooseWeights<F extends Named>(weights: F[], folders: PipelineFolders | null): F[] {
   // A pipeline's weights are in the folders of its components; files at its root are single-file copies of everything.
-  const inComponents = weights.filter(({ path }) => RUN_COMPONENT.test(path));
-  const candidates = isPipeline && inComponents.length > 0 ? inComponents : weights;
+  const inComponents = weights.filter(({ path }) => folders?.weights.has(componentOf(path)));
+  const candidates = inComponents.length > 0 ? inComponents : weights;
   const stems = new Set(candidates.map(({ path }) => stemOf(path)));
   return candidates.filter(({ path }) => {
     const stem = stemOf(path);
     // The half precision copy of a component gives equal images with half the bytes.
-    if ((isPipeline || isDiffusers(path)) && (HALF.test(stem) || stems.has(`${stem}.fp16`)))
+    if ((folders || isDiffusers(path)) && (HALF.test(stem) || stems.has(`${stem}.fp16`)))
       return HALF.test(stem);
     const isVariant = VARIANT.test(stem) && stems.has(stem.replace(VARIANT, ''));
     return !isVariant && !candidates.some((other) => standsFor(other.path, path));
@@ -115,11 +121,18 @@ function standsFor(path: string, other: string): boolean {
 }
 
 /** Throws if a component has only pickled weights, before gigabytes of the other components are downloaded. */
-function refusePickles(id: string, files: readonly Named[], weights: readonly Named[]): void {
-  const folders = new Set(weights.map(({ path }) => posix.dirname(path)));
+function refusePickles(
+  id: string,
+  files: readonly Named[],
+  weights: readonly Named[],
+  folders: PipelineFolders,
+): void {
+  const read = new Set(weights.map(({ path }) => componentOf(path)));
+  const isNeeded = (name: string): boolean =>
+    folders.weights.has(name) && !folders.replaceable.has(name) && !read.has(name);
   const pickled = files
-    .filter(({ path }) => PICKLED.test(path) && !folders.has(posix.dirname(path)))
-    .map(({ path }) => posix.dirname(path));
+    .filter(({ path }) => PICKLED.test(path) && isNeeded(componentOf(path)))
+    .map(({ path }) => componentOf(path));
   if (pickled.length === 0) return;
   const names = [...new Set(pickled)].join(' and ');
   throw new EngineError(

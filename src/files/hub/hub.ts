@@ -12,8 +12,9 @@ import { cachedGguf, ggufFiles, localPath, splitTag } from './hub-gguf.ts';
 import { nearestModel } from './hub-list.ts';
 import { makeSlots } from './hub-parts.ts';
 import { openRemote } from './hub-remote.ts';
-import { filesOf, isWeights, selectFiles, weightless } from './hub-select.ts';
+import { isWeights, selectFiles } from './hub-select.ts';
 import type { HubSource, KnownFile, Listing } from './hub-source.ts';
+import type { PipelineFolders } from '../pipeline/pipeline-classes.ts';
 import { shippedFolder } from '../shipped.ts';
 import type { ByteSource } from '../source.ts';
 
@@ -45,6 +46,8 @@ export interface ResolveOptions {
   mostBytes?: number;
   /** Whether GGUF files do not do: those of image models are not read. */
   safetensorsOnly?: boolean;
+  /** Components of pipelines; left out: none is known. */
+  pipelines?: PipelineFolders;
   /** Replaces process.env. */
   env?: Env;
   limits?: Partial<HubLimits>;
@@ -79,7 +82,9 @@ export async function resolveModel(idOrPath: string, options: ResolveOptions = {
 
   const noGguf = options.allow !== undefined || options.safetensorsOnly === true;
   const gguf = noGguf ? null : await cachedGguf(repo, revision, { id, tag });
-  const cached = gguf ?? (tag === null ? await cachedSnapshot(repo, revision, options.component) : null);
+  const cached =
+    gguf ??
+    (tag === null ? await cachedSnapshot(repo, revision, options.component, options.pipelines) : null);
   // A commit never changes, so a complete copy needs no request to the hub.
   const isSettled = cached !== null && cached.commit === revision && !options.allow;
   if (cached && (isSettled || source.offline)) return { path: cached.path, id, revision: cached.commit };
@@ -100,10 +105,7 @@ export async function resolveModel(idOrPath: string, options: ResolveOptions = {
   }
   const plan = { source, repo, session, id, revision, listing, onEvent, inspect: options.inspect };
   const quantized = ggufFiles(id, tag, listing.files, options);
-  const files = filesOf(options.component, listing.files);
-  const chosen =
-    quantized ??
-    selectFiles(id, files, listing.baseModel, options.allow ?? weightless(options.component, files));
+  const chosen = quantized ?? selectFiles(id, listing, options);
   try {
     const path = await fetchListing(plan, chosen);
     return { path: quantized ? join(path, quantized[0]!.path) : path, id, revision: listing.commit };

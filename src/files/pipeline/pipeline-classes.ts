@@ -57,4 +57,17 @@ export interface KnownPipelines {
   classOfModelId(id: string): string | null;
 }
 
+/** Names of the components of pipelines, by what the engine takes of them from a hub. */
+export interface PipelineFolders {
+  /** Components whose weights are read; a repository may contain further autoencoders and image encoders. */
+  weights: ReadonlySet<string>;
+  /** Those of `weights` that another model's component often replaces: a repository may have them in a format that is not read. */
+  replaceable: ReadonlySet<string>;
+  /** Components of which no file is read; the safety checker of Stable Diffusion 1 alone has 1.2 GB. */
+  unread: ReadonlySet<string>;
+}
+
+/** No component is known: the weights of all folders are taken. */
+export const NO_FOLDERS: PipelineFolders = { weights: new Set(), replaceable: new Set(), unread: new Set() };
+
 export const namesOf = ({ classes }: KnownPipelines): string => [...classes.keys()].join(', ');

@@ -2,6 +2,7 @@
 
 import { readdir } from 'node:fs/promises';
 import { expect, test } from 'vitest';
+import { pipelineFolders } from '../../../src/engine/image/families/registry.ts';
 import { listModels } from '../../../src/files/hub/hub-list.ts';
 import { eventsOf, hubFixture } from './mock-hub-fixture.ts';
 
@@ -61,4 +62,25 @@ test('of a repository that is no pipeline all is fetched', async () => {
   const { resolve } = await hubFixture();
   const { path } = await resolve({ component: 'unet' });
   expect(await readdir(path)).toContain('model.safetensors');
+});
+
+test('a pipeline is complete without the safety checker, which is never fetched', async () => {
+  const index = {
+    _class_name: 'StableDiffusionPipeline',
+    safety_checker: ['stable_diffusion', 'StableDiffusionSafetyChecker'],
+    unet: ['diffusers', 'UNet2DConditionModel'],
+  };
+  const { resolve, env } = await hubFixture(
+    new Map([
+      ['model_index.json', Buffer.from(JSON.stringify(index))],
+      ['safety_checker/config.json', Buffer.from('{}')],
+      ['safety_checker/model.safetensors', Buffer.alloc(64)],
+      ['unet/config.json', Buffer.from('{}')],
+      ['unet/diffusion_pytorch_model.safetensors', Buffer.alloc(64)],
+    ]),
+  );
+  const { path } = await resolve();
+  expect(await readdir(path)).toEqual(['model_index.json', 'unet']);
+  await expect(resolve({ env: { ...env, HF_HUB_OFFLINE: '1' } })).resolves.toMatchObject({ path });
+  expect((await listModels({ env, pipelines: pipelineFolders() }))[0]).toMatchObject({ complete: true });
 });

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
+import { pipelineFolders } from '../../../src/engine/image/families/registry.ts';
 import { selectFiles } from '../../../src/files/hub/hub-select.ts';
 
 const select = (paths: string[], allow?: (path: string) => boolean): string[] =>
   selectFiles(
     'a/b',
-    paths.map((path) => ({ path })),
-    null,
-    allow,
+    { files: paths.map((path) => ({ path })), baseModel: null },
+    { pipelines: pipelineFolders(), ...(allow && { allow }) },
   )
     .map(({ path }) => path)
     .sort();
@@ -145,6 +145,34 @@ test.each([
   [[], null, /it holds no files/],
 ])('a repository of %j says what it holds instead', (paths, base, words) => {
   const files = paths.map((path) => ({ path }));
-  expect(() => selectFiles('a/b', files, base)).toThrow(words);
-  expect(() => selectFiles('a/b', files, base)).toThrow(expect.objectContaining({ code: 'unsupported' }));
+  expect(() => selectFiles('a/b', { files, baseModel: base }, { pipelines: pipelineFolders() })).toThrow(
+    words,
+  );
+  expect(() => selectFiles('a/b', { files, baseModel: base }, { pipelines: pipelineFolders() })).toThrow(
+    expect.objectContaining({ code: 'unsupported' }),
+  );
+});
+
+test('components of a pipeline are those that the families declare', () => {
+  const paths = [
+    'model_index.json',
+    'painter/model.safetensors',
+    'unet/model.safetensors',
+    'judge/config.json',
+  ];
+  const files = paths.map((path) => ({ path }));
+  const folders = {
+    weights: new Set(['painter']),
+    replaceable: new Set<string>(),
+    unread: new Set(['judge']),
+  };
+  const chosen = selectFiles('a/b', { files, baseModel: null }, { pipelines: folders }).map(
+    ({ path }) => path,
+  );
+  expect(chosen.toSorted()).toEqual(['model_index.json', 'painter/model.safetensors']);
+  const pickled = [...files, { path: 'unet/pytorch_model.bin' }, { path: 'other/pytorch_model.bin' }];
+  const two = { ...folders, weights: new Set(['painter', 'other']) };
+  expect(() => selectFiles('a/b', { files: pickled, baseModel: null }, { pipelines: two })).toThrow(
+    /weights of other as pickles alone/,
+  );
 });

@@ -2,7 +2,6 @@ import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { listModels } from '../../../src/files/hub/hub-list.ts';
 import { resolveModel } from '../../../src/files/hub/hub.ts';
 import { blobOf, commitOf, ID, noise, sha256, tinyModel } from './mock-hub.ts';
 import { eventsOf, hubFixture, IMPATIENT } from './mock-hub-fixture.ts';
@@ -234,27 +233,6 @@ describe('without the network', () => {
     await mkdir(join(path, 'vae'));
     await writeFile(join(path, 'vae', 'config.json'), '{}');
     await expect(resolve(offline)).resolves.toBeDefined();
-  });
-
-  test('a pipeline is complete without the safety checker, which is never fetched', async () => {
-    const index = {
-      _class_name: 'StableDiffusionPipeline',
-      safety_checker: ['stable_diffusion', 'StableDiffusionSafetyChecker'],
-      unet: ['diffusers', 'UNet2DConditionModel'],
-    };
-    const { resolve, env } = await hubFixture(
-      new Map([
-        ['model_index.json', Buffer.from(JSON.stringify(index))],
-        ['safety_checker/config.json', Buffer.from('{}')],
-        ['safety_checker/model.safetensors', Buffer.alloc(64)],
-        ['unet/config.json', Buffer.from('{}')],
-        ['unet/diffusion_pytorch_model.safetensors', Buffer.alloc(64)],
-      ]),
-    );
-    const { path } = await resolve();
-    expect(await readdir(path)).toEqual(['model_index.json', 'unet']);
-    await expect(resolve({ env: { ...env, HF_HUB_OFFLINE: '1' } })).resolves.toMatchObject({ path });
-    expect((await listModels({ env }))[0]).toMatchObject({ complete: true });
   });
 
   test('a hub that does not answer gives way to a cached copy, and says so', async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { HubEvent } from '../../../src/files/hub/hub.ts';
+import { pipelineFolders } from '../../../src/engine/image/families/registry.ts';
 import { resolveModel, type ResolvedModel, type ResolveOptions } from '../../../src/files/hub/hub.ts';
 import type { HubLimits } from '../../../src/files/hub/hub-http.ts';
 import { ID, sha256, startHub, tinyModel, type Fault, type MockHub } from './mock-hub.ts';
@@ -35,7 +36,13 @@ export async function hubFixture(files = tinyModel()): Promise<Fixture> {
     env,
     events,
     resolve: (options = {}) =>
-      resolveModel(ID, { env, limits: IMPATIENT, onProgress: (event) => events.push(event), ...options }),
+      resolveModel(ID, {
+        env,
+        limits: IMPATIENT,
+        pipelines: pipelineFolders(),
+        onProgress: (event) => events.push(event),
+        ...options,
+      }),
   };
 }
 

@@ -1,6 +1,10 @@
 // The built-in image families, and what files/pipeline needs to know of their classes.
 
-import type { KnownPipelines, PipelineClass } from '../../../files/pipeline/pipeline-classes.ts';
+import type {
+  KnownPipelines,
+  PipelineClass,
+  PipelineFolders,
+} from '../../../files/pipeline/pipeline-classes.ts';
 import type { ImageFamily, PipelineSet, PipelineTask } from './family.ts';
 import { stableDiffusion } from './stable-diffusion.ts';
 import { stableDiffusionXL } from './stable-diffusion-xl.ts';
@@ -76,6 +80,16 @@ export function knownPipelines(): KnownPipelines {
       const family = FAMILIES.findLast(({ modelIds }) => modelIds.test(id));
       return family?.pipelines[0]?.classes['text-to-image'] ?? null;
     },
+  };
+}
+
+/** Names of the components of all families, by what is taken of them from a hub. */
+export function pipelineFolders(): PipelineFolders {
+  const components = FAMILIES.flatMap((family) => Object.entries(family.components));
+  return {
+    weights: new Set(components.flatMap(([name, { kind }]) => (kind === 'model' ? [name] : []))),
+    replaceable: new Set(FAMILIES.map(({ autoencoder }) => autoencoder)),
+    unread: new Set(UNREAD_COMPONENTS.keys()),
   };
 }
 
