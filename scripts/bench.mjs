@@ -1,7 +1,7 @@
 // npm run bench: how fast models run here, beside what the adapter could do in the same run.
 //   node scripts/bench.mjs [--only TEXT] [--profile] [--json]
 //   --only int4      the cases whose name has this text; cases: the shipped models; a synthetic Llama of 250 M in f16, int8, int4, and in
-//                    the Q4_0, Q8_0 and Q4_K_M of GGUF files;
+//                    the Q4_0, Q8_0 and Q4_K_M of GGUF files; a synthetic Gemma 3 of 250 M in int4;
 //                    "cache, …": conversations with and without the prefix cache, and new tokens after shared ones from each tier;
 //                    grammar: compiling constraints, and their masks over 151,000 tokens;
 //                    constrained: decoding under a grammar beside free decoding;
@@ -20,6 +20,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { cacheCases } from './bench/cache.mjs';
 import { syntheticCheckpoint, wordyCheckpoint } from './bench/checkpoint.mjs';
+import { gemmaCheckpoint } from './bench/gemma.mjs';
 import { ggufFile, MIXES } from './bench/gguf.mjs';
 import { constrainedLines, grammarLines } from './bench/grammar-table.mjs';
 import { lines } from './bench/table.mjs';
@@ -50,6 +51,7 @@ async function cases() {
       quantization,
     ]),
     ...Object.keys(MIXES).map((mix) => [`llama-250m ${mix}`, () => ggufFile(mix), 'none']),
+    ['gemma-250m int4', gemmaCheckpoint, 'int4'],
   ].map(([name, folder, quantization]) => ({
     name,
     measure(run) {
