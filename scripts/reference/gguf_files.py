@@ -121,6 +121,18 @@ MODELS['gpt-oss'] = {
     },
     'quantization_config': {'quant_method': 'mxfp4'},
 }
+LINEAR = {
+    'num_hidden_layers': 3, 'layer_types': ['linear_attention', 'linear_attention', 'full_attention'], 'head_dim': 16,
+    'linear_key_head_dim': 8, 'linear_value_head_dim': 8, 'linear_num_key_heads': 2, 'linear_num_value_heads': 6,
+    'rope_parameters': {'rope_type': 'default', 'rope_theta': 5000.0, 'partial_rotary_factor': 0.25, 'mrope_section': [1, 1, 0]},
+    'pad_token_id': 0,
+}
+SHARED = {'moe_intermediate_size': 12, 'shared_expert_intermediate_size': 20, **EXPERTS}
+MODELS |= {
+    'qwen3-next': {'model_type': 'qwen3_next', **SIZES, **LINEAR, **SHARED, 'norm_topk_prob': True},
+    'qwen3-5': {'model_type': 'qwen3_5_text', **SIZES, **LINEAR, 'tie_word_embeddings': True},
+    'qwen3-5-moe': {'model_type': 'qwen3_5_moe_text', **SIZES, **LINEAR, **SHARED},
+}
 ENCODERS = {'bert': 'BertModel', 'xlm-roberta': 'XLMRobertaModel'}
 
 
@@ -168,7 +180,8 @@ def convert(folder, target, name):
     model_class = getattr(model_class, 'Ministral3Model', model_class)
     if kind.startswith('gemma'):
         (folder / 'tokenizer.json').write_text(json.dumps({'model': {'vocab': {str(i): i for i in range(40)}}, 'added_tokens': []}))
-    own = {'set_vocab': no_vocabulary if name in ENCODERS else vocabulary}
+    # Tiny checkpoints have no layers that predict several tokens ahead.
+    own = {'set_vocab': no_vocabulary if name in ENCODERS else vocabulary, 'no_mtp': True}
     plain = type(model_class.__name__, (model_class,), {**own, 'model_arch': model_class.model_arch})
     # AutoConfig drops keys of older spellings, which some converters read.
     hparams = {**model_class.load_hparams(folder, False), **hparams}
@@ -224,6 +237,8 @@ def adapt(base, names):
 
 def main():
     for seed, (name, stated) in enumerate(MODELS.items()):
+        if sys.argv[2:] and name not in sys.argv[2:]:
+            continue
         if ONLY and name not in ONLY:
             continue
         folder = ROOT / name
@@ -256,6 +271,8 @@ def main():
         convert(folder, folder / 'model.gguf', name)
         print(name, (folder / 'model.gguf').stat().st_size)
     if ONLY:
+        return
+    if sys.argv[2:]:
         return
     convert_embedding('bert', 'bert-bge')
     convert_embedding('qwen3', 'gpt-2')

@@ -14,7 +14,17 @@ const { prompt, tokens } = JSON.parse(readFileSync(`${ROOT}/greedy.json`, 'utf8'
   prompt: number[];
   tokens: Record<string, number[]>;
 };
-const NAMES = ['llama', 'qwen3-moe', 'gemma3', 'ministral3', 'gpt-neox', 'gpt-oss'];
+const NAMES = [
+  'llama',
+  'qwen3-moe',
+  'gemma3',
+  'ministral3',
+  'gpt-neox',
+  'gpt-oss',
+  'qwen3-next',
+  'qwen3-5',
+  'qwen3-5-moe',
+];
 
 it.each(NAMES)('%s', async (name) => {
   const model = await openTextModel({ model: `${ROOT}/${name}/model.gguf`, inline: true });

@@ -50,6 +50,12 @@ const METADATA_KEYS: Readonly<Record<string, string>> = {
   norm_topk_prob: 'expert_weights_norm',
   moe_intermediate_size: 'expert_feed_forward_length',
   conv_L_cache: 'shortconv.l_cache',
+  shared_expert_intermediate_size: 'expert_shared_feed_forward_length',
+  linear_conv_kernel_dim: 'ssm.conv_kernel',
+  linear_num_key_heads: 'ssm.group_count',
+  linear_key_head_dim: 'ssm.state_size',
+  linear_num_value_heads: 'ssm.time_step_rank',
+  linear_value_head_dim: 'ssm.inner_size',
   rope_theta: 'rope.freq_base',
   partial_rotary_factor: 'rope.dimension_count',
   'rope_scaling.rope_type': 'rope.scaling.type',
@@ -102,7 +108,7 @@ export async function decoderConfig(
   return {
     vocab_size: rowsOf(model, 'token_embd.weight'),
     hidden_size: hidden,
-    intermediate_size: perLayer(model, 'feed_forward_length'),
+    ...(hasWidth(model) && { intermediate_size: perLayer(model, 'feed_forward_length') }),
     num_hidden_layers: keys.count(own('block_count')),
     num_attention_heads: heads,
     num_key_value_heads: isKvStated ? perLayer(model, 'attention.head_count_kv') : heads,
@@ -124,6 +130,12 @@ function refuseUnreadKeys({ keys, architecture }: GgufModel, reads: readonly str
     if (value !== undefined && value !== neutral && value !== false)
       throw keys.unsupported(key, 'choose a model without it');
   }
+}
+
+/** Files of models in which each layer has experts may state their width only. */
+function hasWidth({ keys, architecture }: GgufModel): boolean {
+  const stated = (key: string): boolean => keys.get(`${architecture}.${key}`) !== undefined;
+  return stated('feed_forward_length') || !stated('expert_feed_forward_length');
 }
 
 /** A count that may be stated for each layer, and has to be the same for all of them; layers that have none state 0. */

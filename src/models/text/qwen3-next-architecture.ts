@@ -2,10 +2,12 @@
 
 import { decoderArchitecture } from './decoder-architecture.ts';
 import { QWEN3_NEXTS, readQwen3NextConfig } from './qwen3-next-config.ts';
+import { QWEN3_NEXT_GGUF } from './qwen3-next-gguf.ts';
 import { qwen3NextLayer } from './qwen3-next.ts';
 
 export const QWEN3_NEXT = decoderArchitecture({
   classes: Object.entries(QWEN3_NEXTS),
+  gguf: QWEN3_NEXT_GGUF,
   read: readQwen3NextConfig,
   layer: qwen3NextLayer,
 });

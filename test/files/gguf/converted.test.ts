@@ -13,6 +13,7 @@ import { readCohereConfig } from '../../../src/models/text/cohere-config.ts';
 import { readGlmConfig } from '../../../src/models/text/glm-config.ts';
 import { readLfm2Config } from '../../../src/models/text/lfm2-config.ts';
 import { readNeoxConfig } from '../../../src/models/text/neox-config.ts';
+import { readQwen3NextConfig } from '../../../src/models/text/qwen3-next-config.ts';
 import { readStarcoderConfig } from '../../../src/models/text/starcoder-config.ts';
 import { readGemmaConfig } from '../../../src/models/text/gemma-config.ts';
 import { readLlamaConfig } from '../../../src/models/text/llama-config.ts';
@@ -55,6 +56,8 @@ function configOf({ config, architecture }: Checkpoint): {
     GPTNeoX: readNeoxConfig,
     Glm: readGlmConfig,
     Lfm2: readLfm2Config,
+    Qwen3Next: readQwen3NextConfig,
+    Qwen3_5: readQwen3NextConfig,
   };
   const own = Object.entries(readers).find(([name]) => architecture.startsWith(name));
   const { ropes, ...rest } = (own?.[1] ?? readLlamaConfig)(config, architecture);
@@ -66,11 +69,13 @@ const LEFT_OUT = /position_ids|^pooler\.|position_embeddings/;
 
 describe('a GGUF file of', () => {
   it('each architecture is among the goldens', () => {
-    expect(NAMES.length).toBe(25);
+    expect(NAMES.length).toBe(28);
   });
 
   for (const name of NAMES) {
-    it(`${name} has the tensors of its checkpoint`, async () => {
+    // Rows of linear attention are in another order: test/models/text/qwen3-next-gguf.test.ts compares logits.
+    const isReordered = name === 'qwen3-next' || name.startsWith('qwen3-5');
+    it.skipIf(isReordered)(`${name} has the tensors of its checkpoint`, async () => {
       const [checkpoint, gguf] = await both(name);
       const names = (tensors: Checkpoint['tensors']): string[] =>
         [...tensors.keys()].filter((one) => !LEFT_OUT.test(one)).sort();
@@ -97,6 +102,7 @@ describe('a GGUF file of', () => {
       const [stated, found] = [configOf(checkpoint), configOf(gguf)];
       // Without a window Mistral computes what Llama does, and its files say llama.
       if (name === 'mistral') stated.rest['architecture'] = 'LlamaForCausalLM';
+      if (name.startsWith('qwen3-5')) Object.assign(stated.rest['delta']!, { tiled: true });
       expect(found.rest).toEqual(stated.rest);
       expect(found.ropes.length).toBe(stated.ropes.length);
       found.ropes.forEach((rope, i) => {
