@@ -11,6 +11,7 @@ import { meanRows } from '../../kernels/mean-rows.ts';
 import type { TextDeclaration, TextForward } from '../../models/text/architecture.ts';
 import type { OnDevice } from '../session/device-session.ts';
 import { fittingPages, usefulPages } from '../text/cache/kv-pages.ts';
+import { stateBytes } from '../text/cache/layer-stores.ts';
 import { wholeLayout } from '../text/cache/page-layout.ts';
 import { pagesFor } from '../text/cache/pages.ts';
 import type { RunnerCheckpoint } from '../text/step/runner.ts';
@@ -112,9 +113,13 @@ async function pagesOf(
   tokens: number,
 ): Promise<number> {
   const layout = wholeLayout(layers, format);
-  await device.reserve(device.memoryUsed + layout.pageBytes * pagesFor(tokens));
+  const states = stateBytes(layers, MOST_TEXTS);
+  await device.reserve(device.memoryUsed + layout.pageBytes * pagesFor(tokens) + states);
   const slots = { contextLength: tokens + MOST_TEXTS * PAGE_TOKENS, totalTokens: Infinity, slots: 1 };
-  return Math.min(usefulPages(device, layout, slots), fittingPages(device, layout));
+  return Math.min(
+    usefulPages(device, layout, slots),
+    fittingPages(device, layout, () => states),
+  );
 }
 
 interface BatchRunnerOptions {

@@ -88,7 +88,10 @@ function endIds(file: string, { eos_token_id: named }: Readonly<Record<string, u
   );
 }
 
-/** Rows of the largest step: the widest intermediate must fit into one binding, and every running sequence needs a row. */
+/**
+ * Rows of the largest step: the widest intermediate must fit into one binding, and every running sequence needs a row; its fixed states
+ * must fit into one binding of each layer, too.
+ */
 export function stepRows(
   device: Device,
   config: TextDeclaration,
@@ -100,7 +103,8 @@ export function stepRows(
   const ofAll = rowsOf(config.widest);
   const fitting = Math.min(ofAll, expertRows(config, rowsOf));
   const tile = (rows: number): number => Math.ceil(rows / TILE_ROWS) * TILE_ROWS;
-  const mostSlots = Math.min(rowsOf(config.vocabulary), fitting);
+  const ofStates = config.layers.map((layer) => (layer.kind === 'slot' ? rowsOf(layer.values) : Infinity));
+  const mostSlots = Math.min(rowsOf(config.vocabulary), fitting, ...ofStates);
   if (tile(slots) > mostSlots) {
     throw new EngineError(
       'bad_request',

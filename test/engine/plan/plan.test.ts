@@ -168,9 +168,9 @@ describe('a language model', () => {
       return plan(copy).catch((error: unknown) => error);
     };
     try {
-      expect(await refused('GPTNeoXForCausalLM')).toMatchObject({
+      expect(await refused('BloomForCausalLM')).toMatchObject({
         code: 'unsupported',
-        message: expect.stringContaining('the architecture is GPTNeoXForCausalLM'),
+        message: expect.stringContaining('the architecture is BloomForCausalLM'),
       });
     } finally {
       rmSync(copy, { recursive: true });

@@ -1,10 +1,17 @@
 import { expect, it } from 'vitest';
-import { endTokens, samplingDefaults } from '../../../src/engine/text/defaults.ts';
+import { endTokens, samplingDefaults, stepRows } from '../../../src/engine/text/defaults.ts';
 import type { Checkpoint } from '../../../src/files/checkpoint/checkpoint.ts';
+import { readShader } from '../../../src/gpu/node.ts';
+import { openPaperDevice } from '../../../src/gpu/paper-device.ts';
+import type { TextDeclaration } from '../../../src/models/text/architecture.ts';
 import type { Tokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
 
 const checkpoint = (generationConfig: Record<string, unknown>, config: Record<string, unknown> = {}) =>
-  ({ generationConfig, config }) as unknown as Checkpoint;
+  ({
+    generationConfig,
+    config,
+    configSource: { name: 'config.json', metadata: null },
+  }) as unknown as Checkpoint;
 const tokenizer = (eosId: number | null) => ({ eosId }) as unknown as Tokenizer;
 
 it('sampling is by generation_config.json, null and what it leaves out by the contract', () => {
@@ -49,4 +56,14 @@ it.each([-1, 0.5, 1e9, '2', true, [null], [[2]], NaN, {}])('eos_token_id %j is r
   const wrong = (at: Checkpoint) => () => endTokens(at, tokenizer(null), 10);
   expect(wrong(checkpoint({ eos_token_id: id }))).toThrow(/^generation_config\.json: eos_token_id is /);
   expect(wrong(checkpoint({}, { eos_token_id: id }))).toThrow(/^config\.json: eos_token_id is /);
+});
+
+it('requests at once are as many as one binding has fixed states for', () => {
+  const device = openPaperDevice({ shaders: readShader, memoryBudget: 2 ** 30 });
+  const values = Math.floor(device.capabilities.bindingLimit / 4 / 20 / 4) * 4;
+  const config = { widest: 64, vocabulary: 64, experts: null, layers: [{ kind: 'slot', values }] };
+  const rowsFor = (slots: number): number =>
+    stepRows(device, config as unknown as TextDeclaration, 64, slots);
+  expect(rowsFor(16)).toBe(64);
+  expect(() => rowsFor(17)).toThrow('at most 16');
 });

@@ -1,7 +1,7 @@
 // LFM2, whose short convolutions keep fixed states: the prefix cache changes no token, and the memory that its copies take is planned.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openTextModel, planModel, type TextModel } from '../../../src/index.ts';
+import { openTextModel, planModel, type OpenEvent, type TextModel } from '../../../src/index.ts';
 import { temporaryFolders } from '../../files/folders.ts';
 import { collect, goldenModel, greedy } from '../fixture.ts';
 
@@ -66,4 +66,12 @@ it.each([0.5, 0.75, 1, 1.5, 2, 4, 64])('a plan agrees with opening within %d MiB
   expect(plan.choices[0]).toMatchObject({ contextLength, weights: memory.weights });
   expect(memory.weights + memory.kv + memory.arena).toBeLessThanOrEqual(memoryBudget);
   await opened.close();
+});
+
+it('host memory that holds no copy of the states is noted', async () => {
+  const noted: string[] = [];
+  const note = (event: OpenEvent): void => void (event.type === 'note' && noted.push(event.message));
+  await (await openTextModel({ ...options, hostCache: 1000 }, note)).close();
+  await (await openTextModel({ ...options, hostCache: 1024 }, note)).close();
+  expect(noted).toEqual([expect.stringContaining("holds no copy of the model's fixed states")]);
 });

@@ -5,7 +5,10 @@ import { EngineError } from '../../../files/error.ts';
 import { bytesText } from '../../../files/bytes-text.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
+import type { LayerState } from '../../../models/text/architecture.ts';
+import { slotBytes, stateBytes } from './layer-stores.ts';
 import type { PageLayout } from './page-layout.ts';
+import { copiesBytes } from './state-mover.ts';
 
 /** Pages cleared at a time. */
 const CLEAR_RUN = 64;
@@ -49,6 +52,17 @@ export function stateCopies(pages: number, { pageBytes }: PageLayout, bytes: num
   if (bytes === 0) return 0;
   const affordable = Math.floor((COPY_SHARE * pages * pageBytes) / bytes);
   return Math.max(LEAST_COPIES, Math.min(Math.ceil(pages / COPY_PAGES), affordable));
+}
+
+/** Bytes of the layers' fixed states in so many slots, and of their copies, beside a number of pages. */
+export function statesBeside(
+  layers: readonly LayerState[],
+  layout: PageLayout,
+  slots: number,
+): (pages: number) => number {
+  const bytes = slotBytes(layers);
+  const ofSlots = stateBytes(layers, slots);
+  return (pages) => ofSlots + copiesBytes(stateCopies(pages, layout, bytes), bytes);
 }
 
 /** Pages that the memory budget has room for. `besides`: bytes that are taken beside so many pages, which increase with them. */

@@ -2,7 +2,13 @@
 
 import type { Device } from '../../../gpu/device.ts';
 import { allocatedBytes, type Region } from '../../../gpu/tensor.ts';
-import type { KvFormat, LayerStore, PageTable, StateSlots } from '../../../kernels/batch.ts';
+import {
+  TILE_ROWS,
+  type KvFormat,
+  type LayerStore,
+  type PageTable,
+  type StateSlots,
+} from '../../../kernels/batch.ts';
 import type { KvState, LayerState } from '../../../models/text/architecture.ts';
 import type { LayerPlace, PageLayout } from './page-layout.ts';
 
@@ -80,6 +86,11 @@ export class LayerStores {
   #buffers(): GPUBuffer[] {
     return [...this.pageBuffers, ...this.slots.map(({ values }) => values.buffer)];
   }
+}
+
+/** Slots that the device has for up to so many sequences. */
+export function roundedSlots(sequences: number): number {
+  return Math.ceil(sequences / TILE_ROWS) * TILE_ROWS;
 }
 
 /** Bytes of the fixed states of one sequence. */

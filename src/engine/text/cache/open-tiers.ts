@@ -1,7 +1,9 @@
 // Opens the tiers of the prefix cache below the device, as the options of a model have them: host memory and storage.
 
 import type { Checkpoint } from '../../../files/checkpoint/checkpoint.ts';
+import { bytesText } from '../../../files/bytes-text.ts';
 import { EngineError } from '../../../files/error.ts';
+import { option, say, type Prose } from '../../../files/message.ts';
 import { DEFAULTS } from '../../../options/limits.ts';
 import type { Platform } from '../../platform.ts';
 import type { Loaded } from '../load.ts';
@@ -17,7 +19,7 @@ export interface TierPlace {
   pages: Scheduler['pages'];
   /** Returns the parts that are loaded now. */
   parts: () => Loaded;
-  onTrouble(message: string): void;
+  onTrouble(message: Prose): void;
 }
 
 /** Gives null where the options ask for no tier. Errors: unsupported where the platform has no storage, and those of opening it. */
@@ -42,6 +44,11 @@ export async function openTiers(
   const { kvFormat } = loaded;
   const { windows } = loaded.layout;
   const grouped = windows.length > 1 ? [{ windows, lanes: loaded.layout.lanes }] : [];
+  if (storageCache === undefined && hostCache < loaded.copyBytes) {
+    onTrouble(
+      say`${option('hostCache')} of ${bytesText(hostCache)} holds no copy of the model's fixed states, each of which takes ${bytesText(loaded.copyBytes)}: no prefix is found there`,
+    );
+  }
   const states = loaded.copyBytes === 0 ? [] : [{ states: loaded.copyBytes }];
   const facts = [PAGE_LAYOUT, checkpoint.config, quantization, kvFormat, device.summary];
   const laidOut = [...facts, ...grouped, ...states];

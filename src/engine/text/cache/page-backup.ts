@@ -20,7 +20,7 @@ export interface BackupOptions {
 
 /** Bytes copied at a time. */
 const COPY_BYTES = 2 ** 23;
-/** Bytes being copied beyond which pages that are reused at once are dropped without a copy. */
+/** Bytes being copied, beside one copy of fixed states, beyond which pages that are reused at once are dropped without a copy. */
 const LATE_BYTES = 2 ** 26;
 
 export class PageBackup {
@@ -64,7 +64,7 @@ export class PageBackup {
     const late = pages.filter((cached) => this.#fresh.delete(cached));
     const runner = this.#options.runner();
     const copying = [...this.#copying].reduce((sum, cached) => sum + bytesOf(cached, runner), 0);
-    if (late.length === 0 || copying > LATE_BYTES) return;
+    if (late.length === 0 || copying > LATE_BYTES + runner.copyBytes) return;
     // The copy is submitted before the step that reuses the pages.
     const copied = this.#copy(late)
       .then(({ stored }) => stored)

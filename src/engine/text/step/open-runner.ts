@@ -7,7 +7,8 @@ import { formatOf } from '../../weights/plan.ts';
 import { unreadNote } from '../../weights/unread.ts';
 import { openWeights, type LoadOptions } from '../../weights/weights.ts';
 import { weightBytesIn } from '../../weights/quantization.ts';
-import { usefulPages } from '../cache/kv-pages.ts';
+import { statesBeside, usefulPages } from '../cache/kv-pages.ts';
+import { roundedSlots } from '../cache/layer-stores.ts';
 import { pageLayout } from '../cache/page-layout.ts';
 import { createLoraHost } from '../lora-host.ts';
 import type { Runner, RunnerCheckpoint, RunnerOptions } from './runner.ts';
@@ -45,7 +46,7 @@ export async function openRunner(
 /** Bytes left free for intermediates and step data when memory is allocated. */
 const RESERVE_BYTES = 2 ** 29;
 
-/** Allocates all pages that are useful, or else the pages of one context. */
+/** Allocates all pages that are useful, or else the pages of one context, with the fixed states beside them. */
 async function reserveMemory(
   device: Device,
   checkpoint: RunnerCheckpoint,
@@ -56,8 +57,10 @@ async function reserveMemory(
     options.kept?.layout ?? pageLayout(config.layers, 'f16', options, device.capabilities.bindingLimit);
   const bytesIn = weightBytesIn(device, checkpoint.tensors, config.generate!);
   const least = bytesIn(options.quantization) + RESERVE_BYTES;
-  if (await device.reserve(least + layout.pageBytes * usefulPages(device, layout, options))) return;
-  await device.reserve(least + layout.pageBytes * layout.pagesOf(options.contextLength));
+  const besides = statesBeside(config.layers, layout, roundedSlots(options.slots));
+  const bytesWith = (pages: number): number => least + layout.pageBytes * pages + besides(pages);
+  if (await device.reserve(bytesWith(usefulPages(device, layout, options)))) return;
+  await device.reserve(bytesWith(layout.pagesOf(options.contextLength)));
 }
 
 /** Changes whenever the packed layout, the rounding of quantization, or the checks before packing change. */

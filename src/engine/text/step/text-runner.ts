@@ -1,7 +1,7 @@
 // The Runner implementation: step buffers, layer stores, tapes, and the launch of one step.
 
 import type { Device } from '../../../gpu/device.ts';
-import { PAGE_TOKENS, TILE_ROWS, type KvFormat } from '../../../kernels/batch.ts';
+import { PAGE_TOKENS, type KvFormat } from '../../../kernels/batch.ts';
 import { LOGPROB_WORDS } from '../../../kernels/logprobs.ts';
 import type { LanguageModel, TextDeclaration } from '../../../models/text/architecture.ts';
 import { ropeWords } from '../../../models/text/rope.ts';
@@ -9,15 +9,16 @@ import {
   createPageCleaner,
   fittingPages,
   stateCopies,
+  statesBeside,
   usefulPages,
   type PageCleaner,
 } from '../cache/kv-pages.ts';
-import { LayerStores, slotBytes, stateBytes } from '../cache/layer-stores.ts';
+import { LayerStores, roundedSlots, slotBytes, stateBytes } from '../cache/layer-stores.ts';
 import { pageLayout, type PageLayout } from '../cache/page-layout.ts';
 import { PageMover } from '../cache/page-mover.ts';
 import { pagesFor } from '../cache/pages.ts';
 import type { PageMoves } from '../cache/sequence-pages.ts';
-import { copiesBytes, StateMover } from '../cache/state-mover.ts';
+import { StateMover } from '../cache/state-mover.ts';
 import type { LoraHost } from '../lora-host.ts';
 import type { Part } from '../step-plan.ts';
 import { BatchWriter } from './batch-writer.ts';
@@ -66,7 +67,7 @@ export class TextRunner implements Runner {
   constructor(device: Device, config: TextDeclaration, options: RunnerOptions, parts: RunnerParts) {
     const { model, parameters, kvFormat, loras } = parts;
     const { layers, vocabulary, hidden, experts } = config;
-    const slots = Math.ceil(options.slots / TILE_ROWS) * TILE_ROWS;
+    const slots = roundedSlots(options.slots);
     const { kept } = options;
     const layout = kept?.layout ?? pageLayout(layers, kvFormat, options, device.capabilities.bindingLimit);
     const mostPages = usefulPages(device, layout, options);
@@ -96,10 +97,9 @@ export class TextRunner implements Runner {
     probe.free();
     this.copyBytes = slotBytes(layers);
     this.stateBytes = stateBytes(layers, slots);
-    const copiesOf = (pages: number): number => stateCopies(pages, layout, this.copyBytes);
-    const besides = (pages: number): number => this.stateBytes + copiesBytes(copiesOf(pages), this.copyBytes);
+    const besides = statesBeside(layers, layout, slots);
     this.pages = kept?.pages ?? Math.min(mostPages, fittingPages(device, layout, besides));
-    this.copies = copiesOf(this.pages);
+    this.copies = stateCopies(this.pages, layout, this.copyBytes);
     this.contextLength = Math.min(options.contextLength, layout.contextWithin(this.pages));
     const stores = storesOf(this.pages);
     this.pageCleaner = createPageCleaner(device, stores.pageBuffers, this.pages);
