@@ -20,7 +20,7 @@ import {
 } from './generate-request.ts';
 import { resolvedOptions } from './generate-resolved.ts';
 import { untilInterrupted } from './interrupt.ts';
-import { createPerf, writePerf } from './perf-dump.ts';
+import { Perf, writePerf } from './perf-dump.ts';
 import { makeFolder, removeLeftovers } from './image-file.ts';
 import { outliveReader } from './terminal.ts';
 
@@ -64,7 +64,7 @@ async function generate(open: OpenImageModel, given: Given): Promise<number> {
   const { sources, digests } = await readSources(given);
   const { options } = given;
   const report = new Report(options);
-  const perf = createPerf(plan.prompts, randomUUID());
+  const perf = new Perf(plan.prompts, randomUUID());
   if (options['trust-remote-code']) {
     report.note('Python of a repository is never run: --trust-remote-code changes nothing');
   }

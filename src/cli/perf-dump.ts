@@ -39,20 +39,74 @@ export interface PerfDump {
   meta: { prompt: string[]; model: string; pipeline: string; quantization: string };
 }
 
-export interface Perf {
-  loaded(info: ImageModelInfo, milliseconds: number): void;
-  resolved(options: Record<string, ResolvedValue>): void;
-  warmedUp(milliseconds: number): void;
-  /** Records an event of a prompt's run. */
-  event(prompt: number, event: ImageEvent): void;
-  saved(output: PerfDump['outputs'][number], milliseconds: number): void;
-  failed(failure: PerfDump['failures'][number]): void;
-  finished(milliseconds: number): void;
+/** Collects the timings of one `svc generate`. */
+export class Perf {
   readonly dump: PerfDump;
+  #savingMs = 0;
+  #profilingMs = 0;
+
+  constructor(prompts: string[], requestId: string) {
+    this.dump = emptyDump(prompts, requestId);
+  }
+
+  loaded({ adapter, name, pipeline, quantization }: ImageModelInfo, milliseconds: number): void {
+    const { vendor, architecture, device, description, software } = adapter;
+    this.dump.adapter = { vendor, architecture, device, description, software };
+    this.dump.load_duration_ms = milliseconds;
+    this.dump.meta = { prompt: this.dump.meta.prompt, model: name, pipeline, quantization };
+  }
+
+  resolved(options: Record<string, ResolvedValue>): void {
+    const entries = Object.entries(options).map(([name, value]) => [keyOf(name), value]);
+    this.dump.options = Object.fromEntries(entries) as PerfDump['options'];
+  }
+
+  warmedUp(milliseconds: number): void {
+    this.dump.warmup_duration_ms = milliseconds;
+  }
+
+  /** Records an event of a prompt's run. */
+  event(prompt: number, event: ImageEvent): void {
+    const { memory_checkpoints: checkpoints, denoise_steps_ms: steps, kernels_ms: kernels } = this.dump;
+    if (event.type === 'stage') {
+      this.#addStage(event.name, event.milliseconds);
+      const key = `after_${event.name.replaceAll('-', '_')}` as const;
+      const peak = Math.max(checkpoints[key]?.peak_allocated_mb ?? 0, event.peakBytes / 2 ** 20);
+      checkpoints[key] = { peak_allocated_mb: peak };
+    } else if (event.type === 'step') {
+      const { sample, step, milliseconds } = event;
+      steps.push({ prompt, sample, step, duration_ms: milliseconds });
+    } else if (event.type === 'kernels') {
+      this.#profilingMs += event.spent;
+      for (const [name, milliseconds] of Object.entries(event.milliseconds))
+        kernels[name] = (kernels[name] ?? 0) + milliseconds;
+    }
+  }
+
+  saved(output: PerfDump['outputs'][number], milliseconds: number): void {
+    this.#savingMs += milliseconds;
+    this.dump.outputs.push(output);
+    this.dump.seeds.push(output.seed);
+  }
+
+  failed(failure: PerfDump['failures'][number]): void {
+    this.dump.failures.push(failure);
+  }
+
+  finished(milliseconds: number): void {
+    this.#addStage('saving', this.#savingMs);
+    this.dump.total_duration_ms = milliseconds - this.#profilingMs;
+  }
+
+  #addStage(name: string, milliseconds: number): void {
+    const stage = this.dump.steps.find((known) => known.name === name);
+    if (stage) stage.duration_ms += milliseconds;
+    else this.dump.steps.push({ name, duration_ms: milliseconds });
+  }
 }
 
-export function createPerf(prompts: string[], requestId: string): Perf {
-  const dump: PerfDump = {
+function emptyDump(prompts: string[], requestId: string): PerfDump {
+  return {
     timestamp: new Date().toISOString(),
     request_id: requestId,
     tag: 'cli_generate',
@@ -70,58 +124,6 @@ export function createPerf(prompts: string[], requestId: string): Perf {
     outputs: [],
     failures: [],
     meta: { prompt: prompts, model: '', pipeline: '', quantization: '' },
-  };
-  const addStage = (name: string, milliseconds: number) => {
-    const stage = dump.steps.find((known) => known.name === name);
-    if (stage) stage.duration_ms += milliseconds;
-    else dump.steps.push({ name, duration_ms: milliseconds });
-  };
-  let saving = 0;
-  let profiling = 0;
-  return {
-    dump,
-    loaded({ adapter, name, pipeline, quantization }, milliseconds) {
-      const { vendor, architecture, device, description, software } = adapter;
-      dump.adapter = { vendor, architecture, device, description, software };
-      dump.load_duration_ms = milliseconds;
-      dump.meta = { prompt: prompts, model: name, pipeline, quantization };
-    },
-    resolved(options) {
-      const entries = Object.entries(options).map(([name, value]) => [keyOf(name), value]);
-      dump.options = Object.fromEntries(entries) as PerfDump['options'];
-    },
-    warmedUp(milliseconds) {
-      dump.warmup_duration_ms = milliseconds;
-    },
-    event(prompt, event) {
-      if (event.type === 'stage') {
-        addStage(event.name, event.milliseconds);
-        const key = `after_${event.name.replaceAll('-', '_')}` as const;
-        const peak = Math.max(
-          dump.memory_checkpoints[key]?.peak_allocated_mb ?? 0,
-          event.peakBytes / 2 ** 20,
-        );
-        dump.memory_checkpoints[key] = { peak_allocated_mb: peak };
-      } else if (event.type === 'step') {
-        const { sample, step, milliseconds } = event;
-        dump.denoise_steps_ms.push({ prompt, sample, step, duration_ms: milliseconds });
-      } else if (event.type === 'kernels') {
-        profiling += event.spent;
-        for (const [name, milliseconds] of Object.entries(event.milliseconds)) {
-          dump.kernels_ms[name] = (dump.kernels_ms[name] ?? 0) + milliseconds;
-        }
-      }
-    },
-    saved(output, milliseconds) {
-      saving += milliseconds;
-      dump.outputs.push(output);
-      dump.seeds.push(output.seed);
-    },
-    failed: (failure) => void dump.failures.push(failure),
-    finished(milliseconds) {
-      addStage('saving', saving);
-      dump.total_duration_ms = milliseconds - profiling;
-    },
   };
 }
 

@@ -4,7 +4,7 @@ import type { PromptToken, TokenLogprob } from '../../index.ts';
 import type { Completion, CompletionChunk } from './completion-reply-schema.ts';
 import type { CompletionBody } from './completion-schema.ts';
 import { toErrorReply } from '../errors.ts';
-import { type Choice, extensionsOf, type Fold, usageOf } from '../text/reply-fold.ts';
+import { extensionsOf, usageOf } from '../text/reply-fold.ts';
 import type { Part } from '../text/reply-parts.ts';
 import type { TextCall } from '../text/text-call.ts';
 import type { Usage } from '../text/text-reply-schema.ts';
@@ -114,29 +114,79 @@ interface Said {
   ids?: number[];
 }
 
-export function completionForm(reply: CompletionReply, write: Send): StreamForm {
-  const { call, echoes, body } = reply;
-  const options = body.stream_options ?? {};
+/** The chunks of a streamed completion. */
+export class CompletionStream implements StreamForm {
+  readonly marker = true;
+  readonly #reply: CompletionReply;
+  readonly #write: Send;
   /** Characters of each choice's text so far, for text_offset. */
-  const lengths = new Map<number, number>();
-  const placeOf = (choice: number): { fold: Fold; choice: Choice } => {
+  readonly #lengths = new Map<number, number>();
+
+  constructor(reply: CompletionReply, write: Send) {
+    this.#reply = reply;
+    this.#write = write;
+  }
+
+  begin(): void {
+    const { body, call } = this.#reply;
+    // An echo with log probabilities is sent when they are known.
+    if (!body.echo || body.logprobs === undefined) for (const run of call.runs.keys()) this.prompt(run);
+  }
+
+  prompt(run: number): void {
+    const { call, echoes } = this.#reply;
+    const { choices, promptIds, prompt = [] } = call.runs[run]!.fold;
+    const ids = promptIds && { prompt_token_ids: promptIds };
+    const said = { text: echoes[run]!, logprobs: prompt };
+    if (said.text === '' && !ids && prompt.length === 0) return;
+    for (const index of choices.keys()) this.#say(offsetOf(call, run) + index, said, ids);
+  }
+
+  part(index: number, part: Part): void {
+    const { body } = this.#reply;
+    const text = part.kind === 'call' ? '' : part.text;
+    const shows =
+      text !== '' || (part.ids.length > 0 && (body.logprobs !== undefined || body.return_token_ids));
+    if (shows) this.#say(index, { text, logprobs: part.logprobs, ids: part.ids });
+  }
+
+  end(choice: number): void {
+    const { call } = this.#reply;
     const { run, index } = runOf(call, choice);
-    const { fold } = call.runs[run]!;
-    return { fold, choice: fold.choices[index]! };
-  };
-  const send = (choices: CompletionChunk['choices']) => {
-    const usage = options.continuous_usage_stats && { usage: totalUsage(call) };
-    write({ ...headOf(reply), choices, ...usage } satisfies CompletionChunk);
-  };
-  const say = (
+    const { finishReason, matchedStop, hiddenStates } = call.runs[run]!.fold.choices[index]!;
+    this.#say(
+      choice,
+      { text: '' },
+      {
+        finish_reason: finishReason,
+        matched_stop: matchedStop,
+        ...(hiddenStates && { hidden_states: hiddenStates }),
+      },
+    );
+  }
+
+  finish(error: Error | undefined): ReturnType<StreamForm['finish']> {
+    const { call, body } = this.#reply;
+    const empty = { ...headOf(this.#reply), choices: [] };
+    const svcext = extensions(this.#reply);
+    if (svcext) this.#write({ ...empty, ...svcext });
+    if (body.stream_options?.include_usage) this.#write({ ...empty, usage: totalUsage(call) });
+    if (error === undefined) return null;
+    const { body: said } = toErrorReply(error);
+    this.#write(said);
+    return said.error;
+  }
+
+  #say(
     index: number,
     { text, logprobs, ids }: Said,
     more: Partial<CompletionChunk['choices'][number]> = {},
-  ) => {
-    const begins = lengths.get(index) ?? 0;
-    lengths.set(index, begins + text.length);
+  ): void {
+    const { body } = this.#reply;
+    const begins = this.#lengths.get(index) ?? 0;
+    this.#lengths.set(index, begins + text.length);
     const hasLogprobs = body.logprobs !== undefined && logprobs && logprobs.length > 0;
-    send([
+    this.#send([
       {
         index,
         text,
@@ -147,50 +197,11 @@ export function completionForm(reply: CompletionReply, write: Send): StreamForm 
         ...more,
       },
     ]);
-  };
+  }
 
-  const echo = (run: number) => {
-    const { choices, promptIds, prompt = [] } = call.runs[run]!.fold;
-    const ids = promptIds && { prompt_token_ids: promptIds };
-    const said = { text: echoes[run]!, logprobs: prompt };
-    if (said.text === '' && !ids && prompt.length === 0) return;
-    for (const index of choices.keys()) say(offsetOf(call, run) + index, said, ids);
-  };
-
-  return {
-    marker: true,
-    begin() {
-      // An echo with log probabilities is sent when they are known.
-      if (!body.echo || body.logprobs === undefined) for (const run of call.runs.keys()) echo(run);
-    },
-    prompt: echo,
-    part(index, part: Part) {
-      const text = part.kind === 'call' ? '' : part.text;
-      const shows =
-        text !== '' || (part.ids.length > 0 && (body.logprobs !== undefined || body.return_token_ids));
-      if (shows) say(index, { text, logprobs: part.logprobs, ids: part.ids });
-    },
-    end(index) {
-      const { choice } = placeOf(index);
-      const { finishReason, matchedStop, hiddenStates } = choice;
-      say(
-        index,
-        { text: '' },
-        {
-          finish_reason: finishReason,
-          matched_stop: matchedStop,
-          ...(hiddenStates && { hidden_states: hiddenStates }),
-        },
-      );
-    },
-    finish(error) {
-      const svcext = extensions(reply);
-      if (svcext) write({ ...headOf(reply), choices: [], ...svcext });
-      if (options.include_usage) write({ ...headOf(reply), choices: [], usage: totalUsage(call) });
-      if (error === undefined) return null;
-      const { body: said } = toErrorReply(error);
-      write(said);
-      return said.error;
-    },
-  };
+  #send(choices: CompletionChunk['choices']): void {
+    const { body, call } = this.#reply;
+    const usage = body.stream_options?.continuous_usage_stats && { usage: totalUsage(call) };
+    this.#write({ ...headOf(this.#reply), choices, ...usage } satisfies CompletionChunk);
+  }
 }

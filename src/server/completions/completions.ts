@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { H3Event } from 'h3';
-import { completionForm, textCompletion } from './completion-reply.ts';
+import { CompletionStream, textCompletion } from './completion-reply.ts';
 import { toCompletions } from './completion-request.ts';
 import { checkCompletion } from './completion-schema.ts';
 import { underFieldName } from '../text/generation-request.ts';
@@ -38,5 +38,5 @@ export async function completions(service: Service, event: H3Event): Promise<unk
   };
   if (!body.stream) return replyWhole(call, () => textCompletion(reply));
   await acceptText(call);
-  return streamText(service, event, call, (send) => completionForm(reply, send));
+  return streamText(service, event, call, (send) => new CompletionStream(reply, send));
 }
