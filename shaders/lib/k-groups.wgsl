@@ -12,6 +12,8 @@ struct Args {
   first_k_group: u32, // groups of k's before `raw`
   group_ks: u32,    // k's of a group
   k: u32,
+  first_k: u32,     // k's as packed before those of the part
+  scales_of_row: u32, // scales as packed of a column
   row_stride: u32,  // values, or words of zero points, from one row to the next
   group_stride: u32, // from one group of k's to the next
   zero: u32,        // zero point of all groups, or what is added to words of zero points
@@ -27,16 +29,16 @@ struct Args {
 
 // Scales as packed that a group of k's has: from the first to the one before the last.
 fn first_scale(k_group: u32) -> u32 {
-  return (args.first_k_group + k_group) * args.group_ks / SCALED_KS;
+  return (args.first_k + (args.first_k_group + k_group) * args.group_ks) / SCALED_KS;
 }
 
 fn last_scale(k_group: u32) -> u32 {
-  return min((args.first_k_group + k_group + 1u) * args.group_ks, args.k) / SCALED_KS;
+  return (args.first_k + min((args.first_k_group + k_group + 1u) * args.group_ks, args.k)) / SCALED_KS;
 }
 
 // The word at which 32 columns' values begin.
 fn scale_word(column: u32, scale: u32) -> u32 {
-  return (column / 32u * (args.k / SCALED_KS) + scale) * SCALE_WORDS;
+  return (column / 32u * args.scales_of_row + scale) * SCALE_WORDS;
 }
 
 // Zero points follow the scales.

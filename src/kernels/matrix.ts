@@ -3,10 +3,12 @@
 // after those of another; experts' matrices of one shape stand one behind the other, each from a group of its own. A matrix is made
 // before it has bytes, so that a model page can be built first; its bytes may be replaced later.
 
-import { EngineError } from '../files/error.ts';
 import type { Device } from '../gpu/device.ts';
-import type { Region, Tensor } from '../gpu/tensor.ts';
-import { groupBytes, type WeightFormat } from './formats.ts';
+import { Tensor, type Region } from '../gpu/tensor.ts';
+import type { WeightFormat } from './formats.ts';
+import { blocksOf, GROUP, groupsOf, planWindows, tapsOf, wholly, type FormatSpan } from './matrix-windows.ts';
+
+export { BLOCK, expertGroups, GROUP } from './matrix-windows.ts';
 
 /** Groups of columns within one binding. */
 export interface MatrixWindow {
@@ -31,6 +33,8 @@ export interface MatrixPart {
   /** Rows of the checkpoint's tensor before the part, and from one row of the part to the next; left out: 1. */
   firstRow: number;
   rowStep?: number;
+  /** K's as packed before those that the part has weights for; left out: 0. */
+  firstK?: number;
   placement: Placement;
 }
 
@@ -40,6 +44,8 @@ export interface MatrixForm {
   kernel?: 1 | 3;
   /** Number of matrices that the parts make up: see expertParts. */
   experts?: number;
+  /** Orders that inputs stand in, one after another as packed; none: the inputs' own. */
+  orders?: readonly unknown[];
 }
 
 /** The bytes of a matrix and what they are. */
@@ -55,10 +61,6 @@ export interface LoraFactors {
   rank: number;
 }
 
-/** Columns of a group. */
-export const GROUP = 32;
-export const BLOCK = 32;
-
 /** y = x · Wᵀ (+ bias): `columns` outputs, `k` inputs a tap; with experts, those of each. */
 export class Matrix {
   readonly k: number;
@@ -68,14 +70,19 @@ export class Matrix {
   readonly experts: number;
   readonly parts: readonly MatrixPart[];
   bias: Tensor | null = null;
-  /** The input of each k, u32 [1, k]; null: k's are in the order of the inputs. */
-  order: Tensor | null = null;
+  /** The input of each k as packed, u32 [1, orders · k]; null: k's are in the order of the inputs. */
+  readonly order: Tensor | null;
   /** Factors that low-rank adapters add for the rows that have one; set and cleared as adapters come and go. */
   lora: LoraFactors | null = null;
   #placed: PlacedMatrix | null = null;
 
-  constructor(k: number, parts: readonly MatrixPart[], { kernel = 1, experts = 1 }: MatrixForm = {}) {
+  constructor(
+    k: number,
+    parts: readonly MatrixPart[],
+    { kernel = 1, experts = 1, orders = [] }: MatrixForm = {},
+  ) {
     this.k = k;
+    this.order = orders.length === 0 ? null : new Tensor([1, orders.length * k], 'u32');
     this.parts = parts;
     this.kernel = kernel;
     this.experts = experts;
@@ -121,26 +128,6 @@ export class Matrix {
   }
 }
 
-type Shape = Pick<Matrix, 'k' | 'columns' | 'kernel' | 'experts' | 'name'>;
-
-function tapsOf({ kernel }: Pick<Shape, 'kernel'>, winograd: boolean): number {
-  return winograd ? 16 : kernel * kernel;
-}
-
-function blocksOf(shape: Pick<Shape, 'k' | 'kernel'>, winograd: boolean): number {
-  return tapsOf(shape, winograd) * Math.ceil(shape.k / BLOCK);
-}
-
-/** Groups of one expert's columns. */
-export function expertGroups({ columns }: Pick<Shape, 'columns'>): number {
-  return groupsOf(columns);
-}
-
-/** Even, so that two interleaved matrices reach the padding of what they make together. */
-function groupsOf(columns: number): number {
-  return 2 * Math.ceil(columns / (2 * GROUP));
-}
-
 /** Parts for the rows of several tensors one after the other (q, k and v). */
 export function stacked(parts: readonly { name: string; rows: number }[]): MatrixPart[] {
   let firstColumn = 0;
@@ -175,62 +162,6 @@ export function expertParts(each: readonly MatrixPart[][]): MatrixPart[] {
       placement: { ...placement, firstColumn: placement.firstColumn + expert * columns },
     })),
   );
-}
-
-/** Groups of columns in one format, up to those of the next span. */
-export interface FormatSpan {
-  firstGroup: number;
-  format: WeightFormat;
-}
-
-/** A window that is still to be allocated. */
-export interface WindowPlan {
-  format: WeightFormat;
-  firstGroup: number;
-  groups: number;
-  /** Bytes of its codes, and of its scales: 0 where the format has none. */
-  codes: number;
-  scales: number;
-}
-
-/** The one span of a matrix whose columns share a format. */
-export function wholly(format: WeightFormat): readonly FormatSpan[] {
-  return [{ firstGroup: 0, format }];
-}
-
-export interface WindowOptions {
-  spans: readonly FormatSpan[];
-  winograd: boolean;
-  bindingLimit: number;
-}
-
-/** Windows that a matrix takes, each in one format and within one binding. Throws unsupported where 32 rows exceed one. */
-export function planWindows(shape: Shape, options: WindowOptions): WindowPlan[] {
-  const total = shape.experts * groupsOf(shape.columns);
-  return options.spans.flatMap((span, i) =>
-    spanWindows(shape, span, (options.spans[i + 1]?.firstGroup ?? total) - span.firstGroup, options),
-  );
-}
-
-function spanWindows(
-  shape: Shape,
-  { format, firstGroup: spanFirst }: FormatSpan,
-  total: number,
-  { winograd, bindingLimit }: WindowOptions,
-): WindowPlan[] {
-  const each = groupBytes(format, blocksOf(shape, winograd));
-  const perWindow = Math.floor(bindingLimit / each.codes);
-  if (perWindow === 0)
-    throw new EngineError(
-      'unsupported',
-      `${shape.name}: 32 rows of ${tapsOf(shape, winograd) * shape.k} exceed one binding of ${bindingLimit} bytes: choose another model, or an adapter that binds more`,
-      { param: shape.name },
-    );
-  return Array.from({ length: Math.ceil(total / perWindow) }, (_, i) => {
-    const groups = Math.min(perWindow, total - i * perWindow);
-    const bytes = { codes: groups * each.codes, scales: groups * each.scales };
-    return { format, firstGroup: spanFirst + i * perWindow, groups, ...bytes };
-  });
 }
 
 /** Allocates a matrix's windows and places it there. Throws out_of_memory; then nothing stays allocated. */
@@ -274,8 +205,10 @@ export function allocateMatrix(
   return matrix;
 }
 
-function hasPadding({ columns, experts }: Matrix, { firstGroup, groups }: MatrixWindow): boolean {
+function hasPadding({ columns, experts, order, k }: Matrix, { firstGroup, groups }: MatrixWindow): boolean {
   const wholeGroups = Math.floor(columns / GROUP);
+  // Where parts have k's of their own, those of the others are padding.
+  if (order && order.columns > k) return true;
   return groupsOf(columns) > wholeGroups && (experts > 1 || firstGroup + groups > wholeGroups);
 }
 

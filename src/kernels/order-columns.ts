@@ -6,12 +6,12 @@ import { stripsOf } from './row-strips.ts';
 
 const WORKGROUP = 64;
 
-/** y[row, i] = x[row, order[i]]; x [rows, columns], a multiple of 32, order u32 [1, columns] → [rows, columns] */
+/** y[row, i] = x[row, order[i]]; x [rows, …], order u32 [1, columns], a multiple of 32 → [rows, columns] */
 export function orderColumns(x: Tensor, order: Tensor): Tensor {
-  if (order.columns !== x.columns || x.stride !== x.columns)
-    throw new Error(`orderColumns: an order of ${order.columns} for ${x.columns} columns, a multiple of 32`);
+  if (order.stride !== order.columns)
+    throw new Error(`orderColumns: an order of ${order.columns} columns, which is no multiple of 32`);
   const tape = tapeOf(x);
-  const y = tape.tensor(x.shape);
+  const y = tape.tensor([...x.shape.slice(0, -1), order.columns]);
   const quads = y.stride / 4;
   for (const strip of stripsOf(tape, [x, y])) {
     tape.dispatch('order-columns.wgsl', {

@@ -21,11 +21,9 @@ export interface CodeChunk {
   /** Rows of the file's tensor in the chunk, from `firstRow` on: rows, words of k's, or k's. */
   firstRow: number;
   count: number;
-  /** The place of each k, u32 [k]; null: k's stay in order. */
+  /** The place of each k among those as packed, u32 [1, k]; null: k's stay in order. */
   places: Tensor | null;
 }
-
-const BLOCK = 32;
 
 /** Writes the codes of a chunk that belong to a part into the windows that it reaches. */
 export function placeCodes(device: Device, matrix: Matrix, part: MatrixPart, chunk: CodeChunk): void {
@@ -44,7 +42,7 @@ export function placeCodes(device: Device, matrix: Matrix, part: MatrixPart, chu
         first_row: (isByRow ? firstRow : 0) - part.firstRow,
         first_k: isByRow ? 0 : layout === 'columns' ? firstRow * per : firstRow,
         words: isByRow ? matrix.k / per : layout === 'columns' ? rows : rows / per,
-        blocks: matrix.k / BLOCK,
+        blocks: matrix.blocks,
         part_rows: part.rows,
         unit: part.placement.unit,
         unit_stride: part.placement.unitStride,

@@ -5,7 +5,7 @@ import type { Device } from '../gpu/device.ts';
 import { Tape } from '../gpu/tape.ts';
 import type { Region } from '../gpu/tensor.ts';
 import type { NumberSource } from './formats.ts';
-import { reaches, type Matrix, type MatrixPart } from './matrix.ts';
+import { BLOCK, reaches, type Matrix, type MatrixPart } from './matrix.ts';
 
 /** Rows and groups of k's that a chunk holds, and the distance of their values in it. */
 export interface GroupChunk {
@@ -87,6 +87,8 @@ function dispatch(
         first_k_group: chunk.firstGroup,
         group_ks: chunk.groupKs,
         k: matrix.k,
+        first_k: part.firstK ?? 0,
+        scales_of_row: (matrix.blocks * BLOCK) / scale!.block,
         row_stride: chunk.rowStride,
         group_stride: chunk.groupStride,
         zero,

@@ -3,6 +3,7 @@
 // data. engine/weights reads that list for everything else.
 
 import type { Tensor } from '../gpu/tensor.ts';
+import { inputOrders, type OrderedInputs, type StoredNames } from './input-orders.ts';
 import {
   expertGroups,
   expertParts,
@@ -35,7 +36,7 @@ export type Role = 'linear' | 'embedding' | 'router' | 'expert' | 'conv' | 'tabl
 /** How the weight is split over ranks: not at all, by outputs (rows of each tensor), or by inputs (its columns). */
 export type Split = 'none' | 'columns' | 'rows';
 
-export interface WeightRequest {
+export interface WeightRequest extends OrderedInputs {
   /** Tensors of the checkpoint, those of one expert before those of the next. */
   readonly names: readonly string[];
   /** Rows of each of them. */
@@ -85,10 +86,10 @@ export class WeightTable {
   readonly handles: WeightHandle[] = [];
   /** Names that a checkpoint may hold although the page does not read them. */
   readonly ignored: RegExp[] = [];
-  readonly #names: { has(name: string): boolean };
+  readonly #names: StoredNames;
 
   /** `names`: names of the checkpoint's tensors. */
-  constructor(names: { has(name: string): boolean }) {
+  constructor(names: StoredNames) {
     this.#names = names;
   }
 
@@ -204,7 +205,8 @@ export class WeightTable {
     this.ignored.push(names);
   }
 
-  #matrix(request: WeightRequest): Matrix {
+  #matrix(stated: WeightRequest): Matrix {
+    const request = { ...stated, ...inputOrders(stated, this.#names) };
     const parts = partsOf(request);
     const matrix = new Matrix(request.k, parts, request);
     if (request.bias) matrix.bias = floatTensor([biasSize(matrix)]);
@@ -241,8 +243,14 @@ function turns(name: string, rows: number): MatrixPart[] {
   return interleaved(name, name, rows).map((part, i) => ({ ...part, firstRow: i, rowStep: 2 }));
 }
 
-/** Returns the places of a request's rows among the columns of its matrix. */
-export function partsOf({ names, rows, layout, experts }: WeightRequest): MatrixPart[] {
+/** Returns the places of a request's rows among the columns of its matrix, and of their k's among its k's. */
+export function partsOf(request: WeightRequest): MatrixPart[] {
+  const { names, k, orderOf } = request;
+  const parts = columnParts(request);
+  return orderOf ? parts.map((part) => ({ ...part, firstK: k * orderOf[names.indexOf(part.name)]! })) : parts;
+}
+
+function columnParts({ names, rows, layout, experts }: WeightRequest): MatrixPart[] {
   const each = names.length / experts;
   const parts = Array.from({ length: experts }, (_, expert) => {
     const at = expert * each;

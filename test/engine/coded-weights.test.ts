@@ -79,8 +79,9 @@ it('GPTQ of 4 bits with act-order, beside biases of zeros, with and without a Lo
   const settings = { quant_method: 'gptq', bits: 4, group_size: 64, desc_act: true, sym: false };
   await write('gptq', settings, (module, shape) => {
     const matrix = randomMatrix(4, shape, 64, random);
-    // Matrices of one input are quantized in one order.
-    const input = module.replace(/[qkv]_proj$/, 'qkv').replace(/(gate|up)_proj$/, 'gate_up');
+    // Matrices of one input are quantized in one order; those of layer 1 are not.
+    const shared = module.replace(/[qkv]_proj$/, 'qkv').replace(/(gate|up)_proj$/, 'gate_up');
+    const input = module.includes('layers.1.') ? module : shared;
     const groupOf = orders.get(input) ?? shuffled(matrix.groupOf, random);
     orders.set(input, groupOf);
     adapted.set(module, shape);

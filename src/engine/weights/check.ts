@@ -85,7 +85,7 @@ function checkCoded({ layout, kernel, role }: WeightRequest, { name, coded }: Te
   if (!coded) return;
   const isMatrix = layout !== 'vector' && layout !== 'table' && kernel === 1;
   const mayBeOrdered = role === 'linear' || role === 'router';
-  if (isMatrix && (mayBeOrdered || !coded.isOrdered)) return;
+  if (isMatrix && (mayBeOrdered || coded.order === null)) return;
   const problem = isMatrix
     ? `has its inputs in another order (g_idx), which is not read of ${role === 'expert' ? 'experts' : 'embeddings'}`
     : 'is stored in codes, and only matrices are read so';

@@ -1,5 +1,6 @@
 // Runs a model page once to learn which weights it reads.
 
+import type { StoredNames } from '../../models/input-orders.ts';
 import { WeightTable, type WeightHandle, type WeightRequest } from '../../models/weights.ts';
 
 /** A page and the weights that it requested. */
@@ -13,10 +14,7 @@ export interface Collected<Page> {
 }
 
 /** `names`: the names of the checkpoint's tensors. */
-export function collect<Page>(
-  names: { has(name: string): boolean },
-  build: (weights: WeightTable) => Page,
-): Collected<Page> {
+export function collect<Page>(names: StoredNames, build: (weights: WeightTable) => Page): Collected<Page> {
   const table = new WeightTable(names);
   const page = build(table);
   const { requests, handles, ignored } = table;

@@ -72,7 +72,7 @@ function partUploads(
   orders: InputOrders,
 ): Wanted[] {
   const entry = tensors.get(part.name)!;
-  if (entry.coded) return codedUploads(device, matrix, part, entry, orders.places(matrix));
+  if (entry.coded) return codedUploads(device, matrix, part, entry, orders.places(matrix, part));
   return [
     {
       entry,

@@ -2,7 +2,7 @@
 // the page.
 
 import type { Device } from '../../gpu/device.ts';
-import { Tensor, type Region } from '../../gpu/tensor.ts';
+import type { Region, Tensor } from '../../gpu/tensor.ts';
 import { allocateWindows, Matrix } from '../../kernels/matrix.ts';
 import type { WeightHandle } from '../../models/weights.ts';
 import type { PlannedRequest, WeightPlan } from './plan.ts';
@@ -43,10 +43,7 @@ function placeRequest(
   ]);
   try {
     if (handle.bias) regions.push(placeFloats(device, handle.bias, request.bias![0]!, floats));
-    if (order > 0) {
-      handle.order = new Tensor([1, request.k], 'u32');
-      regions.push(placeFloats(device, handle.order, `${name}/order`, order));
-    }
+    if (handle.order) regions.push(placeFloats(device, handle.order, `${name}/order`, order));
     return regions;
   } catch (error) {
     regions.forEach(({ region }) => device.free(region.buffer));

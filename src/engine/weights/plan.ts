@@ -8,17 +8,12 @@ import {
   FORMATS,
   formatOfSource,
   SOURCES,
+  storedBlock,
   type QuantizedFormat,
   type WeightFormat,
 } from '../../kernels/formats.ts';
-import {
-  GROUP,
-  planWindows,
-  wholly,
-  type FormatSpan,
-  type MatrixPart,
-  type WindowPlan,
-} from '../../kernels/matrix.ts';
+import { GROUP, type MatrixPart } from '../../kernels/matrix.ts';
+import { planWindows, wholly, type FormatSpan, type WindowPlan } from '../../kernels/matrix-windows.ts';
 import { biasSize, mayQuantise, partsOf, tensorsOf, type WeightRequest } from '../../models/weights.ts';
 
 export interface PlanOptions {
@@ -26,8 +21,6 @@ export interface PlanOptions {
   format: WeightFormat | null;
   /** Largest number of bytes in one binding. */
   bindingLimit: number;
-  /** Whether a tensor's inputs are stored in another order, by its name; none are if not given. */
-  isOrdered?: (name: string) => boolean;
   /** Whether convolutions of stride 1 are stored in Winograd's form if that is faster. */
   winograd: boolean;
 }
@@ -73,9 +66,10 @@ export function planWeights(
 function planRequest(
   request: WeightRequest,
   dtypeOf: (name: string) => string,
-  { format: wanted, bindingLimit, winograd: mayTransform, isOrdered = () => false }: PlanOptions,
+  { format: wanted, bindingLimit, winograd: mayTransform }: PlanOptions,
 ): PlannedRequest {
-  const { layout, rows, k, experts, kernel, bias, names } = request;
+  const { layout, rows, k, experts, kernel, bias, names, orders = [] } = request;
+  if (orders.length > 0) refuseBlocks(names, dtypeOf);
   if (layout === 'vector' || layout === 'table') {
     const floats = tensorBytes(layout === 'vector' ? [rows[0]!] : [rows[0]!, k], {});
     return { request, matrix: null, floats, order: 0, bytes: allocatedBytes(floats) };
@@ -90,10 +84,10 @@ function planRequest(
       ? wholly(quantised)
       : storedSpans(request, dtypeOf);
   const columns = rows.reduce((sum, count) => sum + count, 0) / experts;
-  const shape = { k, columns, kernel, experts, name: names[0]! };
+  const shape = { k: k * Math.max(1, orders.length), columns, kernel, experts, name: names[0]! };
   const windows = planWindows(shape, { spans, winograd, bindingLimit });
   const floats = bias ? tensorBytes([biasSize({ columns, experts })], {}) : 0;
-  const order = names.some(isOrdered) ? tensorBytes([1, k], {}) : 0;
+  const order = orders.length > 0 ? tensorBytes([1, shape.k], {}) : 0;
   const pieces = [floats, order, ...windows.flatMap(({ codes, scales }) => [codes, scales])];
   const bytes = pieces.filter((size) => size > 0).reduce((sum, size) => sum + allocatedBytes(size), 0);
   return { request, matrix: { spans, winograd, windows }, floats, order, bytes };
@@ -122,6 +116,17 @@ function refuseCodes(
   throw new EngineError(
     'unsupported',
     say`the weights are quantized already (${name} is ${dtypeOf(name)}) and are computed as they are: leave out ${option('quantization')} ${wanted.name}, or take the checkpoint that they were made from`,
+    { param: name },
+  );
+}
+
+/** Blocks that a file holds are not laid out beside inputs in another order. */
+function refuseBlocks(names: readonly string[], dtypeOf: (name: string) => string): void {
+  const name = names.find((each) => storedBlock(SOURCES[dtypeOf(each)] ?? 'f32') !== null);
+  if (name === undefined) return;
+  throw new EngineError(
+    'unsupported',
+    `tensor ${name} is ${dtypeOf(name)}, and tensors that are computed with it have their inputs in another order (g_idx): choose another quantized checkpoint`,
     { param: name },
   );
 }

@@ -9,7 +9,6 @@ import { mayQuantise, type WeightTable } from '../../models/weights.ts';
 import type { Quantization } from '../session/open-event.ts';
 import type { TensorHeaders } from './check.ts';
 import { collect } from './collect.ts';
-import { orderedIn } from './input-orders.ts';
 import { formatOf, keepsCodes, planWeights, storedAs } from './plan.ts';
 
 export type ChosenQuantization = 'none' | QuantizedFormat;
@@ -44,7 +43,6 @@ export function weightBytesIn(
       format: formatOf(quantization),
       bindingLimit,
       winograd: false,
-      isOrdered: orderedIn(tensors),
     }).bytes;
   const names = requests
     .filter((request) => mayQuantise(request.role) && !keepsCodes(request, dtypeOf))

@@ -12,7 +12,7 @@ import type { PackedSlot } from '../platform.ts';
 import { checkRequests } from './check.ts';
 import { collect, type Collected } from './collect.ts';
 import { refuseZeroTail } from './damaged.ts';
-import { InputOrders, orderedIn } from './input-orders.ts';
+import { InputOrders } from './input-orders.ts';
 import { loadPacked, savePacked } from './packed.ts';
 import { placeWeights, type PackedRegion } from './place.ts';
 import { parametersOf, planWeights, type PlanOptions, type WeightPlan } from './plan.ts';
@@ -70,10 +70,11 @@ export function openWeights<Page>(
   const collected = collect(tensors, build);
   const unread = checkRequests(collected, tensors, options.configSource);
   const storedBytes = [...tensors.values()].reduce((sum, { bytes }) => sum + bytes, 0);
-  const plan = planWeights(collected.requests, (name) => tensors.get(name)!.dtype, {
-    ...planOptionsOf(device, storedBytes, options),
-    isOrdered: orderedIn(tensors),
-  });
+  const plan = planWeights(
+    collected.requests,
+    (name) => tensors.get(name)!.dtype,
+    planOptionsOf(device, storedBytes, options),
+  );
   return new Weights(device, tensors, collected, plan, unread);
 }
 
@@ -121,7 +122,7 @@ export class Weights<Page> {
   async load({ slot = null, onProgress = () => {}, onNote = () => {} }: LoadOptions = {}): Promise<void> {
     const { requests, handles } = this.#collected;
     if (slot && (await loadPacked(this.#device, this.#regions, slot, onProgress))) return;
-    const orders = await InputOrders.read(this.#device, requests, handles, this.#tensors);
+    const orders = new InputOrders(this.#device, requests, handles);
     try {
       const uploads = uploadsOf(this.#device, requests, handles, this.#tensors, orders);
       const spare = spareBiases(requests, this.#tensors);

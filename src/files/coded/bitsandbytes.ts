@@ -99,7 +99,7 @@ function readBlocks<Entry extends Stored>(
     scales: { ...absmax, dtype: 'F32', shape: [rows, k / groupKs], source: scales, bytes: scales.size },
     zeros: null,
     groupOf: null,
-    isOrdered: false,
+    order: null,
   };
   return { rows, k, coded };
 }
@@ -191,7 +191,7 @@ function readBytes<Entry extends Stored>(
     scales: { ...ranges, shape: [rows, 1] },
     zeros: null,
     groupOf: null,
-    isOrdered: false,
+    order: null,
   };
   return { rows, k, coded };
 }

@@ -35,10 +35,10 @@ export interface CodedTensors<Entry> {
   zeros: { entry: Entry; plus: number } | number | null;
   /** Offsets of the rule `affine`, [rows, groups]. */
   offsets?: Entry;
-  /** The group of each k; null: k's follow one another group by group. */
+  /** The tensor that has the group of each k; null: none. */
   groupOf: Entry | null;
-  /** Whether the configuration says that k's are in another order than their groups. */
-  isOrdered: boolean;
+  /** The k's group by group, where they are not stored so; see input-order.ts. */
+  order: Uint32Array | null;
 }
 
 export interface Header {

@@ -1,6 +1,7 @@
 // Names and shapes of the integer weights of compressed-tensors: packed in words, or signed bytes. source: compressed-tensors' compressors.
 
 import { isRecord } from '../source.ts';
+import { orderOf, type Statements } from './input-order.ts';
 import {
   broken,
   checkShape,
@@ -18,6 +19,7 @@ type Tensors<Entry> = ReadonlyMap<string, Entry>;
 const WORD = 32;
 const PACKED = '.weight_packed';
 const PLAIN = '.weight';
+const GROUPS = '.weight_g_idx';
 const SCALES = { dtypes: NUMBERS, dimensions: 2 };
 
 /** Weights of a group of modules. */
@@ -57,17 +59,20 @@ export function compressedReader(settings: Settings): CodedReader {
   const groups = groupsOf(settings);
   return {
     redundant: ['.weight_shape'],
+    isStatement: ({ name }) => name.endsWith(GROUPS),
     moduleOf({ name, dtype }) {
       if (name.endsWith(PACKED)) return name.slice(0, -PACKED.length);
       return dtype === 'I8' && name.endsWith(PLAIN) ? name.slice(0, -PLAIN.length) : null;
     },
-    read: (module, tensors) =>
-      tensors.has(module + PACKED) ? readPacked(module, tensors, groups) : readBytes(module, tensors),
+    read: (module, tensors, statements) =>
+      tensors.has(module + PACKED)
+        ? readPacked(module, tensors, groups, statements)
+        : readBytes(module, tensors),
   };
 }
 
 /** The group that a module's name or pattern names, else the one of its class. */
-function groupOf(module: string, groups: readonly Group[]): Group | undefined {
+function groupFor(module: string, groups: readonly Group[]): Group | undefined {
   const names = (target: string): boolean =>
     target.startsWith('re:') ? new RegExp(`^(?:${target.slice(3)})`).test(module) : target === module;
   const packed = groups.filter(isPacked);
@@ -81,11 +86,12 @@ function readPacked<Entry extends Header>(
   module: string,
   tensors: Tensors<Entry>,
   groups: readonly Group[],
+  statements: Statements,
 ): CodedWeight<Entry> {
   const codes = tensorOf(tensors, module + PACKED, { dtypes: ['I32'], dimensions: 2 });
   const scales = tensorOf(tensors, `${module}.weight_scale`, SCALES);
   const [rows = 0, words = 0] = codes.shape;
-  const group = groupOf(module, groups);
+  const group = groupFor(module, groups);
   if (!group)
     throw broken(
       codes.name,
@@ -97,11 +103,10 @@ function readPacked<Entry extends Header>(
   const count = Math.ceil(k / groupKs);
   checkShape(scales, [rows, count], `${rows} outputs of ${k} inputs in groups of ${groupKs}`);
   const zeros = zerosOf(module, tensors, { bits, rows, groups: count });
-  const groupNames = `${module}.weight_g_idx`;
-  const order = tensors.has(groupNames)
-    ? tensorOf(tensors, groupNames, { dtypes: ['I32'], dimensions: 1 })
+  const groupOf = tensors.has(module + GROUPS)
+    ? tensorOf(tensors, module + GROUPS, { dtypes: ['I32'], dimensions: 1 })
     : null;
-  if (order) checkShape(order, [k], `words of codes for ${k} inputs`);
+  if (groupOf) checkShape(groupOf, [k], `words of codes for ${k} inputs`);
   const coded: CodedTensors<Entry> = {
     rule: 'integer',
     bits,
@@ -111,8 +116,8 @@ function readPacked<Entry extends Header>(
     codes,
     scales,
     zeros,
-    groupOf: order,
-    isOrdered: count > 1 && order !== null,
+    groupOf,
+    order: groupOf && orderOf(groupOf, statements, k, groupKs),
   };
   return { rows, k, coded };
 }
@@ -159,7 +164,7 @@ function readBytes<Entry extends Header>(module: string, tensors: Tensors<Entry>
     scales,
     zeros: zerosOf(module, tensors, { bits: 8, rows, groups: 1 }),
     groupOf: null,
-    isOrdered: false,
+    order: null,
   };
   return { rows, k, coded };
 }

@@ -47,8 +47,8 @@ function partsOf({ codes, scales, zeros, offsets, groupOf }: CodedTensors<Tensor
   return [codes, scales, ...zeroEntry, ...(offsets ? [offsets] : []), ...(groupOf ? [groupOf] : [])];
 }
 
-/** The largest tensor that describes others; bitsandbytes' take about 200 bytes. */
-const MOST_STATED_BYTES = 2 ** 16;
+/** The largest tensor that describes others: bitsandbytes' take about 200 bytes, groups of inputs four an input. */
+const MOST_STATED_BYTES = 2 ** 20;
 /** Reads at once. Over a network each is a request. */
 const READS_AT_ONCE = 16;
 

@@ -1,5 +1,6 @@
 // Names and shapes of GPTQ's and AWQ's tensors. source: GPTQModel's and AutoAWQ's packing.
 
+import { orderOf, type Statements } from './input-order.ts';
 import {
   broken,
   checkShape,
@@ -15,6 +16,7 @@ import {
 type Settings = Readonly<Record<string, unknown>>;
 
 const CODES = '.qweight';
+const GROUPS = '.g_idx';
 const WORD = 32;
 const WORDS = { dtypes: ['I32'], dimensions: 2 };
 const SCALES = { dtypes: NUMBERS, dimensions: 2 };
@@ -28,8 +30,13 @@ const PLUS_ONE = { 4: 0x11111111, 8: 0x01010101 } as const;
 /** `settings`: bits, group_size, desc_act, checkpoint_format, and dynamic, by which modules differ. */
 export function gptqReader(settings: Settings): CodedReader {
   return {
+    isStatement: ({ name }) => name.endsWith(GROUPS),
     moduleOf,
-    read<Entry extends Header>(module: string, tensors: ReadonlyMap<string, Entry>): CodedWeight<Entry> {
+    read<Entry extends Header>(
+      module: string,
+      tensors: ReadonlyMap<string, Entry>,
+      statements: Statements,
+    ): CodedWeight<Entry> {
       const codes = tensorOf(tensors, module + CODES, WORDS);
       const zeros = tensorOf(tensors, `${module}.qzeros`, WORDS);
       const scales = tensorOf(tensors, `${module}.scales`, SCALES);
@@ -44,10 +51,11 @@ export function gptqReader(settings: Settings): CodedReader {
         [groups, (rows * bits) / WORD],
         `${groups} groups of ${rows} zero points of ${bits} bits`,
       );
-      const groupOf = tensors.has(`${module}.g_idx`)
-        ? tensorOf(tensors, `${module}.g_idx`, { dtypes: ['I32'], dimensions: 1 })
+      const groupOf = tensors.has(module + GROUPS)
+        ? tensorOf(tensors, module + GROUPS, { dtypes: ['I32'], dimensions: 1 })
         : null;
       if (groupOf) checkShape(groupOf, [k], `words of codes for ${k} inputs`);
+      const order = groupOf && orderOf(groupOf, statements, k, groupKs);
       const plus = formatOf(settings) === 'gptq_v2' ? 0 : PLUS_ONE[bits];
       const coded: CodedTensors<Entry> = {
         rule: 'integer',
@@ -59,7 +67,7 @@ export function gptqReader(settings: Settings): CodedReader {
         scales,
         zeros: { entry: zeros, plus },
         groupOf,
-        isOrdered: groups > 1 && groupOf !== null && settings['desc_act'] !== false,
+        order,
       };
       return { rows, k, coded };
     },
@@ -124,7 +132,7 @@ export function awqReader(settings: Settings): CodedReader {
         scales,
         zeros: { entry: zeros, plus: 0 },
         groupOf: null,
-        isOrdered: false,
+        order: null,
       };
       return { rows, k, coded };
     },

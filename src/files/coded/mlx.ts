@@ -89,7 +89,7 @@ function readModule<Entry extends Stored>(
     offsets: offsetsOf(module, tensors, scales, why),
     zeros: null,
     groupOf: null,
-    isOrdered: false,
+    order: null,
   };
   return { rows, k, coded };
 }

@@ -94,7 +94,7 @@ describe('damaged weights are refused with what is wrong', () => {
       }),
       /says nested_offset undefined/,
     ],
-    ['large state', changed(nf4, STATE, { data: new Uint8Array(2 ** 17) }), /has 131072 bytes, above/],
+    ['large state', changed(nf4, STATE, { data: new Uint8Array(2 ** 21) }), /has 2097152 bytes, above/],
     ['no ranges', without(int8, 'w.SCB'), /w\.SCB is missing/],
     ['few ranges', changed(int8, 'w.SCB', { shape: [31] }), /SCB has the shape \[31\], and 32 outputs/],
     [

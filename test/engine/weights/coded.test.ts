@@ -3,12 +3,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWeights } from '../../../src/engine/weights/weights.ts';
 import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
-import { foldCoded } from '../../../src/files/coded/fold.ts';
+import { foldCoded, readCoded } from '../../../src/files/coded/fold.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import type { Matrix } from '../../../src/kernels/matrix.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
 import { openTestDevice } from '../../gpu/test-device.ts';
 import { linear } from '../../../src/kernels/matmul.ts';
+import { memorySource } from '../../files/memory-source.ts';
 import { compute } from '../../kernels/compute.ts';
 import { columnsOf } from '../../kernels/stored.ts';
 import { changed } from './coded-golden.ts';
@@ -21,9 +22,9 @@ afterAll(() => device.destroy());
 type Tensors = Map<string, TensorEntry>;
 
 /** A case's tensors, folded by its settings, and the values that its method's own code gives. */
-function caseOf(name: string): { tensors: Tensors; values: Float32Array } {
+async function caseOf(name: string): Promise<{ tensors: Tensors; values: Float32Array }> {
   const { tensors, values } = unfolded(name);
-  return { tensors: foldCoded(tensors, settingsOf(name)), values };
+  return { tensors: await readCoded(tensors, settingsOf(name)), values };
 }
 
 async function load(tensors: Tensors, page: (weights: WeightTable) => Matrix): Promise<Matrix> {
@@ -52,7 +53,7 @@ describe('values are those of the methods themselves', () => {
     ['packed8', 'u8_128'],
     ['packed8zeros', 'u8_128'],
   ])('%s', async (name, format) => {
-    const { tensors, values } = caseOf(name);
+    const { tensors, values } = await caseOf(name);
     expect([...tensors.keys()]).toEqual(['w.weight']);
     const [rows, k] = tensors.get('w.weight')!.shape as [number, number];
     const matrix = await load(tensors, (weights) => weights.matrix('w.weight', rows, k));
@@ -75,7 +76,7 @@ async function throughMatmul(matrix: Matrix, k: number): Promise<Float32Array[]>
 
 describe('inputs in another order (g_idx)', () => {
   it.each(['gptq4order', 'gptq8order', 'packed4order'])('%s', async (name) => {
-    const { tensors, values } = caseOf(name);
+    const { tensors, values } = await caseOf(name);
     const [rows, k] = tensors.get('w.weight')!.shape as [number, number];
     const matrix = await load(tensors, (weights) => weights.matrix('w.weight', rows, k));
     const y = await throughMatmul(matrix, k);
@@ -114,7 +115,7 @@ describe('zero points in bytes', () => {
 });
 
 it('two halves of one tensor alternate, and experts follow one another', async () => {
-  const { tensors, values } = caseOf('gptq4');
+  const { tensors, values } = await caseOf('gptq4');
   const [rows, k] = tensors.get('w.weight')!.shape as [number, number];
   const halves = await load(tensors, (weights) => weights.halves('w.weight', rows / 2, k));
   (await columnsOf(device, halves)).forEach((column, at) => {
@@ -127,77 +128,84 @@ it('two halves of one tensor alternate, and experts follow one another', async (
   expect(experts.windows.map(({ groups, format }) => [groups, format.name])).toEqual([[4, 'u4_32']]);
 });
 
-describe('what is not read of inputs in another order', () => {
-  const ordered = 'gptq4order';
+describe('parts whose inputs are in different orders', () => {
+  const sources = ['gptq4order', 'packed4order', 'gptq4v2'];
+  const [rows, k] = [64, 256];
 
-  async function refusal(tensors: Tensors, page: (weights: WeightTable) => Matrix): Promise<unknown> {
-    return load(tensors, page).catch((error: unknown) => error);
+  /** Tensors by those names, the last of them as numbers. */
+  async function parts(): Promise<{ tensors: Tensors; values: Float32Array[] }> {
+    const cases = await Promise.all(sources.map(caseOf));
+    const tensors = cases.map(({ tensors: own, values }, i): [string, TensorEntry] => {
+      const name = `${sources[i]}.weight`;
+      if (i < 2) return [name, { ...own.get('w.weight')!, name }];
+      const source = memorySource('numbers', new Uint8Array(values.buffer));
+      return [name, { name, dtype: 'F32', shape: [rows, k], source, offset: 0, bytes: values.byteLength }];
+    });
+    return { tensors: new Map(tensors), values: cases.map(({ values }) => values) };
   }
 
-  const indices = (change: (groups: Int32Array) => void): Tensors => {
-    const { tensors: stored } = unfolded(ordered);
-    const groups = Int32Array.from({ length: 256 }, (_, i) => i % 4);
-    change(groups);
-    return changed(stored, 'w.g_idx', { data: new Uint8Array(groups.buffer) });
-  };
-
-  it.each([
-    [
-      'a group that is not there',
-      (g: Int32Array) => void (g[7] = 4),
-      'puts input 7 into group 4, and there are 4',
-    ],
-    ['a group below 0', (g: Int32Array) => void (g[0] = -1), 'puts input 0 into group -1'],
-    [
-      'groups of other sizes',
-      (g: Int32Array) => void (g[0] = 1),
-      'puts more inputs into group 1 than the 64',
-    ],
-  ])('%s', async (_, change, message) => {
-    const tensors = foldCoded(indices(change), settingsOf(ordered));
-    expect(await refusal(tensors, (weights) => weights.matrix('w.weight', 64, 256))).toMatchObject({
-      code: 'bad_checkpoint',
-      message: expect.stringContaining(`tensor w.g_idx of changed ${message}`) as string,
-    });
+  it('each multiplies its own, one after another and in turns', async () => {
+    const { tensors, values } = await parts();
+    const names = [...tensors.keys()];
+    const stacked = await load(tensors, (weights) =>
+      weights.stacked(
+        names.map((name) => ({ name, rows })),
+        k,
+      ),
+    );
+    expect(stacked.formats.map(({ name }) => name)).toEqual(['u4_64', 'f32']);
+    const y = await throughMatmul(stacked, k);
+    y.forEach((row, i) =>
+      row.forEach((value, column) =>
+        expectNear(value, values[Math.floor(column / rows)]![(column % rows) * k + i]!),
+      ),
+    );
+    const turns = await load(tensors, (weights) => weights.gateUp(names[0]!, names[1]!, rows, k));
+    const z = await throughMatmul(turns, k);
+    z.forEach((row, i) =>
+      row.forEach((value, column) => {
+        const at = 2 * Math.floor(column / 4) + (column % 2);
+        expectNear(value, values[column % 4 < 2 ? 0 : 1]![at * k + i]!);
+      }),
+    );
   });
 
-  it('an order that the settings deny', async () => {
-    const declared = settingsOf(ordered);
-    const settings = { ...declared.settings, desc_act: false };
-    const tensors = foldCoded(unfolded(ordered).tensors, { ...declared, settings });
-    expect(await refusal(tensors, (weights) => weights.matrix('w.weight', 64, 256))).toMatchObject({
-      code: 'bad_checkpoint',
-      message: expect.stringContaining('w.weight was not quantized so by the settings (desc_act)') as string,
-    });
-  });
-
-  it('parts in different orders, experts and embeddings', async () => {
-    const { tensors } = caseOf(ordered);
-    const other = foldCoded(
-      indices(() => {}),
-      settingsOf(ordered),
-    ).get('w.weight')!;
-    const both = new Map([...tensors, ['v.weight', { ...other, name: 'v.weight' }]]);
-    const parts = ['w.weight', 'v.weight'].map((name) => ({ name, rows: 64 }));
-    expect(await refusal(both, (weights) => weights.stacked(parts, 256))).toMatchObject({
-      code: 'unsupported',
-      message: expect.stringContaining('w.weight and v.weight are computed together') as string,
-    });
-    expect(
-      await refusal(both, (weights) => weights.experts(['w.weight', 'v.weight'], 64, 256)),
-    ).toMatchObject({
+  it('are read of matrices, not of experts and embeddings', async () => {
+    const { tensors } = await parts();
+    const names = sources.slice(0, 2).map((name) => `${name}.weight`);
+    await expect(load(tensors, (weights) => weights.experts(names, rows, k))).rejects.toMatchObject({
       code: 'unsupported',
       message: expect.stringContaining('not read of experts') as string,
     });
-    expect(await refusal(tensors, (weights) => weights.embedding('w.weight', 64, 256))).toMatchObject({
+    await expect(load(tensors, (weights) => weights.embedding(names[0]!, rows, k))).rejects.toMatchObject({
       code: 'unsupported',
       message: expect.stringContaining('not read of embeddings') as string,
+    });
+  });
+
+  const cases: [string, (groups: Int32Array) => void, string][] = [
+    [
+      'a group that is not there',
+      (groups) => void (groups[7] = 4),
+      'puts input 7 into group 4, and there are 4',
+    ],
+    ['a group below 0', (groups) => void (groups[0] = -1), 'puts input 0 into group -1'],
+    ['groups of other sizes', (groups) => void (groups[0] = 1), 'puts more inputs into group 1 than the 64'],
+  ];
+  it.each(cases)('%s is damaged', async (_, change, message) => {
+    const groups = Int32Array.from({ length: k }, (_group, i) => i % 4);
+    change(groups);
+    const data = new Uint8Array(groups.buffer);
+    const tensors = changed(unfolded('gptq4order').tensors, 'w.g_idx', { data });
+    await expect(readCoded(tensors, settingsOf('gptq4order'))).rejects.toMatchObject({
+      code: 'bad_checkpoint',
+      message: expect.stringContaining(`tensor w.g_idx ${message}`) as string,
     });
   });
 });
 
 it('a bias that no page reads is accepted beside codes only if it is zero', async () => {
-  const { tensors } = caseOf('gptq4');
+  const { tensors } = await caseOf('gptq4');
   const bias = (value: number): Tensors => {
     const data = new Uint8Array(128).fill(value);
     const own = { ...tensors.get('w.weight')!, name: 'w.bias', dtype: 'F16' as const, shape: [64] };

@@ -223,7 +223,7 @@ it('requests are read again into the bytes of others, as streaming layers throug
     handle.place(slot);
     await uploadAll(
       device,
-      uploadsOf(device, [requests[i]!], [handle], tensors, new InputOrders(device)),
+      uploadsOf(device, [requests[i]!], [handle], tensors, new InputOrders(device, [requests[i]!], [handle])),
       () => {},
     );
     const at = await unpack(slot);

@@ -21,7 +21,7 @@ describe('GPTQ', () => {
     const whole = { qzeros: ['I32', [1, 12]], scales: ['BF16', [1, 96]] } as const;
     expect(fold({ ...GPTQ, ...whole }, { ...gptq, desc_act: true })).toMatchObject({
       dtype: 'U4_128',
-      coded: { groupKs: 256, isOrdered: false },
+      coded: { groupKs: 256, order: null },
     });
   });
 
