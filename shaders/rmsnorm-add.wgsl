@@ -1,5 +1,6 @@
-// y += gate · x / sqrt(mean(x²) + eps) · weight, a workgroup per row. Partial sums are added in order on every adapter.
+// y = whole(y + gate · x / sqrt(mean(x²) + eps) · weight), a workgroup per row. Partial sums are added in order on every adapter.
 #import "lib/gate.$GATE.wgsl"
+#import "lib/whole.$WHOLE.wgsl"
 
 const WORKGROUP = 32u;
 
@@ -36,6 +37,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   }
   let rate = inverseSqrt(sum / f32(args.columns) + args.eps);
   for (var i = local; i < args.quads; i += WORKGROUP) {
-    y[first + i] += gated(x[first + i] * rate * weight[i], args.first_row + workgroup.x, i);
+    let added = gated(x[first + i] * rate * weight[i], args.first_row + workgroup.x, i);
+    y[first + i] = whole(y[first + i] + added);
   }
 }

@@ -20,6 +20,7 @@ struct Args {
   rope_quads: u32,  // quads of columns from one row of rope to the next
   scale: f32,       // factor on q: the scale of the scores
   eps: f32,
+  norm_values: u32,   // 1: values are normed, too
   growth: f32,        // beta of the growth of queries
   growth_length: u32, // tokens after which queries grow
 }
@@ -42,22 +43,22 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   let page = places[row] / 32u;
   let token = places[row] % 32u;
 
-  if (head >= args.heads + args.kv_heads) {
-    let kv_head = page * args.kv_heads + head - args.heads - args.kv_heads;
-    for (var d = 0u; d < args.dims; d += 2u) {
-      write_value(kv_head, token, d, args.dims, qkv[base + d / 2u]);
-    }
-    return;
-  }
-
+  let is_value = head >= args.heads + args.kv_heads;
   var norm = 1.0;
-  if (HEAD_NORM) {
+  if (HEAD_NORM && (!is_value || args.norm_values == 1u)) {
     var sum = 0.0;
     for (var i = 0u; i < half; i++) {
       let v = qkv[base + i];
       sum += dot(v, v);
     }
     norm = inverseSqrt(sum / f32(args.dims) + args.eps);
+  }
+  if (is_value) {
+    let kv_head = page * args.kv_heads + head - args.heads - args.kv_heads;
+    for (var d = 0u; d < args.dims; d += 2u) {
+      write_value(kv_head, token, d, args.dims, qkv[base + d / 2u] * norm);
+    }
+    return;
   }
   let scale = norm * select(1.0, args.scale * growth_of(row), is_query);
   for (var i = 0u; i < args.rotated / 4u; i++) {

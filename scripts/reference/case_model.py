@@ -76,6 +76,8 @@ def build(checkpoint, case, folder, state=None, tabled=True):
     without it transformers' own embedding acts, which is stateful: take a fresh model for each run."""
     config = case_config(checkpoint, case, folder)
     model = checkpoint.model(config).float().eval()
+    for i, scalar in enumerate(buffer for name, buffer in model.named_buffers() if name.endswith('layer_scalar')):
+        scalar.fill_(1 - (i + 1) / 8)
     if state is not None:
         model.load_state_dict(state, strict=False)
         model.tie_weights()

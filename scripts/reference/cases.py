@@ -19,6 +19,7 @@ from transformers import (
     Cohere2ForCausalLM,
     Gemma2ForCausalLM,
     Gemma3ForCausalLM,
+    Gemma4ForCausalLM,
     Glm4ForCausalLM,
     GlmForCausalLM,
     GPTNeoXForCausalLM,
@@ -254,6 +255,23 @@ GEMMA3 = Checkpoint(
         Case('default.int8', weights='int8'),
         Case('default.int4', weights='int4'),
     ],
+)
+
+GEMMA4 = Checkpoint(
+    name='gemma4',
+    model=Gemma4ForCausalLM,
+    seed=25,
+    config=dict(
+        vocab_size=331, hidden_size=64, intermediate_size=80, num_hidden_layers=3, num_attention_heads=4,
+        num_key_value_heads=2, head_dim=16, global_head_dim=32, num_global_key_value_heads=1, attention_k_eq_v=True,
+        sliding_window=8, rms_norm_eps=1e-6, final_logit_softcapping=10.0, hidden_size_per_layer_input=0,
+        layer_types=['sliding_attention', 'sliding_attention', 'full_attention'], max_position_embeddings=128,
+        rope_parameters={'full_attention': {'rope_type': 'proportional', 'rope_theta': 100000.0, 'partial_rotary_factor': 0.25},
+                         'sliding_attention': {'rope_type': 'default', 'rope_theta': 1000.0}},
+        dtype='bfloat16', bos_token_id=2, eos_token_id=1, pad_token_id=0,
+    ),  # fmt: skip
+    spelling='transformers 5',
+    cases=[Case('default', note='heads of the full layer are larger and keep keys as values; a scalar ends each layer', states=True)],
 )
 
 PHI3 = Checkpoint(
@@ -524,5 +542,6 @@ QWEN3_5 = Checkpoint(
 )
 
 ALL = (LLAMA, MISTRAL, QWEN2, QWEN3, QWEN3_MOE, OLMOE, GEMMA2, GEMMA3, PHI3, SMOLLM3, GRANITE, MIXTRAL, QWEN2_MOE, OLMO2, OLMO3,
-       GLM, GLM4, COHERE2, STARCODER2, LFM2, MINISTRAL3, GPT_NEOX, GPT_OSS, GPT_OSS_MXFP4, QWEN3_NEXT, QWEN3_5)  # fmt: skip
+       GLM, GLM4, COHERE2, STARCODER2, LFM2, MINISTRAL3, GPT_NEOX, GPT_OSS, GPT_OSS_MXFP4, QWEN3_NEXT, QWEN3_5,
+       GEMMA4)  # fmt: skip
 CHECKPOINTS = {c.name: c for c in ALL}

@@ -110,6 +110,11 @@ MODELS = {
         'model_type': 'gpt_neox', **SIZES, 'hidden_size': 64, 'rotary_pct': 0.25, 'use_parallel_residual': True, 'bos_token_id': 0,
         'eos_token_id': 0,
     },
+    'gemma4': {
+        'model_type': 'gemma4_text', **SIZES, 'num_hidden_layers': 3, 'head_dim': 8, 'global_head_dim': 16, 'num_global_key_value_heads': 1,
+        'attention_k_eq_v': True, 'sliding_window': 16, 'hidden_size_per_layer_input': 0, 'final_logit_softcapping': 20.0,
+        'layer_types': ['sliding_attention', 'sliding_attention', 'full_attention'],
+    },
 }
 # Experts are codes of MXFP4 in both files, so their k's are whole blocks.
 MODELS['gpt-oss'] = {
@@ -140,6 +145,8 @@ def draw(model, seed):
     generator = torch.Generator().manual_seed(seed)
     for weight in model.parameters():
         weight.data = torch.randn(weight.shape, generator=generator) * 0.3 + (1.0 if weight.dim() == 1 else 0.0)
+    for scalar in (buffer for name, buffer in model.named_buffers() if name.endswith('layer_scalar')):
+        scalar.fill_(0.75)
 
 
 def coded(state):

@@ -83,6 +83,16 @@ def gemma3():
     return transformers.Gemma3ForConditionalGeneration(config)
 
 
+def gemma4():
+    text = dict(TEXT, model_type='gemma4_text', head_dim=16, global_head_dim=32, num_global_key_value_heads=1, attention_k_eq_v=True,
+                sliding_window=8, hidden_size_per_layer_input=0, layer_types=['sliding_attention', 'full_attention'],
+                use_bidirectional_attention='vision')
+    vision = dict(VISION, model_type='gemma4_vision', head_dim=16, global_head_dim=16, patch_size=4, pooling_kernel_size=2,
+                  position_embedding_size=16)
+    config = transformers.Gemma4Config(text_config=text, vision_config=vision, audio_config=None)
+    return transformers.Gemma4ForConditionalGeneration(config)
+
+
 def draw(model):
     """Standard deviations by role, so that attention is not flat; stored in f16 and computed with what is stored."""
     for name, weight in model.named_parameters():
@@ -108,7 +118,7 @@ def make(name, build):
     (folder / 'generation_config.json').unlink(missing_ok=True)
 
 
-for seed, build in enumerate((llava, mistral3, qwen2_vl, qwen3_vl, smolvlm, gemma3, ministral3)):
+for seed, build in enumerate((llava, mistral3, qwen2_vl, qwen3_vl, smolvlm, gemma3, ministral3, gemma4)):
     name = build.__name__.replace('_', '-')
     if len(sys.argv) > 1 and name not in sys.argv[1:]:
         continue

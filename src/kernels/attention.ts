@@ -16,6 +16,9 @@ import {
 /** Eight lanes with four tokens each cover a page; eight lanes with four dimensions each are one pass. */
 const LANES = 8;
 
+/** Dimensions of a head above which a workgroup takes few queries. */
+const LARGE_HEAD = 256;
+
 /** How a layer computes attention scores and weights. */
 export interface AttentionRule {
   /** Number of tokens that a row sees, including itself; null: all earlier ones. */
@@ -125,8 +128,11 @@ interface WorkgroupShape {
 /** A decode row has `share` queries per key head. Large tapes read a page once for sixteen queries of a prompt. */
 function workgroupShape(tape: Tape, share: number, dims: number): WorkgroupShape {
   const small = isSmall(tape);
-  const rowLanes = small ? ([1, 2, 4].find((lanes) => lanes >= share) ?? 8) : 8;
-  const tiles = !small || share > 8 ? 2 : 1;
+  // Heads as large as Gemma 4's would take too many registers, and minutes to compile, with more queries.
+  const isLarge = dims > LARGE_HEAD;
+  const most = isLarge ? 2 : 8;
+  const rowLanes = small ? ([1, 2, 4].find((lanes) => lanes >= Math.min(share, most)) ?? 8) : most;
+  const tiles = !isLarge && (!small || share > 8) ? 2 : 1;
   return {
     params: { LANES: rowLanes, TILES: tiles, PASSES: Math.ceil(dims / 32) },
     queries: rowLanes * tiles,

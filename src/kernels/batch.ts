@@ -122,6 +122,8 @@ export interface HeadShape {
   pairs?: 'half' | 'adjacent';
   /** Order of a row's heads: all queries, then keys, then values, or each head's query, key and value. Left out: kinds. */
   order?: 'kinds' | 'heads';
+  /** Columns of keys and of values; `one`: keys before their norm and rotation are the values, too. Left out: both. */
+  kv?: 'both' | 'one';
   /** Each query head is followed by a gate of as many dimensions. */
   gated?: boolean;
   /** Growth of queries with their position; left out: none. */
@@ -152,4 +154,6 @@ export interface HeadNorms {
   q: Tensor;
   k: Tensor;
   eps: number;
+  /** Values are normalized, too, without weights. */
+  values?: boolean;
 }

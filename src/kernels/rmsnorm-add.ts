@@ -7,7 +7,7 @@ import { stripsOf } from './row-strips.ts';
 
 /**
  * residual += tanh(gate) · rmsnorm(x, weight, eps), in place; without a gate the factor is 1; x and residual [items, n, columns],
- * weight [columns], gate [items, columns] → residual
+ * weight [columns], gate [items, columns] → residual. `scalar` [1]: factor of the sum; null: 1
  */
 export function rmsnormAdd(
   x: Tensor,
@@ -15,12 +15,13 @@ export function rmsnormAdd(
   eps: number,
   gate: Tensor | Columns | null,
   residual: Tensor,
+  scalar: Tensor | null = null,
 ): Tensor {
   const tape = tapeOf(x);
   const gates = gate && quadsOf(gate);
   for (const strip of stripsOf(tape, [x, residual])) {
     tape.dispatch('rmsnorm-add.wgsl', {
-      params: { GATE: gates ? 'tanh' : 'none' },
+      params: { GATE: gates ? 'tanh' : 'none', WHOLE: scalar ? 'scalar' : 'plain' },
       args: {
         quads: x.stride / 4,
         columns: x.columns,
@@ -30,7 +31,13 @@ export function rmsnormAdd(
         gate_quads: gates?.stride ?? 0,
         gate_first: gates?.first ?? 0,
       },
-      bind: { x: strip.of(x), weight, y: strip.of(residual), ...(gates ? { gate: gates.x } : {}) },
+      bind: {
+        x: strip.of(x),
+        weight,
+        y: strip.of(residual),
+        ...(gates ? { gate: gates.x } : {}),
+        ...(scalar ? { scalar } : {}),
+      },
       groups: (sizes) => [strip.count(sizes)],
     });
   }

@@ -51,6 +51,7 @@ export function ropeKv(
       rope_quads: rope ? rope.stride / 4 : 0,
       scale,
       eps: norms?.eps ?? 0,
+      norm_values: norms?.values ? 1 : 0,
       growth: growth?.beta ?? 0,
       growth_length: growth?.length ?? 1,
     },
@@ -70,13 +71,14 @@ export function ropeKv(
 }
 
 /** Places of a row's heads among its columns, in heads. */
-function placesOf({ heads, kvHeads, order = 'kinds', gated = false }: HeadShape) {
+function placesOf({ heads, kvHeads, order = 'kinds', kv = 'both', gated = false }: HeadShape) {
   if (order === 'heads') {
-    if (gated || heads !== kvHeads)
+    if (gated || heads !== kvHeads || kv === 'one')
       throw new Error(`ropeKv: ${heads} queries and ${kvHeads} keys cannot be neighbours`);
     return { queryStep: 3, keys: 1, values: 2, kvStep: 3, all: 3 * heads };
   }
   const queryStep = gated ? 2 : 1;
   const keys = queryStep * heads;
-  return { queryStep, keys, values: keys + kvHeads, kvStep: 1, all: keys + 2 * kvHeads };
+  const values = kv === 'one' ? keys : keys + kvHeads;
+  return { queryStep, keys, values, kvStep: 1, all: values + kvHeads };
 }

@@ -1,6 +1,7 @@
 // Greedy tokens of GGUF files are those that llama.cpp generates with the same files: one model for each way in which files differ from a
 // checkpoint (heads in pairs with factors of the rotation, stacked experts, norms with 1 added, queries that grow,
-// queries beside their keys and values, experts in MXFP4 with biases). test/files/gguf/converted.test.ts compares
+// queries beside their keys and values, experts in MXFP4 with biases,
+// heads of two sizes). test/files/gguf/converted.test.ts compares
 // tensors and configurations of all architectures.
 
 import { readFileSync } from 'node:fs';
@@ -24,6 +25,7 @@ const NAMES = [
   'qwen3-next',
   'qwen3-5',
   'qwen3-5-moe',
+  'gemma4',
 ];
 
 it.each(NAMES)('%s', async (name) => {

@@ -50,6 +50,7 @@ const SHAPES = [
   { share: 4, dims: 80, kvHeads: 1, window: 8 },
   { share: 8, dims: 64, kvHeads: 2, window: 40 },
   { share: 8, dims: 128, kvHeads: 1, window: null },
+  { share: 2, dims: 512, kvHeads: 1, window: null },
 ];
 
 for (const { share, dims, kvHeads, window } of SHAPES) {

@@ -21,7 +21,7 @@ it.each([1, 31, 64, 129])('%i columns', async (columns) => {
   const residual = random.floats(ITEMS * TOKENS * columns);
   const gates = random.floats(ITEMS * 2 * chunk).map((value) => 20 * value);
   const weight = random.floats(columns);
-  const run = (on: Device, gated: boolean) =>
+  const run = (on: Device, gated: boolean, scalar: number | null) =>
     compute({
       device: on,
       capacity: {},
@@ -33,10 +33,15 @@ it.each([1, 31, 64, 129])('%i columns', async (columns) => {
           EPS,
           gated ? { x: input([ITEMS, 2 * chunk], gates), first: chunk } : null,
           input([ITEMS, TOKENS, columns], residual),
+          scalar === null ? null : on.tensor('weights', 'scalar', [1], Float32Array.of(scalar)),
         ),
     });
-  for (const gated of [true, false]) {
-    const found = await run(device, gated);
+  for (const [gated, scalar] of [
+    [true, null],
+    [false, null],
+    [false, 0.375],
+  ] as const) {
+    const found = await run(device, gated, scalar);
     expect(found.length).toBe(ITEMS * TOKENS);
     found.forEach((row, i) => {
       const values = x.subarray(i * columns, (i + 1) * columns);
@@ -44,11 +49,12 @@ it.each([1, 31, 64, 129])('%i columns', async (columns) => {
       const item = Math.floor(i / TOKENS);
       row.forEach((value, k) => {
         const gate = gated ? Math.tanh(gates[(2 * item + 1) * chunk + k]!) : 1;
-        const wanted = residual[i * columns + k]! + gate * values[k]! * rate * weight[k]!;
+        const sum = residual[i * columns + k]! + gate * values[k]! * rate * weight[k]!;
+        const wanted = (scalar ?? 1) * sum;
         expect(Math.abs(value - wanted)).toBeLessThan(TOLERANCE);
       });
     });
-    const pieces = await run(disguise(device, { bindingLimit: 16 << 10 }), gated);
+    const pieces = await run(disguise(device, { bindingLimit: 16 << 10 }), gated, scalar);
     expect(differingRows(pieces, found)).toEqual([]);
   }
 });

@@ -223,6 +223,39 @@ it('queries grow with the logarithm of their position in steps, keys and values 
   });
 });
 
+it('keys are the values, too, before their norm and rotation, and values have a norm without weights', async () => {
+  const shape: HeadShape = { heads: 2, kvHeads: 1, dims: 8, kv: 'one' };
+  const random = new Random(7);
+  const qkv = random.floats(2 * 24);
+  const [keys, values] = [0, 1].map(() => upload(device, new Uint8Array(PAGES * PAGE_TOKENS * 8 * 4)));
+  const norm = () => device.tensor('weights', 'norm', [8], random.floats(8));
+  const places = [3, 40];
+  await compute({
+    device,
+    capacity: { rows: 2 },
+    sizes: { rows: 2 },
+    record: (_, input) => {
+      const pages = {
+        kind: 'kv',
+        table: tableOf(places),
+        format: 'f32',
+        keys: keys!,
+        values: values!,
+      } as const;
+      const norms = { q: norm(), k: norm(), eps: EPS, values: true };
+      return ropeKv(input(['rows', 24], qkv), null, shape, pages, norms);
+    },
+  });
+  const pages = await readPages(keys!, values!, 'f32', shape);
+  places.forEach((place, row) => {
+    const key = qkv.subarray(row * 24 + 16, row * 24 + 24);
+    const mean = key.reduce((sum, value) => sum + value * value, 0) / 8;
+    key.forEach((value, d) =>
+      expect(Math.abs(pages.value(place, 0, d)! - value / Math.sqrt(mean + EPS))).toBeLessThan(3e-6),
+    );
+  });
+});
+
 it('queries beside their keys and values have as many of each', () => {
   const qkv = new Tape(device, { rows: 1 }).tensor(['rows', 64]);
   const shape: HeadShape = { heads: 4, kvHeads: 2, dims: 8, order: 'heads' };

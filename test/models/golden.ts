@@ -57,6 +57,7 @@ export const GOLDENS = [
   'gpt-neox',
   'qwen3-next',
   'qwen3-5',
+  'gemma4',
 ];
 
 export function openGolden(name: string): Golden {

@@ -13,6 +13,7 @@ import {
   statesAfter,
   type Block,
   type DecoderConfig,
+  type DecoderLayer,
 } from './decoder.ts';
 import { expertLayers, type ExpertsConfig } from './experts-config.ts';
 
@@ -82,8 +83,9 @@ function declare<Config extends DecoderModel>(
   config: Config,
   layer: DecoderFamily<Config>['layer'],
 ): TextDeclaration {
-  const { architecture, vocabulary, hidden, context, ropes, ffn, layers, experts, tied } = config;
-  const { heads, kvHeads, dims } = config.heads;
+  const { architecture, vocabulary, hidden, context, ropes, ffn, heads, layers, experts, tied } = config;
+  const attentionColumns = ({ heads: own = heads }: DecoderLayer): number =>
+    (own.heads + 2 * own.kvHeads) * own.dims;
   const decoder = {
     config,
     layer: (weights: WeightTable, name: string, i: number) => layer(config, weights, name, i),
@@ -96,10 +98,12 @@ function declare<Config extends DecoderModel>(
     ropes,
     // Rows of another model's embeddings are taken as they are, which a scaled residual stream does not allow.
     inputs: { embeddings: !config.scalesResidual, positions: 1, attention: 'causal' },
-    layers: layers.map(({ window, slot }) =>
-      slot === undefined ? { kind: 'kv', kvHeads, dims, window } : { kind: 'slot', values: slot },
+    layers: layers.map(({ window, slot, heads: own = heads }) =>
+      slot === undefined
+        ? { kind: 'kv', kvHeads: own.kvHeads, dims: own.dims, window }
+        : { kind: 'slot', values: slot },
     ),
-    widest: Math.max(ffn, hidden, (heads + 2 * kvHeads) * dims, experts?.shared ?? 0, config.widest ?? 0),
+    widest: Math.max(ffn, hidden, experts?.shared ?? 0, config.widest ?? 0, ...layers.map(attentionColumns)),
     experts: experts && {
       layers: expertLayers(experts),
       count: experts.count,

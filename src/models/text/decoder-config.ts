@@ -38,11 +38,11 @@ export function readHeads(config: ConfigReader, hidden: number, defaults: HeadDe
       `is ${kvHeads}, which does not divide num_attention_heads ${heads}: ${PUBLISHED}`,
     );
   }
-  if (dims % 4 !== 0 || dims > 256) {
+  if (dims % 4 !== 0 || dims > 512) {
     throw config.error(
       'unsupported',
       'head_dim',
-      `${dims} is not built; choose a model whose heads have a multiple of 4 dimensions, at most 256`,
+      `${dims} is not built; choose a model whose heads have a multiple of 4 dimensions, at most 512`,
     );
   }
   return { heads, kvHeads, dims };

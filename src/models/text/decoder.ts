@@ -1,7 +1,7 @@
 // The frame that decoders share: embedding, layers, final norm, head. A family brings its layer; everything else is data.
 
 import type { Tensor } from '../../gpu/tensor.ts';
-import type { LayerStore, TextBatch } from '../../kernels/batch.ts';
+import type { HeadShape, LayerStore, TextBatch } from '../../kernels/batch.ts';
 import { embed } from '../../kernels/embed.ts';
 import { linear } from '../../kernels/matmul.ts';
 import { rotations } from '../../kernels/rotations.ts';
@@ -70,6 +70,8 @@ export interface DecoderLayer {
   window: number | null;
   /** Index of its rope table; null: heads are not rotated. */
   rope: number | null;
+  /** Heads of the layer; left out: those of the model. */
+  heads?: HeadShape;
   /** f32 values of the fixed state that the layer keeps instead of KV pages. */
   slot?: number;
 }

@@ -84,12 +84,14 @@ export interface DecoderKeys {
   theta?: number;
   /** Whether the norms are LayerNorms. */
   layerNorm?: boolean;
+  /** Key heads, for an architecture whose layers differ in their number. */
+  kvHeads?: number;
 }
 
 /** The sizes, heads, rotation and norms of a decoder. Throws bad_checkpoint and unsupported by key. */
 export async function decoderConfig(
   model: GgufModel,
-  { reads = [], theta = 10000, layerNorm = false }: DecoderKeys = {},
+  { reads = [], theta = 10000, layerNorm = false, kvHeads }: DecoderKeys = {},
 ): Promise<Json> {
   const { keys, architecture, tensors } = model;
   const own = (key: string): string => `${architecture}.${key}`;
@@ -111,7 +113,7 @@ export async function decoderConfig(
     ...(hasWidth(model) && { intermediate_size: perLayer(model, 'feed_forward_length') }),
     num_hidden_layers: keys.count(own('block_count')),
     num_attention_heads: heads,
-    num_key_value_heads: isKvStated ? perLayer(model, 'attention.head_count_kv') : heads,
+    num_key_value_heads: kvHeads ?? (isKvStated ? perLayer(model, 'attention.head_count_kv') : heads),
     head_dim: dims,
     rms_norm_eps: keys.real(own(`attention.layer_norm_${layerNorm ? '' : 'rms_'}epsilon`)),
     max_position_embeddings: keys.count(own('context_length')),

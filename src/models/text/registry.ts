@@ -10,6 +10,7 @@ import { BERT } from './bert-architecture.ts';
 import { COHERE } from './cohere-architecture.ts';
 import { metadataKeys } from './gguf-config.ts';
 import { GEMMA } from './gemma-architecture.ts';
+import { GEMMA4 } from './gemma4-architecture.ts';
 import { GLM } from './glm-architecture.ts';
 import { GPT_OSS } from './gpt-oss-architecture.ts';
 import { LFM2 } from './lfm2-architecture.ts';
@@ -23,6 +24,7 @@ const architectures: TextArchitecture[] = [
   BERT,
   COHERE,
   GEMMA,
+  GEMMA4,
   GLM,
   GPT_OSS,
   LFM2,

@@ -34,12 +34,9 @@ export function readRope(
   );
   // The type dynamic extends the stated context in any case. Source: transformers' modeling_rope_utils.
   const originalContext = type === 'dynamic' ? context : original;
-  const dims = rotatedDims(
-    config,
-    own.real('partial_rotary_factor', config.real('partial_rotary_factor', 1)),
-    headDims,
-    partial,
-  );
+  const share = own.real('partial_rotary_factor', config.real('partial_rotary_factor', 1));
+  const isProportional = type === 'proportional';
+  const dims = isProportional ? headDims : rotatedDims(config, share, headDims, partial);
   const isLlama3 = type === 'llama3';
   const rope: RopeConfig = {
     type,
@@ -49,6 +46,7 @@ export function readRope(
     factor: readFactor(own, type, context / originalContext),
     attentionFactor: 1,
     sections: null,
+    ...(isProportional && { proportion: share }),
     betaFast: own.real('beta_fast', 32),
     betaSlow: own.real('beta_slow', 1),
     truncate: own.flag('truncate', true),
@@ -119,6 +117,7 @@ function ropeType(own: ConfigReader, known: readonly RopeType[]): RopeType {
 /** `ratio`: factor by which the context is extended. */
 function readFactor(own: ConfigReader, type: RopeType, ratio: number): number {
   if (type === 'default') return 1;
+  if (type === 'proportional') return own.real('factor', 1);
   return own.real('factor', type === 'longrope' || type === 'yarn' ? ratio : undefined);
 }
 

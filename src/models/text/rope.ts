@@ -3,7 +3,7 @@
 
 import type { RopeTable } from '../../kernels/rotations.ts';
 
-export type RopeType = 'default' | 'linear' | 'dynamic' | 'yarn' | 'llama3' | 'longrope';
+export type RopeType = 'default' | 'linear' | 'dynamic' | 'yarn' | 'llama3' | 'longrope' | 'proportional';
 
 export interface RopeConfig extends RopeTable {
   type: RopeType;
@@ -18,6 +18,8 @@ export interface RopeConfig extends RopeTable {
   /** llama3: bounds of that blend as frequency factors. */
   lowFrequencyFactor: number;
   highFrequencyFactor: number;
+  /** proportional: share of the dimensions that are rotated, by the frequencies of all; left out: 1. */
+  proportion?: number;
   /** longrope: divisors per dimension, up to the original context and beyond it. */
   shortFactor: number[];
   longFactor: number[];
@@ -40,6 +42,10 @@ export function inverseFrequencies(rope: RopeConfig, length: number): Float64Arr
       return yarn(rope, plain);
     case 'llama3':
       return llama3(rope, plain);
+    case 'proportional': {
+      const turned = Math.trunc(((rope.proportion ?? 1) * rope.dims) / 2);
+      return plain.map((f, i) => (i < turned ? f / rope.factor : 0));
+    }
     case 'longrope': {
       const factors = length > rope.originalContext ? rope.longFactor : rope.shortFactor;
       return plain.map((f, i) => f / factors[i]!);

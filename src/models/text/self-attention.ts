@@ -21,6 +21,8 @@ export interface AttentionConfig {
   queryNorm: 'none' | 'heads' | 'row';
   /** Names that differ from those of NAMES. */
   attentionNames?: Partial<typeof NAMES>;
+  /** Values are normalized head by head, too, without weights. */
+  valueNorm?: boolean;
   /** Added to the weights of those norms. */
   normPlus?: 0 | 1;
   /** q, k and v are rows of one tensor. */
@@ -69,19 +71,19 @@ export function selfAttention(
 }
 
 function projections({ heads: shape, fusedQkv, attentionNames }: AttentionConfig, name: string) {
-  const { heads, kvHeads, dims, gated = false } = shape;
+  const { heads, kvHeads, dims, gated = false, kv = 'both' } = shape;
   const { qkv } = { ...NAMES, ...attentionNames };
   if (fusedQkv) return [{ name: `${name}.${qkv}.weight`, rows: (heads + 2 * kvHeads) * dims }];
   return [
     { name: `${name}.q_proj.weight`, rows: (gated ? 2 : 1) * heads * dims },
     { name: `${name}.k_proj.weight`, rows: kvHeads * dims },
-    { name: `${name}.v_proj.weight`, rows: kvHeads * dims },
+    ...(kv === 'both' ? [{ name: `${name}.v_proj.weight`, rows: kvHeads * dims }] : []),
   ];
 }
 
 /** Norms of queries and keys: one per head at the rotation, or one over all heads of a row before it. */
 function queryNorms(config: AttentionConfig, weights: WeightTable, name: string) {
-  const { queryNorm, normPlus: plus = 0, heads: shape, eps } = config;
+  const { queryNorm, normPlus: plus = 0, heads: shape, eps, valueNorm: values = false } = config;
   const none = { ofRow: (qkv: Tensor): Tensor => qkv, ofHeads: null };
   if (queryNorm === 'none') return none;
   const { heads, kvHeads, dims } = shape;
@@ -89,7 +91,7 @@ function queryNorms(config: AttentionConfig, weights: WeightTable, name: string)
   const { qNorm, kNorm } = { ...NAMES, ...config.attentionNames };
   const q = weights.vector(`${name}.${qNorm}.weight`, isRow ? heads * dims : dims, { plus });
   const k = weights.vector(`${name}.${kNorm}.weight`, isRow ? kvHeads * dims : dims, { plus });
-  const ofHeads: HeadNorms = { q, k, eps };
+  const ofHeads: HeadNorms = { q, k, eps, values };
   if (!isRow) return { ...none, ofHeads };
   const ofRow = (qkv: Tensor): Tensor => rmsnormColumns(rmsnormColumns(qkv, 0, q, eps), heads * dims, k, eps);
   return { ...none, ofRow };

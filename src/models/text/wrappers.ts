@@ -28,6 +28,7 @@ const WRAPPERS: ReadonlyMap<string, boolean | null> = new Map([
   ['VoxtralForConditionalGeneration', null],
   ['Qwen2AudioForConditionalGeneration', null],
   ['Gemma3ForConditionalGeneration', true],
+  ['Gemma4ForConditionalGeneration', true],
   ['Qwen2VLForConditionalGeneration', false],
   ['Qwen2_5_VLForConditionalGeneration', false],
   ['Qwen3VLForConditionalGeneration', false],

@@ -36,6 +36,7 @@ const MODELS: [name: string, opened: string, left: readonly string[]][] = [
   ['qwen2-vl', 'Qwen2ForCausalLM', []],
   ['qwen3-vl', 'Qwen3ForCausalLM', ['model.visual']],
   ['gemma3', 'Gemma3ForCausalLM', ['multi_modal_projector', 'vision_tower']],
+  ['gemma4', 'Gemma4ForCausalLM', ['model.embed_vision', 'model.vision_tower']],
   ['smolvlm', 'LlamaForCausalLM', ['model.connector', 'model.vision_model']],
 ];
 
@@ -92,7 +93,7 @@ describe('the text half of a config.json', () => {
   });
 
   it('is none where the text model is not built in, or its class changes more than the embedding', () => {
-    const gemma = { text_config: { model_type: 'gemma4_text' } };
+    const gemma = { text_config: { model_type: 'gemma3n_text' } };
     expect(textHalf(gemma, 'LlavaForConditionalGeneration')).toBeNull();
     expect(textHalf(LLAVA, 'MllamaForConditionalGeneration')).toBeNull();
   });
