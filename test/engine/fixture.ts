@@ -26,7 +26,15 @@ import type {
 } from '../../src/engine/text/text-model.ts';
 import { writeTokenizer } from './checkpoint-folder.ts';
 
-export type GoldenName = 'llama' | 'mistral' | 'qwen2' | 'qwen3' | 'qwen3-moe' | 'olmoe' | 'lfm2';
+export type GoldenName =
+  | 'llama'
+  | 'mistral'
+  | 'qwen2'
+  | 'qwen3'
+  | 'qwen3-moe'
+  | 'olmoe'
+  | 'lfm2'
+  | 'qwen3-next';
 
 export interface GoldenCase {
   name: string;
