@@ -50,7 +50,7 @@ function* variantsOf(name, params = {}, isBrief = false) {
   }
 }
 
-/** The first import, from `name` down, that still holds a parameter; null when all are settled. */
+/** The first import of `name` or of its imports that still holds a parameter; null: all parameters have values. */
 function openImport(name, params) {
   for (const path of reachedBy(name, params)) if (path.includes('$')) return path;
   return null;

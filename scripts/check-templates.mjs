@@ -1,7 +1,7 @@
 // Published chat templates against transformers: each renders nine generated conversations, in both.
 //   node scripts/check-templates.mjs FOLDER [--python PATH] [--seed N]
 // FOLDER: searched for *.jinja, tokenizer_config.json and chat_template.json. PATH (or PYTHON): a Python with scripts/reference/requirements.txt.
-// Two shares are printed: of the interpreter, given what Python's is given, and of the product, given what a client sends; every render of the
+// Two shares of equal renders are printed: that of the interpreter on the inputs of Python's, and that of the whole engine on what a client sends; every render of the
 // product that differs stands under its reason. Exit code 1 where one has none, or the interpreter differs.
 
 import { spawnSync } from 'node:child_process';

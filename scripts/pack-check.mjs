@@ -1,4 +1,4 @@
-// What npm would publish, in an empty folder, with the published dependencies and no others: the command answers, the library imports,
+// Checks the package that npm would publish, installed in an empty folder with the published dependencies only: the command answers, the library imports,
 // its types hold under the strictest settings, and the shipped model holds a conversation from there. Needs no network: dependencies are linked from the clone.
 
 import { spawnSync } from 'node:child_process';

@@ -97,7 +97,7 @@ def tokenizer(**config):
 
 
 def stable_diffusion(parts, pipeline='StableDiffusionPipeline', **more):
-    """The checkpoint with its model_index.json."""
+    """Returns a checkpoint of these components with its model_index.json."""
     classes = {
         'text_encoder': ('transformers', 'CLIPTextModel'),
         'text_encoder_2': ('transformers', 'CLIPTextModelWithProjection'),

@@ -27,7 +27,7 @@ def loaded(folder, overlay=None):
 
 
 def distance(value, exact):
-    """How far f32 rounding alone moves the result, at most."""
+    """Returns the largest change of the result that f32 rounding alone causes."""
     return (value.double() - exact.double()).abs().max().item()
 
 

@@ -24,7 +24,7 @@ from image_golden import distance, loaded, write_case
 from image_pipeline_cases import PIPELINES
 from noise import cuda
 
-# Equal for all pictures of one prompt, and kept once.
+# Equal for all images of one prompt, so it is stored once.
 PROMPTED = {'denoiser_encoder_hidden_states', 'denoiser_text_embeds', 'denoiser_time_ids'}
 
 

@@ -27,7 +27,7 @@ def main():
     made = {
         'made_by': f'python scripts/reference/jinja.py, transformers {version("transformers")}, Jinja2 {version("Jinja2")}',
         'variables': VARIABLES,
-        # An address in memory is another one each time.
+        # The output contains a memory address, which differs from run to run.
         'cases': [case for source in dict.fromkeys(SOURCES) if ' at 0x' not in (case := rendered(source)).get('text', '')],
     }
     text = json.dumps(made, ensure_ascii=True, indent=1)

@@ -70,7 +70,7 @@ def philox(counter, key):
 
 
 def uniforms(x, y):
-    """_curand_box_muller's u and v."""
+    """Returns the uniform numbers u and v of curand's Box-Muller transform."""
     unit, angle = F32(2.3283064e-10), F32(2.3283064e-10) * F32(6.2831855)
     u = F32(np.float64(F32(x)) * unit + unit / 2)
     v = F32(np.float64(F32(y)) * angle + angle / 2)
@@ -84,7 +84,7 @@ def normal(words, i):
 
 
 def cuda(seed, limits, counts, at):
-    """Normals at some places `at` of each tensor drawn in turn."""
+    """Returns normal numbers at the indices `at` of each of several tensors drawn in turn."""
     multiprocessors, threads_each = limits
     key, offset, drawn = [seed % 2**32, seed >> 32], 0, []
     for count in counts:

@@ -67,7 +67,7 @@ def add_noise(scheduler, image, fresh, timestep):
 
 
 def level(scheduler, timestep):
-    """Weights of image and noise."""
+    """Returns the factors of image and noise at a timestep."""
     one, zero = torch.ones(1, 1, 1, 1, dtype=torch.float64), torch.zeros(1, 1, 1, 1, dtype=torch.float64)
     return [add_noise(scheduler, *pair, timestep).item() for pair in ((one, zero), (zero, one))]
 

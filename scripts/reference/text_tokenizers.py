@@ -12,7 +12,7 @@ import tempfile
 import unicodedata
 from pathlib import Path
 
-# This file has the name of the library that it imports.
+# The folder of this script is removed from the path, because a file in it has the name of an imported library.
 sys.path = [path for path in sys.path if Path(path or ".").resolve() != Path(__file__).resolve().parent]
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers  # noqa: E402

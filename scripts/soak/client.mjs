@@ -1,4 +1,4 @@
-// What the soak's clients do over HTTP: JSON, forms, server-sent events read by hand, and random numbers that can be had again.
+// The HTTP client of the soak: JSON, forms, server-sent events parsed without a library, and reproducible random numbers.
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -37,7 +37,7 @@ export function createClient(base) {
     const reply = await send(method, path, body, options);
     return { status: reply.status, headers: reply.headers, body: await reply.json() };
   };
-  /** The body of a 200; Refused where the server says that it is busy or that the time is over. */
+  /** Returns the body of a reply with status 200; throws Refused if the server says that it is busy or that a time limit is over. */
   const wanted = async (method, path, body, options) => {
     const reply = await json(method, path, body, options);
     if (reply.status !== 200) throw failure(path, reply);
@@ -89,12 +89,12 @@ export async function* readEvents(body, pause = 0) {
   assert.equal(rest, '', 'the stream ends within an event');
 }
 
-/** What the events of a stream say; its end marker says nothing. */
+/** Returns the parsed events of a stream without its end marker. */
 export function dataOf(events) {
   return events.filter(({ data }) => data !== '[DONE]').map(({ data }) => JSON.parse(data));
 }
 
-/** OpenAI's envelope or Anthropic's, and a status that fits. */
+/** Checks that an error has OpenAI's or Anthropic's envelope and a matching status. */
 export function checkRefusal(path, { status, body }, text = '') {
   const names = path.startsWith('/v1/messages') ? ['message', 'type'] : ['message', 'type', 'param', 'code'];
   const isEnvelope = names.every((name) => name in (body?.error ?? {}));

@@ -1,4 +1,4 @@
-// Chat completions held to a grammar, to tools or to a budget of thinking; what they say is judged in grammars.mjs.
+// Loads of chat completions that are constrained by a grammar, by tools or by a reasoning budget; grammars.mjs judges the replies.
 
 import assert from 'node:assert/strict';
 import { ask, question, user } from './chat-loads.mjs';
@@ -13,7 +13,7 @@ import {
   TOOLS,
 } from './grammars.mjs';
 
-/** Of a choice that came to its own end. */
+/** Returns true for a choice that ended by itself, not by a limit. */
 const whole = ({ finish_reason: reason }) => reason === 'stop';
 
 export const CONSTRAINED_LOADS = {

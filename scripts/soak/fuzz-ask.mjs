@@ -8,7 +8,7 @@ const ANSWER_LIMIT = 30_000;
 /** Refusals of a server that has too much to do. */
 const BUSY = new Set(['overloaded', 'timed_out', 'preempted']);
 
-/** The status of the reply, which was read to its end; nothing where the client left before, or wrote to a socket. Rejects where it is wrong. */
+/** Returns the status of the reply after reading all of it; undefined if the client disconnected early or wrote to a raw socket. Rejects if the reply is wrong. */
 export async function askFuzzed(base, request) {
   return request.run ? request.run(base, ANSWER_LIMIT) : ask(base, request);
 }

@@ -149,7 +149,7 @@ const MAKERS = {
 
 export const hasGrammar = (field) => Object.hasOwn(MAKERS, field);
 
-/** A value of a field that holds a grammar; null for any other field. */
+/** Returns a random value for a field that holds a grammar; null for any other field. */
 export function grammarValue(field, random) {
   return hasGrammar(field) ? MAKERS[field](random) : null;
 }

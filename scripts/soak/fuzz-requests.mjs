@@ -42,7 +42,7 @@ function fieldValue(name, schema, names, random) {
   return grammar ?? (random.chance(0.55) ? fittingValue(schema, names, random) : oddValue(random));
 }
 
-/** Texts that no request before had: what is kept of each would add up. */
+/** Texts that no earlier request had, so that memory which the server keeps per text would add up. */
 function sayAnew(body, number) {
   for (const name of ['prompt', 'input', 'rid', 'cache_salt', 'lora_name'])
     if (typeof body[name] === 'string') body[name] += ` ${number}`;
@@ -98,7 +98,7 @@ function spoiledRequest(path, body, random) {
 }
 
 function bodyRequest(path, body, random) {
-  // It ends everything that runs, not by chance.
+  // This route ends all running requests, which the fuzzer must not do at random.
   if (path === '/abort_request' && body?.abort_all === true) delete body.abort_all;
   if (path !== FORM_ROUTE)
     return {
@@ -112,7 +112,7 @@ function bodyRequest(path, body, random) {
   return { about: { path, form: body }, method: 'POST', path, body: formOf(body, random), headers: {} };
 }
 
-/** Milliseconds until the client leaves; most stay. */
+/** Milliseconds until the client disconnects; most clients do not. */
 function leaving({ chance, int }) {
   return chance(0.04) ? int(300) : null;
 }

@@ -146,7 +146,7 @@ const HEADERS = [
   'x-forwarded-for: 1.1.1.1\r\nx-forwarded-host: evil.example\r\nforwarded: for=_x',
 ];
 
-/** One exchange: `{ about, run(base) }`; `run` rejects where the server answers wrong, or not at all. */
+/** An exchange with the server: `{ about, run(base) }`; `run` rejects if the server answers wrongly or not at all. */
 export function wireExchange(random, routes) {
   if (random.chance(0.5)) {
     const exchange = random.pick(EXCHANGES);

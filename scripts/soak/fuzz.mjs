@@ -13,7 +13,7 @@ import { measured, partsText } from './memory.mjs';
 
 const CLIENTS = 8;
 const MOST_FAILURES = 12;
-/** Memory is measured between so many parts of the requests, and compared from the end of the warm-up on. */
+/** Number of parts that the requests are divided into. Memory is measured after each part and compared from the end of the warm-up on. */
 const ROUNDS = 12;
 const WARM_UP = 6;
 const GROWTH = 1.1;

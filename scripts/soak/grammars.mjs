@@ -1,4 +1,4 @@
-// What the soak asks texts to match, and how it judges them.
+// The constraints (regular expressions, grammars, JSON Schemas) that the soak requests, and the checks of the texts that come back.
 
 import assert from 'node:assert/strict';
 import Ajv from 'ajv/dist/2020.js';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { checkRefusal } from './client.mjs';
 import { user } from './chat-loads.mjs';
 
-/** None of these is a chat request. */
+/** JSON values and texts that are not chat requests. */
 export const MALFORMED = [
   ...['', '{', '[]', 'null', '"text"', '{"messages":[]}', '{"messages":"hi"}', '\u0000', '[['.repeat(50_000)],
   ...[null, 7, [], [null], [{}], [{ role: 'user' }], [{ role: 'robot', content: 'x' }]].map((messages) =>

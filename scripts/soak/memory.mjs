@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 
-/** MB, with garbage gone: resident memory, the heaps of all threads together and by thread; and how many files are open. */
+/** Memory in MB after a garbage collection: resident memory, the heaps of all threads together and by thread; and how many files are open. */
 export async function measured(server) {
   const answered = once(server.child, 'message', { signal: AbortSignal.timeout(30_000) });
   server.child.send('measure');
@@ -18,7 +18,7 @@ export async function measured(server) {
   return { rss: rss / 1e6, heap, parts, files: openFiles(server.pid) };
 }
 
-/** Files and connections, where the system tells (Linux). */
+/** Number of open files and connections; only Linux tells. */
 function openFiles(pid) {
   return process.platform === 'linux' ? readdirSync(`/proc/${pid}/fd`).length : 0;
 }

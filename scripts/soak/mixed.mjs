@@ -18,7 +18,7 @@ const MOST_FAILURES = 12; // shown before it gives up
 const SETTLE = 20_000; // milliseconds until no request runs
 /** Rounds after the first third that a slope needs: before, caches of grammars and pages fill. */
 const LATE_ROUNDS = 8;
-/** MB a minute that a slope may be; resident memory moves more, as allocators keep what they had. */
+/** Highest growth in MB per minute that passes; resident memory may grow more, because allocators keep freed memory. */
 const LIMITS = { heap: 1, rss: 12 };
 
 /** `minutes` of it with so many clients; returns a remark. */
@@ -42,7 +42,7 @@ export async function mixedLoad({ base, server, minutes, clients, seed, singles 
   const drive = async (number, until) => {
     const random = createRandom(seed + number * 7919 + samples.length * 104_729);
     while (performance.now() < until && failures.length < MOST_FAILURES) {
-      // Pictures take long, and one is drawn at a time.
+      // An image takes long, and the server draws one at a time.
       const kinds =
         number === 0 && hasImages ? Object.keys(IMAGE_LOADS) : names.filter((name) => !(name in IMAGE_LOADS));
       const name = random.pick(kinds);
@@ -74,7 +74,7 @@ export async function mixedLoad({ base, server, minutes, clients, seed, singles 
   ].join('; ');
 }
 
-/** Requests of the fuzz load between the others. */
+/** A load of fuzzed requests, sent between the requests of the other loads. */
 const fuzzLoads = (fuzz) => ({
   fuzzed: async (at) => {
     const request = fuzz(at.random.int(2 ** 31));

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { root } from '../setup/packages.mjs';
 
-/** Exit codes by the code of the error; what is not here is 1. */
+/** Exit codes by the code of the error; all other errors exit with 1. */
 const EXIT_CODES = {
   bad_request: 2,
   bad_checkpoint: 3,

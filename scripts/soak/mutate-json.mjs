@@ -43,7 +43,7 @@ const isConfig = (path) => path.endsWith('.json') && !/(^|\/)(tokenizer|vocab)\.
 
 export const configsOf = (files) => files.filter(isConfig);
 
-/** Paths of members, the outer ones and those inside, to a depth of four. */
+/** Paths of an object's members and of the members within them, up to a depth of four. */
 function placesIn(value, path = []) {
   if (typeof value !== 'object' || value === null || path.length === 4) return [];
   const members = Object.entries(value).slice(0, Array.isArray(value) ? 3 : 80);

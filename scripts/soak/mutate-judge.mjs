@@ -1,4 +1,4 @@
-// Judges a mutated checkpoint's outcome: refused in words that help, harmless, or a fault.
+// Judges the outcome of a mutated checkpoint: a refusal that tells the remedy, a harmless change, or a defect.
 
 import { basename } from 'node:path';
 import { isReal, REALS } from '../../dist/models/config-bounds.js';
@@ -36,7 +36,7 @@ const SOUND = [
   { kind: 'image', key: /_token/, value: /^"/ },
 ];
 
-/** `{ verdict, why }`; verdicts that begin with a capital are defects. */
+/** Returns `{ verdict, why }`; a verdict that begins with a capital letter is a defect. */
 export function judge({ base, mutant, sound, result }) {
   if (result.failed)
     return { verdict: { hang: 'HANG', crash: 'CRASH', memory: 'MEMORY' }[result.failed], why: result.why };
@@ -44,7 +44,7 @@ export function judge({ base, mutant, sound, result }) {
   const chat = result.output.chat?.error;
   if (chat && !sound.output.chat.error) return refusal(mutant, chat, ['bad_request']);
   const difference = differs(base, sound.output, result.output, mutant);
-  // A file that is left out of account is named in a note.
+  // A note names each file that the engine ignored.
   const isNoted = result.output.notes?.some((note) => note.includes(`${basename(mutant.file)} is not`));
   if (difference === null) return { verdict: 'harmless', why: '' };
   if (!mutant.isLegal && (isNoted || isSound(base, mutant))) return { verdict: 'sound', why: difference };

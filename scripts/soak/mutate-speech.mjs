@@ -10,7 +10,7 @@ const split = (pattern) => ({
   behavior: 'Isolated',
   invert: false,
 });
-/** As text: JSON.stringify would not go that deep. */
+/** JSON that is nested too deeply for JSON.stringify, so it is made as text. */
 const nested = (depth, type, list) =>
   `${`{"type": "Sequence", "${list}": [`.repeat(depth)}{"type": "${type}"}${']}'.repeat(depth)}`;
 

@@ -36,7 +36,7 @@ def export(state: dict, folder: Path) -> ChatModel:
 
 @torch.no_grad()
 def check(model: ChatModel, folder: Path) -> float:
-    """The largest difference to transformers' logits, relative to the largest logit."""
+    """Returns the largest difference from the logits of transformers, relative to the largest logit."""
     from transformers import Qwen3ForCausalLM
 
     reference = Qwen3ForCausalLM.from_pretrained(folder, dtype=torch.float32)

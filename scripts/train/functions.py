@@ -17,9 +17,9 @@ class Everyday:
     name: str
     about: str
     arguments: dict[str, str]
-    """Parameter name (any of `a|b`) → kind of value; the slots are {v}, {u} in this order."""
+    """Parameter name (one of `a|b`) → kind of its value; texts name the values {v} and {u}, in this order."""
     result: dict[str, str]
-    """Key → kind of value; the slots are {r}, {s}."""
+    """Key of the result → kind of its value; texts name the values {r} and {s}, in this order."""
     reply: str
 
 
@@ -91,7 +91,7 @@ NUMERIC = ("number", "small")
 
 @dataclass
 class Task:
-    """A function, a request that needs it, the call that serves it, a result and what to say of it."""
+    """A function, a user request that needs it, the call that serves the request, its result, and the reply about the result."""
 
     schema: dict
     request: str
@@ -99,7 +99,7 @@ class Task:
     result: dict
     reply: str
     source: str
-    """What it is about: two tasks of one source are not offered together."""
+    """Name of the data that the task is about: two tasks of one source are not offered together."""
 
     @property
     def name(self) -> str:
@@ -111,7 +111,7 @@ class Task:
 
     @property
     def keep(self) -> tuple[str, ...]:
-        """Words of the request that must stay as they are."""
+        """Returns the words of the request that rephrasing must not change."""
         return (*map(str, self.arguments.values()), *self.arguments, self.about)
 
 

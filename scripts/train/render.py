@@ -11,7 +11,7 @@ TOOLS_TAIL = '\n</tools>\n\nA call within <tool_call></tool_call>:\n<tool_call>\
 
 
 def segments(conversation: dict) -> list[tuple[str, bool]]:
-    """The text in pieces, each with whether the model is to learn to write it."""
+    """Returns the text in pieces, each with a flag that tells whether the model is trained to write it."""
     system, offered = conversation["system"], conversation["tools"]
     pieces: list[tuple[str, bool]] = []
     if system or offered:

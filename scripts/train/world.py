@@ -1,4 +1,4 @@
-"""The closed world: every fact the model is taught, as plain tables, and the generators of made-up words."""
+"""The facts that the model is taught, as plain tables, and generators of invented words."""
 
 import random
 
@@ -170,7 +170,7 @@ _CODAS = ["", "", "", "", "", "n", "r", "l", "s", "m", "k", "t", "nd", "x"]
 
 
 def made_up(rng: random.Random, low: int = 2, high: int = 3) -> str:
-    """A word nobody has seen, so that copying it cannot be done from memory."""
+    """Returns an invented word, which the model can only repeat by copying it."""
     parts = [rng.choice(_ONSETS) + rng.choice(_VOWELS) + rng.choice(_CODAS) for _ in range(rng.randint(low, high))]
     return "".join(parts)[:9]
 

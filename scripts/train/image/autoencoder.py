@@ -36,7 +36,7 @@ CONFIG = {
     "force_upcast": False,
 }
 CERTAIN = -12.0
-"""Logarithm of the variance that the encoder states: the latents of a picture are certain."""
+"""Log variance that the encoder is given: so low that latents are practically deterministic."""
 
 
 def to_floats(pictures: np.ndarray) -> torch.Tensor:
@@ -65,7 +65,7 @@ def edges(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def decoder_loss(vae: AutoencoderKL, x: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
-    """The latents are a little noisy, as the denoiser's are."""
+    """Returns the loss of the decoder on latents with a little noise, because the denoiser's output has some."""
     y = vae.decode(z + 0.06 * torch.randn_like(z)).sample
     return F.l1_loss(y, x) + 0.7 * sum(F.l1_loss(a, b) for a, b in zip(edges(y), edges(x)))
 
@@ -89,7 +89,7 @@ def make(part: str, device: str) -> tuple[AutoencoderKL, torch.nn.ModuleList]:
 
 
 def load(state: Path, part: str, vae: AutoencoderKL, module: torch.nn.ModuleList) -> None:
-    """Puts the averaged weights of a part in place, where there are any."""
+    """Loads the averaged weights of a part, if there are any."""
     path = state / f"{part}.pt"
     if path.exists():
         module.load_state_dict(torch.load(path, weights_only=False, map_location="cpu")["average"])
@@ -104,7 +104,7 @@ def assembled(state: Path) -> AutoencoderKL:
 
 @torch.no_grad()
 def show(vae: AutoencoderKL, space: basis.Basis, pictures: np.ndarray, path: Path) -> float:
-    """Saves pictures above what is decoded from their latents; returns the mean absolute error in 0…255."""
+    """Saves images above their reconstructions; returns the mean absolute error in 0…255."""
     y = to_pictures(vae.decode(torch.from_numpy(space.encode(pictures)).to(vae.device)).sample)
     rows = [p for i in range(0, len(y), 8) for p in (*pictures[i : i + 8], *y[i : i + 8])]
     Image.fromarray(sheet(rows, 8)).save(path)

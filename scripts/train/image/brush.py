@@ -1,4 +1,4 @@
-"""Drawing in skia with colours as triples and places as shares of the picture."""
+"""Drawing with skia: colours are triples, and positions are fractions of the image size."""
 
 import math
 import random
@@ -29,7 +29,7 @@ def paint(c: Colour | None = None, alpha: float = 1.0, blur: float = 0.0, stroke
 
 
 def vertical(top: float, bottom: float, stops: list[Colour], alphas: list[float] | None = None) -> skia.Paint:
-    """A paint that runs through `stops` from y = top to y = bottom (pixels)."""
+    """Returns a paint with a vertical gradient through the colours `stops` from y = top to y = bottom (pixels)."""
     p = skia.Paint(AntiAlias=True, Dither=True)
     colours = [colour4(c, a) for c, a in zip(stops, alphas or [1.0] * len(stops))]
     p.setShader(skia.GradientShader.MakeLinear([(0, top), (0, bottom)], colours))
@@ -56,7 +56,7 @@ def polygon(points: list[tuple[float, float]]) -> skia.Path:
 
 
 def smooth(points: list[tuple[float, float]]) -> skia.Path:
-    """An open path through the middles of the points' connections, closed along the picture's foot."""
+    """Returns a smooth path through the midpoints between successive points, closed along the lower edge of the image."""
     path = skia.Path()
     path.moveTo(*points[0])
     for (x0, y0), (x1, y1) in zip(points[1:], points[2:]):
@@ -69,11 +69,11 @@ def smooth(points: list[tuple[float, float]]) -> skia.Path:
 
 
 def waves(rng: random.Random, octaves: tuple[tuple[float, float], ...]):
-    """A sum of sines of random phase; octaves of (waves across the picture, height)."""
+    """Returns a sum of sines of random phase; `octaves`: pairs of (waves across the image, height)."""
     terms = [(k * rng.uniform(0.8, 1.2) * 2 * math.pi / SIZE, a, rng.uniform(0, 2 * math.pi)) for k, a in octaves]
     return lambda x: sum(a * math.sin(k * x + p) for k, a, p in terms)
 
 
 def shade(c: Colour, by: float) -> Colour:
-    """Lighter for by > 0, darker for by < 0, a little bluer in the dark."""
+    """Returns the colour made lighter (by > 0) or darker and slightly bluer (by < 0)."""
     return mix(c, (1.0, 0.99, 0.95), by) if by > 0 else mix(c, (0.05, 0.05, 0.14), -by)

@@ -1,4 +1,4 @@
-"""What a scene may be called: many phrasings, from whole sentences to a few words between commas.
+"""Captions of a scene: many phrasings, from whole sentences to a few words between commas.
 
 What a caption leaves out is drawn as usual: by day, in clear weather, in summer, in any size and place.
 """
@@ -115,7 +115,7 @@ def put(rng: random.Random, thing: Thing, terse: bool) -> str:
 
 
 def list_things(rng: random.Random, scene: Scene, terse: bool) -> str:
-    """All things, in any order; one above another may be said so."""
+    """Returns phrases for all things in random order; a thing above another may be described by that position."""
     things = scene.things[:]
     rng.shuffle(things)
     said, parts = set(), []
@@ -137,7 +137,7 @@ def list_things(rng: random.Random, scene: Scene, terse: bool) -> str:
 
 
 def conditions(rng: random.Random, scene: Scene) -> tuple[bool, bool, bool]:
-    """Whether time, weather and season are said: the usual ones seldom, the others nearly always."""
+    """Chooses whether a caption names time, weather and season: rarely for common values, nearly always for others."""
     return (
         maybe(rng, 0.25 if scene.time == "day" else 0.94),
         maybe(rng, 0.10 if scene.weather == "clear" else 0.92),
@@ -158,7 +158,7 @@ def land_of(rng: random.Random, scene: Scene, adjective: str) -> str:
 
 
 def around(rng: random.Random, scene: Scene, thing: Thing | None) -> str:
-    """The preposition between a thing and the land."""
+    """Returns the preposition between a thing and the terrain that it stands on."""
     if thing is None:
         return rng.choice(["in front of", "at", "with"])
     if thing.kind in ("sun", "moon", "star", "balloon", "kite"):
@@ -232,7 +232,7 @@ def terse_caption(rng: random.Random, scene: Scene, say_time: bool, say_weather:
 
 
 def all_words() -> list[str]:
-    """Every word that captions are made of."""
+    """Returns all words that captions can contain."""
     rng, seen = random.Random(0), set()
     for i in range(30000):
         seen.update(caption(rng, draw_scene(rng, i % 4)).replace(",", " ").split())

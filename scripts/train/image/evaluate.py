@@ -55,7 +55,7 @@ def judge(prompt: Prompt, reading: Reading) -> dict[str, list[bool]]:
 
 
 def rates(prompts: list[Prompt], judged: list[dict[str, list[bool]]]) -> dict[str, dict[str, str]]:
-    """Attribute → number of things → passes of demands."""
+    """Counts by attribute and by number of things whether each demand of a prompt is met."""
     table: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     for prompt, met in zip(prompts, judged):
         for attribute, results in met.items():

@@ -17,7 +17,7 @@ SCHEDULE = {
     "clip_sample": False,
     "steps_offset": 1,
 }
-"""The last step is pure noise (zero SNR, trailing), or night skies come out grey."""
+"""Settings of the noise schedule. Its last step is pure noise (zero SNR, trailing spacing); otherwise night skies are drawn grey."""
 
 
 def make_unet(text_width: int) -> UNet2DConditionModel:

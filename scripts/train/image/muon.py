@@ -80,7 +80,7 @@ def take_step(made: list, factor: float) -> None:
 
 
 def restore(made: list, states: list[dict]) -> None:
-    """Takes up saved states, at the learning rates given now."""
+    """Restores saved optimizer states; the learning rates are those of this run."""
     for optimizer, state in zip(made, states):
         rates = [group["initial_lr"] for group in optimizer.param_groups]
         optimizer.load_state_dict(state)

@@ -20,7 +20,7 @@ from scenes import Scene, Thing, draw_scene, held_out
 
 SHARD = 2048
 COUNTS = {0: 0.14, 1: 0.42, 2: 0.28, 3: 0.16}
-"""Shares of pictures with that many things."""
+"""Number of things in an image → share of images."""
 
 
 def scenes_of(shard: int) -> list[Scene]:

@@ -1,4 +1,4 @@
-"""The linear map from a latent to the patch of pixels it stands for, which previews are made with: `previews.safetensors`.
+"""Fits the linear map from a latent to its patch of pixels, by which previews are drawn: `previews.safetensors`.
 
     python previews.py --model ../../../models/svc-scenes-mini
 

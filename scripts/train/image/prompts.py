@@ -1,4 +1,4 @@
-"""Prompts to evaluate with, and what each demands: 40 written by hand, and captions of scenes held out from training."""
+"""Prompts for the evaluation with the scene that each demands: 40 written by hand, and captions of scenes held out from training."""
 
 import random
 from dataclasses import dataclass

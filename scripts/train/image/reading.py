@@ -1,4 +1,4 @@
-"""Reads a picture: which things it shows, in which colours and places, and terrain, time, weather and season.
+"""Trains and applies the network that recognizes the content of an image: its things with their colours and positions, and terrain, time, weather and season.
 
     python reading.py --state state/
 
@@ -65,7 +65,7 @@ class Reader(nn.Module):
 
 
 def labels_of(scenes: list[Scene]) -> dict[str, Tensor]:
-    """What a scene shows, as indices; cells and colours only of the kinds that are there."""
+    """Returns the labels of scenes as class indices; cells and colours exist only for kinds that the scene contains."""
     cells, colours = (torch.full((len(scenes), len(KINDS)), NOWHERE) for _ in range(2))
     for row, scene in enumerate(scenes):
         for thing in scene.things:

@@ -53,7 +53,7 @@ def clouds(canvas, rng: random.Random, scene: Scene, palette: Palette) -> None:
 
 
 def reflections(canvas, rng: random.Random, scene: Scene) -> None:
-    """A path of light on water below sun and moon."""
+    """Draws the reflection of sun or moon on water, a vertical path of light."""
     for thing in scene.things:
         if thing.kind in ("sun", "moon"):
             for _ in range(26):
@@ -90,7 +90,7 @@ def vignette(canvas) -> None:
 
 
 def render(scene: Scene) -> np.ndarray:
-    """The picture, [128, 128, 3] u8."""
+    """Returns the image of a scene, [128, 128, 3] u8."""
     rng = random.Random(scene.seed)
     palette = palette_of(scene, rng)
     surface = skia.Surface(SIZE, SIZE)

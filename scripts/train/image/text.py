@@ -55,7 +55,7 @@ class Reader(torch.nn.Module):
 
 
 def answers(scene: Scene) -> list[int]:
-    """The class of each head; −1 where there is none."""
+    """Returns the target class of each classifier head; −1 if the scene has none."""
     found = [values.index(getattr(scene, field)) for field, values in SCENE_FIELDS.items()]
     things = {t.kind: t for t in scene.things}
     for kind in KINDS:

@@ -25,7 +25,7 @@ def letters() -> list[str]:
 
 
 def merges_of(words: list[str]) -> list[tuple[str, str]]:
-    """Merges that turn each word's letters into the word; longer ones after the shorter that they use."""
+    """Returns merges that join the letters of each word; a merge comes after the shorter merges that it uses."""
     bpe = Tokenizer(models.BPE(end_of_word_suffix=SUFFIX))
     trainer = trainers.BpeTrainer(vocab_size=8000, min_frequency=1, end_of_word_suffix=SUFFIX, show_progress=False)
     bpe.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
@@ -47,7 +47,7 @@ def make() -> CLIPTokenizer:
 
 
 def write_vocabulary(tokenizer: CLIPTokenizer, folder: Path) -> None:
-    """vocab.json and merges.txt beside tokenizer.json, for readers of either."""
+    """Writes vocab.json and merges.txt beside tokenizer.json, for programs that read only one of the two forms."""
     model = json.loads(tokenizer.backend_tokenizer.to_str())["model"]
     (folder / "vocab.json").write_text(json.dumps(model["vocab"], ensure_ascii=False) + "\n")
     lines = [" ".join(pair) for pair in model["merges"]]

@@ -36,7 +36,7 @@ def start(work: Callable, args: argparse.Namespace) -> None:
 
 
 class Run:
-    """The training time of one worker's run, its meetings with the others and its saves."""
+    """The schedule of one worker: its training time, its synchronizations with other workers, and its saves."""
 
     def __init__(self, rank: int, args: argparse.Namespace, name: str) -> None:
         self.rank, self.args, self.path = rank, args, args.state / f"{name}.pt"
@@ -50,7 +50,7 @@ class Run:
             torch.set_num_threads(1)
 
     def load(self) -> dict | None:
-        """What was saved last, the same for all workers."""
+        """Returns the last saved state, which is equal for all workers."""
         saved = torch.load(self.path, weights_only=False, map_location=self.args.device) if self.path.exists() else None
         if saved:
             self.done = dict(saved["done"])
@@ -117,7 +117,7 @@ class Average:
 
     @contextlib.contextmanager
     def applied(self, module: torch.nn.Module):
-        """The module with averaged weights, for as long as the block lasts."""
+        """Context manager: the module has its averaged weights within the block."""
         own = {k: v.detach().clone() for k, v in module.state_dict().items()}
         module.load_state_dict(self.weights)
         yield module

@@ -10,14 +10,14 @@ export interface Context {
   readonly terms: Terms;
   readonly bounds: Limits;
   shapeOf(term: Term): Shape;
-  /** The term of a subschema reached from a dynamic scope. */
+  /** Returns the term of a subschema that is reached from a dynamic scope. */
   enter(node: SchemaNode, dynamic: DynamicScope): Term;
-  /** Whether no value has the term; false also where that is not found quickly. */
+  /** Returns true if no value matches the term; false also if that cannot be decided quickly. */
   isEmpty(term: Term): boolean;
-  /** JSON pointer of the subschema being worked out, for messages. */
+  /** JSON pointer of the subschema that is being compiled, for messages. */
   place(): string;
-  /** Refuses a keyword of the subschema at a JSON pointer. */
+  /** Throws the error that refuses a keyword of the subschema at a JSON pointer. */
   cannot(at: string, keyword: string, why: string): never;
-  /** Refuses the whole schema. */
+  /** Throws the error that refuses the whole schema. */
   tooLarge(why: string): never;
 }

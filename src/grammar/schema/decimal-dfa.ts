@@ -9,9 +9,9 @@ import type { NumberPiece } from './number-set.ts';
 const WHOLE_DIGITS = 21;
 const MOST_WHOLE_DIGITS = 308;
 const FRACTION_DIGITS = 22;
-/** Least magnitude that is not written as a plain decimal. */
+/** Smallest magnitude that JSON serializers write with an exponent. */
 export const LARGEST_PLAIN = 1e21;
-/** Most remainders of a step; each is a state, for every number of digits. */
+/** Limit on the remainders of a step: the automaton has a state for each of them and each number of digits. */
 export const MOST_REMAINDERS = 10_000;
 
 /** The steps of which numbers are, or are not, multiples. */

@@ -21,7 +21,7 @@ export interface Resource {
   readonly dynamicAnchors: Map<string, SchemaNode>;
 }
 
-/** A subschema. */
+/** A subschema with its place in the document. */
 export interface SchemaNode {
   readonly index: number;
   readonly value: SchemaObject | boolean;
@@ -109,7 +109,7 @@ export class SchemaDocument {
     return refusePlace(this.#path, { pointer, keyword }, why, remedy);
   }
 
-  /** Indexes a schema and its subschemas. `at`: its JSON pointer. */
+  /** Adds a schema and its subschemas to the index. `at`: JSON pointer of the schema. */
   #index(value: unknown, at: string, parent: Resource | null, depth: number): SchemaNode {
     const known = this.#nodes.get(at);
     if (known !== undefined) return known;

@@ -14,7 +14,7 @@ export interface ElementKind {
   readonly term: Term;
   /** Indices of the counts that the element adds to. */
   readonly counted: readonly number[];
-  /** The canonical text of its only value, where values must be distinct. */
+  /** Canonical text of the element if it can have one value only; used where elements must be distinct. */
   readonly value: string | null;
 }
 
@@ -28,9 +28,9 @@ export interface ElementState {
   readonly transitions: readonly { readonly term: Term; readonly to: number }[];
 }
 
-/** Most counted terms; an element has each or not. */
+/** Limit on the terms whose elements are counted (contains). */
 const MOST_COUNTS = 4;
-/** Most values that may have to be distinct. */
+/** Limit on the values that uniqueItems compares. */
 const MOST_VALUES = 64;
 const MOST_STATES = 4_000;
 
@@ -49,11 +49,11 @@ export function differingElements(shape: ArrayShape, context: Context): Differin
   return others && { strings: stringsOf(rest, context), others };
 }
 
-/** Whether prefix, rest and length do not describe the array fully. */
+/** Whether an array has further conditions than prefix, rest and length. */
 export const needsAutomaton = ({ unique, max, counts }: ArrayShape): boolean =>
   (unique !== null && max > 1) || counts.length > 0;
 
-/** The index from which on all elements have equal conditions. */
+/** First index from which on all elements have equal conditions. */
 export const distinctPlaces = ({ prefix, counts }: ArrayShape): number =>
   Math.max(prefix.length, ...counts.map(({ from }) => from));
 
@@ -82,7 +82,7 @@ export function elementKindsAt(shape: ArrayShape, at: number, context: Context):
   return kinds;
 }
 
-/** The automaton of the arrays, without dead ends; without states where there is no array. The start is state 0. */
+/** Builds the automaton of the valid arrays, from which all states reach an end. It starts in state 0, and has no states if no array is valid. */
 export function elementAutomaton(
   shape: ArrayShape,
   isInhabited: (term: Term) => boolean,

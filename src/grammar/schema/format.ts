@@ -43,7 +43,7 @@ const IPV6 = [
 const IPV4_INTERFACE = `${IPV4}(?:/(?:[12]?\\d|3[0-2]))?`;
 const IPV6_INTERFACE = `(?:${IPV6})(?:/(?:[1-9]?\\d|1[01]\\d|12[0-8]))?`;
 
-/** Between 1 and count + 1 groups. */
+/** Pattern of 1 to count + 1 groups. */
 function upTo(count: number): string {
   return `(?:${H16}:){0,${count}}${H16}`;
 }
@@ -130,7 +130,7 @@ export const UNENFORCED: ReadonlyMap<string, string> = new Map([
 
 const made = new Map<string, Dfa>();
 
-/** The DFA of a format; null: the format is unknown. */
+/** Returns the DFA of a format; null if the format is unknown. */
 export function formatDfa(name: string, bounds: Limits): Dfa | null {
   const format = Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined;
   if (format === undefined) return null;

@@ -6,10 +6,10 @@ import { ruleOfSchema, type SchemaOptions } from './schema-rule.ts';
 import { isObject, type SchemaObject } from './schema-value.ts';
 import { refusedPlace, type RefusedPlace } from './refusal.ts';
 
-/** Most keywords that are left out one by one; after that only the simple keywords stay. */
+/** Limit on the keywords that are dropped one by one; beyond it only the simple keywords are kept. */
 const MOST_LEFT_OUT = 16;
 
-/** null: nothing of the schema can be enforced. Throws where the time is over. */
+/** Returns null if no part of the schema can be enforced. Throws if the time limit is exceeded. */
 export function lenientRule(schema: unknown, { path, limits }: Required<SchemaOptions>): Rule | null {
   let held: unknown = schema;
   for (let leftOut = 0; ; leftOut++) {
@@ -34,7 +34,7 @@ function shareOf(limits: Limits): Limits {
   return { ...limits, deadline: limits.deadline === Infinity ? Infinity : now + (limits.deadline - now) / 2 };
 }
 
-/** The schema without a keyword, or with a subschema reduced to its type. null: the whole schema was refused. */
+/** Returns the schema without one keyword, or with one subschema reduced to its type; null if the whole schema was refused. */
 function without(schema: unknown, { pointer, keyword }: RefusedPlace): unknown {
   if (keyword === null && pointer === '') return null;
   const keys = pointer
@@ -63,7 +63,7 @@ function changed(value: unknown, keys: readonly string[], change: (at: unknown) 
   );
 }
 
-/** The schema with only the keywords on types, properties, elements and values, which are rarely refused. */
+/** Returns the schema with only the keywords for types, properties, elements and values, which are rarely refused. */
 function plain(schema: unknown): unknown {
   if (!isObject(schema)) return schema;
   const kept: SchemaObject = {};

@@ -29,7 +29,7 @@ export type NumberSet = readonly NumberPiece[];
 export const ALL_NUMBERS: NumberSet = [{ min: -Infinity, max: Infinity, step: null, not: [] }];
 
 const ONE = decimalOf(1);
-/** Most pairs of pieces in an intersection of two sets. */
+/** Limit on the pairs of pieces that an intersection of two sets may form. */
 const MOST_PAIRS = 1_000_000;
 
 /** A bound at the largest double does not restrict. */

@@ -5,7 +5,7 @@ import type { Context } from './context.ts';
 import { ANY, NONE, type NameClass, type ObjectShape, type Term } from './term.ts';
 import { wordsDfa } from '../word-dfa.ts';
 
-/** Shape that every object has. */
+/** The shape that every object matches. */
 export const ANY_OBJECT: ObjectShape = {
   named: new Map(),
   classes: [{ names: ANY_TEXT, term: ANY }],
@@ -21,7 +21,7 @@ export function termOf({ named, classes }: ObjectShape, name: string): Term {
   return named.get(name) ?? classes.find(({ names }) => accepts(names, name))?.term ?? NONE;
 }
 
-/** null: the intersection is empty. */
+/** Returns the intersection of two shapes; null if it is empty. */
 export function intersectObjects(a: ObjectShape, b: ObjectShape, context: Context): ObjectShape | null {
   const required = new Set([...a.required, ...b.required]);
   const named = new Map<string, Term>();

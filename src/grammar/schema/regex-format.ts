@@ -2,7 +2,7 @@
 // the subset with groups nested up to a depth, without named groups and back-references, and with only such ranges and counts whose
 // ascending order a regular expression can check.
 
-/** Most groups inside each other. */
+/** Limit on the depth of nested groups. */
 const DEPTH = 3;
 
 /** `n,m` with n <= m: one digit each; two digits each, where m begins with a higher one or n ends with 0; or m has more digits. */
@@ -32,11 +32,11 @@ const CLASS = `\\[\\^?-?(?:${RANGES}|[^\\\\\\]-]|${ESCAPE}|\\\\-)*-?\\]`;
 const ATOM = `[^$^\\\\.*+?()\\[\\]{}|]|\\.|${ESCAPE}|${CLASS}`;
 const NO_ATOM = '[|^$]|\\\\[bB]';
 
-/** Alternatives with groups up to `depth` deep; `more`: further alternatives of an atom. */
+/** Grammar of alternatives whose groups nest up to `depth` levels; `more`: further alternatives of an atom. */
 function expression(depth: number, more = ''): string {
   const group = depth === 0 ? '' : `|\\((?:\\?:)?${expression(depth - 1)}\\)`;
   return `(?:${NO_ATOM}${more}|(?:${ATOM}${group})(?:${QUANTIFIER})?)*`;
 }
 
-/** Look-around may only occur outside of groups, and not be repeated. */
+/** Look-around assertions are accepted only outside of groups and without a quantifier. */
 export const REGEX_FORMAT = expression(DEPTH, `|\\(\\?<?[=!]${expression(0)}\\)`);

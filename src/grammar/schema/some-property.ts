@@ -38,7 +38,7 @@ export function withoutSomeProperties(
   return met.flatMap((each) => withoutSomeProperties(each, isInhabited, context));
 }
 
-/** The terms that withoutSomeProperties() asks about. */
+/** Terms that withoutSomeProperties() passes to `isInhabited`. */
 export function termsOfSomeProperties(shape: ObjectShape, context: Context): Term[] {
   return shape.some.flatMap((condition) => [
     ...namedFor(condition, shape, context).map(([, fulfils]) => fulfils),
@@ -46,7 +46,7 @@ export function termsOfSomeProperties(shape: ObjectShape, context: Context): Ter
   ]);
 }
 
-/** The known names that can fulfil the condition, with the term that they then have. */
+/** Returns the property names that can fulfil the condition, each with the term that its value then has. */
 function namedFor({ names, term }: SomeProperty, shape: ObjectShape, { terms }: Context): [string, Term][] {
   return [...shape.named]
     .filter(([name]) => accepts(names, name))

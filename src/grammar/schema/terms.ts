@@ -11,7 +11,7 @@ export class Terms {
   readonly #made = new Map<string, Term>();
   #shapes = 0;
 
-  /** `refuse` is called for more than `most` terms. */
+  /** `refuse` is called, and has to throw, when there are more than `most` terms. */
   constructor(most: number, refuse: () => never) {
     this.#most = most;
     this.#refuse = refuse;
@@ -24,7 +24,7 @@ export class Terms {
     return this.#make(key, { kind: 'schema', node, dynamic });
   }
 
-  /** The intersection. */
+  /** Returns the intersection of two terms. */
   all(of: Iterable<Term>): Term {
     return this.#combine('all', of, NONE, ANY);
   }
