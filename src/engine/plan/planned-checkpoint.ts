@@ -17,6 +17,7 @@ import { untieStoredHead } from '../text/tied-head.ts';
 import type { RunnerCheckpoint } from '../text/step/runner.ts';
 import { indexedNames, requestedHeaders, statedDtype, withMxfp4 } from './headers.ts';
 import type { PlanPlace } from './plan-place.ts';
+import { withBitsAndBytes } from './planned-codes.ts';
 
 export interface PlannedCheckpoint
   extends RunnerCheckpoint, Pick<Checkpoint, 'wrapper' | 'config' | 'generationConfig'> {
@@ -57,7 +58,10 @@ async function configuredCheckpoint(
   known: KnownClasses,
   pageOf: PageOf,
 ): Promise<PlannedCheckpoint> {
-  const { config, configSource, architecture, wrapper } = await readCheckpointConfig(folder, known);
+  const { config, configSource, architecture, wrapper, quantized } = await readCheckpointConfig(
+    folder,
+    known,
+  );
   const declaration = readText(config, architecture, configSource);
   const listed = await indexedNames(folder, INDEX);
   const named = new Map((listed ?? []).map((name) => [name, name]));
@@ -65,7 +69,8 @@ async function configuredCheckpoint(
   const experts = known.fusedExperts?.(architecture) ? (declaration.experts?.count ?? 0) : 0;
   const names = listed === null ? null : [...tensors.keys()].flatMap((name) => splitName(name, experts));
   const page = pageOf(declaration);
-  const headers = withMxfp4(page, requestedHeaders(page, names, statedDtype(config)), config);
+  const requested = requestedHeaders(page, names, statedDtype(config));
+  const headers = withBitsAndBytes(page, withMxfp4(page, requested, config), quantized);
   const stored = [...headers].map(
     ([name, header]) => [name, { ...header, source: NOWHERE, offset: 0 }] as const,
   );
