@@ -178,7 +178,7 @@ async function longPrompt() {
   );
 }
 
-/** Asks /livez every 10 ms until `work` ends; the 99th percentile must keep below the limit. */
+/** Requests /livez every 10 ms until `work` ends; the 99th percentile of its latency must stay below the limit. */
 async function livezDuring(work) {
   const times = [];
   const state = { over: false };

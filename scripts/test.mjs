@@ -85,7 +85,7 @@ function printLine(word, name, started) {
   console.log(`${word.padEnd(7)}${name.padEnd(24)}${((performance.now() - started) / 1000).toFixed(1)} s`);
 }
 
-/** Each free core takes the next check. */
+/** Runs the checks in parallel, one per CPU core. */
 async function runChecks() {
   const waiting = [...checks];
   const runWaiting = async () => {

@@ -1,4 +1,4 @@
-"""A checkpoint's case as a transformers model in f32 with eager attention, its rotary rule in force."""
+"""The model of a checkpoint's case: transformers in f32 with eager attention and the rotary settings of the case."""
 
 import json
 import re
@@ -91,7 +91,7 @@ def build(checkpoint, case, folder, state=None, tabled=True):
 
 
 def margins(logits, tokens):
-    """How far each row's token stands above the best other one, as a share of the row's largest magnitude."""
+    """Returns by how much each row's token exceeds the next best one, relative to the largest magnitude of the row."""
     wanted = logits.gather(-1, tokens[:, None])[:, 0]
     others = logits.scatter(-1, tokens[:, None], -torch.inf).amax(-1)
     return (wanted - others) / logits.detach().abs().amax(-1)

@@ -29,7 +29,7 @@ PROMPTED = {'denoiser_encoder_hidden_states', 'denoiser_text_embeds', 'denoiser_
 
 
 def picture(height=40, width=56):
-    """A smooth colour field with a disc and some grain."""
+    """Returns a test image: a smooth gradient with a disc and noise."""
     y, x = np.mgrid[0:height, 0:width]
     grain = np.random.default_rng(1).integers(-12, 13, (height, width, 3))
     disc = ((y - 15) ** 2 + (x - 35) ** 2 < 100)[..., None] * np.array([90, -60, -80])

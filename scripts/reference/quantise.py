@@ -54,7 +54,7 @@ def extremes(blocks):
 
 
 def scaled(blocks, format):
-    """The scale of each block, and the weights in code units before rounding, in f64, which tells all halves apart."""
+    """Returns the scale of each block, and the weights divided by it in f64, whose precision decides ties of rounding exactly."""
     extreme = extremes(blocks)
     levels = 127 * torch.sign(extreme) if format == 'int8' else torch.full_like(extreme, -8)
     is_zero = extreme.abs() < SMALLEST

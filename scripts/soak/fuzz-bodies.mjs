@@ -1,4 +1,4 @@
-// Valid requests of every route that takes a body, to be spoiled field by field. Small ones: what is generated from them takes little.
+// Valid requests for every route that takes a body; the fuzzer damages their fields. They are small, so that generation takes little time.
 
 import { user } from './chat-loads.mjs';
 import { EBNFS, REGEXES, SCHEMAS, STRUCTURE, TOOLS } from './grammars.mjs';

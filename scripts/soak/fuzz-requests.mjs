@@ -65,7 +65,7 @@ function placesIn(value, path = []) {
     .flatMap(([name, inner]) => [[...path, name], ...placesIn(inner, [...path, name])]);
 }
 
-/** Replaces, removes or copies one member anywhere. */
+/** Replaces, removes or duplicates one random member of a JSON value. */
 function spoilInside(body, random) {
   const path = random.pick(placesIn(body));
   const parent = path.slice(0, -1).reduce((inner, name) => inner[name], body);

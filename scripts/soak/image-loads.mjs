@@ -41,7 +41,7 @@ function checkPicture(text, format) {
   );
 }
 
-/** A picture by its address, and another drawn from it. */
+/** Load: an image is fetched by its URL, and another is drawn from it. */
 async function edit(at) {
   const asked = {
     prompt: PROMPTS[1],

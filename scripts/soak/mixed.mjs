@@ -16,7 +16,7 @@ import { OTHER_LOADS } from './other-loads.mjs';
 const ROUND = 30; // s
 const MOST_FAILURES = 12; // shown before it gives up
 const SETTLE = 20_000; // milliseconds until no request runs
-/** Rounds after the first third that a slope needs: before, caches of grammars and pages fill. */
+/** Least number of rounds for measuring a slope. The first third of all rounds is not counted, because caches of grammars and pages fill then. */
 const LATE_ROUNDS = 8;
 /** Highest growth in MB per minute that passes; resident memory may grow more, because allocators keep freed memory. */
 const LIMITS = { heap: 1, rss: 12 };
@@ -91,7 +91,7 @@ function explained(error, name, said) {
   return `        ${name}: ${error.message.replaceAll('\n', ' ')}${why} (${where}): ${text.slice(0, 1500)}`;
 }
 
-/** Waits until nothing runs; then every page is free, and once the cache is flushed no page is held at all. */
+/** Waits until no request runs, and checks that no page is in use, and that the cache has none after it is flushed. */
 async function settled(client) {
   const deadline = performance.now() + SETTLE;
   const texts = async () => {

@@ -24,7 +24,7 @@ const COMMANDS = {
   ],
 };
 
-/** Whether a command reads such a model without being a server. */
+/** Whether there is a command, other than the server, that opens this kind of model. */
 export const hasCommand = ({ kind, adapter }) => Object.hasOwn(COMMANDS, kind) && !adapter;
 
 /** `{ code, stderr }`, or `{ failed }` where it is not over in time. */
@@ -47,12 +47,12 @@ export function runCommand(job, env, milliseconds) {
   });
 }
 
-/** The fault of a command's end, beside the outcome of the same mutant in the library; null: there is none. */
+/** Returns the defect in how a command ended, given the outcome of the same mutant in the library; null if there is none. */
 export function judgeCommand({ failed, code, signal, stderr }, { error, output }, milliseconds) {
   if (failed) return `the command is still at work after ${milliseconds / 1000} s`;
   if (signal) return `the command ended with ${signal}: ${stderr.slice(-500)}`;
   const expected = error ? (EXIT_CODES[error.code] ?? 1) : 0;
-  // A conversation that a broken template refuses is no wrong opening; its code is the chat's own affair.
+  // A model may open although its damaged template refuses a conversation; the chat reports that error.
   if (code !== expected && !output?.chat?.error)
     return `the command's exit code is ${code}, ${expected} is right: ${stderr.slice(-500)}`;
   if (/\n\s+at .*:\d+/.test(stderr)) return `the command prints a stack: ${stderr.slice(-500)}`;

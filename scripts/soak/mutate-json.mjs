@@ -1,4 +1,4 @@
-// Damage to JSON files: a key set to a hostile value or removed, and texts that are no JSON, or hardly.
+// Damage to JSON files: keys that are removed or set to hostile values, and texts that are invalid or unusual JSON.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';

@@ -27,7 +27,7 @@ class Config:
     max_position_embeddings: int = 4096
 
     def to_huggingface(self, bos: int, eos: int) -> dict:
-        """The checkpoint's config.json."""
+        """Returns the checkpoint's config.json as a dictionary."""
         return {
             "architectures": ["Qwen3ForCausalLM"],
             "model_type": "qwen3",

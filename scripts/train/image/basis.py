@@ -44,7 +44,7 @@ def load(state: Path) -> Basis:
 
 
 def fit(pictures: np.ndarray, on_things: np.ndarray) -> tuple[Basis, np.ndarray]:
-    """The basis, and the components' own deviations."""
+    """Returns the basis, and the standard deviation of each of its components."""
     x = patches_of(pictures).reshape(-1, 3 * PATCH * PATCH)
     weights = np.where(on_things.ravel(), 0.5 / on_things.mean(), 0.5 / (1 - on_things.mean()))[:, None] / len(x)
     mean = (x * weights).sum(0)

@@ -80,7 +80,7 @@ def said(words: dict[str, list[str]], value: str, text: str) -> bool:
 
 
 def demands(scene: Scene, text: str) -> Prompt:
-    """What the caption says of its scene."""
+    """Returns the facts of the scene that the caption states."""
     told = {"terrain": scene.terrain}
     for field, tables in {
         "time": (captions.TIME, captions.TIME_WORD),

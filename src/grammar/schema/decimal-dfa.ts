@@ -123,7 +123,7 @@ class DecimalAutomaton {
     );
   }
 
-  /** null: no match begins so. */
+  /** Returns the state after one more character; null if no number in the range begins with the text. */
   #next(state: State, character: string): State | null {
     const { phase } = state;
     const { sign } = this.#range;

@@ -25,7 +25,7 @@ export interface Resource {
 export interface SchemaNode {
   readonly index: number;
   readonly value: SchemaObject | boolean;
-  /** The keywords that have an effect (see keywordsOf); none of a boolean. */
+  /** Keywords of the subschema that have an effect (see keywordsOf); empty for a boolean schema. */
   readonly keywords: SchemaObject;
   /** JSON pointer from the root of the document. */
   readonly path: string;

@@ -53,7 +53,7 @@ function zoneDfa(sign: string, min: number, max: number, bounds: Limits): Dfa {
   return found;
 }
 
-/** The range, split into the powers of ten of its ends and those between them. */
+/** Splits a range by powers of ten: a part for the power of each end, and one for the powers between. */
 function spellings(min: number, max: number, bounds: Limits): { mantissa: Dfa; powers: number[] }[] {
   const [low, high] = [min, max].map((value) => {
     const [mantissa, power] = value.toExponential().split('e');

@@ -23,7 +23,7 @@ export interface NumberPiece {
   readonly not: readonly Decimal[];
 }
 
-/** A union of pieces, which may overlap. */
+/** A set of numbers as a union of pieces, which may overlap. */
 export type NumberSet = readonly NumberPiece[];
 
 export const ALL_NUMBERS: NumberSet = [{ min: -Infinity, max: Infinity, step: null, not: [] }];
