@@ -4,7 +4,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { SHAPE, tensorShapes } from './checkpoint.mjs';
-import { byteTokenizer, madeOnce } from './synthetic.mjs';
+import { byteTokenizer, madeOnce, randomBytes } from './synthetic.mjs';
 
 /** Number of a type in a file, weights and bytes of a block, and the bytes at which f16 scales of it stand. */
 const TYPES = {
@@ -74,13 +74,7 @@ function padded(bytes) {
 /** Ones, or random blocks whose scales are ±(1 to 2)/1024. */
 function contents({ type, bytes }) {
   if (type === TYPES.F32) return Buffer.from(new Float32Array(bytes / 4).fill(1).buffer);
-  const words = new Uint32Array(Math.ceil(bytes / 4));
-  let state = 1;
-  for (let i = 0; i < words.length; i++) {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    words[i] = state ^ (state >>> 15);
-  }
-  const data = Buffer.from(words.buffer, 0, bytes);
+  const data = randomBytes(bytes);
   for (let at = 0; at < bytes; at += type.bytes) {
     for (const scale of type.scales) data[at + scale + 1] = 0x14 | (data[at + scale + 1] & 0x83);
   }

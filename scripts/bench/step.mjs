@@ -38,6 +38,7 @@ export async function measureSteps(device, folder, quantization) {
   });
   const model = weights.page;
   const embedding = weights.plan.requests.find(({ request }) => request.role === 'embedding');
+  const idle = idleExperts(weights.plan, config.experts);
   await weights.load();
   await checkpoint.close();
   const packing = pipelines.count;
@@ -78,10 +79,21 @@ export async function measureSteps(device, folder, quantization) {
     near: near.rate,
     far: far.rate,
     // A tied embedding is also the head; otherwise a token reads one row of it.
-    weightsRead: weights.parameters - (config.tied ? 0 : config.vocabulary * config.hidden),
-    bytesRead: weights.plan.bytes - (config.tied ? 0 : embedding.bytes),
+    weightsRead: weights.parameters - idle.weights - (config.tied ? 0 : config.vocabulary * config.hidden),
+    bytesRead: weights.plan.bytes - idle.bytes - (config.tied ? 0 : embedding.bytes),
     headWeights: config.vocabulary * config.hidden,
     kernels: device.capabilities.timestamps ? await profile(device, tape, write(CONTEXT / 2)) : null,
+  };
+}
+
+/** Weights and bytes of the experts that a token does not take. */
+function idleExperts(plan, experts) {
+  const of = plan.requests.filter(({ request }) => request.role === 'expert');
+  const share = experts === null ? 0 : 1 - experts.chosen / experts.count;
+  const weightsOf = ({ request: { rows, k } }) => k * rows.reduce((sum, count) => sum + count, 0);
+  return {
+    weights: share * of.reduce((sum, each) => sum + weightsOf(each), 0),
+    bytes: share * of.reduce((sum, { bytes }) => sum + bytes, 0),
   };
 }
 

@@ -18,14 +18,19 @@ export function madeOnce(name, make) {
   return folder;
 }
 
-/** Writes tensors [name, shape] with values of ±(1 to 2)/64 and random mantissas; norms are one and biases zero. */
+/**
+ * Writes tensors [name, shape, bytes] with values of ±(1 to 2)/64 and random mantissas; norms are one and biases zero. `bytes`: the value of all
+ * bytes of a tensor of U8, or `random`; left out: the tensor is of F16.
+ */
 export function writeTensors(path, shapes) {
   const header = {};
   let end = 0;
-  const tensors = shapes.map(([name, shape]) => {
+  const tensors = shapes.map(([name, shape, bytes = null]) => {
     const count = shape.reduce((product, extent) => product * extent, 1);
-    header[name] = { dtype: 'F16', shape, data_offsets: [end, (end += 2 * count)] };
-    return { count, constant: shape.length === 1 ? (name.endsWith('bias') ? ZERO : ONE) : null };
+    const dtype = bytes === null ? 'F16' : 'U8';
+    header[name] = { dtype, shape, data_offsets: [end, (end += (bytes === null ? 2 : 1) * count)] };
+    const isBias = name.endsWith('bias');
+    return { count, bytes, constant: isBias ? ZERO : shape.length === 1 ? ONE : null };
   });
   const text = Buffer.from(JSON.stringify(header));
   const prefix = Buffer.alloc(8);
@@ -33,7 +38,11 @@ export function writeTensors(path, shapes) {
   const file = openSync(path, 'w');
   writeSync(file, Buffer.concat([prefix, text]));
   let state = 1;
-  for (const { count, constant } of tensors) {
+  for (const { count, bytes, constant } of tensors) {
+    if (bytes !== null) {
+      writeSync(file, bytes === 'random' ? randomBytes(count) : Buffer.alloc(count, bytes));
+      continue;
+    }
     const halves = new Uint16Array(count).fill(constant ?? ZERO);
     if (constant === null) {
       for (let i = 0; i < count; i++) {
@@ -44,6 +53,17 @@ export function writeTensors(path, shapes) {
     writeSync(file, halves);
   }
   closeSync(file);
+}
+
+/** Random bytes, equal at every run. */
+export function randomBytes(count) {
+  const words = new Uint32Array(Math.ceil(count / 4));
+  let state = 1;
+  for (let i = 0; i < words.length; i++) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    words[i] = state ^ (state >>> 15);
+  }
+  return Buffer.from(words.buffer, 0, count);
 }
 
 const ZERO = 0;
