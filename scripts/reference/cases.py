@@ -305,7 +305,10 @@ SMOLLM3 = Checkpoint(
         tie_word_embeddings=True, dtype='bfloat16', bos_token_id=1, eos_token_id=2, pad_token_id=0,
     ),  # fmt: skip
     spelling='transformers 5',
-    cases=[Case('default', note='layer 1 has no positions')],
+    cases=[
+        Case('default', note='layer 1 has no positions'),
+        Case('windowed', {'use_sliding_window': True, 'sliding_window': 8, 'layer_types': None}, note='layers without positions are windowed'),
+    ],
 )
 
 GRANITE = Checkpoint(
@@ -344,7 +347,14 @@ QWEN2_MOE = Checkpoint(
         rms_norm_eps=1e-6, rope_theta=10000.0, max_position_embeddings=128, tie_word_embeddings=False, dtype='bfloat16',
         bos_token_id=1, eos_token_id=2, pad_token_id=0,
     ),  # fmt: skip
-    cases=[Case('default', note='one more expert takes all tokens, by a gate')],
+    cases=[
+        Case('default', note='one more expert takes all tokens, by a gate'),
+        Case(
+            'windowed',
+            {'use_sliding_window': True, 'sliding_window': 8, 'max_window_layers': 1},
+            note='of the layers before max_window_layers every other is windowed, the first included',
+        ),
+    ],
 )
 
 OLMO2 = Checkpoint(

@@ -34,7 +34,7 @@ CLASSES = {
     'MixtralForCausalLM': ('mixtral', {'num_local_experts': 8, 'num_experts_per_tok': 2}),
     'Qwen2MoeForCausalLM': ('qwen2_moe', {**EXPERTS, 'shared_expert_intermediate_size': 96}),
 }
-UNWINDOWED = ('LlamaForCausalLM', 'OlmoeForCausalLM', 'SmolLM3ForCausalLM', 'GraniteForCausalLM', 'Qwen2MoeForCausalLM')
+UNWINDOWED = ('LlamaForCausalLM', 'OlmoeForCausalLM', 'GraniteForCausalLM')
 MIXED = ['full_attention', 'sliding_attention', 'full_attention']
 VARIATIONS = [
     {},
@@ -92,9 +92,6 @@ def read(name: str, config: dict) -> dict:
 cases = []
 for name, (model_type, more) in CLASSES.items():
     for changes in VARIATIONS:
-        # Windows that these classes have on request are not built.
-        if changes.get('use_sliding_window') and name in ('SmolLM3ForCausalLM', 'Qwen2MoeForCausalLM'):
-            continue
         # A rotation that is stated has to state the growth of queries as well.
         if name == 'Ministral3ForCausalLM' and 'rope_scaling' in changes:
             continue

@@ -27,7 +27,7 @@ export interface DecoderConfig {
   ignored?: RegExp;
   /** Kind of the norms; left out: rms. */
   norm?: NormKind;
-  /** Added to the weights of the norms. */
+  /** Added to the weights of all RMSNorms, also of those of queries and keys. */
   normPlus?: 0 | 1;
   embeddingScale?: number;
   /** Whether the residual stream is stored divided by a constant (Granite's residual_multiplier), by which embeddingScale is divided as well. */

@@ -14,13 +14,13 @@ const NAMES = {
 };
 const CAPS = ['attn_logit_softcapping', 'final_logit_softcapping'];
 
-/** `largest`: layers of the model whose queries are scaled by the width of a head's share; those of all others by the size of a head. */
-function gemmaFiles(
-  name: string,
-  className: string,
-  largest: number,
-  more: (model: GgufModel) => Json,
-): GgufClass {
+/**
+ * Layers of the 27B models. Files do not state query_pre_attn_scalar, which is the size of a head in all published models but these: 144 =
+ * hidden_size 4608 / 32 heads for Gemma 2, and 168 = 5376 / 32 for Gemma 3, with heads of 128. llama.cpp knows them by their layers, too.
+ */
+const LAYERS_OF_27B: Readonly<Record<string, number>> = { gemma2: 46, gemma3: 62 };
+
+function gemmaFiles(name: string, className: string, more: (model: GgufModel) => Json): GgufClass {
   return {
     name,
     classNames: [className],
@@ -39,7 +39,7 @@ function gemmaFiles(
         className,
         config: {
           ...config,
-          query_pre_attn_scalar: layers === largest ? hidden! / heads! : dims,
+          query_pre_attn_scalar: layers === LAYERS_OF_27B[name] ? hidden! / heads! : dims,
           ...Object.fromEntries(caps.map(([cap, value]) => [cap, value === 0 ? null : value])),
           ...more(model),
         },
@@ -50,8 +50,8 @@ function gemmaFiles(
 }
 
 export const GEMMA_GGUF: readonly GgufClass[] = [
-  gemmaFiles('gemma2', 'Gemma2ForCausalLM', 46, () => ({})),
-  gemmaFiles('gemma3', 'Gemma3ForCausalLM', 62, ({ keys }) => ({
+  gemmaFiles('gemma2', 'Gemma2ForCausalLM', () => ({})),
+  gemmaFiles('gemma3', 'Gemma3ForCausalLM', ({ keys }) => ({
     rope_local_base_freq: keys.real('gemma3.rope.freq_base_swa', 10000),
     ...(keys.get('gemma3.attention.sliding_window_pattern') !== undefined && {
       sliding_window_pattern: keys.count('gemma3.attention.sliding_window_pattern'),

@@ -99,7 +99,7 @@ function scaled(config: ConfigReader, heads: HeadShape, { eps, multipliers }: Fa
 
 function readLayers(config: ConfigReader, json: Json, family: Family, layers: number): DecoderLayer[] {
   const rotates = readRotates(config, family, layers);
-  const windows = readWindows(config, json, family, layers);
+  const windows = readWindows(config, json, family, rotates);
   return windows.map((window, i) => ({ window, rope: rotates[i] ? 0 : null }));
 }
 
@@ -116,8 +116,7 @@ function readRotates(config: ConfigReader, { unrotated }: Family, layers: number
 
 /** Throws for settings that llama.ts does not compute. */
 function refuseUnbuiltSettings(config: ConfigReader, json: Json, architecture: string): void {
-  const { windows, windowSwitch, bias } = FAMILIES.get(architecture)!;
-  if (windows === 'none' && windowSwitch) config.only({ use_sliding_window: [false] });
+  const { bias } = FAMILIES.get(architecture)!;
   if (bias === 'qkv') config.only({ qkv_bias: [true] });
   const activation = json['hidden_act'] ?? 'silu';
   if (activation !== 'silu' && activation !== 'swish') {
@@ -131,14 +130,17 @@ function refuseUnbuiltSettings(config: ConfigReader, json: Json, architecture: s
 }
 
 /** Number of tokens that each layer sees. Source: transformers' configuration and modeling files of each class. */
-function readWindows(config: ConfigReader, json: Json, family: Family, layers: number): (number | null)[] {
-  const windowed = readWindowed(config, layers);
+function readWindows(
+  config: ConfigReader,
+  json: Json,
+  family: Family,
+  rotates: boolean[],
+): (number | null)[] {
+  const windowed = readWindowed(config, rotates.length);
   const stated = json['sliding_window'];
   // A value of a wrong type is refused even if the window is switched off.
-  if (family.windowSwitch || family.windows !== 'none') {
-    if (stated != null && typeof stated !== 'number') config.count('sliding_window');
-  }
-  if (family.windows === 'none') return Array<null>(layers).fill(null);
+  if (family.windows === 'none') return rotates.map(() => null);
+  if (stated != null && typeof stated !== 'number') config.count('sliding_window');
   const isOn = !family.windowSwitch || config.flag('use_sliding_window', false);
   const isNone = stated === null || (stated === undefined && family.window === null);
   const size = isOn && !isNone ? config.count('sliding_window', family.window ?? undefined) : null;
@@ -152,6 +154,14 @@ function readWindows(config: ConfigReader, json: Json, family: Family, layers: n
     }
     return typed.map((isWindowed) => (isWindowed ? size : null));
   }
-  const first = family.windows === 'some' ? config.count('max_window_layers', 28) : 0;
-  return Array.from({ length: layers }, (_, i) => (i >= first ? size : null));
+  const counts = family.windows === 'some' || family.windows === 'alternate';
+  const bound = counts ? config.count('max_window_layers', 28) : 0;
+  const isWindowed = {
+    all: () => true,
+    typed: () => true,
+    some: (i: number) => i >= bound,
+    alternate: (i: number) => i < bound && i % 2 === 0,
+    unrotated: (i: number) => !rotates[i],
+  }[family.windows];
+  return rotates.map((_, i) => (isWindowed(i) ? size : null));
 }

@@ -23,10 +23,11 @@ export interface Family {
   queryNorm: 'none' | 'heads' | 'row';
   /**
    * Which layers look back on sliding_window tokens: none, all of them, all or those that layer_types names, or those that layer_types or
-   * max_window_layers name.
+   * max_window_layers name. Where layer_types is missing, `alternate`: every other layer before max_window_layers, the first included;
+   * `unrotated`: those without positions.
    */
-  windows: 'none' | 'all' | 'typed' | 'some';
-  /** The window holds only if use_sliding_window says so; without windows it must not say so. */
+  windows: 'none' | 'all' | 'typed' | 'some' | 'alternate' | 'unrotated';
+  /** The window holds only if use_sliding_window says so. */
   windowSwitch: boolean;
   /** sliding_window where it is left out; null: there is none. */
   window: number | null;
@@ -154,7 +155,9 @@ export const FAMILIES: ReadonlyMap<string, Family> = new Map([
       context: 32768,
       theta: 2e6,
       tied: true,
+      windows: 'unrotated',
       windowSwitch: true,
+      window: null,
       unrotated: true,
     },
   ],
@@ -189,7 +192,7 @@ export const FAMILIES: ReadonlyMap<string, Family> = new Map([
       modelType: 'qwen2_moe',
       examples: 'Qwen1.5-MoE-A2.7B, Qwen2-57B-A14B',
       kvHeads: 16,
-      windows: 'none',
+      windows: 'alternate',
       experts: { ...QWEN_EXPERTS, shared: true },
     },
   ],

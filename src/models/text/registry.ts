@@ -40,9 +40,23 @@ export function textClasses(): TextClass[] {
   return architectures.flatMap(({ classes }) => classes);
 }
 
+assertDistinct(architectures);
+
 /** GGUF files of all architectures, by their general.architecture. */
 export function ggufClasses(): ReadonlyMap<string, GgufClass> {
   return new Map(architectures.flatMap(({ gguf = [] }) => gguf.map((one) => [one.name, one])));
+}
+
+/** Throws if two architectures answer to one class name or read GGUF files of one general.architecture. */
+function assertDistinct(all: readonly TextArchitecture[]): void {
+  const known = new Set<string>();
+  for (const { classes, gguf = [] } of all) {
+    const names = [...classes.map(({ name }) => name), ...gguf.map(({ name }) => `GGUF ${name}`)];
+    for (const name of names) {
+      if (known.has(name)) throw new Error(`${name} is registered already`);
+      known.add(name);
+    }
+  }
 }
 
 /** How the checkpoints of a class store experts whose matrices are one tensor; null: in tensors of their own. */
@@ -71,9 +85,7 @@ export function readText(
 
 /** Adds an architecture to this process and returns a function that removes it. For tests; the public interface cannot add one. */
 export function registerTextArchitecture(architecture: TextArchitecture): () => void {
-  const known = textClasses().map(({ name }) => name);
-  const twice = architecture.classes.find(({ name }) => known.includes(name));
-  if (twice) throw new Error(`registerTextArchitecture: ${twice.name} is registered already`);
+  assertDistinct([...architectures, architecture]);
   architectures.push(architecture);
   return () => void architectures.splice(architectures.indexOf(architecture), 1);
 }

@@ -10,11 +10,10 @@ import type { Matrix } from '../../kernels/matrix.ts';
 import { rmsnormColumns } from '../../kernels/rmsnorm-columns.ts';
 import { ropeKv } from '../../kernels/rope-kv.ts';
 import type { WeightTable } from '../weights.ts';
+import type { DecoderConfig } from './decoder.ts';
 
-export interface AttentionConfig {
-  hidden: number;
+export interface AttentionConfig extends Pick<DecoderConfig, 'hidden' | 'eps' | 'normPlus'> {
   heads: HeadShape;
-  eps: number;
   qkvBias: boolean;
   outBias: boolean;
   /** RMSNorm on queries and keys: head by head, or all heads of a row together. */
@@ -23,8 +22,6 @@ export interface AttentionConfig {
   attentionNames?: Partial<typeof NAMES>;
   /** Values are normalized head by head, too, without weights. */
   valueNorm?: boolean;
-  /** Added to the weights of those norms. */
-  normPlus?: 0 | 1;
   /** q, k and v are rows of one tensor. */
   fusedQkv?: boolean;
   /** Each head has a further score without a value, `sinks`. */

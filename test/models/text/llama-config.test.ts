@@ -264,11 +264,11 @@ describe('refusals', () => {
   it.each([
     [
       { head_dim: 6 },
-      'config.json: head_dim 6 is not built; choose a model whose heads have a multiple of 4 dimensions, at most 256',
+      'config.json: head_dim 6 is not built; choose a model whose heads have a multiple of 4 dimensions, at most 512',
     ],
     [
-      { head_dim: 260 },
-      'config.json: head_dim 260 is not built; choose a model whose heads have a multiple of 4 dimensions, at most 256',
+      { head_dim: 516 },
+      'config.json: head_dim 516 is not built; choose a model whose heads have a multiple of 4 dimensions, at most 512',
     ],
     [
       { hidden_act: 'gelu' },

@@ -1,0 +1,35 @@
+// The registry of text architectures: distinct names, and GGUF files of every class that generates.
+
+import { expect, it } from 'vitest';
+import type { GgufClass } from '../../../src/files/gguf/model.ts';
+import type { TextArchitecture } from '../../../src/models/text/architecture.ts';
+import { ggufClasses, registerTextArchitecture, textClasses } from '../../../src/models/text/registry.ts';
+
+/** Classes that generate and have no GGUF files, with the reason. */
+const WITHOUT_GGUF: Readonly<Record<string, string>> = {};
+
+it('GGUF files of every class that generates open', () => {
+  const opened = new Set([...ggufClasses().values()].flatMap(({ classNames }) => classNames));
+  const generating = textClasses().filter(({ serves }) => serves.includes('generate'));
+  const missing = generating.map(({ name }) => name).filter((name) => !opened.has(name));
+  expect(missing).toEqual(Object.keys(WITHOUT_GGUF));
+});
+
+it('GGUF files hold classes that the registry has', () => {
+  const known = textClasses().map(({ name }) => name);
+  for (const { name, classNames } of ggufClasses().values())
+    expect([name, classNames.filter((one) => !known.includes(one))]).toEqual([name, []]);
+});
+
+it('two architectures cannot read GGUF files of one name', () => {
+  const taken = [...ggufClasses().values()][0]!;
+  const architecture: TextArchitecture = {
+    classes: [{ name: 'TwiceForCausalLM', modelType: null, serves: ['generate'] }],
+    gguf: [taken satisfies GgufClass],
+    read: () => {
+      throw new Error('not read');
+    },
+  };
+  expect(() => registerTextArchitecture(architecture)).toThrow(`GGUF ${taken.name} is registered already`);
+  expect(textClasses().some(({ name }) => name === 'TwiceForCausalLM')).toBe(false);
+});
