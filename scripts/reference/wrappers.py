@@ -69,6 +69,27 @@ def qwen3_vl():
     return transformers.Qwen3VLForConditionalGeneration(config)
 
 
+LINEAR = dict(head_dim=16, layer_types=['linear_attention', 'full_attention'], linear_key_head_dim=8, linear_value_head_dim=12,
+              linear_num_key_heads=2, linear_num_value_heads=4)
+LINEAR_ROPE = dict(ROPE, mrope_section=[1, 1, 0], mrope_interleaved=True, partial_rotary_factor=0.25)
+LINEAR_VISION = dict(depth=1, hidden_size=32, out_hidden_size=64, num_heads=2, intermediate_size=48, num_position_embeddings=16)
+
+
+def qwen3_5():
+    text = dict(TEXT, **LINEAR, model_type='qwen3_5_text', rope_parameters=LINEAR_ROPE)
+    config = transformers.Qwen3_5Config(text_config=text, vision_config=LINEAR_VISION, tie_word_embeddings=True)
+    return transformers.Qwen3_5ForConditionalGeneration(config)
+
+
+def qwen3_5_moe():
+    """Experts are saved as published: all of a layer in one tensor."""
+    experts = dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=24, shared_expert_intermediate_size=32)
+    text = dict(TEXT, **LINEAR, **experts, model_type='qwen3_5_moe_text', rope_parameters=LINEAR_ROPE)
+    del text['intermediate_size']
+    config = transformers.Qwen3_5MoeConfig(text_config=text, vision_config=LINEAR_VISION)
+    return transformers.Qwen3_5MoeForConditionalGeneration(config)
+
+
 def smolvlm():
     text = dict(TEXT, model_type='llama')
     config = transformers.SmolVLMConfig(text_config=text, vision_config=VISION)
@@ -115,10 +136,12 @@ def make(name, build):
         logits = model(input_ids=ids).logits[0]
     save_file({'ids': ids[0].int(), 'logits': logits.contiguous()}, folder / 'logits.safetensors')
     model.half().save_pretrained(folder)
+    if name == 'qwen3-5-moe':
+        save_file({key: value.contiguous() for key, value in model.state_dict().items()}, folder / 'model.safetensors')
     (folder / 'generation_config.json').unlink(missing_ok=True)
 
 
-for seed, build in enumerate((llava, mistral3, qwen2_vl, qwen3_vl, smolvlm, gemma3, ministral3, gemma4)):
+for seed, build in enumerate((llava, mistral3, qwen2_vl, qwen3_vl, smolvlm, gemma3, ministral3, gemma4, qwen3_5, qwen3_5_moe)):
     name = build.__name__.replace('_', '-')
     if len(sys.argv) > 1 and name not in sys.argv[1:]:
         continue

@@ -188,6 +188,13 @@ export class WeightTable {
     return this.#matrix({ ...request, experts: names.length, split: 'columns' });
   }
 
+  /** Declares each expert's matrix [2 · rows, k], in which the rows of gate come before those of up. */
+  expertHalves(names: readonly string[], rows: number, k: number): Matrix {
+    const parts = names.map((name) => ({ name, rows: 2 * rows }));
+    const request = { ...PLAIN, ...listed(parts, false), k, layout: 'halves', role: 'expert' } as const;
+    return this.#matrix({ ...request, experts: names.length, split: 'columns' });
+  }
+
   /** Declares a convolution [out, channels, kernel, kernel], or [out, channels] for kernel 1. */
   conv(
     name: string,

@@ -20,15 +20,17 @@ const BLOCK_BYTES = 16;
 /** Experts of a layer; a damaged header may claim any number. */
 const MOST_EXPERTS = 4096;
 
-/** The tensors with those of experts taken apart. Throws bad_checkpoint for codes of another shape than their scales. */
+/** The tensors, by the text model's names, with those of experts taken apart. Throws bad_checkpoint for codes of another shape than their scales. */
 export function splitExperts(
   tensors: ReadonlyMap<string, TensorEntry>,
   order: ExpertOrder,
 ): Map<string, TensorEntry> {
   return new Map(
-    [...tensors.values()].flatMap((entry) =>
-      (split(entry, tensors, order) ?? [entry]).map((part) => [part.name, part] as const),
-    ),
+    [...tensors].flatMap(([name, entry]) => {
+      const parts = split(entry, tensors, order);
+      if (parts === null) return [[name, entry] as const];
+      return splitName(name, parts.length).map((own, i) => [own, parts[i]!] as const);
+    }),
   );
 }
 

@@ -11,8 +11,10 @@ export interface ExpertsFamily {
   block: 'mlp' | 'block_sparse_moe';
   /** Module of the router; left out: gate. */
   router?: string;
-  /** `gateUp`: a tensor in which rows of gate and up alternate, where the checkpoint has no gate by itself. */
+  /** `gateUp`: a tensor of gate and up, where the checkpoint has no gate by itself. */
   projections: { gate: string; up: string; down: string; gateUp?: string };
+  /** Order of its rows: gate and up alternate, or those of gate come first. Left out: turns. */
+  gateUpOrder?: 'turns' | 'halves';
   /** Router and experts have biases. */
   bias?: boolean;
   /** Key of an expert's width. */
@@ -26,7 +28,7 @@ export interface ExpertsFamily {
 }
 
 export interface ExpertsConfig {
-  names: Pick<ExpertsFamily, 'block' | 'router' | 'projections'>;
+  names: Pick<ExpertsFamily, 'block' | 'router' | 'projections' | 'gateUpOrder'>;
   /** Router and experts have biases; left out: none. */
   bias?: boolean;
   /** Bounds and gain of a clamped gate; left out: silu, without bounds. */

@@ -54,8 +54,9 @@ function expertGateUps(
 ): Matrix {
   const { gate, up, gateUp } = names.projections;
   if (gateUp !== undefined && !weights.has(`${each[0]}.${gate}.weight`)) {
-    const turns = each.map((expert) => `${expert}.${gateUp}.weight`);
-    return weights.expertTurns(turns, ffn, hidden, { bias });
+    const both = each.map((expert) => `${expert}.${gateUp}.weight`);
+    if (names.gateUpOrder === 'halves') return weights.expertHalves(both, ffn, hidden);
+    return weights.expertTurns(both, ffn, hidden, { bias });
   }
   const pairs = each.map((expert) => ({ gate: `${expert}.${gate}.weight`, up: `${expert}.${up}.weight` }));
   return weights.expertGateUps(pairs, ffn, hidden, { bias });

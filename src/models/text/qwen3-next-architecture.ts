@@ -8,6 +8,7 @@ import { qwen3NextLayer } from './qwen3-next.ts';
 export const QWEN3_NEXT = decoderArchitecture({
   classes: Object.entries(QWEN3_NEXTS),
   gguf: QWEN3_NEXT_GGUF,
+  fusedExperts: 'rows',
   read: readQwen3NextConfig,
   layer: qwen3NextLayer,
 });

@@ -38,7 +38,8 @@ const EXPERTS = {
 };
 const EXPERTS_FAMILY: ExpertsFamily = {
   block: 'mlp',
-  projections: { gate: 'gate_proj', up: 'up_proj', down: 'down_proj' },
+  projections: { gate: 'gate_proj', up: 'up_proj', down: 'down_proj', gateUp: 'gate_up_proj' },
+  gateUpOrder: 'halves',
   ffn: 'moe_intermediate_size',
   normed: true,
   denseLayers: false,

@@ -35,6 +35,8 @@ const MODELS: [name: string, opened: string, left: readonly string[]][] = [
   ['ministral3', 'Ministral3ForCausalLM', ['multi_modal_projector', 'vision_tower']],
   ['qwen2-vl', 'Qwen2ForCausalLM', []],
   ['qwen3-vl', 'Qwen3ForCausalLM', ['model.visual']],
+  ['qwen3-5', 'Qwen3_5ForCausalLM', ['model.visual']],
+  ['qwen3-5-moe', 'Qwen3_5MoeForCausalLM', ['model.visual']],
   ['gemma3', 'Gemma3ForCausalLM', ['multi_modal_projector', 'vision_tower']],
   ['gemma4', 'Gemma4ForCausalLM', ['model.embed_vision', 'model.vision_tower']],
   ['smolvlm', 'LlamaForCausalLM', ['model.connector', 'model.vision_model']],
