@@ -108,28 +108,31 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
         const limits = { ...RENDER_LIMITS, milliseconds: end - performance.now() };
         return template.render({ ...variables, messages: prepared }, { limits });
       };
-      try {
-        return as(messages);
-      } catch (cause) {
-        if (cause instanceof EngineError) throw cause;
-        for (const form of OTHER_FORMS) {
-          try {
-            return as(withoutNull(form(messages), traits));
-          } catch (other) {
-            if (other instanceof EngineError) throw other;
-          }
-        }
-        throw new EngineError(
-          'bad_request',
-          `the model's chat template refused these messages: ${reasonOf(cause)}`,
-          {
-            param: 'messages',
-            cause,
-          },
-        );
-      }
+      return renderAnyForm(messages, traits, as);
     },
   };
+}
+
+/** Renders the messages, or the first of their other forms that the template accepts. Throws bad_request if it refuses all. */
+function renderAnyForm(
+  messages: readonly TemplateMessage[],
+  traits: Parsed['traits'],
+  render: (form: readonly TemplateMessage[]) => string,
+): string {
+  try {
+    return render(messages);
+  } catch (cause) {
+    if (cause instanceof EngineError) throw cause;
+    for (const form of OTHER_FORMS) {
+      try {
+        return render(withoutNull(form(messages), traits));
+      } catch (other) {
+        if (other instanceof EngineError) throw other;
+      }
+    }
+    const message = `the model's chat template refused these messages: ${reasonOf(cause)}`;
+    throw new EngineError('bad_request', message, { param: 'messages', cause });
+  }
 }
 
 /** Constants and functions of every template; messages and tools have fields of their own. */
