@@ -52,14 +52,14 @@ describe.each(['lfm2', 'qwen3-next'] as const)('%s', (name) => {
     const prompt = ids.slice(0, 150);
     const [wanted] = await reply(alone, prompt);
     expect(await reply(model, prompt)).toEqual([wanted]);
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await new Promise((resolve) => setTimeout(resolve, 500));
     expect(await reply(model, prompt)).toEqual([wanted]);
     expect((await model.metrics()).cache).toMatchObject({ storage: 128, fetched: 128, lookedUp: 150 });
     await model.close();
   });
 });
 
-it.each([0.5, 0.75, 1, 1.5, 2, 4, 64])('a plan agrees with opening within %d MiB', async (mebibytes) => {
+it.each([0.5, 1, 2, 64])('a plan agrees with opening within %d MiB', async (mebibytes) => {
   const memoryBudget = mebibytes * 2 ** 20;
   const plan = await planModel({ model: golden.path, memoryBudget });
   const opened = await openTextModel({ ...options, memoryBudget }).catch(() => null);

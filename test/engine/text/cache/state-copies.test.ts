@@ -156,6 +156,32 @@ describe('slower tiers', () => {
     expect(engine.runner.steps.flat().at(-3)).toMatchObject({ first: 192, rows: 8 });
   });
 
+  it('outlive the device', async () => {
+    const engine = await startTiered({ pages: 32, copies: 8, hostPages: 64 });
+    await engine.run(paperSequence(prompt(200), 40));
+    await engine.settled();
+    await engine.loop.close();
+    engine.scheduler.restart();
+    const { pages } = engine.scheduler;
+    const again = paperSequence(prompt(200), 2);
+    const path = pages.match(again);
+    expect(path).toHaveLength(6);
+    expect(path.at(-1)!.state).toMatchObject({ page: null, loading: false });
+    engine.scheduler.add(again);
+    const moved = [];
+    for (let step = 0; step < 9; step++) {
+      engine.scheduler.plan();
+      moved.push(...(engine.scheduler.takeMoves()?.states ?? []));
+    }
+    expect(again.progress.isPromptComputed).toBe(true);
+    // From the host to a copy on the device, and from there to the slot.
+    expect(moved).toMatchObject([
+      { to: { copy: 0 } },
+      { from: { copy: 0 }, to: { slot: again.placement.slot } },
+    ]);
+    expect(path.at(-1)!.state!.page).toBe(0);
+  });
+
   it('get of a reply the last copy alone', async () => {
     const engine = await startTiered({ pages: 32, copies: 8, hostPages: 64 });
     let most = 0;
