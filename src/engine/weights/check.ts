@@ -83,12 +83,13 @@ function statedBy({ metadata }: ConfigSource): string {
 /** Only matrices keep codes that several tensors hold together; inputs in another order are read of those that one matmul multiplies. */
 function checkCoded({ layout, kernel, role }: WeightRequest, { name, coded }: TensorHeader): void {
   if (!coded) return;
-  const isMatrix = layout !== 'vector' && layout !== 'table' && kernel === 1;
+  // Rows in turns come from tensors that are read whole, like gpt-oss' experts.
+  const isMatrix = layout !== 'vector' && layout !== 'table' && layout !== 'turns' && kernel === 1;
   const mayBeOrdered = role === 'linear' || role === 'router';
   if (isMatrix && (mayBeOrdered || coded.order === null)) return;
   const problem = isMatrix
     ? `has its inputs in another order (g_idx), which is not read of ${role === 'expert' ? 'experts' : 'embeddings'}`
-    : 'is stored in codes, and only matrices are read so';
+    : 'is stored in codes with scales of their own, and only matrices whose rows follow one another are read so';
   throw new EngineError('unsupported', `tensor ${name} ${problem}: choose another quantized checkpoint`, {
     param: name,
   });

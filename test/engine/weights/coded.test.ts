@@ -204,6 +204,17 @@ describe('parts whose inputs are in different orders', () => {
   });
 });
 
+it('rows in codes are read of matrices only', async () => {
+  const { tensors } = await caseOf('gptq4');
+  const read = (page: (weights: WeightTable) => unknown): unknown =>
+    openWeights(device, tensors, page, { format: null });
+  for (const page of [
+    (weights: WeightTable) => weights.table('w.weight', 64, 256),
+    (weights: WeightTable) => weights.expertTurns(['w.weight'], 32, 256),
+  ])
+    expect(() => read(page)).toThrow('tensor w.weight is stored in codes with scales of their own');
+});
+
 it('a bias that no page reads is accepted beside codes only if it is zero', async () => {
   const { tensors } = await caseOf('gptq4');
   const bias = (value: number): Tensors => {
