@@ -50,6 +50,28 @@ describe('values are those of bitsandbytes', () => {
   });
 });
 
+it('codes may be stored as numbers of another type, whose bytes they are', async () => {
+  const { tensors, values, rows, k } = caseOf('nf4');
+  const matrix = await load(changed(tensors, 'w.weight', { dtype: 'BF16', shape: [2048, 1] }), rows, k);
+  const found = (await columnsOf(device, matrix)).flatMap((column) => [...column]);
+  expect(found.filter((value, i) => value !== values[i])).toEqual([]);
+});
+
+it.each(['nf4', 'nf4nested', 'nf4across', 'nf4acrossnested'])(
+  'scales of %s are read from any row on',
+  async (name) => {
+    const { scales } = (await readCoded(caseOf(name).tensors, SETTINGS)).get('w.weight')!.coded!;
+    const { source, offset, bytes } = scales;
+    const whole = await source.read(offset, bytes);
+    for (const [first, length] of [
+      [0, 4],
+      [20, 36],
+      [bytes - 8, 8],
+    ] as const)
+      expect(await source.read(offset + first, length)).toEqual(whole.slice(first, first + length));
+  },
+);
+
 const stated = (text: string): Uint8Array => new TextEncoder().encode(text);
 const STATE = 'w.weight.quant_state.bitsandbytes__nf4';
 const { tensors: nf4 } = caseOf('nf4');
