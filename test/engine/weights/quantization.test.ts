@@ -68,3 +68,25 @@ it('options offer the formats that weights are quantised to', () => {
   const { kind } = LOADING.quantization;
   expect(kind.choices).toEqual(['none', ...QUANTIZED_FORMATS, 'auto']);
 });
+
+it('experts in codes leave the other matrices to be quantized, and are counted as they are stored', () => {
+  const mixed = (weights: WeightTable): void => {
+    weights.matrix('w.weight', 64, 64);
+    weights.experts(['e.weight'], 64, 64);
+  };
+  const headers = new Map<string, TensorHeader>(
+    [
+      { name: 'w.weight', dtype: 'BF16' as const, shape: [64, 64] },
+      { name: 'e.weight', dtype: 'F4' as const, shape: [64, 64] },
+      { name: 'e.weight_scale', dtype: 'F8_E8M0' as const, shape: [64, 2] },
+    ].map((header) => [header.name, header]),
+  );
+  const bytesIn = weightBytesIn(open(0), headers, mixed);
+  expect(bytesIn.choices).toEqual(QUANTIZATIONS);
+  // The exponents' 128 bytes take a buffer of 256.
+  const experts = (64 * 64) / 2 + 256;
+  expect([bytesIn('none'), bytesIn('int8')]).toEqual([
+    64 * 64 * 2 + experts,
+    64 * 64 + (64 * 64 * 4) / 32 + experts,
+  ]);
+});
