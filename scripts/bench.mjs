@@ -1,7 +1,7 @@
 // npm run bench: how fast models run here, beside what the adapter could do in the same run.
 //   node scripts/bench.mjs [--only TEXT] [--profile] [--json]
 //   --only int4      the cases whose name has this text; cases: the shipped models; a synthetic Llama of 250 M in f16, int8, int4, and in
-//                    the Q4_0, Q8_0 and Q4_K_M of GGUF files; a synthetic Gemma 3 of 250 M in int4; a synthetic gpt-oss with
+//                    the Q4_0, Q8_0 and Q4_K_M of GGUF files; a synthetic Gemma 3 and a synthetic Qwen3.5 of 250 M in int4; a synthetic gpt-oss with
 //                    250 M weights a token, its experts in MXFP4;
 //                    "cache, …": conversations with and without the prefix cache, and new tokens after shared ones from each tier;
 //                    grammar: compiling constraints, and their masks over 151,000 tokens;
@@ -24,6 +24,7 @@ import { syntheticCheckpoint, wordyCheckpoint } from './bench/checkpoint.mjs';
 import { gemmaCheckpoint } from './bench/gemma.mjs';
 import { ggufFile, MIXES } from './bench/gguf.mjs';
 import { gptOssCheckpoint } from './bench/gpt-oss.mjs';
+import { hybridCheckpoint } from './bench/hybrid.mjs';
 import { constrainedLines, grammarLines } from './bench/grammar-table.mjs';
 import { lines } from './bench/table.mjs';
 import { setUp } from './setup.mjs';
@@ -54,6 +55,7 @@ async function cases() {
     ]),
     ...Object.keys(MIXES).map((mix) => [`llama-250m ${mix}`, () => ggufFile(mix), 'none']),
     ['gemma-250m int4', gemmaCheckpoint, 'int4'],
+    ['hybrid-250m int4', hybridCheckpoint, 'int4'],
     ['gpt-oss-250m mxfp4', gptOssCheckpoint, 'none'],
   ].map(([name, folder, quantization]) => ({
     name,

@@ -10,6 +10,7 @@ import { attend } from '../../src/kernels/attend.ts';
 import { attention } from '../../src/kernels/attention.ts';
 import type { KvPages } from '../../src/kernels/batch.ts';
 import { conv2d } from '../../src/kernels/conv2d.ts';
+import { deltaState, gatedDelta } from '../../src/kernels/gated-delta.ts';
 import { linear } from '../../src/kernels/matmul.ts';
 import { FORMATS, type FormatName } from '../../src/kernels/formats.ts';
 import { allocateMatrix, interleaved, stacked, type Matrix } from '../../src/kernels/matrix.ts';
@@ -50,6 +51,7 @@ it.each(PROFILES.flatMap(({ name }) => compiled.map((as) => ({ ...as, profile: n
   },
 );
 
+const ONE = new Float32Array(1);
 const CAPACITY: Sizes = { rows: 48, tiles: 3, tileRows: 16, sampled: 2, contextPages: 40 };
 
 function record(on: Device): Tape {
@@ -73,6 +75,11 @@ function record(on: Device): Tape {
   const kv: KvPages = { kind: 'kv', table, keys: region, values: region, format: 'f16' };
   attention(owned(['rows', 256]), batch, { heads: 4, kvHeads: 2, dims: 64 }, kv, { window: null });
   sample(owned(['sampled', 1009]), batch);
+  const delta = { keyHeads: 1, keyDims: 32, heads: 1, dims: 16, tiled: false };
+  const [rates, offsets] = ['rates', 'offsets'].map((name) => on.tensor('weights', name, [1], ONE));
+  const gates = { raw: owned(['rows', 2]), run: 1, rates: rates!, logarithms: true, offsets: offsets! };
+  const slots = { store: { kind: 'slot', values: region } as const, first: 0, stride: deltaState(delta) };
+  gatedDelta(owned(['rows', 80]), gates, delta, batch, slots);
   return tape;
 }
 
