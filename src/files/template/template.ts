@@ -4,6 +4,7 @@
 
 import { EngineError } from '../error.ts';
 import type { SpecialTokens } from '../tokenizer/special-tokens.ts';
+import { rendersHarmony, renderHarmony } from './harmony.ts';
 import { JinjaTemplate } from './jinja/jinja.ts';
 import { QUICK_MILLISECONDS, RENDER_LIMITS } from './jinja/meter.ts';
 import {
@@ -84,6 +85,7 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
     ...namedVariables(withTools.template.syntax),
   ]);
   const parsedFor = (tools: ChatRendering['tools']): Parsed => (tools?.length ? withTools : withoutTools);
+  const isHarmony = rendersHarmony(withoutTools.template, withoutTools.usual);
   return {
     problem: null,
     source,
@@ -93,6 +95,9 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
       return { ...rest, messages: withCallsSaid(messages, traits, callText ?? null) };
     },
     render({ messages, tools, addGenerationPrompt = true, callText, kwargs = {} }, { quick = false } = {}) {
+      // Only the template knows the model's built-in tools and the form of training data.
+      if (isHarmony && addGenerationPrompt && kwargs['builtin_tools'] === undefined)
+        return renderHarmony({ messages, tools, kwargs: checkedKwargs(kwargs) }, new Date());
       const { template, traits, usual } = parsedFor(tools);
       // The time limit is shared by all forms of a conversation.
       const end = performance.now() + (quick ? QUICK_MILLISECONDS : RENDER_LIMITS.milliseconds);

@@ -26,6 +26,13 @@ const BUDGETS: Record<ReasoningEffort, number | null> = {
   max: 32768,
 };
 
+/** Efforts that models with channels were trained on. */
+const CHANNEL_EFFORTS: Partial<Record<ReasoningEffort, ReasoningEffort>> = {
+  minimal: 'low',
+  xhigh: 'high',
+  max: 'high',
+};
+
 /** Reasoning tags of a format. For channels, the message headers serve as tags. */
 export function thinkingTags({ reasoning, channels }: OutputFormat): ReasoningFormat | null {
   if (!channels) return reasoning;
@@ -62,7 +69,7 @@ export function planThinking(
   const switches = ['thinking', 'enable_thinking'].filter((name) => template.reads(name));
   if (said !== 'medium') for (const name of switches) plan.kwargs[name] = said !== 'none';
   if (template.reads('reasoning_effort')) {
-    plan.kwargs['reasoning_effort'] = said;
+    plan.kwargs['reasoning_effort'] = (format.channels && CHANNEL_EFFORTS[said]) ?? said;
     return plan;
   }
   if (said === 'medium' || (said === 'none' && (!thinks || switches.length > 0))) return plan;
