@@ -112,6 +112,7 @@ function begin(state: ParserState, { kind, name, header, token }: Message): void
     state.parts.openCall(name);
     state.parts.verbatim(true);
   }
+  if (kind !== 'call' && state.options.separateReasoning) state.parts.beginMessage(kind);
   if (kind !== 'reasoning') return;
   state.reasoningFrom = token;
   state.parts.openReasoning(header);

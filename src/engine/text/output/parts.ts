@@ -43,6 +43,10 @@ export class Parts {
   /** Number of calls before the last one whose arguments are a JSON object. */
   #wholeCalls = 0;
   #isVerbatim = false;
+  /** Kinds that have text. */
+  readonly #written = new Set<'content' | 'reasoning'>();
+  /** Kind whose next text begins a message of its own. */
+  #nextMessage: 'content' | 'reasoning' | null = null;
   /** Withheld reasoning, which is reported in one part. */
   #pendingReasoning = '';
 
@@ -79,7 +83,15 @@ export class Parts {
     if (this.#options.callsOnly) return;
     this.#hasContent ||= text.trim() !== '';
     if (this.#hasContent && !this.#inReasoning) this.#releaseReasoning();
-    this.#add('content', this.#withPendingSpace(text, this.#options.withholdSpace));
+    const released = this.#withPendingSpace(text, this.#options.withholdSpace);
+    this.#add('content', this.#withBreak('content', released));
+  }
+
+  /** Begins another message of a kind: an empty line separates its text from earlier text of that kind. */
+  beginMessage(kind: 'content' | 'reasoning'): void {
+    if (!this.#written.has(kind)) return;
+    this.#nextMessage = kind;
+    this.#pendingSpace = '';
   }
 
   openReasoning(tag: string): void {
@@ -94,7 +106,7 @@ export class Parts {
       this.#add('content', text);
       return;
     }
-    const released = this.#withPendingSpace(text, true);
+    const released = this.#withBreak('reasoning', this.#withPendingSpace(text, true));
     if (this.#streamsReasoning) this.#add('reasoning', released);
     else this.#pendingReasoning += released;
   }
@@ -165,6 +177,14 @@ export class Parts {
     const last = this.#parts.at(-1);
     if (last !== undefined && last.kind === kind) last.text += text;
     else this.#parts.push({ kind, text, ids: [], logprobs: [] });
+  }
+
+  #withBreak(kind: 'content' | 'reasoning', text: string): string {
+    if (text === '') return text;
+    this.#written.add(kind);
+    if (this.#nextMessage !== kind) return text;
+    this.#nextMessage = null;
+    return `\n\n${text}`;
   }
 
   #addArguments(text: string): void {

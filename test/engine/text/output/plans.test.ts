@@ -113,6 +113,8 @@ describe('reasoning', () => {
     [{}, 'think', 'reasoning_effort', {}, null],
     [{}, 'gpt-oss', 'reasoning_effort', { reasoning_effort: 'medium' }, null],
     [{ effort: 'high' }, 'gpt-oss', 'reasoning_effort', { reasoning_effort: 'high' }, null],
+    [{ effort: 'xhigh' }, 'gpt-oss', 'reasoning_effort', { reasoning_effort: 'high' }, null],
+    [{ effort: 'minimal' }, 'gpt-oss', 'reasoning_effort', { reasoning_effort: 'low' }, null],
     [{ effort: 'medium' }, undefined, '', {}, null],
     [{ effort: 'medium' }, 'think', 'enable_thinking', {}, null],
     [{ effort: 'low' }, 'think', 'enable_thinking', { enable_thinking: true }, 1024],
