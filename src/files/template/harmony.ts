@@ -110,12 +110,22 @@ function message(header: string, text: string, end = '<|end|>'): string {
 function systemText(kwargs: Record<string, unknown>, hasTools: boolean, now: Date): string {
   const two = (value: number): string => String(value).padStart(2, '0');
   const date = `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`;
-  const identity = kwargs['model_identity'] ?? IDENTITY;
-  const effort = kwargs['reasoning_effort'] ?? 'medium';
+  const identity = textKwarg(kwargs, 'model_identity', IDENTITY);
+  const effort = textKwarg(kwargs, 'reasoning_effort', 'medium');
   const channels =
     '# Valid channels: analysis, commentary, final. Channel must be included for every message.';
   const calls = hasTools ? "\nCalls to these tools must go to the commentary channel: 'functions'." : '';
-  return `${String(identity)}\nKnowledge cutoff: 2024-06\nCurrent date: ${date}\n\nReasoning: ${String(effort)}\n\n${channels}${calls}`;
+  return `${identity}\nKnowledge cutoff: 2024-06\nCurrent date: ${date}\n\nReasoning: ${effort}\n\n${channels}${calls}`;
+}
+
+function textKwarg(kwargs: Record<string, unknown>, name: string, missing: string): string {
+  const value = kwargs[name] ?? missing;
+  if (typeof value === 'string') return value;
+  throw new EngineError(
+    'bad_request',
+    `chat_template_kwargs.${name} is ${JSON.stringify(value)}, and the system message takes a text: send one`,
+    { param: `chat_template_kwargs.${name}` },
+  );
 }
 
 /** `keepsReasoning`: no answer follows; reasoning before an answer is not rendered. Text beside calls is a preamble. */

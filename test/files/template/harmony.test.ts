@@ -76,6 +76,11 @@ describe('a checkpoint whose template renders harmony', () => {
     );
   });
 
+  it('refuses variables that are no text', () => {
+    const rendering = { messages: [{ role: 'user', content: 'Hi' }], kwargs: { model_identity: ['Tim'] } };
+    expect(() => usual.render(rendering)).toThrow(/chat_template_kwargs\.model_identity is \["Tim"\]/);
+  });
+
   it('refuses a result without its call', () => {
     const messages = [{ role: 'user', content: 'Hi' }, CALLED[2]!];
     expect(() => usual.render({ messages })).toThrow(/messages\.1 is the result of a call.*tool_calls/);

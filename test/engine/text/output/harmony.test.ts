@@ -56,7 +56,9 @@ describe.each(replies.map((reply, nth) => ({ nth, ...reply })))('reply $nth', (r
 
   it('is the same however its text is split', () => {
     const whole = parsed(tokensOf(reply.text));
-    const letters = tokensOf(reply.text).flatMap((token) => (MARKS.includes(token) ? [token] : [...token]));
+    const letters = tokensOf(reply.text).flatMap((token) =>
+      MARKS.includes(token) ? [token] : Array.from(token),
+    );
     expect(parsed(letters)).toEqual(whole);
     for (let at = 1; at < letters.length; at++) {
       const [before, after] = [letters.slice(0, at), letters.slice(at)].map((part) =>
