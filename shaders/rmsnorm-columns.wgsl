@@ -1,5 +1,7 @@
 // Normalizes some of a row's columns in place: x / sqrt(mean(x²) + eps) · weight; a workgroup per row. Partial sums are added in
 // order.
+#import "lib/columns-sum.$ADDEND.wgsl"
+
 const WORKGROUP = 32u;
 
 struct Args {
@@ -31,6 +33,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   }
   let rate = inverseSqrt(sum / f32(4u * args.quads) + args.eps);
   for (var i = local; i < args.quads; i += WORKGROUP) {
-    x[first + i] *= rate * weight[i];
+    x[first + i] = x[first + i] * (rate * weight[i]) + addend_at(first + i);
   }
 }

@@ -274,6 +274,21 @@ GEMMA4 = Checkpoint(
     cases=[Case('default', note='heads of the full layer are larger and keep keys as values; a scalar ends each layer', states=True)],
 )
 
+GEMMA4_E = Checkpoint(
+    name='gemma4-e',
+    model=Gemma4ForCausalLM,
+    seed=26,
+    config=dict(
+        vocab_size=331, vocab_size_per_layer_input=331, hidden_size=64, intermediate_size=48, num_hidden_layers=5, num_attention_heads=4,
+        num_key_value_heads=1, head_dim=16, global_head_dim=32, sliding_window=8, rms_norm_eps=1e-6, final_logit_softcapping=10.0,
+        hidden_size_per_layer_input=16, num_kv_shared_layers=2, use_double_wide_mlp=True,
+        layer_types=['sliding_attention', 'full_attention', 'sliding_attention', 'sliding_attention', 'full_attention'],
+        max_position_embeddings=128, dtype='bfloat16', bos_token_id=2, eos_token_id=1, pad_token_id=0,
+    ),  # fmt: skip
+    spelling='transformers 5',
+    cases=[Case('default', note='embeddings enter every layer; the last two read the keys and values of earlier ones', states=True)],
+)
+
 PHI3 = Checkpoint(
     name='phi3',
     model=Phi3ForCausalLM,
@@ -553,5 +568,5 @@ QWEN3_5 = Checkpoint(
 
 ALL = (LLAMA, MISTRAL, QWEN2, QWEN3, QWEN3_MOE, OLMOE, GEMMA2, GEMMA3, PHI3, SMOLLM3, GRANITE, MIXTRAL, QWEN2_MOE, OLMO2, OLMO3,
        GLM, GLM4, COHERE2, STARCODER2, LFM2, MINISTRAL3, GPT_NEOX, GPT_OSS, GPT_OSS_MXFP4, QWEN3_NEXT, QWEN3_5,
-       GEMMA4)  # fmt: skip
+       GEMMA4, GEMMA4_E)  # fmt: skip
 CHECKPOINTS = {c.name: c for c in ALL}

@@ -115,6 +115,12 @@ MODELS = {
         'attention_k_eq_v': True, 'sliding_window': 16, 'hidden_size_per_layer_input': 0, 'final_logit_softcapping': 20.0,
         'layer_types': ['sliding_attention', 'sliding_attention', 'full_attention'],
     },
+    'gemma4-e': {
+        'model_type': 'gemma4_text', **SIZES, 'num_hidden_layers': 5, 'head_dim': 8, 'global_head_dim': 16, 'sliding_window': 16,
+        'vocab_size_per_layer_input': 40, 'hidden_size_per_layer_input': 8, 'num_kv_shared_layers': 2, 'use_double_wide_mlp': True,
+        # llama.cpp expects a windowed and a full layer before those that share.
+        'layer_types': ['sliding_attention', 'sliding_attention', 'full_attention', 'sliding_attention', 'full_attention'],
+    },
 }
 # Experts are codes of MXFP4 in both files, so their k's are whole blocks.
 MODELS['gpt-oss'] = {

@@ -122,8 +122,11 @@ export interface HeadShape {
   pairs?: 'half' | 'adjacent';
   /** Order of a row's heads: all queries, then keys, then values, or each head's query, key and value. Left out: kinds. */
   order?: 'kinds' | 'heads';
-  /** Columns of keys and of values; `one`: keys before their norm and rotation are the values, too. Left out: both. */
-  kv?: 'both' | 'one';
+  /**
+   * Columns of keys and of values; `one`: keys before their norm and rotation are the values, too; `none`: the pages of another layer are
+   * read. Left out: both.
+   */
+  kv?: 'both' | 'one' | 'none';
   /** Each query head is followed by a gate of as many dimensions. */
   gated?: boolean;
   /** Growth of queries with their position; left out: none. */

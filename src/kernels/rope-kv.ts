@@ -20,7 +20,7 @@ export function ropeKv(
   { rows }: Partial<Pick<TextBatch, 'rows'>> = {},
 ): Tensor {
   const tape = tapeOf(qkv);
-  const { heads, kvHeads, dims, scale = 1 / Math.sqrt(dims), rotated = dims, pairs = 'half', growth } = shape;
+  const { heads, dims, scale = 1 / Math.sqrt(dims), rotated = dims, pairs = 'half', growth } = shape;
   const places = placesOf(shape);
   assertHeads('ropeKv', shape, qkv.columns, places.all);
   if (rotated % 4 !== 0 || rotated > dims || (rope && rope.columns !== rotated))
@@ -39,7 +39,7 @@ export function ropeKv(
     },
     args: {
       heads,
-      kv_heads: kvHeads,
+      kv_heads: places.written,
       dims,
       query_step: places.queryStep,
       first_key: places.keys,
@@ -65,7 +65,7 @@ export function ropeKv(
       ...(growth ? { rows: rows! } : {}),
       ...(norms ? { q_norm: norms.q, k_norm: norms.k } : {}),
     },
-    groups: (sizes) => [Math.ceil((heads + 2 * kvHeads) / WORKGROUP), qkv.rows(sizes)],
+    groups: (sizes) => [Math.ceil((heads + 2 * places.written) / WORKGROUP), qkv.rows(sizes)],
   });
   return q;
 }
@@ -73,12 +73,13 @@ export function ropeKv(
 /** Places of a row's heads among its columns, in heads. */
 function placesOf({ heads, kvHeads, order = 'kinds', kv = 'both', gated = false }: HeadShape) {
   if (order === 'heads') {
-    if (gated || heads !== kvHeads || kv === 'one')
+    if (gated || heads !== kvHeads || kv !== 'both')
       throw new Error(`ropeKv: ${heads} queries and ${kvHeads} keys cannot be neighbours`);
-    return { queryStep: 3, keys: 1, values: 2, kvStep: 3, all: 3 * heads };
+    return { queryStep: 3, keys: 1, values: 2, kvStep: 3, all: 3 * heads, written: heads };
   }
   const queryStep = gated ? 2 : 1;
   const keys = queryStep * heads;
+  if (kv === 'none') return { queryStep, keys, values: keys, kvStep: 1, all: keys, written: 0 };
   const values = kv === 'one' ? keys : keys + kvHeads;
-  return { queryStep, keys, values, kvStep: 1, all: values + kvHeads };
+  return { queryStep, keys, values, kvStep: 1, all: values + kvHeads, written: kvHeads };
 }

@@ -26,6 +26,7 @@ const NAMES = [
   'qwen3-5',
   'qwen3-5-moe',
   'gemma4',
+  'gemma4-e',
 ];
 
 it.each(NAMES)('%s', async (name) => {

@@ -115,11 +115,14 @@ export async function openForward(
   };
   const pages = ({ kvHeads, dims }: KvState): Region =>
     state((PAGES.length * PAGE_TOKENS * kvHeads * dims * 4) / (format === 'f16' ? 2 : 1));
-  const stores = declared.layers.map((layer: LayerState): LayerStore => {
+  const stores: LayerStore[] = [];
+  const storeOf = (layer: LayerState): LayerStore => {
+    if (layer.kind === 'shared') return stores[layer.layer]!;
     if (layer.kind === 'slot') return { kind: 'slot', values: state(4 * layer.values) };
     const table = buffers.tables[0]!;
     return { kind: 'kv', format, table, keys: pages(layer), values: pages(layer) };
-  });
+  };
+  for (const layer of declared.layers) stores.push(storeOf(layer));
   const capacity = {
     rows,
     sampled: rows,
@@ -157,7 +160,7 @@ export async function openForward(
     },
     close() {
       buffers.destroy();
-      for (const store of stores)
+      for (const store of new Set(stores))
         for (const { buffer } of store.kind === 'kv' ? [store.keys, store.values] : [store.values])
           device.free(buffer);
     },

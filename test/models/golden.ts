@@ -58,6 +58,7 @@ export const GOLDENS = [
   'qwen3-next',
   'qwen3-5',
   'gemma4',
+  'gemma4-e',
 ];
 
 export function openGolden(name: string): Golden {

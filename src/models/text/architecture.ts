@@ -55,7 +55,14 @@ export interface SlotState {
   values: number;
 }
 
-export type LayerState = KvState | SlotState;
+/** Keys and values of an earlier layer, which this one reads and does not write. */
+export interface SharedState {
+  kind: 'shared';
+  /** Index of that layer. */
+  layer: number;
+}
+
+export type LayerState = KvState | SlotState | SharedState;
 
 export interface TextDeclaration {
   /** The class, as /v1/models and model info show it. */

@@ -5,7 +5,7 @@ import type { GgufClass } from '../../files/gguf/model.ts';
 import type { HeadShape } from '../../kernels/batch.ts';
 import type { ConfigFile, Json } from '../config-values.ts';
 import type { WeightTable } from '../weights.ts';
-import type { TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
+import type { LayerState, TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
 import {
   languageModel,
   namesOf,
@@ -14,6 +14,7 @@ import {
   type Block,
   type DecoderConfig,
   type DecoderLayer,
+  type LayerInputs,
 } from './decoder.ts';
 import { expertLayers, type ExpertsConfig } from './experts-config.ts';
 
@@ -47,6 +48,8 @@ export interface DecoderFamily<Config extends DecoderModel> {
   fusedExperts?: ExpertOrder;
   read(json: Json, className: string, file: ConfigFile): Config;
   layer(config: Config, weights: WeightTable, name: string, i: number): Block;
+  /** Columns that enter all layers; left out: none. */
+  inputs?(config: Config, weights: WeightTable, name: string): LayerInputs | null;
 }
 
 export function decoderArchitecture<Config extends DecoderModel>({
@@ -56,6 +59,7 @@ export function decoderArchitecture<Config extends DecoderModel>({
   fusedExperts,
   read,
   layer,
+  inputs,
 }: DecoderFamily<Config>): TextArchitecture {
   return {
     classes: [
@@ -75,13 +79,14 @@ export function decoderArchitecture<Config extends DecoderModel>({
     gguf,
     ...(fusedExperts && { fusedExperts }),
     read: (json, className, file) =>
-      declare(read(json, headless[className]?.whole ?? className, file), layer),
+      declare(read(json, headless[className]?.whole ?? className, file), layer, inputs),
   };
 }
 
 function declare<Config extends DecoderModel>(
   config: Config,
   layer: DecoderFamily<Config>['layer'],
+  inputs: DecoderFamily<Config>['inputs'],
 ): TextDeclaration {
   const { architecture, vocabulary, hidden, context, ropes, ffn, heads, layers, experts, tied } = config;
   const attentionColumns = ({ heads: own = heads }: DecoderLayer): number =>
@@ -89,6 +94,7 @@ function declare<Config extends DecoderModel>(
   const decoder = {
     config,
     layer: (weights: WeightTable, name: string, i: number) => layer(config, weights, name, i),
+    inputs: (weights: WeightTable, name: string) => inputs?.(config, weights, name) ?? null,
   };
   return {
     architecture,
@@ -96,13 +102,13 @@ function declare<Config extends DecoderModel>(
     hidden,
     context,
     ropes,
-    // Rows of another model's embeddings are taken as they are, which a scaled residual stream does not allow.
-    inputs: { embeddings: !config.scalesResidual, positions: 1, attention: 'causal' },
-    layers: layers.map(({ window, slot, heads: own = heads }) =>
-      slot === undefined
-        ? { kind: 'kv', kvHeads: own.kvHeads, dims: own.dims, window }
-        : { kind: 'slot', values: slot },
-    ),
+    // Rows of another model's embeddings are taken as they are, which a scaled residual stream does not allow, nor tokens that enter layers.
+    inputs: {
+      embeddings: !config.scalesResidual && !config.tokensEnterLayers,
+      positions: 1,
+      attention: 'causal',
+    },
+    layers: layers.map((one) => stateOf(one, heads)),
     widest: Math.max(ffn, hidden, experts?.shared ?? 0, config.widest ?? 0, ...layers.map(attentionColumns)),
     experts: experts && {
       layers: expertLayers(experts),
@@ -114,11 +120,18 @@ function declare<Config extends DecoderModel>(
       ? {
           head: namesOf(config).head,
           embeddings: namesOf(config).embeddings,
-          untied: declare({ ...config, tied: false }, layer),
+          untied: declare({ ...config, tied: false }, layer, inputs),
         }
       : null,
     generate: (weights) => languageModel(decoder, weights),
     embed: (weights) => normedStates(decoder, weights),
     states: (weights, depth) => statesAfter(decoder, weights, depth),
   };
+}
+
+function stateOf({ window, slot, shares, heads: own }: DecoderLayer, heads: HeadShape): LayerState {
+  if (slot !== undefined) return { kind: 'slot', values: slot };
+  if (shares !== undefined) return { kind: 'shared', layer: shares };
+  const { kvHeads, dims } = own ?? heads;
+  return { kind: 'kv', kvHeads, dims, window };
 }

@@ -1,5 +1,6 @@
 // The frame that decoders share: embedding, layers, final norm, head. A family brings its layer; everything else is data.
 
+import type { Tape } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import type { HeadShape, LayerStore, TextBatch } from '../../kernels/batch.ts';
 import { embed } from '../../kernels/embed.ts';
@@ -32,6 +33,8 @@ export interface DecoderConfig {
   embeddingScale?: number;
   /** Whether the residual stream is stored divided by a constant (Granite's residual_multiplier), by which embeddingScale is divided as well. */
   scalesResidual?: boolean;
+  /** Whether tokens enter the layers otherwise than by their embeddings in the residual stream. */
+  tokensEnterLayers?: boolean;
   logitScale?: number;
   /** Logits become cap · tanh(logit / cap); null: they stay as they are. */
   logitCap?: number | null;
@@ -72,17 +75,30 @@ export interface DecoderLayer {
   rope: number | null;
   /** Heads of the layer; left out: those of the model. */
   heads?: HeadShape;
+  /** Index of the earlier layer whose keys and values it reads; left out: it has its own. */
+  shares?: number;
   /** f32 values of the fixed state that the layer keeps instead of KV pages. */
   slot?: number;
 }
 
-/** x [rows, hidden] → [rows, hidden]; `rope` [rows, dims] as `rotations` gives it. */
-export type Block = (x: Tensor, rope: Tensor | null, batch: TextBatch, store: LayerStore) => Tensor;
+/** x [rows, hidden] → [rows, hidden]; `rope` [rows, dims] as `rotations` gives it, `entering` as LayerInputs does. */
+export type Block = (
+  x: Tensor,
+  rope: Tensor | null,
+  batch: TextBatch,
+  store: LayerStore,
+  entering: Tensor | null,
+) => Tensor;
+
+/** Columns that enter the layers beside the residual stream, computed once from its embeddings; x [rows, hidden] → [rows, columns] */
+export type LayerInputs = (tape: Tape, batch: TextBatch, x: Tensor) => Tensor;
 
 /** A config, and how layer `i` is built from the weights whose names begin with `name`. */
 export interface Decoder {
   config: DecoderConfig;
   layer(weights: WeightTable, name: string, i: number): Block;
+  /** Columns that enter all layers, from the weights whose names begin with `name`; null: none. */
+  inputs(weights: WeightTable, name: string): LayerInputs | null;
 }
 
 export function languageModel(decoder: Decoder, weights: WeightTable): LanguageModel {
@@ -129,7 +145,7 @@ function exactly(name: string): RegExp {
 }
 
 /** The layers up to `depth`. A decoder saved without its head has no prefix in its tensor names. */
-function stack({ config, layer }: Decoder, weights: WeightTable, depth: number) {
+function stack({ config, layer, inputs }: Decoder, weights: WeightTable, depth: number) {
   const { vocabulary, hidden, tied, ropes, layers, embeddingScale = 1, ignored } = config;
   const { prefix, embeddings, head } = namesOf(config);
   const name = weights.has(embeddings[1]) ? '' : prefix;
@@ -137,6 +153,7 @@ function stack({ config, layer }: Decoder, weights: WeightTable, depth: number) 
   // Tied head and embedding are stored once, under either name.
   const isHead = tied && !weights.has(own) && weights.has(head);
   const embedding = weights.embedding(isHead ? head : own, vocabulary, hidden);
+  const enter = inputs(weights, name);
   const blocks = layers.slice(0, depth).map((_, i) => layer(weights, `${name}layers.${i}`, i));
   weights.ignore(/rotary_emb\.inv_freq$/);
   if (ignored) weights.ignore(ignored);
@@ -144,9 +161,10 @@ function stack({ config, layer }: Decoder, weights: WeightTable, depth: number) 
   const run: TextForward = (tape, batch, stores) => {
     let x = embed(tape, batch, embedding, { scale: embeddingScale }); //     [rows, hidden]
     const turns = ropes.map((_, i) => rotations(tape, batch, ropes, i)); // [rows, dims] each
+    const entering = enter && enter(tape, batch, x); //                     [rows, columns]
     blocks.forEach((block, i) => {
       const { rope } = layers[i]!;
-      x = block(x, rope === null ? null : turns[rope]!, batch, stores[i]!);
+      x = block(x, rope === null ? null : turns[rope]!, batch, stores[i]!, entering);
       tape.cut();
     });
     return x;

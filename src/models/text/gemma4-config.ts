@@ -22,6 +22,11 @@ export function readGemma4Config(json: Json, architecture: string, file = CONFIG
   const hidden = config.count('hidden_size', 2304);
   const isOne = config.flag('attention_k_eq_v', false);
   const [heads, fullHeads] = readBothHeads(config, hidden, isOne);
+  const full = readFull(config);
+  const shares = readShares(config, full);
+  const entering = readEntering(config);
+  const ffn = config.count('intermediate_size', 9216);
+  const sharedFfn = config.flag('use_double_wide_mlp', false) ? 2 * ffn : ffn;
   const window = config.count('sliding_window', 512);
   const context = config.count('max_position_embeddings', 131072);
   const bias = config.flag('attention_bias', false);
@@ -29,11 +34,20 @@ export function readGemma4Config(json: Json, architecture: string, file = CONFIG
     architecture,
     vocabulary: config.count('vocab_size', 262144),
     hidden,
-    ffn: config.count('intermediate_size', 9216),
+    ffn,
+    sharedFfn,
+    entering,
+    tokensEnterLayers: entering !== null,
+    widest: Math.max(sharedFfn, (entering?.columns ?? 0) * full.length),
     heads,
-    layers: readFull(config).map((isFull) =>
-      isFull ? { window: null, rope: 0, heads: fullHeads } : { window, rope: 1 },
-    ),
+    layers: full.map((isFull, i) => {
+      const own = isFull ? fullHeads : heads;
+      const layer = { window: isFull ? null : window, rope: isFull ? 0 : 1 };
+      const from = shares[i];
+      return from === undefined
+        ? { ...layer, heads: own }
+        : { ...layer, heads: { ...own, kv: 'none' as const }, shares: from };
+    }),
     eps: config.real('rms_norm_eps', 1e-6),
     ropes: [
       readTable(config, 'full_attention', fullHeads.dims, context),
@@ -58,14 +72,36 @@ function refuseOtherSums(config: ConfigReader): void {
     use_bidirectional_attention: ['vision', false],
     // Experts beside the feed-forward block, as the 26B-A4B has them.
     enable_moe_block: [false],
-    // Layers that read the keys and values of an earlier one, as E2B and E4B have them.
-    num_kv_shared_layers: [0],
   });
-  // Embeddings that enter every layer, as E2B and E4B have them. For a missing key transformers takes 256.
-  const stated = config.values['hidden_size_per_layer_input'] ?? 256;
-  config
-    .with({ ...config.values, hidden_size_per_layer_input: stated })
-    .only({ hidden_size_per_layer_input: [0] });
+}
+
+/** Embeddings that enter every layer; transformers takes 256 columns for a missing key. */
+function readEntering(config: ConfigReader): Gemma4Config['entering'] {
+  const columns = config.count('hidden_size_per_layer_input', 256);
+  if (columns === 0) return null;
+  if (columns % 4 !== 0)
+    throw config.error(
+      'unsupported',
+      'hidden_size_per_layer_input',
+      `${columns} is not built; choose a model that has a multiple of 4`,
+    );
+  return { vocabulary: config.count('vocab_size_per_layer_input', 262144), columns };
+}
+
+/** The layer whose keys and values each layer reads: from the first shared one on the last of its kind before; undefined: its own. */
+function readShares(config: ConfigReader, full: readonly boolean[]): (number | undefined)[] {
+  const first = full.length - config.count('num_kv_shared_layers', 0);
+  const own = full.slice(0, Math.max(first, 0));
+  return full.map((isFull, i) => {
+    if (i < first) return undefined;
+    const found = own.lastIndexOf(isFull);
+    if (found >= 0) return found;
+    throw config.error(
+      'bad_checkpoint',
+      'num_kv_shared_layers',
+      `leaves no layer of the kind of layer ${i} that has keys: take the values that the model was published with`,
+    );
+  });
 }
 
 /** Heads of the windowed and of the full layers. `isOne`: keys of full layers are their values, too. */

@@ -1,7 +1,7 @@
 // GGUF files of Gemma 4. Frequencies of the full layers that do not turn are divided by a number so large that nothing is left of them.
 
 import type { GgufClass, GgufModel } from '../../files/gguf/model.ts';
-import { decoderConfig } from './gguf-config.ts';
+import { decoderConfig, rowsOf } from './gguf-config.ts';
 import { decoderParts } from './gguf-tensors.ts';
 
 type Json = Record<string, unknown>;
@@ -10,6 +10,15 @@ const NAMES = {
   post_attention_norm: 'post_attention_layernorm',
   ffn_norm: 'pre_feedforward_layernorm',
   post_ffw_norm: 'post_feedforward_layernorm',
+  inp_gate: 'per_layer_input_gate',
+  proj: 'per_layer_projection',
+  post_norm: 'post_per_layer_input_norm',
+};
+const TABLE = 'per_layer_token_embd.weight';
+const OUTER = {
+  [TABLE]: 'model.embed_tokens_per_layer.weight',
+  'per_layer_model_proj.weight': 'model.per_layer_model_projection.weight',
+  'per_layer_proj_norm.weight': 'model.per_layer_projection_norm.weight',
 };
 const CAP = 'final_logit_softcapping';
 /** Divisors of frequencies from which on dimensions do not turn. */
@@ -22,7 +31,13 @@ export const GEMMA4_GGUF: readonly GgufClass[] = [
     async read(model) {
       const { keys, tensors } = model;
       const kvHeads = both(model);
-      const config = await decoderConfig(model, { reads: [CAP], theta: 1e6, kvHeads: kvHeads.windowed });
+      const widths = feedForward(model);
+      const config = await decoderConfig(model, {
+        reads: [CAP],
+        theta: 1e6,
+        kvHeads: kvHeads.windowed,
+        ...widths.read,
+      });
       const cap = keys.real(`gemma4.${CAP}`, 0);
       return {
         className: 'Gemma4ForCausalLM',
@@ -34,6 +49,8 @@ export const GEMMA4_GGUF: readonly GgufClass[] = [
           attention_k_eq_v: !tensors.has(`blk.${kvHeads.firstFull}.attn_v.weight`),
           layer_types: windowed(model).map((is) => (is ? 'sliding_attention' : 'full_attention')),
           hidden_size_per_layer_input: keys.count('gemma4.embedding_length_per_layer_input', 0),
+          ...(tensors.has(TABLE) && { vocab_size_per_layer_input: rowsOf(model, TABLE) }),
+          use_double_wide_mlp: widths.areDoubled,
           num_kv_shared_layers: keys.count('gemma4.attention.shared_kv_layers', 0),
           enable_moe_block: keys.count('gemma4.expert_count', 0) > 0,
           [CAP]: cap === 0 ? null : cap,
@@ -44,7 +61,10 @@ export const GEMMA4_GGUF: readonly GgufClass[] = [
     parts({ name, shape }) {
       const scalar = /^blk\.(\d+)\.layer_output_scale\.weight$/.exec(name);
       if (scalar) return [{ name: `model.layers.${scalar[1]}.layer_scalar`, shape }];
-      return decoderParts({ name, shape }, { paired: null, fused: null, normsAdded: 0, names: NAMES });
+      return decoderParts(
+        { name, shape },
+        { paired: null, fused: null, normsAdded: 0, outer: OUTER, names: NAMES },
+      );
     },
   },
 ];
@@ -71,6 +91,19 @@ function both(model: GgufModel): { windowed: number; full: number; firstFull: nu
   if (each.length !== is.length || is.some((own, i) => each[i] !== (own ? local : full)))
     throw keys.unsupported(key, 'choose a model whose layers of one kind are of one size');
   return { windowed: local, full, firstFull };
+}
+
+/** Width of the feed-forward blocks where it is stated layer by layer, and whether layers without keys have twice as much. */
+function feedForward({ keys }: GgufModel): { read: { feedForward?: number }; areDoubled: boolean } {
+  const key = 'gemma4.feed_forward_length';
+  if (typeof keys.get(key) !== 'object') return { read: {}, areDoubled: false };
+  const each = Array.from(keys.numbers(key)!);
+  const [first, last] = [each[0] ?? 0, each.at(-1) ?? 0];
+  const own = each.length - keys.count('gemma4.attention.shared_kv_layers', 0);
+  const isKnown =
+    (last === first || last === 2 * first) && each.every((one, i) => one === (i < own ? first : last));
+  if (!isKnown) throw keys.unsupported(key, 'choose a model whose layers of one kind are of one size');
+  return { read: { feedForward: first }, areDoubled: last !== first };
 }
 
 /** Full layers turn the dimensions whose frequencies are not divided. */

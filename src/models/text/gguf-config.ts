@@ -84,14 +84,15 @@ export interface DecoderKeys {
   theta?: number;
   /** Whether the norms are LayerNorms. */
   layerNorm?: boolean;
-  /** Key heads, for an architecture whose layers differ in their number. */
+  /** Key heads and the width of feed-forward blocks, for an architecture whose layers differ in them. */
   kvHeads?: number;
+  feedForward?: number;
 }
 
 /** The sizes, heads, rotation and norms of a decoder. Throws bad_checkpoint and unsupported by key. */
 export async function decoderConfig(
   model: GgufModel,
-  { reads = [], theta = 10000, layerNorm = false, kvHeads }: DecoderKeys = {},
+  { reads = [], theta = 10000, layerNorm = false, kvHeads, feedForward }: DecoderKeys = {},
 ): Promise<Json> {
   const { keys, architecture, tensors } = model;
   const own = (key: string): string => `${architecture}.${key}`;
@@ -110,7 +111,7 @@ export async function decoderConfig(
   return {
     vocab_size: rowsOf(model, 'token_embd.weight'),
     hidden_size: hidden,
-    ...(hasWidth(model) && { intermediate_size: perLayer(model, 'feed_forward_length') }),
+    ...(hasWidth(model) && { intermediate_size: feedForward ?? perLayer(model, 'feed_forward_length') }),
     num_hidden_layers: keys.count(own('block_count')),
     num_attention_heads: heads,
     num_key_value_heads: kvHeads ?? (isKvStated ? perLayer(model, 'attention.head_count_kv') : heads),

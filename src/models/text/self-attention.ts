@@ -73,7 +73,7 @@ function projections({ heads: shape, fusedQkv, attentionNames }: AttentionConfig
   if (fusedQkv) return [{ name: `${name}.${qkv}.weight`, rows: (heads + 2 * kvHeads) * dims }];
   return [
     { name: `${name}.q_proj.weight`, rows: (gated ? 2 : 1) * heads * dims },
-    { name: `${name}.k_proj.weight`, rows: kvHeads * dims },
+    ...(kv === 'none' ? [] : [{ name: `${name}.k_proj.weight`, rows: kvHeads * dims }]),
     ...(kv === 'both' ? [{ name: `${name}.v_proj.weight`, rows: kvHeads * dims }] : []),
   ];
 }
@@ -87,7 +87,10 @@ function queryNorms(config: AttentionConfig, weights: WeightTable, name: string)
   const isRow = queryNorm === 'row';
   const { qNorm, kNorm } = { ...NAMES, ...config.attentionNames };
   const q = weights.vector(`${name}.${qNorm}.weight`, isRow ? heads * dims : dims, { plus });
-  const k = weights.vector(`${name}.${kNorm}.weight`, isRow ? kvHeads * dims : dims, { plus });
+  const k =
+    shape.kv === 'none'
+      ? q
+      : weights.vector(`${name}.${kNorm}.weight`, isRow ? kvHeads * dims : dims, { plus });
   const ofHeads: HeadNorms = { q, k, eps, values };
   if (!isRow) return { ...none, ofHeads };
   const ofRow = (qkv: Tensor): Tensor => rmsnormColumns(rmsnormColumns(qkv, 0, q, eps), heads * dims, k, eps);

@@ -25,7 +25,7 @@ it('full layers have heads of their own, in both spellings', () => {
     const { heads, layers } = read(changes);
     expect(heads).toEqual({ heads: 8, kvHeads: 4, dims: 16, scale: 1 });
     const own = { heads: 8, kvHeads: 2, dims: 32, scale: 1, kv: 'one' };
-    expect(layers.map((layer) => layer.heads)).toEqual([undefined, own, undefined, own]);
+    expect(layers.map((layer) => layer.heads)).toEqual([heads, own, heads, own]);
     expect(layers.map(({ window }) => window)).toEqual([512, null, 512, null]);
   }
 });
@@ -48,11 +48,33 @@ it("a quarter of the full layers' dimensions turn by frequencies of the whole he
   expect([...inverseFrequencies(windowed!, 1)][7]).toBeCloseTo(10000 ** (-14 / 16), 12);
 });
 
+it('layers behind the first shared one read the last of their kind before it', () => {
+  const { layers, sharedFfn, ffn } = read({
+    ...PUBLISHED,
+    num_kv_shared_layers: 2,
+    use_double_wide_mlp: true,
+  });
+  expect(layers.map(({ shares }) => shares)).toEqual([undefined, undefined, 0, 1]);
+  expect(layers.map((layer) => layer.heads!.kv)).toEqual([undefined, 'one', 'none', 'none']);
+  expect(sharedFfn).toBe(2 * ffn);
+  expect(() => read({ ...PUBLISHED, num_kv_shared_layers: 3 })).toThrow(
+    'num_kv_shared_layers leaves no layer',
+  );
+});
+
+it('embeddings enter the layers unless none are stated', () => {
+  expect(read({ hidden_size_per_layer_input: undefined }).entering).toEqual({
+    vocabulary: 262144,
+    columns: 256,
+  });
+  expect(read({}).entering).toBeNull();
+  expect(() => read({ hidden_size_per_layer_input: 6 })).toThrow(
+    'hidden_size_per_layer_input 6 is not built',
+  );
+});
+
 it.each([
   [{ enable_moe_block: true }, /enable_moe_block true is not built/],
-  [{ num_kv_shared_layers: 2 }, /num_kv_shared_layers 2 is not built/],
-  [{ hidden_size_per_layer_input: 256 }, /hidden_size_per_layer_input 256 is not built/],
-  [{ hidden_size_per_layer_input: undefined }, /hidden_size_per_layer_input 256 is not built/],
   [{ use_bidirectional_attention: 'all' }, /use_bidirectional_attention "all" is not built/],
   [{ per_layer_config: { 1: { head_dim: 32 }, 3: { head_dim: 64 } } }, /per_layer_config/],
   [{ per_layer_config: { 0: { head_dim: 32 } } }, /per_layer_config/],

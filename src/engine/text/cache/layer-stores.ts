@@ -36,19 +36,24 @@ export class LayerStores {
   readonly #lanes: readonly Lane[];
 
   constructor(device: Device, layers: readonly LayerState[], sizes: StoreSizes) {
-    const { layout, pages, slots } = sizes;
+    const { layout, pages } = sizes;
     this.#device = device;
     this.#lanes = layout.lanes.map((bytes, lane) => ({
       keys: device.allocate('kv', `keys of lane ${lane}`, pages * bytes),
       values: device.allocate('kv', `values of lane ${lane}`, pages * bytes),
     }));
-    this.all = layers.map((layer, i): LayerStore => {
-      if (layer.kind === 'kv') return this.#kvStore(layer, layout.places[i]!, sizes);
-      // The buffer may be larger, and the state of a slot is found by its share of the region.
-      const size = 4 * layer.values * slots;
-      const buffer = device.allocate('kv', `states of layer ${i}`, size);
-      return { kind: 'slot', values: { buffer, offset: 0, size } };
-    });
+    const all: LayerStore[] = [];
+    layers.forEach((layer, i) => all.push(this.#storeOf(layer, i, all, sizes)));
+    this.all = all;
+  }
+
+  #storeOf(layer: LayerState, i: number, before: readonly LayerStore[], sizes: StoreSizes): LayerStore {
+    if (layer.kind === 'kv') return this.#kvStore(layer, sizes.layout.places[i]!, sizes);
+    if (layer.kind === 'shared') return before[layer.layer]!;
+    // The buffer may be larger, and the state of a slot is found by its share of the region.
+    const size = 4 * layer.values * sizes.slots;
+    const buffer = this.#device.allocate('kv', `states of layer ${i}`, size);
+    return { kind: 'slot', values: { buffer, offset: 0, size } };
   }
 
   /** Buffers of the KV pages, keys and values of each lane. A page takes the same share of each. */
