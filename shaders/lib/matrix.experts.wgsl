@@ -24,6 +24,11 @@ fn place_of(tile: u32, column: u32) -> Place {
   return Place(min(group, args.groups - 1u), column, inside);
 }
 
+// The group of columns whose bias comes first for a row: the first of its expert.
+fn bias_group(row: u32) -> u32 {
+  return expert_of(row / TASK_ROWS) * args.expert_groups;
+}
+
 fn x_row(row: u32) -> u32 {
   if (!GATHER) {
     return row;

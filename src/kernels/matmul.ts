@@ -150,7 +150,7 @@ export function dispatchWindow(
       ...params,
       ...store.params,
       ...task.params,
-      BIAS: !weight.bias ? 'none' : weight.experts > 1 ? 'experts' : 'add',
+      BIAS: weight.bias ? 'add' : 'none',
       W: window.format.name,
       COLUMN_LANES: columnLanes,
     },
