@@ -121,6 +121,9 @@ asked.forEach((one, at) => {
   else interpreter.refused++;
 });
 
+/** Beginning of prompts of gpt-oss; test/files/template/harmony.test.ts compares them with openai-harmony. */
+const HARMONY = '<|start|>system<|message|>';
+
 /** Returns the reason why a render of the product differs from Python's; null: no known reason. */
 function reasonOf(ours, byForm) {
   const { 'as sent': sent, ...others } = byForm;
@@ -128,6 +131,7 @@ function reasonOf(ours, byForm) {
   if (form !== undefined) return form;
   if (sent.error !== undefined && ours.error === undefined)
     return 'another form of the conversation is rendered';
+  if (ours.text?.startsWith(HARMONY)) return 'the format harmony is rendered as openai-harmony renders it';
   return null;
 }
 
