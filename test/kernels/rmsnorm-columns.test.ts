@@ -41,6 +41,29 @@ it.each([
   });
 });
 
+it('the columns of another tensor are added', async () => {
+  const random = new Random(9);
+  const [values, others, weight] = [random.floats(24), random.floats(24), random.floats(4)];
+  const gain = device.tensor('weights', 'gain', [4], weight);
+  const y = await compute({
+    device,
+    capacity: { rows: 16 },
+    sizes: { rows: 2 },
+    record: (_, input) =>
+      rmsnormColumns(input(['rows', 12], values), 4, gain, EPS, input(['rows', 12], others)),
+  });
+  y.forEach((row, i) => {
+    const x = values.subarray(i * 12 + 4, i * 12 + 8);
+    const rate = 1 / Math.sqrt(x.reduce((sum, v) => sum + v * v, 0) / 4 + EPS);
+    row.forEach((value, column) => {
+      const at = i * 12 + column;
+      const inside = column >= 4 && column < 8;
+      const wanted = inside ? values[at]! * rate * weight[column - 4]! + others[at]! : values[at]!;
+      expect(Math.abs(value - wanted)).toBeLessThanOrEqual(inside ? 2e-6 : 0);
+    });
+  });
+});
+
 it('columns that are not there are an assertion', async () => {
   const gain = device.tensor('weights', 'gain', [8], new Float32Array(8));
   const record = (first: number) =>

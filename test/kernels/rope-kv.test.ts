@@ -7,7 +7,6 @@ import type { Region } from '../../src/gpu/tensor.ts';
 import { attention } from '../../src/kernels/attention.ts';
 import {
   PAGE_TOKENS,
-  type HeadNorms,
   type HeadShape,
   type KvFormat,
   type KvPages,
@@ -186,43 +185,6 @@ for (const format of ['f32', 'f16'] as const) {
   }
 }
 
-it('queries grow with the logarithm of their position in steps, keys and values do not', async () => {
-  const growth = { beta: 0.5, length: 16 };
-  const shape: HeadShape = { heads: 2, kvHeads: 1, dims: 8 };
-  const positions = [0, 15, 16, 47, 48, 1000, 131071];
-  const width = 32;
-  const qkv = new Random(5).floats(positions.length * width);
-  const run = async (of: HeadShape) => {
-    const [keys, values] = [0, 1].map(() => upload(device, new Uint8Array(PAGES * PAGE_TOKENS * 8 * 4))) as [
-      Region,
-      Region,
-    ];
-    const rows = upload(device, Uint32Array.from(positions.flatMap((position) => [0, position, 0, 0])));
-    const table = tableOf(positions.map((_, i) => i));
-    const q = await compute({
-      device,
-      capacity: { rows: 8 },
-      sizes: { rows: positions.length },
-      record: (_, input) => {
-        const pages = { kind: 'kv', table, format: 'f32', keys, values } as const;
-        return ropeKv(input(['rows', width], qkv), null, of, pages, null, { rows });
-      },
-    });
-    const written = await Promise.all(
-      [keys, values].map(async (one) => new Uint8Array(await device.read(one))),
-    );
-    return { q, written };
-  };
-  const [plain, grown] = [await run(shape), await run({ ...shape, growth })];
-  expect(grown.written).toEqual(plain.written);
-  positions.forEach((position, row) => {
-    const factor = 1 + growth.beta * Math.log(1 + Math.floor(position / growth.length));
-    plain.q[row]!.forEach((value, i) =>
-      expect(Math.abs(grown.q[row]![i]! - value * factor)).toBeLessThan(1e-5 * Math.abs(factor)),
-    );
-  });
-});
-
 it('keys are the values, too, before their norm and rotation, and values have a norm without weights', async () => {
   const shape: HeadShape = { heads: 2, kvHeads: 1, dims: 8, kv: 'one' };
   const random = new Random(7);
@@ -256,19 +218,30 @@ it('keys are the values, too, before their norm and rotation, and values have a 
   });
 });
 
+it('a row of queries alone leaves the pages as they are', async () => {
+  const shape: HeadShape = { heads: 2, kvHeads: 1, dims: 8, scale: 0.5, kv: 'none' };
+  const bytes = PAGES * PAGE_TOKENS * 8 * 4;
+  const [keys, values] = [0, 1].map(() => upload(device, new Uint8Array(bytes)));
+  for (const region of [keys!, values!]) poison(device, region);
+  const x = new Random(3).floats(16);
+  const y = await compute({
+    device,
+    capacity: { rows: 1 },
+    sizes: { rows: 1 },
+    record: (_, input) => {
+      const pages = { kind: 'kv', table: tableOf([5]), format: 'f32', keys: keys!, values: values! } as const;
+      return ropeKv(input(['rows', 16], x), null, shape, pages, null);
+    },
+  });
+  y[0]!.forEach((value, i) => expect(value).toBeCloseTo(0.5 * x[i]!, 6));
+  const pages = await readPages(keys!, values!, 'f32', shape);
+  expect([pages.key(5, 0, 0), pages.value(5, 0, 0)]).toEqual([undefined, undefined]);
+});
+
 it('queries beside their keys and values have as many of each', () => {
   const qkv = new Tape(device, { rows: 1 }).tensor(['rows', 64]);
   const shape: HeadShape = { heads: 4, kvHeads: 2, dims: 8, order: 'heads' };
   expect(() => ropeKv(qkv, null, shape, {} as KvPages, null)).toThrow('4 queries and 2 keys');
-});
-
-it('queries that grow need the positions of the rows, and have no norms', () => {
-  const tape = new Tape(device, { rows: 1 });
-  const shape: HeadShape = { heads: 1, kvHeads: 1, dims: 8, growth: { beta: 1, length: 1 } };
-  const grow = (norms: HeadNorms | null, batch: Partial<TextBatch>) =>
-    ropeKv(tape.tensor(['rows', 24]), null, shape, {} as KvPages, norms, batch);
-  expect(() => grow(null, {})).toThrow('there are no rows');
-  expect(() => grow({} as HeadNorms, { rows: {} as Region })).toThrow('heads with norms');
 });
 
 it.each([
