@@ -43,7 +43,7 @@ export function checkRequests(
       checkCoded(request, tensors.get(name)!);
       if (!hasScaleTensor(tensors.get(name)!)) continue;
       checkScaled(request, tensors.get(name)!);
-      read.add(scalesOf(tensors, tensors.get(name)!).name);
+      read.add(scalesOf(tensors, { ...tensors.get(name)!, name }).name);
     }
   }
   for (const { name } of spareBiases(requests, tensors)) read.add(name);

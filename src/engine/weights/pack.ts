@@ -86,7 +86,7 @@ function partUploads(
 function scaleUpload(device: Device, matrix: Matrix, tensors: Tensors, part: MatrixPart): Wanted[] {
   const codes = tensors.get(part.name)!;
   if (!hasScaleTensor(codes)) return [];
-  const scales = scalesOf(tensors, codes);
+  const scales = scalesOf(tensors, { ...codes, name: part.name });
   const { shape, ...entry } = tensors.get(scales.name)!;
   // Read at once.
   const whole = { ...entry, shape: [shape.reduce((product, extent) => product * extent, 1)] };

@@ -24,25 +24,22 @@ export function hasScaleTensor({ dtype }: Pick<Header, 'dtype'>): boolean {
 
 /**
  * The scales of a matrix [rows, k] of codes: of E4M3 one, one for each row, or one for each 128 rows and 128 k's; of E2M1 an exponent for
- * each row and 32 k's. Throws bad_checkpoint where there are none, or of another shape.
+ * each row and 32 k's. `name`: the tensor's among `tensors`, which a class that wraps a text model stores under others. Throws bad_checkpoint where there are none, or of another shape.
  */
 export function scalesOf(tensors: ReadonlyMap<string, Header>, { name, dtype, shape }: Header): ScaleTensor {
-  const found = SCALE_SUFFIXES.map((suffix) => tensors.get(name + suffix)).find(
-    (entry) => entry !== undefined,
-  );
-  if (!found) {
-    const names = SCALE_SUFFIXES.map((suffix) => name + suffix).join(' or ');
-    throw broken(name, `tensor ${name} is ${dtype} without its scales (${names})`);
-  }
+  const names = SCALE_SUFFIXES.map((suffix) => name + suffix);
+  const own = names.find((one) => tensors.has(one));
+  if (own === undefined)
+    throw broken(name, `tensor ${name} is ${dtype} without its scales (${names.join(' or ')})`);
+  const found = tensors.get(own)!;
   const source = sourceOf(found.dtype);
   const block = storedBlock(SOURCES[dtype]!)!.values;
   if (block === EXPONENT_KS) {
     const blocks = [...shape.slice(0, -1), Math.ceil(shape.at(-1)! / block)];
-    if (source === 'e8m0' && found.shape.join() === blocks.join()) return { name: found.name, source };
+    if (source === 'e8m0' && found.shape.join() === blocks.join()) return { name: own, source };
   } else {
     const tiles = tilesOf(found.shape, shape);
-    if (tiles !== null && source !== undefined && isNumber(source))
-      return { name: found.name, source, tiles };
+    if (tiles !== null && source !== undefined && isNumber(source)) return { name: own, source, tiles };
   }
   throw broken(
     found.name,

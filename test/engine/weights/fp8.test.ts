@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { scalesOf } from '../../../src/engine/weights/scales.ts';
 import { openWeights } from '../../../src/engine/weights/weights.ts';
 import { readSafetensors, type TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
 import type { Device } from '../../../src/gpu/device.ts';
@@ -143,6 +144,18 @@ it('parts in fp8 beside one in bf16 keep both', async () => {
   expect(matrix.windows.map(({ format }) => format.name)).toEqual(['e4m3', 'bf16']);
   const columns = await columnsOf(device, matrix);
   expect(columns[64]![5]).toBe(0.74609375); // 0x3f3f
+});
+
+it('scales of a text model are found among its own names, where another class wraps it', () => {
+  const stored = (name: string, dtype: TensorEntry['dtype'], shape: number[]) =>
+    [`model.${name}`, { name: `model.language_model.${name}`, dtype, shape }] as const;
+  const tensors = new Map([
+    stored('q_proj.weight', 'F8_E4M3', [256, 128]),
+    stored('q_proj.weight_scale_inv', 'F32', [2, 1]),
+  ]);
+  const name = 'model.q_proj.weight';
+  const scales = scalesOf(tensors, { ...tensors.get(name)!, name });
+  expect(scales).toMatchObject({ name: `${name}_scale_inv`, tiles: { rows: 128, blocks: 1 } });
 });
 
 describe('refused', () => {
