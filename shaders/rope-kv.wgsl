@@ -1,7 +1,6 @@
 // Splits a row's fused q, k and v into heads: q and k are normed and rotated (where the model does that), q is scaled and
 // written out, k and v go to their pages. One invocation a head. The first `rotated` dimensions of a head are rotated.
 #import "lib/head.$HEAD.wgsl"
-#import "lib/growth.$GROWTH.wgsl"
 #import "lib/pairs.$PAIRS.wgsl"
 #import "lib/turned.$ROPE.wgsl"
 #import "kv/write.$KV.wgsl"

@@ -1,4 +1,6 @@
-// Heads of queries and keys are normalized by an RMSNorm.
+// Heads of queries and keys are normalized by an RMSNorm; with its weights the bindings are as many as every adapter has, so queries do not grow.
+#import "lib/growth.none.wgsl"
+
 const HEAD_NORM = true;
 
 @group(0) @binding(8) var<storage, read> q_norm: array<vec2f>;

@@ -1,4 +1,6 @@
 // Heads of queries and keys are not normalized.
+#import "lib/growth.$GROWTH.wgsl"
+
 const HEAD_NORM = false;
 
 fn head_weight(is_key: bool, d: u32) -> vec2f {

@@ -31,11 +31,10 @@ export function ropeKv(
   const q = tape.tensor([...qkv.shape.slice(0, -1), heads * dims]);
   tape.dispatch('rope-kv.wgsl', {
     params: {
-      HEAD: norms ? 'norm' : 'plain',
+      ...(norms ? { HEAD: 'norm' } : { HEAD: 'plain', GROWTH: growth ? 'steps' : 'none' }),
       KV: kv.format,
       ROPE: rope ? 'rope' : 'none',
       PAIRS: pairs,
-      GROWTH: growth ? 'steps' : 'none',
     },
     args: {
       heads,
