@@ -14,7 +14,7 @@ export function settingsInForce({ info }: ServableModel): string[] {
 }
 
 function textSettings(info: TextModelInfo): string[] {
-  const { architecture, quantization, contextLength, modelContextLength, memory, adapter } = info;
+  const { architecture, contextLength, modelContextLength, memory, adapter } = info;
   const shortened = contextLength < modelContextLength ? ` (the model's own is ${modelContextLength})` : '';
   const sampling = mapSampling(
     (name, setting) =>
@@ -22,7 +22,7 @@ function textSettings(info: TextModelInfo): string[] {
   );
   const used = memory.weights + memory.kv + memory.arena;
   return [
-    `Model: ${architecture}, ${millions(info)} M parameters, weights ${weights(quantization)}, context ${contextLength}${shortened}`,
+    `Model: ${architecture}, ${millions(info)} M parameters, weights ${formats(info)}, context ${contextLength}${shortened}`,
     `Memory: ${sizeText(used)} of ${sizeText(memory.budget)}: ${sizeText(memory.weights)} weights, ${sizeText(memory.kv)} cache, ${sizeText(memory.arena)} scratch; on ${adapter.description || adapter.device}`,
     `Sampling: ${Object.values(sampling).join(', ')}`,
   ];
@@ -38,9 +38,9 @@ function imageSettings(info: ImageModelInfo): string[] {
 }
 
 function embeddingSettings(info: EmbeddingModelInfo): string[] {
-  const { architecture, quantization, contextLength, dimensions, pooling, memory, adapter } = info;
+  const { architecture, contextLength, dimensions, pooling, memory, adapter } = info;
   return [
-    `Model: ${architecture}, ${millions(info)} M parameters, weights ${weights(quantization)}, ${dimensions} dimensions (${pooling} pooling), texts up to ${contextLength} tokens`,
+    `Model: ${architecture}, ${millions(info)} M parameters, weights ${formats(info)}, ${dimensions} dimensions (${pooling} pooling), texts up to ${contextLength} tokens`,
     `Memory: ${sizeText(memory.weights + memory.kv)} of ${sizeText(memory.budget)}; on ${adapter.description || adapter.device}`,
   ];
 }
@@ -48,3 +48,6 @@ function embeddingSettings(info: EmbeddingModelInfo): string[] {
 const millions = ({ parameters }: { parameters: number }): string =>
   (parameters / 1e6).toFixed(parameters < 1e7 ? 1 : 0);
 const weights = (quantization: string): string => (quantization === 'none' ? 'as stored' : quantization);
+
+const formats = ({ quantization, weightFormats }: TextModelInfo | EmbeddingModelInfo): string =>
+  quantization === 'none' ? `as stored (${weightFormats.join(', ')})` : quantization;

@@ -17,11 +17,17 @@ const entry = {
 
 const samplingDefault = z.strictObject({
   value: z.number(),
-  source: z.enum(['generation_config.json', 'contract']),
+  source: z.enum(['generation_config.json', 'gguf', 'contract']),
 });
+
+const languageModel = {
+  architecture: z.string().describe('The class, as config.json names it.'),
+  weight_formats: z.array(z.string()).describe('Formats of the matrices on the device.'),
+};
 
 const textEntry = z.strictObject({
   ...entry,
+  ...languageModel,
   max_model_len: count,
   sampling_defaults: z.strictObject(
     underFieldNames(
@@ -48,6 +54,7 @@ const imageEntry = z.strictObject({
 
 const embeddingEntry = z.strictObject({
   ...entry,
+  ...languageModel,
   max_model_len: count,
   dimensions: count,
   pooling: z.enum(['cls', 'mean', 'last']),

@@ -162,13 +162,24 @@ function ownEntry(ready: Ready) {
   return ready.kind === 'image' ? imageEntry(ready.model) : embeddingEntry(ready.model);
 }
 
-function embeddingEntry({ info: { contextLength, dimensions, pooling } }: EmbeddingModel) {
-  return { max_model_len: contextLength, dimensions, pooling };
+function embeddingEntry({ info }: EmbeddingModel) {
+  const { contextLength, dimensions, pooling } = info;
+  return { ...weightsEntry(info), max_model_len: contextLength, dimensions, pooling };
 }
 
-function textEntry({ info: { contextLength, sampling, samplingSource } }: TextModel) {
+/** The class and the weights of a language model. */
+function weightsEntry({ architecture, weightFormats }: TextModel['info'] | EmbeddingModel['info']) {
+  return { architecture, weight_formats: weightFormats };
+}
+
+function textEntry({ info }: TextModel) {
+  const { contextLength, sampling, samplingSource } = info;
   const values = mapSampling((name) => ({ value: sampling[name], source: samplingSource[name] }));
-  return { max_model_len: contextLength, sampling_defaults: underFieldNames(values, MODEL_SAMPLING, 'chat') };
+  return {
+    ...weightsEntry(info),
+    max_model_len: contextLength,
+    sampling_defaults: underFieldNames(values, MODEL_SAMPLING, 'chat'),
+  };
 }
 
 function imageEntry({ info: { pipeline, sizeMultiple, defaults, schedulers } }: ImageModel) {

@@ -18,6 +18,7 @@ export function createFakeEmbeddingModel(name = 'fake-embedding'): FakeEmbedding
       name,
       architecture: 'BertModel',
       parameters: 1000,
+      weightFormats: ['f16'],
       quantization: 'none',
       vocabSize: 256,
       dimensions: DIMENSIONS,

@@ -38,6 +38,7 @@ export const fakeInfo: TextModelInfo = {
   name: 'fake-chat',
   architecture: 'Qwen3ForCausalLM',
   parameters: 1000,
+  weightFormats: ['q4_k', 'q6_k'],
   quantization: 'none',
   vocabSize: 256,
   contextLength: 4096,

@@ -89,7 +89,12 @@ it('lists both kinds, each with what is its own', async () => {
   const { url } = await startBoth();
   const list = (await (await fetch(`${url}/v1/models`)).json()) as { data: { id: string }[] };
   expect(list.data).toEqual([
-    expect.objectContaining({ id: 'org/chat', object: 'model', max_model_len: 4096 }),
+    expect.objectContaining({
+      id: 'org/chat',
+      object: 'model',
+      weight_formats: ['q4_k', 'q6_k'],
+      max_model_len: 4096,
+    }),
     {
       id: 'org/scenes',
       object: 'model',

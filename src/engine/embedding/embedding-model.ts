@@ -30,6 +30,8 @@ export interface EmbeddingModelInfo {
   architecture: string;
   parameters: number;
   quantization: Exclude<Quantization, 'auto'>;
+  /** Formats of the matrices on the device: as stored (`f16`, `q4_k`, `mxfp4` …), or those of `quantization`. */
+  weightFormats: readonly string[];
   vocabSize: number;
   /** Number of values of a vector. */
   dimensions: number;

@@ -117,6 +117,7 @@ function describe(
     architecture: declaration.architecture,
     parameters: runner.parameters,
     quantization,
+    weightFormats: runner.weightFormats,
     vocabSize: declaration.vocabulary,
     dimensions: runner.dimensions,
     pooling: layout.pooling,

@@ -34,6 +34,8 @@ export interface RunnerOptions {
 export interface EmbeddingRunner {
   device: Device;
   parameters: number;
+  /** See EmbeddingModelInfo. */
+  weightFormats: readonly string[];
   /** Number of values of a vector. */
   dimensions: number;
   /** Limit on the tokens of one text. */
@@ -101,6 +103,7 @@ export async function openEmbeddingRunner(
     isWhole,
     capacities: [...SMALL_CAPACITIES.filter((small) => small < rows), rows, mostRows],
     parameters: weights.parameters,
+    weightFormats: weights.formats,
     dimensions: declaration.hidden,
     contextLength: Math.min(wanted, pages * PAGE_TOKENS),
   });
@@ -129,6 +132,7 @@ interface BatchRunnerOptions {
   /** Row counts for which steps are recorded, ascending; several texts are batched up to the last but one. */
   capacities: readonly number[];
   parameters: number;
+  weightFormats: readonly string[];
   dimensions: number;
   contextLength: number;
 }
@@ -144,6 +148,7 @@ interface TextPart {
 class BatchRunner implements EmbeddingRunner {
   readonly device: Device;
   readonly parameters: number;
+  readonly weightFormats: readonly string[];
   readonly dimensions: number;
   readonly contextLength: number;
   readonly #room: TextRoom;
@@ -156,6 +161,7 @@ class BatchRunner implements EmbeddingRunner {
   constructor(device: Device, room: TextRoom, forward: TextForward, options: BatchRunnerOptions) {
     this.device = device;
     this.parameters = options.parameters;
+    this.weightFormats = options.weightFormats;
     this.dimensions = options.dimensions;
     this.contextLength = options.contextLength;
     this.#room = room;

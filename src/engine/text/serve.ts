@@ -131,6 +131,7 @@ function describeModel(
     architecture,
     parameters: runner.parameters,
     quantization,
+    weightFormats: runner.weightFormats,
     vocabSize: vocabulary,
     contextLength,
     modelContextLength,

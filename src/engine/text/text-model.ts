@@ -110,6 +110,8 @@ export interface TextModelInfo {
   architecture: string;
   parameters: number;
   quantization: Exclude<Quantization, 'auto'>;
+  /** Formats of the matrices on the device: as stored (`f16`, `q4_k`, `mxfp4` …), or those of `quantization`. */
+  weightFormats: readonly string[];
   vocabSize: number;
   contextLength: number;
   /** Context length in tokens that config.json states; `contextLength` is the one in use. */

@@ -118,6 +118,12 @@ export class Weights<Page> {
     return parametersOf(this.#collected.requests);
   }
 
+  /** Names of the formats of all matrices, without repetitions. */
+  get formats(): string[] {
+    const spans = this.plan.requests.flatMap(({ matrix }) => matrix?.spans ?? []);
+    return [...new Set(spans.map(({ format }) => format.name))];
+  }
+
   /** Reads and packs everything. With a slot, weights that were packed before are read from the cache. Throws bad_checkpoint. */
   async load({ slot = null, onProgress = () => {}, onNote = () => {} }: LoadOptions = {}): Promise<void> {
     const { requests, handles } = this.#collected;

@@ -38,6 +38,7 @@ const samplingOf = <T extends z.ZodType>(value: T) => z.strictObject(mapSampling
 export const TextModelInfo = z.strictObject({
   ...common,
   architecture: z.string(),
+  weightFormats: z.array(z.string()),
   vocabSize: count,
   contextLength: count,
   modelContextLength: count,
@@ -94,6 +95,7 @@ export const TextMetrics = z.strictObject({
 export const EmbeddingModelInfo = z.strictObject({
   ...common,
   architecture: z.string(),
+  weightFormats: z.array(z.string()),
   vocabSize: count,
   dimensions: count,
   pooling: z.enum(['cls', 'mean', 'last']),

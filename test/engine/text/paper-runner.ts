@@ -144,6 +144,7 @@ export function createPaperRunner({
     rows,
     contextLength: pages * PAGE_TOKENS,
     parameters: 0,
+    weightFormats: [],
     steps: [],
     sizes: [],
     dropped: 0,

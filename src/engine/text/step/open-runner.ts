@@ -38,6 +38,7 @@ export async function openRunner(
   return new TextRunner(device, config, options, {
     model: weights.page,
     parameters: weights.parameters,
+    weightFormats: weights.formats,
     kvFormat,
     loras,
   });

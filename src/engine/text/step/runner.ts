@@ -57,6 +57,8 @@ export interface Runner {
   rows: number;
   contextLength: number;
   parameters: number;
+  /** See TextModelInfo. */
+  weightFormats: readonly string[];
   /** Compiles every kernel by running it once. */
   warmUp(onProgress: (done: number, total: number) => void): Promise<void>;
   pageCleaner: PageCleaner;

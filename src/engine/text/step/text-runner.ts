@@ -36,6 +36,7 @@ import { warmUp } from './warm-up.ts';
 export interface RunnerParts {
   model: LanguageModel;
   parameters: number;
+  weightFormats: readonly string[];
   kvFormat: KvFormat;
   loras: LoraHost;
 }
@@ -46,6 +47,7 @@ export class TextRunner implements Runner {
   readonly rows: number;
   readonly contextLength: number;
   readonly parameters: number;
+  readonly weightFormats: readonly string[];
   readonly pageCleaner: PageCleaner;
   readonly layout: PageLayout;
   readonly pageBytes: number;
@@ -65,7 +67,7 @@ export class TextRunner implements Runner {
   readonly #pace = createPace();
 
   constructor(device: Device, config: TextDeclaration, options: RunnerOptions, parts: RunnerParts) {
-    const { model, parameters, kvFormat, loras } = parts;
+    const { model, parameters, weightFormats, kvFormat, loras } = parts;
     const { layers, vocabulary, hidden, experts } = config;
     const slots = roundedSlots(options.slots);
     const { kept } = options;
@@ -77,6 +79,7 @@ export class TextRunner implements Runner {
     this.device = device;
     this.rows = options.rows;
     this.parameters = parameters;
+    this.weightFormats = weightFormats;
     this.kvFormat = kvFormat;
     this.layout = layout;
     this.pageBytes = layout.pageBytes;
