@@ -238,12 +238,12 @@ describe('a tokenizer from metadata', () => {
     [
       { model: 'rwkv' },
       'unsupported',
-      /tokenizer.ggml.model "rwkv" is not built; known are llama, gpt2, bert, t5/,
+      /tokenizer.ggml.model "rwkv" is not built; choose a model that has one of llama, gpt2, bert, t5/,
     ],
     [
       { model: 'gpt2', pre: 'kimi-k2', tokens: ['a'], merges: [] },
       'unsupported',
-      /tokenizer.ggml.pre "kimi-k2" is not built; known are .*qwen2/,
+      /tokenizer.ggml.pre "kimi-k2" is not built; choose a model that has one of .*qwen2/,
     ],
     [{ model: 'gpt2', pre: 'qwen2', tokens: ['a'] }, 'bad_checkpoint', /tokenizer.ggml.merges is missing/],
     [
