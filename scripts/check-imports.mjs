@@ -10,7 +10,8 @@ const OPEN = new Set(['files/error.ts', 'files/message.ts', 'files/bytes-text.ts
 
 /**
  * Rooms under src/, top to bottom. `rooms`: imports of values, from a room or from one file of it; `types`: rooms only `import type` may reach; `packages`: from npm;
- * `node`: which of the room's files may import Node's own modules (true: all), and each other; the rest also runs in a browser.
+ * `node`: which of the room's files may import Node's own modules (true: all), and each other; `page`: which need a page or its worker;
+ * the rest runs anywhere.
  * files/error.ts, files/message.ts, files/bytes-text.ts and files/count-text.ts, the words of errors, are open to every room that is not `closed`.
  */
 export const ROOMS = {
@@ -28,13 +29,20 @@ export const ROOMS = {
   },
   'index.ts': {
     does: 'the public face; nothing else is public',
-    rooms: ['engine', 'files', 'gpu', 'options'],
+    rooms: ['model-types.ts', 'engine', 'files', 'gpu', 'options'],
+  },
+  'model-types.ts': { does: 'the types of both faces', rooms: [], types: ['engine', 'files', 'gpu'] },
+  'browser.ts': {
+    does: 'the public face in a page',
+    rooms: ['model-types.ts', 'engine', 'files'],
+    page: true,
   },
   engine: {
     does: 'loops, waiting and time',
     rooms: ['models', 'kernels', 'files', 'gpu', 'grammar', 'options'],
     packages: ['lru-cache', 'tsx'], // tsx: starts a worker from the sources
     node: [/-node\.ts$/],
+    page: [/-browser\.ts$/],
   },
   options: { does: 'every setting once: name, kind, bounds, default, help', rooms: [], closed: true },
   models: { does: 'tensors in, tensors out', rooms: ['kernels'], types: ['gpu', 'files'] },
@@ -44,6 +52,7 @@ export const ROOMS = {
     rooms: [],
     packages: ['webgpu'],
     node: [/^node\.ts$/, /^vulkan-cache\.ts$/],
+    page: [/^browser\.ts$/],
   },
   grammar: {
     does: 'constraints of texts into automata and token masks; no GPU, no HTTP',
@@ -61,6 +70,7 @@ export const ROOMS = {
       /^pages\/page-store(-.*)?\.ts$/,
       /^image\/image(-embed|-metadata)?\.ts$/,
     ],
+    page: [/^page\//],
   },
 };
 
@@ -107,6 +117,7 @@ export const FOLDERS = {
   'files/template': 'chat templates',
   'files/template/jinja': "Jinja with Python's semantics: source to syntax tree to text, bounded",
   'files/pages': 'KV pages in files and in Redis',
+  'files/page': 'files of a page: those that a user picked, those that the page reads itself',
   'files/image': 'PNG, JPEG, WebP and what they carry',
 };
 
@@ -191,7 +202,9 @@ function breachOf(file, { target, typeOnly }) {
   const name = roomOf(file);
   const room = ROOMS[name];
   if (target.startsWith('node:')) {
-    return onPlatform(file) ? null : `imports ${target}: the core must also run where there is no Node`;
+    return platformOf(file) === 'node'
+      ? null
+      : `imports ${target}: the core must also run where there is no Node`;
   }
   if (!target.startsWith('.')) {
     const known = room.packages?.some((name) => target === name || target.startsWith(`${name}/`));
@@ -199,15 +212,11 @@ function breachOf(file, { target, typeOnly }) {
   }
   const path = posix.join(posix.dirname(file), target);
   const other = roomOf(path);
-  if (
-    !typeOnly &&
-    onPlatform(path) &&
-    !onPlatform(file) &&
-    name !== 'index.ts' &&
-    other !== 'cli' &&
-    other !== 'server'
-  ) {
-    return `imports ${path}, which needs Node: take it from the platform (engine/platform.ts)`;
+  const platform = platformOf(path);
+  const isFace = name === 'index.ts' || name === 'browser.ts' || other === 'cli' || other === 'server';
+  if (!typeOnly && platform !== null && platform !== platformOf(file) && !isFace) {
+    const needs = platform === 'node' ? 'Node' : 'a page';
+    return `imports ${path}, which needs ${needs}: take it from the platform (engine/platform.ts)`;
   }
   if (
     other === name ||
@@ -221,10 +230,13 @@ function breachOf(file, { target, typeOnly }) {
   return `imports ${path}: ${name} (${room.does}) may import ${room.rooms.join(', ') || 'no other room'}`;
 }
 
-/** Returns true if a file may import Node's modules. */
-function onPlatform(file) {
-  const { node } = ROOMS[roomOf(file)] ?? {};
-  return node === true || Boolean(node?.some((pattern) => pattern.test(file.split('/').slice(1).join('/'))));
+/** Returns where a file runs: 'node', 'page', or null for everywhere. */
+function platformOf(file) {
+  const { node, page } = ROOMS[roomOf(file)] ?? {};
+  const inRoom = file.split('/').slice(1).join('/');
+  const isOf = (files) => files === true || Boolean(files?.some((pattern) => pattern.test(inRoom)));
+  if (isOf(node)) return 'node';
+  return isOf(page) ? 'page' : null;
 }
 
 function roomOf(file) {

@@ -13,7 +13,7 @@ export async function setUp({ swiftshader = false } = {}) {
     throw new Error(`This is Node ${process.versions.node}, but svc-engine needs 20.19 or newer.`);
   }
   installIfStale();
-  buildIfStale();
+  await buildIfStale();
   return { adapter: ensureAdapter(), swiftshader: swiftshader ? ensureSwiftShader() : null };
 }
 

@@ -22,6 +22,7 @@ const checks = [
   ['imports', [join(root, 'scripts/check-imports.mjs')]],
   ['readme', [join(root, 'scripts/check-readme.mjs')]],
   ['types', [bin('typescript/bin/tsc'), '-p', root]],
+  ['types without Node', [bin('typescript/bin/tsc'), '-p', join(root, 'scripts/tsconfig.browser.json')]],
   ['lint', [bin('oxlint/bin/oxlint'), ...rooms]],
   ['package', [join(root, 'scripts/pack-check.mjs')]],
   ['shaders', [join(root, 'scripts/check-shaders.mjs')]],

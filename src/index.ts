@@ -1,7 +1,6 @@
 // The public face. Nothing else is public: the command line and the server are written with what stands here.
 
-export { EngineError, type ErrorCode } from './files/error.ts';
-export type { Message, MessagePart, Names } from './files/message.ts';
+export { EngineError } from './files/error.ts';
 export type { HubLimits } from './files/hub/hub-http.ts';
 export type { HubEvent, ResolvedModel } from './files/hub/hub.ts';
 export { listModels, resolveModel, type ResolveOptions } from './engine/hub-models-node.ts';
@@ -11,8 +10,6 @@ export {
   type RemovedModel,
   removeModel,
 } from './files/hub/hub-list.ts';
-export type { OpenEvent, Quantization } from './engine/session/open-event.ts';
-export type { AdapterSummary } from './gpu/adapter.ts';
 export type { ProbeResult } from './engine/probe-result.ts';
 export { planModel } from './engine/plan/plan-node.ts';
 export type {
@@ -48,51 +45,4 @@ export { PIPELINE_CLASSES } from './engine/image/families/class-names.ts';
 export { shippedImageModelPath, shippedModelPath } from './files/shipped.ts';
 export { REASONING_FORMATS, TOOL_CALL_FORMATS } from './engine/text/output/detect.ts';
 export { sameProportions } from './engine/image/size.ts';
-export type {
-  EmbeddingEvent,
-  EmbeddingMetrics,
-  EmbeddingModel,
-  EmbeddingModelInfo,
-  EmbeddingModelOptions,
-  EmbeddingRequest,
-} from './engine/embedding/embedding-model.ts';
-export type {
-  Backend,
-  ImageEvent,
-  ImageModel,
-  ImageModelInfo,
-  ImageModelOptions,
-  ImageRequest,
-  ResolvedImageRequest,
-  StageName,
-  ValueSource,
-} from './engine/image/image-model.ts';
-export type {
-  CacheMetrics,
-  CachedTokens,
-  ChatMessage,
-  ContentPart,
-  FinishReason,
-  GrammarCounters,
-  LogitProcessor,
-  PromptToken,
-  ReasoningEffort,
-  ReasoningOptions,
-  Role,
-  SamplingOptions,
-  StructuralTag,
-  TextConstraint,
-  TextEvent,
-  TextFormat,
-  LoraInfo,
-  TextMetrics,
-  TextModel,
-  TextModelInfo,
-  TextModelOptions,
-  TextPrompt,
-  TextRequest,
-  TokenLogprob,
-  Tool,
-  ToolCall,
-  ToolChoice,
-} from './engine/text/text-model.ts';
+export type * from './model-types.ts';

@@ -1,8 +1,9 @@
-// src/ to dist/ by plain tsc, when a source is newer than the last good build. The time stamp of dist/ itself marks that build.
+// src/ to dist/ by plain tsc, and the bundle for pages to dist/browser/, when a source is newer than the last good build. The time
+// stamp of dist/ itself marks that build.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { root } from './packages.mjs';
 
@@ -10,7 +11,7 @@ const dist = join(root, 'dist');
 const src = join(root, 'src');
 const tsc = join(root, 'node_modules/typescript/bin/tsc');
 
-export function buildIfStale() {
+export async function buildIfStale() {
   if (isFresh()) return;
   const started = new Date();
   const result = spawnSync(process.execPath, [tsc, '-p', join(root, 'scripts/tsconfig.build.json')], {
@@ -19,6 +20,8 @@ export function buildIfStale() {
   });
   if (result.status !== 0) throw new Error(`The build failed:\n${result.stdout}${result.stderr}`);
   removeOrphans();
+  const { bundle } = await import('./bundle.mjs'); // its package is missing until set-up has installed it
+  await bundle(join(dist, 'browser'));
   utimesSync(dist, started, started);
 }
 
@@ -27,6 +30,8 @@ function isFresh() {
   const built = statSync(dist).mtimeMs;
   const inputs = [
     ...filesIn(src),
+    ...filesIn(join(root, 'shaders')),
+    join(root, 'scripts/setup/bundle.mjs'),
     join(root, 'tsconfig.json'),
     join(root, 'scripts/tsconfig.build.json'),
     join(root, 'package-lock.json'),
@@ -41,6 +46,7 @@ function removeOrphans() {
 /** Outputs whose source is gone. */
 function orphans() {
   return filesIn(dist).filter((file) => {
+    if (relative(dist, file).startsWith(join('browser', sep))) return false; // of the bundler
     const stem = relative(dist, file).replace(/(\.d\.ts|\.js)$/, '');
     return !existsSync(join(src, `${stem}.ts`));
   });
@@ -56,7 +62,7 @@ function filesIn(folder) {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   try {
     // Without the packages of development there is nothing to build with, and nothing is asked to be built.
-    if (existsSync(tsc)) buildIfStale();
+    if (existsSync(tsc)) await buildIfStale();
   } catch (error) {
     console.error(error.message);
     process.exitCode = 1;

@@ -1,5 +1,4 @@
-// The device starter for Node: finds adapters through Dawn's binding and opens devices on them. Besides the driver cache it is the
-// only platform-dependent file of this room.
+// The device starter for Node: finds adapters through Dawn's binding and opens devices on them.
 
 import { readFileSync } from 'node:fs';
 import { freemem } from 'node:os';
@@ -7,6 +6,7 @@ import { create, globals } from 'webgpu';
 import { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
 import { profileOf, type AdapterProfile } from './adapter-profile.ts';
+import { chooseAdapter, findAdapters, requestDevice, type FoundAdapter } from './find-adapter.ts';
 import { Device } from './device.ts';
 import type { MemoryRemedies } from './memory.ts';
 import { preloadCachedDriver, systemHasVulkanLoader } from './vulkan-cache.ts';
@@ -37,8 +37,6 @@ const SAFE_FLAGS = [
   'disable-dawn-features=lazy_clear_resource_on_first_use,timestamp_quantization',
 ];
 
-const WANTED_FEATURES = ['shader-f16', 'subgroups', 'timestamp-query'] as const;
-
 /** Objects of create() must stay reachable until the process ends: collecting one crashes the process. */
 const started: GPU[] = [];
 
@@ -49,57 +47,12 @@ function start(flags: string[]): GPU {
   return gpu;
 }
 
-const PREFERENCES: GPURequestAdapterOptions[] = [
-  { powerPreference: 'high-performance' },
-  { powerPreference: 'low-power' },
-  { forceFallbackAdapter: true },
-];
-
-interface Found {
-  adapter: GPUAdapter;
-  summary: AdapterSummary;
-}
-
-async function find(flags: string[]): Promise<Found[]> {
+async function find(flags: string[]): Promise<FoundAdapter[]> {
   const mayAsk =
     !process.env['SVC_VULKAN_DRIVER'] && (process.platform !== 'linux' || systemHasVulkanLoader());
-  const own = mayAsk ? await enumerate(start(flags)) : [];
+  const own = mayAsk ? await findAdapters(start(flags)) : [];
   if (own.length > 0 || preloadCachedDriver() === null) return own;
-  return enumerate(start(flags));
-}
-
-/** WebGPU cannot list adapters, so each preference is requested and duplicates are dropped. */
-async function enumerate(gpu: GPU): Promise<Found[]> {
-  const found = new Map<string, Found>();
-  for (const preference of PREFERENCES) {
-    const adapter = await gpu.requestAdapter(preference);
-    if (!adapter) continue;
-    const summary = summarize(adapter, found.size);
-    const key = JSON.stringify([summary.vendor, summary.device, summary.description]);
-    if (!found.has(key)) found.set(key, { adapter, summary });
-  }
-  return [...found.values()];
-}
-
-function summarize(adapter: GPUAdapter, index: number): AdapterSummary {
-  const { info } = adapter;
-  const limits: Record<string, number> = {};
-  for (const key in adapter.limits) {
-    const value = adapter.limits[key as keyof GPUSupportedLimits];
-    if (typeof value === 'number') limits[key] = value;
-  }
-  return {
-    index,
-    vendor: info.vendor,
-    architecture: info.architecture,
-    device: info.device,
-    description: info.description,
-    software: /llvmpipe|swiftshader|microsoft basic render/i.test(info.description + info.architecture),
-    features: [...adapter.features].map(String).sort(),
-    limits,
-    subgroupMinSize: info.subgroupMinSize ?? 0,
-    subgroupMaxSize: info.subgroupMaxSize ?? 0,
-  };
+  return findAdapters(start(flags));
 }
 
 /** Lists the adapters that answer, best first. */
@@ -121,13 +74,14 @@ export function destroyDevices(): void {
 
 export async function openDevice(options: OpenDeviceOptions = {}): Promise<Device> {
   const found = await find(options.safe ? SAFE_FLAGS : FAST_FLAGS);
-  const { adapter, summary } = choose(found, options.adapter);
-  const requiredLimits: Record<string, number> = {};
-  for (const key of WANTED_LIMITS) requiredLimits[key] = adapter.limits[key];
-  const gpu = await adapter.requestDevice({
-    requiredFeatures: WANTED_FEATURES.filter((feature) => adapter.features.has(feature)),
-    requiredLimits,
-  });
+  if (found.length === 0) {
+    throw new EngineError(
+      'no_adapter',
+      'no GPU adapter answered: run `npx svc-engine doctor` for what this system needs',
+    );
+  }
+  const { adapter, summary } = chooseAdapter(found, options.adapter);
+  const gpu = await requestDevice(adapter);
   if (leaving) {
     gpu.destroy();
     throw new EngineError('cancelled', 'the process is ending');
@@ -149,41 +103,6 @@ export async function openDevice(options: OpenDeviceOptions = {}): Promise<Devic
 /** Returns the initial budget in bytes if the caller sets none. */
 export function firstBudget({ memory: { freeShare, least } }: AdapterProfile): number {
   return Math.max(least, Math.floor(freemem() * freeShare));
-}
-
-const WANTED_LIMITS = [
-  'maxStorageBufferBindingSize',
-  'maxBufferSize',
-  'maxComputeInvocationsPerWorkgroup',
-  'maxComputeWorkgroupSizeX',
-  'maxComputeWorkgroupStorageSize',
-  'maxComputeWorkgroupsPerDimension',
-  'maxStorageBuffersPerShaderStage',
-] as const;
-
-function choose(found: Found[], wanted: string | undefined): Found {
-  if (found.length === 0) {
-    throw new EngineError(
-      'no_adapter',
-      'no GPU adapter answered: run `npx svc-engine doctor` for what this system needs',
-    );
-  }
-  if (wanted === undefined) return found[0]!;
-  const text = wanted.toLowerCase();
-  const match = found.find(({ summary }) =>
-    /^\d+$/.test(text)
-      ? summary.index === Number(text)
-      : [summary.vendor, summary.architecture, summary.device, summary.description]
-          .join(' ')
-          .toLowerCase()
-          .includes(text),
-  );
-  if (match) return match;
-  const names = found
-    .map(({ summary }) => `${summary.index}: ${summary.description || summary.device}`)
-    .join('; ');
-  const message = `adapter ${wanted} matches none of this machine: choose one of ${names}`;
-  throw new EngineError('bad_request', message, { param: 'adapter' });
 }
 
 const shaderCache = new Map<string, string>();

@@ -9,7 +9,7 @@ const BODY_LIMIT = 64 * MEBIBYTE;
 const DISCARD_LIMIT = 4 * BODY_LIMIT;
 
 /** Throws RequestError. */
-export async function readBytes(request: Request): Promise<Uint8Array> {
+export async function readBytes(request: Request): Promise<Uint8Array<ArrayBuffer>> {
   const encoding = request.headers.get('content-encoding') ?? 'identity';
   if (encoding !== 'identity') {
     throw new RequestError(
@@ -20,7 +20,7 @@ export async function readBytes(request: Request): Promise<Uint8Array> {
   const reader = request.body?.getReader();
   if (Number(request.headers.get('content-length')) > BODY_LIMIT) throw tooLarge(reader);
   if (!reader) return new Uint8Array();
-  const chunks: Uint8Array[] = [];
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   for (let length = 0; ;) {
     const { value, done } = await reader.read().catch(() => {
       throw new RequestError('cancelled', 'the client left before its body was read');
@@ -33,7 +33,7 @@ export async function readBytes(request: Request): Promise<Uint8Array> {
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 }
 
-type Reader = ReadableStreamDefaultReader<Uint8Array>;
+type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
 
 function tooLarge(rest: Reader | undefined): RequestError {
   if (rest) void discard(rest);

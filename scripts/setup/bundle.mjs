@@ -1,0 +1,46 @@
+// The engine for pages, as files without imports of packages: one for the page, one for each worker, and one that they share. Shaders
+// are in it as text.
+
+import { readFileSync, readdirSync, rmSync } from 'node:fs';
+import { join, relative, sep } from 'node:path';
+import { build } from 'esbuild';
+import { root } from './packages.mjs';
+
+const shaders = join(root, 'shaders');
+
+/** Files of the bundle by their names in dist/browser/, and the sources they start from. */
+const ENTRIES = {
+  index: 'src/browser.ts',
+  'engine-worker': 'src/engine/session/worker-browser.ts',
+};
+
+/** @param {string} [outdir] @returns {Promise<import('esbuild').BuildResult<{metafile: true}>>} */
+export async function bundle(outdir = join(root, 'dist/browser')) {
+  rmSync(outdir, { recursive: true, force: true }); // names of shared files change with what is in them
+  return build({
+    entryPoints: Object.entries(ENTRIES).map(([out, file]) => ({ in: join(root, file), out })),
+    outdir,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2023',
+    minify: true,
+    metafile: true,
+    chunkNames: 'shared-[hash]',
+    define: { SVC_SHADERS: JSON.stringify(shaderTexts()) },
+    logLevel: 'silent',
+  });
+}
+
+function shaderTexts() {
+  const files = readdirSync(shaders, { recursive: true, withFileTypes: true }).filter(
+    (entry) => entry.isFile() && entry.name.endsWith('.wgsl'),
+  );
+  return Object.fromEntries(
+    files.map((entry) => {
+      const path = join(entry.parentPath ?? entry.path, entry.name);
+      return [relative(shaders, path).split(sep).join('/'), readFileSync(path, 'utf8')];
+    }),
+  );
+}

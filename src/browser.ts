@@ -1,0 +1,12 @@
+// The public face in a page. The engine runs in dedicated workers on the browser's own WebGPU.
+
+export { EngineError } from './files/error.ts';
+export type { ModelFiles, ReadableFile } from './files/page/model-source.ts';
+export {
+  adapters,
+  type InPage,
+  openEmbeddingModel,
+  openImageModel,
+  openTextModel,
+} from './engine/open-browser.ts';
+export type * from './model-types.ts';

@@ -1,0 +1,93 @@
+// Adapters of a WebGPU implementation: which there are, which one a user means, and the device that the engine asks of it.
+
+import { EngineError } from '../files/error.ts';
+import type { AdapterSummary } from './adapter.ts';
+
+export interface FoundAdapter {
+  adapter: GPUAdapter;
+  summary: AdapterSummary;
+}
+
+const PREFERENCES: GPURequestAdapterOptions[] = [
+  { powerPreference: 'high-performance' },
+  { powerPreference: 'low-power' },
+  { forceFallbackAdapter: true },
+];
+
+const WANTED_FEATURES = ['shader-f16', 'subgroups', 'timestamp-query'] as const;
+
+const WANTED_LIMITS = [
+  'maxStorageBufferBindingSize',
+  'maxBufferSize',
+  'maxComputeInvocationsPerWorkgroup',
+  'maxComputeWorkgroupSizeX',
+  'maxComputeWorkgroupStorageSize',
+  'maxComputeWorkgroupsPerDimension',
+  'maxStorageBuffersPerShaderStage',
+] as const;
+
+/** Lists the adapters, best first. WebGPU cannot list them, so each preference is requested and duplicates are dropped. */
+export async function findAdapters(gpu: GPU): Promise<FoundAdapter[]> {
+  const found = new Map<string, FoundAdapter>();
+  for (const preference of PREFERENCES) {
+    const adapter = await gpu.requestAdapter(preference);
+    if (!adapter) continue;
+    const summary = summarize(adapter, found.size);
+    const key = JSON.stringify([summary.vendor, summary.device, summary.description]);
+    if (!found.has(key)) found.set(key, { adapter, summary });
+  }
+  return [...found.values()];
+}
+
+function summarize(adapter: GPUAdapter, index: number): AdapterSummary {
+  const { info } = adapter;
+  const limits: Record<string, number> = {};
+  for (const key in adapter.limits) {
+    const value = adapter.limits[key as keyof GPUSupportedLimits];
+    if (typeof value === 'number') limits[key] = value;
+  }
+  return {
+    index,
+    vendor: info.vendor,
+    architecture: info.architecture,
+    device: info.device,
+    description: info.description,
+    software: /llvmpipe|swiftshader|microsoft basic render/i.test(info.description + info.architecture),
+    features: [...adapter.features].map(String).sort(),
+    limits,
+    subgroupMinSize: info.subgroupMinSize ?? 0,
+    subgroupMaxSize: info.subgroupMaxSize ?? 0,
+  };
+}
+
+/** Returns the adapter whose index or part of whose name is `wanted`, the best one if nothing is wanted. Throws bad_request. */
+export function chooseAdapter(found: readonly FoundAdapter[], wanted: string | undefined): FoundAdapter {
+  if (wanted === undefined) return found[0]!;
+  const text = wanted.toLowerCase();
+  const match = found.find(({ summary }) =>
+    /^\d+$/.test(text)
+      ? summary.index === Number(text)
+      : [summary.vendor, summary.architecture, summary.device, summary.description]
+          .join(' ')
+          .toLowerCase()
+          .includes(text),
+  );
+  if (match) return match;
+  const names = found
+    .map(
+      ({ summary }) => `${summary.index}: ${summary.description || summary.device || summary.architecture}`,
+    )
+    .join('; ');
+  const message = `adapter ${wanted} matches none of this machine: choose one of ${names}`;
+  throw new EngineError('bad_request', message, { param: 'adapter' });
+}
+
+/** Asks for a device with the adapter's own limits and the features that kernels use where they are present. */
+export function requestDevice(adapter: GPUAdapter): Promise<GPUDevice> {
+  const requiredLimits: Record<string, number> = {};
+  for (const key of WANTED_LIMITS) requiredLimits[key] = adapter.limits[key];
+  return adapter.requestDevice({
+    requiredFeatures: WANTED_FEATURES.filter((feature) => adapter.features.has(feature)),
+    requiredLimits,
+  });
+}

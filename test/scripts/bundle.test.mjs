@@ -1,0 +1,37 @@
+// The bundle for pages: one module graph without Node and without packages left to resolve.
+
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { bundle } from '../../scripts/setup/bundle.mjs';
+import { root } from '../../scripts/setup/packages.mjs';
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-bundle-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const { metafile } = await bundle(folder);
+
+test('imports nothing but its own files', () => {
+  const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
+  expect(imports.filter(({ external }) => external)).toEqual([]);
+});
+
+test('has no file of the sources that needs Node, and nothing of the binding', () => {
+  const inputs = Object.keys(metafile.inputs);
+  expect(
+    inputs.filter((path) => /-node\.ts$|gpu\/node\.ts$|node_modules\/(webgpu|sharp|ioredis)\//.test(path)),
+  ).toEqual([]);
+  expect(inputs.some((path) => path.endsWith('src/engine/text/loop.ts'))).toBe(true);
+});
+
+test('holds the text of every shader', () => {
+  const code = readdirSync(folder)
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+    .join('');
+  const shaders = readdirSync(join(root, 'shaders'), { recursive: true }).filter((name) =>
+    name.endsWith('.wgsl'),
+  );
+  expect(shaders.length).toBeGreaterThan(50);
+  expect(shaders.filter((name) => !code.includes(name.replaceAll('\\', '/')))).toEqual([]);
+});
