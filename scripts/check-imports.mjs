@@ -40,7 +40,7 @@ export const ROOMS = {
   engine: {
     does: 'loops, waiting and time',
     rooms: ['models', 'kernels', 'files', 'gpu', 'grammar', 'options'],
-    packages: ['lru-cache', 'tsx'], // tsx: starts a worker from the sources
+    packages: ['lru-cache'],
     node: [/-node\.ts$/],
     page: [/-browser\.ts$/],
   },

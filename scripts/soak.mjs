@@ -225,7 +225,7 @@ async function allMalformed() {
 /** In a process of its own, which is over once it has been measured. */
 function loadLarge() {
   const script = join(root, 'test/engine/load-500mb.ts');
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', script], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', './test/built.mjs', script], {
     cwd: root,
     encoding: 'utf8',
   });

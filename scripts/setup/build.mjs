@@ -11,6 +11,9 @@ const dist = join(root, 'dist');
 const src = join(root, 'src');
 const tsc = join(root, 'node_modules/typescript/bin/tsc');
 
+/** vitest calls this before the first test: the processes and threads that tests start run the build. */
+export const setup = buildIfStale;
+
 export async function buildIfStale() {
   if (isFresh()) return;
   const started = new Date();

@@ -5,10 +5,10 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
+import { nodeArgs } from '../started.ts';
 
-const script = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const script = (path: string): URL => new URL(path, import.meta.url);
 const MAIN = script('../../src/cli/main.ts');
 const folder = mkdtempSync(join(tmpdir(), 'svc-empty-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -17,12 +17,12 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const LIMIT = 2500;
 
 it.each([
-  ['svc serve', 3, [MAIN, 'serve', '--port', '0', '--model-path', folder]],
-  ['svc chat', 3, [MAIN, 'chat', folder]],
-  ['svc generate', 3, [MAIN, 'generate', '--model-path', folder, '--prompt', 'x']],
-  ['a program', 0, [script('../engine/open-nothing.ts'), folder]],
+  ['svc serve', 3, nodeArgs(MAIN, 'serve', '--port', '0', '--model-path', folder)],
+  ['svc chat', 3, nodeArgs(MAIN, 'chat', folder)],
+  ['svc generate', 3, nodeArgs(MAIN, 'generate', '--model-path', folder, '--prompt', 'x')],
+  ['a program', 0, nodeArgs(script('../engine/open-nothing.ts'), folder)],
 ])('%s ends at once', { timeout: 60_000 }, async (_, code, args) => {
-  const child = spawn(process.execPath, ['--import', 'tsx', ...args], {
+  const child = spawn(process.execPath, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let said = '';

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { lstat, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeFolder, removeLeftovers, saveNew, saveOver } from '../../src/cli/image-file.ts';
+import { nodeArgs } from '../started.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -70,8 +70,8 @@ describe('saving', () => {
     const size = 4_000_000;
     for (const wait of [0, 7, 15]) {
       const inside = await mkdtemp(join(folder, 'kill-'));
-      const saver = fileURLToPath(new URL('save-forever.ts', import.meta.url));
-      const child = spawn(process.execPath, ['--import', 'tsx', saver, inside, String(size)]);
+      const saver = new URL('save-forever.ts', import.meta.url);
+      const child = spawn(process.execPath, nodeArgs(saver, inside, String(size)));
       await new Promise((resolve) => child.stdout.once('data', resolve));
       await new Promise((resolve) => setTimeout(resolve, wait));
       child.kill('SIGKILL');

@@ -1,4 +1,4 @@
-// Saves image after image until it is killed: node --import tsx save-forever.ts <folder> <bytes>
+// Saves image after image until it is killed: node --import test/built.mjs save-forever.ts <folder> <bytes>
 
 import { join } from 'node:path';
 import { saveNew } from '../../src/cli/image-file.ts';

@@ -4,13 +4,13 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { nodeArgs } from '../started.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
-const FAKE = fileURLToPath(new URL('fake-svc.ts', import.meta.url));
+const MAIN = new URL('../../src/cli/main.ts', import.meta.url);
+const FAKE = new URL('fake-svc.ts', import.meta.url);
 
-/** Each process loads its TypeScript again, which is slow on a busy machine. */
+/** Each process loads the engine again, which is slow on a busy machine. */
 vi.setConfig({ testTimeout: 30_000 });
 const PATIENCE = { timeout: 15_000 };
 
@@ -31,14 +31,10 @@ interface Ended {
   err: string;
 }
 
-function launch(script: string, args: string[], env: Record<string, string> = {}) {
-  const child: ChildProcessWithoutNullStreams = spawn(
-    process.execPath,
-    ['--import', 'tsx', script, ...args],
-    {
-      env: { ...process.env, HF_HOME: home, HF_HUB_OFFLINE: '1', ...env },
-    },
-  );
+function launch(script: URL, args: string[], env: Record<string, string> = {}) {
+  const child: ChildProcessWithoutNullStreams = spawn(process.execPath, nodeArgs(script, ...args), {
+    env: { ...process.env, HF_HOME: home, HF_HUB_OFFLINE: '1', ...env },
+  });
   children.push(child);
   const seen = { out: '', err: '' };
   child.stdout.on('data', (bytes) => (seen.out += String(bytes)));
@@ -47,7 +43,7 @@ function launch(script: string, args: string[], env: Record<string, string> = {}
   return { child, seen, ended };
 }
 
-function run(script: string, args: string[], input = '', env: Record<string, string> = {}): Promise<Ended> {
+function run(script: URL, args: string[], input = '', env: Record<string, string> = {}): Promise<Ended> {
   const { child, ended } = launch(script, args, env);
   child.stdin.end(input);
   return ended;

@@ -1,11 +1,11 @@
 // A random model of some size, opened in a process of its own, and what that cost.
 
 import { execFileSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { type LlamaSize, randomLlama } from './checkpoint-folder.ts';
 import type { MemoryOfLoading } from './load-memory.ts';
+import { nodeArgs } from '../started.ts';
 
-const script = fileURLToPath(new URL('load-memory.ts', import.meta.url));
+const script = new URL('load-memory.ts', import.meta.url);
 
 export interface MeasuredLoading extends MemoryOfLoading {
   /** Bytes of the checkpoint. */
@@ -17,7 +17,7 @@ export interface MeasuredLoading extends MemoryOfLoading {
 export function measureLoading(size: LlamaSize): MeasuredLoading {
   const folder = randomLlama(size);
   try {
-    const stdout = execFileSync(process.execPath, ['--import', 'tsx', script, folder.path], {
+    const stdout = execFileSync(process.execPath, nodeArgs(script, folder.path), {
       encoding: 'utf8',
     });
     const measured = JSON.parse(stdout) as MemoryOfLoading;

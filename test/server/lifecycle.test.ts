@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startServer } from '../../src/server/lifecycle.ts';
 import { createFakeModel } from './fake-model.ts';
 import { ask, eventually, readChunks, start } from './harness.ts';
+import { nodeArgs } from '../started.ts';
 
 describe('while the model loads', () => {
   it('answers 503 with what it is doing, then serves', async () => {
@@ -79,8 +79,8 @@ describe('while it stops', () => {
   });
 
   it.each(['SIGTERM', 'SIGINT'] as const)('drains on %s', async (signal) => {
-    const script = fileURLToPath(new URL('serve-fake.ts', import.meta.url));
-    const child = spawn(process.execPath, ['--import', 'tsx', script], {
+    const script = new URL('serve-fake.ts', import.meta.url);
+    const child = spawn(process.execPath, nodeArgs(script), {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     onTestFinished(() => void child.kill('SIGKILL'));

@@ -5,7 +5,6 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { Worker } from 'node:worker_threads';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
@@ -16,6 +15,7 @@ import {
   type TextModelOptions,
 } from '../../../src/index.ts';
 import { collect, goldenCases, goldenModel, greedy } from '../fixture.ts';
+import { nodeArgs } from '../../started.ts';
 
 const threads: Worker[] = [];
 vi.mock('node:worker_threads', async (load) => {
@@ -237,8 +237,8 @@ describe('at the end', () => {
   });
 
   it.each(['opening', 'generating'])('a program may exit while %s', { timeout: 30_000 }, async (when) => {
-    const script = fileURLToPath(new URL('leave-early.ts', import.meta.url));
-    const child = spawn(process.execPath, ['--import', 'tsx', script, folders.qwen3.path, when], {
+    const script = new URL('leave-early.ts', import.meta.url);
+    const child = spawn(process.execPath, nodeArgs(script, folders.qwen3.path, when), {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     let errors = '';
@@ -247,8 +247,8 @@ describe('at the end', () => {
   });
 
   it('a program that never closes its model ends all the same', { timeout: 30_000 }, async () => {
-    const script = fileURLToPath(new URL('open-and-forget.ts', import.meta.url));
-    const child = spawn(process.execPath, ['--import', 'tsx', script, folders.qwen3.path], {
+    const script = new URL('open-and-forget.ts', import.meta.url);
+    const child = spawn(process.execPath, nodeArgs(script, folders.qwen3.path), {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let heard = '';

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { HubEvent } from '../../../src/files/hub/hub.ts';
+import { builtUrl } from '../../built-hooks.mjs';
 import { noise, sha256, tinyModel } from './mock-hub.ts';
 import { eventsOf, hubFixture, WEIGHTS, type Fixture } from './mock-hub-fixture.ts';
 
@@ -16,10 +17,10 @@ const blob = sha256(weights);
 /** Pulls the model in a child process that prints its events; `onEvent` is called with each. */
 function pullInChild(fixture: Fixture, onEvent: (event: HubEvent) => void = () => {}) {
   const program = `
-    import { resolveModel } from ${JSON.stringify(new URL('../../../src/files/hub/hub.ts', import.meta.url).href)};
+    import { resolveModel } from ${JSON.stringify(builtUrl(new URL('../../../src/files/hub/hub.ts', import.meta.url).href))};
     const onProgress = (event) => console.log(JSON.stringify(event));
     await resolveModel('acme/tiny', { limits: { partBytes: 65536, stallMs: 10000 }, onProgress });`;
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
     env: { PATH: process.env['PATH'], HOME: fixture.home, ...fixture.env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -14,12 +14,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { openFileStore } from '../../../src/files/pages/page-store-file.ts';
 import { openSealed, pageName, sealPage, type PageStore } from '../../../src/files/pages/page-store.ts';
 import { weightsIdentity } from '../../../src/files/checkpoint/weights-identity.ts';
 import { temporaryFolders } from '../folders.ts';
+import { nodeArgs } from '../../started.ts';
 
 const folders = temporaryFolders();
 const temporaryFolder = (): Promise<string> => folders({});
@@ -223,10 +223,10 @@ describe('the folder of pages', () => {
 
   it('a process killed while it writes leaves whole pages only', async () => {
     const size = 4_000_000;
-    const writer = fileURLToPath(new URL('write-pages-forever.ts', import.meta.url));
+    const writer = new URL('write-pages-forever.ts', import.meta.url);
     for (const wait of [3, 12]) {
       const folder = await temporaryFolder();
-      const child = spawn(process.execPath, ['--import', 'tsx', writer, folder, String(size)]);
+      const child = spawn(process.execPath, nodeArgs(writer, folder, String(size)));
       await once(child.stdout, 'data');
       await new Promise((resolve) => setTimeout(resolve, wait));
       child.kill('SIGKILL');

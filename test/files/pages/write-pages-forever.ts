@@ -1,4 +1,4 @@
-// Writes page after page until it is killed: node --import tsx write-pages-forever.ts <folder> <bytes>
+// Writes page after page until it is killed: node --import test/built.mjs write-pages-forever.ts <folder> <bytes>
 
 import { openFileStore } from '../../../src/files/pages/page-store-file.ts';
 import { pageName } from '../../../src/files/pages/page-store.ts';
