@@ -8,6 +8,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureAdapter, ensureSwiftShader } from './setup/adapter.mjs';
 import { buildIfStale } from './setup/build.mjs';
+import { ensureChromium } from './setup/chromium.mjs';
 import { installIfStale, root } from './setup/packages.mjs';
 
 const bin = (path) => join(root, 'node_modules', path);
@@ -46,14 +47,20 @@ const filter = process.argv.slice(2);
 await timed('dependencies', installIfStale);
 let adapter = null;
 let swiftshader = null;
+let chromium = null;
 if (existsSync(bin('vitest'))) {
   await timed('build', buildIfStale);
   adapter = await timed('adapter', ensureAdapter);
   swiftshader = await timed('second adapter', ensureSwiftShader);
+  chromium = await timed('browser', ensureChromium);
+  if (chromium?.path) process.env.SVC_CHROMIUM = chromium.path;
   if (filter.length > 0) await runTests(['--config=scripts/vitest.config.ts', ...filter]);
   else {
     await runChecks();
-    const projects = swiftshader ? [] : ['--project=!swiftshader'];
+    const projects = [
+      ...(swiftshader ? [] : ['--project=!swiftshader']),
+      ...(chromium?.path ? [] : ['--project=!chromium']),
+    ];
     await runTests(['--config=scripts/vitest.all.config.ts', ...projects]);
     await timed('soak, short form', () => runQuietly(soak));
   }
@@ -62,6 +69,9 @@ if (existsSync(bin('vitest'))) {
 }
 console.log(`\nAdapter: ${adapter ?? 'NONE'}`);
 console.log(swiftshader ? `Adapter: ${swiftshader}` : 'SwiftShader: NOT RUN');
+console.log(
+  chromium?.path ? `Chromium: ${chromium.version}` : `Chromium: NOT RUN (${chromium?.reason ?? 'see above'})`,
+);
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
 console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
 process.exitCode = total.failed > 0 ? 1 : 0;

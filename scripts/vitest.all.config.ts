@@ -1,5 +1,6 @@
 // The tests of the whole `npm test`: all of them on the adapter that a program gets, and those of kernels and of the language models' goldens
-// once more on the second software adapter: four lanes, no f16, another compiler. The files of all projects share the workers.
+// once more on the second software adapter: four lanes, no f16, another compiler. Pages are tested in Chromium. The files of all projects
+// share the workers.
 
 import { defineConfig } from 'vitest/config';
 import parts from './vitest.config.ts';
@@ -16,6 +17,9 @@ const WITHOUT_DEVICE = [
   'test/engine/text/output/!(shipped).test.ts',
 ];
 
+/** Files that drive a browser; scripts/test.mjs leaves them out where there is none. */
+const IN_CHROMIUM = 'test/browser/**/*.test.ts';
+
 export default defineConfig({
   ...parts,
   test: {
@@ -23,7 +27,11 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'first adapter', include: include ?? [], exclude: WITHOUT_DEVICE },
+        test: { name: 'first adapter', include: include ?? [], exclude: [...WITHOUT_DEVICE, IN_CHROMIUM] },
+      },
+      {
+        extends: true,
+        test: { name: 'chromium', include: [IN_CHROMIUM] },
       },
       {
         extends: true,

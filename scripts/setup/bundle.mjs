@@ -14,11 +14,20 @@ const ENTRIES = {
   'engine-worker': 'src/engine/session/worker-browser.ts',
 };
 
-/** @param {string} [outdir] @returns {Promise<import('esbuild').BuildResult<{metafile: true}>>} */
-export async function bundle(outdir = join(root, 'dist/browser')) {
+/**
+ * @param {string} [outdir]
+ * @param {{ extra?: Record<string, string>, plugins?: import('esbuild').Plugin[] }} [more] `extra`: further entries, by the name of their
+ * file in the bundle; a path from the project's root each
+ * @returns {Promise<import('esbuild').BuildResult<{metafile: true}>>}
+ */
+export async function bundle(outdir = join(root, 'dist/browser'), { extra = {}, plugins = [] } = {}) {
   rmSync(outdir, { recursive: true, force: true }); // names of shared files change with what is in them
   return build({
-    entryPoints: Object.entries(ENTRIES).map(([out, file]) => ({ in: join(root, file), out })),
+    entryPoints: Object.entries({ ...ENTRIES, ...extra }).map(([out, file]) => ({
+      in: join(root, file),
+      out,
+    })),
+    plugins,
     outdir,
     bundle: true,
     splitting: true,

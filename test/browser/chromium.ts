@@ -1,0 +1,164 @@
+// Pages of the engine in headless Chromium. A test file calls usePages() once: it gets one browser and one server of its own, and each
+// test fails on errors that its pages report.
+//
+//   const pages = usePages();
+//   pages.test('counts adapters', async () => {
+//     const page = await pages.open();
+//     expect(await page.evaluate(async () => (await svc.adapters()).length)).toBe(1);
+//   });
+//
+// Functions passed to page.evaluate run in the page: they see its globals (page.ts) and their argument, nothing of the test file, and
+// no import().
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Plugin } from 'esbuild';
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { bundle } from '../../scripts/setup/bundle.mjs';
+import { CHROMIUM_FLAGS, ensureChromium } from '../../scripts/setup/chromium.mjs';
+import { PageServer } from './page-server.ts';
+
+export interface PagesOptions {
+  /** Serves every file with the headers of cross-origin isolation. */
+  isolated?: boolean;
+  /** Keeps one profile on disk for all pages of the file, also over restart(); otherwise each page gets a fresh one in memory. */
+  persistent?: boolean;
+  /** Scripts that each page loads after page.ts, by names of their own: paths from the project's root. */
+  scripts?: Record<string, string>;
+  /** Plugins of the bundler. */
+  plugins?: Plugin[];
+  /** Further flags of the browser. */
+  flags?: string[];
+}
+
+/** scripts/test.mjs names the browser that it found; a test file that runs by itself looks for one. */
+const found = process.env['SVC_CHROMIUM'] ?? (await find());
+
+async function find(): Promise<string | null> {
+  const answer = await ensureChromium();
+  if ('path' in answer) return answer.path;
+  console.log(`Chromium: NOT RUN (${answer.reason})`);
+  return null;
+}
+
+/** Starts the browser and the server before the tests of this file and ends them afterwards. */
+export function usePages(options: PagesOptions = {}): Pages {
+  const pages = new Pages(options);
+  if (found === null) return pages;
+  beforeAll(() => pages.start());
+  afterEach(async () => {
+    const problems = await pages.takeProblems();
+    expect(problems, 'errors that the pages reported').toEqual([]);
+  });
+  afterAll(() => pages.end());
+  return pages;
+}
+
+export class Pages {
+  /** A test that needs the browser, skipped where there is none. */
+  readonly test = test.runIf(found !== null);
+  readonly #options: PagesOptions;
+  readonly #folder: string;
+  readonly #server: PageServer;
+  #browser: Browser | null = null;
+  /** The one context of a persistent profile. */
+  #kept: BrowserContext | null = null;
+  #contexts: BrowserContext[] = [];
+  #problems: string[] = [];
+  #allowed: RegExp[] = [];
+
+  constructor(options: PagesOptions) {
+    this.#options = options;
+    this.#folder = mkdtempSync(join(tmpdir(), 'svc-pages-'));
+    const { isolated = false, scripts = {} } = options;
+    this.#server = new PageServer({
+      bundle: this.#bundle,
+      scripts: ['page', ...Object.keys(scripts)],
+      isolated,
+    });
+  }
+
+  get #bundle(): string {
+    return join(this.#folder, 'bundle');
+  }
+
+  /** Address of the server, with a slash at its end. */
+  get url(): string {
+    return this.#server.url;
+  }
+
+  /** Answers the requests whose path begins with `prefix`, until the end of the file or the next call with the same prefix. */
+  route(...given: Parameters<PageServer['route']>): void {
+    this.#server.route(...given);
+  }
+
+  async start(): Promise<void> {
+    const { scripts = {}, plugins = [] } = this.#options;
+    await bundle(this.#bundle, { extra: { page: 'test/browser/page.ts', ...scripts }, plugins });
+    await this.#server.start();
+    await this.#launch();
+  }
+
+  /** Ends the browser and starts it again; a persistent profile is still there. */
+  async restart(): Promise<void> {
+    await this.#quit();
+    await this.#launch();
+  }
+
+  /** Opens a page with the engine. Its context is its own, unless the profile is persistent. */
+  async open(): Promise<Page> {
+    const context = this.#kept ?? (await this.#browser!.newContext());
+    if (this.#kept === null) this.#contexts.push(context);
+    const page = await context.newPage();
+    page.on('console', (message) => {
+      if (message.type() === 'error') this.#report(`${message.text()} (${message.location().url})`);
+    });
+    page.on('pageerror', (error) => this.#report(String(error.stack ?? error)));
+    page.on('crash', () => this.#report('the page crashed'));
+    await page.goto(this.url);
+    return page;
+  }
+
+  /** Errors of the pages that match `pattern` do not fail the running test. */
+  allow(pattern: RegExp): void {
+    this.#allowed.push(pattern);
+  }
+
+  /** Errors that the pages have reported since the last takeProblems(). */
+  get problemCount(): number {
+    return this.#problems.length;
+  }
+
+  #report(text: string): void {
+    this.#problems.push(text);
+  }
+
+  /** Closes the pages of the test that ended; returns the errors that were not allowed. */
+  async takeProblems(): Promise<string[]> {
+    for (const context of this.#contexts.splice(0)) await context.close();
+    for (const page of this.#kept?.pages() ?? []) await page.close();
+    const allowed = this.#allowed.splice(0);
+    return this.#problems.splice(0).filter((text) => !allowed.some((pattern) => pattern.test(text)));
+  }
+
+  async end(): Promise<void> {
+    await this.#quit();
+    await this.#server.end();
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  }
+
+  async #launch(): Promise<void> {
+    const launch = { executablePath: found!, args: [...CHROMIUM_FLAGS, ...(this.#options.flags ?? [])] };
+    if (this.#options.persistent)
+      this.#kept = await chromium.launchPersistentContext(join(this.#folder, 'profile'), launch);
+    else this.#browser = await chromium.launch(launch);
+  }
+
+  async #quit(): Promise<void> {
+    await this.#kept?.close();
+    await this.#browser?.close();
+    this.#contexts = [];
+  }
+}
