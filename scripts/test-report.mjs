@@ -1,4 +1,4 @@
-// A vitest reporter that writes counts by project to the file that SVC_TEST_REPORT names, for scripts/test.mjs, and names the files whose process ended
+// A vitest reporter that writes counts and failed tests by project to the file that SVC_TEST_REPORT names, for scripts/test.mjs, and names the files whose process ended
 // before their tests did: vitest itself only says that some worker exited.
 
 import { writeFileSync } from 'node:fs';
@@ -8,7 +8,14 @@ export default class TestReport {
     const projects = {};
     for (const module of modules) {
       const { name } = module.project;
-      const counts = (projects[name] ??= { passed: 0, failed: 0, skipped: 0, unfinished: [], seconds: 0 });
+      const counts = (projects[name] ??= {
+        passed: 0,
+        failed: 0,
+        skipped: 0,
+        unfinished: [],
+        broken: [],
+        seconds: 0,
+      });
       count(module, counts);
       counts.seconds += secondsOf(module);
     }
@@ -24,11 +31,15 @@ function count(module, counts) {
     const { state } = test.result();
     if (state === 'pending') isFinished = false;
     else counts[state] += 1;
+    if (state === 'failed') counts.broken.push(`${module.relativeModuleId}: ${test.fullName}`);
   }
   if (!isFinished) counts.unfinished.push(module.relativeModuleId);
   // An error outside any test fails the file without a failed test.
   const hasFailedTest = [...module.children.allTests('failed')].length > 0;
-  if (!isFinished || (module.state() === 'failed' && !hasFailedTest)) counts.failed += 1;
+  if (!isFinished || (module.state() === 'failed' && !hasFailedTest)) {
+    counts.failed += 1;
+    counts.broken.push(module.relativeModuleId);
+  }
 }
 
 function secondsOf(module) {

@@ -42,6 +42,8 @@ const soak = [join(root, 'scripts/soak.mjs'), '--short'];
 process.env.GALLIVM_PERF ??= 'nopt';
 
 const total = { passed: 0, failed: 0, skipped: 0 };
+/** Names of failed steps and tests, to be printed last, where they are found. */
+const broken = [];
 const filter = process.argv.slice(2);
 
 await timed('dependencies', installIfStale);
@@ -67,6 +69,7 @@ if (existsSync(bin('vitest'))) {
 } else {
   console.log('The dependencies are missing, so nothing else can run.');
 }
+for (const test of broken) console.log(`FAILED ${test}`);
 console.log(`\nAdapter: ${adapter ?? 'NONE'}`);
 console.log(swiftshader ? `Adapter: ${swiftshader}` : 'SwiftShader: NOT RUN');
 console.log(
@@ -87,6 +90,7 @@ async function timed(name, step) {
   } catch (error) {
     total.failed += 1;
     printLine('FAILED', name, started);
+    broken.push(name);
     console.log(error.message);
     return null;
   }
@@ -138,5 +142,6 @@ async function runTests(args) {
     for (const key of Object.keys(total)) total[key] += counts[key];
     const title = name === '' ? 'tests' : `tests, ${name}`;
     printLine(counts.failed === 0 ? 'ok' : 'FAILED', title, started);
+    broken.push(...(counts.broken ?? []).map((test) => (name === '' ? test : `${test} (${name})`)));
   }
 }

@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), 'svc-empty-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Milliseconds between the message and the end; waiting for a thread that no longer answers would take 5,000. */
-const LIMIT = 2500;
+const LIMIT = 4000;
 
 it.each([
   ['svc serve', 3, nodeArgs(MAIN, 'serve', '--port', '0', '--model-path', folder)],

@@ -102,14 +102,14 @@ async function measured(folder, request, parts) {
 
 it('measures a guided Stable Diffusion, its step and its decoder', { timeout: PATIENCE }, async () => {
   const folder = written(tinyStableDiffusion());
-  const request = { prompt: PROMPT, seed: 1, width: 192, height: 192, steps: 2, guidance: 4 };
+  const request = { prompt: PROMPT, seed: 1, width: 64, height: 64, steps: 2, guidance: 4 };
   const { result, text } = await measured(folder, request, ['step', 'decode']);
-  const { step } = unetFlops(readUNetConfig(tinyStableDiffusion().parts.unet.config), 24, 24, 77);
+  const { step } = unetFlops(readUNetConfig(tinyStableDiffusion().parts.unet.config), 8, 8, 77);
   expect(result.work).toMatchObject({ forwards: 2, step: 2 * step });
   expect(text.map(({ name }) => name)).toContain('decoding');
   expect(Object.keys(result.best.stages)).toEqual(['text-encoding', 'denoising', 'decoding']);
   expect(result.best.total.wall).toBeLessThanOrEqual(result.first.total.wall);
-  expect(result.cold.pipelines).toBeLessThanOrEqual(40);
+  expect(result.cold.pipelines).toBeLessThanOrEqual(50);
   const [, decoding] = imageKernels(result, ['step', 'decode']);
   expect(decoding.kernels.map(({ name }) => name)).toContain('conv2d.wgsl');
 });

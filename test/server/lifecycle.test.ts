@@ -52,7 +52,7 @@ describe('while it stops', () => {
     expect((await fetch(`${url}/livez`)).status).toBe(200);
     expect(readChunks(await running.text()).at(-1)?.choices[0]?.finish_reason).toBe('stop');
     await closed;
-    expect(performance.now() - startedAt).toBeLessThan(1500);
+    expect(performance.now() - startedAt).toBeLessThan(4500);
     await expect(fetch(`${url}/livez`)).rejects.toThrow('fetch failed');
   });
 
