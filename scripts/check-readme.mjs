@@ -62,6 +62,7 @@ function fieldTable(fields) {
 function fieldTests() {
   const folder = 'test/server/';
   const files = readdirSync(new URL(folder, root), { recursive: true })
+    .map(String)
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => name.replaceAll('\\', '/'));
   const found = files.toSorted().flatMap((name) => {

@@ -29,7 +29,7 @@ const SPECIALS = { bos_token: '<s>', eos_token: '</s>', unk_token: '<unk>', pad_
 /** @returns {{ name: string, source: string }[]} each source once */
 function findTemplates(root) {
   const found = new Map();
-  const files = readdirSync(root, { recursive: true }).toSorted();
+  const files = readdirSync(root, { recursive: true }).map(String).toSorted();
   const add = (name, source) => {
     if (!found.has(source)) found.set(source, name);
   };

@@ -12,11 +12,13 @@ const MESSAGES = [
 ];
 const BUDGET = 2 ** 29;
 
-process.on('message', async ({ kind, path, adapter, size, quantization }) => {
+process.on('message', (job) => void answer(job));
+
+async function answer({ kind, path, adapter, size, quantization }) {
   const options = { model: path, inline: true, memoryBudget: BUDGET, quantization };
   const result = await attempt(() => COMPUTE[kind]({ options, adapter, size }));
   process.send({ ...result, rss: process.memoryUsage.rss() });
-});
+}
 
 process.on('disconnect', () => process.exit());
 

@@ -21,15 +21,20 @@ async function measure() {
 }
 
 if (isMainThread) {
-  process.on('message', async () => {
-    const threads = [];
-    channel.onmessage = ({ data }) => data !== 'measure' && threads.push(data);
-    channel.postMessage('measure');
-    threads.push(await measure());
-    await new Promise((resolve) => setTimeout(resolve, WAIT));
-    process.send({ rss: process.memoryUsage.rss(), threads });
-  });
+  process.on('message', () => void answer());
   process.channel?.unref();
 } else {
-  channel.onmessage = async ({ data }) => data === 'measure' && channel.postMessage(await measure());
+  channel.onmessage = ({ data }) => {
+    if (data === 'measure') void measure().then((measured) => channel.postMessage(measured));
+  };
+}
+
+/** Sends the memory of the process and of its threads. */
+async function answer() {
+  const threads = [];
+  channel.onmessage = ({ data }) => data !== 'measure' && threads.push(data);
+  channel.postMessage('measure');
+  threads.push(await measure());
+  await new Promise((resolve) => setTimeout(resolve, WAIT));
+  process.send({ rss: process.memoryUsage.rss(), threads });
 }

@@ -1,2 +1,0 @@
-/** Returns the URL of a source's file in the build; null for other files. */
-export function builtUrl(url: string): string | null;
