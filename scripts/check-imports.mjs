@@ -65,7 +65,7 @@ export const ROOMS = {
     packages: ['@huggingface/tokenizers', 'sharp', 'ioredis'],
     node: [
       /^(cache-folder|shipped|source-disk|tuned-file)\.ts$/,
-      /^hub\//,
+      /^hub\/(hub|hub-disk|hub-env|hub-folder|hub-list|hub-local|hub-lock|modelhub)\.ts$/,
       /^checkpoint\/(quantized-cache|shard-folder|weights-identity)\.ts$/,
       /^pages\/page-store(-.*)?\.ts$/,
       /^image\/image(-embed|-metadata)?\.ts$/,

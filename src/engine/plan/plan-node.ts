@@ -2,7 +2,7 @@
 
 import { totalmem } from 'node:os';
 import { EngineError } from '../../files/error.ts';
-import { localPath } from '../../files/hub/hub-gguf.ts';
+import { localPath } from '../../files/hub/hub-local.ts';
 import { openHubFolder } from '../../files/hub/hub-folder.ts';
 import { shippedFolder } from '../../files/shipped.ts';
 import { openDiskFolder } from '../../files/source-disk.ts';

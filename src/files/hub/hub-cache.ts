@@ -1,157 +1,96 @@
-// The cache on disk, as Python's huggingface_hub lays it out, so that both find each other's models:
-//
-//   models--org--name/blobs/<sha256 or etag>            the bytes, once each; <blob>.incomplete while they arrive
-//                    /refs/<branch or tag>              a text file: the commit it stood for
-//                    /snapshots/<commit>/<path>         relative links into blobs
-import { randomUUID } from 'node:crypto';
-import {
-  copyFile,
-  link,
-  lstat,
-  mkdir,
-  readdir,
-  readFile,
-  readlink,
-  rename,
-  stat,
-  symlink,
-  writeFile,
-} from 'node:fs/promises';
-import { dirname, join, posix, relative } from 'node:path';
+// Interface of the cache of models: a store of blobs by their digests, and snapshots that name them. The disk implements it in
+// hub-disk.ts, a browser's private file system in files/opfs/.
 import { ggufSets } from '../gguf/file-names.ts';
-import { isRecord } from '../source.ts';
-import { readDiskJson } from '../source-disk.ts';
 import { NO_FOLDERS, type PipelineFolders } from '../pipeline/pipeline-classes.ts';
+import { isRecord } from '../source.ts';
+import type { KnownFile } from './hub-source.ts';
 
+export interface ModelCache {
+  /** Name of the place in messages: a folder, or a description. */
+  readonly place: string;
+  /** Ids of the models, complete or not, in alphabetical order. */
+  ids(): Promise<string[]>;
+  repo(id: string): RepoCache;
+  hasher(kind: 'sha1' | 'sha256'): Hasher;
+  /** Converts an error of the storage to an EngineError; returns other errors unchanged. */
+  errorOf(error: unknown, id: string): unknown;
+}
+
+export interface Hasher {
+  update(bytes: Uint8Array): void;
+  /** The digest in hexadecimal; the hasher cannot be used afterwards. */
+  hex(): string;
+}
+
+export interface CachedFile {
+  /** Path in the snapshot. */
+  path: string;
+  /** null: the snapshot names the file and its content is missing. */
+  size: number | null;
+}
+
+/** The cached files of one model. */
 export interface RepoCache {
-  dir: string;
-  blobs: string;
-  snapshots: string;
-  refs: string;
-  locks: string;
+  /** The commit of a branch or tag; null: unknown. */
+  commitOf(revision: string): Promise<string | null>;
+  writeRef(revision: string, commit: string): Promise<void>;
+  /** The path by which a snapshot is opened, whether or not it exists. */
+  pathOf(commit: string): string;
+  /** Files of a snapshot; an empty list if it does not exist. */
+  files(commit: string): Promise<CachedFile[]>;
+  /** A JSON object in a snapshot; {} for an unreadable file, because opening it later reports the reason. */
+  readJson(commit: string, path: string): Promise<Record<string, unknown>>;
+  /** Puts files whose blobs are complete into a snapshot. */
+  link(commit: string, files: readonly KnownFile[]): Promise<void>;
+  /** Whether a file is complete, as a blob or in the snapshot. */
+  has(commit: string, file: KnownFile): Promise<boolean>;
+  /** Whether a file's blob is complete. */
+  hasBlob(file: KnownFile): Promise<boolean>;
+  /** Bytes of a blob that an interrupted download has left. */
+  partialBytes(blob: string): Promise<number>;
+  /** Makes ready for a download of `need` bytes. Throws disk_full. */
+  prepare(need: number): Promise<void>;
+  /**
+   * Waits for the lock of a blob. `onWait` is called at intervals while another process, or another tab of the browser (null), holds it.
+   * Throws cancelled.
+   */
+  lock(
+    blob: string,
+    signal: AbortSignal | undefined,
+    onWait: (pid: number | null) => Promise<void>,
+  ): Promise<BlobLock>;
+  /** Opens the partial file of a blob, and creates it if necessary. */
+  openPartial(blob: string): Promise<PartialFile>;
+  removePartial(blob: string): Promise<void>;
+  /** Makes a complete partial file the blob. */
+  finish(file: KnownFile): Promise<void>;
 }
 
-export function repoCache(root: string, id: string): RepoCache {
-  const folder = `models--${id.replaceAll('/', '--')}`;
-  const dir = join(root, folder);
-  return {
-    dir,
-    blobs: join(dir, 'blobs'),
-    snapshots: join(dir, 'snapshots'),
-    refs: join(dir, 'refs'),
-    locks: join(root, '.locks', folder),
-  };
+export interface BlobLock {
+  release(): Promise<void>;
 }
 
-/** Returns the size of a file, following links; null if it does not exist. */
-export const sizeOf = (path: string): Promise<number | null> =>
-  stat(path).then(
-    (found) => (found.isFile() ? found.size : null),
-    () => null,
-  );
-
-/** Returns a unique name for a file that will be renamed. */
-const temporary = (path: string): string => `${path}.${randomUUID()}.tmp`;
-
-const readRef = (repo: RepoCache, revision: string): Promise<string | null> =>
-  readFile(join(repo.refs, revision), 'utf8').then(
-    (text) => text.trim() || null,
-    () => null,
-  );
-
-export async function writeRef(repo: RepoCache, revision: string, commit: string): Promise<void> {
-  const path = join(repo.refs, revision);
-  if (revision === commit || (await readRef(repo, revision)) === commit) return;
-  await mkdir(dirname(path), { recursive: true });
-  const fresh = temporary(path);
-  await writeFile(fresh, commit);
-  await rename(fresh, path);
+/** A blob while it arrives; always a prefix of the complete file. */
+export interface PartialFile {
+  size(): Promise<number>;
+  /** Removes all bytes. */
+  empty(): Promise<void>;
+  readInto(offset: number, target: Uint8Array<ArrayBuffer>): Promise<void>;
+  write(offset: number, bytes: Uint8Array): Promise<void>;
+  /** Makes the bytes survive a power failure. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
 }
 
-/** Puts a blob into a snapshot: a relative link, else a hard link, else a copy. */
-export async function linkFile(
-  repo: RepoCache,
-  commit: string,
-  path: string,
-  blob: string,
-  symlinks: boolean,
-): Promise<void> {
-  const target = join(repo.blobs, blob);
-  const pointer = join(repo.snapshots, commit, path);
-  const place = relative(dirname(pointer), target);
-  const size = await sizeOf(target);
-  // Nothing to link: the snapshot contains the file itself, as Python leaves it on file systems without links.
-  if (size === null) return;
-  const present = await lstat(pointer).catch(() => null);
-  const isLinked = present?.isSymbolicLink() && (await readlink(pointer)) === place;
-  if (isLinked || (present?.isFile() && present.size === size)) return;
-
-  await mkdir(dirname(pointer), { recursive: true });
-  const fresh = temporary(pointer);
-  const isMade = symlinks && (await succeeds(symlink(place, fresh)));
-  if (!isMade && !(await succeeds(link(target, fresh)))) await copyFile(target, fresh);
-  await rename(fresh, pointer);
+export interface Snapshot {
+  path: string;
+  commit: string;
 }
 
-const succeeds = (work: Promise<void>): Promise<boolean> =>
-  work.then(
-    () => true,
-    () => false,
-  );
-
-/** Lists the files below a folder as slash-separated paths. */
-export async function listFiles(dir: string): Promise<string[]> {
-  const entries = await readdir(dir, { withFileTypes: true, recursive: true }).catch(() => []);
-  return entries
-    .filter((entry) => !entry.isDirectory() && !entry.name.endsWith('.tmp'))
-    .map((entry) => relative(dir, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
-    .sort();
-}
-
-/**
- * Lists files that a snapshot lacks, judged by its own contents: dangling links, shards that an index names, components that
- * model_index.json names, or all weights. An empty list means that it can be used without asking the hub.
- */
-export async function snapshotGaps(dir: string, { unread }: PipelineFolders = NO_FOLDERS): Promise<string[]> {
-  const paths = await listFiles(dir);
-  const present = new Set<string>();
-  for (const path of paths) if ((await sizeOf(join(dir, path))) !== null) present.add(path);
-  const gaps = paths.filter((path) => !present.has(path));
-
-  for (const path of present) {
-    if (path.endsWith('.safetensors.index.json')) {
-      const index = await readJson(join(dir, path));
-      const map = index['weight_map'];
-      const shards = new Set(isRecord(map) ? Object.values(map) : []);
-      for (const shard of shards) {
-        if (typeof shard !== 'string') continue;
-        const shardPath = posix.join(posix.dirname(path), shard);
-        if (!present.has(shardPath)) gaps.push(shardPath);
-      }
-    }
-  }
-  if (present.has('model_index.json')) {
-    const components = Object.entries(await readJson(join(dir, 'model_index.json')));
-    for (const [name, value] of components) {
-      const isWanted = Array.isArray(value) && value[0] !== null && !unread.has(name);
-      if (isWanted && ![...present].some((path) => path.startsWith(`${name}/`))) gaps.push(`${name}/`);
-    }
-  }
-  const isWhole = ggufSets([...present]).some(({ names, count }) => names.length === count);
-  if (!isWhole && ![...present].some((path) => path.endsWith('.safetensors'))) gaps.push('*.safetensors');
-  return [...new Set(gaps)];
-}
-
-/** Returns {} for an unreadable file; opening it later reports the reason. */
-const readJson = (path: string): Promise<Record<string, unknown>> => readDiskJson(path).catch(() => ({}));
-
-/** The place of a branch's, tag's or commit's snapshot, whether or not it is there. */
-export async function snapshotFolder(
-  repo: RepoCache,
-  revision: string,
-): Promise<{ path: string; commit: string }> {
-  const commit = (await readRef(repo, revision)) ?? revision;
-  return { path: join(repo.snapshots, commit), commit };
+/** The place of a branch's, tag's or commit's snapshot, whether or not it exists. */
+export async function snapshotOf(repo: RepoCache, revision: string): Promise<Snapshot> {
+  const commit = (await repo.commitOf(revision)) ?? revision;
+  return { path: repo.pathOf(commit), commit };
 }
 
 /** Returns the snapshot of a branch, tag or commit if it is complete, or if `component` of a pipeline is. */
@@ -160,16 +99,45 @@ export async function cachedSnapshot(
   revision: string,
   component?: string,
   folders?: PipelineFolders,
-): Promise<{ path: string; commit: string } | null> {
-  const { path, commit } = await snapshotFolder(repo, revision);
-  if (!(await stat(path).catch(() => null))?.isDirectory()) return null;
-  const isPart = component !== undefined && (await sizeOf(join(path, 'model_index.json'))) !== null;
-  const gaps = isPart ? await componentGaps(path, component) : await snapshotGaps(path, folders);
-  return gaps.length === 0 ? { path, commit } : null;
+): Promise<Snapshot | null> {
+  const snapshot = await snapshotOf(repo, revision);
+  const files = await repo.files(snapshot.commit);
+  if (files.length === 0) return null;
+  const isPart =
+    component !== undefined && files.some(({ path, size }) => path === PIPELINE_INDEX && size !== null);
+  const read = (path: string): Promise<Record<string, unknown>> => repo.readJson(snapshot.commit, path);
+  const gaps = await snapshotGaps(files, read, isPart ? undefined : folders);
+  const relevant = isPart ? gaps.filter((gap) => gap.startsWith(`${component}/`)) : gaps;
+  return relevant.length === 0 ? snapshot : null;
 }
 
-/** Files that one component of a pipeline lacks; other components are not checked. */
-async function componentGaps(dir: string, component: string): Promise<string[]> {
-  const gaps = await snapshotGaps(dir);
-  return gaps.filter((gap) => gap.startsWith(`${component}/`));
+const PIPELINE_INDEX = 'model_index.json';
+
+/**
+ * Lists files that a snapshot lacks, judged by its own contents: files without content, shards that an index names, components that
+ * model_index.json names, or all weights. An empty list means that it can be used without asking the hub.
+ */
+export async function snapshotGaps(
+  files: readonly CachedFile[],
+  readJson: (path: string) => Promise<Record<string, unknown>>,
+  { unread }: PipelineFolders = NO_FOLDERS,
+): Promise<string[]> {
+  const present = new Set(files.filter(({ size }) => size !== null).map(({ path }) => path));
+  const gaps = files.filter(({ size }) => size === null).map(({ path }) => path);
+  for (const path of present) {
+    if (!path.endsWith('.safetensors.index.json')) continue;
+    const map = (await readJson(path))['weight_map'];
+    const folder = path.slice(0, path.lastIndexOf('/') + 1);
+    for (const shard of new Set(isRecord(map) ? Object.values(map) : []))
+      if (typeof shard === 'string' && !present.has(`${folder}${shard}`)) gaps.push(`${folder}${shard}`);
+  }
+  if (present.has(PIPELINE_INDEX)) {
+    for (const [name, value] of Object.entries(await readJson(PIPELINE_INDEX))) {
+      const isWanted = Array.isArray(value) && value[0] !== null && !unread.has(name);
+      if (isWanted && ![...present].some((path) => path.startsWith(`${name}/`))) gaps.push(`${name}/`);
+    }
+  }
+  const isWhole = ggufSets([...present]).some(({ names, count }) => names.length === count);
+  if (!isWhole && ![...present].some((path) => path.endsWith('.safetensors'))) gaps.push('*.safetensors');
+  return [...new Set(gaps)];
 }

@@ -17,8 +17,8 @@ export type HubEvent =
   /** At most ten a second, and once at the end. */
   | { type: 'progress'; received: number; total: number; percent: number }
   | { type: 'retry'; path: string; reason: string; attempt: number; waitMs: number }
-  /** Another process is downloading this file; its bytes count as progress. */
-  | { type: 'wait'; path: string; pid: number }
+  /** Another process, or another tab of the browser (`pid` null), is downloading this file; its bytes count as progress. */
+  | { type: 'wait'; path: string; pid: number | null }
   /** The hub cannot be reached and the cached copy is used instead. */
   | { type: 'offline'; id: string; revision: string; reason: string }
   /** A repository has several quantizations as GGUF files and none was named; `message` says which is taken. */
@@ -49,7 +49,7 @@ export function trackProgress(total: number, onEvent: OnHubEvent): Progress {
   let received = 0;
   let fetched = 0;
   let reportedAt = 0;
-  let timer: NodeJS.Timeout | null = null;
+  let timer: ReturnType<typeof setTimeout> | null = null;
 
   const report = (): void => {
     if (timer) clearTimeout(timer);

@@ -2,7 +2,9 @@
 import { EngineError } from '../error.ts';
 import type { Folder } from '../source.ts';
 import { openHub } from './hub-env.ts';
-import { sessionOf, withHint, type ResolveOptions } from './hub.ts';
+import { DiskCache } from './hub-disk.ts';
+import type { ResolveOptions } from './hub.ts';
+import { sessionOf, withHint } from './hub-resolve.ts';
 import { chooseGguf, splitTag } from './hub-gguf.ts';
 import { checkId, checkRevision } from './hub-id.ts';
 import { RemoteFile } from './hub-remote.ts';
@@ -19,9 +21,9 @@ export async function openHubFolder(
   options: HubFolderOptions = {},
 ): Promise<(path: string) => Promise<Folder>> {
   const { id, tag } = splitTag(model);
-  const env = options.env ?? process.env;
-  const source = await openHub(env);
-  await checkId(id, source);
+  const source = await openHub(options.env ?? process.env);
+  const cache = new DiskCache(source);
+  await checkId(id, cache);
   const revision = checkRevision(options.revision || source.defaultRevision);
   if (source.offline) {
     throw new EngineError(
@@ -32,7 +34,7 @@ export async function openHubFolder(
   }
   const session = sessionOf(source, options);
   const listing = await source.list(session, id, revision).catch(async (error: unknown) => {
-    throw await withHint(error, id, source, env);
+    throw await withHint(error, id, source, cache);
   });
   const hasWeights = listing.files.some(({ path }) => path.endsWith('.safetensors'));
   const gguf = tag === null && hasWeights ? null : chooseGguf(id, listing.files, tag);

@@ -1,13 +1,11 @@
 // GGUF files of a repository or a folder: a quantization is named behind the model's name, as owner/name:Q4_K_M, and without one the
 // repository's Q4_K_M is taken, else the closest that fits.
 
-import { readdir, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
 import { bytesText } from '../bytes-text.ts';
 import { EngineError } from '../error.ts';
 import { ggufSets, hasTag, isQuantizationName, setsText, type GgufSet } from '../gguf/file-names.ts';
 import type { OnHubEvent } from './hub-events.ts';
-import { listFiles, sizeOf, snapshotFolder, type RepoCache } from './hub-cache.ts';
+import { snapshotOf, type RepoCache, type Snapshot } from './hub-cache.ts';
 
 /** A model's name and the quantization named behind it; null: none is. */
 export interface TaggedModel {
@@ -19,18 +17,6 @@ export function splitTag(model: string): TaggedModel {
   const colon = model.lastIndexOf(':');
   const tag = model.slice(colon + 1);
   return colon > 0 && isQuantizationName(tag) ? { id: model.slice(0, colon), tag } : { id: model, tag: null };
-}
-
-/**
- * The path that a name stands for on this machine: an existing file or folder, or the GGUF file of a quantization in a folder; null: none.
- * Throws model_not_found where a folder has no such quantization.
- */
-export async function localPath(model: string): Promise<string | null> {
-  if (model !== '' && (await stat(model).catch(() => null))) return resolve(model);
-  const { id, tag } = splitTag(model);
-  if (tag === null || !(await stat(id).catch(() => null))?.isDirectory()) return null;
-  const sets = ggufSets(await readdir(id));
-  return resolve(id, withTag(id, sets, tag).names[0]!);
 }
 
 /** Quantizations in the order in which they stand in for Q4_K_M: those of about as many bits first, then more bits before fewer. */
@@ -125,7 +111,7 @@ export function ggufFiles<F extends Sized>(
   return chosen.set.names.map((name) => files.find(({ path }) => path === name)!);
 }
 
-function withTag(id: string, sets: readonly GgufSet[], tag: string): GgufSet {
+export function withTag(id: string, sets: readonly GgufSet[], tag: string): GgufSet {
   const exact = sets.find(({ tag: own }) => own === tag.toUpperCase());
   const found = exact ?? sets.find((set) => hasTag(set, tag));
   if (found !== undefined) return found;
@@ -133,21 +119,17 @@ function withTag(id: string, sets: readonly GgufSet[], tag: string): GgufSet {
   throw new EngineError('model_not_found', `${id} has no GGUF file of ${tag}: ${others}`, { param: 'model' });
 }
 
-/** The GGUF file of a snapshot in the cache, all parts of which are there; without a tag only where the snapshot has no other weights. */
+/** The GGUF file of a snapshot in the cache if all its parts are there; without a tag only if the snapshot has no other weights. */
 export async function cachedGguf(
   repo: RepoCache,
   revision: string,
   { id, tag }: TaggedModel,
-): Promise<{ path: string; commit: string } | null> {
-  const { path, commit } = await snapshotFolder(repo, revision);
-  const files: Sized[] = [];
-  for (const name of await listFiles(path)) {
-    const size = await sizeOf(join(path, name));
-    if (size !== null) files.push({ path: name, size });
-  }
+): Promise<Snapshot | null> {
+  const { path, commit } = await snapshotOf(repo, revision);
+  const files = (await repo.files(commit)).filter(({ size }) => size !== null);
   if (tag === null && files.some(({ path: name }) => name.endsWith('.safetensors'))) return null;
   const sets = ggufSets(files.map(({ path: name }) => name));
   if (tag !== null && !sets.some((set) => hasTag(set, tag))) return null;
   const chosen = chooseGguf(id, files, tag);
-  return chosen && { path: join(path, chosen.set.names[0]!), commit };
+  return chosen && { path: `${path}/${chosen.set.names[0]!}`, commit };
 }

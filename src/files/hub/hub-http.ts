@@ -1,6 +1,6 @@
 // HTTP for hubs: redirects are followed by hand so that credentials are sent only to their origin, silent connections time out, and
-// retries wait as long as the server asks. `fetch` alone does none of these.
-import { setTimeout as sleep } from 'node:timers/promises';
+// retries wait as long as the server asks. `fetch` alone does none of these. In a page the browser follows redirects, and removes
+// the credentials at another origin.
 import { EngineError } from '../error.ts';
 
 export interface HubLimits {
@@ -39,6 +39,8 @@ export interface Session {
   signal: AbortSignal | undefined;
   /** Headers that are sent only to `origin`. */
   credentials: { origin: string; headers: Record<string, string> };
+  /** Whether a browser sends the requests: it follows redirects, and hides headers that a server does not expose. */
+  inPage: boolean;
   onRetry: (path: string, reason: string, attempt: number, waitMs: number) => void;
 }
 
@@ -70,26 +72,28 @@ export interface Watch {
 
 export function watchSilence(session: Session): Watch {
   const controller = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   let stalled = false;
   const expire = (): void => {
     stalled = true;
     controller.abort();
   };
-  const pause = (): void => clearTimeout(timer);
+  const stop = (): void => clearTimeout(timer);
   const feed = (): void => {
-    pause();
+    stop();
     timer = setTimeout(expire, session.limits.stallMs);
   };
   feed();
   const signal = session.signal ? AbortSignal.any([session.signal, controller.signal]) : controller.signal;
-  return { signal, feed, pause, stalled: () => stalled };
+  return { signal, feed, pause: stop, stalled: () => stalled };
 }
 
 /** Describes for a user why a read failed, as an error that allows a retry. */
 export function transientOf(error: unknown, watch: Watch, session: Session): unknown {
   if (error instanceof EngineError || error instanceof Transient) return error;
   if (watch.stalled()) return new Transient(`no bytes for ${session.limits.stallMs / 1000} s`);
+  // A browser gives no reason for a failed request: no network, no server, or a server that forbids other origins.
+  if (session.inPage && error instanceof TypeError) return new Transient(error.message, null, true);
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   const message = cause instanceof Error ? cause.message : String(cause);
@@ -135,7 +139,7 @@ export async function open(
       await response.body?.cancel();
       throw new Transient(`${new URL(at).host} answered ${response.status}`, retryAfter(response));
     }
-    return { response, url: at };
+    return { response, url: session.inPage && response.url !== '' ? response.url : at };
   }
   throw new EngineError('network', `${url} redirects more than ${MOST_REDIRECTS} times; check the endpoint`);
 }
@@ -150,12 +154,13 @@ async function fetchOnce(
   try {
     return await fetch(url, {
       method: options.method ?? 'GET',
-      redirect: 'manual',
+      // A page may not see where a redirect leads. Its files are stored already, so the browser's own cache would keep them twice.
+      ...(session.inPage ? { redirect: 'follow', cache: 'no-store' } : { redirect: 'manual' }),
       signal: watch.signal,
       headers: {
-        'user-agent': 'svc-engine',
+        ...(session.inPage ? {} : { 'user-agent': 'svc-engine' }),
         // With compression, sizes would not count the file's bytes. With a range, fetch sets this header itself.
-        ...(options.headers?.['range'] ? {} : { 'accept-encoding': 'identity' }),
+        ...(options.headers?.['range'] || session.inPage ? {} : { 'accept-encoding': 'identity' }),
         ...(own ? session.credentials.headers : {}),
         ...options.headers,
       },
@@ -179,6 +184,20 @@ export function throwIfCancelled(signal: AbortSignal | undefined): void {
       'the download was cancelled; what has arrived is kept for the next try',
     );
   }
+}
+
+/** Resolves after `ms`, or as soon as `signal` aborts. */
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    if (signal?.aborted) end();
+    else signal?.addEventListener('abort', end);
+  });
 }
 
 /**
@@ -207,8 +226,8 @@ export async function withRetries<T>(
         );
       }
       // Half of each pause is random, so that parts that failed together do not retry together.
-      const pause = Math.min(longestWaitMs, backoffMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
-      const waitMs = Math.round(error.retryAfterMs ?? pause);
+      const backoff = Math.min(longestWaitMs, backoffMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
+      const waitMs = Math.round(error.retryAfterMs ?? backoff);
       if (waitMs > longestWaitMs) {
         throw new EngineError(
           'network',
@@ -216,9 +235,7 @@ export async function withRetries<T>(
         );
       }
       session.onRetry(path, error.message, failures, waitMs);
-      await sleep(waitMs, undefined, { signal: session.signal }).catch(() =>
-        throwIfCancelled(session.signal),
-      );
+      await pause(waitMs, session.signal);
     }
   }
 }

@@ -11,15 +11,29 @@ import {
   type RepoFile,
 } from './hub-source.ts';
 
-export function huggingFace(
-  from: Pick<HubSource, 'endpoint' | 'cache' | 'token' | 'offline' | 'symlinks'>,
-): HubSource {
+export const HUGGING_FACE = 'https://huggingface.co';
+
+/** The address of a hub, without a slash at its end. `name`: the setting, for the error. Throws bad_request. */
+export function endpointOf(name: string, value: string | undefined, standard: string): string {
+  const address = value?.trim() || standard;
+  if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
+    throw new EngineError(
+      'bad_request',
+      `${name} is '${address}', which is not an http or https address; correct or unset it`,
+    );
+  }
+  return address.replace(/\/+$/, '');
+}
+
+type HubSettings = Pick<
+  HubSource,
+  'endpoint' | 'token' | 'tokenVariable' | 'endpointVariable' | 'offline' | 'unreachableRemedy' | 'inPage'
+>;
+
+export function huggingFace(from: HubSettings): HubSource {
   const source: HubSource = {
     ...from,
     name: new URL(from.endpoint).host,
-    tokenVariable: 'HF_TOKEN',
-    cacheVariable: 'HF_HOME',
-    endpointVariable: 'HF_ENDPOINT',
     defaultRevision: 'main',
     credentials: from.token ? { authorization: `Bearer ${from.token}` } : {},
     list: (session, id, revision) => list(source, session, id, revision),
@@ -55,7 +69,7 @@ async function list(source: HubSource, session: Session, id: string, revision: s
   if (status !== 200 || typeof info.sha !== 'string' || !Array.isArray(info.siblings)) {
     throw new EngineError(
       'network',
-      `${source.name} answered ${status} without a file list for ${id}; check HF_ENDPOINT (${source.endpoint})`,
+      `${source.name} answered ${status} without a file list for ${id}; check ${source.endpointVariable} (${source.endpoint})`,
     );
   }
   const files = info.siblings.map(({ rfilename, size, blobId, lfs }): RepoFile => {
@@ -95,7 +109,7 @@ async function describe(
   const { size, blob } = file;
   if (size !== null && blob !== null) return { ...file, size, blob };
   const url = source.fileUrl(id, commit, commit, file.path);
-  const headers = await withRetries(session, file.path, async () => {
+  const { headers, redirected } = await withRetries(session, file.path, async () => {
     const watch = watchSilence(session);
     try {
       // Large files redirect to a store whose etag is no digest of the content; the hub's own response has the digest.
@@ -104,7 +118,7 @@ async function describe(
       if (response.status === 401 || response.status === 403) {
         throw accessError(source, id, response.status, response.headers.get('x-error-code') === 'GatedRepo');
       }
-      return response.headers;
+      return response;
     } catch (error) {
       throw transientOf(error, watch, session);
     } finally {
@@ -118,8 +132,8 @@ async function describe(
   if (!/^[\w.-]+$/.test(etag) || length === null || !/^\d+$/.test(length)) {
     throw new EngineError(
       'network',
-      `${source.name} gives no size and etag for ${file.path} of ${id}; check HF_ENDPOINT (${source.endpoint})`,
+      `${source.name} gives no size and etag for ${file.path} of ${id}; check ${source.endpointVariable} (${source.endpoint})`,
     );
   }
-  return { path: file.path, size: Number(length), blob: etag, digest: digestOf(etag) };
+  return { path: file.path, size: Number(length), blob: etag, digest: redirected ? null : digestOf(etag) };
 }

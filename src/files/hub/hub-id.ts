@@ -2,15 +2,15 @@
 
 import { type Prose, option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
-import { nearestModel } from './hub-list.ts';
-import type { HubSource } from './hub-source.ts';
+import type { ModelCache } from './hub-cache.ts';
+import { nearestModel } from './hub-nearest.ts';
 
 /** Throws for an id that is not org/name as the hubs allow it; such a text is treated as a path that does not exist. */
-export async function checkId(id: string, source: HubSource): Promise<void> {
+export async function checkId(id: string, cache: ModelCache): Promise<void> {
   const isId =
     /^[\w-][\w.-]*\/[\w-][\w.-]*$/.test(id) && !/--|\.\.|[.-](\/|$)|\.git$/.test(id) && id.length <= 96;
   if (isId) return;
-  const near = await nearestModel(id, source);
+  const near = await nearestModel(id, cache);
   const hint = near ? `; did you mean ${near}` : '';
   const written = writtenAsId(id);
   if (written !== null) {

@@ -4,11 +4,12 @@ import { basename, join } from 'node:path';
 import { EngineError } from '../error.ts';
 import { ggufSets, hasTag } from '../gguf/file-names.ts';
 import type { PipelineFolders } from '../pipeline/pipeline-classes.ts';
-import { listFiles, repoCache, snapshotGaps, type RepoCache } from './hub-cache.ts';
+import { snapshotGaps } from './hub-cache.ts';
+import { DiskCache, listFiles, type DiskRepo } from './hub-disk.ts';
 import { openHub, type Env } from './hub-env.ts';
 import { splitTag } from './hub-gguf.ts';
 import { lockHolder } from './hub-lock.ts';
-import type { HubSource } from './hub-source.ts';
+import { nearestModel } from './hub-nearest.ts';
 
 export interface CachedModel {
   id: string;
@@ -39,8 +40,6 @@ export interface RemovedModel {
   bytes: number;
 }
 
-const FOLDER = 'models--';
-
 export interface ListOptions {
   /** Replaces process.env. */
   env?: Env;
@@ -50,32 +49,31 @@ export interface ListOptions {
 
 /** The models in the cache of the hub in use, by id. */
 export async function listModels(options: ListOptions = {}): Promise<CachedModel[]> {
-  const source = await openHub(options.env ?? process.env);
-  return Promise.all((await cachedIds(source)).map((id) => describeModel(source, id, options.pipelines)));
+  const cache = new DiskCache(await openHub(options.env ?? process.env));
+  return Promise.all((await cache.ids()).map((id) => describeModel(cache, id, options.pipelines)));
 }
 
-async function cachedIds(source: HubSource): Promise<string[]> {
-  const entries = await readdir(source.cache, { withFileTypes: true }).catch(() => []);
-  return entries
-    .filter((entry) => entry.isDirectory() && entry.name.startsWith(FOLDER))
-    .map((entry) => entry.name.slice(FOLDER.length).replaceAll('--', '/'))
-    .sort();
-}
-
-async function describeModel(source: HubSource, id: string, folders?: PipelineFolders): Promise<CachedModel> {
-  const repo = repoCache(source.cache, id);
+async function describeModel(cache: DiskCache, id: string, folders?: PipelineFolders): Promise<CachedModel> {
+  const repo = cache.repo(id);
   const refs = await readRefs(repo);
   const commits = await readdir(repo.snapshots, { withFileTypes: true }).catch(() => []);
   const revisions = await Promise.all(
     commits
       .filter((entry) => entry.isDirectory())
       .map(async ({ name }): Promise<CachedRevision> => {
-        const path = join(repo.snapshots, name);
-        const [files, gaps] = await Promise.all([listFiles(path), snapshotGaps(path, folders)]);
+        const files = await repo.files(name);
+        const gaps = await snapshotGaps(files, (path) => repo.readJson(name, path), folders);
         const names = [...refs].filter(([, commit]) => commit === name).map(([ref]) => ref);
-        const quantizations = ggufSets(files).flatMap(({ tag }) => tag ?? []);
+        const quantizations = ggufSets(files.map(({ path }) => path)).flatMap(({ tag }) => tag ?? []);
         const complete = gaps.length === 0;
-        return { commit: name, refs: names, files: files.length, path, quantizations, complete };
+        return {
+          commit: name,
+          refs: names,
+          files: files.length,
+          path: repo.pathOf(name),
+          quantizations,
+          complete,
+        };
       }),
   );
   return {
@@ -88,7 +86,7 @@ async function describeModel(source: HubSource, id: string, folders?: PipelineFo
   };
 }
 
-async function readRefs(repo: RepoCache): Promise<Map<string, string>> {
+async function readRefs(repo: DiskRepo): Promise<Map<string, string>> {
   const refs = new Map<string, string>();
   for (const name of await listFiles(repo.refs))
     refs.set(name, (await readFile(join(repo.refs, name), 'utf8')).trim());
@@ -119,16 +117,16 @@ export async function removeModel(
   options: { revision?: string; env?: Env } = {},
 ): Promise<RemovedModel> {
   const { id, tag } = splitTag(model);
-  const source = await openHub(options.env ?? process.env);
-  if (!(await cachedIds(source)).includes(id)) {
-    const near = await nearestModel(id, source);
+  const cache = new DiskCache(await openHub(options.env ?? process.env));
+  if (!(await cache.ids()).includes(id)) {
+    const near = await nearestModel(id, cache);
     throw new EngineError(
       'model_not_found',
-      `no model '${id}' in the cache ${source.cache}${near ? `; did you mean ${near}` : ''}; only cached models can be removed, by their id`,
+      `no model '${id}' in the cache ${cache.place}${near ? `; did you mean ${near}` : ''}; only cached models can be removed, by their id`,
       { param: 'model' },
     );
   }
-  const repo = repoCache(source.cache, id);
+  const repo = cache.repo(id);
   await refuseIfBusy(repo, id);
   const before = await bytesBelow(repo.dir);
   if (tag !== null) {
@@ -144,7 +142,7 @@ export async function removeModel(
   return { id, bytes: before - (await bytesBelow(repo.dir)) };
 }
 
-async function removeRevision(repo: RepoCache, id: string, revision: string): Promise<void> {
+async function removeRevision(repo: DiskRepo, id: string, revision: string): Promise<void> {
   const refs = await readRefs(repo);
   const commit = refs.get(revision) ?? revision;
   const commits = await namesIn(repo.snapshots);
@@ -162,7 +160,7 @@ async function removeRevision(repo: RepoCache, id: string, revision: string): Pr
 
 /** Removes the files of a quantization from the snapshot of a revision, or from all. */
 async function removeGguf(
-  repo: RepoCache,
+  repo: DiskRepo,
   { id, tag }: { id: string; tag: string },
   revision: string | undefined,
 ): Promise<void> {
@@ -188,7 +186,7 @@ async function removeGguf(
 }
 
 /** Removes the blobs that no snapshot refers to. */
-async function removeUnused(repo: RepoCache): Promise<void> {
+async function removeUnused(repo: DiskRepo): Promise<void> {
   const used = new Set<string>();
   for (const path of await listFiles(repo.snapshots)) {
     used.add(basename(await readlink(join(repo.snapshots, path)).catch(() => '')));
@@ -198,7 +196,7 @@ async function removeUnused(repo: RepoCache): Promise<void> {
   }
 }
 
-async function refuseIfBusy(repo: RepoCache, id: string): Promise<void> {
+async function refuseIfBusy(repo: DiskRepo, id: string): Promise<void> {
   for (const name of await namesIn(repo.locks)) {
     const holder = name.endsWith('.svc.lock') ? await lockHolder(join(repo.locks, name)) : null;
     if (holder !== null && holder !== 'dead') {
@@ -208,29 +206,4 @@ async function refuseIfBusy(repo: RepoCache, id: string): Promise<void> {
       );
     }
   }
-}
-
-/** Returns the cached id that is most similar to the typed one, by its last segment or by its letters; null if none is similar. */
-export async function nearestModel(typed: string, source: HubSource): Promise<string | null> {
-  const ids = await cachedIds(source);
-  const wanted = typed.toLowerCase();
-  const same = ids.find((id) => id.toLowerCase() === wanted || id.toLowerCase().endsWith(`/${wanted}`));
-  if (same !== undefined) return same;
-  const [best] = ids
-    .map((id) => ({ id, edits: editDistance(wanted, id.toLowerCase()) }))
-    .sort((a, b) => a.edits - b.edits);
-  return best && best.edits <= Math.max(2, wanted.length / 5) ? best.id : null;
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }

@@ -4,8 +4,7 @@
 import { mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { throwIfCancelled } from './hub-http.ts';
+import { pause, throwIfCancelled } from './hub-http.ts';
 import { isAlive } from '../live-process.ts';
 
 const TOUCH_MS = 2000;
@@ -45,7 +44,7 @@ export async function acquireLock(
     } else if (holder !== null) {
       await onWait(holder.pid);
     }
-    await sleep(POLL_MS, undefined, { signal }).catch(() => throwIfCancelled(signal));
+    await pause(POLL_MS, signal);
   }
 }
 

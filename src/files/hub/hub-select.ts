@@ -1,7 +1,7 @@
 // Selects the files of a repository that inference needs: configuration, tokenizer and safetensors weights, without duplicates of
 // weights.
 import { type Prose, option, say } from '../message.ts';
-import { posix } from 'node:path';
+import { extensionOf, folderOf, nameOf } from '../posix-path.ts';
 import { EngineError } from '../error.ts';
 import { isGgufName } from '../gguf/file-names.ts';
 import { NO_FOLDERS, type PipelineFolders } from '../pipeline/pipeline-classes.ts';
@@ -116,7 +116,7 @@ function chooseWeights<F extends Named>(weights: F[], folders: PipelineFolders |
 
 /** Returns true if a file duplicates the weights of another file in the layout that is read here. */
 function standsFor(path: string, other: string): boolean {
-  if (posix.dirname(path) !== posix.dirname(other)) return false;
+  if (folderOf(path) !== folderOf(other)) return false;
   return (isConsolidated(other) && !isConsolidated(path)) || (isDiffusers(path) && !isDiffusers(other));
 }
 
@@ -142,9 +142,9 @@ function refusePickles(
 }
 
 /** Mistral repositories contain their weights a second time under this name, in their own layout. */
-const isConsolidated = (path: string): boolean => posix.basename(path).startsWith('consolidated');
+const isConsolidated = (path: string): boolean => nameOf(path).startsWith('consolidated');
 /** Autoencoders often have a second copy for other programs. */
-const isDiffusers = (path: string): boolean => posix.basename(path).startsWith('diffusion_pytorch_model');
+const isDiffusers = (path: string): boolean => nameOf(path).startsWith('diffusion_pytorch_model');
 
 function noWeights(id: string, files: Named[], baseModel: string | null): EngineError {
   const has = (ending: RegExp): boolean => files.some(({ path }) => ending.test(path));
@@ -166,7 +166,7 @@ function noWeights(id: string, files: Named[], baseModel: string | null): Engine
 function contents(files: Named[]): string {
   const counts = new Map<string, number>();
   for (const { path } of files) {
-    const ending = posix.extname(path) || posix.basename(path);
+    const ending = extensionOf(path) || nameOf(path);
     counts.set(ending, (counts.get(ending) ?? 0) + 1);
   }
   const most = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 6);

@@ -28,18 +28,17 @@ export interface Listing {
 export interface HubSource {
   name: string;
   endpoint: string;
-  cache: string;
   token: string | null;
-  /** Name of the environment variable for the token. */
+  /** Name of the token's setting: an environment variable, or an option. */
   tokenVariable: string;
-  /** Name of the environment variable for the cache folder. */
-  cacheVariable: string;
-  /** Name of the environment variable for another hub of the same kind. */
+  /** Name of the setting for another hub of the same kind. */
   endpointVariable: string;
   /** Name of the environment variable that forbids the network, if it is set. */
   offline: string | null;
-  /** false: snapshot folders contain copies, for disks and programs without support for links. */
-  symlinks: boolean;
+  /** What a user can do about a hub that cannot be reached. */
+  unreachableRemedy(id: string): string;
+  /** Whether requests are sent by a browser's page (hub-http.ts). */
+  inPage: boolean;
   defaultRevision: string;
   /** Sent to the endpoint only. */
   credentials: Record<string, string>;

@@ -13,14 +13,14 @@ import {
 } from './hub-source.ts';
 
 export function modelHub(
-  from: Pick<HubSource, 'endpoint' | 'cache' | 'token' | 'offline' | 'symlinks'>,
+  from: Pick<HubSource, 'endpoint' | 'token' | 'offline' | 'unreachableRemedy'>,
 ): HubSource {
   const source: HubSource = {
     ...from,
     name: new URL(from.endpoint).host,
     tokenVariable: 'MODELSCOPE_API_TOKEN',
-    cacheVariable: 'MODELSCOPE_CACHE',
     endpointVariable: 'MODELSCOPE_ENDPOINT',
+    inPage: false,
     defaultRevision: 'master',
     // Older paths of the API read the cookie, newer ones the header.
     credentials: from.token

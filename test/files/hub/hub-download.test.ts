@@ -243,6 +243,7 @@ test('a slow disk holds the connection back instead of filling memory', async ()
   const session: Session = {
     limits: { ...HUB_LIMITS, ...IMPATIENT, stallMs: 5000 },
     signal: undefined,
+    inPage: false,
     credentials: { origin: hub.url, headers: {} },
     onRetry: () => {},
   };

@@ -2,7 +2,7 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { diskError } from '../../../src/files/hub/hub-download.ts';
+import { DiskCache } from '../../../src/files/hub/hub-disk.ts';
 import { openHub } from '../../../src/files/hub/hub-env.ts';
 import { blobOf, noise, tinyModel } from './mock-hub.ts';
 import {
@@ -90,11 +90,11 @@ test('a model larger than the disk is refused before the first byte', async () =
 
 test('a disk that fills up or cannot be written is named', async () => {
   const fixture = await hubFixture();
-  const source = await openHub(fixture.env);
-  const full = diskError(Object.assign(new Error('write'), { code: 'ENOSPC' }), { id: 'acme/tiny', source });
+  const cache = new DiskCache(await openHub(fixture.env));
+  const full = cache.errorOf(Object.assign(new Error('write'), { code: 'ENOSPC' }), 'acme/tiny');
   expect(full).toMatchObject({ code: 'disk_full', message: expect.stringContaining('HF_HOME') });
   const other = new Error('something else');
-  expect(diskError(other, { id: 'acme/tiny', source })).toBe(other);
+  expect(cache.errorOf(other, 'acme/tiny')).toBe(other);
 
   const file = join(fixture.home, 'file');
   await writeFile(file, '');
