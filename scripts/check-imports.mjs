@@ -52,7 +52,7 @@ export const ROOMS = {
     rooms: [],
     packages: ['webgpu'],
     node: [/^node\.ts$/, /^vulkan-cache\.ts$/],
-    page: [/^browser\.ts$/],
+    page: [/^browser(-adapters)?\.ts$/],
   },
   grammar: {
     does: 'constraints of texts into automata and token masks; no GPU, no HTTP',

@@ -1,4 +1,4 @@
-// The engine for pages, as files without imports of packages: one for the page, one for each worker, and one that they share. Shaders
+// The engine for pages, as files without imports of packages: one for the page, one for each worker, and those that they share. Shaders
 // are in it as text.
 
 import { readFileSync, readdirSync, rmSync } from 'node:fs';
@@ -12,6 +12,7 @@ const shaders = join(root, 'shaders');
 const ENTRIES = {
   index: 'src/browser.ts',
   'engine-worker': 'src/engine/session/worker-browser.ts',
+  'text-worker': 'src/engine/text-worker-browser.ts',
 };
 
 /**
@@ -27,7 +28,7 @@ export async function bundle(outdir = join(root, 'dist/browser'), { extra = {}, 
       in: join(root, file),
       out,
     })),
-    plugins,
+    plugins: [SHADERS, ...plugins],
     outdir,
     bundle: true,
     splitting: true,
@@ -37,10 +38,22 @@ export async function bundle(outdir = join(root, 'dist/browser'), { extra = {}, 
     minify: true,
     metafile: true,
     chunkNames: 'shared-[hash]',
-    define: { SVC_SHADERS: JSON.stringify(shaderTexts()) },
     logLevel: 'silent',
   });
 }
+
+/**
+ * Replaces src/gpu/browser-shaders.ts by the texts of all shaders.
+ * @type {import('esbuild').Plugin}
+ */
+const SHADERS = {
+  name: 'svc-shaders',
+  setup({ onLoad }) {
+    onLoad({ filter: /gpu[/\\]browser-shaders\.ts$/ }, () => ({
+      contents: `export const SHADERS = ${JSON.stringify(shaderTexts())};`,
+    }));
+  },
+};
 
 function shaderTexts() {
   const files = readdirSync(shaders, { recursive: true, withFileTypes: true }).filter(

@@ -1,7 +1,7 @@
 // The folders of models in a page: files that the page gave, and models of the hub that are kept in the browser's storage.
 
 import { EngineError } from '../files/error.ts';
-import { openPosted, type PostedFiles } from '../files/page/model-source.ts';
+import { openPosted, sharedFiles, type PostedFiles, type PostedFolder } from '../files/page/model-source.ts';
 import type { Folder } from '../files/source.ts';
 
 /** Begin of the paths that stand for files that the page gave. */
@@ -10,9 +10,36 @@ export const GIVEN = 'page:';
 /** Files that the page gave, by the paths that stand for them. */
 export type GivenFiles = Readonly<Record<string, PostedFiles>>;
 
-/** Opens a folder of files that the page gave. `path` is one of their paths, or a folder below it. */
-export async function openGiven(files: GivenFiles, path: string): Promise<Folder> {
-  const root = Object.keys(files).find((name) => path === name || path.startsWith(`${name}/`));
-  if (root === undefined) throw new EngineError('model_not_found', `the page gave no files named ${path}`);
-  return openPosted(root, files[root]!).open(path.slice(root.length + 1));
+export class PageFolders {
+  readonly #files: GivenFiles;
+  readonly #opened = new Map<string, PostedFolder>();
+
+  constructor(files: GivenFiles) {
+    this.#files = files;
+  }
+
+  /** Whether `path` stands for files that the page gave. */
+  has(path: string): boolean {
+    return path in this.#files;
+  }
+
+  /** Opens a folder: `path` stands for files that the page gave, or is a folder below them. Throws model_not_found. */
+  async open(path: string): Promise<Folder> {
+    const root = Object.keys(this.#files).find((name) => path === name || path.startsWith(`${name}/`));
+    if (root === undefined) throw new EngineError('model_not_found', `the page gave no files named ${path}`);
+    const folder = this.#opened.get(root) ?? openPosted(root, this.#files[root]!);
+    this.#opened.set(root, folder);
+    return folder.open(path.slice(root.length + 1));
+  }
+
+  /** Returns the files in a form for a further worker, with the ports that have to be transferred with it. */
+  share(): { files: GivenFiles; transfer: Transferable[] } {
+    const transfer: Transferable[] = [];
+    const shared = Object.entries(this.#files).map(([path, files]): [string, PostedFiles] => {
+      const { posted, transfer: ports } = sharedFiles(files);
+      transfer.push(...ports);
+      return [path, posted];
+    });
+    return { files: Object.fromEntries(shared), transfer };
+  }
 }

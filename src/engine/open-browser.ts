@@ -2,23 +2,25 @@
 
 import { type Prose, noteOf, say } from '../files/message.ts';
 import { postedFiles, type ModelFiles, type PostedFiles } from '../files/page/model-source.ts';
-import { listAdapters } from '../gpu/browser.ts';
+import { listAdapters } from '../gpu/browser-adapters.ts';
 import type { AdapterSummary } from '../gpu/adapter.ts';
 import type { EmbeddingModel, EmbeddingModelOptions } from './embedding/embedding-model.ts';
-import { EMBEDDING_MODELS } from './embedding/kind.ts';
+import { EMBEDDING_FACE } from './embedding/face.ts';
 import type { ImageModel, ImageModelOptions } from './image/image-model.ts';
-import { IMAGE_MODELS } from './image/kind.ts';
+import { IMAGE_FACE } from './image/face.ts';
 import { GIVEN } from './folders-browser.ts';
+import { checkHub, checkModel, checkPageOptions } from './page-rules-browser.ts';
 import type { BrowserSettings } from './platform-browser.ts';
-import type { ModelKind, SessionOptions } from './session/model-kind.ts';
+import type { ModelFace, SessionOptions } from './session/model-kind.ts';
 import { openProxy } from './session/model-proxy.ts';
 import type { AnyModel } from './session/model.ts';
 import type { OpenEvent } from './session/open-event.ts';
+import { refuse } from './rules.ts';
 import { letSleep } from './session/sleeping-model.ts';
-import { portOfWorker } from './session/thread-browser.ts';
+import { startWorker } from './session/start-worker-browser.ts';
 import type { WorkerStart } from './session/worker-browser.ts';
-import { modelName } from './text/defaults.ts';
-import { TEXT_MODELS } from './text/kind.ts';
+import { modelName } from './session/model-name.ts';
+import { TEXT_FACE } from './text/face.ts';
 import type { TextModel, TextModelOptions } from './text/text-model.ts';
 
 /** Options of a model in a page: `model` may also be its files, and `hub` says where ids are looked up. */
@@ -28,13 +30,16 @@ export type InPage<Options extends { model: string }> = Omit<Options, 'model' | 
   hub?: BrowserSettings;
 };
 
-/** Opens a language model in a worker of this page. Errors as in Node; no_adapter also where the page has no WebGPU. */
+/**
+ * Opens a language model in a worker of this page. Errors as in Node; no_adapter also where the browser has no WebGPU; unsupported for
+ * options that exist in Node only, and where the worker cannot be started; network where its script cannot be loaded.
+ */
 export function openTextModel(
   options: InPage<TextModelOptions>,
   onEvent?: (event: OpenEvent) => void,
   signal?: AbortSignal,
 ): Promise<TextModel> {
-  return openModel(TEXT_MODELS, options, onEvent, signal);
+  return openModel(TEXT_FACE, options, onEvent, signal);
 }
 
 /** Opens a diffusion pipeline in a worker of this page. Errors: those of openTextModel. */
@@ -43,7 +48,7 @@ export function openImageModel(
   onEvent?: (event: OpenEvent) => void,
   signal?: AbortSignal,
 ): Promise<ImageModel> {
-  return openModel(IMAGE_MODELS, options, onEvent, signal);
+  return openModel(IMAGE_FACE, options, onEvent, signal);
 }
 
 /** Opens an embedding model in a worker of this page. Errors: those of openTextModel. */
@@ -52,7 +57,7 @@ export function openEmbeddingModel(
   onEvent?: (event: OpenEvent) => void,
   signal?: AbortSignal,
 ): Promise<EmbeddingModel> {
-  return openModel(EMBEDDING_MODELS, options, onEvent, signal);
+  return openModel(EMBEDDING_FACE, options, onEvent, signal);
 }
 
 /** Lists the adapters that the browser offers, best first. Throws no_adapter. */
@@ -61,13 +66,17 @@ export function adapters(): Promise<AdapterSummary[]> {
 }
 
 async function openModel<Options extends SessionOptions, M extends AnyModel>(
-  kind: ModelKind<Options, M>,
-  { hub = {}, ...given }: InPage<Options>,
+  kind: ModelFace<Options, M>,
+  page: InPage<Options>,
   onEvent: ((event: OpenEvent) => void) | undefined,
   signal: AbortSignal | undefined,
 ): Promise<M> {
+  if (typeof page !== 'object' || page === null) refuse(page, 'options', 'an object');
+  const { hub = {}, ...given } = page as { model: unknown; hub?: BrowserSettings };
+  checkHub(hub);
+  checkModel(given.model);
   const files: Record<string, ModelFiles> = {};
-  let { model } = given as { model: string | ModelFiles };
+  let { model } = given;
   if (typeof model !== 'string') {
     const path = `${GIVEN}${nameOf(model)}`;
     files[path] = model;
@@ -75,6 +84,7 @@ async function openModel<Options extends SessionOptions, M extends AnyModel>(
   }
   const options = { ...given, model } as unknown as Options;
   kind.check(options);
+  checkPageOptions(given);
   const open = (giveUp?: AbortSignal): Promise<M> =>
     openInWorker(kind, options, { files, settings: hub, onEvent, signal: giveUp });
   const opened = await open(signal);
@@ -98,12 +108,14 @@ interface WorkerOptions {
   signal: AbortSignal | undefined;
 }
 
-function openInWorker<Options extends SessionOptions, M extends AnyModel>(
-  { name, calls, merge }: ModelKind<Options, M>,
+/** Milliseconds that a worker has to release what it holds after its opening was cancelled. */
+const LEAVE_TIME = 2000;
+
+async function openInWorker<Options extends SessionOptions, M extends AnyModel>(
+  { name, calls, merge }: ModelFace<Options, M>,
   options: Options,
   { files, settings, onEvent = () => {}, signal }: WorkerOptions,
 ): Promise<M> {
-  const worker = new Worker(new URL('./engine-worker.js', import.meta.url), { type: 'module', name });
   const posted: Record<string, PostedFiles> = {};
   const transfer: Transferable[] = [];
   for (const [path, one] of Object.entries(files)) {
@@ -111,7 +123,8 @@ function openInWorker<Options extends SessionOptions, M extends AnyModel>(
     posted[path] = form;
     transfer.push(...ports);
   }
-  worker.postMessage({ kind: name, files: posted, settings } satisfies WorkerStart, transfer);
-  const onClosed = async (): Promise<void> => worker.terminate();
-  return openProxy<M>(portOfWorker(worker), calls, { options, onEvent, onClosed, signal, merge });
+  const start: WorkerStart = { kind: name, files: posted, settings };
+  const port = startWorker(new URL('./engine-worker.js', import.meta.url), name, start, transfer);
+  const onClosed = async (): Promise<void> => port.end!();
+  return openProxy<M>(port, calls, { options, onEvent, onClosed, signal, merge, leaveTime: LEAVE_TIME });
 }

@@ -15,7 +15,7 @@ import type { AnyModel } from './session/model.ts';
 import type { OpenEvent } from './session/open-event.ts';
 import { letSleep } from './session/sleeping-model.ts';
 import { openInWorker } from './session/worker-node.ts';
-import { modelName } from './text/defaults.ts';
+import { modelName } from './session/model-name.ts';
 import { TEXT_MODELS } from './text/kind.ts';
 import type { TextModel, TextModelOptions } from './text/text-model.ts';
 import { adapterRule } from './rules.ts';

@@ -3,8 +3,9 @@
 import { EngineError } from '../files/error.ts';
 import { openDevice } from '../gpu/browser.ts';
 import { MEMORY_REMEDIES } from './memory-remedies.ts';
-import { GIVEN, openGiven, type GivenFiles } from './folders-browser.ts';
+import { GIVEN, PageFolders, type GivenFiles } from './folders-browser.ts';
 import type { Platform } from './platform.ts';
+import { tokenizerStarter } from './tokenizer-browser.ts';
 
 /** Settings of a page for all its models. */
 export interface BrowserSettings {
@@ -15,6 +16,7 @@ export interface BrowserSettings {
 }
 
 export function browserPlatform(files: GivenFiles, _settings: BrowserSettings): Platform {
+  const folders = new PageFolders(files);
   return {
     async openDevice({ adapter, memoryBudget }) {
       return openDevice({
@@ -28,11 +30,11 @@ export function browserPlatform(files: GivenFiles, _settings: BrowserSettings): 
       if (model.startsWith(GIVEN)) return { path: model };
       throw new EngineError('model_not_found', `${model} is no model of this page`);
     },
-    openFolder: (path) => openGiven(files, path),
-    folderWithin: async (path) => (path in files ? { path } : 'missing'),
+    openFolder: (path) => folders.open(path),
+    folderWithin: async (path) => (folders.has(path) ? { path } : 'missing'),
     coverImage: async (image) => image,
     packed: null,
     openPageStore: null,
-    tokenizerThread: null,
+    tokenizerThread: tokenizerStarter(folders),
   };
 }

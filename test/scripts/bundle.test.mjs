@@ -35,3 +35,24 @@ test('holds the text of every shader', () => {
   expect(shaders.length).toBeGreaterThan(50);
   expect(shaders.filter((name) => !code.includes(name.replaceAll('\\', '/')))).toEqual([]);
 });
+
+/** Sources of a file of the bundle and of all files that it imports. */
+function sourcesOf(name) {
+  const names = Object.keys(metafile.outputs);
+  const reached = new Set();
+  const visit = (output) => {
+    if (reached.has(output)) return;
+    reached.add(output);
+    for (const { path } of metafile.outputs[output].imports) visit(path);
+  };
+  visit(names.find((output) => output.endsWith(`/${name}`)));
+  return [...reached].flatMap((output) => Object.keys(metafile.outputs[output].inputs));
+}
+
+test('only the worker of the engine loads the engine', () => {
+  const engine = /src\/(gpu\/device|kernels\/|models\/)|src\/gpu\/browser-shaders/;
+  expect(sourcesOf('engine-worker.js').some((path) => engine.test(path))).toBe(true);
+  for (const name of ['index.js', 'text-worker.js'])
+    expect(sourcesOf(name).filter((path) => engine.test(path))).toEqual([]);
+  expect(sourcesOf('text-worker.js').some((path) => path.includes('src/grammar/'))).toBe(true);
+});

@@ -2,15 +2,10 @@
 
 import type { ModelKind } from '../session/model-kind.ts';
 import type { EmbeddingModel, EmbeddingModelOptions } from './embedding-model.ts';
-import { checkEmbeddingModelOptions } from './embedding-rules.ts';
-import { embeddingSleep } from './embedding-sleep.ts';
-import { EMBEDDING_CALLS } from './model.ts';
+import { EMBEDDING_FACE } from './face.ts';
 import { openEmbeddingModelInline } from './open.ts';
 
 export const EMBEDDING_MODELS: ModelKind<EmbeddingModelOptions, EmbeddingModel> = {
-  name: 'svc-engine embeddings',
-  calls: EMBEDDING_CALLS,
-  check: checkEmbeddingModelOptions,
+  ...EMBEDDING_FACE,
   open: openEmbeddingModelInline,
-  sleep: embeddingSleep,
 };

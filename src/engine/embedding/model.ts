@@ -6,7 +6,6 @@ import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import { flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
 import type { DeviceSession } from '../session/device-session.ts';
 import { EventQueue } from '../session/event-queue.ts';
-import type { CallNames } from '../session/model.ts';
 import { closedError } from '../session/session.ts';
 import { overloaded } from '../session/wait-queue.ts';
 import type {
@@ -19,9 +18,6 @@ import type {
 import { checkEmbeddingRequest } from './embedding-rules.ts';
 import type { LoadedEmbedding } from './runner.ts';
 import { TextQueue, type QueuedText } from './text-queue.ts';
-
-/** Method names of EmbeddingModel that the proxy forwards; see CallNames. */
-export const EMBEDDING_CALLS: CallNames<EmbeddingModel> = { tokenize: true, detokenize: true, metrics: true };
 
 export class LocalEmbeddingModel implements EmbeddingModel {
   readonly info: EmbeddingModelInfo;

@@ -16,11 +16,12 @@ import { DeviceSession } from '../session/device-session.ts';
 import { localModel } from '../session/model.ts';
 import type { OpenEvent } from '../session/open-event.ts';
 import { Opening } from '../session/opening.ts';
-import { modelName } from '../text/defaults.ts';
+import { modelName } from '../session/model-name.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import type { EmbeddingModel, EmbeddingModelInfo, EmbeddingModelOptions } from './embedding-model.ts';
 import { embeddingContextNotes, wantedContext } from './context.ts';
-import { EMBEDDING_CALLS, LocalEmbeddingModel } from './model.ts';
+import { EMBEDDING_CALLS } from './face.ts';
+import { LocalEmbeddingModel } from './model.ts';
 import {
   openEmbeddingRunner,
   WARM_UP_BATCHES,

@@ -3,12 +3,8 @@
 import { EngineError } from '../../files/error.ts';
 import type { DeviceSession, OnDevice } from '../session/device-session.ts';
 import { EventQueue } from '../session/event-queue.ts';
-import type { CallNames } from '../session/model.ts';
 import type { ImageEvent, ImageModel, ImageModelInfo, ImageRequest } from './image-model.ts';
 import type { Resolved } from './resolved.ts';
-
-/** Method names of ImageModel that the proxy forwards; see CallNames. */
-export const IMAGE_CALLS: CallNames<ImageModel> = { resolve: true, warmUp: true };
 
 export interface DrawOptions {
   signal?: AbortSignal | undefined;

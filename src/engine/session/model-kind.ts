@@ -13,7 +13,8 @@ export interface SessionOptions {
   sleepAfter?: number;
 }
 
-export interface ModelKind<Options extends SessionOptions, M extends AnyModel> {
+/** The part of a kind that a caller's thread needs if the engine runs in another one. */
+export interface ModelFace<Options extends SessionOptions, M extends AnyModel> {
   /** Name of its models' threads. */
   readonly name: string;
   readonly calls: CallNames<M>;
@@ -21,6 +22,11 @@ export interface ModelKind<Options extends SessionOptions, M extends AnyModel> {
   readonly merge?: AnyMerge;
   /** Throws bad_request for options that are unknown or out of bounds. */
   check(options: Options): void;
+  /** Returns the sleep behaviour of a model of this kind. */
+  sleep(model: M, options: Options): SleepBehaviour<M>;
+}
+
+export interface ModelKind<Options extends SessionOptions, M extends AnyModel> extends ModelFace<Options, M> {
   /** Opens a model in this thread. An abort of `signal` cancels that. */
   open(
     platform: Platform,
@@ -28,6 +34,4 @@ export interface ModelKind<Options extends SessionOptions, M extends AnyModel> {
     onEvent?: (event: OpenEvent) => void,
     signal?: AbortSignal,
   ): Promise<M>;
-  /** Returns the sleep behaviour of a model of this kind. */
-  sleep(model: M, options: Options): SleepBehaviour<M>;
 }

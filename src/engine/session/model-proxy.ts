@@ -25,6 +25,8 @@ export interface ProxyOptions {
   signal?: AbortSignal | undefined;
   /** Merges events of a reader that falls behind. */
   merge?: AnyMerge | undefined;
+  /** Milliseconds after which a thread whose opening was cancelled is terminated. Left out: it ends by itself. */
+  leaveTime?: number;
 }
 
 /** Opens a model on the other side of a port. */
@@ -156,6 +158,8 @@ class ModelProxy {
 
   readonly #giveUp = (): void => {
     this.#post({ type: 'leave', done: null });
+    const { leaveTime, onClosed } = this.#options;
+    if (leaveTime !== undefined) this.#endTimer = setTimeout(() => void onClosed(), leaveTime);
     this.#leave(openingCancelled());
   };
 
@@ -184,6 +188,7 @@ class ModelProxy {
       case 'failed':
         return this.#failOpening(message.error);
       case 'left':
+        clearTimeout(this.#endTimer);
         return void this.#options.onClosed();
       case 'lost':
         this.#endTimer = setTimeout(() => void this.#options.onClosed(), END_TIME);

@@ -43,13 +43,13 @@ export class GrammarStages {
 
   /** Throws EngineErrors: bad_request, timed_out, and cancelled where `signal` aborts. */
   async compile(source: GrammarSource, available: Uint8Array, signal: AbortSignal): Promise<CompiledGrammar> {
-    const flag = new Int32Array(new SharedArrayBuffer(4));
-    const stop = (): void => void Atomics.store(flag, 0, 1);
+    const flag = sharedFlag();
+    const stop = flag === null ? {} : { stop: () => void Atomics.store(flag, 0, 1) };
     for (const { milliseconds, pool } of this.#stages) {
       const task: TextTask = { kind: 'compile', source, available, milliseconds, stop: flag };
       const first = Math.max(milliseconds, FIRST_GRAMMAR_TIME);
       try {
-        return (await pool.run(task, { milliseconds, first, signal, stop })) as CompiledGrammar;
+        return (await pool.run(task, { milliseconds, first, signal, ...stop })) as CompiledGrammar;
       } catch (error) {
         const isLimited = error instanceof EngineError && LIMITED.includes(error.code);
         if (!isLimited || milliseconds === STAGES.at(-1)!.milliseconds) throw refusal(error);
@@ -57,6 +57,11 @@ export class GrammarStages {
     }
     throw new Error('there is no stage');
   }
+}
+
+/** Returns null in a page without cross-origin isolation, where memory cannot be shared: an aborted compilation then ends its thread. */
+function sharedFlag(): Int32Array | null {
+  return typeof SharedArrayBuffer === 'undefined' ? null : new Int32Array(new SharedArrayBuffer(4));
 }
 
 /** The error of a grammar whose thread was ended. Errors of the compiler itself name a parameter and stay unchanged. */

@@ -5,7 +5,6 @@ import { onAbort } from '../abort-listeners.ts';
 import { filledText, flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
 import type { DeviceSession } from '../session/device-session.ts';
 import { EventQueue } from '../session/event-queue.ts';
-import type { CallNames } from '../session/model.ts';
 import type { Adapter } from './adapters.ts';
 import { acceptForced } from './constrained.ts';
 import { gaveWay, LiveRequests, type LiveOptions, type LiveRequest } from './live-requests.ts';
@@ -25,19 +24,6 @@ import type {
   TextRequest,
 } from './text-model.ts';
 import { checkTextRequest } from './text-rules.ts';
-
-/** Method names of TextModel that the proxy forwards; see CallNames. */
-export const TEXT_CALLS: CallNames<TextModel> = {
-  renderPrompt: true,
-  tokenize: true,
-  detokenize: true,
-  metrics: true,
-  abort: true,
-  flushCache: true,
-  loadedAdapters: true,
-  loadAdapter: true,
-  unloadAdapter: true,
-};
 
 export interface TextModelParts extends MetricsSources {
   info: TextModelInfo;

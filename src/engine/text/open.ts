@@ -21,7 +21,7 @@ import { checkRequests } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';
 import { Adapters } from './adapters.ts';
 import { loadOnto, type Loaded } from './load.ts';
-import { TEXT_CALLS } from './model.ts';
+import { TEXT_CALLS } from './face.ts';
 import { serve } from './serve.ts';
 import { readTextFiles, type TextFiles } from './text-files.ts';
 import type { TextModel, TextModelOptions } from './text-model.ts';

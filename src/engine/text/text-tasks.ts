@@ -19,8 +19,8 @@ export interface CompileTask {
   available: Uint8Array;
   /** Time limit. */
   milliseconds: number;
-  /** On shared memory: element 0 becomes 1 to stop the compilation. */
-  stop: Int32Array;
+  /** On shared memory: element 0 becomes 1 to stop the compilation. null: it ends with its thread. */
+  stop: Int32Array | null;
 }
 
 export type TextTaskResult = number[] | string | StopTable[] | CompiledGrammar;

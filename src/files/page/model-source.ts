@@ -3,16 +3,9 @@
 
 import { EngineError } from '../error.ts';
 import { assertRange, type ByteSource, type Folder } from '../source.ts';
+import { furtherPort, readSources, serveReads, type ReadableFile } from './read-port.ts';
 
-/** A file that the page reads itself. */
-export interface ReadableFile {
-  /** Path within the model's folder, as `model.safetensors` or `unet/config.json`. */
-  name: string;
-  /** Bytes. */
-  size: number;
-  /** Returns the bytes from `offset` on, exactly `length` of them. */
-  read(offset: number, length: number): Promise<Uint8Array> | Uint8Array;
-}
+export type { ReadableFile } from './read-port.ts';
 
 /** The files of a model: File objects, a folder that the user picked, or files that the page reads itself. */
 export type ModelFiles = FileSystemDirectoryHandle | readonly (File | ReadableFile)[];
@@ -22,15 +15,6 @@ export type PostedFiles =
   | { kind: 'folder'; handle: FileSystemDirectoryHandle }
   | { kind: 'files'; files: { name: string; file: File }[] }
   | { kind: 'read'; files: { name: string; size: number }[]; port: MessagePort };
-
-interface ReadCall {
-  id: number;
-  file: number;
-  offset: number;
-  length: number;
-}
-
-type ReadAnswer = { id: number } & ({ bytes: Uint8Array<ArrayBuffer> } | { problem: string });
 
 /** Returns the posted form, with the ports that have to be transferred with it. Throws bad_request. */
 export function postedFiles(given: ModelFiles): { posted: PostedFiles; transfer: Transferable[] } {
@@ -44,8 +28,7 @@ export function postedFiles(given: ModelFiles): { posted: PostedFiles; transfer:
     return { posted: { kind: 'files', files }, transfer: [] };
   }
   const { port1, port2 } = new MessageChannel();
-  port1.addEventListener('message', ({ data }: MessageEvent<ReadCall>) => void answer(given, data, port1));
-  port1.start();
+  serveReads(given, port1);
   const files = given.map(({ name, size }) => ({ name, size }));
   return { posted: { kind: 'read', files, port: port2 }, transfer: [port2] };
 }
@@ -60,26 +43,11 @@ function withoutFolder(files: { name: string; file: File }[]): { name: string; f
   return files.map(({ name, file }) => ({ name: name.slice(root.length), file }));
 }
 
-/** Answers one read of the worker. */
-async function answer(
-  files: readonly (File | ReadableFile)[],
-  { id, file, offset, length }: ReadCall,
-  port: MessagePort,
-): Promise<void> {
-  const source = files[file]!;
-  try {
-    const bytes =
-      source instanceof File
-        ? new Uint8Array(await source.slice(offset, offset + length).arrayBuffer())
-        : new Uint8Array(await source.read(offset, length)); // a copy, because it is transferred
-    if (bytes.length !== length) throw new Error(`it gave ${bytes.length} bytes for ${length} at ${offset}`);
-    port.postMessage({ id, bytes } satisfies ReadAnswer, [bytes.buffer]);
-  } catch (error) {
-    port.postMessage({
-      id,
-      problem: error instanceof Error ? error.message : String(error),
-    } satisfies ReadAnswer);
-  }
+/** Returns posted files in a form for a further worker, with the ports that have to be transferred with it. */
+export function sharedFiles(posted: PostedFiles): { posted: PostedFiles; transfer: Transferable[] } {
+  if (posted.kind !== 'read') return { posted, transfer: [] };
+  const port = furtherPort(posted.port);
+  return { posted: { ...posted, port }, transfer: [port] };
 }
 
 /** The files of one posted model, in the worker. */
@@ -88,10 +56,14 @@ export interface PostedFolder {
   open(folder: string): Promise<Folder>;
 }
 
-/** Returns the folders of posted files; `path` names the whole in messages. */
+/**
+ * Returns the folders of posted files; `path` names the whole in messages. To be called once for posted files, because a port has one
+ * reader.
+ */
 export function openPosted(path: string, posted: PostedFiles): PostedFolder {
   if (posted.kind === 'folder') return { open: (folder) => openHandle(path, posted.handle, folder) };
-  const sources = posted.kind === 'files' ? fileSources(posted.files) : readSources(posted);
+  const sources =
+    posted.kind === 'files' ? fileSources(posted.files) : readSources(posted.files, posted.port);
   return {
     async open(folder) {
       const prefix = folder === '' ? '' : `${folder}/`;
@@ -136,39 +108,6 @@ export function fileSource(name: string, file: Blob): ByteSource {
     readInto: async (offset, target) => target.set(await read(offset, target.length)),
     close: async () => {},
   };
-}
-
-/** Sources that ask the page through its port. */
-function readSources({ files, port }: Extract<PostedFiles, { kind: 'read' }>): Map<string, ByteSource> {
-  const waiting = new Map<number, (answer: ReadAnswer) => void>();
-  let nextId = 0;
-  port.addEventListener('message', ({ data }: MessageEvent<ReadAnswer>) => {
-    waiting.get(data.id)?.(data);
-    waiting.delete(data.id);
-  });
-  port.start();
-  const ask = (call: Omit<ReadCall, 'id'>): Promise<ReadAnswer> =>
-    new Promise((resolve) => {
-      const id = nextId++;
-      waiting.set(id, resolve);
-      port.postMessage({ id, ...call } satisfies ReadCall);
-    });
-  return new Map(
-    files.map(({ name, size }, file) => {
-      const read = async (offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> => {
-        assertRange({ name, size }, offset, length);
-        const reply = await ask({ file, offset, length });
-        if ('problem' in reply)
-          throw new EngineError('bad_checkpoint', `${name} could not be read by the page: ${reply.problem}`, {
-            param: name,
-          });
-        return reply.bytes;
-      };
-      const readInto = async (offset: number, target: Uint8Array<ArrayBuffer>): Promise<void> =>
-        target.set(await read(offset, target.length));
-      return [name, { name, size, read, readInto, close: async () => {} }];
-    }),
-  );
 }
 
 /** A folder below a picked one. */

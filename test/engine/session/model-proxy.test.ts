@@ -5,7 +5,7 @@ import type { Port } from '../../../src/engine/session/port.ts';
 import { ModelHost } from '../../../src/engine/session/model-host.ts';
 import { openProxy, type ProxyOptions } from '../../../src/engine/session/model-proxy.ts';
 import { mergeEvents } from '../../../src/engine/text/merge-events.ts';
-import { TEXT_CALLS } from '../../../src/engine/text/model.ts';
+import { TEXT_CALLS } from '../../../src/engine/text/face.ts';
 import type { TextModel, TextModelOptions } from '../../../src/engine/text/text-model.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { createFakeModel, fakeInfo } from '../../server/fake-model.ts';

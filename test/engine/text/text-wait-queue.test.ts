@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import type { EngineError } from '../../../src/files/error.ts';
 import { withResolvers } from '../../../src/engine/resolvers.ts';
 import { letSleep } from '../../../src/engine/session/sleeping-model.ts';
-import { TEXT_CALLS } from '../../../src/engine/text/model.ts';
+import { TEXT_CALLS } from '../../../src/engine/text/face.ts';
 import { textSleep } from '../../../src/engine/text/text-sleep.ts';
 import type { TextEvent, TextModel, TextRequest } from '../../../src/engine/text/text-model.ts';
 import { collect, greedy, openGolden } from '../fixture.ts';

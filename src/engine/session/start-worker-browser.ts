@@ -1,0 +1,112 @@
+// Starts the module workers of a page, and says why a worker does not run: its script is of another origin, is not served, or is forbidden by
+// a content security policy. Browsers report none of this with the error event, so the script is fetched once more to find the reason.
+
+import { EngineError } from '../../files/error.ts';
+import type { Port } from './port.ts';
+import { portOfEnd } from './thread-browser.ts';
+
+const REMEDY =
+  'serve all files of svc-engine/dist/browser beside each other from the origin of the page, and exclude svc-engine from what the bundler pre-bundles';
+
+/** Starts a worker, and posts its first message. Errors: unsupported. `Port.onLost` tells why a script could not be loaded. */
+export function startWorker(url: URL, name: string, first: unknown, transfer: Transferable[]): Port {
+  const worker = construct(url, name);
+  worker.postMessage(first, transfer);
+  return portOfWorker(worker, url);
+}
+
+function construct(url: URL, name: string): Worker {
+  if (typeof Worker === 'undefined')
+    throw new EngineError(
+      'unsupported',
+      'dedicated workers, in which the engine runs, do not exist here: open models from a page or from a dedicated worker',
+    );
+  try {
+    return new Worker(url, { type: 'module', name });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new EngineError('unsupported', `the worker ${url.href} cannot be started (${reason}): ${REMEDY}`, {
+      cause,
+    });
+  }
+}
+
+/** The port of a worker that runs the script at `url`, for the thread that started it. */
+export function portOfWorker(worker: Worker, url: URL): Port {
+  const violations = watchViolations(url);
+  let isLoaded = false;
+  worker.addEventListener('message', () => {
+    isLoaded = true;
+    violations.stop();
+  });
+  return {
+    ...portOfEnd(worker),
+    end: () => worker.terminate(),
+    onLost(listener) {
+      const lose = (error: EngineError): void => {
+        violations.stop();
+        worker.terminate();
+        listener(error);
+      };
+      worker.addEventListener('error', (event) => {
+        event.preventDefault();
+        if (event.message || isLoaded) lose(failed(event.message || 'its cause is not known', event.error));
+        else void whyNotLoaded(url, violations).then(lose);
+      });
+      worker.addEventListener('messageerror', () => lose(failed('a message could not be read')));
+    },
+  };
+}
+
+function failed(reason: string, cause?: unknown): EngineError {
+  return new EngineError('internal', `a worker of the engine failed: ${reason}; open the model again`, {
+    cause,
+  });
+}
+
+interface Violations {
+  /** The directives that forbade the script. */
+  readonly directives: readonly string[];
+  stop(): void;
+}
+
+/** Collects the violations of content security policies that concern a script. */
+function watchViolations(url: URL): Violations {
+  const directives: string[] = [];
+  const add = ({ blockedURI, effectiveDirective }: SecurityPolicyViolationEvent): void => {
+    if (url.href.startsWith(blockedURI)) directives.push(effectiveDirective);
+  };
+  const target: Pick<EventTarget, 'addEventListener' | 'removeEventListener'> =
+    typeof document === 'undefined' ? globalThis : document;
+  const listener = add as (event: Event) => void;
+  target.addEventListener('securitypolicyviolation', listener);
+  return { directives, stop: () => target.removeEventListener('securitypolicyviolation', listener) };
+}
+
+async function whyNotLoaded(url: URL, violations: Violations): Promise<EngineError> {
+  const response = await fetch(url, { cache: 'no-store' }).catch((cause: unknown) => cause as Error);
+  const [directive] = violations.directives;
+  if (directive !== undefined)
+    return new EngineError(
+      'unsupported',
+      `the content security policy of the page forbids the worker ${url.href} (${directive}): allow worker-src 'self'`,
+    );
+  const cannot = `the worker ${url.href} cannot be loaded`;
+  if (response instanceof Error)
+    return new EngineError(
+      'network',
+      `${cannot} (${response.message}): check the connection, then open again`,
+      {
+        cause: response,
+      },
+    );
+  const type = response.headers.get('content-type') ?? 'nothing';
+  if (!response.ok)
+    return new EngineError('network', `${cannot}, its address answers ${response.status}: ${REMEDY}`);
+  if (!type.includes('javascript'))
+    return new EngineError('network', `${cannot}, it is served as ${type} instead of JavaScript: ${REMEDY}`);
+  return new EngineError(
+    'network',
+    `${cannot}, although it is served: a file beside it that it imports may be missing, or the browser may have no module workers; ${REMEDY}`,
+  );
+}

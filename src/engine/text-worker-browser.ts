@@ -1,0 +1,22 @@
+// The worker for long texts and grammars in a page. It loads no GPU code, so that a terminated worker is replaced within a fraction of a
+// second. The first message brings the files that the page gave.
+
+import { PageFolders, type GivenFiles } from './folders-browser.ts';
+import { portOfEnd, type End } from './session/thread-browser.ts';
+import { serveTextTasks } from './text/text-worker.ts';
+
+/** The first message to the worker. */
+export interface TextWorkerStart {
+  files: GivenFiles;
+}
+
+declare const self: typeof globalThis & End;
+
+self.addEventListener(
+  'message',
+  ({ data: { files } }: MessageEvent<TextWorkerStart>) => {
+    const folders = new PageFolders(files);
+    serveTextTasks(portOfEnd(self), (path) => folders.open(path));
+  },
+  { once: true },
+);

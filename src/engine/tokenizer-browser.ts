@@ -1,0 +1,19 @@
+// Starts the workers for long texts and grammars of a page's model. They run text-worker-browser.ts and are workers of the engine's worker,
+// with which they end.
+
+import type { PageFolders } from './folders-browser.ts';
+import type { Port } from './session/port.ts';
+import { startWorker } from './session/start-worker-browser.ts';
+import type { TextWorkerStart } from './text-worker-browser.ts';
+
+/**
+ * Returns the function that starts such a worker. Browsers cannot limit the heap of a worker; the limits on time, and those that grammars
+ * and templates count themselves, hold as in Node.
+ */
+export function tokenizerStarter(folders: PageFolders): () => Port {
+  return () => {
+    const { files, transfer } = folders.share();
+    const url = new URL('./text-worker.js', import.meta.url);
+    return startWorker(url, 'svc-engine text tasks', { files } satisfies TextWorkerStart, transfer);
+  };
+}

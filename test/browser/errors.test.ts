@@ -1,0 +1,138 @@
+// Errors that only a page has: its worker cannot be loaded, WebGPU is missing, and an opening is cancelled.
+
+import type { ServerResponse } from 'node:http';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+import type { InPage, TextModelOptions } from '../../src/browser.ts';
+import { usePages } from './chromium.ts';
+
+const HOST = 'insecure.test';
+const pages = usePages({ flags: [`--host-resolver-rules=MAP ${HOST} 127.0.0.1`] });
+
+const WORKER = '/engine/engine-worker.js';
+const HTML =
+  '<!doctype html><link rel="icon" href="data:,"><script type="module" src="/engine/page.js"></script>';
+
+/** Tries to open a model of one file; returns the code and the message of the error. */
+function problem(page: Page, options: Partial<InPage<TextModelOptions>> = {}): Promise<string> {
+  return page.evaluate(async (given) => {
+    const model = [new File(['{}'], 'config.json')];
+    try {
+      await (await svc.openTextModel({ model, ...given })).close();
+      return 'opened';
+    } catch (error) {
+      const { code, message } = error as { code: string; message: string };
+      return `${code}: ${message}`;
+    }
+  }, options);
+}
+
+/** Serves the engine's worker with a statement that runs before it opens anything. */
+function patchWorker(statement: string): void {
+  pages.route(WORKER, (_request, response) =>
+    answer(response, `import '/engine//engine-worker.js'; ${statement}`),
+  );
+}
+
+function answer(response: ServerResponse, text: string, headers: Record<string, string> = {}): void {
+  response.writeHead(200, { 'content-type': 'text/javascript', ...headers }).end(text);
+}
+
+pages.test('a worker that the content security policy forbids', async () => {
+  pages.allow(/Content Security Policy/i);
+  pages.route('/strict', (_request, response) =>
+    answer(response, HTML, {
+      'content-type': 'text/html',
+      'content-security-policy': "default-src 'self'; img-src data:; worker-src 'none'",
+    }),
+  );
+  const page = await pages.open();
+  await page.goto(`${pages.url}strict`);
+  const text = await problem(page);
+  expect(text).toMatch(/^unsupported: the content security policy .*engine-worker\.js \(worker-src.*'self'/);
+});
+
+pages.test('a worker that is not served', async () => {
+  pages.allow(/404/);
+  pages.route(WORKER, (_request, response) => void response.writeHead(404).end());
+  expect(await problem(await pages.open())).toMatch(
+    /^network: .*engine-worker\.js .*answers 404.*dist\/browser/,
+  );
+});
+
+pages.test('a worker in whose place a server sends a page', async () => {
+  pages.allow(/MIME type/);
+  pages.route(WORKER, (_request, response) => answer(response, HTML, { 'content-type': 'text/html' }));
+  expect(await problem(await pages.open())).toMatch(/^network: .*served as text\/html instead of JavaScript/);
+});
+
+pages.test('a worker that fails while it is loaded', async () => {
+  pages.route(WORKER, (_request, response) => answer(response, "throw new Error('cannot begin')"));
+  pages.allow(/cannot begin/);
+  expect(await problem(await pages.open())).toMatch(/^internal: .*cannot begin.*open the model again/);
+});
+
+pages.test('a browser without WebGPU in workers, and a page without it', async () => {
+  patchWorker("Object.defineProperty(navigator, 'gpu', { value: undefined })");
+  const page = await pages.open();
+  const missing = /^no_adapter: this browser has no WebGPU in workers.*Chrome.*Safari.*Firefox/;
+  const files = { model: 'svc-chat-mini' };
+  expect(await openShipped(page, files.model)).toMatch(missing);
+  const own = await page.evaluate(async () => {
+    Object.defineProperty(navigator, 'gpu', { value: undefined });
+    return svc.adapters().catch((error: Error) => error.message);
+  });
+  expect(own).toMatch(/^this browser has no WebGPU;/);
+});
+
+pages.test('a browser without an adapter', async () => {
+  patchWorker('GPU.prototype.requestAdapter = async () => null');
+  expect(await openShipped(await pages.open(), 'svc-chat-mini')).toMatch(
+    /^no_adapter: .*hardware acceleration/,
+  );
+});
+
+pages.test('a page that is no secure context', async () => {
+  const page = await pages.open();
+  await page.goto(pages.url.replace('127.0.0.1', HOST));
+  expect(await page.evaluate(() => isSecureContext)).toBe(false);
+  pages.route(WORKER, (_request, response) => answer(response, "import '/engine//engine-worker.js'"));
+  expect(await openShipped(page, 'svc-chat-mini')).toMatch(/^no_adapter: .*secure context.*https/);
+  const own = await page.evaluate(() => svc.adapters().catch((error: Error) => error.message));
+  expect(own).toContain('secure context');
+});
+
+pages.test('a worker that dies fails its requests, and the model can be opened again', async () => {
+  patchWorker('setTimeout(() => { self.onmessage = null; setTimeout(() => { throw "worn out" }, 0) }, 0)');
+  pages.allow(/worn out/);
+  const page = await pages.open();
+  expect(await openShipped(page, 'svc-chat-mini')).toMatch(/worn out/);
+  patchWorker('');
+  expect(await openShipped(page, 'svc-chat-mini')).toBe('opened');
+});
+
+pages.test('an opening that is cancelled ends its worker, also one that does not answer', async () => {
+  patchWorker('self.addEventListener("message", () => { for (;;); })');
+  const page = await pages.open();
+  const cancelled = await page.evaluate(async () => {
+    const signal = AbortSignal.timeout(200);
+    const model = await shippedFiles('svc-chat-mini');
+    return svc.openTextModel({ model }, undefined, signal).catch((error: { code: string }) => error.code);
+  });
+  expect(cancelled).toBe('cancelled');
+  await expect.poll(() => page.workers().length, { timeout: 10_000 }).toBe(0);
+});
+
+/** Opens a shipped model and closes it. */
+function openShipped(page: Page, name: string): Promise<string> {
+  return page.evaluate(async (name) => {
+    try {
+      const model = await svc.openTextModel({ model: await shippedFiles(name), contextLength: 64 });
+      await model.close();
+      return 'opened';
+    } catch (error) {
+      const { code, message } = error as { code: string; message: string };
+      return `${code}: ${message}`;
+    }
+  }, name);
+}

@@ -1,0 +1,90 @@
+// Checks of a page's options, settings and files, each error with its remedy.
+
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { checkHub, checkModel, checkPageOptions } from '../../src/engine/page-rules-browser.ts';
+import type { EngineError } from '../../src/files/error.ts';
+
+afterEach(() => vi.unstubAllGlobals());
+
+function thrownBy(check: () => void): EngineError {
+  try {
+    check();
+  } catch (error) {
+    return error as EngineError;
+  }
+  throw new Error('nothing was thrown');
+}
+
+describe('model', () => {
+  const readable = (name: string) => ({ name, size: 1, read: () => new Uint8Array(1) });
+
+  it('is an id, files, or a folder', () => {
+    class Handle {
+      readonly kind = 'directory';
+    }
+    vi.stubGlobal('FileSystemDirectoryHandle', Handle);
+    checkModel('org/name');
+    checkModel([new File(['{}'], 'config.json'), readable('model.safetensors')]);
+    checkModel(new Handle());
+  });
+
+  it.each([
+    [undefined, 'must be the id of a model'],
+    [null, 'must be the id of a model'],
+    [7, 'must be the id of a model'],
+    ['', 'a text that is not empty'],
+    [{ name: 'x' }, 'must be the id of a model'],
+    [new File([], 'a.gguf'), 'is one file'],
+    [[1], 'model.0 must be a File'],
+    [[{ name: 'a', size: 1 }], 'model.0 must be a File'],
+    [[{ ...readable(''), size: 1 }], 'model.0.name'],
+    [[{ ...readable('a'), size: 1.5 }], 'model.0.size'],
+    [[readable('a'), readable('a')], 'two files named a'],
+  ])('%o is refused', (model, words) => {
+    const error = thrownBy(() => checkModel(model));
+    expect(error.code).toBe('bad_request');
+    expect(error.message).toContain(words);
+  });
+
+  it.each([
+    ['FileList', '[...input.files]'],
+    ['FileSystemFileHandle', 'getFile()'],
+  ])('a %s is refused with the form to use', (name, remedy) => {
+    class Given {
+      readonly name = name;
+    }
+    vi.stubGlobal(name, Given);
+    expect(thrownBy(() => checkModel(new Given())).message).toContain(remedy);
+  });
+});
+
+describe('options', () => {
+  it('that exist in Node only are refused with what to use instead', () => {
+    for (const [name, value] of Object.entries({
+      inline: true,
+      storageCache: 'file',
+      storageCacheBytes: 1e9,
+      loraPaths: ['a'],
+      loraDir: 'loras',
+      transformerWeightsPath: 'unet.safetensors',
+    }))
+      expect(thrownBy(() => checkPageOptions({ [name]: value }))).toMatchObject({
+        code: 'unsupported',
+        param: name,
+        message: expect.stringContaining('does not exist in a page; ') as string,
+      });
+    checkPageOptions({ inline: false, hostCache: 1e6, safe: true });
+  });
+});
+
+describe('hub', () => {
+  it('takes an address and a token', () => {
+    checkHub(undefined);
+    checkHub({ hub: 'http://127.0.0.1:8080/', token: 'hf_x' });
+  });
+
+  it.each([['models'], [{ hub: 'hf.co' }], [{ hub: 'ftp://hf.co' }], [{ token: 1 }], [{ url: 'https://x' }]])(
+    '%o is refused',
+    (settings) => expect(thrownBy(() => checkHub(settings)).code).toBe('bad_request'),
+  );
+});
