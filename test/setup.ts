@@ -1,9 +1,9 @@
 // Runs before every test file: removes the user's environment settings, except SVC_VULKAN_DRIVER and SVC_CHROMIUM; makes waiting for the device
-// yield its core; and fills new memory with NaN, because on GPUs it has arbitrary contents.
+// yield its core; and fills new memory with NaN.
 
 import { expect } from 'vitest';
-import { Device } from '../src/gpu/device.ts';
 import { throttlePolling } from '../src/gpu/polling.ts';
+import { poisonMemory } from './poison.ts';
 
 const KEPT = ['SVC_VULKAN_DRIVER', 'SVC_CHROMIUM'];
 for (const name of Object.keys(process.env)) {
@@ -24,14 +24,4 @@ process.env['GALLIVM_PERF'] ??= 'nopt';
 const drivesBrowser = /[\\/]test[\\/]browser[\\/]/.test(expect.getState().testPath ?? '');
 if (!drivesBrowser) throttlePolling();
 
-/** NaN as f32, and as a pair of f16 or bf16. */
-const POISON = new Uint32Array(1 << 20).fill(0x7fff7fff);
-const allocate = Object.getOwnPropertyDescriptor(Device.prototype, 'allocate')!.value as Device['allocate'];
-Device.prototype.allocate = function (...given) {
-  const buffer = allocate.apply(this, given);
-  for (let at = 0; at < buffer.size; at += POISON.byteLength) {
-    const words = Math.min(POISON.byteLength, buffer.size - at) / 4;
-    this.gpu.queue.writeBuffer(buffer, at, POISON, 0, words);
-  }
-  return buffer;
-};
+poisonMemory();

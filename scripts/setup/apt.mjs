@@ -15,12 +15,18 @@ const present = /^(libc6|libc-bin|libgcc-s1|libstdc\+\+6|gcc-\d+-base)_/;
 /** Drivers before this major version are refused by Dawn or lack what the kernels use. */
 const oldestMesa = 24;
 
-/** @returns {string[]} the downloaded .deb files */
-export function downloadPackages(names, { closure, work }) {
+/**
+ * Downloads packages, with `closure` also what they depend on, into `work`; with `newMesa` from backports where the release's Mesa is too
+ * old.
+ * @param {string[]} names
+ * @param {{ closure: boolean, newMesa?: boolean, work: string }} options
+ * @returns {string[]} the downloaded .deb files
+ */
+export function downloadPackages(names, { closure, newMesa = false, work }) {
   for (const tool of ['apt-get', 'dpkg-deb', 'ldd']) {
     if (spawnSync(tool, ['--version']).error) throw new NotInArchive(`${tool} is not on this system.`);
   }
-  const apt = privateApt(work);
+  const apt = privateApt(work, newMesa);
   const wanted = closure
     ? ['install', '--yes', '--no-install-recommends', '--download-only', ...apt.release, ...names]
     : ['download', ...apt.release, ...names];
@@ -36,8 +42,8 @@ export function downloadPackages(names, { closure, work }) {
     .map((file) => join(apt.archives, file));
 }
 
-/** Lists fetched into `work`; `release` holds the options that choose backports where the release's Mesa is too old. */
-function privateApt(work) {
+/** Lists fetched into `work`; `release` holds the options that choose backports, with `newMesa` where the release's Mesa is too old. */
+function privateApt(work, newMesa) {
   const archives = join(work, 'archives');
   for (const folder of ['lists/partial', 'archives/partial', 'log'])
     mkdirSync(join(work, folder), { recursive: true });
@@ -59,7 +65,7 @@ function privateApt(work) {
 
   const sources = systemSources();
   update(sources);
-  if (candidateMajor(run) >= oldestMesa) return { archives, run, release: [] };
+  if (!newMesa || candidateMajor(run) >= oldestMesa) return { archives, run, release: [] };
   const main = sources.find((source) => source.suites.includes(source.base));
   if (!main) return { archives, run, release: [] };
   const backports = `${main.base}-backports`;

@@ -1,9 +1,14 @@
 // A Chromium whose WebGPU answers without a GPU: an installed one, else Debian's, fetched into the user's cache; else a sentence that
 // says why there is none.
 
-import { existsSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { delimiter, join } from 'node:path';
+import { basename, delimiter, join } from 'node:path';
+import { AptError, downloadPackages } from './apt.mjs';
+import { cacheFolder, fillFolder, filesIn, unavailable, unpack } from './package-folder.mjs';
+
+const cached = join(cacheFolder('browsers'), 'chromium');
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
@@ -15,24 +20,96 @@ export const CHROMIUM_FLAGS = [
   '--no-sandbox',
 ];
 
-/** @returns {Promise<{ path: string, version: string } | { reason: string }>} SVC_CHROMIUM names another browser than those of PATH */
+/** @typedef {{ path: string, version: string } | { reason: string }} Found */
+
+/** @returns {Promise<Found>} an installed browser, else Debian's, fetched into the cache where that is possible */
 export async function ensureChromium() {
-  let reason = 'no chromium or google-chrome is in PATH';
+  const found = await findChromium();
+  const isFetched = existsSync(join(cached, 'start')); // one that does not work here would not work if it were fetched again
+  if ('path' in found || process.env.SVC_CHROMIUM || process.platform !== 'linux' || isFetched) return found;
+  const reason = unavailable(cached) ?? fetchChromium();
+  if (reason !== null) return { reason: `${found.reason}; ${reason}` };
+  return findChromium();
+}
+
+/** @returns {Promise<Found>} the browser that SVC_CHROMIUM names, else the first of PATH or of the cache whose WebGPU works */
+export async function findChromium() {
+  const reasons = [];
   for (const path of candidates()) {
     const found = await probe(path);
     if (found.version) return { path, version: found.version };
-    reason = `${path}: ${found.reason}`;
+    reasons.push(`${path}: ${found.reason}`);
   }
-  return { reason };
+  return { reason: reasons.join('; ') || 'no chromium or google-chrome is in PATH' };
 }
 
 function candidates() {
   const named = process.env.SVC_CHROMIUM;
   if (named) return [named];
   const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
-  return NAMES.flatMap((name) =>
-    folders.map((folder) => join(folder, name)).filter((path) => existsSync(path)),
-  );
+  const installed = NAMES.flatMap((name) => folders.map((folder) => join(folder, name)));
+  return [...installed, join(cached, 'start')].filter((path) => existsSync(path));
+}
+
+/** @returns {string | null} null when the browser is in the cache now; else why not, in a sentence */
+function fetchChromium() {
+  return fillFolder({
+    parent: cacheFolder('browsers'),
+    name: 'chromium',
+    title: "Debian's Chromium",
+    assemble,
+  });
+}
+
+const PACKAGES = ['chromium', 'chromium-common'];
+
+/** Unpacks the browser, and beside it the libraries that this system lacks. */
+function assemble(work, ready) {
+  const packages = downloadPackages(PACKAGES, { closure: true, work: join(work, 'apt') });
+  const isBrowser = (file) => PACKAGES.includes(basename(file).split('_')[0]);
+  for (const file of packages.filter(isBrowser)) unpack(file, ready);
+  const others = packages.filter((file) => !isBrowser(file));
+  const used = addLibraries(others, join(work, 'libraries'), ready);
+  rmSync(join(ready, 'usr/share'), { recursive: true, force: true });
+  writeFileSync(join(ready, 'start'), START, { mode: 0o755 });
+  return { packages: [...packages.filter(isBrowser), ...used].map((file) => basename(file)) };
+}
+
+const START = `#!/bin/sh
+here=$(dirname "$(readlink -f "$0")")
+LD_LIBRARY_PATH="$here/lib\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" exec "$here/usr/lib/chromium/chromium" "$@"
+`;
+
+/**
+ * Copies into lib/ the libraries that the browser does not find. A package that has one is taken whole, since libraries open others of
+ * their package by name. @returns the packages that were needed
+ */
+function addLibraries(packages, work, ready) {
+  const lib = join(ready, 'lib');
+  mkdirSync(lib);
+  const folders = new Map(packages.map((file) => [file, join(work, basename(file))]));
+  for (const [file, folder] of folders) unpack(file, folder);
+  const libraries = (file) =>
+    filesIn(folders.get(file)).filter((path) => /\.so(\.|$)/.test(path) && existsSync(path));
+  const used = new Set();
+  for (;;) {
+    const missing = missingOf(join(ready, 'usr/lib/chromium/chromium'), lib);
+    if (missing.length === 0) return [...used];
+    for (const name of missing) {
+      const file = packages.find((file) => libraries(file).some((path) => basename(path) === name));
+      if (file === undefined || used.has(file))
+        throw new AptError(`Chromium needs ${name}, which none of the packages that it depends on contains.`);
+      for (const path of libraries(file)) copyFileSync(path, join(lib, basename(path)));
+      used.add(file);
+    }
+  }
+}
+
+/** Names of the libraries that a program does not find in `lib` or in the system. */
+function missingOf(program, lib) {
+  const env = { ...process.env, LC_ALL: 'C', LD_LIBRARY_PATH: lib };
+  const { stdout } = spawnSync('ldd', [program], { encoding: 'utf8', env });
+  return [...new Set([...(stdout ?? '').matchAll(/(\S+) => not found/g)].map((match) => match[1]))];
 }
 
 /** Runs a small shader in a page, because a browser may list WebGPU and have no adapter, or one that computes nothing. */

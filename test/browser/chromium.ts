@@ -10,14 +10,14 @@
 // Functions passed to page.evaluate run in the page: they see its globals (page.ts) and their argument, nothing of the test file, and
 // no import().
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Plugin } from 'esbuild';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { bundle } from '../../scripts/setup/bundle.mjs';
-import { CHROMIUM_FLAGS, ensureChromium } from '../../scripts/setup/chromium.mjs';
+import { CHROMIUM_FLAGS, findChromium } from '../../scripts/setup/chromium.mjs';
 import { PageServer } from './page-server.ts';
 
 export interface PagesOptions {
@@ -29,15 +29,33 @@ export interface PagesOptions {
   scripts?: Record<string, string>;
   /** Plugins of the bundler. */
   plugins?: Plugin[];
+  /** Lets destroyDevices() reach the devices of the engine's workers. */
+  keepDevices?: boolean;
   /** Further flags of the browser. */
   flags?: string[];
 }
+
+declare global {
+  /** Devices of a worker, where `keepDevices` is set. */
+  var keptDevices: GPUDevice[] | undefined;
+}
+
+/** Runs before the first message to a worker is read. */
+const KEEP_DEVICES = `{
+  globalThis.keptDevices = [];
+  const request = GPUAdapter.prototype.requestDevice;
+  GPUAdapter.prototype.requestDevice = async function (...given) {
+    const device = await request.apply(this, given);
+    globalThis.keptDevices.push(device);
+    return device;
+  };
+}`;
 
 /** scripts/test.mjs names the browser that it found; a test file that runs by itself looks for one. */
 const found = process.env['SVC_CHROMIUM'] ?? (await find());
 
 async function find(): Promise<string | null> {
-  const answer = await ensureChromium();
+  const answer = await findChromium();
   if ('path' in answer) return answer.path;
   console.log(`Chromium: NOT RUN (${answer.reason})`);
   return null;
@@ -46,13 +64,14 @@ async function find(): Promise<string | null> {
 /** Starts the browser and the server before the tests of this file and ends them afterwards. */
 export function usePages(options: PagesOptions = {}): Pages {
   const pages = new Pages(options);
+  afterAll(() => pages.end());
   if (found === null) return pages;
   beforeAll(() => pages.start());
+  beforeEach(() => pages.keepOpened());
   afterEach(async () => {
     const problems = await pages.takeProblems();
     expect(problems, 'errors that the pages reported').toEqual([]);
   });
-  afterAll(() => pages.end());
   return pages;
 }
 
@@ -65,7 +84,8 @@ export class Pages {
   #browser: Browser | null = null;
   /** The one context of a persistent profile. */
   #kept: BrowserContext | null = null;
-  #contexts: BrowserContext[] = [];
+  /** Pages of the running test. */
+  #opened: Page[] = [];
   #problems: string[] = [];
   #allowed: RegExp[] = [];
 
@@ -97,6 +117,11 @@ export class Pages {
   async start(): Promise<void> {
     const { scripts = {}, plugins = [] } = this.#options;
     await bundle(this.#bundle, { extra: { page: 'test/browser/page.ts', ...scripts }, plugins });
+    if (this.#options.keepDevices)
+      this.route('/engine/engine-worker.js', (_, response) => {
+        const code = readFileSync(join(this.#bundle, 'engine-worker.js'), 'utf8');
+        response.setHeader('content-type', 'text/javascript').end(code + KEEP_DEVICES);
+      });
     await this.#server.start();
     await this.#launch();
   }
@@ -107,11 +132,14 @@ export class Pages {
     await this.#launch();
   }
 
-  /** Opens a page with the engine. Its context is its own, unless the profile is persistent. */
+  /**
+   * Opens a page with the engine, with storage of its own unless the profile is persistent. It is closed after the test; a page that
+   * beforeAll opens, after the last test.
+   */
   async open(): Promise<Page> {
     const context = this.#kept ?? (await this.#browser!.newContext());
-    if (this.#kept === null) this.#contexts.push(context);
     const page = await context.newPage();
+    this.#opened.push(page);
     page.on('console', (message) => {
       if (message.type() === 'error') this.#report(`${message.text()} (${message.location().url})`);
     });
@@ -119,6 +147,19 @@ export class Pages {
     page.on('crash', () => this.#report('the page crashed'));
     await page.goto(this.url);
     return page;
+  }
+
+  /** Makes the pages that are open, by hooks before the tests, stay open until the end of the file. */
+  keepOpened(): void {
+    this.#opened = [];
+  }
+
+  /** Destroys the devices of the workers of a page, which the engine meets as the loss of its device. */
+  async destroyDevices(page: Page): Promise<void> {
+    for (const worker of page.workers())
+      await worker.evaluate(() => {
+        for (const device of globalThis.keptDevices?.splice(0) ?? []) device.destroy();
+      });
   }
 
   /** Errors of the pages that match `pattern` do not fail the running test. */
@@ -137,8 +178,7 @@ export class Pages {
 
   /** Closes the pages of the test that ended; returns the errors that were not allowed. */
   async takeProblems(): Promise<string[]> {
-    for (const context of this.#contexts.splice(0)) await context.close();
-    for (const page of this.#kept?.pages() ?? []) await page.close();
+    for (const page of this.#opened.splice(0)) await (this.#kept ? page : page.context()).close();
     const allowed = this.#allowed.splice(0);
     return this.#problems.splice(0).filter((text) => !allowed.some((pattern) => pattern.test(text)));
   }
@@ -159,6 +199,6 @@ export class Pages {
   async #quit(): Promise<void> {
     await this.#kept?.close();
     await this.#browser?.close();
-    this.#contexts = [];
+    this.#opened = [];
   }
 }

@@ -86,7 +86,11 @@ export class PageServer {
         .end(JSON.stringify(filesIn(join(root, 'models', ...rest))));
       return;
     }
-    const places: Record<string, string> = { engine: this.#options.bundle, models: join(root, 'models') };
+    const places: Record<string, string> = {
+      engine: this.#options.bundle,
+      models: join(root, 'models'),
+      golden: join(root, 'test/golden'),
+    };
     const file = folder !== undefined && folder in places ? join(places[folder]!, ...rest) : '';
     if (!existsSync(file) || !statSync(file).isFile()) {
       response.writeHead(404).end();

@@ -159,5 +159,10 @@ export function toF16(value: number): number {
 /** Rows of `a` that differ from `b` in any bit. */
 export function differingRows(a: Float32Array[], b: Float32Array[]): number[] {
   expect(a.length).toBe(b.length);
-  return a.flatMap((row, i) => (Buffer.from(row.buffer).equals(Buffer.from(b[i]!.buffer)) ? [] : [i]));
+  const bits = ({ buffer }: Float32Array): Uint32Array => new Uint32Array(buffer);
+  return a.flatMap((row, i) => {
+    const other = bits(b[i]!);
+    const own = bits(row);
+    return own.length === other.length && own.every((word, at) => word === other[at]) ? [] : [i];
+  });
 }

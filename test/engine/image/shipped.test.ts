@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { ImageModel } from '../../../src/engine/image/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { SCENE } from '../../shipped.ts';
 import { listen, imagesOf } from './pipeline-golden.ts';
 
 /** Shaders compile slowly on a busy machine with an empty cache. */
@@ -31,6 +32,13 @@ it(`draws "${prompt}" as the README shows it, in 20 steps`, async () => {
   expect([image!.width, image!.height, 3]).toEqual([info.width, info.height, info.channels]);
   const far = image!.data.filter((value, i) => Math.abs(value - data[i]!) > 1);
   expect(far.length).toBeLessThanOrEqual(data.length / 1000);
+});
+
+it('draws the recorded image, which pages of Chromium are held to as well', async () => {
+  const [image] = imagesOf(await listen(model, SCENE.request));
+  const { data } = await sharp(SCENE.path).raw().toBuffer({ resolveWithObject: true });
+  expect(image!.data.length).toBe(data.length);
+  expect(image!.data.filter((value, i) => Math.abs(value - data[i]!) > 1)).toHaveLength(0);
 });
 
 it('previews it by a linear map, also where its decoder waits its turn', async () => {

@@ -1,0 +1,50 @@
+// The tests of kernels in a page, on its own device: every file of test/kernels/ that runs shaders, those that take long on SwiftShader in
+// part. The variants that they leave out there run on SwiftShader in Node.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
+import { beforeAll, expect } from 'vitest';
+import { usePages } from './chromium.ts';
+import { testFiles, TEST_RUNNER } from './in-page/plugin.ts';
+
+/** Names of the tests that run of a file; null: none, because it compiles variants for other adapters. */
+const IN_PART: Readonly<Record<string, RegExp | null>> = {
+  attend: /the adapter as it is' (heads|causal|\d+ keys|keys of each|scores)/,
+  attention:
+    /a key, \d+ dims, \d key heads|pages in f16|without subgroups 64|sinks true, window null|1 queries a key, 64/,
+  conv2d: /the adapter as it is/,
+  experts: /the adapter as it is' (f32|int8)|a plan/,
+  'gated-delta': /profile cpu (steps|a batch|prompts.* dims: 8)/,
+  matmul: /the adapter as it is/,
+  'norm-conv': /^\{/,
+  profiles: null,
+  sample: /greedy|^a draw|temperature [1n]|top-p 0\.8|min-p|biases are/,
+  'sample-edits': /masks|all three change|everything at once/,
+  'stored-formats': /values are those|(q4_0|q4_k|mxfp4) matmuls/,
+  tiling: /convolution, \{\}|matmul, \{"rows/,
+};
+
+const folder = fileURLToPath(new URL('../kernels', import.meta.url));
+const names = readdirSync(folder)
+  .filter((file) => file.endsWith('.test.ts'))
+  .map((file) => file.slice(0, -'.test.ts'.length))
+  .filter((name) => IN_PART[name] !== null);
+const pathOf = (name: string): string => `test/kernels/${name}.test.ts`;
+
+const pages = usePages({ scripts: { run: TEST_RUNNER }, plugins: [testFiles(names.map(pathOf))] });
+pages.route('/engine/made-up/', ({ url }, response) => {
+  response.end(readFileSync(`${folder}/made-up/${url!.split('/').at(-1)}`));
+});
+
+let page: Page;
+beforeAll(async () => void (page = await pages.open()));
+
+pages.test.each(names)('%s', async (name) => {
+  const { passed, failed } = await page.evaluate(([path, part]) => runTestFile(path, part), [
+    pathOf(name),
+    IN_PART[name]?.source,
+  ] as const);
+  expect(failed).toEqual([]);
+  expect(passed).toBeGreaterThan(0);
+});
