@@ -70,7 +70,7 @@ export const ROOMS = {
       /^pages\/page-store(-.*)?\.ts$/,
       /^image\/image(-embed|-metadata)?\.ts$/,
     ],
-    page: [/^page\//],
+    page: [/^page\//, /^opfs\//],
   },
 };
 
@@ -117,6 +117,8 @@ export const FOLDERS = {
   'files/template': 'chat templates',
   'files/template/jinja': "Jinja with Python's semantics: source to syntax tree to text, bounded",
   'files/pages': 'KV pages in files and in Redis',
+  'files/opfs':
+    "a browser's private file system: models of the hub, packed weights, tuned variants, and the room for them",
   'files/page': 'files of a page: those that a user picked, those that the page reads itself',
   'files/image': 'PNG, JPEG, WebP and what they carry',
 };

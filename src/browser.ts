@@ -9,4 +9,5 @@ export {
   openImageModel,
   openTextModel,
 } from './engine/open-browser.ts';
+export { type HubAccess, listModels, removeModel } from './engine/page-storage-browser.ts';
 export type * from './model-types.ts';

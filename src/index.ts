@@ -4,12 +4,7 @@ export { EngineError } from './files/error.ts';
 export type { HubLimits } from './files/hub/hub-http.ts';
 export type { HubEvent, ResolvedModel } from './files/hub/hub.ts';
 export { listModels, resolveModel, type ResolveOptions } from './engine/hub-models-node.ts';
-export {
-  type CachedModel,
-  type CachedRevision,
-  type RemovedModel,
-  removeModel,
-} from './files/hub/hub-list.ts';
+export { removeModel } from './files/hub/hub-list.ts';
 export type { ProbeResult } from './engine/probe-result.ts';
 export { planModel } from './engine/plan/plan-node.ts';
 export type {

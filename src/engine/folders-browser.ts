@@ -1,6 +1,8 @@
 // The folders of models in a page: files that the page gave, and models of the hub that are kept in the browser's storage.
 
 import { EngineError } from '../files/error.ts';
+import { STORED, type OpfsCache } from '../files/opfs/opfs-cache.ts';
+import { openStored } from '../files/opfs/stored-folder.ts';
 import { openPosted, sharedFiles, type PostedFiles, type PostedFolder } from '../files/page/model-source.ts';
 import type { Folder } from '../files/source.ts';
 
@@ -12,10 +14,12 @@ export type GivenFiles = Readonly<Record<string, PostedFiles>>;
 
 export class PageFolders {
   readonly #files: GivenFiles;
+  readonly #stored: OpfsCache;
   readonly #opened = new Map<string, PostedFolder>();
 
-  constructor(files: GivenFiles) {
+  constructor(files: GivenFiles, stored: OpfsCache) {
     this.#files = files;
+    this.#stored = stored;
   }
 
   /** Whether `path` stands for files that the page gave. */
@@ -23,8 +27,9 @@ export class PageFolders {
     return path in this.#files;
   }
 
-  /** Opens a folder: `path` stands for files that the page gave, or is a folder below them. Throws model_not_found. */
+  /** Opens a folder: `path` stands for files that the page gave or for a stored model, or is a folder below. Throws model_not_found. */
   async open(path: string): Promise<Folder> {
+    if (path.startsWith(STORED)) return openStored(this.#stored, path);
     const root = Object.keys(this.#files).find((name) => path === name || path.startsWith(`${name}/`));
     if (root === undefined) throw new EngineError('model_not_found', `the page gave no files named ${path}`);
     const folder = this.#opened.get(root) ?? openPosted(root, this.#files[root]!);

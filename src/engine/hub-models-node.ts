@@ -1,6 +1,7 @@
 // Models of a hub and of its cache on disk, with the components that the image families declare.
 
-import { listModels as listCached, type CachedModel, type ListOptions } from '../files/hub/hub-list.ts';
+import type { CachedModel } from '../files/hub/hub-cache.ts';
+import { listModels as listCached, type ListOptions } from '../files/hub/hub-list.ts';
 import {
   resolveModel as resolveFrom,
   type ResolvedModel,

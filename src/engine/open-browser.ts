@@ -10,7 +10,7 @@ import type { ImageModel, ImageModelOptions } from './image/image-model.ts';
 import { IMAGE_FACE } from './image/face.ts';
 import { GIVEN } from './folders-browser.ts';
 import { checkHub, checkModel, checkPageOptions } from './page-rules-browser.ts';
-import type { BrowserSettings } from './platform-browser.ts';
+import { askToPersist, type HubAccess } from './page-storage-browser.ts';
 import type { ModelFace, SessionOptions } from './session/model-kind.ts';
 import { openProxy } from './session/model-proxy.ts';
 import type { AnyModel } from './session/model.ts';
@@ -27,7 +27,7 @@ import type { TextModel, TextModelOptions } from './text/text-model.ts';
 export type InPage<Options extends { model: string }> = Omit<Options, 'model' | 'inline'> & {
   /** Hub id, or the files of the model. */
   model: string | ModelFiles;
-  hub?: BrowserSettings;
+  hub?: HubAccess;
 };
 
 /**
@@ -72,7 +72,7 @@ async function openModel<Options extends SessionOptions, M extends AnyModel>(
   signal: AbortSignal | undefined,
 ): Promise<M> {
   if (typeof page !== 'object' || page === null) refuse(page, 'options', 'an object');
-  const { hub = {}, ...given } = page as { model: unknown; hub?: BrowserSettings };
+  const { hub = {}, ...given } = page as { model: unknown; hub?: HubAccess };
   checkHub(hub);
   checkModel(given.model);
   const files: Record<string, ModelFiles> = {};
@@ -81,12 +81,14 @@ async function openModel<Options extends SessionOptions, M extends AnyModel>(
     const path = `${GIVEN}${nameOf(model)}`;
     files[path] = model;
     model = path;
+  } else {
+    askToPersist();
   }
   const options = { ...given, model } as unknown as Options;
   kind.check(options);
   checkPageOptions(given);
   const open = (giveUp?: AbortSignal): Promise<M> =>
-    openInWorker(kind, options, { files, settings: hub, onEvent, signal: giveUp });
+    openInWorker(kind, options, { files, hub, onEvent, signal: giveUp });
   const opened = await open(signal);
   const { sleepAfter: after } = options;
   if (after === undefined) return opened;
@@ -103,7 +105,7 @@ function nameOf(files: ModelFiles): string {
 
 interface WorkerOptions {
   files: Readonly<Record<string, ModelFiles>>;
-  settings: BrowserSettings;
+  hub: HubAccess;
   onEvent: ((event: OpenEvent) => void) | undefined;
   signal: AbortSignal | undefined;
 }
@@ -114,7 +116,7 @@ const LEAVE_TIME = 2000;
 async function openInWorker<Options extends SessionOptions, M extends AnyModel>(
   { name, calls, merge }: ModelFace<Options, M>,
   options: Options,
-  { files, settings, onEvent = () => {}, signal }: WorkerOptions,
+  { files, hub, onEvent = () => {}, signal }: WorkerOptions,
 ): Promise<M> {
   const posted: Record<string, PostedFiles> = {};
   const transfer: Transferable[] = [];
@@ -123,7 +125,7 @@ async function openInWorker<Options extends SessionOptions, M extends AnyModel>(
     posted[path] = form;
     transfer.push(...ports);
   }
-  const start: WorkerStart = { kind: name, files: posted, settings };
+  const start: WorkerStart = { kind: name, files: posted, hub };
   const port = startWorker(new URL('./engine-worker.js', import.meta.url), name, start, transfer);
   const onClosed = async (): Promise<void> => port.end!();
   return openProxy<M>(port, calls, { options, onEvent, onClosed, signal, merge, leaveTime: LEAVE_TIME });

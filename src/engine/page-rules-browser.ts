@@ -21,7 +21,7 @@ const address: Rule = (value, name) => {
     refuse(value, name, 'an address that begins with https:// or http://');
 };
 
-const HUB_SETTINGS = { hub: address, token: filledText };
+const HUB_SETTINGS = { endpoint: address, token: filledText };
 
 /** Throws bad_request for settings of the hub that are unknown or no addresses. */
 export function checkHub(settings: unknown): void {

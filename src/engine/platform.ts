@@ -3,7 +3,7 @@
 
 import type { HubEvent } from '../files/hub/hub-events.ts';
 import type { PageStore } from '../files/pages/page-store.ts';
-import type { PackedEntry, PackedFile } from '../files/checkpoint/quantized-cache.ts';
+import type { PackedEntry, PackedFile, PackedOrigin } from '../files/checkpoint/packed-file.ts';
 import type { ByteSource, Folder } from '../files/source.ts';
 import type { AdapterSummary } from '../gpu/adapter.ts';
 import type { Device } from '../gpu/device.ts';
@@ -65,12 +65,7 @@ export interface PageStorage extends PageStore {
 
 export interface PackedCache {
   /** Returns the slot for one version of a checkpoint's files, one quantization and one packed layout. */
-  slot(origin: {
-    path: string;
-    shards: readonly string[];
-    quantization: string;
-    layout: string;
-  }): Promise<PackedSlot>;
+  slot(origin: PackedOrigin): Promise<PackedSlot>;
 }
 
 export interface PackedSlot {

@@ -1,6 +1,8 @@
 // The worker for long texts and grammars in a page. It loads no GPU code, so that a terminated worker is replaced within a fraction of a
 // second. The first message brings the files that the page gave.
 
+import { originStorage } from '../files/opfs/storage.ts';
+import { PageStores } from '../files/opfs/stores.ts';
 import { PageFolders, type GivenFiles } from './folders-browser.ts';
 import { portOfEnd, type End } from './session/thread-browser.ts';
 import { serveTextTasks } from './text/text-worker.ts';
@@ -15,7 +17,7 @@ declare const self: typeof globalThis & End;
 self.addEventListener(
   'message',
   ({ data: { files } }: MessageEvent<TextWorkerStart>) => {
-    const folders = new PageFolders(files);
+    const folders = new PageFolders(files, new PageStores(originStorage()).models);
     serveTextTasks(portOfEnd(self), (path) => folders.open(path));
   },
   { once: true },

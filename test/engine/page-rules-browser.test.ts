@@ -80,11 +80,14 @@ describe('options', () => {
 describe('hub', () => {
   it('takes an address and a token', () => {
     checkHub(undefined);
-    checkHub({ hub: 'http://127.0.0.1:8080/', token: 'hf_x' });
+    checkHub({ endpoint: 'http://127.0.0.1:8080/', token: 'hf_x' });
   });
 
-  it.each([['models'], [{ hub: 'hf.co' }], [{ hub: 'ftp://hf.co' }], [{ token: 1 }], [{ url: 'https://x' }]])(
-    '%o is refused',
-    (settings) => expect(thrownBy(() => checkHub(settings)).code).toBe('bad_request'),
-  );
+  it.each([
+    ['models'],
+    [{ endpoint: 'hf.co' }],
+    [{ endpoint: 'ftp://hf.co' }],
+    [{ token: 1 }],
+    [{ url: 'https://x' }],
+  ])('%o is refused', (settings) => expect(thrownBy(() => checkHub(settings)).code).toBe('bad_request'));
 });

@@ -36,14 +36,14 @@ test('holds the text of every shader', () => {
   expect(shaders.filter((name) => !code.includes(name.replaceAll('\\', '/')))).toEqual([]);
 });
 
-/** Sources of a file of the bundle and of all files that it imports. */
+/** Sources of a file of the bundle and of all files that it imports when it is loaded. */
 function sourcesOf(name) {
   const names = Object.keys(metafile.outputs);
   const reached = new Set();
   const visit = (output) => {
     if (reached.has(output)) return;
     reached.add(output);
-    for (const { path } of metafile.outputs[output].imports) visit(path);
+    for (const { path, kind } of metafile.outputs[output].imports) if (kind !== 'dynamic-import') visit(path);
   };
   visit(names.find((output) => output.endsWith(`/${name}`)));
   return [...reached].flatMap((output) => Object.keys(metafile.outputs[output].inputs));

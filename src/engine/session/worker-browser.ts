@@ -5,7 +5,8 @@ import type { PostedFiles } from '../../files/page/model-source.ts';
 import { destroyDevices } from '../../gpu/browser.ts';
 import { EMBEDDING_MODELS } from '../embedding/kind.ts';
 import { IMAGE_MODELS } from '../image/kind.ts';
-import { browserPlatform, type BrowserSettings } from '../platform-browser.ts';
+import type { HubAccess } from '../page-storage-browser.ts';
+import { browserPlatform } from '../platform-browser.ts';
 import { TEXT_MODELS } from '../text/kind.ts';
 import { ModelHost } from './model-host.ts';
 import type { ModelKind, SessionOptions } from './model-kind.ts';
@@ -18,25 +19,25 @@ export interface WorkerStart {
   kind: string;
   /** Files that the page gave, by the paths that stand for them in the options. */
   files: Readonly<Record<string, PostedFiles>>;
-  settings: BrowserSettings;
+  hub: HubAccess;
 }
 
 declare const self: typeof globalThis & End;
 
 self.addEventListener('message', ({ data }: MessageEvent<WorkerStart>) => start(data), { once: true });
 
-function start({ kind, files, settings }: WorkerStart): void {
-  if (kind === TEXT_MODELS.name) serve(TEXT_MODELS, files, settings);
-  if (kind === IMAGE_MODELS.name) serve(IMAGE_MODELS, files, settings);
-  if (kind === EMBEDDING_MODELS.name) serve(EMBEDDING_MODELS, files, settings);
+function start({ kind, files, hub }: WorkerStart): void {
+  if (kind === TEXT_MODELS.name) serve(TEXT_MODELS, files, hub);
+  if (kind === IMAGE_MODELS.name) serve(IMAGE_MODELS, files, hub);
+  if (kind === EMBEDDING_MODELS.name) serve(EMBEDDING_MODELS, files, hub);
 }
 
 function serve<Options extends SessionOptions, M extends AnyModel>(
   { calls, open }: ModelKind<Options, M>,
   files: WorkerStart['files'],
-  settings: BrowserSettings,
+  hub: HubAccess,
 ): void {
-  const platform = browserPlatform(files, settings);
+  const platform = browserPlatform(files, hub);
   const host = new ModelHost<Options, M>(portOfEnd(self), {
     calls,
     open: (options, onEvent, signal) => open(platform, options, onEvent, signal),

@@ -1,6 +1,6 @@
 // Packed weights in the cache on disk: read back from the device once, region by region, and uploaded unchanged at later openings.
 
-import type { PackedEntry } from '../../files/checkpoint/quantized-cache.ts';
+import type { PackedEntry } from '../../files/checkpoint/packed-file.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Region } from '../../gpu/tensor.ts';
 import type { PackedSlot } from '../platform.ts';

@@ -12,8 +12,8 @@ export interface ModelCache {
   ids(): Promise<string[]>;
   repo(id: string): RepoCache;
   hasher(kind: 'sha1' | 'sha256'): Hasher;
-  /** Converts an error of the storage to an EngineError; returns other errors unchanged. */
-  errorOf(error: unknown, id: string): unknown;
+  /** Converts an error of the storage to an EngineError; resolves to other errors unchanged. */
+  errorOf(error: unknown, id: string): Promise<unknown>;
 }
 
 export interface Hasher {
@@ -80,6 +80,35 @@ export interface PartialFile {
   /** Makes the bytes survive a power failure. */
   flush(): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface CachedModel {
+  id: string;
+  revisions: CachedRevision[];
+  /** Bytes in the cache, with shared files counted once and unfinished downloads included. */
+  bytes: number;
+  path: string;
+  /** Bytes of the largest revision. */
+  files: number;
+  /** Whether at least one revision can be used without the network. */
+  complete: boolean;
+}
+
+export interface CachedRevision {
+  commit: string;
+  /** The branches and tags that refer to it. */
+  refs: string[];
+  files: number;
+  path: string;
+  /** Quantizations of its GGUF files. */
+  quantizations: string[];
+  complete: boolean;
+}
+
+export interface RemovedModel {
+  id: string;
+  /** Bytes that were freed. */
+  bytes: number;
 }
 
 export interface Snapshot {

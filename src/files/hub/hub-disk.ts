@@ -72,7 +72,7 @@ export class DiskCache implements ModelCache {
     return { update: (bytes) => void hash.update(bytes), hex: () => hash.digest('hex') };
   }
 
-  errorOf(error: unknown, id: string): unknown {
+  async errorOf(error: unknown, id: string): Promise<unknown> {
     const { cacheVariable } = this.#settings;
     const code =
       error instanceof Error && 'code' in error && !(error instanceof EngineError) ? error.code : null;

@@ -4,41 +4,12 @@ import { basename, join } from 'node:path';
 import { EngineError } from '../error.ts';
 import { ggufSets, hasTag } from '../gguf/file-names.ts';
 import type { PipelineFolders } from '../pipeline/pipeline-classes.ts';
-import { snapshotGaps } from './hub-cache.ts';
+import { snapshotGaps, type CachedModel, type CachedRevision, type RemovedModel } from './hub-cache.ts';
 import { DiskCache, listFiles, type DiskRepo } from './hub-disk.ts';
 import { openHub, type Env } from './hub-env.ts';
 import { splitTag } from './hub-gguf.ts';
 import { lockHolder } from './hub-lock.ts';
 import { nearestModel } from './hub-nearest.ts';
-
-export interface CachedModel {
-  id: string;
-  revisions: CachedRevision[];
-  /** Bytes on disk, with shared files counted once and unfinished downloads included. */
-  bytes: number;
-  path: string;
-  /** Bytes of the largest revision. */
-  files: number;
-  /** Whether at least one revision can be used without the network. */
-  complete: boolean;
-}
-
-export interface CachedRevision {
-  commit: string;
-  /** The branches and tags that refer to it. */
-  refs: string[];
-  files: number;
-  path: string;
-  /** Quantizations of its GGUF files. */
-  quantizations: string[];
-  complete: boolean;
-}
-
-export interface RemovedModel {
-  id: string;
-  /** Bytes that were freed. */
-  bytes: number;
-}
 
 export interface ListOptions {
   /** Replaces process.env. */

@@ -90,7 +90,7 @@ export async function resolveFromHub(
     const path = await fetchListing(plan, chosen);
     return { path: quantized ? `${path}/${quantized[0]!.path}` : path, id, revision: listing.commit };
   } catch (error) {
-    throw cache.errorOf(error, id);
+    throw await cache.errorOf(error, id);
   }
 }
 

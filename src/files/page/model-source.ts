@@ -88,8 +88,10 @@ function fileSources(files: readonly { name: string; file: File }[]): Map<string
   return new Map(files.map(({ name, file }) => [name, fileSource(name, file)]));
 }
 
-/** A File or Blob as a source. */
-export function fileSource(name: string, file: Blob): ByteSource {
+const PICK_AGAIN = 'pick it again, since a file that has changed is no longer readable';
+
+/** A File or Blob as a source. `remedy`: what a user can do if it cannot be read. */
+export function fileSource(name: string, file: Blob, remedy = PICK_AGAIN): ByteSource {
   const read = async (offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> => {
     assertRange({ name, size: file.size }, offset, length);
     return new Uint8Array(
@@ -97,7 +99,7 @@ export function fileSource(name: string, file: Blob): ByteSource {
         .slice(offset, offset + length)
         .arrayBuffer()
         .catch((cause: unknown) => {
-          throw unreadable(name, cause);
+          throw unreadable(name, cause, remedy);
         }),
     );
   };
@@ -159,11 +161,10 @@ function missing(path: string, name: string): never {
   );
 }
 
-function unreadable(name: string, cause: unknown): EngineError {
+function unreadable(name: string, cause: unknown, remedy = PICK_AGAIN): EngineError {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new EngineError(
-    'bad_checkpoint',
-    `${name} cannot be read (${reason}): pick it again, since a file that has changed is no longer readable`,
-    { param: name, cause },
-  );
+  return new EngineError('bad_checkpoint', `${name} cannot be read (${reason}): ${remedy}`, {
+    param: name,
+    cause,
+  });
 }

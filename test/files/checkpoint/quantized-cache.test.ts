@@ -6,9 +6,9 @@ import {
   packedKey,
   readPacked,
   writePacked,
-  type PackedEntry,
   type PackedKey,
 } from '../../../src/files/checkpoint/quantized-cache.ts';
+import type { PackedEntry } from '../../../src/files/checkpoint/packed-file.ts';
 import { readSafetensors } from '../../../src/files/checkpoint/safetensors.ts';
 import { openDiskSource } from '../../../src/files/source-disk.ts';
 

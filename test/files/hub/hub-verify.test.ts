@@ -91,10 +91,10 @@ test('a model larger than the disk is refused before the first byte', async () =
 test('a disk that fills up or cannot be written is named', async () => {
   const fixture = await hubFixture();
   const cache = new DiskCache(await openHub(fixture.env));
-  const full = cache.errorOf(Object.assign(new Error('write'), { code: 'ENOSPC' }), 'acme/tiny');
+  const full = await cache.errorOf(Object.assign(new Error('write'), { code: 'ENOSPC' }), 'acme/tiny');
   expect(full).toMatchObject({ code: 'disk_full', message: expect.stringContaining('HF_HOME') });
   const other = new Error('something else');
-  expect(cache.errorOf(other, 'acme/tiny')).toBe(other);
+  expect(await cache.errorOf(other, 'acme/tiny')).toBe(other);
 
   const file = join(fixture.home, 'file');
   await writeFile(file, '');

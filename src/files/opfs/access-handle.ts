@@ -1,0 +1,31 @@
+// Whole reads and writes over a handle of the private file system, whose calls may do less than they were asked for.
+
+import { EngineError } from '../error.ts';
+import { isQuotaError, type AccessHandle } from './storage.ts';
+
+export function readAll(handle: AccessHandle, offset: number, target: Uint8Array<ArrayBuffer>): void {
+  for (let done = 0; done < target.length;) {
+    const read = handle.read(target.subarray(done), { at: offset + done });
+    if (read === 0) throw new EngineError('internal', 'a stored file was cut short while it was read');
+    done += read;
+  }
+}
+
+/** Throws `fullError` if the browser's quota is exceeded; the bytes before stay. */
+export async function writeAll(
+  handle: AccessHandle,
+  offset: number,
+  bytes: Uint8Array,
+  fullError: () => Promise<EngineError>,
+): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    let written = 0;
+    try {
+      written = handle.write(bytes.subarray(done), { at: offset + done });
+    } catch (error) {
+      if (!isQuotaError(error)) throw error;
+    }
+    if (written === 0) throw await fullError();
+    done += written;
+  }
+}

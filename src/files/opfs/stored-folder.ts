@@ -1,0 +1,63 @@
+// Folders of stored models, by the paths that stand for them: `hub:owner/name/commit`, a folder of a pipeline below it, or a GGUF file.
+
+import { EngineError } from '../error.ts';
+import { isGgufName, setOf } from '../gguf/file-names.ts';
+import { fileSource } from '../page/model-source.ts';
+import { folderOf, nameOf } from '../posix-path.ts';
+import type { Folder } from '../source.ts';
+import { STORED, type OpfsCache, type OpfsRepo } from './opfs-cache.ts';
+
+export interface StoredPath {
+  id: string;
+  commit: string;
+  /** Path in the snapshot; '' for its root. */
+  inner: string;
+}
+
+/** Takes a path apart; null: it stands for no stored model. */
+export function storedPath(path: string): StoredPath | null {
+  if (!path.startsWith(STORED)) return null;
+  const [owner, name, commit, ...inner] = path.slice(STORED.length).split('/');
+  return owner && name && commit ? { id: `${owner}/${name}`, commit, inner: inner.join('/') } : null;
+}
+
+/** Opens a folder of a stored model. A GGUF file is a folder with that file and its other parts. */
+export async function openStored(cache: OpfsCache, path: string): Promise<Folder> {
+  const stored = storedPath(path);
+  if (stored === null) throw notStored(path);
+  const { id, commit, inner } = stored;
+  const repo = cache.repo(id);
+  const files = [...((await repo.record()).snapshots.get(commit)?.keys() ?? [])];
+  const isFile = isGgufName(inner) && files.includes(inner);
+  const root = isFile ? folderOf(inner) : inner;
+  const prefix = root === '' ? '' : `${root}/`;
+  const inside = files.flatMap((file) => (file.startsWith(prefix) ? [file.slice(prefix.length)] : []));
+  if (inside.length === 0) throw notStored(path);
+  const names = inside.filter((name) => !name.includes('/'));
+  return {
+    path,
+    names: async () => (isFile ? [...setOf(nameOf(inner), names).names] : names),
+    open: async (name) => fileSource(name, await contentOf(repo, commit, `${prefix}${name}`), REMEDY),
+  };
+}
+
+const REMEDY = "open the model again, since it may have been removed from the browser's storage";
+
+async function contentOf(repo: OpfsRepo, commit: string, path: string): Promise<File> {
+  const file = await repo.fileOf(commit, path);
+  if (file !== null) return file;
+  throw new EngineError(
+    'bad_checkpoint',
+    `${path} is missing from ${repo.id}: open the model again to fetch it`,
+    {
+      param: path,
+    },
+  );
+}
+
+function notStored(path: string): EngineError {
+  return new EngineError(
+    'model_not_found',
+    `${path} is not in the browser's storage: open the model by its id again`,
+  );
+}

@@ -1,0 +1,46 @@
+// Tuned kernel variants as text, and the name of the file of each adapter and driver.
+
+/** Numbers by name, by the key they were measured for. */
+export type TunedEntries = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
+/** Names an adapter and its driver. */
+export interface TunedFor {
+  vendor: string;
+  architecture: string;
+  device: string;
+  description: string;
+}
+
+/** Returns nothing for a missing or unreadable text. */
+export function parseTuned(text: string | null): TunedEntries {
+  if (text === null) return {};
+  try {
+    const entries: unknown = JSON.parse(text);
+    return isTuned(entries) ? entries : {};
+  } catch {
+    return {};
+  }
+}
+
+export const tunedText = (entries: TunedEntries): string => `${JSON.stringify(entries, null, 1)}\n`;
+
+/** `sha256`: the digest of a text in hexadecimal. */
+export function tunedFileName(
+  { vendor, architecture, device, description }: TunedFor,
+  sha256: (text: string) => string,
+): string {
+  const identity = JSON.stringify([vendor, architecture, device, description]);
+  const stem = (device || vendor).replace(/[^\w.-]+/g, '_').slice(0, 60);
+  return `${stem}-${sha256(identity).slice(0, 12)}.json`;
+}
+
+function isTuned(entries: unknown): entries is TunedEntries {
+  const isObject = (value: unknown): value is object =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
+  return (
+    isObject(entries) &&
+    Object.values(entries).every(
+      (variant) => isObject(variant) && Object.values(variant).every((value) => Number.isFinite(value)),
+    )
+  );
+}
