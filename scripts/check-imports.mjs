@@ -68,7 +68,7 @@ export const ROOMS = {
       /^hub\/(hub|hub-disk|hub-env|hub-folder|hub-list|hub-local|hub-lock|modelhub)\.ts$/,
       /^checkpoint\/(quantized-cache|shard-folder|weights-identity)\.ts$/,
       /^pages\/page-store(-.*)?\.ts$/,
-      /^image\/image(-embed|-metadata)?\.ts$/,
+      /^image\/image\.ts$/,
     ],
     page: [/^page\//, /^opfs\//],
   },

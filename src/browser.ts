@@ -10,4 +10,14 @@ export {
   openTextModel,
 } from './engine/open-browser.ts';
 export { type HubAccess, listModels, removeModel } from './engine/page-storage-browser.ts';
+export { coverImage } from './files/image/cover.ts';
+export { configOfImage, type ImageParameters } from './files/image/image-metadata.ts';
+export {
+  type EncodeOptions,
+  IMAGE_FORMATS,
+  type ImageFormat,
+  imageFormatOf,
+  type Pixels,
+} from './files/image/pixels.ts';
+export { decodeAlphaMask, decodeImage, decodeMask, encodeImage } from './files/page/image.ts';
 export type * from './model-types.ts';

@@ -23,18 +23,15 @@ export {
   openTextModel,
   probeAdapter,
 } from './engine/open-node.ts';
+export { coverImage } from './files/image/cover.ts';
+export { decodeAlphaMask, decodeImage, decodeMask, encodeImage } from './files/image/image.ts';
 export {
-  coverImage,
-  decodeAlphaMask,
-  decodeImage,
-  decodeMask,
-  encodeImage,
   type EncodeOptions,
   IMAGE_FORMATS,
   type ImageFormat,
   imageFormatOf,
   type Pixels,
-} from './files/image/image.ts';
+} from './files/image/pixels.ts';
 export { configOfImage, type ImageParameters } from './files/image/image-metadata.ts';
 export { PIPELINE_CLASSES } from './engine/image/families/class-names.ts';
 export { shippedImageModelPath, shippedModelPath } from './files/shipped.ts';

@@ -29,7 +29,6 @@ export function browserPlatform(files: GivenFiles, hub: HubAccess): Platform {
       model.startsWith(GIVEN) ? { path: model } : resolve(model, options),
     openFolder: (path) => folders.open(path),
     folderWithin: async (path) => (folders.has(path) ? { path } : 'missing'),
-    coverImage: async (image) => image,
     packed: packedCache(stores, files),
     openPageStore: null,
     tokenizerThread: tokenizerStarter(folders),

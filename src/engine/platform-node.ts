@@ -1,6 +1,5 @@
 // The platform in Node: Dawn's binding, the disk, the hub's cache.
 
-import { coverImage } from '../files/image/image.ts';
 import { packedKey, readPacked, writePacked } from '../files/checkpoint/quantized-cache.ts';
 import { cacheFolder } from '../files/cache-folder.ts';
 import { openFileStore } from '../files/pages/page-store-file.ts';
@@ -28,7 +27,6 @@ export const nodePlatform: Platform = {
   resolveModel,
   openFolder: openDiskFolder,
   folderWithin,
-  coverImage,
   packed: {
     async slot(origin) {
       const key = await packedKey(origin);

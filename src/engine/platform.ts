@@ -8,7 +8,6 @@ import type { ByteSource, Folder } from '../files/source.ts';
 import type { AdapterSummary } from '../gpu/adapter.ts';
 import type { Device } from '../gpu/device.ts';
 import type { TunedVariants } from '../gpu/tuning.ts';
-import type { Pixels } from './image/image-model.ts';
 import type { TextModelOptions } from './text/text-model.ts';
 import type { Port } from './session/port.ts';
 
@@ -37,8 +36,6 @@ export interface Platform {
   openFolder(path: string): Promise<Folder>;
   /** Finds a folder, provided that it is one of the allowed folders or lies within one. */
   folderWithin(path: string, allowed: readonly string[]): Promise<{ path: string } | 'outside' | 'missing'>;
-  /** Scales an image so that it covers width × height with its proportions kept, and crops it to that size. */
-  coverImage(image: Pixels, width: number, height: number): Promise<Pixels>;
   /** Cache of packed weights; null: there is none. */
   packed: PackedCache | null;
   /** Opens the storage of KV pages that belong to a checkpoint; null: there is none. */

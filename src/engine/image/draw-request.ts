@@ -24,7 +24,7 @@ function promptsIn({ request: { prompt }, event: { values, sources } }: Resolved
 /** Draws a request on the parts of a model; whether their device works is the caller's concern. */
 export async function drawOn(
   parts: Parts,
-  platform: Pick<Platform, 'coverImage' | 'keepTuned'>,
+  platform: Pick<Platform, 'keepTuned'>,
   resolved: Resolved,
   emit: (event: ImageEvent) => void,
   {
@@ -70,7 +70,7 @@ export async function drawOn(
       },
     },
     resolved,
-    ...(await fitImages(platform, resolved)),
+    ...(await fitImages(resolved)),
     signal,
     emit,
     onStage: (name) => (stage = name),

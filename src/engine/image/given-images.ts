@@ -1,6 +1,6 @@
 // The source image of a request and its mask, in their original size and in the size that is drawn.
 
-import type { Platform } from '../platform.ts';
+import { coverImage } from '../../files/image/cover.ts';
 import type { Pixels } from './image-model.ts';
 import { crop, cropRegion, overlay, within } from './mask-crop.ts';
 import type { Resolved } from './resolved.ts';
@@ -13,10 +13,11 @@ export interface GivenImages {
   finish?(drawn: Pixels): Pixels;
 }
 
-export async function fitImages(
-  { coverImage }: Pick<Platform, 'coverImage'>,
-  { request: { image, mask }, call: { maskPadding }, event }: Resolved,
-): Promise<GivenImages> {
+export async function fitImages({
+  request: { image, mask },
+  call: { maskPadding },
+  event,
+}: Resolved): Promise<GivenImages> {
   const { width, height } = event.values;
   if (!image || !mask || maskPadding === undefined) {
     return {

@@ -2,7 +2,7 @@
 
 import { type Note } from '../../files/message.ts';
 import type { AdapterSummary } from '../../gpu/adapter.ts';
-import type { Pixels } from '../../files/image/image.ts';
+import type { Pixels } from '../../files/image/pixels.ts';
 import type { IMAGE_MODEL } from '../../options/image-model.ts';
 import type { IMAGE_SAMPLING } from '../../options/image-request.ts';
 import type { MODEL_SETTINGS } from '../../options/model.ts';

@@ -4,7 +4,6 @@ import type { Prose } from '../../files/message.ts';
 import type { Weights } from '../../files/checkpoint/shards.ts';
 import type { Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { drawOn, plainRequest } from '../image/draw-request.ts';
-import type { Pixels } from '../image/image-model.ts';
 import { openParts, type Parts } from '../image/parts.ts';
 import { resolveRequest } from '../image/resolve.ts';
 import type { Quantization } from '../session/open-event.ts';
@@ -56,7 +55,7 @@ export class PlannedImage implements PlannedModel {
   async open(memoryBudget: number, { quantization }: PlannedSettings): Promise<PlannedOpening> {
     const parts = await this.#parts(memoryBudget, quantization);
     const { device, context } = parts;
-    const platform = { coverImage: async (image: Pixels) => image, keepTuned: async () => {} };
+    const platform = { keepTuned: async () => {} };
     const resolved = resolveRequest(plainRequest(context), context);
     const { width, height } = resolved.event.values;
     this.#size = `${width} × ${height}`;

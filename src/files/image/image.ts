@@ -1,45 +1,25 @@
-// Images as bytes of PNG, JPEG and WebP, and back to 8-bit RGB; the codecs are libvips', through sharp, loaded when first needed.
+// PNG, JPEG and WebP files in Node: 8-bit RGB to bytes and back by libvips, through sharp, which is loaded when first needed.
 
 import type { Metadata, Sharp, SharpOptions } from 'sharp';
 import { EngineError } from '../error.ts';
 import { embedText } from './image-embed.ts';
-import { parametersText, type ImageParameters } from './image-metadata.ts';
-
-/** 8-bit sRGB, row by row from the top. */
-export interface Pixels {
-  width: number;
-  height: number;
-  /** width · height · 3 bytes, RGB. */
-  data: Uint8Array;
-}
-
-export const IMAGE_FORMATS = ['png', 'jpeg', 'webp'] as const;
-export type ImageFormat = (typeof IMAGE_FORMATS)[number];
-
-export interface EncodeOptions {
-  format: ImageFormat;
-  /** 1 to 100, for JPEG and WebP. */
-  quality?: number;
-  /** How the image was made: an iTXt chunk in a PNG, the EXIF user comment in others. */
-  parameters?: ImageParameters;
-}
-
-const DEFAULT_QUALITY = 75;
-/** Maximum number of pixels of an image that is read: 8192 × 8192. */
-const MAX_PIXELS = 8192 * 8192;
-
-/** Returns the format for a file name's extension; null for another extension. */
-export function imageFormatOf(name: string): ImageFormat | null {
-  const ending = /\.([^.\\/]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
-  const format = ending === 'jpg' ? 'jpeg' : ending;
-  return IMAGE_FORMATS.find((known) => known === format) ?? null;
-}
+import { parametersText } from './image-metadata.ts';
+import {
+  type EncodeOptions,
+  IMAGE_FORMATS,
+  type ImageFormat,
+  MAX_PIXELS,
+  type Pixels,
+  qualityOf,
+  TOO_MANY_PIXELS,
+  unreadableImage,
+} from './pixels.ts';
 
 /** Encodes an image, including `parameters` if they are given. */
 export async function encodeImage(image: Pixels, options: EncodeOptions): Promise<Uint8Array> {
-  const { format, quality = DEFAULT_QUALITY, parameters } = options;
+  const { format, parameters } = options;
   const pipeline = await openRaw(image);
-  const bytes = await encoders[format](pipeline, quality).toBuffer();
+  const bytes = await encoders[format](pipeline, qualityOf(options)).toBuffer();
   return parameters === undefined ? bytes : embedText(bytes, parametersText(parameters), image);
 }
 
@@ -76,12 +56,6 @@ export async function decodeAlphaMask(bytes: Uint8Array, name: string): Promise<
 
 const greyMask = (pipeline: Sharp): Sharp => pipeline.flatten({ background: '#000000' }).greyscale();
 
-/** Scales an image to cover width × height with its proportions kept, and crops the rest. */
-export async function coverImage(image: Pixels, width: number, height: number): Promise<Pixels> {
-  if (image.width === width && image.height === height) return image;
-  return toRgb((await openRaw(image)).resize(width, height, { fit: 'cover', kernel: 'lanczos3' }));
-}
-
 async function decode(
   bytes: Uint8Array,
   name: string,
@@ -94,24 +68,12 @@ async function decode(
   } catch (cause) {
     if (cause instanceof EngineError) throw cause;
     const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);
-    throw unreadable(
-      name,
-      /pixel limit/.test(String(reason)) ? 'more than 8192 × 8192 pixels' : reason,
-      cause,
-    );
+    throw unreadableImage(name, /pixel limit/.test(String(reason)) ? TOO_MANY_PIXELS : reason, cause);
   }
 }
 
 function assertReadable({ format }: Metadata, name: string): void {
-  if (!IMAGE_FORMATS.some((known) => known === format)) throw unreadable(name, `${format} is not read`);
-}
-
-function unreadable(name: string, reason: string | undefined, cause?: unknown): EngineError {
-  return new EngineError(
-    'bad_request',
-    `${name} cannot be read as an image (${reason}): give a PNG, JPEG or WebP file`,
-    { param: name, cause },
-  );
+  if (!IMAGE_FORMATS.some((known) => known === format)) throw unreadableImage(name, `${format} is not read`);
 }
 
 async function toRgb(pipeline: Sharp): Promise<Pixels> {

@@ -1,7 +1,7 @@
 // Resizes images like Pillow: a separable filter, widened when the image shrinks, in fixed point with eight bits between the
 // passes. Values equal Pillow's to the last bit, so that images prepared in this way equal those in diffusers.
 
-import type { Pixels } from './image.ts';
+import type { Pixels } from './pixels.ts';
 
 interface Filter {
   /** Half of the filter's width, in pixels. */
@@ -24,7 +24,9 @@ const FILTERS = {
   },
 } satisfies Record<string, Filter>;
 
-const ONE = 2 ** 22;
+/** Bits after the point of a weight; sums of products with bytes stay within 32 bits. */
+const FRACTION_BITS = 22;
+const HALF = 2 ** (FRACTION_BITS - 1);
 
 export interface ResampleOptions {
   filter?: keyof typeof FILTERS;
@@ -36,70 +38,96 @@ export function resample(
   image: Pixels,
   width: number,
   height: number,
-  { filter = 'lanczos', box }: ResampleOptions = {},
+  options: ResampleOptions = {},
 ): Pixels {
-  const { left, top, right, bottom } = box ?? { left: 0, top: 0, right: image.width, bottom: image.height };
-  const across = tapsOf(FILTERS[filter], image.width, [left, right], width);
-  const down = tapsOf(FILTERS[filter], image.height, [top, bottom], height);
-  const { data } = image;
-  // Values are rounded to eight bits between the passes, so their order matters.
-  if (image.height - height > 2 * Math.max(image.width - width, 0)) {
-    const low = columns(data, image.width, down);
-    return { width, height, data: rows(low, { width: image.width, height }, across) };
+  return new Resampling(image, width, height, options).rows(0, height);
+}
+
+/** An image that is resized by bands of rows. */
+export class Resampling {
+  readonly #image: Pixels;
+  readonly #across: readonly Taps[];
+  readonly #down: readonly Taps[];
+  /** Values are rounded to eight bits between the passes, so their order matters. */
+  readonly #columnsFirst: boolean;
+
+  constructor(image: Pixels, width: number, height: number, { filter = 'lanczos', box }: ResampleOptions) {
+    const { left, top, right, bottom } = box ?? { left: 0, top: 0, right: image.width, bottom: image.height };
+    this.#image = image;
+    this.#across = tapsOf(FILTERS[filter], image.width, [left, right], width);
+    this.#down = tapsOf(FILTERS[filter], image.height, [top, bottom], height);
+    this.#columnsFirst = image.height - height > 2 * Math.max(image.width - width, 0);
   }
-  return { width, height, data: columns(rows(data, image, across), width, down) };
+
+  /** Returns the rows from `from` to before `to` of the resized image. */
+  rows(from: number, to: number): Pixels {
+    const down = this.#down.slice(from, to);
+    if (this.#columnsFirst) return filterRows(filterColumns(this.#image, down), this.#across);
+    const first = Math.min(...down.map(({ first }) => first));
+    const end = Math.max(...down.map(({ first, weights }) => first + weights.length));
+    const used = filterRows(rowsOf(this.#image, first, end), this.#across);
+    return filterColumns(
+      used,
+      down.map((taps) => ({ ...taps, first: taps.first - first })),
+    );
+  }
+}
+
+function rowsOf({ width, data }: Pixels, first: number, end: number): Pixels {
+  return { width, height: end - first, data: data.subarray(3 * width * first, 3 * width * end) };
 }
 
 /** Filters along rows; each row gets as many pixels as there are taps. */
-function rows(from: Uint8Array, { width, height }: Omit<Pixels, 'data'>, taps: readonly Taps[]): Uint8Array {
-  return pass(from, { lines: height, line: 3 * width, step: 3 }, { line: 3 * taps.length, step: 3 }, taps);
+function filterRows({ width, height, data }: Pixels, taps: readonly Taps[]): Pixels {
+  const made = new Uint8ClampedArray(3 * taps.length * height);
+  let to = 0;
+  for (let y = 0; y < height; y++) {
+    for (const { first, weights } of taps) {
+      let red = HALF;
+      let green = HALF;
+      let blue = HALF;
+      let from = 3 * (y * width + first);
+      for (let k = 0; k < weights.length; k++, from += 3) {
+        const weight = weights[k]!;
+        red += Math.imul(weight, data[from]!);
+        green += Math.imul(weight, data[from + 1]!);
+        blue += Math.imul(weight, data[from + 2]!);
+      }
+      made[to++] = red >> FRACTION_BITS;
+      made[to++] = green >> FRACTION_BITS;
+      made[to++] = blue >> FRACTION_BITS;
+    }
+  }
+  return { width: taps.length, height, data: new Uint8Array(made.buffer) };
 }
 
 /** Filters along columns; each column gets as many pixels as there are taps. */
-function columns(from: Uint8Array, width: number, taps: readonly Taps[]): Uint8Array {
-  const strides = { line: 3, step: 3 * width };
-  return pass(from, { lines: width, ...strides }, strides, taps);
-}
-
-/** Bytes from one line to the next, and from one pixel to the next along a line. */
-interface Strides {
-  line: number;
-  step: number;
-}
-
-function pass(
-  from: Uint8Array,
-  { lines, line, step }: Strides & { lines: number },
-  to: Strides,
-  taps: readonly Taps[],
-): Uint8Array {
-  const made = new Uint8Array(3 * lines * taps.length);
-  for (const [i, { first, weights }] of taps.entries()) {
-    for (let at = 0; at < lines; at++) {
-      for (let channel = 0; channel < 3; channel++) {
-        let sum = ONE / 2;
-        let place = at * line + first * step + channel;
-        for (const weight of weights) {
-          sum += weight * from[place]!;
-          place += step;
-        }
-        made[at * to.line + i * to.step + channel] = Math.min(Math.max(Math.floor(sum / ONE), 0), 255);
-      }
+function filterColumns({ width, data }: Pixels, taps: readonly Taps[]): Pixels {
+  const line = 3 * width;
+  const made = new Uint8ClampedArray(line * taps.length);
+  const sums = new Int32Array(line);
+  for (const [y, { first, weights }] of taps.entries()) {
+    sums.fill(HALF);
+    for (let k = 0; k < weights.length; k++) {
+      const weight = weights[k]!;
+      const from = (first + k) * line;
+      for (let at = 0; at < line; at++) sums[at] = sums[at]! + Math.imul(weight, data[from + at]!);
     }
+    for (let at = 0; at < line; at++) made[y * line + at] = sums[at]! >> FRACTION_BITS;
   }
-  return made;
+  return { width, height: taps.length, data: new Uint8Array(made.buffer) };
 }
 
 interface Taps {
   /** Index of the first weight's pixel. */
   first: number;
   /** Weights in fixed point. */
-  weights: number[];
+  weights: Int32Array;
 }
 
 /** Source pixels and weights of each of `count` pixels over a span of a line of `length`. */
 function tapsOf({ reach, at }: Filter, length: number, [from, to]: [number, number], count: number): Taps[] {
-  const scale = (to - from) / count;
+  const scale = Math.fround(to - from) / count; // Pillow's boxes have 32-bit edges
   const widening = Math.max(scale, 1);
   const support = reach * widening;
   return Array.from({ length: count }, (_, i) => {
@@ -108,11 +136,9 @@ function tapsOf({ reach, at }: Filter, length: number, [from, to]: [number, numb
     const end = Math.min(Math.trunc(centre + support + 0.5), length);
     const exact = Array.from({ length: end - first }, (__, k) => at((first + k - centre + 0.5) / widening));
     const total = exact.reduce((sum, weight) => sum + weight, 0);
-    return {
-      first,
-      weights: exact.map((weight) => roundAway((weight / total) * ONE)),
-    };
+    return { first, weights: Int32Array.from(exact, (weight) => fixed(weight / total)) };
   });
 }
 
-const roundAway = (x: number): number => Math.trunc(x + Math.sign(x) / 2);
+/** A weight in fixed point, halves rounded away from zero. */
+const fixed = (weight: number): number => Math.trunc(weight * 2 ** FRACTION_BITS + Math.sign(weight) / 2);

@@ -76,7 +76,7 @@ async function drawGolden(name: string): Promise<{ images: Pixels[]; latents: Fl
     autoencoder,
     plan: parts.planner.plan(resolved),
     resolved,
-    ...(await fitImages(nodePlatform, resolved)),
+    ...(await fitImages(resolved)),
     signal: undefined,
     options: { plain: false },
     emit: (event) => events.push(event),

@@ -1,17 +1,9 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import {
-  coverImage,
-  decodeImage,
-  decodeAlphaMask,
-  decodeMask,
-  encodeImage,
-  imageFormatOf,
-  IMAGE_FORMATS,
-  type Pixels,
-} from '../../../src/files/image/image.ts';
+import { decodeImage, decodeAlphaMask, decodeMask, encodeImage } from '../../../src/files/image/image.ts';
 import { embeddedText } from '../../../src/files/image/image-embed.ts';
 import { configInText, configOfImage, parametersText } from '../../../src/files/image/image-metadata.ts';
+import { imageFormatOf, IMAGE_FORMATS, type Pixels } from '../../../src/files/image/pixels.ts';
 
 /** A smooth image, which JPEG and WebP reproduce closely. */
 function gradient(width: number, height: number): Pixels {
@@ -143,25 +135,6 @@ describe('encoding and decoding', () => {
       /start\.png cannot be read as an image \(.+\): give a PNG, JPEG or WebP file$/,
     );
     expect(String(error)).toMatch(reason);
-  });
-});
-
-describe('coverImage', () => {
-  it('scales, keeps proportions and cuts the middle out', async () => {
-    const covered = await coverImage(gradient(200, 100), 50, 50);
-    expect(covered).toMatchObject({ width: 50, height: 50 });
-    // A quarter of the width is cropped at each side.
-    const [left = 0] = pixel(covered, 0, 25);
-    const [right = 0] = pixel(covered, 49, 25);
-    expect(left).toBeGreaterThan(55);
-    expect(left).toBeLessThan(75);
-    expect(right).toBeGreaterThan(180);
-    expect(right).toBeLessThan(200);
-  });
-
-  it('leaves a picture of that size as it is', async () => {
-    const image = gradient(8, 8);
-    expect(await coverImage(image, 8, 8)).toBe(image);
   });
 });
 

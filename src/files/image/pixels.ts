@@ -1,0 +1,52 @@
+// Images as arrays of pixels, their file formats and limits, on every platform.
+
+import { EngineError } from '../error.ts';
+import type { ImageParameters } from './image-metadata.ts';
+
+/** 8-bit sRGB, row by row from the top. */
+export interface Pixels {
+  width: number;
+  height: number;
+  /** width · height · 3 bytes, RGB. */
+  data: Uint8Array;
+}
+
+export const IMAGE_FORMATS = ['png', 'jpeg', 'webp'] as const;
+export type ImageFormat = (typeof IMAGE_FORMATS)[number];
+
+export interface EncodeOptions {
+  format: ImageFormat;
+  /** 1 to 100, for JPEG and WebP. */
+  quality?: number;
+  /** How the image was made: an iTXt chunk in a PNG, the EXIF user comment in others. */
+  parameters?: ImageParameters;
+}
+
+const DEFAULT_QUALITY = 75;
+/** Maximum number of pixels of an image that is read: 8192 × 8192. */
+export const MAX_PIXELS = 8192 * 8192;
+export const TOO_MANY_PIXELS = 'more than 8192 × 8192 pixels';
+
+/** Returns the format for a file name's extension; null for another extension. */
+export function imageFormatOf(name: string): ImageFormat | null {
+  const ending = /\.([^.\\/]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
+  const format = ending === 'jpg' ? 'jpeg' : ending;
+  return IMAGE_FORMATS.find((known) => known === format) ?? null;
+}
+
+/** The quality that the options ask for. Throws bad_request. */
+export function qualityOf({ quality = DEFAULT_QUALITY }: EncodeOptions): number {
+  if (Number.isInteger(quality) && quality >= 1 && quality <= 100) return quality;
+  throw new EngineError('bad_request', `quality is ${quality}: give a whole number from 1 to 100`, {
+    param: 'quality',
+  });
+}
+
+/** The error of a file that is not decoded. `name` is the parameter that held it. */
+export function unreadableImage(name: string, reason: string | undefined, cause?: unknown): EngineError {
+  return new EngineError(
+    'bad_request',
+    `${name} cannot be read as an image (${reason}): give a PNG, JPEG or WebP file`,
+    { param: name, cause },
+  );
+}

@@ -1,0 +1,83 @@
+// PNG, JPEG and WebP files in a page or its worker: 8-bit RGB to bytes and back by the browser's codecs.
+
+import { EngineError } from '../error.ts';
+import { embedText } from '../image/image-embed.ts';
+import { readHeader, type ImageHeader } from '../image/image-header.ts';
+import { parametersText } from '../image/image-metadata.ts';
+import {
+  type EncodeOptions,
+  type ImageFormat,
+  MAX_PIXELS,
+  type Pixels,
+  qualityOf,
+  TOO_MANY_PIXELS,
+  unreadableImage,
+} from '../image/pixels.ts';
+import { encodePng } from '../image/png-encode.ts';
+import { flatten, greyscale, isOpaque, orient, type Rgba, transparency } from '../image/rgba.ts';
+import { decodeRgba } from './image-decoder.ts';
+
+const [BLACK, WHITE] = [0, 255];
+
+/** Encodes an image, including `parameters` if they are given. Throws unsupported where the browser does not write the format. */
+export async function encodeImage(image: Pixels, options: EncodeOptions): Promise<Uint8Array> {
+  const { format, parameters } = options;
+  const quality = qualityOf(options);
+  const bytes = format === 'png' ? await encodePng(image) : await encodeOnCanvas(image, format, quality);
+  return parameters === undefined ? bytes : embedText(bytes, parametersText(parameters), image);
+}
+
+async function encodeOnCanvas(image: Pixels, format: ImageFormat, quality: number): Promise<Uint8Array> {
+  const { width, height, data } = image;
+  const canvas = new OffscreenCanvas(width, height);
+  const context = canvas.getContext('2d', { alpha: false });
+  if (context === null)
+    throw new EngineError('unsupported', `the browser has no canvas of ${width} × ${height} pixels: use png`);
+  const rgba = new ImageData(width, height);
+  for (let from = 0, to = 0; from < data.length; from += 3, to += 4) {
+    rgba.data.set(data.subarray(from, from + 3), to);
+    rgba.data[to + 3] = 255;
+  }
+  context.putImageData(rgba, 0, 0);
+  const blob = await canvas.convertToBlob({ type: `image/${format}`, quality: quality / 100 });
+  if (blob.type !== `image/${format}`)
+    throw new EngineError('unsupported', `the browser does not write ${format} files: use png`);
+  return new Uint8Array(await blob.arrayBuffer());
+}
+
+/** Decodes an image; transparent parts become white. `name` is for messages. */
+export async function decodeImage(bytes: Uint8Array, name: string): Promise<Pixels> {
+  return decode(bytes, name, (rgba) => flatten(rgba, WHITE));
+}
+
+/** Decodes a mask to grey RGB; white pixels are redrawn. */
+export async function decodeMask(bytes: Uint8Array, name: string): Promise<Pixels> {
+  return decode(bytes, name, greyMask);
+}
+
+/** Reads a mask as OpenAI's clients send it: transparent pixels are generated anew, or white ones in a mask without transparency. */
+export async function decodeAlphaMask(bytes: Uint8Array, name: string): Promise<Pixels> {
+  return decode(bytes, name, (rgba) => (isOpaque(rgba) ? greyMask(rgba) : transparency(rgba)));
+}
+
+const greyMask = (rgba: Rgba): Pixels => greyscale(flatten(rgba, BLACK));
+
+async function decode(bytes: Uint8Array, name: string, toRgb: (rgba: Rgba) => Pixels): Promise<Pixels> {
+  const header = checkedHeader(bytes, name);
+  const rgba = await decodeRgba(bytes, header).catch((cause: unknown) => {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw unreadableImage(name, reason.replace(/\.$/, ''), cause);
+  });
+  return orient(toRgb(rgba), header.orientation);
+}
+
+/** Reasons equal those of Node where libvips gives the reason. */
+function checkedHeader(bytes: Uint8Array, name: string): ImageHeader {
+  if (bytes.length === 0) throw unreadableImage(name, 'Input Buffer is empty');
+  const header = readHeader(bytes);
+  if (header === null) throw unreadableImage(name, 'Input buffer contains unsupported image format');
+  if (typeof header === 'string') throw unreadableImage(name, `${header} is not read`);
+  if (header.width * header.height > MAX_PIXELS) throw unreadableImage(name, TOO_MANY_PIXELS);
+  if (header.channels === 4) throw unreadableImage(name, 'pages do not convert the CMYK colours of a JPEG');
+  return header;
+}
