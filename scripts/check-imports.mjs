@@ -37,6 +37,15 @@ export const ROOMS = {
     rooms: ['model-types.ts', 'engine', 'files'],
     page: true,
   },
+  electron: {
+    does: "Electron's main process and preload scripts: the face of an engine in a hidden window",
+    rooms: ['model-types.ts', 'engine', 'files', 'gpu', 'options'],
+    packages: ['electron'],
+    node: [
+      /^(main|open-main|continuing-model|shared-models|windows|engine|electron|model-files|served-files)\.ts$/,
+    ],
+    page: [/^(page|worker|text-worker|worker-files|preload|engine-preload|window-calls|window-face)\.ts$/],
+  },
   engine: {
     does: 'loops, waiting and time',
     rooms: ['models', 'kernels', 'files', 'gpu', 'grammar', 'options'],

@@ -13,6 +13,15 @@ const ENTRIES = {
   index: 'src/browser.ts',
   'engine-worker': 'src/engine/session/worker-browser.ts',
   'text-worker': 'src/engine/text-worker-browser.ts',
+  'electron-page': 'src/electron/page.ts',
+  'electron-worker': 'src/electron/worker.ts',
+  'electron-text-worker': 'src/electron/text-worker.ts',
+};
+
+/** Preload scripts of Electron's windows: sandboxed ones are CommonJS in one file. */
+const PRELOADS = {
+  'electron-preload': 'src/electron/preload.ts',
+  'electron-engine-preload': 'src/electron/engine-preload.ts',
 };
 
 /**
@@ -23,23 +32,34 @@ const ENTRIES = {
  */
 export async function bundle(outdir = join(root, 'dist/browser'), { extra = {}, plugins = [] } = {}) {
   rmSync(outdir, { recursive: true, force: true }); // names of shared files change with what is in them
-  return build({
-    entryPoints: Object.entries({ ...ENTRIES, ...extra }).map(([out, file]) => ({
-      in: join(root, file),
-      out,
-    })),
-    plugins: [SHADERS, ...plugins],
+  const settings = {
     outdir,
     bundle: true,
-    splitting: true,
-    format: 'esm',
     platform: 'browser',
     target: 'es2023',
     minify: true,
+    logLevel: 'silent',
+  };
+  await build({
+    ...settings,
+    entryPoints: pointsOf(PRELOADS),
+    format: 'cjs',
+    outExtension: { '.js': '.cjs' },
+    external: ['electron'],
+  });
+  return build({
+    ...settings,
+    entryPoints: pointsOf({ ...ENTRIES, ...extra }),
+    plugins: [SHADERS, ...plugins],
+    splitting: true,
+    format: 'esm',
     metafile: true,
     chunkNames: 'shared-[hash]',
-    logLevel: 'silent',
   });
+}
+
+function pointsOf(entries) {
+  return Object.entries(entries).map(([out, file]) => ({ in: join(root, file), out }));
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { type Prose, noteOf, say } from '../files/message.ts';
 import type { AdapterSummary } from '../gpu/adapter.ts';
-import { listAdapters } from '../gpu/node.ts';
+import { listAdapters, refuseElectron } from '../gpu/node.ts';
 import type { EmbeddingModel, EmbeddingModelOptions } from './embedding/embedding-model.ts';
 import { EMBEDDING_MODELS } from './embedding/kind.ts';
 import type { ImageModel, ImageModelOptions } from './image/image-model.ts';
@@ -61,6 +61,7 @@ async function openModel<Options extends SessionOptions, M extends AnyModel>(
   onEvent: ((event: OpenEvent) => void) | undefined,
   signal: AbortSignal | undefined,
 ): Promise<M> {
+  refuseElectron();
   kind.check(options);
   const open = (giveUp?: AbortSignal): Promise<M> =>
     options.inline
@@ -80,6 +81,7 @@ export function adapters(): Promise<AdapterSummary[]> {
 
 /** Checks whether an adapter computes correctly; `adapter` as in TextModelOptions. */
 export async function probeAdapter(adapter?: string | number): Promise<ProbeResult> {
+  refuseElectron();
   if (adapter !== undefined) adapterRule(adapter, 'adapter');
   return probe(() => nodePlatform.openDevice({ safe: true, ...(adapter === undefined ? {} : { adapter }) }));
 }

@@ -2,7 +2,6 @@
 
 import { readFileSync } from 'node:fs';
 import { freemem } from 'node:os';
-import { create, globals } from 'webgpu';
 import { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
 import { profileOf, type AdapterProfile } from './adapter-profile.ts';
@@ -40,7 +39,20 @@ const SAFE_FLAGS = [
 /** Objects of create() must stay reachable until the process ends: collecting one crashes the process. */
 const started: GPU[] = [];
 
-function start(flags: string[]): GPU {
+/**
+ * Throws inside Electron, where V8 refuses the memory that Dawn's binding maps buffers to. The binding is loaded only after this check.
+ */
+export function refuseElectron(): void {
+  if (process.versions['electron'] === undefined) return;
+  throw new EngineError(
+    'unsupported',
+    'inside Electron the engine runs in a hidden window: use svc-engine/electron/main in the main process, in place of svc-engine',
+  );
+}
+
+async function start(flags: string[]): Promise<GPU> {
+  refuseElectron();
+  const { create, globals } = await import('webgpu');
   Object.assign(globalThis, globals);
   const gpu = create(flags);
   started.push(gpu);
@@ -50,9 +62,9 @@ function start(flags: string[]): GPU {
 async function find(flags: string[]): Promise<FoundAdapter[]> {
   const mayAsk =
     !process.env['SVC_VULKAN_DRIVER'] && (process.platform !== 'linux' || systemHasVulkanLoader());
-  const own = mayAsk ? await findAdapters(start(flags)) : [];
+  const own = mayAsk ? await findAdapters(await start(flags)) : [];
   if (own.length > 0 || preloadCachedDriver() === null) return own;
-  return findAdapters(start(flags));
+  return findAdapters(await start(flags));
 }
 
 /** Lists the adapters that answer, best first. */

@@ -2,15 +2,12 @@
 // the files that the page gave.
 
 import type { PostedFiles } from '../../files/page/model-source.ts';
-import { destroyDevices } from '../../gpu/browser.ts';
 import { EMBEDDING_MODELS } from '../embedding/kind.ts';
 import { IMAGE_MODELS } from '../image/kind.ts';
 import type { HubAccess } from '../page-storage-browser.ts';
 import { browserPlatform } from '../platform-browser.ts';
 import { TEXT_MODELS } from '../text/kind.ts';
-import { ModelHost } from './model-host.ts';
-import type { ModelKind, SessionOptions } from './model-kind.ts';
-import type { AnyModel } from './model.ts';
+import { serveModel } from './serve-browser.ts';
 import { portOfEnd, type End } from './thread-browser.ts';
 
 /** The first message to the worker. */
@@ -27,26 +24,9 @@ declare const self: typeof globalThis & End;
 self.addEventListener('message', ({ data }: MessageEvent<WorkerStart>) => start(data), { once: true });
 
 function start({ kind, files, hub }: WorkerStart): void {
-  if (kind === TEXT_MODELS.name) serve(TEXT_MODELS, files, hub);
-  if (kind === IMAGE_MODELS.name) serve(IMAGE_MODELS, files, hub);
-  if (kind === EMBEDDING_MODELS.name) serve(EMBEDDING_MODELS, files, hub);
-}
-
-function serve<Options extends SessionOptions, M extends AnyModel>(
-  { calls, open }: ModelKind<Options, M>,
-  files: WorkerStart['files'],
-  hub: HubAccess,
-): void {
+  const port = portOfEnd(self);
   const platform = browserPlatform(files, hub);
-  const host = new ModelHost<Options, M>(portOfEnd(self), {
-    calls,
-    open: (options, onEvent, signal) => open(platform, options, onEvent, signal),
-    release: destroyDevices,
-  });
-  const fail = (event: ErrorEvent | PromiseRejectionEvent): void => {
-    event.preventDefault();
-    void host.fail('reason' in event ? event.reason : event.error);
-  };
-  self.addEventListener('error', fail);
-  self.addEventListener('unhandledrejection', fail);
+  if (kind === TEXT_MODELS.name) serveModel(port, TEXT_MODELS, platform);
+  if (kind === IMAGE_MODELS.name) serveModel(port, IMAGE_MODELS, platform);
+  if (kind === EMBEDDING_MODELS.name) serveModel(port, EMBEDDING_MODELS, platform);
 }

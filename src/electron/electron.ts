@@ -1,0 +1,158 @@
+// Everything that the main process takes from Electron: the engine's hidden window and its scheme, ports, messages of the app's windows, and
+// the end of the app. Importing this file registers the scheme, which Electron allows only before the app is ready.
+
+import {
+  app,
+  BrowserWindow,
+  ipcMain,
+  MessageChannelMain,
+  protocol,
+  session,
+  type MessagePortMain,
+} from 'electron';
+import { fileURLToPath } from 'node:url';
+import { EngineError } from '../files/error.ts';
+import type { Port } from '../engine/session/port.ts';
+import {
+  PAGE_CHANNEL,
+  PAGE_URL,
+  SCHEME,
+  WINDOW_CHANNEL,
+  type PageMessage,
+  type WindowMessage,
+} from './wire.ts';
+
+const PRIVILEGED = {
+  scheme: SCHEME,
+  privileges: { standard: true, secure: true, supportFetchAPI: true, stream: true },
+};
+
+/** Session of the engine's window: windows of the app cannot read the scheme, and their handlers of requests do not concern it. */
+const PARTITION = 'persist:svc-engine';
+
+registerScheme();
+
+/** A second call of registerSchemesAsPrivileged replaces the schemes of the first one, so that calls of the app have to repeat this one. */
+function registerScheme(): void {
+  if (app.isReady())
+    throw new EngineError(
+      'bad_request',
+      'svc-engine/electron/main was imported after the app was ready, too late to register its scheme: import it at the top of the main module',
+    );
+  const register = protocol.registerSchemesAsPrivileged.bind(protocol);
+  register([PRIVILEGED]);
+  protocol.registerSchemesAsPrivileged = (schemes) => register([PRIVILEGED, ...schemes]);
+}
+
+/** The engine's hidden window. */
+export interface EnginePage {
+  post(message: PageMessage, ports?: readonly MessagePortMain[]): void;
+  /** Calls `listener` with the reason when the window or its process has ended. */
+  onGone(listener: (reason: string) => void): void;
+  destroy(): void;
+}
+
+let isServed = false;
+
+/** Opens the engine's hidden window. `answer` serves its scheme. Throws internal. */
+export async function openEnginePage(answer: (request: Request) => Promise<Response>): Promise<EnginePage> {
+  await app.whenReady();
+  const own = session.fromPartition(PARTITION);
+  if (!isServed) own.protocol.handle(SCHEME, answer);
+  isServed = true;
+  const window = new BrowserWindow({
+    show: false,
+    webPreferences: {
+      preload: fileURLToPath(new URL('../browser/electron-engine-preload.cjs', import.meta.url)),
+      session: own,
+      sandbox: true,
+      contextIsolation: true,
+      nodeIntegration: false,
+      backgroundThrottling: false,
+    },
+  });
+  engineWindows.add(window);
+  window.once('closed', () => engineWindows.delete(window));
+  const { webContents } = window;
+  webContents.setWindowOpenHandler(() => ({ action: 'deny' }));
+  webContents.on('will-navigate', (event) => event.preventDefault());
+  try {
+    await window.loadURL(PAGE_URL);
+    const isReady: unknown = await webContents.executeJavaScript(
+      "document.documentElement.dataset.engine === 'ready'",
+    );
+    if (isReady !== true) throw new Error('its script did not run');
+  } catch (cause) {
+    if (!window.isDestroyed()) window.destroy();
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new EngineError(
+      'internal',
+      `the engine's window could not be opened (${reason}): install svc-engine again`,
+      {
+        cause,
+      },
+    );
+  }
+  return {
+    post: (message, ports = []) => webContents.postMessage(PAGE_CHANNEL, message, [...ports]),
+    onGone(listener) {
+      webContents.once('render-process-gone', (_event, { reason }) => listener(reason));
+      window.once('closed', () => listener('closed'));
+    },
+    destroy: () => {
+      if (!window.isDestroyed()) window.destroy();
+    },
+  };
+}
+
+/** Two connected ports: one as the engine uses it, one to be sent to a window. */
+export function makePorts(): { near: Port; far: MessagePortMain } {
+  const { port1, port2 } = new MessageChannelMain();
+  return { near: portOf(port1), far: port2 };
+}
+
+function portOf(end: MessagePortMain): Port {
+  return {
+    post: (message) => end.postMessage(message),
+    onMessage(listener) {
+      end.on('message', ({ data }) => listener(data));
+      end.start();
+    },
+    onLost: (listener) =>
+      void end.on('close', () =>
+        listener(new EngineError('cancelled', 'the other end of a port was closed')),
+      ),
+    end: () => end.close(),
+  };
+}
+
+/** Calls `listener` for each message of a window's preload script, with the port that it brings. */
+export function onWindowMessage(listener: (message: WindowMessage, port: Port) => void): void {
+  ipcMain.on(WINDOW_CHANNEL, ({ ports }, message: WindowMessage) => {
+    if (ports[0]) listener(message, portOf(ports[0]));
+  });
+}
+
+const engineWindows = new Set<BrowserWindow>();
+let quits = false;
+app.on('before-quit', () => (quits = true));
+
+/** Whether the app has begun to quit. A window can still prevent that. */
+export function isQuitting(): boolean {
+  return quits;
+}
+
+/** Calls `listener` when the app ends. */
+export function onQuit(listener: () => void): void {
+  app.on('will-quit', listener);
+}
+
+// The hidden window would keep `window-all-closed` from being emitted.
+app.on('browser-window-created', (_event, window) => {
+  quits = false;
+  window.once('closed', () => {
+    const others = BrowserWindow.getAllWindows().filter((one) => one !== window && !engineWindows.has(one));
+    if (others.length === 0 && engineWindows.size > 0 && !engineWindows.has(window) && !quits)
+      app.emit('window-all-closed');
+  });
+});

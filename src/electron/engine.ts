@@ -1,0 +1,119 @@
+// The engine of an app: one hidden window for all models, with a worker for each. The window is opened when the first model is, and again after
+// its process has ended.
+
+import type { MessagePortMain } from 'electron';
+import type { Port } from '../engine/session/port.ts';
+import { EngineError } from '../files/error.ts';
+import { Calls } from './calls.ts';
+import { isQuitting, makePorts, onQuit, openEnginePage, type EnginePage } from './electron.ts';
+import { ModelFiles } from './model-files.ts';
+import { ServedFiles } from './served-files.ts';
+import type { PageMessage, WorkerAnswers } from './wire.ts';
+
+export type ThreadKind = Extract<PageMessage, { type: 'start' }>['kind'];
+
+/** A worker of the engine's window. */
+export interface Thread {
+  /** Port of the worker's model. */
+  readonly port: Port;
+  readonly files: ModelFiles;
+  readonly worker: Calls<WorkerAnswers>;
+  /** The reason for which the window has ended, if it has; `mayGoOn`: whether the window may be opened again. */
+  readonly loss: { error: EngineError; mayGoOn: boolean } | null;
+  /** Terminates the worker and closes its files. */
+  stop(): Promise<void>;
+}
+
+class Engine {
+  readonly #served = new ServedFiles(new URL('../browser/', import.meta.url));
+  readonly #threads = new Map<number, EngineThread>();
+  #page: Promise<EnginePage> | null = null;
+  #nextId = 0;
+
+  constructor() {
+    onQuit(() => void this.#page?.then((page) => page.destroy()));
+  }
+
+  /** Starts a worker, in a new window if none is open. */
+  async start(kind: ThreadKind): Promise<Thread> {
+    const page = await (this.#page ??= this.#open());
+    const id = this.#nextId++;
+    const thread = new EngineThread(new ModelFiles(this.#served), () => {
+      if (this.#threads.delete(id)) page.post({ type: 'end', id });
+    });
+    this.#threads.set(id, thread);
+    page.post({ type: 'start', id, kind }, thread.far);
+    return thread;
+  }
+
+  async #open(): Promise<EnginePage> {
+    try {
+      const page = await openEnginePage((request) => this.#served.answer(request));
+      page.onGone((reason) => this.#lose(page, reason));
+      return page;
+    } catch (error) {
+      this.#page = null;
+      throw error;
+    }
+  }
+
+  #lose(page: EnginePage, reason: string): void {
+    if (!this.#page) return;
+    this.#page = null;
+    const mayGoOn = !isQuitting();
+    const error = mayGoOn
+      ? new EngineError(
+          'device_lost',
+          `the process of the engine's window ended (${reason}): open the model again`,
+        )
+      : new EngineError('cancelled', 'the app quits');
+    const threads = [...this.#threads.values()];
+    this.#threads.clear();
+    for (const thread of threads) thread.lose({ error, mayGoOn });
+    page.destroy();
+  }
+}
+
+/** The engine of this app. */
+export const engine = new Engine();
+
+class EngineThread implements Thread {
+  readonly port: Port;
+  readonly worker: Calls<WorkerAnswers>;
+  readonly files: ModelFiles;
+  /** The ports that go to the worker. */
+  readonly far: readonly MessagePortMain[];
+  readonly #ports: readonly Port[];
+  readonly #terminate: () => void;
+  readonly #listeners: ((error: Error) => void)[] = [];
+  loss: Thread['loss'] = null;
+
+  constructor(files: ModelFiles, terminate: () => void) {
+    const [model, calls] = [makePorts(), makePorts()];
+    this.files = files;
+    this.far = [model.far, calls.far];
+    this.#ports = [model.near, calls.near];
+    this.#terminate = terminate;
+    this.worker = new Calls<WorkerAnswers>({ ...calls.near, onLost: () => {} }, files.answers);
+    files.worker = this.worker;
+    const onLost = (listener: (error: Error) => void): void => {
+      if (this.loss) listener(this.loss.error);
+      else this.#listeners.push(listener);
+    };
+    this.port = { ...model.near, onLost };
+  }
+
+  lose(loss: NonNullable<Thread['loss']>): void {
+    this.loss = loss;
+    this.worker.fail(loss.error);
+    for (const listener of this.#listeners) listener(loss.error);
+    void this.files.close();
+  }
+
+  async stop(): Promise<void> {
+    this.#terminate();
+    this.worker.fail(new EngineError('cancelled', 'the model is closed: open it again'));
+    for (const port of this.#ports) port.end?.();
+    await this.files.close();
+  }
+}

@@ -1,0 +1,53 @@
+// The engine's worker in Electron: opens one model, or lists adapters. Its first message says which, and brings the ports of the model's proxy and
+// of calls, both of which lead to the main process. Everything but files is as in a page.
+
+import { EMBEDDING_MODELS } from '../engine/embedding/kind.ts';
+import { IMAGE_MODELS } from '../engine/image/kind.ts';
+import { browserPlatform } from '../engine/platform-browser.ts';
+import type { Platform } from '../engine/platform.ts';
+import type { Port } from '../engine/session/port.ts';
+import { serveModel } from '../engine/session/serve-browser.ts';
+import { startWorker } from '../engine/session/start-worker-browser.ts';
+import { portOfEnd, type End } from '../engine/session/thread-browser.ts';
+import { TEXT_MODELS } from '../engine/text/kind.ts';
+import { listAdapters } from '../gpu/browser-adapters.ts';
+import type { PageMessage } from './wire.ts';
+import { WorkerFiles } from './worker-files.ts';
+
+declare const self: typeof globalThis & End;
+
+type Start = Extract<PageMessage, { type: 'start' }>;
+
+self.addEventListener('message', ({ data, ports }: MessageEvent<Start>) => start(data, ports), {
+  once: true,
+});
+self.postMessage('loaded'); // before that, the page answers for a worker whose script cannot be loaded
+
+function start({ kind }: Start, [model, calls]: readonly MessagePort[]): void {
+  const files = new WorkerFiles(portOfEnd(calls!), { adapters: listAdapters });
+  const port = portOfEnd(model!);
+  if (kind === 'text') serveModel(port, TEXT_MODELS, platformOf(files));
+  if (kind === 'image') serveModel(port, IMAGE_MODELS, platformOf(files));
+  if (kind === 'embedding') serveModel(port, EMBEDDING_MODELS, platformOf(files));
+  calls!.start();
+  model!.start();
+}
+
+function platformOf(files: WorkerFiles): Platform {
+  return {
+    ...browserPlatform({}, {}),
+    resolveModel: (model, options) => files.resolveModel(model, options),
+    openFolder: (path) => files.openFolder(path),
+    folderWithin: (path, allowed) => files.folderWithin(path, allowed),
+    tokenizerThread: () => startTextWorker(files),
+  };
+}
+
+/** Starts a worker for long texts and grammars, which reads files by way of this one. */
+function startTextWorker(files: WorkerFiles): Port {
+  const { port1, port2 } = new MessageChannel();
+  files.serve(portOfEnd(port1));
+  port1.start();
+  const url = new URL('./electron-text-worker.js', import.meta.url);
+  return startWorker(url, 'svc-engine text tasks', null, [port2]);
+}
