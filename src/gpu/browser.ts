@@ -18,15 +18,10 @@ export interface OpenDeviceOptions {
 }
 
 const GIB = 2 ** 30;
-
-/**
- * Returns an estimate of the host's memory in bytes. Chromium rounds it to a power of two and cuts it off at 8 GiB, newer versions at 32;
- * Firefox and Safari report none, and 4 GiB are assumed. Source: MDN, Navigator.deviceMemory.
- */
-function hostMemory(): number {
-  const { deviceMemory } = navigator as { deviceMemory?: number };
-  return (deviceMemory ?? 4) * GIB;
-}
+/** GiB that are assumed where the browser reports no memory, as Firefox and Safari do. */
+const UNREPORTED = 4;
+/** Share of the host's memory that counts as free: browsers report the whole, and other programs and pages use some of it. */
+const FREE = 0.5;
 
 const opened = new Set<Device>();
 
@@ -42,7 +37,8 @@ export async function openDevice({ adapter: wanted, ...options }: OpenDeviceOpti
   const device = new Device(gpu, {
     ...options,
     profile,
-    memoryBudget: options.memoryBudget ?? firstBudget(profile),
+    memoryBudget:
+      options.memoryBudget ?? firstBudget(profile, (navigator as { deviceMemory?: number }).deviceMemory),
     mayGrow: options.memoryBudget === undefined && profile.memory.mayGrow,
     shaders: readShader,
     summary,
@@ -52,9 +48,15 @@ export async function openDevice({ adapter: wanted, ...options }: OpenDeviceOpti
   return device;
 }
 
-/** Returns the initial budget in bytes if the caller sets none. */
-function firstBudget({ memory: { freeShare, least } }: AdapterProfile): number {
-  return Math.max(least, Math.floor(hostMemory() * freeShare));
+/**
+ * Returns the initial budget in bytes if the caller sets none. `deviceMemory`: GiB as navigator.deviceMemory reports them, which Chromium
+ * rounds to a power of two and cuts off at 8, newer versions at 32. Source: MDN.
+ */
+export function firstBudget(
+  { memory: { freeShare, least } }: AdapterProfile,
+  deviceMemory = UNREPORTED,
+): number {
+  return Math.max(least, Math.floor(deviceMemory * GIB * FREE * freeShare));
 }
 
 export function readShader(path: string): string {

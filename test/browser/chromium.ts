@@ -190,7 +190,11 @@ export class Pages {
   }
 
   async #launch(): Promise<void> {
-    const launch = { executablePath: found!, args: [...CHROMIUM_FLAGS, ...(this.#options.flags ?? [])] };
+    const launch = {
+      executablePath: found!,
+      args: [...CHROMIUM_FLAGS, ...(this.#options.flags ?? [])],
+      ignoreDefaultArgs: ['--disable-back-forward-cache'],
+    };
     if (this.#options.persistent)
       this.#kept = await chromium.launchPersistentContext(join(this.#folder, 'profile'), launch);
     else this.#browser = await chromium.launch(launch);

@@ -50,7 +50,7 @@ const SMALL: TextConstraint = { type: 'regex', pattern: '[ab]{2}' };
 describe.each([false, true])('cross-origin isolated: %s', (isolated) => {
   const pages = usePages({ isolated });
 
-  pages.test('a long text is tokenized in a worker that reads the files over its own port', async () => {
+  pages.test('tokenizes a long text, ends an aborted grammar and compiles the next one', async () => {
     const page = await openReadModel(pages);
     expect(await page.evaluate(() => crossOriginIsolated)).toBe(isolated);
     const { local, thrown } = await page.evaluate(async () => {
@@ -65,10 +65,6 @@ describe.each([false, true])('cross-origin isolated: %s', (isolated) => {
     expect(thrown).toContain(String(local));
     const names = page.workers().map((worker) => new URL(worker.url()).pathname.split('/').pop());
     expect(names).toContain('text-worker.js');
-  });
-
-  pages.test('an aborted grammar ends, and another one compiles afterwards', async () => {
-    const page = await openReadModel(pages);
     expect(await compile(page, SMALL)).toMatch(/^[ab]{2}$/);
     expect(await compile(page, HOSTILE, 100)).toBe('cancelled');
     expect(await compile(page, { type: 'regex', pattern: '[cd]{3}' })).toMatch(/^[cd]{3}$/);

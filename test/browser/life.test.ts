@@ -1,0 +1,105 @@
+// A model in a page whose circumstances change: timers do not fire, the page is frozen, the GPU process crashes.
+
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+import type { TextModel } from '../../src/browser.ts';
+import { usePages } from './chromium.ts';
+
+declare global {
+  var model: TextModel;
+  /** Text of the running request so far, and its end. */
+  var reply: { text: string; ended: Promise<string> };
+  /** Events of the page's life. */
+  var seen: string[];
+}
+
+const pages = usePages();
+
+const TOKENS = 48;
+
+async function openChat(): Promise<Page> {
+  const page = await pages.open();
+  await page.evaluate(async () => {
+    const files = await shippedFiles('svc-chat-mini');
+    globalThis.model = await svc.openTextModel({ model: files, contextLength: 256 });
+  });
+  return page;
+}
+
+/** Starts a request; `reply` then holds its text. */
+async function begin(page: Page): Promise<void> {
+  await page.evaluate((maxTokens) => {
+    const messages = [{ role: 'user' as const, content: 'Tell me about the sea.' }];
+    const run = async (): Promise<string> => {
+      const request = { prompt: { messages }, maxTokens, temperature: 0, ignoreEos: true };
+      for await (const event of model.generate(request)) {
+        if (event.type === 'delta') reply.text += event.text;
+        if (event.type === 'done' && event.error) throw new Error(event.error.message);
+      }
+      return reply.text;
+    };
+    globalThis.reply = { text: '', ended: Promise.resolve('') };
+    reply.ended = run();
+    reply.ended.catch(() => {});
+  }, TOKENS);
+}
+
+const ended = (page: Page): Promise<string> => page.evaluate(() => reply.ended);
+const begun = (page: Page): Promise<unknown> => page.waitForFunction(() => reply.text.length > 10);
+
+pages.test(
+  'no timer of the workers delays a reply or an image, as in a hidden tab that throttles them',
+  async () => {
+    const silent = 'globalThis.setTimeout = () => 0; globalThis.setInterval = () => 0;';
+    pages.route('/engine/engine-worker.js', (_request, response) => {
+      response.setHeader('content-type', 'text/javascript');
+      response.end(`import '/engine//engine-worker.js'; ${silent}`);
+    });
+    const page = await openChat();
+    await begin(page);
+    expect((await ended(page)).length).toBeGreaterThan(40);
+    const sizes = await page.evaluate(async () => {
+      await model.close();
+      const files = await shippedFiles('svc-scenes-mini');
+      const images = await svc.openImageModel({ model: files });
+      const request = { prompt: 'a red balloon', seed: 3, steps: 1, width: 64, height: 64 };
+      const sizes: number[][] = [];
+      for await (const event of images.generate(request))
+        if (event.type === 'image') sizes.push([event.image.width, event.image.height]);
+      await images.close();
+      return sizes;
+    });
+    expect(sizes).toEqual([[64, 64]]);
+  },
+);
+
+pages.test('a page that is frozen in the back/forward cache goes on with its reply', async () => {
+  const page = await openChat();
+  await begin(page);
+  const whole = await ended(page);
+  await page.evaluate(() => {
+    globalThis.seen = [];
+    for (const type of ['freeze', 'resume']) document.addEventListener(type, () => seen.push(type));
+    addEventListener('pageshow', ({ persisted }) => seen.push(persisted ? 'kept' : 'new'));
+  });
+  await begin(page);
+  await begun(page);
+  await page.goto(`${pages.url}list/svc-chat-mini`);
+  await page.goBack({ waitUntil: 'commit' });
+  expect(await ended(page)).toBe(whole);
+  expect(await page.evaluate(() => seen)).toEqual(['freeze', 'resume', 'kept']);
+  expect(await page.evaluate(async () => (await model.metrics()).deviceRestarts)).toBe(0);
+});
+
+pages.test('a crash of the GPU process loses the device, and the running reply goes on', async () => {
+  const page = await openChat();
+  await begin(page);
+  const whole = await ended(page);
+  await begin(page);
+  await begun(page);
+  pages.allow(/WebGPU|GPU|context/i);
+  const browser = await page.context().browser()!.newBrowserCDPSession();
+  await browser.send('Browser.crashGpuProcess').catch(() => {}); // the answer may be lost with the process
+  expect(await ended(page)).toBe(whole);
+  expect(await page.evaluate(async () => (await model.metrics()).deviceRestarts)).toBe(1);
+});
