@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { basename, delimiter, join } from 'node:path';
-import { AptError, downloadPackages } from './apt.mjs';
+import { NotInArchive, downloadPackages } from './apt.mjs';
 import { cacheFolder, fillFolder, filesIn, unavailable, unpack } from './package-folder.mjs';
 
 const cached = join(cacheFolder('browsers'), 'chromium');
@@ -80,29 +80,49 @@ here=$(dirname "$(readlink -f "$0")")
 LD_LIBRARY_PATH="$here/lib\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" exec "$here/usr/lib/chromium/chromium" "$@"
 `;
 
-/**
- * Copies into lib/ the libraries that the browser does not find. A package that has one is taken whole, since libraries open others of
- * their package by name. @returns the packages that were needed
- */
+/** Copies into lib/ the libraries that the browser does not find. @returns the packages that they are from */
 function addLibraries(packages, work, ready) {
   const lib = join(ready, 'lib');
   mkdirSync(lib);
-  const folders = new Map(packages.map((file) => [file, join(work, basename(file))]));
-  for (const [file, folder] of folders) unpack(file, folder);
-  const libraries = (file) =>
-    filesIn(folders.get(file)).filter((path) => /\.so(\.|$)/.test(path) && existsSync(path));
-  const used = new Set();
-  for (;;) {
-    const missing = missingOf(join(ready, 'usr/lib/chromium/chromium'), lib);
-    if (missing.length === 0) return [...used];
-    for (const name of missing) {
-      const file = packages.find((file) => libraries(file).some((path) => basename(path) === name));
-      if (file === undefined || used.has(file))
-        throw new AptError(`Chromium needs ${name}, which none of the packages that it depends on contains.`);
-      for (const path of libraries(file)) copyFileSync(path, join(lib, basename(path)));
-      used.add(file);
-    }
+  const libraries = new Map();
+  for (const file of packages) {
+    const folder = join(work, basename(file));
+    unpack(file, folder);
+    const paths = filesIn(folder).filter((path) => /\.so(\.|$)/.test(path) && existsSync(path));
+    libraries.set(file, paths);
   }
+  const copy = (path) => copyFileSync(path, join(lib, basename(path)));
+  return addMissing(libraries, () => missingOf(join(ready, 'usr/lib/chromium/chromium'), lib), copy);
+}
+
+/**
+ * Adds the packages that have missing libraries, each as a whole, since libraries open others of their package by name, until nothing is
+ * missing. Exported for its test.
+ * @param {Map<string, string[]>} libraries paths by package
+ * @param {() => string[]} missing names of the libraries that are missing now
+ * @param {(path: string) => void} add
+ * @returns {string[]} the packages
+ */
+export function addMissing(libraries, missing, add) {
+  const used = new Set();
+  const added = new Set();
+  for (let names = missing(); names.length > 0; names = missing()) {
+    const before = used.size;
+    for (const name of names.filter((name) => !added.has(name))) {
+      const holder = [...libraries].find(([, paths]) => paths.some((path) => basename(path) === name));
+      if (holder === undefined || used.has(holder[0])) continue;
+      used.add(holder[0]);
+      for (const path of holder[1]) {
+        add(path);
+        added.add(basename(path));
+      }
+    }
+    if (used.size === before)
+      throw new NotInArchive(
+        `Chromium needs ${names.join(', ')}, which no package that it depends on contains.`,
+      );
+  }
+  return [...used];
 }
 
 /** Names of the libraries that a program does not find in `lib` or in the system. */
