@@ -76,7 +76,7 @@ export const ROOMS = {
       /^(cache-folder|shipped|source-disk|tuned-file)\.ts$/,
       /^hub\/(hub|hub-disk|hub-env|hub-folder|hub-list|hub-local|hub-lock|modelhub)\.ts$/,
       /^checkpoint\/(quantized-cache|shard-folder|weights-identity)\.ts$/,
-      /^pages\/page-store(-.*)?\.ts$/,
+      /^pages\/(page-store-.*|stored-page)\.ts$/,
       /^image\/image\.ts$/,
     ],
     page: [/^page\//, /^opfs\//],

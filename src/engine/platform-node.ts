@@ -4,7 +4,7 @@ import { packedKey, readPacked, writePacked } from '../files/checkpoint/quantize
 import { cacheFolder } from '../files/cache-folder.ts';
 import { openFileStore } from '../files/pages/page-store-file.ts';
 import { openRedisStore } from '../files/pages/page-store-redis.ts';
-import { pageName } from '../files/pages/page-store.ts';
+import { pageName } from '../files/pages/stored-page.ts';
 import { addTuned, readTuned } from '../files/tuned-file.ts';
 import { weightsIdentity } from '../files/checkpoint/weights-identity.ts';
 import { folderWithin, openDiskFolder } from '../files/source-disk.ts';

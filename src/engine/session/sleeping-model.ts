@@ -145,7 +145,8 @@ class SleepingModel<M extends AnyModel> {
     if (this.#session.state === 'closed') return;
     this.#timer = setTimeout(() => void this.#sleep(), this.#options.after);
     // A timer in Node is an object, and keeps the process alive unless it is unreferenced.
-    if (typeof this.#timer === 'object') this.#timer.unref();
+    const timer: unknown = this.#timer;
+    if (timer instanceof Object && 'unref' in timer) (timer as { unref(): void }).unref();
   }
 
   async #sleep(): Promise<void> {

@@ -9,7 +9,8 @@ import { dirname, join, resolve } from 'node:path';
 import { EngineError } from '../error.ts';
 import { isAlive } from '../live-process.ts';
 import { keptPages, type ChainedPage } from './page-chains.ts';
-import { HEADER_BYTES, openSealed, pageBefore, sealPage, type PageStore } from './page-store.ts';
+import type { PageStore } from './page-store.ts';
+import { HEADER_BYTES, openSealed, pageBefore, sealPage } from './stored-page.ts';
 
 interface StoredPage extends ChainedPage {
   /** Time (ms since 1970) at which its use was last recorded on disk. */

@@ -4,7 +4,8 @@
 import { option, say } from '../message.ts';
 import type { Redis } from 'ioredis';
 import { EngineError } from '../error.ts';
-import { openSealed, sealPage, type PageStore } from './page-store.ts';
+import type { PageStore } from './page-store.ts';
+import { openSealed, sealPage } from './stored-page.ts';
 
 /** Connections: reads on one connection wait for each other. */
 const CONNECTIONS = 4;

@@ -4,7 +4,7 @@ import { afterEach, expect } from 'vitest';
 import { CacheTiers } from '../../../src/engine/text/cache/cache-tiers.ts';
 import type { PageStorage } from '../../../src/engine/platform.ts';
 import { openFileStore } from '../../../src/files/pages/page-store-file.ts';
-import { pageName } from '../../../src/files/pages/page-store.ts';
+import { pageName } from '../../../src/files/pages/stored-page.ts';
 import { temporaryFolders } from '../../files/folders.ts';
 import { randomInteger } from '../random.ts';
 import { allFinished, createPaperEngine, type PaperEngine } from './paper-engine.ts';

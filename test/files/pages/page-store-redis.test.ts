@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openRedisStore } from '../../../src/files/pages/page-store-redis.ts';
-import { pageName, type PageStore } from '../../../src/files/pages/page-store.ts';
+import type { PageStore } from '../../../src/files/pages/page-store.ts';
+import { pageName } from '../../../src/files/pages/stored-page.ts';
 import { startFakeRedis, type FakeRedis } from './fake-redis.ts';
 
 const name = (text: string): string => pageName('model', null, 'scope', text);

@@ -16,7 +16,8 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openFileStore } from '../../../src/files/pages/page-store-file.ts';
-import { openSealed, pageName, sealPage, type PageStore } from '../../../src/files/pages/page-store.ts';
+import type { PageStore } from '../../../src/files/pages/page-store.ts';
+import { openSealed, pageName, sealPage } from '../../../src/files/pages/stored-page.ts';
 import { weightsIdentity } from '../../../src/files/checkpoint/weights-identity.ts';
 import { temporaryFolders } from '../folders.ts';
 import { nodeArgs } from '../../started.ts';

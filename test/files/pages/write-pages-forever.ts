@@ -1,7 +1,7 @@
 // Writes page after page until it is killed: node --import test/built.mjs write-pages-forever.ts <folder> <bytes>
 
 import { openFileStore } from '../../../src/files/pages/page-store-file.ts';
-import { pageName } from '../../../src/files/pages/page-store.ts';
+import { pageName } from '../../../src/files/pages/stored-page.ts';
 
 const [folder = '', size = '0'] = process.argv.slice(2);
 const store = await openFileStore(folder, 1e12, () => {});

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hasBytes } from '../../../../src/engine/text/cache/cached-page.ts';
-import { HEADER_BYTES, pageName } from '../../../../src/files/pages/page-store.ts';
+import { HEADER_BYTES, pageName } from '../../../../src/files/pages/stored-page.ts';
 import { randomInteger, randomOf } from '../../random.ts';
 import { allFinished, until } from '../paper-engine.ts';
 import { generated, paperSequence, type PaperSequence } from '../paper-sequence.ts';
