@@ -11,12 +11,12 @@ export function readAll(handle: AccessHandle, offset: number, target: Uint8Array
   }
 }
 
-/** Throws `fullError` if the browser's quota is exceeded; the bytes before stay. */
+/** While the browser's quota is exceeded, `makeRoom` is called before each further attempt; the bytes before stay if it throws. */
 export async function writeAll(
   handle: AccessHandle,
   offset: number,
   bytes: Uint8Array,
-  fullError: () => Promise<EngineError>,
+  makeRoom: () => Promise<void>,
 ): Promise<void> {
   for (let done = 0; done < bytes.length;) {
     let written = 0;
@@ -25,7 +25,7 @@ export async function writeAll(
     } catch (error) {
       if (!isQuotaError(error)) throw error;
     }
-    if (written === 0) throw await fullError();
+    if (written === 0) await makeRoom();
     done += written;
   }
 }

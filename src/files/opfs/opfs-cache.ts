@@ -4,7 +4,6 @@
 //                     /blobs/<sha256 or etag>  the bytes, once each; <blob>.incomplete while they arrive
 
 import { readAll, writeAll } from './access-handle.ts';
-import type { EngineError } from '../error.ts';
 import type { BlobLock, CachedFile, Hasher, ModelCache, PartialFile, RepoCache } from '../hub/hub-cache.ts';
 import { pause, throwIfCancelled } from '../hub/hub-http.ts';
 import type { KnownFile } from '../hub/hub-source.ts';
@@ -17,6 +16,8 @@ import { isQuotaError, type AccessHandle, type OriginStorage, type PrivateFolder
 export const STORED = 'hub:';
 
 const LOCK_POLL_MS = 100;
+/** About the size of a model's record, the only other file that is written for it. */
+const RECORD_BYTES = 2 ** 16;
 
 /** Key of a model's use. */
 export const modelKey = (id: string): string => `models/${folderOfId(id)}`;
@@ -50,7 +51,7 @@ export class OpfsCache implements ModelCache {
   }
 
   async errorOf(error: unknown, id: string): Promise<unknown> {
-    return isQuotaError(error) ? this.#room.fullError(requestOf(id, 1)) : error;
+    return isQuotaError(error) ? this.#room.fullError(requestOf(id, RECORD_BYTES)) : error;
   }
 
   async remove(id: string): Promise<void> {
@@ -210,7 +211,7 @@ export class OpfsRepo implements RepoCache {
       (written) => {
         this.#missing = Math.max(0, this.#missing - written);
       },
-      () => this.#room.fullError(requestOf(this.id, this.#missing)),
+      () => this.#room.makeMore(requestOf(this.id, this.#missing)),
     );
   }
 
@@ -237,16 +238,12 @@ const incomplete = (blob: string): string => `${blob}.incomplete`;
 class OpfsPartialFile implements PartialFile {
   readonly #handle: AccessHandle;
   readonly #onWritten: (bytes: number) => void;
-  readonly #fullError: () => Promise<EngineError>;
+  readonly #makeRoom: () => Promise<void>;
 
-  constructor(
-    handle: AccessHandle,
-    onWritten: (bytes: number) => void,
-    fullError: () => Promise<EngineError>,
-  ) {
+  constructor(handle: AccessHandle, onWritten: (bytes: number) => void, makeRoom: () => Promise<void>) {
     this.#handle = handle;
     this.#onWritten = onWritten;
-    this.#fullError = fullError;
+    this.#makeRoom = makeRoom;
   }
 
   async size(): Promise<number> {
@@ -262,7 +259,7 @@ class OpfsPartialFile implements PartialFile {
   }
 
   async write(offset: number, bytes: Uint8Array): Promise<void> {
-    await writeAll(this.#handle, offset, bytes, this.#fullError);
+    await writeAll(this.#handle, offset, bytes, this.#makeRoom);
     this.#onWritten(bytes.length);
   }
 

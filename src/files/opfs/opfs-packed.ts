@@ -86,7 +86,7 @@ export class OpfsPacked {
         rank: PACKED_RANK,
       };
       await this.#room.make(request);
-      await writeAll(handle, offset, bytes, () => this.#room.fullError(request));
+      await writeAll(handle, offset, bytes, () => this.#room.makeMore(request));
     };
     return { file, identity, metadata: {}, crc32, write };
   }

@@ -59,9 +59,21 @@ export class StorageRoom {
     if (room < request.need) throw this.#error(request, room);
   }
 
-  /** The error for a write that the browser refused although there should have been room. */
-  async fullError(request: RoomRequest): Promise<EngineError> {
-    return this.#error(request, Math.min(request.need, await this.#free()));
+  /**
+   * Evicts one entry after the browser has refused a write; estimates of the room may be too large, since browsers hide how full a disk
+   * is. Throws disk_full if there is nothing left to evict.
+   */
+  async makeMore(request: RoomRequest): Promise<void> {
+    for (const { key, remove } of await this.#candidates(request)) {
+      if (!(await this.#use.whileUnused(key, remove))) continue;
+      return this.#use.forget(key);
+    }
+    throw this.fullError(request);
+  }
+
+  /** The error for a write that the browser refused. */
+  fullError(request: RoomRequest): EngineError {
+    return this.#error(request, 0);
   }
 
   /** Evictable entries in the order of eviction. */
@@ -81,7 +93,7 @@ export class StorageRoom {
   #error({ need, what }: RoomRequest, available: number): EngineError {
     return new EngineError(
       'disk_full',
-      `${what} needs ${bytesText(need)} more in the browser's storage, where this page can have ${bytesText(available)}: free space on the disk, remove stored models with removeModel, or close tabs that use them`,
+      `${what} needs ${bytesText(need)} more in the browser's storage, where ${bytesText(available)} are left for this page: free space on the disk, remove stored models with removeModel, or close tabs that use them`,
     );
   }
 }

@@ -139,6 +139,7 @@ export async function startHub(files: Map<string, Buffer>): Promise<MockHub> {
   };
 
   const store = createServer((request, response) => {
+    if (isPreflight(request, response)) return;
     const [, name, path = ''] = /^\/store\/([^/]+)\/(.*)$/.exec(decodeURIComponent(request.url ?? '')) ?? [];
     note(request, 'store', path);
     const bytes = revision(name ?? '')?.files.get(path);
@@ -192,7 +193,9 @@ export async function startHub(files: Map<string, Buffer>): Promise<MockHub> {
       response.writeHead(200, { 'content-length': bytes.length }).end();
     } else await sendFile(request, response, path, bytes);
   };
-  const front = createServer((request, response) => void answer(request, response));
+  const front = createServer((request, response) => {
+    if (!isPreflight(request, response)) void answer(request, response);
+  });
   servers.push(front);
   hub.url = await listen(front);
   return hub;
@@ -201,6 +204,15 @@ export async function startHub(files: Map<string, Buffer>): Promise<MockHub> {
 async function listen(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Lets pages of other origins read, and answers the question whether they may. */
+function isPreflight(request: IncomingMessage, response: ServerResponse): boolean {
+  response.setHeader('access-control-allow-origin', '*');
+  response.setHeader('access-control-expose-headers', 'x-error-code, content-range, etag');
+  if (request.method !== 'OPTIONS') return false;
+  response.writeHead(204, { 'access-control-allow-headers': 'authorization, range' }).end();
+  return true;
 }
 
 const sendJson = (response: ServerResponse, value: unknown): void => {

@@ -19,6 +19,8 @@ const isFolder = (entry: Entry | undefined): entry is Map<string, Entry> => entr
 
 export class MemoryStorage {
   quota = 2 ** 30;
+  /** The quota that pages are told; browsers may name a larger one. */
+  reportedQuota: number | null = null;
   /** Bytes that one write takes at most. */
   mostPerWrite = Infinity;
   readonly entries = new Map<string, Entry>();
@@ -77,7 +79,7 @@ export class MemoryTab implements OriginStorage {
   }
 
   async estimate(): Promise<StorageEstimate> {
-    return { quota: this.#storage.quota, usage: this.#storage.usage };
+    return { quota: this.#storage.reportedQuota ?? this.#storage.quota, usage: this.#storage.usage };
   }
 
   get locks(): OriginStorage['locks'] {

@@ -1,0 +1,135 @@
+// Models of a hub in a real browser's storage: opened again without the hub, packed weights, a quota that is too small.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { beforeEach, expect, onTestFinished } from 'vitest';
+import { root } from '../../scripts/setup/packages.mjs';
+import { ID, startHub, type MockHub } from '../files/hub/mock-hub.ts';
+import { usePages } from './chromium.ts';
+
+const FOLDER = join(root, 'models', 'svc-chat-mini');
+const FILES = new Map(readdirSync(FOLDER).map((name) => [name, readFileSync(join(FOLDER, name))]));
+const WEIGHTS_BYTES = FILES.get('model.safetensors')!.length;
+
+const pages = usePages({ persistent: true });
+
+let hub: MockHub;
+beforeEach(async () => {
+  hub = await startHub(FILES);
+  onTestFinished(() => hub.close());
+});
+
+interface Outcome {
+  text: string;
+  notes: string[];
+  downloaded: number;
+  /** Files in the page's storage, by paths. */
+  files: string[];
+}
+
+/** Opens the model by its id, and lets it answer. */
+const openAndAsk = (page: Page, quantization: 'none' | 'int8'): Promise<Outcome> =>
+  page.evaluate(
+    async ({ id, endpoint, quantization }) => {
+      const notes: string[] = [];
+      let downloaded = 0;
+      const options = { model: id, hub: { endpoint, token: 'hf_page' }, quantization };
+      const model = await svc.openTextModel(options, (event) => {
+        if (event.type === 'note') notes.push(event.message);
+        if (event.type === 'download') downloaded = event.bytes;
+      });
+      let text = '';
+      const request = {
+        prompt: { messages: [{ role: 'user' as const, content: 'Hello!' }] },
+        temperature: 0,
+        maxTokens: 8,
+      };
+      for await (const event of model.generate(request)) if (event.type === 'delta') text += event.text;
+      await model.close();
+      const files: string[] = [];
+      const list = async (folder: FileSystemDirectoryHandle, prefix: string): Promise<void> => {
+        for await (const [name, entry] of folder.entries())
+          if (entry.kind === 'file') files.push(`${prefix}${name}`);
+          else await list(entry, `${prefix}${name}/`);
+      };
+      await list(await navigator.storage.getDirectory(), '');
+      return { text, notes, downloaded, files };
+    },
+    { id: ID, endpoint: hub.url, quantization },
+  );
+
+pages.test(
+  'a model opens again without the hub after the browser has been closed',
+  async () => {
+    const first = await openAndAsk(await pages.open(), 'none');
+    expect(first.downloaded).toBeGreaterThan(WEIGHTS_BYTES);
+    expect(first.text.length).toBeGreaterThan(0);
+    expect(first.files.filter((path) => path.endsWith('.incomplete'))).toEqual([]);
+    const weights = hub.seenOf('model.safetensors');
+    expect(weights.map(({ authorization, origin }) => [origin, authorization])).toContainEqual([
+      'store',
+      undefined,
+    ]);
+
+    await hub.close();
+    await pages.restart();
+    pages.allow(/ERR_CONNECTION_REFUSED/);
+    const again = await openAndAsk(await pages.open(), 'none');
+    expect(again.text).toBe(first.text);
+    expect(again.downloaded).toBe(0);
+    expect(again.notes.join()).toContain('the hub cannot be reached');
+  },
+  180_000,
+);
+
+pages.test(
+  'packed weights are kept beside the model, and removed models are gone',
+  async () => {
+    const page = await pages.open();
+    const first = await openAndAsk(page, 'int8');
+    expect(first.files.filter((path) => path.includes('/packed/'))).toEqual([
+      expect.stringMatching(/^svc-engine\/packed\/tiny-[0-9a-f]{8}-int8-[0-9a-f]{16}\.safetensors$/),
+    ]);
+    const again = await openAndAsk(page, 'int8');
+    expect(again.text).toBe(first.text);
+    expect(again.files.sort()).toEqual(first.files.sort());
+
+    const [listed, removed, left] = await page.evaluate(
+      async (id) => [await svc.listModels(), await svc.removeModel(id), await svc.listModels()] as const,
+      ID,
+    );
+    expect(listed).toMatchObject([{ id: ID, complete: true }]);
+    expect(removed).toEqual({ id: ID, bytes: listed[0]!.bytes });
+    expect(removed.bytes).toBeGreaterThan(WEIGHTS_BYTES);
+    expect(left).toEqual([]);
+  },
+  180_000,
+);
+
+pages.test(
+  'a quota that is too small is an error that keeps what arrived',
+  async () => {
+    const page = await pages.open();
+    const session = await page.context().newCDPSession(page);
+    const { origin } = new URL(pages.url);
+    await session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 4 * 2 ** 20 });
+    const refused = await page.evaluate(
+      async ({ id, endpoint }) =>
+        svc.openTextModel({ model: id, hub: { endpoint } }).then(
+          () => ({ code: 'opened', message: '' }),
+          ({ code, message }: { code: string; message: string }) => ({ code, message }),
+        ),
+      { id: ID, endpoint: hub.url },
+    );
+    expect(refused.code).toBe('disk_full');
+    expect(refused.message).toMatch(
+      /^acme\/tiny needs \d\.\d MiB more in the browser's storage, where .* left for this page: /,
+    );
+    await session.send('Storage.overrideQuotaForOrigin', { origin });
+    hub.seen.length = 0;
+    expect((await openAndAsk(page, 'none')).downloaded).toBeGreaterThan(WEIGHTS_BYTES);
+    expect(hub.seenOf('config.json')).toEqual([]);
+  },
+  180_000,
+);
