@@ -42,7 +42,7 @@ export const ROOMS = {
     rooms: ['model-types.ts', 'engine', 'files', 'gpu', 'options'],
     packages: ['electron'],
     node: [
-      /^(main|open-main|continuing-model|shared-models|windows|engine|electron|model-files|served-files)\.ts$/,
+      /^(main|open-main|continuing-model|shared-models|windows|engine|electron|model-files|served-files|weights-origin)\.ts$/,
     ],
     page: [/^(page|worker|text-worker|worker-files|preload|engine-preload|window-calls|window-face)\.ts$/],
   },

@@ -8,6 +8,7 @@ import { folderWithin, openDiskFolder } from '../files/source-disk.ts';
 import type { ByteSource, Folder } from '../files/source.ts';
 import type { Calls } from './calls.ts';
 import type { ServedFiles } from './served-files.ts';
+import { weightsOrigin } from './weights-origin.ts';
 import type { MainAnswers, OpenedFile, WorkerAnswers } from './wire.ts';
 
 interface Resolving {
@@ -67,6 +68,10 @@ export class ModelFiles {
     failure: async (url) => {
       const failure = this.#urls.has(url) ? this.#served.failure(url) : null;
       if (failure !== null) throw failure;
+    },
+    weightsOrigin: async (path, shards) => {
+      this.#check(path);
+      return weightsOrigin(path, shards);
     },
     folderWithin: async (path, allowed) => {
       for (const one of allowed) this.#check(one);

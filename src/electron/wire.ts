@@ -33,6 +33,12 @@ export interface OpenedFile {
   size: number;
 }
 
+/** A version of the shards of a checkpoint: their folder, and what tells it from others. */
+export interface WeightsOrigin {
+  folder: string;
+  files: readonly (readonly (string | number)[])[];
+}
+
 /** Options of Platform.resolveModel that are plain data. */
 export interface ResolvePlain {
   revision?: string;
@@ -55,6 +61,8 @@ export interface MainAnswers {
   closeFile(url: string): Promise<void>;
   /** Throws the error for which the last read of a file failed, if there is one. */
   failure(url: string): Promise<void>;
+  /** Identifies the version of a checkpoint's shards. */
+  weightsOrigin(path: string, shards: readonly string[]): Promise<WeightsOrigin>;
   folderWithin(path: string, allowed: readonly string[]): Promise<{ path: string } | 'outside' | 'missing'>;
 }
 

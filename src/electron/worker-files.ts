@@ -6,7 +6,7 @@ import type { Port } from '../engine/session/port.ts';
 import { EngineError } from '../files/error.ts';
 import { assertRange, type ByteSource, type Folder } from '../files/source.ts';
 import { Calls } from './calls.ts';
-import type { MainAnswers, OpenedFile, WorkerAnswers } from './wire.ts';
+import type { MainAnswers, OpenedFile, WeightsOrigin, WorkerAnswers } from './wire.ts';
 
 type ResolveOptions = Parameters<Platform['resolveModel']>[1];
 
@@ -41,6 +41,10 @@ export class WorkerFiles {
       failure: (url) => this.#main.call('failure', url),
     };
     this.#further.push(new Calls<object>(port, answers));
+  }
+
+  weightsOrigin(path: string, shards: readonly string[]): Promise<WeightsOrigin> {
+    return this.#main.call('weightsOrigin', path, shards);
   }
 
   folderWithin(path: string, allowed: readonly string[]): ReturnType<Platform['folderWithin']> {

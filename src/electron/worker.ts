@@ -3,6 +3,7 @@
 
 import { EMBEDDING_MODELS } from '../engine/embedding/kind.ts';
 import { IMAGE_MODELS } from '../engine/image/kind.ts';
+import { packedBy } from '../engine/hub-models-browser.ts';
 import { browserPlatform } from '../engine/platform-browser.ts';
 import type { Platform } from '../engine/platform.ts';
 import type { Port } from '../engine/session/port.ts';
@@ -10,6 +11,8 @@ import { serveModel } from '../engine/session/serve-browser.ts';
 import { startWorker } from '../engine/session/start-worker-browser.ts';
 import { portOfEnd, type End } from '../engine/session/thread-browser.ts';
 import { TEXT_MODELS } from '../engine/text/kind.ts';
+import { originStorage } from '../files/opfs/storage.ts';
+import { PageStores } from '../files/opfs/stores.ts';
 import { listAdapters } from '../gpu/browser-adapters.ts';
 import type { PageMessage } from './wire.ts';
 import { WorkerFiles } from './worker-files.ts';
@@ -39,6 +42,7 @@ function platformOf(files: WorkerFiles): Platform {
     resolveModel: (model, options) => files.resolveModel(model, options),
     openFolder: (path) => files.openFolder(path),
     folderWithin: (path, allowed) => files.folderWithin(path, allowed),
+    packed: packedBy(new PageStores(originStorage()), (path, shards) => files.weightsOrigin(path, shards)),
     tokenizerThread: () => startTextWorker(files),
   };
 }

@@ -46,13 +46,24 @@ function sourceOf({ endpoint, token }: HubAccess): HubSource {
   });
 }
 
-/** The cache of packed weights. Weights whose version is unknown, because the page reads them itself, are packed each time. */
+/** The cache of packed weights of models in the browser's storage, and of files that the page gave. */
 export function packedCache(stores: PageStores, files: GivenFiles): PackedCache {
+  return packedBy(stores, (path, shards) =>
+    storedPath(path) ? storedOrigin(stores, path, shards) : givenOrigin(files, path, shards),
+  );
+}
+
+/**
+ * A cache of packed weights. `originOf` identifies the version of the shards from which weights are packed; null: it is not known, as
+ * with files that the page reads itself, and they are packed each time.
+ */
+export function packedBy(
+  stores: PageStores,
+  originOf: (path: string, shards: readonly string[]) => Promise<WeightsOrigin | null>,
+): PackedCache {
   return {
     async slot({ path, shards, quantization, layout }): Promise<PackedSlot> {
-      const origin = storedPath(path)
-        ? await storedOrigin(stores, path, shards)
-        : await givenOrigin(files, path, shards);
+      const origin = await originOf(path, shards);
       if (origin === null) return { read: async () => null, write: async () => {} };
       const identity = JSON.stringify({ ...origin, quantization, layout });
       const version = { folder: origin.folder, quantization, identity };
@@ -65,7 +76,8 @@ export function packedCache(stores: PageStores, files: GivenFiles): PackedCache 
   };
 }
 
-interface WeightsOrigin {
+/** A version of the shards of a checkpoint. */
+export interface WeightsOrigin {
   folder: string;
   files: readonly (readonly (string | number)[])[];
 }

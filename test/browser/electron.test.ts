@@ -11,7 +11,7 @@ import { usePages } from './chromium.ts';
 
 vi.mock('electron', () => electron);
 
-const CHAT = { model: 'svc-chat-mini', contextLength: 256 };
+const CHAT = { model: 'svc-chat-mini', contextLength: 256, quantization: 'int8' as const };
 const REQUEST = {
   prompt: { messages: [{ role: 'user' as const, content: 'Tell me about the ocean.' }] },
   temperature: 1,
@@ -26,6 +26,14 @@ beforeAll(async () => {
   electron.usePagesOf(pages);
   main = (await import(new URL('../../dist/electron/main.js', import.meta.url).href)) as typeof Main;
 });
+
+/** Names of the files of packed weights in the storage of the page. */
+async function packedFiles(): Promise<string[]> {
+  const names: string[] = [];
+  const root = await (await navigator.storage.getDirectory()).getDirectoryHandle('svc-engine');
+  for await (const name of (await root.getDirectoryHandle('packed')).keys()) names.push(name);
+  return names;
+}
 
 const newest = (): electron.WindowMain => electron.windows.at(-1)!;
 const workers = (): number => newest().page!.workers().length;
@@ -61,6 +69,7 @@ pages.test(
     expect(one.info).toEqual(chat.info);
     expect(events).toContain('load');
     expect([electron.windows.length, workers()]).toEqual([1, 2]);
+    expect(await newest().page!.evaluate(packedFiles)).toHaveLength(1);
 
     const order: string[] = [];
     const replies = await Promise.all([reply(one, () => order.push('1')), reply(two, () => order.push('2'))]);

@@ -1,6 +1,6 @@
 // The main process' answers to a worker: folders of the model and of its options, and no others.
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -66,6 +66,28 @@ test('opens folders that options name', async () => {
   expect(await files.answers.names(folder)).toEqual(['config.json']);
   await expect(files.answers.openFolder(process.cwd())).rejects.toThrow(/belongs to none/);
   await files.close();
+});
+
+test('the version of weights changes with their files, and within an archive with the archive', async () => {
+  const archive = join(root, 'app.asar');
+  const folders = [join(root, 'weights'), join(archive, 'weights')] as const;
+  for (const folder of folders) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'a.safetensors'), 'x');
+  }
+  const files = new ModelFiles(served);
+  files.allow(folders);
+  const versions = (): Promise<unknown[]> =>
+    Promise.all(folders.map((folder) => files.answers.weightsOrigin(folder, ['a.safetensors'])));
+  utimesSync(archive, 1, 1);
+  const before = await versions();
+  for (const folder of folders) utimesSync(join(folder, 'a.safetensors'), 9, 9);
+  const touched = await versions();
+  expect(touched[0]).not.toEqual(before[0]);
+  expect(touched[1]).toEqual(before[1]);
+  utimesSync(archive, 2, 2);
+  expect((await versions())[1]).not.toEqual(before[1]);
+  await expect(files.answers.weightsOrigin(join(root, 'private'), ['a'])).rejects.toThrow(/belongs to none/);
 });
 
 test('errors keep their code on the way to the worker', async () => {
