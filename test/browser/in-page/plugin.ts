@@ -24,7 +24,8 @@ export function testFiles(paths: readonly string[]): Plugin {
     name: 'test-files',
     setup(build) {
       // A page has SwiftShader only: the tests choose what they expect by this setting.
-      Object.assign(build.initialOptions.define!, { 'process.env': '{"SVC_VULKAN_DRIVER":"swiftshader"}' });
+      const environment = { 'process.env': '{"SVC_VULKAN_DRIVER":"swiftshader"}' };
+      build.initialOptions.define = { ...build.initialOptions.define, ...environment };
       for (const [filter, path] of REPLACED) build.onResolve({ filter }, () => ({ path: inRoot(path) }));
       build.onResolve({ filter: /^virtual:test-files$/ }, ({ path }) => ({ path, namespace: 'test-files' }));
       build.onLoad({ filter: /./, namespace: 'test-files' }, () => ({
