@@ -39,28 +39,21 @@ function worstError(of: Problem, y: Float32Array[]): number {
 
 const DIMS = [16, 24, 64, 80, 128];
 
-/** `isTiled`: steps of a few rows in other tiles are compared too; each takes kernels that compile for seconds. */
-const SHAPES: { share: number; dims: number; kvHeads: number; window: number | null; isTiled?: true }[] = [
-  { share: 1, dims: 16, kvHeads: 1, window: null, isTiled: true },
+const SHAPES = [
+  { share: 1, dims: 16, kvHeads: 1, window: null },
   { share: 1, dims: 80, kvHeads: 2, window: 8 },
   { share: 2, dims: 24, kvHeads: 1, window: 40 },
   { share: 2, dims: 128, kvHeads: 2, window: null },
-  { share: 3, dims: 64, kvHeads: 1, window: 8, isTiled: true },
+  { share: 3, dims: 64, kvHeads: 1, window: 8 },
   { share: 3, dims: 16, kvHeads: 2, window: 40 },
   { share: 4, dims: 24, kvHeads: 2, window: null },
   { share: 4, dims: 80, kvHeads: 1, window: 8 },
-  { share: 8, dims: 64, kvHeads: 2, window: 40, isTiled: true },
+  { share: 8, dims: 64, kvHeads: 2, window: 40 },
   { share: 8, dims: 128, kvHeads: 1, window: null },
   { share: 2, dims: 512, kvHeads: 1, window: null },
 ];
 
-/** Rows of a step with smaller capacities, which have kernels of their own. */
-const SMALL_STEPS = [
-  [[20, 21, 28, 29], { rows: 4, tiles: 4, tileRows: 1 }],
-  [[3, 4, 5, 6], { rows: 4, tiles: 1, tileRows: 4 }],
-] as const;
-
-for (const { share, dims, kvHeads, window, isTiled } of SHAPES) {
+for (const { share, dims, kvHeads, window } of SHAPES) {
   const title = `${share} queries a key, ${dims} dims, ${kvHeads} key heads, window ${window}`;
   it(title, async () => {
     const shape = { heads: share * kvHeads, kvHeads, dims };
@@ -73,7 +66,10 @@ for (const { share, dims, kvHeads, window, isTiled } of SHAPES) {
       const alone = await run(device, of, { rows: 1, tiles: 1, tileRows: 1 }, [row]);
       expect(differingRows(alone, [all[row]!])).toEqual([]);
     }
-    for (const [rows, capacity] of isTiled ? SMALL_STEPS : []) {
+    for (const [rows, capacity] of [
+      [[20, 21, 28, 29], { rows: 4, tiles: 4, tileRows: 1 }],
+      [[3, 4, 5, 6], { rows: 4, tiles: 1, tileRows: 4 }],
+    ] as const) {
       const expected = rows.map((row) => all[row]!);
       expect(differingRows(await run(device, of, capacity, [...rows]), expected)).toEqual([]);
     }
@@ -87,14 +83,13 @@ describe('long contexts, in chunks', () => {
     { share: 3, dims: 24, kvHeads: 2, window: 300 },
     { share: 12, dims: 16, kvHeads: 1, window: null },
   ])('$share queries a key, $dims dims, window $window', async ({ share, dims, kvHeads, window }) => {
-    const pageCounts = dims === 128 ? [24, undefined] : [24];
     const of = problem(hardware, { heads: share * kvHeads, kvHeads, dims }, 'f16', window, LONG_SEQUENCES);
     const all = await run(hardware, of, { ...CAPACITY, contextPages: 24 });
     expect(worstError(of, all)).toBeLessThan(TOLERANCE);
     // By several workgroups with different other rows, and by one workgroup.
     for (const chosen of [[0], [13], [4, 5, 6, 7], [0, 1, 2, 3, 13], [30, 31, 32, 33], [0, 13, 34]]) {
       const expected = chosen.map((row) => all[row]!);
-      for (const contextPages of pageCounts) {
+      for (const contextPages of [24, undefined]) {
         const capacity = { rows: 16, tiles: 4, tileRows: 16, ...(contextPages && { contextPages }) };
         expect(differingRows(await run(hardware, of, capacity, chosen), expected)).toEqual([]);
       }
