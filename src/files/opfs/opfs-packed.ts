@@ -79,9 +79,10 @@ export class OpfsPacked {
 
   #target(file: string, identity: string, handle: AccessHandle) {
     const write = async (offset: number, bytes: Uint8Array): Promise<void> => {
+      const size = handle.getSize();
       const request: RoomRequest = {
-        need: bytes.length,
-        what: `${file} (packed weights, ${bytesText(offset)} so far)`,
+        need: Math.max(0, offset + bytes.length - size), // the header comes last, into room that is kept for it
+        what: `${file} (packed weights, ${bytesText(size)} so far)`,
         key: packedKey(file),
         rank: PACKED_RANK,
       };
