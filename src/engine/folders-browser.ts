@@ -7,7 +7,7 @@ import { openPosted, sharedFiles, type PostedFiles, type PostedFolder } from '..
 import type { Folder } from '../files/source.ts';
 
 /** Begin of the paths that stand for files that the page gave. */
-export const GIVEN = 'page:';
+export const GIVEN = 'page:/';
 
 /** Files that the page gave, by the paths that stand for them. */
 export type GivenFiles = Readonly<Record<string, PostedFiles>>;

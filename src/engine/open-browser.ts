@@ -1,6 +1,7 @@
 // The engine in a page: each model runs in a dedicated worker.
 
 import { type Prose, noteOf, say } from '../files/message.ts';
+import { isGgufName } from '../files/gguf/file-names.ts';
 import { postedFiles, type ModelFiles, type PostedFiles } from '../files/page/model-source.ts';
 import { listAdapters } from '../gpu/browser-adapters.ts';
 import type { AdapterSummary } from '../gpu/adapter.ts';
@@ -96,11 +97,13 @@ async function openModel<Options extends SessionOptions, M extends AnyModel>(
   return letSleep(opened, { after, open, note, calls: kind.calls, ...kind.sleep(opened, options) });
 }
 
-function nameOf(files: ModelFiles): string {
-  if (!Array.isArray(files)) return (files as FileSystemDirectoryHandle).name;
-  const [first] = files as readonly { name: string; webkitRelativePath?: string }[];
-  const path = first?.webkitRelativePath || first?.name || 'files';
-  return path.split('/')[0]!;
+/** Returns the name of a folder, or of a GGUF file among files without one. */
+function nameOf(given: ModelFiles): string {
+  if (!Array.isArray(given)) return (given as FileSystemDirectoryHandle).name;
+  const files = given as readonly { name: string; webkitRelativePath?: string }[];
+  const [folder, ...rest] = files[0]?.webkitRelativePath?.split('/') ?? [];
+  if (folder !== undefined && rest.length > 0) return folder;
+  return files.find(({ name }) => isGgufName(name))?.name.replaceAll('/', '-') ?? 'files';
 }
 
 interface WorkerOptions {
