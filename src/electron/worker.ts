@@ -52,6 +52,10 @@ function startTextWorker(files: WorkerFiles): Port {
   const { port1, port2 } = new MessageChannel();
   files.serve(portOfEnd(port1));
   port1.start();
-  const url = new URL('./electron-text-worker.js', import.meta.url);
-  return startWorker(url, 'svc-engine text tasks', null, [port2]);
+  const script = {
+    name: 'electron-text-worker',
+    base: import.meta.url,
+    create: () => new Worker(new URL('./electron-text-worker.js', import.meta.url), { type: 'module' }),
+  };
+  return startWorker(script, null, [port2]);
 }

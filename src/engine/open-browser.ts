@@ -129,7 +129,15 @@ async function openInWorker<Options extends SessionOptions, M extends AnyModel>(
     transfer.push(...ports);
   }
   const start: WorkerStart = { kind: name, files: posted, hub };
-  const port = startWorker(new URL('./engine-worker.js', import.meta.url), name, start, transfer);
+  const port = startWorker(
+    {
+      name: 'engine-worker',
+      base: import.meta.url,
+      create: () => new Worker(new URL('./engine-worker.js', import.meta.url), { type: 'module' }),
+    },
+    start,
+    transfer,
+  );
   const onClosed = async (): Promise<void> => port.end!();
   return openProxy<M>(port, calls, { options, onEvent, onClosed, signal, merge, leaveTime: LEAVE_TIME });
 }

@@ -13,7 +13,11 @@ import type { TextWorkerStart } from './text-worker-browser.ts';
 export function tokenizerStarter(folders: PageFolders): () => Port {
   return () => {
     const { files, transfer } = folders.share();
-    const url = new URL('./text-worker.js', import.meta.url);
-    return startWorker(url, 'svc-engine text tasks', { files } satisfies TextWorkerStart, transfer);
+    const script = {
+      name: 'text-worker',
+      base: import.meta.url,
+      create: () => new Worker(new URL('./text-worker.js', import.meta.url), { type: 'module' }),
+    };
+    return startWorker(script, { files } satisfies TextWorkerStart, transfer);
   };
 }

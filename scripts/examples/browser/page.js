@@ -11,6 +11,7 @@ class Choice {
   #input;
   /** The folder that the user picked; null: what the text field names. */
   #folder = null;
+  /** @type {Promise<any> | null} */
   #opened = null;
 
   constructor(kind, open) {
@@ -30,12 +31,14 @@ class Choice {
   }
 
   /** An opening that fails is tried again at the next request. */
-  model(signal) {
-    this.#opened ??= this.#start(signal).catch((error) => {
+  async model(signal) {
+    this.#opened ??= this.#start(signal);
+    try {
+      return await this.#opened;
+    } catch (error) {
       this.#opened = null;
       throw error;
-    });
-    return this.#opened;
+    }
   }
 
   async #start(signal) {
@@ -77,8 +80,7 @@ function onSubmit(id, act) {
   const stop = form.querySelector('.stop');
   let running = null;
   stop.addEventListener('click', () => running?.abort());
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault();
+  const run = async () => {
     if (running !== null) return;
     running = new AbortController();
     stop.disabled = false;
@@ -89,6 +91,10 @@ function onSubmit(id, act) {
     }
     running = null;
     stop.disabled = true;
+  };
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    void run();
   });
 }
 

@@ -6,34 +6,43 @@ import type { Port } from './port.ts';
 import { portOfEnd } from './thread-browser.ts';
 
 const REMEDY =
-  'serve all files of svc-engine/dist/browser beside each other from the origin of the page, and exclude svc-engine from what the bundler pre-bundles';
+  'serve all files of svc-engine/dist/browser beside each other from the origin of the page, or use a bundler that finds workers';
 
-/** Starts a worker, and posts its first message. Errors: unsupported. `Port.onLost` tells why a script could not be loaded. */
-export function startWorker(url: URL, name: string, first: unknown, transfer: Transferable[]): Port {
-  const worker = construct(url, name);
-  worker.postMessage(first, transfer);
-  return portOfWorker(worker, url);
+export interface WorkerScript {
+  /** Name of the script, without the ending; bundlers may add to it. */
+  name: string;
+  /** Address of the module that starts the worker. */
+  base: string;
+  /** Constructs the worker. The call stands where the worker is started, in the form that bundlers recognize. */
+  create(): Worker;
 }
 
-function construct(url: URL, name: string): Worker {
+/** Starts a worker, and posts its first message. Errors: unsupported. `Port.onLost` tells why a script could not be loaded. */
+export function startWorker(script: WorkerScript, first: unknown, transfer: Transferable[]): Port {
+  const worker = construct(script);
+  worker.postMessage(first, transfer);
+  return portOfWorker(worker, script);
+}
+
+function construct({ name, create }: WorkerScript): Worker {
   if (typeof Worker === 'undefined')
     throw new EngineError(
       'unsupported',
       'dedicated workers, in which the engine runs, do not exist here: open models from a page or from a dedicated worker',
     );
   try {
-    return new Worker(url, { type: 'module', name });
+    return create();
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new EngineError('unsupported', `the worker ${url.href} cannot be started (${reason}): ${REMEDY}`, {
+    throw new EngineError('unsupported', `the worker ${name} cannot be started (${reason}): ${REMEDY}`, {
       cause,
     });
   }
 }
 
-/** The port of a worker that runs the script at `url`, for the thread that started it. */
-export function portOfWorker(worker: Worker, url: URL): Port {
-  const violations = watchViolations(url);
+/** The port of a worker, for the thread that started it. */
+export function portOfWorker(worker: Worker, script: WorkerScript): Port {
+  const violations = watchViolations(script);
   let isLoaded = false;
   worker.addEventListener('message', () => {
     isLoaded = true;
@@ -51,7 +60,7 @@ export function portOfWorker(worker: Worker, url: URL): Port {
       worker.addEventListener('error', (event) => {
         event.preventDefault();
         if (event.message || isLoaded) lose(failed(event.message || 'its cause is not known', event.error));
-        else void whyNotLoaded(url, violations).then(lose);
+        else void whyNotLoaded(script, violations).then(lose);
       });
       worker.addEventListener('messageerror', () => lose(failed('a message could not be read')));
     },
@@ -70,11 +79,11 @@ interface Violations {
   stop(): void;
 }
 
-/** Collects the violations of content security policies that concern a script. */
-function watchViolations(url: URL): Violations {
+/** Collects the violations of content security policies that concern the worker's script. */
+function watchViolations({ name }: WorkerScript): Violations {
   const directives: string[] = [];
   const add = ({ blockedURI, effectiveDirective }: SecurityPolicyViolationEvent): void => {
-    if (url.href.startsWith(blockedURI)) directives.push(effectiveDirective);
+    if (blockedURI.includes(name) || effectiveDirective === 'worker-src') directives.push(effectiveDirective);
   };
   const target: Pick<EventTarget, 'addEventListener' | 'removeEventListener'> =
     typeof document === 'undefined' ? globalThis : document;
@@ -83,15 +92,23 @@ function watchViolations(url: URL): Violations {
   return { directives, stop: () => target.removeEventListener('securitypolicyviolation', listener) };
 }
 
-async function whyNotLoaded(url: URL, violations: Violations): Promise<EngineError> {
+/** Returns the address that the browser asked for, or what it should be where the browser does not tell. */
+function addressOf({ name, base }: WorkerScript): string {
+  const asked = performance.getEntriesByType('resource').map((entry) => entry.name);
+  const found = asked.findLast((address) => address.split('/').at(-1)!.startsWith(name));
+  return found ?? new URL(`${name}.js`, base).href;
+}
+
+async function whyNotLoaded(script: WorkerScript, violations: Violations): Promise<EngineError> {
+  const url = addressOf(script);
   const response = await fetch(url, { cache: 'no-store' }).catch((cause: unknown) => cause as Error);
   const [directive] = violations.directives;
   if (directive !== undefined)
     return new EngineError(
       'unsupported',
-      `the content security policy of the page forbids the worker ${url.href} (${directive}): allow worker-src 'self'`,
+      `the content security policy of the page forbids the worker ${url} (${directive}): allow worker-src 'self'`,
     );
-  const cannot = `the worker ${url.href} cannot be loaded`;
+  const cannot = `the worker ${url} cannot be loaded`;
   if (response instanceof Error)
     return new EngineError(
       'network',

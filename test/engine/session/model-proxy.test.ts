@@ -134,6 +134,17 @@ describe('a signal', () => {
     await expect.poll(() => log).toEqual(['far side aborts', 'released', 'closed']);
   });
 
+  it('ends a thread that does not answer after the time that it has to leave', async () => {
+    const ports = portPair();
+    let closed = 0;
+    const signal = AbortSignal.abort();
+    const onClosed = async () => void closed++;
+    const model = connectTo(ports.near, { onClosed, signal, leaveTime: 20 });
+    await expect(model).rejects.toMatchObject({ code: 'cancelled' });
+    expect(closed).toBe(0);
+    await expect.poll(() => closed).toBe(1);
+  });
+
   it('that aborts once the model is open changes nothing', async () => {
     const ports = portPair();
     const controller = new AbortController();
