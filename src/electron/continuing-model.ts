@@ -2,7 +2,7 @@
 // progress run again with the events left out that their readers have got.
 
 import { EngineError } from '../files/error.ts';
-import { noteOf, say } from '../files/message.ts';
+import { noteOf } from '../files/message.ts';
 import { callByName, modelObject, type AnyModel } from '../engine/session/model.ts';
 import type { ModelFace, SessionOptions } from '../engine/session/model-kind.ts';
 import { openProxy } from '../engine/session/model-proxy.ts';
@@ -131,7 +131,7 @@ class ContinuingModel<Options extends SessionOptions, M extends AnyModel> {
 
   /** Throws the error of a request unless it is due to the end of the window, for the first time. */
   #continueAfter(running: Running<M>, losses: number, error: unknown): void {
-    if (!running.thread.loss?.mayGoOn || losses > 0) throw error;
+    if (!running.thread.loss || losses > 0) throw error;
     this.#lose(running);
   }
 
@@ -142,22 +142,25 @@ class ContinuingModel<Options extends SessionOptions, M extends AnyModel> {
   /** Resolves when a model has ended for good, not with its window. */
   async #ended(running: Running<M>): Promise<Error> {
     const reason = await running.model.ended;
-    if (!running.thread.loss?.mayGoOn) return reason;
+    if (!running.thread.loss) return reason;
     this.#lose(running);
     return new Promise(() => {});
   }
 
   async #reopen(signal: AbortSignal, before: Running<M> | null): Promise<Running<M>> {
-    const { onEvent } = this.#given;
-    const reason = before?.thread.loss?.error.message ?? 'unknown';
-    onEvent(noteOf(say`${reason.replace(/: open the model again$/, '')}; loading the model again`));
+    const ended = `the process of the engine's window ended (${before?.thread.loss?.reason ?? 'unknown'})`;
+    this.#given.onEvent(noteOf(`${ended}; loading the model again`));
     try {
       const running = await openRunning(this.#given, signal);
-      await this.#rest?.restore(running.model);
+      await this.#rest?.restore(running.model).catch(async (error: unknown) => {
+        await running.model.close();
+        throw error;
+      });
       return running;
     } catch (cause) {
-      if (signal.aborted) throw cause;
-      throw new EngineError('device_lost', `${reason}, which failed: restart the app`, { cause });
+      if (signal.aborted || (cause instanceof EngineError && cause.code === 'cancelled')) throw cause;
+      const message = `${ended}, and the model could not be opened again: restart the app`;
+      throw new EngineError('device_lost', message, { cause });
     }
   }
 }

@@ -12,6 +12,7 @@ import {
 } from 'electron';
 import { fileURLToPath } from 'node:url';
 import { EngineError } from '../files/error.ts';
+import { withResolvers, type PromiseWithResolvers } from '../engine/resolvers.ts';
 import type { Port } from '../engine/session/port.ts';
 import {
   PAGE_CHANNEL,
@@ -47,7 +48,7 @@ function registerScheme(): void {
 /** The engine's hidden window. */
 export interface EnginePage {
   post(message: PageMessage, ports?: readonly MessagePortMain[]): void;
-  /** Calls `listener` with the reason when the window or its process has ended. */
+  /** Calls `listener` once, with the reason, when the window or its process has ended. */
   onGone(listener: (reason: string) => void): void;
   destroy(): void;
 }
@@ -96,8 +97,13 @@ export async function openEnginePage(answer: (request: Request) => Promise<Respo
   return {
     post: (message, ports = []) => webContents.postMessage(PAGE_CHANNEL, message, [...ports]),
     onGone(listener) {
-      webContents.once('render-process-gone', (_event, { reason }) => listener(reason));
-      window.once('closed', () => listener('closed'));
+      let isGone = false;
+      const tell = (reason: string): void => {
+        if (!isGone) listener(reason);
+        isGone = true;
+      };
+      webContents.once('render-process-gone', (_event, { reason }) => tell(reason));
+      window.once('closed', () => tell('closed'));
     },
     destroy: () => {
       if (!window.isDestroyed()) window.destroy();
@@ -134,25 +140,47 @@ export function onWindowMessage(listener: (message: WindowMessage, port: Port) =
 }
 
 const engineWindows = new Set<BrowserWindow>();
-let quits = false;
-app.on('before-quit', () => (quits = true));
 
-/** Whether the app has begun to quit. A window can still prevent that. */
-export function isQuitting(): boolean {
-  return quits;
+/** Whether the app quits, while that is undecided: a window can still prevent it. */
+let quitting: PromiseWithResolvers<void> | null = null;
+
+app.on('before-quit', () => {
+  quitting ??= withResolvers<void>();
+  quitting.promise.catch(() => {});
+});
+app.on('will-quit', (event) => {
+  const decide = (): void => {
+    if (event.defaultPrevented) stay();
+    else quitting?.reject(new EngineError('cancelled', 'the app quits'));
+  };
+  setImmediate(decide); // after the listeners of the app
+});
+
+function stay(): void {
+  quitting?.resolve();
+  quitting = null;
 }
+
+/** Resolves when the app does not quit, which is known at once unless it has begun to. Throws cancelled if it quits. */
+export async function unlessQuitting(): Promise<void> {
+  await quitting?.promise;
+}
+
+app.on('browser-window-created', (_event, window) => {
+  // Listeners of the app, which come later, decide whether a window stays open.
+  const watch = (event: { readonly defaultPrevented: boolean }, staysIf: boolean): void =>
+    void setImmediate(() => event.defaultPrevented === staysIf && stay());
+  window.on('close', (event) => watch(event, true));
+  window.webContents.on('will-prevent-unload', (event) => watch(event, false));
+  window.once('closed', () => {
+    const others = BrowserWindow.getAllWindows().filter((one) => one !== window && !engineWindows.has(one));
+    const isLast = others.length === 0 && !engineWindows.has(window) && engineWindows.size > 0;
+    // The hidden window keeps Electron from emitting it.
+    if (isLast && !quitting) app.emit('window-all-closed');
+  });
+});
 
 /** Calls `listener` when the app ends. */
 export function onQuit(listener: () => void): void {
   app.on('will-quit', listener);
 }
-
-// The hidden window would keep `window-all-closed` from being emitted.
-app.on('browser-window-created', (_event, window) => {
-  quits = false;
-  window.once('closed', () => {
-    const others = BrowserWindow.getAllWindows().filter((one) => one !== window && !engineWindows.has(one));
-    if (others.length === 0 && engineWindows.size > 0 && !engineWindows.has(window) && !quits)
-      app.emit('window-all-closed');
-  });
-});

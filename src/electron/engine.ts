@@ -5,12 +5,17 @@ import type { MessagePortMain } from 'electron';
 import type { Port } from '../engine/session/port.ts';
 import { EngineError } from '../files/error.ts';
 import { Calls } from './calls.ts';
-import { isQuitting, makePorts, onQuit, openEnginePage, type EnginePage } from './electron.ts';
+import { makePorts, onQuit, openEnginePage, unlessQuitting, type EnginePage } from './electron.ts';
 import { ModelFiles } from './model-files.ts';
 import { ServedFiles } from './served-files.ts';
 import type { PageMessage, WorkerAnswers } from './wire.ts';
 
 export type ThreadKind = Extract<PageMessage, { type: 'start' }>['kind'];
+
+export interface Loss {
+  reason: string;
+  error: EngineError;
+}
 
 /** A worker of the engine's window. */
 export interface Thread {
@@ -18,8 +23,8 @@ export interface Thread {
   readonly port: Port;
   readonly files: ModelFiles;
   readonly worker: Calls<WorkerAnswers>;
-  /** The reason for which the window has ended, if it has; `mayGoOn`: whether the window may be opened again. */
-  readonly loss: { error: EngineError; mayGoOn: boolean } | null;
+  /** Set once the window has ended: why, and the error for all that waits for it. */
+  readonly loss: Loss | null;
   /** Terminates the worker and closes its files. */
   stop(): Promise<void>;
 }
@@ -34,9 +39,12 @@ class Engine {
     onQuit(() => void this.#page?.then((page) => page.destroy()));
   }
 
-  /** Starts a worker, in a new window if none is open. */
+  /** Starts a worker, in a new window if none is open. Throws cancelled if the app quits. */
   async start(kind: ThreadKind): Promise<Thread> {
-    const page = await (this.#page ??= this.#open());
+    if (!this.#page) await unlessQuitting();
+    const opened = (this.#page ??= this.#open());
+    const page = await opened;
+    if (this.#page !== opened) return this.start(kind); // the window has ended meanwhile
     const id = this.#nextId++;
     const thread = new EngineThread(new ModelFiles(this.#served), () => {
       if (this.#threads.delete(id)) page.post({ type: 'end', id });
@@ -58,18 +66,14 @@ class Engine {
   }
 
   #lose(page: EnginePage, reason: string): void {
-    if (!this.#page) return;
     this.#page = null;
-    const mayGoOn = !isQuitting();
-    const error = mayGoOn
-      ? new EngineError(
-          'device_lost',
-          `the process of the engine's window ended (${reason}): open the model again`,
-        )
-      : new EngineError('cancelled', 'the app quits');
+    const error = new EngineError(
+      'device_lost',
+      `the process of the engine's window ended (${reason}): open the model again`,
+    );
     const threads = [...this.#threads.values()];
     this.#threads.clear();
-    for (const thread of threads) thread.lose({ error, mayGoOn });
+    for (const thread of threads) thread.lose({ reason, error });
     page.destroy();
   }
 }
@@ -86,7 +90,7 @@ class EngineThread implements Thread {
   readonly #ports: readonly Port[];
   readonly #terminate: () => void;
   readonly #listeners: ((error: Error) => void)[] = [];
-  loss: Thread['loss'] = null;
+  loss: Loss | null = null;
 
   constructor(files: ModelFiles, terminate: () => void) {
     const [model, calls] = [makePorts(), makePorts()];
@@ -103,7 +107,7 @@ class EngineThread implements Thread {
     this.port = { ...model.near, onLost };
   }
 
-  lose(loss: NonNullable<Thread['loss']>): void {
+  lose(loss: Loss): void {
     this.loss = loss;
     this.worker.fail(loss.error);
     for (const listener of this.#listeners) listener(loss.error);

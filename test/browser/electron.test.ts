@@ -99,10 +99,53 @@ pages.test(
     second.close();
     await expect.poll(async () => (await one.metrics()).running).toBe(0);
     expect(await reply(one)).toBe(expected);
+
+    const long = 'All work and no play. '.repeat(1000); // goes to the worker for long texts
+    expect((await one.renderPrompt({ text: long })).ids).toEqual(await one.tokenize(long));
     await one.close();
     await expect.poll(workers).toBe(1);
     await chat.close();
     await expect.poll(workers).toBe(0);
+
+    // The hidden window is not counted among the app's.
+    const closed = vi.fn();
+    electron.app.on('window-all-closed', closed);
+    const windows = [1, 2].map(
+      () => new electron.WindowMain({ show: true, webPreferences: { preload: '' } }),
+    );
+    windows[0]!.close();
+    expect(closed).not.toHaveBeenCalled();
+    windows[1]!.close();
+    expect(closed).toHaveBeenCalledOnce();
+    electron.app.off('window-all-closed', closed);
+
+    electron.protocol.registerSchemesAsPrivileged([{ scheme: 'app', privileges: {} }]);
+    expect(electron.schemes.map(({ scheme }) => scheme)).toEqual(['svc-engine', 'app']);
+  },
+  120_000,
+);
+
+pages.test(
+  'an image',
+  async () => {
+    const model = await main.openImageModel({ model: 'svc-scenes-mini' });
+    const types: string[] = [];
+    for await (const event of model.generate({
+      prompt: 'a red balloon over snowy mountains',
+      seed: 3,
+      steps: 2,
+      width: 64,
+      height: 64,
+    })) {
+      types.push(event.type);
+      if (event.type !== 'image') continue;
+      expect([event.image.width, event.image.height, event.image.data.length]).toEqual([64, 64, 64 * 64 * 3]);
+      expect(new Set(event.image.data).size).toBeGreaterThan(32);
+    }
+    expect(types.filter((type) => type === 'step')).toHaveLength(2);
+    expect(types).toContain('image');
+    expect(types.at(-1)).toBe('done');
+    await model.close();
   },
   120_000,
 );
@@ -128,43 +171,20 @@ pages.test(
     expect(newest()).not.toBe(crashed);
     expect(notes).toContainEqual(expect.stringMatching(/window ended \(crashed\); loading the model again/));
 
-    // The app quits: what is in progress ends, and no window is opened again.
-    const opened = electron.windows.length;
-    const ending = expect(reply(chat, () => electron.app.quit())).rejects.toMatchObject({
-      code: 'cancelled',
-      message: 'the app quits',
-    });
-    await ending;
-    expect(String(await chat.ended)).toContain('the app quits');
-    await expect(chat.tokenize('x')).rejects.toMatchObject({ code: 'cancelled' });
-    expect(electron.windows.length).toBe(opened);
-  },
-  120_000,
-);
+    // The app begins to quit, and a window prevents it: the request waits for that, and continues.
+    const document = new electron.WindowMain({ show: true, webPreferences: { preload: '' } });
+    document.on('close', (event: Event) => event.preventDefault());
+    tokens = 0;
+    const kept = reply(chat, (event) => event.type === 'delta' && tokens++ === 2 && electron.app.quit());
+    expect(await kept).toBe(expected);
+    document.removeAllListeners('close');
 
-pages.test(
-  'an image',
-  async () => {
-    const model = await main.openImageModel({ model: 'svc-scenes-mini' });
-    const types: string[] = [];
-    for await (const event of model.generate({
-      prompt: 'a red balloon over snowy mountains',
-      seed: 3,
-      steps: 2,
-    })) {
-      types.push(event.type);
-      if (event.type !== 'image') continue;
-      expect([event.image.width, event.image.height, event.image.data.length]).toEqual([
-        128,
-        128,
-        128 * 128 * 3,
-      ]);
-      expect(new Set(event.image.data).size).toBeGreaterThan(32);
-    }
-    expect(types.filter((type) => type === 'step')).toHaveLength(2);
-    expect(types).toContain('image');
-    expect(types.at(-1)).toBe('done');
-    await model.close();
+    // The app quits: the request ends, and no window is opened again.
+    const opened = electron.windows.length;
+    const ending = reply(chat, (event) => event.type === 'delta' && electron.app.quit());
+    await expect(ending).rejects.toMatchObject({ code: 'cancelled', message: 'the app quits' });
+    expect(electron.windows.length).toBe(opened);
+    await chat.close();
   },
   120_000,
 );

@@ -68,11 +68,11 @@ export function usePagesOf(opened: Pages): void {
   opened.route(PREFIX, answer);
 }
 
-/** Ends the app as Electron does: the windows are closed, then the app quits. */
-async function quit(): Promise<void> {
+/** Ends the app as Electron does: the windows are closed, unless one of them prevents it, then the app quits. */
+function quit(): void {
   app.emit('before-quit');
-  for (const window of WindowMain.getAllWindows()) window.destroy();
-  app.emit('will-quit');
+  for (const window of WindowMain.getAllWindows()) window.close();
+  if (WindowMain.getAllWindows().length === 0) app.emit('will-quit', { defaultPrevented: false });
 }
 
 async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -144,6 +144,12 @@ export class WindowMain extends EventEmitter {
     this.webContents.disconnect();
     void this.page?.close().catch(() => {});
     this.emit('closed');
+  }
+
+  close(): void {
+    const event = { defaultPrevented: false, preventDefault: () => (event.defaultPrevented = true) };
+    this.emit('close', event);
+    if (!event.defaultPrevented) this.destroy();
   }
 
   async loadURL(url: string): Promise<void> {
