@@ -133,3 +133,40 @@ pages.test(
   },
   180_000,
 );
+
+/** Bytes of the weights that have arrived in the storage of a page's origin. */
+const arrived = (page: Page): Promise<number> =>
+  page.evaluate(async () => {
+    let folder = await navigator.storage.getDirectory();
+    for (const name of ['svc-engine', 'models', 'acme--tiny', 'blobs'])
+      folder = await folder.getDirectoryHandle(name, { create: true });
+    for await (const [name, entry] of folder.entries())
+      if (name.endsWith('.incomplete') && entry.kind === 'file') return (await entry.getFile()).size;
+    return 0;
+  });
+
+pages.test(
+  'a page goes on with the download of another page that is closed',
+  async () => {
+    hub.fault = (path, count) =>
+      path === 'model.safetensors' && count === 0 ? { after: 3_000_000, finish: 'stall' } : undefined;
+    const [first, second] = [await pages.open(), await pages.open()];
+    await second.evaluate(async (id) => svc.removeModel(id), ID);
+    await first.evaluate(
+      ({ id, endpoint }) => {
+        svc.openTextModel({ model: id, hub: { endpoint } }).catch(() => {});
+      },
+      { id: ID, endpoint: hub.url },
+    );
+    await expect.poll(() => arrived(second), { timeout: 30_000 }).toBeGreaterThan(1_000_000);
+    const opening = openAndAsk(second, 'none');
+    await first.close();
+    expect((await opening).text.length).toBeGreaterThan(0);
+    const ranges = hub
+      .seenOf('model.safetensors')
+      .filter(({ origin, method }) => origin === 'store' && method === 'GET');
+    expect(ranges).toHaveLength(2);
+    expect(Number(/^bytes=(\d+)-/.exec(ranges[1]!.range!)![1])).toBeGreaterThan(1_000_000);
+  },
+  180_000,
+);

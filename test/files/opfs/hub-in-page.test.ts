@@ -1,4 +1,4 @@
-// Models of a hub in the browser's storage: downloaded, resumed, verified, shared by tabs, opened without a network.
+// Models of a hub in the browser's storage: downloaded, resumed, shared by tabs, opened without a network.
 
 import { expect, test } from 'vitest';
 import { openStored } from '../../../src/files/opfs/stored-folder.ts';
@@ -8,7 +8,8 @@ import { FOLDER, originFixture, type Tab } from './page-fixture.ts';
 
 const PARTIAL = `${FOLDER}/blobs/${sha256(weightsOf())}.incomplete`;
 const BLOB = `${FOLDER}/blobs/${sha256(weightsOf())}`;
-const GIVES_UP = { limits: { ...IMPATIENT, attempts: 1, partBytes: 1 << 20 } };
+/** One attempt, which a busy machine has time for. */
+const GIVES_UP = { limits: { ...IMPATIENT, attempts: 1, stallMs: 10_000, partBytes: 1 << 20 } };
 
 const fetchedOf = ({ events }: Tab): number => {
   const done = events.find((event) => event.type === 'done');
@@ -98,26 +99,6 @@ test('writes of the browser may be short', async () => {
   storage.mostPerWrite = 1000;
   const page = tab();
   const { path } = await page.resolve();
-  expect((await page.read(path, WEIGHTS)).equals(weightsOf())).toBe(true);
-});
-
-test.each([WEIGHTS, 'config.json'])('%s is refused by name when it arrives corrupt twice', async (name) => {
-  const { hub, storage, tab } = await originFixture();
-  hub.fault = (path) => (path === name ? { corrupt: true } : undefined);
-  await expect(tab().resolve(ONE_PART)).rejects.toMatchObject({
-    code: 'bad_checkpoint',
-    param: name,
-    message: expect.stringMatching(/arrived corrupt twice: its (sha256|git id) is \w+ instead of \w+/),
-  });
-  const digest = name === WEIGHTS ? sha256(weightsOf()) : gitId(tinyModel().get(name)!);
-  expect(Object.keys(storage.files()).filter((path) => path.includes(digest))).toEqual([]);
-});
-
-test('a file that arrives corrupt once is fetched once more', async () => {
-  const { hub, tab } = await originFixture();
-  hub.fault = firstly({ corrupt: true });
-  const page = tab();
-  const { path } = await page.resolve(ONE_PART);
   expect((await page.read(path, WEIGHTS)).equals(weightsOf())).toBe(true);
 });
 

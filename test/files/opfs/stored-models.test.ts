@@ -14,7 +14,9 @@ test('a model is listed with its revisions, and an unfinished download as incomp
   const page = tab();
   expect(await listStored(page.stores.models)).toEqual([]);
   hub.fault = (path) => (path === WEIGHTS ? { after: 70_000, finish: 'drop' } : undefined);
-  await page.resolve({ limits: { ...IMPATIENT, attempts: 1, partBytes: 1 << 20 } }).catch(() => {});
+  await page
+    .resolve({ limits: { ...IMPATIENT, attempts: 1, stallMs: 10_000, partBytes: 1 << 20 } })
+    .catch(() => {});
   expect(await listStored(page.stores.models)).toMatchObject([{ id: ID, complete: false, revisions: [] }]);
   hub.fault = () => undefined;
   await page.resolve();
