@@ -10,6 +10,7 @@ export {
   openTextModel,
 } from './engine/open-browser.ts';
 export { type HubAccess, listModels, removeModel } from './engine/page-storage-browser.ts';
+export { sameProportions } from './engine/image/size.ts';
 export { coverImage } from './files/image/cover.ts';
 export { configOfImage, type ImageParameters } from './files/image/image-metadata.ts';
 export {

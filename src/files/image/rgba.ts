@@ -31,8 +31,8 @@ export function isOpaque({ data }: Rgba): boolean {
 /** The inverted alpha channel as grey: transparent pixels are white. */
 export function transparency({ width, height, data }: Rgba): Pixels {
   const made = new Uint8Array(3 * width * height);
-  for (let pixel = 0; pixel < width * height; pixel++)
-    made.fill(255 - data[4 * pixel + 3]!, 3 * pixel, 3 * pixel + 3);
+  for (let from = 3, to = 0; from < data.length; from += 4, to += 3)
+    made[to] = made[to + 1] = made[to + 2] = 255 - data[from]!;
   return { width, height, data: made };
 }
 
@@ -57,7 +57,7 @@ export function greyscale({ width, height, data }: Pixels): Pixels {
     const step = Math.fround(light) * 255;
     const below = Math.trunc(step);
     const value = GAMMA[below]! + (GAMMA[below + 1]! - GAMMA[below]!) * (step - below);
-    made.fill(Math.round(value), at, at + 3);
+    made[at] = made[at + 1] = made[at + 2] = Math.round(value);
   }
   return { width, height, data: made };
 }

@@ -33,12 +33,13 @@ async function encodeOnCanvas(image: Pixels, format: ImageFormat, quality: numbe
   const context = canvas.getContext('2d', { alpha: false });
   if (context === null)
     throw new EngineError('unsupported', `the browser has no canvas of ${width} × ${height} pixels: use png`);
-  const rgba = new ImageData(width, height);
+  const rgba = new Uint8ClampedArray(4 * width * height).fill(255);
   for (let from = 0, to = 0; from < data.length; from += 3, to += 4) {
-    rgba.data.set(data.subarray(from, from + 3), to);
-    rgba.data[to + 3] = 255;
+    rgba[to] = data[from]!;
+    rgba[to + 1] = data[from + 1]!;
+    rgba[to + 2] = data[from + 2]!;
   }
-  context.putImageData(rgba, 0, 0);
+  context.putImageData(new ImageData(rgba, width, height), 0, 0);
   const blob = await canvas.convertToBlob({ type: `image/${format}`, quality: quality / 100 });
   if (blob.type !== `image/${format}`)
     throw new EngineError('unsupported', `the browser does not write ${format} files: use png`);

@@ -27,7 +27,7 @@ const pixel = (image: Pixels, x: number, y: number) => [
 
 describe('encoding and decoding', () => {
   it.each(IMAGE_FORMATS.map((format) => [format, format === 'png' ? 0 : 12] as const))(
-    '%s keeps the picture within %d of 255',
+    '%s keeps the image within %d of 255',
     async (format, tolerance) => {
       const image = gradient(37, 23);
       const bytes = await encodeImage(image, { format, ...(format !== 'png' && { quality: 95 }) });
@@ -59,7 +59,7 @@ describe('encoding and decoding', () => {
     ['a.png/x', null],
   ])('%s is %s', (name, format) => expect(imageFormatOf(name)).toBe(format));
 
-  it('reads grey, palette, 16-bit and turned pictures as 8-bit RGB', async () => {
+  it('reads grey, palette, 16-bit and turned images as 8-bit RGB', async () => {
     const grey = await sharp(Buffer.from([0, 100, 200, 255]), { raw: { width: 2, height: 2, channels: 1 } })
       .png()
       .toBuffer();
@@ -76,7 +76,7 @@ describe('encoding and decoding', () => {
     expect(await decodeImage(turned, 'x')).toMatchObject({ width: 2, height: 3 });
   });
 
-  it('lays transparent pictures on white, and masks on black', async () => {
+  it('composites transparent images over white, and masks over black', async () => {
     const clear = await sharp(Buffer.from([255, 0, 0, 0, 255, 255, 255, 255]), {
       raw: { width: 2, height: 1, channels: 4 },
     })
@@ -100,7 +100,7 @@ describe('encoding and decoding', () => {
   });
 
   it.each([
-    ['garbage', async () => Buffer.from('no picture at all'), /unsupported image format/],
+    ['garbage', async () => Buffer.from('no image at all'), /unsupported image format/],
     ['nothing', async () => Buffer.alloc(0), /cannot be read as an image/],
     [
       'half a PNG',
@@ -121,7 +121,7 @@ describe('encoding and decoding', () => {
       /svg is not read/,
     ],
     [
-      'a picture of 10000 × 10000',
+      'an image of 10000 × 10000',
       () =>
         sharp({ create: { width: 10_000, height: 10_000, channels: 3, background: '#fff' } })
           .png()
