@@ -13,12 +13,16 @@ const IMPORT = `
 
 /** The README's first program, compiled as a user does: libraries are checked, and the types of browsers are not available. */
 const PROGRAM = `
+  import { openTextModel as openInElectron } from 'svc-engine/electron/main';
+  import type { WindowEngine } from 'svc-engine/electron/preload';
   import { EngineError, openImageModel, openTextModel, shippedModelPath, type TextEvent } from 'svc-engine';
   await using model = await openTextModel({ model: shippedModelPath() });
   const events: AsyncIterable<TextEvent> = model.generate({ prompt: { text: 'x' } });
   for await (const event of events) if (event.type === 'delta') console.log(event.text);
   const opening = openImageModel({ model: 'x' }).catch((error: EngineError) => error.code);
-  console.log(await opening);`;
+  console.log(await opening);
+  export const inElectron = openInElectron({ model: 'x' });
+  export const inWindow = (window: WindowEngine) => window.openTextModel({ model: 'x' });`;
 const COMPILER_OPTIONS = {
   strict: true,
   skipLibCheck: false,

@@ -39,7 +39,9 @@ export class SharedModels {
       await shared.model.then((model) => model.close()).catch(() => {});
     };
     try {
-      return useOf(name, await unlessAborted(shared.model, signal), leave);
+      const model = await unlessAborted(shared.model, signal);
+      if (signal.aborted) throw openingCancelled();
+      return useOf(name, model, leave);
     } catch (error) {
       await leave();
       throw error;
