@@ -10,19 +10,25 @@ import { testFiles, TEST_RUNNER } from './in-page/plugin.ts';
 
 /** Names of the tests that run of a file; null: none, because it compiles variants for other adapters. */
 const IN_PART: Readonly<Record<string, RegExp | null>> = {
-  attend: /the adapter as it is' (heads|causal|\d+ keys|keys of each|scores)/,
+  attend: /the adapter as it is' (heads of (8|40|160)|causal|\d+ keys|keys of each|scores)/,
   attention:
-    /a key, \d+ dims, \d key heads|pages in f16|without subgroups 64|sinks true, window null|1 queries a key, 64/,
-  conv2d: /the adapter as it is/,
-  experts: /the adapter as it is' (f32|int8)|a plan/,
+    /2 queries a key, \d+ dims, \d key heads|without subgroups 64|sinks true, window null|1 queries a key, 64/,
+  conv2d: /the adapter as it is (f32|int4|upsampled|stride|images|\{"residual)/,
+  experts: /the adapter as it is' int8|a plan/,
   'gated-delta': /profile cpu (steps|a batch|prompts.* dims: 8)/,
-  matmul: /the adapter as it is/,
-  'norm-conv': /^\{/,
+  lora: /the adapter as it is/,
+  matmul: /the adapter as it is (f|int|bf16|add, bias true|swiglu, bias true)/,
+  'matmul-stores': /^(?!.*256 KiB)/,
+  matrix: /^(?!.*256 KiB)/,
+  'norm-conv': /^\{(?!.*winograd)/,
   profiles: null,
-  sample: /greedy|^a draw|temperature [1n]|top-p 0\.8|min-p|biases are/,
-  'sample-edits': /masks|all three change|everything at once/,
-  'stored-formats': /values are those|(q4_0|q4_k|mxfp4) matmuls/,
-  tiling: /convolution, \{\}|matmul, \{"rows/,
+  'rope-kv': /^(?!.*(subgroups|256 KiB))/,
+  sample: /greedy|^a draw|temperature [1n]|biases are/,
+  'sample-edits': /masks|all three change/,
+  'stored-formats': /values are those/,
+  threshold: /quantile 0\.5|at most|clamps|equal/,
+  tiling: /matmul, \{"rows/,
+  winograd: /by Winograd (?!.*(discrete|portable))/,
 };
 
 const folder = fileURLToPath(new URL('../kernels', import.meta.url));

@@ -79,6 +79,10 @@ export class PageServer {
         .end(`<!doctype html><link rel="icon" href="data:,">${scripts.join('')}`);
       return;
     }
+    if (path === '/favicon.ico') {
+      response.writeHead(204).end(); // asked for by pages without a link to an icon, such as a file of JSON
+      return;
+    }
     const [, folder, ...rest] = path.split('/');
     if (folder === 'list') {
       response

@@ -1,4 +1,4 @@
-// The shipped model answers with the recorded tokens; pages of Chromium are held to the same ones (test/browser/chat.test.ts).
+// The shipped model answers with the recorded tokens; pages of Chromium are held to the same ones (test/browser/shipped.test.ts).
 
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';

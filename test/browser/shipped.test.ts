@@ -1,0 +1,104 @@
+// The shipped models in a page: the tokens and the pixels of Node, aborted requests, a device that is lost, two models at once.
+
+import type { Page } from 'playwright-core';
+import sharp from 'sharp';
+import { beforeAll, expect, vi } from 'vitest';
+import { REPLIES, REPLY_TOKENS, SCENE } from '../shipped.ts';
+import { usePages } from './chromium.ts';
+import type { Drawn, Reply } from './shipped-page.ts';
+
+/** SwiftShader compiles slowly on a busy machine. */
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const pages = usePages({ keepDevices: true, scripts: { shipped: 'test/browser/shipped-page.ts' } });
+
+let page: Page;
+beforeAll(async () => {
+  page = await pages.open();
+  await page.evaluate(async () => {
+    globalThis.chat = await svc.openTextModel({ model: await shippedFiles('svc-chat-mini') });
+  });
+});
+
+const askInPage = (...given: Parameters<typeof ask>): Promise<Reply> =>
+  page.evaluate((given) => ask(...given), given);
+const drawInPage = (...given: Parameters<typeof draw>): Promise<Drawn> =>
+  page.evaluate((given) => draw(...given), given);
+
+async function expectScene(image: number[] | null): Promise<void> {
+  const { data } = await sharp(SCENE.path).raw().toBuffer({ resolveWithObject: true });
+  expect(image!.length).toBe(data.length);
+  expect(image!.filter((value, i) => Math.abs(value - data[i]!) > 1)).toHaveLength(0);
+}
+
+pages.test('the page lists the adapter that the browser offers', async () => {
+  const found = await page.evaluate(async () => (await svc.adapters()).map(({ software }) => software));
+  expect(found).toEqual([true]);
+});
+
+pages.test.each(REPLIES)('answers "$question" with the tokens of Node', async ({ question, ids }) => {
+  const reply = await askInPage(question, REPLY_TOKENS);
+  expect(reply.ids).toEqual(ids);
+  expect(reply.end!.completionTokens).toBe(ids.length);
+});
+
+pages.test('answers several requests at once as it does alone', async () => {
+  const replies = await page.evaluate(
+    ([questions, tokens]) => Promise.all(questions.map((question) => ask(question, tokens))),
+    [REPLIES.map(({ question }) => question), REPLY_TOKENS] as const,
+  );
+  expect(replies.map(({ ids }) => ids)).toEqual(REPLIES.map(({ ids }) => ids));
+});
+
+pages.test('an aborted request ends at once and leaves no pages behind', async () => {
+  const { question, ids } = REPLIES.at(-1)!;
+  const reply = await askInPage(question, REPLY_TOKENS, 3);
+  expect(reply.end).toMatchObject({ finishReason: 'abort' });
+  expect(reply.ids.length).toBeLessThan(ids.length);
+  expect(ids.slice(0, reply.ids.length)).toEqual(reply.ids);
+  const metrics = await page.evaluate(() => chat.metrics());
+  expect(metrics).toMatchObject({ running: 0, waiting: 0, pages: { used: 0 } });
+});
+
+pages.test('errors of requests cross the thread with their codes', async () => {
+  const error = await page.evaluate(async () => {
+    const events = chat.generate({ prompt: { ids: [99_999] } });
+    const caught = (await events.next().catch((cause: unknown) => cause)) as Error & { code: string };
+    return [caught instanceof svc.EngineError, caught.code, caught.message];
+  });
+  expect(error).toEqual([true, 'bad_request', expect.stringContaining('99999')]);
+});
+
+pages.test('a request goes on with the tokens it would have had where the device is lost', async () => {
+  const { question, ids } = REPLIES.at(-1)!;
+  const asked = askInPage(question, REPLY_TOKENS);
+  await expect
+    .poll(async () => (await page.evaluate(() => chat.metrics())).running, { interval: 5, timeout: 10_000 })
+    .toBe(1);
+  await pages.destroyDevices(page);
+  expect((await asked).ids).toEqual(ids);
+  expect(await page.evaluate(() => chat.metrics())).toMatchObject({ deviceRestarts: 1, running: 0 });
+});
+
+pages.test('draws the image of Node within 1/255, while the language model answers', async () => {
+  await page.evaluate(async () => {
+    globalThis.scenes = await svc.openImageModel({ model: await shippedFiles('svc-scenes-mini') });
+  });
+  const { question, ids } = REPLIES[0]!;
+  const [drawn, reply] = await Promise.all([
+    drawInPage({ ...SCENE.request, previews: 2 }),
+    askInPage(question, REPLY_TOKENS),
+  ]);
+  await expectScene(drawn.image);
+  expect(drawn.previews.map(({ length }) => length)).toEqual(Array(2).fill(drawn.image!.length));
+  expect(drawn.types.at(-1)).toBe('done');
+  expect(reply.ids).toEqual(ids);
+});
+
+pages.test('an image that is aborted ends at once, and the next one is as before', async () => {
+  await page.evaluate(() => chat.close());
+  const aborted = await drawInPage(SCENE.request, 1);
+  expect(aborted).toMatchObject({ image: null, error: 'cancelled' });
+  expect(aborted.types).toContain('step');
+  await expectScene((await drawInPage(SCENE.request)).image);
+});
