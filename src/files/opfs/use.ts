@@ -9,7 +9,7 @@ const RECORD = 'last-use.json';
 export class StorageUse {
   readonly #locks: OriginStorage['locks'];
   readonly #folder: PrivateFolder;
-  readonly #held = new Set<string>();
+  readonly #kept = new Set<string>();
 
   /** `folder`: the folder of the record. */
   constructor(storage: OriginStorage, folder: PrivateFolder) {
@@ -31,18 +31,24 @@ export class StorageUse {
       });
       released.catch(refuse);
     });
-    await this.#note(key);
-    return () => {
+    const release = (): Promise<void> => {
       end();
       return released;
     };
+    try {
+      await this.#note(key);
+      return release;
+    } catch (error) {
+      await release();
+      throw error;
+    }
   }
 
   /** Holds `key` until the worker ends. */
   async keep(key: string): Promise<void> {
-    if (this.#held.has(key)) return;
-    this.#held.add(key);
+    if (this.#kept.has(key)) return;
     await this.hold(key);
+    this.#kept.add(key);
   }
 
   /** Runs `action` if neither this nor another tab holds `key`; returns whether it ran. */
