@@ -51,8 +51,8 @@ const KEEP_DEVICES = `{
   };
 }`;
 
-/** scripts/test.mjs names the browser that it found; a test file that runs by itself looks for one. */
-const found = process.env['SVC_CHROMIUM'] ?? (await find());
+/** scripts/test.mjs names the browser that it found, '' if it found none; a test file that runs by itself looks for one. */
+const found = (process.env['SVC_CHROMIUM'] ?? (await find())) || null;
 
 async function find(): Promise<string | null> {
   const answer = await findChromium();
