@@ -35,7 +35,7 @@ export interface HubSource {
   endpointVariable: string;
   /** Name of the environment variable that forbids the network, if it is set. */
   offline: string | null;
-  /** What a user can do about a hub that cannot be reached. */
+  /** The remedy for a hub that cannot be reached, for messages. */
   unreachableRemedy(id: string): string;
   /** Whether requests are sent by a browser's page (hub-http.ts). */
   inPage: boolean;
