@@ -3,6 +3,7 @@
 import sharp from 'sharp';
 import { expect } from 'vitest';
 import { coverImage } from '../../src/files/image/cover.ts';
+import { pngChunk } from '../../src/files/image/file-parts.ts';
 import { embeddedText } from '../../src/files/image/image-embed.ts';
 import { parametersText } from '../../src/files/image/image-metadata.ts';
 import { decodeImage } from '../../src/files/image/image.ts';
@@ -22,6 +23,31 @@ pages.test('PNG and lossless WebP files have the pixels of Node', async () => {
     interlaced: await raw(3).png({ progressive: true }).toBuffer(),
     webp: await raw(3).webp({ lossless: true }).toBuffer(),
     'webp with alpha': await raw(4).webp({ lossless: true }).toBuffer(),
+  });
+  expect(beyond(found, 0)).toEqual([]);
+});
+
+/** The file with a chunk behind its header. */
+function withChunk(png: Buffer, type: string, data: readonly number[]): Buffer {
+  return Buffer.concat([png.subarray(0, 33), pngChunk(type, Uint8Array.from(data)), png.subarray(33)]);
+}
+
+pages.test('chunks of a PNG about colours have the meaning of Node', async () => {
+  const rgb = await raw(3).png().toBuffer();
+  const { data } = await sharp(rgb).raw().toBuffer({ resolveWithObject: true });
+  const found = await differences(pages, {
+    'gamma of linear light': withChunk(rgb, 'gAMA', [0, 1, 134, 160]),
+    sRGB: withChunk(rgb, 'sRGB', [0]),
+    primaries: withChunk(
+      rgb,
+      'cHRM',
+      Array.from({ length: 32 }, (_, at) => (at % 4 === 2 ? 97 : 0)),
+    ),
+    'code points of video': withChunk(rgb, 'cICP', [9, 16, 0, 1]),
+    'a transparent colour': withChunk(rgb, 'tRNS', [0, data[0]!, 0, data[1]!, 0, data[2]!]),
+    'a transparent grey': withChunk(await raw(1).png().toBuffer(), 'tRNS', [0, 128]),
+    'one bit': await raw(1).png({ palette: true, colours: 2 }).toBuffer(),
+    'two bits': await raw(3, true).png({ palette: true, colours: 4 }).toBuffer(),
   });
   expect(beyond(found, 0)).toEqual([]);
 });

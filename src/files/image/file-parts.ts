@@ -97,6 +97,10 @@ export function* riffChunks(file: Uint8Array): Generator<FilePart, void> {
 export function* jpegSegments(file: Uint8Array): Generator<FilePart, void> {
   const view = viewOf(file);
   for (let at = 2; at + 4 <= file.length && file[at] === 0xff;) {
+    if (file[at + 1] === 0xff) {
+      at++; // a fill byte
+      continue;
+    }
     const end = at + 2 + view.getUint16(at + 2);
     yield { type: String.fromCharCode(file[at + 1]!), data: file.subarray(at + 4, end) };
     at = end;

@@ -89,6 +89,14 @@ describe.each(['png', 'jpeg', 'webp'] as const)('the header of a %s', (format) =
   });
 });
 
+it('fill bytes between the segments of a JPEG are skipped', async () => {
+  const { data, width, height } = colours(67, 45);
+  const bytes = await raw(data, width, height, 3).withMetadata({ orientation: 6 }).jpeg().toBuffer();
+  const filled = Buffer.concat([bytes.subarray(0, 2), Buffer.alloc(3, 0xff), bytes.subarray(2)]);
+  expect((await sharp(filled).metadata()).orientation).toBe(6);
+  expect(readHeader(filled)).toMatchObject({ width, height, orientation: 6 });
+});
+
 it('the header of other files is their format, or nothing', async () => {
   const image = raw(colours(9, 40).data, 9, 40, 3);
   for (const format of ['gif', 'tiff'] as const)
