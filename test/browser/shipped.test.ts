@@ -3,6 +3,7 @@
 import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { beforeAll, expect, vi } from 'vitest';
+import { decodeImage, decodeMask, openImageModel, shippedImageModelPath } from '../../src/index.ts';
 import { REPLIES, REPLY_TOKENS, SCENE } from '../shipped.ts';
 import { usePages } from './chromium.ts';
 import type { Drawn, Reply } from './shipped-page.ts';
@@ -101,4 +102,33 @@ pages.test('an image that is aborted ends at once, and the next one is as before
   expect(aborted).toMatchObject({ image: null, error: 'cancelled' });
   expect(aborted.types).toContain('step');
   await expectScene((await drawInPage(SCENE.request)).image);
+});
+
+pages.test('changes the masked part of an image file as Node does', async () => {
+  const start = await sharp(SCENE.path).resize(200, 150, { fit: 'fill' }).jpeg().toBuffer();
+  const square = {
+    input: Buffer.alloc(80 * 60 * 3, 255),
+    raw: { width: 80, height: 60, channels: 3 as const },
+  };
+  const mask = await sharp({ create: { width: 160, height: 120, channels: 3, background: '#000' } })
+    .composite([{ ...square, left: 40, top: 30 }])
+    .png()
+    .toBuffer();
+  const request = { ...SCENE.request, steps: 4, strength: 0.25 };
+  const drawn = await page.evaluate(
+    async ({ request, files }) => {
+      const [start, mask] = files.map((text) => Uint8Array.from(atob(text), (one) => one.charCodeAt(0)));
+      const image = await svc.decodeImage(start!, 'image');
+      return draw({ ...request, image, mask: await svc.decodeMask(mask!, 'mask') });
+    },
+    { request, files: [start, mask].map((file) => file.toString('base64')) },
+  );
+  expect(drawn.error).toBeNull();
+  await using model = await openImageModel({ model: shippedImageModelPath() });
+  const given = { image: await decodeImage(start, 'image'), mask: await decodeMask(mask, 'mask') };
+  let expected = new Uint8Array();
+  for await (const event of model.generate({ ...request, ...given }))
+    if (event.type === 'image') expected = new Uint8Array(event.image.data);
+  expect(drawn.image!.length).toBe(expected.length);
+  expect(drawn.image!.filter((value, i) => Math.abs(value - expected[i]!) > 1)).toHaveLength(0);
 });
