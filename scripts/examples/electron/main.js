@@ -9,6 +9,9 @@ import { adapters } from 'svc-engine/electron/main'; // before the app is ready,
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const preload = fileURLToPath(import.meta.resolve('svc-engine/electron/preload'));
 
+// Chromium turns WebGPU on by itself on some GPUs of Linux only.
+if (process.platform === 'linux') app.commandLine.appendSwitch('enable-unsafe-webgpu');
+
 function openWindow() {
   const window = new BrowserWindow({ width: 900, height: 700, webPreferences: { preload } });
   window.setMenuBarVisibility(false);
