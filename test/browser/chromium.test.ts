@@ -18,7 +18,7 @@ pages.test('collects errors of a page and of its workers, except those that a te
     void new Worker(URL.createObjectURL(new Blob([code], { type: 'text/javascript' })));
   });
   pages.allow(/nothing-allowed/);
-  await expect.poll(() => pages.problemCount).toBe(5);
+  await expect.poll(() => pages.problemCount, { timeout: 20_000 }).toBe(5);
   const problems = await pages.takeProblems();
   for (const part of ['thrown by the page', '404.*/nothing', 'written by a worker', 'rejected in a worker'])
     expect(problems).toContainEqual(expect.stringMatching(new RegExp(part)));
