@@ -64,8 +64,8 @@ async function find(): Promise<string | null> {
 /** Starts the browser and the server before the tests of this file and ends them afterwards. */
 export function usePages(options: PagesOptions = {}): Pages {
   const pages = new Pages(options);
-  afterAll(() => pages.end());
   if (found === null) return pages;
+  afterAll(() => pages.end());
   beforeAll(() => pages.start());
   beforeEach(() => pages.keepOpened());
   afterEach(async () => {
@@ -79,7 +79,8 @@ export class Pages {
   /** A test that needs the browser, skipped where there is none. */
   readonly test = test.runIf(found !== null);
   readonly #options: PagesOptions;
-  readonly #folder: string;
+  /** Holds the bundle and the profile while the browser runs. */
+  #folder = '';
   readonly #server: PageServer;
   #browser: Browser | null = null;
   /** The one context of a persistent profile. */
@@ -91,13 +92,8 @@ export class Pages {
 
   constructor(options: PagesOptions) {
     this.#options = options;
-    this.#folder = mkdtempSync(join(tmpdir(), 'svc-pages-'));
     const { isolated = false, scripts = {} } = options;
-    this.#server = new PageServer({
-      bundle: this.#bundle,
-      scripts: ['page', ...Object.keys(scripts)],
-      isolated,
-    });
+    this.#server = new PageServer({ scripts: ['page', ...Object.keys(scripts)], isolated });
   }
 
   get #bundle(): string {
@@ -116,13 +112,14 @@ export class Pages {
 
   async start(): Promise<void> {
     const { scripts = {}, plugins = [] } = this.#options;
+    this.#folder = mkdtempSync(join(tmpdir(), 'svc-pages-'));
     await bundle(this.#bundle, { extra: { page: 'test/browser/page.ts', ...scripts }, plugins });
     if (this.#options.keepDevices)
       this.route('/engine/engine-worker.js', (_, response) => {
         const code = readFileSync(join(this.#bundle, 'engine-worker.js'), 'utf8');
         response.setHeader('content-type', 'text/javascript').end(code + KEEP_DEVICES);
       });
-    await this.#server.start();
+    await this.#server.start(this.#bundle);
     await this.#launch();
   }
 
@@ -186,7 +183,8 @@ export class Pages {
   async end(): Promise<void> {
     await this.#quit();
     await this.#server.end();
-    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+    if (this.#folder !== '')
+      rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 
   async #launch(): Promise<void> {

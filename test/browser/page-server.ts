@@ -10,8 +10,6 @@ import { root } from '../../scripts/setup/packages.mjs';
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
 interface PageServerOptions {
-  /** Folder of the bundle. */
-  bundle: string;
   /** Names of the modules that a page loads. */
   scripts: readonly string[];
   isolated: boolean;
@@ -30,6 +28,7 @@ export class PageServer {
   readonly #options: PageServerOptions;
   readonly #server: Server;
   readonly #routes = new Map<string, Answer>();
+  #bundle = '';
 
   constructor(options: PageServerOptions) {
     this.#options = options;
@@ -40,7 +39,9 @@ export class PageServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
   }
 
-  async start(): Promise<void> {
+  /** `bundle` is the folder of the bundle. */
+  async start(bundle: string): Promise<void> {
+    this.#bundle = bundle;
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
   }
@@ -91,7 +92,7 @@ export class PageServer {
       return;
     }
     const places: Record<string, string> = {
-      engine: this.#options.bundle,
+      engine: this.#bundle,
       models: join(root, 'models'),
       golden: join(root, 'test/golden'),
     };
