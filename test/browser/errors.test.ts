@@ -102,11 +102,37 @@ pages.test('a page that is no secure context', async () => {
   expect(own).toContain('secure context');
 });
 
-pages.test('a worker that dies fails its requests, and the model can be opened again', async () => {
-  patchWorker('setTimeout(() => { self.onmessage = null; setTimeout(() => { throw "worn out" }, 0) }, 0)');
-  pages.allow(/worn out/);
+pages.test('a worker that the browser does not start', async () => {
   const page = await pages.open();
-  expect(await openShipped(page, 'svc-chat-mini')).toMatch(/worn out/);
+  await page.evaluate(() => {
+    globalThis.Worker = function refuse() {
+      throw new DOMException('the script is of another origin', 'SecurityError');
+    } as unknown as typeof Worker;
+  });
+  expect(await problem(page)).toMatch(
+    /^unsupported: the worker engine-worker .*of another origin.*dist\/browser/,
+  );
+  await page.evaluate(() => void Reflect.deleteProperty(globalThis, 'Worker'));
+  expect(await problem(page)).toMatch(/^unsupported: dedicated workers/);
+});
+
+pages.test('a worker that dies fails its requests, and the model can be opened again', async () => {
+  patchWorker("new BroadcastChannel('end').onmessage = () => { throw new Error('worn out'); }");
+  const page = await pages.open();
+  const failed = await page.evaluate(async () => {
+    const files = await shippedFiles('svc-chat-mini');
+    const model = await svc.openTextModel({ model: files, contextLength: 64 });
+    const events = model.generate({ prompt: { text: 'One' }, maxTokens: 40, ignoreEos: true });
+    await events.next();
+    new BroadcastChannel('end').postMessage(null);
+    try {
+      for await (const event of events) void event;
+      return 'the reply ended';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  });
+  expect(failed).toContain('worn out');
   patchWorker('');
   expect(await openShipped(page, 'svc-chat-mini')).toBe('opened');
 });
