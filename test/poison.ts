@@ -5,8 +5,12 @@ import { Device } from '../src/gpu/device.ts';
 /** NaN as f32, and as a pair of f16 or bf16. */
 const POISON = new Uint32Array(1 << 20).fill(0x7fff7fff);
 
-/** Makes all devices of this thread do so. */
+let isPoisoned = false;
+
+/** Makes all devices of this thread do so. Files that share a process call it once each. */
 export function poisonMemory(): void {
+  if (isPoisoned) return;
+  isPoisoned = true;
   const allocate = Object.getOwnPropertyDescriptor(Device.prototype, 'allocate')!.value as Device['allocate'];
   Device.prototype.allocate = function (...given) {
     const buffer = allocate.apply(this, given);

@@ -36,8 +36,11 @@ const SAFE_FLAGS = [
   'disable-dawn-features=lazy_clear_resource_on_first_use,timestamp_quantization',
 ];
 
-/** Objects of create() must stay reachable until the process ends: collecting one crashes the process. */
-const started: GPU[] = [];
+/**
+ * The objects of create(), by driver and flags. They must stay reachable until the process ends, since collecting one crashes the process; and
+ * each loads a driver with threads of its own, so that another one is made only for other flags or a driver that was not there before.
+ */
+const started = new Map<string, GPU>();
 
 /**
  * Throws inside Electron, where V8 refuses the memory that Dawn's binding maps buffers to. The binding is loaded only after this check.
@@ -50,12 +53,16 @@ export function refuseElectron(): void {
   );
 }
 
-async function start(flags: string[]): Promise<GPU> {
+async function start(flags: string[], driver = 'system'): Promise<GPU> {
   refuseElectron();
   const { create, globals } = await import('webgpu');
-  Object.assign(globalThis, globals);
-  const gpu = create(flags);
-  started.push(gpu);
+  const key = JSON.stringify([driver, flags]);
+  let gpu = started.get(key);
+  if (!gpu) {
+    Object.assign(globalThis, globals);
+    gpu = create(flags);
+    started.set(key, gpu);
+  }
   return gpu;
 }
 
@@ -63,8 +70,9 @@ async function find(flags: string[]): Promise<FoundAdapter[]> {
   const mayAsk =
     !process.env['SVC_VULKAN_DRIVER'] && (process.platform !== 'linux' || systemHasVulkanLoader());
   const own = mayAsk ? await findAdapters(await start(flags)) : [];
-  if (own.length > 0 || preloadCachedDriver() === null) return own;
-  return findAdapters(await start(flags));
+  if (own.length > 0) return own;
+  const driver = preloadCachedDriver();
+  return driver === null ? own : findAdapters(await start(flags, driver));
 }
 
 /** Lists the adapters that answer, best first. */
