@@ -3,15 +3,14 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { decodeImage } from '../../src/index.ts';
 import { temporaryFolders } from '../files/folders.ts';
+import { nodeArgs } from '../started.ts';
 
-const FAKE = fileURLToPath(new URL('fake-svc.ts', import.meta.url));
-const TSX = new URL('../../node_modules/tsx/dist/esm/index.mjs', import.meta.url).href;
+const FAKE = new URL('fake-svc.ts', import.meta.url);
 
-/** Each process loads its TypeScript again, which is slow on a busy machine. */
+/** Each process loads the engine again, which is slow on a busy machine. */
 vi.setConfig({ testTimeout: 60_000 });
 const PATIENCE = { timeout: 30_000 };
 
@@ -26,7 +25,7 @@ afterEach(() => {
 });
 
 function launch(...args: string[]) {
-  const child = spawn(process.execPath, ['--import', TSX, FAKE, 'generate', '--model-path', 'm', ...args], {
+  const child = spawn(process.execPath, nodeArgs(FAKE, 'generate', '--model-path', 'm', ...args), {
     cwd: folder,
   });
   children.push(child);
