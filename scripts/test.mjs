@@ -97,7 +97,7 @@ async function timed(name, step) {
 }
 
 function printLine(word, name, started) {
-  console.log(`${word.padEnd(7)}${name.padEnd(24)}${((performance.now() - started) / 1000).toFixed(1)} s`);
+  console.log(`${word.padEnd(7)}${name.padEnd(28)}${((performance.now() - started) / 1000).toFixed(1)} s`);
 }
 
 /** Runs the checks in parallel, one per CPU core. */
