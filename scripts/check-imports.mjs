@@ -109,6 +109,8 @@ export const FOLDERS = {
   'engine/image': 'stages of an image, prompts, noise, components coming and going, events',
   'engine/image/families':
     'one value a family of pipelines: classes, components, call arguments, defaults, the model itself',
+  'engine/image/layouts':
+    'layouts of models in one file: names of their tensors, configurations by shapes, what shapes do not tell',
   'engine/image/schedules': 'noise schedules: numbers in, numbers out',
   'models/text': 'language models and text encoders: their configurations, their pages',
   'models/image': 'denoisers and autoencoders: their configurations, their pages',

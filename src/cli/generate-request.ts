@@ -112,7 +112,7 @@ function checkTogether({ options, nameOf }: Given): void {
   const wrong = paths.find(([, path]) => typeof path !== 'string' || path === '');
   if (wrong !== undefined) {
     throw new UsageError(
-      `${nameOf('component-paths')} maps components to folders or hub ids, got ${JSON.stringify(wrong[1])} for ${wrong[0]}`,
+      `${nameOf('component-paths')} maps components to files, folders or hub ids, got ${JSON.stringify(wrong[1])} for ${wrong[0]}`,
     );
   }
 }

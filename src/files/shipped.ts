@@ -6,6 +6,11 @@ import { fileURLToPath } from 'node:url';
 
 const SHIPPED_CHAT_MODEL = 'svc-chat-mini';
 const SHIPPED_IMAGE_MODEL = 'svc-scenes-mini';
+/** CLIP's tokenizer, for image models in one file, which have none. */
+const SHIPPED_TOKENIZER = 'clip-tokenizer';
+const SHIPPED = [SHIPPED_CHAT_MODEL, SHIPPED_IMAGE_MODEL, SHIPPED_TOKENIZER];
+/** One of these is in each shipped folder. */
+const SETTINGS = ['config.json', 'model_index.json', 'tokenizer_config.json'];
 
 /** Folder of the chat model that ships. */
 export function shippedModelPath(): string {
@@ -19,9 +24,9 @@ export function shippedImageModelPath(): string {
 
 /** The folder of the shipped model of that name; null where none is called so. */
 export function shippedFolder(name: string): string | null {
-  if (name !== SHIPPED_CHAT_MODEL && name !== SHIPPED_IMAGE_MODEL) return null;
+  if (!SHIPPED.includes(name)) return null;
   const folder = folderOf(name);
-  return ['config.json', 'model_index.json'].some((file) => existsSync(join(folder, file))) ? folder : null;
+  return SETTINGS.some((file) => existsSync(join(folder, file))) ? folder : null;
 }
 
 function folderOf(name: string): string {

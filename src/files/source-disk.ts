@@ -22,7 +22,7 @@ export async function openDiskFolder(path: string): Promise<Folder> {
       `there is no folder ${root}: check the path, or fetch a model with \`npx svc-engine pull owner/name\``,
     );
   }
-  if (!info.isDirectory()) return openGgufFolder(root);
+  if (!info.isDirectory()) return isSafetensors(root) ? fileFolder(root) : openGgufFolder(root);
   return {
     path: root,
     names: async () => {
@@ -32,6 +32,25 @@ export async function openDiskFolder(path: string): Promise<Folder> {
       return entries.filter((entry) => !entry.isDirectory()).map((entry) => entry.name);
     },
     open: (name) => openDiskSource(join(root, name)),
+  };
+}
+
+const isSafetensors = (path: string): boolean => /\.safetensors$/i.test(path);
+
+/** A folder with nothing but one file. */
+function fileFolder(root: string): Folder {
+  const file = basename(root);
+  return {
+    path: root,
+    names: async () => [file],
+    open: async (name) => {
+      if (name === file) return openDiskSource(root);
+      throw new EngineError(
+        'model_not_found',
+        `${root} is a file and not a folder with ${name}: give the folder of the model`,
+        { param: 'model' },
+      );
+    },
   };
 }
 
@@ -84,7 +103,8 @@ export async function folderWithin(
     );
     if (!real || !realRoot || !isWithin(real, realRoot)) continue;
     const info = await stat(real).catch(() => null);
-    if (info?.isDirectory() || (info?.isFile() && isGgufName(real))) return { path: candidate };
+    if (info?.isDirectory() || (info?.isFile() && (isGgufName(real) || isSafetensors(real))))
+      return { path: candidate };
   }
   return isOutside ? 'outside' : 'missing';
 }

@@ -37,13 +37,13 @@ export const IMAGE_MODEL = {
   },
   componentPaths: {
     kind: { type: 'record', of: { type: 'text' } },
-    help: 'Component of model_index.json to the folder or hub id that takes its place, its own or that of a pipeline that has it; also --component-paths.<component> <path> or --<component>-path <path>.',
+    help: 'Component of model_index.json to what takes its place: a .safetensors file, its folder, or a pipeline that has it, as a path or hub id; also --component-paths.<component> <path> or --<component>-path <path>.',
     models: IMAGE,
     flag: { group: OUTPUT, elsewhere: ['vae', 'taesd', 'unet'] },
   },
   pipelineClassName: {
     kind: { type: 'text' },
-    help: 'Class in place of the one that model_index.json names.',
+    help: 'Class in place of the one that model_index.json, or the file of a model, names.',
     models: IMAGE,
     flag: { group: OUTPUT, value: 'class' },
   },

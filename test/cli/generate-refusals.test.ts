@@ -125,7 +125,7 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     [['--component-paths', '{vae:C:\\vae}'], 'where the shell takes them away each is written \\"'],
     [
       ['--component-paths', '{"vae": 1}'],
-      '--component-paths maps components to folders or hub ids, got 1 for vae',
+      '--component-paths maps components to files, folders or hub ids, got 1 for vae',
     ],
     [
       ['--pipeline-class-name', 'FluxPipeline'],

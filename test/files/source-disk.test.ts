@@ -68,7 +68,16 @@ describe('a folder', () => {
   it('that is missing, or a file, is refused', async () => {
     await expect(openDiskFolder(join(root, 'nope'))).rejects.toMatchObject({ code: 'model_not_found' });
     await writeFile(join(root, 'x.safetensors'), 'x');
-    await expect(openDiskFolder(join(root, 'x.safetensors'))).rejects.toThrow(/is a file: give the folder/);
+    await writeFile(join(root, 'x.bin'), 'x');
+    await expect(openDiskFolder(join(root, 'x.bin'))).rejects.toThrow(/is a file: give the folder/);
+  });
+
+  it('may be a safetensors file, beside which nothing is found', async () => {
+    await writeFile(join(root, 'x.safetensors'), 'x');
+    await writeFile(join(root, 'config.json'), '{}');
+    const folder = await openDiskFolder(join(root, 'x.safetensors'));
+    expect(await folder.names()).toEqual(['x.safetensors']);
+    await expect(folder.open('config.json')).rejects.toThrow(/is a file and not a folder with config\.json/);
   });
 
   it('may be a GGUF file, with nothing but the parts of it', async () => {

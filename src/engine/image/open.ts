@@ -64,6 +64,7 @@ async function openFiles(
     const message = `model_index.json names ${name} (${className}), which ${pipeline.className} has no use for: it is not read`;
     onEvent(noteOf(message));
   }
+  pipeline.notes.forEach((note) => onEvent(noteOf(note)));
   const { modelId } = options;
   if (modelId !== undefined && !isKnownName(modelId)) {
     onEvent(noteOf(say`${option('modelId')} ${modelId} names no family of models and has no effect`));

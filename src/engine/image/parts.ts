@@ -76,11 +76,11 @@ export async function openParts(
     plain,
     quantization: inF32 ? 'f32' : quantization,
     ...(planned && { unread: planned }),
-    openWeights: async ({ name, folder }) =>
+    openWeights: async ({ name, folder, weights }) =>
       planned?.weights.get(name) ??
       (name === entry.family.denoiser && options.transformerWeightsPath !== undefined
         ? openDenoiserWeights(platform.openFolder, options.transformerWeightsPath)
-        : openComponentWeights(folder)),
+        : (weights?.() ?? openComponentWeights(folder))),
     onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
     onNote: (message) => onEvent(noteOf(message)),
   });

@@ -88,7 +88,8 @@ export async function componentHeaders(
 ): Promise<Map<string, Weights>> {
   const found = new Map<string, Weights>();
   for (const name of names) {
-    const weights = await openComponentWeights(components[name]!.folder);
+    const { folder, weights: open } = components[name]!;
+    const weights = await (open?.() ?? openComponentWeights(folder));
     await Promise.all(weights.sources.map((source) => source.close()));
     found.set(name, { ...weights, sources: [] });
   }
@@ -100,7 +101,8 @@ export async function componentHeaders(
 /** Throws unsupported where the names of a component's files show weights that cannot be read. */
 export async function checkWeightNames({ components }: Pipeline, names: readonly string[]): Promise<void> {
   for (const name of names) {
-    const { folder } = components[name]!;
+    const { folder, weights } = components[name]!;
+    if (weights) continue; // found by their names
     chooseWeights(folder, await folder.names());
   }
 }

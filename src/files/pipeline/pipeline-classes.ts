@@ -1,6 +1,8 @@
 // Declarations of pipeline classes for the reader of model_index.json. The engine declares one value per family and passes them as
 // an argument; files/ names no family itself.
 
+import type { FileLayouts } from './file-layout.ts';
+
 /** The inputs that a pipeline class makes an image from: a text alone, a text and an image, or a text, an image and a mask. */
 export type PipelineTask = 'text-to-image' | 'image-to-image' | 'inpainting';
 
@@ -32,6 +34,8 @@ export interface PipelineClass {
   /** Classes that do the other tasks with the same components. */
   variants: Readonly<Partial<Record<PipelineTask, string>>>;
   components: PipelineComponents;
+  /** Layouts of its models and components in one file; left out: none is known. */
+  layouts?: FileLayouts;
 }
 
 /** A group of pipeline classes that are not built in. */
@@ -44,6 +48,14 @@ export interface UnbuiltPipelines {
   needsInput?: true;
 }
 
+/** A kind of files that are not built in. */
+export interface UnbuiltFiles {
+  /** Patterns, each of which matches the name of a tensor. */
+  signs: readonly RegExp[];
+  /** Contents of such a file; follows "is" in messages. */
+  holds: string;
+}
+
 /** Everything that is known about pipeline classes. */
 export interface KnownPipelines {
   classes: ReadonlyMap<string, PipelineClass>;
@@ -51,6 +63,12 @@ export interface KnownPipelines {
   unread: ReadonlyMap<string, RegExp>;
   /** The first whose pattern matches describes a class. */
   unbuilt: readonly UnbuiltPipelines[];
+  /** Layouts of the families' files, in the order in which they are tried. */
+  layouts: readonly FileLayouts[];
+  /** The first whose signs are found describes a file. */
+  unbuiltFiles: readonly UnbuiltFiles[];
+  /** Tensors of files that take no part in drawing. */
+  unreadTensors: RegExp;
   /** Task that follows from the name of a class, whether or not the class is built in. */
   taskOf(className: string): PipelineTask;
   /** Returns the text-to-image class of the family that a model's id names; null if it names none. */

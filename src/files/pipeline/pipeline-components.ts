@@ -4,22 +4,13 @@
 import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
 import { readJson, type Folder } from '../source.ts';
+import { openComponentFile, weightsFileOf } from './component-file.ts';
+import type { FileLayouts } from './file-layout.ts';
 import type { ComponentClasses, KnownPipelines, PipelineComponents } from './pipeline-classes.ts';
 import { refuseQuantized } from './pipeline-quantized.ts';
 import { customModule, refuseCode } from './pipeline-refusal.ts';
+import type { PipelineComponent } from './pipeline.ts';
 import type { OpenFolder } from './pipeline-weights.ts';
-
-export interface PipelineComponent {
-  name: string;
-  className: string;
-  kind: ComponentClasses['kind'];
-  folder: Folder;
-  /**
-   * Contents of config.json, of scheduler_config.json for a scheduler, or of tokenizer_config.json for a tokenizer; {} for a
-   * tokenizer without one.
-   */
-  config: Record<string, unknown>;
-}
 
 /** A component's entry in model_index.json. */
 export interface Pair {
@@ -121,6 +112,7 @@ interface Opening {
   componentPaths?: Readonly<Record<string, string>>;
   find?: (model: string, component: string) => Promise<string>;
   pipelineClassName?: string;
+  layouts?: FileLayouts | undefined;
 }
 
 export async function openComponents(
@@ -145,8 +137,8 @@ export async function openComponents(
         });
         return [name, await openComponent(root.path, name, folder, classes, pair!.className)] as const;
       }
-      const folder = await openElsewhere(openFolder, await find(componentPaths[name]!, name), name);
-      return [name, await openComponent(root.path, name, folder, classes, null)] as const;
+      const path = await find(componentPaths[name]!, name);
+      return [name, await openElsewhere(openFolder, path, name, classes, opening.layouts)] as const;
     });
   return Object.fromEntries(await Promise.all(opened));
 }
@@ -166,17 +158,28 @@ function checkComponentPaths({ known, unread, pairs, unused, componentPaths = {}
   );
 }
 
-/** Returns the folder that replaces a component: the component's own, or its folder in another pipeline. */
-async function openElsewhere(openFolder: OpenFolder, path: string, name: string): Promise<Folder> {
+/** Opens a component that the user gives: a file, its folder, or its folder in another pipeline. */
+export async function openElsewhere(
+  openFolder: OpenFolder,
+  path: string,
+  name: string,
+  declared: ComponentClasses,
+  layouts: FileLayouts | undefined,
+): Promise<PipelineComponent> {
   const folder = await openFolder(path);
-  if (!(await folder.names()).includes(INDEX)) return folder;
-  return openFolder(`${folder.path}/${name}`).catch((error: unknown) => {
+  const names = await folder.names();
+  const file = names.includes(INDEX) ? null : weightsFileOf(names);
+  if (declared.kind === 'model' && file !== null)
+    return openComponentFile(folder, file, name, declared, layouts);
+  if (!names.includes(INDEX)) return openComponent(folder.path, name, folder, declared, null);
+  const own = await openFolder(`${folder.path}/${name}`).catch((error: unknown) => {
     throw new EngineError(
       'model_not_found',
       `${path} is a pipeline that has no ${name}: give one that has it, or the folder of the component`,
       { param: 'componentPaths', cause: error },
     );
   });
+  return openComponent(own.path, name, own, declared, null);
 }
 
 /** `named`: the class in model_index.json; null: the folder stands elsewhere, and its own file names the class. */

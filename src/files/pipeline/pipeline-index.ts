@@ -4,33 +4,16 @@
 import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
 import { namesOf, type KnownPipelines } from './pipeline-classes.ts';
-import { openComponents, readPairs, type PipelineComponent } from './pipeline-components.ts';
+import { openComponents, readPairs } from './pipeline-components.ts';
+import type { Pipeline, PipelineComponent, PipelineOptions } from './pipeline.ts';
 import { customModule, refuseCode, refuseFolder, refuseSingleFile } from './pipeline-refusal.ts';
+import { weightsFileOf } from './component-file.ts';
+import { openSingleFile } from './single-file.ts';
 import { refuseClass } from './pipeline-unbuilt.ts';
 import type { OpenFolder } from './pipeline-weights.ts';
 import { readJson } from '../source.ts';
 
-export type { PipelineComponent } from './pipeline-components.ts';
-
-export interface Pipeline {
-  path: string;
-  className: string;
-  /** Components that the pipeline class computes with; the ones that it needs are always there. */
-  components: Readonly<Record<string, PipelineComponent>>;
-  /** Components of model_index.json that this pipeline class does not use, with their classes. */
-  unused: Readonly<Record<string, string>>;
-  /** The other entries of model_index.json, as `force_zeros_for_empty_prompt`. */
-  settings: Readonly<Record<string, unknown>>;
-}
-
-export interface PipelineOptions {
-  /** Component → what stands for it: its folder, or that of a pipeline that has it, or anything that `find` makes one of. */
-  componentPaths?: Readonly<Record<string, string>>;
-  /** Asked only for components that the pipeline has. */
-  find?: (model: string, component: string) => Promise<string>;
-  pipelineClassName?: string;
-  modelId?: string;
-}
+export type { Pipeline, PipelineComponent, PipelineOptions };
 
 export const INDEX = 'model_index.json';
 
@@ -49,15 +32,17 @@ export async function openPipeline(
   const names = await folder.names();
   if (!names.includes(INDEX)) {
     const config = names.includes('config.json') ? await readJson(folder, 'config.json') : null;
+    const file = config === null ? weightsFileOf(names) : null;
+    if (file !== null) return openSingleFile(folder, file, openFolder, known, options);
     refuseFolder(folder.path, names, config);
   }
   const index = await readJson(folder, INDEX);
   const className = chooseClass(folder.path, index, known, options);
-  const { components: wanted } =
+  const { components: wanted, layouts } =
     known.classes.get(className) ?? refuseClass(folder.path, className, index, known);
   const { unread } = known;
   const { pairs, unused } = readPairs(folder.path, index, wanted, unread, options.componentPaths);
-  const opening = { known: wanted, unread, pairs, unused, ...options };
+  const opening = { known: wanted, unread, pairs, unused, layouts, ...options };
   const components = await openComponents(folder, openFolder, opening);
   const settings = Object.entries(index).filter(
     ([name, value]) => !name.startsWith('_') && !Array.isArray(value),
@@ -68,6 +53,7 @@ export async function openPipeline(
     components,
     unused,
     settings: Object.fromEntries(settings),
+    notes: [],
   };
 }
 

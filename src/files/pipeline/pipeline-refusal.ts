@@ -6,12 +6,13 @@ import { GGUF_REMEDY } from '../gguf/sniff.ts';
 import { isRecord } from '../source.ts';
 
 const REMEDY =
-  'give a folder or hub id in the diffusers layout (with model_index.json), usually the repository that it was made from';
+  'give a folder or hub id in the diffusers layout (with model_index.json), or a model in one .safetensors file';
+/** Most files that a message names. */
+const NAMED = 6;
 
 /** Throws for the path of a file, by its ending: a pipeline is a folder. */
 export function refuseSingleFile(path: string): void {
   if (/\.gguf$/i.test(path)) throw refusal(path, `is a GGUF file, and ${GGUF_REMEDY}`);
-  if (/\.safetensors$/i.test(path)) throw refusal(path, singleFile());
   if (/\.(ckpt|pt|pth|bin)$/i.test(path)) throw refusal(path, pickle(path));
   if (/\.(png|jpe?g|webp)$/i.test(path))
     throw refusal(
@@ -42,10 +43,12 @@ export function refuseFolder(
   if (has(/^(pytorch_lora_weights\.safetensors|adapter_config\.json)$/) !== undefined) {
     throw refusal(path, 'is a LoRA adapter, not a model, and adapters are not applied in this version');
   }
-  if (has(/\.safetensors$/) !== undefined) {
+  const files = names.filter((name) => /\.safetensors$/i.test(name));
+  if (files.length > 1) {
+    const named = files.slice(0, NAMED).join(', ');
     throw refusal(
       path,
-      say`holds ${has(/\.safetensors$/) ?? ''} and no model_index.json: it ${singleFile()}`,
+      `holds ${files.length} .safetensors files and no model_index.json: name one of them, ${named}${files.length > NAMED ? ' …' : ''}`,
     );
   }
   const gguf = has(/\.gguf$/i);
@@ -77,11 +80,8 @@ export function customModule(index: Record<string, unknown>): { module: string; 
   return { module, className };
 }
 
-const singleFile = (): Message =>
-  say`is a single-file checkpoint, which this version does not read: ${REMEDY}; weights of a denoiser alone go with ${option('transformerWeightsPath')}`;
-
 const pickle = (name: string): string =>
-  `is a Python pickle (${name.slice(name.lastIndexOf('/') + 1)}), which can run code when it is read: ${REMEDY}`;
+  `is a Python pickle (${name.slice(name.lastIndexOf('/') + 1)}), which can run code when it is read: take the .safetensors file that its publisher offers beside it, or convert it where its code may run, with ComfyUI's node CheckpointSave or diffusers' convert_original_stable_diffusion_to_diffusers.py`;
 
 const componentOf = (className: string): Message =>
   say`is one component (${className}) of a pipeline: give the folder with model_index.json, and this one with ${option('componentPaths')}`;

@@ -138,16 +138,20 @@ describe('is refused:', () => {
     ],
     ['a LoRA', { 'pytorch_lora_weights.safetensors': '' }, /is a LoRA adapter/],
     [
-      'a single-file checkpoint',
-      { 'v1-5.safetensors': '' },
-      /holds v1-5\.safetensors and no model_index\.json: it is a single-file checkpoint.*`transformerWeightsPath`/,
+      'several files',
+      { 'v1-5.safetensors': '', 'v2.safetensors': '' },
+      /holds 2 \.safetensors files and no model_index\.json: name one of them, v1-5\.safetensors, v2\.safetensors$/,
     ],
     [
       'GGUF weights',
       { 'model-Q4_0.gguf': '', 'README.md': '' },
       /holds only GGUF weights \(model-Q4_0\.gguf\), and the weights of image models are read as safetensors/,
     ],
-    ['a pickle', { 'model.ckpt': '' }, /is a Python pickle \(model\.ckpt\)/],
+    [
+      'a pickle',
+      { 'model.ckpt': '' },
+      /is a Python pickle \(model\.ckpt\), which can run code.*CheckpointSave/,
+    ],
     ['an empty folder', {}, /has no model_index\.json: give a folder or hub id in the diffusers layout/],
     [
       'a video pipeline',
@@ -211,10 +215,6 @@ describe('is refused:', () => {
 
   it.each([
     ['x.gguf', /x\.gguf is a GGUF file, and the weights of image models are read as safetensors/],
-    [
-      'x.safetensors',
-      /x\.safetensors is a single-file checkpoint, which this version does not read: give a folder/,
-    ],
     ['x.ckpt', /x\.ckpt is a Python pickle \(x\.ckpt\)/],
     ['x.png', /x\.png is an image, not a model: give a folder or hub id in the diffusers layout/],
     ['x.jpg', /x\.jpg is an image, not a model/],

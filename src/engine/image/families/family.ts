@@ -8,6 +8,7 @@ import type {
   PipelineComponents,
   PipelineTask,
 } from '../../../files/pipeline/pipeline-classes.ts';
+import type { FileLayouts } from '../../../files/pipeline/file-layout.ts';
 import type { Pipeline, PipelineComponent } from '../../../files/pipeline/pipeline-index.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import type { Json } from '../../../models/config-values.ts';
@@ -49,6 +50,8 @@ export interface ImageFamily {
   readonly readsEmphasis: boolean;
   /** Flow models: sigmas before the shift that diffusers' pipelines pass to the schedule; null: the schedule computes its own. */
   readonly sigmas: ((steps: number) => number[]) | null;
+  /** Layouts of the family's models in one file; left out: none is built in. */
+  readonly files?: FileLayouts;
   /** Reads the configurations of the components, but no weights. Throws bad_checkpoint and unsupported. */
   open(components: ComponentAccess, pipeline: Pick<Pipeline, 'settings'>): FamilyModel;
 }

@@ -8,6 +8,7 @@ import type {
 import type { ImageFamily, PipelineSet, PipelineTask } from './family.ts';
 import { stableDiffusion } from './stable-diffusion.ts';
 import { stableDiffusionXL } from './stable-diffusion-xl.ts';
+import { UNBUILT_FILES, UNREAD_TENSORS } from './unbuilt-files.ts';
 import { taskOfClassName, UNBUILT, UNREAD_COMPONENTS } from './unbuilt.ts';
 import { zImage } from './z-image.ts';
 
@@ -69,12 +70,21 @@ export function entryFor({ set, family, ...own }: PipelineEntry, task: PipelineT
 export function knownPipelines(): KnownPipelines {
   const classes = entries().map(({ className, family, set, task }): [string, PipelineClass] => [
     className,
-    { family: family.name, task, variants: set.classes, components: family.components },
+    {
+      family: family.name,
+      task,
+      variants: set.classes,
+      components: family.components,
+      ...(family.files && { layouts: family.files }),
+    },
   ]);
   return {
     classes: new Map(classes),
     unread: UNREAD_COMPONENTS,
     unbuilt: UNBUILT,
+    layouts: FAMILIES.flatMap(({ files }) => files ?? []),
+    unbuiltFiles: UNBUILT_FILES,
+    unreadTensors: UNREAD_TENSORS,
     taskOf: taskOfClassName,
     classOfModelId(id) {
       const family = FAMILIES.findLast(({ modelIds }) => modelIds.test(id));

@@ -1,5 +1,6 @@
 // Stable Diffusion XL, its refiner included: two CLIP text encoders (the refiner has the second alone), a UNet with size embeddings.
 
+import { STABLE_DIFFUSION_XL_FILES } from '../layouts/stable-diffusion.ts';
 import { readAutoencoder } from '../autoencoder.ts';
 import type { ImageFamily } from './family.ts';
 import { textEncoder } from './shared-components.ts';
@@ -35,11 +36,12 @@ export const stableDiffusionXL: ImageFamily = {
     },
   ],
   defaults: { guidance: 5 },
-  namedDefaults: [[/sdxl-turbo/i, { steps: 1, guidance: 0, size: 512 }], ...FEW_STEP_NAMES],
+  namedDefaults: [[/sd[-_]?xl[-_]turbo/i, { steps: 1, guidance: 0, size: 512 }], ...FEW_STEP_NAMES],
   defaultsOf: unetDefaults,
   takes: ['guidanceRescale'],
   readsEmphasis: true,
   sigmas: null,
+  files: STABLE_DIFFUSION_XL_FILES,
   open: (components, { settings }) =>
     openUNetModel(components, {
       xl: true,

@@ -1,5 +1,6 @@
 // Stable Diffusion 1.x and 2.x, and the latent consistency models distilled from them: one CLIP text encoder, a UNet.
 
+import { STABLE_DIFFUSION_FILES } from '../layouts/stable-diffusion.ts';
 import { readAutoencoder } from '../autoencoder.ts';
 import type { ImageFamily, PipelineComponents } from './family.ts';
 import { correctScheduler, sampleSizeOf } from './outdated.ts';
@@ -55,7 +56,7 @@ export const stableDiffusion: ImageFamily = {
   ],
   defaults: {},
   namedDefaults: [
-    [/sd-turbo/i, { steps: 1, guidance: 0, size: 512 }],
+    [/sd[-_]turbo/i, { steps: 1, guidance: 0, size: 512 }],
     [/LatentConsistencyModel/, { steps: 4, guidance: 8.5 }],
     ...FEW_STEP_NAMES,
   ],
@@ -63,6 +64,7 @@ export const stableDiffusion: ImageFamily = {
   takes: ['guidanceRescale'],
   readsEmphasis: true,
   sigmas: null,
+  files: STABLE_DIFFUSION_FILES,
   open: (components) =>
     openUNetModel(components, {
       xl: false,

@@ -1,0 +1,81 @@
+// AutoencoderKL in one file: the layout of the original programs, and that of diffusers. source: diffusers' loaders/single_file_utils.py
+
+import type { FileHeaders, PartConfig, PartLayout } from '../../../files/pipeline/file-layout.ts';
+import { Shapes } from './shapes.ts';
+
+const PREFIXES = ['first_stage_model.', 'vae.', ''];
+
+export const ORIGINAL_AUTOENCODER: PartLayout = {
+  prefixes: PREFIXES,
+  signs: ['decoder.up.0.block.0.conv1.weight', 'decoder.mid.block_1.conv1.weight'],
+  names(headers) {
+    let levels = 1;
+    while (headers.has(`decoder.up.${levels}.block.0.conv1.weight`)) levels++;
+    return (name) => autoencoderName(name, levels);
+  },
+  configure: autoencoderConfig,
+};
+
+export const DIFFUSERS_AUTOENCODER: PartLayout = {
+  prefixes: PREFIXES,
+  signs: ['decoder.up_blocks.0.resnets.0.conv1.weight', 'decoder.mid_block.resnets.0.conv1.weight'],
+  names: () => (name) => name,
+  configure: autoencoderConfig,
+};
+
+const ATTENTION: Readonly<Record<string, string>> = {
+  norm: 'group_norm',
+  q: 'to_q',
+  k: 'to_k',
+  v: 'to_v',
+  proj_out: 'to_out.0',
+};
+
+/** Returns the name that diffusers gives to a tensor; names that it does not know are returned unchanged. `levels`: resolutions. */
+export function autoencoderName(name: string, levels: number): string {
+  return name
+    .replace(/^(encoder|decoder)\.norm_out\./, '$1.conv_norm_out.')
+    .replace(/\.mid\.block_(\d+)\./, (_, nth: string) => `.mid_block.resnets.${Number(nth) - 1}.`)
+    .replace(
+      /\.mid\.attn_1\.(norm|q|k|v|proj_out)\./,
+      (_, part: string) => `.mid_block.attentions.0.${ATTENTION[part]}.`,
+    )
+    .replace(/^encoder\.down\.(\d+)\./, 'encoder.down_blocks.$1.')
+    .replace(
+      /^decoder\.up\.(\d+)\./,
+      (_, level: string) => `decoder.up_blocks.${levels - 1 - Number(level)}.`,
+    )
+    .replace(/(_blocks\.\d+)\.block\./, '$1.resnets.')
+    .replace('.nin_shortcut.', '.conv_shortcut.')
+    .replace('.downsample.conv.', '.downsamplers.0.conv.')
+    .replace('.upsample.conv.', '.upsamplers.0.conv.');
+}
+
+function autoencoderConfig(headers: FileHeaders): PartConfig {
+  const shapes = new Shapes(headers, 'autoencoder');
+  const extent = (name: string, axis: number): number => shapes.extent(name, axis);
+  const channels: number[] = [];
+  const first = (level: number): string => `encoder.down_blocks.${level}.resnets.0.conv1.weight`;
+  while (headers.has(first(channels.length))) channels.push(extent(first(channels.length), 0));
+  if (channels.length === 0) extent(first(0), 0);
+  let layers = 1;
+  while (headers.has(`encoder.down_blocks.0.resnets.${layers}.conv1.weight`)) layers++;
+  return {
+    className: 'AutoencoderKL',
+    config: {
+      in_channels: extent('encoder.conv_in.weight', 1),
+      out_channels: extent('decoder.conv_out.weight', 0),
+      latent_channels: extent('decoder.conv_in.weight', 1),
+      block_out_channels: channels,
+      down_block_types: channels.map(() => 'DownEncoderBlock2D'),
+      up_block_types: channels.map(() => 'UpDecoderBlock2D'),
+      layers_per_block: layers,
+      norm_num_groups: 32,
+      mid_block_add_attention:
+        headers.has('decoder.mid_block.attentions.0.to_q.weight') ||
+        headers.has('decoder.mid_block.attentions.0.query.weight'),
+      use_quant_conv: headers.has('quant_conv.weight'),
+      use_post_quant_conv: headers.has('post_quant_conv.weight'),
+    },
+  };
+}

@@ -1,0 +1,40 @@
+// Reads sizes and counts of a component from the names and shapes of its tensors.
+
+import { EngineError } from '../../../files/error.ts';
+import type { FileHeaders } from '../../../files/pipeline/file-layout.ts';
+
+/** Most numbered modules of one kind that are counted; published models have at most 100. */
+const MOST = 4096;
+
+export class Shapes {
+  readonly #headers: FileHeaders;
+  readonly #component: string;
+
+  /** `component`: for messages. */
+  constructor(headers: FileHeaders, component: string) {
+    this.#headers = headers;
+    this.#component = component;
+  }
+
+  /** Returns the size of a tensor along an axis. Throws bad_checkpoint if there is no such tensor. */
+  extent(name: string, axis: number): number {
+    const size = this.find(name, axis);
+    if (size !== undefined && size > 0) return size;
+    throw new EngineError(
+      'bad_checkpoint',
+      `the ${this.#component} has no tensor ${name}: take the file from where the model was published`,
+      { param: name },
+    );
+  }
+
+  find(name: string, axis: number): number | undefined {
+    return this.#headers.get(name)?.shape[axis];
+  }
+
+  /** Number of tensors whose names have consecutive numbers from 0 on. */
+  count(name: (i: number) => string): number {
+    let found = 0;
+    while (found < MOST && this.#headers.has(name(found))) found++;
+    return found;
+  }
+}

@@ -1,0 +1,119 @@
+// Components in one file: which layouts its names show, and the tensors of one component under the names that pages ask for.
+
+import { EngineError } from '../error.ts';
+import { readCoded } from '../coded/fold.ts';
+import { readSafetensors, type TensorEntry } from '../checkpoint/safetensors.ts';
+import type { Weights } from '../checkpoint/shards.ts';
+import type { ByteSource, Folder } from '../source.ts';
+import type { PartConfig, PartLayout } from './file-layout.ts';
+import { renameTensors } from './renamed-tensors.ts';
+
+/** A file whose header was read. */
+export interface OpenFile {
+  source: ByteSource;
+  tensors: ReadonlyMap<string, TensorEntry>;
+  metadata: Readonly<Record<string, string>>;
+  /** For messages. */
+  path: string;
+}
+
+/** A component that was found in a file. */
+export interface FoundPart extends PartConfig {
+  layout: PartLayout;
+  prefix: string;
+  /** Names of its tensors in the file. */
+  names: readonly string[];
+}
+
+/** Reads the header of a file; on an error nothing stays open. */
+export async function openFile(folder: Folder, name: string): Promise<OpenFile> {
+  const source = await folder.open(name);
+  try {
+    const { tensors, metadata } = await readSafetensors(source);
+    return { source, tensors: await readCoded(tensors, null), metadata, path: filePath(folder, name) };
+  } catch (error) {
+    await source.close();
+    throw error;
+  }
+}
+
+/** A folder that is opened by a file has the file's path. */
+function filePath({ path }: Folder, name: string): string {
+  return path.endsWith(`/${name}`) || path.endsWith(`\\${name}`) ? path : `${path}/${name}`;
+}
+
+/** The first of the layouts that the names of a file show; null: none. Throws bad_checkpoint for a part of which tensors are missing. */
+export function findPart(
+  tensors: ReadonlyMap<string, TensorEntry>,
+  layouts: readonly PartLayout[],
+): FoundPart | null {
+  for (const layout of layouts) {
+    const prefix = layout.prefixes.find((one) => layout.signs.every((sign) => tensors.has(one + sign)));
+    if (prefix === undefined) continue;
+    const own = ownTensors(tensors, prefix);
+    const renamed = renameTensors(own, layout.names(own));
+    const names = [...own.keys()].map((name) => prefix + name);
+    return { layout, prefix, names, ...layout.configure(renamed) };
+  }
+  return null;
+}
+
+/** Tensors whose names begin with a prefix, by the rest of their names. */
+function ownTensors<Header>(tensors: ReadonlyMap<string, Header>, prefix: string): Map<string, Header> {
+  const own = new Map<string, Header>();
+  for (const [name, tensor] of tensors)
+    if (name.startsWith(prefix)) own.set(name.slice(prefix.length), tensor);
+  return own;
+}
+
+/** Opens the tensors of a part. */
+export async function openPart(
+  folder: Folder,
+  name: string,
+  { layout, prefix }: Pick<FoundPart, 'layout' | 'prefix'>,
+): Promise<Weights> {
+  const { source, tensors, path } = await openFile(folder, name);
+  const own = ownTensors(tensors, prefix);
+  return { tensors: renameTensors(own, layout.names(own)), sources: [source], path };
+}
+
+/** Most values of a tensor that is read for what it says about the model. */
+const MOST_VALUES = 2 ** 16;
+
+/** Returns the values of a small tensor of numbers; null: there is none. Throws bad_checkpoint for one that is large or no numbers. */
+export async function smallValues(file: OpenFile, name: string): Promise<Float32Array | null> {
+  const entry = file.tensors.get(name);
+  if (entry === undefined) return null;
+  const count = entry.shape.reduce((product, size) => product * size, 1);
+  const read = READERS[entry.dtype];
+  if (read === undefined || count > MOST_VALUES) {
+    throw new EngineError(
+      'bad_checkpoint',
+      `${file.path}: tensor ${name} is ${entry.dtype} of [${entry.shape.join(', ')}], and up to ${MOST_VALUES} numbers are read: take the file from where the model was published`,
+      { param: name },
+    );
+  }
+  const bytes = await entry.source.read(entry.offset, entry.bytes);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Float32Array.from({ length: count }, (_, i) => read(view, i));
+}
+
+const READERS: Readonly<Record<string, (view: DataView, i: number) => number>> = {
+  F32: (view, i) => view.getFloat32(4 * i, true),
+  F16: (view, i) => halfValue(view.getUint16(2 * i, true)),
+  BF16: (view, i) => bfloatValue(view.getUint16(2 * i, true)),
+};
+
+function halfValue(bits: number): number {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  if (exponent === 31) return fraction === 0 ? sign * Infinity : NaN;
+  return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}
+
+function bfloatValue(bits: number): number {
+  const view = new DataView(new ArrayBuffer(4));
+  view.setUint32(0, bits << 16);
+  return view.getFloat32(0);
+}

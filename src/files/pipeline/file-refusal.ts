@@ -1,0 +1,53 @@
+// Refusals of files that hold no model which can be opened, by the names of their tensors: models that are not built in, adapters, and
+// components without a denoiser.
+
+import { option, say, type Prose } from '../message.ts';
+import { EngineError } from '../error.ts';
+import type { TensorEntry } from '../checkpoint/safetensors.ts';
+import { findPart } from './file-parts.ts';
+import type { KnownPipelines } from './pipeline-classes.ts';
+
+/** Names of adapters' tensors: kohya's, PEFT's and diffusers', LyCORIS'. */
+const ADAPTER =
+  /\.(lora_(up|down|mid)|lora_[AB](\.\w+)?|hada_w[12]_[ab]|lokr_w[12](_[ab])?|dora_scale|oft_blocks|alpha)(\.weight)?$/;
+/** Tensors of an embedding that stands for words. */
+const INVERSION = /^(emb_params|clip_[lg])$/;
+
+/** Throws unsupported for a file that no family reads. */
+export function refuseFile(
+  path: string,
+  tensors: ReadonlyMap<string, TensorEntry>,
+  known: KnownPipelines,
+): never {
+  throw new EngineError('unsupported', say`${path} ${problemOf(tensors, known)}`, { param: 'model' });
+}
+
+function problemOf(tensors: ReadonlyMap<string, TensorEntry>, known: KnownPipelines): Prose {
+  const names = [...tensors.keys()];
+  if (names.length === 0) return 'holds no tensors: fetch it again';
+  const unbuilt = known.unbuiltFiles.find(({ signs }) =>
+    signs.every((sign) => names.some((name) => sign.test(name))),
+  );
+  if (unbuilt !== undefined)
+    return `is ${unbuilt.holds}, which is not built in: this version runs ${namesOfFamilies(known)}`;
+  if (names.some((name) => ADAPTER.test(name)))
+    return 'is an adapter (LoRA) and not a model: give the model that it was trained for';
+  if (names.length <= 2 && names.every((name) => INVERSION.test(name)))
+    return 'is a textual inversion, which stands for words, and not a model: give the model that it was trained for';
+  const component = componentOf(tensors, known);
+  if (component !== null)
+    return say`holds ${component} and no denoiser: give a model, and this file as its ${component} with ${option('componentPaths')}`;
+  return `holds tensors such as ${names[0] ?? ''}, which no family that is built in has: this version reads files of ${namesOfFamilies(known)}, and folders with model_index.json`;
+}
+
+/** The component that a file holds alone; null: none. */
+function componentOf(tensors: ReadonlyMap<string, TensorEntry>, { layouts }: KnownPipelines): string | null {
+  for (const { parts, denoiser } of layouts)
+    for (const [component, candidates] of Object.entries(parts))
+      if (component !== denoiser && findPart(tensors, candidates) !== null) return component;
+  return null;
+}
+
+function namesOfFamilies({ classes }: KnownPipelines): string {
+  return [...new Set([...classes.values()].map(({ family }) => family))].join(', ');
+}

@@ -1,0 +1,157 @@
+// The names of latent-diffusion, generative-models and OpenCLIP for tensors of the diffusers layout, written from the side of diffusers: block by
+// block as those programs number their modules.
+
+import type { StoredTensor, StoredTensors } from './tiny-tensors.ts';
+
+const RESNET = {
+  norm1: 'in_layers.0',
+  conv1: 'in_layers.2',
+  time_emb_proj: 'emb_layers.1',
+  norm2: 'out_layers.0',
+  conv2: 'out_layers.3',
+  conv_shortcut: 'skip_connection',
+} as const;
+
+/** Pairs of prefixes: diffusers', the original one. */
+function unetPrefixes(levels: number, layers: number, has: (prefix: string) => boolean): [string, string][] {
+  const pairs: [string, string][] = [
+    ['time_embedding.linear_1.', 'time_embed.0.'],
+    ['time_embedding.linear_2.', 'time_embed.2.'],
+    ['add_embedding.linear_1.', 'label_emb.0.0.'],
+    ['add_embedding.linear_2.', 'label_emb.0.2.'],
+    ['conv_in.', 'input_blocks.0.0.'],
+    ['conv_norm_out.', 'out.0.'],
+    ['conv_out.', 'out.2.'],
+    ['mid_block.attentions.0.', 'middle_block.1.'],
+  ];
+  const resnet = (prefix: string, original: string): void => {
+    for (const [own, other] of Object.entries(RESNET))
+      pairs.push([`${prefix}.${own}.`, `${original}.${other}.`]);
+  };
+  resnet('mid_block.resnets.0', 'middle_block.0');
+  resnet('mid_block.resnets.1', 'middle_block.2');
+  let input = 1;
+  let output = 0;
+  for (let level = 0; level < levels; level++) {
+    for (let layer = 0; layer < layers; layer++, input++) {
+      resnet(`down_blocks.${level}.resnets.${layer}`, `input_blocks.${input}.0`);
+      pairs.push([`down_blocks.${level}.attentions.${layer}.`, `input_blocks.${input}.1.`]);
+    }
+    if (level < levels - 1)
+      pairs.push([`down_blocks.${level}.downsamplers.0.conv.`, `input_blocks.${input++}.0.op.`]);
+    for (let layer = 0; layer <= layers; layer++, output++) {
+      resnet(`up_blocks.${level}.resnets.${layer}`, `output_blocks.${output}.0`);
+      pairs.push([`up_blocks.${level}.attentions.${layer}.`, `output_blocks.${output}.1.`]);
+      const after = has(`up_blocks.${level}.attentions.${layer}.`) ? 2 : 1;
+      if (layer === layers && level < levels - 1)
+        pairs.push([`up_blocks.${level}.upsamplers.0.conv.`, `output_blocks.${output}.${after}.conv.`]);
+    }
+  }
+  return pairs;
+}
+
+function autoencoderPrefixes(levels: number): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (const side of ['encoder', 'decoder'] as const) {
+    pairs.push([`${side}.conv_norm_out.`, `${side}.norm_out.`]);
+    const attention = { group_norm: 'norm', to_q: 'q', to_k: 'k', to_v: 'v', 'to_out.0': 'proj_out' };
+    for (const [own, other] of Object.entries(attention))
+      pairs.push([`${side}.mid_block.attentions.0.${own}.`, `${side}.mid.attn_1.${other}.`]);
+    for (const i of [0, 1]) pairs.push([`${side}.mid_block.resnets.${i}.`, `${side}.mid.block_${i + 1}.`]);
+  }
+  for (let level = 0; level < levels; level++) {
+    const up = levels - 1 - level;
+    pairs.push(
+      [`encoder.down_blocks.${level}.downsamplers.0.conv.`, `encoder.down.${level}.downsample.conv.`],
+      [`decoder.up_blocks.${level}.upsamplers.0.conv.`, `decoder.up.${up}.upsample.conv.`],
+    );
+    for (const layer of [0, 1, 2]) {
+      const down = `encoder.down_blocks.${level}.resnets.${layer}.`;
+      const above = `decoder.up_blocks.${level}.resnets.${layer}.`;
+      const blocks = [`encoder.down.${level}.block.${layer}.`, `decoder.up.${up}.block.${layer}.`] as const;
+      pairs.push(
+        [`${down}conv_shortcut.`, `${blocks[0]}nin_shortcut.`],
+        [`${above}conv_shortcut.`, `${blocks[1]}nin_shortcut.`],
+        [down, blocks[0]],
+        [above, blocks[1]],
+      );
+    }
+  }
+  return pairs;
+}
+
+function renamed(tensors: StoredTensors, pairs: readonly [string, string][], prefix: string): StoredTensor[] {
+  return [...tensors.values()].map((tensor) => {
+    const [own, original] = pairs.find(([one]) => tensor.name.startsWith(one)) ?? ['', ''];
+    return { ...tensor, name: prefix + original + tensor.name.slice(own.length) };
+  });
+}
+
+export function originalUNet(tensors: StoredTensors, prefix = 'model.diffusion_model.'): StoredTensor[] {
+  const names = [...tensors.keys()];
+  const numbers = (pattern: RegExp): number =>
+    new Set(names.flatMap((name) => pattern.exec(name)?.[1] ?? [])).size;
+  const has = (start: string): boolean => names.some((name) => name.startsWith(start));
+  const levels = numbers(/^down_blocks\.(\d+)\./);
+  return renamed(tensors, unetPrefixes(levels, numbers(/^down_blocks\.0\.resnets\.(\d+)\./), has), prefix);
+}
+
+export function originalAutoencoder(tensors: StoredTensors, prefix = 'first_stage_model.'): StoredTensor[] {
+  const levels = new Set(
+    [...tensors.keys()].flatMap((name) => /^encoder\.down_blocks\.(\d+)/.exec(name)?.[1] ?? []),
+  );
+  const named = renamed(tensors, autoencoderPrefixes(levels.size), prefix);
+  // Attention of the original autoencoder projects by convolutions of 1 × 1.
+  return named.map((tensor) =>
+    tensor.name.includes('.attn_1.') && tensor.shape.length === 2
+      ? { ...tensor, shape: [...tensor.shape, 1, 1] }
+      : tensor,
+  );
+}
+
+const OPEN_CLIP: [string, string][] = [
+  ['self_attn.out_proj', 'attn.out_proj'],
+  ['layer_norm1', 'ln_1'],
+  ['layer_norm2', 'ln_2'],
+  ['mlp.fc1', 'mlp.c_fc'],
+  ['mlp.fc2', 'mlp.c_proj'],
+];
+
+/** A text encoder as OpenCLIP stores it: queries, keys and values in one tensor, and the projection transposed. */
+export function originalOpenClip(tensors: StoredTensors, prefix: string): StoredTensor[] {
+  const all: StoredTensor[] = [];
+  for (const tensor of tensors.values()) {
+    const name = tensor.name.replace('text_model.', '');
+    const add = (own: string, more: Partial<StoredTensor> = {}): void =>
+      void all.push({ ...tensor, ...more, name: prefix + own });
+    const [, layer, module, kind] = /^encoder\.layers\.(\d+)\.(.*)\.(weight|bias)$/.exec(name) ?? [];
+    const part = /^self_attn\.([qkv])_proj$/.exec(module ?? '')?.[1];
+    if (part === 'q') {
+      const parts = ['q', 'k', 'v'].map((one) => tensors.get(tensor.name.replace('q_proj', `${one}_proj`))!);
+      const bytes = Buffer.concat(parts.map((one) => one.bytes));
+      const [rows, ...behind] = tensor.shape;
+      add(`transformer.resblocks.${layer}.attn.in_proj_${kind}`, { bytes, shape: [3 * rows!, ...behind] });
+    } else if (part === undefined && layer !== undefined) {
+      const original = OPEN_CLIP.find(([own]) => own === module)![1];
+      add(`transformer.resblocks.${layer}.${original}.${kind}`);
+    } else if (name === 'text_projection.weight') {
+      add('text_projection', { bytes: transposed(tensor), shape: tensor.shape.toReversed() });
+    } else if (layer === undefined) {
+      add(
+        name
+          .replace('embeddings.token_embedding', 'token_embedding')
+          .replace('embeddings.position_embedding.weight', 'positional_embedding')
+          .replace('final_layer_norm', 'ln_final'),
+      );
+    }
+  }
+  return all;
+}
+
+function transposed({ bytes, shape }: StoredTensor): Uint8Array {
+  const [rows = 1, k = 1] = shape;
+  const values = new Uint16Array(bytes.slice().buffer);
+  const out = new Uint16Array(values.length);
+  for (let r = 0; r < rows; r++) for (let c = 0; c < k; c++) out[c * rows + r] = values[r * k + c]!;
+  return new Uint8Array(out.buffer);
+}

@@ -1,0 +1,159 @@
+// Models in one file: each layout draws bit for bit what the diffusers layout of the same tensors draws.
+
+import { createHash } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { ImageModelOptions } from '../../../src/engine/image/image-model.ts';
+import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { imagesOf, listen } from './pipeline-golden.ts';
+import { originalAutoencoder, originalOpenClip, originalUNet } from './original-names.ts';
+import { scratch, tinySD1, tinySD2, tinyXL, type TinyPipeline } from './tiny-pipelines.ts';
+import { writeTensors, type StoredTensor, type StoredTensors } from './tiny-tensors.ts';
+
+const REQUEST = { prompt: 'a house by the (sea:1.2)', seed: 3, width: 32, height: 16, steps: 2 };
+
+interface Drawn {
+  pipeline: string;
+  defaults: { width: number; height: number; steps: number; guidance: number };
+  images: string[];
+  notes: string[];
+}
+
+async function draw(options: ImageModelOptions, request: object = REQUEST): Promise<Drawn> {
+  const notes: string[] = [];
+  await using model = await openImageModelInline(nodePlatform, options, (event) => {
+    if (event.type === 'note') notes.push(event.message);
+  });
+  const { pipeline, defaults } = model.info;
+  const { width, height, steps, guidance } = defaults;
+  const drawn = imagesOf(await listen(model, { ...REQUEST, ...request }));
+  expect(new Set(drawn[0]!.data).size).toBeGreaterThan(10);
+  const images = drawn.map(({ data }) => createHash('sha256').update(data).digest('hex'));
+  return { pipeline, defaults: { width, height, steps, guidance }, images, notes };
+}
+
+const prefixed = (tensors: StoredTensors, prefix: string): StoredTensor[] =>
+  [...tensors.values()].map((tensor) => ({ ...tensor, name: prefix + tensor.name }));
+
+/** Constants that the original programs save with their models. */
+const BUFFERS: StoredTensor[] = ['betas', 'alphas_cumprod', 'sqrt_alphas_cumprod', 'model_ema.decay'].map(
+  (name) => ({
+    name,
+    dtype: 'F32',
+    shape: [1],
+    bytes: new Uint8Array(4),
+  }),
+);
+
+const write = (name: string, ...tensors: (readonly StoredTensor[])[]): string =>
+  writeTensors(join(scratch, `${name}.safetensors`), tensors.flat());
+
+/** Drawings of the diffusers layouts, each made once. */
+const wantedDrawings = new Map<string, Promise<Drawn>>();
+
+async function expectSame(
+  pipeline: TinyPipeline,
+  options: ImageModelOptions,
+  request?: object,
+): Promise<Drawn> {
+  const drawn = await draw(options, request);
+  const { folder } = pipeline;
+  if (!wantedDrawings.has(folder)) wantedDrawings.set(folder, draw({ model: folder }, request));
+  const wanted = await wantedDrawings.get(folder)!;
+  expect(drawn.pipeline).toBe(wanted.pipeline);
+  expect(drawn.defaults).toEqual(wanted.defaults);
+  expect(drawn.images).toEqual(wanted.images);
+  return drawn;
+}
+
+describe('Stable Diffusion 1', () => {
+  let pipeline: TinyPipeline;
+  let unet: StoredTensor[];
+  let vae: StoredTensor[];
+  let text: StoredTensor[];
+  beforeAll(() => {
+    pipeline = tinySD1();
+    unet = originalUNet(pipeline.tensors['unet']!);
+    vae = originalAutoencoder(pipeline.tensors['vae']!);
+    text = prefixed(pipeline.tensors['text_encoder']!, 'cond_stage_model.transformer.');
+  });
+
+  it('draws from a file of A1111, in whatever folder it lies', async () => {
+    const { notes } = await expectSame(pipeline, { model: write('whole', unet, vae, text, BUFFERS) });
+    expect(notes).toEqual([]);
+    const folder = join(scratch, 'a model');
+    mkdirSync(folder);
+    const file = writeTensors(join(folder, 'weights.safetensors'), [...unet, ...vae, ...text]);
+    expect(await draw({ model: folder })).toEqual(await draw({ model: file }));
+  });
+
+  it('takes the autoencoder and the text encoder from files of their own', async () => {
+    const bare = (tensors: readonly StoredTensor[], prefix: string): StoredTensor[] =>
+      tensors.map((tensor) => ({ ...tensor, name: tensor.name.slice(prefix.length) }));
+    const model = write('unet', bare(unet, 'model.diffusion_model.'));
+    await expect(draw({ model })).rejects.toThrow(/holds the unet and no text_encoder, vae: give each with/);
+    const componentPaths = {
+      vae: write('vae', bare(vae, 'first_stage_model.')),
+      text_encoder: write('clip_l', bare(text, 'cond_stage_model.transformer.')),
+    };
+    await expectSame(pipeline, { model, componentPaths });
+    // Folders in the diffusers layout and whole checkpoints do as well.
+    const whole = write('parts', unet, vae, text);
+    await expectSame(pipeline, {
+      model,
+      componentPaths: { vae: whole, text_encoder: `${pipeline.folder}/text_encoder` },
+    });
+    await expectSame(pipeline, { model: pipeline.folder, componentPaths: { vae: componentPaths.vae } });
+  });
+
+  it('draws from text encoders without the outer name, and with the names of diffusers', async () => {
+    const inner = text.map((tensor) => ({ ...tensor, name: tensor.name.replace('text_model.', '') }));
+    await expectSame(pipeline, { model: write('old text encoder', unet, vae, inner) });
+    const names = prefixed(pipeline.tensors['unet']!, 'model.diffusion_model.');
+    await expectSame(pipeline, {
+      model: write('diffusers unet', names, prefixed(pipeline.tensors['vae']!, 'vae.'), text),
+    });
+  });
+
+  it('inpaints with a UNet of nine channels', async () => {
+    const inpainting = tinySD1(9);
+    const file = write('inpainting', originalUNet(inpainting.tensors['unet']!), vae, text);
+    const image = { width: 32, height: 16, data: Uint8Array.from({ length: 1536 }, (_, i) => (i * 7) % 256) };
+    const mask = { ...image, data: image.data.map((_, i) => (i % 96 < 48 ? 255 : 0)) };
+    const { pipeline: name } = await expectSame(inpainting, { model: file }, { image, mask });
+    expect(name).toBe('StableDiffusionInpaintPipeline');
+  });
+});
+
+describe('Stable Diffusion 2', () => {
+  it.each(['epsilon', 'v_prediction'] as const)('draws from a file of %s', async (prediction) => {
+    const pipeline = tinySD2(prediction);
+    const unet = originalUNet(pipeline.tensors['unet']!);
+    const vae = originalAutoencoder(pipeline.tensors['vae']!);
+    const text = originalOpenClip(pipeline.tensors['text_encoder']!, 'cond_stage_model.model.');
+    // OpenCLIP's last layer is in the file and is not run.
+    const last = text
+      .filter(({ name }) => name.includes('.resblocks.22.'))
+      .map((tensor) => ({ ...tensor, name: tensor.name.replace('.22.', '.23.') }));
+    const path = join(scratch, `second-${prediction}.safetensors`);
+    const metadata = { 'modelspec.prediction_type': prediction === 'epsilon' ? 'epsilon' : 'v' };
+    await expectSame(pipeline, { model: writeTensors(path, [...unet, ...vae, ...text, ...last], metadata) });
+  });
+});
+
+describe('Stable Diffusion XL', () => {
+  it('draws from a file with both text encoders', async () => {
+    const pipeline = tinyXL();
+    const { unet, vae, text_encoder: first, text_encoder_2: second } = pipeline.tensors;
+    const file = write(
+      'xl',
+      originalUNet(unet!),
+      originalAutoencoder(vae!),
+      prefixed(first!, 'conditioner.embedders.0.transformer.'),
+      originalOpenClip(second!, 'conditioner.embedders.1.model.'),
+    );
+    await expectSame(pipeline, { model: file });
+  });
+});

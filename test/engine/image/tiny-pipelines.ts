@@ -1,0 +1,214 @@
+// Tiny pipelines with the proportions that files in one piece imply (32 groups, heads as published models have them), as folders in the
+// diffusers layout and as the same tensors under their names there.
+
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
+import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../../src/models/image/autoencoder-kl.ts';
+import { readAutoencoderKLConfig } from '../../../src/models/image/autoencoder-kl-config.ts';
+import { unet } from '../../../src/models/image/unet.ts';
+import { readUNetConfig } from '../../../src/models/image/unet-config.ts';
+import { clip } from '../../../src/models/text/clip.ts';
+import { readClipConfig } from '../../../src/models/text/clip-config.ts';
+import { randomTensors, writeComponent, type StoredTensors } from './tiny-tensors.ts';
+
+type Json = Record<string, unknown>;
+
+export interface TinyPipeline {
+  /** The diffusers layout. */
+  folder: string;
+  tensors: Record<string, StoredTensors>;
+}
+
+export const scratch = mkdtempSync(join(tmpdir(), 'svc-files-'));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+const TOKENIZER = fileURLToPath(new URL('../../../models/clip-tokenizer', import.meta.url));
+
+const VAE = {
+  _class_name: 'AutoencoderKL',
+  block_out_channels: [32, 64],
+  down_block_types: ['DownEncoderBlock2D', 'DownEncoderBlock2D'],
+  up_block_types: ['UpDecoderBlock2D', 'UpDecoderBlock2D'],
+  layers_per_block: 1,
+  latent_channels: 4,
+  norm_num_groups: 32,
+};
+
+export const autoencoderTensors = (config: Json, seed: number): StoredTensors => {
+  const read = readAutoencoderKLConfig(config);
+  return randomTensors(
+    [(table) => autoencoderKLDecoder(read, table), (table) => autoencoderKLEncoder(read, table)],
+    seed,
+  );
+};
+
+/** Projections around attention are convolutions of 1 × 1 unless the configuration makes them matrices. */
+function unetTensors(config: Json, seed: number): StoredTensors {
+  const tensors = randomTensors([(table) => unet(readUNetConfig(config), table)], seed);
+  const isConv = (name: string): boolean =>
+    name.endsWith('conv_shortcut.weight') ||
+    (!config['use_linear_projection'] && /\.proj_(in|out)\.weight$/.test(name));
+  return new Map(
+    [...tensors].map(([name, tensor]) => [
+      name,
+      isConv(name) ? { ...tensor, shape: [...tensor.shape, 1, 1] } : tensor,
+    ]),
+  );
+}
+
+const clipTensors = (config: Json, className: string, seed: number): StoredTensors =>
+  randomTensors([(table) => clip(readClipConfig(config, className), table)], seed);
+
+const CLIP = { vocab_size: 49408, intermediate_size: 128, max_position_embeddings: 77, eos_token_id: 49407 };
+
+const clipConfig = (className: string, hidden: number, layers: number, more: Json = {}): Json => ({
+  ...CLIP,
+  architectures: [className],
+  hidden_size: hidden,
+  num_attention_heads: hidden / 64,
+  num_hidden_layers: layers,
+  hidden_act: 'quick_gelu',
+  ...more,
+});
+
+const UNET = {
+  _class_name: 'UNet2DConditionModel',
+  norm_num_groups: 32,
+  in_channels: 4,
+  out_channels: 4,
+  layers_per_block: 1,
+  block_out_channels: [32, 64],
+  down_block_types: ['CrossAttnDownBlock2D', 'DownBlock2D'],
+  up_block_types: ['UpBlock2D', 'CrossAttnUpBlock2D'],
+};
+
+const SCHEDULE = {
+  num_train_timesteps: 1000,
+  beta_start: 0.00085,
+  beta_end: 0.012,
+  beta_schedule: 'scaled_linear',
+  steps_offset: 1,
+  timestep_spacing: 'leading',
+  clip_sample: false,
+  set_alpha_to_one: false,
+  skip_prk_steps: true,
+};
+
+interface Described {
+  className: string;
+  components: Record<string, { config: Json; tensors: StoredTensors }>;
+  scheduler: Json;
+  tokenizers: Record<string, Json>;
+  settings?: Json;
+}
+
+function written(
+  name: string,
+  { className, components, scheduler, tokenizers, settings }: Described,
+): TinyPipeline {
+  const folder = join(scratch, name);
+  const index: Json = { _class_name: className, ...settings };
+  for (const [component, { config, tensors }] of Object.entries(components)) {
+    writeComponent(join(folder, component), config, tensors);
+    const library = component.startsWith('text') ? 'transformers' : 'diffusers';
+    index[component] = [library, config['_class_name'] ?? (config['architectures'] as string[])[0]];
+  }
+  for (const [component, config] of Object.entries(tokenizers)) {
+    cpSync(TOKENIZER, join(folder, component), { recursive: true });
+    const specials = { bos_token: '<|startoftext|>', eos_token: '<|endoftext|>', pad_token: '<|endoftext|>' };
+    writeFileSync(
+      join(folder, component, 'tokenizer_config.json'),
+      JSON.stringify({ ...specials, ...config }),
+    );
+    index[component] = ['transformers', 'CLIPTokenizer'];
+  }
+  mkdirSync(join(folder, 'scheduler'));
+  writeFileSync(join(folder, 'scheduler', 'scheduler_config.json'), JSON.stringify(scheduler));
+  index['scheduler'] = ['diffusers', scheduler['_class_name']];
+  writeFileSync(join(folder, 'model_index.json'), JSON.stringify(index));
+  const tensors = Object.entries(components).map(([component, one]) => [component, one.tensors] as const);
+  return { folder, tensors: Object.fromEntries(tensors) };
+}
+
+/** Stable Diffusion 1: a text encoder of OpenAI, projections by convolutions, 8 heads. `channels`: inputs of the UNet. */
+export function tinySD1(channels: 4 | 9 = 4): TinyPipeline {
+  const unetConfig = {
+    ...UNET,
+    in_channels: channels,
+    cross_attention_dim: 64,
+    attention_head_dim: 8,
+    sample_size: 64,
+  };
+  const text = clipConfig('CLIPTextModel', 64, 2);
+  const vae = { ...VAE, scaling_factor: 0.18215 };
+  return written(`sd1-${channels}`, {
+    className: channels === 9 ? 'StableDiffusionInpaintPipeline' : 'StableDiffusionPipeline',
+    components: {
+      unet: { config: unetConfig, tensors: unetTensors(unetConfig, 1) },
+      vae: { config: vae, tensors: autoencoderTensors(vae, 2) },
+      text_encoder: { config: text, tensors: clipTensors(text, 'CLIPTextModel', 3) },
+    },
+    scheduler: { _class_name: 'PNDMScheduler', ...SCHEDULE },
+    tokenizers: { tokenizer: {} },
+  });
+}
+
+/** Stable Diffusion 2: a text encoder of OpenCLIP without its last layer, projections by matrices, heads of 64 columns. */
+export function tinySD2(prediction: 'epsilon' | 'v_prediction'): TinyPipeline {
+  const unetConfig = {
+    ...UNET,
+    block_out_channels: [64, 128],
+    cross_attention_dim: 64,
+    attention_head_dim: [1, 2],
+    use_linear_projection: true,
+    sample_size: prediction === 'epsilon' ? 64 : 96,
+  };
+  const text = clipConfig('CLIPTextModel', 64, 23, { hidden_act: 'gelu', intermediate_size: 64 });
+  const vae = { ...VAE, scaling_factor: 0.18215 };
+  return written(`sd2-${prediction}`, {
+    className: 'StableDiffusionPipeline',
+    components: {
+      unet: { config: unetConfig, tensors: unetTensors(unetConfig, 4) },
+      vae: { config: vae, tensors: autoencoderTensors(vae, 5) },
+      text_encoder: { config: text, tensors: clipTensors(text, 'CLIPTextModel', 6) },
+    },
+    scheduler: { _class_name: 'DDIMScheduler', ...SCHEDULE, prediction_type: prediction },
+    tokenizers: { tokenizer: { pad_token: '!' } },
+  });
+}
+
+/** Stable Diffusion XL: both text encoders, sizes and pooled text in the UNet. */
+export function tinyXL(): TinyPipeline {
+  const unetConfig = {
+    ...UNET,
+    block_out_channels: [64, 128],
+    down_block_types: ['DownBlock2D', 'CrossAttnDownBlock2D'],
+    up_block_types: ['CrossAttnUpBlock2D', 'UpBlock2D'],
+    cross_attention_dim: 128,
+    attention_head_dim: [1, 2],
+    transformer_layers_per_block: [1, 2],
+    use_linear_projection: true,
+    addition_embed_type: 'text_time',
+    addition_time_embed_dim: 256,
+    projection_class_embeddings_input_dim: 64 + 6 * 256,
+    sample_size: 128,
+  };
+  const first = clipConfig('CLIPTextModel', 64, 2);
+  const second = clipConfig('CLIPTextModelWithProjection', 64, 2, { projection_dim: 64, hidden_act: 'gelu' });
+  const vae = { ...VAE, scaling_factor: 0.13025 };
+  return written('sdxl', {
+    className: 'StableDiffusionXLPipeline',
+    components: {
+      unet: { config: unetConfig, tensors: unetTensors(unetConfig, 7) },
+      vae: { config: vae, tensors: autoencoderTensors(vae, 8) },
+      text_encoder: { config: first, tensors: clipTensors(first, 'CLIPTextModel', 9) },
+      text_encoder_2: { config: second, tensors: clipTensors(second, 'CLIPTextModelWithProjection', 10) },
+    },
+    scheduler: { _class_name: 'EulerDiscreteScheduler', ...SCHEDULE, prediction_type: 'epsilon' },
+    tokenizers: { tokenizer: {}, tokenizer_2: { pad_token: '!' } },
+    settings: { force_zeros_for_empty_prompt: true },
+  });
+}

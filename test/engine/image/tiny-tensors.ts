@@ -1,0 +1,65 @@
+// Random tensors of a component, in the shapes that its page asks for, and files with them.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { safetensorsHead, type TensorSpec } from '../../../src/files/checkpoint/safetensors.ts';
+import { tensorsOf, type WeightTable } from '../../../src/models/weights.ts';
+import { collect } from '../../../src/engine/weights/collect.ts';
+
+export interface StoredTensor extends TensorSpec {
+  bytes: Uint8Array;
+}
+
+export type StoredTensors = ReadonlyMap<string, StoredTensor>;
+
+/** Random values in f16 for the tensors that a page reads: about 1 for the weights of norms, else small. */
+export function randomTensors(
+  pages: readonly ((table: WeightTable) => unknown)[],
+  seed: number,
+): StoredTensors {
+  const tensors = new Map<string, StoredTensor>();
+  let state = seed >>> 0;
+  const next = (): number => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+  for (const page of pages) {
+    for (const { name, shape } of collect(new Map(), page).requests.flatMap(tensorsOf)) {
+      if (tensors.has(name)) continue;
+      const count = shape.reduce((product, size) => product * size, 1);
+      const isNorm = shape.length === 1 && name.endsWith('.weight');
+      const spread = isNorm ? 0.1 : 1 / Math.sqrt(Math.max(1, count / (shape[0] ?? 1)));
+      const bits = Uint16Array.from({ length: count }, () =>
+        halfBits((isNorm ? 1 : 0) + spread * (2 * next() - 1)),
+      );
+      tensors.set(name, { name, dtype: 'F16', shape: [...shape], bytes: new Uint8Array(bits.buffer) });
+    }
+  }
+  return tensors;
+}
+
+/** Bits of the f16 towards zero of a number below 2. */
+function halfBits(value: number): number {
+  const magnitude = Math.abs(value);
+  const sign = value < 0 ? 0x8000 : 0;
+  const exponent = Math.floor(Math.log2(magnitude));
+  if (exponent < -14) return sign | Math.trunc(magnitude * 2 ** 24);
+  return sign | ((exponent + 15) << 10) | Math.trunc((magnitude / 2 ** exponent - 1) * 1024);
+}
+
+export function writeTensors(
+  file: string,
+  tensors: Iterable<StoredTensor>,
+  metadata: Record<string, string> = {},
+): string {
+  const all = [...tensors];
+  writeFileSync(file, Buffer.concat([safetensorsHead(all, metadata), ...all.map(({ bytes }) => bytes)]));
+  return file;
+}
+
+/** Writes a component of a pipeline in the diffusers layout. */
+export function writeComponent(folder: string, config: object, tensors: StoredTensors): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
+  writeTensors(join(folder, 'model.safetensors'), tensors.values());
+}
