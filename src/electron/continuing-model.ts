@@ -1,13 +1,14 @@
-// A model in the engine's window that outlives the window's process: when that ends, the model is opened in a new window, and requests in
-// progress run again with the events left out that their readers have got.
+// A model in the engine's window that outlives its worker and the window's process: when one of them ends, the model is opened in a new worker,
+// and requests in progress run again with the events left out that their readers have got.
 
 import { EngineError } from '../files/error.ts';
 import { noteOf } from '../files/message.ts';
+import { unlessAborted } from '../engine/abort-listeners.ts';
 import { callByName, modelObject, type AnyModel } from '../engine/session/model.ts';
 import type { ModelFace, SessionOptions } from '../engine/session/model-kind.ts';
 import { openProxy } from '../engine/session/model-proxy.ts';
 import type { OpenEvent } from '../engine/session/open-event.ts';
-import { Session } from '../engine/session/session.ts';
+import { cancelledBefore, Session } from '../engine/session/session.ts';
 import type { Rest } from '../engine/session/sleeping-model.ts';
 import type { ToHost } from '../engine/session/wire-messages.ts';
 import { engine, type Thread, type ThreadKind } from './engine.ts';
@@ -111,7 +112,8 @@ class ContinuingModel<Options extends SessionOptions, M extends AnyModel> {
   async *generate(request: never, options?: { signal?: AbortSignal }): AsyncGenerator<unknown, void, void> {
     const repeat = this.#given.repeat(request);
     for (let losses = 0; ; losses++) {
-      const running = await this.#session.ready();
+      const reason = losses > 0 ? cancelledMeanwhile : cancelledBefore;
+      const running = await unlessAborted(() => this.#session.ready(), options?.signal, reason);
       if (losses > 0) repeat.again();
       try {
         for await (const event of running.model.generate(repeat.request as never, options)) {
@@ -129,7 +131,7 @@ class ContinuingModel<Options extends SessionOptions, M extends AnyModel> {
     return this.#session.close();
   }
 
-  /** Throws the error of a request unless it is due to the end of the window, for the first time. */
+  /** Throws the error of a request unless it is due to the end of the worker or the window, for the first time. */
   #continueAfter(running: Running<M>, losses: number, error: unknown): void {
     if (!running.thread.loss || losses > 0) throw error;
     this.#lose(running);
@@ -139,7 +141,7 @@ class ContinuingModel<Options extends SessionOptions, M extends AnyModel> {
     if (this.#session.latest === running) this.#session.lose();
   }
 
-  /** Resolves when a model has ended for good, not with its window. */
+  /** Resolves when a model has ended for good, not with its worker or window. */
   async #ended(running: Running<M>): Promise<Error> {
     const reason = await running.model.ended;
     if (!running.thread.loss) return reason;
@@ -148,7 +150,7 @@ class ContinuingModel<Options extends SessionOptions, M extends AnyModel> {
   }
 
   async #reopen(signal: AbortSignal, before: Running<M> | null): Promise<Running<M>> {
-    const ended = `the process of the engine's window ended (${before?.thread.loss?.reason ?? 'unknown'})`;
+    const ended = before?.thread.loss?.what ?? "the engine's worker ended";
     this.#given.onEvent(noteOf(`${ended}; loading the model again`));
     try {
       const running = await openRunning(this.#given, signal);
@@ -163,4 +165,8 @@ class ContinuingModel<Options extends SessionOptions, M extends AnyModel> {
       throw new EngineError('device_lost', message, { cause });
     }
   }
+}
+
+function cancelledMeanwhile(): EngineError {
+  return new EngineError('cancelled', 'the request was cancelled while the model was opened again');
 }

@@ -77,38 +77,49 @@ export async function openEnginePage(answer: (request: Request) => Promise<Respo
   const { webContents } = window;
   webContents.setWindowOpenHandler(() => ({ action: 'deny' }));
   webContents.on('will-navigate', (event) => event.preventDefault());
+  const gone = new Promise<string>((resolve) => {
+    webContents.once('render-process-gone', (_event, { reason }) => resolve(reason));
+    window.once('closed', () => resolve('closed'));
+  });
+  const destroy = (): void => {
+    if (!window.isDestroyed()) window.destroy();
+  };
+  try {
+    await Promise.race([loadPage(window), gone.then(notOpened)]);
+  } catch (error) {
+    destroy();
+    throw error;
+  }
+  return {
+    post: (message, ports = []) => webContents.postMessage(PAGE_CHANNEL, message, [...ports]),
+    onGone: (listener) => void gone.then(listener),
+    destroy,
+  };
+}
+
+/** Throws internal if the page does not run. Neither promise of Electron settles where the window's process ends meanwhile. */
+async function loadPage(window: BrowserWindow): Promise<void> {
   try {
     await window.loadURL(PAGE_URL);
-    const isReady: unknown = await webContents.executeJavaScript(
+    const isReady: unknown = await window.webContents.executeJavaScript(
       "document.documentElement.dataset.engine === 'ready'",
     );
     if (isReady !== true) throw new Error('its script did not run');
   } catch (cause) {
-    if (!window.isDestroyed()) window.destroy();
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new EngineError(
       'internal',
       `the engine's window could not be opened (${reason}): install svc-engine again`,
-      {
-        cause,
-      },
+      { cause },
     );
   }
-  return {
-    post: (message, ports = []) => webContents.postMessage(PAGE_CHANNEL, message, [...ports]),
-    onGone(listener) {
-      let isGone = false;
-      const tell = (reason: string): void => {
-        if (!isGone) listener(reason);
-        isGone = true;
-      };
-      webContents.once('render-process-gone', (_event, { reason }) => tell(reason));
-      window.once('closed', () => tell('closed'));
-    },
-    destroy: () => {
-      if (!window.isDestroyed()) window.destroy();
-    },
-  };
+}
+
+function notOpened(reason: string): never {
+  throw new EngineError(
+    'device_lost',
+    `the process of the engine's window ended while it was opened (${reason}): open the model again`,
+  );
 }
 
 /** Two connected ports: one as the engine uses it, one to be sent to a window. */

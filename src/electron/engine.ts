@@ -3,6 +3,7 @@
 
 import type { MessagePortMain } from 'electron';
 import type { Port } from '../engine/session/port.ts';
+import { fromWire, type WireError } from '../engine/session/wire-error.ts';
 import { EngineError } from '../files/error.ts';
 import { Calls } from './calls.ts';
 import { makePorts, onQuit, openEnginePage, unlessQuitting, type EnginePage } from './electron.ts';
@@ -13,8 +14,9 @@ import type { PageMessage, WorkerAnswers } from './wire.ts';
 export type ThreadKind = Extract<PageMessage, { type: 'start' }>['kind'];
 
 export interface Loss {
-  reason: string;
-  error: EngineError;
+  /** What happened, for a note. */
+  what: string;
+  error: Error;
 }
 
 /** A worker of the engine's window. */
@@ -23,7 +25,7 @@ export interface Thread {
   readonly port: Port;
   readonly files: ModelFiles;
   readonly worker: Calls<WorkerAnswers>;
-  /** Set once the window has ended: why, and the error for all that waits for it. */
+  /** Set once the worker or its window has ended: why, and the error for all that waits for it. */
   readonly loss: Loss | null;
   /** Terminates the worker and closes its files. */
   stop(): Promise<void>;
@@ -67,13 +69,11 @@ class Engine {
 
   #lose(page: EnginePage, reason: string): void {
     this.#page = null;
-    const error = new EngineError(
-      'device_lost',
-      `the process of the engine's window ended (${reason}): open the model again`,
-    );
+    const what = `the process of the engine's window ended (${reason})`;
+    const error = new EngineError('device_lost', `${what}: open the model again`);
     const threads = [...this.#threads.values()];
     this.#threads.clear();
-    for (const thread of threads) thread.lose({ reason, error });
+    for (const thread of threads) thread.lose({ what, error });
     page.destroy();
   }
 }
@@ -85,7 +85,7 @@ class EngineThread implements Thread {
   readonly port: Port;
   readonly worker: Calls<WorkerAnswers>;
   readonly files: ModelFiles;
-  /** The ports that go to the worker. */
+  /** The ports that go to the page. */
   readonly far: readonly MessagePortMain[];
   readonly #ports: readonly Port[];
   readonly #terminate: () => void;
@@ -93,10 +93,10 @@ class EngineThread implements Thread {
   loss: Loss | null = null;
 
   constructor(files: ModelFiles, terminate: () => void) {
-    const [model, calls] = [makePorts(), makePorts()];
+    const [model, calls, ending] = [makePorts(), makePorts(), makePorts()];
     this.files = files;
-    this.far = [model.far, calls.far];
-    this.#ports = [model.near, calls.near];
+    this.far = [model.far, calls.far, ending.far];
+    this.#ports = [model.near, calls.near, ending.near];
     this.#terminate = terminate;
     this.worker = new Calls<WorkerAnswers>({ ...calls.near, onLost: () => {} }, files.answers);
     files.worker = this.worker;
@@ -105,19 +105,30 @@ class EngineThread implements Thread {
       else this.#listeners.push(listener);
     };
     this.port = { ...model.near, onLost };
+    ending.near.onMessage((reason) => {
+      const error = fromWire(reason as WireError);
+      this.#terminate();
+      this.lose({ what: `the engine's worker ended (${error.message})`, error });
+    });
   }
 
   lose(loss: Loss): void {
+    if (this.loss) return;
     this.loss = loss;
     this.worker.fail(loss.error);
     for (const listener of this.#listeners) listener(loss.error);
+    this.#endPorts();
     void this.files.close();
   }
 
   async stop(): Promise<void> {
     this.#terminate();
     this.worker.fail(new EngineError('cancelled', 'the model is closed: open it again'));
-    for (const port of this.#ports) port.end?.();
+    this.#endPorts();
     await this.files.close();
+  }
+
+  #endPorts(): void {
+    for (const port of this.#ports) port.end?.();
   }
 }

@@ -3,10 +3,11 @@
 
 import type { TextEvent, TextRequest } from '../engine/text/text-model.ts';
 import { EngineError } from '../files/error.ts';
+import { LIMITS } from '../options/limits.ts';
 
 /** The events of one request, over all its runs. */
 export interface Repeat<Request, Event> {
-  /** The request in a form that computes the same events in each run. */
+  /** The request in a form that computes the same events in each run; its limits on time count from the first one. */
   readonly request: Request;
   /** Called before each run after the first one. */
   again(): void;
@@ -30,30 +31,41 @@ interface Choice {
 
 /** A text request: tokens depend on the seed and the position alone, so a request with a fixed seed repeats them. */
 export class TextRepeat implements Repeat<TextRequest, TextEvent> {
-  readonly request: TextRequest;
+  readonly #first: TextRequest;
+  readonly #begun = performance.now();
+  request: TextRequest;
   readonly #choices = new Map<number, Choice>();
   readonly #once = new Set<string>();
+  /** Whether the request has left the queue. */
+  #hasPlace = false;
   #isRepeated = false;
 
   constructor(request: TextRequest) {
     const isRecord = typeof request === 'object' && request !== null;
-    this.request = isRecord
+    this.#first = isRecord
       ? { ...request, seed: request.seed ?? Math.floor(Math.random() * 2 ** 32) }
       : request;
+    this.request = this.#first;
   }
 
   again(): void {
     this.#isRepeated = true;
+    const { timeouts } = this.#first;
+    const waited = Math.round(performance.now() - this.#begun) + (timeouts?.waited ?? 0);
+    // A request that had a place before does not exceed its time in the queue now.
+    const queue = this.#hasPlace && { queue: LIMITS.timeout };
+    this.request = { ...this.#first, timeouts: { ...timeouts, waited, ...queue } };
     for (const choice of this.#choices.values()) choice.run = { ids: 0, length: 0 };
   }
 
   pass(event: TextEvent): TextEvent | null {
-    if (event.type === 'prefill') return this.#isRepeated ? null : event;
     if (event.type === 'accepted' || event.type === 'prompt') {
       if (this.#once.has(event.type)) return null;
       this.#once.add(event.type);
       return event;
     }
+    this.#hasPlace = true;
+    if (event.type === 'prefill') return this.#isRepeated ? null : event;
     const choice = this.#choice(event.choice);
     if (event.type !== 'done') return this.#generated(choice, event);
     if (choice.isDone) return null;

@@ -1,6 +1,6 @@
 // Models that several windows share: those opened with equal options are one model, which is closed when its last user leaves.
 
-import { onAbort } from '../engine/abort-listeners.ts';
+import { onAbort, unlessAborted } from '../engine/abort-listeners.ts';
 import { callByName, modelObject, type AnyModel } from '../engine/session/model.ts';
 import type { OpenEvent } from '../engine/session/open-event.ts';
 import { openingCancelled } from '../engine/session/opening.ts';
@@ -39,7 +39,7 @@ export class SharedModels {
       await shared.model.then((model) => model.close()).catch(() => {});
     };
     try {
-      const model = await unlessAborted(shared.model, signal);
+      const model = await unlessAborted(() => shared.model, signal, openingCancelled);
       if (signal.aborted) throw openingCancelled();
       return useOf(name, model, leave);
     } catch (error) {
@@ -96,16 +96,6 @@ function useOf(name: KindName, model: AnyModel, leave: () => Promise<void>): Any
   return modelObject<AnyModel>(handle, calls, (method, given) =>
     closing ? Promise.reject(closedError()) : callByName(model, method, given),
   );
-}
-
-/** Waits for a model. A user that aborts leaves at once, and opening continues for the others. */
-async function unlessAborted<T>(opened: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stopListening = (): void => {};
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stopListening = onAbort(signal, () => reject(openingCancelled()));
-    if (signal.aborted) reject(openingCancelled());
-  });
-  return Promise.race([opened, aborted]).finally(stopListening);
 }
 
 /** JSON with sorted names, so that equal options give equal texts. */

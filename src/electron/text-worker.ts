@@ -2,10 +2,13 @@
 // it opens files.
 
 import { portOfEnd, type End } from '../engine/session/thread-browser.ts';
+import { announceLife } from '../engine/session/worker-life-browser.ts';
 import { serveTextTasks } from '../engine/text/text-worker.ts';
 import { WorkerFiles } from './worker-files.ts';
 
 declare const self: typeof globalThis & End;
+
+announceLife(self);
 
 self.addEventListener(
   'message',

@@ -19,7 +19,10 @@ export const POLICY =
 /** Kinds of models, by the names that messages use. */
 export type KindName = 'text' | 'image' | 'embedding';
 
-/** `start` brings two ports for a new worker: the model's messages, and calls. `end` terminates the worker. */
+/**
+ * `start` brings three ports: for the model's messages and for calls, which go to a new worker, and one on which the page posts a WireError
+ * if the worker ends by itself. `end` terminates the worker.
+ */
 export type PageMessage =
   | { type: 'start'; id: number; kind: KindName | 'adapters' }
   | { type: 'end'; id: number };

@@ -10,6 +10,7 @@ import type { Port } from '../engine/session/port.ts';
 import { serveModel } from '../engine/session/serve-browser.ts';
 import { startWorker } from '../engine/session/start-worker-browser.ts';
 import { portOfEnd, type End } from '../engine/session/thread-browser.ts';
+import { announceLife } from '../engine/session/worker-life-browser.ts';
 import { TEXT_MODELS } from '../engine/text/kind.ts';
 import { originStorage } from '../files/opfs/storage.ts';
 import { PageStores } from '../files/opfs/stores.ts';
@@ -19,12 +20,13 @@ import { WorkerFiles } from './worker-files.ts';
 
 declare const self: typeof globalThis & End;
 
+announceLife(self);
+
 type Start = Extract<PageMessage, { type: 'start' }>;
 
 self.addEventListener('message', ({ data, ports }: MessageEvent<Start>) => start(data, ports), {
   once: true,
 });
-self.postMessage('loaded'); // before that, the page answers for a worker whose script cannot be loaded
 
 function start({ kind }: Start, [model, calls]: readonly MessagePort[]): void {
   const files = new WorkerFiles(portOfEnd(calls!), { adapters: listAdapters });

@@ -1,6 +1,8 @@
 // Listeners for the abort of a signal that many requests share: they count as one listener of the signal, since Node warns of a leak
 // from the eleventh on.
 
+import { withResolvers } from './resolvers.ts';
+
 const LISTENERS = new WeakMap<AbortSignal, Set<() => void>>();
 
 /** Calls `listener` once when `signal` aborts; does nothing for a signal that has aborted already. Returns the removal of the listener. */
@@ -16,4 +18,16 @@ export function onAbort(signal: AbortSignal | undefined, listener: () => void): 
   const own = (): void => listener();
   listeners.add(own);
   return () => void listeners.delete(own);
+}
+
+/** Begins to wait for work that others wait for too. A caller that aborts gets `reason` at once, and the work continues. */
+export async function unlessAborted<T>(
+  begin: () => Promise<T>,
+  signal: AbortSignal | undefined,
+  reason: () => Error,
+): Promise<T> {
+  if (signal?.aborted) throw reason();
+  const { promise: left, reject } = withResolvers<never>();
+  const stopListening = onAbort(signal, () => reject(reason()));
+  return Promise.race([begin(), left]).finally(stopListening);
 }

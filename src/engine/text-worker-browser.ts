@@ -5,6 +5,7 @@ import { originStorage } from '../files/opfs/storage.ts';
 import { PageStores } from '../files/opfs/stores.ts';
 import { PageFolders, type GivenFiles } from './folders-browser.ts';
 import { portOfEnd, type End } from './session/thread-browser.ts';
+import { announceLife } from './session/worker-life-browser.ts';
 import { serveTextTasks } from './text/text-worker.ts';
 
 /** The first message to the worker. */
@@ -13,6 +14,8 @@ export interface TextWorkerStart {
 }
 
 declare const self: typeof globalThis & End;
+
+announceLife(self);
 
 self.addEventListener(
   'message',

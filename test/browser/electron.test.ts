@@ -4,7 +4,7 @@
 import { beforeAll, expect, vi } from 'vitest';
 import type * as Main from '../../src/electron/main.ts';
 import type { InWindow } from '../../src/electron/preload.ts';
-import type { TextEvent, TextModel } from '../../src/electron/main.ts';
+import type { TextEvent, TextModel, TextRequest } from '../../src/electron/main.ts';
 import { AppWindow } from '../electron/app-window.ts';
 import * as electron from '../electron/stand-in.ts';
 import { usePages } from './chromium.ts';
@@ -44,9 +44,10 @@ const textIn = (event: TextEvent): string => (event.type === 'delta' ? event.tex
 async function reply(
   model: InWindow<TextModel>,
   onEvent: (event: TextEvent) => unknown = () => {},
+  more: Partial<TextRequest> = {},
 ): Promise<string> {
   let text = '';
-  for await (const event of model.generate(REQUEST)) {
+  for await (const event of model.generate({ ...REQUEST, ...more })) {
     text += textIn(event);
     await onEvent(event);
   }
@@ -134,9 +135,9 @@ pages.test(
 );
 
 pages.test(
-  'in the main process requests continue after a crash of the window',
+  'in the main process requests continue after the end of the GPU process, of the worker and of the window',
   async () => {
-    pages.allow(/crashed/);
+    pages.allow(/crashed|WebGPU|GPU|context/i);
     const notes: string[] = [];
     const chat = await main.openTextModel(
       CHAT,
@@ -144,6 +145,27 @@ pages.test(
     );
     expected ??= await reply(chat);
     const crashed = newest();
+    const page = crashed.page!;
+    const long = { maxTokens: 32, ignoreEos: true };
+    const whole = await reply(chat, () => {}, long);
+    const browser = await page.context().browser()!.newBrowserCDPSession();
+    const continued = (end: () => Promise<unknown>): Promise<string> => {
+      let tokens = 0;
+      const endAtThird = (event: TextEvent): unknown => event.type === 'delta' && tokens++ === 2 && end();
+      return reply(chat, endAtThird, long);
+    };
+    // The answer to this message may be lost with the process.
+    expect(await continued(() => browser.send('Browser.crashGpuProcess').catch(() => {}))).toBe(whole);
+    expect(await chat.metrics()).toMatchObject({ deviceRestarts: 1 });
+    expect(notes).toEqual([expect.stringMatching(/the GPU device was lost .*loading the model again/)]);
+
+    const [worker] = page.workers();
+    expect(await continued(() => worker!.evaluate(() => self.close()).catch(() => {}))).toBe(whole);
+    expect(notes).toContainEqual(
+      expect.stringMatching(/the engine's worker ended .*loading the model again/),
+    );
+    expect(newest()).toBe(crashed);
+
     let tokens = 0;
     const begun = reply(chat, async (event) => {
       if (event.type === 'delta' && tokens++ === 2) await crashed.crash();

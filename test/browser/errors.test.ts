@@ -137,6 +137,16 @@ pages.test('a worker that dies fails its requests, and the model can be opened a
   expect(await openShipped(page, 'svc-chat-mini')).toBe('opened');
 });
 
+pages.test('a worker that the browser ends without an error event fails what waits for it', async () => {
+  patchWorker('setTimeout(() => self.close(), 300);');
+  const page = await pages.open();
+  const failed = await page.evaluate(async () => {
+    const model = [{ name: 'config.json', size: 9, read: () => new Promise<never>(() => {}) }];
+    return svc.openTextModel({ model }).catch((error: Error) => error.message);
+  });
+  expect(failed).toMatch(/the browser has ended it; open the model again/);
+});
+
 /** Opens a shipped model and closes it. */
 function openShipped(page: Page, name: string): Promise<string> {
   return page.evaluate(async (name) => {

@@ -83,7 +83,7 @@ function startWorker(): Thread {
   workers.push({
     lose(reason) {
       const error = new EngineError('device_lost', `the window ended (${reason})`);
-      lost.value = { reason, error };
+      lost.value = { what: `the process of the engine's window ended (${reason})`, error };
       end(error);
     },
   });
@@ -178,6 +178,19 @@ test('an abort holds in the new worker too', async () => {
   expect(steps.slice(0, 5)).toEqual([1, 2, 3, 4, 5]);
   expect(steps.length).toBeLessThan(9);
   await model.close();
+});
+
+test('an abort while the model is opened again ends the request at once', async () => {
+  const model = await open();
+  engine.start = () => new Promise(() => {});
+  const controller = new AbortController();
+  const steps = stepsOf(model, { 2: () => workers[0]!.lose('crashed') }, controller.signal);
+  await expect.poll(() => events).toHaveLength(1);
+  controller.abort();
+  await expect(steps).rejects.toMatchObject({
+    code: 'cancelled',
+    message: expect.stringContaining('opened again'),
+  });
 });
 
 test('users of equal options share one model; the last one closes it', async () => {

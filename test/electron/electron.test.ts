@@ -43,7 +43,21 @@ test('the hidden window keeps to the sandbox and is told to have ended once', as
   page.onGone(gone);
   electron.windows.at(-1)!.webContents.emit('render-process-gone', {}, { reason: 'oom' });
   page.destroy();
-  expect(gone.mock.calls).toEqual([['oom']]);
+  await expect.poll(() => gone.mock.calls).toEqual([['oom']]);
+});
+
+test('a window whose process ends while it is opened is an error', async () => {
+  const { evaluate } = PAGE;
+  PAGE.evaluate = () => new Promise(() => {});
+  const opening = open();
+  await expect.poll(() => electron.WindowMain.getAllWindows()).toHaveLength(1);
+  electron.windows.at(-1)!.webContents.emit('render-process-gone', {}, { reason: 'oom' });
+  await expect(opening).rejects.toMatchObject({
+    code: 'device_lost',
+    message: expect.stringContaining('oom'),
+  });
+  expect(electron.WindowMain.getAllWindows()).toEqual([]);
+  PAGE.evaluate = evaluate;
 });
 
 test('a page whose script does not run is an error, and its window is closed', async () => {

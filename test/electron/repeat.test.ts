@@ -1,6 +1,6 @@
 // Repeated requests: events of a second run, divided otherwise, continue those of the first one without a gap or a repetition.
 
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { PlainRepeat, TextRepeat } from '../../src/electron/repeat.ts';
 import type { TextEvent } from '../../src/engine/text/text-model.ts';
 
@@ -23,6 +23,20 @@ test('a request without a seed gets one, which stays', () => {
   const { request } = new TextRepeat(REQUEST);
   expect(request.seed).toBeGreaterThanOrEqual(0);
   expect(new TextRepeat({ ...REQUEST, seed: 5 }).request.seed).toBe(5);
+});
+
+test('limits on time go on counting, and a place that a request had is kept', () => {
+  const now = vi.spyOn(performance, 'now').mockReturnValue(1000);
+  onTestFinished(() => now.mockRestore());
+  const repeat = new TextRepeat({ ...REQUEST, timeouts: { queue: 50, total: 900, waited: 10 } });
+  now.mockReturnValue(1100);
+  repeat.pass(accepted);
+  repeat.again();
+  expect(repeat.request.timeouts).toEqual({ queue: 50, total: 900, waited: 110 });
+  repeat.pass(delta('x', [1]));
+  now.mockReturnValue(1200);
+  repeat.again();
+  expect(repeat.request.timeouts).toEqual({ queue: 2 ** 31 - 1, total: 900, waited: 210 });
 });
 
 test('a second run continues within a merged event', () => {

@@ -1,6 +1,5 @@
 // The caller's side of a model in a thread: every request and call is a message to the host, and the answers are messages.
 
-import { EngineError } from '../../files/error.ts';
 import { onAbort } from '../abort-listeners.ts';
 import { withResolvers, type PromiseWithResolvers } from '../resolvers.ts';
 import { EventQueue, type AnyMerge, type Merge } from './event-queue.ts';
@@ -8,7 +7,7 @@ import { modelObject, type AnyModel, type CallNames } from './model.ts';
 import type { OpenEvent } from './open-event.ts';
 import { openingCancelled } from './opening.ts';
 import type { Port } from './port.ts';
-import { closedError } from './session.ts';
+import { cancelledBefore, closedError } from './session.ts';
 import { fromWire, notData, type WireError } from './wire-error.ts';
 import type { ToHost, ToProxy } from './wire-messages.ts';
 
@@ -105,7 +104,7 @@ class ModelProxy {
     { signal, ...more }: { signal?: AbortSignal } = {},
   ): AsyncGenerator<unknown, void, void> {
     if (this.#gone) throw this.#gone;
-    if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
+    if (signal?.aborted) throw cancelledBefore();
     const id = this.#nextId++;
     const events = new EventQueue<unknown>(this.#options.merge as Merge<unknown> | undefined);
     const abort = (): void => this.#post({ type: 'abort', id });

@@ -22,6 +22,11 @@ export interface SessionSource<R> {
   ended?(resource: R): Promise<Error>;
 }
 
+/** The error for a request that is aborted before the model has got it. */
+export function cancelledBefore(): EngineError {
+  return new EngineError('cancelled', 'the request was cancelled before it began');
+}
+
 /** The error for requests to a closed model. */
 export function closedError(): EngineError {
   return new EngineError('cancelled', 'the model is closed: open it again');

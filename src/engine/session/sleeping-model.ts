@@ -1,11 +1,9 @@
 // A model that leaves its device while it is idle: its thread ends, and the next request opens it again. Callers use it like any
 // other model; the first answer takes longer.
 
-import { EngineError } from '../../files/error.ts';
-import { onAbort } from '../abort-listeners.ts';
-import { withResolvers } from '../resolvers.ts';
+import { unlessAborted } from '../abort-listeners.ts';
 import { callByName, modelObject, type AnyModel, type CallNames } from './model.ts';
-import { Session } from './session.ts';
+import { cancelledBefore, Session } from './session.ts';
 import { BoundedWaitQueue, type WaitQueue } from './wait-queue.ts';
 
 /** The sleep behaviour of a kind of model. */
@@ -115,7 +113,7 @@ class SleepingModel<M extends AnyModel> {
     options?: { signal?: AbortSignal },
   ): AsyncGenerator<unknown, void, void> {
     const entry = this.#options.waitQueue.enter(request);
-    const opened = unlessAborted(() => this.#session.ready(), options?.signal);
+    const opened = unlessAborted(() => this.#session.ready(), options?.signal, cancelledBefore);
     let later: unknown;
     const outcome = await Promise.race([
       opened.then((model) => ({ model, events: [] })),
@@ -173,19 +171,6 @@ class SleepingModel<M extends AnyModel> {
     note?.(`open again after ${seconds(performance.now() - begun)}`);
     if (this.#uses === 0) this.#scheduleSleep(); // all callers left while the model was opened
     return model;
-  }
-}
-
-/** Waits for the promise that `begin` returns. A caller that aborts returns at once, and the work continues for the others. */
-async function unlessAborted<T>(begin: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  const { promise: left, reject } = withResolvers<never>();
-  const leave = (): void => reject(new EngineError('cancelled', 'the request was cancelled before it began'));
-  if (signal?.aborted) leave();
-  const stopListening = onAbort(signal, leave);
-  try {
-    return await Promise.race(signal?.aborted ? [left] : [begin(), left]);
-  } finally {
-    stopListening();
   }
 }
 

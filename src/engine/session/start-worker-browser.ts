@@ -4,6 +4,7 @@
 import { EngineError } from '../../files/error.ts';
 import type { Port } from './port.ts';
 import { portOfEnd } from './thread-browser.ts';
+import { isLife, untilDeath } from './worker-life-browser.ts';
 
 const REMEDY =
   'serve all files of svc-engine/dist/browser beside each other from the origin of the page, or use a bundler that finds workers';
@@ -15,16 +16,21 @@ export interface WorkerScript {
   base: string;
   /** Constructs the worker. The call stands where the worker is started, in the form that bundlers recognize. */
   create(): Worker;
+  /** What a user can do if the script cannot be loaded. Default: that of scripts on a web server. */
+  remedy?: string;
 }
 
-/** Starts a worker, and posts its first message. Errors: unsupported. `Port.onLost` tells why a script could not be loaded. */
+/**
+ * Starts a worker, and posts its first message. Errors: unsupported. `Port.onLost` tells why a script could not be loaded, and that a
+ * worker failed or vanished.
+ */
 export function startWorker(script: WorkerScript, first: unknown, transfer: Transferable[]): Port {
   const worker = construct(script);
   worker.postMessage(first, transfer);
   return portOfWorker(worker, script);
 }
 
-function construct({ name, create }: WorkerScript): Worker {
+function construct({ name, create, remedy = REMEDY }: WorkerScript): Worker {
   if (typeof Worker === 'undefined')
     throw new EngineError(
       'unsupported',
@@ -34,36 +40,49 @@ function construct({ name, create }: WorkerScript): Worker {
     return create();
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new EngineError('unsupported', `the worker ${name} cannot be started (${reason}): ${REMEDY}`, {
+    throw new EngineError('unsupported', `the worker ${name} cannot be started (${reason}): ${remedy}`, {
       cause,
     });
   }
 }
 
 /** The port of a worker, for the thread that started it. */
-export function portOfWorker(worker: Worker, script: WorkerScript): Port {
+function portOfWorker(worker: Worker, script: WorkerScript): Port {
   const violations = watchViolations(script);
+  const listeners: ((error: EngineError) => void)[] = [];
   let isLoaded = false;
-  worker.addEventListener('message', () => {
+  let isOver = false;
+  const end = (): void => {
+    isOver = true;
+    violations.stop();
+    worker.terminate();
+  };
+  const lose = (error: EngineError): void => {
+    if (isOver) return;
+    end();
+    for (const listener of listeners) listener(error);
+  };
+  worker.addEventListener('message', ({ data }) => {
     isLoaded = true;
     violations.stop();
+    if (isLife(data))
+      untilDeath(data).then(
+        () => lose(failed('the browser has ended it')),
+        () => {},
+      );
   });
+  worker.addEventListener('error', (event) => {
+    event.preventDefault();
+    if (event.message || isLoaded) lose(failed(event.message || 'its cause is not known', event.error));
+    else void whyNotLoaded(script, violations).then(lose);
+  });
+  worker.addEventListener('messageerror', () => lose(failed('a message could not be read')));
+  const port = portOfEnd(worker);
   return {
-    ...portOfEnd(worker),
-    end: () => worker.terminate(),
-    onLost(listener) {
-      const lose = (error: EngineError): void => {
-        violations.stop();
-        worker.terminate();
-        listener(error);
-      };
-      worker.addEventListener('error', (event) => {
-        event.preventDefault();
-        if (event.message || isLoaded) lose(failed(event.message || 'its cause is not known', event.error));
-        else void whyNotLoaded(script, violations).then(lose);
-      });
-      worker.addEventListener('messageerror', () => lose(failed('a message could not be read')));
-    },
+    ...port,
+    onMessage: (listener) => port.onMessage((message) => isLife(message) || listener(message)),
+    onLost: (listener) => void listeners.push(listener),
+    end,
   };
 }
 
@@ -100,6 +119,7 @@ function addressOf({ name, base }: WorkerScript): string {
 }
 
 async function whyNotLoaded(script: WorkerScript, violations: Violations): Promise<EngineError> {
+  const { remedy = REMEDY } = script;
   const url = addressOf(script);
   const response = await fetch(url, { cache: 'no-store' }).catch((cause: unknown) => cause as Error);
   const [directive] = violations.directives;
@@ -119,11 +139,11 @@ async function whyNotLoaded(script: WorkerScript, violations: Violations): Promi
     );
   const type = response.headers.get('content-type') ?? 'nothing';
   if (!response.ok)
-    return new EngineError('network', `${cannot}, its address answers ${response.status}: ${REMEDY}`);
+    return new EngineError('network', `${cannot}, its address answers ${response.status}: ${remedy}`);
   if (!type.includes('javascript'))
-    return new EngineError('network', `${cannot}, it is served as ${type} instead of JavaScript: ${REMEDY}`);
+    return new EngineError('network', `${cannot}, it is served as ${type} instead of JavaScript: ${remedy}`);
   return new EngineError(
     'network',
-    `${cannot}, although it is served: a file beside it that it imports may be missing, or the browser may have no module workers; ${REMEDY}`,
+    `${cannot}, although it is served: a file beside it that it imports may be missing, or the browser may have no module workers; ${remedy}`,
   );
 }

@@ -9,6 +9,7 @@ import { browserPlatform } from '../platform-browser.ts';
 import { TEXT_MODELS } from '../text/kind.ts';
 import { serveModel } from './serve-browser.ts';
 import { portOfEnd, type End } from './thread-browser.ts';
+import { announceLife } from './worker-life-browser.ts';
 
 /** The first message to the worker. */
 export interface WorkerStart {
@@ -20,6 +21,8 @@ export interface WorkerStart {
 }
 
 declare const self: typeof globalThis & End;
+
+announceLife(self);
 
 self.addEventListener('message', ({ data }: MessageEvent<WorkerStart>) => start(data), { once: true });
 
