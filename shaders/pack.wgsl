@@ -6,6 +6,7 @@
 #import "lib/packed-rows.wgsl"
 
 const TRANSPOSED = false; // whether `raw` holds k after k, each with the values of all rows, from block args.first_block on
+const FRAMES = 1u; // frames of a filter in `raw`, of which the last is packed
 const WINOGRAD = false; // whether the nine taps g become the 16 taps of G · g · Gᵀ
 
 // Row r of G: ⟨1 0 0⟩, ⟨½ ½ ½⟩, ⟨½ -½ ½⟩ or ⟨0 0 1⟩; the taps it reads are [first, last].
@@ -22,15 +23,16 @@ fn last_tap(r: u32) -> u32 {
 }
 
 fn tap(filter_index: u32, t: u32) -> f32 {
+  let frame = filter_index * FRAMES + FRAMES - 1u;
   if (!WINOGRAD) {
-    return element(filter_index * args.taps + t);
+    return element(frame * args.taps + t);
   }
   let r = t / 4u;
   let c = t % 4u;
   var sum = 0.0;
   for (var i = first_tap(r); i <= last_tap(r); i++) {
     for (var j = first_tap(c); j <= last_tap(c); j++) {
-      sum += factor(r, i) * factor(c, j) * element(filter_index * 9u + 3u * i + j);
+      sum += factor(r, i) * factor(c, j) * element(frame * 9u + 3u * i + j);
     }
   }
   return sum;

@@ -93,6 +93,36 @@ def z_image_outputs(model, latents, timestep, **features):
     return {'sample': torch.stack(out).squeeze(2)}
 
 
+def qwen_image_inputs(seed, height, width, tokens, references=()):
+    """Packed patches of latents and of reference images, states of the text."""
+
+    def make():
+        sides = [(height, width), *references]
+        patches = [normal(seed + i, 1, rows * columns, 16) for i, (rows, columns) in enumerate(sides)]
+        return {
+            'patches': torch.cat(patches, 1),
+            'timestep': torch.tensor([0.64]),
+            'text': normal(seed + 9, 1, tokens, 64) * 2,
+            'sides': torch.tensor(sides),
+        }
+
+    return make
+
+
+def qwen_image_outputs(model, patches, timestep, text, sides):
+    shapes = [[(1, int(rows), int(columns)) for rows, columns in sides]]
+    out = model(patches, text, None, timestep, shapes, return_dict=False)[0]
+    return {'sample': out[:, : int(sides[0].prod())]}
+
+
+def decode_frame(model, latents):
+    return {'sample': model.decode(latents.unsqueeze(2)).sample.squeeze(2)}
+
+
+def encode_frame(model, sample):
+    return {'moments': model.encode(sample.unsqueeze(2)).latent_dist.parameters.squeeze(2)}
+
+
 def chat_ids(number):
     def make():
         return {'input_ids': torch.tensor([rendered_ids(PROMPTS[number])])}
@@ -251,5 +281,30 @@ MODULES = {
         'hidden_states[-2] of a prompt in the chat template: one layer less, no final norm',
         chat_ids(0),
         qwen_outputs,
+    ),
+    'qwen-image': Case(
+        'qwen-image/transformer',
+        'an image of 5 × 7 patches, an odd number of rows and columns about the centre; 13 text rows',
+        qwen_image_inputs(150, 5, 7, 13),
+        qwen_image_outputs,
+    ),
+    'qwen-image-references': Case(
+        'qwen-image/transformer',
+        'two reference images, the second larger than what is denoised; zero_cond_t: they are modulated as at time 0',
+        qwen_image_inputs(160, 4, 6, 9, ((3, 4), (6, 5))),
+        qwen_image_outputs,
+        {'zero_cond_t': True},
+    ),
+    'vae-qwen-image-decode': Case(
+        'qwen-image/vae',
+        'causal 3-D convolutions over one frame; sides of a prime and an odd number',
+        lambda: {'latents': normal(170, 1, 4, 7, 9) * 2},
+        decode_frame,
+    ),
+    'vae-qwen-image-encode': Case(
+        'qwen-image/vae',
+        'causal 3-D convolutions over one frame, moments before scaling; two images',
+        lambda: {'sample': normal(171, 2, 3, 28, 36).tanh()},
+        encode_frame,
     ),
 }

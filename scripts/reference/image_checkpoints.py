@@ -39,15 +39,17 @@ def draw(model, seed, gains=None):
             roles[f'{path}.{name}'.lstrip('.')] = (path, module, name, weight)
     for full, (path, module, name, weight) in sorted(roles.items()):
         if 'norm' in type(module).__name__.lower():
-            normal(weight, 0.3 if name == 'weight' else 0.2, 1.0 if name == 'weight' else 0.0)
+            is_scale = name in ('weight', 'gamma')
+            normal(weight, 0.3 if is_scale else 0.2, 1.0 if is_scale else 0.0)
         elif name == 'bias':
             normal(weight, 0.2)
         elif isinstance(module, nn.Embedding):
             normal(weight, 0.6)
-        elif weight.dim() >= 2 and isinstance(module, nn.Linear | nn.Conv2d):
+        elif weight.dim() >= 2 and isinstance(module, nn.Linear | nn.Conv2d | nn.Conv3d):
             gain = 1.5 if path.endswith(SHARP) else 1.0
             gain *= (gains or {}).get(path, 1.0)
-            normal(weight, gain / weight[0].numel() ** 0.5)
+            frames = weight.shape[2] if isinstance(module, nn.Conv3d) and module.kernel_size[1] < 4 else 1  # one sees an image
+            normal(weight, gain / (weight[0].numel() / frames) ** 0.5)
         else:
             normal(weight, 0.6)
             assert name.endswith('pad_token'), full
@@ -98,7 +100,7 @@ def save_component(folder, part):
         shutil.copytree(FOLDERS / part.source, folder)
     elif part.kind == 'qwen tokenizer':
         clear(folder)
-        write_qwen_tokenizer(folder)
+        write_qwen_tokenizer(folder, **part.config)
     elif part.kind == 'tokenizer':
         clear(folder)
         size = write_tokenizer(folder, **part.config)

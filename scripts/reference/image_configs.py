@@ -1,35 +1,16 @@
 """The tiny diffusers checkpoints of test/golden/image/checkpoints: classes, configurations, seeds, storage types."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from diffusers import AutoencoderKL, AutoencoderTiny, UNet2DConditionModel, ZImageTransformer2DModel
 from transformers import CLIPTextModel, CLIPTextModelWithProjection, Qwen3ForCausalLM
 
+from image_configs_qwen import QWEN_IMAGE
+from image_part import Checkpoint, Part, index
+
 QWEN_VOCABULARY = 464
 VOCABULARY = 720  # rows of the embedding; the tokenizer has 714, so that some ids lie above EOS
 BOS_ID, EOS_ID = 712, 713
-
-
-@dataclass
-class Part:
-    """A component: `kind` is model, tokenizer, scheduler or copy (of `source`, another checkpoint's component)."""
-
-    kind: str
-    model: type | str = ''
-    config: dict = field(default_factory=dict)
-    seed: int = 0
-    dtype: str = 'f16'
-    gains: dict = field(default_factory=dict)
-    source: str = ''
-    published: bool = True  # CLIP: tensor names as in published checkpoints, else as transformers 5 writes them
-    extra: dict = field(default_factory=dict)  # keys of the file that its class does not know
-    old_names: bool = False  # AutoencoderKL: attention as query, key, value, proj_attn
-
-
-@dataclass
-class Checkpoint:
-    parts: dict[str, Part]  # '' is the folder itself
-    index: dict | None = None
 
 
 def clip(seed, model=CLIPTextModel, published=True, **config):
@@ -112,12 +93,6 @@ def stable_diffusion(parts, pipeline='StableDiffusionPipeline', **more):
 
 def copy(source):
     return Part('copy', source=source)
-
-
-def index(pipeline, **components):
-    """model_index.json; an absent component is [null, null]."""
-    listed = {name: list(place) if place else [None, None] for name, place in components.items()}
-    return {'_class_name': pipeline, '_diffusers_version': '0.42.1', **listed}
 
 
 PNDM = scheduler('PNDMScheduler', skip_prk_steps=True, set_alpha_to_one=False, steps_offset=1)
@@ -245,4 +220,4 @@ CHECKPOINTS = {
             )
         }
     ),
-}  # fmt: skip
+} | QWEN_IMAGE  # fmt: skip

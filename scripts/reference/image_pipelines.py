@@ -100,14 +100,22 @@ def cuda_latents(pipe, case):
     return torch.tensor(drawn, dtype=torch.float32).reshape(shape)
 
 
+def unpacked(pipe, case, latents):
+    """Latents as [pictures, channels, height, width]; some pipelines keep them in patches."""
+    if latents.dim() == 4:
+        return latents
+    height, width = (case.arguments.get(side) or size for side, size in zip(('height', 'width'), picture().shape))
+    return pipe._unpack_latents(latents, height, width, pipe.vae_scale_factor).squeeze(2)
+
+
 @torch.no_grad()
 def run(case):
     pipe = opened(case)
     kept, timesteps = {}, []
-    watch(pipe.transformer if case.checkpoint == 'z-image' else pipe.unet, len(case.seeds), kept)
+    watch(pipe.transformer if hasattr(pipe, 'transformer') else pipe.unet, len(case.seeds), kept)
 
     def after(_, step, timestep, tensors):
-        kept[f'latents_{step + 1}'] = tensors['latents'].clone()
+        kept[f'latents_{step + 1}'] = unpacked(pipe, case, tensors['latents']).clone()
         timesteps.append(float(timestep))
         return {}
 

@@ -118,12 +118,12 @@ def write_tokenizer(folder, pad=EOS):
     return len(vocabulary)
 
 
-def write_qwen_tokenizer(folder):
+def write_qwen_tokenizer(folder, more=()):
     merges = learn((word for text in PROMPTS for word in qwen_words(text)), QWEN_MERGES)
     vocabulary = [*byte_letters().values(), *map(''.join, merges)]
     tokens = put_vocabulary(folder, vocabulary, merges)
     tokenizer = Qwen2Tokenizer(vocab=tokens, merges=merges)
-    tokenizer.add_special_tokens({'additional_special_tokens': QWEN_ADDED[1:3]})
+    tokenizer.add_special_tokens({'additional_special_tokens': [*QWEN_ADDED[1:3], *more]})
     tokenizer.add_tokens([AddedToken(text, normalized=False) for text in QWEN_ADDED[3:]])
     tokenizer.backend_tokenizer.save(str(folder / 'tokenizer.json'))
     config = {'tokenizer_class': 'Qwen2Tokenizer', 'pad_token': QWEN_ADDED[0], 'eos_token': QWEN_ADDED[2]}

@@ -1,4 +1,4 @@
-// Copies rows to other places, to extend or join sequences. Rows are fixed numbers.
+// Copies rows to other places, to extend, join or divide sequences. Rows are fixed numbers.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -24,6 +24,16 @@ export function joinTokens(a: Tensor, b: Tensor): Tensor {
     copyRows(a, item * n, 1, y, item * (n + m), n);
     copyRows(b, item * m, 1, y, item * (n + m) + n, m);
   }
+  return y;
+}
+
+/** A run of tokens of each item; x [items, n, columns] → [items, count, columns] */
+export function takeTokens(x: Tensor, first: number, count: number): Tensor {
+  const [items, n] = sequenceShape(x);
+  if (first < 0 || first + count > n)
+    throw new Error(`takeTokens: ${count} from ${first} on, of [${x.shape.join(', ')}]`);
+  const y = tapeOf(x).tensor([items, count, x.columns]);
+  for (let item = 0; item < items; item++) copyRows(x, item * n + first, 1, y, item * count, count);
   return y;
 }
 

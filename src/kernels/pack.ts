@@ -27,7 +27,13 @@ export function packRows(device: Device, matrix: Matrix, part: MatrixPart, chunk
     tape.dispatch(isStored ? 'repack.wgsl' : 'pack.wgsl', {
       params: isStored
         ? { W: chunk.source }
-        : { W: name, SOURCE: chunk.source, WINOGRAD: matrix.winograd, TRANSPOSED: ks !== undefined },
+        : {
+            W: name,
+            SOURCE: chunk.source,
+            WINOGRAD: matrix.winograd,
+            TRANSPOSED: ks !== undefined,
+            FRAMES: matrix.frames,
+          },
       args: {
         rows: chunk.rows,
         k: ks?.count ?? matrix.k,

@@ -3,58 +3,17 @@
 // data. engine/weights reads that list for everything else.
 
 import type { Tensor } from '../gpu/tensor.ts';
-import { inputOrders, type OrderedInputs, type StoredNames } from './input-orders.ts';
-import {
-  expertGroups,
-  expertParts,
-  GROUP,
-  interleaved,
-  interleavedHalves,
-  Matrix,
-  stacked,
-} from '../kernels/matrix.ts';
-import type { MatrixPart } from '../kernels/matrix.ts';
+import { Matrix } from '../kernels/matrix.ts';
 import { floatTensor } from '../kernels/widen.ts';
+import { inputOrders, type StoredNames } from './input-orders.ts';
+import { biasSize, partsOf, type Split, type WeightRequest } from './weight-requests.ts';
+
+export { biasSize, mayQuantise, partsOf, tensorsOf } from './weight-requests.ts';
+export type { Layout, RequestedTensor, Role, Split, WeightRequest } from './weight-requests.ts';
 
 export interface Rows {
   name: string;
   rows: number;
-}
-
-/**
- * Order of the tensors' rows: one tensor after another; two tensors alternating every two rows; the two halves of one tensor
- * alternating every two rows; the even and the odd rows of one tensor likewise; rows of a table; values of a vector.
- */
-export type Layout = 'stacked' | 'interleaved' | 'halves' | 'turns' | 'table' | 'vector';
-
-/**
- * The purpose of a weight. Routers, tables and vectors are never quantized, because rounding would change discrete choices, what a
- * state forgets, or every row.
- */
-export type Role = 'linear' | 'embedding' | 'router' | 'expert' | 'conv' | 'table' | 'vector';
-
-/** How the weight is split over ranks: not at all, by outputs (rows of each tensor), or by inputs (its columns). */
-export type Split = 'none' | 'columns' | 'rows';
-
-export interface WeightRequest extends OrderedInputs {
-  /** Tensors of the checkpoint, those of one expert before those of the next. */
-  readonly names: readonly string[];
-  /** Rows of each of them. */
-  readonly rows: readonly number[];
-  /** Columns of each tensor; channels of a convolution; 1 for vectors. */
-  readonly k: number;
-  readonly layout: Layout;
-  readonly role: Role;
-  /** A bias for each of `names`; null: none. */
-  readonly bias: readonly string[] | null;
-  readonly split: Split;
-  /** Number of equally shaped matrices that `names` form. */
-  readonly experts: number;
-  /** Added to each value of a vector: Gemma stores norms as w and multiplies by 1 + w. */
-  readonly plus: 0 | 1;
-  /** Kernel and stride of a convolution; 1 for all other weights. */
-  readonly kernel: 1 | 3;
-  readonly stride: 1 | 2;
 }
 
 export type WeightHandle = Matrix | Tensor;
@@ -63,11 +22,15 @@ export interface MatrixOptions {
   /** Whether x.weight is accompanied by x.bias. */
   bias?: boolean;
   split?: Split;
+  /** Extents behind the rows as stored, whose product is k: a convolution whose windows do not overlap is a matrix of patches. */
+  stored?: readonly number[];
 }
 
 export interface ConvOptions {
   bias?: boolean;
   stride?: 1 | 2;
+  /** Frames of a causal 3-D kernel: of a single image, only the last one sees anything but padding. */
+  frames?: number;
 }
 
 const PLAIN = {
@@ -124,8 +87,13 @@ export class WeightTable {
   }
 
   /** Declares several matrices [rows, k] whose rows follow each other. */
-  stacked(parts: readonly Rows[], k: number, { bias = false, split = 'none' }: MatrixOptions = {}): Matrix {
-    return this.#matrix({ ...PLAIN, ...listed(parts, bias), k, role: 'linear', split });
+  stacked(
+    parts: readonly Rows[],
+    k: number,
+    { bias = false, split = 'none', stored }: MatrixOptions = {},
+  ): Matrix {
+    const request = { ...PLAIN, ...listed(parts, bias), k, role: 'linear', split } as const;
+    return this.#matrix({ ...request, ...(stored && { stored }) });
   }
 
   /** Declares an embedding [rows, k] with a row per token id; also for a tied head. */
@@ -195,16 +163,17 @@ export class WeightTable {
     return this.#matrix({ ...request, experts: names.length, split: 'columns' });
   }
 
-  /** Declares a convolution [out, channels, kernel, kernel], or [out, channels] for kernel 1. */
+  /** Declares a convolution [out, channels, kernel, kernel], or [out, channels] for kernel 1; with frames, [out, channels, frames, …]. */
   conv(
     name: string,
     out: number,
     channels: number,
     kernel: 1 | 3,
-    { bias = true, stride = 1 }: ConvOptions = {},
+    { bias = true, stride = 1, frames }: ConvOptions = {},
   ): Matrix {
     const parts = [{ name, rows: out }];
-    return this.#matrix({ ...PLAIN, ...listed(parts, bias), k: channels, role: 'conv', kernel, stride });
+    const request = { ...PLAIN, ...listed(parts, bias), k: channels, role: 'conv', kernel, stride } as const;
+    return this.#matrix({ ...request, ...(frames !== undefined && { frames }) });
   }
 
   /** Names of tensors that may exist without being read. */
@@ -238,53 +207,4 @@ function listed(parts: readonly Rows[], bias: boolean): Pick<WeightRequest, 'nam
     rows: parts.map(({ rows }) => rows),
     bias: bias ? names.map((name) => name.replace(/weight$/, 'bias')) : null,
   };
-}
-
-/** Values of a matrix's bias: those of its columns; with experts, those of each begin with a group of its own. */
-export function biasSize(shape: { columns: number; experts: number }): number {
-  return shape.experts === 1 ? shape.columns : shape.experts * GROUP * expertGroups(shape);
-}
-
-/** The even and the odd rows of one tensor, interleaved. */
-function turns(name: string, rows: number): MatrixPart[] {
-  return interleaved(name, name, rows).map((part, i) => ({ ...part, firstRow: i, rowStep: 2 }));
-}
-
-/** Returns the places of a request's rows among the columns of its matrix, and of their k's among its k's. */
-export function partsOf(request: WeightRequest): MatrixPart[] {
-  const { names, k, orderOf } = request;
-  const parts = columnParts(request);
-  return orderOf ? parts.map((part) => ({ ...part, firstK: k * orderOf[names.indexOf(part.name)]! })) : parts;
-}
-
-function columnParts({ names, rows, layout, experts }: WeightRequest): MatrixPart[] {
-  const each = names.length / experts;
-  const parts = Array.from({ length: experts }, (_, expert) => {
-    const at = expert * each;
-    if (layout === 'interleaved') return interleaved(names[at]!, names[at + 1]!, rows[at]!);
-    if (layout === 'halves') return interleavedHalves(names[at]!, rows[at]! / 2);
-    if (layout === 'turns') return turns(names[at]!, rows[at]! / 2);
-    return stacked(names.slice(at, at + each).map((name, i) => ({ name, rows: rows[at + i]! })));
-  });
-  return experts === 1 ? parts[0]! : expertParts(parts);
-}
-
-/** A tensor that a request reads. */
-export interface RequestedTensor {
-  name: string;
-  shape: readonly number[];
-}
-
-/** Lists the tensors that a request reads, weights before biases. */
-export function tensorsOf({ names, rows, k, kernel, layout, bias }: WeightRequest): RequestedTensor[] {
-  const behind = layout === 'vector' ? [] : kernel > 1 ? [k, kernel, kernel] : [k];
-  return [
-    ...names.map((name, i) => ({ name, shape: [rows[i]!, ...behind] })),
-    ...(bias ?? []).map((name, i) => ({ name, shape: [rows[i]!] })),
-  ];
-}
-
-/** Returns true if a quantizer may quantize the weights of a role. Convolutions count like linear layers. */
-export function mayQuantise(role: Role): boolean {
-  return role === 'linear' || role === 'embedding' || role === 'expert' || role === 'conv';
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
-import { copy, fillTokens, joinTokens } from '../../src/kernels/copy-rows.ts';
+import { copy, fillTokens, joinTokens, takeTokens } from '../../src/kernels/copy-rows.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
 
@@ -50,6 +50,14 @@ for (const bindingLimit of [undefined, 16 << 10]) {
         ...aRows.slice(i * n, (i + 1) * n),
         ...bRows.slice(i * m, (i + 1) * m),
       ]).flat(),
+    );
+
+    const taken = await compute({
+      ...job,
+      record: (tape) => takeTokens(aOwn.on(tape), n >> 1, n - (n >> 1)),
+    });
+    expect(taken).toEqual(
+      Array.from({ length: items }, (_, i) => aRows.slice(i * n + (n >> 1), (i + 1) * n)).flat(),
     );
 
     const filled = await compute({

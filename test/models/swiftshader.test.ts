@@ -56,14 +56,16 @@ const IMAGE_FILES = [
   'image/autoencoder-kl',
   'image/autoencoder-tiny',
   'image/z-image',
+  'image/qwen-image',
+  'image/autoencoder-qwen-image',
 ];
 
 it.runIf(cached)('goldens of image modules agree on SwiftShader as well', { timeout: 240_000 }, async () => {
   const { passed, failed, messages } = await runOnSwiftShader(
     IMAGE_FILES,
-    'tuned (clip-projection|unet-sdxl|vae-(de|en)code|tiny-decode|z-image-padded)',
+    'tuned (clip-projection|unet-sdxl|vae-(de|en)code|tiny-decode|z-image-padded|qwen-image-references|vae-qwen-image-decode)',
   );
   expect(messages).toEqual([]);
   expect(failed).toBe(0);
-  expect(passed).toBe(6);
+  expect(passed).toBe(8);
 });

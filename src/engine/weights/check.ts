@@ -162,8 +162,8 @@ function quantizedError(tensors: TensorHeaders, name: string): EngineError | nul
   );
 }
 
-/** Converts [out, in, 1, 1] to [out, in]. */
+/** Drops extents of 1 at the end, with which [out, in] is stored as a kernel of one tap, and [out, 1, in] becomes [out, in]. */
 function squeezed(shape: readonly number[]): readonly number[] {
-  if (shape.length === 4 && shape[2] === 1 && shape[3] === 1) return shape.slice(0, 2);
-  return shape.length === 3 && shape[1] === 1 ? [shape[0]!, shape[2]!] : shape;
+  const inner = shape.slice(0, Math.max(1, shape.findLastIndex((extent) => extent !== 1) + 1));
+  return inner.length === 3 && inner[1] === 1 ? [inner[0]!, inner[2]!] : inner;
 }

@@ -1,4 +1,5 @@
-// Tensors of a text model that another class wraps, renamed to the names that they have in the text model alone.
+// Tensors of a text model that another class wraps, renamed to the names that they have in the text model alone; alone or with the
+// tensors of the towers beside it.
 
 /** Prefixes of text model modules in wrapping classes: of transformers before version 5, since version 5, and of Idefics. */
 const PREFIXES: readonly (readonly [there: string, alone: string])[] = [
@@ -37,6 +38,12 @@ export function textTensors<Entry>(tensors: ReadonlyMap<string, Entry>): TextTen
     ],
     leftTensors: left.length,
   };
+}
+
+/** Returns all tensors, those of the text model by their names in the text model alone, and those of a vision tower by `visual.`. */
+export function wrappedTensors<Entry>(tensors: ReadonlyMap<string, Entry>): Map<string, Entry> {
+  const named = (name: string): string => ownName(name) ?? name.replace(/^model\.visual\./, 'visual.');
+  return new Map([...tensors].map(([name, entry]) => [named(name), entry]));
 }
 
 function ownName(name: string): string | null {

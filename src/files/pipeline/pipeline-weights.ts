@@ -5,6 +5,7 @@ import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
 import { GGUF_REMEDY } from '../gguf/sniff.ts';
 import { openShards, type Weights } from '../checkpoint/shards.ts';
+import { wrappedTensors } from '../checkpoint/text-half.ts';
 import { quantizedSign } from '../quantized.ts';
 import type { Folder } from '../source.ts';
 
@@ -39,9 +40,11 @@ function rankOf(variant: string): number {
   return rank < 0 ? VARIANTS.length : rank;
 }
 
+/** Weights of a component; a language model within a model of texts and images has its own names. */
 export async function openComponentWeights(folder: Folder): Promise<Weights> {
   const names = await folder.names();
-  return openShards(folder, names, chooseWeights(folder, names));
+  const weights = await openShards(folder, names, chooseWeights(folder, names));
+  return { ...weights, tensors: wrappedTensors(weights.tensors) };
 }
 
 /** Weights of the denoiser alone: a .safetensors file, or a folder. Refused where they are quantized already. */

@@ -22,13 +22,13 @@ let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
-/** A checkpoint of f32 tensors, each with the values it holds. */
-function checkpoint(shapes: Record<string, number[]>) {
+/** A checkpoint of f32 tensors, each with the values it holds; left out: random ones. */
+function checkpoint(shapes: Record<string, number[]>, given?: Float32Array<ArrayBuffer>) {
   const random = new Random(5);
   const values = new Map<string, Float32Array>();
   const tensors = new Map<string, TensorEntry>();
   for (const [name, shape] of Object.entries(shapes)) {
-    const floats = random.floats(shape.reduce((product, extent) => product * extent, 1));
+    const floats = given ?? random.floats(shape.reduce((product, extent) => product * extent, 1));
     const bytes = new Uint8Array(floats.buffer);
     const source = memorySource(name, bytes);
     values.set(name, floats);
@@ -126,6 +126,38 @@ describe('a convolution', () => {
       open(device, FORMATS.int8),
       open(disguise(device, { memoryBudget: 150_000 }), null),
     ]).toEqual([false, false, false]);
+  });
+
+  it.each([false, true])('with frames has the taps of the last one; Winograd %s', async (winograd) => {
+    const channels = winograd ? 37 : 5;
+    const shapes = { c: [35, channels, 3, 3, 3] };
+    const ask = (weights: WeightTable) => weights.conv('c', 35, channels, 3, { bias: false, frames: 3 });
+    const { asked, of } = await loaded(device, shapes, ask);
+    const last = Float32Array.from(
+      { length: 35 * channels * 9 },
+      (_, i) => of('c')[Math.floor(i / 9) * 27 + 18 + (i % 9)]!,
+    );
+    const flat = openWeights(
+      device,
+      checkpoint({ c: [35, channels, 3, 3] }, last).tensors,
+      (weights) => weights.conv('c', 35, channels, 3, { bias: false }),
+      { format: null },
+    );
+    await flat.load();
+    expect(asked.winograd).toBe(winograd);
+    const [at, wanted] = [await unpack(asked), await unpack(flat.page)];
+    let wrong = 0;
+    for (let o = 0; o < 35; o++)
+      for (let k = 0; k < asked.blocks * 32; k++) if (at(o, k) !== wanted(o, k)) wrong++;
+    expect(wrong).toBe(0);
+    expect(at(34, 0)).not.toBe(0);
+  });
+
+  it('whose windows do not overlap is a matrix of patches', async () => {
+    const ask = (weights: WeightTable) => weights.matrix('c', 6, 24, { stored: [3, 2, 2, 2] });
+    const { asked, of } = await loaded(device, { c: [6, 3, 2, 2, 2] }, ask);
+    const at = await unpack(asked);
+    expect(Array.from({ length: 24 }, (_, k) => at(5, k))).toEqual([...of('c').subarray(5 * 24)]);
   });
 
   it('of one tap may be stored as a matrix, and a matrix as a convolution', async () => {

@@ -6,6 +6,7 @@ import type {
   PipelineFolders,
 } from '../../../files/pipeline/pipeline-classes.ts';
 import type { ImageFamily, PipelineSet, PipelineTask } from './family.ts';
+import { qwenImage } from './qwen-image.ts';
 import { stableDiffusion } from './stable-diffusion.ts';
 import { stableDiffusionXL } from './stable-diffusion-xl.ts';
 import { UNBUILT_FILES, UNREAD_TENSORS } from './unbuilt-files.ts';
@@ -13,7 +14,7 @@ import { taskOfClassName, UNBUILT, UNREAD_COMPONENTS } from './unbuilt.ts';
 import { zImage } from './z-image.ts';
 
 /** Later families are matched first: their ids may contain those of an earlier one, like stable-diffusion-xl. */
-const FAMILIES: ImageFamily[] = [stableDiffusion, stableDiffusionXL, zImage];
+const FAMILIES: ImageFamily[] = [stableDiffusion, stableDiffusionXL, zImage, qwenImage];
 
 /** A pipeline class with the declaration of its family and set. */
 export interface PipelineEntry {

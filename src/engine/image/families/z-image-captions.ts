@@ -4,16 +4,13 @@ import { readChatTemplates } from '../../../files/checkpoint/checkpoint.ts';
 import { EngineError } from '../../../files/error.ts';
 import { openChatTemplate, type ChatTemplate } from '../../../files/template/template.ts';
 import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
-import type { Region, Tensor } from '../../../gpu/tensor.ts';
-import { linearCombination } from '../../../kernels/linear-combination.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
 import type { TextDeclaration } from '../../../models/text/architecture.ts';
 import { readText } from '../../../models/text/registry.ts';
 import type { WeightTable } from '../../../models/weights.ts';
-import { textStates } from '../../text/step/states.ts';
-import { compute, finitely, freeTensors, type ComputeOptions } from '../compute.ts';
 import type { ComponentAccess } from '../components.ts';
-import { Scope } from '../scope.ts';
 import type { RunRequest } from './family.ts';
+import { encodeStates } from './text-states.ts';
 
 /** Default limit on the tokens of a prompt. */
 const MOST_TOKENS = 512;
@@ -56,32 +53,20 @@ export async function encodeCaptions(
   texts: readonly string[],
   { maxSequenceLength = MOST_TOKENS, options }: Pick<RunRequest, 'maxSequenceLength' | 'options'>,
 ): Promise<Tensor[]> {
-  const { device } = components;
-  const config = encoderConfig(components);
+  const declaration = encoderConfig(components);
   const { tokenizer, template } = await openTemplate(components);
-  using inputs = new Scope(device);
-  const one = inputs.hold(device.tensor('step', 'one', [1], Float32Array.of(1)));
-  const build = (table: WeightTable) => encoderPage(config, table);
-  using encoder = await components.load('text_encoder', 'states', build, options);
-  using results = new Scope(device);
-  const captions: Tensor[] = [];
-  for (const text of texts) {
+  const idsOf = (text: string): number[] => {
     const rendered = template.render({
       messages: [{ role: 'user', content: text }],
       kwargs: { enable_thinking: true },
     });
-    const ids = tokenizer.encode(rendered, { addSpecialTokens: false }).slice(0, maxSequenceLength);
-    const encode = async (way: ComputeOptions, notFinite: Region): Promise<Tensor> => {
-      using given = new Scope(device);
-      const made = given.hold(await textStates(device, config, encoder.page, ids, way));
-      const [states] = await compute(device, way, (tape) => [
-        linearCombination([made.on(tape)], one.region!, notFinite),
-      ]);
-      return states!;
-    };
-    const free = (made: Tensor): void => freeTensors(device, [made]);
-    captions.push(results.hold(await finitely(device, options, 'the text encoder', encode, free)));
-  }
-  results.move(); // the caller frees them
-  return captions;
+    return tokenizer.encode(rendered, { addSpecialTokens: false }).slice(0, maxSequenceLength);
+  };
+  return encodeStates(components, {
+    component: 'text_encoder',
+    declaration,
+    page: (table) => encoderPage(declaration, table),
+    texts: texts.map(idsOf),
+    options,
+  });
 }

@@ -1,0 +1,42 @@
+"""Pipeline cases of Qwen-Image."""
+
+from image_pipeline_case import Pipeline, brief
+from image_tokenizer import PROMPTS
+
+
+def call(prompt=0, negative=PROMPTS[6], steps=3, guidance=4.0, height=40, width=56, **more):
+    wanted = {'prompt': PROMPTS[prompt], 'num_inference_steps': steps, 'true_cfg_scale': guidance, **more}
+    if negative is not None:
+        wanted['negative_prompt'] = negative
+    return wanted | ({'height': height, 'width': width} if height else {})
+
+
+QWEN = {
+    'pipeline-qwen-image': Pipeline(
+        'QwenImagePipeline',
+        'qwen-image',
+        'true guidance: each token keeps the length of the conditional prediction; 35 image tokens, a dynamic shift with a terminal sigma',
+        call(),
+        seeds=(71, 72),
+    ),
+    'pipeline-qwen-image-unguided': brief(
+        'QwenImagePipeline', 'qwen-image', 'guidance 1: one pass, as the few-step variants take it', call(15, None, guidance=1.0, max_sequence_length=60), 73
+    ),
+    'pipeline-qwen-image-image': brief(
+        'QwenImageImg2ImgPipeline',
+        'qwen-image',
+        'image-to-image, strength 0.6 of 4 steps: three are taken',
+        call(2, steps=4, strength=0.6),
+        74,
+        picture=True,
+    ),
+    'pipeline-qwen-image-masked': brief(
+        'QwenImageInpaintPipeline',
+        'qwen-image',
+        'inpainting, strength 0.6 of 5 steps: what is kept is mixed with noise and put back at each step',
+        call(3, steps=5, strength=0.6),
+        75,
+        picture=True,
+        mask=True,
+    ),
+}

@@ -1,0 +1,63 @@
+// Texts of Qwen-Image: the last states of Qwen2.5-VL's language model for a prompt in a fixed template, without those of the template's
+// beginning.
+
+import { EngineError } from '../../../files/error.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
+import type { TextDeclaration, TextForward } from '../../../models/text/architecture.ts';
+import { readText } from '../../../models/text/registry.ts';
+import { textHalf } from '../../../models/text/wrappers.ts';
+import type { WeightTable } from '../../../models/weights.ts';
+import type { ComponentAccess } from '../components.ts';
+import type { RunRequest } from './family.ts';
+import { encodeStates } from './text-states.ts';
+
+/** Default limit on the tokens of a prompt. */
+const MOST_TOKENS = 512;
+/** Tokens of the template before the prompt, whose states are left out. */
+const DROPPED = 34;
+const SYSTEM =
+  'Describe the image by detailing the color, shape, size, texture, quantity, text, spatial relationships of the objects and background:';
+
+const templated = (prompt: string): string =>
+  `<|im_start|>system\n${SYSTEM}<|im_end|>\n<|im_start|>user\n${prompt}<|im_end|>\n<|im_start|>assistant\n`;
+
+/** Throws bad_checkpoint for weights that do not match the encoder's configuration, or a damaged tokenizer. */
+export async function checkTexts(components: ComponentAccess): Promise<void> {
+  const declaration = encoderDeclaration(components);
+  components.check('text_encoder', (table) => encoderPage(declaration, table));
+  await components.tokenizer('tokenizer');
+}
+
+function encoderDeclaration(components: ComponentAccess): TextDeclaration {
+  const { name, className, config } = components.get('text_encoder');
+  const half = textHalf(config, className);
+  if (half !== null) return readText(half.config, half.architecture);
+  const message = `${name}/config.json: the language model within ${className} is not built: fetch the pipeline again`;
+  throw new EngineError('unsupported', message, { param: 'text_encoder/config.json' });
+}
+
+/** States behind the final norm; the vision tower is not read. */
+function encoderPage(declaration: TextDeclaration, table: WeightTable): TextForward {
+  table.ignore(/^visual\./);
+  return declaration.embed!(table);
+}
+
+/** Returns the states of each text, [1, tokens, columns]; at most `maxSequenceLength` tokens behind the template's beginning are read. */
+export async function encodeTexts(
+  components: ComponentAccess,
+  texts: readonly string[],
+  { maxSequenceLength = MOST_TOKENS, options }: Pick<RunRequest, 'maxSequenceLength' | 'options'>,
+): Promise<Tensor[]> {
+  const declaration = encoderDeclaration(components);
+  const tokenizer = await components.tokenizer('tokenizer');
+  const idsOf = (text: string): number[] =>
+    tokenizer.encode(templated(text), { addSpecialTokens: false }).slice(0, DROPPED + maxSequenceLength);
+  return encodeStates(components, {
+    component: 'text_encoder',
+    declaration,
+    page: (table) => encoderPage(declaration, table),
+    texts: texts.map(idsOf),
+    dropped: DROPPED,
+    options,
+  });
+}

@@ -1,0 +1,116 @@
+// Blocks of diffusion transformers in which several sequences (a text, an image, reference images) have weights of their own and
+// attend to each other: AdaLN-Zero before attention and before the feed-forward part (MMDiT; Qwen-Image, FLUX, Stable Diffusion 3).
+
+import type { Tensor } from '../../gpu/tensor.ts';
+import { attend } from '../../kernels/attend.ts';
+import type { Columns } from '../../kernels/columns.ts';
+import { joinTokens, takeTokens } from '../../kernels/copy-rows.ts';
+import { gatedAdd } from '../../kernels/gated-add.ts';
+import { layernorm } from '../../kernels/layernorm.ts';
+import { linear } from '../../kernels/matmul.ts';
+import { rotate } from '../../kernels/rotate.ts';
+import type { WeightTable } from '../weights.ts';
+
+export interface JointShape {
+  hidden: number;
+  heads: number;
+  /** Dimensions of a head. */
+  dims: number;
+  ffn: number;
+  /** Of the norms before attention and feed-forward. */
+  eps: number;
+  /** Of the RMSNorms of query and key heads. */
+  headEps: number;
+}
+
+/** Names of the modules that one kind of sequence has in a block. */
+export interface StreamNames {
+  /** Gives shift, scale and gate of attention, then those of the feed-forward part. */
+  modulation: string;
+  query: string;
+  key: string;
+  value: string;
+  out: string;
+  queryNorm: string;
+  keyNorm: string;
+  up: string;
+  down: string;
+}
+
+/** A sequence on its way through the blocks. */
+export interface Stream {
+  /** [items, tokens, hidden]; the blocks change it in place. */
+  x: Tensor;
+  /** SiLU of the embedded time step, [items, hidden]. */
+  time: Tensor;
+  /** [tokens, dims], cos and sin of each pair alternating. */
+  rotations: Tensor;
+}
+
+/** The modulation of a stream in a block, and its queries, keys and values side by side, [items, tokens, 3 · hidden]. */
+export interface Projected {
+  modulation: Tensor;
+  qkv: Tensor;
+}
+
+export interface StreamBlock {
+  project(stream: Stream): Projected;
+  /** Adds what attention gave for the stream's tokens, [items, tokens, hidden], then the feed-forward part. */
+  absorb(stream: Stream, projected: Projected, attended: Tensor): void;
+}
+
+export function streamBlock(shape: JointShape, weights: WeightTable, names: StreamNames): StreamBlock {
+  const { hidden, heads, dims, ffn, eps, headEps } = shape;
+  const biased = { bias: true } as const;
+  const modulate = weights.matrix(`${names.modulation}.weight`, 6 * hidden, hidden, biased);
+  const qkvWeight = weights.stacked(
+    [names.query, names.key, names.value].map((name) => ({ name: `${name}.weight`, rows: heads * dims })),
+    hidden,
+    { bias: true, split: 'columns' },
+  );
+  const norms = [names.queryNorm, names.keyNorm].map((name) => ({
+    weight: weights.vector(`${name}.weight`, dims),
+    eps: headEps,
+  }));
+  const out = weights.matrix(`${names.out}.weight`, hidden, heads * dims, { bias: true, split: 'rows' });
+  const up = weights.matrix(`${names.up}.weight`, ffn, hidden, { bias: true, split: 'columns' });
+  const down = weights.matrix(`${names.down}.weight`, hidden, ffn, { bias: true, split: 'rows' });
+
+  const chunk = (x: Tensor, i: number): Columns => ({ x, first: i * hidden });
+  const normed = (x: Tensor, m: Tensor, i: number): Tensor =>
+    layernorm(x, null, eps, { shift: chunk(m, i), scale: chunk(m, i + 1) });
+
+  return {
+    project({ x, time, rotations }) {
+      const modulation = linear(time, modulate); //                [items, 6 · hidden]
+      const qkv = linear(normed(x, modulation, 0), qkvWeight); //  [items, tokens, 3 · hidden]
+      norms.forEach((norm, i) => {
+        const part = { x: qkv, first: i * heads * dims };
+        rotate(part, rotations, { heads, dims, layout: 'interleaved', norm });
+      });
+      return { modulation, qkv };
+    },
+    absorb({ x }, { modulation: m }, attended) {
+      gatedAdd(linear(attended, out), chunk(m, 2), x);
+      const wide = linear(normed(x, m, 3), up, { activation: 'gelu-tanh' }); // [items, tokens, ffn]
+      gatedAdd(linear(wide, down), chunk(m, 5), x);
+    },
+  };
+}
+
+/** Attention among the tokens of all streams → the part of each stream, [items, tokens, heads · dims] */
+export function jointAttention(
+  { heads, dims }: Pick<JointShape, 'heads' | 'dims'>,
+  streams: readonly Projected[],
+): Tensor[] {
+  const all = streams.map(({ qkv }) => qkv).reduce((joined, next) => joinTokens(joined, next));
+  const [q, k, v] = [0, 1, 2].map((i) => ({ x: all, first: i * heads * dims }));
+  const y = attend(q!, k!, v!, { heads, dims });
+  let first = 0;
+  return streams.map(({ qkv }) => {
+    const count = qkv.shape[1] as number;
+    const part = takeTokens(y, first, count);
+    first += count;
+    return part;
+  });
+}

@@ -1,0 +1,128 @@
+// QwenImageTransformer2DModel: a text, the patches of an image, and those of reference images are streams that attend to each other
+// in every block; text and images have weights of their own.
+
+import type { Tensor } from '../../gpu/tensor.ts';
+import { silu } from '../../kernels/activation.ts';
+import { copy } from '../../kernels/copy-rows.ts';
+import { layernorm } from '../../kernels/layernorm.ts';
+import { linear } from '../../kernels/matmul.ts';
+import { rmsnorm } from '../../kernels/rmsnorm.ts';
+import { timestepEmbedding } from '../../kernels/timestep-embedding.ts';
+import type { WeightTable } from '../weights.ts';
+import { jointAttention, streamBlock, type Stream, type StreamNames } from './joint-block.ts';
+import type { QwenImageConfig } from './qwen-image-config.ts';
+
+const PATCH = 2;
+const WAVES = 256;
+const MAX_PERIOD = 10000;
+
+/** Patches of a reference image [1, tokens, 4 · channels] and their rotations. */
+export interface Reference {
+  patches: Tensor;
+  rotations: Tensor;
+}
+
+export interface QwenImageStep {
+  /** Patches of the latents, [items, tokens, 4 · channels], channel by channel. */
+  patches: Tensor;
+  /** f32 [items, 1], 0 … 1000, and a 0 in the same shape for references that are not noised. */
+  time: Tensor;
+  zero: Tensor;
+  /** The conditioned text, [items, tokens, hidden]. */
+  text: Tensor;
+  rotations: { text: Tensor; image: Tensor };
+  references: readonly Reference[];
+}
+
+export interface QwenImage {
+  /** States of the text [items, tokens, textDims] → [items, tokens, hidden]; constant over all steps. */
+  condition(text: Tensor): Tensor;
+  /** → the velocity away from the image, [items, tokens, 4 · channels] */
+  forward(step: QwenImageStep): Tensor;
+}
+
+export function qwenImage(config: QwenImageConfig, weights: WeightTable): QwenImage {
+  const { hidden, channels, textDims, eps } = config;
+  const patchDims = PATCH * PATCH * channels;
+  const biased = { bias: true } as const;
+  const embedTime = timeEmbedding(weights, hidden);
+  const textNorm = weights.vector('txt_norm.weight', textDims);
+  const embedText = weights.matrix('txt_in.weight', hidden, textDims, biased);
+  const embedPatches = weights.matrix('img_in.weight', hidden, patchDims, biased);
+  const blocks = Array.from({ length: config.layers }, (_, i) =>
+    block(config, weights, `transformer_blocks.${i}`, i === config.layers - 1),
+  );
+  const modulate = weights.matrix('norm_out.linear.weight', 2 * hidden, hidden, biased);
+  const out = weights.matrix('proj_out.weight', patchDims, hidden, biased);
+
+  return {
+    condition: (text) => linear(rmsnorm(text, textNorm, eps), embedText),
+    forward({ patches, time, zero, text, rotations, references }) {
+      const t = embedTime(time); //                                [items, hidden]
+      const clean = references.length > 0 && config.cleanReferences ? embedTime(zero) : t;
+      const words: Stream = { x: copy(text), time: t, rotations: rotations.text };
+      const image: Stream = { x: linear(patches, embedPatches), time: t, rotations: rotations.image };
+      const others = references.map((one): Stream => ({
+        x: linear(one.patches, embedPatches),
+        time: clean,
+        rotations: one.rotations,
+      }));
+      for (const run of blocks) run(words, image, others);
+      const m = linear(t, modulate); //                            [items, 2 · hidden]: scale, shift
+      const modulation = { scale: { x: m, first: 0 }, shift: { x: m, first: hidden } };
+      return linear(layernorm(image.x, null, eps, modulation), out);
+    },
+  };
+}
+
+/** `isLast`: after the block only the image is read. */
+function block(config: QwenImageConfig, weights: WeightTable, name: string, isLast: boolean) {
+  const text = streamBlock(config, weights, textNames(name));
+  const images = streamBlock(config, weights, imageNames(name));
+
+  return (words: Stream, image: Stream, others: readonly Stream[]): void => {
+    const streams = [words, image, ...others];
+    const side = (i: number) => (i === 0 ? text : images);
+    const projected = streams.map((stream, i) => side(i).project(stream));
+    const attended = jointAttention(config, projected);
+    streams.forEach((stream, i) => {
+      if (!isLast || stream === image) side(i).absorb(stream, projected[i]!, attended[i]!);
+    });
+    image.x.tape!.cut();
+  };
+}
+
+const imageNames = (name: string): StreamNames => ({
+  modulation: `${name}.img_mod.1`,
+  query: `${name}.attn.to_q`,
+  key: `${name}.attn.to_k`,
+  value: `${name}.attn.to_v`,
+  out: `${name}.attn.to_out.0`,
+  queryNorm: `${name}.attn.norm_q`,
+  keyNorm: `${name}.attn.norm_k`,
+  up: `${name}.img_mlp.net.0.proj`,
+  down: `${name}.img_mlp.net.2`,
+});
+
+const textNames = (name: string): StreamNames => ({
+  modulation: `${name}.txt_mod.1`,
+  query: `${name}.attn.add_q_proj`,
+  key: `${name}.attn.add_k_proj`,
+  value: `${name}.attn.add_v_proj`,
+  out: `${name}.attn.to_add_out`,
+  queryNorm: `${name}.attn.norm_added_q`,
+  keyNorm: `${name}.attn.norm_added_k`,
+  up: `${name}.txt_mlp.net.0.proj`,
+  down: `${name}.txt_mlp.net.2`,
+});
+
+/** time f32 [items, 1] → SiLU of its embedding, which is all that is read of it, [items, hidden] */
+function timeEmbedding(weights: WeightTable, hidden: number) {
+  const name = 'time_text_embed.timestep_embedder';
+  const first = weights.matrix(`${name}.linear_1.weight`, hidden, WAVES, { bias: true });
+  const second = weights.matrix(`${name}.linear_2.weight`, hidden, hidden, { bias: true });
+  return (time: Tensor): Tensor => {
+    const waves = timestepEmbedding(time, WAVES, { flip: true, shift: 0, maxPeriod: MAX_PERIOD });
+    return silu(linear(linear(waves, first, { activation: 'silu' }), second));
+  };
+}

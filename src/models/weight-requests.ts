@@ -1,0 +1,108 @@
+// The requests that a model page leaves, as plain data: what is read of a checkpoint for each handle, and where it goes.
+
+import type { MatrixPart } from '../kernels/matrix.ts';
+import {
+  expertGroups,
+  expertParts,
+  GROUP,
+  interleaved,
+  interleavedHalves,
+  stacked,
+} from '../kernels/matrix.ts';
+import type { OrderedInputs } from './input-orders.ts';
+
+/**
+ * Order of the tensors' rows: one tensor after another; two tensors alternating every two rows; the two halves of one tensor
+ * alternating every two rows; the even and the odd rows of one tensor likewise; rows of a table; values of a vector.
+ */
+export type Layout = 'stacked' | 'interleaved' | 'halves' | 'turns' | 'table' | 'vector';
+
+/**
+ * The purpose of a weight. Routers, tables and vectors are never quantized, because rounding would change discrete choices, what a
+ * state forgets, or every row.
+ */
+export type Role = 'linear' | 'embedding' | 'router' | 'expert' | 'conv' | 'table' | 'vector';
+
+/** How the weight is split over ranks: not at all, by outputs (rows of each tensor), or by inputs (its columns). */
+export type Split = 'none' | 'columns' | 'rows';
+
+export interface WeightRequest extends OrderedInputs {
+  /** Tensors of the checkpoint, those of one expert before those of the next. */
+  readonly names: readonly string[];
+  /** Rows of each of them. */
+  readonly rows: readonly number[];
+  /** Columns of each tensor; channels of a convolution; 1 for vectors. */
+  readonly k: number;
+  readonly layout: Layout;
+  readonly role: Role;
+  /** A bias for each of `names`; null: none. */
+  readonly bias: readonly string[] | null;
+  readonly split: Split;
+  /** Number of equally shaped matrices that `names` form. */
+  readonly experts: number;
+  /** Added to each value of a vector: Gemma stores norms as w and multiplies by 1 + w. */
+  readonly plus: 0 | 1;
+  /** Kernel and stride of a convolution; 1 for all other weights. */
+  readonly kernel: 1 | 3;
+  readonly stride: 1 | 2;
+  /** Frames of a stored kernel [out, channels, frames, kernel, kernel], of which only the last is read; left out: it has no frames. */
+  readonly frames?: number;
+  /** Extents behind the rows as stored, whose product is k, for matrices that the checkpoint stores as kernels; left out: k. */
+  readonly stored?: readonly number[];
+}
+
+/** Values of a matrix's bias: those of its columns; with experts, those of each begin with a group of its own. */
+export function biasSize(shape: { columns: number; experts: number }): number {
+  return shape.experts === 1 ? shape.columns : shape.experts * GROUP * expertGroups(shape);
+}
+
+/** The even and the odd rows of one tensor, interleaved. */
+function turns(name: string, rows: number): MatrixPart[] {
+  return interleaved(name, name, rows).map((part, i) => ({ ...part, firstRow: i, rowStep: 2 }));
+}
+
+/** Returns the places of a request's rows among the columns of its matrix, and of their k's among its k's. */
+export function partsOf(request: WeightRequest): MatrixPart[] {
+  const { names, k, orderOf } = request;
+  const parts = columnParts(request);
+  return orderOf ? parts.map((part) => ({ ...part, firstK: k * orderOf[names.indexOf(part.name)]! })) : parts;
+}
+
+function columnParts({ names, rows, layout, experts }: WeightRequest): MatrixPart[] {
+  const each = names.length / experts;
+  const parts = Array.from({ length: experts }, (_, expert) => {
+    const at = expert * each;
+    if (layout === 'interleaved') return interleaved(names[at]!, names[at + 1]!, rows[at]!);
+    if (layout === 'halves') return interleavedHalves(names[at]!, rows[at]! / 2);
+    if (layout === 'turns') return turns(names[at]!, rows[at]! / 2);
+    return stacked(names.slice(at, at + each).map((name, i) => ({ name, rows: rows[at + i]! })));
+  });
+  return experts === 1 ? parts[0]! : expertParts(parts);
+}
+
+/** A tensor that a request reads. */
+export interface RequestedTensor {
+  name: string;
+  shape: readonly number[];
+}
+
+/** Lists the tensors that a request reads, weights before biases. */
+export function tensorsOf(request: WeightRequest): RequestedTensor[] {
+  const { names, rows, layout, bias } = request;
+  const behind = layout === 'vector' ? [] : extentsBehind(request);
+  return [
+    ...names.map((name, i) => ({ name, shape: [rows[i]!, ...behind] })),
+    ...(bias ?? []).map((name, i) => ({ name, shape: [rows[i]!] })),
+  ];
+}
+
+function extentsBehind({ k, kernel, frames, stored }: WeightRequest): readonly number[] {
+  if (stored) return stored;
+  const taps = kernel > 1 ? [kernel, kernel] : [];
+  return [k, ...(frames === undefined ? [] : [frames]), ...taps];
+}
+
+/** Returns true if a quantizer may quantize the weights of a role. Convolutions count like linear layers. */
+export function mayQuantise(role: Role): boolean {
+  return role === 'linear' || role === 'embedding' || role === 'expert' || role === 'conv';
+}

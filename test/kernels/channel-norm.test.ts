@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Device } from '../../src/gpu/device.ts';
+import { channelNorm } from '../../src/kernels/channel-norm.ts';
+import { conv2d } from '../../src/kernels/conv2d.ts';
+import { channelNormConv } from '../../src/kernels/norm-conv.ts';
+import { disguise, openTestDevice } from '../gpu/test-device.ts';
+import { differingRows, Random } from './compute.ts';
+import { computeImages, packConv } from './images.ts';
+
+const TOLERANCE = 3e-6;
+
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+it.each([
+  [1, 1, 1, 1, true],
+  [2, 3, 5, 24, false],
+  [1, 7, 11, 133, true],
+])('%i × %i × %i × %i, SiLU %s', async (batch, height, width, channels, silu) => {
+  const random = new Random(channels);
+  const count = batch * height * width;
+  const x = random.floats(count * channels);
+  x.fill(0, 0, channels); // the norm of zeros is zeros
+  const gains = random.floats(channels);
+  const run = (on: Device) =>
+    computeImages(on, (input) =>
+      channelNorm(input([batch, height, width, channels], x), {
+        weight: on.tensor('weights', 'norm', [channels], gains),
+        silu,
+      }),
+    );
+  const found = await run(device);
+  expect(found.length).toBe(count);
+  found.forEach((row, i) => {
+    const values = x.subarray(i * channels, (i + 1) * channels);
+    const rate = Math.sqrt(channels) / Math.max(1e-12, Math.hypot(...values));
+    row.forEach((value, k) => {
+      const normed = values[k]! * rate * gains[k]!;
+      const wanted = silu ? normed / (1 + Math.exp(-normed)) : normed;
+      expect(Math.abs(value - wanted)).toBeLessThan(TOLERANCE * (1 + Math.abs(wanted)));
+    });
+  });
+  for (const as of [{ bindingLimit: 16 << 10 }, { maxWorkgroups: 3 }])
+    expect(differingRows(await run(disguise(device, as)), found)).toEqual([]);
+});
+
+it.each([undefined, 1, 5])(
+  'a convolution behind it in strips of %s rows gives equal bits',
+  async (stripRows) => {
+    const shape = [2, 13, 9, 40];
+    const random = new Random(13);
+    const { matrix } = packConv(
+      device,
+      { format: 'f16', out: 33, channels: 40, kernel: 3, hasBias: true, winograd: true },
+      random,
+    );
+    const norm = { weight: device.tensor('weights', 'norm', [40], random.floats(40)), silu: true };
+    const x = random.floats(2 * 13 * 9 * 40);
+    const apart = await computeImages(device, (input) => conv2d(channelNorm(input(shape, x), norm), matrix));
+    const fused = await computeImages(device, (input) =>
+      channelNormConv(input(shape, x), norm, matrix, { stripRows }),
+    );
+    expect(differingRows(fused, apart)).toEqual([]);
+  },
+);
