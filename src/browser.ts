@@ -9,6 +9,7 @@ export {
   openImageModel,
   openTextModel,
 } from './engine/open-browser.ts';
+export type { LoraInPage } from './engine/page-rules-browser.ts';
 export { type HubAccess, listModels, removeModel } from './engine/page-storage-browser.ts';
 export { sameProportions } from './engine/image/size.ts';
 export { coverImage } from './files/image/cover.ts';

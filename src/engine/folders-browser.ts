@@ -27,14 +27,23 @@ export class PageFolders {
     return path in this.#files;
   }
 
+  /** Whether open() can find a path. */
+  finds(path: string): boolean {
+    return path.startsWith(STORED) || this.#rootOf(path) !== undefined;
+  }
+
   /** Opens a folder: `path` stands for files that the page gave or for a stored model, or is a folder below. Throws model_not_found. */
   async open(path: string): Promise<Folder> {
     if (path.startsWith(STORED)) return openStored(this.#stored, path);
-    const root = Object.keys(this.#files).find((name) => path === name || path.startsWith(`${name}/`));
+    const root = this.#rootOf(path);
     if (root === undefined) throw new EngineError('model_not_found', `the page gave no files named ${path}`);
     const folder = this.#opened.get(root) ?? openPosted(root, this.#files[root]!);
     this.#opened.set(root, folder);
     return folder.open(path.slice(root.length + 1));
+  }
+
+  #rootOf(path: string): string | undefined {
+    return Object.keys(this.#files).find((name) => path === name || path.startsWith(`${name}/`));
   }
 
   /** Returns the files in a form for a further worker, with the ports that have to be transferred with it. */

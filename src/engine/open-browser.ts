@@ -1,7 +1,6 @@
 // The engine in a page: each model runs in a dedicated worker.
 
 import { type Prose, noteOf, say } from '../files/message.ts';
-import { isGgufName } from '../files/gguf/file-names.ts';
 import { postedFiles, type ModelFiles, type PostedFiles } from '../files/page/model-source.ts';
 import { listAdapters } from '../gpu/browser-adapters.ts';
 import type { AdapterSummary } from '../gpu/adapter.ts';
@@ -9,9 +8,9 @@ import type { EmbeddingModel, EmbeddingModelOptions } from './embedding/embeddin
 import { EMBEDDING_FACE } from './embedding/face.ts';
 import type { ImageModel, ImageModelOptions } from './image/image-model.ts';
 import { IMAGE_FACE } from './image/face.ts';
-import { GIVEN } from './folders-browser.ts';
-import { checkHub, checkModel, checkPageOptions } from './page-rules-browser.ts';
-import { askToPersist, type HubAccess } from './page-storage-browser.ts';
+import { withPaths } from './given-files-browser.ts';
+import { checkHub, checkPageOptions, type LoraInPage } from './page-rules-browser.ts';
+import { askToPersist, holdStored, type HubAccess } from './page-storage-browser.ts';
 import type { ModelFace, SessionOptions } from './session/model-kind.ts';
 import { openProxy } from './session/model-proxy.ts';
 import type { AnyModel } from './session/model.ts';
@@ -24,12 +23,12 @@ import { modelName } from './session/model-name.ts';
 import { TEXT_FACE } from './text/face.ts';
 import type { TextModel, TextModelOptions } from './text/text-model.ts';
 
-/** Options of a model in a page: `model` may also be its files, and `hub` says where ids are looked up. */
-export type InPage<Options extends { model: string }> = Omit<Options, 'model' | 'inline'> & {
+/** Options of a model in a page: a model or an adapter may also be its files, and `hub` says where ids are looked up. */
+export type InPage<Options extends { model: string }> = Omit<Options, 'model' | 'inline' | 'loraPaths'> & {
   /** Hub id, or the files of the model. */
   model: string | ModelFiles;
   hub?: HubAccess;
-};
+} & ('loraPaths' extends keyof Options ? { loraPaths?: readonly LoraInPage[] } : unknown);
 
 /**
  * Opens a language model in a worker of this page. Errors as in Node; no_adapter also where the browser has no WebGPU; unsupported for
@@ -73,37 +72,33 @@ async function openModel<Options extends SessionOptions, M extends AnyModel>(
   signal: AbortSignal | undefined,
 ): Promise<M> {
   if (typeof page !== 'object' || page === null) refuse(page, 'options', 'an object');
-  const { hub = {}, ...given } = page as { model: unknown; hub?: HubAccess };
+  const { hub = {}, ...given } = page as { hub?: HubAccess };
   checkHub(hub);
-  checkModel(given.model);
-  const files: Record<string, ModelFiles> = {};
-  let { model } = given;
-  if (typeof model !== 'string') {
-    const path = `${GIVEN}${nameOf(model)}`;
-    files[path] = model;
-    model = path;
-  } else {
-    askToPersist();
-  }
-  const options = { ...given, model } as unknown as Options;
+  const { options: plain, files, ids } = withPaths(given);
+  const options = plain as unknown as Options;
   kind.check(options);
-  checkPageOptions(given);
+  checkPageOptions(plain);
+  if (ids.length > 0) askToPersist();
   const open = (giveUp?: AbortSignal): Promise<M> =>
     openInWorker(kind, options, { files, hub, onEvent, signal: giveUp });
-  const opened = await open(signal);
+  const model = await open(signal);
   const { sleepAfter: after } = options;
-  if (after === undefined) return opened;
+  if (after === undefined) return model;
   const note = (message: Prose): void => onEvent?.(noteOf(say`${modelName(options.model)}: ${message}`));
-  return letSleep(opened, { after, open, note, calls: kind.calls, ...kind.sleep(opened, options) });
+  const sleeping = letSleep(model, { after, open, note, calls: kind.calls, ...kind.sleep(model, options) });
+  await holdUntil(sleeping, ids);
+  return sleeping;
 }
 
-/** Returns the name of a folder, or of a GGUF file among files without one. */
-function nameOf(given: ModelFiles): string {
-  if (!Array.isArray(given)) return (given as FileSystemDirectoryHandle).name;
-  const files = given as readonly { name: string; webkitRelativePath?: string }[];
-  const [folder, ...rest] = files[0]?.webkitRelativePath?.split('/') ?? [];
-  if (folder !== undefined && rest.length > 0) return folder;
-  return files.find(({ name }) => isGgufName(name))?.name.replaceAll('/', '-') ?? 'files';
+/** Keeps stored models from being evicted until `model` is closed: its worker does so only while it runs. */
+async function holdUntil(model: AnyModel, ids: readonly string[]): Promise<void> {
+  try {
+    const releases = await Promise.all(ids.map(holdStored));
+    void model.ended.then(() => releases.forEach((release) => void release()));
+  } catch (error) {
+    await model.close();
+    throw error;
+  }
 }
 
 interface WorkerOptions {

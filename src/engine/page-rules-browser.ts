@@ -10,8 +10,7 @@ const NODE_ONLY: Readonly<Record<string, string>> = {
   inline: 'in a page the engine always runs in a worker: leave it out',
   storageCache: 'prompts are stored in files or in Redis in Node only: leave it out, or set hostCache',
   storageCacheBytes: 'prompts are stored in files in Node only: leave it out, or set hostCache',
-  loraPaths: 'LoRA adapters are folders on the disk of Node: merge them into the weights',
-  loraDir: 'LoRA adapters are folders on the disk of Node: merge them into the weights',
+  loraDir: 'it is a folder on the disk of Node: pass the adapters in loraPaths',
   transformerWeightsPath: 'it is a path on the disk of Node: pass the files of the whole model as model',
 };
 
@@ -39,22 +38,49 @@ export function checkPageOptions(options: Readonly<Record<string, unknown>>): vo
 
 /** Throws bad_request unless `model` is the id of a hub or the files of a model. */
 export function checkModel(model: unknown): asserts model is string | ModelFiles {
-  if (typeof model === 'string') return filledText(model, 'model');
-  if (Array.isArray(model)) {
-    model.forEach(checkFile);
-    return checkNames(model as { name: string; webkitRelativePath?: string }[]);
-  }
-  const hint = hintFor(model);
-  if (hint !== null) throw new EngineError('bad_request', `model ${hint}`, { param: 'model' });
+  if (typeof model === 'string') filledText(model, 'model');
+  else checkFiles(model, 'model', 'the id of a model, ');
 }
 
-function hintFor(model: unknown): string | null {
-  if (isA('FileSystemDirectoryHandle', model)) return null;
-  if (isA('FileSystemFileHandle', model))
+/** A LoRA adapter of a page: NAME=ID of a hub, an id alone, or the name and the files of one. */
+export type LoraInPage = string | { name: string; files: ModelFiles };
+
+/** Throws bad_request unless `adapters` is a list of LoRA adapters. */
+export function checkLoras(adapters: unknown): asserts adapters is readonly LoraInPage[] | undefined {
+  if (adapters === undefined) return;
+  if (!Array.isArray(adapters)) refuse(adapters, 'loraPaths', 'a list');
+  const names = new Set<string>();
+  (adapters as unknown[]).forEach((adapter, at) => {
+    const param = `loraPaths.${at}`;
+    if (typeof adapter === 'string') return filledText(adapter, param);
+    if (typeof adapter !== 'object' || adapter === null)
+      refuse(adapter, param, 'the id of an adapter, or an object with name and files');
+    const { name, files } = adapter as { name?: unknown; files?: unknown };
+    filledText(name, `${param}.name`);
+    if (/[=/\\]/.test(name as string)) refuse(name, `${param}.name`, 'a text without =, / and \\');
+    if (names.has(name as string)) refuse(name, `${param}.name`, 'a name that no other adapter has');
+    names.add(name as string);
+    checkFiles(files, `${param}.files`, '');
+  });
+}
+
+/** Throws bad_request unless `files` are a list of files or a folder; `or`: what else they may be. */
+function checkFiles(files: unknown, param: string, or: string): asserts files is ModelFiles {
+  if (Array.isArray(files)) {
+    files.forEach((file, at) => checkFile(file, `${param}.${at}`));
+    return checkNames(files as { name: string; webkitRelativePath?: string }[], param);
+  }
+  const hint = hintFor(files, or);
+  if (hint !== null) throw new EngineError('bad_request', `${param} ${hint}`, { param });
+}
+
+function hintFor(files: unknown, or: string): string | null {
+  if (isA('FileSystemDirectoryHandle', files)) return null;
+  if (isA('FileSystemFileHandle', files))
     return 'is the handle of one file: pass a list of File objects, [await handle.getFile()], or the handle of the folder';
-  if (isA('FileList', model)) return 'is a FileList: pass it as a list, [...input.files]';
-  if (isA('Blob', model)) return 'is one file: pass a list of all files of the model';
-  return 'must be the id of a model, a list of files, or the handle of a folder that the user picked';
+  if (isA('FileList', files)) return 'is a FileList: pass it as a list, [...input.files]';
+  if (isA('Blob', files)) return 'is one file: pass a list of all files';
+  return `must be ${or}a list of files, or the handle of a folder that the user picked`;
 }
 
 /** Whether a value is an instance of a class that this browser may not have. */
@@ -63,27 +89,26 @@ function isA(name: string, value: unknown): boolean {
   return typeof type === 'function' && value instanceof type;
 }
 
-const checkFile: (file: unknown, at: number) => void = (file, at) => {
+function checkFile(file: unknown, param: string): void {
   if (isA('File', file)) return;
-  const name = `model.${at}`;
   if (typeof file !== 'object' || file === null || !('read' in file) || typeof file.read !== 'function')
-    throw new EngineError('bad_request', `${name} must be a File, or an object with name, size and read`, {
-      param: name,
+    throw new EngineError('bad_request', `${param} must be a File, or an object with name, size and read`, {
+      param,
     });
   const { name: path, size } = file as { name?: unknown; size?: unknown };
-  filledText(path, `${name}.name`);
+  filledText(path, `${param}.name`);
   if (!Number.isSafeInteger(size) || (size as number) < 0)
-    refuse(size, `${name}.size`, 'a whole number of bytes');
-};
+    refuse(size, `${param}.size`, 'a whole number of bytes');
+}
 
 /** Two files of one name would hide each other. */
-function checkNames(files: readonly { name: string; webkitRelativePath?: string }[]): void {
+function checkNames(files: readonly { name: string; webkitRelativePath?: string }[], param: string): void {
   const names = files.map(({ name, webkitRelativePath }) => webkitRelativePath || name);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   if (twice !== undefined)
     throw new EngineError(
       'bad_request',
-      `model has two files named ${twice}: pass files with their paths in the folder`,
-      { param: 'model' },
+      `${param} has two files named ${twice}: pass files with their paths in the folder`,
+      { param },
     );
 }

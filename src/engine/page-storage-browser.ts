@@ -1,6 +1,8 @@
 // The browser's storage as a page sees it: which hub its models come from, and which models are stored.
 
 import type { CachedModel, RemovedModel } from '../files/hub/hub-cache.ts';
+import { splitTag } from '../files/hub/hub-gguf.ts';
+import { modelKey } from '../files/opfs/opfs-cache.ts';
 import { originStorage } from '../files/opfs/storage.ts';
 import { listStored, removeStored } from '../files/opfs/stored-models.ts';
 import { PageStores } from '../files/opfs/stores.ts';
@@ -31,6 +33,12 @@ export function removeModel(model: string, options: { revision?: string } = {}):
 
 /** Asks the browser not to remove the page's storage by itself. It may ask the user, or refuse; models are stored all the same. */
 export function askToPersist(): void {
-  const asked: Promise<boolean> | undefined = navigator.storage?.persist();
-  asked?.catch(() => false);
+  // Outside of secure contexts there is no storage, and in workers nobody to ask.
+  const storage: Partial<StorageManager> | undefined = navigator.storage;
+  storage?.persist?.().catch(() => false);
+}
+
+/** Keeps a stored model from being removed or evicted until the returned function is called, whether its worker runs or not. */
+export function holdStored(model: string): Promise<() => Promise<void>> {
+  return new PageStores(originStorage()).use.hold(modelKey(splitTag(model).id));
 }

@@ -27,7 +27,8 @@ export function browserPlatform(files: GivenFiles, hub: HubAccess): Platform {
     keepTuned: (adapter, tuned) => stores.tuned.add(adapter, tuned),
     resolveModel: async (model, options) =>
       model.startsWith(GIVEN) ? { path: model } : resolve(model, options),
-    openFolder: (path) => folders.open(path),
+    // A path that stands for nothing is the id of an adapter.
+    openFolder: async (path) => folders.open(folders.finds(path) ? path : (await resolve(path, {})).path),
     folderWithin: async (path) => (folders.has(path) ? { path } : 'missing'),
     packed: packedCache(stores, files),
     openPageStore: null,

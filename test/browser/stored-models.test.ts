@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { beforeEach, expect, onTestFinished } from 'vitest';
 import { root } from '../../scripts/setup/packages.mjs';
+import { goldenModel } from '../engine/fixture.ts';
 import { ID, startHub, type MockHub } from '../files/hub/mock-hub.ts';
 import { usePages } from './chromium.ts';
 
-const FOLDER = join(root, 'models', 'svc-chat-mini');
-const FILES = new Map(readdirSync(FOLDER).map((name) => [name, readFileSync(join(FOLDER, name))]));
+const FILES = filesIn(root, 'models', 'svc-chat-mini');
+const LORAS = join(root, 'test/golden/lora');
 const WEIGHTS_BYTES = FILES.get('model.safetensors')!.length;
 
 const pages = usePages({ persistent: true });
@@ -19,6 +20,19 @@ beforeEach(async () => {
   hub = await startHub(FILES);
   onTestFinished(() => hub.close());
 });
+
+function filesIn(...path: string[]): Map<string, Buffer> {
+  const folder = join(...path);
+  return new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]));
+}
+
+const encoded = (files: ReadonlyMap<string, Buffer>): [string, string][] =>
+  [...files].map(([name, bytes]) => [name, bytes.toString('base64')]);
+
+interface LoraCase {
+  name: string;
+  greedy: { prompt_ids: number[]; tokens: number[] };
+}
 
 interface Outcome {
   text: string;
@@ -168,6 +182,67 @@ pages.test(
       .filter(({ origin, method }) => origin === 'store' && method === 'GET');
     expect(ranges).toHaveLength(2);
     expect(Number(/^bytes=(\d+)-/.exec(ranges[1]!.range!)![1])).toBeGreaterThan(1_000_000);
+  },
+  180_000,
+);
+
+pages.test(
+  'adapters come from the hub and from files, and stored ones are kept while the model sleeps',
+  async () => {
+    const model = goldenModel('llama');
+    onTestFinished(() => model.remove());
+    hub.revisions.set('main', { commit: 'lora', files: filesIn(LORAS, 'llama-all') });
+    const { cases } = JSON.parse(readFileSync(`${LORAS}.json`, 'utf8')) as { cases: LoraCase[] };
+    const [all, some] = ['llama-all.stored', 'llama-some.stored'].map(
+      (name) => cases.find((one) => one.name === name)!.greedy,
+    );
+    const page = await pages.open();
+    const outcome = await page.evaluate(
+      async ({ id, endpoint, all, some, files, adapter }) => {
+        const made = (encoded: [string, string][]): File[] =>
+          encoded.map(
+            ([name, text]) => new File([Uint8Array.from(atob(text), (one) => one.charCodeAt(0))], name),
+          );
+        const loraPaths = [`hub=${id}`, { name: 'own', files: made(adapter) }];
+        const options = { model: made(files), hub: { endpoint }, memoryBudget: 2 ** 28, sleepAfter: 300 };
+        const model = await svc.openTextModel({ ...options, loraPaths });
+        const tokens = async (
+          prompt: readonly number[],
+          lora: string,
+          maxTokens: number,
+        ): Promise<number[]> => {
+          const ids: number[] = [];
+          const request = { prompt: { ids: [...prompt] }, lora, maxTokens, temperature: 0, ignoreEos: true };
+          for await (const event of model.generate(request))
+            if (event.type === 'delta') ids.push(...event.ids);
+          return ids;
+        };
+        const remove = (): Promise<string> =>
+          svc.removeModel(id).then(
+            () => 'removed',
+            (error: Error) => error.message,
+          );
+        const replies = [
+          await tokens(all.prompt_ids, 'hub', all.tokens.length),
+          await tokens(some.prompt_ids, 'own', some.tokens.length),
+        ];
+        while (!model.asleep) await new Promise((resolve) => setTimeout(resolve, 50));
+        const refused = await remove();
+        await model.close();
+        return { replies, refused, removed: await remove() };
+      },
+      {
+        id: ID,
+        endpoint: hub.url,
+        all: all!,
+        some: some!,
+        files: encoded(filesIn(model.path)),
+        adapter: encoded(filesIn(LORAS, 'llama-some')),
+      },
+    );
+    expect(outcome.replies).toEqual([all!.tokens, some!.tokens]);
+    expect(outcome.refused).toContain('is in use by this page');
+    expect(outcome.removed).toBe('removed');
   },
   180_000,
 );

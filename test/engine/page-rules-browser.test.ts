@@ -1,7 +1,8 @@
 // Checks of a page's options, settings and files, each error with its remedy.
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { checkHub, checkModel, checkPageOptions } from '../../src/engine/page-rules-browser.ts';
+import { withPaths } from '../../src/engine/given-files-browser.ts';
+import { checkHub, checkLoras, checkModel, checkPageOptions } from '../../src/engine/page-rules-browser.ts';
 import type { EngineError } from '../../src/files/error.ts';
 
 afterEach(() => vi.unstubAllGlobals());
@@ -58,13 +59,51 @@ describe('model', () => {
   });
 });
 
+describe('loraPaths', () => {
+  const files = [new File(['{}'], 'adapter_config.json')];
+
+  it('are ids, and names with files', () => {
+    checkLoras(undefined);
+    checkLoras(['style=org/name', 'org/other', { name: 'own', files }]);
+  });
+
+  it.each([
+    ['org/name', 'loraPaths', 'a list'],
+    [[7], 'loraPaths.0', 'an object with name and files'],
+    [[{ files }], 'loraPaths.0.name', 'a text'],
+    [[{ name: 'a=b', files }], 'loraPaths.0.name', 'without ='],
+    [[{ name: 'a', files: 'org/name' }], 'loraPaths.0.files', 'must be a list of files'],
+    [[{ name: 'a', files: [1] }], 'loraPaths.0.files.0', 'must be a File'],
+    [['x', { name: 'a', files }, { name: 'a', files }], 'loraPaths.2.name', 'no other adapter'],
+  ])('%o are refused', (adapters, param, words) => {
+    expect(thrownBy(() => checkLoras(adapters))).toMatchObject({
+      code: 'bad_request',
+      param,
+      message: expect.stringContaining(words) as string,
+    });
+  });
+
+  it('get paths in place of files, as models do', () => {
+    const given = { model: files, loraPaths: ['style=org/name', { name: 'own', files }], sleepAfter: 5 };
+    expect(withPaths(given)).toEqual({
+      options: { model: 'page:/files', loraPaths: ['style=org/name', 'own=lora:/own'], sleepAfter: 5 },
+      files: { 'page:/files': files, 'lora:/own': files },
+      ids: ['org/name'],
+    });
+    expect(withPaths({ model: 'org/model' })).toEqual({
+      options: { model: 'org/model' },
+      files: {},
+      ids: ['org/model'],
+    });
+  });
+});
+
 describe('options', () => {
   it('that exist in Node only are refused with what to use instead', () => {
     for (const [name, value] of Object.entries({
       inline: true,
       storageCache: 'file',
       storageCacheBytes: 1e9,
-      loraPaths: ['a'],
       loraDir: 'loras',
       transformerWeightsPath: 'unet.safetensors',
     }))

@@ -4,6 +4,7 @@ import { EngineError } from '../error.ts';
 import { ggufSets, hasTag } from '../gguf/file-names.ts';
 import { snapshotGaps, type CachedModel, type CachedRevision, type RemovedModel } from '../hub/hub-cache.ts';
 import { splitTag } from '../hub/hub-gguf.ts';
+import { pause } from '../hub/hub-http.ts';
 import { nearestModel } from '../hub/hub-nearest.ts';
 import type { PipelineFolders } from '../pipeline/pipeline-classes.ts';
 import { modelKey, STORED, type OpfsCache, type OpfsRepo } from './opfs-cache.ts';
@@ -61,7 +62,7 @@ export async function removeStored(
   }
   const repo = cache.repo(id);
   let freed = 0;
-  const removed = await use.whileUnused(modelKey(id), async () => {
+  const removed = await onceUnused(use, modelKey(id), async () => {
     const before = await repo.folder.bytes();
     if (tag !== null || revision !== undefined) await removePart(repo, tag, revision);
     const isEmpty = (await repo.record()).snapshots.size === 0;
@@ -76,6 +77,19 @@ export async function removeStored(
     );
   if (!(await cache.ids()).includes(id)) await use.forget(modelKey(id));
   return { id: model, bytes: freed };
+}
+
+/** Milliseconds in which a browser gives back the locks of a worker that was terminated, as that of a model that was just closed. */
+const RELEASE_TIME = 500;
+const POLL_TIME = 50;
+
+/** Runs `action` as soon as nothing holds `key`; returns whether it ran. */
+async function onceUnused(use: StorageUse, key: string, action: () => Promise<void>): Promise<boolean> {
+  for (let waited = 0; ; waited += POLL_TIME) {
+    if (await use.whileUnused(key, action)) return true;
+    if (waited >= RELEASE_TIME) return false;
+    await pause(POLL_TIME, undefined);
+  }
 }
 
 /** Takes a quantization, or a revision, out of the record. */
