@@ -4,7 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
+from PIL import Image
 from transformers import AutoTokenizer, CLIPTokenizer
+from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 from image_checkpoints import FOLDERS
 from image_configs import BOS_ID, EOS_ID, VOCABULARY
@@ -113,6 +115,53 @@ def qwen_image_outputs(model, patches, timestep, text, sides):
     shapes = [[(1, int(rows), int(columns)) for rows, columns in sides]]
     out = model(patches, text, None, timestep, shapes, return_dict=False)[0]
     return {'sample': out[:, : int(sides[0].prod())]}
+
+
+def tower_inputs(seed, height, width):
+    """An image as bytes, smooth enough that its size matters."""
+
+    def make():
+        coarse = normal(seed, 1, 3, 5, 7) * 70 + 128
+        image = torch.nn.functional.interpolate(coarse, (height, width), mode='bicubic').squeeze(0)
+        return {'image': image.clamp(0, 255).to(torch.uint8).permute(1, 2, 0).contiguous()}
+
+    return make
+
+
+def tower_outputs(model, image):
+    """`grid` in patches; the values of the first patch as the processor gives them."""
+    made = Qwen2VLImageProcessorPil()(Image.fromarray(image.numpy()), return_tensors='pt')
+    patches = made['pixel_values'].to(model.dtype)
+    rows = model.model.visual(patches, grid_thw=made['image_grid_thw']).pooler_output
+    return {'grid': made['image_grid_thw'].float(), 'first_patch': patches[0], 'rows': rows}
+
+
+def text_with_images(grids):
+    """A prompt whose images stand between words; embeddings of the images are given."""
+
+    def make():
+        cells = [rows * columns for rows, columns in grids]
+        ids = [5, 6, 7, 461]
+        for i, count in enumerate(cells):
+            ids += [463] * count + [462, 20 + i, 30 + i, 461]
+        return {
+            'input_ids': torch.tensor([ids[:-1] + [8, 9]]),
+            'images': normal(190, sum(cells), 64) * 0.6,
+            'grids': torch.tensor(grids),
+        }
+
+    return make
+
+
+def multimodal_outputs(model, input_ids, images, grids):
+    """`grids` in cells; mm_token_type_ids is what makes transformers 5 count three-part positions."""
+    rows = model.model.language_model.embed_tokens(input_ids)
+    isImage = input_ids == 463
+    rows[isImage] = images.to(rows.dtype)
+    thw = torch.cat([torch.ones(len(grids), 1, dtype=torch.long), grids * 2], 1)
+    positions, _ = model.model.get_rope_index(input_ids, isImage.int(), thw)
+    states = model.model.language_model(inputs_embeds=rows, position_ids=positions).last_hidden_state
+    return {'positions': positions.squeeze(1).float(), 'states': states}
 
 
 def decode_frame(model, latents):
@@ -306,5 +355,23 @@ MODULES = {
         'causal 3-D convolutions over one frame, moments before scaling; two images',
         lambda: {'sample': normal(171, 2, 3, 28, 36).tanh()},
         encode_frame,
+    ),
+    'qwen-vision': Case(
+        'qwen-image/text_encoder',
+        'vision tower: 130 × 75 pixels become 10 × 6 patches in windows of 4 × 4, those at the right and the bottom narrower; the second layer attends to all',
+        tower_inputs(180, 75, 130),
+        tower_outputs,
+    ),
+    'qwen-vision-small': Case(
+        'qwen-image/text_encoder',
+        'vision tower: 30 × 20 pixels are enlarged to the least that the processor gives',
+        tower_inputs(181, 20, 30),
+        tower_outputs,
+    ),
+    'qwen-text-images': Case(
+        'qwen-image/text_encoder',
+        'language model with two images among the words: positions of time, height and width; behind the final norm',
+        text_with_images([(3, 5), (4, 2)]),
+        multimodal_outputs,
     ),
 }

@@ -37,6 +37,27 @@ export function takeTokens(x: Tensor, first: number, count: number): Tensor {
   return y;
 }
 
+/** Rows from `first` on as items of their own; x [rows, columns] → [...shape, columns] */
+export function takeRows(x: Tensor, first: number, shape: readonly number[]): Tensor {
+  const y = tapeOf(x).tensor([...shape, x.columns]);
+  copyRows(x, first, 1, y, 0, y.rows({}));
+  return y;
+}
+
+/** Rows of all parts, one part after the other, in one shape; parts [rows, columns] → [...shape, columns] */
+export function joinRows(parts: readonly Tensor[], shape: readonly number[]): Tensor {
+  const y = tapeOf(parts[0]!).tensor([...shape, parts[0]!.columns]);
+  const rows = parts.map((part) => part.rows({}));
+  if (rows.reduce((sum, count) => sum + count, 0) !== y.rows({}))
+    throw new Error(`joinRows: parts of ${rows.join(' + ')} rows for [${y.shape.join(', ')}]`);
+  let first = 0;
+  parts.forEach((part, i) => {
+    copyRows(part, 0, 1, y, first, rows[i]!);
+    first += rows[i]!;
+  });
+  return y;
+}
+
 /** Pads each item to `tokens` tokens with the row `fill` [1, columns]; x [items, n, columns] → [items, tokens, columns] */
 export function fillTokens(x: Tensor, fill: Tensor, tokens: number): Tensor {
   const [items, n] = sequenceShape(x);

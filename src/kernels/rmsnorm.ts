@@ -1,7 +1,7 @@
 // RMSNorm of all rows, or of chosen ones (the rows whose logits are computed).
 
 import { tapeOf, type Operand } from '../gpu/tape.ts';
-import { Tensor, type Region } from '../gpu/tensor.ts';
+import { Tensor, type Extent, type Region } from '../gpu/tensor.ts';
 import { modulationOperands, type Modulation } from './modulation.ts';
 import { stripsOf } from './row-strips.ts';
 
@@ -27,18 +27,19 @@ export function rmsnorm(
 }
 
 /**
- * Norms of the rows that `index` lists; `into`: a buffer that outlasts the step; x [rows, columns], index [n] of u32 → [n, columns]
+ * Norms of the rows that `index` lists; `into`: a buffer that outlasts the step; x [rows, columns], index [n] of u32 → [n, columns].
+ * `n` may be several extents, whose product is the number of rows.
  */
 export function rmsnormRows(
   x: Tensor,
   weight: Tensor,
   eps: number,
   index: Operand,
-  n: string,
+  n: string | readonly Extent[],
   into?: Region,
 ): Tensor {
   const tape = tapeOf(x);
-  const shape = [n, x.columns];
+  const shape = [...(typeof n === 'string' ? [n] : n), x.columns];
   const y = into ? new Tensor(shape, 'f32', { tape, region: into }) : tape.tensor(shape);
   const { variant, args } = modulationOperands(x, null);
   tape.dispatch('rmsnorm.wgsl', {

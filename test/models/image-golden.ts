@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWeights } from '../../src/engine/weights/weights.ts';
-import { readSafetensors } from '../../src/files/checkpoint/safetensors.ts';
+import { readSafetensors, type TensorEntry } from '../../src/files/checkpoint/safetensors.ts';
 import { openDiskSource } from '../../src/files/source-disk.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
@@ -52,22 +52,27 @@ async function readValues(path: string): Promise<Map<string, Values>> {
   for (const [name, { shape, dtype, offset, bytes }] of (await readSafetensors(source)).tensors) {
     const { buffer } = await source.read(offset, bytes);
     const values =
-      dtype === 'I64' ? Float32Array.from(new BigInt64Array(buffer), Number) : new Float32Array(buffer);
+      dtype === 'I64'
+        ? Float32Array.from(new BigInt64Array(buffer), Number)
+        : dtype === 'U8'
+          ? Float32Array.from(new Uint8Array(buffer))
+          : new Float32Array(buffer);
     found.set(name, { shape, values });
   }
   await source.close();
   return found;
 }
 
-/** Builds a model page on the checkpoint's weights and loads them. */
+/** Builds a model page on the checkpoint's weights and loads them; `named` gives tensors the names that the page knows. */
 export async function load<M>(
   device: Device,
   golden: ModuleGolden,
   build: (weights: WeightTable) => M,
+  named: (tensors: Map<string, TensorEntry>) => Map<string, TensorEntry> = (tensors) => tensors,
 ): Promise<M> {
   const source = await openDiskSource(golden.weightsPath);
   const { tensors } = await readSafetensors(source);
-  const weights = openWeights(device, tensors, build, { format: null });
+  const weights = openWeights(device, named(tensors), build, { format: null });
   await weights.load();
   await source.close();
   return weights.page;

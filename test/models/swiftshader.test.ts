@@ -58,14 +58,15 @@ const IMAGE_FILES = [
   'image/z-image',
   'image/qwen-image',
   'image/autoencoder-qwen-image',
+  'vision/qwen-vision',
 ];
 
 it.runIf(cached)('goldens of image modules agree on SwiftShader as well', { timeout: 240_000 }, async () => {
   const { passed, failed, messages } = await runOnSwiftShader(
     IMAGE_FILES,
-    'tuned (clip-projection|unet-sdxl|vae-(de|en)code|tiny-decode|z-image-padded|qwen-image-references|vae-qwen-image-decode)',
+    'tuned (clip-projection|unet-sdxl|vae-(de|en)code|tiny-decode|z-image-padded|qwen-image-references|vae-qwen-image-decode|qwen-vision)',
   );
   expect(messages).toEqual([]);
   expect(failed).toBe(0);
-  expect(passed).toBe(8);
+  expect(passed).toBe(10);
 });

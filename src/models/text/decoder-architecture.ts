@@ -105,7 +105,7 @@ function declare<Config extends DecoderModel>(
     // Rows of another model's embeddings are taken as they are, which a scaled residual stream does not allow, nor tokens that enter layers.
     inputs: {
       embeddings: !config.scalesResidual && !config.tokensEnterLayers,
-      positions: 1,
+      positions: ropes.some(({ sections }) => sections !== null) ? 3 : 1,
       attention: 'causal',
     },
     layers: layers.map((one) => stateOf(one, heads)),

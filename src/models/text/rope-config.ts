@@ -18,6 +18,19 @@ export interface RopeDefaults {
   types?: readonly RopeType[] | null;
 }
 
+/**
+ * Numbers of frequencies for time, height and width of multimodal positions, one after the other (models/text/wrappers.ts); null:
+ * positions have one part.
+ */
+function readSections(own: ConfigReader, dims: number): RopeConfig['sections'] {
+  if (own.values['position_sections'] == null) return null;
+  own.only({ mrope_interleaved: [false] });
+  const [time = 0, height = 0, width = 0, ...rest] = own.list('position_sections');
+  if (rest.length === 0 && time + height + width === dims / 2) return [time, height, width];
+  const problem = `is ${shown(own.values['position_sections'])}, three numbers are needed that add up to ${dims / 2}`;
+  throw own.error('bad_checkpoint', 'mrope_section', problem);
+}
+
 /** `headDims`: dimensions of a head; the table has those that are rotated. */
 export function readRope(
   config: ConfigReader,
@@ -45,7 +58,7 @@ export function readRope(
     originalContext,
     factor: readFactor(own, type, context / originalContext),
     attentionFactor: 1,
-    sections: null,
+    sections: readSections(own, dims),
     ...(isProportional && { proportion: share }),
     betaFast: own.real('beta_fast', 32),
     betaSlow: own.real('beta_slow', 1),

@@ -78,6 +78,20 @@ export function wrapperClasses(): string[] {
 
 /** Returns the text model within a class; null: the class wraps none, or the text model's class is not built in. */
 export function textHalf(config: Json, className: string): TextHalf | null {
+  const half = multimodalHalf(config, className);
+  return half && { ...half, config: withTextPositions(half.config) };
+}
+
+/**
+ * The text model within a class, for prompts that hold images: the sections of its positions stand as `position_sections`, which no
+ * published configuration has, so that models opened for text alone never read them.
+ */
+export function multimodalText(config: Json, className: string): TextHalf | null {
+  const half = multimodalHalf(config, className);
+  return half && { ...half, config: withSections(half.config) };
+}
+
+function multimodalHalf(config: Json, className: string): TextHalf | null {
   const tiedByDefault = WRAPPERS.get(className);
   if (tiedByDefault === undefined) return null;
   // Configs of Qwen2-VL from 2024 have no text_config.
@@ -93,7 +107,7 @@ export function textHalf(config: Json, className: string): TextHalf | null {
     tiedByDefault === null ? {} : { tie_word_embeddings: config['tie_word_embeddings'] ?? tiedByDefault };
   const stated = { ...shared, ...inner, ...tied, model_type: modelType };
   return {
-    config: withTextPositions({ ...DEFAULT_SIZES.get(modelType), ...leftOut(defaults, stated), ...stated }),
+    config: withDefaultType({ ...DEFAULT_SIZES.get(modelType), ...leftOut(defaults, stated), ...stated }),
     architecture: known.name,
   };
 }
@@ -106,15 +120,35 @@ function leftOut(defaults: Json, stated: Json): Json {
 }
 
 /** Removes the sections of multimodal positions from the rope settings, because their parts are equal for text. */
-function withTextPositions(config: Record<string, unknown>): Record<string, unknown> {
-  for (const key of ['rope_scaling', 'rope_parameters']) {
+function withTextPositions(config: Json): Record<string, unknown> {
+  return withRope(config, ({ mrope_section: _section, mrope_interleaved: _interleaved, ...plain }) => plain);
+}
+
+/** Those of transformers' configuration class, where none are stated. */
+const SECTIONS = [16, 24, 24];
+
+function withSections(config: Json): Record<string, unknown> {
+  const settings = (key: string): Json => (isObject(config[key]) ? config[key] : {});
+  const key = Object.keys(settings('rope_scaling')).length > 0 ? 'rope_scaling' : 'rope_parameters';
+  const rope = settings(key);
+  return { ...config, [key]: { ...rope, position_sections: rope['mrope_section'] ?? SECTIONS } };
+}
+
+/** Files of Qwen2-VL call the frequencies of the default type `mrope`. */
+function withDefaultType(config: Json): Record<string, unknown> {
+  return withRope(config, (rope) => {
+    const types = ['type', 'rope_type'].filter((name) => rope[name] === 'mrope');
+    return { ...rope, ...Object.fromEntries(types.map((name) => [name, 'default'])) };
+  });
+}
+
+/** Returns a configuration with other rope settings, wherever it states them. */
+function withRope(config: Json, change: (rope: Json) => Json): Record<string, unknown> {
+  const changed = ['rope_scaling', 'rope_parameters'].flatMap((key) => {
     const rope = config[key];
-    if (!isObject(rope)) continue;
-    const { mrope_section: _section, mrope_interleaved: _interleaved, ...plain } = rope;
-    for (const name of ['type', 'rope_type']) if (plain[name] === 'mrope') plain[name] = 'default';
-    config = { ...config, [key]: plain };
-  }
-  return config;
+    return isObject(rope) ? [[key, change(rope)] as const] : [];
+  });
+  return { ...config, ...Object.fromEntries(changed) };
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -56,7 +56,7 @@ export async function encodeTexts(
     component: 'text_encoder',
     declaration,
     page: (table) => encoderPage(declaration, table),
-    texts: texts.map(idsOf),
+    texts: texts.map((text) => ({ ids: idsOf(text) })),
     dropped: DROPPED,
     options,
   });

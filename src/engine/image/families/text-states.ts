@@ -5,7 +5,7 @@ import { takeTokens } from '../../../kernels/copy-rows.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
 import type { TextDeclaration, TextForward } from '../../../models/text/architecture.ts';
 import type { WeightTable } from '../../../models/weights.ts';
-import { textStates } from '../../text/step/states.ts';
+import { textStates, type StatesText } from '../../text/step/states.ts';
 import { compute, finitely, freeTensors, type ComputeOptions } from '../compute.ts';
 import type { ComponentAccess } from '../components.ts';
 import { Scope } from '../scope.ts';
@@ -15,8 +15,7 @@ export interface StatesRequest {
   component: string;
   declaration: TextDeclaration;
   page(table: WeightTable): TextForward;
-  /** Token ids of each text. */
-  texts: readonly (readonly number[])[];
+  texts: readonly StatesText[];
   /** Tokens at the beginning of each text whose states are left out. */
   dropped?: number;
   options: ComputeOptions;
@@ -33,13 +32,13 @@ export async function encodeStates(
   using encoder = await components.load(component, 'states', page, options);
   using results = new Scope(device);
   const states: Tensor[] = [];
-  for (const ids of texts) {
+  for (const text of texts) {
     const encode = async (way: ComputeOptions, notFinite: Region): Promise<Tensor> => {
       using given = new Scope(device);
-      const made = given.hold(await textStates(device, declaration, encoder.page, ids, way));
+      const made = given.hold(await textStates(device, declaration, encoder.page, text, way));
       const [kept] = await compute(device, way, (tape) => {
         const all = made.on(tape);
-        const part = dropped === 0 ? all : takeTokens(all, dropped, ids.length - dropped);
+        const part = dropped === 0 ? all : takeTokens(all, dropped, text.ids.length - dropped);
         return [linearCombination([part], one.region!, notFinite)];
       });
       return kept!;

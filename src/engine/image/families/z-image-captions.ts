@@ -66,7 +66,7 @@ export async function encodeCaptions(
     component: 'text_encoder',
     declaration,
     page: (table) => encoderPage(declaration, table),
-    texts: texts.map(idsOf),
+    texts: texts.map((text) => ({ ids: idsOf(text) })),
     options,
   });
 }

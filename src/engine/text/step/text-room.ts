@@ -18,6 +18,8 @@ export interface RoomSizes {
   texts: number;
   pages: number;
   format: KvFormat;
+  /** Rows and columns of embeddings that stand in the place of tokens; left out: none. */
+  inputs?: { rows: number; columns: number };
 }
 
 export class TextRoom {
@@ -28,7 +30,7 @@ export class TextRoom {
   readonly #device: Device;
 
   constructor(device: Device, declaration: TextDeclaration, sizes: RoomSizes) {
-    const { rows, texts, pages, format } = sizes;
+    const { rows, texts, pages, format, inputs } = sizes;
     this.#device = device;
     this.sizes = sizes;
     this.buffers = createStepBuffers(device, {
@@ -42,6 +44,7 @@ export class TextRoom {
       slots: texts,
       ropeWords: ropeWords(declaration.ropes),
       model: declaration.inputs,
+      ...(inputs && { inputs }),
     });
     this.writer = new BatchWriter(this.buffers, declaration);
     const { layers } = declaration;

@@ -1,0 +1,50 @@
+// The size in which Qwen's vision models see an image: sides that are multiples of a cell, and a number of pixels between bounds.
+// Source: smart_resize of transformers' Qwen2-VL processor.
+
+import { EngineError } from '../error.ts';
+
+export interface SizeBounds {
+  /** Pixels along one side of a cell. */
+  multiple: number;
+  minPixels: number;
+  maxPixels: number;
+}
+
+interface Size {
+  width: number;
+  height: number;
+}
+
+/** Largest ratio of the sides. */
+const MOST_RATIO = 200;
+
+/** Throws bad_request for an image whose sides differ by more than a factor of 200. */
+export function smartSize({ width, height }: Size, { multiple, minPixels, maxPixels }: SizeBounds): Size {
+  if (Math.max(width, height) / Math.min(width, height) > MOST_RATIO) {
+    throw new EngineError(
+      'bad_request',
+      `an image of ${width} × ${height} pixels is too narrow: one side may be at most ${MOST_RATIO} times the other`,
+      { param: 'image' },
+    );
+  }
+  const rounded = (side: number): number => roundHalfEven(side / multiple) * multiple;
+  const size = { width: rounded(width), height: rounded(height) };
+  const pixels = size.width * size.height;
+  if (pixels > maxPixels) {
+    const shrink = Math.sqrt((height * width) / maxPixels);
+    const down = (side: number): number =>
+      Math.max(multiple, Math.floor(side / shrink / multiple) * multiple);
+    return { width: down(width), height: down(height) };
+  }
+  if (pixels >= minPixels) return size;
+  const growth = Math.sqrt(minPixels / (height * width));
+  const up = (side: number): number => Math.ceil((side * growth) / multiple) * multiple;
+  return { width: up(width), height: up(height) };
+}
+
+/** Rounds halves to even numbers, as Python does. */
+function roundHalfEven(value: number): number {
+  const below = Math.floor(value);
+  const rest = value - below;
+  return rest === 0.5 ? below + (below % 2) : Math.round(value);
+}

@@ -1,0 +1,50 @@
+// Converts preprocessor_config.json of Qwen's vision models to what is done to an image before the tower. Only this file knows its key
+// names.
+
+import { readConfig, type Json } from '../config-values.ts';
+
+export interface QwenProcessorConfig {
+  minPixels: number;
+  maxPixels: number;
+  /** Pixels along one side of a patch, patches along one side of a cell, frames of a patch. */
+  patch: number;
+  merge: number;
+  frames: number;
+  /** Factor on a byte; then (value − mean) / spread of each channel. */
+  scale: number;
+  means: readonly number[];
+  spreads: readonly number[];
+}
+
+/** Keys whose other values would change the computation; 3 is Pillow's bicubic filter. */
+const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
+  do_resize: [true],
+  do_rescale: [true],
+  do_normalize: [true],
+  resample: [3],
+};
+const CHANNELS = 3;
+/** Those of CLIP. */
+const MEANS = [0.48145466, 0.4578275, 0.40821073];
+const SPREADS = [0.26862954, 0.26130258, 0.27577711];
+
+export function readQwenProcessorConfig(json: Json, file = 'preprocessor_config.json'): QwenProcessorConfig {
+  const config = readConfig(file, json);
+  config.only(NEUTRAL);
+  const stated = json['size'];
+  const size = config.within('size', isRecord(stated) ? stated : {});
+  return {
+    minPixels: config.count('min_pixels', size.count('shortest_edge', 56 * 56)),
+    maxPixels: config.count('max_pixels', size.count('longest_edge', 28 * 28 * 1280)),
+    patch: config.count('patch_size', 14),
+    merge: config.count('merge_size', 2),
+    frames: config.count('temporal_patch_size', 2),
+    scale: config.real('rescale_factor', 1 / 255),
+    means: config.reals('image_mean', CHANNELS) ?? MEANS,
+    spreads: config.reals('image_std', CHANNELS) ?? SPREADS,
+  };
+}
+
+function isRecord(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
