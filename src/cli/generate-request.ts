@@ -185,13 +185,13 @@ function checkDenoiserPath({ options, nameOf }: Given): void {
   if (path === undefined) return;
   const name = nameOf('transformer-weights-path');
   if (!existsSync(path)) throw new UsageError(`there is no ${path}, which ${name} names`);
-  if (/svdq-|\.gguf$/i.test(path)) {
+  if (path.includes('svdq-')) {
     throw new UsageError(
-      `${name} ${path} is quantized already, and such weights are not run: give plain ones, and --quantization int8 or int4 packs them`,
+      `${name} ${path} is quantized by Nunchaku's SVDQuant, which is not run: give plain weights, and --quantization int8 or int4 packs them, or a GGUF file`,
     );
   }
-  if (statSync(path).isFile() && !path.endsWith('.safetensors')) {
-    throw new UsageError(`${name} is a .safetensors file or a folder, got ${path}`);
+  if (statSync(path).isFile() && !/\.(safetensors|gguf)$/i.test(path)) {
+    throw new UsageError(`${name} is a .safetensors or .gguf file, or a folder, got ${path}`);
   }
 }
 

@@ -42,7 +42,8 @@ const STORED_NAMES = Object.keys(STORED_BLOCKS) as StoredName[];
 /** Block formats whose scales stand in the blocks, so that a tensor alone gives its numbers. */
 const WHOLE_NAMES = STORED_NAMES.filter((name) => STORED_BLOCKS[name].scaleType !== 'tensor');
 const NUMBERS = { step: 4, scale: null, rule: 'code', sources: NUMBER_SOURCES, packing: 'number' } as const;
-const CODES = { sources: NUMBER_SOURCES, packing: 'quantise', scale: { block: 32, bytes: 4 } } as const;
+const ALL_SOURCES = [...NUMBER_SOURCES, ...WHOLE_NAMES];
+const CODES = { sources: ALL_SOURCES, packing: 'quantise', scale: { block: 32, bytes: 4 } } as const;
 
 type StoredFormat = WeightFormat & { packing: 'stored' };
 /** Rows that have a packed layout of their own. */
@@ -74,8 +75,8 @@ const CODED = Object.fromEntries(
 
 export const FORMATS = {
   // Codes that a file holds become numbers where parts of one matrix are stored in ways that no other format holds together.
-  f32: { ...NUMBERS, name: 'f32', bits: 32, tallTiles: true, sources: [...NUMBER_SOURCES, ...WHOLE_NAMES] },
-  f16: { ...NUMBERS, name: 'f16', bits: 16, tallTiles: true },
+  f32: { ...NUMBERS, name: 'f32', bits: 32, tallTiles: true, sources: ALL_SOURCES },
+  f16: { ...NUMBERS, name: 'f16', bits: 16, tallTiles: true, sources: ALL_SOURCES },
   bf16: { ...NUMBERS, name: 'bf16', bits: 16, tallTiles: true },
   int8: { ...CODES, name: 'int8', bits: 8, step: 4, rule: 'scale · code', tallTiles: false },
   int4: { ...CODES, name: 'int4', bits: 4, step: 8, rule: 'scale · (code - 8)', tallTiles: true },
@@ -95,12 +96,18 @@ export const QUANTIZED_FORMATS = Object.values(FORMATS)
   .sort((a, b) => b.bits - a.bits)
   .map(({ name }) => name as QuantizedFormat);
 
+/** Begins the names of types whose blocks run across the ends of rows: such weights become numbers. */
+const FLAT = 'FLAT_';
+
+export const isFlat = (dtype: string): boolean => dtype.startsWith(FLAT);
+
 /** Types of a checkpoint's tensors that are read, by their names in safetensors and GGUF files. */
 export const SOURCES: Readonly<Record<string, SourceFormat>> = {
   F32: 'f32',
   F16: 'f16',
   BF16: 'bf16',
   ...Object.fromEntries(STORED_NAMES.map((name) => [dtypeOf(name), name])),
+  ...Object.fromEntries(WHOLE_NAMES.map((name) => [FLAT + dtypeOf(name), name])),
   ...Object.fromEntries(CODED_NAMES.map((name) => [name.toUpperCase(), name])),
 };
 

@@ -25,7 +25,7 @@ export const IMAGE_MODEL = {
   },
   transformerWeightsPath: {
     kind: { type: 'text' },
-    help: "Weights for the denoiser in place of the model's: a .safetensors file or a folder, not quantized.",
+    help: "Weights for the denoiser in place of the model's: a .safetensors or .gguf file, or a folder; FP8, NF4 and GGUF are computed in their own codes.",
     models: IMAGE,
     flag: { group: WEIGHTS, value: 'path' },
   },
@@ -37,7 +37,7 @@ export const IMAGE_MODEL = {
   },
   componentPaths: {
     kind: { type: 'record', of: { type: 'text' } },
-    help: 'Component of model_index.json to what takes its place: a .safetensors file, its folder, or a pipeline that has it, as a path or hub id; also --component-paths.<component> <path> or --<component>-path <path>.',
+    help: 'Component of model_index.json to what takes its place: a .safetensors or .gguf file, its folder, or a pipeline that has it, as a path or hub id; also --component-paths.<component> <path> or --<component>-path <path>.',
     models: IMAGE,
     flag: { group: OUTPUT, elsewhere: ['vae', 'taesd', 'unet'] },
   },

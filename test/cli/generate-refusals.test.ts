@@ -165,8 +165,8 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     ));
 
   it.each([
-    ['svdq-int4_r32.safetensors', 'is quantized already, and such weights are not run'],
-    ['weights.bin', '--transformer-weights-path is a .safetensors file or a folder, got '],
+    ['svdq-int4_r32.safetensors', "is quantized by Nunchaku's SVDQuant, which is not run"],
+    ['weights.bin', '--transformer-weights-path is a .safetensors or .gguf file, or a folder, got '],
   ])('the denoiser weights %s', (name, message) =>
     refused([...BASE, '--transformer-weights-path', join(folder, name)], message),
   );

@@ -71,6 +71,8 @@ export async function openParts(
   }
   const models = Object.values(pipeline.components).filter(({ kind }) => kind === 'model');
   const names = models.map(({ name }) => name);
+  const { denoiser, files } = entry.family;
+  const denoisers = files?.parts[denoiser] ?? [];
   const components = await openComponents(device, names, {
     pipeline,
     plain,
@@ -78,8 +80,8 @@ export async function openParts(
     ...(planned && { unread: planned }),
     openWeights: async ({ name, folder, weights }) =>
       planned?.weights.get(name) ??
-      (name === entry.family.denoiser && options.transformerWeightsPath !== undefined
-        ? openDenoiserWeights(platform.openFolder, options.transformerWeightsPath)
+      (name === denoiser && options.transformerWeightsPath !== undefined
+        ? openDenoiserWeights(platform.openFolder, options.transformerWeightsPath, denoisers)
         : (weights?.() ?? openComponentWeights(folder))),
     onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
     onNote: (message) => onEvent(noteOf(message)),

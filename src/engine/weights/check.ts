@@ -6,7 +6,7 @@ import { EngineError } from '../../files/error.ts';
 import type { ConfigSource } from '../../files/checkpoint/opened-checkpoint.ts';
 import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import { quantizedSign } from '../../files/quantized.ts';
-import { QUANTIZED_FORMATS, SOURCES, sourceNames, storedBlock } from '../../kernels/formats.ts';
+import { isFlat, QUANTIZED_FORMATS, SOURCES, sourceNames, storedBlock } from '../../kernels/formats.ts';
 import { tensorsOf, type WeightRequest } from '../../models/weights.ts';
 import type { Collected } from './collect.ts';
 import { hasScaleTensor, scalesOf } from './scales.ts';
@@ -71,7 +71,7 @@ function checkTensor(
     throw broken(tensors, name, problem, stated);
   }
   const source = SOURCES[entry.dtype];
-  if (source) return checkBlocks(entry, storedBlock(source)?.values ?? 1);
+  if (source) return isFlat(entry.dtype) ? undefined : checkBlocks(entry, storedBlock(source)?.values ?? 1);
   const problem = `is stored as ${entry.dtype}, and only ${sourceNames()} are read: choose a checkpoint whose weights are in one of them`;
   throw quantizedError(tensors, name) ?? tensorError('bad_checkpoint', entry, problem);
 }

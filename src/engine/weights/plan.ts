@@ -7,6 +7,7 @@ import { allocatedBytes, tensorBytes } from '../../gpu/tensor.ts';
 import {
   FORMATS,
   formatOfSource,
+  isFlat,
   SOURCES,
   storedBlock,
   type QuantizedFormat,
@@ -132,7 +133,8 @@ function refuseBlocks(names: readonly string[], dtypeOf: (name: string) => strin
 }
 
 /** The format of matrices whose tensors have this type. */
-export const storedAs = (dtype: string): WeightFormat => formatOfSource(SOURCES[dtype] ?? 'f32');
+export const storedAs = (dtype: string): WeightFormat =>
+  isFlat(dtype) ? FORMATS.f16 : formatOfSource(SOURCES[dtype] ?? 'f32');
 
 /**
  * Formats of a matrix whose parts stay as they are stored: one where they agree, else spans of columns where each part begins with a

@@ -7,7 +7,7 @@ import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { Region } from '../../gpu/tensor.ts';
 import { CHECKED_BYTES, checkValues, COUNTER_BYTES, readCounts } from '../../kernels/check-values.ts';
-import { sourceOf, SOURCES, type SourceFormat } from '../../kernels/formats.ts';
+import { isFlat, sourceOf, SOURCES, storedBlock, type SourceFormat } from '../../kernels/formats.ts';
 import { BLOCK } from '../../kernels/matrix.ts';
 import type { PackedChunk } from '../../kernels/pack.ts';
 import { refuseDamaged, type CheckedTensor } from './damaged.ts';
@@ -44,7 +44,7 @@ export async function uploadAll(
   let done = 0;
   let inFlight = 0;
   try {
-    for (const [tensor, { entry, rowStep = entry.isTransposed ? BLOCK : 2, place }] of order.entries()) {
+    for (const [tensor, { entry, rowStep = rowStepOf(entry), place }] of order.entries()) {
       const rows = storedRows(entry);
       const rowBytes = entry.bytes / rows;
       const rowsAtOnce = stepped(Math.floor(capacity / rowBytes), rows, rowStep);
@@ -109,6 +109,17 @@ function storedRows({ shape, isTransposed = false }: TensorEntry): number {
   return shape.length > 1 ? shape[isTransposed ? 1 : 0]! : 1;
 }
 
+/** Rows that begin on a whole word, and where blocks run across the ends of rows, on a block. */
+function rowStepOf({ dtype, shape, isTransposed = false }: TensorEntry): number {
+  if (isTransposed) return BLOCK;
+  if (!isFlat(dtype)) return 2;
+  const values = storedBlock(SOURCES[dtype]!)!.values;
+  const row = shape.length > 1 ? elementsOf({ shape: shape.slice(1) }) : 1;
+  let step = 2;
+  while ((step * row) % values !== 0) step *= 2;
+  return step;
+}
+
 function chunkOf(
   { dtype, shape, isTransposed = false }: TensorEntry,
   raw: Region,
@@ -125,6 +136,6 @@ function stepped(atOnce: number, rows: number, step: number): number {
   return atOnce >= rows ? rows : atOnce - (atOnce % step);
 }
 
-function elementsOf({ shape }: TensorEntry): number {
+function elementsOf({ shape }: Pick<TensorEntry, 'shape'>): number {
   return shape.reduce((product, extent) => product * extent, 1);
 }

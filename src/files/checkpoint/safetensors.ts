@@ -47,7 +47,8 @@ export interface TensorSpec {
 export interface TensorEntry extends Omit<TensorSpec, 'dtype'> {
   /** The name that the file has for it, or for the tensor that it is a part of; left out: `name`. */
   storedAs?: string;
-  dtype: Dtype | GgufTypeName | CodedDtype;
+  /** FLAT: blocks of codes run across the ends of rows, or the rows of a convolution. */
+  dtype: Dtype | GgufTypeName | `FLAT_${GgufTypeName}` | CodedDtype;
   source: ByteSource;
   /** Offset from the start of the file. */
   offset: number;

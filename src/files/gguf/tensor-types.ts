@@ -71,6 +71,11 @@ export function tensorType(id: number): GgufTensorType | null {
   return BY_ID.get(id) ?? null;
 }
 
+/** Values of a block of a type. */
+export function blockValues(name: GgufTypeName): number {
+  return TYPES[name].block;
+}
+
 /** A number that is no type, for messages. */
 export function unknownType(id: number): string {
   const removed = REMOVED.get(id);

@@ -1,9 +1,13 @@
 // One component of a pipeline in a file of its own, or in a file with others, whose layout its names show.
 
 import { EngineError } from '../error.ts';
+import type { KnownClasses } from '../checkpoint/architecture.ts';
+import { openGgufCheckpoint } from '../gguf/checkpoint.ts';
+import { ggufSets, isGgufName } from '../gguf/file-names.ts';
+import { openGgufFiles } from '../gguf/open-files.ts';
 import type { Folder } from '../source.ts';
 import type { FileLayouts } from './file-layout.ts';
-import { findPart, openFile, openPart } from './file-parts.ts';
+import { closeFile, findPart, openFile, openPart } from './file-parts.ts';
 import type { ComponentClasses } from './pipeline-classes.ts';
 import type { PipelineComponent } from './pipeline.ts';
 
@@ -14,7 +18,16 @@ const FILES_OF_FOLDERS =
 export function weightsFileOf(names: readonly string[]): string | null {
   if (names.some((name) => FILES_OF_FOLDERS.test(name))) return null;
   const files = names.filter((name) => /\.safetensors$/i.test(name));
-  return files.length === 1 ? files[0]! : null;
+  const sets = ggufSets(names);
+  if (files.length + sets.length !== 1) return null;
+  return files[0] ?? sets[0]!.names[0]!;
+}
+
+/** What is known about files of components. */
+export interface KnownFiles {
+  layouts: FileLayouts | undefined;
+  /** Classes of language models, whose GGUF files state their configuration. */
+  text: KnownClasses;
 }
 
 /** Throws unsupported for a file in which the component is not found. */
@@ -22,9 +35,14 @@ export async function openComponentFile(
   folder: Folder,
   name: string,
   component: string,
-  { classes }: ComponentClasses,
-  layouts: FileLayouts | undefined,
+  declared: ComponentClasses,
+  { layouts, text }: KnownFiles,
 ): Promise<PipelineComponent> {
+  const { classes } = declared;
+  if (isGgufName(name) && declared.library === 'transformers') {
+    const language = await languageModel(folder, name, component, declared, text);
+    if (language !== null) return language;
+  }
   const file = await openFile(folder, name);
   try {
     const part = findPart(file.tensors, layouts?.parts[component] ?? []);
@@ -39,6 +57,35 @@ export async function openComponentFile(
     const weights = () => openPart(folder, name, part);
     return { name: component, className: part.className, kind: 'model', folder, config, weights };
   } finally {
-    await file.source.close();
+    await closeFile(file);
   }
+}
+
+/** A language model in a GGUF file of llama.cpp; null: the file holds another architecture. */
+async function languageModel(
+  folder: Folder,
+  name: string,
+  component: string,
+  { classes }: ComponentClasses,
+  text: KnownClasses,
+): Promise<PipelineComponent | null> {
+  const { keys, sources } = await openGgufFiles(folder, name);
+  await Promise.all(sources.map((source) => source.close()));
+  const stated = keys.get('general.architecture');
+  if (typeof stated !== 'string' || text.gguf?.().has(stated) !== true) return null;
+  const opened = await openGgufCheckpoint(folder, name, text);
+  await Promise.all(opened.sources.map((source) => source.close()));
+  const { architecture: className, config } = opened;
+  if (classes !== null && !classes.includes(className)) {
+    throw new EngineError(
+      'unsupported',
+      `${name} in ${folder.path} holds a ${className}, and the ${component} of this pipeline is ${classes.join(' or ')}: give the file of one`,
+      { param: 'componentPaths' },
+    );
+  }
+  const weights = async () => {
+    const { tensors, sources: own } = await openGgufCheckpoint(folder, name, text);
+    return { tensors, sources: own, path: folder.path };
+  };
+  return { name: component, className, kind: 'model', folder, config, weights };
 }

@@ -2,16 +2,19 @@
 
 import { EngineError } from '../error.ts';
 import { readCoded } from '../coded/fold.ts';
-import { readSafetensors, type TensorEntry } from '../checkpoint/safetensors.ts';
+import { isGgufName } from '../gguf/file-names.ts';
+import { readSafetensors } from '../checkpoint/safetensors.ts';
 import type { Weights } from '../checkpoint/shards.ts';
 import type { ByteSource, Folder } from '../source.ts';
 import type { PartConfig, PartLayout } from './file-layout.ts';
-import { renameTensors } from './renamed-tensors.ts';
+import { readFloat8, valueOf, type FileTensor } from './float8-tensors.ts';
+import { openGgufTensors } from './gguf-file.ts';
+import { renameTensors, withScales } from './renamed-tensors.ts';
 
 /** A file whose header was read. */
 export interface OpenFile {
-  source: ByteSource;
-  tensors: ReadonlyMap<string, TensorEntry>;
+  sources: readonly ByteSource[];
+  tensors: ReadonlyMap<string, FileTensor>;
   metadata: Readonly<Record<string, string>>;
   /** For messages. */
   path: string;
@@ -27,14 +30,26 @@ export interface FoundPart extends PartConfig {
 
 /** Reads the header of a file; on an error nothing stays open. */
 export async function openFile(folder: Folder, name: string): Promise<OpenFile> {
+  const path = filePath(folder, name);
+  if (isGgufName(name)) return { ...(await openGgufTensors(folder, name)), metadata: {}, path };
   const source = await folder.open(name);
   try {
     const { tensors, metadata } = await readSafetensors(source);
-    return { source, tensors: await readCoded(tensors, null), metadata, path: filePath(folder, name) };
+    const declared = [...tensors.keys()].some((one) => BITSANDBYTES.test(one)) ? IN_BLOCKS : null;
+    const read = readFloat8(await readCoded(tensors, declared));
+    return { sources: [source], tensors: read, metadata, path };
   } catch (error) {
     await source.close();
     throw error;
   }
+}
+
+/** Statements about codes of bitsandbytes, which single files have without a configuration that declares them. */
+const BITSANDBYTES = /\.quant_state\.bitsandbytes__|\.SCB$/;
+const IN_BLOCKS = { method: 'bitsandbytes', settings: {} };
+
+export async function closeFile({ sources }: Pick<OpenFile, 'sources'>): Promise<void> {
+  await Promise.all(sources.map((source) => source.close()));
 }
 
 /** A folder that is opened by a file has the file's path. */
@@ -44,7 +59,7 @@ function filePath({ path }: Folder, name: string): string {
 
 /** The first of the layouts that the names of a file show; null: none. Throws bad_checkpoint for a part of which tensors are missing. */
 export function findPart(
-  tensors: ReadonlyMap<string, TensorEntry>,
+  tensors: ReadonlyMap<string, FileTensor>,
   layouts: readonly PartLayout[],
 ): FoundPart | null {
   for (const layout of layouts) {
@@ -72,9 +87,15 @@ export async function openPart(
   name: string,
   { layout, prefix }: Pick<FoundPart, 'layout' | 'prefix'>,
 ): Promise<Weights> {
-  const { source, tensors, path } = await openFile(folder, name);
-  const own = ownTensors(tensors, prefix);
-  return { tensors: renameTensors(own, layout.names(own)), sources: [source], path };
+  const file = await openFile(folder, name);
+  try {
+    const own = ownTensors(file.tensors, prefix);
+    const tensors = withScales(renameTensors(own, layout.names(own)));
+    return { tensors, sources: [...file.sources], path: file.path };
+  } catch (error) {
+    await closeFile(file);
+    throw error;
+  }
 }
 
 /** Most values of a tensor that is read for what it says about the model. */
@@ -100,17 +121,9 @@ export async function smallValues(file: OpenFile, name: string): Promise<Float32
 
 const READERS: Readonly<Record<string, (view: DataView, i: number) => number>> = {
   F32: (view, i) => view.getFloat32(4 * i, true),
-  F16: (view, i) => halfValue(view.getUint16(2 * i, true)),
+  F16: (view, i) => valueOf(view.getUint16(2 * i, true)),
   BF16: (view, i) => bfloatValue(view.getUint16(2 * i, true)),
 };
-
-function halfValue(bits: number): number {
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >> 10) & 31;
-  const fraction = bits & 1023;
-  if (exponent === 31) return fraction === 0 ? sign * Infinity : NaN;
-  return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
-}
 
 function bfloatValue(bits: number): number {
   const view = new DataView(new ArrayBuffer(4));

@@ -3,8 +3,8 @@
 
 import { option, say, type Prose } from '../message.ts';
 import { EngineError } from '../error.ts';
-import type { TensorEntry } from '../checkpoint/safetensors.ts';
 import { findPart } from './file-parts.ts';
+import type { FileTensor } from './float8-tensors.ts';
 import type { KnownPipelines } from './pipeline-classes.ts';
 
 /** Names of adapters' tensors: kohya's, PEFT's and diffusers', LyCORIS'. */
@@ -16,13 +16,13 @@ const INVERSION = /^(emb_params|clip_[lg])$/;
 /** Throws unsupported for a file that no family reads. */
 export function refuseFile(
   path: string,
-  tensors: ReadonlyMap<string, TensorEntry>,
+  tensors: ReadonlyMap<string, FileTensor>,
   known: KnownPipelines,
 ): never {
   throw new EngineError('unsupported', say`${path} ${problemOf(tensors, known)}`, { param: 'model' });
 }
 
-function problemOf(tensors: ReadonlyMap<string, TensorEntry>, known: KnownPipelines): Prose {
+function problemOf(tensors: ReadonlyMap<string, FileTensor>, known: KnownPipelines): Prose {
   const names = [...tensors.keys()];
   if (names.length === 0) return 'holds no tensors: fetch it again';
   const unbuilt = known.unbuiltFiles.find(({ signs }) =>
@@ -41,7 +41,7 @@ function problemOf(tensors: ReadonlyMap<string, TensorEntry>, known: KnownPipeli
 }
 
 /** The component that a file holds alone; null: none. */
-function componentOf(tensors: ReadonlyMap<string, TensorEntry>, { layouts }: KnownPipelines): string | null {
+function componentOf(tensors: ReadonlyMap<string, FileTensor>, { layouts }: KnownPipelines): string | null {
   for (const { parts, denoiser } of layouts)
     for (const [component, candidates] of Object.entries(parts))
       if (component !== denoiser && findPart(tensors, candidates) !== null) return component;

@@ -1,6 +1,7 @@
 // Declarations of pipeline classes for the reader of model_index.json. The engine declares one value per family and passes them as
 // an argument; files/ names no family itself.
 
+import type { KnownClasses } from '../checkpoint/architecture.ts';
 import type { FileLayouts } from './file-layout.ts';
 
 /** The inputs that a pipeline class makes an image from: a text alone, a text and an image, or a text, an image and a mask. */
@@ -69,6 +70,8 @@ export interface KnownPipelines {
   unbuiltFiles: readonly UnbuiltFiles[];
   /** Tensors of files that take no part in drawing. */
   unreadTensors: RegExp;
+  /** Classes of language models. */
+  text: KnownClasses;
   /** Task that follows from the name of a class, whether or not the class is built in. */
   taskOf(className: string): PipelineTask;
   /** Returns the text-to-image class of the family that a model's id names; null if it names none. */

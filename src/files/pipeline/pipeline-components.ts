@@ -4,13 +4,12 @@
 import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
 import { readJson, type Folder } from '../source.ts';
-import { openComponentFile, weightsFileOf } from './component-file.ts';
-import type { FileLayouts } from './file-layout.ts';
+import { openComponentFile, weightsFileOf, type KnownFiles } from './component-file.ts';
 import type { ComponentClasses, KnownPipelines, PipelineComponents } from './pipeline-classes.ts';
-import { refuseQuantized } from './pipeline-quantized.ts';
+import { declaredQuantization } from './pipeline-quantized.ts';
 import { customModule, refuseCode } from './pipeline-refusal.ts';
 import type { PipelineComponent } from './pipeline.ts';
-import type { OpenFolder } from './pipeline-weights.ts';
+import { openComponentWeights, type OpenFolder } from './pipeline-weights.ts';
 
 /** A component's entry in model_index.json. */
 export interface Pair {
@@ -112,7 +111,7 @@ interface Opening {
   componentPaths?: Readonly<Record<string, string>>;
   find?: (model: string, component: string) => Promise<string>;
   pipelineClassName?: string;
-  layouts?: FileLayouts | undefined;
+  files: KnownFiles;
 }
 
 export async function openComponents(
@@ -138,7 +137,7 @@ export async function openComponents(
         return [name, await openComponent(root.path, name, folder, classes, pair!.className)] as const;
       }
       const path = await find(componentPaths[name]!, name);
-      return [name, await openElsewhere(openFolder, path, name, classes, opening.layouts)] as const;
+      return [name, await openElsewhere(openFolder, path, name, classes, opening.files)] as const;
     });
   return Object.fromEntries(await Promise.all(opened));
 }
@@ -164,13 +163,13 @@ export async function openElsewhere(
   path: string,
   name: string,
   declared: ComponentClasses,
-  layouts: FileLayouts | undefined,
+  files: KnownFiles,
 ): Promise<PipelineComponent> {
   const folder = await openFolder(path);
   const names = await folder.names();
   const file = names.includes(INDEX) ? null : weightsFileOf(names);
   if (declared.kind === 'model' && file !== null)
-    return openComponentFile(folder, file, name, declared, layouts);
+    return openComponentFile(folder, file, name, declared, files);
   if (!names.includes(INDEX)) return openComponent(folder.path, name, folder, declared, null);
   const own = await openFolder(`${folder.path}/${name}`).catch((error: unknown) => {
     throw new EngineError(
@@ -208,8 +207,9 @@ async function openComponent(
       { param: `${name}/${file ?? INDEX}` },
     );
   }
-  refuseQuantized(folder.path, name, { config, file: file ?? INDEX, names });
-  return { name, className, kind, folder, config };
+  const quantized = declaredQuantization(folder.path, name, { config, file: file ?? INDEX, names });
+  const weights = quantized && { weights: () => openComponentWeights(folder, quantized) };
+  return { name, className, kind, folder, config, ...weights };
 }
 
 /**

@@ -42,7 +42,7 @@ export async function openPipeline(
     known.classes.get(className) ?? refuseClass(folder.path, className, index, known);
   const { unread } = known;
   const { pairs, unused } = readPairs(folder.path, index, wanted, unread, options.componentPaths);
-  const opening = { known: wanted, unread, pairs, unused, layouts, ...options };
+  const opening = { known: wanted, unread, pairs, unused, files: { layouts, text: known.text }, ...options };
   const components = await openComponents(folder, openFolder, opening);
   const settings = Object.entries(index).filter(
     ([name, value]) => !name.startsWith('_') && !Array.isArray(value),

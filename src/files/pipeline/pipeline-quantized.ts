@@ -1,9 +1,9 @@
-// Components whose weights are packed by another program: refused by component and method before any weight is read, for their
-// tensors would only be missing or of another shape.
+// Components whose weights another program quantized: those that are not computed in their own codes are refused by component and method
+// before any weight is read, because their tensors would only be missing or of another shape.
 
 import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
-import { describeQuantized, quantizedBeside, quantizedBy } from '../quantized.ts';
+import { describeQuantized, quantizedBeside, quantizedBy, type Quantized } from '../quantized.ts';
 
 export interface Component {
   config: Readonly<Record<string, unknown>>;
@@ -13,11 +13,19 @@ export interface Component {
   names: readonly string[];
 }
 
-/** Throws unsupported where the configuration of a component, or a file beside it, declares that its weights are quantized. */
-export function refuseQuantized(path: string, name: string, { config, file, names }: Component): void {
+/**
+ * The quantization that the configuration of a component declares; null: none. Throws unsupported for one that is not computed, and for one
+ * that a file beside the configuration declares.
+ */
+export function declaredQuantization(
+  path: string,
+  name: string,
+  { config, file, names }: Component,
+): Quantized | null {
   const declared = quantizedBy(config, file);
+  if (declared?.isRead) return declared;
   const beside = quantizedBeside(names);
-  if (declared === null && beside === undefined) return;
+  if (declared === null && beside === undefined) return null;
   const found = declared ?? { method: null, bits: null, where: beside!, file: beside! };
   throw new EngineError(
     'unsupported',

@@ -2,7 +2,7 @@
 
 import { type Message, type Prose, field, option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
-import { GGUF_REMEDY } from '../gguf/sniff.ts';
+import { ggufSets, setsText } from '../gguf/file-names.ts';
 import { isRecord } from '../source.ts';
 
 const REMEDY =
@@ -12,7 +12,6 @@ const NAMED = 6;
 
 /** Throws for the path of a file, by its ending: a pipeline is a folder. */
 export function refuseSingleFile(path: string): void {
-  if (/\.gguf$/i.test(path)) throw refusal(path, `is a GGUF file, and ${GGUF_REMEDY}`);
   if (/\.(ckpt|pt|pth|bin)$/i.test(path)) throw refusal(path, pickle(path));
   if (/\.(png|jpe?g|webp)$/i.test(path))
     throw refusal(
@@ -51,8 +50,12 @@ export function refuseFolder(
       `holds ${files.length} .safetensors files and no model_index.json: name one of them, ${named}${files.length > NAMED ? ' …' : ''}`,
     );
   }
-  const gguf = has(/\.gguf$/i);
-  if (gguf !== undefined) throw refusal(path, `holds only GGUF weights (${gguf}), and ${GGUF_REMEDY}`);
+  const sets = ggufSets(names);
+  if (sets.length > 1)
+    throw refusal(
+      path,
+      `holds ${sets.length} GGUF files and no model_index.json: name one of them, ${setsText(sets.slice(0, NAMED))}`,
+    );
   const pickled = has(/\.(ckpt|pt|pth|bin)$/i);
   if (pickled !== undefined) throw refusal(path, pickle(pickled));
   throw new EngineError('bad_checkpoint', `${path} has no model_index.json: ${REMEDY}`, {

@@ -1,13 +1,19 @@
 // Weights of one component of a diffusion pipeline, or of a denoiser that stands apart: one file or shards, and which
 // variant (fp16 …) where there are several.
 
-import { option, say } from '../message.ts';
+import { option, say, type Prose } from '../message.ts';
 import { EngineError } from '../error.ts';
-import { GGUF_REMEDY } from '../gguf/sniff.ts';
 import { openShards, type Weights } from '../checkpoint/shards.ts';
 import { wrappedTensors } from '../checkpoint/text-half.ts';
-import { quantizedSign } from '../quantized.ts';
-import type { Folder } from '../source.ts';
+import { readCoded } from '../coded/fold.ts';
+import type { Declared } from '../coded/methods.ts';
+import { isGgufName } from '../gguf/file-names.ts';
+import { describeQuantized, quantizedBy, quantizedSign } from '../quantized.ts';
+import { readJson, type Folder } from '../source.ts';
+import { weightsFileOf } from './component-file.ts';
+import type { PartLayout } from './file-layout.ts';
+import { closeFile, findPart, openFile, openPart, type FoundPart } from './file-parts.ts';
+import { withScales } from './renamed-tensors.ts';
 
 export type OpenFolder = (path: string) => Promise<Folder>;
 
@@ -40,38 +46,87 @@ function rankOf(variant: string): number {
   return rank < 0 ? VARIANTS.length : rank;
 }
 
-/** Weights of a component; a language model within a model of texts and images has its own names. */
-export async function openComponentWeights(folder: Folder): Promise<Weights> {
+/**
+ * Weights of a component; a language model within a model of texts and images has its own names. `declared`: the quantization that the
+ * component's configuration states; null: none.
+ */
+export async function openComponentWeights(
+  folder: Folder,
+  declared: Declared | null = null,
+): Promise<Weights> {
   const names = await folder.names();
   const weights = await openShards(folder, names, chooseWeights(folder, names));
-  return { ...weights, tensors: wrappedTensors(weights.tensors) };
+  try {
+    return { ...weights, tensors: wrappedTensors(await readCoded(weights.tensors, declared)) };
+  } catch (error) {
+    await Promise.all(weights.sources.map((source) => source.close()));
+    throw error;
+  }
 }
 
-/** Weights of the denoiser alone: a .safetensors file, or a folder. Refused where they are quantized already. */
-export async function openDenoiserWeights(openFolder: OpenFolder, path: string): Promise<Weights> {
-  const slash = Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\'));
-  const file = path.slice(slash + 1);
-  const isFile = file.endsWith('.safetensors');
-  const folder = await openFolder(isFile ? path.slice(0, slash + 1) || '.' : path);
-  const names = await folder.names();
-  if (isFile && !names.includes(file)) {
-    throw new EngineError(
+/** Weights of the denoiser alone: a file in one of the layouts that are known, or a folder. Throws bad_request for a file of something else. */
+export async function openDenoiserWeights(
+  openFolder: OpenFolder,
+  path: string,
+  layouts: readonly PartLayout[],
+): Promise<Weights> {
+  const folder = await openFolder(path).catch((error: unknown) => {
+    if (!(error instanceof EngineError && error.code === 'model_not_found')) throw error;
+    throw wrongPath(
       'model_not_found',
-      `there is no file ${path}: give a .safetensors file or a folder`,
-      {
-        param: 'transformerWeightsPath',
-      },
+      `there is no file ${path}: give a .safetensors or .gguf file, or a folder`,
+    );
+  });
+  const names = await folder.names();
+  const file = weightsFileOf(names);
+  if (file !== null) {
+    const part = await findInFile(folder, file, layouts);
+    if (part !== null) return openPart(folder, file, part);
+    if (!isGgufName(file)) return openPlain(folder, file);
+    throw wrongPath(
+      'bad_request',
+      `${path} holds no denoiser of this pipeline: give the file that was made from it`,
     );
   }
-  const weights = await openShards(folder, names, isFile ? file : chooseWeights(folder, names));
-  const problem = quantizedSign(weights.tensors);
-  if (problem === null) return weights;
-  await Promise.all(weights.sources.map((source) => source.close()));
-  throw new EngineError(
+  const config = names.includes('config.json') ? await readJson(folder, 'config.json') : {};
+  const declared = quantizedBy(config, 'config.json');
+  if (declared === null || declared.isRead) return openComponentWeights(folder, declared);
+  throw quantizedWeights(path, `${describeQuantized(declared)} (${declared.where})`);
+}
+
+function quantizedWeights(path: string, how: string): EngineError {
+  return wrongPath(
     'bad_request',
-    say`${path} holds weights that are quantized already (${problem}), which this version does not run: give plain f32, f16 or bf16 weights, and ${option('quantization')} int8 or int4 to pack them while loading`,
-    { param: 'transformerWeightsPath' },
+    say`${path} holds weights that are quantized already${how} in a way that is not read: give plain weights, and ${option('quantization')} int8 or int4 to pack them while loading, or FP8, NF4 or GGUF weights`,
   );
+}
+
+async function findInFile(
+  folder: Folder,
+  file: string,
+  layouts: readonly PartLayout[],
+): Promise<FoundPart | null> {
+  const opened = await openFile(folder, file);
+  try {
+    return findPart(opened.tensors, layouts);
+  } finally {
+    await closeFile(opened);
+  }
+}
+
+/** A file whose tensors have the names of the page, or are refused by them. */
+async function openPlain(folder: Folder, file: string): Promise<Weights> {
+  const opened = await openFile(folder, file);
+  const { tensors, sources, path } = opened;
+  const numbers = [...tensors].filter(([, { scaledBy, coded }]) => !scaledBy && !coded);
+  const problem = quantizedSign(new Map(numbers));
+  if (problem === null) return { tensors: withScales(tensors), sources: [...sources], path };
+  await closeFile(opened);
+  throw quantizedWeights(path, ` (${problem})`);
+}
+
+function wrongPath(code: 'bad_request' | 'model_not_found', message: Prose): EngineError {
+  return new EngineError(code, message, { param: 'transformerWeightsPath' });
 }
 
 function noWeights(path: string, names: readonly string[]): EngineError {
@@ -85,9 +140,13 @@ function noWeights(path: string, names: readonly string[]): EngineError {
   }
   const gguf = names.find((name) => /\.gguf$/i.test(name));
   if (gguf !== undefined) {
-    return new EngineError('unsupported', `${path} holds only GGUF weights (${gguf}), and ${GGUF_REMEDY}`, {
-      param: gguf,
-    });
+    return new EngineError(
+      'unsupported',
+      `${path} holds GGUF weights of several models (${gguf} …): give the path of one of the files`,
+      {
+        param: gguf,
+      },
+    );
   }
   return new EngineError(
     'bad_checkpoint',

@@ -1,15 +1,17 @@
 // Tensors of a file under the names that pages ask for: parts of fused tensors, transposed matrices, and tensors that pages do not read.
 
 import { EngineError } from '../error.ts';
+import type { CodedTensors } from '../coded/coded-tensor.ts';
 import type { TensorEntry } from '../checkpoint/safetensors.ts';
+import type { FileTensor } from './float8-tensors.ts';
 import type { NamedRows, Rename } from './file-layout.ts';
 
 /** `tensors`: those of one component by their names without prefix. Throws bad_checkpoint for two tensors that become one. */
 export function renameTensors(
-  tensors: ReadonlyMap<string, TensorEntry>,
+  tensors: ReadonlyMap<string, FileTensor>,
   rename: Rename,
-): Map<string, TensorEntry> {
-  const renamed = new Map<string, TensorEntry>();
+): Map<string, FileTensor> {
+  const renamed = new Map<string, FileTensor>();
   for (const [name, entry] of tensors) {
     const names = rename(name, entry.shape);
     const parts = typeof names === 'string' ? [{ name: names }] : names;
@@ -23,25 +25,79 @@ export function renameTensors(
   return renamed;
 }
 
-function partOf(entry: TensorEntry, { name, rows, isTransposed }: NamedRows): TensorEntry {
+function partOf(entry: FileTensor, { name, rows, isTransposed }: NamedRows): FileTensor {
   const stored = { ...entry, name, storedAs: entry.storedAs ?? entry.name };
   const { shape, bytes, offset } = entry;
   if (isTransposed) {
-    if (shape.length !== 2)
-      throw broken(entry, `has the shape [${shape.join(', ')}], and a matrix is needed`);
+    if (shape.length !== 2 || !NUMBERS.includes(entry.dtype))
+      throw broken(
+        entry,
+        `has the shape [${shape.join(', ')}] as ${entry.dtype}, and a matrix of numbers is needed`,
+      );
     return { ...stored, shape: shape.toReversed(), isTransposed: true };
   }
   if (rows === undefined) return stored;
   const [all = 0, ...behind] = shape;
   const rowBytes = bytes / all;
-  if (!Number.isInteger(rows.first) || !Number.isInteger(rows.count) || rows.first + rows.count > all)
-    throw broken(entry, `has ${all} rows, which cannot be split into equal parts`);
-  return {
+  const isWhole =
+    Number.isInteger(rows.first) && Number.isInteger(rows.count) && rows.first + rows.count <= all;
+  if (!isWhole || !Number.isInteger(rows.first * rowBytes) || entry.dtype.startsWith('FLAT'))
+    throw broken(
+      entry,
+      `has ${all} rows in ${bytes} bytes of ${entry.dtype}, which cannot be split into equal parts`,
+    );
+  const part = {
     ...stored,
     shape: [rows.count, ...behind],
     offset: offset + rows.first * rowBytes,
     bytes: rows.count * rowBytes,
   };
+  const { coded, scaledBy } = entry;
+  if (scaledBy && scaledBy.shape[0] === all) return { ...part, scaledBy: rowsOf(scaledBy, rows) };
+  if (!coded) return part;
+  const own = codedRows(entry, coded, { name, ...rows });
+  return { ...part, coded: own, offset: own.codes.offset, bytes: own.codes.bytes + own.scales.bytes };
+}
+
+const NUMBERS: readonly string[] = ['F32', 'F16', 'BF16'];
+
+/** Rows of codes and scales that are stored row by row, under names of their own. */
+function codedRows(
+  entry: FileTensor,
+  coded: CodedTensors<TensorEntry>,
+  { name, ...rows }: { name: string; first: number; count: number },
+): CodedTensors<TensorEntry> {
+  const { layout, codes, scales, zeros, offsets, groupOf, order } = coded;
+  const isByRow = (layout === 'rows' || layout === 'pairs') && !offsets && zeros === null;
+  if (!isByRow || groupOf !== null || order !== null)
+    throw broken(entry, 'holds several matrices in codes that are not stored row by row');
+  return {
+    ...coded,
+    codes: { ...rowsOf(codes, rows), name },
+    scales: { ...rowsOf(scales, rows), name: `${name}.scales` },
+  };
+}
+
+function rowsOf(entry: TensorEntry, { first, count }: { first: number; count: number }): TensorEntry {
+  const [all = 1, ...behind] = entry.shape;
+  const rowBytes = entry.bytes / all;
+  return {
+    ...entry,
+    shape: [count, ...behind],
+    offset: entry.offset + first * rowBytes,
+    bytes: count * rowBytes,
+  };
+}
+
+/** Tensors with the scales of their codes as tensors of their own, named as in FP8 checkpoints of transformers. */
+export function withScales(tensors: ReadonlyMap<string, FileTensor>): Map<string, TensorEntry> {
+  const all = new Map<string, TensorEntry>();
+  for (const [name, { scaledBy, ...entry }] of tensors) {
+    all.set(name, entry);
+    const scale = `${name}_scale`;
+    if (scaledBy) all.set(scale, { ...scaledBy, name: scale, storedAs: scaledBy.storedAs ?? scaledBy.name });
+  }
+  return all;
 }
 
 function broken({ name, storedAs = name, source }: TensorEntry, problem: string): EngineError {

@@ -5,7 +5,15 @@ import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
 import type { Folder } from '../source.ts';
 import type { FileLayouts, FilePipeline, OpenedFile, PartConfig } from './file-layout.ts';
-import { findPart, openFile, openPart, smallValues, type FoundPart, type OpenFile } from './file-parts.ts';
+import {
+  closeFile,
+  findPart,
+  openFile,
+  openPart,
+  smallValues,
+  type FoundPart,
+  type OpenFile,
+} from './file-parts.ts';
 import { namesOf, type KnownPipelines, type PipelineClass } from './pipeline-classes.ts';
 import { openElsewhere } from './pipeline-components.ts';
 import type { Pipeline, PipelineComponent, PipelineOptions } from './pipeline.ts';
@@ -32,7 +40,7 @@ export async function openSingleFile(
   try {
     recognised = await recognise(file, name, known, options);
   } finally {
-    await file.source.close();
+    await closeFile(file);
   }
   const { layouts, parts, pipeline } = recognised;
   const className = chosenClass(file.path, pipeline.className, known, options);
@@ -42,7 +50,7 @@ export async function openSingleFile(
   for (const component of Object.keys(declared.components)) {
     if (pipeline.absent?.includes(component) && !given(options, component)) continue;
     const opened =
-      (await openGiven(component, declared, openFolder, options)) ??
+      (await openGiven(component, declared, openFolder, options, known)) ??
       partComponent(component, { folder, name, parts, pipeline, layouts }) ??
       (await builtIn(component, folder, { pipeline, layouts }, openFolder, options));
     if (opened !== null) components[component] = opened;
@@ -120,11 +128,12 @@ async function openGiven(
   { components, layouts }: PipelineClass,
   openFolder: OpenFolder,
   options: PipelineOptions,
+  { text }: KnownPipelines,
 ): Promise<PipelineComponent | null> {
   if (!given(options, component)) return null;
   const { componentPaths = {}, find = (path) => Promise.resolve(path) } = options;
   const path = await find(componentPaths[component]!, component);
-  return openElsewhere(openFolder, path, component, components[component]!, layouts);
+  return openElsewhere(openFolder, path, component, components[component]!, { layouts, text });
 }
 
 interface Source extends Recognised {

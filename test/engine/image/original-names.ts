@@ -109,6 +109,29 @@ export function originalAutoencoder(tensors: StoredTensors, prefix = 'first_stag
   );
 }
 
+/** Z-Image as ComfyUI stores it: queries, keys and values in one tensor. */
+export function originalZImage(tensors: StoredTensors, prefix = 'model.diffusion_model.'): StoredTensor[] {
+  const all: StoredTensor[] = [];
+  for (const tensor of tensors.values()) {
+    if (/\.to_[kv]\.weight$/.test(tensor.name)) continue;
+    const parts = ['q', 'k', 'v'].map((one) => tensors.get(tensor.name.replace('to_q', `to_${one}`))!);
+    const name = tensor.name
+      .replace(/^all_(x_embedder|final_layer)\.2-1\./, '$1.')
+      .replace('.to_out.0.', '.out.')
+      .replace('.norm_q.', '.q_norm.')
+      .replace('.norm_k.', '.k_norm.');
+    if (!name.endsWith('.to_q.weight')) all.push({ ...tensor, name: prefix + name });
+    else
+      all.push({
+        ...tensor,
+        name: prefix + name.replace('.to_q.', '.qkv.'),
+        shape: [3 * tensor.shape[0]!, tensor.shape[1]!],
+        bytes: Buffer.concat(parts.map(({ bytes }) => bytes)),
+      });
+  }
+  return all;
+}
+
 const OPEN_CLIP: [string, string][] = [
   ['self_attn.out_proj', 'attn.out_proj'],
   ['layer_norm1', 'ln_1'],

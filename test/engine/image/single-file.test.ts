@@ -1,41 +1,12 @@
 // Models in one file: each layout draws bit for bit what the diffusers layout of the same tensors draws.
 
-import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { ImageModelOptions } from '../../../src/engine/image/image-model.ts';
-import { openImageModelInline } from '../../../src/engine/image/open.ts';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
-import { imagesOf, listen } from './pipeline-golden.ts';
-import { originalAutoencoder, originalOpenClip, originalUNet } from './original-names.ts';
-import { scratch, tinySD1, tinySD2, tinyXL, type TinyPipeline } from './tiny-pipelines.ts';
-import { writeTensors, type StoredTensor, type StoredTensors } from './tiny-tensors.ts';
-
-const REQUEST = { prompt: 'a house by the (sea:1.2)', seed: 3, width: 32, height: 16, steps: 2 };
-
-interface Drawn {
-  pipeline: string;
-  defaults: { width: number; height: number; steps: number; guidance: number };
-  images: string[];
-  notes: string[];
-}
-
-async function draw(options: ImageModelOptions, request: object = REQUEST): Promise<Drawn> {
-  const notes: string[] = [];
-  await using model = await openImageModelInline(nodePlatform, options, (event) => {
-    if (event.type === 'note') notes.push(event.message);
-  });
-  const { pipeline, defaults } = model.info;
-  const { width, height, steps, guidance } = defaults;
-  const drawn = imagesOf(await listen(model, { ...REQUEST, ...request }));
-  expect(new Set(drawn[0]!.data).size).toBeGreaterThan(10);
-  const images = drawn.map(({ data }) => createHash('sha256').update(data).digest('hex'));
-  return { pipeline, defaults: { width, height, steps, guidance }, images, notes };
-}
-
-const prefixed = (tensors: StoredTensors, prefix: string): StoredTensor[] =>
-  [...tensors.values()].map((tensor) => ({ ...tensor, name: prefix + tensor.name }));
+import { draw, expectSame, prefixed, write } from './drawn-files.ts';
+import { originalAutoencoder, originalOpenClip, originalUNet, originalZImage } from './original-names.ts';
+import { scratch, tinySD1, tinySD2, tinyXL, tinyZImage, type TinyPipeline } from './tiny-pipelines.ts';
+import { readTensors, writeTensors, type StoredTensor } from './tiny-tensors.ts';
 
 /** Constants that the original programs save with their models. */
 const BUFFERS: StoredTensor[] = ['betas', 'alphas_cumprod', 'sqrt_alphas_cumprod', 'model_ema.decay'].map(
@@ -46,27 +17,6 @@ const BUFFERS: StoredTensor[] = ['betas', 'alphas_cumprod', 'sqrt_alphas_cumprod
     bytes: new Uint8Array(4),
   }),
 );
-
-const write = (name: string, ...tensors: (readonly StoredTensor[])[]): string =>
-  writeTensors(join(scratch, `${name}.safetensors`), tensors.flat());
-
-/** Drawings of the diffusers layouts, each made once. */
-const wantedDrawings = new Map<string, Promise<Drawn>>();
-
-async function expectSame(
-  pipeline: TinyPipeline,
-  options: ImageModelOptions,
-  request?: object,
-): Promise<Drawn> {
-  const drawn = await draw(options, request);
-  const { folder } = pipeline;
-  if (!wantedDrawings.has(folder)) wantedDrawings.set(folder, draw({ model: folder }, request));
-  const wanted = await wantedDrawings.get(folder)!;
-  expect(drawn.pipeline).toBe(wanted.pipeline);
-  expect(drawn.defaults).toEqual(wanted.defaults);
-  expect(drawn.images).toEqual(wanted.images);
-  return drawn;
-}
 
 describe('Stable Diffusion 1', () => {
   let pipeline: TinyPipeline;
@@ -155,5 +105,30 @@ describe('Stable Diffusion XL', () => {
       originalOpenClip(second!, 'conditioner.embedders.1.model.'),
     );
     await expectSame(pipeline, { model: file });
+  });
+});
+
+describe('Z-Image', () => {
+  const request = { prompt: 'a house', guidance: 0 };
+
+  it('draws from a file with everything, and from the transformer with files beside it', async () => {
+    const pipeline = tinyZImage();
+    const text = await readTensors(`${pipeline.folder}/text_encoder/model.safetensors`);
+    const transformer = originalZImage(pipeline.tensors['transformer']!);
+    const vae = originalAutoencoder(pipeline.tensors['vae']!, 'vae.');
+    const whole = write('z-image', transformer, vae, prefixed(text, 'text_encoders.qwen3_4b.transformer.'));
+    await expect(draw({ model: whole }, request)).rejects.toThrow(
+      /holds the transformer and no tokenizer: give it with `componentPaths`.* such as Tongyi-MAI\/Z-Image-Turbo/,
+    );
+    const tokenizer = `${pipeline.folder}/tokenizer`;
+    await expectSame(pipeline, { model: whole, componentPaths: { tokenizer } }, request);
+    const alone = write('z-image transformer', originalZImage(pipeline.tensors['transformer']!, ''));
+    const beside = {
+      tokenizer: pipeline.folder,
+      text_encoder: write('qwen', [...text.values()]),
+      vae: write('ae', originalAutoencoder(pipeline.tensors['vae']!, '')),
+    };
+    await expectSame(pipeline, { model: alone, componentPaths: beside }, request);
+    await expectSame(pipeline, { model: pipeline.folder, transformerWeightsPath: alone }, request);
   });
 });

@@ -8,10 +8,13 @@ import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../../src/models/image/autoencoder-kl.ts';
 import { readAutoencoderKLConfig } from '../../../src/models/image/autoencoder-kl-config.ts';
+import { zImage } from '../../../src/models/image/z-image.ts';
+import { readZImageConfig } from '../../../src/models/image/z-image-config.ts';
 import { unet } from '../../../src/models/image/unet.ts';
 import { readUNetConfig } from '../../../src/models/image/unet-config.ts';
 import { clip } from '../../../src/models/text/clip.ts';
 import { readClipConfig } from '../../../src/models/text/clip-config.ts';
+import { tinyPipeline } from './pipeline-golden.ts';
 import { randomTensors, writeComponent, type StoredTensors } from './tiny-tensors.ts';
 
 type Json = Record<string, unknown>;
@@ -178,6 +181,47 @@ export function tinySD2(prediction: 'epsilon' | 'v_prediction'): TinyPipeline {
     scheduler: { _class_name: 'DDIMScheduler', ...SCHEDULE, prediction_type: prediction },
     tokenizers: { tokenizer: { pad_token: '!' } },
   });
+}
+
+/** Z-Image: a transformer with heads of 128 columns; text encoder and tokenizer are those of the tiny golden. */
+export function tinyZImage(
+  name = 'z-image',
+  values?: (tensors: StoredTensors) => StoredTensors,
+): TinyPipeline {
+  const config = {
+    _class_name: 'ZImageTransformer2DModel',
+    dim: 384,
+    in_channels: 16,
+    n_heads: 3,
+    n_kv_heads: 3,
+    n_layers: 1,
+    n_refiner_layers: 1,
+    cap_feat_dim: 64,
+    axes_dims: [32, 48, 48],
+    axes_lens: [1536, 512, 512],
+  };
+  const vae = {
+    ...VAE,
+    latent_channels: 16,
+    use_quant_conv: false,
+    use_post_quant_conv: false,
+    scaling_factor: 0.3611,
+    shift_factor: 0.1159,
+  };
+  const drawn = randomTensors([(table) => zImage(readZImageConfig(config), table)], 11);
+  const transformer = values?.(drawn) ?? drawn;
+  const folder = join(scratch, name);
+  cpSync(tinyPipeline('z-image'), folder, { recursive: true });
+  const replace = (component: string, settings: Json, tensors: StoredTensors): void => {
+    rmSync(join(folder, component), { recursive: true });
+    writeComponent(join(folder, component), settings, tensors);
+  };
+  const autoencoder = autoencoderTensors(vae, 12);
+  replace('transformer', config, transformer);
+  replace('vae', vae, autoencoder);
+  const scheduler = { _class_name: 'FlowMatchEulerDiscreteScheduler', num_train_timesteps: 1000, shift: 3 };
+  writeFileSync(join(folder, 'scheduler', 'scheduler_config.json'), JSON.stringify(scheduler));
+  return { folder, tensors: { transformer, vae: autoencoder } };
 }
 
 /** Stable Diffusion XL: both text encoders, sizes and pooled text in the UNet. */

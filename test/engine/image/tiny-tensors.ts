@@ -1,9 +1,15 @@
 // Random tensors of a component, in the shapes that its page asks for, and files with them.
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { safetensorsHead, type TensorSpec } from '../../../src/files/checkpoint/safetensors.ts';
+import {
+  readSafetensors,
+  safetensorsHead,
+  type Dtype,
+  type TensorSpec,
+} from '../../../src/files/checkpoint/safetensors.ts';
 import { tensorsOf, type WeightTable } from '../../../src/models/weights.ts';
+import { memorySource } from '../../files/memory-source.ts';
 import { collect } from '../../../src/engine/weights/collect.ts';
 
 export interface StoredTensor extends TensorSpec {
@@ -45,6 +51,18 @@ function halfBits(value: number): number {
   const exponent = Math.floor(Math.log2(magnitude));
   if (exponent < -14) return sign | Math.trunc(magnitude * 2 ** 24);
   return sign | ((exponent + 15) << 10) | Math.trunc((magnitude / 2 ** exponent - 1) * 1024);
+}
+
+/** Tensors of a safetensors file. */
+export async function readTensors(file: string): Promise<StoredTensors> {
+  const bytes = readFileSync(file);
+  const { tensors } = await readSafetensors(memorySource(file, bytes));
+  return new Map(
+    [...tensors].map(([name, { dtype, shape, offset, bytes: size }]) => [
+      name,
+      { name, dtype: dtype as Dtype, shape, bytes: Uint8Array.from(bytes.subarray(offset, offset + size)) },
+    ]),
+  );
 }
 
 export function writeTensors(

@@ -135,16 +135,16 @@ describe('is refused:', () => {
       /the unet in .*unet is quantized with torchao \(quantization_config in config\.json\), which is not read: give the original with `componentPaths`/,
     ],
     [
-      'a text encoder in four bits',
+      'a text encoder of a method that is not computed',
       {
         'text_encoder/config.json': {
           architectures: ['CLIPTextModel'],
-          quantization_config: { load_in_4bit: true },
+          quantization_config: { quant_method: 'quanto', weights_dtype: 'int4' },
         },
       },
       {},
       'unsupported',
-      /the text_encoder in .* is quantized with bitsandbytes/,
+      /the text_encoder in .* is quantized with quanto/,
     ],
     [
       'a component whose quantization stands beside its configuration',

@@ -143,9 +143,9 @@ describe('is refused:', () => {
       /holds 2 \.safetensors files and no model_index\.json: name one of them, v1-5\.safetensors, v2\.safetensors$/,
     ],
     [
-      'GGUF weights',
-      { 'model-Q4_0.gguf': '', 'README.md': '' },
-      /holds only GGUF weights \(model-Q4_0\.gguf\), and the weights of image models are read as safetensors/,
+      'GGUF weights of several quantizations',
+      { 'model-Q4_0.gguf': '', 'model-Q8_0.gguf': '' },
+      /holds 2 GGUF files and no model_index\.json: name one of them, Q4_0 \(model-Q4_0\.gguf\), Q8_0/,
     ],
     [
       'a pickle',
@@ -214,7 +214,6 @@ describe('is refused:', () => {
   });
 
   it.each([
-    ['x.gguf', /x\.gguf is a GGUF file, and the weights of image models are read as safetensors/],
     ['x.ckpt', /x\.ckpt is a Python pickle \(x\.ckpt\)/],
     ['x.png', /x\.png is an image, not a model: give a folder or hub id in the diffusers layout/],
     ['x.jpg', /x\.jpg is an image, not a model/],

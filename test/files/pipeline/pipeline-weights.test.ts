@@ -57,7 +57,7 @@ describe('weights of a component', () => {
 
   it.each([
     [['diffusion_pytorch_model.bin'], 'unsupported', /as a Python pickle \(diffusion_pytorch_model\.bin\)/],
-    [['unet-Q4.gguf'], 'unsupported', /only GGUF weights/],
+    [['unet-Q4.gguf'], 'unsupported', /holds GGUF weights of several models/],
     [['config.json'], 'bad_checkpoint', /has no safetensors weights \(diffusion_pytorch_model\.safetensors/],
   ])('are not %j', async (names, code, message) => {
     const folder = await openDiskFolder(await folderOf(Object.fromEntries(names.map((name) => [name, '']))));
@@ -105,23 +105,26 @@ describe('weights of a component', () => {
       [path, 'a'],
       [join(path, 'other.safetensors'), 'b'],
     ] as const) {
-      const { tensors, sources } = await openDenoiserWeights(openDiskFolder, place);
+      const { tensors, sources } = await openDenoiserWeights(openDiskFolder, place, []);
       expect([...tensors.keys()]).toEqual([name]);
       for (const source of sources) await source.close();
     }
-    await expect(openDenoiserWeights(openDiskFolder, join(path, 'none.safetensors'))).rejects.toMatchObject({
+    await expect(
+      openDenoiserWeights(openDiskFolder, join(path, 'none.safetensors'), []),
+    ).rejects.toMatchObject({
       code: 'model_not_found',
     });
   });
 
   it.each<[string, TensorSpec['dtype'], RegExp]>([
-    ['x.weight', 'F8_E4M3', /quantized already \(x\.weight is F8_E4M3\), which this version does not run/],
-    ['x.weight', 'I8', /x\.weight is I8/],
+    ['x.weight', 'I8', /quantized already \(x\.weight is I8\) in a way that is not read/],
     ['x.qweight', 'I32', /tensor x\.qweight/],
     ['x.wscales', 'BF16', /tensor x\.wscales/],
   ])('are refused where %s is %s', async (name, dtype, message) => {
     const path = await folderOf({ 'w.safetensors': tensor(name, dtype) });
-    const error: unknown = await openDenoiserWeights(openDiskFolder, path).catch((error: unknown) => error);
+    const error: unknown = await openDenoiserWeights(openDiskFolder, path, []).catch(
+      (error: unknown) => error,
+    );
     expect(error).toMatchObject({ code: 'bad_request', param: 'transformerWeightsPath' });
     expect(String(error)).toMatch(message);
   });

@@ -5,6 +5,7 @@ import type {
   PipelineClass,
   PipelineFolders,
 } from '../../../files/pipeline/pipeline-classes.ts';
+import { TEXT_CLASSES } from '../../architectures.ts';
 import type { ImageFamily, PipelineSet, PipelineTask } from './family.ts';
 import { qwenImage } from './qwen-image.ts';
 import { stableDiffusion } from './stable-diffusion.ts';
@@ -86,6 +87,7 @@ export function knownPipelines(): KnownPipelines {
     layouts: FAMILIES.flatMap(({ files }) => files ?? []),
     unbuiltFiles: UNBUILT_FILES,
     unreadTensors: UNREAD_TENSORS,
+    text: TEXT_CLASSES,
     taskOf: taskOfClassName,
     classOfModelId(id) {
       const family = FAMILIES.findLast(({ modelIds }) => modelIds.test(id));

@@ -12,6 +12,7 @@ import {
   type CallArgumentTable,
 } from '../call-arguments.ts';
 import { readAutoencoder } from '../autoencoder.ts';
+import { Z_IMAGE_FILES } from '../layouts/z-image.ts';
 import { plainSigmas } from '../schedules/flow-sigmas.ts';
 import type { ImageFamily } from './family.ts';
 import { AUTOENCODER, denoiser, SCHEDULER, textEncoder, tokenizer } from './shared-components.ts';
@@ -36,7 +37,7 @@ const ARGUMENTS: CallArgumentTable = {
 export const zImage: ImageFamily = {
   name: 'z-image',
   examples: 'Z-Image, Z-Image-Turbo',
-  modelIds: /z-?image/i,
+  modelIds: /z[-_]?image/i,
   components: {
     text_encoder: textEncoder('Qwen3Model', 'Qwen3ForCausalLM'),
     tokenizer: tokenizer('Qwen2Tokenizer', 'Qwen2TokenizerFast'),
@@ -60,9 +61,10 @@ export const zImage: ImageFamily = {
     },
   ],
   defaults: { steps: 50, guidance: 5, size: 1024 },
-  namedDefaults: [[/z-image.*turbo/i, { steps: 8, guidance: 0, size: 1024 }]],
+  namedDefaults: [[/z[-_]?image.*turbo/i, { steps: 8, guidance: 0, size: 1024 }]],
   takes: ['maxSequenceLength', 'flowShift'],
   readsEmphasis: false,
   sigmas: plainSigmas,
+  files: Z_IMAGE_FILES,
   open: openZImage,
 };

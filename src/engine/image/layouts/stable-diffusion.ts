@@ -109,8 +109,17 @@ async function describeSD(
   };
 }
 
-/** Columns of the pooled text and sizes of the refiner, whose sizes are 5 and whose text is that of the second encoder alone. */
-const REFINER_COLUMNS = 2560;
+/** Columns of an embedded size, sizes of the refiner, and columns of the pooled text of published models. */
+const SIZE_COLUMNS = 256;
+const REFINER_SIZES = 5;
+const POOLED_COLUMNS = 1280;
+
+/** The refiner embeds 5 sizes beside the pooled text, and other models 6. */
+function refines(unet: PartConfig, second: PartConfig | undefined): boolean {
+  const pooled = Number(second?.config['projection_dim'] ?? POOLED_COLUMNS);
+  const columns = Number(unet.config['projection_class_embeddings_input_dim']);
+  return columns - pooled === REFINER_SIZES * SIZE_COLUMNS;
+}
 
 async function describeXL(
   parts: Readonly<Record<string, PartConfig>>,
@@ -118,7 +127,7 @@ async function describeXL(
 ): Promise<FilePipeline> {
   const unet = parts['unet']!;
   const isInpainting = takesMasks(unet);
-  const isRefiner = unet.config['projection_class_embeddings_input_dim'] === REFINER_COLUMNS;
+  const isRefiner = refines(unet, parts['text_encoder_2']);
   const playground = await playgroundLatents(file);
   const own = isInpainting ? 'StableDiffusionXLInpaintPipeline' : 'StableDiffusionXLPipeline';
   return {

@@ -1,0 +1,146 @@
+// Weights of 8-bit floats in files of ComfyUI and others: with one scale for a matrix or for each row, under several names, or cast without
+// any. Matrices of whole blocks keep their codes; other tensors become f16, which holds each value of both types, or f32 with their scale.
+
+import { EngineError } from '../error.ts';
+import type { TensorEntry } from '../checkpoint/safetensors.ts';
+import { assertRange, type ByteSource } from '../source.ts';
+
+/** A tensor of a file with the one that holds its scales. */
+export interface FileTensor extends TensorEntry {
+  /** Scales of its codes: one, or one for each row. Left out: it has none. */
+  scaledBy?: TensorEntry;
+}
+
+/** Ends of the names of scales, in place of `weight`. sources: ComfyUI's scaled FP8, and its layers with comfy_quant; ModelOpt. */
+const SCALES = ['scale_weight', 'weight_scale', 'weight_scale_inv'];
+/** Tensors beside such weights that take no part: scales of activations, which are not rounded, and marks of the format. */
+const BESIDE = /(^|\.)(scale_input|input_scale|comfy_quant|scaled_fp8)$/;
+const EIGHT_BITS = ['F8_E4M3', 'F8_E5M2'];
+/** k's of a block of E4M3 codes, see kernels/stored-blocks.ts. */
+const BLOCK = 128;
+/** Weights that are looked up or added, not multiplied. */
+const TABLE = /(^|\.)(position_embedding\.weight|positional_embedding)$/;
+
+/** Replaces 8-bit floats. Throws bad_checkpoint for scales of another shape. */
+export function readFloat8(tensors: ReadonlyMap<string, TensorEntry>): Map<string, FileTensor> {
+  const found = new Map<string, FileTensor>(tensors);
+  for (const entry of tensors.values()) {
+    const { name, dtype } = entry;
+    if (!EIGHT_BITS.includes(dtype)) continue;
+    const scale = scaleOf(tensors, name);
+    if (scale) found.delete(scale.name);
+    found.set(name, replaced(entry, scale));
+  }
+  for (const name of tensors.keys()) if (BESIDE.test(name)) found.delete(name);
+  return found;
+}
+
+function scaleOf(tensors: ReadonlyMap<string, TensorEntry>, name: string): TensorEntry | undefined {
+  if (!name.endsWith('weight')) return undefined;
+  const module = name.slice(0, -'weight'.length);
+  return SCALES.map((end) => tensors.get(module + end)).find((entry) => entry !== undefined);
+}
+
+function replaced(entry: TensorEntry, scale: TensorEntry | undefined): FileTensor {
+  const { name, dtype, shape } = entry;
+  // A matrix of one row is a vector, as tokens for padding are.
+  const isMatrix = shape.length === 2 && shape[0]! > 1 && shape[1]! % BLOCK === 0 && !TABLE.test(name);
+  if (dtype === 'F8_E4M3' && isMatrix) return { ...entry, scaledBy: scale ?? one(entry) };
+  if (scale === undefined) return widened(entry, null);
+  if (scale.dtype === 'F32' && scale.bytes === 4) return widened(entry, scale);
+  throw new EngineError(
+    'unsupported',
+    `tensor ${name} is ${dtype} of [${shape.join(', ')}] with scales of [${scale.shape.join(', ')}], and one scale in F32 is read of such: choose another quantization of the model`,
+    { param: name },
+  );
+}
+
+/** The scale 1, of weights that were cast. */
+function one({ name, source }: TensorEntry): TensorEntry {
+  const bytes = new Uint8Array(Float32Array.of(1).buffer);
+  return {
+    name: `${name}_scale`,
+    dtype: 'F32',
+    shape: [],
+    source: bytesSource(source.name, bytes),
+    offset: 0,
+    bytes: 4,
+  };
+}
+
+function bytesSource(name: string, bytes: Uint8Array<ArrayBuffer>): ByteSource {
+  const own = { name, size: bytes.length };
+  return {
+    ...own,
+    async read(offset, length) {
+      assertRange(own, offset, length);
+      return bytes.slice(offset, offset + length);
+    },
+    async readInto(offset, target) {
+      assertRange(own, offset, target.length);
+      target.set(bytes.subarray(offset, offset + target.length));
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+/** Offsets of the new tensor count from the place of the stored one, so that files are still read in order. */
+function widened(entry: TensorEntry, scale: TensorEntry | null): TensorEntry {
+  const width = scale ? 4 : 2;
+  const { source, offset, bytes } = entry;
+  const own = { name: source.name, size: offset + width * bytes };
+  let factor: Promise<number> | null = null;
+  const readInto = async (from: number, target: Uint8Array<ArrayBuffer>): Promise<void> => {
+    assertRange(own, from, target.length);
+    const first = Math.floor((from - offset) / width);
+    const end = Math.ceil((from - offset + target.length) / width);
+    const codes = await source.read(offset + first, end - first);
+    const halves = HALVES[entry.dtype as 'F8_E4M3' | 'F8_E5M2'];
+    const out = scale ? new Float32Array(codes.length) : new Uint16Array(codes.length);
+    if (scale) {
+      const value = await (factor ??= scaleValue(scale));
+      codes.forEach((code, i) => (out[i] = valueOf(halves[code]!) * value));
+    } else codes.forEach((code, i) => (out[i] = halves[code]!));
+    const at = from - offset - first * width;
+    target.set(new Uint8Array(out.buffer, at, target.length));
+  };
+  const read = async (from: number, length: number): Promise<Uint8Array<ArrayBuffer>> => {
+    const target = new Uint8Array(length);
+    await readInto(from, target);
+    return target;
+  };
+  const wide: ByteSource = { ...own, read, readInto, close: () => Promise.resolve() };
+  return { ...entry, dtype: scale ? 'F32' : 'F16', source: wide, bytes: width * bytes };
+}
+
+async function scaleValue({ source, offset }: TensorEntry): Promise<number> {
+  const bytes = await source.read(offset, 4);
+  return new DataView(bytes.buffer, bytes.byteOffset).getFloat32(0, true);
+}
+
+/** Bits of the f16 of each code. */
+const HALVES = {
+  F8_E5M2: Uint16Array.from({ length: 256 }, (_, code) => code << 8),
+  F8_E4M3: Uint16Array.from({ length: 256 }, (_, code) => halfOfE4M3(code)),
+};
+
+function halfOfE4M3(code: number): number {
+  const sign = (code & 0x80) << 8;
+  const exponent = (code >> 3) & 15;
+  const fraction = code & 7;
+  if ((code & 0x7f) === 0x7f) return sign | 0x7e00; // NaN
+  if (exponent > 0) return sign | ((exponent + 8) << 10) | (fraction << 7);
+  if (fraction === 0) return sign;
+  // fraction · 2⁻⁹, which is a normal number in f16.
+  const shift = Math.floor(Math.log2(fraction));
+  return sign | ((shift + 6) << 10) | ((fraction << (10 - shift)) & 0x3ff);
+}
+
+/** Value of the bits of an f16. */
+export function valueOf(bits: number): number {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  if (exponent === 31) return fraction === 0 ? sign * Infinity : NaN;
+  return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}

@@ -1,0 +1,189 @@
+// Tensors in the codes of other programs, with the numbers that they stand for.
+
+import { typeId } from '../../files/gguf/from-folder.ts';
+import { writeGguf, type Written, type WrittenTensor } from '../../files/gguf/write-gguf.ts';
+import type { StoredTensor, StoredTensors } from './tiny-tensors.ts';
+
+/** A tensor in codes: the tensors that hold it, and its numbers in F32. */
+export interface CodedTensor {
+  stored: StoredTensor[];
+  numbers: StoredTensor;
+}
+
+const HALF = new Float32Array(65536);
+for (let bits = 0; bits < 65536; bits++) {
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  const magnitude = exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15);
+  HALF[bits] = bits & 0x8000 ? -magnitude : magnitude;
+}
+
+export function valuesOf({ dtype, bytes }: StoredTensor): Float32Array {
+  const own = bytes.slice().buffer;
+  return dtype === 'F32'
+    ? new Float32Array(own)
+    : Float32Array.from(new Uint16Array(own), (bits) => HALF[bits]!);
+}
+
+const inF32 = (tensor: StoredTensor, values: Float32Array): StoredTensor => ({
+  ...tensor,
+  dtype: 'F32',
+  bytes: new Uint8Array(values.buffer),
+});
+
+const byte = (code: number): number => {
+  const exponent = (code >> 3) & 15;
+  const magnitude = exponent === 0 ? (code & 7) * 2 ** -9 : (1 + (code & 7) / 8) * 2 ** (exponent - 7);
+  return code & 0x80 ? -magnitude : magnitude;
+};
+const E4M3 = Array.from({ length: 256 }, (_, code) => ({ code, value: byte(code) })).filter(
+  ({ code }) => (code & 0x7f) !== 0x7f,
+);
+
+/** E4M3 with one scale of this name; null: cast without a scale. */
+export function float8(tensor: StoredTensor, scaleName: string | null): CodedTensor {
+  const values = valuesOf(tensor);
+  const scale =
+    scaleName === null
+      ? 1
+      : Math.fround(values.reduce((most, value) => Math.max(most, Math.abs(value)), 0) / 448);
+  const codes = values.map((value) => nearest(value / scale));
+  const stored: StoredTensor[] = [{ ...tensor, dtype: 'F8_E4M3', bytes: Uint8Array.from(codes) }];
+  if (scaleName !== null)
+    stored.push({
+      name: tensor.name.replace(/weight$/, scaleName),
+      dtype: 'F32',
+      shape: [],
+      bytes: new Uint8Array(Float32Array.of(scale).buffer),
+    });
+  return {
+    stored,
+    numbers: inF32(
+      tensor,
+      codes.map((code) => byte(code) * scale),
+    ),
+  };
+}
+
+const SORTED = E4M3.toSorted((a, b) => a.value - b.value);
+
+function nearest(value: number): number {
+  let [low, high] = [0, SORTED.length - 1];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (SORTED[middle]!.value <= value) low = middle;
+    else high = middle;
+  }
+  const near = value - SORTED[low]!.value < SORTED[high]!.value - value ? low : high;
+  return SORTED[near]!.code;
+}
+
+const NF4 = [
+  -1, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635,
+  -0.18477343022823334, -0.09105003625154495, 0, 0.07958029955625534, 0.16093020141124725,
+  0.24611230194568634, 0.33791524171829224, 0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1,
+];
+const NF4_BLOCK = 64;
+
+/** NF4 of bitsandbytes in blocks of 64 values, with scales in F32. */
+export function nf4(tensor: StoredTensor): CodedTensor {
+  const values = valuesOf(tensor);
+  const absmax = new Float32Array(values.length / NF4_BLOCK);
+  const numbers = new Float32Array(values.length);
+  const codes = new Uint8Array(values.length / 2);
+  for (let block = 0; block < absmax.length; block++) {
+    const at = block * NF4_BLOCK;
+    const own = values.subarray(at, at + NF4_BLOCK);
+    const scale = (absmax[block] = Math.max(...own.map(Math.abs)));
+    own.forEach((value, i) => {
+      const distances = NF4.map((one) => Math.abs(one * scale - value));
+      const code = distances.indexOf(Math.min(...distances));
+      numbers[at + i] = Math.fround(NF4[code]!) * scale;
+      codes[(at + i) >> 1]! |= (at + i) % 2 === 0 ? code << 4 : code;
+    });
+  }
+  const state = { quant_type: 'nf4', blocksize: NF4_BLOCK, dtype: 'float16', shape: tensor.shape };
+  const f32 = (name: string, of: Float32Array): StoredTensor => ({
+    name: `${tensor.name}.${name}`,
+    dtype: 'F32',
+    shape: [of.length],
+    bytes: new Uint8Array(of.buffer),
+  });
+  const text = new TextEncoder().encode(JSON.stringify(state));
+  return {
+    stored: [
+      { ...tensor, dtype: 'U8', shape: [codes.length, 1], bytes: codes },
+      f32('absmax', absmax),
+      f32('quant_map', Float32Array.from(NF4)),
+      {
+        name: `${tensor.name}.quant_state.bitsandbytes__nf4`,
+        dtype: 'U8',
+        shape: [text.length],
+        bytes: text,
+      },
+    ],
+    numbers: inF32(tensor, numbers),
+  };
+}
+
+const Q8_VALUES = 32;
+const Q8_BYTES = 34;
+
+/** Blocks of GGUF's Q8_0, over all values in order, with scales that are powers of two. */
+export function q8(tensor: StoredTensor): { bytes: Uint8Array; numbers: StoredTensor } {
+  const values = valuesOf(tensor);
+  const blocks = values.length / Q8_VALUES;
+  const bytes = new Uint8Array(blocks * Q8_BYTES);
+  const numbers = new Float32Array(values.length);
+  for (let block = 0; block < blocks; block++) {
+    const own = values.subarray(block * Q8_VALUES, (block + 1) * Q8_VALUES);
+    const exponent = Math.max(-14, Math.ceil(Math.log2(Math.max(...own.map(Math.abs)) / 127)));
+    new DataView(bytes.buffer).setUint16(block * Q8_BYTES, (exponent + 15) << 10, true);
+    own.forEach((value, i) => {
+      const code = Math.round(value / 2 ** exponent);
+      bytes[block * Q8_BYTES + 2 + i] = code & 255;
+      numbers[block * Q8_VALUES + i] = code * 2 ** exponent;
+    });
+  }
+  return { bytes, numbers: inF32(tensor, numbers) };
+}
+
+/** A GGUF file as ComfyUI-GGUF writes it: matrices of whole blocks in Q8_0, tensors of whole blocks reshaped, others in F16 or F32. */
+export function ggufOf(
+  tensors: readonly StoredTensor[],
+  architecture: string | null,
+): { file: Uint8Array; numbers: StoredTensor[] } {
+  const metadata: Record<string, Written> =
+    architecture === null ? {} : { 'general.architecture': architecture };
+  const written: WrittenTensor[] = [];
+  const numbers: StoredTensor[] = [];
+  for (const tensor of tensors) {
+    const { name, shape } = tensor;
+    const count = shape.reduce((product, size) => product * size, 1);
+    const isCoded = shape.length > 1 && count % 256 === 0 && !name.endsWith('.bias');
+    if (!isCoded) {
+      written.push({
+        name,
+        shape: shape.length === 0 ? [1] : shape,
+        type: typeId(tensor.dtype === 'F32' ? 'F32' : 'F16'),
+        bytes: tensor.bytes,
+      });
+      numbers.push(tensor);
+      continue;
+    }
+    const isReshaped = shape.length > 2 || shape[1]! % Q8_VALUES !== 0;
+    if (isReshaped) metadata[`comfy.gguf.orig_shape.${name}`] = { items: 'i32', values: shape };
+    const coded = q8(tensor);
+    written.push({
+      name,
+      shape: isReshaped ? [count / 256, 256] : shape,
+      type: typeId('Q8_0'),
+      bytes: coded.bytes,
+    });
+    numbers.push(coded.numbers);
+  }
+  return { file: writeGguf({ metadata, tensors: written }), numbers };
+}
+
+export const named = (tensors: readonly StoredTensor[]): StoredTensors =>
+  new Map(tensors.map((tensor) => [tensor.name, tensor]));
