@@ -145,6 +145,7 @@ function portOf(end: MessagePortMain): Port {
 
 /** Calls `listener` for each message of a window's preload script, with the port that it brings. */
 export function onWindowMessage(listener: (message: WindowMessage, port: Port) => void): void {
+  ipcMain.handle(WINDOW_CHANNEL, () => true);
   ipcMain.on(WINDOW_CHANNEL, ({ ports }, message: WindowMessage) => {
     if (ports[0]) listener(message, portOf(ports[0]));
   });

@@ -1,6 +1,7 @@
 // Preload script of the app's windows: gives their pages `window.svcEngine`, and nothing else of Electron. The type of that object is WindowEngine.
 
 import { contextBridge, ipcRenderer } from 'electron';
+import { EngineError } from '../files/error.ts';
 import type { Port } from '../engine/session/port.ts';
 import { portOfEnd } from '../engine/session/thread-browser.ts';
 import { windowCalls } from './window-calls.ts';
@@ -15,7 +16,12 @@ contextBridge.executeInMainWorld({ func: installFace, args: [windowCalls(connect
 /** Sends a message to the main process, with one end of a channel; returns the other. */
 function connect(message: WindowMessage): Port {
   const { port1, port2 } = new MessageChannel();
-  ipcRenderer.postMessage(WINDOW_CHANNEL, message, [port2]);
+  const lost: ((error: Error) => void)[] = [];
+  // Electron drops a message that nobody listens for, but answers a call that nobody handles.
+  ipcRenderer.invoke(WINDOW_CHANNEL).then(
+    () => ipcRenderer.postMessage(WINDOW_CHANNEL, message, [port2]),
+    (cause: unknown) => lost.forEach((listener) => listener(noEngine(cause))),
+  );
   const port = portOfEnd(port1);
   return {
     ...port,
@@ -23,6 +29,15 @@ function connect(message: WindowMessage): Port {
       port.onMessage(listener);
       port1.start();
     },
+    onLost: (listener) => void lost.push(listener),
     end: () => port1.close(),
   };
+}
+
+function noEngine(cause: unknown): EngineError {
+  return new EngineError(
+    'unsupported',
+    "the app's main process has no engine: import svc-engine/electron/main at the top of its main module",
+    { cause },
+  );
 }

@@ -9,7 +9,7 @@ export const PAGE_URL = `${SCHEME}://engine/index.html`;
 
 /** Channel of messages from the main process to the engine's page. */
 export const PAGE_CHANNEL = 'svc-engine:page';
-/** Channel on which a window opens a model or lists adapters; each message brings a port. */
+/** Channel on which a window opens a model or lists adapters; each message brings a port, and follows a call that the main process answers. */
 export const WINDOW_CHANNEL = 'svc-engine:window';
 
 /** Content security policy of the engine's page: its own scripts, workers and model files, nothing else. */

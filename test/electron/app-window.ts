@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import type { MessagePort } from 'node:worker_threads';
 import { createContext, runInContext } from 'node:vm';
 import type { WindowEngine } from '../../src/electron/preload.ts';
-import { ipcMain, PortMain } from './stand-in.ts';
+import { called, ipcMain, PortMain } from './stand-in.ts';
 
 const PRELOAD = new URL('../../dist/browser/electron-preload.cjs', import.meta.url);
 
@@ -21,6 +21,7 @@ export class AppWindow {
     const before = new Set(Object.getOwnPropertyNames(page));
     const electron = {
       ipcRenderer: {
+        invoke: async (channel: string) => called.get(channel)!(),
         postMessage: (channel: string, message: unknown, [port]: [MessagePort]) => {
           this.#ports.push(port);
           ipcMain.emit(channel, { ports: [new PortMain(port)] }, structuredClone(message));

@@ -53,7 +53,7 @@ export class BrowserWindow extends EventEmitter {
   destroy() {}
 }
 export const app = Object.assign(new EventEmitter(), { isReady: () => false, whenReady: async () => {} });
-export const ipcMain = new EventEmitter();
+export const ipcMain = Object.assign(new EventEmitter(), { handle() {} });
 export const protocol = { registerSchemesAsPrivileged: (schemes) => { opened.schemes = schemes; } };
 export const session = {
   fromPartition: () => ({ protocol: { handle: (scheme, handler) => { opened.handlers[scheme] = handler; } } }),

@@ -58,7 +58,11 @@ export const app = Object.assign(new EventEmitter(), {
   whenReady: async () => {},
   quit: () => quit(),
 });
-export const ipcMain = new EventEmitter();
+/** Channels whose calls the main process answers. */
+export const called = new Map<string, () => unknown>();
+export const ipcMain = Object.assign(new EventEmitter(), {
+  handle: (channel: string, answer: () => unknown) => void called.set(channel, answer),
+});
 
 let pages: Pages | null = null;
 

@@ -7,10 +7,13 @@ import { readAll, writeAll } from './access-handle.ts';
 import type { BlobLock, CachedFile, Hasher, ModelCache, PartialFile, RepoCache } from '../hub/hub-cache.ts';
 import { pause, throwIfCancelled } from '../hub/hub-http.ts';
 import type { KnownFile } from '../hub/hub-source.ts';
+import { nameOf } from '../posix-path.ts';
 import { Sha1, Sha256 } from '../sha.ts';
+import type { ByteSource } from '../source.ts';
 import { readModelRecord, type ModelRecord, writeModelRecord } from './model-record.ts';
 import { DOWNLOADED_RANK, type Evictable, type RoomRequest, type StorageRoom } from './room.ts';
 import { isQuotaError, type AccessHandle, type OriginStorage, type PrivateFolder } from './storage.ts';
+import { storedSource } from './stored-source.ts';
 
 /** Begin of the paths that stand for stored models: `hub:owner/name/commit`, and the path of a folder or file in the snapshot. */
 export const STORED = 'hub:';
@@ -130,16 +133,22 @@ export class OpfsRepo implements RepoCache {
     );
   }
 
-  /** The content of a file of a snapshot; null: it is not stored. */
-  async fileOf(commit: string, path: string): Promise<File | null> {
+  /** Opens a file of a snapshot; null: it is not stored. */
+  async open(commit: string, path: string): Promise<ByteSource | null> {
     const stored = (await this.record()).snapshots.get(commit)?.get(path);
-    const file = stored && (await this.#blobs.file(stored.blob));
-    return file?.size === stored?.size ? (file ?? null) : null;
+    const source = stored && (await storedSource(this.#blobs, stored.blob, nameOf(path)));
+    if (!source || source.size === stored.size) return source ?? null;
+    await source.close();
+    return null;
   }
 
   async readJson(commit: string, path: string): Promise<Record<string, unknown>> {
     try {
-      return JSON.parse((await (await this.fileOf(commit, path))?.text()) ?? '{}') as Record<string, unknown>;
+      const stored = (await this.record()).snapshots.get(commit)?.get(path);
+      return JSON.parse((stored && (await this.#blobs.readText(stored.blob))) ?? '{}') as Record<
+        string,
+        unknown
+      >;
     } catch {
       return {};
     }

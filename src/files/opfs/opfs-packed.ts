@@ -11,11 +11,11 @@ import {
   type PackedFile,
 } from '../checkpoint/packed-file.ts';
 import { crc32 } from '../crc32.ts';
-import { fileSource } from '../page/model-source.ts';
 import { Sha256 } from '../sha.ts';
 import { writeAll } from './access-handle.ts';
 import { PACKED_RANK, type Evictable, type RoomRequest, type StorageRoom } from './room.ts';
 import type { AccessHandle, PrivateFolder } from './storage.ts';
+import { storedSource } from './stored-source.ts';
 import type { StorageUse } from './use.ts';
 
 export interface PackedVersion {
@@ -45,9 +45,9 @@ export class OpfsPacked {
     const name = packedName(version, sha256);
     if ((await this.#folder.size(name)) === null) return null;
     const release = await this.#use.hold(packedKey(name));
-    const found = await this.#folder.file(name);
-    const file = found && (await readPackedFile(fileSource(name, found), version.identity, crc32));
-    if (file) return { ...file, close: release };
+    const found = await storedSource(this.#folder, name, name);
+    const file = found && (await readPackedFile(found, version.identity, crc32));
+    if (file) return { ...file, close: () => file.close().finally(release) };
     await release();
     await this.#remove(name);
     return null;

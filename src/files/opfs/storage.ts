@@ -27,8 +27,8 @@ export interface AccessHandle {
 
 /** Methods of file handles that TypeScript's library for pages does not declare. */
 interface PrivateFileHandle extends FileSystemFileHandle {
-  /** Only in workers. */
-  createSyncAccessHandle(): Promise<AccessHandle>;
+  /** Only in workers. A read-only handle excludes writers, but no other reader. */
+  createSyncAccessHandle(options?: { mode: 'read-only' }): Promise<AccessHandle>;
   move(name: string): Promise<void>;
 }
 
@@ -89,6 +89,20 @@ export class PrivateFolder {
     const folder = await this.#handle(true);
     const handle = await folder!.getFileHandle(name, { create: true });
     return (handle as PrivateFileHandle).createSyncAccessHandle();
+  }
+
+  /**
+   * Opens a file for reading in place. Returns null if it is missing or being written, in pages, and where the browser lets one reader do
+   * so only: Chromium lets several.
+   */
+  async reader(name: string): Promise<AccessHandle | null> {
+    const { FileSystemSyncAccessHandle: type } = globalThis as { FileSystemSyncAccessHandle?: Function };
+    if (type === undefined || !('mode' in (type.prototype as object))) return null;
+    const folder = await this.#handle(false);
+    const handle = folder && (await unlessMissing(folder.getFileHandle(name)));
+    return (
+      handle && (handle as PrivateFileHandle).createSyncAccessHandle({ mode: 'read-only' }).catch(() => null)
+    );
   }
 
   /** Renames a file; a file of the new name is replaced. */

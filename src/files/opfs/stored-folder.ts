@@ -2,9 +2,8 @@
 
 import { EngineError } from '../error.ts';
 import { isGgufName, setOf } from '../gguf/file-names.ts';
-import { fileSource } from '../page/model-source.ts';
 import { folderOf, nameOf } from '../posix-path.ts';
-import type { Folder } from '../source.ts';
+import type { ByteSource, Folder } from '../source.ts';
 import { STORED, type OpfsCache, type OpfsRepo } from './opfs-cache.ts';
 
 export interface StoredPath {
@@ -37,15 +36,13 @@ export async function openStored(cache: OpfsCache, path: string): Promise<Folder
   return {
     path,
     names: async () => (isFile ? [...setOf(nameOf(inner), names).names] : names),
-    open: async (name) => fileSource(name, await contentOf(repo, commit, `${prefix}${name}`), REMEDY),
+    open: (name) => contentOf(repo, commit, `${prefix}${name}`),
   };
 }
 
-const REMEDY = "open the model again, since it may have been removed from the browser's storage";
-
-async function contentOf(repo: OpfsRepo, commit: string, path: string): Promise<File> {
-  const file = await repo.fileOf(commit, path);
-  if (file !== null) return file;
+async function contentOf(repo: OpfsRepo, commit: string, path: string): Promise<ByteSource> {
+  const source = await repo.open(commit, path);
+  if (source !== null) return source;
   throw new EngineError(
     'bad_checkpoint',
     `${path} is missing from ${repo.id}: open the model again to fetch it`,

@@ -161,7 +161,8 @@ function missing(path: string, name: string): never {
   );
 }
 
-function unreadable(name: string, cause: unknown, remedy = PICK_AGAIN): EngineError {
+/** The error for a file that cannot be read. */
+export function unreadable(name: string, cause: unknown, remedy = PICK_AGAIN): EngineError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new EngineError('bad_checkpoint', `${name} cannot be read (${reason}): ${remedy}`, {
     param: name,

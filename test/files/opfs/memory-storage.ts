@@ -9,8 +9,10 @@ const failed = (name: string): DOMException => new DOMException(`stand-in: ${nam
 interface Content {
   bytes: Uint8Array<ArrayBuffer>;
   lastModified: number;
-  /** The tab with an access handle. */
+  /** The tab with an access handle for writing. */
   openIn: MemoryTab | null;
+  /** Number of access handles for reading. */
+  readers: number;
 }
 
 type Entry = Content | Map<string, Entry>;
@@ -123,8 +125,7 @@ class MemoryFolder {
 
   async getFileHandle(name: string, { create = false } = {}): Promise<MemoryFile> {
     let entry = this.#entries.get(name);
-    if (entry === undefined && create)
-      this.#entries.set(name, (entry = { bytes: new Uint8Array(0), lastModified: Date.now(), openIn: null }));
+    if (entry === undefined && create) this.#entries.set(name, (entry = emptyContent()));
     if (entry === undefined) throw failed('NotFoundError');
     if (isFolder(entry)) throw failed('TypeMismatchError');
     return new MemoryFile(this.#storage, this.#tab, this.#entries, name, entry);
@@ -140,7 +141,14 @@ class MemoryFolder {
 }
 
 const isOpen = (entry: Entry): boolean =>
-  isFolder(entry) ? [...entry.values()].some(isOpen) : entry.openIn !== null;
+  isFolder(entry) ? [...entry.values()].some(isOpen) : entry.openIn !== null || entry.readers > 0;
+
+const emptyContent = (): Content => ({
+  bytes: new Uint8Array(0),
+  lastModified: Date.now(),
+  openIn: null,
+  readers: 0,
+});
 
 class MemoryFile {
   readonly kind = 'file';
@@ -169,10 +177,14 @@ class MemoryFile {
     return new File([bytes.slice()], this.#name, { lastModified });
   }
 
-  async createSyncAccessHandle(): Promise<AccessHandle> {
-    if (this.#content.openIn !== null) throw failed('NoModificationAllowedError');
-    this.#content.openIn = this.#tab;
-    const handle = new MemoryAccess(this.#storage, this.#content);
+  async createSyncAccessHandle({ mode = 'readwrite' } = {}): Promise<AccessHandle> {
+    const content = this.#content;
+    const isReader = mode === 'read-only';
+    if (content.openIn !== null || (!isReader && content.readers > 0))
+      throw failed('NoModificationAllowedError');
+    if (isReader) content.readers++;
+    else content.openIn = this.#tab;
+    const handle = new MemoryAccess(this.#storage, content, isReader);
     this.#tab.opened(handle);
     return handle;
   }
@@ -187,7 +199,7 @@ class MemoryFile {
   }
 
   async move(name: string): Promise<void> {
-    if (this.#content.openIn !== null || this.#folder.has(name)) throw failed('NoModificationAllowedError');
+    if (isOpen(this.#content) || this.#folder.has(name)) throw failed('NoModificationAllowedError');
     this.#folder.delete(this.#name);
     this.#folder.set(name, this.#content);
   }
@@ -196,11 +208,13 @@ class MemoryFile {
 class MemoryAccess implements AccessHandle {
   readonly #storage: MemoryStorage;
   readonly #content: Content;
+  readonly #isReader: boolean;
   #isClosed = false;
 
-  constructor(storage: MemoryStorage, content: Content) {
+  constructor(storage: MemoryStorage, content: Content, isReader: boolean) {
     this.#storage = storage;
     this.#content = content;
+    this.#isReader = isReader;
   }
 
   read(target: Uint8Array<ArrayBuffer>, { at }: { at: number }): number {
@@ -232,7 +246,9 @@ class MemoryAccess implements AccessHandle {
   }
 
   close(): void {
-    if (!this.#isClosed) this.#content.openIn = null;
+    if (this.#isClosed) return;
+    if (this.#isReader) this.#content.readers--;
+    else this.#content.openIn = null;
     this.#isClosed = true;
   }
 

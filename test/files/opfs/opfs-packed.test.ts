@@ -1,6 +1,6 @@
 // Packed weights and tuned variants in the browser's storage.
 
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { PackedEntry } from '../../../src/files/checkpoint/packed-file.ts';
 import { PageStores } from '../../../src/files/opfs/stores.ts';
 import { noise } from '../hub/mock-hub.ts';
@@ -36,6 +36,19 @@ test('what was packed is read back, tensor by tensor', async () => {
   expect(packedIn(storage)).toEqual([
     expect.stringMatching(/^svc-engine\/packed\/tiny-[0-9a-f]{8}-int8-[0-9a-f]{16}\.safetensors$/),
   ]);
+});
+
+test('packed weights that were read in place can be replaced once they are closed', async () => {
+  vi.stubGlobal('FileSystemSyncAccessHandle', { prototype: { mode: 'read-only' } });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const { storage, stores } = originOf();
+  await stores.packed.write(VERSION, entries());
+  const file = (await stores.packed.read(VERSION))!;
+  expect(storage.content(packedIn(storage)[0]!).readers).toBe(1);
+  await file.close();
+  await stores.packed.write({ ...VERSION, identity: 'two' }, entries());
+  expect(await stores.packed.read(VERSION)).toBeNull();
+  expect(packedIn(storage)).toHaveLength(1);
 });
 
 test('another version is a miss and replaces the older one; another quantization stands beside it', async () => {
