@@ -47,7 +47,13 @@ export class OpfsPacked {
     const release = await this.#use.hold(packedKey(name));
     const found = await storedSource(this.#folder, name, name);
     const file = found && (await readPackedFile(found, version.identity, crc32));
-    if (file) return { ...file, close: () => file.close().finally(release) };
+    if (file) {
+      const close = async (): Promise<void> => {
+        await file.close();
+        await release();
+      };
+      return { ...file, close };
+    }
     await release();
     await this.#remove(name);
     return null;
