@@ -47,7 +47,7 @@ export interface ResolvePlain {
   revision?: string;
   component?: string;
   mostBytes?: number;
-  safetensorsOnly?: boolean;
+  singleFiles?: boolean;
   /** Whether the worker inspects the model's files before its weights are downloaded. */
   inspects: boolean;
 }

@@ -24,7 +24,7 @@ export async function fetchModel(
     ...(options.component === undefined ? {} : { component: options.component }),
     ...(options.memoryBudget === undefined ? {} : { mostBytes: SHARE_FOR_WEIGHTS * options.memoryBudget }),
     // Nothing but image models is opened without a look at its files first.
-    ...(inspect === undefined && { safetensorsOnly: true }),
+    ...(inspect === undefined && { singleFiles: true }),
     ...(signal ? { signal } : {}),
     ...(inspect && {
       async inspect(settings, files, remote) {

@@ -25,7 +25,7 @@ export interface Platform {
       signal?: AbortSignal;
       onProgress?: (event: HubEvent) => void;
       mostBytes?: number;
-      safetensorsOnly?: boolean;
+      singleFiles?: boolean;
       inspect?: (
         path: string,
         files: readonly string[],

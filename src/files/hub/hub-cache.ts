@@ -140,6 +140,15 @@ export async function cachedSnapshot(
   return relevant.length === 0 ? snapshot : null;
 }
 
+/** Returns the place of one file of a snapshot if it has arrived. */
+export async function cachedFile(repo: RepoCache, revision: string, name: string): Promise<Snapshot | null> {
+  const { path, commit } = await snapshotOf(repo, revision);
+  const files = await repo.files(commit);
+  return files.some((file) => file.path === name && file.size !== null)
+    ? { path: `${path}/${name}`, commit }
+    : null;
+}
+
 const PIPELINE_INDEX = 'model_index.json';
 
 /**

@@ -3,7 +3,7 @@
 
 import { bytesText } from '../bytes-text.ts';
 import { EngineError } from '../error.ts';
-import { ggufSets, hasTag, isQuantizationName, setsText, type GgufSet } from '../gguf/file-names.ts';
+import { ggufSets, hasTag, isQuantizationName, setOf, setsText, type GgufSet } from '../gguf/file-names.ts';
 import type { OnHubEvent } from './hub-events.ts';
 import { snapshotOf, type RepoCache, type Snapshot } from './hub-cache.ts';
 
@@ -11,9 +11,15 @@ import { snapshotOf, type RepoCache, type Snapshot } from './hub-cache.ts';
 export interface TaggedModel {
   id: string;
   tag: string | null;
+  /** A file of the repository that is named behind the id; left out: none is. */
+  file?: string;
 }
 
+const FILE = /^([^:]+\/[^:]+):([^/:][^:]*\.(?:safetensors|gguf))$/i;
+
 export function splitTag(model: string): TaggedModel {
+  const [, owner, file] = FILE.exec(model) ?? [];
+  if (file !== undefined) return { id: owner!, tag: null, file };
   const colon = model.lastIndexOf(':');
   const tag = model.slice(colon + 1);
   return colon > 0 && isQuantizationName(tag) ? { id: model.slice(0, colon), tag } : { id: model, tag: null };
@@ -78,7 +84,6 @@ interface GgufOptions {
   allow?: unknown;
   component?: string;
   mostBytes?: number;
-  safetensorsOnly?: boolean;
   onProgress?: OnHubEvent;
 }
 
@@ -90,19 +95,11 @@ export function ggufFiles<F extends Sized>(
   id: string,
   tag: string | null,
   files: readonly F[],
-  { allow, component, mostBytes, safetensorsOnly = false, onProgress }: GgufOptions,
+  { allow, component, mostBytes, onProgress }: GgufOptions,
 ): F[] | null {
-  if (safetensorsOnly && tag !== null) {
-    throw new EngineError(
-      'unsupported',
-      `${id}:${tag} names GGUF files, and the weights of image models are read as safetensors: name the original repository`,
-      { param: 'model' },
-    );
-  }
   const isOther =
-    safetensorsOnly ||
     allow !== undefined ||
-    component !== undefined ||
+    (component !== undefined && files.some(({ path }) => path === 'model_index.json')) ||
     files.some(({ path }) => path.endsWith('.safetensors'));
   if (tag === null && isOther) return null;
   const chosen = chooseGguf(id, files, tag, mostBytes);
@@ -133,3 +130,21 @@ export async function cachedGguf(
   const chosen = chooseGguf(id, files, tag);
   return chosen && { path: `${path}/${chosen.set.names[0]!}`, commit };
 }
+
+/** The file that is named behind an id, with the other parts of a split one. Throws model_not_found for one that the repository lacks. */
+export function namedFile<F extends Sized>(id: string, name: string, files: readonly F[]): F[] {
+  const found = files.find(({ path }) => path === name);
+  const { names } = setOf(
+    name,
+    files.map(({ path }) => path),
+  );
+  if (found) return names.map((part) => files.find(({ path }) => path === part) ?? found);
+  const kind = name.slice(name.lastIndexOf('.')).toLowerCase();
+  const others = files.filter(({ path }) => path.toLowerCase().endsWith(kind)).map(({ path }) => path);
+  const more = others.length > MOST_NAMED ? ' …' : '';
+  const has = others.length === 0 ? `no ${kind} files` : others.slice(0, MOST_NAMED).join(', ') + more;
+  throw new EngineError('model_not_found', `${id} has no file ${name}: it has ${has}`, { param: 'model' });
+}
+
+/** Most files that a message names. */
+const MOST_NAMED = 8;

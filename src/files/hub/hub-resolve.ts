@@ -2,14 +2,14 @@
 // changes; an interrupted call is resumed.
 import { EngineError } from '../error.ts';
 import type { PipelineFolders } from '../pipeline/pipeline-classes.ts';
-import { cachedSnapshot, type ModelCache } from './hub-cache.ts';
+import { cachedFile, cachedSnapshot, type ModelCache } from './hub-cache.ts';
 import type { OnHubEvent } from './hub-events.ts';
 import { fetchListing, type Inspect } from './hub-fetch.ts';
-import { cachedGguf, ggufFiles, type TaggedModel } from './hub-gguf.ts';
+import { cachedGguf, ggufFiles, namedFile, type TaggedModel } from './hub-gguf.ts';
 import { HUB_LIMITS, throwIfCancelled, type HubLimits, type Session } from './hub-http.ts';
 import { checkId, checkRevision } from './hub-id.ts';
 import { nearestModel } from './hub-nearest.ts';
-import { selectFiles } from './hub-select.ts';
+import { selectFiles, singleFile } from './hub-select.ts';
 import type { HubSource, Listing } from './hub-source.ts';
 
 export interface HubOptions {
@@ -29,8 +29,8 @@ export interface HubOptions {
   inspect?: Inspect;
   /** Bytes that weights may have where a repository's GGUF files give the choice; default: any number. */
   mostBytes?: number;
-  /** Whether GGUF files do not do: those of image models are not read. */
-  safetensorsOnly?: boolean;
+  /** Whether a model may be one file: of several files without model_index.json and config.json, one must be named. */
+  singleFiles?: boolean;
   /** Components of pipelines; left out: none is known. */
   pipelines?: PipelineFolders;
   limits?: Partial<HubLimits>;
@@ -49,7 +49,7 @@ export interface ResolvedModel {
  * (the revision), unsupported (no safetensors), network, disk_full, bad_checkpoint (damaged twice), cancelled.
  */
 export async function resolveFromHub(
-  { id, tag }: TaggedModel,
+  { id, tag, file }: TaggedModel,
   { source, cache }: { source: HubSource; cache: ModelCache },
   options: HubOptions,
 ): Promise<ResolvedModel> {
@@ -60,11 +60,14 @@ export async function resolveFromHub(
   const session = sessionOf(source, options);
   throwIfCancelled(session.signal);
 
-  const noGguf = options.allow !== undefined || options.safetensorsOnly === true;
-  const gguf = noGguf ? null : await cachedGguf(repo, revision, { id, tag });
+  const named = file === undefined ? null : await cachedFile(repo, revision, file);
+  const gguf = options.allow || file !== undefined ? null : await cachedGguf(repo, revision, { id, tag });
   const cached =
+    named ??
     gguf ??
-    (tag === null ? await cachedSnapshot(repo, revision, options.component, options.pipelines) : null);
+    (tag === null && file === undefined
+      ? await cachedSnapshot(repo, revision, options.component, options.pipelines)
+      : null);
   // A commit never changes, so a complete copy needs no request to the hub.
   const isSettled = cached !== null && cached.commit === revision && !options.allow;
   if (cached && (isSettled || source.offline)) return { path: cached.path, id, revision: cached.commit };
@@ -84,11 +87,13 @@ export async function resolveFromHub(
     return { path: cached.path, id, revision: cached.commit };
   }
   const plan = { source, cache, repo, session, id, revision, listing, onEvent, inspect: options.inspect };
-  const quantized = ggufFiles(id, tag, listing.files, options);
+  const quantized =
+    file === undefined ? ggufFiles(id, tag, listing.files, options) : namedFile(id, file, listing.files);
   const chosen = quantized ?? selectFiles(id, listing, options);
+  const single = quantized?.[0] ?? (options.singleFiles ? singleFile(chosen) : null);
   try {
     const path = await fetchListing(plan, chosen);
-    return { path: quantized ? `${path}/${quantized[0]!.path}` : path, id, revision: listing.commit };
+    return { path: single ? `${path}/${single.path}` : path, id, revision: listing.commit };
   } catch (error) {
     throw await cache.errorOf(error, id);
   }

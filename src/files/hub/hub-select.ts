@@ -49,6 +49,7 @@ interface SelectOptions {
   component?: string;
   pipelines?: PipelineFolders;
   allow?: (path: string) => boolean;
+  singleFiles?: boolean;
 }
 
 /** Returns the files to download. `allow` replaces these rules; `component`: the only component of a pipeline to take. */
@@ -77,6 +78,8 @@ export function selectFiles<F extends Named>(
   const native = files.filter(
     ({ path }) => !isForeign(path) && !(isPipeline && folders.unread.has(componentOf(path))),
   );
+  if (options.singleFiles && !native.some(({ path }) => IN_FOLDERS.test(path)))
+    return [onlyFile(id, native, baseModel)];
   const weights = chooseWeights(
     native.filter(({ path }) => isSafetensors(path)),
     isPipeline ? folders : null,
@@ -89,6 +92,30 @@ export function selectFiles<F extends Named>(
   const isLone = !native.some(({ path }) => TOKENIZERS.test(path));
   const settings = native.filter(({ path }) => isSettings(path) || (isLone && path === LONE_TOKENIZER));
   return [...settings.filter(({ path }) => !isOrphanIndex(path)), ...weights];
+}
+
+/** Files of models that consist of several files. */
+const IN_FOLDERS = /^(.*\/)?(model_index|config)\.json$|\.safetensors\.index\.json$/;
+/** Most files that a message names. */
+const MOST_NAMED = 8;
+
+/** The only weights of a repository of single files. Throws model_not_found where there are several. */
+function onlyFile<F extends Named>(id: string, files: readonly F[], baseModel: string | null): F {
+  const weights = files.filter(({ path }) => isSafetensors(path));
+  const [only] = weights;
+  if (only === undefined) throw noWeights(id, [...files], baseModel);
+  if (weights.length === 1) return only;
+  const names = weights.slice(0, MOST_NAMED).map(({ path }) => path);
+  throw new EngineError(
+    'model_not_found',
+    `${id} holds ${weights.length} .safetensors files and no model_index.json: name one as ${id}:${only.path}; it has ${names.join(', ')}${weights.length > MOST_NAMED ? ' …' : ''}`,
+    { param: 'model' },
+  );
+}
+
+/** The file that a repository's selection consists of; null: it has several. */
+export function singleFile<F extends Named>(chosen: readonly F[]): F | null {
+  return chosen.length === 1 && isSafetensors(chosen[0]!.path) ? chosen[0]! : null;
 }
 
 /** Returns the path without shard number and extension. */
@@ -151,8 +178,8 @@ function noWeights(id: string, files: Named[], baseModel: string | null): Engine
   let remedy: Prose = 'name a repository with .safetensors weights';
   if (has(/\.gguf$/i)) {
     remedy = baseModel
-      ? `image models and parts of models are not read from GGUF files: fetch ${baseModel}, which its card names as the original`
-      : 'image models and parts of models are not read from GGUF files: fetch the repository that these were made from';
+      ? `GGUF files are read one at a time: name one as ${id}:FILE, or fetch ${baseModel}, which its card names as the original`
+      : `GGUF files are read one at a time: name one as ${id}:FILE`;
   } else if (has(/\.(bin|pt|pth|ckpt)$/i)) {
     remedy = say`pickled weights are not read, as they can run code: ${PICKLE_REMEDY}`;
   }

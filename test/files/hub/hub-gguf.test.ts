@@ -134,15 +134,44 @@ describe('without a quantization', () => {
   });
 });
 
-test('GGUF files are not fetched for an image model', async () => {
-  const { open, hub } = await fixture();
-  await expect(open(ID, { safetensorsOnly: true })).rejects.toThrow(
-    /has no \.safetensors weights, it holds 7 \.gguf/,
-  );
-  await expect(open(`${ID}:Q8_0`, { safetensorsOnly: true })).rejects.toThrow(
-    /names GGUF files, and the weights of image models/,
-  );
-  expect(hub.seenOf('tiny-Q8_0.gguf')).toEqual([]);
+describe('a file behind the id', () => {
+  const files = new Map([
+    ['split/model one.safetensors', noise(400, 40)],
+    ['split/vae.safetensors', noise(300, 41)],
+    ['tiny-Q8_0.gguf', noise(200, 42)],
+    ['README.md', Buffer.from('# tiny')],
+  ]);
+
+  test('is fetched alone, in whatever folder, and found in the cache from then on', async () => {
+    const { open, path, repo, hub } = await fixture(files);
+    const model = await open(`${ID}:split/model one.safetensors`, { singleFiles: true });
+    expect(model.path).toBe(path('split/model one.safetensors'));
+    expect(await readdir(join(repo, 'blobs'))).toHaveLength(1);
+    hub.seen.length = 0;
+    const env = { HF_HUB_OFFLINE: '1', HF_HOME: join(repo, '..', '..') };
+    expect((await open(`${ID}:split/model one.safetensors`, { env })).path).toBe(model.path);
+    expect(hub.seen).toEqual([]);
+    expect((await open(`${ID}:tiny-Q8_0.gguf`)).path).toBe(path('tiny-Q8_0.gguf'));
+  });
+
+  test('that is not there is refused with those that are', async () => {
+    const { open } = await fixture(files);
+    await expect(open(`${ID}:vae.safetensors`)).rejects.toThrow(
+      'acme/tiny has no file vae.safetensors: it has split/model one.safetensors, split/vae.safetensors',
+    );
+  });
+
+  test('is asked for where a model may be any of several, and not where there is one', async () => {
+    const { open, path, hub } = await fixture(files);
+    await expect(open(ID, { singleFiles: true })).rejects.toThrow(
+      /holds 2 \.safetensors files and no model_index\.json: name one as acme\/tiny:split\/model one\.safetensors/,
+    );
+    expect(hub.seenOf('split/vae.safetensors')).toEqual([]);
+    const one = await fixture(new Map([['deep/only.safetensors', noise(100, 43)]]));
+    expect((await one.open(ID, { singleFiles: true })).path).toBe(
+      path('deep/only.safetensors').replace(path('.'), one.path('.')),
+    );
+  });
 });
 
 test('quantizations in the cache are listed, and removed one by one', async () => {

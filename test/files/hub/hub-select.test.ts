@@ -129,13 +129,9 @@ test.each([
   [
     ['q4.gguf', 'q8.gguf', 'README.md'],
     'acme/original',
-    /it holds 2 \.gguf, 1 \.md; image models and parts of models are not read from GGUF files: fetch acme\/original, which its card names/,
+    /it holds 2 \.gguf, 1 \.md; GGUF files are read one at a time: name one as .*:FILE, or fetch acme\/original, which its card names/,
   ],
-  [
-    ['q4.gguf'],
-    null,
-    /image models and parts of models are not read from GGUF files: fetch the repository that these were made from/,
-  ],
+  [['q4.gguf'], null, /GGUF files are read one at a time: name one as .*:FILE$/],
   [
     ['pytorch_model.bin', 'config.json'],
     null,

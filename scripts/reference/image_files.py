@@ -1,0 +1,163 @@
+"""Judges the names of tensors in image models of one file:  python scripts/reference/image_files.py
+
+test/golden/image-files.json has, for each part of published models, the number of its tensors and the SHA-256 of the sorted lines
+"diffusers' name<TAB>original name" (with #row for a part of a fused tensor), as diffusers' own converters rename them. The original names
+are listed here as latent-diffusion, generative-models, OpenCLIP and Z-Image number their modules.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import torch
+from diffusers.loaders import single_file_utils as files
+
+OUT = Path(__file__).parents[2] / 'test' / 'golden' / 'image-files.json'
+
+
+def both(name):
+    return [f'{name}.weight', f'{name}.bias']
+
+
+def resblock(name, changes):
+    modules = ['in_layers.0', 'in_layers.2', 'emb_layers.1', 'out_layers.0', 'out_layers.3']
+    return [key for module in modules + ['skip_connection'] * changes for key in both(f'{name}.{module}')]
+
+
+def transformer(name, depth):
+    keys = [key for module in ('norm', 'proj_in', 'proj_out') for key in both(f'{name}.{module}')]
+    for block in (f'{name}.transformer_blocks.{i}' for i in range(depth)):
+        for attention in ('attn1', 'attn2'):
+            keys += [f'{block}.{attention}.to_{part}.weight' for part in 'qkv'] + both(f'{block}.{attention}.to_out.0')
+        modules = ('ff.net.0.proj', 'ff.net.2', 'norm1', 'norm2', 'norm3')
+        keys += [key for module in modules for key in both(f'{block}.{module}')]
+    return keys
+
+
+def unet(base, multiples, depths, middle, sized=False):
+    """Two residual blocks a level; `depths`: transformer blocks after each, by level."""
+    keys = [key for name in ('time_embed.0', 'time_embed.2') for key in both(name)]
+    keys += [key for name in ('label_emb.0.0', 'label_emb.0.2') * sized for key in both(name)]
+    keys += both('input_blocks.0.0')
+    channels, widths, at = base, [base], 1
+    for level, multiple in enumerate(multiples):
+        for _ in range(2):
+            keys += resblock(f'input_blocks.{at}.0', channels != base * multiple)
+            channels = base * multiple
+            keys += transformer(f'input_blocks.{at}.1', depths[level]) if depths[level] else []
+            widths.append(channels)
+            at += 1
+        if level < len(multiples) - 1:
+            keys += both(f'input_blocks.{at}.0.op')
+            widths.append(channels)
+            at += 1
+    keys += resblock('middle_block.0', False) + transformer('middle_block.1', middle) + resblock('middle_block.2', False)
+    at = 0
+    for level in reversed(range(len(multiples))):
+        for layer in range(3):
+            keys += resblock(f'output_blocks.{at}.0', channels + widths.pop() != base * multiples[level])
+            channels = base * multiples[level]
+            keys += transformer(f'output_blocks.{at}.1', depths[level]) if depths[level] else []
+            if level > 0 and layer == 2:
+                keys += both(f'output_blocks.{at}.{2 if depths[level] else 1}.conv')
+            at += 1
+    return keys + both('out.0') + both('out.2')
+
+
+def autoencoder(multiples, quant=True):
+    block = ('norm1', 'conv1', 'norm2', 'conv2')
+    keys = [key for name in ('quant_conv', 'post_quant_conv') * quant for key in both(name)]
+    for side, blocks, along in (('encoder', 2, 'down'), ('decoder', 3, 'up')):
+        keys += [key for name in ('conv_in', 'norm_out', 'conv_out') for key in both(f'{side}.{name}')]
+        keys += [key for i in (1, 2) for part in block for key in both(f'{side}.mid.block_{i}.{part}')]
+        keys += [key for part in ('norm', 'q', 'k', 'v', 'proj_out') for key in both(f'{side}.mid.attn_1.{part}')]
+        order = range(len(multiples)) if side == 'encoder' else reversed(range(len(multiples)))
+        channels = multiples[0] if side == 'encoder' else multiples[-1]
+        for level in order:
+            for i in range(blocks):
+                name = f'{side}.{along}.{level}.block.{i}'
+                changes = channels != multiples[level]
+                keys += [key for part in block + ('nin_shortcut',) * changes for key in both(f'{name}.{part}')]
+                channels = multiples[level]
+            resampled = level < len(multiples) - 1 if side == 'encoder' else level > 0
+            keys += both(f'{side}.{along}.{level}.{along}sample.conv') if resampled else []
+    return keys
+
+
+def open_clip(layers):
+    keys = ['token_embedding.weight', 'positional_embedding', 'text_projection'] + both('ln_final')
+    for layer in (f'transformer.resblocks.{i}' for i in range(layers)):
+        keys += [f'{layer}.attn.in_proj_weight', f'{layer}.attn.in_proj_bias']
+        keys += [key for part in ('ln_1', 'ln_2', 'attn.out_proj', 'mlp.c_fc', 'mlp.c_proj') for key in both(f'{layer}.{part}')]
+    return keys
+
+
+def z_image(layers, refiners):
+    keys = ['x_pad_token', 'cap_pad_token', 'norm_final.weight', 'cap_embedder.0.weight'] + both('cap_embedder.1')
+    modules = ('x_embedder', 't_embedder.mlp.0', 't_embedder.mlp.2', 'final_layer.linear', 'final_layer.adaLN_modulation.1')
+    keys += [key for name in modules for key in both(name)]
+    for kind, count in (('layers', layers), ('noise_refiner', refiners), ('context_refiner', refiners)):
+        for layer in (f'{kind}.{i}' for i in range(count)):
+            names = ('attention.qkv', 'attention.out', 'attention.q_norm', 'attention.k_norm', 'attention_norm1', 'attention_norm2')
+            names += ('ffn_norm1', 'ffn_norm2', 'feed_forward.w1', 'feed_forward.w2', 'feed_forward.w3')
+            keys += [f'{layer}.{name}.weight' for name in names]
+            keys += both(f'{layer}.adaLN_modulation.0') if kind != 'context_refiner' else []
+    return keys
+
+
+def judged(keys, prefix, convert, shape=(1, 1, 1, 1)):
+    """Each tensor holds its number and, where it has three rows, theirs."""
+    rows = shape[0]
+    stored = {
+        prefix + key: torch.arange(rows, dtype=torch.float64).reshape(shape) + rows * i for i, key in enumerate(keys)
+    }
+    lines = []
+    for name, tensor in convert(dict(stored)).items():
+        if tensor is None:
+            continue
+        first = int(tensor.flatten()[0])
+        part = f'#{first % rows}' if tensor.numel() < rows and name != 'text_projection.weight' else ''
+        lines.append(f'{name}\t{keys[first // rows]}{part}')
+    text = '\n'.join(sorted(lines))
+    return {'tensors': len(lines), 'sha256': hashlib.sha256(text.encode()).hexdigest()}
+
+
+def judged_unet(keys, sized=False):
+    config = {'layers_per_block': 2, 'addition_embed_type': 'text_time' if sized else None}
+    return judged(keys, 'model.diffusion_model.', lambda stored: files.convert_ldm_unet_checkpoint(stored, config))
+
+
+def judged_autoencoder(multiples, quant, prefix):
+    config = {'down_block_types': multiples, 'up_block_types': multiples}
+    keys = autoencoder(multiples, quant)
+    return judged(keys, prefix, lambda stored: files.convert_ldm_vae_checkpoint(stored, config))
+
+
+def judged_clip(layers, prefix, ran):
+    model = SimpleNamespace(config=SimpleNamespace(hidden_size=1))
+
+    def convert(stored):
+        stored[f'{prefix}text_projection'] = stored[f'{prefix}text_projection'][:1]
+        found = files.convert_open_clip_checkpoint(model, stored, prefix)
+        return {name: tensor for name, tensor in found.items() if ran or name != 'text_projection.weight'}
+
+    return judged(open_clip(layers), prefix, convert, (3, 1))
+
+
+OUT.write_text(
+    json.dumps(
+        {
+            'sd1-unet': judged_unet(unet(320, [1, 2, 4, 4], [1, 1, 1, 0], 1)),
+            'sdxl-unet': judged_unet(unet(320, [1, 2, 4], [0, 2, 10], 10, True), True),
+            'refiner-unet': judged_unet(unet(384, [1, 2, 4, 4], [0, 4, 4, 0], 4, True), True),
+            'sd-vae': judged_autoencoder([1, 2, 4, 4], True, 'first_stage_model.'),
+            'flux-vae': judged_autoencoder([1, 2, 4, 4], False, 'vae.'),
+            'sd2-text': judged_clip(24, 'cond_stage_model.model.', False),
+            'sdxl-text-2': judged_clip(32, 'conditioner.embedders.1.model.', True),
+            'z-image': judged(z_image(30, 2), 'model.diffusion_model.', files.convert_z_image_transformer_checkpoint_to_diffusers, (3, 1)),
+        },
+        indent=2,
+    )
+    + '\n'
+)

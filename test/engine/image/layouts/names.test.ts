@@ -1,0 +1,200 @@
+// Names and configurations of published models in one file: names as diffusers' converters give them (scripts/reference/image_files.py),
+// configurations as the models' own repositories state them.
+
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import {
+  DIFFUSERS_AUTOENCODER,
+  ORIGINAL_AUTOENCODER,
+} from '../../../../src/engine/image/layouts/autoencoder.ts';
+import { openClip } from '../../../../src/engine/image/layouts/clip.ts';
+import { ORIGINAL_UNET } from '../../../../src/engine/image/layouts/unet.ts';
+import { Z_IMAGE_FILES } from '../../../../src/engine/image/layouts/z-image.ts';
+import { collect } from '../../../../src/engine/weights/collect.ts';
+import type { FileHeader, PartLayout } from '../../../../src/files/pipeline/file-layout.ts';
+import { findPart } from '../../../../src/files/pipeline/file-parts.ts';
+import type { FileTensor } from '../../../../src/files/pipeline/float8-tensors.ts';
+import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../../../src/models/image/autoencoder-kl.ts';
+import { readAutoencoderKLConfig } from '../../../../src/models/image/autoencoder-kl-config.ts';
+import { unet } from '../../../../src/models/image/unet.ts';
+import { readUNetConfig } from '../../../../src/models/image/unet-config.ts';
+import { zImage } from '../../../../src/models/image/z-image.ts';
+import { readZImageConfig } from '../../../../src/models/image/z-image-config.ts';
+import { clip } from '../../../../src/models/text/clip.ts';
+import { readClipConfig } from '../../../../src/models/text/clip-config.ts';
+import { tensorsOf, type WeightTable } from '../../../../src/models/weights.ts';
+import { originalAutoencoder, originalOpenClip, originalUNet, originalZImage } from '../original-names.ts';
+import type { StoredTensor, StoredTensors } from '../tiny-tensors.ts';
+
+const GOLDEN = JSON.parse(
+  readFileSync(new URL('../../../golden/image-files.json', import.meta.url), 'utf8'),
+) as Record<string, { tensors: number; sha256: string }>;
+
+type Json = Record<string, unknown>;
+
+/** Tensors that pages ask for, without bytes. */
+function headersOf(...pages: ((table: WeightTable) => unknown)[]): StoredTensors {
+  const requests = pages.flatMap((page) => collect(new Map(), page).requests.flatMap(tensorsOf));
+  const header = (name: string, shape: readonly number[]): StoredTensor => ({
+    name,
+    dtype: 'F16',
+    shape: [...shape],
+    bytes: new Uint8Array(),
+  });
+  return new Map(requests.map(({ name, shape }) => [name, header(name, shape)]));
+}
+
+/** Lines of diffusers' names and those in the file, as the golden has them. */
+function linesOf(layout: PartLayout, stored: readonly StoredTensor[], prefix: string): string[] {
+  const headers = new Map(
+    stored.map((tensor): [string, FileHeader] => [tensor.name.slice(prefix.length), tensor]),
+  );
+  const rename = layout.names(headers);
+  return [...headers].flatMap(([name, { shape }]) => {
+    const names = rename(name, shape);
+    if (typeof names === 'string') return [`${names}\t${name}`];
+    return names.map((part) =>
+      part.rows ? `${part.name}\t${name}#${part.rows.first / part.rows.count}` : `${part.name}\t${name}`,
+    );
+  });
+}
+
+function expectGolden(
+  golden: string,
+  layout: PartLayout,
+  stored: readonly StoredTensor[],
+  prefix: string,
+): Json {
+  const lines = linesOf(layout, stored, prefix);
+  const text = lines.toSorted().join('\n');
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  expect({ tensors: lines.length, sha256 }).toEqual(GOLDEN[golden]);
+  const found = findPart(new Map(stored.map((tensor) => [tensor.name, tensor as unknown as FileTensor])), [
+    layout,
+  ]);
+  expect(found?.prefix).toBe(prefix);
+  return found!.config;
+}
+
+const SD1 = {
+  block_out_channels: [320, 640, 1280, 1280],
+  cross_attention_dim: 768,
+  attention_head_dim: 8,
+};
+const SDXL = {
+  block_out_channels: [320, 640, 1280],
+  down_block_types: ['DownBlock2D', 'CrossAttnDownBlock2D', 'CrossAttnDownBlock2D'],
+  up_block_types: ['CrossAttnUpBlock2D', 'CrossAttnUpBlock2D', 'UpBlock2D'],
+  transformer_layers_per_block: [1, 2, 10],
+  cross_attention_dim: 2048,
+  attention_head_dim: [5, 10, 20],
+  addition_embed_type: 'text_time',
+  addition_time_embed_dim: 256,
+  projection_class_embeddings_input_dim: 2816,
+};
+const REFINER = {
+  block_out_channels: [384, 768, 1536, 1536],
+  down_block_types: ['DownBlock2D', 'CrossAttnDownBlock2D', 'CrossAttnDownBlock2D', 'DownBlock2D'],
+  up_block_types: ['UpBlock2D', 'CrossAttnUpBlock2D', 'CrossAttnUpBlock2D', 'UpBlock2D'],
+  transformer_layers_per_block: 4,
+  cross_attention_dim: 1280,
+  attention_head_dim: [6, 12, 24, 24],
+  addition_embed_type: 'text_time',
+  addition_time_embed_dim: 256,
+  projection_class_embeddings_input_dim: 2560,
+};
+
+describe('UNets', () => {
+  it.each<[string, Json]>([
+    ['sd1-unet', SD1],
+    ['sdxl-unet', SDXL],
+    ['refiner-unet', REFINER],
+  ])('%s', (golden, config) => {
+    const wanted = readUNetConfig(config);
+    const tensors = headersOf((table) => unet(wanted, table));
+    // Stable Diffusion 1 projects by convolutions.
+    const stored = originalUNet(tensors).map((tensor) =>
+      golden === 'sd1-unet' && /\.proj_(in|out)\.weight$/.test(tensor.name)
+        ? { ...tensor, shape: [...tensor.shape, 1, 1] }
+        : tensor,
+    );
+    const found = expectGolden(golden, ORIGINAL_UNET, stored, 'model.diffusion_model.');
+    expect(readUNetConfig(found)).toEqual(wanted);
+  });
+});
+
+describe('autoencoders', () => {
+  it.each([
+    ['sd-vae', true, 4, 'first_stage_model.'],
+    ['flux-vae', false, 16, 'vae.'],
+  ] as const)('%s', (golden, quant, channels, prefix) => {
+    const config = {
+      block_out_channels: [128, 256, 512, 512],
+      down_block_types: Array.from({ length: 4 }, () => 'DownEncoderBlock2D'),
+      up_block_types: Array.from({ length: 4 }, () => 'UpDecoderBlock2D'),
+      layers_per_block: 2,
+      latent_channels: channels,
+      use_quant_conv: quant,
+      use_post_quant_conv: quant,
+    };
+    const wanted = readAutoencoderKLConfig(config);
+    const tensors = headersOf(
+      (table) => autoencoderKLDecoder(wanted, table),
+      (table) => autoencoderKLEncoder(wanted, table),
+    );
+    const found = expectGolden(golden, ORIGINAL_AUTOENCODER, originalAutoencoder(tensors, prefix), prefix);
+    expect(readAutoencoderKLConfig(found)).toEqual(wanted);
+    const own = new Map([...tensors].map(([name, tensor]) => [name, tensor as unknown as FileTensor]));
+    expect(readAutoencoderKLConfig(findPart(own, [DIFFUSERS_AUTOENCODER])!.config)).toEqual(wanted);
+  });
+});
+
+describe('text encoders of OpenCLIP', () => {
+  it.each([
+    ['sd2-text', 'cond_stage_model.model.', 1024, 23, null],
+    ['sdxl-text-2', 'conditioner.embedders.1.model.', 1280, 32, 1280],
+  ] as const)('%s', (golden, prefix, hidden, layers, projection) => {
+    const className = projection === null ? 'CLIPTextModel' : 'CLIPTextModelWithProjection';
+    const config = {
+      hidden_size: hidden,
+      intermediate_size: 4 * hidden,
+      num_attention_heads: hidden / 64,
+      num_hidden_layers: layers,
+      hidden_act: 'gelu',
+      projection_dim: projection,
+    };
+    const wanted = readClipConfig(config, className);
+    const tensors = headersOf((table) => clip(wanted, table));
+    const stored = originalOpenClip(tensors, prefix);
+    const layout = openClip([prefix], projection !== null);
+    if (projection !== null) {
+      expect(readClipConfig(expectGolden(golden, layout, stored, prefix), className)).toEqual(wanted);
+      return;
+    }
+    // The file has one layer more than is run, and a projection that is not used.
+    expect(linesOf(layout, stored, prefix)).toHaveLength(GOLDEN[golden]!.tensors);
+    const last = stored
+      .filter(({ name }) => name.includes('.22.'))
+      .map((tensor) => ({ ...tensor, name: tensor.name.replace('.22.', '.23.') }));
+    const unused = [
+      ...last,
+      { ...stored[0]!, name: `${prefix}text_projection` },
+      { ...stored[0]!, name: `${prefix}logit_scale` },
+    ];
+    expect(readClipConfig(expectGolden(golden, layout, [...stored, ...unused], prefix), className)).toEqual(
+      wanted,
+    );
+  });
+});
+
+it('Z-Image', () => {
+  const config = { n_layers: 30, n_refiner_layers: 2, axes_lens: [1536, 512, 512] };
+  const wanted = readZImageConfig(config);
+  const tensors = headersOf((table) => zImage(wanted, table));
+  const stored = originalZImage(tensors);
+  const layout = Z_IMAGE_FILES.parts['transformer']![0]!;
+  const unused = { ...stored[0]!, name: 'model.diffusion_model.norm_final.weight' };
+  const found = expectGolden('z-image', layout, [...stored, unused], 'model.diffusion_model.');
+  expect(readZImageConfig(found)).toEqual(wanted);
+});
