@@ -29,13 +29,14 @@ async function isKept(stores: PageStores, files: PostedFiles, path = 'page:chat'
   return file !== null;
 }
 
-test('files of a page are known by name, size and time of change', async () => {
+test('files of a page are known by name, size, time of change and their end', async () => {
   const stores = new PageStores(new MemoryStorage().tab());
   const cache = packedCache(stores, { 'page:chat': posted('weights', 5) });
   await (await cache.slot({ path: 'page:chat', shards: ['model.safetensors'], ...PACKING })).write(ENTRIES);
   expect(await isKept(stores, posted('weights', 5))).toBe(true);
   expect(await isKept(stores, posted('weights', 6))).toBe(false);
   expect(await isKept(stores, posted('weights!', 5))).toBe(false);
+  expect(await isKept(stores, posted('weightz', 5))).toBe(false);
   expect(await isKept(stores, posted('weights', 5, 'text/model.safetensors'), 'page:chat/text')).toBe(false);
 });
 
