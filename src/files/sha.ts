@@ -1,5 +1,5 @@
 // SHA-1 and SHA-256 of bytes that arrive in pieces (FIPS 180-4). A browser's crypto.subtle takes whole messages only, and weights have
-// gigabytes.
+// gigabytes. The rate is that of @noble/hashes 2.4.0 in one run.
 
 const BLOCK_BYTES = 64;
 

@@ -1,20 +1,6 @@
 // Parts of image files: chunks of PNG and RIFF, numbers and texts in them. Plain arrays of bytes, which Node and pages both have.
 
-const POLYNOMIAL = 0xedb88320;
-
-/** Remainders of all bytes. */
-const REMAINDERS = Int32Array.from({ length: 256 }, (_, byte) => {
-  let remainder = byte;
-  for (let bit = 0; bit < 8; bit++) remainder = (remainder >>> 1) ^ (remainder & 1 ? POLYNOMIAL : 0);
-  return remainder;
-});
-
-/** CRC-32 of ISO 3309, which ends each chunk of a PNG. */
-export function crc32(bytes: Uint8Array): number {
-  let crc = -1;
-  for (const byte of bytes) crc = REMAINDERS[(crc ^ byte) & 0xff]! ^ (crc >>> 8);
-  return ~crc >>> 0;
-}
+import { crc32 } from '../crc32.ts';
 
 export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
