@@ -1,7 +1,10 @@
 // The engine of an Electron app: the built main process and preload scripts with a stand-in for Electron, and the real page in Chromium. The page
 // of a test is closed at its end, so that each test opens a window of the engine.
 
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, expect, vi } from 'vitest';
+import { root } from '../../scripts/setup/packages.mjs';
 import type * as Main from '../../src/electron/main.ts';
 import type { InWindow } from '../../src/electron/preload.ts';
 import type { OpenEvent, TextEvent, TextModel, TextRequest } from '../../src/electron/main.ts';
@@ -12,6 +15,12 @@ import { usePages } from './chromium.ts';
 vi.mock('electron', () => electron);
 
 const CHAT = { model: 'svc-chat-mini', contextLength: 256, quantization: 'int8' as const };
+interface Embedded {
+  text: string;
+  embedding: number[];
+}
+
+const BERT = join(root, 'test/golden/embedding/bert');
 const REQUEST = {
   prompt: { messages: [{ role: 'user' as const, content: 'Tell me about the ocean.' }] },
   temperature: 1,
@@ -86,7 +95,7 @@ async function losses(chat: InWindow<TextModel>, events: readonly OpenEvent[]): 
 }
 
 pages.test(
-  'an image in the main process',
+  'an image and an embedding in the main process',
   async () => {
     const model = await main.openImageModel({ model: 'svc-scenes-mini' });
     const types: string[] = [];
@@ -106,6 +115,16 @@ pages.test(
     expect(types).toContain('image');
     expect(types.at(-1)).toBe('done');
     await model.close();
+
+    const golden = JSON.parse(readFileSync(join(BERT, 'embeddings.json'), 'utf8')) as { cases: Embedded[] };
+    const [{ text, embedding }] = golden.cases as [Embedded];
+    let values: readonly number[] = [];
+    const embedder = await main.openEmbeddingModel({ model: BERT });
+    for await (const event of embedder.generate({ inputs: [text] }))
+      if (event.type === 'embedding') values = [...event.values];
+    expect(values).toHaveLength(embedding.length);
+    for (const [i, value] of values.entries()) expect(value).toBeCloseTo(embedding[i]!, 3);
+    await embedder.close();
     await expect.poll(workers).toBe(0);
     expect((await main.adapters()).map(({ software }) => software)).toEqual([true]);
   },

@@ -1,8 +1,11 @@
 // The shipped models in a page: the tokens and the pixels of Node, aborted requests, a device that is lost, two models at once.
 
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { beforeAll, expect, vi } from 'vitest';
+import { root } from '../../scripts/setup/packages.mjs';
 import { decodeImage, decodeMask, openImageModel, shippedImageModelPath } from '../../src/index.ts';
 import { REPLIES, REPLY_TOKENS, SCENE } from '../shipped.ts';
 import { usePages } from './chromium.ts';
@@ -10,6 +13,12 @@ import type { Drawn, Reply } from './shipped-page.ts';
 
 /** SwiftShader compiles slowly on a busy machine. */
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const BERT = join(root, 'test/golden/embedding/bert');
+interface Embedded {
+  text: string;
+  embedding: number[];
+}
 
 const pages = usePages({ keepDevices: true, scripts: { shipped: 'test/browser/shipped-page.ts' } });
 
@@ -41,6 +50,38 @@ pages.test.each(REPLIES)('answers "$question" with the tokens of Node', async ({
   const reply = await askInPage(question, REPLY_TOKENS);
   expect(reply.ids).toEqual(ids);
   expect(reply.end!.completionTokens).toBe(ids.length);
+});
+
+pages.test('embeds texts as transformers does, with a model in a folder', async () => {
+  const names = readdirSync(BERT, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name).slice(BERT.length + 1));
+  const { cases } = JSON.parse(readFileSync(join(BERT, 'embeddings.json'), 'utf8')) as { cases: Embedded[] };
+  const vectors = await page.evaluate(
+    async ([names, inputs]) => {
+      const folder = await (
+        await navigator.storage.getDirectory()
+      ).getDirectoryHandle('bert', { create: true });
+      for (const path of names) {
+        const parts = path.split('/');
+        const name = parts.pop()!;
+        let inner = folder;
+        for (const part of parts) inner = await inner.getDirectoryHandle(part, { create: true });
+        const file = await (await inner.getFileHandle(name, { create: true })).createWritable();
+        await file.write(await (await fetch(`/golden/embedding/bert/${path}`)).blob());
+        await file.close();
+      }
+      const model = await svc.openEmbeddingModel({ model: folder });
+      const vectors: number[][] = [];
+      for await (const event of model.generate({ inputs }))
+        if (event.type === 'embedding') vectors[event.index] = [...event.values];
+      await model.close();
+      return vectors;
+    },
+    [names, cases.map(({ text }) => text)] as const,
+  );
+  for (const [at, { embedding }] of cases.entries())
+    for (const [i, value] of embedding.entries()) expect(vectors[at]![i]).toBeCloseTo(value, 3);
 });
 
 pages.test('answers several requests at once as it does alone', async () => {
