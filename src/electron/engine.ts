@@ -14,7 +14,7 @@ import type { PageMessage, WorkerAnswers } from './wire.ts';
 export type ThreadKind = Extract<PageMessage, { type: 'start' }>['kind'];
 
 export interface Loss {
-  /** What happened, for a note. */
+  /** Description of the loss, for a note. */
   what: string;
   error: Error;
 }

@@ -25,7 +25,7 @@ interface Choice {
   /** Number of tool calls that have begun. */
   calls: number;
   isDone: boolean;
-  /** The same counts within the current run. */
+  /** Tokens and code units of the current run. */
   run: { ids: number; length: number };
 }
 

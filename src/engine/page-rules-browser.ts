@@ -1,5 +1,5 @@
-// Checks of what a page passes besides the options that Node has too: the files of a model, the settings of the hub, and options that only
-// exist in Node.
+// Checks of the options that pages and Node do not share: the files of models and adapters, the settings of the hub, and options that only exist
+// in Node.
 
 import { EngineError } from '../files/error.ts';
 import type { ModelFiles } from '../files/page/model-source.ts';

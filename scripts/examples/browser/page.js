@@ -101,7 +101,7 @@ function onSubmit(id, act) {
 async function addImage(pixels, alt) {
   const png = await encodeImage(pixels, { format: 'png' });
   const src = URL.createObjectURL(new Blob([png], { type: 'image/png' }));
-  element('pictures').prepend(Object.assign(document.createElement('img'), { src, alt }));
+  element('drawn').prepend(Object.assign(document.createElement('img'), { src, alt }));
 }
 
 function addMessage(role) {

@@ -16,7 +16,7 @@ export interface WorkerScript {
   base: string;
   /** Constructs the worker. The call stands where the worker is started, in the form that bundlers recognize. */
   create(): Worker;
-  /** What a user can do if the script cannot be loaded. Default: that of scripts on a web server. */
+  /** Remedy in the errors of a script that cannot be loaded. Default: the one for scripts on a web server. */
   remedy?: string;
 }
 

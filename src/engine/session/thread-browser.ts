@@ -2,7 +2,7 @@
 
 import type { Port } from './port.ts';
 
-/** What a worker's own scope, the Worker object of its starter and a MessagePort share. */
+/** Methods that a worker's own scope, the Worker object of its starter and a MessagePort have in common. */
 export interface End {
   postMessage(message: unknown): void;
   addEventListener(type: 'message', listener: (event: MessageEvent) => void): void;

@@ -1,6 +1,7 @@
 // The bytes of one remote file, in order, from several connections at once.
 //
-// Parts are claimed front to back and wait in memory until their turn, so that the file on disk is always a prefix of the complete file. Its length is enough to resume, it is hashed while it is written, and other programs can continue it.
+// Parts are claimed front to back and wait in memory until their turn, so that the stored file is always a prefix of the complete file: its
+// length is enough to resume, it is hashed while it is written, and other programs can continue it.
 import { EngineError } from '../error.ts';
 import {
   open,

@@ -10,7 +10,7 @@ export type { ReadableFile } from './read-port.ts';
 /** The files of a model: File objects, a folder that the user picked, or files that the page reads itself. */
 export type ModelFiles = FileSystemDirectoryHandle | readonly (File | ReadableFile)[];
 
-/** The same files in the form that is posted to a worker; `port` answers reads of the files that the page reads itself. */
+/** Files of a model in the form that is posted to a worker; `port` answers reads of the files that the page reads itself. */
 export type PostedFiles =
   | { kind: 'folder'; handle: FileSystemDirectoryHandle }
   | { kind: 'files'; files: { name: string; file: File }[] }
