@@ -1,19 +1,13 @@
 // A device: its limits and features, its profile, the pipelines made on it, the memory allocated on it, and its loss. One Device
 // owns one GPUDevice.
 
-import { say } from '../files/message.ts';
-import { EngineError } from '../files/error.ts';
+import type { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
 import { profileOf, type AdapterProfile } from './adapter-profile.ts';
 import { Arena } from './arena.ts';
+import { toEngineError } from './device-error.ts';
 import { link, type LinkedShader, type Params, type ShaderSource } from './linker.ts';
-import {
-  DeviceMemory,
-  PLAIN_REMEDIES,
-  type MemoryKind,
-  type MemoryPeak,
-  type MemoryRemedies,
-} from './memory.ts';
+import { DeviceMemory, type MemoryKind, type MemoryPeak, type MemoryRemedies } from './memory.ts';
 import { Tuning } from './tuning.ts';
 import { Tensor, tensorBytes, type Dtype, type Region } from './tensor.ts';
 
@@ -70,6 +64,8 @@ export class Device {
   readonly tuning = new Tuning();
   /** Resolves with the reason when the device is lost. */
   readonly lost: Promise<string>;
+  /** Units of a tape, about a layer each, by which copies of operands in host memory precede their use. */
+  prefetch = 1;
   #isLost = false;
   /** Pipelines that the driver is known to have compiled. */
   readonly compiled = new WeakSet<GPUComputePipeline>();
@@ -202,6 +198,23 @@ export class Device {
     return this.#memory.allocate(kind, label, bytes);
   }
 
+  /**
+   * Allocates a buffer in host memory beside the budget, from which the device copies. Tapes copy operands that lie there into the
+   * arena for the dispatches that bind them.
+   */
+  allocateHost(label: string, bytes: number): GPUBuffer {
+    return this.#memory.allocateHost(label, bytes);
+  }
+
+  isHost(buffer: GPUBuffer): boolean {
+    return this.#memory.isHost(buffer);
+  }
+
+  /** Bytes of the buffers in host memory. */
+  get hostBytes(): number {
+    return this.#memory.hostBytes;
+  }
+
   /** Whether a buffer was allocated here and not freed. */
   owns(buffer: GPUBuffer): boolean {
     return this.#memory.owns(buffer);
@@ -276,11 +289,4 @@ export class Device {
 function subgroupLanes(gpu: GPUDevice, { subgroupMinSize }: AdapterSummary): number {
   if (!gpu.features.has('subgroups') || subgroupMinSize < 4) return 1;
   return Math.min(subgroupMinSize, 16);
-}
-
-/** Converts an uncaptured error of the GPU layer to an EngineError; running out of memory keeps its code. */
-function toEngineError(error: GPUError, { device: remedy } = PLAIN_REMEDIES): EngineError {
-  return error instanceof GPUOutOfMemoryError
-    ? new EngineError('out_of_memory', say`the GPU is out of memory (${error.message}): ${remedy}`)
-    : new EngineError('internal', `the GPU layer reported: ${error.message}`);
 }

@@ -41,6 +41,7 @@ export interface MemorySettings {
 }
 
 const STORAGE = 0x80 | 0x8 | 0x4; // STORAGE | COPY_DST | COPY_SRC
+const UPLOAD = 0x2 | 0x4; // MAP_WRITE | COPY_SRC
 const TRIAL_BYTES = 2 ** 30;
 
 export class DeviceMemory {
@@ -48,6 +49,8 @@ export class DeviceMemory {
   readonly #mayGrow: boolean;
   readonly #remedies: MemoryRemedies;
   readonly #allocated = new Map<GPUBuffer, MemoryKind>();
+  /** Buffers in host memory, which the budget does not limit. */
+  readonly #host = new Set<GPUBuffer>();
   readonly #totals: Record<MemoryKind, number> = { weights: 0, kv: 0, arena: 0, step: 0 };
   #budget: number;
   #peak = 0;
@@ -97,6 +100,23 @@ export class DeviceMemory {
     return buffer;
   }
 
+  /** Allocates a buffer in host memory, from which the device copies. The CPU fills it by mapping it. */
+  allocateHost(label: string, bytes: number): GPUBuffer {
+    const buffer = this.#gpu.createBuffer({ label, size: allocatedBytes(bytes), usage: UPLOAD });
+    this.#host.add(buffer);
+    return buffer;
+  }
+
+  /** Whether a buffer lies in host memory. */
+  isHost(buffer: GPUBuffer): boolean {
+    return this.#host.has(buffer);
+  }
+
+  /** Bytes of the buffers in host memory. */
+  get hostBytes(): number {
+    return [...this.#host].reduce((sum, { size }) => sum + size, 0);
+  }
+
   #expectRoom(label: string, size: number): void {
     const free = this.#budget - this.used;
     if (size > free) {
@@ -116,10 +136,11 @@ export class DeviceMemory {
 
   /** Whether a buffer was allocated here and not freed. */
   owns(buffer: GPUBuffer): boolean {
-    return this.#allocated.has(buffer);
+    return this.#allocated.has(buffer) || this.#host.has(buffer);
   }
 
   free(buffer: GPUBuffer): void {
+    if (this.#host.delete(buffer)) buffer.destroy();
     const kind = this.#allocated.get(buffer);
     if (kind === undefined) return;
     this.#allocated.delete(buffer);

@@ -68,6 +68,7 @@ function paperGpu({ limits, features }: AdapterSummary): GPUDevice {
     createBuffer: ({ size }: GPUBufferDescriptor) => ({
       size,
       destroy: none,
+      unmap: none,
       mapAsync: () => Promise.resolve(),
       getMappedRange: () => new ArrayBuffer(size),
     }),

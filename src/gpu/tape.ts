@@ -1,14 +1,14 @@
 // Launchers record dispatches on a tape for a capacity (rows, sampled rows, tiles). The tape then owns pipelines, bind groups,
 // arguments and the place of each intermediate. A replay takes a few microseconds per dispatch, for the step's sizes only.
 
-import { argsSize, createArgs, sameNames } from './args.ts';
+import { argsSize, createArgs } from './args.ts';
 import type { Life } from './arena.ts';
-import { BindingError } from './binding-error.ts';
+import { checkDispatch, checkGroups } from './check-dispatch.ts';
 import type { Device, Pipeline } from './device.ts';
-import type { Dispatch, Encodable, Groups } from './dispatch.ts';
-import type { LinkedShader } from './linker.ts';
+import type { Dispatch, Encodable } from './dispatch.ts';
 import { ReplayPlan } from './replay-plan.ts';
-import { isSlice, sliceBytes, sliceOffset, spanOf, tensorOf, type Operand } from './operand.ts';
+import { isSlice, sliceBytes, sliceOffset, tensorOf, type Operand } from './operand.ts';
+import { Streams } from './streams.ts';
 import { Tensor, type Dtype, type Extent, type Region, type Sizes } from './tensor.ts';
 
 export type { Operand } from './operand.ts';
@@ -45,6 +45,8 @@ export class Tape {
   #slots = new Map<Tensor, number>();
   #bindGroups: GPUBindGroup[] = [];
   #plan: ReplayPlan | null = null;
+  /** Copies of operands in host memory; null: there are none. */
+  #streams: Streams | null = null;
   #generation = -1;
 
   constructor(device: Device, capacity: Sizes, { plain = false, rowAdapters = null }: TapeOptions = {}) {
@@ -68,7 +70,7 @@ export class Tape {
     if (this.#argsBuffer)
       throw new Error(`${shader}: the tape is finished, nothing can be recorded on it any more`);
     const pipeline = this.device.pipeline(shader, dispatch.params);
-    this.#check(pipeline.shader, dispatch);
+    checkDispatch(this, this, pipeline.shader, dispatch);
     this.#dispatches.push({
       ...dispatch,
       pipeline,
@@ -110,11 +112,13 @@ export class Tape {
     this.cut();
     this.#argsBuffer = this.#args.upload(this.device.gpu);
     for (const { pipeline, groups } of this.#dispatches)
-      this.#checkGroups(pipeline.shader.name, groups(this.capacity));
+      checkGroups(this.device, pipeline.shader.name, groups(this.capacity));
     const lives = this.#lives();
     const taken = new Set([...this.#borrowed.values()].map(({ tape, tensor }) => tape.#slots.get(tensor)!));
-    const slots = this.device.arena.assign([...lives.values()], taken);
+    this.#streams = this.#streamed();
+    const slots = this.device.arena.assign([...lives.values(), ...(this.#streams?.lives ?? [])], taken);
     this.#slots = new Map([...lives.keys()].map((tensor, i) => [tensor, slots[i]!]));
+    this.#streams?.assign(slots.slice(lives.size));
   }
 
   /** Frees the tape's own resources. Submitted work still completes. */
@@ -154,9 +158,7 @@ export class Tape {
       const isLast = segment >= this.#cuts.length - 1;
       const to = isLast ? this.#dispatches.length : this.#cuts[segment]!;
       const encoder = this.device.gpu.createCommandEncoder();
-      const pass = encoder.beginComputePass();
-      plan.encode(pass, from, to);
-      pass.end();
+      this.#encode(encoder, plan, from, to);
       if (isLast) options.last?.(encoder);
       this.device.gpu.queue.submit([encoder.finish()]);
       if (isLast) return;
@@ -167,10 +169,29 @@ export class Tape {
 
   /** Encodes a whole replay into a command buffer that the caller submits. */
   encode(encoder: GPUCommandEncoder, sizes: Sizes): void {
-    const plan = this.#planFor(sizes);
-    const pass = encoder.beginComputePass();
-    plan.encode(pass, 0, this.#dispatches.length);
-    pass.end();
+    this.#encode(encoder, this.#planFor(sizes), 0, this.#dispatches.length);
+  }
+
+  /** Encodes dispatches from index `from` to `to - 1`, and the copies from host memory that they need. */
+  #encode(encoder: GPUCommandEncoder, plan: ReplayPlan, from: number, to: number): void {
+    const { arena } = this.device;
+    let begun = from;
+    const encodeUntil = (end: number): void => {
+      if (end === begun) return;
+      const pass = encoder.beginComputePass();
+      plan.encode(pass, begun, end);
+      pass.end();
+      begun = end;
+    };
+    for (const [dispatch, copies] of this.#streams?.between(from, to) ?? []) {
+      encodeUntil(dispatch);
+      for (const {
+        from: { buffer, offset, size },
+        slot,
+      } of copies)
+        encoder.copyBufferToBuffer(buffer, offset, arena.buffer(slot), 0, size);
+    }
+    encodeUntil(to);
   }
 
   #checkSizes(sizes: Sizes): void {
@@ -209,7 +230,7 @@ export class Tape {
     if (this.#generation === arena.generation) return;
     this.#generation = arena.generation;
     this.#plan = null;
-    this.#bindGroups = this.#dispatches.map(({ pipeline, bind, argsOffset }) =>
+    this.#bindGroups = this.#dispatches.map(({ pipeline, bind, argsOffset }, i) =>
       gpu.createBindGroup({
         layout: pipeline.layout,
         entries: pipeline.shader.bindings.map(({ name, index, type }) => ({
@@ -217,60 +238,33 @@ export class Tape {
           resource:
             type === 'uniform'
               ? { buffer: argsBuffer, offset: argsOffset, size: argsSize(pipeline.shader) }
-              : this.#resource(bind[name]!),
+              : this.#resource(bind[name]!, i),
         })),
       }),
     );
   }
 
-  #resource(operand: Operand): GPUBufferBinding {
+  #resource(operand: Operand, dispatch: number): GPUBufferBinding {
+    const { arena } = this.device;
     const tensor = tensorOf(operand);
-    const { buffer, offset, size } = tensor ? this.#padded(tensor) : (operand as Region);
+    const region = tensor ? this.#padded(tensor) : (operand as Region);
+    const { buffer, offset, size } = this.device.isHost(region.buffer)
+      ? { buffer: arena.buffer(this.#streams!.slotAt(region, dispatch)), offset: 0, size: region.size }
+      : region;
     if (!isSlice(operand)) return { buffer, offset, size };
     return { buffer, offset: offset + sliceOffset(operand), size: sliceBytes(operand) };
   }
 
-  #check(shader: LinkedShader, { args = {}, bind }: Dispatch): void {
-    const { name } = shader;
-    const operands = shader.bindings
-      .filter((binding) => binding.type !== 'uniform')
-      .map((binding) => binding.name);
-    sameNames(name, 'operands', operands, Object.keys(bind));
-    sameNames(
-      name,
-      'arguments',
-      shader.args.map((field) => field.name),
-      Object.keys(args),
+  #streamed(): Streams | null {
+    const { device } = this;
+    const bound = this.#dispatches.map(({ bind }) =>
+      Object.values(bind).flatMap((operand) => {
+        const tensor = tensorOf(operand);
+        const region = tensor ? tensor.region : (operand as Region);
+        return region && device.isHost(region.buffer) ? [region] : [];
+      }),
     );
-    for (const [key, operand] of Object.entries(bind)) {
-      const tensor = tensorOf(operand);
-      if (tensor && tensor.tape !== null && tensor.tape !== this) {
-        throw new Error(`${name}: ${key} was recorded on another tape`);
-      }
-      if (tensor && tensor.tape === null && tensor.region === null)
-        throw new Error(`${name}: ${key} has no bytes yet: place it before it is recorded`);
-      const region = tensor ? tensor.region : (operand as Region);
-      if (region && !this.device.owns(region.buffer))
-        throw new Error(`${name}: ${key} lies on another device`);
-      const size = spanOf(operand, this.capacity);
-      const limit = this.device.capabilities.bindingLimit;
-      if (size > limit) {
-        throw new BindingError(`${name}: ${key}`, size, limit);
-      }
-    }
-  }
-
-  /**
-   * Without validation a workgroup count above the limit is undefined behaviour. Counts grow with the sizes, so checking the
-   * capacity suffices.
-   */
-  #checkGroups(shader: string, groups: Groups): void {
-    const { maxWorkgroups } = this.device.capabilities;
-    if (groups.some((count) => count !== undefined && count > maxWorkgroups)) {
-      throw new Error(
-        `${shader}: ${groups.join(' × ')} workgroups, the adapter takes ${maxWorkgroups} a dimension`,
-      );
-    }
+    return bound.some(({ length }) => length > 0) ? new Streams(bound, this.#cuts, device.prefetch) : null;
   }
 
   #lives(): Map<Tensor, Life> {
