@@ -29,6 +29,9 @@ interface Running<M> {
   thread: Thread;
 }
 
+/** Milliseconds that a worker has to release what it holds after its opening was cancelled. */
+const LEAVE_TIME = 2000;
+
 /** Calls that change a model, which a model that is opened again has to know. */
 const CHANGES: ReadonlySet<string> = new Set(['loadAdapter', 'unloadAdapter']);
 
@@ -58,6 +61,7 @@ async function openRunning<Options extends SessionOptions, M extends AnyModel>(
     onClosed: () => thread.stop(),
     signal,
     merge,
+    leaveTime: LEAVE_TIME,
   });
   return { model, thread };
 }

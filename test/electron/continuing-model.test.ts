@@ -1,7 +1,7 @@
 // Models that outlive the process of the engine's window: requests and calls in progress, changes of the model, a second loss, aborts, and models
 // that windows share. The window's workers are hosts in this thread.
 
-import { beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { openContinuing } from '../../src/electron/continuing-model.ts';
 import type { Loss, Thread } from '../../src/electron/engine.ts';
 import { PlainRepeat } from '../../src/electron/repeat.ts';
@@ -105,11 +105,11 @@ beforeEach(() => {
   engine.start = async () => startWorker();
 });
 
-function open(): Promise<Counter> {
+function open(signal?: AbortSignal): Promise<Counter> {
   const onEvent = (event: OpenEvent): void => void events.push(event);
   const repeat = (request: never): PlainRepeat<unknown, Step> => new PlainRepeat(request);
   const given = { thread: 'text' as const, kind: FACE, options: { model: 'x' }, onEvent };
-  return openContinuing({ ...given, repeat }, undefined);
+  return openContinuing({ ...given, repeat }, signal);
 }
 
 async function stepsOf(
@@ -191,6 +191,22 @@ test('an abort while the model is opened again ends the request at once', async 
     code: 'cancelled',
     message: expect.stringContaining('opened again'),
   });
+});
+
+test('a worker that does not leave after its opening was cancelled is terminated', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const stop = vi.fn(async () => {});
+  const silent = { post() {}, onMessage() {}, onLost() {} };
+  engine.start = async () => ({ port: silent, files: { allow() {} }, worker: null, loss: null, stop });
+  const controller = new AbortController();
+  const opening = open(controller.signal);
+  await vi.advanceTimersByTimeAsync(1);
+  controller.abort();
+  await expect(opening).rejects.toMatchObject({ code: 'cancelled' });
+  expect(stop).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(stop).toHaveBeenCalledOnce();
 });
 
 test('users of equal options share one model; the last one closes it', async () => {

@@ -11,10 +11,11 @@ export function announceLife(worker: { postMessage(message: unknown): void }): v
   const { locks } = navigator as { locks?: LockManager };
   if (locks === undefined) return; // a page that is no secure context, which has no WebGPU either
   const name = `svc-engine worker ${crypto.randomUUID()}`;
-  void locks.request(name, () => {
+  const live = (): Promise<never> => {
     worker.postMessage({ lifeLock: name } satisfies Life);
     return new Promise(() => {});
-  });
+  };
+  locks.request(name, live).catch(() => {}); // a page in a sandboxed frame has no locks
 }
 
 /** Whether a worker's message is that of announceLife(). */
