@@ -10,6 +10,7 @@ from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLIm
 
 from image_checkpoints import FOLDERS
 from image_configs import BOS_ID, EOS_ID, VOCABULARY
+from image_configs_qwen import IMAGE_PAD, VISION_END, VISION_START
 from image_tokenizer import PROMPTS
 
 
@@ -141,9 +142,9 @@ def text_with_images(grids):
 
     def make():
         cells = [rows * columns for rows, columns in grids]
-        ids = [5, 6, 7, 461]
+        ids = [5, 6, 7, VISION_START]
         for i, count in enumerate(cells):
-            ids += [463] * count + [462, 20 + i, 30 + i, 461]
+            ids += [IMAGE_PAD] * count + [VISION_END, 20 + i, 30 + i, VISION_START]
         return {
             'input_ids': torch.tensor([ids[:-1] + [8, 9]]),
             'images': normal(190, sum(cells), 64) * 0.6,
@@ -156,7 +157,7 @@ def text_with_images(grids):
 def multimodal_outputs(model, input_ids, images, grids):
     """`grids` in cells; mm_token_type_ids is what makes transformers 5 count three-part positions."""
     rows = model.model.language_model.embed_tokens(input_ids)
-    isImage = input_ids == 463
+    isImage = input_ids == IMAGE_PAD
     rows[isImage] = images.to(rows.dtype)
     thw = torch.cat([torch.ones(len(grids), 1, dtype=torch.long), grids * 2], 1)
     positions, _ = model.model.get_rope_index(input_ids, isImage.int(), thw)

@@ -98,6 +98,10 @@ def save_component(folder, part):
     if part.kind == 'copy':
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(FOLDERS / part.source, folder)
+    elif part.kind == 'file':
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, value in part.config.items():
+            (folder / name).write_text(json.dumps(value, indent=2) + '\n')
     elif part.kind == 'qwen tokenizer':
         clear(folder)
         write_qwen_tokenizer(folder, **part.config)

@@ -6,7 +6,7 @@ from transformers import Qwen2_5_VLForConditionalGeneration
 from image_part import Checkpoint, Part, index
 
 VOCABULARY = 472
-IMAGE_PAD, VISION_START, VISION_END = 463, 461, 462
+IMAGE_PAD, VISION_START, VISION_END = 461, 459, 460
 FLOW = dict(
     num_train_timesteps=1000, shift=1.0, use_dynamic_shifting=True, base_shift=0.5, max_shift=0.9, base_image_seq_len=16,
     max_image_seq_len=64, shift_terminal=0.02, time_shift_type='exponential',
@@ -55,7 +55,25 @@ INDEX = index(
     transformer=('diffusers', 'QwenImageTransformer2DModel'),
     vae=('diffusers', 'AutoencoderKLQwenImage'),
 )
+EDIT_INDEX = index(
+    'QwenImageEditPlusPipeline',
+    processor=('transformers', 'Qwen2VLProcessor'),
+    **{name: place for name, place in INDEX.items() if not name.startswith('_')},
+)
+# As the image processors of Qwen2-VL are published.
+PROCESSOR = dict(
+    min_pixels=3136, max_pixels=12845056, patch_size=14, temporal_patch_size=2, merge_size=2, image_processor_type='Qwen2VLImageProcessor',
+    image_mean=[0.48145466, 0.4578275, 0.40821073], image_std=[0.26862954, 0.26130258, 0.27577711],
+)  # fmt: skip
 QWEN_IMAGE = {
+    'qwen-image-edit': Checkpoint(
+        {
+            'transformer': transformer(74, zero_cond_t=True),
+            'processor': Part('file', config={'preprocessor_config.json': PROCESSOR}),
+            '': Part('file', config={'svc.json': {'width': 80, 'height': 80}}),
+        },
+        EDIT_INDEX,
+    ),
     'qwen-image': Checkpoint(
         {
             'tokenizer': Part('qwen tokenizer', config=dict(more=['<|vision_start|>', '<|vision_end|>', '<|image_pad|>'])),

@@ -18,6 +18,8 @@ class Pipeline:
     settings: dict = field(default_factory=dict)  # settings of the scheduler that replaces the checkpoint's
     components: dict[str, str] = field(default_factory=dict)  # replaced by those of another checkpoint
     picture: bool = False
+    size: tuple[int, ...] = ()  # height and width of the result where neither arguments nor the picture say them
+    further: int = 0  # pictures before it
     mask: bool = False
     noise: str = 'cpu'  # the generator whose stream the first latents are: cpu, or cuda
     emphasis: dict[str, list] = field(default_factory=dict)  # what the texts mean, by image_emphasis.py

@@ -11,6 +11,7 @@ def call(prompt=0, negative=PROMPTS[6], steps=3, guidance=4.0, height=40, width=
     return wanted | ({'height': height, 'width': width} if height else {})
 
 
+SHARED = {name: f'qwen-image/{name}' for name in ('tokenizer', 'text_encoder', 'vae', 'scheduler')}
 QWEN = {
     'pipeline-qwen-image': Pipeline(
         'QwenImagePipeline',
@@ -38,5 +39,25 @@ QWEN = {
         75,
         picture=True,
         mask=True,
+    ),
+    'pipeline-qwen-image-edit': brief(
+        'QwenImageEditPipeline',
+        'qwen-image-edit',
+        "the image through the vision tower at the size that is drawn, which follows from its sides, and through the autoencoder",
+        call(4, guidance=3.0, height=None),
+        76,
+        components=SHARED | {'transformer': 'qwen-image/transformer'},
+        picture=True,
+        size=(64, 96),
+    ),
+    'pipeline-qwen-image-edit-plus': brief(
+        'QwenImageEditPlusPipeline',
+        'qwen-image-edit',
+        'two images, each in a size of its own for the tower and another for the autoencoder; their tokens are modulated as at time 0',
+        call(6, guidance=2.0, height=64, width=96),
+        77,
+        components=SHARED,
+        picture=True,
+        further=1,
     ),
 }

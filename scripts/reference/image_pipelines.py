@@ -9,6 +9,7 @@ Brief cases keep the last latents and the pixels alone. With `noise` cuda the fi
 generator, from noise.py. With `emphasis` the texts have weights and windows, which image_emphasis.py makes states of. `f32_rounding` is how far other convolution and matrix kernels of the same machine move latents and image, at most.
 """
 
+import importlib
 import json
 import sys
 
@@ -16,7 +17,8 @@ import diffusers
 import numpy as np
 import torch
 from PIL import Image
-from transformers import CLIPTokenizer
+from transformers import AutoTokenizer, CLIPTokenizer, Qwen2VLProcessor
+from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 from image_checkpoints import FOLDERS
 from image_emphasis import embeddings
@@ -45,10 +47,19 @@ def mask(height=40, width=56):
     return values
 
 
+def further(count):
+    """Returns more test images, of other sides and colours."""
+    return [picture(30 + 9 * i, 60 - 9 * i)[:, ::-1, [2, 0, 1]].copy() for i in range(count)]
+
+
 def part(name, source):
     folder = FOLDERS / source
     if name.startswith('tokenizer'):
-        return CLIPTokenizer.from_pretrained(folder)
+        return (AutoTokenizer if 'qwen' in source else CLIPTokenizer).from_pretrained(folder)
+    if name == 'processor':
+        tokenizer = AutoTokenizer.from_pretrained(FOLDERS / 'qwen-image' / 'tokenizer')
+        images = Qwen2VLImageProcessorPil(**json.loads((folder / 'preprocessor_config.json').read_text()))
+        return images_only(images, tokenizer)
     if name == 'scheduler':
         config = json.loads((folder / 'scheduler_config.json').read_text())
         return getattr(diffusers, config['_class_name']).from_config(config)
@@ -57,14 +68,45 @@ def part(name, source):
 
 def opened(case):
     parts = {name: part(name, source) for name, source in case.components.items()}
+    if 'Edit' in case.model:
+        parts['processor'] = part('processor', f'{case.checkpoint}/processor')
+        smaller_areas(case.model)
     options = dict(dtype=torch.float32, low_cpu_mem_usage=False, **parts)
     pipe = getattr(diffusers, case.model).from_pretrained(FOLDERS / case.checkpoint, **options)
+    if 'Edit' in case.model:
+        counting_positions(pipe.text_encoder)
     if case.scheduler:
         pipe.scheduler = getattr(diffusers, case.scheduler).from_config(pipe.scheduler.config, **case.settings)
     if 'clip_skip' in case.arguments:  # diffusers looks for the norm where transformers 4 had it
         object.__setattr__(pipe.text_encoder, 'text_model', pipe.text_encoder)
     pipe.set_progress_bar_config(disable=True)
     return pipe
+
+
+def images_only(images, tokenizer):
+    """A processor without its part for videos, which needs torchvision."""
+    made = object.__new__(Qwen2VLProcessor)
+    made.image_processor, made.tokenizer, made.chat_template = images, tokenizer, None
+    made.image_token, made.video_token = '<|image_pad|>', '<|video_pad|>'
+    made.image_token_id, made.video_token_id = tokenizer.convert_tokens_to_ids(made.image_token), -1
+    return made
+
+
+def smaller_areas(model):
+    """Images are edited at the size of the tiny checkpoint's svc.json instead of 1024 × 1024."""
+    module = importlib.import_module(getattr(diffusers, model).__module__)
+    if not hasattr(module, 'ownDimensions'):
+        module.ownDimensions = module.calculate_dimensions
+        module.calculate_dimensions = lambda area, ratio: module.ownDimensions(area * (80 / 1024) ** 2, ratio)
+
+
+def counting_positions(encoder):
+    """Positions of time, height and width, with which Qwen2.5-VL was trained: transformers 5 counts them only where it is told the
+    types of the tokens, which diffusers 0.42.1 leaves out."""
+    own = encoder.forward
+    encoder.forward = lambda input_ids, **others: own(
+        input_ids, mm_token_type_ids=(input_ids == encoder.config.image_token_id).int(), **others
+    )
 
 
 def tensors_of(prefix, value):
@@ -104,7 +146,7 @@ def unpacked(pipe, case, latents):
     """Latents as [pictures, channels, height, width]; some pipelines keep them in patches."""
     if latents.dim() == 4:
         return latents
-    height, width = (case.arguments.get(side) or size for side, size in zip(('height', 'width'), picture().shape))
+    height, width = (case.arguments.get(side) or size for side, size in zip(('height', 'width'), case.size or picture().shape))
     return pipe._unpack_latents(latents, height, width, pipe.vae_scale_factor).squeeze(2)
 
 
@@ -120,6 +162,8 @@ def run(case):
         return {}
 
     given = {'image': Image.fromarray(picture())} if case.picture else {}
+    if case.further:
+        given['image'] = [*map(Image.fromarray, further(case.further)), given['image']]
     if case.mask:
         given['mask_image'] = Image.fromarray(mask())
     if case.noise == 'cuda':
@@ -159,6 +203,8 @@ def make(name):
     }
     document['scheduler']['config'] = {key: v for key, v in pipe.scheduler.config.items() if not key.startswith('_')}
     inputs = {'image': torch.from_numpy(picture())} if case.picture else {}
+    for i, more in enumerate(further(case.further)):
+        inputs[f'further_{i}'] = torch.from_numpy(more)
     if case.mask:
         inputs['mask'] = torch.from_numpy(mask())
     outputs = {key: result[key] for key in (last, 'pixels')} if case.brief else result

@@ -4,6 +4,7 @@ import {
   coverImage,
   decodeImage,
   decodeMask,
+  type ImageModelInfo,
   type ImageRequest,
   type Pixels,
   type ResolvedImageRequest,
@@ -51,15 +52,16 @@ async function read(path: string, name: string): Promise<Buffer> {
 
 /**
  * Scales image and mask to cover the size of the output and crops their edges; returns them unchanged if only a part around the
- * mask is drawn.
+ * mask is drawn, or if the model edits them in sizes of its own.
  */
 export async function fitSources(
   sources: Sources,
   { width, height }: Pick<ResolvedImageRequest, 'width' | 'height'>,
   kwargs: ImageRequest['kwargs'],
+  { edits }: Pick<ImageModelInfo['supports'], 'edits'>,
 ): Promise<Sources> {
   const { image, mask } = sources;
-  if (image === undefined || typeof kwargs?.['padding_mask_crop'] === 'number') return sources;
+  if (image === undefined || edits > 0 || typeof kwargs?.['padding_mask_crop'] === 'number') return sources;
   return {
     width,
     height,

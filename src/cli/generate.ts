@@ -94,7 +94,7 @@ async function drawAll(run: Run, sources: Sources): Promise<number> {
   const { options } = plan.given;
   const first = plan.prompts[0] ?? '';
   const resolved = await model.resolve(toImageRequest(plan, first, sources));
-  const fitted = await fitSources(sources, resolved.values, options['generic-kwargs']);
+  const fitted = await fitSources(sources, resolved.values, options['generic-kwargs'], model.info.supports);
   const values = resolvedOptions(plan, resolved);
   report.options(values);
   perf.resolved(values);

@@ -38,7 +38,7 @@ const fakeInfo: ImageModelInfo = {
   schedulers: ['DDIM', 'EulerDiscrete'],
   components: { unet: 'UNet2DConditionModel', vae: 'AutoencoderKL' },
   words: null,
-  supports: { imageToImage: true, inpainting: true, negativePrompt: true },
+  supports: { imageToImage: true, inpainting: true, negativePrompt: true, edits: 0 },
   memory: { budget: 2 ** 30, weights: 18_000_000 },
   adapter: fakeAdapter,
 };

@@ -70,7 +70,7 @@ export async function drawOn(
       },
     },
     resolved,
-    ...(await fitImages(resolved)),
+    ...(await fitImages(resolved, parts.context)),
     signal,
     emit,
     onStage: (name) => (stage = name),

@@ -11,7 +11,7 @@ import { NotFiniteError, type ComputeOptions } from './compute.ts';
 import { plannedTiling, tilingFor } from './decoder-memory.ts';
 import { openDecoder } from './decoding.ts';
 import type { Drawing } from './drawing.ts';
-import { encodeGiven, type Encoded } from './encoding.ts';
+import { encodeGiven, encodeReferences, type Encoded, type EncodedReferences } from './encoding.ts';
 import type { DenoiserPage, Prepared } from './families/family.ts';
 import type { StageName } from './image-model.ts';
 import { latentTokens, shapeOfLatents } from './latent-shape.ts';
@@ -43,13 +43,14 @@ class Run {
       this.tiling = await plannedTiling(drawing);
       using prepared = await this.encodeText();
       const each = latentTokens(drawing.latents, resolved.event.values);
-      emit({ type: 'tokens', text: prepared.tokens, image: drawing.image ? each : 0, each });
+      emit({ type: 'tokens', text: prepared.tokens, image: this.imageTokens(), each });
       using encoded = await this.encodeImage();
+      using references = await this.encodeReferences();
       const samples = Array.from({ length: resolved.event.values.samples }, (_, i) => i);
       // Small models decode each image as soon as it is denoised; large ones load the decoder once for all images.
       for (const group of components.resident ? samples.map((i) => [i]) : [samples]) {
         using owner = new Scope(components.device);
-        const latents = await this.denoise(prepared, encoded, group, owner);
+        const latents = await this.denoise(prepared, { encoded, references }, group, owner);
         await this.decode(latents, group);
       }
     } catch (error) {
@@ -64,10 +65,18 @@ class Run {
   }
 
   private async encodeText(): Promise<Prepared> {
-    const { runner, resolved, options } = this.drawing;
+    const { runner, resolved, options, references = [] } = this.drawing;
     const { values, sources } = resolved.event;
     using _ = this.enter('text-encoding');
-    return await runner.prepare({ ...resolved.request, values, sources, call: resolved.call, options });
+    const run = { values, sources, call: resolved.call, references: references.map(({ shown }) => shown) };
+    return await runner.prepare({ ...resolved.request, ...run, options });
+  }
+
+  /** Tokens of the source image, or of all reference images. */
+  private imageTokens(): number {
+    const { image, latents, resolved, references = [] } = this.drawing;
+    const sizes = [...(image ? [resolved.event.values] : []), ...references.map(({ fitted }) => fitted)];
+    return sizes.reduce((sum, size) => sum + latentTokens(latents, size), 0);
   }
 
   private async encodeImage(): Promise<Encoded | null> {
@@ -77,15 +86,22 @@ class Run {
     return await encodeGiven(this.drawing, image, this.tiling);
   }
 
+  private async encodeReferences(): Promise<EncodedReferences> {
+    const { references = [] } = this.drawing;
+    if (references.length === 0) return { latents: [], [Symbol.dispose]: () => {} };
+    using _ = this.enter('image-encoding');
+    return await encodeReferences(this.drawing, references, this.tiling);
+  }
+
   /** Returns the latents of each sample; `owner` takes them over. */
   private async denoise(
     prepared: Prepared,
-    encoded: Encoded | null,
+    { encoded, references }: { encoded: Encoded | null; references: EncodedReferences },
     samples: readonly number[],
     owner: Scope,
   ): Promise<Tensor[]> {
     using _ = this.enter('denoising');
-    using denoiser = await prepared.load();
+    using denoiser = await prepared.load(references.latents);
     const latents: Tensor[] = [];
     for (const sample of samples) latents.push(owner.hold(await this.sample(denoiser, encoded, sample)));
     return latents;

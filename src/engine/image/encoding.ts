@@ -8,6 +8,7 @@ import type { Tiling } from '../../models/image/autoencoder-kl.ts';
 import { uploadImage } from './autoencoder.ts';
 import { compute, finitely, freeTensors, type ComputeOptions } from './compute.ts';
 import type { Drawing } from './drawing.ts';
+import type { ReferenceImage } from './given-images.ts';
 import type { Pixels } from './image-model.ts';
 import { Scope } from './scope.ts';
 
@@ -47,6 +48,44 @@ export async function encodeGiven(drawing: Drawing, image: Pixels, tiling: Tilin
   const regions = mask && { latents: results.hold(maskLatents(device, latents.factor, mask)), masked };
   const owner = results.move();
   return { image: first!, mask: regions, [Symbol.dispose]: () => owner[Symbol.dispose]() };
+}
+
+/** Latents of reference images, each [1, height, width, channels]. */
+export interface EncodedReferences extends Disposable {
+  latents: readonly Tensor[];
+}
+
+/** Encodes reference images, each in a size of its own. Their latents are the means, as diffusers takes them: no noise is drawn. */
+export async function encodeReferences(
+  { components, autoencoder, options }: Drawing,
+  images: readonly ReferenceImage[],
+  tiling: Tiling,
+): Promise<EncodedReferences> {
+  const { device } = components;
+  using encoder = await components.load(autoencoder.component, 'encoder', autoencoder.encoder, options);
+  using results = new Scope(device);
+  const latents: Tensor[] = [];
+  for (const { fitted } of images) {
+    using inputs = new Scope(device);
+    const upload = uploadImage(device, fitted);
+    inputs.hold(upload.bytes);
+    const one = inputs.hold(device.tensor('step', 'one', [1], Float32Array.of(1)));
+    const { factor, latentChannels } = autoencoder;
+    const shape = [1, fitted.height / factor, fitted.width / factor, latentChannels];
+    const zeros = new Float32Array(shape.reduce((product, extent) => product * extent, 1));
+    const noise = inputs.hold(device.tensor('step', 'no noise', shape, zeros));
+    const encode = async (way: ComputeOptions, notFinite: Region): Promise<Tensor> => {
+      const [made] = await compute(device, way, (tape) => {
+        const encoded = encoder.page(upload.on(tape), tiling);
+        return [linearCombination([autoencoder.sample(encoded, noise.on(tape))], one.region!, notFinite)];
+      });
+      return made!;
+    };
+    const free = (made: Tensor): void => freeTensors(device, [made]);
+    latents.push(results.hold(await finitely(device, options, 'the encoder', encode, free)));
+  }
+  const owner = results.move();
+  return { latents, [Symbol.dispose]: () => owner[Symbol.dispose]() };
 }
 
 const isMasked = (mask: Pixels, at: number): boolean => mask.data[3 * at]! >= 128;

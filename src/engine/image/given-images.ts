@@ -1,24 +1,47 @@
 // The source image of a request and its mask, in their original size and in the size that is drawn.
 
 import { coverImage } from '../../files/image/cover.ts';
+import { resample } from '../../files/image/resample.ts';
 import type { Pixels } from './image-model.ts';
 import { crop, cropRegion, overlay, within } from './mask-crop.ts';
-import type { Resolved } from './resolved.ts';
+import type { Resolved, ResolveContext } from './resolved.ts';
+
+export interface ReferenceImage {
+  /** In the size in which the text encoder sees it. */
+  shown: Pixels;
+  /** In the size in which the autoencoder encodes it. */
+  fitted: Pixels;
+}
 
 export interface GivenImages {
   /** Scaled to the size that is drawn. */
   image: Pixels | null;
   mask: Pixels | null;
+  /** Images that the denoiser sees beside the latents; left out: none. */
+  references?: readonly ReferenceImage[];
   /** Converts a drawn image to the final one; left out: they are the same. */
   finish?(drawn: Pixels): Pixels;
 }
 
-export async function fitImages({
-  request: { image, mask },
-  call: { maskPadding },
-  event,
-}: Resolved): Promise<GivenImages> {
+export async function fitImages(
+  { request: { image, mask, furtherImages = [] }, call: { maskPadding }, event }: Resolved,
+  { pipeline, defaults }: Pick<ResolveContext, 'pipeline' | 'defaults'>,
+): Promise<GivenImages> {
   const { width, height } = event.values;
+  const rule = pipeline.set.references;
+  if (rule) {
+    const given = image ? [...furtherImages, image] : [];
+    const pixels = defaults.width * defaults.height;
+    const inSize = (one: Pixels, size: typeof rule.sizeOf): Pixels => {
+      const { width, height } = size(one, pixels);
+      return resample(one, width, height);
+    };
+    const references = given.map((one) => ({
+      shown: inSize(one, rule.shownSizeOf),
+      fitted: inSize(one, rule.sizeOf),
+    }));
+    return { image: null, mask: null, references };
+  }
   if (!image || !mask || maskPadding === undefined) {
     return {
       image: image ? await coverImage(image, width, height) : null,

@@ -25,8 +25,10 @@ export interface ImageRequest extends SettingValues<typeof IMAGE_SAMPLING> {
   prompt: string;
   /** Sample i uses seed + i. */
   seed: number;
-  /** Image-to-image: the source image, which is scaled to the output's size. */
+  /** Image-to-image: the source image, which is scaled to the output's size. Models that edit see it beside what they draw. */
   image?: Pixels;
+  /** Further images, before `image`, of models that edit several. */
+  furtherImages?: readonly Pixels[];
   /** Inpainting: white areas are redrawn. */
   mask?: Pixels;
   /** Limit on the previews of each image, which are spread evenly over its steps; Infinity: one after every step but the last. */
@@ -102,7 +104,13 @@ export interface ImageModelInfo {
   components: Readonly<Record<string, string>>;
   /** Number of words in the model's word list; null without one. */
   words: number | null;
-  supports: { imageToImage: boolean; inpainting: boolean; negativePrompt: boolean };
+  supports: {
+    imageToImage: boolean;
+    inpainting: boolean;
+    negativePrompt: boolean;
+    /** Number of images that the model edits at once, which it sees in sizes of its own; 0: it starts from one image. */
+    edits: number;
+  };
   memory: { budget: number; weights: number };
   adapter: AdapterSummary;
 }

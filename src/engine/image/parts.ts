@@ -177,7 +177,7 @@ function describe(
   pipeline: Pipeline,
   model: string,
   components: Components,
-  { pipeline: { family }, sizeMultiple, defaults, backend, schedulers }: ResolveContext,
+  { pipeline: { family, set }, sizeMultiple, defaults, backend, schedulers }: ResolveContext,
   { own, runner }: { own: OwnSettings; runner: FamilyModel },
 ): ImageModelInfo {
   const { device, parameters, quantization, storedBytes } = components;
@@ -202,7 +202,12 @@ function describe(
     schedulers: [...schedulers],
     components: Object.fromEntries(classes) as Record<string, string>,
     words: own.words?.size ?? null,
-    supports: { imageToImage: true, inpainting: true, negativePrompt: true },
+    supports: {
+      imageToImage: true,
+      inpainting: set.references === undefined,
+      negativePrompt: true,
+      edits: set.references?.most ?? 0,
+    },
     memory: { budget: device.memoryBudget, weights: storedBytes },
     adapter: device.summary,
   };

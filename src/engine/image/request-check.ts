@@ -49,10 +49,24 @@ export function checkValues(
 
 /** Checks that the image and the mask are given if the pipeline class or the denoiser needs them. */
 export function checkInputs(
-  { image, mask }: ImageRequest,
+  { image, mask, furtherImages = [] }: ImageRequest,
   { strength }: ResolvedImageRequest,
-  { pipeline: { className, task }, needsMask }: ResolveContext,
+  { pipeline: { className, task, set }, needsMask }: ResolveContext,
 ): void {
+  const most = set.references?.most ?? 1;
+  if (furtherImages.length > 0 && (!image || furtherImages.length >= most)) {
+    const problem = image
+      ? `${furtherImages.length + 1} images are given`
+      : 'the last of them is not given as image';
+    refuse(
+      'furtherImages',
+      `${className} takes ${most === 1 ? 'one image' : `at most ${most} images`}, and ${problem}`,
+    );
+  }
+  if (set.references && mask)
+    refuse('mask', `${className} sees the whole image beside what it draws, and takes no mask: leave it out`);
+  if (set.references && strength !== null)
+    refuse('strength', `${className} sees the image beside what it draws, and has no strength: leave it out`);
   if (mask && !image) refuse('mask', 'a mask needs the image that it is a mask of: give both');
   if (needsMask && !mask)
     refuse(

@@ -60,11 +60,16 @@ function decideValues(
     return value as Values[K];
   };
 
+  const { references } = context.pipeline.set;
   const fitted =
-    given.image && sizeFrom(given.image, { ...sizeOf(named), ...sizeOf(given) }, { sizeMultiple, defaults });
+    given.image &&
+    (references
+      ? references.sizeOf(given.image, defaults.width * defaults.height)
+      : sizeFrom(given.image, { ...sizeOf(named), ...sizeOf(given) }, { sizeMultiple, defaults }));
   const scheduler = context.schedulerOf(decide('scheduler', schedulers[0], ''));
   const listed = context.stepsOf(call, scheduler);
-  const strength = decide('strength', undefined, fitted ? (given.mask ? 1 : 0.8) : null);
+  const starts = given.image !== undefined && !references;
+  const strength = decide('strength', undefined, starts ? (given.mask ? 1 : 0.8) : null);
   const values: Values = {
     width: decide('width', fitted?.width, defaults.width),
     height: decide('height', fitted?.height, defaults.height),

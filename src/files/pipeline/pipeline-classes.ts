@@ -11,8 +11,11 @@ export type Library = 'diffusers' | 'transformers';
 
 /** A component of a pipeline class. */
 export interface ComponentClasses {
-  /** Files it consists of: a model has config.json and weights, a tokenizer may have no configuration, a scheduler has scheduler_config.json. */
-  kind: 'model' | 'tokenizer' | 'scheduler';
+  /**
+   * Files it consists of: a model has config.json and weights, a tokenizer may have no configuration, a scheduler has
+   * scheduler_config.json, a processor of images preprocessor_config.json or processor_config.json.
+   */
+  kind: 'model' | 'tokenizer' | 'scheduler' | 'processor';
   library: Library;
   /**
    * Built-in classes; null: any class whose name has the suffix of its kind, because the schedules themselves choose among

@@ -20,8 +20,10 @@ export interface Pair {
 
 const INDEX = 'model_index.json';
 const CONFIGS = ['config.json', 'scheduler_config.json', 'tokenizer_config.json'];
+/** A processor's folder also holds a tokenizer. */
+const PROCESSOR_CONFIGS = ['preprocessor_config.json', 'processor_config.json'];
 /** Suffix of class names, for components that may have any class of their kind. */
-const ENDINGS = { model: 'Model', tokenizer: 'Tokenizer', scheduler: 'Scheduler' };
+const ENDINGS = { model: 'Model', tokenizer: 'Tokenizer', scheduler: 'Scheduler', processor: 'Processor' };
 /** Libraries whose classes need no code of the repository; old files use `stable_diffusion` for the safety checker. */
 const LIBRARIES = ['diffusers', 'transformers', 'stable_diffusion'];
 
@@ -191,7 +193,7 @@ async function openComponent(
 ): Promise<PipelineComponent> {
   const { kind, classes } = declared;
   const names = await folder.names();
-  const file = CONFIGS.find((one) => names.includes(one));
+  const file = (kind === 'processor' ? PROCESSOR_CONFIGS : CONFIGS).find((one) => names.includes(one));
   if (file === undefined && kind !== 'tokenizer') throw withoutConfig(folder.path, name, kind);
   const config = file === undefined ? {} : await readJson(folder, file);
   const className = classOf(declared, config, named);
@@ -244,7 +246,8 @@ function missing(path: string, name: string, pipelineClassName: string | undefin
 }
 
 function withoutConfig(path: string, name: string, kind: ComponentClasses['kind']): EngineError {
-  const file = kind === 'scheduler' ? 'scheduler_config.json' : 'config.json';
+  const files = { scheduler: 'scheduler_config.json', processor: PROCESSOR_CONFIGS[0]! };
+  const file = kind === 'scheduler' || kind === 'processor' ? files[kind] : 'config.json';
   return new EngineError('bad_checkpoint', `${path} has no ${file}: fetch the pipeline again`, {
     param: `${name}/${file}`,
   });

@@ -134,6 +134,7 @@ export const ImageModelInfo = z.strictObject({
     imageToImage: z.boolean(),
     inpainting: z.boolean(),
     negativePrompt: z.boolean(),
+    edits: count,
   }),
   memory: z.strictObject({ budget: bytes, weights: bytes }),
 }) satisfies z.ZodType<engine.ImageModelInfo>;

@@ -5,6 +5,7 @@ import { randomInt } from 'node:crypto';
 import { modelOption } from '../../options/names.ts';
 import {
   type ImageEvent,
+  type ImageModelInfo,
   coverImage,
   decodeAlphaMask,
   decodeImage,
@@ -62,14 +63,18 @@ async function readSources(body: ImageBody): Promise<Pick<ImageRequest, 'image' 
   return { image, ...(mask && { mask }) };
 }
 
-/** Scales the source images to the size that is drawn, because a photograph in its own size takes far more memory. */
+/**
+ * Scales the source images to the size that is drawn, because a photograph in its own size takes far more memory. Models that edit see
+ * them in sizes of their own.
+ */
 export async function fitSources(
   requests: ImageRequest[],
   { width, height }: Pick<ResolvedImageRequest, 'width' | 'height'>,
+  { edits }: Pick<ImageModelInfo['supports'], 'edits'>,
 ): Promise<ImageRequest[]> {
   const [{ image, mask, kwargs } = {}] = requests;
   // With padding_mask_crop only a part of the source images is drawn, so they keep their size.
-  if (!image || (mask && typeof kwargs?.['padding_mask_crop'] === 'number')) return requests;
+  if (!image || edits > 0 || (mask && typeof kwargs?.['padding_mask_crop'] === 'number')) return requests;
   const fitted = {
     width,
     height,

@@ -104,7 +104,7 @@ async function settle(
 ): Promise<{ values: ResolvedImageRequest; requests: ImageRequest[] }> {
   const { values } = await model.resolve(asked[0]);
   checkCount(values);
-  return { values, requests: await fitSources(asked, values) };
+  return { values, requests: await fitSources(asked, values, model.info.supports) };
 }
 
 type Events = AsyncGenerator<ImageEvent, void, void>;

@@ -89,6 +89,15 @@ export async function storedImages(
   });
 }
 
+async function furtherImages(name: string): Promise<Pixels[]> {
+  const found: Pixels[] = [];
+  for (;;) {
+    const [image] = await storedImages(name, 'inputs', `further_${found.length}`);
+    if (!image) return found;
+    found.push(image);
+  }
+}
+
 export interface GoldenRequest {
   options: ImageModelOptions & Required<Pick<ImageModelOptions, 'componentPaths' | 'pipelineClassName'>>;
   request: ImageRequest;
@@ -107,7 +116,9 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
     `${FOLDER}/${path}`,
   ]);
   const [image] = await storedImages(name, 'inputs', 'image');
+  const isEdit = golden.class.includes('Edit'); // sizes follow from the image's sides
   const [mask] = await storedImages(name, 'inputs', 'mask');
+  const further = await furtherImages(name);
   return {
     options: {
       model: `${FOLDER}/${golden.checkpoint}`,
@@ -121,7 +132,11 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
       kwargs,
       ...(golden.noise ? { generatorDevice: golden.noise } : {}),
       // In diffusers the output has the image's size; this engine keeps near the model's default size.
-      ...(image && { image, ...('width' in kwargs ? {} : { width: image.width, height: image.height }) }),
+      ...(image && {
+        image,
+        ...(isEdit || 'width' in kwargs ? {} : { width: image.width, height: image.height }),
+      }),
+      ...(further.length > 0 && { furtherImages: further }),
       ...(mask ? { mask } : {}),
     },
   };

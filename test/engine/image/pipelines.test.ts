@@ -76,7 +76,7 @@ async function drawGolden(name: string): Promise<{ images: Pixels[]; latents: Fl
     autoencoder,
     plan: parts.planner.plan(resolved),
     resolved,
-    ...(await fitImages(resolved)),
+    ...(await fitImages(resolved, parts.context)),
     signal: undefined,
     options: { plain: false },
     emit: (event) => events.push(event),
@@ -121,10 +121,10 @@ describe('tuned', { timeout: PATIENCE }, () => {
 
 /**
  * Kernels do not depend on the schedule, so the generic ones draw one case of each network and task: sd1 from a text, an image, a mask and
- * with nine channels, both text encoders of sdxl and its refiner, LCM's guidance embedding, Z-Image, and Qwen-Image.
+ * with nine channels, both text encoders of sdxl and its refiner, LCM's guidance embedding, Z-Image, and Qwen-Image with and without an image that it edits.
  */
 const ALSO_GENERIC =
-  /-(lcm|sd1|sd1-(emphasis|image|inpaint|masked)|sd2|sdxl-(masked|refiner)|z-image-(guided|masked)|qwen-image)$/;
+  /-(lcm|sd1|sd1-(emphasis|image|inpaint|masked)|sd2|sdxl-(masked|refiner)|z-image-(guided|masked)|qwen-image(-edit)?)$/;
 const JUDGED = PIPELINE_GOLDENS.filter((name) => ALSO_GENERIC.test(name));
 
 describe('generic', { timeout: PATIENCE }, () => {

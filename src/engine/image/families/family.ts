@@ -17,7 +17,7 @@ import type { CallArguments, CallArgumentTable } from '../call-arguments.ts';
 import type { ComponentAccess } from '../components.ts';
 import type { ComputeOptions } from '../compute.ts';
 import type { Predictor } from '../denoiser.ts';
-import type { ImageEvent, ImageRequest, ResolvedImageRequest } from '../image-model.ts';
+import type { ImageEvent, ImageRequest, Pixels, ResolvedImageRequest } from '../image-model.ts';
 
 export type { ComponentClasses, PipelineComponents, PipelineTask };
 
@@ -36,7 +36,7 @@ export interface ImageFamily {
   /** Reads the configuration of the autoencoder. Throws bad_checkpoint and unsupported. */
   readAutoencoder(component: PipelineComponent): Autoencoder;
   readonly latents: LatentLayout;
-  /** Sets of pipeline classes. The text-to-image class of the first set represents the family. */
+  /** Sets of pipeline classes. The first class of the first set represents the family. */
   readonly pipelines: readonly PipelineSet[];
   /** Values if neither the files nor the name of a model imply others. */
   readonly defaults: FamilyDefaults;
@@ -97,7 +97,9 @@ export type StrengthRule = 'floor' | 'ceil' | 'spread';
 
 /** Pipeline classes that differ only in their task. A task without a class uses the class of the nearest simpler task. */
 export interface PipelineSet {
-  readonly classes: Readonly<Partial<Record<PipelineTask, string>>> & { 'text-to-image': string };
+  readonly classes: Readonly<Partial<Record<PipelineTask, string>>>;
+  /** How images are given to classes whose denoiser sees them beside the latents; left out: denoising starts from an image. */
+  readonly references?: ReferenceRule;
   readonly strength: StrengthRule;
   /** Call arguments of the class for a task, under diffusers' names. */
   callArguments(task: PipelineTask, model: CalledModel): CallArgumentTable;
@@ -106,6 +108,20 @@ export interface PipelineSet {
   /** Returns scheduler_config.json with the corrections that diffusers' classes make in it. */
   correctScheduler?(config: Json, task: PipelineTask): Json;
 }
+
+export interface ReferenceRule {
+  /** Limit on the images of a request. */
+  most: number;
+  /**
+   * Returns the size in which the autoencoder encodes an image. The last image's is the size that is drawn unless the request states
+   * one. `pixels`: those of the model's default size.
+   */
+  sizeOf(image: Size, pixels: number): Size;
+  /** Returns the size in which the text encoder sees an image. */
+  shownSizeOf(image: Size, pixels: number): Size;
+}
+
+type Size = Pick<Pixels, 'width' | 'height'>;
 
 /** Facts about an opened model that decide which call arguments it takes. */
 export interface CalledModel {
@@ -122,6 +138,8 @@ export interface RunRequest {
   call: CallArguments;
   /** Limit on the tokens of a prompt that are read; left out: the family's own limit. */
   maxSequenceLength?: number;
+  /** Images that the denoiser sees beside the latents, in the size in which the text encoder sees them. */
+  references: readonly Pixels[];
   options: ComputeOptions;
 }
 
@@ -135,8 +153,8 @@ export interface DenoiserPage extends Disposable {
 export interface Prepared extends Disposable {
   /** Tokens of the prompt. */
   tokens: number;
-  /** Loads the denoiser's weights. */
-  load(): Promise<DenoiserPage>;
+  /** Loads the denoiser's weights. `references`: latents of the images that it sees beside those it denoises, [1, height, width, channels]. */
+  load(references: readonly Tensor[]): Promise<DenoiserPage>;
 }
 
 /** A model of a family, opened on the components of one pipeline. */

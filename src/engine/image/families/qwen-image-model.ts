@@ -13,7 +13,6 @@ import { writeRows, type Predictor } from '../denoiser.ts';
 import { createScalars } from '../scalars.ts';
 import { Scope } from '../scope.ts';
 import type { FamilyModel, Prepared, RunRequest } from './family.ts';
-import { checkTexts, encodeTexts } from './qwen-image-texts.ts';
 
 /** Latents along one side of a token. */
 export const PATCH = 2;
@@ -21,7 +20,15 @@ const PATCHES = { size: PATCH, order: 'cpq' } as const;
 
 const guides = (guidance: number): boolean => guidance > 1;
 
-export function openQwenImage(components: ComponentAccess): FamilyModel {
+/** How a pipeline makes states of its texts, and of the images that it edits. */
+export interface TextStates {
+  /** Throws bad_checkpoint for weights that do not match the encoder's configuration, or a damaged tokenizer. */
+  check(): Promise<void>;
+  /** Returns the states of each text, [1, tokens, columns]; the caller frees them. */
+  encode(texts: readonly string[], request: RunRequest): Promise<Tensor[]>;
+}
+
+export function openQwenImage(components: ComponentAccess, encoder: TextStates): FamilyModel {
   const { device } = components;
   const config = readQwenImageConfig(components.get('transformer').config, 'transformer/config.json');
   const page = (table: WeightTable) => qwenImage(config, table);
@@ -34,18 +41,18 @@ export function openQwenImage(components: ComponentAccess): FamilyModel {
     unreadClipLayers: 0,
     guides,
     async checkFiles() {
-      await checkTexts(components);
+      await encoder.check();
       components.check('transformer', page);
     },
     async prepare(request): Promise<Prepared> {
       const { prompt, values } = request;
       const texts = guides(values.guidance) ? [prompt, values.negativePrompt] : [prompt];
-      const states = await encodeTexts(components, texts, request);
+      const states = await encoder.encode(texts, request);
       return {
         tokens: states[0]!.shape[1] as number,
-        async load() {
+        async load(references) {
           const weights = await components.load('transformer', 'denoiser', page, request.options);
-          const given = { components, config, page: weights.page, texts: states, request };
+          const given = { components, config, page: weights.page, texts: states, references, request };
           return {
             record: (latents, output, _, options) => openPredictor({ ...given, latents, output, options }),
             [Symbol.dispose]: () => weights[Symbol.dispose](),
@@ -63,6 +70,8 @@ interface PredictorRequest {
   page: QwenImage;
   /** States of the prompt and, under guidance, of the negative prompt. */
   texts: readonly Tensor[];
+  /** Latents of the images that are edited, [1, height, width, channels]. */
+  references: readonly Tensor[];
   request: RunRequest;
   latents: Tensor;
   output: Tensor;
@@ -71,7 +80,7 @@ interface PredictorRequest {
 
 /** Each text has a pass of its own, because texts differ in length. */
 async function openPredictor(given: PredictorRequest): Promise<Predictor> {
-  const { components, page, texts, request, latents, output, options } = given;
+  const { components, page, texts, references, request, latents, output, options } = given;
   const { device } = components;
   const [, height, width] = latents.shape as [number, number, number];
   using scope = new Scope(device);
@@ -85,14 +94,15 @@ async function openPredictor(given: PredictorRequest): Promise<Predictor> {
     options,
     (tape) => {
       const patches = patchify(latents.on(tape), PATCHES); //    [1, tokens, 4 · channels]
-      const [positive, negative] = sides.map(({ text, rotations }) =>
+      const others = references.map((one) => patchify(one.on(tape), PATCHES));
+      const [positive, negative] = sides.map(({ text, words, images: [image, ...behind] }) =>
         page.forward({
           patches,
           time: time.on(tape),
           zero: zero.on(tape),
           text: text.on(tape),
-          rotations: { text: rotations.text.on(tape), image: rotations.image.on(tape) },
-          references: [],
+          rotations: { text: words.on(tape), image: image!.on(tape) },
+          references: others.map((one, i) => ({ patches: one, rotations: behind[i]!.on(tape) })),
         }),
       );
       const guided = negative ? guidanceRows(positive!, negative, scalars.region, 0) : positive!;
@@ -113,29 +123,31 @@ async function openPredictor(given: PredictorRequest): Promise<Predictor> {
   };
 }
 
-/** The conditioned text [1, tokens, hidden], and the rotations of its tokens and of the image's beside it. */
+/** The conditioned text [1, tokens, hidden], and the rotations of its tokens and of each image's beside it. */
 interface Side {
   text: Tensor;
-  rotations: { text: Tensor; image: Tensor };
+  words: Tensor;
+  /** The image that is denoised, then the references. */
+  images: Tensor[];
 }
 
 async function prepareSide(
-  { components, config, page, latents, options }: PredictorRequest,
+  { components, config, page, latents, references, options }: PredictorRequest,
   states: Tensor,
   scope: Scope,
 ): Promise<Side> {
   const { device } = components;
-  const [, height, width] = latents.shape as [number, number, number];
-  const grid = { rows: height / PATCH, columns: width / PATCH };
-  const turns = qwenImageRotations(config, states.shape[1] as number, [grid]);
+  const grids = [latents, ...references].map(({ shape }) => {
+    const [, height, width] = shape as [number, number, number];
+    return { rows: height / PATCH, columns: width / PATCH };
+  });
+  const turns = qwenImageRotations(config, states.shape[1] as number, grids);
   const table = (label: string, values: Float32Array): Tensor =>
     scope.hold(device.tensor('step', label, [values.length / config.dims, config.dims], values));
   const [text] = await compute(device, options, (tape) => [page.condition(states.on(tape))]);
   return {
     text: scope.hold(text!),
-    rotations: {
-      text: table('rotations of a text', turns.text),
-      image: table('rotations of an image', turns.images[0]!),
-    },
+    words: table('rotations of a text', turns.text),
+    images: turns.images.map((values) => table('rotations of an image', values)),
   };
 }

@@ -9,6 +9,7 @@ import { textHalf } from '../../../models/text/wrappers.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import type { ComponentAccess } from '../components.ts';
 import type { RunRequest } from './family.ts';
+import type { TextStates } from './qwen-image-model.ts';
 import { encodeStates } from './text-states.ts';
 
 /** Default limit on the tokens of a prompt. */
@@ -21,34 +22,43 @@ const SYSTEM =
 const templated = (prompt: string): string =>
   `<|im_start|>system\n${SYSTEM}<|im_end|>\n<|im_start|>user\n${prompt}<|im_end|>\n<|im_start|>assistant\n`;
 
+/** The text encoder of pipelines that draw from a text. */
+export function plainTexts(components: ComponentAccess): TextStates {
+  return {
+    check: () => checkTexts(components, textHalf),
+    encode: (texts, request) => encodeTexts(components, texts, request),
+  };
+}
+
 /** Throws bad_checkpoint for weights that do not match the encoder's configuration, or a damaged tokenizer. */
-export async function checkTexts(components: ComponentAccess): Promise<void> {
-  const declaration = encoderDeclaration(components);
+export async function checkTexts(components: ComponentAccess, half: typeof textHalf): Promise<void> {
+  const declaration = encoderDeclaration(components, half);
   components.check('text_encoder', (table) => encoderPage(declaration, table));
   await components.tokenizer('tokenizer');
 }
 
-function encoderDeclaration(components: ComponentAccess): TextDeclaration {
+/** `halfOf` reads the language model for texts alone, or for texts with images. */
+export function encoderDeclaration(components: ComponentAccess, halfOf: typeof textHalf): TextDeclaration {
   const { name, className, config } = components.get('text_encoder');
-  const half = textHalf(config, className);
+  const half = halfOf(config, className);
   if (half !== null) return readText(half.config, half.architecture);
   const message = `${name}/config.json: the language model within ${className} is not built: fetch the pipeline again`;
   throw new EngineError('unsupported', message, { param: 'text_encoder/config.json' });
 }
 
 /** States behind the final norm; the vision tower is not read. */
-function encoderPage(declaration: TextDeclaration, table: WeightTable): TextForward {
+export function encoderPage(declaration: TextDeclaration, table: WeightTable): TextForward {
   table.ignore(/^visual\./);
   return declaration.embed!(table);
 }
 
 /** Returns the states of each text, [1, tokens, columns]; at most `maxSequenceLength` tokens behind the template's beginning are read. */
-export async function encodeTexts(
+async function encodeTexts(
   components: ComponentAccess,
   texts: readonly string[],
   { maxSequenceLength = MOST_TOKENS, options }: Pick<RunRequest, 'maxSequenceLength' | 'options'>,
 ): Promise<Tensor[]> {
-  const declaration = encoderDeclaration(components);
+  const declaration = encoderDeclaration(components, textHalf);
   const tokenizer = await components.tokenizer('tokenizer');
   const idsOf = (text: string): number[] =>
     tokenizer.encode(templated(text), { addSpecialTokens: false }).slice(0, DROPPED + maxSequenceLength);

@@ -15,9 +15,10 @@ import { plainSigmas } from '../schedules/flow-sigmas.ts';
 import type { ImageFamily } from './family.ts';
 import { readQwenImageAutoencoder } from './qwen-image-autoencoder.ts';
 import { openQwenImage, PATCH } from './qwen-image-model.ts';
+import { plainTexts } from './qwen-image-texts.ts';
 import { denoiser, SCHEDULER, textEncoder, tokenizer } from './shared-components.ts';
 
-const ARGUMENTS: CallArgumentTable = {
+export const ARGUMENTS: CallArgumentTable = {
   ...COMMON,
   ...SIZE,
   ...NEGATIVE,
@@ -68,5 +69,5 @@ export const qwenImage: ImageFamily = {
   takes: ['maxSequenceLength', 'flowShift'],
   readsEmphasis: false,
   sigmas: plainSigmas,
-  open: openQwenImage,
+  open: (components) => openQwenImage(components, plainTexts(components)),
 };

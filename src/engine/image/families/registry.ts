@@ -7,6 +7,7 @@ import type {
 } from '../../../files/pipeline/pipeline-classes.ts';
 import { TEXT_CLASSES } from '../../architectures.ts';
 import type { ImageFamily, PipelineSet, PipelineTask } from './family.ts';
+import { qwenImageEdit, qwenImageEditPlus } from './qwen-image-edit.ts';
 import { qwenImage } from './qwen-image.ts';
 import { stableDiffusion } from './stable-diffusion.ts';
 import { stableDiffusionXL } from './stable-diffusion-xl.ts';
@@ -15,7 +16,14 @@ import { taskOfClassName, UNBUILT, UNREAD_COMPONENTS } from './unbuilt.ts';
 import { zImage } from './z-image.ts';
 
 /** Later families are matched first: their ids may contain those of an earlier one, like stable-diffusion-xl. */
-const FAMILIES: ImageFamily[] = [stableDiffusion, stableDiffusionXL, zImage, qwenImage];
+const FAMILIES: ImageFamily[] = [
+  stableDiffusion,
+  stableDiffusionXL,
+  zImage,
+  qwenImage,
+  qwenImageEdit,
+  qwenImageEditPlus,
+];
 
 /** A pipeline class with the declaration of its family and set. */
 export interface PipelineEntry {
@@ -91,7 +99,7 @@ export function knownPipelines(): KnownPipelines {
     taskOf: taskOfClassName,
     classOfModelId(id) {
       const family = FAMILIES.findLast(({ modelIds }) => modelIds.test(id));
-      return family?.pipelines[0]?.classes['text-to-image'] ?? null;
+      return Object.values(family?.pipelines[0]?.classes ?? {})[0] ?? null;
     },
   };
 }

@@ -18,7 +18,7 @@ import { expectAgreement, openModuleGolden } from '../../../models/image-golden.
 const FOLDER = fileURLToPath(
   new URL('../../../golden/image/checkpoints/qwen-image/text_encoder', import.meta.url),
 );
-const IMAGE = 463;
+const IMAGE = 461;
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
