@@ -5,6 +5,8 @@ import { MODULES } from '../../files/checkpoint/embedding-folder.ts';
 import { readCheckpointConfig } from '../../files/checkpoint/checkpoint.ts';
 import { EngineError } from '../../files/error.ts';
 import { isGgufName } from '../../files/gguf/file-names.ts';
+import { openGgufFiles } from '../../files/gguf/open-files.ts';
+import { weightsFileOf } from '../../files/weights-file.ts';
 import { readJson, type Folder } from '../../files/source.ts';
 import { TEXT_CLASSES } from '../architectures.ts';
 import type { ModelPlan, PlanOptions } from './model-plan.ts';
@@ -21,10 +23,41 @@ export async function planFolder(
 ): Promise<ModelPlan> {
   const folder = await place.openFolder(path);
   const names = await folder.names();
-  if (names.includes('model_index.json')) return planImage(path, options, place);
+  if (names.includes('model_index.json') || (await isImageFile(folder, names)))
+    return planImage(path, options, place);
   const plan = (await makesEmbeddings(folder, names)) ? planEmbedding : planText;
   return plan(folder, options, place);
 }
+
+/** A folder with one file is an image model's, unless the file is GGUF of a language model. */
+async function isImageFile(folder: Folder, names: readonly string[]): Promise<boolean> {
+  const file = weightsFileOf(names);
+  if (file === null || !isGgufName(file)) return file !== null;
+  const { keys, sources } = await openGgufFiles(folder, file);
+  await Promise.all(sources.map((source) => source.close()));
+  const architecture = keys.get('general.architecture');
+  const kind = keys.get('general.type') ?? 'model';
+  return kind === 'model' && IMAGE_ARCHITECTURES.has(architecture);
+}
+
+/** Architectures of ComfyUI-GGUF's image models; stable-diffusion.cpp states none. */
+const IMAGE_ARCHITECTURES: ReadonlySet<unknown> = new Set([
+  ...[
+    'sd1',
+    'sdxl',
+    'sd3',
+    'flux',
+    'aura',
+    'hidream',
+    'cosmos',
+    'ltxv',
+    'hyvid',
+    'wan',
+    'lumina2',
+    'qwen_image',
+  ],
+  undefined,
+]);
 
 /** By the files of sentence-transformers, by a class that nothing else is opened with, or by the metadata of a GGUF file. */
 async function makesEmbeddings(folder: Folder, names: readonly string[]): Promise<boolean> {

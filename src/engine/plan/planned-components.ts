@@ -83,7 +83,7 @@ export class PageCollector implements ComponentAccess {
 
 /** Headers of the weights of these components; their files are closed again. Throws bad_checkpoint where weights or tokenizers are missing. */
 export async function componentHeaders(
-  { components }: Pipeline,
+  { components, path }: Pipeline,
   names: readonly string[],
 ): Promise<Map<string, Weights>> {
   const found = new Map<string, Weights>();
@@ -94,7 +94,8 @@ export async function componentHeaders(
     found.set(name, { ...weights, sources: [] });
   }
   for (const { kind, folder } of Object.values(components))
-    if (kind === 'tokenizer') checkTokenizerFiles(folder.path, await folder.names());
+    // Tokenizers of a model in one file are those that ship.
+    if (kind === 'tokenizer' && folder.path !== path) checkTokenizerFiles(folder.path, await folder.names());
   return found;
 }
 

@@ -6,6 +6,7 @@ import { EngineError } from '../error.ts';
 import { METHOD_NAMES } from '../coded/methods.ts';
 import { MODULES } from './embedding-folder.ts';
 import { describeQuantized, quantizedFolder, type Quantized } from '../quantized.ts';
+import { weightsFileOf } from '../weights-file.ts';
 import type { Folder } from '../source.ts';
 
 /** Throws for a folder that contains another kind of checkpoint, or no config.json. */
@@ -18,6 +19,13 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
     );
   }
   if (names.includes('config.json')) return;
+  if (names.length === 1 && weightsFileOf(names)?.endsWith('.safetensors') === true) {
+    throw new EngineError(
+      'unsupported',
+      `${path} is weights without config.json, which image models in one file are: \`npx svc-engine generate --model-path ${path} --prompt …\` draws with one; a language model is a folder`,
+      { param: 'model_index.json' },
+    );
+  }
   if (!names.some((name) => SAFETENSORS.test(name))) refuseForeignWeights(path, names);
   if (names.includes('adapter_config.json')) throw adapterFolder(path);
   throw new EngineError(

@@ -3,25 +3,13 @@
 import { EngineError } from '../error.ts';
 import type { KnownClasses } from '../checkpoint/architecture.ts';
 import { openGgufCheckpoint } from '../gguf/checkpoint.ts';
-import { ggufSets, isGgufName } from '../gguf/file-names.ts';
+import { isGgufName } from '../gguf/file-names.ts';
 import { openGgufFiles } from '../gguf/open-files.ts';
 import type { Folder } from '../source.ts';
 import type { FileLayouts } from './file-layout.ts';
 import { closeFile, findPart, openFile, openPart } from './file-parts.ts';
 import type { ComponentClasses } from './pipeline-classes.ts';
 import type { PipelineComponent } from './pipeline.ts';
-
-const FILES_OF_FOLDERS =
-  /^(config|model_index|adapter_config|tokenizer_config|scheduler_config)\.json$|^pytorch_lora_weights\.|\.safetensors\.index\.json$/;
-
-/** The file that a folder holds in place of the files of a model or a component; null: it has those files, or several. */
-export function weightsFileOf(names: readonly string[]): string | null {
-  if (names.some((name) => FILES_OF_FOLDERS.test(name))) return null;
-  const files = names.filter((name) => /\.safetensors$/i.test(name));
-  const sets = ggufSets(names);
-  if (files.length + sets.length !== 1) return null;
-  return files[0] ?? sets[0]!.names[0]!;
-}
 
 /** What is known about files of components. */
 export interface KnownFiles {

@@ -4,7 +4,8 @@
 import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
 import { readJson, type Folder } from '../source.ts';
-import { openComponentFile, weightsFileOf, type KnownFiles } from './component-file.ts';
+import { openComponentFile, type KnownFiles } from './component-file.ts';
+import { weightsFileOf } from '../weights-file.ts';
 import type { ComponentClasses, KnownPipelines, PipelineComponents } from './pipeline-classes.ts';
 import { declaredQuantization } from './pipeline-quantized.ts';
 import { customModule, refuseCode } from './pipeline-refusal.ts';

@@ -10,7 +10,7 @@ import type { Declared } from '../coded/methods.ts';
 import { isGgufName } from '../gguf/file-names.ts';
 import { describeQuantized, quantizedBy, quantizedSign } from '../quantized.ts';
 import { readJson, type Folder } from '../source.ts';
-import { weightsFileOf } from './component-file.ts';
+import { weightsFileOf } from '../weights-file.ts';
 import type { PartLayout } from './file-layout.ts';
 import { closeFile, findPart, openFile, openPart, type FoundPart } from './file-parts.ts';
 import { withScales } from './renamed-tensors.ts';

@@ -1,0 +1,232 @@
+// Files that hold no model which can be opened: refused by what they are. Damaged files: refused, or read as they were.
+
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { knownPipelines, pipelineEntry } from '../../../src/engine/image/families/registry.ts';
+import { componentHeaders, PageCollector } from '../../../src/engine/plan/planned-components.ts';
+import { checkRequests } from '../../../src/engine/weights/check.ts';
+import { collect } from '../../../src/engine/weights/collect.ts';
+import { EngineError } from '../../../src/files/error.ts';
+import { safetensorsHead } from '../../../src/files/checkpoint/safetensors.ts';
+import { assertRange, type ByteSource } from '../../../src/files/source.ts';
+import { openPipeline, type PipelineOptions } from '../../../src/files/pipeline/pipeline-index.ts';
+import type { Weights } from '../../../src/files/checkpoint/shards.ts';
+import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import type { Device } from '../../../src/gpu/device.ts';
+import { readText } from '../../../src/models/text/registry.ts';
+import { mutations } from '../../files/gguf/mutations.ts';
+import { writeGguf } from '../../files/gguf/write-gguf.ts';
+import { memorySource } from '../../files/memory-source.ts';
+import { ggufOf } from './coded-tensors.ts';
+import { prefixed } from './drawn-files.ts';
+import { originalAutoencoder, originalUNet } from './original-names.ts';
+import { tinySD1 } from './tiny-pipelines.ts';
+import { tinyPipeline } from './pipeline-golden.ts';
+import { readTensors, type StoredTensor } from './tiny-tensors.ts';
+
+const { tensors: TINY } = tinySD1();
+
+/** A file with zeros for the values of its tensors. */
+interface Headed {
+  head: Uint8Array;
+  /** Bytes behind the head. */
+  zeros: number;
+}
+
+function headedSource(name: string, { head, zeros }: Headed): ByteSource {
+  const own = { name, size: head.length + zeros };
+  const readInto = async (offset: number, target: Uint8Array<ArrayBuffer>): Promise<void> => {
+    assertRange(own, offset, target.length);
+    target.fill(0).set(head.subarray(offset, offset + target.length));
+  };
+  return {
+    ...own,
+    readInto,
+    close: async () => {},
+    async read(offset, length) {
+      assertRange(own, offset, length);
+      const target = new Uint8Array(length);
+      await readInto(offset, target);
+      return target;
+    },
+  };
+}
+
+/** Opens a pipeline of files in memory. */
+function open(files: Record<string, Uint8Array | Headed>, options: PipelineOptions = {}) {
+  const [path] = Object.keys(files);
+  const folder = async (at: string) => {
+    if (files[at] === undefined) throw new EngineError('model_not_found', `there is no ${at}`);
+    return { path: at, names: async () => [at], open: async () => sourceOf(at, files[at]!) };
+  };
+  return openPipeline(path!, folder, knownPipelines(), options);
+}
+
+const sourceOf = (name: string, file: Uint8Array | Headed): ByteSource =>
+  'head' in file ? headedSource(name, file) : memorySource(name, file);
+
+const bytesOf = (tensors: readonly StoredTensor[]): Uint8Array =>
+  Buffer.concat([safetensorsHead([...tensors]), ...tensors.map(({ bytes }) => bytes)]);
+
+/** A file with tensors of these names, [8, 8] in F16. */
+const fileOf = (...names: string[]): Uint8Array =>
+  bytesOf(names.map((name) => ({ name, dtype: 'F16', shape: [8, 8], bytes: new Uint8Array(128) })));
+
+describe('a file is refused that holds', () => {
+  it.each<[string, string[], RegExp]>([
+    [
+      'a LoRA of kohya',
+      ['lora_unet_mid_block_attentions_0_proj_in.lora_down.weight'],
+      /is an adapter \(LoRA\) and not a model/,
+    ],
+    ['a LoRA of PEFT', ['unet.mid_block.attentions.0.proj_in.lora_A.weight'], /is an adapter \(LoRA\)/],
+    ['a LoKr', ['lycoris_blocks_0_attn.lokr_w1'], /is an adapter \(LoRA\)/],
+    ['an embedding', ['emb_params'], /is a textual inversion/],
+    ['a ControlNet', ['control_model.input_blocks.0.0.weight'], /is a ControlNet, which is not built in/],
+    [
+      'Stable Diffusion 3',
+      ['model.diffusion_model.joint_blocks.0.context_block.adaLN_modulation.1.bias'],
+      /is Stable Diffusion 3/,
+    ],
+    [
+      'a video model',
+      ['head.modulation'],
+      /is Wan, which makes videos, which is not built in: this version runs stable-diffusion,/,
+    ],
+    ['HiDream', ['double_stream_blocks.0.block.adaLN_modulation.1.bias'], /is HiDream/],
+    [
+      'a language model',
+      ['model.layers.0.mlp.gate_proj.weight', 'model.norm.weight'],
+      /holds tensors such as model\.layers\.0.*no family/,
+    ],
+    ['nothing', [], /holds no tensors/],
+  ])('%s', async (_, names, message) => {
+    const error: unknown = await open({ 'm.safetensors': fileOf(...names) }).catch((cause: unknown) => cause);
+    expect(error).toMatchObject({ code: 'unsupported', param: 'model' });
+    expect(String(error)).toMatch(message);
+  });
+
+  it('a part of a model alone', async () => {
+    const vae = bytesOf(originalAutoencoder(TINY['vae']!, ''));
+    await expect(open({ 'vae.safetensors': vae })).rejects.toThrow(
+      /holds vae and no denoiser: give a model, and this file as its vae/,
+    );
+    const text = bytesOf([...TINY['text_encoder']!.values()]);
+    await expect(open({ 'clip_l.safetensors': text })).rejects.toThrow(/holds text_encoder and no denoiser/);
+    const unet = bytesOf(originalUNet(TINY['unet']!, ''));
+    await expect(
+      open(
+        { 'unet.safetensors': unet, 'clip.safetensors': text },
+        { componentPaths: { vae: 'clip.safetensors' } },
+      ),
+    ).rejects.toThrow(
+      /clip\.safetensors holds no vae of this pipeline: its tensors have names such as text_model/,
+    );
+    await expect(open({ 'unet.safetensors': unet }, { componentPaths: { vea: 'x' } })).rejects.toThrow(
+      /componentPaths names vea/,
+    );
+    await expect(open({ 'unet.safetensors': unet }, { pipelineClassName: 'ZImagePipeline' })).rejects.toThrow(
+      /holds a model of the family stable-diffusion, and ZImagePipeline is a class of z-image/,
+    );
+  });
+
+  it.each([
+    [8, /edits an image that its UNet is given \(InstructPix2Pix, 8 input channels\)/],
+    [5, /gives its UNet a depth map/],
+    [6, /has a UNet with 6 input channels/],
+  ])('a UNet of %d input channels', async (channels, message) => {
+    const unet = originalUNet(TINY['unet']!).map((tensor) => {
+      if (!tensor.name.endsWith('input_blocks.0.0.weight')) return tensor;
+      const shape = [tensor.shape[0]!, channels, 3, 3];
+      return {
+        ...tensor,
+        shape,
+        bytes: new Uint8Array(2 * shape.reduce((product, size) => product * size, 1)),
+      };
+    });
+    await expect(open({ 'm.safetensors': bytesOf(unet) })).rejects.toThrow(message);
+  });
+});
+
+/** Opens all components by their headers, as far as that is possible without reading weights. */
+async function check(name: string, file: Headed): Promise<Map<string, Weights>> {
+  const pipeline = await open({ [name]: file });
+  const models = Object.values(pipeline.components).filter(({ kind }) => kind === 'model');
+  const headers = await componentHeaders(
+    pipeline,
+    models.map((component) => component.name),
+  );
+  const collector = new PageCollector({} as Device, pipeline, headers);
+  const { family } = pipelineEntry(pipeline.className);
+  const autoencoder = family.readAutoencoder(collector.get(family.autoencoder));
+  await family.open(collector, pipeline).checkFiles();
+  for (const build of [autoencoder.decoder, autoencoder.encoder]) collector.check(family.autoencoder, build);
+  return headers;
+}
+
+/** Places of all tensors, by component and name. */
+const placesOf = (headers: ReadonlyMap<string, Weights>): string[] =>
+  [...headers].flatMap(([component, { tensors }]) =>
+    [...tensors.values()].map(
+      ({ name, dtype, shape, offset }) => `${component} ${name} ${dtype} ${shape.join()} ${offset}`,
+    ),
+  );
+
+it.each([
+  ['m.safetensors', 250],
+  ['m.gguf', 250],
+])('a damaged %s is refused with its reason, or read as it was', async (name, count) => {
+  const all = [
+    ...originalUNet(TINY['unet']!),
+    ...originalAutoencoder(TINY['vae']!),
+    ...prefixed(TINY['text_encoder']!, 'cond_stage_model.transformer.'),
+  ];
+  const original = name.endsWith('gguf') ? ggufOf(all, 'sd1').file : bytesOf(all);
+  const headers = [...(await check(name, { head: original, zeros: 0 })).values()];
+  const start = Math.min(
+    ...headers.flatMap(({ tensors }) => [...tensors.values()].map(({ offset }) => offset)),
+  );
+  const head = original.slice(0, start);
+  const zeros = original.length - start;
+  const wanted = placesOf(await check(name, { head, zeros })).toSorted();
+  let refused = 0;
+  for (const bytes of mutations(head, count)) {
+    const found = await check(name, { head: bytes, zeros }).catch((error: unknown) => {
+      expect(error).toBeInstanceOf(EngineError);
+      expect((error as EngineError).code).not.toBe('internal');
+      refused++;
+      return null;
+    });
+    if (found !== null) expect(placesOf(found).toSorted()).toEqual(wanted);
+  }
+  expect(refused).toBeGreaterThan(count / 4);
+});
+
+it('an empty GGUF file is refused', async () => {
+  await expect(open({ 'm.gguf': writeGguf({}) })).rejects.toThrow(/holds no tensors/);
+});
+
+it('a text encoder in a GGUF file of llama.cpp has the names and the configuration of transformers', async () => {
+  const path = fileURLToPath(new URL('../../golden/gguf/qwen3/model.gguf', import.meta.url));
+  const pipeline = await openPipeline(tinyPipeline('z-image'), openDiskFolder, knownPipelines(), {
+    componentPaths: { text_encoder: path },
+  });
+  const { className, config, weights } = pipeline.components['text_encoder']!;
+  expect(className).toBe('Qwen3ForCausalLM');
+  const { tensors, sources } = await weights!();
+  const wanted = await readTensors(path.replace('.gguf', '.safetensors'));
+  expect([...tensors.keys()].toSorted()).toEqual([...wanted.keys()].toSorted());
+  checkRequests(
+    collect(tensors, (table) => readText(config, className).states!(table, 1)),
+    tensors,
+  );
+  await Promise.all(sources.map((source) => source.close()));
+  const other = path.replace('qwen3', 'llama');
+  await expect(
+    openPipeline(tinyPipeline('z-image'), openDiskFolder, knownPipelines(), {
+      componentPaths: { text_encoder: other },
+    }),
+  ).rejects.toThrow(
+    /holds a LlamaForCausalLM, and the text_encoder of this pipeline is Qwen3Model or Qwen3ForCausalLM/,
+  );
+});
