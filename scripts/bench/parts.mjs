@@ -69,9 +69,10 @@ export async function profileParts(device, folder, values, prompt) {
     profiler: { add: async (replay) => void kernels[part].push(...(await replay())) },
   });
   const sources = { negativePrompt: 'contract' };
-  const prepared = await runner.prepare({ prompt, values, sources, call: {}, options: into('text') });
+  const request = { prompt, values, sources, call: {}, references: [] };
+  const prepared = await runner.prepare({ ...request, options: into('text') });
   // JavaScript in Node 20 has no `using`, so resources are disposed explicitly.
-  const denoiser = await prepared.load();
+  const denoiser = await prepared.load([]);
   const predictor = await denoiser.record(latents, output, null, { plain: false });
   predictor.run({ inputScale: 1, timestep: 500 });
   await device.gpu.queue.onSubmittedWorkDone(); // wait until everything is compiled

@@ -30,6 +30,7 @@ export const BASES = {
   sd2: pipeline('sd2'),
   sdxl: pipeline('sdxl'),
   'z-image': pipeline('z-image'),
+  'qwen-image': pipeline('qwen-image'),
   'svc-scenes-mini': { kind: 'image', size: 64, from: join(root, 'models/svc-scenes-mini') },
 };
 

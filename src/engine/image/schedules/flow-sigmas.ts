@@ -96,8 +96,9 @@ export function muOf(flow: SizeShift, tokens: number | undefined): number {
   return flow.base + slope * (tokens - flow.baseTokens);
 }
 
-/** Sigmas scaled about 1 so that the last is `terminal`. */
+/** Sigmas scaled about 1 so that the last is `terminal`. A single one, at 1, stays: diffusers divides zero by zero there. */
 export function stretched(sigmas: readonly number[], terminal: number): number[] {
   const scale = (1 - (sigmas.at(-1) ?? 0)) / (1 - terminal);
+  if (scale === 0) return [...sigmas];
   return sigmas.map((sigma) => 1 - (1 - sigma) / scale);
 }

@@ -16,6 +16,7 @@ const DIFFUSION = {
   steps_offset: 1,
 };
 const FLOW = { _class_name: 'FlowMatchEulerDiscreteScheduler', shift: 3 };
+const STRETCHED = { ...FLOW, shift: 1, use_dynamic_shifting: true, shift_terminal: 0.02 };
 const all = [DIFFUSION, FLOW].flatMap((config) =>
   scheduleNames(config === FLOW ? 'flow' : 'diffusion').map((name) => {
     const schedule = chooseSchedule(name, config);
@@ -38,6 +39,17 @@ test.each(all)('%s: plans of every length can be run', (_, schedule) => {
       expect(plan.steps.every(({ updates }) => updates.at(-1)?.into === 'latents')).toBe(true);
     }
   }
+});
+
+test('one step of a schedule that is stretched to a terminal sigma goes from noise to the image', () => {
+  const schedule = chooseSchedule(null, STRETCHED);
+  const sigmas = (steps: number) => Array.from({ length: steps }, (_, i) => 1 - i / steps);
+  const timesteps = (steps: number) =>
+    schedule
+      .plan({ steps, sigmas: sigmas(steps), imageTokens: 256 })
+      .steps.map(({ timestep }) => Math.round(timestep));
+  expect(timesteps(1)).toEqual([1000]);
+  expect(timesteps(2)).toEqual([1000, 20]);
 });
 
 /** Returns the latents to which a model that always predicts `clean` leads. Levels are those of the latents before each step. */
