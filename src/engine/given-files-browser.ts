@@ -3,10 +3,16 @@
 import { isGgufName } from '../files/gguf/file-names.ts';
 import type { ModelFiles } from '../files/page/model-source.ts';
 import { GIVEN } from './folders-browser.ts';
-import { checkLoras, checkModel } from './page-rules-browser.ts';
+import { checkComponents, checkLoras, checkModel, type LoraInPage } from './page-rules-browser.ts';
 
-/** Begin of the paths that stand for the files of LoRA adapters. */
-const ADAPTER = 'lora:/';
+/** Options of Node that name files by paths, as pages have them. */
+export interface FileOptions {
+  loraPaths?: readonly LoraInPage[];
+  /** Components by name: an id of the hub, or files. */
+  componentPaths?: Readonly<Record<string, string | ModelFiles>>;
+  /** Id of the hub, or files. */
+  transformerWeightsPath?: string | ModelFiles;
+}
 
 export interface PathOptions {
   /** The options as Node has them. */
@@ -19,23 +25,53 @@ export interface PathOptions {
 
 /** Returns the options with paths in place of files. Throws bad_request. */
 export function withPaths(given: Readonly<Record<string, unknown>>): PathOptions {
-  const { model, loraPaths } = given;
+  const { model, loraPaths, componentPaths, transformerWeightsPath: weights } = given;
   checkModel(model);
-  checkLoras(loraPaths);
-  const files: Record<string, ModelFiles> = {};
-  const ids: string[] = [];
-  const pathOf = (named: string | ModelFiles, path: () => string): string => {
-    if (typeof named !== 'string') files[path()] = named;
-    else ids.push(named.slice(named.indexOf('=') + 1));
-    return typeof named === 'string' ? named : path();
-  };
-  const options = { ...given, model: pathOf(model, () => `${GIVEN}${nameOf(model as ModelFiles)}`) };
-  if (loraPaths === undefined) return { options, files, ids };
-  const adapters = loraPaths.map((adapter) => {
-    if (typeof adapter === 'string') return pathOf(adapter, () => adapter);
-    return `${adapter.name}=${pathOf(adapter.files, () => `${ADAPTER}${adapter.name}`)}`;
-  });
-  return { options: { ...options, loraPaths: adapters }, files, ids };
+  const paths = new Paths();
+  const options: PathOptions['options'] = { ...given, model: paths.of(model, nameOf) };
+  if (loraPaths !== undefined) {
+    checkLoras(loraPaths);
+    options['loraPaths'] = loraPaths.map((one) => paths.ofAdapter(one));
+  }
+  if (componentPaths !== undefined) {
+    checkComponents(componentPaths);
+    const named = Object.entries(componentPaths).map(([name, path]) => [
+      name,
+      paths.of(path, () => `component ${name}`),
+    ]);
+    options['componentPaths'] = Object.fromEntries(named);
+  }
+  if (weights !== undefined) {
+    checkModel(weights, 'transformerWeightsPath');
+    options['transformerWeightsPath'] = paths.of(weights, () => 'weights of the transformer');
+  }
+  return { options, files: paths.files, ids: paths.ids };
+}
+
+/** The files of one model, by the paths that stand for them. */
+class Paths {
+  readonly files: Record<string, ModelFiles> = {};
+  readonly ids: string[] = [];
+
+  /** Returns an id, or the path that stands for files; `name` names the files in messages. */
+  of(given: string | ModelFiles, name: (files: ModelFiles) => string): string {
+    if (typeof given === 'string') {
+      this.ids.push(given);
+      return given;
+    }
+    let path = `${GIVEN}${name(given)}`;
+    while (path in this.files) path += '+'; // a folder may have any name
+    this.files[path] = given;
+    return path;
+  }
+
+  /** Returns NAME=path, or an adapter's id as it is. */
+  ofAdapter(adapter: LoraInPage): string {
+    if (typeof adapter !== 'string')
+      return `${adapter.name}=${this.of(adapter.files, () => `adapter ${adapter.name}`)}`;
+    this.ids.push(adapter.slice(adapter.indexOf('=') + 1));
+    return adapter;
+  }
 }
 
 /** Returns the name of a folder, or of a GGUF file among files without one. */

@@ -8,8 +8,8 @@ import type { EmbeddingModel, EmbeddingModelOptions } from './embedding/embeddin
 import { EMBEDDING_FACE } from './embedding/face.ts';
 import type { ImageModel, ImageModelOptions } from './image/image-model.ts';
 import { IMAGE_FACE } from './image/face.ts';
-import { withPaths } from './given-files-browser.ts';
-import { checkHub, checkPageOptions, type LoraInPage } from './page-rules-browser.ts';
+import { withPaths, type FileOptions } from './given-files-browser.ts';
+import { checkHub, checkPageOptions } from './page-rules-browser.ts';
 import { askToPersist, holdStored, type HubAccess } from './page-storage-browser.ts';
 import type { ModelFace, SessionOptions } from './session/model-kind.ts';
 import { openProxy } from './session/model-proxy.ts';
@@ -23,12 +23,16 @@ import { modelName } from './session/model-name.ts';
 import { TEXT_FACE } from './text/face.ts';
 import type { TextModel, TextModelOptions } from './text/text-model.ts';
 
-/** Options of a model in a page: a model or an adapter may also be its files, and `hub` says where ids are looked up. */
-export type InPage<Options extends { model: string }> = Omit<Options, 'model' | 'inline' | 'loraPaths'> & {
-  /** Hub id, or the files of the model. */
-  model: string | ModelFiles;
-  hub?: HubAccess;
-} & ('loraPaths' extends keyof Options ? { loraPaths?: readonly LoraInPage[] } : unknown);
+/** Options of a model in a page: a model, an adapter or a component may also be its files, and `hub` says where ids are looked up. */
+export type InPage<Options extends { model: string }> = Omit<
+  Options,
+  'model' | 'inline' | keyof FileOptions
+> &
+  Pick<FileOptions, keyof FileOptions & keyof Options> & {
+    /** Hub id, or the files of the model. */
+    model: string | ModelFiles;
+    hub?: HubAccess;
+  };
 
 /**
  * Opens a language model in a worker of this page. Errors as in Node; no_adapter also where the browser has no WebGPU; unsupported for

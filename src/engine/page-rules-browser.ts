@@ -11,7 +11,6 @@ const NODE_ONLY: Readonly<Record<string, string>> = {
   storageCache: 'prompts are stored in files or in Redis in Node only: leave it out, or set hostCache',
   storageCacheBytes: 'prompts are stored in files in Node only: leave it out, or set hostCache',
   loraDir: 'it is a folder on the disk of Node: pass the adapters in loraPaths',
-  transformerWeightsPath: 'it is a path on the disk of Node: pass the files of the whole model as model',
 };
 
 const address: Rule = (value, name) => {
@@ -36,18 +35,26 @@ export function checkPageOptions(options: Readonly<Record<string, unknown>>): vo
   }
 }
 
-/** Throws bad_request unless `model` is the id of a hub or the files of a model. */
-export function checkModel(model: unknown): asserts model is string | ModelFiles {
-  if (typeof model === 'string') filledText(model, 'model');
-  else checkFiles(model, 'model', 'the id of a model, ');
+/** Throws bad_request unless `model`, which the option `param` names, is the id of a hub or the files of a model. */
+export function checkModel(model: unknown, param = 'model'): asserts model is string | ModelFiles {
+  if (typeof model === 'string') filledText(model, param);
+  else checkFiles(model, param, 'the id of a model, ');
+}
+
+/** Throws bad_request unless `paths` has ids or files by the names of components. */
+export function checkComponents(
+  paths: unknown,
+): asserts paths is Readonly<Record<string, string | ModelFiles>> {
+  if (typeof paths !== 'object' || paths === null || Array.isArray(paths))
+    refuse(paths, 'componentPaths', 'an object');
+  for (const [name, path] of Object.entries(paths)) checkModel(path, `componentPaths.${name}`);
 }
 
 /** A LoRA adapter of a page: NAME=ID of a hub, an id alone, or the name and the files of one. */
 export type LoraInPage = string | { name: string; files: ModelFiles };
 
 /** Throws bad_request unless `adapters` is a list of LoRA adapters. */
-export function checkLoras(adapters: unknown): asserts adapters is readonly LoraInPage[] | undefined {
-  if (adapters === undefined) return;
+export function checkLoras(adapters: unknown): asserts adapters is readonly LoraInPage[] {
   if (!Array.isArray(adapters)) refuse(adapters, 'loraPaths', 'a list');
   const names = new Set<string>();
   (adapters as unknown[]).forEach((adapter, at) => {

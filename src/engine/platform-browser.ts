@@ -4,7 +4,7 @@ import { originStorage } from '../files/opfs/storage.ts';
 import { PageStores } from '../files/opfs/stores.ts';
 import { openDevice } from '../gpu/browser.ts';
 import { MEMORY_REMEDIES } from './memory-remedies.ts';
-import { GIVEN, PageFolders, type GivenFiles } from './folders-browser.ts';
+import { PageFolders, type GivenFiles } from './folders-browser.ts';
 import { hubResolver, packedCache } from './hub-models-browser.ts';
 import type { HubAccess } from './page-storage-browser.ts';
 import type { Platform } from './platform.ts';
@@ -26,8 +26,8 @@ export function browserPlatform(files: GivenFiles, hub: HubAccess): Platform {
     },
     keepTuned: (adapter, tuned) => stores.tuned.add(adapter, tuned),
     resolveModel: async (model, options) =>
-      model.startsWith(GIVEN) ? { path: model } : resolve(model, options),
-    // A path that stands for nothing is the id of an adapter.
+      folders.finds(model) ? { path: model } : resolve(model, options),
+    // A path that stands for nothing is the id of an adapter, or of weights.
     openFolder: async (path) => folders.open(folders.finds(path) ? path : (await resolve(path, {})).path),
     folderWithin: async (path) => (folders.has(path) ? { path } : 'missing'),
     packed: packedCache(stores, files),

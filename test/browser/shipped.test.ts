@@ -124,7 +124,13 @@ pages.test('a request goes on with the tokens it would have had where the device
 
 pages.test('draws the image of Node within 1/255, while the language model answers', async () => {
   await page.evaluate(async () => {
-    globalThis.scenes = await svc.openImageModel({ model: await shippedFiles('svc-scenes-mini') });
+    // The autoencoder is given apart.
+    const files = await shippedFiles('svc-scenes-mini');
+    const vae = files.flatMap((file) =>
+      file.name.startsWith('vae/') ? new File([file], file.name.slice('vae/'.length)) : [],
+    );
+    const model = files.filter(({ name }) => !name.startsWith('vae/'));
+    globalThis.scenes = await svc.openImageModel({ model, componentPaths: { vae } });
   });
   const { question, ids } = REPLIES[0]!;
   const [drawn, reply] = await Promise.all([

@@ -65,7 +65,7 @@ test('adapters of a model that may sleep are held too, and reach the worker by p
   const given = [new File(['{}'], 'config.json')];
   const model = await openTextModel({ model: given, loraPaths, sleepAfter: 1_000_000 });
   expect(InstantWorker.options).toMatchObject([
-    { model: 'page:/files', loraPaths: ['style=acme/tiny', 'own=lora:/own'] },
+    { model: 'page:/files', loraPaths: ['style=acme/tiny', 'own=page:/adapter own'] },
   ]);
   expect(await heldNames()).toEqual([HELD]);
   await model.close();

@@ -63,7 +63,6 @@ describe('loraPaths', () => {
   const files = [new File(['{}'], 'adapter_config.json')];
 
   it('are ids, and names with files', () => {
-    checkLoras(undefined);
     checkLoras(['style=org/name', 'org/other', { name: 'own', files }]);
   });
 
@@ -86,8 +85,12 @@ describe('loraPaths', () => {
   it('get paths in place of files, as models do', () => {
     const given = { model: files, loraPaths: ['style=org/name', { name: 'own', files }], sleepAfter: 5 };
     expect(withPaths(given)).toEqual({
-      options: { model: 'page:/files', loraPaths: ['style=org/name', 'own=lora:/own'], sleepAfter: 5 },
-      files: { 'page:/files': files, 'lora:/own': files },
+      options: {
+        model: 'page:/files',
+        loraPaths: ['style=org/name', 'own=page:/adapter own'],
+        sleepAfter: 5,
+      },
+      files: { 'page:/files': files, 'page:/adapter own': files },
       ids: ['org/name'],
     });
     expect(withPaths({ model: 'org/model' })).toEqual({
@@ -98,6 +101,44 @@ describe('loraPaths', () => {
   });
 });
 
+describe('componentPaths and transformerWeightsPath', () => {
+  const files = [new File(['{}'], 'config.json')];
+
+  it('are ids or files, which get paths', () => {
+    const given = {
+      model: 'org/a',
+      componentPaths: { vae: files, unet: 'org/b' },
+      transformerWeightsPath: files,
+    };
+    const [vae, weights] = ['page:/component vae', 'page:/weights of the transformer'];
+    expect(withPaths(given)).toEqual({
+      options: { model: 'org/a', componentPaths: { vae, unet: 'org/b' }, transformerWeightsPath: weights },
+      files: { [vae]: files, [weights]: files },
+      ids: ['org/a', 'org/b'],
+    });
+  });
+
+  it('get paths of their own', () => {
+    const named = [new File(['{}'], 'component vae.gguf')];
+    const given = { model: named, componentPaths: { 'vae.gguf': files } };
+    expect(Object.keys(withPaths(given).files)).toEqual([
+      'page:/component vae.gguf',
+      'page:/component vae.gguf+',
+    ]);
+  });
+
+  it.each([
+    [{ componentPaths: files }, 'componentPaths'],
+    [{ componentPaths: { vae: 7 } }, 'componentPaths.vae'],
+    [{ transformerWeightsPath: new File([], 'a.gguf') }, 'transformerWeightsPath'],
+  ])('%o is refused', (options, param) =>
+    expect(thrownBy(() => withPaths({ model: 'org/a', ...options }))).toMatchObject({
+      code: 'bad_request',
+      param,
+    }),
+  );
+});
+
 describe('options', () => {
   it('that exist in Node only are refused with what to use instead', () => {
     for (const [name, value] of Object.entries({
@@ -105,7 +146,6 @@ describe('options', () => {
       storageCache: 'file',
       storageCacheBytes: 1e9,
       loraDir: 'loras',
-      transformerWeightsPath: 'unet.safetensors',
     }))
       expect(thrownBy(() => checkPageOptions({ [name]: value }))).toMatchObject({
         code: 'unsupported',
