@@ -1,5 +1,6 @@
 // Models of a hub in the browser's storage, with the components that the image families declare, and weights packed from them.
 
+import { EngineError } from '../files/error.ts';
 import { splitTag } from '../files/hub/hub-gguf.ts';
 import { endpointOf, HUGGING_FACE, huggingFace } from '../files/hub/hub-huggingface.ts';
 import { checkId } from '../files/hub/hub-id.ts';
@@ -20,6 +21,7 @@ export function hubResolver(
   access: HubAccess,
 ): (model: string, options: HubOptions) => Promise<ResolvedModel> {
   return async (model, options) => {
+    if (SHIPPED.test(model)) throw notServed(model);
     const source = sourceOf(access);
     const tagged = splitTag(model);
     await checkId(tagged.id, stores.models);
@@ -30,6 +32,17 @@ export function hubResolver(
       { ...options, pipelines: pipelineFolders() },
     );
   };
+}
+
+/** Names of models and tokenizers in the package. */
+const SHIPPED = /^(svc-[\w-]+|\w+-tokenizer)$/;
+
+function notServed(name: string): EngineError {
+  return new EngineError(
+    'model_not_found',
+    `${name} is in the folder models of the package svc-engine, which a page cannot open by name: serve its files, and pass them in place of the name`,
+    { param: 'model' },
+  );
 }
 
 function sourceOf({ endpoint, token }: HubAccess): HubSource {

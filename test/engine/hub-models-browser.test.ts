@@ -68,6 +68,16 @@ test('models of the hub are known by the digests of their weights', async () => 
   expect(await (await slotOf((await page.resolve({ revision: 'other' })).path)).read()).toBeNull();
 });
 
+test('names of the models that ship with the package are refused with what to do', async () => {
+  const { tab } = await originFixture();
+  for (const name of ['svc-chat-mini', 'clip-tokenizer'])
+    await expect(tab().resolve({}, name)).rejects.toMatchObject({
+      code: 'model_not_found',
+      param: 'model',
+      message: expect.stringMatching(/^[\w-]+ is in the folder models .*serve its files/) as string,
+    });
+});
+
 test('without a private file system weights are packed each time', async () => {
   const storage = new MemoryStorage();
   storage.isRefused = true;
