@@ -25,6 +25,17 @@ export function splitTag(model: string): TaggedModel {
   return colon > 0 && isQuantizationName(tag) ? { id: model.slice(0, colon), tag } : { id: model, tag: null };
 }
 
+/** Takes the id of a model that is to be removed apart. Throws bad_request for one of its files, which are removed with the model alone. */
+export function splitRemoved(model: string): Pick<TaggedModel, 'id' | 'tag'> {
+  const { id, tag, file } = splitTag(model);
+  if (file === undefined) return { id, tag };
+  throw new EngineError(
+    'bad_request',
+    `${model} names one file: remove all of ${id}, or one quantization of its GGUF files, as ${id}:Q4_K_M`,
+    { param: 'model' },
+  );
+}
+
 /** Quantizations in the order in which they stand in for Q4_K_M: those of about as many bits first, then more bits before fewer. */
 const PREFERRED = [
   'Q4_K_M Q4_K_S UD-Q4_K_XL Q4_K_L Q4_K_XL IQ4_XS IQ4_NL Q4_1 Q4_0 MXFP4 MXFP4_MOE',

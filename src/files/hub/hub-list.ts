@@ -7,7 +7,7 @@ import type { PipelineFolders } from '../pipeline/pipeline-classes.ts';
 import { snapshotGaps, type CachedModel, type CachedRevision, type RemovedModel } from './hub-cache.ts';
 import { DiskCache, listFiles, type DiskRepo } from './hub-disk.ts';
 import { openHub, type Env } from './hub-env.ts';
-import { splitTag } from './hub-gguf.ts';
+import { splitRemoved } from './hub-gguf.ts';
 import { lockHolder } from './hub-lock.ts';
 import { nearestModel } from './hub-nearest.ts';
 
@@ -87,7 +87,7 @@ export async function removeModel(
   model: string,
   options: { revision?: string; env?: Env } = {},
 ): Promise<RemovedModel> {
-  const { id, tag } = splitTag(model);
+  const { id, tag } = splitRemoved(model);
   const cache = new DiskCache(await openHub(options.env ?? process.env));
   if (!(await cache.ids()).includes(id)) {
     const near = await nearestModel(id, cache);

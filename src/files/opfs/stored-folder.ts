@@ -20,14 +20,15 @@ export function storedPath(path: string): StoredPath | null {
   return owner && name && commit ? { id: `${owner}/${name}`, commit, inner: inner.join('/') } : null;
 }
 
-/** Opens a folder of a stored model. A GGUF file is a folder with that file and its other parts. */
+/** Opens a folder of a stored model. A GGUF file is a folder with that file and its other parts, a safetensors file one with itself alone. */
 export async function openStored(cache: OpfsCache, path: string): Promise<Folder> {
   const stored = storedPath(path);
   if (stored === null) throw notStored(path);
   const { id, commit, inner } = stored;
   const repo = cache.repo(id);
   const files = [...((await repo.record()).snapshots.get(commit)?.keys() ?? [])];
-  const isFile = isGgufName(inner) && files.includes(inner);
+  const isGguf = isGgufName(inner);
+  const isFile = files.includes(inner) && (isGguf || inner.endsWith('.safetensors'));
   const root = isFile ? folderOf(inner) : inner;
   const prefix = root === '' ? '' : `${root}/`;
   const inside = files.flatMap((file) => (file.startsWith(prefix) ? [file.slice(prefix.length)] : []));
@@ -35,7 +36,7 @@ export async function openStored(cache: OpfsCache, path: string): Promise<Folder
   const names = inside.filter((name) => !name.includes('/'));
   return {
     path,
-    names: async () => (isFile ? [...setOf(nameOf(inner), names).names] : names),
+    names: async () => (!isFile ? names : isGguf ? [...setOf(nameOf(inner), names).names] : [nameOf(inner)]),
     open: (name) => contentOf(repo, commit, `${prefix}${name}`),
   };
 }

@@ -3,7 +3,7 @@
 import { EngineError } from '../error.ts';
 import { ggufSets, hasTag } from '../gguf/file-names.ts';
 import { snapshotGaps, type CachedModel, type CachedRevision, type RemovedModel } from '../hub/hub-cache.ts';
-import { splitTag } from '../hub/hub-gguf.ts';
+import { splitRemoved } from '../hub/hub-gguf.ts';
 import { pause } from '../hub/hub-http.ts';
 import { nearestModel } from '../hub/hub-nearest.ts';
 import type { PipelineFolders } from '../pipeline/pipeline-classes.ts';
@@ -51,7 +51,7 @@ export async function removeStored(
   model: string,
   revision?: string,
 ): Promise<RemovedModel> {
-  const { id, tag } = splitTag(model);
+  const { id, tag } = splitRemoved(model);
   if (!(await cache.ids()).includes(id)) {
     const near = await nearestModel(id, cache);
     throw new EngineError(

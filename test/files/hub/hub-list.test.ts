@@ -8,6 +8,16 @@ import { hubFixture } from './mock-hub-fixture.ts';
 
 const TOTAL = 305_021;
 
+test('a file of a model is not removed, nor the model in its place', async () => {
+  const { env, resolve } = await hubFixture();
+  await resolve();
+  await expect(removeModel(`${ID}:model.safetensors`, { env })).rejects.toMatchObject({
+    code: 'bad_request',
+    message: expect.stringContaining(`remove all of ${ID}, or one quantization`) as string,
+  });
+  expect(await listModels({ env })).toMatchObject([{ id: ID, complete: true }]);
+});
+
 test('lists what is cached, with its revisions and whether it can be used', async () => {
   const { env, resolve, hub, repo } = await hubFixture();
   expect(await listModels({ env })).toEqual([]);

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { openStored } from '../../../src/files/opfs/stored-folder.ts';
+import { removeStored } from '../../../src/files/opfs/stored-models.ts';
 import { commitOf, gitId, ID, noise, sha256, tinyModel } from '../hub/mock-hub.ts';
 import { firstly, IMPATIENT, ONE_PART, WEIGHTS, weightsOf } from '../hub/mock-hub-fixture.ts';
 import { FOLDER, originFixture, type Tab } from './page-fixture.ts';
@@ -99,6 +100,18 @@ test('writes of the browser may be short', async () => {
   storage.mostPerWrite = 1000;
   const page = tab();
   const { path } = await page.resolve();
+  expect((await page.read(path, WEIGHTS)).equals(weightsOf())).toBe(true);
+});
+
+test('one file of a repository is a folder with that file, and is not removed alone', async () => {
+  const { tab } = await originFixture();
+  const page = tab();
+  const { path } = await page.resolve({}, `${ID}:${WEIGHTS}`);
+  const folder = await openStored(page.stores.models, path);
+  expect(await folder.names()).toEqual([WEIGHTS]);
+  expect((await page.read(path, WEIGHTS)).equals(weightsOf())).toBe(true);
+  const removing = removeStored(page.stores.models, page.stores.use, `${ID}:${WEIGHTS}`);
+  await expect(removing).rejects.toMatchObject({ code: 'bad_request', param: 'model' });
   expect((await page.read(path, WEIGHTS)).equals(weightsOf())).toBe(true);
 });
 
