@@ -55,9 +55,9 @@ function digestsIn(path: string, config: Record<string, unknown>, table: OptionT
   return new Map(
     found.map((key) => {
       const value = config[key];
-      if (typeof value === 'string' && /^[0-9a-f]{16}$/.test(value)) return [key, value];
+      if (typeof value === 'string' && /^([0-9a-f]{16})+$/.test(value)) return [key, value];
       throw new UsageError(
-        `${key} in ${path} is the first 16 digits of a sha256, got ${JSON.stringify(value)}: leave it out`,
+        `${key} in ${path} is the first 16 digits of each file's sha256, got ${JSON.stringify(value)}: leave it out`,
       );
     }),
   );

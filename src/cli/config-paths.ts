@@ -28,7 +28,7 @@ export function withoutPlace(value: unknown): unknown {
 
 /** Digest by which a source image is recognized. */
 export function digestOf(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex').slice(0, 16);
+  return createHash('sha256').update(bytes).digest('hex').slice(0, DIGEST_DIGITS);
 }
 
 /** A path in a configuration file. */
@@ -38,12 +38,19 @@ export interface Named {
   key: string;
   /** The option that gives the path. */
   option: string;
+  /** Digests of the files one after the other; left out: any content is taken. */
   digest?: string | undefined;
 }
 
+/** Digits of a digest. */
+const DIGEST_DIGITS = 16;
+
 /** Resolves a path of a configuration, or each path of a list or a map, relative to the working directory. */
 export function placed(named: Named, value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((path) => placed(named, path));
+  if (Array.isArray(value)) {
+    const digestAt = (i: number) => named.digest?.slice(i * DIGEST_DIGITS, (i + 1) * DIGEST_DIGITS);
+    return value.map((path, i) => placed({ ...named, digest: digestAt(i) || undefined }, path));
+  }
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(Object.entries(value).map(([key, path]) => [key, placed(named, path)]));
   }

@@ -20,17 +20,36 @@ import type { Given, Sources } from './generate-request.ts';
 export type Digests = Readonly<Record<string, string>>;
 
 export async function readSources(given: Given): Promise<{ sources: Sources; digests: Digests }> {
-  const { 'image-path': imagePath, 'mask-path': maskPath } = given.options;
+  const { 'image-path': imagePaths = [], 'mask-path': maskPath } = given.options;
   const { 'image-path': imageOption, 'mask-path': maskOption } = GENERATE_OPTIONS;
-  if (imagePath === undefined) return { sources: {}, digests: {} };
-  const imageBytes = await read(imagePath, given.nameOf('image-path'));
-  const image = await decodeImage(imageBytes, imagePath);
-  const digests = { [imageOption.digestKey]: digestOf(imageBytes) };
-  if (maskPath === undefined) return { sources: { image }, digests };
+  const { images, digest } = await readImages(imagePaths, given.nameOf('image-path'));
+  const image = images.pop(); // models that edit several take their size from the last
+  if (image === undefined) return { sources: {}, digests: {} };
+  const digests = { [imageOption.digestKey]: digest };
+  const further = images.length > 0 ? { furtherImages: images } : {};
+  if (maskPath === undefined) return { sources: { image, ...further }, digests };
   const maskBytes = await read(maskPath, given.nameOf('mask-path'));
   const mask = await decodeMask(maskBytes, maskPath);
   assertSameProportions(mask, image, given);
-  return { sources: { image, mask }, digests: { ...digests, [maskOption.digestKey]: digestOf(maskBytes) } };
+  return {
+    sources: { image, ...further, mask },
+    digests: { ...digests, [maskOption.digestKey]: digestOf(maskBytes) },
+  };
+}
+
+/** The images, and their digests one after the other. */
+async function readImages(
+  paths: readonly string[],
+  name: string,
+): Promise<{ images: Pixels[]; digest: string }> {
+  const images: Pixels[] = [];
+  let digest = '';
+  for (const path of paths) {
+    const bytes = await read(path, name);
+    images.push(await decodeImage(bytes, path));
+    digest += digestOf(bytes);
+  }
+  return { images, digest };
 }
 
 function assertSameProportions(mask: Pixels, image: Pixels, { nameOf }: Given): void {
@@ -63,6 +82,7 @@ export async function fitSources(
   const { image, mask } = sources;
   if (image === undefined || edits > 0 || typeof kwargs?.['padding_mask_crop'] === 'number') return sources;
   return {
+    ...sources,
     width,
     height,
     image: await coverImage(image, width, height),

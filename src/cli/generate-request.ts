@@ -248,6 +248,7 @@ export interface Sources {
   width?: number;
   height?: number;
   image?: Pixels;
+  furtherImages?: Pixels[];
   mask?: Pixels;
 }
 

@@ -96,7 +96,7 @@ export function imageParameters(
 ): ImageParameters {
   const { options } = plan.given;
   const { prompt, seed } = image;
-  const kept = KEPT.map((name) => [keyOf(name), withoutPlace(options[name])]);
+  const kept = KEPT.map((name) => [keyOf(name), withoutPlace(only(options[name]))]);
   const resolved = Object.entries(REQUEST_FIELDS).flatMap(([name, field]) =>
     field in values ? [[keyOf(name), values[field as keyof typeof values]]] : [],
   );
@@ -130,6 +130,11 @@ export function imageParameters(
       Object.entries(all).filter(([, value]) => value !== undefined && value !== null),
     ),
   };
+}
+
+/** The entry of a list of one; other values are returned as they are. */
+function only(value: unknown): unknown {
+  return Array.isArray(value) && value.length === 1 ? value[0] : value;
 }
 
 /** The model's name in an image's configuration: an id or relative path that is also valid on another machine. */

@@ -40,14 +40,13 @@ export const SAMPLING_OPTIONS = {
 
 export const INPUT_OPTIONS = {
   'image-path': {
-    kind: 'string',
+    kind: 'texts',
     isInput: true,
     digestKey: 'image_sha256',
-    isOne: true,
     elsewhere: ['image', 'init-image', 'init-img', 'input-image', 'i'],
     group: INPUT,
     value: 'file',
-    help: 'PNG, JPEG or WebP to start from.',
+    help: 'PNG, JPEG or WebP to start from, or to edit; repeated for models that edit several.',
   },
   strength,
   'mask-path': {

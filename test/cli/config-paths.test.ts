@@ -63,6 +63,26 @@ describe('an image drawn from another of the same name', () => {
   });
 });
 
+describe('an image drawn from several', () => {
+  it('is drawn from each again, wherever a file of that name now differs', async () => {
+    const folder = await folderOf({});
+    const paths = [await grey(join(folder, 'a.png'), 20), await grey(join(folder, 'b.png'), 90)];
+    const inputs = paths.flatMap((path) => ['--image-path', path]);
+    const common = ['--model-path', 'm', '--prompt', 'x', '--seed', '1'];
+    const first = await generate(...common, '--output-path', join(folder, 'out'), ...inputs);
+    const furtherOf = ({ fake }: Outcome) => fake.requests[0]?.furtherImages?.map(({ data }) => data[0]);
+    expect([furtherOf(first), sourceOf(first)]).toEqual([[20], 90]);
+    const again = (to: string) =>
+      generate('--config', first.out.trimEnd(), '--output-path', join(folder, to));
+    const second = await again('second');
+    expect([furtherOf(second), sourceOf(second)]).toEqual([[20], 90]);
+    await grey(paths[1]!, 91);
+    const third = await again('third');
+    expect(third.code).toBe(2);
+    expect(third.err).toContain('is not what image_path in');
+  });
+});
+
 describe('a model of another place', () => {
   it('is not told with its folders, and asked for', async () => {
     const folder = await folderOf({});

@@ -53,14 +53,14 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     [['--model-path', 'm', '--prompt-path', 'none.txt'], 'the file none.txt of --prompt-path is not there'],
   ])('%j', refused);
 
-  it('a name that is too long, a second image to start from, prompts in another encoding, a folder that a broken link names', async () => {
+  it('a name that is too long, a second mask, prompts in another encoding, a folder that a broken link names', async () => {
     await refused(
       [...BASE, '--output-file-name', `${'x'.repeat(240)}.png`],
       'has 244 bytes with its ending: 240 at most',
     );
     await refused(
-      [...BASE, '--image-path', 'a.png', '--image-path', 'b.png'],
-      '--image-path takes one, and is given as a.png and b.png',
+      [...BASE, '--image-path', 'a.png', '--mask-path', 'a.png', '--mask-path', 'b.png'],
+      '--mask-path takes one, and is given as a.png and b.png',
     );
     const latin = join(folder, 'latin.txt');
     await writeFile(latin, Buffer.from('une maison \u00e0 la mer', 'latin1'));

@@ -59,7 +59,7 @@ export function checkInputs(
       ? `${furtherImages.length + 1} images are given`
       : 'the last of them is not given as image';
     refuse(
-      'furtherImages',
+      'image',
       `${className} takes ${most === 1 ? 'one image' : `at most ${most} images`}, and ${problem}`,
     );
   }

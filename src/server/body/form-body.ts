@@ -65,6 +65,9 @@ function fieldValue(name: string, all: (string | File)[], table: FieldTable): un
   const texts = all.filter((value) => typeof value === 'string');
   const [first] = all;
   if (all.length === 1 && first instanceof File) return first;
+  const files = all.filter((value) => value instanceof File);
+  if (files.length === all.length && field?.status === 'honoured' && field.schema.safeParse(files).success)
+    return files;
   if (texts.length !== all.length) {
     throw new RequestError('invalid_value', `${name} takes one file, got ${all.length} parts; send one`, {
       param: name,

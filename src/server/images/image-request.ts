@@ -11,6 +11,7 @@ import {
   decodeImage,
   EngineError,
   type ImageRequest,
+  type Pixels,
   type ResolvedImageRequest,
   sameProportions,
 } from '../../index.ts';
@@ -45,13 +46,14 @@ function sizeAsked({ size, width, height }: ImageBody): { width?: number; height
   return withoutMissing({ width, height });
 }
 
-/** Decodes the source image and its mask. */
-async function readSources(body: ImageBody): Promise<Pick<ImageRequest, 'image' | 'mask'>> {
-  const { image: file, url, mask: maskFile } = body;
-  if (!file && url === undefined) return {};
-  const image = await (file
-    ? decodeImage(await bytesOf(file), 'image')
-    : decodeImage(bytesOfUrl(url ?? ''), 'url'));
+/** Decodes the source images and the mask; of several the last is the one whose size is taken. */
+async function readSources(body: ImageBody): Promise<Pick<ImageRequest, 'image' | 'furtherImages' | 'mask'>> {
+  const { image: sent, url, mask: maskFile } = body;
+  if (!sent && url === undefined) return {};
+  const files = Array.isArray(sent) ? sent : sent ? [sent] : [];
+  const images: Pixels[] = [];
+  for (const file of files) images.push(await decodeImage(await bytesOf(file), 'image'));
+  const image = images.pop() ?? (await decodeImage(bytesOfUrl(url ?? ''), 'url'));
   const mask = maskFile && (await decodeAlphaMask(await bytesOf(maskFile), 'mask'));
   if (mask && !sameProportions(mask, image)) {
     throw new RequestError(
@@ -60,7 +62,7 @@ async function readSources(body: ImageBody): Promise<Pick<ImageRequest, 'image' 
       { param: 'mask' },
     );
   }
-  return { image, ...(mask && { mask }) };
+  return { image, ...(images.length > 0 && { furtherImages: images }), ...(mask && { mask }) };
 }
 
 /**

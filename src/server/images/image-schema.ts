@@ -24,6 +24,8 @@ const upload = z.custom<File>((value) => value instanceof File, { error: 'must b
 const size = z.string().refine((text) => /^(auto|\d{1,5}x\d{1,5})$/.test(text), {
   error: 'must be "auto" or width x height, as "1024x1024"',
 });
+/** Limit on the images that a model edits at once. */
+const MOST_SOURCES = 16;
 const dataUrl = z.string().refine((text) => /^data:[^,]*;base64,/.test(text), {
   error: 'must be a data: URL in base64, as this server fetches nothing; or send the image itself as image',
   params: { code: 'unsupported' },
@@ -82,7 +84,10 @@ export const IMAGE_FIELDS = {
 
 /** Additional fields of POST /v1/images/edits. */
 export const EDIT_FIELDS = {
-  image: honoured(upload, 'PNG, JPEG or WebP to start from, one.'),
+  image: honoured(
+    z.union([upload, list(upload, MOST_SOURCES).min(1)]),
+    'PNG, JPEG or WebP to start from, one; several (as image[]) for models that edit several.',
+  ),
   url: honoured(dataUrl, 'The same as a data: URL.'),
   mask: honoured(
     upload,

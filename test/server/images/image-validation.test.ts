@@ -107,8 +107,11 @@ describe('what only the model knows is wrong comes under the client’s name', (
     const mask = await pngFile(16, 24, '#ff0000');
     const skewed = await readReply(await edit(formOf({ prompt: 'x', image, mask })));
     expect(skewed.error).toMatchObject({ param: 'mask', message: expect.stringContaining('16 × 24') });
-    const two = await readReply(await edit(formOf({ prompt: 'x', 'image[]': [image, image] })));
-    expect(two.error).toMatchObject({ param: 'image', message: expect.stringContaining('one file') });
+    const two = await readReply(await edit(formOf({ prompt: 'x', image, mask: [image, image] })));
+    expect(two.error).toMatchObject({ param: 'mask', message: expect.stringContaining('one file') });
+    const many = Array<File>(17).fill(image);
+    const crowd = await readReply(await edit(formOf({ prompt: 'x', 'image[]': many })));
+    expect(crowd.error).toMatchObject({ param: 'image', message: expect.stringContaining('one file') });
   });
 
   it('of bodies that are no form', async () => {

@@ -214,6 +214,15 @@ describe('POST /v1/images/edits', () => {
     expect(model.requests[0]).toMatchObject({ width: 16, height: 32, image: { width: 16, height: 32 } });
   });
 
+  it('passes several images on, the last of which is the one whose size is taken', async () => {
+    const { edit, model } = await startImages();
+    const images = await Promise.all([16, 24, 32].map((side) => pngFile(side, 16, '#0a0000')));
+    const response = await edit(formOf({ prompt: 'x', 'image[]': images }));
+    expect(response.status).toBe(200);
+    const [request] = model.requests;
+    expect(request?.furtherImages?.map(({ width }) => width)).toEqual([16, 24]);
+  });
+
   it('draws anew where the mask is transparent, or white where nothing of it is', async () => {
     const { edit, model } = await startImages();
     const image = await pngFile(16, 16, '#0a0000');
