@@ -85,6 +85,28 @@ def autoencoder(multiples, quant=True):
     return keys
 
 
+def causal_autoencoder():
+    """Wan's autoencoder with widths of 1, 2, 4 and 4 times the base."""
+
+    def residual(name, changes):
+        keys = [f'{name}.residual.0.gamma', f'{name}.residual.3.gamma']
+        modules = ['residual.2', 'residual.6'] + ['shortcut'] * changes
+        return keys + [key for module in modules for key in both(f'{name}.{module}')]
+
+    keys = both('conv1') + both('conv2')
+    for side in ('encoder', 'decoder'):
+        keys += both(f'{side}.conv1') + both(f'{side}.head.2') + [f'{side}.head.0.gamma', f'{side}.middle.1.norm.gamma']
+        keys += both(f'{side}.middle.1.to_qkv') + both(f'{side}.middle.1.proj')
+        keys += residual(f'{side}.middle.0', False) + residual(f'{side}.middle.2', False)
+    down = [(1, 1), (1, 1), None, (1, 2), (2, 2), None, (2, 4), (4, 4), None, (4, 4), (4, 4)]
+    up = [*[(4, 4)] * 3, None, (2, 4), (4, 4), (4, 4), None, *[(2, 2)] * 3, None, *[(1, 1)] * 3]
+    for along, blocks, timed in (('encoder.downsamples', down, (5, 8)), ('decoder.upsamples', up, (3, 7))):
+        for i, widths in enumerate(blocks):
+            keys += residual(f'{along}.{i}', widths[0] != widths[1]) if widths else both(f'{along}.{i}.resample.1')
+            keys += both(f'{along}.{i}.time_conv') if i in timed else []
+    return keys
+
+
 def open_clip(layers):
     keys = ['token_embedding.weight', 'positional_embedding', 'text_projection'] + both('ln_final')
     for layer in (f'transformer.resblocks.{i}' for i in range(layers)):
@@ -153,6 +175,7 @@ OUT.write_text(
             'refiner-unet': judged_unet(unet(384, [1, 2, 4, 4], [0, 4, 4, 0], 4, True), True),
             'sd-vae': judged_autoencoder([1, 2, 4, 4], True, 'first_stage_model.'),
             'flux-vae': judged_autoencoder([1, 2, 4, 4], False, 'vae.'),
+            'qwen-vae': judged(causal_autoencoder(), '', files.convert_wan_vae_to_diffusers),
             'sd2-text': judged_clip(24, 'cond_stage_model.model.', False),
             'sdxl-text-2': judged_clip(32, 'conditioner.embedders.1.model.', True),
             'z-image': judged(z_image(30, 2), 'model.diffusion_model.', files.convert_z_image_transformer_checkpoint_to_diffusers, (3, 1)),

@@ -76,6 +76,10 @@ export interface FileLayouts {
   parts: Readonly<Record<string, readonly PartLayout[]>>;
   /** Whether a denoiser of this configuration is the family's. */
   accepts(denoiser: PartConfig): boolean;
+  /** For families with the denoiser of another: whether the name or marks of a file show this one; left out: the family is the usual one. */
+  prefers?(file: OpenedFile): boolean;
+  /** Components without weights that are built in, other than schedulers and tokenizers. */
+  builtIn?: Readonly<Record<string, PartConfig>>;
   /** Values that configurations have in this family and that shapes do not tell, by component. */
   configs: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   tokenizers: Readonly<Record<string, KnownTokenizer>>;

@@ -72,30 +72,34 @@ async function recognise(
   file: OpenFile,
   fileName: string,
   known: KnownPipelines,
-  { modelId }: PipelineOptions,
+  { modelId, pipelineClassName }: PipelineOptions,
 ): Promise<Recognised> {
-  for (const layouts of known.layouts) {
+  const opened: OpenedFile = {
+    name: modelId ?? fileName.replace(/\.\w+$/, ''),
+    metadata: file.metadata,
+    headers: file.tensors,
+    values: (name) => smallValues(file, name),
+  };
+  const wanted = known.classes.get(pipelineClassName ?? '')?.layouts;
+  const found = known.layouts.flatMap((layouts) => {
     const denoiser = findPart(file.tensors, layouts.parts[layouts.denoiser]!);
-    if (denoiser === null || !layouts.accepts(denoiser)) continue;
-    const parts: Record<string, FoundPart> = { [layouts.denoiser]: denoiser };
-    for (const [component, candidates] of Object.entries(layouts.parts)) {
-      if (component === layouts.denoiser) continue;
-      // A prefix of the denoiser's is no other component's, whatever its names look like.
-      const part = findPart(
-        file.tensors,
-        candidates.map((layout) => otherPrefixes(layout, denoiser.prefix)),
-      );
-      if (part !== null) parts[component] = part;
-    }
-    const opened: OpenedFile = {
-      name: modelId ?? fileName.replace(/\.\w+$/, ''),
-      metadata: file.metadata,
-      headers: file.tensors,
-      values: (name) => smallValues(file, name),
-    };
-    return { layouts, parts, pipeline: await layouts.describe(parts, opened) };
+    return denoiser !== null && layouts.accepts(denoiser) ? [{ layouts, denoiser }] : [];
+  });
+  const chosen =
+    found.find(({ layouts }) => layouts === wanted) ??
+    found.find(({ layouts }) => layouts.prefers?.(opened)) ??
+    found.find(({ layouts }) => !layouts.prefers);
+  if (chosen === undefined) return refuseFile(file.path, file.tensors, known);
+  const { layouts, denoiser } = chosen;
+  const parts: Record<string, FoundPart> = { [layouts.denoiser]: denoiser };
+  for (const [component, candidates] of Object.entries(layouts.parts)) {
+    if (component === layouts.denoiser) continue;
+    // A prefix of the denoiser's is no other component's, whatever its names look like.
+    const others = candidates.map((layout) => otherPrefixes(layout, denoiser.prefix));
+    const part = findPart(file.tensors, others);
+    if (part !== null) parts[component] = part;
   }
-  return refuseFile(file.path, file.tensors, known);
+  return { layouts, parts, pipeline: await layouts.describe(parts, opened) };
 }
 
 function otherPrefixes<L extends { prefixes: readonly string[] }>(layout: L, taken: string): L {
@@ -168,6 +172,8 @@ async function builtIn(
   { find }: PipelineOptions,
 ): Promise<PipelineComponent | null> {
   if (component === 'scheduler') return asComponent(component, 'scheduler', folder, pipeline.scheduler);
+  const stated = layouts.builtIn?.[component];
+  if (stated !== undefined) return asComponent(component, 'processor', folder, stated);
   const tokenizer = layouts.tokenizers[component];
   if (tokenizer === undefined) return null;
   const own = find === undefined ? folder : await openFolder(await find(tokenizer.shipped, component));

@@ -6,7 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { float8, ggufOf, named, nf4 } from './coded-tensors.ts';
 import { draw, expectNear, write } from './drawn-files.ts';
 import { originalUNet, originalZImage } from './original-names.ts';
-import { scratch, tinySD1, tinyXL, tinyZImage } from './tiny-pipelines.ts';
+import { scratch, tinySD1, tinyXL } from './tiny-pipelines.ts';
+import { tinyZImage } from './tiny-transformers.ts';
 import { writeComponent, type StoredTensor, type StoredTensors } from './tiny-tensors.ts';
 
 const REQUEST = { prompt: 'a house', guidance: 0 };

@@ -132,6 +132,43 @@ export function originalZImage(tensors: StoredTensors, prefix = 'model.diffusion
   return all;
 }
 
+const CAUSAL: [string, string][] = [
+  ['.norm1.', '.residual.0.'],
+  ['.conv1.', '.residual.2.'],
+  ['.norm2.', '.residual.3.'],
+  ['.conv2.', '.residual.6.'],
+  ['.conv_shortcut.', '.shortcut.'],
+];
+
+/** The autoencoder of Qwen-Image as Wan's is stored, with modules numbered through. */
+export function originalCausal(tensors: StoredTensors, prefix: string): StoredTensor[] {
+  const blocks = new Set(
+    [...tensors.keys()].flatMap((name) => /^decoder\.up_blocks\.0\.resnets\.(\d+)/.exec(name)?.[1] ?? []),
+  );
+  return [...tensors.values()].map((tensor) => {
+    let name = tensor.name;
+    for (const [own, original] of CAUSAL) name = name.replace(own, original);
+    name = name
+      .replace(/^quant_conv/, 'conv1')
+      .replace(/^post_quant_conv/, 'conv2')
+      .replace('.conv_in.', '.conv1.')
+      .replace('.norm_out.', '.head.0.')
+      .replace('.conv_out.', '.head.2.')
+      .replace('.mid_block.resnets.0.', '.middle.0.')
+      .replace('.mid_block.attentions.0.', '.middle.1.')
+      .replace('.mid_block.resnets.1.', '.middle.2.')
+      .replace('.down_blocks.', '.downsamples.')
+      .replace(
+        /\.up_blocks\.(\d+)\.(resnets\.(\d+)|upsamplers\.0)\./,
+        (_, level: string, __, nth?: string) => {
+          const at = Number(level) * (blocks.size + 1) + (nth === undefined ? blocks.size : Number(nth));
+          return `.upsamples.${at}.`;
+        },
+      );
+    return { ...tensor, name: prefix + name };
+  });
+}
+
 const OPEN_CLIP: [string, string][] = [
   ['self_attn.out_proj', 'attn.out_proj'],
   ['layer_norm1', 'ln_1'],

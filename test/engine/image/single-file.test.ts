@@ -4,8 +4,15 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { draw, expectSame, prefixed, write } from './drawn-files.ts';
-import { originalAutoencoder, originalOpenClip, originalUNet, originalZImage } from './original-names.ts';
-import { scratch, tinySD1, tinySD2, tinyXL, tinyZImage, type TinyPipeline } from './tiny-pipelines.ts';
+import {
+  originalAutoencoder,
+  originalCausal,
+  originalOpenClip,
+  originalUNet,
+  originalZImage,
+} from './original-names.ts';
+import { scratch, tinySD1, tinySD2, tinyXL, type TinyPipeline } from './tiny-pipelines.ts';
+import { tinyQwenImage, tinyZImage } from './tiny-transformers.ts';
 import { readTensors, writeTensors, type StoredTensor } from './tiny-tensors.ts';
 
 /** Constants that the original programs save with their models. */
@@ -106,6 +113,20 @@ describe('Stable Diffusion XL', () => {
     );
     await expectSame(pipeline, { model: file });
   });
+
+  it('refines an image with the refiner, which has one text encoder', async () => {
+    const pipeline = tinyXL({ refiner: true });
+    const { unet, vae, text_encoder_2: second } = pipeline.tensors;
+    const file = write(
+      'refiner',
+      originalUNet(unet!),
+      originalAutoencoder(vae!),
+      originalOpenClip(second!, 'conditioner.embedders.0.model.'),
+    );
+    const image = { width: 32, height: 16, data: Uint8Array.from({ length: 1536 }, (_, i) => (i * 7) % 256) };
+    const { pipeline: name } = await expectSame(pipeline, { model: file }, { image, strength: 0.8 });
+    expect(name).toBe('StableDiffusionXLImg2ImgPipeline');
+  });
 });
 
 describe('Z-Image', () => {
@@ -131,4 +152,25 @@ describe('Z-Image', () => {
     await expectSame(pipeline, { model: alone, componentPaths: beside }, request);
     await expectSame(pipeline, { model: pipeline.folder, transformerWeightsPath: alone }, request);
   });
+});
+
+it("Qwen-Image draws from a transformer with a text encoder and an autoencoder of Wan's layout beside it", async () => {
+  const pipeline = tinyQwenImage();
+  const request = { prompt: 'a house', guidance: 1 };
+  const { transformer, vae, text_encoder: text } = pipeline.tensors;
+  const tower = ['visual.patch_embed.proj.weight', 'visual.blocks.0.mlp.gate_proj.weight'].map(
+    (name): StoredTensor => ({
+      name,
+      dtype: 'F16',
+      shape: [8, 8],
+      bytes: new Uint8Array(128),
+    }),
+  );
+  const componentPaths = {
+    tokenizer: pipeline.folder,
+    vae: write('qwen vae', originalCausal(vae!, '')),
+    text_encoder: write('qwen text', [...text!.values()], tower),
+  };
+  const model = write('qwen', prefixed(transformer!, 'model.diffusion_model.'));
+  await expectSame(pipeline, { model, componentPaths }, request);
 });

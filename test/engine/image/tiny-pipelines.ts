@@ -8,16 +8,13 @@ import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../../src/models/image/autoencoder-kl.ts';
 import { readAutoencoderKLConfig } from '../../../src/models/image/autoencoder-kl-config.ts';
-import { zImage } from '../../../src/models/image/z-image.ts';
-import { readZImageConfig } from '../../../src/models/image/z-image-config.ts';
 import { unet } from '../../../src/models/image/unet.ts';
 import { readUNetConfig } from '../../../src/models/image/unet-config.ts';
 import { clip } from '../../../src/models/text/clip.ts';
 import { readClipConfig } from '../../../src/models/text/clip-config.ts';
-import { tinyPipeline } from './pipeline-golden.ts';
 import { randomTensors, writeComponent, type StoredTensors } from './tiny-tensors.ts';
 
-type Json = Record<string, unknown>;
+export type Json = Record<string, unknown>;
 
 export interface TinyPipeline {
   /** The diffusers layout. */
@@ -30,7 +27,7 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 const TOKENIZER = fileURLToPath(new URL('../../../models/clip-tokenizer', import.meta.url));
 
-const VAE = {
+export const VAE = {
   _class_name: 'AutoencoderKL',
   block_out_channels: [32, 64],
   down_block_types: ['DownEncoderBlock2D', 'DownEncoderBlock2D'],
@@ -183,76 +180,35 @@ export function tinySD2(prediction: 'epsilon' | 'v_prediction'): TinyPipeline {
   });
 }
 
-/** Z-Image: a transformer with heads of 128 columns; text encoder and tokenizer are those of the tiny golden. */
-export function tinyZImage(
-  name = 'z-image',
-  values?: (tensors: StoredTensors) => StoredTensors,
-): TinyPipeline {
-  const config = {
-    _class_name: 'ZImageTransformer2DModel',
-    dim: 384,
-    in_channels: 16,
-    n_heads: 3,
-    n_kv_heads: 3,
-    n_layers: 1,
-    n_refiner_layers: 1,
-    cap_feat_dim: 64,
-    axes_dims: [32, 48, 48],
-    axes_lens: [1536, 512, 512],
-  };
-  const vae = {
-    ...VAE,
-    latent_channels: 16,
-    use_quant_conv: false,
-    use_post_quant_conv: false,
-    scaling_factor: 0.3611,
-    shift_factor: 0.1159,
-  };
-  const drawn = randomTensors([(table) => zImage(readZImageConfig(config), table)], 11);
-  const transformer = values?.(drawn) ?? drawn;
-  const folder = join(scratch, name);
-  cpSync(tinyPipeline('z-image'), folder, { recursive: true });
-  const replace = (component: string, settings: Json, tensors: StoredTensors): void => {
-    rmSync(join(folder, component), { recursive: true });
-    writeComponent(join(folder, component), settings, tensors);
-  };
-  const autoencoder = autoencoderTensors(vae, 12);
-  replace('transformer', config, transformer);
-  replace('vae', vae, autoencoder);
-  const scheduler = { _class_name: 'FlowMatchEulerDiscreteScheduler', num_train_timesteps: 1000, shift: 3 };
-  writeFileSync(join(folder, 'scheduler', 'scheduler_config.json'), JSON.stringify(scheduler));
-  return { folder, tensors: { transformer, vae: autoencoder } };
-}
-
-/** Stable Diffusion XL: both text encoders, sizes and pooled text in the UNet. */
-export function tinyXL(): TinyPipeline {
+/** Stable Diffusion XL: both text encoders, sizes and pooled text in the UNet. Its refiner has the second encoder and one size fewer. */
+export function tinyXL({ refiner = false } = {}): TinyPipeline {
   const unetConfig = {
     ...UNET,
     block_out_channels: [64, 128],
     down_block_types: ['DownBlock2D', 'CrossAttnDownBlock2D'],
     up_block_types: ['CrossAttnUpBlock2D', 'UpBlock2D'],
-    cross_attention_dim: 128,
+    cross_attention_dim: refiner ? 64 : 128,
     attention_head_dim: [1, 2],
     transformer_layers_per_block: [1, 2],
     use_linear_projection: true,
     addition_embed_type: 'text_time',
     addition_time_embed_dim: 256,
-    projection_class_embeddings_input_dim: 64 + 6 * 256,
+    projection_class_embeddings_input_dim: 64 + (refiner ? 5 : 6) * 256,
     sample_size: 128,
   };
   const first = clipConfig('CLIPTextModel', 64, 2);
   const second = clipConfig('CLIPTextModelWithProjection', 64, 2, { projection_dim: 64, hidden_act: 'gelu' });
   const vae = { ...VAE, scaling_factor: 0.13025 };
-  return written('sdxl', {
-    className: 'StableDiffusionXLPipeline',
+  return written(refiner ? 'sdxl-refiner' : 'sdxl', {
+    className: refiner ? 'StableDiffusionXLImg2ImgPipeline' : 'StableDiffusionXLPipeline',
     components: {
       unet: { config: unetConfig, tensors: unetTensors(unetConfig, 7) },
       vae: { config: vae, tensors: autoencoderTensors(vae, 8) },
-      text_encoder: { config: first, tensors: clipTensors(first, 'CLIPTextModel', 9) },
+      ...(!refiner && { text_encoder: { config: first, tensors: clipTensors(first, 'CLIPTextModel', 9) } }),
       text_encoder_2: { config: second, tensors: clipTensors(second, 'CLIPTextModelWithProjection', 10) },
     },
     scheduler: { _class_name: 'EulerDiscreteScheduler', ...SCHEDULE, prediction_type: 'epsilon' },
-    tokenizers: { tokenizer: {}, tokenizer_2: { pad_token: '!' } },
-    settings: { force_zeros_for_empty_prompt: true },
+    tokenizers: { ...(!refiner && { tokenizer: {} }), tokenizer_2: { pad_token: '!' } },
+    settings: { force_zeros_for_empty_prompt: !refiner },
   });
 }

@@ -3,6 +3,7 @@
 
 import { COMMON, type CallArgumentTable } from '../call-arguments.ts';
 import type { Pixels } from '../image-model.ts';
+import { QWEN_IMAGE_EDIT_FILES, QWEN_IMAGE_EDIT_PLUS_FILES } from '../layouts/qwen-image.ts';
 import type { ImageFamily, ReferenceRule } from './family.ts';
 import { textsWithImages } from './qwen-image-edit-texts.ts';
 import { openQwenImage } from './qwen-image-model.ts';
@@ -54,6 +55,7 @@ export const qwenImageEdit: ImageFamily = {
   ...BASE,
   name: 'qwen-image-edit',
   examples: 'Qwen-Image-Edit',
+  files: QWEN_IMAGE_EDIT_FILES,
   modelIds: /qwen-?image-?edit/i,
   pipelines: editSet('QwenImageEditPipeline', { most: 1, sizeOf: sizeOfArea, shownSizeOf: sizeOfArea }),
   open: (components) =>
@@ -67,6 +69,7 @@ export const qwenImageEditPlus: ImageFamily = {
   ...BASE,
   name: 'qwen-image-edit-plus',
   examples: 'Qwen-Image-Edit-2509, Qwen-Image-Edit-2511',
+  files: QWEN_IMAGE_EDIT_PLUS_FILES,
   modelIds: /qwen-?image-?edit-?(plus|25\d\d)/i,
   pipelines: editSet('QwenImageEditPlusPipeline', {
     most: 8,

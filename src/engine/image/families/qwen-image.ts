@@ -11,6 +11,7 @@ import {
   STRENGTH,
   type CallArgumentTable,
 } from '../call-arguments.ts';
+import { QWEN_IMAGE_FILES } from '../layouts/qwen-image.ts';
 import { plainSigmas } from '../schedules/flow-sigmas.ts';
 import type { ImageFamily } from './family.ts';
 import { readQwenImageAutoencoder } from './qwen-image-autoencoder.ts';
@@ -69,5 +70,6 @@ export const qwenImage: ImageFamily = {
   takes: ['maxSequenceLength', 'flowShift'],
   readsEmphasis: false,
   sigmas: plainSigmas,
+  files: QWEN_IMAGE_FILES,
   open: (components) => openQwenImage(components, plainTexts(components)),
 };

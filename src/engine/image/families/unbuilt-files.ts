@@ -23,7 +23,7 @@ export const UNBUILT_FILES: readonly UnbuiltFiles[] = [
   file('Wan, which makes videos', /(^|\.)(head\.modulation$|condition_embedder\.time_proj\.)/),
   file('Cosmos', /(^|\.)net\.x_embedder\.proj\.1\./),
   file('HiDream', /(^|\.)double_stream_blocks\.0\.block\./),
-  file('Qwen-Image', /(^|\.)transformer_blocks\.0\.img_mod\.1\./),
+  file('Qwen-Image 2.1', /(^|\.)txt_in\.text_norm\./),
   file(
     'PixArt',
     /(^|\.)(t_block\.1\.weight|adaln_single\.linear\.weight)$/,

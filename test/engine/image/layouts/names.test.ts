@@ -8,6 +8,8 @@ import {
   DIFFUSERS_AUTOENCODER,
   ORIGINAL_AUTOENCODER,
 } from '../../../../src/engine/image/layouts/autoencoder.ts';
+import { ORIGINAL_CAUSAL_AUTOENCODER } from '../../../../src/engine/image/layouts/causal-autoencoder.ts';
+import { QWEN_IMAGE_FILES } from '../../../../src/engine/image/layouts/qwen-image.ts';
 import { openClip } from '../../../../src/engine/image/layouts/clip.ts';
 import { ORIGINAL_UNET } from '../../../../src/engine/image/layouts/unet.ts';
 import { Z_IMAGE_FILES } from '../../../../src/engine/image/layouts/z-image.ts';
@@ -19,12 +21,22 @@ import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../../../src/mode
 import { readAutoencoderKLConfig } from '../../../../src/models/image/autoencoder-kl-config.ts';
 import { unet } from '../../../../src/models/image/unet.ts';
 import { readUNetConfig } from '../../../../src/models/image/unet-config.ts';
+import { qwenImageDecoder, qwenImageEncoder } from '../../../../src/models/image/autoencoder-qwen-image.ts';
+import { readAutoencoderQwenImageConfig } from '../../../../src/models/image/autoencoder-qwen-image-config.ts';
+import { qwenImage } from '../../../../src/models/image/qwen-image.ts';
+import { readQwenImageConfig } from '../../../../src/models/image/qwen-image-config.ts';
 import { zImage } from '../../../../src/models/image/z-image.ts';
 import { readZImageConfig } from '../../../../src/models/image/z-image-config.ts';
 import { clip } from '../../../../src/models/text/clip.ts';
 import { readClipConfig } from '../../../../src/models/text/clip-config.ts';
 import { tensorsOf, type WeightTable } from '../../../../src/models/weights.ts';
-import { originalAutoencoder, originalOpenClip, originalUNet, originalZImage } from '../original-names.ts';
+import {
+  originalAutoencoder,
+  originalCausal,
+  originalOpenClip,
+  originalUNet,
+  originalZImage,
+} from '../original-names.ts';
 import type { StoredTensor, StoredTensors } from '../tiny-tensors.ts';
 
 const GOLDEN = JSON.parse(
@@ -186,6 +198,42 @@ describe('text encoders of OpenCLIP', () => {
       wanted,
     );
   });
+});
+
+it('the autoencoder of Qwen-Image', () => {
+  const { latents_mean, latents_std } = QWEN_IMAGE_FILES.configs['vae']!;
+  const wanted = readAutoencoderQwenImageConfig({ latents_mean, latents_std });
+  const tensors = headersOf(
+    (table) => qwenImageDecoder(wanted, table),
+    (table) => qwenImageEncoder(wanted, table),
+  );
+  // Convolutions over time are in the file, and are not run for images.
+  const timed = [
+    'encoder.down_blocks.5',
+    'encoder.down_blocks.8',
+    'decoder.up_blocks.0.upsamplers.0',
+    'decoder.up_blocks.1.upsamplers.0',
+  ];
+  const more = timed.flatMap((name) => [`${name}.time_conv.weight`, `${name}.time_conv.bias`]);
+  const all = new Map([
+    ...tensors,
+    ...more.map((name): [string, StoredTensor] => [
+      name,
+      { name, dtype: 'F16', shape: [1], bytes: new Uint8Array() },
+    ]),
+  ]);
+  const found = expectGolden('qwen-vae', ORIGINAL_CAUSAL_AUTOENCODER, originalCausal(all, ''), '');
+  expect(readAutoencoderQwenImageConfig({ ...found, latents_mean, latents_std })).toEqual(wanted);
+});
+
+it('the transformer of Qwen-Image', () => {
+  const wanted = readQwenImageConfig({});
+  const headers = headersOf((table) => qwenImage(wanted, table));
+  const stored = new Map(
+    [...headers].map(([name, tensor]) => [`model.diffusion_model.${name}`, tensor as unknown as FileTensor]),
+  );
+  const found = findPart(stored, QWEN_IMAGE_FILES.parts['transformer']!);
+  expect(readQwenImageConfig(found!.config)).toEqual(wanted);
 });
 
 it('Z-Image', () => {

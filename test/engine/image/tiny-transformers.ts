@@ -1,0 +1,126 @@
+// Tiny pipelines of transformers with the proportions that files in one piece imply; their text encoders' tokenizers are those of the tiny goldens.
+
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { QWEN_IMAGE_FILES } from '../../../src/engine/image/layouts/qwen-image.ts';
+import { qwenImageDecoder, qwenImageEncoder } from '../../../src/models/image/autoencoder-qwen-image.ts';
+import { readAutoencoderQwenImageConfig } from '../../../src/models/image/autoencoder-qwen-image-config.ts';
+import { qwenImage } from '../../../src/models/image/qwen-image.ts';
+import { readQwenImageConfig } from '../../../src/models/image/qwen-image-config.ts';
+import { readText } from '../../../src/models/text/registry.ts';
+import { textHalf } from '../../../src/models/text/wrappers.ts';
+import { zImage } from '../../../src/models/image/z-image.ts';
+import { readZImageConfig } from '../../../src/models/image/z-image-config.ts';
+import { tinyPipeline } from './pipeline-golden.ts';
+import { randomTensors, writeComponent, type StoredTensors } from './tiny-tensors.ts';
+import { autoencoderTensors, scratch, VAE, type Json, type TinyPipeline } from './tiny-pipelines.ts';
+
+/** Z-Image: a transformer with heads of 128 columns; text encoder and tokenizer are those of the tiny golden. */
+export function tinyZImage(
+  name = 'z-image',
+  values?: (tensors: StoredTensors) => StoredTensors,
+): TinyPipeline {
+  const config = {
+    _class_name: 'ZImageTransformer2DModel',
+    dim: 384,
+    in_channels: 16,
+    n_heads: 3,
+    n_kv_heads: 3,
+    n_layers: 1,
+    n_refiner_layers: 1,
+    cap_feat_dim: 64,
+    axes_dims: [32, 48, 48],
+    axes_lens: [1536, 512, 512],
+  };
+  const vae = {
+    ...VAE,
+    latent_channels: 16,
+    use_quant_conv: false,
+    use_post_quant_conv: false,
+    scaling_factor: 0.3611,
+    shift_factor: 0.1159,
+  };
+  const drawn = randomTensors([(table) => zImage(readZImageConfig(config), table)], 11);
+  const transformer = values?.(drawn) ?? drawn;
+  const folder = join(scratch, name);
+  cpSync(tinyPipeline('z-image'), folder, { recursive: true });
+  const replace = (component: string, settings: Json, tensors: StoredTensors): void => {
+    rmSync(join(folder, component), { recursive: true });
+    writeComponent(join(folder, component), settings, tensors);
+  };
+  const autoencoder = autoencoderTensors(vae, 12);
+  replace('transformer', config, transformer);
+  replace('vae', vae, autoencoder);
+  const scheduler = { _class_name: 'FlowMatchEulerDiscreteScheduler', num_train_timesteps: 1000, shift: 3 };
+  writeFileSync(join(folder, 'scheduler', 'scheduler_config.json'), JSON.stringify(scheduler));
+  return { folder, tensors: { transformer, vae: autoencoder } };
+}
+
+/** Qwen-Image: heads of 128 columns in the language model, and latents of 16 channels; the tokenizer is that of the tiny golden. */
+export function tinyQwenImage(): TinyPipeline {
+  const config = {
+    _class_name: 'QwenImageTransformer2DModel',
+    num_layers: 1,
+    attention_head_dim: 32,
+    num_attention_heads: 2,
+    joint_attention_dim: 256,
+    axes_dims_rope: [4, 14, 14],
+  };
+  const vae = {
+    _class_name: 'AutoencoderKLQwenImage',
+    base_dim: 8,
+    dim_mult: [1, 2],
+    num_res_blocks: 1,
+    ...QWEN_IMAGE_FILES.configs['vae'],
+  };
+  const text = {
+    architectures: ['Qwen2_5_VLForConditionalGeneration'],
+    model_type: 'qwen2_5_vl',
+    text_config: {
+      model_type: 'qwen2_5_vl_text',
+      vocab_size: 472,
+      hidden_size: 256,
+      intermediate_size: 96,
+      num_hidden_layers: 2,
+      num_attention_heads: 2,
+      num_key_value_heads: 1,
+      rms_norm_eps: 1e-6,
+      rope_theta: 1_000_000,
+      max_position_embeddings: 2048,
+      rope_scaling: { type: 'default', rope_type: 'default', mrope_section: [16, 24, 24] },
+      tie_word_embeddings: false,
+    },
+    vision_config: {},
+  };
+  const half = textHalf(text, text.architectures[0]!)!;
+  const language = readText(half.config, half.architecture);
+  const readVae = readAutoencoderQwenImageConfig(vae);
+  const tensors = {
+    transformer: randomTensors([(table) => qwenImage(readQwenImageConfig(config), table)], 21),
+    vae: randomTensors(
+      [(table) => qwenImageDecoder(readVae, table), (table) => qwenImageEncoder(readVae, table)],
+      22,
+    ),
+    text_encoder: randomTensors([(table) => language.embed!(table)], 23),
+  };
+  const folder = join(scratch, 'qwen-image');
+  cpSync(tinyPipeline('qwen-image'), folder, { recursive: true });
+  for (const [component, settings] of Object.entries({ transformer: config, vae, text_encoder: text })) {
+    rmSync(join(folder, component), { recursive: true });
+    writeComponent(join(folder, component), settings, tensors[component as keyof typeof tensors]);
+  }
+  const scheduler = {
+    _class_name: 'FlowMatchEulerDiscreteScheduler',
+    num_train_timesteps: 1000,
+    shift: 1,
+    use_dynamic_shifting: true,
+    base_shift: 0.5,
+    max_shift: 0.9,
+    base_image_seq_len: 256,
+    max_image_seq_len: 8192,
+    shift_terminal: 0.02,
+    time_shift_type: 'exponential',
+  };
+  writeFileSync(join(folder, 'scheduler', 'scheduler_config.json'), JSON.stringify(scheduler));
+  return { folder, tensors };
+}
