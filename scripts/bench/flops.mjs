@@ -114,3 +114,18 @@ export function zImageFlops(config, height, width, tokens) {
     prompt: linear(tokens, hidden, captionDims) + refiners * block(text),
   };
 }
+
+/** A QwenImageTransformer2DModel on latents, configured as in src/models/image/qwen-image-config.ts, without reference images. */
+export function qwenImageFlops(config, height, width, tokens) {
+  const { hidden, ffn, channels, textDims, layers } = config;
+  const patches = (height / PATCH) * (width / PATCH);
+  const patchDims = PATCH ** 2 * channels;
+  const stream = (rows) => linear(rows, 4 * hidden, hidden) + 2 * linear(rows, ffn, hidden);
+  // Of the text, only keys and values are read of the last layer.
+  const text = layers * stream(tokens) - linear(tokens, hidden, hidden) - 2 * linear(tokens, ffn, hidden);
+  const all = patches + tokens;
+  const block = stream(patches) + attention(all, all, hidden) + 2 * linear(1, 6 * hidden, hidden);
+  const time = linear(1, hidden, WAVES) + linear(1, hidden, hidden) + linear(1, 2 * hidden, hidden);
+  const ends = 2 * linear(patches, hidden, patchDims);
+  return { step: time + ends + layers * block + text, prompt: linear(tokens, hidden, textDims) };
+}

@@ -1,12 +1,14 @@
 // The image cases of npm run bench: shipped models, and synthetic checkpoints in the shapes of well-known ones.
 
-import { pipelineFolder, stableDiffusion, zImageOf } from './pipelines.mjs';
+import { pipelineFolder, qwenImageOf, stableDiffusion, zImageOf } from './pipelines.mjs';
 
 const PROMPT = 'a red balloon over snowy mountains at sunset';
 const SEED = 1;
 /** Of Z-Image's 30 layers and 2 refiners, the number that a software adapter runs in half a minute. */
 const LAYERS = 2;
 const REFINERS = 1;
+/** Of Qwen-Image's 60 layers; each has 340 million weights. */
+const DOUBLE_LAYERS = 1;
 
 /**
  * Name, folder (created at the first use), request, number of images, and the parts whose shape equals the real model's. @param
@@ -40,6 +42,13 @@ export function imageCases(shipped) {
       name: `images, Z-Image of ${LAYERS} + ${REFINERS} layers (not 30 + 2), 512²`,
       folder: () => pipelineFolder('z-image', zImageOf({ layers: LAYERS, refiners: REFINERS })),
       request: request({ width: 512, height: 512, steps: 2, guidance: 0 }),
+      pictures: 1,
+      measured: ['step'],
+    },
+    {
+      name: `images, Qwen-Image of ${DOUBLE_LAYERS} layer (not 60), 512²`,
+      folder: () => pipelineFolder('qwen-image', qwenImageOf({ layers: DOUBLE_LAYERS })),
+      request: request({ width: 512, height: 512, steps: 2, guidance: 1 }),
       pictures: 1,
       measured: ['step'],
     },

@@ -3,7 +3,6 @@
 import { compute, allocateTensor } from '../../dist/engine/image/compute.js';
 import { openComponents } from '../../dist/engine/image/components.js';
 import { writeRows } from '../../dist/engine/image/denoiser.js';
-import { readAutoencoder } from '../../dist/engine/image/autoencoder.js';
 import { knownPipelines, pipelineEntry } from '../../dist/engine/image/families/registry.js';
 import { openPipeline } from '../../dist/files/pipeline/pipeline-index.js';
 import { openComponentWeights } from '../../dist/files/pipeline/pipeline-weights.js';
@@ -12,7 +11,8 @@ import { toPixels } from '../../dist/kernels/to-pixels.js';
 import { readAutoencoderKLConfig } from '../../dist/models/image/autoencoder-kl-config.js';
 import { readUNetConfig } from '../../dist/models/image/unet-config.js';
 import { readZImageConfig } from '../../dist/models/image/z-image-config.js';
-import { decoderFlops, unetFlops, zImageFlops } from './flops.mjs';
+import { readQwenImageConfig } from '../../dist/models/image/qwen-image-config.js';
+import { decoderFlops, qwenImageFlops, unetFlops, zImageFlops } from './flops.mjs';
 
 /** Number of tokens of one CLIP window. */
 const CLIP_TOKENS = 77;
@@ -24,7 +24,7 @@ const CLIP_TOKENS = 77;
 export async function countParts(folder, values, tokens) {
   const { components, family } = await openParts(folder);
   const { config: json } = components.vae;
-  const autoencoder = readAutoencoder(components.vae);
+  const autoencoder = family.readAutoencoder(components.vae);
   const size = latentSize(autoencoder, values);
   const { className, config } = components[family.denoiser];
   const decode =
@@ -34,6 +34,14 @@ export async function countParts(folder, values, tokens) {
   if (className === 'ZImageTransformer2DModel') {
     const forwards = values.guidance > 0 ? 2 : 1;
     return { forwards, step: forwards * zImageFlops(readZImageConfig(config), ...size, tokens).step, decode };
+  }
+  if (className === 'QwenImageTransformer2DModel') {
+    const forwards = values.guidance > 1 ? 2 : 1;
+    return {
+      forwards,
+      step: forwards * qwenImageFlops(readQwenImageConfig(config), ...size, tokens).step,
+      decode,
+    };
   }
   const unet = readUNetConfig(config);
   const forwards = values.guidance > 1 && unet.guidanceDims === null ? 2 : 1;
@@ -56,7 +64,7 @@ export async function profileParts(device, folder, values, prompt) {
     },
   );
   const runner = family.open(components, pipeline);
-  const autoencoder = readAutoencoder(components.get('vae'));
+  const autoencoder = family.readAutoencoder(components.get('vae'));
   const shape = [1, ...latentSize(autoencoder, values), autoencoder.latentChannels];
   const latents = allocateTensor(device, 'latents', shape);
   const output = allocateTensor(device, 'output', shape);

@@ -6,9 +6,14 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../dist/models/image/autoencoder-kl.js';
 import { readAutoencoderKLConfig } from '../../dist/models/image/autoencoder-kl-config.js';
+import { readAutoencoderQwenImageConfig } from '../../dist/models/image/autoencoder-qwen-image-config.js';
+import { qwenImageDecoder, qwenImageEncoder } from '../../dist/models/image/autoencoder-qwen-image.js';
+import { readQwenImageConfig } from '../../dist/models/image/qwen-image-config.js';
+import { qwenImage } from '../../dist/models/image/qwen-image.js';
 import { clip } from '../../dist/models/text/clip.js';
 import { readClipConfig } from '../../dist/models/text/clip-config.js';
 import { readText } from '../../dist/models/text/registry.js';
+import { textHalf } from '../../dist/models/text/wrappers.js';
 import { readUNetConfig } from '../../dist/models/image/unet-config.js';
 import { unet } from '../../dist/models/image/unet.js';
 import { readZImageConfig } from '../../dist/models/image/z-image-config.js';
@@ -67,6 +72,32 @@ export function zImageOf({ layers, refiners, transformer = {}, captionDims = 256
   };
 }
 
+/**
+ * Qwen-Image with `layers` (the real one: 60) at its full width. Only the transformer is measured: the text encoder has two narrow
+ * layers, and the autoencoder is narrow.
+ */
+export function qwenImageOf({ layers, transformer = {}, textDims = 3584 }) {
+  return {
+    index: { _class_name: 'QwenImagePipeline' },
+    parts: {
+      scheduler: { class: 'FlowMatchEulerDiscreteScheduler', config: QWEN_FLOW },
+      tokenizer: { class: 'Qwen2Tokenizer', vocabulary: 512 },
+      text_encoder: {
+        class: 'Qwen2_5_VLForConditionalGeneration',
+        config: { text_config: { ...QWEN25, hidden_size: textDims }, tie_word_embeddings: false },
+      },
+      transformer: {
+        class: 'QwenImageTransformer2DModel',
+        config: { num_layers: layers, joint_attention_dim: textDims, ...transformer },
+      },
+      vae: {
+        class: 'AutoencoderKLQwenImage',
+        config: { base_dim: 16, latents_mean: Array(16).fill(0), latents_std: Array(16).fill(1) },
+      },
+    },
+  };
+}
+
 /** @returns {string} the folder of a pipeline, made at the first call */
 export function pipelineFolder(name, pipeline) {
   const digest = createHash('sha256')
@@ -108,6 +139,23 @@ const QWEN3 = {
   vocab_size: 512,
   tie_word_embeddings: true,
 };
+const QWEN25 = {
+  model_type: 'qwen2_5_vl_text',
+  intermediate_size: 1024,
+  num_hidden_layers: 2,
+  num_attention_heads: 28,
+  num_key_value_heads: 4,
+  rms_norm_eps: 1e-6,
+  vocab_size: 512,
+};
+/** As Qwen-Image is published. */
+const QWEN_FLOW = {
+  use_dynamic_shifting: true,
+  base_shift: 0.5,
+  max_shift: 0.9,
+  max_image_seq_len: 8192,
+  shift_terminal: 0.02,
+};
 const SCALED_LINEAR = {
   beta_start: 0.00085,
   beta_end: 0.012,
@@ -136,6 +184,15 @@ const PAGES = {
   },
   UNet2DConditionModel: (config, weights) => unet(readUNetConfig(config), weights),
   ZImageTransformer2DModel: (config, weights) => zImage(readZImageConfig(config), weights),
+  Qwen2_5_VLForConditionalGeneration(json, weights) {
+    const { config, architecture } = textHalf(json, 'Qwen2_5_VLForConditionalGeneration');
+    return readText(config, architecture).embed(weights);
+  },
+  QwenImageTransformer2DModel: (config, weights) => qwenImage(readQwenImageConfig(config), weights),
+  AutoencoderKLQwenImage(json, weights) {
+    const config = readAutoencoderQwenImageConfig(json);
+    return [qwenImageEncoder(config, weights), qwenImageDecoder(config, weights)];
+  },
   AutoencoderKL(json, weights) {
     const config = readAutoencoderKLConfig(json);
     return [autoencoderKLEncoder(config, weights), autoencoderKLDecoder(config, weights)];

@@ -6,13 +6,22 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openDevice } from '../../dist/gpu/node.js';
 import { readAutoencoderKLConfig } from '../../dist/models/image/autoencoder-kl-config.js';
+import { readQwenImageConfig } from '../../dist/models/image/qwen-image-config.js';
 import { readUNetConfig } from '../../dist/models/image/unet-config.js';
 import { readZImageConfig } from '../../dist/models/image/z-image-config.js';
-import { attention, conv, decoderFlops, linear, unetFlops, zImageFlops } from '../../scripts/bench/flops.mjs';
+import {
+  attention,
+  conv,
+  decoderFlops,
+  linear,
+  qwenImageFlops,
+  unetFlops,
+  zImageFlops,
+} from '../../scripts/bench/flops.mjs';
 import { imageKernels, imageLines } from '../../scripts/bench/image-table.mjs';
 import { countParts, profileParts } from '../../scripts/bench/parts.mjs';
 import { drawTimed, fastest, openCounted } from '../../scripts/bench/picture.mjs';
-import { stableDiffusion, writePipeline, zImageOf } from '../../scripts/bench/pipelines.mjs';
+import { qwenImageOf, stableDiffusion, writePipeline, zImageOf } from '../../scripts/bench/pipelines.mjs';
 
 const PATIENCE = 600_000;
 const PROMPT = 'a red balloon over snowy mountains at sunset';
@@ -50,6 +59,13 @@ describe('operations', () => {
     const filling = linear(64 - 60, 96, 64) + linear(64 - 43, 96, 64);
     expect(step + prompt + filling).toBe(104769536);
   });
+
+  it('of Qwen-Image as PyTorch counts them, but for the text behind the last layer, which nothing reads', () => {
+    const config = readQwenImageConfig(tinyQwenImage().parts.transformer.config);
+    const { step, prompt } = qwenImageFlops(config, 12, 20, 43);
+    const unread = linear(43, 96, 96) + 2 * linear(43, 384, 96);
+    expect(step + prompt + unread).toBe(59431680);
+  });
 });
 
 const folders = [];
@@ -71,6 +87,11 @@ function tinyStableDiffusion() {
     vocab_size: 512,
   };
   return stableDiffusion({ channels: 32, decoderChannels: 32, clip });
+}
+
+function tinyQwenImage() {
+  const transformer = { num_attention_heads: 2, attention_head_dim: 48, axes_dims_rope: [16, 16, 16] };
+  return qwenImageOf({ layers: 2, textDims: 448, transformer });
 }
 
 function tinyZImage() {
@@ -123,4 +144,13 @@ it('measures a Z-Image, its step alone', { timeout: PATIENCE }, async () => {
   const [step, ...others] = imageKernels(result, ['step']);
   expect(others).toEqual([]);
   expect(step.kernels.find(({ name }) => name === 'attend.wgsl')?.dispatches).toBe(3);
+});
+
+it('measures a Qwen-Image, its step alone', { timeout: PATIENCE }, async () => {
+  const folder = written(tinyQwenImage());
+  const request = { prompt: PROMPT, seed: 1, width: 64, height: 64, steps: 2, guidance: 1 };
+  const { result } = await measured(folder, request, ['step']);
+  expect(result.work).toMatchObject({ forwards: 1, decode: null });
+  const [step] = imageKernels(result, ['step']);
+  expect(step.kernels.find(({ name }) => name === 'attend.wgsl')?.dispatches).toBe(2);
 });
