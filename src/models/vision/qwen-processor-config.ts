@@ -1,4 +1,4 @@
-// Converts preprocessor_config.json of Qwen's vision models to what is done to an image before the tower. Only this file knows its key
+// Converts the processor's configuration of Qwen's vision models to what is done to an image before the tower. Only this file knows its key
 // names.
 
 import { readConfig, type Json } from '../config-values.ts';
@@ -28,10 +28,13 @@ const CHANNELS = 3;
 const MEANS = [0.48145466, 0.4578275, 0.40821073];
 const SPREADS = [0.26862954, 0.26130258, 0.27577711];
 
+/** `json`: preprocessor_config.json, or processor_config.json, in which the settings of images are one of several parts. */
 export function readQwenProcessorConfig(json: Json, file = 'preprocessor_config.json'): QwenProcessorConfig {
-  const config = readConfig(file, json);
+  const outer = readConfig(file, json);
+  const own = json['image_processor'];
+  const config = isRecord(own) ? outer.within('image_processor', own) : outer;
   config.only(NEUTRAL);
-  const stated = json['size'];
+  const stated = config.values['size'];
   const size = config.within('size', isRecord(stated) ? stated : {});
   return {
     minPixels: config.count('min_pixels', size.count('shortest_edge', 56 * 56)),

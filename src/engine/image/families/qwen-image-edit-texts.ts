@@ -6,6 +6,7 @@ import { smartSize } from '../../../files/image/smart-size.ts';
 import type { Region, Tensor } from '../../../gpu/tensor.ts';
 import { joinRows } from '../../../kernels/copy-rows.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
+import { readConfig } from '../../../models/config-values.ts';
 import { multimodalText } from '../../../models/text/wrappers.ts';
 import { readQwenProcessorConfig } from '../../../models/vision/qwen-processor-config.ts';
 import { qwenPlaces } from '../../../models/vision/qwen-places.ts';
@@ -30,6 +31,8 @@ const SYSTEM =
 const BEFORE = `<|im_start|>system\n${SYSTEM}<|im_end|>\n<|im_start|>user\n`;
 const AFTER = '<|im_end|>\n<|im_start|>assistant\n';
 const ENCODER = 'text_encoder';
+/** Id of the token in whose place an image's rows stand, where the configuration states none. */
+const IMAGE_TOKEN = 151655;
 
 /** `label`: the words before the image of an index. */
 export function textsWithImages(components: ComponentAccess, label: (index: number) => string): TextStates {
@@ -37,6 +40,7 @@ export function textsWithImages(components: ComponentAccess, label: (index: numb
     async check() {
       const page = towerPage(components);
       readProcessor(components);
+      imageToken(components);
       components.check(ENCODER, page);
       await checkTexts(components, multimodalText);
     },
@@ -47,8 +51,7 @@ export function textsWithImages(components: ComponentAccess, label: (index: numb
       const declaration = encoderDeclaration(components, multimodalText);
       const tokenizer = await components.tokenizer('tokenizer');
       const idsOf = (text: string): number[] => tokenizer.encode(text, { addSpecialTokens: false });
-      const { config } = components.get(ENCODER);
-      const shown = { embeddings, grids: images.grids, token: Number(config['image_token_id'] ?? 0) };
+      const shown = { embeddings, grids: images.grids, token: imageToken(components) };
       return await encodeStates(components, {
         component: ENCODER,
         declaration,
@@ -97,6 +100,11 @@ function promptOf(
     images: { embeddings, runs: images.map(({ run }) => run) },
     place: (at) => places[at]!,
   };
+}
+
+function imageToken(components: ComponentAccess): number {
+  const { name, config } = components.get(ENCODER);
+  return readConfig(`${name}/config.json`, config).count('image_token_id', IMAGE_TOKEN);
 }
 
 function readProcessor(components: ComponentAccess) {
