@@ -3,7 +3,7 @@
 
 import { type Prose, option, say } from '../../files/message.ts';
 import { bytesText } from '../../files/bytes-text.ts';
-import { readTokenizer } from '../../files/checkpoint/checkpoint.ts';
+import { readFolderTokenizer } from '../../files/checkpoint/checkpoint.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Pipeline, PipelineComponent } from '../../files/pipeline/pipeline-index.ts';
 import type { Weights } from '../../files/checkpoint/shards.ts';
@@ -202,7 +202,7 @@ function underFile(error: unknown, path: string): unknown {
 
 async function openTokenizer({ folder, config, className }: PipelineComponent): Promise<Tokenizer> {
   const own = { ...config, tokenizer_class: className };
-  const tokenizer = await readTokenizer(folder, await folder.names(), own);
+  const tokenizer = await readFolderTokenizer(folder, own);
   if (tokenizer.vocabSize > 0) return tokenizer;
   throw new EngineError('bad_checkpoint', `the tokenizer in ${folder.path} has no tokens: fetch it again`);
 }

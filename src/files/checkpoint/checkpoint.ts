@@ -72,6 +72,30 @@ export async function readCheckpointSpeech(
   return { tokenizer: await readTokenizer(folder, names, config), chatTemplate };
 }
 
+/** The tokenizer of a folder with these settings, or that of the folder's GGUF file. */
+export async function readFolderTokenizer(
+  folder: Folder,
+  config: Record<string, unknown>,
+): Promise<Tokenizer> {
+  const names = await folder.names();
+  const gguf = ggufOf(folder.path, names);
+  return gguf === null
+    ? readTokenizer(folder, names, config)
+    : (await readGgufSpeech(folder, gguf)).tokenizer;
+}
+
+/** The chat templates of a folder with these settings, or those of the folder's GGUF file; null: there are none. */
+export async function readFolderTemplates(
+  folder: Folder,
+  config: Record<string, unknown>,
+): Promise<ChatTemplates | null> {
+  const names = await folder.names();
+  const gguf = ggufOf(folder.path, names);
+  return gguf === null
+    ? readChatTemplates(folder, names, config)
+    : (await readGgufSpeech(folder, gguf)).chatTemplate;
+}
+
 /** A file that is not JSON is ignored, as by transformers. */
 async function readGenerationConfig(
   folder: Folder,

@@ -75,5 +75,5 @@ async function languageModel(
     const { tensors, sources: own } = await openGgufCheckpoint(folder, name, text);
     return { tensors, sources: own, path: folder.path };
   };
-  return { name: component, className, kind: 'model', folder, config, weights };
+  return { name: component, className, kind: 'model', folder, config, weights, hasTokenizer: true };
 }

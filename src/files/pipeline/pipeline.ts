@@ -14,6 +14,8 @@ export interface PipelineComponent {
    * tokenizer without one.
    */
   config: Record<string, unknown>;
+  /** Whether `folder` has its tokenizer, as GGUF files of language models do. */
+  hasTokenizer?: true;
   /** Opens its weights where they are in a file with other names or components; left out: they are files of `folder`. */
   weights?: () => Promise<Weights>;
 }

@@ -52,7 +52,8 @@ export async function openSingleFile(
     const opened =
       (await openGiven(component, declared, openFolder, options, known)) ??
       partComponent(component, { folder, name, parts, pipeline, layouts }) ??
-      (await builtIn(component, folder, { pipeline, layouts }, openFolder, options));
+      (await builtIn(component, folder, { pipeline, layouts }, openFolder, options)) ??
+      ownTokenizer(component, declared, components);
     if (opened !== null) components[component] = opened;
     else if (!declared.components[component]!.optional) missing.push(component);
   }
@@ -179,6 +180,18 @@ async function builtIn(
   const own = find === undefined ? folder : await openFolder(await find(tokenizer.shipped, component));
   const config = { ...tokenizer.config, ...pipeline.configs?.[component] };
   return asComponent(component, 'tokenizer', own, { ...tokenizer, config });
+}
+
+/** The tokenizer in the file of a text encoder; null: there is none. */
+function ownTokenizer(
+  name: string,
+  { components: declared }: PipelineClass,
+  opened: Readonly<Record<string, PipelineComponent>>,
+): PipelineComponent | null {
+  const { kind, classes } = declared[name]!;
+  const encoder = opened[name.replace('tokenizer', 'text_encoder')];
+  if (kind !== 'tokenizer' || !encoder?.hasTokenizer) return null;
+  return asComponent(name, kind, encoder.folder, { className: classes?.[0] ?? '', config: {} });
 }
 
 function asComponent(

@@ -1,11 +1,12 @@
 // Denoisers and text encoders whose files hold codes: FP8, NF4 and GGUF draw what the numbers draw that the codes stand for.
 
-import { writeFileSync } from 'node:fs';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { ggufOfFolder } from '../../files/gguf/from-folder.ts';
 import { float8, ggufOf, named, nf4 } from './coded-tensors.ts';
-import { draw, expectNear, write } from './drawn-files.ts';
-import { originalUNet, originalZImage } from './original-names.ts';
+import { draw, expectNear, expectSame, write } from './drawn-files.ts';
+import { originalAutoencoder, originalUNet, originalZImage } from './original-names.ts';
 import { scratch, tinySD1, tinyXL } from './tiny-pipelines.ts';
 import { tinyZImage } from './tiny-transformers.ts';
 import { writeComponent, type StoredTensor, type StoredTensors } from './tiny-tensors.ts';
@@ -128,4 +129,17 @@ describe('a denoiser in GGUF', () => {
       await expectNear(pipeline, { model: pipeline.folder, transformerWeightsPath: path });
     },
   );
+});
+
+it('Z-Image draws from three files, with the tokenizer and the template in that of the text encoder', async () => {
+  const pipeline = tinyZImage('gguf-text');
+  const folder = join(scratch, 'language');
+  for (const part of ['text_encoder', 'tokenizer'])
+    cpSync(join(pipeline.folder, part), folder, { recursive: true });
+  const text = join(scratch, 'qwen3-F16.gguf');
+  const ends = { 'tokenizer.ggml.bos_token_id': 1, 'tokenizer.ggml.eos_token_id': 1 };
+  writeFileSync(text, await ggufOfFolder(folder, ends));
+  const model = write('z-image three', originalZImage(pipeline.tensors['transformer']!));
+  const vae = write('ae three', originalAutoencoder(pipeline.tensors['vae']!, ''));
+  await expectSame(pipeline, { model, componentPaths: { text_encoder: text, vae } }, REQUEST);
 });

@@ -100,6 +100,23 @@ describe('Stable Diffusion 2', () => {
   });
 });
 
+const CPP: [string | RegExp, string][] = [
+  ['.transformer.transformer.resblocks.', '.transformer.text_model.encoder.layers.'],
+  ['.attn.in_proj_', '.self_attn.in_proj.'],
+  ['.attn.out_proj.', '.self_attn.out_proj.'],
+  ['.ln_1.', '.layer_norm1.'],
+  ['.ln_2.', '.layer_norm2.'],
+  ['.c_fc.', '.fc1.'],
+  ['.c_proj.', '.fc2.'],
+  [/transformer\.token_embedding/, 'transformer.text_model.embeddings.token_embedding'],
+  [/transformer\.positional_embedding$/, 'transformer.text_model.embeddings.position_embedding.weight'],
+  [/transformer\.ln_final/, 'transformer.text_model.final_layer_norm'],
+  [/transformer\.text_projection$/, 'transformer.text_model.text_projection'],
+];
+
+/** The name that stable-diffusion.cpp gives to a tensor of OpenCLIP. */
+const cppName = (name: string): string => CPP.reduce((text, [own, other]) => text.replace(own, other), name);
+
 describe('Stable Diffusion XL', () => {
   it('draws from a file with both text encoders', async () => {
     const pipeline = tinyXL();
@@ -114,8 +131,25 @@ describe('Stable Diffusion XL', () => {
     await expectSame(pipeline, { model: file });
   });
 
+  it('draws from text encoders that stable-diffusion.cpp renamed', async () => {
+    const pipeline = tinyXL({ name: 'sdxl-cpp' });
+    const { unet, vae, text_encoder: first, text_encoder_2: second } = pipeline.tensors;
+    const renamed = originalOpenClip(second!, 'cond_stage_model.1.transformer.').map((tensor) => ({
+      ...tensor,
+      name: cppName(tensor.name),
+    }));
+    const file = write(
+      'xl cpp',
+      originalUNet(unet!),
+      originalAutoencoder(vae!),
+      prefixed(first!, 'cond_stage_model.transformer.'),
+      renamed,
+    );
+    await expectSame(pipeline, { model: file });
+  });
+
   it('refines an image with the refiner, which has one text encoder', async () => {
-    const pipeline = tinyXL({ refiner: true });
+    const pipeline = tinyXL({ refiner: true, name: 'sdxl-refiner' });
     const { unet, vae, text_encoder_2: second } = pipeline.tensors;
     const file = write(
       'refiner',

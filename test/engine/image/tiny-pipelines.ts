@@ -181,7 +181,7 @@ export function tinySD2(prediction: 'epsilon' | 'v_prediction'): TinyPipeline {
 }
 
 /** Stable Diffusion XL: both text encoders, sizes and pooled text in the UNet. Its refiner has the second encoder and one size fewer. */
-export function tinyXL({ refiner = false } = {}): TinyPipeline {
+export function tinyXL({ refiner = false, name = 'sdxl' } = {}): TinyPipeline {
   const unetConfig = {
     ...UNET,
     block_out_channels: [64, 128],
@@ -199,7 +199,7 @@ export function tinyXL({ refiner = false } = {}): TinyPipeline {
   const first = clipConfig('CLIPTextModel', 64, 2);
   const second = clipConfig('CLIPTextModelWithProjection', 64, 2, { projection_dim: 64, hidden_act: 'gelu' });
   const vae = { ...VAE, scaling_factor: 0.13025 };
-  return written(refiner ? 'sdxl-refiner' : 'sdxl', {
+  return written(name, {
     className: refiner ? 'StableDiffusionXLImg2ImgPipeline' : 'StableDiffusionXLPipeline',
     components: {
       unet: { config: unetConfig, tensors: unetTensors(unetConfig, 7) },

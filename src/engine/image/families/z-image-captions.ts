@@ -1,6 +1,6 @@
 // Captions of Z-Image: the states of a Qwen3 language model before its last layer, for a prompt written as a user's message.
 
-import { readChatTemplates } from '../../../files/checkpoint/checkpoint.ts';
+import { readFolderTemplates } from '../../../files/checkpoint/checkpoint.ts';
 import { EngineError } from '../../../files/error.ts';
 import { openChatTemplate, type ChatTemplate } from '../../../files/template/template.ts';
 import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
@@ -21,7 +21,7 @@ export async function openTemplate(
 ): Promise<{ tokenizer: Tokenizer; template: ChatTemplate }> {
   const { folder, config } = components.get('tokenizer');
   const tokenizer = await components.tokenizer('tokenizer');
-  const source = await readChatTemplates(folder, await folder.names(), config);
+  const source = await readFolderTemplates(folder, config);
   if (source === null) {
     const message = `${folder.path} has no chat template, which prompts are written into: fetch the pipeline again`;
     throw new EngineError('bad_checkpoint', message, { param: 'tokenizer/tokenizer_config.json' });

@@ -14,15 +14,44 @@ export function transformersClip(prefixes: readonly string[], projected: boolean
     prefixes,
     signs: [EMBEDDING.replace('text_model.', outer), `${outer}final_layer_norm.weight`],
     names: () => (name) => {
+      if (name === PROJECTION || name === INNER_PROJECTION) return projected ? PROJECTION : [];
       if (name.startsWith('text_model.')) return name;
-      if (name === PROJECTION) return projected ? name : [];
       return outer === '' && /^(embeddings|encoder|final_layer_norm)\./.test(name)
         ? `text_model.${name}`
         : [];
     },
     configure: (headers) => clipConfig(headers, projected),
   });
-  return [layout('text_model.'), layout('')];
+  const fused: PartLayout = {
+    prefixes,
+    signs: [EMBEDDING, FUSED],
+    names: () => (name, shape) => fusedNames(name, shape, projected),
+    configure: (headers) => clipConfig(headers, projected, 'gelu'),
+  };
+  return [fused, layout('text_model.'), layout('')];
+}
+
+/** stable-diffusion.cpp's name of the projection. */
+const INNER_PROJECTION = 'text_model.text_projection';
+/** A tensor that stable-diffusion.cpp has of encoders that it read with the names of OpenCLIP. */
+const FUSED = 'text_model.encoder.layers.0.self_attn.in_proj.weight';
+
+/** Names of an OpenCLIP encoder that stable-diffusion.cpp gave most names of transformers. */
+function fusedNames(
+  name: string,
+  shape: readonly number[],
+  projected: boolean,
+): string | readonly NamedRows[] {
+  if (name === INNER_PROJECTION) return projected ? [{ name: PROJECTION, isTransposed: true }] : [];
+  if (!name.startsWith('text_model.')) return [];
+  const [, layer] = /^text_model\.encoder\.layers\.(\d+)\./.exec(name) ?? [];
+  if (!projected && Number(layer) >= PENULTIMATE) return [];
+  const [, attention, kind] = /^(.*\.self_attn)\.in_proj\.(weight|bias)$/.exec(name) ?? [];
+  if (attention === undefined) return name;
+  return equalRows(
+    ['q', 'k', 'v'].map((part) => `${attention}.${part}_proj.${kind}`),
+    shape,
+  );
 }
 
 /** Numbered layers that OpenCLIP's ViT-H has and Stable Diffusion 2 runs: the last is left out. */

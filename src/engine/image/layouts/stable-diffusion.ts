@@ -52,12 +52,17 @@ export const STABLE_DIFFUSION_XL_FILES: FileLayouts = {
     unet: UNETS,
     vae: AUTOENCODERS,
     text_encoder: transformersClip(
-      ['conditioner.embedders.0.transformer.', 'text_encoders.clip_l.transformer.', ''],
+      [
+        'conditioner.embedders.0.transformer.',
+        'text_encoders.clip_l.transformer.',
+        'cond_stage_model.transformer.',
+        '',
+      ],
       false,
     ),
     text_encoder_2: [
       openClip(['conditioner.embedders.1.model.', 'conditioner.embedders.0.model.', ''], true),
-      ...transformersClip(['text_encoders.clip_g.transformer.', ''], true),
+      ...transformersClip(['text_encoders.clip_g.transformer.', 'cond_stage_model.1.transformer.', ''], true),
     ],
   },
   accepts: (unet) => isXL(unet) && unet.config['cross_attention_dim'] !== UNCLIP_COLUMNS,
