@@ -1,16 +1,17 @@
 // The tests of the whole `npm test`: all of them on the adapter that a program gets, and those of kernels and of the language models' goldens
 // once more on the second software adapter: four lanes, no f16, another compiler. Pages are tested in Chromium. The files of all projects
-// share the workers.
+// share the workers. Most files also share a process with others for each worker, which saves a second of imports and set-up a file, and a fifth
+// of the CPU time of files that open devices; test/hooks.ts says what modules that they share must heed.
 
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { root } from './setup/packages.mjs';
 import parts from './vitest.config.ts';
 
 const { include, ...common } = parts.test ?? {};
 
-/**
- * Files that open no device and start no process with one. Like those of COMPUTING they share a process for each worker, which saves a second of imports
- * and set-up a file; other files have a process of their own, because they replace modules, end threads or count what is left behind.
- */
+/** Files that open no device and start no process with one. */
 const WITHOUT_DEVICE = [
   'test/{files,grammar,options,engine/image/schedules}/**/*.test.ts',
   'test/server/!(images)/**/*.test.ts',
@@ -19,6 +20,22 @@ const WITHOUT_DEVICE = [
 
 /** Kernels and models on a device, without sessions around them. */
 const COMPUTING = ['test/kernels/**/*.test.ts', 'test/models/**/*.test.ts'];
+
+/** Sessions of models and servers around them, without the files that need a process of their own: those that replace modules or timers, or end threads. */
+const ENGINE = ['test/engine', 'test/server'].flatMap((folder) =>
+  filesIn(folder).filter((path) => !path.includes('/session/') && !replacesParts(path)),
+);
+
+function filesIn(folder: string): string[] {
+  const names = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
+  return names
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => `${folder}/${name.replaceAll('\\', '/')}`);
+}
+
+function replacesParts(path: string): boolean {
+  return /vi\.(mock|useFakeTimers)\(/.test(readFileSync(join(root, path), 'utf8'));
+}
 
 /** Files that drive a browser; scripts/test.mjs leaves them out where there is none. */
 const IN_CHROMIUM = 'test/browser/**/*.test.ts';
@@ -33,12 +50,16 @@ export default defineConfig({
         test: {
           name: 'first adapter',
           include: include ?? [],
-          exclude: [...WITHOUT_DEVICE, ...COMPUTING, IN_CHROMIUM],
+          exclude: [...WITHOUT_DEVICE, ...COMPUTING, ...ENGINE, IN_CHROMIUM],
         },
       },
       {
         extends: true,
         test: { name: 'kernels and models', include: COMPUTING, isolate: false },
+      },
+      {
+        extends: true,
+        test: { name: 'engine and server', include: ENGINE, exclude: WITHOUT_DEVICE, isolate: false },
       },
       {
         extends: true,

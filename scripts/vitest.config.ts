@@ -10,7 +10,7 @@ export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     include: ['test/**/*.test.{ts,mjs}'],
-    globalSetup: ['scripts/setup/build.mjs'],
+    globalSetup: ['scripts/setup/build.mjs', 'test/scratch.mjs'],
     setupFiles: ['test/setup.ts'],
     pool: 'forks',
     maxWorkers: Math.min(availableParallelism(), MOST_WORKERS),

@@ -1,8 +1,9 @@
 // Runs before every test file: removes the user's environment settings, except SVC_VULKAN_DRIVER and SVC_CHROMIUM; makes waiting for the device
 // yield its core; and fills new memory with NaN.
 
-import { expect } from 'vitest';
+import { afterEach, expect } from 'vitest';
 import { throttlePolling } from '../src/gpu/polling.ts';
+import { runAfterTest } from './hooks.ts';
 import { poisonMemory } from './poison.ts';
 
 const KEPT = ['SVC_VULKAN_DRIVER', 'SVC_CHROMIUM'];
@@ -25,3 +26,4 @@ const drivesBrowser = /[\\/]test[\\/]browser[\\/]/.test(expect.getState().testPa
 if (!drivesBrowser) throttlePolling();
 
 poisonMemory();
+afterEach(runAfterTest);

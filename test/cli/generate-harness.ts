@@ -1,10 +1,11 @@
 // Runs svc generate in this process with the fake model; returns its output, its files and the requests to the engine.
 
 import { runCommand } from 'citty';
-import { afterEach, vi } from 'vitest';
+import { vi } from 'vitest';
 import { EXIT, exitCodeOf } from '../../src/cli/exit.ts';
 import { createGenerate } from '../../src/cli/generate.ts';
 import { createFakeImageModel, type FakeImageModel } from './fake-image-model.ts';
+import { afterEachTest } from '../hooks.ts';
 
 export interface Outcome {
   code: number;
@@ -13,7 +14,7 @@ export interface Outcome {
   fake: FakeImageModel;
 }
 
-afterEach(() => {
+afterEachTest(() => {
   vi.restoreAllMocks();
   process.exitCode = undefined;
 });

@@ -15,7 +15,6 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from 'vitest';
 import { nodePlatform } from '../../src/engine/platform-node.ts';
 import { openTextModelInline } from '../../src/engine/text/open.ts';
 import type {
@@ -46,11 +45,10 @@ export interface GoldenCase {
   routed?: number[][][];
 }
 
-/** Packed weights go to a cache that ends with the test file; drivers and their compiled shaders stay where they are. */
+/** Packed weights go to a cache that ends with the process; drivers and their compiled shaders stay where they are. */
 export const CACHE = mkdtempSync(join(tmpdir(), 'svc-cache-'));
 keepDrivers(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'));
 process.env['XDG_CACHE_HOME'] = CACHE;
-afterAll(() => rmSync(CACHE, { recursive: true, force: true }));
 
 function keepDrivers(own: string): void {
   process.env['MESA_SHADER_CACHE_DIR'] ??= own;

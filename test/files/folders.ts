@@ -1,23 +1,19 @@
 // Folders that a test makes up.
 
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll } from 'vitest';
 
 /** File name → content: objects as JSON, strings and bytes as they are. */
 export type Files = Record<string, unknown>;
 
-/** Makes folders in one that is removed after the tests of the file. */
+/** Makes folders in one of its own, which is removed after the run of the tests. */
 export function temporaryFolders(): (files: Files) => Promise<string> {
-  let root = '';
+  let root: Promise<string> | null = null;
   let count = 0;
-  beforeAll(async () => {
-    root = await mkdtemp(join(tmpdir(), 'svc-folder-'));
-  });
-  afterAll(() => rm(root, { recursive: true, force: true }));
   return async (files) => {
-    const path = join(root, `folder-${(count += 1)}`);
+    root ??= mkdtemp(join(tmpdir(), 'svc-folder-'));
+    const path = join(await root, `folder-${(count += 1)}`);
     await mkdir(path);
     for (const [name, content] of Object.entries(files)) {
       const place = join(path, name);

@@ -8,9 +8,8 @@ import { openTextModel, shippedModelPath, type TextModel } from '../../src/index
 import { type RunningServer, startServer } from '../../src/server/lifecycle.ts';
 import { checkReplies } from './docs/checked-replies.ts';
 
-checkReplies();
-
 let server: RunningServer;
+let endChecks = (): void => {};
 let model: TextModel;
 let client: OpenAI;
 let opening: Probes;
@@ -18,6 +17,7 @@ let opening: Probes;
 beforeAll(async () => {
   const log = { error: console.error, warn() {}, info() {}, debug() {} };
   server = await startServer({ host: '127.0.0.1', port: 0 }, log);
+  endChecks = checkReplies(server.url);
   client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'unused', maxRetries: 0, timeout: 50_000 });
   const served = server.addModel();
   const opened = openTextModel({ model: shippedModelPath() }, (event) => served.progress(event));
@@ -28,6 +28,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await server?.close();
+  endChecks();
   await model?.close();
 });
 

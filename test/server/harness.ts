@@ -1,11 +1,12 @@
 // A server on a fake model, on a free port, closed when the test ends.
 
-import { afterEach, expect } from 'vitest';
+import { expect } from 'vitest';
 import { type RunningServer, type ServedModel, startServer } from '../../src/server/lifecycle.ts';
 import type { ServerOptions } from '../../src/server/service.ts';
 import type { TokenLogprob } from '../../src/server/text/text-reply-schema.ts';
 import { checkReplies } from './docs/checked-replies.ts';
 import { createFakeModel, type FakeModel } from './fake-model.ts';
+import { afterEachTest } from '../hooks.ts';
 
 export interface Harness {
   server: RunningServer;
@@ -17,11 +18,11 @@ export interface Harness {
   post: (body: unknown, init?: RequestInit) => Promise<Response>;
 }
 
-checkReplies();
-
-const open: RunningServer[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((server) => server.close()));
+const open: { server: RunningServer; endChecks(): void }[] = [];
+afterEachTest(async () => {
+  const ended = open.splice(0);
+  await Promise.all(ended.map(({ server }) => server.close()));
+  for (const { endChecks } of ended) endChecks();
 });
 
 export async function start(
@@ -35,7 +36,7 @@ export async function start(
       void lines.push(`${level} ${parts.map(String).join(' ')}`);
   const log = { error: line('error'), warn: line('warn'), info: line('info'), debug: line('debug') };
   const server = await startServer({ host: '127.0.0.1', port: 0, drainTime: 300, ...options }, log);
-  open.push(server);
+  open.push({ server, endChecks: checkReplies(server.url) });
   const model = createFakeModel();
   const served = server.addModel({ names });
   if (ready) served.ready(model);

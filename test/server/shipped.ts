@@ -6,9 +6,8 @@ import { openTextModel, shippedModelPath, type TextModel, type TextModelOptions 
 import { type RunningServer, startServer } from '../../src/server/lifecycle.ts';
 import { checkReplies } from './docs/checked-replies.ts';
 
-checkReplies();
-
 let server: RunningServer;
+let endChecks = (): void => {};
 let model: TextModel;
 export let client: OpenAI;
 export let url: string;
@@ -18,6 +17,7 @@ export function serveShipped(options: Partial<TextModelOptions> = {}): void {
   beforeAll(async () => {
     const log = { error: console.error, warn() {}, info() {}, debug() {} };
     server = await startServer({ host: '127.0.0.1', port: 0 }, log);
+    endChecks = checkReplies(server.url);
     url = server.url;
     client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'unused', maxRetries: 0, timeout: 50_000 });
     const served = server.addModel();
@@ -27,6 +27,7 @@ export function serveShipped(options: Partial<TextModelOptions> = {}): void {
 
   afterAll(async () => {
     await server?.close();
+    endChecks();
     await model?.close();
   });
 }

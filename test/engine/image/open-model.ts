@@ -1,9 +1,8 @@
 // Tiny pipelines opened in this thread, whole or with one of their files changed.
 
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
 import type { OpenEvent } from '../../../src/engine/session/open-event.ts';
 import type { ImageModelOptions } from '../../../src/engine/image/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
@@ -11,7 +10,6 @@ import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import { tinyPipeline } from './pipeline-golden.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'svc-open-'));
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 /** A copy of a tiny pipeline with one of its JSON files changed. */
 export function changed(file: string, values: Record<string, unknown>, of = tinyPipeline('sd1')): string {

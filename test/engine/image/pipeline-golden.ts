@@ -1,10 +1,9 @@
 // Whole pipelines that diffusers ran on tiny checkpoints: their requests, and opening this engine's models in the same way.
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from 'vitest';
 import type {
   ImageEvent,
   ImageModel,
@@ -20,10 +19,6 @@ import { openDiskSource } from '../../../src/files/source-disk.ts';
 
 const FOLDER = fileURLToPath(new URL('../../golden/image', import.meta.url));
 export const PIPELINE_GOLDENS = readdirSync(FOLDER).filter((name) => name.startsWith('pipeline-'));
-
-/** Scheduler folders of goldens, which are removed after the test file. */
-const schedulers: string[] = [];
-afterAll(() => schedulers.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
 interface PipelineGolden {
   class: string;
@@ -108,7 +103,6 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
   const golden = readGolden(name);
   const { prompt, ...kwargs } = golden.arguments;
   const scheduler = mkdtempSync(join(tmpdir(), 'svc-scheduler-'));
-  schedulers.push(scheduler);
   const config = { ...golden.scheduler.config, _class_name: golden.scheduler.class };
   writeFileSync(join(scheduler, 'scheduler_config.json'), JSON.stringify(config));
   const elsewhere = Object.entries(golden.components).map(([component, path]) => [

@@ -1,11 +1,10 @@
 // Tiny pipelines with the proportions that files in one piece imply (32 groups, heads as published models have them), as folders in the
 // diffusers layout and as the same tensors under their names there.
 
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from 'vitest';
 import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../../src/models/image/autoencoder-kl.ts';
 import { readAutoencoderKLConfig } from '../../../src/models/image/autoencoder-kl-config.ts';
 import { unet } from '../../../src/models/image/unet.ts';
@@ -23,7 +22,6 @@ export interface TinyPipeline {
 }
 
 export const scratch = mkdtempSync(join(tmpdir(), 'svc-files-'));
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 const TOKENIZER = fileURLToPath(new URL('../../../models/clip-tokenizer', import.meta.url));
 

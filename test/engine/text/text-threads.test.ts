@@ -155,7 +155,7 @@ it('a thread compiles what it is asked for, and nothing that nobody waits for', 
 it('stop expressions have a thread of their own', async () => {
   const { started, compile, stops } = threads();
   const { signal } = new AbortController();
-  void compile(source, available, signal);
+  void compile(source, available, signal).catch(codeOf);
   const tables = stops(['a{3000}']);
   expect(started.map(({ asked }) => asked.map(({ kind }) => kind))).toEqual([['compile'], ['stops']]);
   await started[1]!.answer([]);

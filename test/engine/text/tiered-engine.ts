@@ -1,11 +1,12 @@
 // An engine on a fake device whose prefix cache extends to host memory and files. Its tiers are closed after each test.
 
-import { afterEach, expect } from 'vitest';
+import { expect } from 'vitest';
 import { CacheTiers } from '../../../src/engine/text/cache/cache-tiers.ts';
 import type { PageStorage } from '../../../src/engine/platform.ts';
 import { openFileStore } from '../../../src/files/pages/page-store-file.ts';
 import { pageName } from '../../../src/files/pages/stored-page.ts';
 import { temporaryFolders } from '../../files/folders.ts';
+import { afterEachTest } from '../../hooks.ts';
 import { randomInteger } from '../random.ts';
 import { allFinished, createPaperEngine, type PaperEngine } from './paper-engine.ts';
 import { paperTokens } from './paper-runner.ts';
@@ -22,7 +23,7 @@ export interface TieredEngine extends PaperEngine {
 }
 
 const open: TieredEngine[] = [];
-afterEach(async () => {
+afterEachTest(async () => {
   await Promise.all(open.splice(0).map(({ tiers }) => tiers.close()));
 });
 

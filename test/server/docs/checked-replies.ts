@@ -1,12 +1,13 @@
-// Every reply that a test reads over fetch, its own or a client package's, is checked against the schema of its route in
+// Every reply that a test reads over fetch from a server that it names, itself or by a client package, is checked against the schema of its route in
 // /openapi.json: an additional, missing or wrong member fails the test. The part of a stream that was read before leaving is
 // checked too.
 
-import { afterEach, expect } from 'vitest';
+import { expect } from 'vitest';
 import type { z } from 'zod';
 import * as replies from '../../../src/server/docs/replies.ts';
 import type { ReplyName } from '../../../src/server/route.ts';
 import { routeOf } from '../../../src/server/routes.ts';
+import { afterEachTest } from '../../hooks.ts';
 
 export interface Received {
   method: string;
@@ -19,15 +20,28 @@ export interface Received {
   isWhole: boolean;
 }
 
-/** Registers the check for all tests of a file. */
-export function checkReplies(): void {
+/** Origins of the servers whose replies are checked. */
+const checked = new Set<string>();
+let problems: string[] | null = null;
+
+/** Checks all replies of the server at `url` until the returned function is called. */
+export function checkReplies(url: string): () => void {
+  problems ??= overhear();
+  const { origin } = new URL(url);
+  checked.add(origin);
+  return () => void checked.delete(origin);
+}
+
+/** Replaces fetch in this process; each test fails on the problems of the replies that it received. */
+function overhear(): string[] {
   const problems: string[] = [];
-  afterEach(() => expect(problems.splice(0)).toEqual([]));
+  afterEachTest(() => expect(problems.splice(0)).toEqual([]));
   const send = globalThis.fetch;
   globalThis.fetch = async (input, init) => {
     const response = await send(input, init);
     const { url, method } = new Request(input, { method: init?.method ?? 'GET' });
-    const { pathname } = new URL(url);
+    const { origin, pathname } = new URL(url);
+    if (!checked.has(origin)) return response;
     const { status, headers } = response;
     const [type = ''] = (headers.get('content-type') ?? '').split(';');
     return overheard(response, (text, isWhole) => {
@@ -35,6 +49,7 @@ export function checkReplies(): void {
       problems.push(...problemsOf(received).map((problem) => `${method} ${pathname} ${status}: ${problem}`));
     });
   };
+  return problems;
 }
 
 /** Copies the body while it is read, at the reader's pace. */
