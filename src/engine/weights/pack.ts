@@ -37,7 +37,7 @@ export function uploadsOf(
 
 function both(first: Wanted, second: Wanted): Wanted {
   return {
-    entry: first.entry,
+    ...first,
     place(chunk) {
       first.place(chunk);
       second.place(chunk);

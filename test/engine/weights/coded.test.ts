@@ -7,7 +7,7 @@ import { foldCoded, readCoded } from '../../../src/files/coded/fold.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import type { Matrix } from '../../../src/kernels/matrix.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
-import { openTestDevice } from '../../gpu/test-device.ts';
+import { disguise, openTestDevice } from '../../gpu/test-device.ts';
 import { linear } from '../../../src/kernels/matmul.ts';
 import { memorySource } from '../../files/memory-source.ts';
 import { compute } from '../../kernels/compute.ts';
@@ -27,10 +27,14 @@ async function caseOf(name: string): Promise<{ tensors: Tensors; values: Float32
   return { tensors: await readCoded(tensors, settingsOf(name)), values };
 }
 
-async function load(tensors: Tensors, page: (weights: WeightTable) => Matrix): Promise<Matrix> {
-  const before = device.memoryUsed;
-  const weights = openWeights(device, tensors, page, { format: null });
-  expect(device.memoryUsed - before).toBe(weights.plan.bytes);
+async function load(
+  tensors: Tensors,
+  page: (weights: WeightTable) => Matrix,
+  on: Device = device,
+): Promise<Matrix> {
+  const before = on.memoryUsed;
+  const weights = openWeights(on, tensors, page, { format: null });
+  expect(on.memoryUsed - before).toBe(weights.plan.bytes);
   await weights.load();
   return weights.page;
 }
@@ -126,6 +130,36 @@ it('two halves of one tensor alternate, and experts follow one another', async (
   const both = new Map([...tensors, ['v.weight', other]]);
   const experts = await load(both, (weights) => weights.experts(['w.weight', 'v.weight'], rows, k));
   expect(experts.windows.map(({ groups, format }) => [groups, format.name])).toEqual([[4, 'u4_32']]);
+});
+
+/** Tensors of AWQ whose outputs stand `times` times beside one another. */
+async function repeatedOutputs(stored: Tensors, times: number): Promise<Tensors> {
+  const entries = [...stored.values()].map(async (entry): Promise<[string, TensorEntry]> => {
+    const [outer, columns] = entry.shape as [number, number];
+    const bytes = await entry.source.read(entry.offset, entry.bytes);
+    const row = bytes.length / outer;
+    const data = new Uint8Array(times * bytes.length);
+    for (let at = 0; at < times * outer; at++)
+      data.set(bytes.subarray(Math.floor(at / times) * row, Math.floor(at / times) * row + row), at * row);
+    const source = memorySource('repeated', data);
+    const shape = [outer, times * columns];
+    return [entry.name, { ...entry, shape, source, offset: 0, bytes: data.length }];
+  });
+  return new Map(await Promise.all(entries));
+}
+
+it('chunks of a tensor that two parts read end where words of inputs as packed do', async () => {
+  const { tensors: stored, values, rows: once, k } = unfolded('awq');
+  const tensors = await readCoded(await repeatedOutputs(stored, 3), settingsOf('awq'));
+  const rows = 3 * once;
+  // There is room for 45 inputs, and eight of them are a word.
+  const narrow = disguise(device, { bindingLimit: 17 << 8 });
+  const halves = await load(tensors, (weights) => weights.halves('w.weight', rows / 2, k), narrow);
+  for (let at = 0; at < rows; at += 7) {
+    const [column] = await columnsOf(narrow, halves, { first: at, count: 1 });
+    const row = 2 * Math.floor(at / 4) + (at % 2) + (at % 4 < 2 ? 0 : rows / 2);
+    column!.forEach((value, i) => expectNear(value, values[(row % once) * k + i]!));
+  }
 });
 
 describe('parts whose inputs are in different orders', () => {
