@@ -45,6 +45,8 @@ export interface WeightRequest extends OrderedInputs {
   /** Kernel and stride of a convolution; 1 for all other weights. */
   readonly kernel: 1 | 3;
   readonly stride: 1 | 2;
+  /** Checkpoints whose configuration says so have the embedding in its place. */
+  readonly mayBeTied?: boolean;
   /** Frames of a stored kernel [out, channels, frames, kernel, kernel], of which only the last is read; left out: it has no frames. */
   readonly frames?: number;
   /** Extents behind the rows as stored, whose product is k, for matrices that the checkpoint stores as kernels; left out: k. */

@@ -96,6 +96,12 @@ export class WeightTable {
     return this.#matrix({ ...request, ...(stored && { stored }) });
   }
 
+  /** Declares the head [rows, k] of a language model whose configuration does not tie it to the embedding. */
+  head(name: string, rows: number, k: number): Matrix {
+    const request = { ...PLAIN, ...listed([{ name, rows }], false), k, role: 'linear' } as const;
+    return this.#matrix({ ...request, split: 'columns', mayBeTied: true });
+  }
+
   /** Declares an embedding [rows, k] with a row per token id; also for a tied head. */
   embedding(name: string, rows: number, k: number): Matrix {
     return this.#matrix({ ...PLAIN, names: [name], rows: [rows], k, role: 'embedding', split: 'columns' });

@@ -1,12 +1,7 @@
 // The checkpoint of a text or embedding model as far as its headers go: class, configuration, and names, shapes and types of its tensors.
 
 import type { KnownClasses } from '../../files/checkpoint/architecture.ts';
-import {
-  checkTokenizerFiles,
-  openCheckpoint,
-  readCheckpointConfig,
-  type Checkpoint,
-} from '../../files/checkpoint/checkpoint.ts';
+import { openCheckpoint, readCheckpointConfig, type Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import { splitName } from '../../files/checkpoint/fused-experts.ts';
 import { textTensors } from '../../files/checkpoint/text-half.ts';
 import type { ByteSource, Folder } from '../../files/source.ts';
@@ -42,7 +37,7 @@ export async function readPlannedCheckpoint(
   if (place.configsOnly) return configuredCheckpoint(folder, known, pageOf);
   const checkpoint = await openCheckpoint(folder, known);
   try {
-    checkTokenizerFiles(folder.path, await folder.names());
+    checkpoint.checkTokenizer();
     const stated = readText(checkpoint.config, checkpoint.architecture, checkpoint.configSource);
     const most = place.isRemote ? COMPARED : Infinity;
     const declaration = await untieStoredHead(stated, checkpoint.tensors, onNote, most);

@@ -17,7 +17,7 @@ import { findUnread, type UnreadModules } from './unread.ts';
 export type TensorHeader = Pick<TensorEntry, 'name' | 'storedAs' | 'dtype' | 'shape' | 'coded'>;
 export type TensorHeaders = ReadonlyMap<string, TensorHeader>;
 
-const HEAD = 'lm_head.weight';
+/** Remedy for a missing tensor that other checkpoints of the architecture leave out, where the embedding stands in for it. */
 const UNTIED =
   'config.json does not tie it to the embedding (tie_word_embeddings); take both files from where the model was published';
 const MISMATCH = 'the weights and config.json are not of one model, take both from where it was published';
@@ -38,7 +38,7 @@ export function checkRequests(
   const read = new Set<string>();
   for (const request of requests) {
     for (const { name, shape } of tensorsOf(request)) {
-      checkTensor(tensors, name, shape, source);
+      checkTensor(tensors, name, shape, source, request.mayBeTied ? UNTIED : MISMATCH);
       read.add(name);
       checkCoded(request, tensors.get(name)!);
       if (!hasScaleTensor(tensors.get(name)!)) continue;
@@ -63,9 +63,10 @@ function checkTensor(
   name: string,
   shape: readonly number[],
   stated: ConfigSource,
+  missing: string,
 ): void {
   const entry = tensors.get(name);
-  if (!entry) throw broken(tensors, name, 'is missing', stated, name === HEAD ? UNTIED : MISMATCH);
+  if (!entry) throw broken(tensors, name, 'is missing', stated, missing);
   if (squeezed(entry.shape).join() !== squeezed(shape).join()) {
     const problem = `has the shape [${entry.shape.join(', ')}], ${statedBy(stated)} asks for [${shape.join(', ')}]`;
     throw broken(tensors, name, problem, stated);

@@ -52,6 +52,7 @@ export async function openCheckpoint(folder: Folder, known: KnownClasses): Promi
     tensors,
     shards: sources.map(({ name }) => name),
     tokenizer: () => (tokenizer ??= readTokenizer(folder, names, tokenizerConfig)),
+    checkTokenizer: () => checkTokenizerFiles(folder.path, names),
     chatTemplate,
     layout: (otherwise) => readEmbeddingLayout(folder, otherwise),
     close: async () => void (await Promise.all(sources.map((source) => source.close()))),

@@ -24,6 +24,8 @@ export interface Checkpoint {
   /** File names of the weights. */
   shards: string[];
   tokenizer(): Promise<Tokenizer>;
+  /** Throws where the checkpoint has no tokenizer of a kind that is read, by names alone: nothing is opened. */
+  checkTokenizer(): void;
   /** null where the checkpoint has none. */
   chatTemplate: ChatTemplates | null;
   /** How vectors are made of the states of a text; `otherwise`: the pooling of a checkpoint that says nothing. */

@@ -7,6 +7,7 @@ import {
   checkShape,
   NUMBERS,
   tensorOf,
+  unsupported,
   type CodedReader,
   type CodedTensors,
   type CodedWeight,
@@ -74,12 +75,26 @@ export function compressedReader(settings: Settings): CodedReader {
 /** The group that a module's name or pattern names, else the one of its class. */
 function groupFor(module: string, groups: readonly Group[]): Group | undefined {
   const names = (target: string): boolean =>
-    target.startsWith('re:') ? new RegExp(`^(?:${target.slice(3)})`).test(module) : target === module;
+    target.startsWith(PATTERN) ? patternOf(target).test(module) : target === module;
   const packed = groups.filter(isPacked);
   return (
     packed.find(({ targets }) => targets.some(names)) ??
     packed.find(({ targets }) => targets.includes('Linear'))
   );
+}
+
+const PATTERN = 're:';
+
+/** A target as an expression, which names begin with. Throws unsupported for one that Python reads and JavaScript does not. */
+function patternOf(target: string): RegExp {
+  try {
+    return new RegExp(`^(?:${target.slice(PATTERN.length)})`);
+  } catch {
+    throw unsupported(
+      'config_groups',
+      `config_groups has the target ${JSON.stringify(target)}, which is not read as a regular expression`,
+    );
+  }
 }
 
 function readPacked<Entry extends Header>(

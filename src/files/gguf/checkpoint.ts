@@ -15,7 +15,7 @@ import type { GgufClass, GgufModel } from './model.ts';
 import { openGgufFiles, type GgufFiles } from './open-files.ts';
 import { isNeverRead } from './tensor-types.ts';
 import { entryOf } from './tensors.ts';
-import { tokenizerFiles } from './tokenizer-json.ts';
+import { checkTokenizer, tokenizerFiles } from './tokenizer-json.ts';
 import { endIds, readTokens } from './vocabulary.ts';
 
 export interface GgufCheckpoint {
@@ -28,6 +28,8 @@ export interface GgufCheckpoint {
   sources: ByteSource[];
   /** Throws where another tokenizer is asked for than can be read. */
   tokenizer(): Tokenizer;
+  /** Throws for a tokenizer that is not read, by the names of its kind and its rules. */
+  checkTokenizer(): void;
   chatTemplate: ChatTemplates | null;
   /** How vectors are made of the states; null: the file does not say. */
   layout: EmbeddingLayout | null;
@@ -53,6 +55,7 @@ export async function openGgufCheckpoint(
       tensors: entries(files, gguf, config),
       sources: files.sources,
       tokenizer: () => openTokenizer({ ...tokenizerFiles(keys), file: keys.file }),
+      checkTokenizer: () => checkTokenizer(keys),
       chatTemplate: chatTemplates(keys),
       layout: layoutOf(keys, gguf.name),
     };

@@ -53,6 +53,16 @@ export function setOf(name: string, names: readonly string[]): GgufSet {
   return found ?? { tag: tagOf(name), names: [name], count: 1 };
 }
 
+/** Names of the parts that a set lacks, by the number of parts that its names claim. */
+export function missingParts({ names: [first = '', ...others], count }: GgufSet): string[] {
+  if (!SPLIT.test(first)) return [];
+  const known = new Set([first, ...others]);
+  const named = Array.from({ length: count }, (_, i) =>
+    first.replace(SPLIT, (_all, _own, of: string) => `-${String(i + 1).padStart(5, '0')}-of-${of}`),
+  );
+  return named.filter((name) => !known.has(name));
+}
+
 /** Whether a set is the one that a tag asks for; UD- is a publisher's mark for a mix of types. */
 export function hasTag({ tag }: GgufSet, wanted: string): boolean {
   const plain = (text: string): string => text.toUpperCase().replace(/^UD-/, '');

@@ -29,7 +29,7 @@ export async function readGgufLora(
   const { keys, tensors, sources } = await openGgufFiles(folder, name);
   try {
     const { gguf, config } = checkAdapter(keys, sources.length, base);
-    const alpha = keys.real('adapter.lora.alpha');
+    const alpha = keys.real('adapter.lora.alpha', 0);
     const modules = pairsOf(keys.file, tensors).flatMap(([tensor, a, b]) =>
       modulesOf(keys.file, gguf, config, { tensor, a, b, alpha }),
     );
@@ -106,13 +106,14 @@ interface Pair {
   alpha: number;
 }
 
+/** llama.cpp scales by 1 where a file states no alpha, or 0. */
+function scaleOf({ alpha }: Pair, rank: number): number {
+  return alpha === 0 ? 1 : alpha / rank;
+}
+
 /** The modules of one tensor: a fused one has several, which share lora_a. */
-function modulesOf(
-  file: string,
-  gguf: GgufClass,
-  config: LoraBase['config'],
-  { tensor, a, b, alpha }: Pair,
-): LoraModule[] {
+function modulesOf(file: string, gguf: GgufClass, config: LoraBase['config'], pair: Pair): LoraModule[] {
+  const { tensor, a, b } = pair;
   const [rank, k] = [a.shape[0]!, a.shape[1]!];
   const parts = gguf.parts({ name: tensor, shape: [b.shape[0]!, k] }, config) ?? [];
   const isLinear =
@@ -128,6 +129,6 @@ function modulesOf(
     a: entryOf(a, { name: a.name, shape: a.shape }),
     b: entryOf(b, { ...part, name: b.name, shape: [shape[0]!, rank] }),
     rank,
-    scale: alpha / rank,
+    scale: scaleOf(pair, rank),
   }));
 }

@@ -33,6 +33,10 @@ export interface GgufClass {
   name: string;
   /** Classes of models that such files hold. */
   classNames: readonly string[];
+  /**
+   * Names in the file of what keys of config.json are made of, for messages: metadata, or tensors. Left out: those that all decoders share.
+   */
+  keys?: Readonly<Record<string, string>>;
   /** The class that computes it, and its config.json. */
   read(model: GgufModel): Promise<{ className: string; config: Record<string, unknown> }>;
   /** Parts of a tensor; none for a tensor that only `read` reads; null: the architecture has no such tensor. */

@@ -2,7 +2,7 @@
 
 import { EngineError } from '../error.ts';
 import type { ByteSource, Folder } from '../source.ts';
-import { setOf } from './file-names.ts';
+import { missingParts, setOf } from './file-names.ts';
 import { readGguf, type GgufFile, type GgufTensor } from './gguf.ts';
 import { malformed } from './header-cursor.ts';
 import { GgufKeys } from './keys.ts';
@@ -16,11 +16,13 @@ export interface GgufFiles {
 /** Opens the file `name` of a folder and the other parts of it. On an error nothing stays open. */
 export async function openGgufFiles(folder: Folder, name: string): Promise<GgufFiles> {
   const set = setOf(name, await folder.names());
-  if (set.names.length !== set.count) {
+  const missing = missingParts(set);
+  if (missing.length > 0) {
+    const others = missing.length === 1 ? '' : ` and ${missing.length - 1} more`;
     throw new EngineError(
       'bad_checkpoint',
-      `${folder.path} has ${set.names.length} of the ${set.count} parts of ${name}: fetch the others as well`,
-      { param: name },
+      `${name} is one of ${set.count} parts, and ${missing[0]}${others} ${missing.length === 1 ? 'is' : 'are'} not beside it: fetch all parts into one folder`,
+      { param: missing[0]! },
     );
   }
   const sources: ByteSource[] = [];

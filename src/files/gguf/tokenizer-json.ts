@@ -1,7 +1,7 @@
 // The tokenizer of a GGUF file's metadata as a tokenizer.json and its settings, so that one tokenizer reads both.
 
 import type { GgufKeys } from './keys.ts';
-import { MODELS, plainText, type Parts, type Roles } from './tokenizer-kinds.ts';
+import { MODELS, plainText, type Kind, type Parts, type Roles } from './tokenizer-kinds.ts';
 import { KIND, readTokens, roleIds, tokenizerKey as own } from './vocabulary.ts';
 
 export interface TokenizerFiles {
@@ -14,10 +14,7 @@ const ADDED: readonly number[] = [KIND.control, KIND.userDefined, KIND.unknown];
 
 /** Throws bad_checkpoint, and unsupported for a tokenizer that is not known. */
 export function tokenizerFiles(keys: GgufKeys): TokenizerFiles {
-  const kind = keys.text(own('model'));
-  const model = Object.hasOwn(MODELS, kind) ? MODELS[kind]! : null;
-  if (model === null)
-    throw keys.unsupported(own('model'), `choose a model that has one of ${Object.keys(MODELS).join(', ')}`);
+  const model = kindOf(keys);
   const tokens = readTokens(keys);
   const roles = roleIds(keys, tokens, model.roles);
   const { adds, ...parts } = model.parts(keys, tokens, roles);
@@ -41,6 +38,17 @@ export function tokenizerFiles(keys: GgufKeys): TokenizerFiles {
     },
     tokenizerConfig: Object.fromEntries(named),
   };
+}
+
+/** Throws what tokenizerFiles throws about the kind of the tokenizer and its rules; the tokens are not looked at. */
+export function checkTokenizer(keys: GgufKeys): void {
+  kindOf(keys).check?.(keys);
+}
+
+function kindOf(keys: GgufKeys): Kind {
+  const kind = keys.text(own('model'));
+  if (Object.hasOwn(MODELS, kind)) return MODELS[kind]!;
+  throw keys.unsupported(own('model'), `choose a model that has one of ${Object.keys(MODELS).join(', ')}`);
 }
 
 /** The post-processor: BOS and EOS by the file's flags, or by what its kind of tokenizer adds; CLS and SEP always. null: no token is added. */

@@ -3,7 +3,7 @@
 
 import { EngineError } from '../error.ts';
 import type { GgufKeys } from './keys.ts';
-import { preTokenizer, preTokenizerNames } from './pre-tokenizers.ts';
+import { preTokenizer, preTokenizerNames, type PreTokenizer } from './pre-tokenizers.ts';
 import { scoredMerges } from './scored-merges.ts';
 import { KIND, tokenizerKey as own, type GgufToken } from './vocabulary.ts';
 
@@ -23,7 +23,9 @@ const SPACE = '▁';
 const sequence = (member: string, parts: readonly unknown[]) => ({ type: 'Sequence', [member]: parts });
 export const plainText = ({ text }: GgufToken): string => text;
 
-interface Kind {
+export interface Kind {
+  /** Throws unsupported for rules that are not known; left out: the kind has one set of rules. */
+  check?(keys: GgufKeys): void;
   parts(keys: GgufKeys, tokens: readonly GgufToken[], roles: Roles): Parts;
   /** Ids of the roles that a file leaves out. */
   roles: Roles;
@@ -34,7 +36,7 @@ interface Kind {
 /** Kinds of tokenizers by their names. */
 export const MODELS: Readonly<Record<string, Kind>> = {
   llama: { textOf: withSpaces, parts: sentencePiece, roles: { bos_token: 1, eos_token: 2, unk_token: 0 } },
-  gpt2: { parts: byteLevel, roles: {} },
+  gpt2: { check: preTokenizerOf, parts: byteLevel, roles: {} },
   bert: {
     textOf: withoutMarks,
     parts: wordPiece,
@@ -85,11 +87,14 @@ function sentencePiece(keys: GgufKeys, tokens: readonly GgufToken[], roles: Role
   };
 }
 
+function preTokenizerOf(keys: GgufKeys): PreTokenizer {
+  const rules = preTokenizer(keys.text(own('pre'), 'default'));
+  if (rules !== null) return rules;
+  throw keys.unsupported(own('pre'), `choose a model that has one of ${preTokenizerNames().join(', ')}`);
+}
+
 function byteLevel(keys: GgufKeys, tokens: readonly GgufToken[]): Parts {
-  const name = keys.text(own('pre'), 'default');
-  const rules = preTokenizer(name);
-  if (rules === null)
-    throw keys.unsupported(own('pre'), `choose a model that has one of ${preTokenizerNames().join(', ')}`);
+  const rules = preTokenizerOf(keys);
   const merges = keys.texts(own('merges'));
   if (merges === null) throw keys.wrong(own('merges'), 'a list of merges');
   const stage = (use_regex: boolean) => ({

@@ -106,7 +106,7 @@ export function languageModel(decoder: Decoder, weights: WeightTable): LanguageM
   const { embedding, name, run } = stack(decoder, weights, decoder.config.layers.length);
   const final = finalNorm(decoder, weights, name);
   const names = namesOf(decoder.config);
-  const head = tied ? embedding : weights.matrix(names.head, vocabulary, hidden, { split: 'columns' });
+  const head = tied ? embedding : weights.head(names.head, vocabulary, hidden);
   if (tied) weights.ignore(exactly(names.head));
 
   return {

@@ -24,6 +24,11 @@ function gemmaFiles(name: string, className: string, more: (model: GgufModel) =>
   return {
     name,
     classNames: [className],
+    keys: {
+      rope_local_base_freq: `${name}.rope.freq_base_swa`,
+      sliding_window_pattern: `${name}.attention.sliding_window_pattern`,
+      query_pre_attn_scalar: `${name}.attention.key_length`,
+    },
     async read(model) {
       const { keys } = model;
       const theta = name === 'gemma3' ? 1e6 : 10000;

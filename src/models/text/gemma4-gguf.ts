@@ -24,10 +24,26 @@ const CAP = 'final_logit_softcapping';
 /** Divisors of frequencies from which on dimensions do not turn. */
 const STILL = 1e20;
 
+const KEYS = {
+  head_dim: 'gemma4.attention.key_length_swa',
+  global_head_dim: 'gemma4.attention.key_length',
+  num_global_key_value_heads: 'gemma4.attention.head_count_kv',
+  attention_k_eq_v: 'blk.N.attn_v.weight of the full layers',
+  layer_types: 'gemma4.attention.sliding_window_pattern',
+  hidden_size_per_layer_input: 'gemma4.embedding_length_per_layer_input',
+  vocab_size_per_layer_input: `the number of rows of ${TABLE}`,
+  use_double_wide_mlp: 'gemma4.feed_forward_length',
+  num_kv_shared_layers: 'gemma4.attention.shared_kv_layers',
+  enable_moe_block: 'gemma4.expert_count',
+  'rope_parameters.rope_theta': 'gemma4.rope.freq_base',
+  'rope_parameters.partial_rotary_factor': 'rope_freqs.weight',
+};
+
 export const GEMMA4_GGUF: readonly GgufClass[] = [
   {
     name: 'gemma4',
     classNames: ['Gemma4ForCausalLM'],
+    keys: KEYS,
     async read(model) {
       const { keys, tensors } = model;
       const kvHeads = both(model);

@@ -49,13 +49,7 @@ const METADATA_KEYS: Readonly<Record<string, string>> = {
   num_experts_per_tok: 'expert_used_count',
   norm_topk_prob: 'expert_weights_norm',
   moe_intermediate_size: 'expert_feed_forward_length',
-  conv_L_cache: 'shortconv.l_cache',
   shared_expert_intermediate_size: 'expert_shared_feed_forward_length',
-  linear_conv_kernel_dim: 'ssm.conv_kernel',
-  linear_num_key_heads: 'ssm.group_count',
-  linear_key_head_dim: 'ssm.state_size',
-  linear_num_value_heads: 'ssm.time_step_rank',
-  linear_value_head_dim: 'ssm.inner_size',
   rope_theta: 'rope.freq_base',
   partial_rotary_factor: 'rope.dimension_count',
   'rope_scaling.rope_type': 'rope.scaling.type',
@@ -66,14 +60,18 @@ const METADATA_KEYS: Readonly<Record<string, string>> = {
   'rope_scaling.beta_slow': 'rope.scaling.yarn_beta_slow',
 };
 
-/** The names that a GGUF file of the architecture has for keys of config.json. */
-export function metadataKeys(architecture: string): Readonly<Record<string, string>> {
-  const named = Object.entries(METADATA_KEYS).map(([key, own]) => [key, `${architecture}.${own}`] as const);
+/** The names that a GGUF file of the architecture has for keys of config.json. `own`: those that other architectures do not share. */
+export function metadataKeys(
+  architecture: string,
+  own: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const named = Object.entries(METADATA_KEYS).map(([key, name]) => [key, `${architecture}.${name}`] as const);
   return Object.fromEntries([
     ...named,
     ['vocab_size', 'the number of rows of token_embd.weight'],
     ['rope_scaling.short_factor', SHORT],
     ['rope_scaling.long_factor', LONG],
+    ...Object.entries(own),
   ]);
 }
 

@@ -24,6 +24,10 @@ export const LFM2_GGUF: readonly GgufClass[] = [
   {
     name: 'lfm2',
     classNames: ['Lfm2ForCausalLM'],
+    keys: {
+      conv_L_cache: 'lfm2.shortconv.l_cache',
+      layer_types: 'blk.N.shortconv.conv.weight, which layers of convolution have',
+    },
     async read(model) {
       const { keys, tensors } = model;
       const config = await decoderConfig(model, { theta: 1e6 });

@@ -22,6 +22,11 @@ export const NEOX_GGUF: readonly GgufClass[] = [
   {
     name: 'gptneox',
     classNames: ['GPTNeoXForCausalLM'],
+    keys: {
+      rotary_emb_base: 'gptneox.rope.freq_base',
+      rotary_pct: 'gptneox.rope.dimension_count',
+      [PARALLEL]: `gptneox.${PARALLEL}`,
+    },
     async read(model) {
       const config = await decoderConfig(model, { reads: [PARALLEL], layerNorm: true });
       return {

@@ -11,10 +11,13 @@ const NAMES = {
   post_ffw_norm: 'post_feedforward_layernorm',
 };
 
+const PATTERN = 'olmo2.attention.sliding_window_pattern';
+
 export const OLMO_GGUF: readonly GgufClass[] = [
   {
     name: 'olmo2',
     classNames: ['Olmo2ForCausalLM', 'Olmo3ForCausalLM'],
+    keys: { layer_types: PATTERN },
     async read(model) {
       const config = await decoderConfig(model, { theta: 500000 });
       const isWindowed = config['sliding_window'] !== null;
@@ -42,11 +45,10 @@ function rotations({ keys }: GgufModel, { rope_theta: theta, rope_scaling: scali
 
 /** The layers that are windowed, where the file lists them. */
 function layerTypes({ keys }: GgufModel): Json {
-  const key = 'olmo2.attention.sliding_window_pattern';
-  const pattern = keys.get(key);
+  const pattern = keys.get(PATTERN);
   if (pattern === undefined) return {};
   if (!Array.isArray(pattern) || !pattern.every((one) => typeof one === 'boolean'))
-    throw keys.wrong(key, 'a list of true and false');
+    throw keys.wrong(PATTERN, 'a list of true and false');
   return {
     layer_types: pattern.map((isWindowed) => (isWindowed ? 'sliding_attention' : 'full_attention')),
   };

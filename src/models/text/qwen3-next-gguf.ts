@@ -34,6 +34,14 @@ function files(name: string, className: string, { tiled }: { tiled: boolean }): 
   return {
     name,
     classNames: [className],
+    keys: {
+      layer_types: 'blk.N.ssm_a, which layers of linear attention have',
+      linear_conv_kernel_dim: `${name}.ssm.conv_kernel`,
+      linear_num_key_heads: `${name}.ssm.group_count`,
+      linear_key_head_dim: `${name}.ssm.state_size`,
+      linear_num_value_heads: `${name}.ssm.time_step_rank`,
+      linear_value_head_dim: `${name}.ssm.inner_size`,
+    },
     async read(model) {
       const config = await decoderConfig(model);
       return {

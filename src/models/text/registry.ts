@@ -80,7 +80,8 @@ export function readText(
       { param: 'architectures' },
     );
   }
-  return architecture.read(json, className, { name, keys: metadata === null ? {} : metadataKeys(metadata) });
+  const keys = metadata === null ? {} : metadataKeys(metadata, ggufClasses().get(metadata)?.keys);
+  return architecture.read(json, className, { name, keys });
 }
 
 /** Adds an architecture to this process and returns a function that removes it. For tests; the public interface cannot add one. */

@@ -1,7 +1,7 @@
-// Classes that put a vision or audio tower before a text model. For a prompt of text only they compute what the text model
-// computes: the towers only replace rows of the embedding, and the three parts of a multimodal position are equal. So such a
-// checkpoint is opened as its text model. Tiny checkpoints of ten of these classes give the logits of transformers 5.23 bit for
-// bit; Mistral3, InternVL, GOT-OCR2, Qwen2-VL and Qwen2.5-VL are opened by the same rule, but their logits were not compared.
+// Classes that put a vision or audio tower before a text model. For a prompt of text only they compute what the text model computes: the
+// towers only replace rows of the embedding, and the three parts of a multimodal position are equal. So such a checkpoint is opened as its
+// text model. Goldens of transformers (test/golden/wrappers) compare the logits of Llava, SmolVLM, Mistral3 (with Mistral and Ministral 3),
+// Qwen2-VL, Qwen3-VL, Qwen3.5, Qwen3.5-MoE, Gemma3 and Gemma4; the other classes are opened by the same rule, without a golden.
 
 import type { Json } from '../config-values.ts';
 import { textClasses } from './registry.ts';

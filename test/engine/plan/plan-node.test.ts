@@ -1,10 +1,14 @@
 // Options of planModel are checked before anything is read.
 
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { planModel } from '../../../src/engine/plan/plan-node.ts';
 import { openTextModel, shippedImageModelPath, shippedModelPath } from '../../../src/index.ts';
+import { temporaryFolders } from '../../files/folders.ts';
+import { ggufOfFolder } from '../../files/gguf/from-folder.ts';
 
 const model = shippedModelPath();
+const folders = temporaryFolders();
 
 it.each([
   [undefined, 'planModel', /must be an object/],
@@ -46,6 +50,19 @@ it('auto without room for any weights does not open, and the change names a quan
   const plan = await planModel({ model, quantization: 'auto', memoryBudget: 2 ** 20 });
   expect([plan.opens, plan.change!.quantization]).toEqual([false, 'int4']);
   expect(plan.notes[0]!.message).toMatch(/^the weights need .* even as int4/);
+});
+
+it.each([
+  ['superbpe', 'tokenizer.ggml.pre', /^m\.gguf: tokenizer\.ggml\.pre "superbpe" is not built/],
+  ['rwkv', 'tokenizer.ggml.model', /^m\.gguf: tokenizer\.ggml\.model "rwkv" is not built/],
+])('a GGUF file with the tokenizer %s is refused as it is opened', async (name, key, message) => {
+  const folder = await folders({ 'm.gguf': await ggufOfFolder(model, { [key]: name }) });
+  const file = join(folder, 'm.gguf');
+  for (const open of [planModel, openTextModel]) {
+    const refusal = open(open === openTextModel ? { model: file, inline: true } : { model: file });
+    await expect(refusal).rejects.toMatchObject({ code: 'unsupported', param: key });
+    await expect(refusal).rejects.toThrow(message);
+  }
 });
 
 it('is cancelled by its signal', async () => {

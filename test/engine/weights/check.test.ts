@@ -70,8 +70,8 @@ describe('plain weights', () => {
   });
 
   it('without a head name the setting that ties it', () => {
-    expect(asking((weights) => weights.matrix('lm_head.weight', 4, 4))).toThrow(
-      /lm_head\.weight is missing: .*tie_word_embeddings/,
+    expect(asking((weights) => weights.head('embed_out.weight', 4, 4))).toThrow(
+      /tensor embed_out\.weight is missing: .*tie_word_embeddings/,
     );
   });
 });

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { readSafetensors } from '../../../src/files/checkpoint/safetensors.ts';
 import type { Declared } from '../../../src/files/coded/methods.ts';
 import { memorySource } from '../../files/memory-source.ts';
-import { openCodedGolden } from './coded-golden.ts';
+import { openCodedGolden } from '../../files/coded/coded-golden.ts';
 
 const NAME = 'coded-weights';
 const file = readFileSync(new URL(`../../golden/${NAME}.safetensors`, import.meta.url));

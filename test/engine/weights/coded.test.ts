@@ -12,7 +12,7 @@ import { linear } from '../../../src/kernels/matmul.ts';
 import { memorySource } from '../../files/memory-source.ts';
 import { compute } from '../../kernels/compute.ts';
 import { columnsOf } from '../../kernels/stored.ts';
-import { changed } from './coded-golden.ts';
+import { changed } from '../../files/coded/coded-golden.ts';
 import { settingsOf, unfolded } from './coded-weights-golden.ts';
 
 let device: Device;

@@ -24,6 +24,12 @@ it('the group of config_groups that names a module comes before the one of its c
   expect(fold(channel, both)).toMatchObject({ dtype: 'U8_128', shape: [96, 128], coded: { zeros: 128 } });
 });
 
+it('a target that is no expression is refused', () => {
+  const other = { targets: ['re:(?P<layer>w'], weights: { type: 'int', num_bits: 4, group_size: 64 } };
+  const settings = { ...packed, config_groups: { group_0: other } };
+  refusedWith('unsupported', 'config_groups has the target "re:(?P<layer>w"', () => fold(PACKED, settings));
+});
+
 const cases: [Shapes, string][] = [
   [
     { weight_scale: ['BF16', [96, 3]] },

@@ -83,7 +83,7 @@ describe('a split GGUF file', () => {
     [
       'without a part',
       async () => ({ 'm-00001-of-00002.gguf': (await parts())['m-00001-of-00002.gguf']! }),
-      /has 1 of the 2 parts of m-00001-of-00002\.gguf/,
+      /m-00001-of-00002\.gguf is one of 2 parts, and m-00002-of-00002\.gguf is not beside it: fetch all parts/,
     ],
     [
       'with a part of another number',

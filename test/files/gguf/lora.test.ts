@@ -89,6 +89,17 @@ describe('a GGUF adapter', () => {
     expect(rows.map((value) => value / 2)).toEqual([0, 2, 1, 3, 4, 6, 5, 7]);
   });
 
+  it.each([
+    ['alpha', META, 2],
+    ['an alpha of 0', { ...META, 'adapter.lora.alpha': { type: 'f32', value: 0 } }, 1],
+    ['no alpha', Object.fromEntries(Object.entries(META).filter(([key]) => !key.endsWith('alpha'))), 1],
+  ] as const)('with %s is scaled as llama.cpp scales it', async (_, metadata, scale) => {
+    const base = await baseOf(`${ROOT}/llama`);
+    const file = { metadata, tensors: pair('blk.0.ffn_up.weight', 24, 16) };
+    const { modules } = await openLora(folderOf(file), base);
+    expect(modules.map((module) => module.scale)).toEqual([scale]);
+  });
+
   it.each<[string, WrittenFile, RegExp]>([
     [
       'that is a model',
@@ -101,7 +112,7 @@ describe('a GGUF adapter', () => {
       /is an adapter for qwen2, and the model is LlamaForCausalLM/,
     ],
     [
-      'without alpha',
+      'with an alpha that is no number',
       { metadata: { ...META, 'adapter.lora.alpha': 'x' } },
       /adapter\.lora\.alpha is "x", a number is needed/,
     ],

@@ -94,6 +94,26 @@ describe('a quantization behind the id', () => {
     );
   });
 
+  test('of one file, and a file that its folder does not have, are refused by what is there', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'hub-test-'));
+    onTestFinished(() => rm(dir, { recursive: true }));
+    await writeFile(join(dir, 'm-Q8_0.gguf'), '');
+    await mkdir(join(dir, 'empty'));
+    const refusals = [
+      [
+        'm-Q8_0.gguf:Q4_0',
+        /m-Q8_0\.gguf is one file, whose tensors have types of their own: leave out :Q4_0/,
+      ],
+      ['m-Q4_0.gguf', /no file '.*m-Q4_0\.gguf': its folder has Q8_0 \(m-Q8_0\.gguf\)/],
+      ['empty/m.gguf', /no file '.*empty\/m\.gguf': check the path/],
+    ] as const;
+    for (const [name, message] of refusals) {
+      const refusal = resolveModel(join(dir, name));
+      await expect(refusal).rejects.toMatchObject({ code: 'model_not_found', param: 'model' });
+      await expect(refusal).rejects.toThrow(message);
+    }
+  });
+
   test('is fetched beside safetensors only where it is named', async () => {
     const { open, path } = await fixture(new Map([...tinyModel(), ...repository()]));
     expect((await open(ID)).path).toBe(path('.').replace(/\/$/, ''));

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { readSafetensors, type TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
-import { memorySource } from '../../files/memory-source.ts';
+import { memorySource } from '../memory-source.ts';
 
 type Tensors = Map<string, TensorEntry>;
 
