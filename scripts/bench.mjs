@@ -6,7 +6,7 @@
 //                    "cache, …": conversations with and without the prefix cache, and new tokens after shared ones from each tier;
 //                    grammar: compiling constraints, and their masks over 151,000 tokens;
 //                    constrained: decoding under a grammar beside free decoding;
-//                    "images, …": synthetic SD1 with a narrow UNet, SD1.5, Z-Image of fewer layers
+//                    "images, …": synthetic SD1 with a narrow UNet, SD1.5, Z-Image and Qwen-Image of fewer layers
 //   --profile        also the time of each kernel: in a decoding step at 2,048 tokens; in a step and in decoding a picture
 //   --json           everything that was measured, for machines
 // Each case runs in a process of its own, first with an empty shader cache. On a software adapter, where other programs share the

@@ -8,6 +8,7 @@ import type { ImageFamily, ReferenceRule } from './family.ts';
 import { textsWithImages } from './qwen-image-edit-texts.ts';
 import { openQwenImage } from './qwen-image-model.ts';
 import { ARGUMENTS, qwenImage } from './qwen-image.ts';
+import { textEncoder } from './shared-components.ts';
 
 type Size = Pick<Pixels, 'width' | 'height'>;
 
@@ -37,6 +38,7 @@ const BASE: Omit<ImageFamily, 'name' | 'examples' | 'modelIds' | 'pipelines' | '
   ...qwenImage,
   components: {
     ...qwenImage.components,
+    text_encoder: textEncoder('Qwen2_5_VLForConditionalGeneration'),
     processor: {
       kind: 'processor',
       library: 'transformers',

@@ -4,7 +4,7 @@
 import { EngineError } from '../../../files/error.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import type { TextDeclaration, TextForward } from '../../../models/text/architecture.ts';
-import { readText } from '../../../models/text/registry.ts';
+import { readText, textClasses } from '../../../models/text/registry.ts';
 import { textHalf } from '../../../models/text/wrappers.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import type { ComponentAccess } from '../components.ts';
@@ -40,7 +40,8 @@ export async function checkTexts(components: ComponentAccess, half: typeof textH
 /** `halfOf` reads the language model for texts alone, or for texts with images. */
 export function encoderDeclaration(components: ComponentAccess, halfOf: typeof textHalf): TextDeclaration {
   const { name, className, config } = components.get('text_encoder');
-  const half = halfOf(config, className);
+  const isAlone = textClasses().some((one) => one.name === className);
+  const half = isAlone ? { config, architecture: className } : halfOf(config, className);
   if (half !== null) return readText(half.config, half.architecture);
   const message = `${name}/config.json: the language model within ${className} is not built: fetch the pipeline again`;
   throw new EngineError('unsupported', message, { param: 'text_encoder/config.json' });

@@ -37,7 +37,8 @@ export const qwenImage: ImageFamily = {
   examples: 'Qwen-Image, Qwen-Image-2512, Qwen-Image-Lightning',
   modelIds: /qwen-?image/i,
   components: {
-    text_encoder: textEncoder('Qwen2_5_VLForConditionalGeneration'),
+    // The language model alone is enough where no image is seen; GGUF files of Qwen2.5-VL hold no more.
+    text_encoder: textEncoder('Qwen2_5_VLForConditionalGeneration', 'Qwen2ForCausalLM'),
     tokenizer: tokenizer('Qwen2Tokenizer', 'Qwen2TokenizerFast'),
     transformer: denoiser('QwenImageTransformer2DModel'),
     vae: { kind: 'model', library: 'diffusers', classes: ['AutoencoderKLQwenImage'] },

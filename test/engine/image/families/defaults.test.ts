@@ -9,6 +9,8 @@ const CLASSES = {
   'stable-diffusion': 'StableDiffusionPipeline',
   'stable-diffusion-xl': 'StableDiffusionXLPipeline',
   'z-image': 'ZImagePipeline',
+  'qwen-image': 'QwenImagePipeline',
+  'qwen-image-edit': 'QwenImageEditPlusPipeline',
 };
 const XL = pipelineEntry(CLASSES['stable-diffusion-xl']);
 
@@ -18,6 +20,13 @@ describe('a name', () => {
     ['stabilityai/sd-turbo', 'stable-diffusion', { steps: 1, guidance: 0, size: 512 }],
     ['Tongyi-MAI/Z-Image-Turbo', 'z-image', { steps: 8, guidance: 0, size: 1024 }],
     ['Tongyi-MAI/Z-Image', 'z-image', { steps: 50, guidance: 5, size: 1024 }],
+    ['Qwen/Qwen-Image-2512', 'qwen-image', { steps: 50, guidance: 4, size: 1024 }],
+    ['someone/Qwen-Image-Lightning', 'qwen-image', { steps: 8, guidance: 1, size: 1024 }],
+    [
+      'someone/Qwen-Image-Edit-2511-Lightning-4steps',
+      'qwen-image-edit',
+      { steps: 4, guidance: 1, size: 1024 },
+    ],
     ['ByteDance/Hyper-SD', 'stable-diffusion', { steps: 4, guidance: 0 }],
     ['someone/hyperrealism-v3', 'stable-diffusion', {}],
     ['someone/sdxl-turbo', 'z-image', { steps: 50, guidance: 5, size: 1024 }],
@@ -37,6 +46,7 @@ describe('a name', () => {
   it.each([
     ['Tongyi-MAI/Z-Image', true],
     ['stabilityai/sd-turbo', true],
+    ['Qwen/Qwen-Image-Edit-2511', true],
     ['nonsense/x', false],
   ])('that %s tells something of a model is %s', (name, telling) => expect(isKnownName(name)).toBe(telling));
 });
