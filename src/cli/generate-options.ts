@@ -25,8 +25,8 @@ const REQUIRED_OPTIONS = {
     isInput: true,
     elsewhere: ['model', 'm', 'ckpt', 'checkpoint', 'diffusion-model', 'pretrained-model-name-or-path'],
     group: REQUIRED,
-    value: 'folder|id',
-    help: 'Folder of a diffusers pipeline, or its id on the hub (the second hub with SVC_USE_MODELHUB=1).',
+    value: 'folder|file|id',
+    help: 'Folder of a diffusers pipeline, a model in one .safetensors or .gguf file, or its id on the hub, as owner/name or owner/name:file (the second hub with SVC_USE_MODELHUB=1).',
   },
   prompt: {
     kind: 'texts',

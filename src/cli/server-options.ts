@@ -10,7 +10,7 @@ export const SERVER_OPTIONS = {
     elsewhere: ['model', 'm', 'hf-repo'],
     group: 'Model',
     value: 'folder|file|id',
-    help: 'Folder or GGUF file of a language model, folder of a diffusers pipeline, or an id on the hub, as owner/name or owner/name:Q4_K_M; repeat it to serve several.',
+    help: 'Folder or GGUF file of a language model, folder of a diffusers pipeline, image model in one .safetensors file, or an id on the hub, as owner/name, owner/name:Q4_K_M or owner/name:file.safetensors; repeat it to serve several.',
     otherwise: 'the models that ship',
   },
   'served-model-name': {
