@@ -1,7 +1,9 @@
 // Packed weights in the cache on disk: read back from the device once, region by region, and uploaded unchanged at later openings.
 
 import type { PackedEntry } from '../../files/checkpoint/packed-file.ts';
+import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
+import { fillHost } from '../../gpu/host-memory.ts';
 import type { Region } from '../../gpu/tensor.ts';
 import type { PackedSlot } from '../platform.ts';
 import type { PackedRegion } from './place.ts';
@@ -24,6 +26,11 @@ export async function loadPacked(
     const host = new Uint8Array(CHUNK_BYTES);
     let done = 0;
     for (const { entry, region } of entries) {
+      if (device.isHost(region.buffer)) {
+        await fillHost(region.buffer, stored(entry!, host));
+        onProgress((done += region.size), total);
+        continue;
+      }
       for (let at = 0; at < region.size; at += CHUNK_BYTES) {
         const bytes = host.subarray(0, Math.min(CHUNK_BYTES, region.size - at));
         await entry!.source.readInto(entry!.offset + at, bytes);
@@ -49,6 +56,18 @@ export async function savePacked(
   await slot.write(
     regions.map(({ name, region }): PackedEntry => ({ name, chunks: chunksOf(device, region) })),
   );
+}
+
+/** Reads a region from the file piece by piece. */
+async function* stored(
+  { source, offset, bytes: size }: TensorEntry,
+  host: Uint8Array<ArrayBuffer>,
+): AsyncGenerator<{ offset: number; bytes: Uint8Array }> {
+  for (let at = 0; at < size; at += CHUNK_BYTES) {
+    const bytes = host.subarray(0, Math.min(CHUNK_BYTES, size - at));
+    await source.readInto(offset + at, bytes);
+    yield { offset: at, bytes };
+  }
 }
 
 async function* chunksOf(device: Device, { buffer, offset, size }: Region): AsyncGenerator<Uint8Array> {

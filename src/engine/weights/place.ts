@@ -13,15 +13,21 @@ export interface PackedRegion {
   region: Region;
 }
 
-/** Allocates the memory of a plan. Throws out_of_memory; then nothing stays allocated. */
+/**
+ * Allocates the memory of a plan, without the windows of matrices in host memory, whose indices are `hosted`. Throws out_of_memory;
+ * then nothing stays allocated.
+ */
 export function placeWeights(
   device: Device,
   plan: WeightPlan,
   handles: readonly WeightHandle[],
+  hosted: ReadonlySet<number> = new Set(),
 ): PackedRegion[] {
   const placed: PackedRegion[] = [];
   try {
-    plan.requests.forEach((planned, i) => placed.push(...placeRequest(device, planned, handles[i]!)));
+    plan.requests.forEach((planned, i) =>
+      placed.push(...placeRequest(device, planned, handles[i]!, hosted.has(i))),
+    );
     return placed;
   } catch (error) {
     placed.forEach(({ region }) => device.free(region.buffer));
@@ -33,14 +39,12 @@ function placeRequest(
   device: Device,
   { request, matrix, floats, order }: PlannedRequest,
   handle: WeightHandle,
+  isHosted: boolean,
 ): PackedRegion[] {
   const [name] = request.names;
   if (!(handle instanceof Matrix)) return [placeFloats(device, handle, name!, floats)];
-  allocateWindows(device, handle, matrix!);
-  const regions: PackedRegion[] = handle.windows.flatMap(({ codes, scales }, i) => [
-    { name: `${name}/codes/${i}`, region: codes },
-    ...(scales ? [{ name: `${name}/scales/${i}`, region: scales }] : []),
-  ]);
+  if (!isHosted) allocateWindows(device, handle, matrix!);
+  const regions = isHosted ? [] : windowRegions(handle);
   try {
     if (handle.bias) regions.push(placeFloats(device, handle.bias, request.bias![0]!, floats));
     if (handle.order) regions.push(placeFloats(device, handle.order, `${name}/order`, order));
@@ -49,6 +53,14 @@ function placeRequest(
     regions.forEach(({ region }) => device.free(region.buffer));
     throw error;
   }
+}
+
+/** The regions of a matrix without its bias. */
+export function windowRegions(matrix: Matrix): PackedRegion[] {
+  return matrix.windows.flatMap(({ codes, scales }, i) => [
+    { name: `${matrix.name}/codes/${i}`, region: codes },
+    ...(scales ? [{ name: `${matrix.name}/scales/${i}`, region: scales }] : []),
+  ]);
 }
 
 /** Allocates zeros, because padding must be zero. */

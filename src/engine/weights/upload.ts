@@ -36,8 +36,7 @@ export async function uploadAll(
     (a, b) => a.entry.source.name.localeCompare(b.entry.source.name) || a.entry.offset - b.entry.offset,
   );
   const total = order.reduce((sum, { entry }) => sum + entry.bytes, 0);
-  const largest = order.reduce((most, { entry }) => Math.max(most, entry.bytes), 1);
-  const capacity = Math.min(CHUNK_BYTES, device.capabilities.bindingLimit, checkedBytes(largest));
+  const capacity = uploadBytes(device, wanted);
   const host = new Uint8Array(capacity);
   const raw = device.allocate('step', 'reading weights', capacity);
   const counts = createCounters(device, order.length);
@@ -85,6 +84,22 @@ export async function uploadAll(
     device.free(raw);
     device.free(counts);
   }
+}
+
+/** Allocates for a moment what uploading these tensors allocates. Throws out_of_memory. */
+export function rehearseUpload(device: Device, wanted: readonly Wanted[]): void {
+  const raw = device.allocate('step', 'reading weights', uploadBytes(device, wanted));
+  try {
+    device.free(device.allocate('step', 'checking weights', wanted.length * COUNTER_BYTES));
+  } finally {
+    device.free(raw);
+  }
+}
+
+/** Bytes of the buffer that tensors are uploaded through. */
+function uploadBytes(device: Device, wanted: readonly Wanted[]): number {
+  const largest = wanted.reduce((most, { entry }) => Math.max(most, entry.bytes), 1);
+  return Math.min(CHUNK_BYTES, device.capabilities.bindingLimit, checkedBytes(largest));
 }
 
 /** Allocates zeroed counters for the given number of tensors. */

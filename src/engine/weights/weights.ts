@@ -1,24 +1,28 @@
 // A page with its weights on the device: the page is run to collect its requests, which are checked against the checkpoint, planned
 // and placed. The weights are then read in file order, a few megabytes at a time, and packed on the GPU; or they come from the
-// cache of packed weights.
+// cache of packed weights. Matrices of layers may lie in host memory, from which tapes copy them to the device as they run, and
+// all weights may leave the device and come back from copies in host memory.
 
 import type { ConfigSource } from '../../files/checkpoint/opened-checkpoint.ts';
 import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { WeightFormat } from '../../kernels/formats.ts';
 import { Matrix } from '../../kernels/matrix.ts';
-import type { WeightTable } from '../../models/weights.ts';
+import type { WeightRequest, WeightTable } from '../../models/weights.ts';
 import type { PackedSlot } from '../platform.ts';
-import { checkRequests } from './check.ts';
+import { checkRequests, entriesOf } from './check.ts';
 import { collect, type Collected } from './collect.ts';
-import { refuseZeroTail } from './damaged.ts';
+import { refuseZeroTail, type CheckedTensor } from './damaged.ts';
+import { HostCopies } from './host-copies.ts';
+import { HostedMatrices } from './hosted-matrices.ts';
 import { InputOrders } from './input-orders.ts';
+import { streamedRequests, type ResidentPart } from './layers.ts';
 import { loadPacked, savePacked } from './packed.ts';
 import { placeWeights, type PackedRegion } from './place.ts';
 import { parametersOf, planWeights, type PlanOptions, type WeightPlan } from './plan.ts';
 import { uploadsOf } from './pack.ts';
 import { refuseBiases, spareBiases } from './spare-biases.ts';
-import { uploadAll } from './upload.ts';
+import { rehearseUpload, uploadAll, type Wanted } from './upload.ts';
 import type { UnreadModules } from './unread.ts';
 
 export interface LoadOptions {
@@ -27,6 +31,8 @@ export interface LoadOptions {
   onProgress?: (bytes: number, totalBytes: number) => void;
   /** Called if the cache could not be written; the model works without it. */
   onNote?: (message: string) => void;
+  /** Memory is allocated like for loading, and nothing is read: for planning, and for compiling kernels. */
+  unread?: boolean;
 }
 
 export interface OpenOptions {
@@ -34,6 +40,8 @@ export interface OpenOptions {
   format: WeightFormat | null;
   /** Convolutions are stored as in the file, for plain kernels. */
   plain?: boolean;
+  /** Matrices of layers are in host memory, except these; left out: none is. */
+  streamed?: ResidentPart | undefined;
   /** The file of the configuration, for messages; left out: config.json. */
   configSource?: ConfigSource;
 }
@@ -75,7 +83,15 @@ export function openWeights<Page>(
     (name) => tensors.get(name)!.dtype,
     planOptionsOf(device, storedBytes, options),
   );
-  return new Weights(device, tensors, collected, plan, unread);
+  const hosted = options.streamed ? streamedRequests(plan, options.streamed) : new Set<number>();
+  return new Weights(device, tensors, collected, { plan, unread, hosted });
+}
+
+interface Declared {
+  plan: WeightPlan;
+  unread: UnreadModules;
+  /** Indices of the requests whose matrices are in host memory. */
+  hosted: ReadonlySet<number>;
 }
 
 export class Weights<Page> {
@@ -86,14 +102,18 @@ export class Weights<Page> {
   readonly #device: Device;
   readonly #tensors: Tensors;
   readonly #collected: Collected<Page>;
-  readonly #regions: PackedRegion[];
+  /** Indices of the requests whose matrices are in host memory. */
+  readonly #hosted: ReadonlySet<number>;
+  readonly #matrices: HostedMatrices;
+  /** Memory on the device. */
+  #regions: PackedRegion[];
+  #copies: HostCopies | null = null;
 
   constructor(
     device: Device,
     tensors: Tensors,
     collected: Collected<Page>,
-    plan: WeightPlan,
-    unread: UnreadModules,
+    { plan, unread, hosted }: Declared,
   ) {
     this.page = collected.page;
     this.plan = plan;
@@ -101,7 +121,9 @@ export class Weights<Page> {
     this.#device = device;
     this.#tensors = tensors;
     this.#collected = collected;
-    this.#regions = placeWeights(device, plan, collected.handles);
+    this.#hosted = hosted;
+    this.#regions = placeWeights(device, plan, collected.handles, hosted);
+    this.#matrices = new HostedMatrices(device, plan, collected.handles, hosted);
   }
 
   /** Matrices to which LoRA adapters may add. */
@@ -125,26 +147,74 @@ export class Weights<Page> {
   }
 
   /** Reads and packs everything. With a slot, weights that were packed before are read from the cache. Throws bad_checkpoint. */
-  async load({ slot = null, onProgress = () => {}, onNote = () => {} }: LoadOptions = {}): Promise<void> {
-    const { requests, handles } = this.#collected;
-    if (slot && (await loadPacked(this.#device, this.#regions, slot, onProgress))) return;
+  async load(options: LoadOptions = {}): Promise<void> {
+    const { slot = null, onProgress = () => {}, onNote = () => {}, unread = false } = options;
+    const all = [...this.#regions, ...this.#matrices.regions];
+    if (slot && (await loadPacked(this.#device, all, slot, onProgress))) return;
+    const { requests } = this.#collected;
+    const total = entriesOfAll(requests, this.#tensors).reduce((sum, { bytes }) => sum + bytes, 0);
+    let before = 0;
+    const checked: CheckedTensor[] = [];
+    const load = async (indices: readonly number[]): Promise<void> => {
+      const report = (done: number): void => onProgress(Math.min(before + done, total), total);
+      const found = await this.#loadSome(indices, report, unread);
+      before += found.reduce((sum, { entry }) => sum + entry.bytes, 0);
+      checked.push(...found);
+    };
+    await load([...requests.keys()].filter((i) => !this.#hosted.has(i)));
+    for (const batch of this.#matrices.batches) await this.#matrices.fill(batch, () => load(batch), !unread);
+    refuseBiases(checked, new Set(spareBiases(requests, this.#tensors).map(({ name }) => name)));
+    refuseZeroTail(checked);
+    if (slot) await savePacked(this.#device, all, slot).catch((cause: Error) => onNote(cause.message));
+  }
+
+  /** Reads and packs the weights of some requests, which must be on the device. */
+  async #loadSome(
+    indices: readonly number[],
+    onProgress: (bytes: number) => void,
+    unread: boolean,
+  ): Promise<CheckedTensor[]> {
+    const requests = indices.map((i) => this.#collected.requests[i]!);
+    const handles = indices.map((i) => this.#collected.handles[i]!);
     const orders = new InputOrders(this.#device, requests, handles);
     try {
       const uploads = uploadsOf(this.#device, requests, handles, this.#tensors, orders);
       const spare = spareBiases(requests, this.#tensors);
-      const unplaced = spare.map((entry) => ({ entry, place: () => {} }));
-      const checked = await uploadAll(this.#device, [...uploads, ...unplaced], onProgress);
-      refuseBiases(checked, new Set(spare.map(({ name }) => name)));
-      refuseZeroTail(checked);
+      const wanted = [...uploads, ...spare.map((entry): Wanted => ({ entry, place: () => {} }))];
+      if (!unread) return await uploadAll(this.#device, wanted, onProgress);
+      rehearseUpload(this.#device, wanted);
+      return [];
     } finally {
       orders.free();
     }
-    if (slot)
-      await savePacked(this.#device, this.#regions, slot).catch((cause: Error) => onNote(cause.message));
+  }
+
+  /** Keeps copies in host memory of all that is on the device, so that it may leave and come back. */
+  async keepCopies(): Promise<void> {
+    this.#copies = new HostCopies(this.#device);
+    await this.#copies.keep(this.#regions);
+  }
+
+  /** Frees the memory on the device, of which copies were kept; nothing may run before `enter`. */
+  leave(): void {
+    for (const { region } of this.#regions.splice(0)) this.#device.free(region.buffer);
+  }
+
+  /** Places the weights on the device again. Throws out_of_memory. */
+  enter(): void {
+    this.#regions = placeWeights(this.#device, this.plan, this.#collected.handles, this.#hosted);
+    this.#copies!.restore(this.#regions);
   }
 
   /** Frees all memory; nothing that reads the weights may run afterwards. */
   free(): void {
-    for (const { region } of this.#regions) this.#device.free(region.buffer);
+    this.leave();
+    this.#matrices.free();
+    this.#copies?.free();
   }
+}
+
+/** Headers of the tensors that requests read, each once. */
+function entriesOfAll(requests: readonly WeightRequest[], tensors: Tensors): TensorEntry[] {
+  return [...new Set(requests.flatMap((request) => entriesOf(request, tensors)))];
 }
