@@ -24,6 +24,7 @@ export type {
   StageName,
   ValueSource,
 } from './engine/image/image-model.ts';
+export type { ImageMemoryPlan } from './engine/image/memory-plan.ts';
 export type {
   CacheMetrics,
   CachedTokens,

@@ -7,7 +7,7 @@ import { IMAGE_SAMPLING } from '../options/image-request.ts';
 import { LIMITS } from '../options/limits.ts';
 import { optionsOf } from './setting-options.ts';
 import { INPUT_OPTIONS, SAMPLING_OPTIONS } from './generate-sampling.ts';
-import { CACHING, LORA, OFFLOADING, PARALLELISM } from './generate-unbuilt.ts';
+import { CACHING, LORA, PARALLELISM } from './generate-unbuilt.ts';
 import type { OptionTable, Values } from './option.ts';
 import { ENGINE_OPTIONS } from './engine-options.ts';
 
@@ -61,6 +61,22 @@ const MODEL_OPTIONS = {
     otherwise: 'false',
   },
   revision: { ...ENGINE_OPTIONS.revision, group: MODEL },
+} as const satisfies OptionTable;
+
+const OFFLOADING_OPTIONS = {
+  'dit-cpu-offload': pipeline['dit-cpu-offload'],
+  'dit-layerwise-offload': pipeline['dit-layerwise-offload'],
+  'dit-offload-prefetch': pipeline['dit-offload-prefetch'],
+  'dit-layerwise-resident-layers': pipeline['dit-layerwise-resident-layers'],
+  'text-encoder-cpu-offload': pipeline['text-encoder-cpu-offload'],
+  'image-encoder-cpu-offload': pipeline['image-encoder-cpu-offload'],
+  'vae-cpu-offload': pipeline['vae-cpu-offload'],
+  plan: {
+    kind: 'boolean',
+    group: 'CPU offloading',
+    help: 'Print where the weights would be and what memory each stage would take, and draw nothing.',
+    otherwise: 'false',
+  },
 } as const satisfies OptionTable;
 
 const WEIGHT_OPTIONS = {
@@ -204,7 +220,7 @@ export const GENERATE_OPTIONS = {
   ...INPUT_OPTIONS,
   ...PARALLELISM,
   ...CACHING,
-  ...OFFLOADING,
+  ...OFFLOADING_OPTIONS,
   ...LORA,
   ...WEIGHT_OPTIONS,
   ...PERFORMANCE_OPTIONS,

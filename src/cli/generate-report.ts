@@ -2,12 +2,20 @@
 // one object per line. Its `type` is that of an event of the engine, with everything but pixels, or one of
 //   opened {model, pipeline, milliseconds}   options {options}        prompt {index, count, prompt, seed}, a list of seeds whole
 //   preview {path, sample, step}             saved {path, prompt, sample, seed, width, height}
+//   plan {budget, peak, host, stages, components, prefetch}, with --plan
 //   failed {prompt, code, message}           finished {images, failed, milliseconds}
 //   error {code, message}                    an error that ended the run, or one after its end
 // `warmup` {done, total} counts the kernels of a stage that are compiled, and may come again.
 
-import { EngineError, type ImageEvent, type ImageModelInfo, type OpenEvent } from '../index.ts';
+import {
+  EngineError,
+  type ImageEvent,
+  type ImageMemoryPlan,
+  type ImageModelInfo,
+  type OpenEvent,
+} from '../index.ts';
 import { UsageError } from './exit.ts';
+import { memoryPlanText } from './generate-plan.ts';
 import { noteTyped } from './generate-names.ts';
 import { resolvedText, type ResolvedValue } from './generate-resolved.ts';
 import { createProgress, showOpening } from './progress.ts';
@@ -73,6 +81,12 @@ export class Report {
       `Memory: ${sizeText(memory.weights)} weights of ${sizeText(memory.budget)}; on ${adapter.description || adapter.device}`,
     );
     this.#emit('opened', { model: name, pipeline, milliseconds });
+  }
+
+  /** Prints a plan on standard output. */
+  plan(plan: ImageMemoryPlan): void {
+    if (this.#json) this.#emit('plan', { ...plan });
+    else writeLine(memoryPlanText(plan));
   }
 
   options(options: Record<string, ResolvedValue>): void {

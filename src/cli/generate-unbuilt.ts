@@ -5,8 +5,6 @@ import { UsageError } from './exit.ts';
 import type { OptionTable } from './option.ts';
 
 const ONE_GPU = 'images are drawn on one GPU';
-const NO_OFFLOAD =
-  'a component is loaded when its turn comes and freed after it, and --memory-budget sets the limit';
 const NO_LORA = 'adapters are not applied, so merge it into the weights first';
 
 const NO_LOW_RANK =
@@ -79,25 +77,6 @@ export const CACHING = {
     help: 'Settings for a cache of steps, in the generic backend.',
     unbuilt: { neutral: [], because: 'every step is computed in full' },
   },
-} as const satisfies OptionTable;
-
-const offload = (help: string) =>
-  ({
-    kind: 'boolean',
-    group: 'CPU offloading',
-    help,
-    otherwise: 'false',
-    unbuilt: { neutral: [false], because: NO_OFFLOAD },
-  }) as const;
-
-export const OFFLOADING = {
-  'dit-cpu-offload': offload('Keep the transformer in CPU memory.'),
-  'dit-layerwise-offload': offload(
-    'Keep the layers of the transformer in CPU memory, and fetch each in turn.',
-  ),
-  'text-encoder-cpu-offload': offload('Keep the text encoder in CPU memory.'),
-  'image-encoder-cpu-offload': offload('Keep the image encoder in CPU memory.'),
-  'vae-cpu-offload': offload('Keep the VAE in CPU memory.'),
 } as const satisfies OptionTable;
 
 const WEIGHTS = 'Adapters and quantization';

@@ -95,6 +95,10 @@ async function drawAll(run: Run, sources: Sources): Promise<number> {
   const first = plan.prompts[0] ?? '';
   const resolved = await model.resolve(toImageRequest(plan, first, sources));
   const fitted = await fitSources(sources, resolved.values, options['generic-kwargs'], model.info.supports);
+  if (options.plan) {
+    report.plan(await interrupt.orInterrupted(model.plan(toImageRequest(plan, first, fitted))));
+    return EXIT.ok;
+  }
   const values = resolvedOptions(plan, resolved);
   report.options(values);
   perf.resolved(values);

@@ -47,6 +47,8 @@ export interface DeviceSettings {
   mayGrow?: boolean;
   /** Remedies in errors of memory; default: PLAIN_REMEDIES. */
   remedies?: MemoryRemedies;
+  /** Default: no kernel is tuned. */
+  tuning?: Tuning;
   /** Lowers the binding limit; for tests of windowed tensors. */
   bindingLimit?: number;
   /** Uses kernels without subgroups even if the adapter has them. */
@@ -61,7 +63,7 @@ export class Device {
   readonly profile: AdapterProfile;
   readonly capabilities: Capabilities;
   readonly arena: Arena;
-  readonly tuning = new Tuning();
+  readonly tuning: Tuning;
   /** Resolves with the reason when the device is lost. */
   readonly lost: Promise<string>;
   /** Units of a tape, about a layer each, by which copies of operands in host memory precede their use. */
@@ -79,6 +81,7 @@ export class Device {
     this.gpu = gpu;
     this.summary = settings.summary;
     this.profile = settings.profile ?? profileOf(settings.summary);
+    this.tuning = settings.tuning ?? new Tuning();
     this.#shaders = settings.shaders;
     this.capabilities = {
       lanes: settings.portable ? 1 : subgroupLanes(gpu, settings.summary),
@@ -227,6 +230,11 @@ export class Device {
   /** Bytes for everything on the device. */
   get memoryBudget(): number {
     return this.#memory.budget;
+  }
+
+  /** Whether `reserve` may raise the budget. */
+  get mayGrow(): boolean {
+    return this.#memory.mayGrow;
   }
 
   /** Raises a guessed budget to `bytes` if the device can give them. */

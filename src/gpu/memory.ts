@@ -45,8 +45,9 @@ const UPLOAD = 0x2 | 0x4; // MAP_WRITE | COPY_SRC
 const TRIAL_BYTES = 2 ** 30;
 
 export class DeviceMemory {
+  /** Whether `reserve` may raise the budget by trying to allocate. */
+  readonly mayGrow: boolean;
   readonly #gpu: GPUDevice;
-  readonly #mayGrow: boolean;
   readonly #remedies: MemoryRemedies;
   readonly #allocated = new Map<GPUBuffer, MemoryKind>();
   /** Buffers in host memory, which the budget does not limit. */
@@ -60,7 +61,7 @@ export class DeviceMemory {
     this.#gpu = gpu;
     this.#remedies = remedies;
     this.#budget = memoryBudget;
-    this.#mayGrow = mayGrow;
+    this.mayGrow = mayGrow;
   }
 
   get budget(): number {
@@ -154,7 +155,7 @@ export class DeviceMemory {
    */
   async reserve(bytes: number): Promise<boolean> {
     if (bytes <= this.#budget) return true;
-    if (!this.#mayGrow) return false;
+    if (!this.mayGrow) return false;
     const piece = Math.min(this.#gpu.limits.maxBufferSize, TRIAL_BYTES);
     const trial: GPUBuffer[] = [];
     this.#gpu.pushErrorScope('out-of-memory');

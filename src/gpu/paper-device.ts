@@ -39,6 +39,17 @@ export function openPaperDevice({
   return new Device(paperGpu(like), { ...settings, ...(profile && { profile }), summary: like });
 }
 
+/** A device that computes nothing with the properties of another, to measure what that would take. */
+export function openPaperTwin(device: Device, memoryBudget: number): Device {
+  const { summary, profile, tuning } = device;
+  const { bindingLimit, lanes } = device.capabilities;
+  return new Device(paperGpu(summary), {
+    shaders: (path) => device.shaderText(path),
+    ...{ summary, profile, tuning, memoryBudget, bindingLimit },
+    portable: lanes === 1,
+  });
+}
+
 /** The methods of WebGPU that recording uses; none has an effect. */
 function paperGpu({ limits, features }: AdapterSummary): GPUDevice {
   const none = (): void => {};

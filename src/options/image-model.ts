@@ -5,9 +5,12 @@ import type { Settings } from './setting.ts';
 const MODEL = 'Model configuration';
 const WEIGHTS = 'Adapters and quantization';
 const PERFORMANCE = 'Performance';
+const OFFLOADING = 'CPU offloading';
 const OUTPUT = 'Output and advanced';
 
 const IMAGE = ['image'] as const;
+
+const PLANNED = 'planned: what the memory budget asks for';
 
 export const IMAGE_MODEL = {
   modelId: {
@@ -46,6 +49,49 @@ export const IMAGE_MODEL = {
     help: 'Class in place of the one that model_index.json, or the file of a model, names.',
     models: IMAGE,
     flag: { group: OUTPUT, value: 'class' },
+  },
+  ditCpuOffload: {
+    kind: { type: 'boolean' },
+    help: 'Keep the denoiser in host memory between its stages; false keeps it on the device.',
+    models: IMAGE,
+    flag: { group: OFFLOADING, otherwise: PLANNED },
+  },
+  ditLayerwiseOffload: {
+    kind: { type: 'boolean' },
+    help: 'Keep the layers of the denoiser in host memory, and copy each to the device when its turn comes.',
+    models: IMAGE,
+    flag: { group: OFFLOADING, otherwise: PLANNED },
+  },
+  /** From 0 to below 1: a share of the layers. */
+  ditOffloadPrefetch: {
+    kind: { type: 'number', min: 0 },
+    help: 'Layers copied ahead of their turn, with --dit-layerwise-offload: a number of them, or below 1 a share of all.',
+    models: IMAGE,
+    flag: { group: OFFLOADING, value: 'n', otherwise: '1', aliases: ['dit-offload-prefetch-size'] },
+  },
+  ditLayerwiseResidentLayers: {
+    kind: { type: 'integer', min: 0 },
+    help: 'First layers that stay on the device, with --dit-layerwise-offload.',
+    models: IMAGE,
+    flag: { group: OFFLOADING, otherwise: '0' },
+  },
+  textEncoderCpuOffload: {
+    kind: { type: 'boolean' },
+    help: 'Keep the text encoders in host memory between their stages; false keeps them on the device.',
+    models: IMAGE,
+    flag: { group: OFFLOADING, otherwise: PLANNED },
+  },
+  imageEncoderCpuOffload: {
+    kind: { type: 'boolean' },
+    help: 'Keep the image encoder in host memory between its stages; false keeps it on the device.',
+    models: IMAGE,
+    flag: { group: OFFLOADING, otherwise: PLANNED },
+  },
+  vaeCpuOffload: {
+    kind: { type: 'boolean' },
+    help: 'Keep the VAE in host memory between its stages; false keeps it on the device.',
+    models: IMAGE,
+    flag: { group: OFFLOADING, otherwise: PLANNED },
   },
   /** Can only be set in a program: it has no flag and no field. */
   prepare: {

@@ -9,6 +9,7 @@
 import {
   EngineError,
   type ErrorCode,
+  type ImageMemoryPlan,
   type ImageEvent,
   type ImageModel,
   type ImageModelInfo,
@@ -134,6 +135,29 @@ function untilAborted(signal: AbortSignal | undefined): Promise<void> {
   });
 }
 
+export const fakePlan: ImageMemoryPlan = {
+  budget: 8 * 2 ** 30,
+  peak: 7 * 2 ** 30,
+  host: 12 * 2 ** 30,
+  stages: [
+    { name: 'text-encoding', bytes: 2 ** 30 },
+    { name: 'denoising', bytes: 7 * 2 ** 30 },
+    { name: 'decoding', bytes: 3 * 2 ** 29 },
+  ],
+  components: [
+    {
+      ...{ name: 'text_encoder', className: 'Qwen3Model', role: 'text encoder' },
+      ...{ weights: 2 ** 29, place: 'loaded' },
+    },
+    {
+      ...{ name: 'transformer', className: 'ZImageTransformer2DModel', role: 'denoiser' },
+      ...{ weights: 12 * 2 ** 30, place: 'streamed', onDevice: 2 ** 30 },
+    },
+    { name: 'vae', className: 'AutoencoderKL', role: 'autoencoder', weights: 2 ** 27, place: 'resident' },
+  ],
+  prefetch: 1,
+};
+
 export interface FakeImageModel {
   open: OpenImageModel;
   /** Options with which the model was opened, one entry per run. */
@@ -166,6 +190,7 @@ export function createFakeImageModel(): FakeImageModel {
         ended: new Promise(() => {}),
         asleep: false,
         resolve: async (request) => resolve(request),
+        plan: async () => fakePlan,
         warmUp: async (_, steps, { tune = false } = {}) => void fake.warmUps.push({ steps, tune }),
         async *generate(request, { signal } = {}) {
           fake.requests.push(request);

@@ -138,3 +138,26 @@ it('help shows every option in its group, with the defaults that stand when nobo
   expect(text).toContain("[7.5, or the model's own]");
   expect(text).toContain('Not built yet. [1]');
 });
+
+it('--plan prints where weights would be and what each stage would take, and draws nothing', async () => {
+  const { code, out, fake } = await draw(
+    ...BASE,
+    '--plan',
+    '--dit-layerwise-offload',
+    '--dit-offload-prefetch',
+    '2',
+  );
+  expect({ code, requests: fake.requests }).toEqual({ code: 0, requests: [] });
+  expect(fake.opened[0]).toMatchObject({ ditLayerwiseOffload: true, ditOffloadPrefetch: 2 });
+  expect(out.split('\n').map((line) => line.replace(/ {2,}/, ': '))).toEqual([
+    'text_encoder: Qwen3Model, 512 MiB: read from its files for its stages',
+    'transformer: ZImageTransformer2DModel, 12 GiB: 1 GiB of it on the device for its stages, the layers of the rest copied from host memory in turn, 1 ahead',
+    'vae: AutoencoderKL, 128 MiB: stays on the device',
+    'text-encoding: 1 GiB on the device',
+    'denoising: 7 GiB on the device',
+    'decoding: 1.5 GiB on the device',
+    'peak: 7 GiB of a budget of 8 GiB',
+    'host memory: 12 GiB',
+    '',
+  ]);
+});

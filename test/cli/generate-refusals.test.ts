@@ -217,7 +217,6 @@ describe('is refused with exit code 2, before a model is opened:', () => {
   });
 
   const ONE_GPU = 'is not built yet: images are drawn on one GPU; leave it out';
-  const OFFLOAD = 'is not built yet: a component is loaded when its turn comes and freed after it';
   const LORA = 'is not built yet: adapters are not applied, so merge it into the weights first; leave it out';
   const ATTENTION = 'is not built yet: the engine chooses among its own attention kernels; leave it out';
   it.each([
@@ -235,11 +234,6 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     ['--attention-backend fa3', ATTENTION],
     ['--attention-backend-config {"a":1}', ATTENTION],
     ['--cache-dit-config x.yaml', 'is not built yet: every step is computed in full; leave it out'],
-    ['--dit-cpu-offload', OFFLOAD],
-    ['--dit-layerwise-offload', OFFLOAD],
-    ['--text-encoder-cpu-offload', OFFLOAD],
-    ['--image-encoder-cpu-offload', OFFLOAD],
-    ['--vae-cpu-offload', OFFLOAD],
     ['--lora-path x', LORA],
     ['--lora-nickname x', LORA],
     ['--lora-scale 0.5', LORA],

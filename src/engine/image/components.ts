@@ -1,44 +1,41 @@
-// Components of a pipeline on the device: weights are loaded for the stage that needs them and freed after it, so that the peak of
-// memory is that of the largest stage, not the sum. If all weights take a small share of the budget, they stay.
+// Components of a pipeline on the device, each where its residency says: on it all the time, loaded for the stages that use it and
+// freed after them, or in host memory, from which layers are copied as tapes run.
 
-import { type Prose, option, say } from '../../files/message.ts';
-import { bytesText } from '../../files/bytes-text.ts';
 import { readFolderTokenizer } from '../../files/checkpoint/checkpoint.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Pipeline, PipelineComponent } from '../../files/pipeline/pipeline-index.ts';
 import type { Weights } from '../../files/checkpoint/shards.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Device } from '../../gpu/device.ts';
-import {
-  bitsPerWeight,
-  FORMATS,
-  QUANTIZED_FORMATS,
-  type QuantizedFormat,
-  type WeightFormat,
-} from '../../kernels/formats.ts';
+import { FORMATS, QUANTIZED_FORMATS, type WeightFormat } from '../../kernels/formats.ts';
 import type { Quantization } from '../session/open-event.ts';
 import type { WeightTable } from '../../models/weights.ts';
 import { checkRequests } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';
-import { formatOf } from '../weights/plan.ts';
 import { unreadNote } from '../weights/unread.ts';
 import { openWeights, type Weights as LoadedWeights } from '../weights/weights.ts';
+import { chooseFormat, type FormatOptions } from './component-format.ts';
+import { RESIDENT, STAGED, type Residencies, type Residency } from './residency.ts';
 
 /** Share of the budget up to which all weights stay on the device. */
 const RESIDENT_SHARE = 0.125;
 
-export interface ComponentsOptions {
+export interface ComponentsOptions extends FormatOptions {
   pipeline: Pipeline;
   /** Opens the files of a component's weights. */
   openWeights(component: PipelineComponent): Promise<Weights>;
-  /** `f32`: weights are widened to f32; `auto`: the largest format with which every stage fits the budget. */
-  quantization: Quantization | 'f32';
   /** Convolutions are stored as in the file, for plain kernels. */
   plain: boolean;
   onProgress(bytes: number, totalBytes: number): void;
-  onNote(message: Prose): void;
-  /** For planning, where nothing is computed: weights get their bytes and are not read, and this tokenizer stands for each. */
-  unread?: { tokenizer: Tokenizer };
+  /** For planning, where nothing is computed. */
+  unread?: UnreadComponents;
+}
+
+/** Components that get their bytes and are not read. */
+export interface UnreadComponents {
+  tokenizer(name: string): Promise<Tokenizer>;
+  /** The budget that decides on forms of convolutions; left out: the device's. */
+  memoryBudget?: number;
 }
 
 /** A model page with the weights of a component. Disposing it frees the weights, unless they stay on the device. */
@@ -48,6 +45,13 @@ export interface Loaded<P> extends Disposable {
 
 type Build<P> = (weights: WeightTable, component: PipelineComponent) => P;
 
+/** Weights of a page that are kept between stages; `residency`: where, as JSON. */
+interface Kept {
+  name: string;
+  weights: LoadedWeights<unknown>;
+  residency: string;
+}
+
 type Files = ReadonlyMap<string, Weights>;
 
 const bytesOf = ({ tensors }: Weights): number =>
@@ -55,8 +59,6 @@ const bytesOf = ({ tensors }: Weights): number =>
 
 export class Components {
   readonly device: Device;
-  /** Whether weights stay on the device between stages. */
-  readonly resident: boolean;
   /** Bytes of all weights as stored. */
   readonly storedBytes: number;
   readonly parameters: number;
@@ -65,7 +67,10 @@ export class Components {
   private readonly files: Files;
   /** null: the format of the file. */
   private readonly format: WeightFormat | null;
-  private readonly kept = new Map<string, LoadedWeights<unknown>>();
+  private residencies: Residencies = new Map();
+  /** Pages whose weights stay on the device or have copies in host memory. */
+  private readonly kept = new Map<string, Kept>();
+  private readonly bytes = new Map<string, { all: number; onDevice: number }>();
   private readonly notes = new Set<string | null>();
   private readonly tokenizers = new Map<string, Promise<Tokenizer>>();
 
@@ -77,8 +82,47 @@ export class Components {
     this.options = options;
     this.storedBytes = entries.reduce((sum, { bytes }) => sum + bytes, 0);
     this.parameters = entries.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
-    this.resident = this.storedBytes <= RESIDENT_SHARE * device.memoryBudget;
     this.quantization = QUANTIZED_FORMATS.find((choice) => FORMATS[choice] === format) ?? 'none';
+  }
+
+  /** Names of the components that have weights. */
+  get names(): string[] {
+    return [...this.files.keys()];
+  }
+
+  /** Whether all weights take a small share of the budget, so that they stay on the device without a plan. */
+  get isSmall(): boolean {
+    return this.storedBytes <= RESIDENT_SHARE * this.device.memoryBudget;
+  }
+
+  /** Whether all weights stay on the device between stages. */
+  get resident(): boolean {
+    return this.names.every((name) => this.residencyOf(name).kind === 'resident');
+  }
+
+  residencyOf(name: string): Residency {
+    return this.residencies.get(name) ?? (this.isSmall ? RESIDENT : STAGED);
+  }
+
+  /** Sets where weights are from now on, between two images. Those that were elsewhere are freed. */
+  reside(residencies: Residencies): void {
+    this.residencies = residencies;
+    this.bytes.clear();
+    for (const [key, { name, weights, residency }] of this.kept) {
+      if (JSON.stringify(this.residencyOf(name)) === residency) continue;
+      weights.free();
+      this.kept.delete(key);
+    }
+  }
+
+  /** Bytes of the largest page of a component as it was opened last, and those of them that are on the device while it is used. */
+  weightBytes(name: string): { all: number; onDevice: number } {
+    return this.bytes.get(name) ?? { all: 0, onDevice: 0 };
+  }
+
+  /** Returns the files of a component's weights. */
+  filesOf(name: string): Weights {
+    return this.files.get(name)!;
   }
 
   /** Returns a component of model_index.json; throws bad_checkpoint if there is none of that name. */
@@ -93,7 +137,7 @@ export class Components {
   /** Returns a tokenizer, which is read once; throws bad_checkpoint if its files are missing or damaged. */
   tokenizer(name: string): Promise<Tokenizer> {
     const { unread } = this.options;
-    if (unread) return Promise.resolve(unread.tokenizer);
+    if (unread) return unread.tokenizer(name);
     const tokenizer = this.tokenizers.get(name) ?? openTokenizer(this.get(name));
     this.tokenizers.set(name, tokenizer);
     return tokenizer;
@@ -123,25 +167,45 @@ export class Components {
   ): Promise<Loaded<P>> {
     const key = `${name}/${part}`;
     const known = this.kept.get(key);
-    if (known) return { page: known.page as P, [Symbol.dispose]: () => {} };
+    if (known) return this.entered<P>(known);
+    const residency = this.residencyOf(name);
     const weights = await this.declare(name, build);
+    const isRead = residency.kind === 'resident' || !compileOnly;
+    const stays = isRead && (residency.kind !== 'staged' || residency.kept);
     try {
-      const { onProgress, unread } = this.options;
-      if (!unread && (this.resident || !compileOnly)) await weights.load({ onProgress });
+      const { onProgress } = this.options;
+      const unread = this.options.unread !== undefined;
+      if (isRead) await weights.load({ onProgress, unread });
+      if (stays && residency.kind !== 'resident') await weights.keepCopies({ unread });
     } catch (error) {
       weights.free();
       throw underFile(error, this.files.get(name)!.path);
     }
-    if (this.resident) this.kept.set(key, weights);
-    return { page: weights.page, [Symbol.dispose]: () => void (this.resident || weights.free()) };
+    if (!stays) return { page: weights.page, [Symbol.dispose]: () => weights.free() };
+    const kept = { name, weights, residency: JSON.stringify(residency) };
+    this.kept.set(key, kept);
+    return this.entered<P>(kept);
+  }
+
+  /** Returns a page whose weights are on the device until it is disposed. */
+  private entered<P>({ name, weights }: Kept): Loaded<P> {
+    const page = weights.page as P;
+    if (this.residencyOf(name).kind === 'resident') return { page, [Symbol.dispose]: () => {} };
+    weights.enter();
+    return { page, [Symbol.dispose]: () => weights.leave() };
   }
 
   /** Opens a page on weights that have sizes but no values, to measure its memory: it is recorded and never run. */
   async loadEmpty<P>(name: string, part: string, build: Build<P>): Promise<Loaded<P>> {
     const known = this.kept.get(`${name}/${part}`);
-    if (known) return { page: known.page as P, [Symbol.dispose]: () => {} };
+    if (known) return this.entered<P>(known);
     const weights = await this.declare(name, build);
     return { page: weights.page, [Symbol.dispose]: () => weights.free() };
+  }
+
+  private count(name: string, { plan, deviceBytes }: LoadedWeights<unknown>): void {
+    const { all, onDevice } = this.weightBytes(name);
+    this.bytes.set(name, { all: Math.max(all, plan.bytes), onDevice: Math.max(onDevice, deviceBytes) });
   }
 
   close(): Promise<void> {
@@ -151,11 +215,19 @@ export class Components {
   private async declare<P>(name: string, build: Build<P>): Promise<LoadedWeights<P>> {
     const { device, format, options } = this;
     const weights = this.files.get(name)!;
+    const residency = this.residencyOf(name);
+    const streamed = residency.kind === 'streamed' ? residency.resident : undefined;
     // Factor on the stored bytes: f32 may take twice as many, and packing adds padding.
     const growth = format === FORMATS.f32 ? 2.2 : 1.1;
-    await device.reserve(device.memoryUsed + Math.ceil(growth * bytesOf(weights)));
+    if (!streamed) await device.reserve(device.memoryUsed + Math.ceil(growth * bytesOf(weights)));
     const page = (table: WeightTable): P => build(table, this.get(name));
-    return openWeights(device, weights.tensors, page, { format, plain: options.plain });
+    const { plain, unread } = options;
+    const opened = openWeights(device, weights.tensors, page, {
+      ...{ format, plain, streamed },
+      memoryBudget: unread?.memoryBudget ?? device.memoryBudget,
+    });
+    this.count(name, opened);
+    return opened;
   }
 }
 
@@ -215,35 +287,4 @@ export async function orClose<T>(close: () => Promise<void>, run: () => Promise<
     await close();
     throw error;
   }
-}
-
-/** Share of the budget for the weights of a stage; the rest is for intermediates. */
-const SHARE_FOR_WEIGHTS = 0.6;
-/** Share of 16 bits that a weight takes, including scales. */
-const packedShare = (choice: 'none' | QuantizedFormat): number =>
-  choice === 'none' ? 1 : bitsPerWeight(FORMATS[choice]) / 16;
-
-const SMALLEST = QUANTIZED_FORMATS.at(-1)!;
-
-/** Chooses the format of matrices; null: the format of the file. `largest`: stored bytes of the largest component. */
-async function chooseFormat(
-  device: Device,
-  { quantization, onNote }: ComponentsOptions,
-  largest: number,
-): Promise<WeightFormat | null> {
-  if (quantization === 'f32') return FORMATS.f32;
-  if (quantization !== 'auto') return formatOf(quantization);
-  for (const choice of ['none', ...QUANTIZED_FORMATS] as const) {
-    const bytes = largest * packedShare(choice);
-    if (!(await device.reserve(bytes / SHARE_FOR_WEIGHTS))) continue;
-    const budget = bytesText(device.memoryBudget);
-    onNote(
-      say`${option('quantization')} auto: ${choice}, at most ${bytesText(bytes)} of weights at a time in a budget of ${budget}`,
-    );
-    return formatOf(choice);
-  }
-  throw new EngineError(
-    'out_of_memory',
-    say`the largest component needs ${bytesText(largest * packedShare(SMALLEST))} even as ${SMALLEST}, the memory budget is ${bytesText(device.memoryBudget)}: raise ${option('memoryBudget')} or choose a smaller model`,
-  );
 }

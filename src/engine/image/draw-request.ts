@@ -37,6 +37,7 @@ export async function drawOn(
   }: DrawOptions & { report: Reporter },
 ): Promise<void> {
   const { device, components, runner, latents, autoencoder, colours, planner, own, plain } = parts;
+  await parts.memory?.apply(resolved);
   const unknown = own.words && unknownWords(promptsIn(resolved), own.words);
   if (unknown && unknown.words.length > 0) emit({ type: 'unknown-words', ...unknown });
   for (const message of notesOn(resolved, parts)) emit(noteOf(message));

@@ -7,7 +7,7 @@ import { PLAIN_SLEEP } from '../session/sleeping-model.ts';
 import type { ImageModel, ImageModelOptions } from './image-model.ts';
 
 /** Method names of ImageModel that the proxy forwards; see CallNames. */
-export const IMAGE_CALLS: CallNames<ImageModel> = { resolve: true, warmUp: true };
+export const IMAGE_CALLS: CallNames<ImageModel> = { resolve: true, plan: true, warmUp: true };
 
 export const IMAGE_FACE: ModelFace<ImageModelOptions, ImageModel> = {
   name: 'svc-engine images',

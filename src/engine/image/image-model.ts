@@ -8,8 +8,9 @@ import type { IMAGE_SAMPLING } from '../../options/image-request.ts';
 import type { MODEL_SETTINGS } from '../../options/model.ts';
 import type { ForModels, SettingValues } from '../../options/setting.ts';
 import type { Quantization } from '../session/open-event.ts';
+import type { ImageMemoryPlan, StageName } from './memory-plan.ts';
 
-export type { Pixels };
+export type { Pixels, StageName };
 
 /** `svc`: tuned kernels; `generic`: plain f32 kernels; `auto`: `svc`, which runs every pipeline and call argument that `generic` runs. */
 export type Backend = 'auto' | 'svc' | 'generic';
@@ -54,8 +55,6 @@ export interface ResolvedImageRequest {
   generatorDevice: 'cpu' | 'cuda';
   backend: Exclude<Backend, 'auto'>;
 }
-
-export type StageName = 'text-encoding' | 'image-encoding' | 'denoising' | 'decoding';
 
 export type ImageEvent =
   /** The first event: the resolved values, and the source of each. */
@@ -123,6 +122,8 @@ export interface ImageModel {
   readonly asleep: boolean;
   /** Checks a request as `generate` would and resolves its values; throws EngineError. */
   resolve(request: ImageRequest): Promise<Extract<ImageEvent, { type: 'resolved' }>>;
+  /** Plans the memory of a request without drawing it; throws EngineError, out_of_memory with the smallest change that fits. */
+  plan(request: ImageRequest): Promise<ImageMemoryPlan>;
   /**
    * Runs up to `steps` steps of a request and discards the result; with 0 steps only the kernels are compiled. `tune` finds the
    * fastest tiling of each product of the denoiser on this adapter and keeps it on disk; it does not change images.

@@ -4,6 +4,7 @@ import { EngineError } from '../../files/error.ts';
 import type { DeviceSession, OnDevice } from '../session/device-session.ts';
 import { EventQueue } from '../session/event-queue.ts';
 import type { ImageEvent, ImageModel, ImageModelInfo, ImageRequest } from './image-model.ts';
+import type { ImageMemoryPlan } from './memory-plan.ts';
 import type { Resolved } from './resolved.ts';
 
 export interface DrawOptions {
@@ -20,6 +21,9 @@ export interface DrawOptions {
 /** Checks a request and resolves its values; throws EngineError. */
 export type Resolve = (request: ImageRequest) => Resolved;
 
+/** Plans the memory of a resolved request. */
+export type PlanMemory = (resolved: Resolved) => Promise<ImageMemoryPlan>;
+
 /** Draws a resolved request. */
 export type Draw = (
   resolved: Resolved,
@@ -33,15 +37,21 @@ export class LocalImageModel implements ImageModel {
   readonly #session: DeviceSession<OnDevice>;
   readonly #resolve: Resolve;
   readonly #draw: Draw;
+  readonly #plan: PlanMemory;
   readonly #leaving = new AbortController();
   /** The latest request; the next one begins after it. */
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(info: ImageModelInfo, session: DeviceSession<OnDevice>, resolve: Resolve, draw: Draw) {
+  constructor(
+    info: ImageModelInfo,
+    session: DeviceSession<OnDevice>,
+    { resolve, draw, plan }: { resolve: Resolve; draw: Draw; plan: PlanMemory },
+  ) {
     this.info = info;
     this.#session = session;
     this.#resolve = resolve;
     this.#draw = draw;
+    this.#plan = plan;
     session.defer(async () => {
       this.#leaving.abort();
       await this.#last;
@@ -87,6 +97,13 @@ export class LocalImageModel implements ImageModel {
 
   async resolve(request: ImageRequest): Promise<Extract<ImageEvent, { type: 'resolved' }>> {
     return this.#resolve(request).event;
+  }
+
+  plan(request: ImageRequest): Promise<ImageMemoryPlan> {
+    return this.#inTurn(async () => {
+      this.#session.assertOpen();
+      return this.#plan(this.#resolve(request));
+    });
   }
 
   warmUp(request: ImageRequest, steps: number, { tune = false }: { tune?: boolean } = {}): Promise<void> {

@@ -15,8 +15,10 @@ import type { OpenEvent } from '../session/open-event.ts';
 import { Opening } from '../session/opening.ts';
 import type { ImageEvent, ImageModel, ImageModelOptions, Pixels } from './image-model.ts';
 import { IMAGE_CALLS } from './face.ts';
+import type { ImageMemoryPlan } from './memory-plan.ts';
 import { LocalImageModel, type Draw, type DrawOptions, type Resolve } from './model.ts';
-import { openParts, type Parts } from './parts.ts';
+import { openPlannedParts } from './memory-planner.ts';
+import type { Parts } from './parts.ts';
 import { resolveRequest } from './resolve.ts';
 import type { Resolved } from './resolved.ts';
 
@@ -31,7 +33,7 @@ export function openImageModelInline(
     const pipeline = await openFiles(platform, options, opening);
     const session = await DeviceSession.open<Parts>(opening, {
       openDevice: () => platform.openDevice(options),
-      load: (device, _, onLoad) => openParts(device, platform, pipeline, options, onLoad),
+      load: (device, _, onLoad) => openPlannedParts(device, platform, pipeline, options, onLoad),
       unload: ({ components }) => components.close(),
     });
     const { info } = session.parts;
@@ -43,7 +45,9 @@ export function openImageModelInline(
     if (options.prepare) await prepare(session.parts, platform, resolve, report, opening);
     const draw: Draw = (resolved, emit, given) =>
       drawIn(session, platform, resolved, emit, { ...given, report });
-    return localModel<ImageModel>(new LocalImageModel(info, session, resolve, draw), IMAGE_CALLS);
+    const plan = async (resolved: Resolved): Promise<ImageMemoryPlan> =>
+      (await session.ready()).memory!.plan(resolved);
+    return localModel<ImageModel>(new LocalImageModel(info, session, { resolve, draw, plan }), IMAGE_CALLS);
   });
 }
 

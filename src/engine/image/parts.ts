@@ -5,11 +5,10 @@ import { EngineError } from '../../files/error.ts';
 import type { Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { openComponentWeights, openDenoiserWeights } from '../../files/pipeline/pipeline-weights.ts';
 import type { Weights } from '../../files/checkpoint/shards.ts';
-import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Device } from '../../gpu/device.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform.ts';
-import { openComponents, orClose, type Components } from './components.ts';
+import { openComponents, orClose, type Components, type UnreadComponents } from './components.ts';
 import { defaultsOf, type OwnDefaults } from './families/defaults.ts';
 import type { FamilyModel } from './families/family.ts';
 import { pipelineEntry, type PipelineEntry } from './families/registry.ts';
@@ -17,13 +16,22 @@ import type { OpenEvent } from '../session/open-event.ts';
 import type { ImageModelInfo, ImageModelOptions } from './image-model.ts';
 import { colourMap, ownColourMap, type ColourMap } from './latent-colours.ts';
 import type { LatentShape } from './latent-shape.ts';
+import type { ImageMemoryPlan } from './memory-plan.ts';
 import { ownSettings, type OwnSettings } from './own-settings.ts';
 import type { Autoencoder } from './autoencoder.ts';
 import { Planner } from './plan.ts';
-import type { ModelDefaults, ResolveContext } from './resolved.ts';
+import type { ModelDefaults, ResolveContext, Resolved } from './resolved.ts';
 
 /** Latents along a side if neither the checkpoint nor its family states a size. */
 const USUAL_LATENTS = 64;
+
+/** Plans the memory of requests. */
+export interface ImageMemory {
+  /** Moves the weights to where the plan of a request has them. Throws out_of_memory with the smallest change that fits. */
+  apply(resolved: Resolved): Promise<void>;
+  /** Returns the plan of a request. Throws like `apply`. */
+  plan(resolved: Resolved): Promise<ImageMemoryPlan>;
+}
 
 export interface Parts {
   device: Device;
@@ -38,12 +46,13 @@ export interface Parts {
   plain: boolean;
   context: ResolveContext;
   info: ImageModelInfo;
+  /** Left out: nothing is planned, and weights stay where they are. */
+  memory?: ImageMemory;
 }
 
-/** Headers of the weights of each component, and the tokenizer that stands for each. */
-export interface PlannedParts {
+/** Components that are not read: headers of the weights of each, and tokenizers. */
+export interface PlannedParts extends UnreadComponents {
   weights: ReadonlyMap<string, Weights>;
-  tokenizer: Tokenizer;
 }
 
 /** `planned`: the headers of the components' weights, for planning, where no weights are read. */

@@ -3,7 +3,13 @@
 import type { Prose } from '../../files/message.ts';
 import type { Weights } from '../../files/checkpoint/shards.ts';
 import type { Pipeline } from '../../files/pipeline/pipeline-index.ts';
-import { drawOn, plainRequest } from '../image/draw-request.ts';
+import { bytesText } from '../../files/bytes-text.ts';
+import { EngineError } from '../../files/error.ts';
+import { plainRequest } from '../image/draw-request.ts';
+import { drawTwice } from '../image/paper-drawing.ts';
+import { rolesOf } from '../image/residency.ts';
+import { ResidencySearch } from '../image/residency-search.ts';
+import type { Resolved } from '../image/resolved.ts';
 import { openParts, type Parts } from '../image/parts.ts';
 import { resolveRequest } from '../image/resolve.ts';
 import type { Quantization } from '../session/open-event.ts';
@@ -13,19 +19,17 @@ import { PLANNED_TOKENIZER } from './planned-components.ts';
 import type { PlannedModel, PlannedOpening, PlannedSettings } from './planned-model.ts';
 import { withinBudget } from './within-budget.ts';
 
-/** Share by which the search for the least budget lowers it, and the number of attempts. */
-const STEP = 1 / 64;
-const TRIALS = 16;
-
-/** Receives the events of drawing, which a plan does not report. */
-const SILENT = { kernels: () => {}, note: () => {} };
+const UNLIMITED = Number.MAX_SAFE_INTEGER;
+/** Share by which a budget that is too small is raised, and the number of attempts. */
+const STEP = 1 / 8;
+const TRIALS = 8;
 
 export class PlannedImage implements PlannedModel {
   readonly #place: PlanPlace;
   readonly #pipeline: Pipeline;
   readonly #weights: ReadonlyMap<string, Weights>;
   readonly #model: string;
-  readonly #unlimited = new Map<PlannedQuantization, PlannedOpening>();
+  readonly #least = new Map<PlannedQuantization, number>();
   #size = '';
 
   constructor(place: PlanPlace, pipeline: Pipeline, weights: ReadonlyMap<string, Weights>, model: string) {
@@ -54,33 +58,61 @@ export class PlannedImage implements PlannedModel {
 
   async open(memoryBudget: number, { quantization }: PlannedSettings): Promise<PlannedOpening> {
     const parts = await this.#parts(memoryBudget, quantization);
-    const { device, context } = parts;
-    const platform = { keepTuned: async () => {} };
-    const resolved = resolveRequest(plainRequest(context), context);
-    const { width, height } = resolved.event.values;
-    this.#size = `${width} × ${height}`;
-    await drawOn(parts, platform, resolved, () => {}, { report: SILENT });
+    const { device, components } = parts;
+    const resolved = this.#request(parts);
+    if (!components.isSmall) {
+      const found = await this.#search(parts, quantization).within(memoryBudget, resolved);
+      if (!found) throw await this.#refusal(parts, quantization);
+      components.reside(found.residencies);
+      device.prefetch = found.prefetch;
+    }
+    await drawTwice(parts, resolved, () => {});
     const { bytes, weights } = device.highestMemory;
     return { weights, scratch: bytes - weights, bytes, contextLength: null };
   }
 
-  async least(settings: PlannedSettings): Promise<number> {
-    return (await this.unlimited(settings)).bytes;
+  async least({ quantization }: PlannedSettings): Promise<number> {
+    const known = this.#least.get(quantization);
+    if (known !== undefined) return known;
+    const parts = await this.#parts(UNLIMITED, quantization);
+    const least = await this.#search(parts, quantization).least(this.#request(parts));
+    this.#least.set(quantization, least);
+    return least;
   }
 
-  /** Lowers the budget as long as drawing succeeds: with less memory, weights are freed between stages and the decoder works in strips. */
+  /** The forms of convolutions, and what stays on the device, depend on the budget, so that a larger one may be needed than the least. */
   async unlimited(settings: PlannedSettings): Promise<PlannedOpening> {
-    const known = this.#unlimited.get(settings.quantization);
-    if (known) return known;
-    let least = await this.open(Number.MAX_SAFE_INTEGER, settings);
+    let budget = await this.least(settings);
     for (let trial = 0; trial < TRIALS; trial++) {
-      const { bytes } = least;
-      const lower = await withinBudget(() => this.open(Math.floor(bytes * (1 - STEP)), settings));
-      if (lower === null) break;
-      least = lower;
+      const opened = await withinBudget(() => this.open(Math.ceil(budget), settings));
+      if (opened) return opened;
+      budget *= 1 + STEP;
     }
-    this.#unlimited.set(settings.quantization, least);
-    return least;
+    return this.open(UNLIMITED, settings);
+  }
+
+  #request({ context }: Parts): Resolved {
+    const resolved = resolveRequest(plainRequest(context), context);
+    const { width, height } = resolved.event.values;
+    this.#size = `${width} × ${height}`;
+    return resolved;
+  }
+
+  async #refusal({ device }: Parts, quantization: PlannedQuantization): Promise<EngineError> {
+    const least = bytesText(await this.least({ quantization, contextLength: null }));
+    return new EngineError(
+      'out_of_memory',
+      `an image of ${this.#size} pixels takes at least ${least}, the memory budget is ${bytesText(device.memoryBudget)}`,
+    );
+  }
+
+  #search({ components, context }: Parts, quantization: PlannedQuantization): ResidencySearch {
+    return new ResidencySearch({
+      roles: rolesOf(components, context.pipeline.family),
+      asked: new Map(),
+      prefetch: 1,
+      openPaper: (memoryBudget) => this.#parts(memoryBudget, quantization),
+    });
   }
 
   #parts(
@@ -97,7 +129,7 @@ export class PlannedImage implements PlannedModel {
       (event) => {
         if (event.type === 'note') onNote(event.parts ? { parts: event.parts } : event.message);
       },
-      { weights: this.#weights, tokenizer: PLANNED_TOKENIZER },
+      { weights: this.#weights, tokenizer: () => Promise.resolve(PLANNED_TOKENIZER) },
     );
   }
 }

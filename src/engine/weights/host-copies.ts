@@ -12,12 +12,12 @@ export class HostCopies {
     this.#device = device;
   }
 
-  /** Copies regions of the device to host memory. */
-  async keep(regions: readonly PackedRegion[]): Promise<void> {
+  /** Copies regions of the device to host memory, if their bytes are read. */
+  async keep(regions: readonly PackedRegion[], isRead: boolean): Promise<void> {
     for (const { name, region } of regions) {
       const buffer = this.#device.allocateHost(name, region.size);
       this.#buffers.set(name, buffer);
-      await fillHost(buffer, readPieces(this.#device, region));
+      if (isRead) await fillHost(buffer, readPieces(this.#device, region));
     }
   }
 

@@ -9,8 +9,9 @@ import { windowBytes } from './layers.ts';
 import { windowRegions, type PackedRegion } from './place.ts';
 import type { PlannedRequest, WeightPlan } from './plan.ts';
 
-/** Bytes of the matrices that are packed at a time, if more than one is. */
+/** Largest bytes, and largest share of all, of the matrices that are packed at a time, if more than one is. */
 const BATCH_BYTES = 64 * 2 ** 20;
+const BATCH_SHARE = 1 / 32;
 
 interface Hosted {
   index: number;
@@ -53,11 +54,13 @@ export class HostedMatrices {
 
   /** Indices of the requests that are packed together. */
   get batches(): number[][] {
+    const all = this.#matrices.reduce((sum, { planned }) => sum + windowBytes(planned), 0);
+    const most = Math.min(BATCH_BYTES, BATCH_SHARE * all);
     const batches: number[][] = [];
     let bytes = Infinity;
     for (const { index, planned } of this.#matrices) {
       const own = windowBytes(planned);
-      if (bytes + own > BATCH_BYTES) {
+      if (bytes + own > most) {
         batches.push([]);
         bytes = 0;
       }

@@ -9,15 +9,14 @@ export type ResidentPart = { layers: number } | { bytes: number };
 /** A module of a list with modules of its own, such as `model.layers.7` in `model.layers.7.mlp.up_proj.weight`. */
 const LAYER = /^(.+?\.\d+)\.[^.]+\../;
 
-/** Returns the layer that a request belongs to; null: none. */
-function layerOf({ request: { names } }: PlannedRequest): string | null {
-  return LAYER.exec(names[0]!)?.[1] ?? null;
+/** Returns the layer that a tensor belongs to; null: none. */
+function layerOf(name: string): string | null {
+  return LAYER.exec(name)?.[1] ?? null;
 }
 
-/** Returns the names of a plan's layers in order. */
-export function layersOf({ requests }: WeightPlan): string[] {
-  const layers = requests.filter(({ matrix }) => matrix !== null).map(layerOf);
-  return [...new Set(layers)].filter((layer) => layer !== null);
+/** Returns the layers that tensors belong to, in order. */
+export function layerNames(names: Iterable<string>): string[] {
+  return [...new Set([...names].map(layerOf))].filter((layer) => layer !== null);
 }
 
 /** Bytes of a matrix without its bias. */
@@ -30,11 +29,12 @@ export function windowBytes({ matrix }: PlannedRequest): number {
  * outside of layers stay on the device.
  */
 export function streamedRequests(plan: WeightPlan, resident: ResidentPart): Set<number> {
-  const staying = new Set(layersOf(plan).slice(0, 'layers' in resident ? resident.layers : 0));
+  const names = plan.requests.map(({ request }) => request.names[0]!);
+  const staying = new Set(layerNames(names).slice(0, 'layers' in resident ? resident.layers : 0));
   let room = 'bytes' in resident ? resident.bytes : 0;
   const streamed = new Set<number>();
   plan.requests.forEach((planned, i) => {
-    const layer = layerOf(planned);
+    const layer = layerOf(names[i]!);
     if (planned.matrix === null || layer === null || staying.has(layer)) return;
     const bytes = windowBytes(planned);
     room -= bytes;

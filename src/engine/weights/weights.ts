@@ -16,7 +16,7 @@ import { refuseZeroTail, type CheckedTensor } from './damaged.ts';
 import { HostCopies } from './host-copies.ts';
 import { HostedMatrices } from './hosted-matrices.ts';
 import { InputOrders } from './input-orders.ts';
-import { streamedRequests, type ResidentPart } from './layers.ts';
+import { streamedRequests, windowBytes, type ResidentPart } from './layers.ts';
 import { loadPacked, savePacked } from './packed.ts';
 import { placeWeights, type PackedRegion } from './place.ts';
 import { parametersOf, planWeights, type PlanOptions, type WeightPlan } from './plan.ts';
@@ -40,6 +40,8 @@ export interface OpenOptions {
   format: WeightFormat | null;
   /** Convolutions are stored as in the file, for plain kernels. */
   plain?: boolean;
+  /** The budget that decides on forms of convolutions; left out: the device's. */
+  memoryBudget?: number;
   /** Matrices of layers are in host memory, except these; left out: none is. */
   streamed?: ResidentPart | undefined;
   /** The file of the configuration, for messages; left out: config.json. */
@@ -55,7 +57,7 @@ const WINOGRAD_ROOM = 8;
 export function planOptionsOf(
   device: Device,
   storedBytes: number,
-  { format, plain }: OpenOptions,
+  { format, plain, memoryBudget = device.memoryBudget }: OpenOptions,
 ): PlanOptions {
   // Winograd's form takes seven bytes per weight, three and a half times those of 16-bit weights. It is faster where a
   // multiplication costs more than moving its operands, which the adapter's profile states. It is not used with a quantization,
@@ -64,7 +66,7 @@ export function planOptionsOf(
     !plain &&
     device.profile.winograd &&
     format?.packing !== 'quantise' &&
-    WINOGRAD_ROOM * storedBytes <= device.memoryBudget;
+    WINOGRAD_ROOM * storedBytes <= memoryBudget;
   return { format, bindingLimit: device.capabilities.bindingLimit, winograd };
 }
 
@@ -135,6 +137,12 @@ export class Weights<Page> {
     });
   }
 
+  /** Bytes of the weights that are on the device while they are used, without matrices in host memory. */
+  get deviceBytes(): number {
+    const hosted = this.plan.requests.filter((_, i) => this.#hosted.has(i));
+    return this.plan.bytes - hosted.reduce((sum, planned) => sum + windowBytes(planned), 0);
+  }
+
   /** Number of elements in all tensors that the page reads. */
   get parameters(): number {
     return parametersOf(this.#collected.requests);
@@ -189,10 +197,14 @@ export class Weights<Page> {
     }
   }
 
-  /** Keeps copies in host memory of all that is on the device, so that it may leave and come back. */
-  async keepCopies(): Promise<void> {
+  /**
+   * Moves all that is on the device to host memory, from which `enter` brings it back. With `unread` only the memory is allocated, for
+   * planning.
+   */
+  async keepCopies({ unread = false }: Pick<LoadOptions, 'unread'> = {}): Promise<void> {
     this.#copies = new HostCopies(this.#device);
-    await this.#copies.keep(this.#regions);
+    await this.#copies.keep(this.#regions, !unread);
+    this.leave();
   }
 
   /** Frees the memory on the device, of which copies were kept; nothing may run before `enter`. */

@@ -5,7 +5,12 @@ import type { ComputeOptions } from '../../../src/engine/image/compute.ts';
 import { draw } from '../../../src/engine/image/draw.ts';
 import type { Drawing } from '../../../src/engine/image/drawing.ts';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
-import type { ImageEvent, ImageRequest, Pixels } from '../../../src/engine/image/image-model.ts';
+import type {
+  ImageEvent,
+  ImageModelOptions,
+  ImageRequest,
+  Pixels,
+} from '../../../src/engine/image/image-model.ts';
 import { openParts, type Parts } from '../../../src/engine/image/parts.ts';
 import { resolveRequest } from '../../../src/engine/image/resolve.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
@@ -17,10 +22,14 @@ import { tinyPipeline } from './pipeline-golden.ts';
 /** Bytes: above what a stage needs, below eight times the weights, so that none of a tiny pipeline's stay. */
 export const SMALL_BUDGET = 8e6;
 
-export async function openTiny(device: Device, name = 'sd1'): Promise<Parts> {
-  const model = tinyPipeline(name);
-  const pipeline = await openPipeline(model, openDiskFolder, knownPipelines());
-  return openParts(device, nodePlatform, pipeline, { model }, () => {});
+export async function openTiny(
+  device: Device,
+  name = 'sd1',
+  options: Partial<ImageModelOptions> = {},
+): Promise<Parts> {
+  const given = { model: tinyPipeline(name), ...options };
+  const pipeline = await openPipeline(given.model, openDiskFolder, knownPipelines());
+  return openParts(device, nodePlatform, pipeline, given, () => {});
 }
 
 /** Returns components in which the page of one component is replaced. */
@@ -52,11 +61,11 @@ export interface Drawn {
 
 /** Returns all events. */
 export async function drawOn(
-  { components, runner, latents, planner, context, autoencoder }: Parts,
+  { components, runner, latents, planner, context, autoencoder, plain }: Parts,
   request: Partial<ImageRequest>,
   { ends = () => false, options = {}, with: other = {} }: Drawn = {},
 ): Promise<ImageEvent[]> {
-  const own = context.pipeline.family.name === 'z-image' ? {} : { scheduler: 'euler' };
+  const own = context.pipeline.family.sigmas ? {} : { scheduler: 'euler' };
   const resolved = resolveRequest({ ...REQUEST, ...own, ...request }, context);
   const abort = new AbortController();
   const events: ImageEvent[] = [];
@@ -70,7 +79,7 @@ export async function drawOn(
     image: request.image ?? null,
     mask: request.mask ?? null,
     signal: abort.signal,
-    options: { plain: false, ...options },
+    options: { plain, ...options },
     emit(event) {
       events.push(event);
       if (ends(event)) abort.abort();

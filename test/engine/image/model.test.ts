@@ -12,7 +12,12 @@ async function modelWith(draw: Draw): Promise<LocalImageModel> {
   const resolve = (request: ImageRequest) => ({ request, event: { type: 'resolved' } }) as Resolved;
   const { result } = await openPaperSession(
     {},
-    (session) => new LocalImageModel({} as ImageModelInfo, session, resolve, draw),
+    (session) =>
+      new LocalImageModel({} as ImageModelInfo, session, {
+        resolve,
+        draw,
+        plan: () => Promise.reject(new Error('nothing is planned')),
+      }),
   );
   return result;
 }

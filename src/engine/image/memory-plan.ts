@@ -1,0 +1,34 @@
+// The memory plan of an image as plain data: where the weights of each component are, and the peak of each stage.
+
+export type StageName = 'text-encoding' | 'image-encoding' | 'denoising' | 'decoding';
+
+/** Roles of components with weights, in the order in which they leave the device where memory is short. */
+export const ROLES = ['text encoder', 'image encoder', 'autoencoder', 'denoiser'] as const;
+export type Role = (typeof ROLES)[number];
+
+export interface PlannedPart {
+  name: string;
+  className: string;
+  role: Role;
+  /** Bytes of its weights as computed with. */
+  weights: number;
+  /**
+   * `resident`: on the device all the time; `loaded`: read from its files for the stages that use it; `offloaded`: copied from host
+   * memory for those; `streamed`: layers are copied from host memory as they are computed.
+   */
+  place: 'resident' | 'loaded' | 'offloaded' | 'streamed';
+  /** Bytes of a streamed component that are on the device for the whole stage; left out for others. */
+  onDevice?: number;
+}
+
+export interface ImageMemoryPlan {
+  budget: number;
+  /** Most bytes on the device at one time. */
+  peak: number;
+  /** Bytes of weights in host memory. */
+  host: number;
+  stages: readonly { name: StageName; bytes: number }[];
+  components: readonly PlannedPart[];
+  /** Layers that are copied ahead of their turn; null: nothing is streamed. */
+  prefetch: number | null;
+}

@@ -1,0 +1,207 @@
+// Plans the memory of an image and moves the weights of its pipeline accordingly: which components stay on the device, which are loaded
+// for their stages, and which are streamed layer by layer.
+
+import { option, say, type Prose } from '../../files/message.ts';
+import { bytesText } from '../../files/bytes-text.ts';
+import { EngineError } from '../../files/error.ts';
+import { QUANTIZED_FORMATS, type QuantizedFormat } from '../../kernels/formats.ts';
+import type { ChosenQuantization } from '../weights/quantization.ts';
+import { layerNames } from '../weights/layers.ts';
+import { orClose, type Components } from './components.ts';
+import type { ImageModelOptions } from './image-model.ts';
+import { ROLES, type ImageMemoryPlan, type PlannedPart } from './memory-plan.ts';
+import { openPaperTwin } from '../../gpu/paper-device.ts';
+import { openParts, type ImageMemory, type Parts } from './parts.ts';
+import { askedResidencies, askingOption, rolesOf, type Residency } from './residency.ts';
+import { ResidencySearch, type Found, type SearchOptions } from './residency-search.ts';
+import type { Resolved } from './resolved.ts';
+
+export interface MemoryPlannerOptions extends Omit<SearchOptions, 'openPaper'> {
+  /** The option that asks for a residency; null: none does. */
+  askedBy: string | null;
+  /** Quantizations that may be suggested. */
+  smaller: readonly QuantizedFormat[];
+  openPaper(memoryBudget: number, quantization: ChosenQuantization): Promise<Parts>;
+}
+
+/** The part of a pipeline on its device that is planned. */
+type PlannedParts = Pick<Parts, 'device' | 'components'>;
+
+/** Characters by which prompts differ in length before a request is planned anew. */
+const PROMPT_STEP = 64;
+
+export class MemoryPlanner implements ImageMemory {
+  readonly #parts: PlannedParts;
+  readonly #options: MemoryPlannerOptions;
+  readonly #search: ResidencySearch;
+  readonly #plans = new Map<string, Found>();
+
+  constructor(parts: PlannedParts, options: MemoryPlannerOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#search = this.#searchIn(parts.components.quantization);
+  }
+
+  /** Moves the weights to where the plan of a request has them. Throws out_of_memory with the smallest change that fits. */
+  async apply(resolved: Resolved): Promise<void> {
+    const { components, device } = this.#parts;
+    if (components.isSmall && this.#options.asked.size === 0) return;
+    const { residencies, prefetch } = await this.#planned(resolved);
+    components.reside(residencies);
+    device.prefetch = prefetch;
+  }
+
+  /** Returns the plan of a request. Throws like `apply`. */
+  async plan(resolved: Resolved): Promise<ImageMemoryPlan> {
+    const { residencies, measured, prefetch } = await this.#planned(resolved);
+    const { memoryBudget: budget } = this.#parts.device;
+    const { components: planned } = await this.#search.paper(budget);
+    const components = planned.names.map((name): PlannedPart => {
+      const residency = residencies.get(name)!;
+      return {
+        name,
+        className: planned.get(name).className,
+        role: this.#options.roles.get(name)!,
+        weights: planned.weightBytes(name).all,
+        place: placeOf(residency),
+        ...(residency.kind === 'streamed' && { onDevice: planned.weightBytes(name).onDevice }),
+      };
+    });
+    return {
+      budget,
+      peak: measured.peak,
+      host: measured.host,
+      stages: [...measured.stages].map(([name, bytes]) => ({ name, bytes })),
+      components,
+      prefetch: components.some(({ place }) => place === 'streamed') ? prefetch : null,
+    };
+  }
+
+  async #planned(resolved: Resolved): Promise<Found> {
+    const key = keyOf(resolved);
+    const known = this.#plans.get(key);
+    if (known) return known;
+    const { device } = this.#parts;
+    if (device.mayGrow) await this.#grow(resolved);
+    const found = await this.#search.within(device.memoryBudget, resolved);
+    if (!found) throw await this.#refusal(resolved);
+    this.#plans.set(key, found);
+    return found;
+  }
+
+  /** Raises an estimated budget to what all weights take together, or else to what they take one after another. */
+  async #grow(resolved: Resolved): Promise<void> {
+    const { device } = this.#parts;
+    if (await device.reserve((await this.#search.unlimited(resolved, [])).peak)) return;
+    await device.reserve((await this.#search.unlimited(resolved, ROLES)).peak);
+  }
+
+  async #refusal(resolved: Resolved): Promise<EngineError> {
+    const { memoryBudget } = this.#parts.device;
+    const { width, height } = resolved.event.values;
+    const least = await this.#search.least(resolved);
+    const larger = say`raise ${option('memoryBudget')} to ${Math.ceil(least / 2 ** 20)}MiB`;
+    const change = await this.#smallerChange(resolved);
+    const remedy = change === null ? larger : say`${change}, or ${larger}`;
+    return new EngineError(
+      'out_of_memory',
+      say`an image of ${width} × ${height} pixels takes at least ${bytesText(least)}, the memory budget is ${bytesText(memoryBudget)}: ${remedy}`,
+      { param: 'memoryBudget' },
+    );
+  }
+
+  /** Returns a change of an option with which the request fits the budget; null: none was found. */
+  async #smallerChange(resolved: Resolved): Promise<Prose | null> {
+    const { memoryBudget } = this.#parts.device;
+    const { askedBy, smaller } = this.#options;
+    const { quantization } = this.#parts.components;
+    if (askedBy !== null && (await this.#searchIn(quantization, true).within(memoryBudget, resolved)))
+      return say`leave out ${option(askedBy)}`;
+    for (const format of smaller) {
+      const found = this.#searchIn(format).within(memoryBudget, resolved);
+      if (await found.catch(ifUnsupported)) return say`choose ${option('quantization')} ${format}`;
+    }
+    return null;
+  }
+
+  /** `free`: without what options ask for. */
+  #searchIn(quantization: ChosenQuantization, free = false): ResidencySearch {
+    const { asked, openPaper } = this.#options;
+    return new ResidencySearch({
+      ...this.#options,
+      ...(free ? { asked: new Map(), mayStream: true } : { asked }),
+      openPaper: (memoryBudget) => openPaper(memoryBudget, quantization),
+    });
+  }
+}
+
+/** Opens a pipeline whose memory is planned. Errors: those of openParts, and bad_request for options of offloading without effect. */
+export async function openPlannedParts(...given: OpenPartsArguments): Promise<Parts> {
+  const parts = await openParts(...given);
+  return orClose(
+    () => parts.components.close(),
+    () => Promise.resolve({ ...parts, memory: memoryPlanner(parts, given) }),
+  );
+}
+
+type OpenPartsArguments = Parameters<typeof openParts>;
+
+function memoryPlanner(parts: Parts, [, platform, pipeline, options]: OpenPartsArguments): MemoryPlanner {
+  const { device, components, context, plain } = parts;
+  const { family } = context.pipeline;
+  const roles = rolesOf(components, family);
+  const isF32 = plain || options.allF32 === true;
+  const larger = [...QUANTIZED_FORMATS].indexOf(components.quantization as QuantizedFormat);
+  return new MemoryPlanner(parts, {
+    roles,
+    asked: askedResidencies(options, roles),
+    askedBy: askingOption(options),
+    mayStream: options.ditLayerwiseOffload !== false,
+    smaller: isF32 ? [] : QUANTIZED_FORMATS.slice(larger + 1),
+    prefetch: prefetchOf(options, components, family.denoiser),
+    // The files that are open already are read on, and their headers alone.
+    openPaper: (memoryBudget, quantization) =>
+      openParts(
+        openPaperTwin(device, memoryBudget),
+        platform,
+        pipeline,
+        { ...options, quantization },
+        () => {},
+        {
+          weights: new Map(components.names.map((name) => [name, components.filesOf(name)])),
+          tokenizer: (name) => components.tokenizer(name),
+          memoryBudget: device.memoryBudget,
+        },
+      ),
+  });
+}
+
+/** Layers by which copies precede their use; a share counts those of the denoiser. */
+function prefetchOf(
+  { ditOffloadPrefetch = 1 }: ImageModelOptions,
+  components: Components,
+  denoiser: string,
+): number {
+  if (ditOffloadPrefetch >= 1) return Math.round(ditOffloadPrefetch);
+  return Math.round(ditOffloadPrefetch * layerNames(components.filesOf(denoiser).tensors.keys()).length);
+}
+
+/** Weights in codes are not quantized again. */
+function ifUnsupported(error: unknown): null {
+  if (error instanceof EngineError && error.code === 'unsupported') return null;
+  throw error;
+}
+
+function placeOf(residency: Residency): PlannedPart['place'] {
+  if (residency.kind !== 'staged') return residency.kind;
+  return residency.kept ? 'offloaded' : 'loaded';
+}
+
+/** Requests of equal keys take the same memory. */
+function keyOf({ event: { values }, request, call }: Resolved): string {
+  const { prompt, image, mask, previews = 0, tiling = false } = request;
+  const { negativePrompt, samples, guidance, ...others } = values;
+  const lengths = [prompt, negativePrompt].map((text) => Math.ceil(text.length / PROMPT_STEP));
+  const given = [image !== undefined, mask !== undefined, previews > 0, tiling, samples, guidance];
+  return JSON.stringify([others, lengths, given, call]);
+}

@@ -1,0 +1,60 @@
+// Draws requests on devices that compute nothing, with weights that are not read, to measure the memory of each stage.
+
+import { EngineError } from '../../files/error.ts';
+import { drawOn } from './draw-request.ts';
+import type { ImageEvent, StageName } from './image-model.ts';
+import type { Parts } from './parts.ts';
+import type { Residencies } from './residency.ts';
+import type { Resolved } from './resolved.ts';
+
+/** Bytes of memory that an image takes. */
+export interface Measured {
+  stages: ReadonlyMap<StageName, number>;
+  peak: number;
+  /** Bytes in host memory. */
+  host: number;
+}
+
+/** Steps that are drawn: schedules keep at most four earlier outputs. */
+const STEPS = 6;
+
+const SILENT = { kernels: () => {}, note: () => {} };
+const UNTUNED = { keepTuned: () => Promise.resolve() };
+
+/** Returns the peaks of an image. Throws out_of_memory. */
+export async function measure(
+  paper: Parts,
+  resolved: Resolved,
+  residencies: Residencies,
+  prefetch: number,
+): Promise<Measured> {
+  const { components, device } = paper;
+  components.reside(residencies);
+  device.prefetch = prefetch;
+  const stages = new Map<StageName, number>();
+  await drawTwice(paper, resolved, (event) => {
+    if (event.type !== 'stage') return;
+    stages.set(event.name, Math.max(stages.get(event.name) ?? 0, event.peakBytes));
+  });
+  return { stages, peak: Math.max(...stages.values()), host: device.hostBytes };
+}
+
+/** Draws two images: all components that stay on the device are there only during the second. Throws out_of_memory. */
+export async function drawTwice(
+  paper: Parts,
+  resolved: Resolved,
+  emit: (event: ImageEvent) => void,
+): Promise<void> {
+  for (let image = 0; image < 2; image++)
+    await drawOn(paper, UNTUNED, resolved, emit, { report: SILENT, mostSteps: STEPS });
+}
+
+/** Returns null where `measuring` throws out_of_memory. */
+export async function orNull<T>(measuring: Promise<T>): Promise<T | null> {
+  try {
+    return await measuring;
+  } catch (error) {
+    if (error instanceof EngineError && error.code === 'out_of_memory') return null;
+    throw error;
+  }
+}

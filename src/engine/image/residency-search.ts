@@ -1,0 +1,141 @@
+// Searches where the weights of a pipeline have to be for an image to fit a budget: as many components as possible stay on the device.
+// Each candidate is drawn on a device that computes nothing.
+
+import { ROLES, type Role, type StageName } from './memory-plan.ts';
+import { measure, orNull, type Measured } from './paper-drawing.ts';
+import type { Parts } from './parts.ts';
+import { RESIDENT, STAGED, type Residencies, type Residency } from './residency.ts';
+import type { Resolved } from './resolved.ts';
+
+export interface SearchOptions {
+  roles: ReadonlyMap<string, Role>;
+  /** Residencies that options ask for. */
+  asked: Residencies;
+  /** Whether the denoiser may be streamed; left out: it may. */
+  mayStream?: boolean;
+  /** Units of a tape by which copies precede their use. */
+  prefetch: number;
+  /** Opens the pipeline on a device that computes nothing, within a budget of bytes. */
+  openPaper(memoryBudget: number): Promise<Parts>;
+}
+
+export interface Found {
+  residencies: Residencies;
+  prefetch: number;
+  measured: Measured;
+}
+
+/** Stages whose weights may be streamed, with the role of their components. */
+const STREAMED: readonly (readonly [StageName, Role])[] = [
+  ['text-encoding', 'text encoder'],
+  ['denoising', 'denoiser'],
+];
+const UNLIMITED = Number.MAX_SAFE_INTEGER;
+/** Share by which the part of a streamed component that stays is lowered, and the number of attempts. */
+const STEP = 1 / 4;
+const TRIALS = 4;
+
+export class ResidencySearch {
+  readonly #options: SearchOptions;
+  readonly #papers = new Map<number, Promise<Parts>>();
+
+  constructor(options: SearchOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the pipeline on a device that computes nothing. */
+  paper(memoryBudget = UNLIMITED): Promise<Parts> {
+    const paper = this.#papers.get(memoryBudget) ?? this.#options.openPaper(memoryBudget);
+    this.#papers.set(memoryBudget, paper);
+    return paper;
+  }
+
+  /** Returns the first candidate that fits; null: none does. */
+  async within(memoryBudget: number, resolved: Resolved): Promise<Found | null> {
+    for (let count = 0; count <= ROLES.length; count++) {
+      const residencies = this.#leaving(ROLES.slice(0, count));
+      const found = await this.#fitting(memoryBudget, resolved, residencies);
+      if (found) return found;
+    }
+    return this.#streaming(memoryBudget, resolved);
+  }
+
+  /** Measures with all that may leave the device between stages, or else with all on it. */
+  async unlimited(resolved: Resolved, leaving: readonly Role[]): Promise<Measured> {
+    return measure(await this.paper(), resolved, this.#leaving(leaving), this.#options.prefetch);
+  }
+
+  /** Approximately the smallest budget within which an image fits. */
+  async least(resolved: Resolved): Promise<number> {
+    const { stages } = await this.unlimited(resolved, ROLES);
+    const free = STREAMED.filter(([, role]) => this.#isFree(role));
+    const streamed = this.#streamed(free.map(([, role]) => [role, 0]));
+    const least = await measure(await this.paper(), resolved, streamed, 0);
+    const peaks = [...stages].map(([name, bytes]) => Math.min(bytes, least.stages.get(name) ?? bytes));
+    const undecoded = [...least.stages].filter(([name]) => name !== 'decoding').map(([, bytes]) => bytes);
+    // Decoding in strips may fit where decoding whole does not.
+    const tiled = Math.max(...undecoded);
+    return (await this.within(tiled, resolved)) ? tiled : Math.max(...peaks);
+  }
+
+  async #fitting(
+    memoryBudget: number,
+    resolved: Resolved,
+    residencies: Residencies,
+    prefetch = this.#options.prefetch,
+  ): Promise<Found | null> {
+    const paper = await this.paper(memoryBudget);
+    const measured = await orNull(measure(paper, resolved, residencies, prefetch));
+    return measured && { residencies, prefetch, measured };
+  }
+
+  /** Streams the components of the stages that do not fit; as much of them stays on the device as fits. */
+  async #streaming(memoryBudget: number, resolved: Resolved): Promise<Found | null> {
+    const { stages } = await this.unlimited(resolved, ROLES);
+    const exceeding = STREAMED.filter(([stage, role]) => {
+      return (stages.get(stage) ?? 0) > memoryBudget && this.#isFree(role);
+    });
+    if (exceeding.length === 0) return null;
+    const none = this.#streamed(exceeding.map(([, role]) => [role, 0]));
+    for (const prefetch of new Set([this.#options.prefetch, 0])) {
+      const least = await measure(await this.paper(), resolved, none, prefetch);
+      const rooms = exceeding.map(([stage, role]) => {
+        return [role, memoryBudget - (least.stages.get(stage) ?? 0)] as const;
+      });
+      if (rooms.some(([, room]) => room < 0)) continue;
+      for (let trial = 0; trial <= TRIALS; trial++) {
+        const share = Math.max(0, 1 - trial * STEP);
+        const residencies = this.#streamed(rooms.map(([role, room]) => [role, Math.floor(share * room)]));
+        const found = await this.#fitting(memoryBudget, resolved, residencies, prefetch);
+        if (found) return found;
+      }
+    }
+    return null;
+  }
+
+  /** Components of these roles leave the device between stages, and others stay, where no option asks otherwise. */
+  #leaving(roles: readonly Role[]): Residencies {
+    return this.#residencies((role) => (roles.includes(role) ? STAGED : RESIDENT));
+  }
+
+  /** All components leave the device between stages, and those of some roles are streamed, with these bytes on the device. */
+  #streamed(rooms: readonly (readonly [Role, number])[]): Residencies {
+    const bytesOf = new Map(rooms);
+    return this.#residencies((role) => {
+      const bytes = bytesOf.get(role);
+      return bytes === undefined ? STAGED : { kind: 'streamed', resident: { bytes } };
+    });
+  }
+
+  #residencies(of: (role: Role) => Residency): Residencies {
+    const { roles, asked } = this.#options;
+    return new Map([...roles].map(([name, role]) => [name, asked.get(name) ?? of(role)]));
+  }
+
+  /** Whether no option says where components of a role are, and they may be streamed. */
+  #isFree(role: Role): boolean {
+    const { roles, asked, mayStream = true } = this.#options;
+    if (role === 'denoiser' && !mayStream) return false;
+    return [...roles].some(([name, own]) => own === role && !asked.has(name));
+  }
+}

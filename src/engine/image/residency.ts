@@ -1,0 +1,97 @@
+// Where the weights of a component are: on the device all the time, on it for the stages that use them, or in host memory, from which
+// layers are copied as they are needed. Options ask for one of these; the others are planned.
+
+import { option, say } from '../../files/message.ts';
+import { EngineError } from '../../files/error.ts';
+import type { PipelineComponent } from '../../files/pipeline/pipeline-index.ts';
+import type { ResidentPart } from '../weights/layers.ts';
+import type { IMAGE_MODEL } from '../../options/image-model.ts';
+import type { SettingValues } from '../../options/setting.ts';
+import type { Role } from './memory-plan.ts';
+
+export type Residency =
+  | { kind: 'resident' }
+  /** Loaded for the stages that use it; `kept`: from packed copies in host memory, else from its files. */
+  | { kind: 'staged'; kept: boolean }
+  /** In host memory; `resident`: the layers that are on the device while a stage uses it. */
+  | { kind: 'streamed'; resident: ResidentPart };
+
+export type Residencies = ReadonlyMap<string, Residency>;
+
+export const RESIDENT: Residency = { kind: 'resident' };
+export const STAGED: Residency = { kind: 'staged', kept: false };
+
+/** The part of an image family that names components. */
+interface DeclaredComponents {
+  denoiser: string;
+  autoencoder: string;
+}
+
+/** Returns the role of each component that has weights. */
+export function rolesOf(
+  components: { names: readonly string[]; get(name: string): PipelineComponent },
+  family: DeclaredComponents,
+): ReadonlyMap<string, Role> {
+  return new Map(components.names.map((name) => [name, roleOf(components.get(name), family)]));
+}
+
+function roleOf(
+  { name, className }: Pick<PipelineComponent, 'name' | 'className'>,
+  { denoiser, autoencoder }: DeclaredComponents,
+): Role {
+  if (name === denoiser) return 'denoiser';
+  if (name === autoencoder) return 'autoencoder';
+  const seesImages = name.startsWith('image_encoder') || className.includes('Vision');
+  return seesImages ? 'image encoder' : 'text encoder';
+}
+
+export type OffloadOptions = Pick<
+  SettingValues<typeof IMAGE_MODEL>,
+  | 'ditCpuOffload'
+  | 'ditLayerwiseOffload'
+  | 'ditOffloadPrefetch'
+  | 'ditLayerwiseResidentLayers'
+  | 'textEncoderCpuOffload'
+  | 'imageEncoderCpuOffload'
+  | 'vaeCpuOffload'
+>;
+
+const CPU_OFFLOAD = {
+  'text encoder': 'textEncoderCpuOffload',
+  'image encoder': 'imageEncoderCpuOffload',
+  autoencoder: 'vaeCpuOffload',
+  denoiser: 'ditCpuOffload',
+} as const satisfies Record<Role, keyof OffloadOptions>;
+
+/** Residencies that options ask for; false keeps a component on the device. Throws bad_request for options without an effect. */
+export function askedResidencies(options: OffloadOptions, roles: ReadonlyMap<string, Role>): Residencies {
+  const { ditLayerwiseOffload, ditLayerwiseResidentLayers, ditOffloadPrefetch } = options;
+  const all = [...roles.values()];
+  if (options.imageEncoderCpuOffload === true && !all.includes('image encoder')) {
+    const message = say`${option('imageEncoderCpuOffload')} is on, and the pipeline has no image encoder: leave it out`;
+    throw new EngineError('bad_request', message, { param: 'imageEncoderCpuOffload' });
+  }
+  if (ditLayerwiseOffload !== true) {
+    if (ditLayerwiseResidentLayers !== undefined) throw needsLayers('ditLayerwiseResidentLayers');
+    if (ditOffloadPrefetch !== undefined) throw needsLayers('ditOffloadPrefetch');
+  }
+  const asked = new Map<string, Residency>();
+  for (const [name, role] of roles) {
+    const offloaded = options[CPU_OFFLOAD[role]];
+    if (role === 'denoiser' && ditLayerwiseOffload === true)
+      asked.set(name, { kind: 'streamed', resident: { layers: ditLayerwiseResidentLayers ?? 0 } });
+    else if (offloaded !== undefined) asked.set(name, offloaded ? { kind: 'staged', kept: true } : RESIDENT);
+  }
+  return asked;
+}
+
+function needsLayers(param: 'ditLayerwiseResidentLayers' | 'ditOffloadPrefetch'): EngineError {
+  const message = say`${option(param)} is for ${option('ditLayerwiseOffload')}, which is off: give both, or leave it out`;
+  return new EngineError('bad_request', message, { param });
+}
+
+/** An option about where weights are, one that is off first; null: none is given. */
+export function askingOption(options: OffloadOptions): keyof OffloadOptions | null {
+  const all = [...Object.values(CPU_OFFLOAD), 'ditLayerwiseOffload'] as const;
+  return all.find((name) => options[name] === false) ?? all.find((name) => options[name] === true) ?? null;
+}
