@@ -121,6 +121,8 @@ export const FOLDERS = {
   'files/hub': 'the model hubs: names, lists, downloads, their cache on disk',
   'files/coded': 'weights that several tensors hold together: the quantization methods of other programs',
   'files/checkpoint': 'weights and their configuration: safetensors, shards, adapters, packed copies',
+  'files/lora':
+    'adapters of image models: names of their tensors, their factors, the tensors that they change',
   'files/gguf': 'GGUF files: header, metadata as configuration and tokenizer, tensors by name',
   'files/pipeline': 'pipelines of diffusers: their index, their components',
   'files/tokenizer': 'texts into ids and back',

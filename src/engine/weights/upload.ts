@@ -18,6 +18,8 @@ export interface Wanted {
   entry: TensorEntry;
   /** Rows come in multiples of this number; 2 if not given, and 32 k's of a transposed tensor. */
   rowStep?: number;
+  /** Bytes that a row takes once it is placed, if they are more than its own and must not exceed one binding either. */
+  placedRowBytes?: number;
   /** Records and runs the kernels that pack a chunk of rows. `source` is null for integers, and for scales that only their reader knows. */
   place(chunk: UploadedChunk): void;
 }
@@ -36,6 +38,7 @@ export async function uploadAll(
     (a, b) => a.entry.source.name.localeCompare(b.entry.source.name) || a.entry.offset - b.entry.offset,
   );
   const total = order.reduce((sum, { entry }) => sum + entry.bytes, 0);
+  const placedLimit = Math.min(CHUNK_BYTES, device.capabilities.bindingLimit);
   const capacity = uploadBytes(device, wanted);
   const host = new Uint8Array(capacity);
   const raw = device.allocate('step', 'reading weights', capacity);
@@ -43,14 +46,16 @@ export async function uploadAll(
   let done = 0;
   let inFlight = 0;
   try {
-    for (const [tensor, { entry, rowStep = rowStepOf(entry), place }] of order.entries()) {
+    for (const [tensor, one] of order.entries()) {
+      const { entry, rowStep = rowStepOf(entry), placedRowBytes = 0, place } = one;
       const rows = storedRows(entry);
       const rowBytes = entry.bytes / rows;
-      const rowsAtOnce = stepped(Math.floor(capacity / rowBytes), rows, rowStep);
+      const most = Math.min(capacity / rowBytes, placedLimit / placedRowBytes);
+      const rowsAtOnce = stepped(Math.floor(most), rows, rowStep);
       if (rowsAtOnce === 0)
         throw new EngineError(
           'unsupported',
-          `tensor ${entry.name} has rows of ${rowBytes} bytes, above the ${capacity} that are read at once: choose another model`,
+          `tensor ${entry.name} has rows of ${Math.max(rowBytes, placedRowBytes)} bytes, above the ${capacity} that are read at once: choose another model`,
           { param: entry.name },
         );
       for (let row = 0; row < rows; row += rowsAtOnce) {

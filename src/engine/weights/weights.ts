@@ -8,10 +8,11 @@ import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { WeightFormat } from '../../kernels/formats.ts';
 import { Matrix } from '../../kernels/matrix.ts';
-import type { WeightRequest, WeightTable } from '../../models/weights.ts';
+import { tensorsOf, type WeightRequest, type WeightTable } from '../../models/weights.ts';
 import type { PackedSlot } from '../platform.ts';
 import { checkRequests, entriesOf } from './check.ts';
 import { collect, type Collected } from './collect.ts';
+import type { WeightChanges } from './change.ts';
 import { refuseZeroTail, type CheckedTensor } from './damaged.ts';
 import { HostCopies } from './host-copies.ts';
 import { HostedMatrices } from './hosted-matrices.ts';
@@ -22,7 +23,8 @@ import { placeWeights, type PackedRegion } from './place.ts';
 import { parametersOf, planWeights, type PlanOptions, type WeightPlan } from './plan.ts';
 import { uploadsOf } from './pack.ts';
 import { refuseBiases, spareBiases } from './spare-biases.ts';
-import { rehearseUpload, uploadAll, type Wanted } from './upload.ts';
+import { uploadChanged } from './merge.ts';
+import { rehearseUpload, type Wanted } from './upload.ts';
 import type { UnreadModules } from './unread.ts';
 
 export interface LoadOptions {
@@ -33,6 +35,8 @@ export interface LoadOptions {
   onNote?: (message: string) => void;
   /** Memory is allocated like for loading, and nothing is read: for planning, and for compiling kernels. */
   unread?: boolean;
+  /** Changes that adapters make; the cache holds weights without any. */
+  changes?: WeightChanges;
 }
 
 export interface OpenOptions {
@@ -156,7 +160,8 @@ export class Weights<Page> {
 
   /** Reads and packs everything. With a slot, weights that were packed before are read from the cache. Throws bad_checkpoint. */
   async load(options: LoadOptions = {}): Promise<void> {
-    const { slot = null, onProgress = () => {}, onNote = () => {}, unread = false } = options;
+    const { onProgress = () => {}, onNote = () => {}, changes = new Map(), unread = false } = options;
+    const slot = changes.size > 0 ? null : (options.slot ?? null);
     const all = [...this.#regions, ...this.#matrices.regions];
     if (slot && (await loadPacked(this.#device, all, slot, onProgress))) return;
     const { requests } = this.#collected;
@@ -165,7 +170,7 @@ export class Weights<Page> {
     const checked: CheckedTensor[] = [];
     const load = async (indices: readonly number[]): Promise<void> => {
       const report = (done: number): void => onProgress(Math.min(before + done, total), total);
-      const found = await this.#loadSome(indices, report, unread);
+      const found = await this.#loadSome(indices, report, { changes, unread });
       before += found.reduce((sum, { entry }) => sum + entry.bytes, 0);
       checked.push(...found);
     };
@@ -176,11 +181,22 @@ export class Weights<Page> {
     if (slot) await savePacked(this.#device, all, slot).catch((cause: Error) => onNote(cause.message));
   }
 
+  /**
+   * Reads tensors on the device again, with these changes in place of those that they had. After an error the weights are to be
+   * freed.
+   */
+  async reload(names: ReadonlySet<string>, changes: WeightChanges): Promise<void> {
+    const indices = [...this.#collected.requests.entries()]
+      .filter(([, request]) => tensorsOf(request).some(({ name }) => names.has(name)))
+      .map(([i]) => i);
+    await this.#loadSome(indices, () => {}, { changes, unread: false });
+  }
+
   /** Reads and packs the weights of some requests, which must be on the device. */
   async #loadSome(
     indices: readonly number[],
     onProgress: (bytes: number) => void,
-    unread: boolean,
+    { changes, unread }: Required<Pick<LoadOptions, 'changes' | 'unread'>>,
   ): Promise<CheckedTensor[]> {
     const requests = indices.map((i) => this.#collected.requests[i]!);
     const handles = indices.map((i) => this.#collected.handles[i]!);
@@ -189,7 +205,7 @@ export class Weights<Page> {
       const uploads = uploadsOf(this.#device, requests, handles, this.#tensors, orders);
       const spare = spareBiases(requests, this.#tensors);
       const wanted = [...uploads, ...spare.map((entry): Wanted => ({ entry, place: () => {} }))];
-      if (!unread) return await uploadAll(this.#device, wanted, onProgress);
+      if (!unread) return await uploadChanged(this.#device, wanted, changes, onProgress);
       rehearseUpload(this.#device, wanted);
       return [];
     } finally {

@@ -102,7 +102,10 @@ export async function openPart(
 const MOST_VALUES = 2 ** 16;
 
 /** Returns the values of a small tensor of numbers; null: there is none. Throws bad_checkpoint for one that is large or no numbers. */
-export async function smallValues(file: OpenFile, name: string): Promise<Float32Array | null> {
+export async function smallValues(
+  file: Pick<OpenFile, 'path' | 'tensors'>,
+  name: string,
+): Promise<Float32Array | null> {
   const entry = file.tensors.get(name);
   if (entry === undefined) return null;
   const count = entry.shape.reduce((product, size) => product * size, 1);

@@ -1,0 +1,158 @@
+// An adapter of an image model: one .safetensors file, or a folder with one, and PEFT's adapter_config.json where that lies beside it.
+// Scales come from the file's own alphas, else from those settings, else from those that diffusers writes into the file's metadata.
+
+import { readLoraConfig, CONFIG, type Json } from '../checkpoint/lora-config.ts';
+import { readSafetensors, type TensorEntry } from '../checkpoint/safetensors.ts';
+import { EngineError } from '../error.ts';
+import { parseJson } from '../json.ts';
+import { smallValues } from '../pipeline/file-parts.ts';
+import { isRecord, readJson, type Folder } from '../source.ts';
+import { readKey } from './keys.ts';
+import type { AdapterModule } from './module.ts';
+import { readModules, type StatedScale } from './modules.ts';
+
+export interface AdapterFile {
+  /** Path of the file. */
+  path: string;
+  /** Name of the file without its ending. */
+  name: string;
+  modules: readonly AdapterModule[];
+  /** Names of tensors that no factor is named like. */
+  unknown: readonly string[];
+  /** The header's own statements, such as those of the program that trained it. */
+  metadata: Readonly<Record<string, string>>;
+  close(): Promise<void>;
+}
+
+/** File names that programs give to adapters, most usual first. */
+const USUAL = ['pytorch_lora_weights.safetensors', 'adapter_model.safetensors'];
+const MOST_ALPHA = 1e6;
+
+/** Opens the file `name` of a folder; null: the only adapter in it. The caller closes it. Throws bad_checkpoint, unsupported, model_not_found. */
+export async function openAdapterFile(folder: Folder, name: string | null): Promise<AdapterFile> {
+  const names = await folder.names();
+  const file = name ?? chooseFile(folder, names);
+  if (!/\.safetensors$/i.test(file)) throw notSafetensors(`${folder.path}/${file}`);
+  const source = await folder.open(file);
+  const path = `${folder.path}/${file}`;
+  try {
+    const { tensors, metadata } = await readSafetensors(source);
+    const stated =
+      (names.includes(CONFIG) && name === null
+        ? scaleOf(folder.path, await readJson(folder, CONFIG))
+        : null) ?? metadataScale(path, metadata);
+    const { modules, unknown } = readModules(path, tensors, await readAlphas(path, tensors), stated);
+    if (modules.length === 0) throw noModules(path, unknown);
+    const close = (): Promise<void> => source.close();
+    return { path, name: file.replace(/\.safetensors$/i, ''), modules, unknown, metadata, close };
+  } catch (error) {
+    await source.close();
+    throw error;
+  }
+}
+
+function chooseFile({ path }: Folder, names: readonly string[]): string {
+  const files = names.filter((name) => /\.safetensors$/i.test(name));
+  const found = USUAL.find((name) => files.includes(name)) ?? (files.length === 1 ? files[0] : undefined);
+  if (found !== undefined) return found;
+  const pickle = names.find((name) => /\.(bin|pt|pth|ckpt)$/.test(name));
+  if (files.length === 0 && pickle !== undefined) throw notSafetensors(`${path}/${pickle}`);
+  const problem =
+    files.length === 0
+      ? 'has no .safetensors file: give the file of an adapter, or the folder that it lies in'
+      : `has ${files.length} files (${files.slice(0, 3).join(', ')}${files.length > 3 ? ' …' : ''}): add :file to its path`;
+  throw new EngineError('model_not_found', `${path} ${problem}`);
+}
+
+function notSafetensors(path: string): EngineError {
+  const problem = /\.(bin|pt|pth|ckpt)$/i.test(path)
+    ? 'is a Python pickle, which can run code when it is read: convert it with safetensors.torch.save_file'
+    : 'is no .safetensors file: give one';
+  return new EngineError('unsupported', `${path} ${problem}`);
+}
+
+function noModules(path: string, unknown: readonly string[]): EngineError {
+  const [first] = unknown;
+  const problem =
+    first === undefined ? 'holds no tensors' : `holds no adapter: its first tensor is ${first.slice(0, 256)}`;
+  return new EngineError(
+    'bad_checkpoint',
+    `${path} ${problem}; give a file that holds LoRA, LoHa or LoKr factors`,
+    {
+      ...(first !== undefined && { param: first }),
+    },
+  );
+}
+
+async function readAlphas(
+  path: string,
+  tensors: ReadonlyMap<string, TensorEntry>,
+): Promise<Map<string, number>> {
+  const alphas = new Map<string, number>();
+  for (const [name, entry] of tensors) {
+    if (readKey(name)?.role !== 'alpha') continue;
+    const values = entry.bytes > 64 ? null : await smallValues({ path, tensors }, name);
+    const [value = Number.NaN] = values ?? [];
+    if (values?.length !== 1 || !(Math.abs(value) <= MOST_ALPHA)) {
+      throw new EngineError(
+        'bad_checkpoint',
+        `${path}: tensor ${name} is ${values?.length === 1 ? value : `of the shape [${entry.shape.join(', ')}]`}, and a number up to ${MOST_ALPHA} is needed: take the file from where the adapter was published`,
+        { param: name },
+      );
+    }
+    alphas.set(name, value);
+  }
+  return alphas;
+}
+
+/** Settings that adapters of text models must not have and those of image models may have: their tensors say all of it. */
+const HONOURED = { use_dora: false, lora_bias: false, bias: 'none', fan_in_fan_out: false };
+
+function scaleOf(path: string, config: Json): StatedScale {
+  const read = readLoraConfig(path, { ...config, ...HONOURED, peft_type: config['peft_type'] ?? 'LORA' });
+  return (module, rank) => {
+    const stated = read.rank(module);
+    if (stated === rank) return read.scale(module);
+    throw new EngineError(
+      'bad_checkpoint',
+      `${path}: ${module} has factors of rank ${rank}, and the settings beside it ask for ${stated}: take both from where the adapter was published`,
+      { param: module },
+    );
+  };
+}
+
+/** The key under which diffusers writes the settings of each component's adapter, with the component's name before each setting. */
+const METADATA = 'lora_adapter_metadata';
+
+function metadataScale(path: string, { [METADATA]: text }: Readonly<Record<string, string>>): StatedScale {
+  if (text === undefined) return () => null;
+  const settings = parsed(path, text);
+  const components = new Map<string, Record<string, unknown>>();
+  for (const [key, value] of Object.entries(settings)) {
+    const [, component, setting] = /^(\w+)\.(\w+)$/.exec(key) ?? [];
+    if (setting === undefined) continue;
+    const own = components.get(component!) ?? {};
+    own[setting] = value;
+    components.set(component!, own);
+  }
+  const scales = new Map([...components].map(([name, config]) => [name, scaleOf(path, config)]));
+  return (module, rank) => {
+    const [, component, own] = /^(\w+)\.(.*)$/.exec(module) ?? [];
+    return (component !== undefined && scales.get(component)?.(own!, rank)) || null;
+  };
+}
+
+function parsed(path: string, text: string): Record<string, unknown> {
+  let value: unknown = null;
+  try {
+    value = parseJson(text);
+  } catch {
+    // Refused below like any other value.
+  }
+  if (isRecord(value)) return value;
+  throw new EngineError(
+    'bad_checkpoint',
+    `${path}: ${METADATA} in the header is not a JSON object: take the file from where the adapter was published`,
+    { param: METADATA },
+  );
+}

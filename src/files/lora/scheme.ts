@@ -1,0 +1,40 @@
+// Declarations of the names that adapters' files give to the modules of a pipeline's components. A family declares its scheme as a value;
+// match.ts reads files by it.
+
+import type { Rename } from '../pipeline/file-layout.ts';
+
+/** Shapes of a component's tensors by the names that pages ask for. */
+export type TensorShapes = ReadonlyMap<string, { readonly shape: readonly number[] }>;
+
+/** Names that the original programs of a component give to its modules, where they differ from those of its pages. */
+export interface OtherNames {
+  rename: Rename;
+  /** Parts of those names that have an underscore: names that join their parts by underscores are divided by these. */
+  words: readonly string[];
+}
+
+export interface AdapterPart {
+  /** Name of the component in model_index.json. */
+  component: string;
+  /** Texts before names that join their parts by dots; '': none. Longer ones come first. */
+  dotted: readonly string[];
+  /** Texts before names that join their parts by underscores, as kohya's programs write them. */
+  flat: readonly string[];
+  /** `tensors`: those of the component. */
+  others?(tensors: TensorShapes): readonly OtherNames[];
+}
+
+/** Names and widths that only adapters of one family of models have. */
+export interface AdapterSign {
+  /** The models, for messages. */
+  models: string;
+  /** Matches names of modules, with dots or underscores between their parts. */
+  module: RegExp;
+  /** Columns of such a module's weight; left out: any number. */
+  columns?: number;
+}
+
+export interface AdapterScheme {
+  parts: readonly AdapterPart[];
+  signs: readonly AdapterSign[];
+}

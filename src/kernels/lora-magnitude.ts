@@ -1,0 +1,32 @@
+// The change that DoRA makes to weights: changed weights get the lengths that the adapter states.
+
+import type { Tape } from '../gpu/tape.ts';
+import type { Region } from '../gpu/tensor.ts';
+import type { FloatRows } from './lora-product.ts';
+
+export interface Magnitudes {
+  /** f32 */
+  region: Region;
+  /** The magnitude of y's first row. */
+  first: number;
+  /** null: one magnitude for each row. Otherwise one for each input, with the taps of the convolution. */
+  byInput: { taps: number } | null;
+}
+
+/** y += magnitude · changed / length − original; `squares`: of the lengths, from loraSquares */
+export function loraMagnitude(
+  tape: Tape,
+  y: FloatRows,
+  { changed, original, squares }: { changed: Region; original: Region; squares: Region },
+  { region, first, byInput }: Magnitudes,
+): void {
+  const { rows, columns } = y;
+  const groups = Math.ceil((rows * columns) / 64);
+  const across = Math.min(groups, tape.device.capabilities.maxWorkgroups);
+  tape.dispatch('lora-magnitude.wgsl', {
+    params: { BY_INPUT: byInput !== null },
+    args: { rows, columns, taps: byInput?.taps ?? 1, first_magnitude: first, across: 64 * across },
+    bind: { changed, original, squares, magnitudes: region, y: y.region },
+    groups: () => [across, Math.ceil(groups / across)],
+  });
+}
