@@ -41,7 +41,7 @@ export interface StreamNames {
 export interface Stream {
   /** [items, tokens, hidden]; the blocks change it in place. */
   x: Tensor;
-  /** SiLU of the embedded time step, [items, hidden]. */
+  /** SiLU of the embedded time step, [items, hidden]; streams at one time hold one tensor. */
   time: Tensor;
   /** [tokens, dims], cos and sin of each pair alternating. */
   rotations: Tensor;
@@ -54,7 +54,9 @@ export interface Projected {
 }
 
 export interface StreamBlock {
-  project(stream: Stream): Projected;
+  /** Shift, scale and gate at a time, [items, 6 · hidden]; equal for all streams of a kind at that time. */
+  modulate(time: Tensor): Tensor;
+  project(stream: Stream, modulation: Tensor): Projected;
   /** Adds what attention gave for the stream's tokens, [items, tokens, hidden], then the feed-forward part. */
   absorb(stream: Stream, projected: Projected, attended: Tensor): void;
 }
@@ -81,8 +83,8 @@ export function streamBlock(shape: JointShape, weights: WeightTable, names: Stre
     layernorm(x, null, eps, { shift: chunk(m, i), scale: chunk(m, i + 1) });
 
   return {
-    project({ x, time, rotations }) {
-      const modulation = linear(time, modulate); //                [items, 6 · hidden]
+    modulate: (time) => linear(time, modulate),
+    project({ x, rotations }, modulation) {
       const qkv = linear(normed(x, modulation, 0), qkvWeight); //  [items, tokens, 3 · hidden]
       norms.forEach((norm, i) => {
         const part = { x: qkv, first: i * heads * dims };

@@ -83,7 +83,13 @@ function block(config: QwenImageConfig, weights: WeightTable, name: string, isLa
   return (words: Stream, image: Stream, others: readonly Stream[]): void => {
     const streams = [words, image, ...others];
     const side = (i: number) => (i === 0 ? text : images);
-    const projected = streams.map((stream, i) => side(i).project(stream));
+    const atTimes = new Map<Tensor, Tensor>(); // of images, most of which are at one time
+    const projected = streams.map((stream, i) => {
+      const known = i === 0 ? undefined : atTimes.get(stream.time);
+      const modulation = known ?? side(i).modulate(stream.time);
+      if (i > 0) atTimes.set(stream.time, modulation);
+      return side(i).project(stream, modulation);
+    });
     const attended = jointAttention(config, projected);
     streams.forEach((stream, i) => {
       if (!isLast || stream === image) side(i).absorb(stream, projected[i]!, attended[i]!);
