@@ -1,4 +1,4 @@
-// The commands of svc. Each loads its modules when it is run.
+// The commands of svc. Each loads its modules when it is run, and the engine when it is needed.
 
 import type { Commands } from './run.ts';
 

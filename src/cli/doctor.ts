@@ -1,14 +1,7 @@
 // svc doctor: lists the GPU adapters with their features, checks that they compute correctly, and says what is missing.
 
 import { arch, release } from 'node:os';
-import {
-  type AdapterSummary,
-  adapters,
-  probeAdapter,
-  type ProbeResult,
-  SUPPORTED,
-  type Supported,
-} from '../index.ts';
+import type { AdapterSummary, ProbeResult, Supported } from '../index.ts';
 import { createCommand } from './command.ts';
 import { EXIT } from './exit.ts';
 import { packageVersion } from './package.ts';
@@ -26,11 +19,9 @@ export const doctor = createCommand({
     'Show the GPU adapters, check that they compute, say what is missing, and list the models that open.',
   options: { json: { kind: 'boolean', group: 'Output', help: 'As JSON, with all features and limits.' } },
   async run({ options }) {
+    const { SUPPORTED } = await import('../index.ts');
     const log = createLog();
-    const examined: Examined[] = [];
-    for (const adapter of await adapters()) {
-      examined.push({ adapter, probe: await probeAdapter(String(adapter.index)) });
-    }
+    const { examined, problem } = await examine();
     if (options.json) {
       const build = { version: packageVersion(), node: process.version };
       writeLine(JSON.stringify({ ...build, adapters: examined, supported: SUPPORTED }, null, 2));
@@ -41,13 +32,28 @@ export const doctor = createCommand({
       for (const one of examined) writeLine(`\n${describeAdapter(one)}`);
       writeLine(`\n${describeSupported(SUPPORTED)}`);
     }
-    const { healthy, complaint } = verdict(examined);
+    const { healthy, complaint } =
+      problem === null ? verdict(examined) : { healthy: false, complaint: problem };
     if (complaint !== null) {
       log.warn([complaint, ...remedies(thisSystem()).map((sentence) => `- ${sentence}`)].join('\n'));
     }
     return healthy ? EXIT.ok : EXIT.failed;
   },
 });
+
+/** Probes every adapter. `problem`: why none could be listed; null: they were. */
+async function examine(): Promise<{ examined: Examined[]; problem: string | null }> {
+  const { adapters, EngineError, probeAdapter } = await import('../index.ts');
+  const examined: Examined[] = [];
+  try {
+    for (const adapter of await adapters())
+      examined.push({ adapter, probe: await probeAdapter(String(adapter.index)) });
+    return { examined, problem: null };
+  } catch (error) {
+    if (!(error instanceof EngineError && error.code === 'no_adapter')) throw error;
+    return { examined, problem: error.message };
+  }
+}
 
 /** Lists what the build opens, a line a kind. */
 export function describeSupported(supported: Supported): string {

@@ -1,6 +1,6 @@
 // Exit codes: the only place that maps error codes to numbers.
 
-import { EngineError, type ErrorCode } from '../index.ts';
+import { EngineError, type ErrorCode } from '../files/error.ts';
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, refused: 3, outOfMemory: 4, interrupted: 130 } as const;
 

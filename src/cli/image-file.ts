@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmdirSync } from 'node:fs';
 import { link, mkdir, open, readdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { EngineError } from '../index.ts';
+import { EngineError } from '../files/error.ts';
 
 const TEMPORARY = /^\..+\.[0-9a-f]{12}\.part$/;
 /** Age from which a temporary file is considered left over from a killed run; writing takes far less. */

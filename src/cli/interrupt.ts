@@ -1,6 +1,6 @@
 // Ctrl-C: the first signal aborts the run, the second one ends the process at once.
 
-import { EngineError } from '../index.ts';
+import { EngineError } from '../files/error.ts';
 import { endBy } from '../server/entry.ts';
 
 export interface Interrupt {

@@ -2,7 +2,7 @@
 
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { type CachedModel, listModels, shippedImageModelPath, shippedModelPath } from '../index.ts';
+import type { CachedModel } from '../index.ts';
 import { createCommand } from './command.ts';
 import { sizeText, writeLine } from './terminal.ts';
 
@@ -11,7 +11,8 @@ export const list = createCommand({
   summary: 'List the models on this machine.',
   options: { json: { kind: 'boolean', group: 'Output', help: 'As JSON, with paths and revisions.' } },
   async run({ options }) {
-    const shipped = shippedModels();
+    const { listModels, shippedImageModelPath, shippedModelPath } = await import('../index.ts');
+    const shipped = [shippedModelPath(), shippedImageModelPath()].filter(existsSync).map(shippedModel);
     const cached = await listModels();
     if (options.json) {
       const models = [
@@ -34,15 +35,13 @@ export const list = createCommand({
   },
 });
 
-/** The shipped models in the form of cached ones; the folder's name is their id. */
-function shippedModels(): CachedModel[] {
-  return [shippedModelPath(), shippedImageModelPath()].filter(existsSync).map((path) => {
-    const files = readdirSync(path, { recursive: true, encoding: 'utf8' })
-      .map((file) => statSync(join(path, file)))
-      .filter((file) => file.isFile());
-    const bytes = files.reduce((sum, { size }) => sum + size, 0);
-    return { id: basename(path), revisions: [], bytes, path, files: files.length, complete: true };
-  });
+/** A shipped model in the form of a cached one; the folder's name is its id. */
+function shippedModel(path: string): CachedModel {
+  const files = readdirSync(path, { recursive: true, encoding: 'utf8' })
+    .map((file) => statSync(join(path, file)))
+    .filter((file) => file.isFile());
+  const bytes = files.reduce((sum, { size }) => sum + size, 0);
+  return { id: basename(path), revisions: [], bytes, path, files: files.length, complete: true };
 }
 
 function describe({ id, bytes, complete, revisions }: CachedModel): string[] {

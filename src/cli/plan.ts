@@ -1,6 +1,6 @@
 // svc plan: what a model takes on this machine, before its weights are downloaded or a GPU is opened.
 
-import { type ModelPlan, planModel } from '../index.ts';
+import type { ModelPlan } from '../index.ts';
 import { PLANNING } from '../options/model.ts';
 import { createCommand } from './command.ts';
 import { EXIT } from './exit.ts';
@@ -24,6 +24,7 @@ export const plan = createCommand({
   },
   notes: `Exit code ${EXIT.ok} where the model opens, ${EXIT.refused} where it is refused, ${EXIT.outOfMemory} where the budget is too small for it. Counted is what \`svc serve\` takes by default; \`svc chat\`, which has one request at a time, takes a little less.`,
   async run({ options, positionals: [model = ''] }) {
+    const { planModel } = await import('../index.ts');
     const planned = await planModel({ model, ...settingsGiven(PLANNING, options) });
     const isGiven = options['memory-budget'] !== undefined;
     writeLine(options.json ? JSON.stringify(planned, null, 2) : describePlan(planned, isGiven));

@@ -1,9 +1,10 @@
 // svc pull: downloads a model from the hub into the cache and prints its folder.
 
-import { EngineError, resolveModel } from '../index.ts';
+import { EngineError } from '../files/error.ts';
+import { LOADING } from '../options/model.ts';
 import { createCommand } from './command.ts';
-import { ENGINE_OPTIONS } from './engine-options.ts';
 import { SERVER_OPTIONS } from './server-options.ts';
+import { optionsOf } from './setting-options.ts';
 import { showDownload } from './progress.ts';
 import { createLog, writeLine } from './terminal.ts';
 
@@ -18,7 +19,7 @@ export const pull = createCommand({
     },
   ],
   options: {
-    revision: ENGINE_OPTIONS.revision,
+    revision: optionsOf(LOADING).revision,
     'log-level': { ...SERVER_OPTIONS['log-level'], group: 'Output' },
   },
   notes:
@@ -31,6 +32,7 @@ export const pull = createCommand({
     process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
     try {
       const { revision } = options;
+      const { resolveModel } = await import('../index.ts');
       const resolved = await resolveModel(id, {
         ...(revision !== undefined && { revision }),
         onProgress: event,

@@ -1,6 +1,5 @@
 // svc rm: removes a model, or one revision of it, from the cache.
 
-import { removeModel } from '../index.ts';
 import { createCommand } from './command.ts';
 import { createLog, sizeText } from './terminal.ts';
 
@@ -25,6 +24,7 @@ export const rm = createCommand({
   },
   async run({ options, positionals: [id = ''] }) {
     const { revision } = options;
+    const { removeModel } = await import('../index.ts');
     const { bytes } = await removeModel(id, revision === undefined ? {} : { revision });
     createLog().success(`Removed ${id}: ${sizeText(bytes)} are free again.`);
   },

@@ -1,7 +1,7 @@
 // Finds and runs a command, and turns its errors into one line and an exit code.
 
 import { type CommandDef, runCommand } from 'citty';
-import { EngineError } from '../index.ts';
+import { EngineError } from '../files/error.ts';
 import { errorText } from './said.ts';
 import { nearest } from './arguments.ts';
 import { asksForHelp, columns } from './command.ts';

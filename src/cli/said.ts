@@ -1,7 +1,8 @@
 // Formats errors and notes of the engine with the names of command-line options.
 
+import { EngineError } from '../files/error.ts';
 import { type Names, textOf } from '../files/message.ts';
-import { EngineError, type OpenEvent } from '../index.ts';
+import type { OpenEvent } from '../index.ts';
 import { modelOption, textOption } from '../options/names.ts';
 
 /** Names of model options and of text request fields as command-line options. */

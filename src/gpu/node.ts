@@ -53,9 +53,19 @@ export function refuseElectron(): void {
   );
 }
 
+/** The binding is a native library, which this system may not be able to load. */
+function refuseBinding(cause: unknown): never {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  throw new EngineError(
+    'no_adapter',
+    `the GPU binding cannot be loaded (${reason}): run \`npx svc-engine doctor\` for what this system needs`,
+    { cause },
+  );
+}
+
 async function start(flags: string[], driver = 'system'): Promise<GPU> {
   refuseElectron();
-  const { create, globals } = await import('webgpu');
+  const { create, globals } = await import('webgpu').catch(refuseBinding);
   const key = JSON.stringify([driver, flags]);
   let gpu = started.get(key);
   if (!gpu) {

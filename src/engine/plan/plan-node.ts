@@ -26,7 +26,8 @@ const PLAN_OPTIONS: Rules = { model: filledText, ...rulesOf(PLANNING) };
 export async function planModel(options: PlanOptions, signal?: AbortSignal): Promise<ModelPlan> {
   checkOptions(options, PLAN_OPTIONS, 'planModel', ['model']);
   assertWanted(signal);
-  const [like] = await listAdapters();
+  // A system that cannot load the GPU binding has no adapter, either.
+  const [like] = await listAdapters().catch(() => []);
   const profile = like ? profileOf(like) : INTEGRATED;
   const { memoryBudget = firstBudget(profile) } = options;
   const { path, isRemote, openFolder } = await locate(options, signal);

@@ -1,0 +1,45 @@
+// What commands load before they run: only commands that open models load the engine, and only when they run.
+
+import { readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { expect, it } from 'vitest';
+import { COMMANDS } from '../../src/cli/commands.ts';
+
+const SRC = new URL('../../src/', import.meta.url);
+
+/** Files that a file loads when it is imported, by `import` and `export … from`, but for types. */
+function loadedBy(file: string, known = new Set<string>()): Set<string> {
+  if (known.has(file)) return known;
+  known.add(file);
+  const code = readFileSync(new URL(file, SRC), 'utf8');
+  const statements = code.matchAll(/^(?:import|export)\s+(?!type\b)(?:[^'";]*?\sfrom\s*)?'(\.[^'\n]+)'/gm);
+  for (const [, target] of statements) loadedBy(posix.join(posix.dirname(file), target!), known);
+  return known;
+}
+
+const roomsOf = (file: string): string[] => [
+  ...new Set([...loadedBy(file)].map((name) => name.split('/')[0]!)),
+];
+
+it('the reader of imports follows them', () => {
+  expect([...loadedBy('index.ts')]).toContain('engine/open-node.ts');
+  expect(loadedBy('cli/chat.ts').size).toBeGreaterThan(loadedBy('cli/version.ts').size);
+});
+
+it('the executable and its list of commands load no engine', () => {
+  expect(roomsOf('cli/main.ts').sort()).toEqual(['cli', 'files', 'options']);
+  expect([...loadedBy('cli/main.ts')].filter((name) => name.startsWith('files/')).sort()).toEqual([
+    'files/error.ts',
+    'files/message.ts',
+  ]);
+});
+
+it.each(['version', 'list', 'rm', 'pull', 'plan', 'doctor'])(
+  '%s loads no engine for its help',
+  async (name) => {
+    expect(await COMMANDS[name]!.load()).toHaveProperty('run');
+    expect(roomsOf(`cli/${name}.ts`).filter((room) => !['cli', 'files', 'options'].includes(room))).toEqual(
+      [],
+    );
+  },
+);
