@@ -3,6 +3,7 @@
 import { type Prose, option, say } from '../../files/message.ts';
 import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
+import type { Weights } from '../../files/checkpoint/shards.ts';
 import type { Device } from '../../gpu/device.ts';
 import {
   bitsPerWeight,
@@ -12,7 +13,7 @@ import {
   type WeightFormat,
 } from '../../kernels/formats.ts';
 import type { Quantization } from '../session/open-event.ts';
-import { formatOf } from '../weights/plan.ts';
+import { formatOf, storedAs } from '../weights/plan.ts';
 
 export interface FormatOptions {
   /** `f32`: weights are widened to f32; `auto`: the largest format with which every stage fits the budget. */
@@ -28,16 +29,38 @@ const packedShare = (choice: 'none' | QuantizedFormat): number =>
 
 const SMALLEST = QUANTIZED_FORMATS.at(-1)!;
 
-/** Chooses the format of matrices; null: the format of the file. `largest`: stored bytes of the largest component. */
+/** Whether a component's file holds matrices in codes. */
+const hasCodes = ({ tensors }: Weights): boolean =>
+  [...tensors.values()].some(({ dtype }) => storedAs(dtype).packing === 'stored');
+
+/** Bytes of the largest component in a quantization. Codes of a file are never quantized again. */
+function largestIn(components: readonly Weights[], choice: 'none' | QuantizedFormat): number {
+  const sizes = components.map((weights) => {
+    const stored = [...weights.tensors.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+    return stored * (hasCodes(weights) ? 1 : packedShare(choice));
+  });
+  return Math.max(...sizes);
+}
+
+/** The format of a component's matrices: the one that was chosen, or that of its file where it holds codes and none was asked for. */
+export function formatOfComponent(
+  weights: Weights,
+  { quantization }: Pick<FormatOptions, 'quantization'>,
+  chosen: WeightFormat | null,
+): WeightFormat | null {
+  return quantization === 'auto' && hasCodes(weights) ? null : chosen;
+}
+
+/** Chooses the format of matrices; null: the format of the file. */
 export async function chooseFormat(
   device: Device,
   { quantization, onNote }: FormatOptions,
-  largest: number,
+  components: readonly Weights[],
 ): Promise<WeightFormat | null> {
   if (quantization === 'f32') return FORMATS.f32;
   if (quantization !== 'auto') return formatOf(quantization);
   for (const choice of ['none', ...QUANTIZED_FORMATS] as const) {
-    const bytes = largest * packedShare(choice);
+    const bytes = largestIn(components, choice);
     if (!(await device.reserve(bytes / SHARE_FOR_WEIGHTS))) continue;
     const budget = bytesText(device.memoryBudget);
     onNote(
@@ -47,6 +70,6 @@ export async function chooseFormat(
   }
   throw new EngineError(
     'out_of_memory',
-    say`the largest component needs ${bytesText(largest * packedShare(SMALLEST))} even as ${SMALLEST}, the memory budget is ${bytesText(device.memoryBudget)}: raise ${option('memoryBudget')} or choose a smaller model`,
+    say`the largest component needs ${bytesText(largestIn(components, SMALLEST))} even as ${SMALLEST}, the memory budget is ${bytesText(device.memoryBudget)}: raise ${option('memoryBudget')} or choose a smaller model`,
   );
 }

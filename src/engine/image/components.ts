@@ -14,7 +14,7 @@ import { checkRequests } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';
 import { unreadNote } from '../weights/unread.ts';
 import { openWeights, type Weights as LoadedWeights } from '../weights/weights.ts';
-import { chooseFormat, type FormatOptions } from './component-format.ts';
+import { chooseFormat, formatOfComponent, type FormatOptions } from './component-format.ts';
 import { RESIDENT, STAGED, type Residencies, type Residency } from './residency.ts';
 
 /** Share of the budget up to which all weights stay on the device. */
@@ -213,8 +213,9 @@ export class Components {
   }
 
   private async declare<P>(name: string, build: Build<P>): Promise<LoadedWeights<P>> {
-    const { device, format, options } = this;
+    const { device, options } = this;
     const weights = this.files.get(name)!;
+    const format = formatOfComponent(weights, options, this.format);
     const residency = this.residencyOf(name);
     const streamed = residency.kind === 'streamed' ? residency.resident : undefined;
     // Factor on the stored bytes: f32 may take twice as many, and packing adds padding.
@@ -246,8 +247,7 @@ export async function openComponents(
     async () => {
       for (const name of names)
         files.set(name, await options.openWeights(componentOf(options.pipeline, name)));
-      const largest = Math.max(...[...files.values()].map(bytesOf));
-      return new Components(device, files, await chooseFormat(device, options, largest), options);
+      return new Components(device, files, await chooseFormat(device, options, [...files.values()]), options);
     },
   );
 }

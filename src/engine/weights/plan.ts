@@ -76,7 +76,8 @@ function planRequest(
     return { request, matrix: null, floats, order: 0, bytes: allocatedBytes(floats) };
   }
   const winograd = mayTransform && gainsByWinograd(request);
-  const quantised = mayQuantise(request.role) && !keepsCodes(request, dtypeOf) ? wanted : null;
+  const keeps = keepsCodes(request, dtypeOf) || !packsInto(wanted, names, dtypeOf);
+  const quantised = mayQuantise(request.role) && !keeps ? wanted : null;
   if (quantised?.packing === 'quantise') refuseCodes(names, dtypeOf, quantised);
   // Winograd's form needs f32, because its values are sums of nine weights.
   const spans = winograd
@@ -104,6 +105,16 @@ export function keepsCodes(
   dtypeOf: (name: string) => string,
 ): boolean {
   return role === 'expert' && names.every((name) => storedAs(dtypeOf(name)).packing === 'stored');
+}
+
+/** Whether numbers in a format can be made of tensors; codes whose scales other tensors hold stay codes where f32 is wanted. */
+function packsInto(
+  wanted: WeightFormat | null,
+  names: readonly string[],
+  dtypeOf: (name: string) => string,
+): boolean {
+  if (wanted?.packing !== 'number') return true;
+  return names.every((name) => wanted.sources.includes(SOURCES[dtypeOf(name)] ?? 'f32'));
 }
 
 /** Codes of a file are never rounded to others. */

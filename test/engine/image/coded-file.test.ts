@@ -5,6 +5,14 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ggufOfFolder } from '../../files/gguf/from-folder.ts';
 import { float8, ggufOf, named, nf4 } from './coded-tensors.ts';
+import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
+import { openParts } from '../../../src/engine/image/parts.ts';
+import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
+import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { unet } from '../../../src/models/image/unet.ts';
+import { readUNetConfig } from '../../../src/models/image/unet-config.ts';
+import { openTestDevice } from '../../gpu/test-device.ts';
 import { draw, expectNear, expectSame, write } from './drawn-files.ts';
 import { originalAutoencoder, originalUNet, originalZImage } from './original-names.ts';
 import { scratch, tinySD1, tinyXL } from './tiny-pipelines.ts';
@@ -79,9 +87,9 @@ describe('a transformer in NF4', () => {
     });
     const file = write('nf4', stored);
     await expectNear(pipeline, { model: pipeline.folder, transformerWeightsPath: file }, REQUEST);
-    await expect(
-      draw({ model: pipeline.folder, transformerWeightsPath: file, quantization: 'int8' }, REQUEST),
-    ).rejects.toThrow(/quantized already/);
+    const coded = { model: pipeline.folder, transformerWeightsPath: file };
+    await expect(draw({ ...coded, quantization: 'int8' }, REQUEST)).rejects.toThrow(/quantized already/);
+    await expectNear(pipeline, { ...coded, backend: 'generic' }, REQUEST);
   });
 });
 
@@ -127,6 +135,23 @@ describe('a denoiser in GGUF', () => {
       }).then((module: { default: object }) => module.default);
       writeComponent(join(pipeline.folder, 'unet'), config, named(numbers));
       await expectNear(pipeline, { model: pipeline.folder, transformerWeightsPath: path });
+      if (architecture !== 'sd1') return;
+      // The budget does not hold the text encoder as it is stored, and the denoiser keeps its codes.
+      const device = await openTestDevice({ memoryBudget: 9 * 2 ** 20 });
+      const { components } = await openParts(
+        device,
+        nodePlatform,
+        await openPipeline(pipeline.folder, openDiskFolder, knownPipelines()),
+        { model: pipeline.folder, transformerWeightsPath: path, quantization: 'auto' },
+        () => {},
+      );
+      expect(components.quantization).toBe('int8');
+      const page = await components.loadEmpty('unet', 'denoiser', (table, { config: json }) =>
+        unet(readUNetConfig(json), table),
+      );
+      page[Symbol.dispose]();
+      await components.close();
+      device.destroy();
     },
   );
 });
