@@ -3,9 +3,17 @@
 import { EngineError } from '../error.ts';
 import { isQuotaError, type AccessHandle } from './storage.ts';
 
+/**
+ * Chromium's base::File::FILE_ERROR_NO_SPACE. In private windows Chromium returns such errors as unsigned numbers of bytes, 2³² − 8, instead
+ * of throwing.
+ */
+const NO_SPACE = -8;
+
 export function readAll(handle: AccessHandle, offset: number, target: Uint8Array<ArrayBuffer>): void {
   for (let done = 0; done < target.length;) {
     const read = handle.read(target.subarray(done), { at: offset + done });
+    if (read > target.length - done)
+      throw new EngineError('internal', `a stored file cannot be read (the browser's error ${read | 0})`);
     if (read === 0) throw new EngineError('internal', 'a stored file was cut short while it was read');
     done += read;
   }
@@ -24,6 +32,11 @@ export async function writeAll(
       written = handle.write(bytes.subarray(done), { at: offset + done });
     } catch (error) {
       if (!isQuotaError(error)) throw error;
+    }
+    if (written > bytes.length - done) {
+      if ((written | 0) !== NO_SPACE)
+        throw new EngineError('internal', `a file cannot be stored (the browser's error ${written | 0})`);
+      written = 0;
     }
     if (written === 0) await makeRoom();
     done += written;
