@@ -180,8 +180,13 @@ export function meantBy(typed: string, table: OptionTable): string | null {
   return near === null ? null : (findOption(near, table)?.name ?? findElsewhere(near, table));
 }
 
-/** The name most similar to what was typed, by shared letters and pairs of letters; null where none is similar enough. */
+/** Least characters of a beginning that stands for its name, as `temp` does. */
+const LEAST_BEGINNING = 4;
+
+/** The shortest name that begins with what was typed, or else the one most similar to it, by shared letters and pairs of letters; null where none is similar enough. */
 export function nearest(typed: string, names: string[]): string | null {
+  const begun = typed.length < LEAST_BEGINNING ? [] : names.filter((name) => name.startsWith(typed));
+  if (begun.length > 0) return begun.toSorted((a, b) => a.length - b.length)[0]!;
   let best: { name: string; share: number } | null = null;
   for (const name of names) {
     const share = likeness(typed, name);

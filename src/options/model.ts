@@ -192,7 +192,12 @@ export const SHARING = {
     kind: { type: 'list', of: { type: 'text' } },
     help: 'LoRA adapters to load; a request names one by lora_path, or by model as base:name.',
     models: TEXT,
-    flag: { group: 'Model', value: 'name=folder,...', otherwise: 'none' },
+    flag: {
+      group: 'Model',
+      value: 'name=folder,...',
+      otherwise: 'none',
+      elsewhere: ['lora', 'lora-modules'],
+    },
   },
   loraDir: {
     kind: { type: 'text' },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearest, readArguments } from '../../src/cli/arguments.ts';
+import { meantBy, nearest, readArguments } from '../../src/cli/arguments.ts';
 import { EXIT, exitCodeOf, UsageError } from '../../src/cli/exit.ts';
 import type { OptionTable } from '../../src/cli/option.ts';
 import { BATCH_OPTIONS, ENGINE_OPTIONS, toModelOptions } from '../../src/cli/engine-options.ts';
@@ -54,6 +54,7 @@ describe('options', () => {
 
   it.each<[string, string]>([
     ['--prot 80', 'there is no option --prot; did you mean --port?'],
+    ['--temp 0', 'there is no option --temp; did you mean --temperature?'],
     ['--wibble', 'there is no option --wibble'],
     ['--prefix x', 'there is no option --prefix; did you mean --key?'],
     ['-k x', 'there is no option -k; did you mean --key?'],
@@ -93,7 +94,10 @@ it('finds the name that was meant', () => {
   expect(nearest('contextlength', names)).toBe('context-length');
   expect(nearest('max-running-request', names)).toBe('max-running-requests');
   expect(nearest('servd-model-name', names)).toBe('served-model-name');
+  expect(meantBy('lora', BATCH_OPTIONS)).toBe('lora-paths');
+  expect(nearest('temp', ['temperature', 'top-p'])).toBe('temperature');
   expect(nearest('xyz', names)).toBeNull();
+  expect(nearest('p', ['port'])).toBeNull();
 });
 
 it('hands the engine what was given, under its own names', () => {
