@@ -1,6 +1,7 @@
 // Dense attention without subgroups: a workgroup a query and head, 32 keys at a time, online softmax.
 #import "lib/attend-args.wgsl"
 #import "lib/keys.$KEYS.wgsl"
+#import "lib/scores.$SCORES.wgsl"
 #import "lib/carry.$CARRY.wgsl"
 
 const QUADS = 1u;      // quads of dimensions per invocation: ceil(dims / 128)
@@ -40,6 +41,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       let at = k0 + (first_key + local) * args.k_quads;
       for (var d = 0u; d < head_quads; d++) {
         score += dot(q[q0 + d] * args.scale, k[at + d]);
+      }
+      if (BIASED) {
+        score += bias_of(head, query, first_key + local);
       }
     }
     workgroupBarrier();

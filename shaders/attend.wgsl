@@ -5,6 +5,7 @@
 enable subgroups;
 #import "lib/attend-args.wgsl"
 #import "lib/keys.$KEYS.wgsl"
+#import "lib/scores.$SCORES.wgsl"
 #import "lib/carry.$CARRY.wgsl"
 #import "lib/eight.wgsl"
 #import "lib/queries.$QUERIES.wgsl"
@@ -77,6 +78,17 @@ fn main(
       let by_d = transpose(mat4x4f(k[at.x + d], k[at.y + d], k[at.z + d], k[at.w + d]));
       for (var t = 0u; t < TILES; t++) {
         fold_eight(&s[t], query_quad(&queries, t, d), by_d);
+      }
+    }
+    if (BIASED) {
+      let of_four = min(keys, vec4u(count - 1u));
+      for (var t = 0u; t < TILES; t++) {
+        for (var i = 0u; i < 8u; i++) {
+          let query = min(first + t * 8u + i, args.queries - 1u);
+          for (var u = 0u; u < 4u; u++) {
+            s[t][i][u] += bias_of(head, query, of_four[u]);
+          }
+        }
       }
     }
     if (first_key + 32u > seen_of(count, first)) {

@@ -118,6 +118,33 @@ def qwen_image_outputs(model, patches, timestep, text, sides):
     return {'sample': out[:, : int(sides[0].prod())]}
 
 
+def flux_inputs(seed, rows, columns, tokens, text_dims=48, pooled_dims=64, references=()):
+    """Packed patches of latents and of reference images; places of all tokens; states of the text."""
+
+    def make():
+        sides = [(rows, columns), *references]
+        places = [torch.cartesian_prod(torch.tensor([float(i)]), torch.arange(h).float(), torch.arange(w).float()) for i, (h, w) in enumerate(sides)]
+        count = sum(h * w for h, w in sides)
+        return {
+            'patches': normal(seed, 1, count, 64),
+            'text': normal(seed + 1, 1, tokens, text_dims) * 2,
+            'pooled': normal(seed + 2, 1, pooled_dims),
+            'timestep': torch.tensor([0.64]),
+            'guidance': torch.tensor([3.5]),
+            'places': torch.cat(places),
+            'sides': torch.tensor(sides),
+        }
+
+    return make
+
+
+def flux_outputs(model, patches, text, pooled, timestep, guidance, places, sides):
+    scale = guidance if model.config.guidance_embeds else None
+    words = torch.zeros(text.shape[1], 3)
+    out = model(patches, text, pooled, timestep, places.to(patches), words.to(patches), scale, return_dict=False)[0]
+    return {'sample': out[:, : int(sides[0].prod())]}
+
+
 def tower_inputs(seed, height, width):
     """An image as bytes, smooth enough that its size matters."""
 
@@ -356,6 +383,24 @@ MODULES = {
         'causal 3-D convolutions over one frame, moments before scaling; two images',
         lambda: {'sample': normal(171, 2, 3, 28, 36).tanh()},
         encode_frame,
+    ),
+    'flux': Case(
+        'flux/transformer',
+        'the guidance scale as an input; 5 × 7 patches, 13 text rows; axes of 4, 6 and 10 dimensions',
+        flux_inputs(200, 5, 7, 13),
+        flux_outputs,
+    ),
+    'flux-references': Case(
+        'flux-schnell/transformer',
+        'no guidance input; a reference image larger than what is denoised',
+        flux_inputs(210, 4, 6, 9, references=((6, 5),)),
+        flux_outputs,
+    ),
+    't5': Case(
+        'flux/text_encoder_2',
+        'heads of 12 dimensions whose width is not that of the states; 12 classes of distances up to 20, more tokens than that; padding takes part',
+        lambda: {'input_ids': torch.cat([torch.arange(3, 33), torch.tensor([1]), torch.zeros(7)]).long()[None]},
+        lambda model, input_ids: {'last_hidden_state': model(input_ids).last_hidden_state},
     ),
     'qwen-vision': Case(
         'qwen-image/text_encoder',

@@ -5,6 +5,7 @@ from dataclasses import replace
 from diffusers import AutoencoderKL, AutoencoderTiny, UNet2DConditionModel, ZImageTransformer2DModel
 from transformers import CLIPTextModel, CLIPTextModelWithProjection, Qwen3ForCausalLM
 
+from image_configs_flux import FLUX
 from image_configs_qwen import QWEN_IMAGE
 from image_part import Checkpoint, Part, index
 
@@ -220,4 +221,4 @@ CHECKPOINTS = {
             )
         }
     ),
-} | QWEN_IMAGE  # fmt: skip
+} | QWEN_IMAGE | FLUX  # fmt: skip

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Part:
-    """A component: `kind` is model, tokenizer, scheduler, file (`config`: names and values of JSON files) or copy (of `source`, another checkpoint's component)."""
+    """A component: `kind` is model, a tokenizer, scheduler, file (`config`: names and values of JSON files) or copy (of `source`, another checkpoint's component)."""
 
     kind: str
     model: type | str = ''

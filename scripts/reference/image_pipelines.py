@@ -55,7 +55,7 @@ def further(count):
 def part(name, source):
     folder = FOLDERS / source
     if name.startswith('tokenizer'):
-        return (AutoTokenizer if 'qwen' in source else CLIPTokenizer).from_pretrained(folder)
+        return (AutoTokenizer if 'qwen' in source or name.endswith('_2') else CLIPTokenizer).from_pretrained(folder)
     if name == 'processor':
         tokenizer = AutoTokenizer.from_pretrained(FOLDERS / 'qwen-image' / 'tokenizer')
         images = Qwen2VLImageProcessorPil(**json.loads((folder / 'preprocessor_config.json').read_text()))

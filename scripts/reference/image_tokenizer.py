@@ -5,6 +5,8 @@ with `</w>`, one token a merge, BOS, EOS. `pad` is the only difference between C
 
 Qwen (tokenizer.json beside the same two files): 256 byte letters, one token a merge, then the added tokens; a chat
 template of the published one's effect on plain messages.
+
+T5 (tokenizer.json): a unigram model behind `<pad>`, `</s>` and `<unk>`, pieces of words that begin with `▁`; every text ends with `</s>`.
 """
 
 import json
@@ -12,6 +14,7 @@ import unicodedata
 from collections import Counter
 
 import regex
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import AddedToken, Qwen2Tokenizer
 
 BOS, EOS = '<|startoftext|>', '<|endoftext|>'
@@ -129,3 +132,20 @@ def write_qwen_tokenizer(folder, more=()):
     config = {'tokenizer_class': 'Qwen2Tokenizer', 'pad_token': QWEN_ADDED[0], 'eos_token': QWEN_ADDED[2]}
     put(folder / 'tokenizer_config.json', config | {'chat_template': QWEN_TEMPLATE, 'model_max_length': 1024})
     return len(tokenizer)
+
+
+def write_t5_tokenizer(folder, size=200):
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+    special = ['<pad>', '</s>', '<unk>']
+    trainer = trainers.UnigramTrainer(vocab_size=size, special_tokens=special, unk_token='<unk>', show_progress=False)
+    tokenizer.train_from_iterator(PROMPTS, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single='$A </s>', pair='$A </s> $B </s>', special_tokens=[('</s>', 1)]
+    )
+    tokenizer.decoder = decoders.Metaspace()
+    tokenizer.save(str(folder / 'tokenizer.json'))
+    config = {'tokenizer_class': 'T5Tokenizer', 'pad_token': '<pad>', 'eos_token': '</s>', 'unk_token': '<unk>', 'extra_ids': 0}
+    put(folder / 'tokenizer_config.json', config | {'model_max_length': 512})
+    return tokenizer.get_vocab_size()

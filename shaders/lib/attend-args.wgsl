@@ -22,6 +22,8 @@ struct Args {
   y_row: u32,
   y_quads: u32,
   causal: u32,     // whether a query sees only keys up to its own position
+  bias_zero: u32,  // row of `biases` for a key at its query's place
+  bias_stride: u32, // values from one row of `biases` to the next
   scale: f32,      // factor on q: the scores' scale times log2(e), because the softmax uses powers of two
 }
 

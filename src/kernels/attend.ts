@@ -21,6 +21,8 @@ export interface Attention {
   keyCounts?: Tensor;
   /** Factor on the scores; default 1 / sqrt(dims). */
   scale?: number;
+  /** f32 [1, queries + keys − 1, heads], added to the scores: row key − query + queries − 1 for a key and a query of an item. */
+  bias?: Tensor;
 }
 
 /** Lanes that cooperate; an adapter with smaller subgroups uses the plain variant. */
@@ -89,7 +91,15 @@ interface Part {
 /** Records one dispatch. `state` persists from one range of an item's keys to the next. */
 function record(job: Job, { firstItem, items, queries, keys }: Part, state: Tensor | null): void {
   const { tape, attention, variant, all } = job;
-  const { heads, dims, kvHeads = heads, causal = false, keyCounts, scale = 1 / Math.sqrt(dims) } = attention;
+  const {
+    heads,
+    dims,
+    kvHeads = heads,
+    causal = false,
+    keyCounts,
+    scale = 1 / Math.sqrt(dims),
+    bias,
+  } = attention;
   const rows = (tensor: Tensor, ofItem: number, [first, last]: Range) => {
     const row = firstItem * ofItem + first;
     const { operand, first: begins } = view(tape, tensor, {
@@ -106,6 +116,7 @@ function record(job: Job, { firstItem, items, queries, keys }: Part, state: Tens
     params: {
       ...variant.params,
       KEYS: keyCounts ? 'counted' : 'all',
+      SCORES: bias ? 'biased' : 'plain',
       CARRY: state ? 'held' : 'none',
       CONTINUES: keys[0] > 0,
       ENDS: keys[1] === all.keys,
@@ -132,6 +143,8 @@ function record(job: Job, { firstItem, items, queries, keys }: Part, state: Tens
       y_row: y!.row,
       y_quads: job.y.stride / 4,
       causal: Number(causal),
+      bias_zero: all.queries - 1,
+      bias_stride: bias?.stride ?? 0,
       scale: scale * Math.LOG2E,
     },
     bind: {
@@ -141,6 +154,7 @@ function record(job: Job, { firstItem, items, queries, keys }: Part, state: Tens
       y: y!.operand,
       ...(state ? { state } : {}),
       ...(keyCounts ? { key_counts: keyCounts } : {}),
+      ...(bias ? { biases: bias } : {}),
     },
     groups: () => [Math.ceil(count / variant.queriesAtOnce), heads * variant.parts, items],
   });

@@ -19,6 +19,12 @@ const ROTATIONS: Bounds = [1e-3, 1e5];
 
 /** Integers. */
 export const COUNTS = {
+  // T5
+  d_model: SIZE,
+  d_kv: [1, 2 ** 10],
+  d_ff: WIDTH,
+  relative_attention_num_buckets: [4, 2 ** 10],
+  relative_attention_max_distance: TOKENS,
   // language and embedding models
   vocab_size: [1, 2 ** 22],
   type_vocab_size: SIZE,
@@ -103,6 +109,8 @@ export const COUNTS = {
   axes_lens: SIZE,
   cap_feat_dim: SIZE,
   num_layers: LAYERS,
+  num_single_layers: LAYERS,
+  pooled_projection_dim: SIZE,
   joint_attention_dim: SIZE,
   axes_dims_rope: SIZE,
   base_dim: CHANNELS,
@@ -122,6 +130,7 @@ export const COUNTS = {
 /** Numbers, whole or not. */
 export const REALS = {
   rms_norm_eps: EPS,
+  layer_norm_epsilon: EPS,
   layer_norm_eps: EPS,
   norm_epsilon: EPS,
   logit_scale: [1e-6, 1e6],

@@ -128,8 +128,8 @@ describe('is refused with exit code 2, before a model is opened:', () => {
       '--component-paths maps components to files, folders or hub ids, got 1 for vae',
     ],
     [
-      ['--pipeline-class-name', 'FluxPipeline'],
-      `--pipeline-class-name is one of ${Object.keys(PIPELINE_CLASSES).join(', ')}, got "FluxPipeline"`,
+      ['--pipeline-class-name', 'KolorsPipeline'],
+      `--pipeline-class-name is one of ${Object.keys(PIPELINE_CLASSES).join(', ')}, got "KolorsPipeline"`,
     ],
     [['--transformer-weights-path', 'none'], 'there is no none, which --transformer-weights-path names'],
     [

@@ -20,6 +20,8 @@ interface Problem {
   causal: boolean;
   keyCounts: number[] | null;
   scale: number | undefined;
+  /** [queries + keys − 1][heads], by distance. */
+  bias: Float32Array | null;
   q: Float32Array;
   kv: Float32Array;
 }
@@ -31,6 +33,7 @@ function problem(given: Partial<Problem> & { queries: number; keys: number; dims
     causal: false,
     keyCounts: null,
     scale: undefined,
+    bias: null,
     q: random.floats(items * queries * heads * dims).map((value) => 3 * value),
     kv: random.floats(items * keys * 2 * kvHeads * dims),
     ...given,
@@ -42,7 +45,7 @@ function problem(given: Partial<Problem> & { queries: number; keys: number; dims
 
 /** Runs q in a tensor of its own, with keys and values side by side in another, from column four on. */
 function run(on: Device, of: Problem, from = 0, to: number = of.items): Promise<Float32Array[]> {
-  const { queries, keys, heads, kvHeads, dims, causal, keyCounts, scale } = of;
+  const { queries, keys, heads, kvHeads, dims, causal, keyCounts, scale, bias } = of;
   const width = heads * dims;
   const kvWidth = kvHeads * dims;
   const items = to - from;
@@ -56,7 +59,15 @@ function run(on: Device, of: Problem, from = 0, to: number = of.items): Promise<
     record(_, input) {
       const q = input([items, queries, width], of.q.subarray(from * queries * width, to * queries * width));
       const kv = input([items, keys, 4 + 2 * kvWidth], shifted);
-      const options = { heads, kvHeads, dims, causal, ...(counts ? { keyCounts: counts } : {}) };
+      const added = bias && input([1, queries + keys - 1, heads], bias);
+      const options = {
+        heads,
+        kvHeads,
+        dims,
+        causal,
+        ...(counts ? { keyCounts: counts } : {}),
+        ...(added ? { bias: added } : {}),
+      };
       return attend(
         { x: q, first: 0 },
         { x: kv, first: 4 },
@@ -89,7 +100,9 @@ function reference(of: Problem): Float64Array[] {
       const q = of.q.subarray((row * heads + head) * dims, (row * heads + head + 1) * dims);
       const scores = Array.from(
         { length: seen },
-        (__, key) => q.reduce((sum, value, d) => sum + value * of.kv[kvAt(item, key, head) + d]!, 0) * scale,
+        (__, key) =>
+          q.reduce((sum, value, d) => sum + value * of.kv[kvAt(item, key, head) + d]!, 0) * scale +
+          (of.bias?.[(key - (row % queries) + queries - 1) * heads + head] ?? 0),
       );
       const largest = Math.max(...scores);
       const weights = scores.map((score) => Math.exp(score - largest));
@@ -136,6 +149,19 @@ describe.each([
 
   it.each([1, 2, 31, 32, 33, 77])('%i keys', async (keys) => {
     const of = problem({ queries: 5, keys, dims: 40 });
+    expectRight(of, await run(disguise(device, as), of));
+  });
+
+  it.each([5, 38])('a bias by distance, %i queries', async (queries) => {
+    const of = problem({
+      queries,
+      keys: 41,
+      dims: 12,
+      heads: 3,
+      items: 2,
+      scale: 1,
+      bias: new Random(queries).floats((queries + 40) * 3),
+    });
     expectRight(of, await run(disguise(device, as), of));
   });
 

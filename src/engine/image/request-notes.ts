@@ -24,8 +24,11 @@ export function notesOn(resolved: Resolved, parts: Pick<Parts, 'planner' | 'cont
 }
 
 /** Returns notes on fields that were given and have no effect. */
-function ineffective({ event: { values, sources } }: Resolved, { runner }: Pick<Parts, 'runner'>): Prose[] {
-  if (runner.guides(values.guidance)) return [];
+function ineffective(
+  { event: { values, sources }, call }: Resolved,
+  { runner }: Pick<Parts, 'runner'>,
+): Prose[] {
+  if (runner.guides(values.guidance, call)) return [];
   const isAsked = (key: keyof typeof values): boolean => ['request', 'kwargs'].includes(sources[key]);
   const asked = [
     ...(isAsked('negativePrompt') && values.negativePrompt !== '' ? ['negativePrompt'] : []),

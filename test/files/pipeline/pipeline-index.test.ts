@@ -160,8 +160,8 @@ describe('is refused:', () => {
     ],
     [
       'a pipeline not built in',
-      { 'model_index.json': { _class_name: 'FluxPipeline' } },
-      /is a FluxPipeline, which is not built in: this version runs .*ZImageInpaintPipeline/,
+      { 'model_index.json': { _class_name: 'KolorsPipeline' } },
+      /is a KolorsPipeline, which is not built in: this version runs .*ZImageInpaintPipeline/,
     ],
     [
       'a class that steers Stable Diffusion',
@@ -233,7 +233,7 @@ describe('is refused:', () => {
   });
 
   it('a pipeline class nobody knows', async () => {
-    const error = await refusal(await folderOf(PIPELINE), { pipelineClassName: 'FluxPipeline' });
+    const error = await refusal(await folderOf(PIPELINE), { pipelineClassName: 'KolorsPipeline' });
     expect(error).toMatchObject({ code: 'bad_request', param: 'pipelineClassName' });
     expect(error.message).toContain(`the classes are ${Object.keys(PIPELINE_CLASSES).join(', ')}`);
   });

@@ -214,7 +214,12 @@ function joinRows(device: Device, parts: readonly Tensor[], shape: readonly numb
   return joined;
 }
 
-async function clipTokens(components: ComponentAccess, name: string, length: number): Promise<ClipTokens> {
+/** Returns what a CLIP tokenizer says of its special tokens. `length`: the encoder's positions. */
+export async function clipTokens(
+  components: ComponentAccess,
+  name: string,
+  length: number,
+): Promise<ClipTokens> {
   const tokenizer = await components.tokenizer(name);
   const idOf = (special: unknown, fallback: number): number =>
     (typeof special === 'string' ? tokenizer.tokenToId(special) : null) ?? fallback;

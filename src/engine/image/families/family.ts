@@ -169,8 +169,8 @@ export interface FamilyModel {
   mostClipSkip: number;
   /** Layers at the end of a CLIP text encoder that are never read: 1 in Stable Diffusion XL. */
   unreadClipLayers: number;
-  /** Returns true if the guidance scale requires a second pass with the negative prompt. */
-  guides(guidance: number): boolean;
+  /** Returns true if the guidance scale, or a call argument, requires a second pass with the negative prompt. */
+  guides(guidance: number, call: CallArguments): boolean;
   /** Throws bad_request for a request that this model cannot honour; called when the request's values are resolved. */
   checkRequest?(request: Pick<RunRequest, 'values' | 'sources' | 'call'>): void;
   /** Throws bad_checkpoint if weights do not match the configurations, or a tokenizer is damaged. */

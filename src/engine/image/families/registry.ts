@@ -6,6 +6,7 @@ import type {
   PipelineFolders,
 } from '../../../files/pipeline/pipeline-classes.ts';
 import { TEXT_CLASSES } from '../../architectures.ts';
+import { fluxFamily } from './flux.ts';
 import type { ImageFamily, PipelineSet, PipelineTask } from './family.ts';
 import { qwenImageEdit, qwenImageEditPlus } from './qwen-image-edit.ts';
 import { qwenImage } from './qwen-image.ts';
@@ -20,6 +21,7 @@ const FAMILIES: ImageFamily[] = [
   stableDiffusion,
   stableDiffusionXL,
   zImage,
+  fluxFamily,
   qwenImage,
   qwenImageEdit,
   qwenImageEditPlus,

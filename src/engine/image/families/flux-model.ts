@@ -1,0 +1,173 @@
+// The model of FLUX.1: a transformer over the tokens of a text and the patches of an image.
+
+import { EngineError } from '../../../files/error.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { linearCombination } from '../../../kernels/linear-combination.ts';
+import { patchify, unpatchify } from '../../../kernels/patchify.ts';
+import { flux, type Flux } from '../../../models/image/flux.ts';
+import { readFluxConfig, type FluxConfig } from '../../../models/image/flux-config.ts';
+import { fluxRotations, fluxTextRotations } from '../../../models/image/flux-rope.ts';
+import type { WeightTable } from '../../../models/weights.ts';
+import type { CallArguments } from '../call-arguments.ts';
+import { allocateTensor, compute, recordTape, type ComputeOptions } from '../compute.ts';
+import type { ComponentAccess } from '../components.ts';
+import { writeRows, type Predictor } from '../denoiser.ts';
+import { createScalars } from '../scalars.ts';
+import { Scope } from '../scope.ts';
+import type { FamilyModel, Prepared, RunRequest } from './family.ts';
+import { checkFluxEncoders, encodeFlux, freeStates, type FluxStates, type FluxText } from './flux-texts.ts';
+
+/** Latents along one side of a token. */
+export const PATCH = 2;
+const PATCHES = { size: PATCH, order: 'cpq' } as const;
+/** Factor on the guidance scale where it is embedded like a time step. */
+const GUIDANCE_SCALE = 1000;
+
+export interface FluxArguments extends CallArguments {
+  /** Guidance by a second pass with the negative prompt; left out or at most 1: one pass. */
+  trueGuidance?: number;
+  /** Texts for T5; left out: those for CLIP. */
+  prompt2?: string;
+  negative2?: string;
+}
+
+const trueGuidance = ({ trueGuidance: scale = 1 }: FluxArguments): number => scale;
+
+export function openFlux(components: ComponentAccess): FamilyModel {
+  const config = readFluxConfig(components.get('transformer').config, 'transformer/config.json');
+  const page = (table: WeightTable) => flux(config, table);
+
+  return {
+    latentChannels: config.channels,
+    fillsMasks: false,
+    sampleSize: null,
+    mostClipSkip: 0,
+    unreadClipLayers: 0,
+    guides: (_, call) => trueGuidance(call) > 1,
+    async checkFiles() {
+      const { text, pooled } = await checkFluxEncoders(components);
+      requireWidth('joint_attention_dim', config.textDims, 'text_encoder_2', text);
+      requireWidth('pooled_projection_dim', config.pooledDims, 'text_encoder', pooled);
+      components.check('transformer', page);
+    },
+    async prepare(request): Promise<Prepared> {
+      const texts = await encodeFlux(components, textsOf(request), request);
+      return {
+        tokens: texts[0]!.states.shape[1] as number,
+        async load() {
+          const weights = await components.load('transformer', 'denoiser', page, request.options);
+          const given = { components, config, page: weights.page, texts, request };
+          return {
+            record: (latents, output, _, options) => openPredictor({ ...given, latents, output, options }),
+            [Symbol.dispose]: () => weights[Symbol.dispose](),
+          };
+        },
+        [Symbol.dispose]: () => freeStates(components, texts),
+      };
+    },
+  };
+}
+
+function requireWidth(key: string, wanted: number, encoder: string, found: number): void {
+  if (wanted === found) return;
+  throw new EngineError(
+    'bad_checkpoint',
+    `transformer/config.json: ${key} is ${wanted}, and the states of ${encoder} have ${found} columns: take the text encoders of the same pipeline`,
+    { param: key },
+  );
+}
+
+/** The prompt, and the negative prompt where it has a pass: like in diffusers only if the request gives one. */
+function textsOf({ prompt, values, sources, call }: RunRequest): FluxText[] {
+  const { prompt2, negative2 }: FluxArguments = call;
+  const texts = [{ clip: prompt, t5: prompt2 || prompt }];
+  const isGiven = sources.negativePrompt !== 'contract' || negative2 !== undefined;
+  if (trueGuidance(call) <= 1 || !isGiven) return texts;
+  return [...texts, { clip: values.negativePrompt, t5: negative2 || values.negativePrompt }];
+}
+
+interface PredictorRequest {
+  components: ComponentAccess;
+  config: FluxConfig;
+  page: Flux;
+  /** The prompt and, under true guidance, the negative prompt. */
+  texts: readonly FluxStates[];
+  request: RunRequest;
+  latents: Tensor;
+  output: Tensor;
+  options: ComputeOptions;
+}
+
+async function openPredictor(given: PredictorRequest): Promise<Predictor> {
+  const { components, config, page, texts, request, latents, output, options } = given;
+  const { device } = components;
+  const [, height, width] = latents.shape as [number, number, number];
+  using scope = new Scope(device);
+  const turns = uploadRotations(given, scope);
+  const words: Tensor[] = [];
+  for (const { states } of texts) {
+    const [text] = await compute(device, options, (tape) => [page.condition(states.on(tape))]);
+    words.push(scope.hold(text!));
+  }
+  const number = (label: string, value: number): Tensor =>
+    scope.hold(device.tensor('step', label, [1, 1], Float32Array.of(value)));
+  const guidance = config.distilledGuidance
+    ? number('guidance', GUIDANCE_SCALE * request.values.guidance)
+    : null;
+  const scalars = scope.use(createScalars(device, 'scalars of a step', 2));
+  const flag = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1)));
+  const time = scope.hold(allocateTensor(device, 'time step', [1, 1]));
+  const recording = await recordTape(
+    device,
+    options,
+    (tape) => {
+      const patches = patchify(latents.on(tape), PATCHES); //        [1, tokens, 4 · channels]
+      const { text, image, both } = turns;
+      const predictions = texts.map(({ pooled }, i) =>
+        page.forward({
+          patches,
+          time: time.on(tape),
+          guidance: guidance && guidance.on(tape),
+          text: words[i]!.on(tape),
+          pooled: pooled.on(tape),
+          rotations: { text: text.on(tape), image: image.on(tape), both: both.on(tape) },
+          denoised: patches.shape[1] as number,
+        }),
+      );
+      const [positive] = predictions as [Tensor];
+      const guided =
+        predictions.length === 1 ? positive : linearCombination(predictions, scalars.region, flag.region!);
+      return [unpatchify(guided, { ...PATCHES, height, width })];
+    },
+    [output],
+  );
+  scope.use(recording);
+  const owner = scope.move();
+  const scale = trueGuidance(request.call);
+  return {
+    run({ timestep }) {
+      scalars.write([scale, 1 - scale]);
+      writeRows(device, time, Float32Array.of(timestep));
+      recording.run();
+    },
+    times: () => recording.times(),
+    [Symbol.dispose]: () => owner[Symbol.dispose](),
+  };
+}
+
+/** Rotations of the text, of the patches, and of both one after the other; all texts have one length. */
+function uploadRotations({ components, config, texts, latents }: PredictorRequest, scope: Scope) {
+  const [, height, width] = latents.shape as [number, number, number];
+  const text = fluxTextRotations(config, texts[0]!.states.shape[1] as number);
+  const image = fluxRotations(config, { image: 0, rows: height / PATCH, columns: width / PATCH });
+  const both = new Float32Array(text.length + image.length);
+  both.set(text);
+  both.set(image, text.length);
+  const table = (label: string, values: Float32Array<ArrayBuffer>): Tensor =>
+    scope.hold(components.device.tensor('step', label, [values.length / config.dims, config.dims], values));
+  return {
+    text: table('rotations of a text', text),
+    image: table('rotations of an image', image),
+    both: table('rotations of both', both),
+  };
+}

@@ -1,0 +1,80 @@
+// FLUX.1 (dev, Krea, schnell): T5 and CLIP encode the prompt, a transformer denoises latents in patches of 2 × 2.
+
+import { readAutoencoder } from '../autoencoder.ts';
+import {
+  COMMON,
+  integer,
+  list,
+  NEGATIVE,
+  number,
+  SIZE,
+  STRENGTH,
+  text,
+  type CallArgumentTable,
+} from '../call-arguments.ts';
+import { plainSigmas } from '../schedules/flow-sigmas.ts';
+import type { ComponentFiles, ImageFamily, ImpliedDefaults } from './family.ts';
+import { openFlux, PATCH, type FluxArguments } from './flux-model.ts';
+import { AUTOENCODER, denoiser, SCHEDULER, textEncoder, tokenizer } from './shared-components.ts';
+
+const into = (field: keyof FluxArguments) => ({ call: field });
+
+const ARGUMENTS: CallArgumentTable = {
+  ...COMMON,
+  ...SIZE,
+  ...NEGATIVE,
+  prompt_2: text(into('prompt2')),
+  negative_prompt_2: text(into('negative2')),
+  true_cfg_scale: number('a number of at least 0', (value) => value >= 0, into('trueGuidance')),
+  sigmas: list('numbers between 0 and 1', (item) => item >= 0 && item <= 1, into('sigmas')),
+  max_sequence_length: integer(1, { request: 'maxSequenceLength' }),
+};
+
+/** Models without the guidance input are schnell and those made from it, which take a few steps. */
+function fluxDefaults({ transformer }: ComponentFiles): ImpliedDefaults {
+  const isGuided = transformer?.config['guidance_embeds'] === true;
+  if (isGuided) return {};
+  const defaults = { steps: 4, guidance: 0, size: 1024 };
+  return { likely: { defaults, from: 'transformer/config.json without guidance_embeds' } };
+}
+
+export const fluxFamily: ImageFamily = {
+  name: 'flux',
+  examples: 'FLUX.1-dev, FLUX.1-Krea-dev, FLUX.1-schnell',
+  modelIds: /flux(?!\.?2)/i,
+  components: {
+    text_encoder: textEncoder('CLIPTextModel'),
+    tokenizer: tokenizer('CLIPTokenizer', 'CLIPTokenizerFast'),
+    text_encoder_2: textEncoder('T5EncoderModel'),
+    tokenizer_2: tokenizer('T5TokenizerFast', 'T5Tokenizer'),
+    transformer: denoiser('FluxTransformer2DModel'),
+    vae: AUTOENCODER,
+    scheduler: SCHEDULER,
+  },
+  denoiser: 'transformer',
+  autoencoder: 'vae',
+  readAutoencoder,
+  latents: { patch: PATCH, frames: 1 },
+  pipelines: [
+    {
+      classes: {
+        'text-to-image': 'FluxPipeline',
+        'image-to-image': 'FluxImg2ImgPipeline',
+        inpainting: 'FluxInpaintPipeline',
+      },
+      strength: 'ceil',
+      callArguments: (task) => {
+        if (task === 'text-to-image') return ARGUMENTS;
+        const crop = { padding_mask_crop: integer(0, { call: 'maskPadding' }) };
+        return { ...ARGUMENTS, ...STRENGTH, ...(task === 'inpainting' ? crop : {}) };
+      },
+    },
+  ],
+  defaults: { steps: 28, guidance: 3.5, size: 1024 },
+  namedDefaults: [[/schnell/i, { steps: 4, guidance: 0, size: 1024 }]],
+  defaultsOf: fluxDefaults,
+  takes: ['maxSequenceLength', 'flowShift'],
+  readsEmphasis: false,
+  sigmas: plainSigmas,
+  open: openFlux,
+};

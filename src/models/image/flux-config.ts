@@ -1,0 +1,80 @@
+// Converts config.json of a FluxTransformer2DModel to the configuration of flux.ts. Only this file knows its key names.
+
+import { EngineError } from '../../files/error.ts';
+import { checkHeads, readConfig, type Json } from '../config-values.ts';
+import type { JointShape } from './joint-block.ts';
+
+export interface FluxConfig extends JointShape {
+  /** Channels of latents. */
+  channels: number;
+  /** Blocks in which text and image have weights of their own, then those in which they share them. */
+  doubleBlocks: number;
+  singleBlocks: number;
+  /** Columns of the states of the text, and of its pooled state. */
+  textDims: number;
+  pooledDims: number;
+  /** Whether the guidance scale is an input, as in models that are distilled from guided ones. */
+  distilledGuidance: boolean;
+  /** Dimensions of a head that are rotated by image, by row, and by column. */
+  axes: readonly number[];
+}
+
+const AXES = 3;
+const EPS = 1e-6;
+const PATCH = 2;
+
+/** Keys whose other values would change the computation. */
+const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = { patch_size: [1] };
+
+/** Throws bad_checkpoint and unsupported. */
+export function readFluxConfig(json: Json, file = 'config.json'): FluxConfig {
+  const config = readConfig(file, json);
+  config.only(NEUTRAL);
+  const dims = config.count('attention_head_dim', 128);
+  const heads = config.count('num_attention_heads', 24);
+  const hidden = heads * dims;
+  checkHeads(file, hidden, heads);
+  const axes = config.list('axes_dims_rope', [16, 56, 56]);
+  if (
+    axes.length !== AXES ||
+    axes.some((size) => size % 2 !== 0) ||
+    axes.reduce((a, b) => a + b, 0) !== dims
+  ) {
+    throw config.error(
+      'bad_checkpoint',
+      'axes_dims_rope',
+      `is ${JSON.stringify(axes)}, three even numbers are needed that make up heads of ${dims} dimensions`,
+    );
+  }
+  const inputs = config.count('in_channels', 64);
+  const outputs = json['out_channels'] == null ? inputs : config.count('out_channels', inputs);
+  if (outputs % PATCH ** 2 !== 0) {
+    throw config.error(
+      'bad_checkpoint',
+      'out_channels',
+      `is ${outputs}, a multiple of ${PATCH ** 2} is needed`,
+    );
+  }
+  if (inputs !== outputs) {
+    throw new EngineError(
+      'unsupported',
+      `${file}: in_channels is ${inputs} and out_channels ${outputs}: models that take a mask or a control image beside the latents (FLUX.1 Fill, Depth, Canny) are not built; choose FLUX.1 dev, schnell, Krea or Kontext`,
+      { param: 'in_channels' },
+    );
+  }
+  return {
+    channels: outputs / PATCH ** 2,
+    hidden,
+    heads,
+    dims,
+    ffn: 4 * hidden,
+    eps: EPS,
+    headEps: EPS,
+    doubleBlocks: config.count('num_layers', 19),
+    singleBlocks: config.count('num_single_layers', 38),
+    textDims: config.count('joint_attention_dim', 4096),
+    pooledDims: config.count('pooled_projection_dim', 768),
+    distilledGuidance: config.flag('guidance_embeds', false),
+    axes,
+  };
+}
