@@ -89,6 +89,7 @@ function verdict({ fits, opens, change }: ModelPlan): string {
   const flags = [
     ...(change.quantization === undefined ? [] : [`--quantization ${change.quantization}`]),
     ...(change.contextLength === undefined ? [] : [`--context-length ${change.contextLength}`]),
+    ...(change.layerwiseOffload === undefined ? [] : ['--layerwise-offload']),
     ...(change.memoryBudget === undefined
       ? []
       : [`--memory-budget ${Math.ceil(change.memoryBudget / 2 ** 20)}MiB`]),

@@ -43,10 +43,14 @@ function fit(slot: number, bytes: number): number {
   return slot >= bytes ? slot - bytes : (bytes - slot) * 1024;
 }
 
+/** What a slot holds: intermediates, or copies of weights in host memory. */
+type Purpose = 'intermediates' | 'copies';
+
 export class Arena {
   generation = 0;
   readonly #memory: DeviceMemory;
   readonly #bytes: number[] = [];
+  readonly #purposes: Purpose[] = [];
   readonly #buffers: (GPUBuffer | undefined)[] = [];
   /** Whether every slot is as large as the tapes recorded so far need it. Asking each buffer for its size costs a call of the binding. */
   #isSettled = false;
@@ -55,10 +59,20 @@ export class Arena {
     this.#memory = memory;
   }
 
-  /** Returns slots for these lives; slots that are too small grow at the next call of `buffer`. */
-  assign(lives: readonly Life[], taken?: ReadonlySet<number>): number[] {
+  /**
+   * Returns slots of a purpose for these lives; slots that are too small grow at the next call of `buffer`. Copies have slots of their
+   * own, because they are the same in every tape of a model, while intermediates differ with the capacity.
+   */
+  assign(
+    lives: readonly Life[],
+    taken: ReadonlySet<number> = new Set(),
+    purpose: Purpose = 'intermediates',
+  ): number[] {
     this.#isSettled = false;
-    return assignSlots(lives, this.#bytes, taken);
+    const others = this.#purposes.flatMap((own, slot) => (own === purpose ? [] : [slot]));
+    const slots = assignSlots(lives, this.#bytes, new Set([...taken, ...others]));
+    while (this.#purposes.length < this.#bytes.length) this.#purposes.push(purpose);
+    return slots;
   }
 
   buffer(slot: number): GPUBuffer {
@@ -91,6 +105,7 @@ export class Arena {
   clear(): void {
     for (const buffer of this.#buffers) if (buffer) this.#memory.free(buffer);
     this.#bytes.length = 0;
+    this.#purposes.length = 0;
     this.#buffers.length = 0;
     this.#isSettled = false;
     this.generation++;

@@ -115,10 +115,11 @@ export class Tape {
       checkGroups(this.device, pipeline.shader.name, groups(this.capacity));
     const lives = this.#lives();
     const taken = new Set([...this.#borrowed.values()].map(({ tape, tensor }) => tape.#slots.get(tensor)!));
-    this.#streams = this.#streamed();
-    const slots = this.device.arena.assign([...lives.values(), ...(this.#streams?.lives ?? [])], taken);
+    const { arena } = this.device;
+    const slots = arena.assign([...lives.values()], taken);
     this.#slots = new Map([...lives.keys()].map((tensor, i) => [tensor, slots[i]!]));
-    this.#streams?.assign(slots.slice(lives.size));
+    this.#streams = this.#streamed();
+    this.#streams?.assign(arena.assign(this.#streams.lives, undefined, 'copies'));
   }
 
   /** Frees the tape's own resources. Submitted work still completes. */

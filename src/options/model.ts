@@ -79,6 +79,12 @@ export const LOADING = {
       elsewhere: ['mem-fraction-static', 'gpu-memory-utilization'],
     },
   },
+  layerwiseOffload: {
+    kind: { type: 'boolean' },
+    help: 'Layers that the memory budget has no room for stay in host memory, and each step copies them to the device.',
+    models: TEXT,
+    flag: { group: 'Device', otherwise: 'off', elsewhere: ['n-gpu-layers', 'ngl', 'cpu-offload-gb'] },
+  },
   safe: {
     kind: { type: 'boolean' },
     help: "The GPU layer's validation and bounds checks on; slower.",
@@ -93,6 +99,7 @@ export const PLANNING = {
   quantization: LOADING.quantization,
   contextLength: LOADING.contextLength,
   memoryBudget: LOADING.memoryBudget,
+  layerwiseOffload: LOADING.layerwiseOffload,
 } as const satisfies Settings;
 
 /** Settings for sharing a model among many requests, as in servers. */

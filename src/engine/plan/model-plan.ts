@@ -64,5 +64,10 @@ export interface ModelPlan {
   /** Whether it opens as asked at all. */
   opens: boolean;
   /** The smallest change that was found with which it fits, as options of the engine; null: it fits, or no change is enough. */
-  change: { contextLength?: number; quantization?: PlannedQuantization; memoryBudget?: number } | null;
+  change: {
+    contextLength?: number;
+    quantization?: PlannedQuantization;
+    layerwiseOffload?: true;
+    memoryBudget?: number;
+  } | null;
 }

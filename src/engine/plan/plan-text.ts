@@ -10,8 +10,11 @@ import { copiesBytes } from '../text/cache/state-mover.ts';
 import { configuredEndTokens, contextNotes } from '../text/defaults.ts';
 import { runnerSizes } from '../text/load.ts';
 import { openRunner } from '../text/step/open-runner.ts';
-import type { Runner } from '../text/step/runner.ts';
+import type { Runner, RunnerCheckpoint } from '../text/step/runner.ts';
+import { residentLayers } from '../text/streaming.ts';
+import type { TextModelOptions } from '../text/text-model.ts';
 import { wrapperNote } from '../text/wrapper-note.ts';
+import type { ResidentPart } from '../weights/layers.ts';
 import { weightBytesIn } from '../weights/quantization.ts';
 import { chosenQuantization } from './chosen-quantization.ts';
 import type { ModelPlan, PlannedQuantization, PlanOptions } from './model-plan.ts';
@@ -51,7 +54,7 @@ export async function planText(
   const bytesIn = weightBytesIn(device, tensors, declaration.generate!);
   const quantization = await chosenQuantization(device, options.quantization, bytesIn, note);
   const contextLength = Math.min(options.contextLength ?? declaration.context, declaration.context);
-  const model = new PlannedText(place, checkpoint);
+  const model = new PlannedText(place, checkpoint, options);
   const openings = new PlannedOpenings(model, budget, place.memory, bytesIn.choices);
   const fit = await openings.fit(quantization, contextLength);
   const asked = fit.choices.find((choice) => choice.quantization === quantization);
@@ -89,12 +92,28 @@ function cacheOf({ layout, copyBytes }: OpenedCache, contextLength: number): Mod
   };
 }
 
-class PlannedText implements PlannedModel {
-  readonly #place: PlanPlace;
-  readonly #checkpoint: PlannedCheckpoint;
+/** The parts of a checkpoint that its memory depends on. */
+export type PlannedTextCheckpoint = RunnerCheckpoint &
+  Pick<PlannedCheckpoint, 'declaration' | 'generationConfig' | 'config'>;
+
+export class PlannedText implements PlannedModel {
+  /** Whether layers may be in host memory and are not yet. */
+  readonly mayStream: boolean;
+  readonly #place: Pick<PlanPlace, 'openDevice'>;
+  readonly #checkpoint: PlannedTextCheckpoint;
+  readonly #slots: number;
   readonly #opened = new Map<PlannedQuantization, OpenedCache>();
 
-  constructor(place: PlanPlace, checkpoint: PlannedCheckpoint) {
+  constructor(
+    place: Pick<PlanPlace, 'openDevice'>,
+    checkpoint: PlannedTextCheckpoint,
+    {
+      layerwiseOffload = false,
+      maxRunningRequests: slots = DEFAULTS.runningRequests,
+    }: Pick<TextModelOptions, 'layerwiseOffload' | 'maxRunningRequests'>,
+  ) {
+    this.mayStream = !layerwiseOffload;
+    this.#slots = slots;
     this.#place = place;
     this.#checkpoint = checkpoint;
   }
@@ -114,18 +133,19 @@ class PlannedText implements PlannedModel {
 
   /** Pages beyond one context are of use and not needed. */
   async least(settings: PlannedSettings): Promise<number> {
-    return (await this.#open(Number.MAX_SAFE_INTEGER, settings, settings.contextLength!)).bytes;
+    const least = { maxTotalTokens: settings.contextLength!, resident: { bytes: 0 } };
+    return (await this.#open(Number.MAX_SAFE_INTEGER, settings, least)).bytes;
   }
 
   async #open(
     memoryBudget: number,
-    { quantization, contextLength }: PlannedSettings,
-    maxTotalTokens = Infinity,
+    { quantization, contextLength, layerwiseOffload = !this.mayStream }: PlannedSettings,
+    { maxTotalTokens = Infinity, resident }: { maxTotalTokens?: number; resident?: ResidentPart } = {},
   ): Promise<PlannedOpening> {
     const { declaration } = this.#checkpoint;
     const device = this.#place.openDevice(memoryBudget);
     const sizes = runnerSizes(device, declaration, {
-      slots: DEFAULTS.runningRequests,
+      slots: this.#slots,
       contextLength: contextLength!,
       maxTotalTokens,
       endTokens: Math.max(1, configuredEndTokens(this.#checkpoint).length),
@@ -139,7 +159,11 @@ class PlannedText implements PlannedModel {
       unread: true,
     };
     const silent = { onProgress: () => {}, onNote: () => {} };
-    const runner: Runner = await openRunner(device, this.#checkpoint, declaration, options, silent);
+    const streamed = layerwiseOffload
+      ? (resident ?? (await residentLayers(device, this.#checkpoint, declaration, options)))
+      : undefined;
+    const given = { ...options, streamed };
+    const runner: Runner = await openRunner(device, this.#checkpoint, declaration, given, silent);
     this.#opened.set(quantization, { layout: runner.layout, copyBytes: runner.copyBytes });
     const { weights, arena, step } = device.memory();
     const scratch = arena + step + runner.stateBytes;

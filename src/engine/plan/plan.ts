@@ -4,6 +4,7 @@ import { architectureOf } from '../../files/checkpoint/architecture.ts';
 import { MODULES } from '../../files/checkpoint/embedding-folder.ts';
 import { readCheckpointConfig } from '../../files/checkpoint/checkpoint.ts';
 import { EngineError } from '../../files/error.ts';
+import { option, say } from '../../files/message.ts';
 import { isGgufName } from '../../files/gguf/file-names.ts';
 import { openGgufFiles } from '../../files/gguf/open-files.ts';
 import { weightsFileOf } from '../../files/weights-file.ts';
@@ -23,10 +24,11 @@ export async function planFolder(
 ): Promise<ModelPlan> {
   const folder = await place.openFolder(path);
   const names = await folder.names();
-  if (names.includes('model_index.json') || (await isImageFile(folder, names)))
-    return planImage(path, options, place);
-  const plan = (await makesEmbeddings(folder, names)) ? planEmbedding : planText;
-  return plan(folder, options, place);
+  const isImage = names.includes('model_index.json') || (await isImageFile(folder, names));
+  const isEmbedding = !isImage && (await makesEmbeddings(folder, names));
+  if (options.layerwiseOffload === true && (isImage || isEmbedding)) refuseStreaming(options);
+  if (isImage) return planImage(path, options, place);
+  return isEmbedding ? planEmbedding(folder, options, place) : planText(folder, options, place);
 }
 
 /** A folder with one file is an image model's, unless the file is GGUF of a language model. */
@@ -58,6 +60,14 @@ const IMAGE_ARCHITECTURES: ReadonlySet<unknown> = new Set([
   ],
   undefined,
 ]);
+
+function refuseStreaming({ model }: PlanOptions): never {
+  throw new EngineError(
+    'bad_request',
+    say`${option('layerwiseOffload')} is for language models, which ${model} is not: leave it out`,
+    { param: 'layerwiseOffload' },
+  );
+}
 
 /** By the files of sentence-transformers, by a class that nothing else is opened with, or by the metadata of a GGUF file. */
 async function makesEmbeddings(folder: Folder, names: readonly string[]): Promise<boolean> {

@@ -10,6 +10,8 @@ export interface PlannedSettings {
   quantization: PlannedQuantization;
   /** Tokens of context asked for; null: the model has no context. */
   contextLength: number | null;
+  /** Whether layers may be in host memory. */
+  layerwiseOffload?: boolean;
 }
 
 /** Memory that a model takes once it is open. */
@@ -29,6 +31,8 @@ export interface PlannedModel {
   open(memoryBudget: number, settings: PlannedSettings): Promise<PlannedOpening>;
   /** Opens the model without a limit of memory. If its memory depends on the budget, the figures are those of the least memory. */
   unlimited(settings: PlannedSettings): Promise<PlannedOpening>;
+  /** Whether layers may be in host memory. */
+  mayStream?: boolean;
   /** Approximately the smallest budget in bytes within which the model opens. */
   least(settings: PlannedSettings): Promise<number>;
 }
@@ -87,8 +91,8 @@ export class PlannedOpenings {
   }
 
   /**
-   * Prefers a shorter context, which changes no result that fits in it, to a quantization, which changes all results, and both to a
-   * larger budget, which the machine may not have.
+   * Prefers a shorter context, which changes no result that fits in it, to a quantization, which changes all results, both to layers in
+   * host memory, which make steps slow, and all to a larger budget, which the machine may not have.
    */
   async #smallestChange(
     choices: readonly PlannedChoice[],
@@ -105,7 +109,17 @@ export class PlannedOpenings {
         ...(!isWhole(choice, contextLength) && { contextLength: choice.contextLength! }),
       };
     }
-    return this.#largerBudget(asked?.quantization, contextLength);
+    return (
+      (await this.#streamed(asked, contextLength)) ?? this.#largerBudget(asked?.quantization, contextLength)
+    );
+  }
+
+  /** Returns null if the model does not fit either with layers in host memory, or has them there already. */
+  async #streamed(asked: PlannedChoice | undefined, contextLength: number | null): Promise<Change | null> {
+    const quantization = asked?.quantization ?? 'none';
+    if (!this.#model.mayStream) return null;
+    const settings = { quantization, contextLength, layerwiseOffload: true };
+    return (await this.#fits(this.#budget, settings)) ? { layerwiseOffload: true } : null;
   }
 
   /** Returns a budget for the requested settings if the machine has that memory, else one for the smallest weights with a useful context. */

@@ -11,6 +11,7 @@ import type { AdapterHost, Adapters } from './adapters.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import { stepRows } from './defaults.ts';
 import { openRunner } from './step/open-runner.ts';
+import { residentLayers } from './streaming.ts';
 import type { KeptSizes, Runner, RunnerOptions } from './step/runner.ts';
 import type { OpenEvent } from '../session/open-event.ts';
 import type { TextModelOptions } from './text-model.ts';
@@ -84,10 +85,19 @@ export async function loadOnto(
     adapters: (host: AdapterHost) => options.adapters.attach(host),
   };
   if (kept !== null) checkKept(device, kept, sizes.rows);
-  const runner = await openRunner(device, checkpoint, config, sizes, {
-    onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
-    onNote: (message) => onEvent(noteOf(message)),
-  });
+  const streamed = options.layerwiseOffload
+    ? await residentLayers(device, checkpoint, config, sizes)
+    : undefined;
+  const runner = await openRunner(
+    device,
+    checkpoint,
+    config,
+    { ...sizes, streamed },
+    {
+      onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
+      onNote: (message) => onEvent(noteOf(message)),
+    },
+  );
   await runner.warmUp((done, total) => onEvent({ type: 'warmup', done, total }));
   return { device, runner, quantization };
 }

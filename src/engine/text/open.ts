@@ -12,6 +12,7 @@ import { ggufClasses, readText } from '../../models/text/registry.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import { TEXT_CLASSES } from '../architectures.ts';
 import { fetchModel } from '../fetch-model.ts';
+import { withFittingChange } from '../plan/fitting-change.ts';
 import type { Platform } from '../platform.ts';
 import { DeviceSession, type DeviceSource } from '../session/device-session.ts';
 import { localModel } from '../session/model.ts';
@@ -94,7 +95,9 @@ function deviceSource(
         endTokens: speech.endIds.length,
         adapters,
       };
-      return loadOnto(device, checkpoint, config, loading, onEvent);
+      return loadOnto(device, checkpoint, config, loading, onEvent).catch(async (error: unknown) => {
+        throw await withFittingChange(error, device, checkpoint, config, options);
+      });
     },
   };
 }

@@ -143,8 +143,13 @@ export class Weights<Page> {
 
   /** Bytes of the weights that are on the device while they are used, without matrices in host memory. */
   get deviceBytes(): number {
+    return this.plan.bytes - this.hostBytes;
+  }
+
+  /** Bytes of the matrices in host memory. */
+  get hostBytes(): number {
     const hosted = this.plan.requests.filter((_, i) => this.#hosted.has(i));
-    return this.plan.bytes - hosted.reduce((sum, planned) => sum + windowBytes(planned), 0);
+    return hosted.reduce((sum, planned) => sum + windowBytes(planned), 0);
   }
 
   /** Number of elements in all tensors that the page reads. */

@@ -1,5 +1,6 @@
 // Loads a checkpoint's weights onto a device and makes the runner of a text model there.
 
+import { bytesText } from '../../../files/bytes-text.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { TextDeclaration } from '../../../models/text/architecture.ts';
 import type { PackedCache, PackedSlot } from '../../platform.ts';
@@ -23,15 +24,21 @@ export async function openRunner(
   { onProgress, onNote }: Required<Pick<LoadOptions, 'onProgress' | 'onNote'>>,
 ): Promise<Runner> {
   const quantized = options.quantization === 'none' ? null : options.quantization;
-  await reserveMemory(device, checkpoint, config, options);
+  if (!options.streamed) await reserveMemory(device, checkpoint, config, options);
   const weights = openWeights(device, checkpoint.tensors, config.generate!, {
     format: formatOf(options.quantization),
+    streamed: options.streamed,
     configSource: checkpoint.configSource,
   });
   const unread = unreadNote(weights.unread, checkpoint.architecture);
   if (unread !== null) onNote(unread);
   const slot = await packedSlot(options.packed, checkpoint, device, quantized);
   if (!options.unread) await weights.load({ slot, onProgress, onNote });
+  const { hostBytes } = weights;
+  if (hostBytes > 0)
+    onNote(
+      `${bytesText(hostBytes)} of ${bytesText(weights.plan.bytes)} of weights are in host memory, from which every step copies them`,
+    );
   const loras = createLoraHost(device, weights.adaptable);
   await options.adapters(loras);
   const kvFormat = storedAsF32(checkpoint) && quantized === null ? 'f32' : 'f16';

@@ -5,6 +5,7 @@ import type { Device } from '../../../gpu/device.ts';
 import type { KvFormat } from '../../../kernels/batch.ts';
 import type { PackedCache } from '../../platform.ts';
 import type { AdapterHost } from '../adapters.ts';
+import type { ResidentPart } from '../../weights/layers.ts';
 import type { ChosenQuantization } from '../../weights/quantization.ts';
 import type { PageCleaner } from '../cache/kv-pages.ts';
 import type { PageLayout } from '../cache/page-layout.ts';
@@ -37,6 +38,8 @@ export interface RunnerOptions {
   adapters: (host: AdapterHost) => Promise<void>;
   /** Cache of quantised weights on disk; null: none. */
   packed: PackedCache | null;
+  /** Layers are copied from host memory as they are computed, except this part of them; left out: all weights are on the device. */
+  streamed?: ResidentPart | undefined;
   /** Weights are allocated but not read: for planning, where nothing is computed. */
   unread?: boolean;
 }

@@ -1,0 +1,40 @@
+// How much of a language model stays on the device while the rest of its layers is copied from host memory as they are computed. The
+// model is opened on devices that compute nothing, so that the other memory is known.
+
+import type { Device } from '../../gpu/device.ts';
+import { openPaperTwin } from '../../gpu/paper-device.ts';
+import type { TextDeclaration } from '../../models/text/architecture.ts';
+import type { ResidentPart } from '../weights/layers.ts';
+import { openRunner } from './step/open-runner.ts';
+import type { RunnerCheckpoint, RunnerOptions } from './step/runner.ts';
+
+/** Share of the memory beside one context that layers take; the rest is for pages of further requests and for LoRA adapters. */
+const LAYER_SHARE = 3 / 4;
+/** Steps in which a budget that may grow is tried between no layer and all of them. */
+const STEPS = 8;
+
+/**
+ * Returns the part of the layers that stays: all where the budget has room for them, else as much as a whole context leaves. Where even
+ * that has no room, the device copies no layer ahead of its turn.
+ */
+export async function residentLayers(
+  device: Device,
+  checkpoint: RunnerCheckpoint,
+  config: TextDeclaration,
+  options: RunnerOptions,
+): Promise<ResidentPart> {
+  const bytesWith = async (streamed: ResidentPart): Promise<number> => {
+    const paper = openPaperTwin(device, Number.MAX_SAFE_INTEGER);
+    const alone = { totalTokens: options.contextLength, kept: null, packed: null, unread: true };
+    const given = { ...options, ...alone, streamed, adapters: () => Promise.resolve() };
+    await openRunner(paper, checkpoint, config, given, { onProgress: () => {}, onNote: () => {} });
+    return paper.memoryUsed;
+  };
+  const [least, most] = [await bytesWith({ bytes: 0 }), await bytesWith({ bytes: Infinity })];
+  if (await device.reserve(most)) return { bytes: Infinity };
+  for (let step = STEPS - 1; step >= 0 && device.mayGrow; step--)
+    if (await device.reserve(least + Math.ceil((step / STEPS) * (most - least)))) break;
+  const room = device.memoryBudget - least;
+  if (room < 0) device.prefetch = 0;
+  return { bytes: Math.max(0, Math.floor(LAYER_SHARE * room)) };
+}

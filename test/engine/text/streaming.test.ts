@@ -1,0 +1,78 @@
+// Language models that are larger than their memory budget: layers come from host memory, and replies are those of a model on the device.
+
+import { rmSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { planModel } from '../../../src/engine/plan/plan-node.ts';
+import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { openTextModelInline } from '../../../src/engine/text/open.ts';
+import type { TextModelOptions } from '../../../src/engine/text/text-model.ts';
+import { CACHE, collect, greedy } from '../fixture.ts';
+import { randomLlama } from '../checkpoint-folder.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+afterAll(() => rmSync(CACHE, { recursive: true, force: true }));
+
+const PROMPT = Array.from({ length: 40 }, (_, i) => (i * 37) % 200);
+const TOKENS = 12;
+/** Bytes of one context and of intermediates. */
+const OTHER_BYTES = 4 * 2 ** 20;
+
+async function reply(options: Partial<TextModelOptions> & { model: string }) {
+  const notes: string[] = [];
+  const model = await openTextModelInline(nodePlatform, { safe: true, ...options }, (event) => {
+    if (event.type === 'note') notes.push(event.message);
+  });
+  try {
+    // Two at once, and one after them that finds their prompt in the cache.
+    const ask = () => collect(model.generate(greedy(PROMPT, TOKENS)));
+    const replies = [...(await Promise.all([ask(), ask()])), await ask()];
+    return { replies: replies.map(({ ids }) => ids[0]), info: model.info, notes };
+  } finally {
+    await model.close();
+  }
+}
+
+describe('a model three times as large as its budget', () => {
+  let folder: ReturnType<typeof randomLlama>;
+  beforeAll(() => {
+    const size = { hidden: 256, layers: 16, heads: 4, kvHeads: 2, ffn: 768, vocabulary: 512, context: 256 };
+    folder = randomLlama(size);
+  });
+  afterAll(() => folder.remove());
+
+  it.each(['none', 'int8', 'int4'] as const)('answers as planned, quantization %s', async (quantization) => {
+    const options = { model: folder.path, quantization, contextLength: 128, maxRunningRequests: 2 };
+    const whole = await reply({ ...options, memoryBudget: 2 ** 30 });
+    const memoryBudget = Math.floor(whole.info.memory.weights / 3) + OTHER_BYTES;
+    const change = quantization === 'none' ? '`quantization` int4' : '`layerwiseOffload`';
+    await expect(reply({ ...options, memoryBudget })).rejects.toMatchObject({
+      code: 'out_of_memory',
+      message: expect.stringContaining(`; it fits with ${change}`) as string,
+    });
+    const streamed = await reply({ ...options, memoryBudget, layerwiseOffload: true });
+    expect(streamed.replies).toEqual(whole.replies);
+    expect(streamed.info.contextLength).toBe(128);
+    expect(streamed.notes.filter((note) => note.includes('of weights are in host memory'))).toHaveLength(1);
+    // Packed weights of the cache are read into host memory, too.
+    if (quantization === 'int8')
+      expect((await reply({ ...options, memoryBudget, layerwiseOffload: true })).replies).toEqual(
+        whole.replies,
+      );
+  });
+
+  it('is planned as it opens', async () => {
+    const options = { model: folder.path, memoryBudget: 12 * 2 ** 20 };
+    const plan = await planModel({ ...options, layerwiseOffload: true });
+    const { info } = await reply({ ...options, layerwiseOffload: true });
+    expect(plan.choices[0]).toMatchObject({
+      opens: true,
+      weights: info.memory.weights,
+      scratch: info.memory.arena,
+      contextLength: info.contextLength,
+    });
+    expect(await planModel({ ...options, quantization: 'int4' })).toMatchObject({ fits: true });
+    const small = { ...options, memoryBudget: 6 * 2 ** 20 };
+    expect(await planModel(small)).toMatchObject({ opens: false, change: { layerwiseOffload: true } });
+    expect(await planModel({ ...small, layerwiseOffload: true })).toMatchObject({ fits: true });
+  });
+});
