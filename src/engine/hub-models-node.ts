@@ -7,7 +7,6 @@ import {
   type ResolvedModel,
   type ResolveOptions as HubOptions,
 } from '../files/hub/hub.ts';
-import { pipelineFolders } from './image/families/registry.ts';
 
 export type ResolveOptions = Omit<HubOptions, 'pipelines'>;
 
@@ -16,11 +15,13 @@ export type ResolveOptions = Omit<HubOptions, 'pipelines'>;
  * found by name. Errors: model_not_found (also for an invalid name), bad_request (the revision), unsupported (no safetensors),
  * network, disk_full, bad_checkpoint (damaged twice), cancelled.
  */
-export function resolveModel(idOrPath: string, options: ResolveOptions = {}): Promise<ResolvedModel> {
+export async function resolveModel(idOrPath: string, options: ResolveOptions = {}): Promise<ResolvedModel> {
+  const { pipelineFolders } = await import('./image/families/registry.ts');
   return resolveFrom(idOrPath, { ...options, pipelines: pipelineFolders() });
 }
 
 /** Lists the models in the hub's cache. */
-export function listModels(options: Omit<ListOptions, 'pipelines'> = {}): Promise<CachedModel[]> {
+export async function listModels(options: Omit<ListOptions, 'pipelines'> = {}): Promise<CachedModel[]> {
+  const { pipelineFolders } = await import('./image/families/registry.ts');
   return listCached({ ...options, pipelines: pipelineFolders() });
 }

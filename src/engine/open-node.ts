@@ -4,19 +4,17 @@ import { type Prose, noteOf, say } from '../files/message.ts';
 import type { AdapterSummary } from '../gpu/adapter.ts';
 import { listAdapters, refuseElectron } from '../gpu/node.ts';
 import type { EmbeddingModel, EmbeddingModelOptions } from './embedding/embedding-model.ts';
-import { EMBEDDING_MODELS } from './embedding/kind.ts';
+import { EMBEDDING_FACE } from './embedding/face.ts';
+import { IMAGE_FACE } from './image/face.ts';
 import type { ImageModel, ImageModelOptions } from './image/image-model.ts';
-import { IMAGE_MODELS } from './image/kind.ts';
-import { nodePlatform } from './platform-node.ts';
 import type { ProbeResult } from './probe-result.ts';
-import { probe } from './probe.ts';
-import type { ModelKind, SessionOptions } from './session/model-kind.ts';
+import type { ModelFace, ModelKind, SessionOptions } from './session/model-kind.ts';
 import type { AnyModel } from './session/model.ts';
 import type { OpenEvent } from './session/open-event.ts';
 import { letSleep } from './session/sleeping-model.ts';
-import { openInWorker } from './session/worker-node.ts';
+import { openInWorker } from './session/start-worker-node.ts';
 import { modelName } from './session/model-name.ts';
-import { TEXT_MODELS } from './text/kind.ts';
+import { TEXT_FACE } from './text/face.ts';
 import type { TextModel, TextModelOptions } from './text/text-model.ts';
 import { adapterRule } from './rules.ts';
 
@@ -30,7 +28,8 @@ export function openTextModel(
   onEvent?: (event: OpenEvent) => void,
   signal?: AbortSignal,
 ): Promise<TextModel> {
-  return openModel(TEXT_MODELS, options, onEvent, signal);
+  const kind = async () => (await import('./text/kind.ts')).TEXT_MODELS;
+  return openModel(TEXT_FACE, kind, options, onEvent, signal);
 }
 
 /**
@@ -42,7 +41,8 @@ export function openImageModel(
   onEvent?: (event: OpenEvent) => void,
   signal?: AbortSignal,
 ): Promise<ImageModel> {
-  return openModel(IMAGE_MODELS, options, onEvent, signal);
+  const kind = async () => (await import('./image/kind.ts')).IMAGE_MODELS;
+  return openModel(IMAGE_FACE, kind, options, onEvent, signal);
 }
 
 /** Opens an embedding model from a folder or a hub id. Errors: those of openTextModel. */
@@ -51,27 +51,33 @@ export function openEmbeddingModel(
   onEvent?: (event: OpenEvent) => void,
   signal?: AbortSignal,
 ): Promise<EmbeddingModel> {
-  return openModel(EMBEDDING_MODELS, options, onEvent, signal);
+  const kind = async () => (await import('./embedding/kind.ts')).EMBEDDING_MODELS;
+  return openModel(EMBEDDING_FACE, kind, options, onEvent, signal);
 }
 
-/** Opens a model in its own thread or in this one; with `sleepAfter` it sleeps when it is idle. */
+/** Opens a model in its own thread or in this one; with `sleepAfter` it sleeps when it is idle. `kind` is loaded only for this thread. */
 async function openModel<Options extends SessionOptions, M extends AnyModel>(
-  kind: ModelKind<Options, M>,
+  face: ModelFace<Options, M>,
+  kind: () => Promise<ModelKind<Options, M>>,
   options: Options,
   onEvent: ((event: OpenEvent) => void) | undefined,
   signal: AbortSignal | undefined,
 ): Promise<M> {
   refuseElectron();
-  kind.check(options);
-  const open = (giveUp?: AbortSignal): Promise<M> =>
-    options.inline
-      ? kind.open(nodePlatform, options, onEvent, giveUp)
-      : openInWorker(kind, options, onEvent, giveUp);
+  face.check(options);
+  const open = async (giveUp?: AbortSignal): Promise<M> => {
+    if (!options.inline) return openInWorker(face, options, onEvent, giveUp);
+    const [{ open: openInline }, { nodePlatform }] = await Promise.all([
+      kind(),
+      import('./platform-node.ts'),
+    ]);
+    return openInline(nodePlatform, options, onEvent, giveUp);
+  };
   const model = await open(signal);
   const { sleepAfter: after } = options;
   if (after === undefined) return model;
   const note = (message: Prose): void => onEvent?.(noteOf(say`${modelName(options.model)}: ${message}`));
-  return letSleep(model, { after, open, note, calls: kind.calls, ...kind.sleep(model, options) });
+  return letSleep(model, { after, open, note, calls: face.calls, ...face.sleep(model, options) });
 }
 
 /** Lists all GPU adapters that can be opened, best first. */
@@ -83,5 +89,9 @@ export function adapters(): Promise<AdapterSummary[]> {
 export async function probeAdapter(adapter?: string | number): Promise<ProbeResult> {
   refuseElectron();
   if (adapter !== undefined) adapterRule(adapter, 'adapter');
+  const [{ probe }, { nodePlatform }] = await Promise.all([
+    import('./probe.ts'),
+    import('./platform-node.ts'),
+  ]);
   return probe(() => nodePlatform.openDevice({ safe: true, ...(adapter === undefined ? {} : { adapter }) }));
 }

@@ -22,7 +22,7 @@ const roomsOf = (file: string): string[] => [
 ];
 
 it('the reader of imports follows them', () => {
-  expect([...loadedBy('index.ts')]).toContain('engine/open-node.ts');
+  expect([...loadedBy('index.ts')]).toContain('engine/session/start-worker-node.ts');
   expect(loadedBy('cli/chat.ts').size).toBeGreaterThan(loadedBy('cli/version.ts').size);
 });
 
@@ -32,6 +32,16 @@ it('the executable and its list of commands load no engine', () => {
     'files/error.ts',
     'files/message.ts',
   ]);
+});
+
+it('the public face loads what opens models when one is opened', () => {
+  const loaded = loadedBy('index.ts');
+  for (const name of ['text/open', 'image/kind', 'embedding/kind', 'plan/plan', 'session/worker-node'])
+    expect([name, loaded.has(`engine/${name}.ts`), loadedBy(`engine/${name}.ts`).size > 100]).toEqual([
+      name,
+      false,
+      true,
+    ]);
 });
 
 it.each(['version', 'list', 'rm', 'pull', 'plan', 'doctor'])(

@@ -13,7 +13,6 @@ import { openPaperDevice } from '../../gpu/paper-device.ts';
 import { PLANNING } from '../../options/model.ts';
 import { checkOptions, filledText, rulesOf, type Rules } from '../rules.ts';
 import type { ModelPlan, PlanOptions } from './model-plan.ts';
-import { planFolder } from './plan.ts';
 import type { PlanPlace } from './plan-place.ts';
 
 const PLAN_OPTIONS: Rules = { model: filledText, ...rulesOf(PLANNING) };
@@ -43,6 +42,7 @@ export async function planModel(options: PlanOptions, signal?: AbortSignal): Pro
       return openPaperDevice({ shaders: readShader, memoryBudget: budget, ...(like && { like }) });
     },
   };
+  const { planFolder } = await import('./plan.ts');
   const plan = await planFolder(path, { ...options, memoryBudget }, place);
   const grows = options.memoryBudget === undefined && profile.memory.mayGrow && !plan.fits;
   return grows ? { ...plan, notes: [...plan.notes, noteOf(GROWS)] } : plan;
