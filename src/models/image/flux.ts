@@ -9,6 +9,7 @@ import { copy, joinTokens, takeTokens } from '../../kernels/copy-rows.ts';
 import { gatedAdd } from '../../kernels/gated-add.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linear, linearAdd } from '../../kernels/matmul.ts';
+import type { Matrix } from '../../kernels/matrix.ts';
 import { rotate } from '../../kernels/rotate.ts';
 import { timestepEmbedding } from '../../kernels/timestep-embedding.ts';
 import type { WeightTable } from '../weights.ts';
@@ -56,7 +57,7 @@ export function flux(config: FluxConfig, weights: WeightTable): Flux {
   const singles = Array.from({ length: singleBlocks }, (_, i) =>
     singleBlock(config, weights, `single_transformer_blocks.${i}`),
   );
-  const modulate = weights.matrix('norm_out.linear.weight', 2 * hidden, hidden, biased);
+  const modulate = finalModulation(weights, hidden);
   const out = weights.matrix('proj_out.weight', patchDims, hidden, biased);
 
   return {
@@ -75,6 +76,14 @@ export function flux(config: FluxConfig, weights: WeightTable): Flux {
       return linear(layernorm(takeTokens(both.x, tokens, denoised), null, eps, modulation), out);
     },
   };
+}
+
+/** Scale and shift of the last norm, which files with the original names hold in the other order: there they are matrices of their own. */
+function finalModulation(weights: WeightTable, hidden: number): Matrix {
+  if (!weights.has('norm_out.scale.weight'))
+    return weights.matrix('norm_out.linear.weight', 2 * hidden, hidden, { bias: true });
+  const parts = ['scale', 'shift'].map((part) => ({ name: `norm_out.${part}.weight`, rows: hidden }));
+  return weights.stacked(parts, hidden, { bias: true });
 }
 
 /** SiLU of the sum of the embedded time step, guidance scale and pooled text, which is all that is read of it, [1, hidden] */

@@ -10,12 +10,13 @@ import { draw, expectSame, prefixed, write } from './drawn-files.ts';
 import {
   originalAutoencoder,
   originalCausal,
+  originalFlux,
   originalOpenClip,
   originalUNet,
   originalZImage,
 } from './original-names.ts';
 import { scratch, tinySD1, tinySD2, tinyXL, type TinyPipeline } from './tiny-pipelines.ts';
-import { tinyQwenImage, tinyZImage } from './tiny-transformers.ts';
+import { tinyFlux, tinyQwenImage, tinyZImage } from './tiny-transformers.ts';
 import { readTensors, writeTensors, type StoredTensor } from './tiny-tensors.ts';
 
 /** Constants that the original programs save with their models. */
@@ -208,4 +209,24 @@ it("Qwen-Image draws from a transformer with a text encoder and an autoencoder o
   };
   const model = write('qwen', prefixed(transformer!, 'model.diffusion_model.'));
   await expectSame(pipeline, { model, componentPaths }, request);
+});
+
+it("FLUX.1 draws from a transformer of its makers' layout with files of T5, CLIP and the autoencoder beside it", async () => {
+  const pipeline = tinyFlux();
+  const request = { prompt: 'a house', maxSequenceLength: 20 };
+  const { transformer, vae, text_encoder_2: text } = pipeline.tensors;
+  const model = write('flux', originalFlux(transformer!, ''));
+  const clip = await readTensors(`${pipeline.folder}/text_encoder/model.safetensors`);
+  const componentPaths = {
+    tokenizer_2: pipeline.folder,
+    text_encoder: write('clip_l', [...clip.values()]),
+    text_encoder_2: write('t5xxl', [...text!.values()]),
+    vae: write('flux ae', originalAutoencoder(vae!, '')),
+  };
+  await expect(draw({ model }, request)).rejects.toThrow(
+    /holds the transformer and no .*text_encoder_2.* such as black-forest-labs\/FLUX\.1-schnell/,
+  );
+  await expectSame(pipeline, { model, componentPaths }, request);
+  const named = write('flux of diffusers', prefixed(transformer!, 'transformer.'));
+  await expectSame(pipeline, { model: named, componentPaths }, request);
 });

@@ -5,15 +5,19 @@ import { join } from 'node:path';
 import { QWEN_IMAGE_FILES } from '../../../src/engine/image/layouts/qwen-image.ts';
 import { qwenImageDecoder, qwenImageEncoder } from '../../../src/models/image/autoencoder-qwen-image.ts';
 import { readAutoencoderQwenImageConfig } from '../../../src/models/image/autoencoder-qwen-image-config.ts';
+import { flux } from '../../../src/models/image/flux.ts';
+import { readFluxConfig } from '../../../src/models/image/flux-config.ts';
 import { qwenImage } from '../../../src/models/image/qwen-image.ts';
 import { readQwenImageConfig } from '../../../src/models/image/qwen-image-config.ts';
 import { readText } from '../../../src/models/text/registry.ts';
+import { t5 } from '../../../src/models/text/t5.ts';
+import { readT5Config } from '../../../src/models/text/t5-config.ts';
 import { textHalf } from '../../../src/models/text/wrappers.ts';
 import { zImage } from '../../../src/models/image/z-image.ts';
 import { readZImageConfig } from '../../../src/models/image/z-image-config.ts';
 import { tinyPipeline } from './pipeline-golden.ts';
 import { randomTensors, writeComponent, type StoredTensors } from './tiny-tensors.ts';
-import { autoencoderTensors, scratch, VAE, type Json, type TinyPipeline } from './tiny-pipelines.ts';
+import { autoencoderTensors, scratch, tinySD1, VAE, type Json, type TinyPipeline } from './tiny-pipelines.ts';
 
 /** Z-Image: a transformer with heads of 128 columns; text encoder and tokenizer are those of the tiny golden. */
 export function tinyZImage(
@@ -54,6 +58,67 @@ export function tinyZImage(
   const scheduler = { _class_name: 'FlowMatchEulerDiscreteScheduler', num_train_timesteps: 1000, shift: 3 };
   writeFileSync(join(folder, 'scheduler', 'scheduler_config.json'), JSON.stringify(scheduler));
   return { folder, tensors: { transformer, vae: autoencoder } };
+}
+
+/** FLUX.1: heads of 32 columns; CLIP is that of the tiny Stable Diffusion 1, T5's tokenizer that of the golden. */
+export function tinyFlux(): TinyPipeline {
+  const config = {
+    _class_name: 'FluxTransformer2DModel',
+    patch_size: 1,
+    in_channels: 64,
+    num_layers: 1,
+    num_single_layers: 1,
+    attention_head_dim: 32,
+    num_attention_heads: 2,
+    joint_attention_dim: 48,
+    pooled_projection_dim: 64,
+    guidance_embeds: true,
+    axes_dims_rope: [4, 14, 14],
+  };
+  const vae = {
+    ...VAE,
+    latent_channels: 16,
+    use_quant_conv: false,
+    use_post_quant_conv: false,
+    scaling_factor: 0.3611,
+    shift_factor: 0.1159,
+  };
+  const text = {
+    architectures: ['T5EncoderModel'],
+    model_type: 't5',
+    vocab_size: 240,
+    d_model: 48,
+    d_kv: 12,
+    d_ff: 80,
+    num_layers: 2,
+    num_heads: 5,
+    relative_attention_num_buckets: 12,
+    relative_attention_max_distance: 128,
+    feed_forward_proj: 'gated-gelu',
+    layer_norm_epsilon: 1e-6,
+  };
+  const tensors = {
+    transformer: randomTensors([(table) => flux(readFluxConfig(config), table)], 31),
+    vae: autoencoderTensors(vae, 32),
+    text_encoder_2: randomTensors([(table) => t5(readT5Config(text), table)], 33),
+  };
+  const folder = join(scratch, 'flux');
+  cpSync(tinyPipeline('flux'), folder, { recursive: true });
+  const { folder: clip } = tinySD1();
+  for (const component of ['tokenizer', 'text_encoder'])
+    cpSync(join(clip, component), join(folder, component), { recursive: true });
+  for (const [component, settings] of Object.entries({ transformer: config, vae, text_encoder_2: text })) {
+    rmSync(join(folder, component), { recursive: true, force: true });
+    writeComponent(join(folder, component), settings, tensors[component as keyof typeof tensors]);
+  }
+  const scheduler = {
+    _class_name: 'FlowMatchEulerDiscreteScheduler',
+    num_train_timesteps: 1000,
+    shift: 3,
+    use_dynamic_shifting: true,
+  };
+  writeFileSync(join(folder, 'scheduler', 'scheduler_config.json'), JSON.stringify(scheduler));
+  return { folder, tensors };
 }
 
 /** Qwen-Image: heads of 128 columns in the language model, and latents of 16 channels; the tokenizer is that of the tiny golden. */

@@ -12,6 +12,7 @@ import {
   text,
   type CallArgumentTable,
 } from '../call-arguments.ts';
+import { FLUX_FILES } from '../layouts/flux.ts';
 import { plainSigmas } from '../schedules/flow-sigmas.ts';
 import type { ComponentFiles, ImageFamily, ImpliedDefaults } from './family.ts';
 import { openFlux, PATCH, type FluxArguments } from './flux-model.ts';
@@ -76,5 +77,6 @@ export const fluxFamily: ImageFamily = {
   takes: ['maxSequenceLength', 'flowShift'],
   readsEmphasis: false,
   sigmas: plainSigmas,
+  files: FLUX_FILES,
   open: openFlux,
 };

@@ -16,7 +16,6 @@ export const UNBUILT_FILES: readonly UnbuiltFiles[] = [
   file('AuraFlow', /(^|\.)double_layers\.0\.attn\.w1q\./),
   file('Chroma', /(^|\.)distilled_guidance_layer\./),
   file('FLUX.2', /(^|\.)double_stream_modulation_img\./),
-  file('FLUX.1', /(^|\.)(double_blocks\.0\.img_attn|single_transformer_blocks\.0\.attn)\./),
   file('HunyuanVideo, which makes videos', /(^|\.)txt_in\.individual_token_refiner\./),
   file('LTX-Video, which makes videos', /(^|\.)patchify_proj\./),
   file('Mochi, which makes videos', /(^|\.)blocks\.0\.attn\.qkv_x\./),

@@ -1,9 +1,22 @@
 // CLIP's text encoders in one file: with the names of transformers, and with those of OpenCLIP. source: diffusers'
 // loaders/single_file_utils.py
 
-import type { FileHeaders, NamedRows, PartConfig, PartLayout } from '../../../files/pipeline/file-layout.ts';
+import type {
+  FileHeaders,
+  KnownTokenizer,
+  NamedRows,
+  PartConfig,
+  PartLayout,
+} from '../../../files/pipeline/file-layout.ts';
 import { equalRows } from '../../../files/pipeline/renamed-tensors.ts';
 import { Shapes } from './shapes.ts';
+
+/** CLIP's tokenizer, which ships, padding with the end token. */
+export const CLIP_TOKENIZER: KnownTokenizer = {
+  className: 'CLIPTokenizer',
+  shipped: 'clip-tokenizer',
+  config: { bos_token: '<|startoftext|>', eos_token: '<|endoftext|>', pad_token: '<|endoftext|>' },
+};
 
 const EMBEDDING = 'text_model.embeddings.token_embedding.weight';
 const PROJECTION = 'text_projection.weight';

@@ -5,23 +5,17 @@ import { EngineError } from '../../../files/error.ts';
 import type {
   FileLayouts,
   FilePipeline,
-  KnownTokenizer,
   OpenedFile,
   PartConfig,
 } from '../../../files/pipeline/file-layout.ts';
 import type { Json } from '../../../models/config-values.ts';
 import { DIFFUSERS_AUTOENCODER, ORIGINAL_AUTOENCODER } from './autoencoder.ts';
-import { openClip, transformersClip } from './clip.ts';
+import { CLIP_TOKENIZER, openClip, transformersClip } from './clip.ts';
 import { DIFFUSERS_UNET, ORIGINAL_UNET } from './unet.ts';
 
 const UNETS = [ORIGINAL_UNET, DIFFUSERS_UNET];
 const AUTOENCODERS = [ORIGINAL_AUTOENCODER, DIFFUSERS_AUTOENCODER];
 
-const CLIP_TOKENIZER: KnownTokenizer = {
-  className: 'CLIPTokenizer',
-  shipped: 'clip-tokenizer',
-  config: { bos_token: '<|startoftext|>', eos_token: '<|endoftext|>', pad_token: '<|endoftext|>' },
-};
 /** OpenCLIP pads by the token with the id 0. */
 const OPEN_CLIP_PAD = { pad_token: '!' };
 
