@@ -15,7 +15,7 @@ import { readUNetConfig } from '../../../src/models/image/unet-config.ts';
 import { openTestDevice } from '../../gpu/test-device.ts';
 import { draw, expectNear, expectSame, write } from './drawn-files.ts';
 import { originalAutoencoder, originalUNet, originalZImage } from './original-names.ts';
-import { scratch, tinySD1, tinyXL } from './tiny-pipelines.ts';
+import { newFolder, scratch, tinySD1, tinyXL } from './tiny-pipelines.ts';
 import { tinyZImage } from './tiny-transformers.ts';
 import { writeComponent, type StoredTensor, type StoredTensors } from './tiny-tensors.ts';
 
@@ -158,7 +158,7 @@ describe('a denoiser in GGUF', () => {
 
 it('Z-Image draws from three files, with the tokenizer and the template in that of the text encoder', async () => {
   const pipeline = tinyZImage('gguf-text');
-  const folder = join(scratch, 'language');
+  const folder = newFolder('language');
   for (const part of ['text_encoder', 'tokenizer'])
     cpSync(join(pipeline.folder, part), folder, { recursive: true });
   const text = join(scratch, 'qwen3-F16.gguf');

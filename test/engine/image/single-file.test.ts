@@ -1,6 +1,5 @@
 // Models in one file: each layout draws bit for bit what the diffusers layout of the same tensors draws.
 
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
@@ -15,7 +14,7 @@ import {
   originalUNet,
   originalZImage,
 } from './original-names.ts';
-import { scratch, tinySD1, tinySD2, tinyXL, type TinyPipeline } from './tiny-pipelines.ts';
+import { newFolder, scratch, tinySD1, tinySD2, tinyXL, type TinyPipeline } from './tiny-pipelines.ts';
 import { tinyFlux, tinyQwenImage, tinyZImage } from './tiny-transformers.ts';
 import { readTensors, writeTensors, type StoredTensor } from './tiny-tensors.ts';
 
@@ -44,8 +43,7 @@ describe('Stable Diffusion 1', () => {
   it('draws from a file of A1111, in whatever folder it lies', async () => {
     const { notes } = await expectSame(pipeline, { model: write('whole', unet, vae, text, BUFFERS) });
     expect(notes).toEqual([]);
-    const folder = join(scratch, 'a model');
-    mkdirSync(folder);
+    const folder = newFolder('a model');
     const file = writeTensors(join(folder, 'weights.safetensors'), [...unet, ...vae, ...text]);
     const opened = async (path: string) => {
       const { className, components } = await openPipeline(path, openDiskFolder, knownPipelines());

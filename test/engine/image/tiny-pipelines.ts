@@ -23,6 +23,9 @@ export interface TinyPipeline {
 
 export const scratch = mkdtempSync(join(tmpdir(), 'svc-files-'));
 
+/** A folder of its own for each model: test files that share a process share `scratch`. */
+export const newFolder = (name: string): string => mkdtempSync(join(scratch, `${name}-`));
+
 const TOKENIZER = fileURLToPath(new URL('../../../models/clip-tokenizer', import.meta.url));
 
 export const VAE = {
@@ -107,7 +110,7 @@ function written(
   name: string,
   { className, components, scheduler, tokenizers, settings }: Described,
 ): TinyPipeline {
-  const folder = join(scratch, name);
+  const folder = newFolder(name);
   const index: Json = { _class_name: className, ...settings };
   for (const [component, { config, tensors }] of Object.entries(components)) {
     writeComponent(join(folder, component), config, tensors);

@@ -17,7 +17,14 @@ import { zImage } from '../../../src/models/image/z-image.ts';
 import { readZImageConfig } from '../../../src/models/image/z-image-config.ts';
 import { tinyPipeline } from './pipeline-golden.ts';
 import { randomTensors, writeComponent, type StoredTensors } from './tiny-tensors.ts';
-import { autoencoderTensors, scratch, tinySD1, VAE, type Json, type TinyPipeline } from './tiny-pipelines.ts';
+import {
+  autoencoderTensors,
+  newFolder,
+  tinySD1,
+  VAE,
+  type Json,
+  type TinyPipeline,
+} from './tiny-pipelines.ts';
 
 /** Z-Image: a transformer with heads of 128 columns; text encoder and tokenizer are those of the tiny golden. */
 export function tinyZImage(
@@ -46,7 +53,7 @@ export function tinyZImage(
   };
   const drawn = randomTensors([(table) => zImage(readZImageConfig(config), table)], 11);
   const transformer = values?.(drawn) ?? drawn;
-  const folder = join(scratch, name);
+  const folder = newFolder(name);
   cpSync(tinyPipeline('z-image'), folder, { recursive: true });
   const replace = (component: string, settings: Json, tensors: StoredTensors): void => {
     rmSync(join(folder, component), { recursive: true });
@@ -102,7 +109,7 @@ export function tinyFlux(): TinyPipeline {
     vae: autoencoderTensors(vae, 32),
     text_encoder_2: randomTensors([(table) => t5(readT5Config(text), table)], 33),
   };
-  const folder = join(scratch, 'flux');
+  const folder = newFolder('flux');
   cpSync(tinyPipeline('flux'), folder, { recursive: true });
   const { folder: clip } = tinySD1();
   for (const component of ['tokenizer', 'text_encoder'])
@@ -168,7 +175,7 @@ export function tinyQwenImage(): TinyPipeline {
     ),
     text_encoder: randomTensors([(table) => language.embed!(table)], 23),
   };
-  const folder = join(scratch, 'qwen-image');
+  const folder = newFolder('qwen-image');
   cpSync(tinyPipeline('qwen-image'), folder, { recursive: true });
   for (const [component, settings] of Object.entries({ transformer: config, vae, text_encoder: text })) {
     rmSync(join(folder, component), { recursive: true });
