@@ -35,22 +35,23 @@ export function randomTensors(
       const count = shape.reduce((product, size) => product * size, 1);
       const isNorm = shape.length === 1 && name.endsWith('.weight');
       const spread = isNorm ? 0.1 : 1 / Math.sqrt(Math.max(1, count / (shape[0] ?? 1)));
-      const bits = Uint16Array.from({ length: count }, () =>
-        halfBits((isNorm ? 1 : 0) + spread * (2 * next() - 1)),
-      );
+      const bits = new Uint16Array(count);
+      for (let at = 0; at < count; at++) bits[at] = halfBits((isNorm ? 1 : 0) + spread * (2 * next() - 1));
       tensors.set(name, { name, dtype: 'F16', shape: [...shape], bytes: new Uint8Array(bits.buffer) });
     }
   }
   return tensors;
 }
 
-/** Bits of the f16 towards zero of a number below 2. */
+const number = new Float32Array(1);
+const numberBits = new Uint32Array(number.buffer);
+
+/** Bits of the f16 towards zero of a number below 2; numbers below the smallest normal f16 become zero. */
 function halfBits(value: number): number {
-  const magnitude = Math.abs(value);
-  const sign = value < 0 ? 0x8000 : 0;
-  const exponent = Math.floor(Math.log2(magnitude));
-  if (exponent < -14) return sign | Math.trunc(magnitude * 2 ** 24);
-  return sign | ((exponent + 15) << 10) | Math.trunc((magnitude / 2 ** exponent - 1) * 1024);
+  number[0] = value;
+  const bits = numberBits[0]!;
+  const magnitude = (bits & 0x7fffffff) - (112 << 23);
+  return ((bits >>> 16) & 0x8000) | (magnitude < 1 << 23 ? 0 : magnitude >>> 13);
 }
 
 /** Tensors of a safetensors file. */
