@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
+from diffusers import Flux2KleinPipeline
 from PIL import Image
 from transformers import AutoTokenizer, CLIPTokenizer
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
@@ -143,6 +144,47 @@ def flux_outputs(model, patches, text, pooled, timestep, guidance, places, sides
     words = torch.zeros(text.shape[1], 3)
     out = model(patches, text, pooled, timestep, places.to(patches), words.to(patches), scale, return_dict=False)[0]
     return {'sample': out[:, : int(sides[0].prod())]}
+
+
+def flux2_inputs(seed, rows, columns, tokens, text_dims=96, references=()):
+    """Latents and those of reference images; places of all tokens; states of the text."""
+
+    def make():
+        sides = [(rows, columns), *references]
+        axes = [(torch.tensor([10.0 * i]), torch.arange(h).float(), torch.arange(w).float(), torch.zeros(1)) for i, (h, w) in enumerate(sides)]
+        count = sum(h * w for h, w in sides)
+        return {
+            'patches': normal(seed, 1, count, 16),
+            'text': normal(seed + 1, 1, tokens, text_dims) * 2,
+            'timestep': torch.tensor([0.64]),
+            'guidance': torch.tensor([3.5]),
+            'places': torch.cat([torch.cartesian_prod(*axis) for axis in axes]),
+            'sides': torch.tensor(sides),
+        }
+
+    return make
+
+
+def flux2_outputs(model, patches, text, timestep, guidance, places, sides):
+    scale = guidance if model.config.guidance_embeds else None
+    words = torch.zeros(text.shape[1], 4)
+    words[:, 3] = torch.arange(text.shape[1])
+    out = model(patches, text, timestep, places.to(patches), words.to(patches), scale, return_dict=False)[0]
+    return {'sample': out[:, : int(sides[0].prod())]}
+
+
+def flux2_decode(model, latents):
+    """From the denoiser's latents, as the pipelines take them back."""
+    shape = (1, -1, 1, 1)
+    spread = torch.sqrt(model.bn.running_var.view(shape) + model.config.batch_norm_eps)
+    return {'sample': model.decode(Flux2KleinPipeline._unpatchify_latents(latents * spread + model.bn.running_mean.view(shape))).sample}
+
+
+def flux2_encode(model, sample):
+    shape = (1, -1, 1, 1)
+    spread = torch.sqrt(model.bn.running_var.view(shape) + model.config.batch_norm_eps)
+    latents = Flux2KleinPipeline._patchify_latents(model.encode(sample).latent_dist.mode())
+    return {'latents': (latents - model.bn.running_mean.view(shape)) / spread}
 
 
 def tower_inputs(seed, height, width):
@@ -401,6 +443,24 @@ MODULES = {
         'heads of 12 dimensions whose width is not that of the states; 12 classes of distances up to 20, more tokens than that; padding takes part',
         lambda: {'input_ids': torch.cat([torch.arange(3, 33), torch.tensor([1]), torch.zeros(7)]).long()[None]},
         lambda model, input_ids: {'last_hidden_state': model(input_ids).last_hidden_state},
+    ),
+    'flux2': Case(
+        'flux2-klein/transformer',
+        '5 × 7 latents, 13 text rows; four axes of 4, 6, 2 and 8 dimensions; a feed-forward part of 156 columns for 60',
+        flux2_inputs(220, 5, 7, 13),
+        flux2_outputs,
+    ),
+    'vae-flux2-decode': Case(
+        'flux2-klein/vae',
+        'statistics of channels with an eps that matters, patches of 2 × 2, a decoder of other widths than the encoder; sides of a prime and an odd number',
+        lambda: {'latents': normal(226, 1, 16, 5, 9)},
+        flux2_decode,
+    ),
+    'vae-flux2-encode': Case(
+        'flux2-klein/vae',
+        'means of the distributions, as patches, by the statistics of channels; two images',
+        lambda: {'sample': normal(227, 2, 3, 28, 36).tanh()},
+        flux2_encode,
     ),
     'qwen-vision': Case(
         'qwen-image/text_encoder',

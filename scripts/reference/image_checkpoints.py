@@ -53,6 +53,11 @@ def draw(model, seed, gains=None):
         else:
             normal(weight, 0.6)
             assert name.endswith('pad_token'), full
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            normal(module.running_mean, 0.5)
+            normal(module.running_var, 0.3, 1.0)
+            module.running_var.abs_()
     return model.eval()
 
 

@@ -6,6 +6,7 @@ from diffusers import AutoencoderKL, AutoencoderTiny, UNet2DConditionModel, ZIma
 from transformers import CLIPTextModel, CLIPTextModelWithProjection, Qwen3ForCausalLM
 
 from image_configs_flux import FLUX
+from image_configs_flux2 import FLUX2
 from image_configs_qwen import QWEN_IMAGE
 from image_part import Checkpoint, Part, index
 
@@ -221,4 +222,4 @@ CHECKPOINTS = {
             )
         }
     ),
-} | QWEN_IMAGE | FLUX  # fmt: skip
+} | QWEN_IMAGE | FLUX | FLUX2  # fmt: skip

@@ -18,6 +18,7 @@ class Pipeline:
     settings: dict = field(default_factory=dict)  # settings of the scheduler that replaces the checkpoint's
     components: dict[str, str] = field(default_factory=dict)  # replaced by those of another checkpoint
     picture: bool = False
+    sides: tuple[int, ...] = ()  # height and width of the picture where they are not 40 and 56
     size: tuple[int, ...] = ()  # height and width of the result where neither arguments nor the picture say them
     further: int = 0  # pictures before it
     mask: bool = False

@@ -47,9 +47,10 @@ def mask(height=40, width=56):
     return values
 
 
-def further(count):
+def further(case):
     """Returns more test images, of other sides and colours."""
-    return [picture(30 + 9 * i, 60 - 9 * i)[:, ::-1, [2, 0, 1]].copy() for i in range(count)]
+    height, width = (case.sides[0], case.sides[1] + 20) if case.sides else (30, 60)
+    return [picture(height + 9 * i, width - 9 * i)[:, ::-1, [2, 0, 1]].copy() for i in range(case.further)]
 
 
 def part(name, source):
@@ -147,6 +148,9 @@ def unpacked(pipe, case, latents):
     if latents.dim() == 4:
         return latents
     height, width = (case.arguments.get(side) or size for side, size in zip(('height', 'width'), case.size or picture().shape))
+    if hasattr(pipe, '_unpack_latents_with_ids'):
+        side = 2 * pipe.vae_scale_factor
+        return latents.transpose(1, 2).unflatten(2, (height // side, width // side))
     return pipe._unpack_latents(latents, height, width, pipe.vae_scale_factor).squeeze(2)
 
 
@@ -161,9 +165,9 @@ def run(case):
         timesteps.append(float(timestep))
         return {}
 
-    given = {'image': Image.fromarray(picture())} if case.picture else {}
+    given = {'image': Image.fromarray(picture(*case.sides))} if case.picture else {}
     if case.further:
-        given['image'] = [*map(Image.fromarray, further(case.further)), given['image']]
+        given['image'] = [*map(Image.fromarray, further(case)), given['image']]
     if case.mask:
         given['mask_image'] = Image.fromarray(mask())
     if case.noise == 'cuda':
@@ -202,8 +206,8 @@ def make(name):
         'f32_rounding': rounding,
     }
     document['scheduler']['config'] = {key: v for key, v in pipe.scheduler.config.items() if not key.startswith('_')}
-    inputs = {'image': torch.from_numpy(picture())} if case.picture else {}
-    for i, more in enumerate(further(case.further)):
+    inputs = {'image': torch.from_numpy(picture(*case.sides))} if case.picture else {}
+    for i, more in enumerate(further(case)):
         inputs[f'further_{i}'] = torch.from_numpy(more)
     if case.mask:
         inputs['mask'] = torch.from_numpy(mask())

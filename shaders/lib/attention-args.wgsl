@@ -13,12 +13,12 @@ struct Args {
 @group(0) @binding(3) var<uniform> args: Args;
 @group(0) @binding(4) var<storage, read_write> y: array<vec4f>;
 
-const SPANS = false; // whether rows of a tile may see later tokens, up to the last of its span
+const SPANS = false; // whether rows of a tile may see other tokens than up to themselves
 
 // The last token that the query at `position` sees.
 fn reach(tile: Tile, position: u32) -> u32 {
   if (SPANS) {
-    return max(position, tile.last);
+    return select(tile.last, position, tile.last == 0u);
   }
   return position;
 }

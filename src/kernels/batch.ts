@@ -12,7 +12,7 @@ export interface TextBatch {
   inputs?: Region;
   /** Rotary frequencies as turns per token, 64-bit fixed point: (low, high) [sets, dims / 2 of all rope tables]. */
   turns: Region;
-  /** Tile[tiles]: first row, rows, beginning of the page table, token of the first row, last token of the span. */
+  /** Tile[tiles]: first row, rows, beginning of the page table, token of the first row, last token that all rows see. */
   tiles: Region;
   /** Whether any tile has a span; otherwise attention ignores the tiles' last tokens. */
   spans: boolean;

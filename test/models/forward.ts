@@ -82,7 +82,7 @@ export async function openForward(
   const weights = openWeights(
     device,
     checkpoint.tensors,
-    (table) => (depth === undefined ? wholeModel(declared, table) : declared.states!(table, depth)),
+    (table) => (depth === undefined ? wholeModel(declared, table) : declared.states!(table, [depth])),
     { format: quantization && FORMATS[quantization] },
   );
   const model = weights.page;

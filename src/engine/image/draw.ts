@@ -68,7 +68,12 @@ class Run {
     const { runner, resolved, options, references = [] } = this.drawing;
     const { values, sources } = resolved.event;
     using _ = this.enter('text-encoding');
-    const run = { values, sources, call: resolved.call, references: references.map(({ shown }) => shown) };
+    const run = {
+      values,
+      sources,
+      call: resolved.call,
+      references: references.flatMap(({ shown }) => shown ?? []),
+    };
     return await runner.prepare({ ...resolved.request, ...run, options });
   }
 

@@ -6,9 +6,11 @@ import type { Pixels } from './image-model.ts';
 import { crop, cropRegion, overlay, within } from './mask-crop.ts';
 import type { Resolved, ResolveContext } from './resolved.ts';
 
+type Size = Pick<Pixels, 'width' | 'height'>;
+
 export interface ReferenceImage {
-  /** In the size in which the text encoder sees it. */
-  shown: Pixels;
+  /** In the size in which the text encoder sees it; null: it does not. */
+  shown: Pixels | null;
   /** In the size in which the autoencoder encodes it. */
   fitted: Pixels;
 }
@@ -23,23 +25,30 @@ export interface GivenImages {
   finish?(drawn: Pixels): Pixels;
 }
 
+/** Scales an image, and takes its middle where it is scaled to more than its size. */
+function fitReference(image: Pixels, { width, height }: Size, scaled?: Size): Pixels {
+  if (!scaled || scaled.width < width || scaled.height < height) return resample(image, width, height);
+  const whole = resample(image, scaled.width, scaled.height);
+  const [left, top] = [Math.floor((whole.width - width) / 2), Math.floor((whole.height - height) / 2)];
+  return crop(whole, { left, top, right: left + width, bottom: top + height });
+}
+
 export async function fitImages(
   { request: { image, mask, furtherImages = [] }, call: { maskPadding }, event }: Resolved,
-  { pipeline, defaults }: Pick<ResolveContext, 'pipeline' | 'defaults'>,
+  { pipeline, defaults, sizeMultiple }: Pick<ResolveContext, 'pipeline' | 'defaults' | 'sizeMultiple'>,
 ): Promise<GivenImages> {
   const { width, height } = event.values;
   const rule = pipeline.set.references;
   if (rule) {
     const given = image ? [...furtherImages, image] : [];
     const pixels = defaults.width * defaults.height;
-    const inSize = (one: Pixels, size: typeof rule.sizeOf): Pixels => {
-      const { width, height } = size(one, pixels);
-      return resample(one, width, height);
-    };
-    const references = given.map((one) => ({
-      shown: inSize(one, rule.shownSizeOf),
-      fitted: inSize(one, rule.sizeOf),
-    }));
+    const references = given.map((one) => {
+      const shown = rule.shownSizeOf?.(one, pixels);
+      return {
+        shown: shown ? resample(one, shown.width, shown.height) : null,
+        fitted: fitReference(one, rule.sizeOf(one, pixels, sizeMultiple), rule.scaledSizeOf?.(one, pixels)),
+      };
+    });
     return { image: null, mask: null, references };
   }
   if (!image || !mask || maskPadding === undefined) {

@@ -65,7 +65,8 @@ export async function openParts(
   planned?: PlannedParts,
 ): Promise<Parts> {
   const entry = pipelineEntry(pipeline.className);
-  const own = defaultsOf(entry, pipeline.components, options.modelId ?? nameOf(options.model));
+  const name = options.modelId ?? nameOf(options.model);
+  const own = defaultsOf(entry, pipeline.components, name, pipeline.settings);
   if (own.hint !== undefined) onEvent(noteOf(own.hint));
   const plain = options.backend === 'generic';
   const { quantization = 'none' } = options;
@@ -132,6 +133,7 @@ async function partsOf(
   const schedule = { ...scheduler.config, _class_name: scheduler.className };
   const planner = new Planner(set.correctScheduler?.(schedule, task) ?? schedule, {
     sigmas: family.sigmas,
+    ...(family.mu && { mu: family.mu }),
     strength: set.strength,
     latents,
     path: scheduler.folder.path,

@@ -14,6 +14,8 @@ import { latentTokens, type LatentShape } from './latent-shape.ts';
 interface PlannerOptions {
   /** The family's sigmas; null: the schedule computes its own, and the image's size does not shift them. */
   sigmas: ImageFamily['sigmas'];
+  /** The family's μ; left out: the schedule computes its own. */
+  mu?: NonNullable<ImageFamily['mu']>;
   strength: StrengthRule;
   latents: LatentShape;
   /** Path of the scheduler's folder. */
@@ -87,8 +89,9 @@ export class Planner {
     values: Resolved['event']['values'],
     { originalSteps, timesteps, ...call }: CallArguments,
   ): PlanRequest {
-    const { sigmas: familySigmas, latents } = this.options;
+    const { sigmas: familySigmas, mu, latents } = this.options;
     const { steps } = values;
+    const imageTokens = latentTokens(latents, values);
     // diffusers' pipelines pass their own default to the schedule, so that TCD's default is never used.
     const eta = call.eta ?? (takes.includes('eta') ? 0 : undefined);
     const sigmas = call.sigmas ?? (takes.includes('sigmas') ? familySigmas?.(steps) : undefined);
@@ -98,7 +101,8 @@ export class Planner {
       ...(sigmas ? { sigmas } : {}),
       ...(eta === undefined ? {} : { eta }),
       ...(originalSteps === undefined ? {} : { origin: originalSteps }),
-      ...(familySigmas ? { imageTokens: latentTokens(latents, values) } : {}),
+      ...(familySigmas ? { imageTokens } : {}),
+      ...(mu ? { mu: mu(imageTokens, steps) } : {}),
     };
   }
 

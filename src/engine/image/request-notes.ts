@@ -30,10 +30,14 @@ function ineffective(
 ): Prose[] {
   if (runner.guides(values.guidance, call)) return [];
   const isAsked = (key: keyof typeof values): boolean => ['request', 'kwargs'].includes(sources[key]);
+  const unguided =
+    runner.ignoresGuidance === true && isAsked('guidance') && values.guidance > 1
+      ? [say`${field('guidance')} changes nothing: this model is distilled to a few steps without guidance`]
+      : [];
   const asked = [
     ...(isAsked('negativePrompt') && values.negativePrompt !== '' ? ['negativePrompt'] : []),
     ...(isAsked('guidanceRescale') && values.guidanceRescale > 0 ? ['guidanceRescale'] : []),
   ];
   const why = say`at ${field('guidance')} ${values.guidance} this model makes no pass without the prompt`;
-  return asked.map((name) => say`${field(name)} changes nothing: ${why}`);
+  return [...unguided, ...asked.map((name) => say`${field(name)} changes nothing: ${why}`)];
 }

@@ -64,7 +64,11 @@ function decideValues(
   const fitted =
     given.image &&
     (references
-      ? references.sizeOf(given.image, defaults.width * defaults.height)
+      ? references.sizeOf(
+          (references.drawn === 'first' && given.furtherImages?.[0]) || given.image,
+          defaults.width * defaults.height,
+          sizeMultiple,
+        )
       : sizeFrom(given.image, { ...sizeOf(named), ...sizeOf(given) }, { sizeMultiple, defaults }));
   const scheduler = context.schedulerOf(decide('scheduler', schedulers[0], ''));
   const listed = context.stepsOf(call, scheduler);

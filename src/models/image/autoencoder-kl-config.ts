@@ -1,4 +1,5 @@
-// Converts config.json of an AutoencoderKL to the configuration of autoencoder-kl.ts. Only this file knows its key names.
+// Converts config.json of an AutoencoderKL, or of an AutoencoderKLFlux2, to the configuration of autoencoder-kl.ts. Only this file knows
+// their key names.
 
 import { EngineError } from '../../files/error.ts';
 import { checkGroups, checkHeads, readConfig, type ConfigReader, type Json } from '../config-values.ts';
@@ -8,8 +9,9 @@ export interface AutoencoderKLConfig {
   inChannels: number;
   outChannels: number;
   latentChannels: number;
-  /** Channels at each resolution, the image's own first. */
+  /** Channels at each resolution, the image's own first; `decoderChannels`: those of the decoder, left out: the encoder's. */
   channels: readonly number[];
+  decoderChannels?: readonly number[];
   /** Residual blocks of the encoder at each resolution; the decoder has one more. */
   layers: number;
   groups: number;
@@ -25,6 +27,50 @@ export interface AutoencoderKLConfig {
 /** Keys whose other values would change the computation. */
 const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
   act_fn: ['silu', 'swish'],
+};
+
+/** The autoencoder of FLUX.2: the denoiser's latents are patches of its own, normalized by statistics that the weights hold. */
+export interface AutoencoderKLFlux2Config extends AutoencoderKLConfig {
+  /** Side of a patch. */
+  patch: number;
+  /** Added to the variance of each channel. */
+  eps: number;
+}
+
+export function readAutoencoderKLFlux2Config(json: Json, file = 'config.json'): AutoencoderKLFlux2Config {
+  const config = readConfig(file, json);
+  const given = readAutoencoderKLConfig({ ...FLUX2_DEFAULTS, ...json }, file);
+  const { groups, channels, attends } = given;
+  const decoderChannels =
+    json['decoder_block_out_channels'] == null ? channels : config.list('decoder_block_out_channels');
+  if (decoderChannels.length !== channels.length) {
+    throw config.error(
+      'bad_checkpoint',
+      'decoder_block_out_channels',
+      `is ${JSON.stringify(decoderChannels)}, ${channels.length} numbers are needed, as in block_out_channels`,
+    );
+  }
+  if (attends) checkHeads(file, decoderChannels.at(-1)!, 1);
+  checkGroups(file, decoderChannels, groups);
+  config.only({ patch_size: [[PATCH, PATCH]] });
+  return {
+    ...given,
+    decoderChannels,
+    patch: PATCH,
+    eps: config.real('batch_norm_eps', 1e-4),
+    scales: [{ scale: 1, shift: 0 }],
+  };
+}
+
+const PATCH = 2;
+const LEVELS = 4;
+/** Values of keys that a configuration of FLUX.2 may lack and whose defaults differ from those of AutoencoderKL. */
+const FLUX2_DEFAULTS: Json = {
+  block_out_channels: [128, 256, 512, 512],
+  down_block_types: Array<string>(LEVELS).fill('DownEncoderBlock2D'),
+  up_block_types: Array<string>(LEVELS).fill('UpDecoderBlock2D'),
+  layers_per_block: 2,
+  latent_channels: 32,
 };
 
 export function readAutoencoderKLConfig(json: Json, file = 'config.json'): AutoencoderKLConfig {

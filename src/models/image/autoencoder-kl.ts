@@ -24,7 +24,8 @@ type Block = (x: Tensor, stripRows: number | undefined) => Tensor;
 
 /** Latents [batch, height, width, latentChannels] → images in −1 … 1, [batch, 2ⁿ · height, 2ⁿ · width, outChannels] */
 export function autoencoderKLDecoder(config: AutoencoderKLConfig, weights: WeightTable) {
-  const { latentChannels, channels, groups } = config;
+  const { latentChannels, groups } = config;
+  const channels = config.decoderChannels ?? config.channels;
   const post = config.postQuant
     ? weights.conv('post_quant_conv.weight', latentChannels, latentChannels, 1)
     : null;

@@ -19,16 +19,30 @@ export function fluxTextRotations({ dims }: Axes, tokens: number): Float32Array<
   return Float32Array.from({ length: tokens * dims }, (_, i) => 1 - (i % 2));
 }
 
-/** Returns rows of (cos, sin) pairs, [rows · columns, dims], for the patches of an image. Angles are computed in f64, as in training. */
-export function fluxRotations(
-  { dims, axes }: Axes,
-  { image, rows, columns }: FluxGrid,
+/** Returns rows of (cos, sin) pairs, [rows · columns, dims], for the patches of an image. */
+export function fluxRotations({ axes }: Axes, { image, rows, columns }: FluxGrid): Float32Array<ArrayBuffer> {
+  const places = Array.from({ length: rows * columns }, (_, patch) => [
+    image,
+    Math.floor(patch / columns),
+    patch % columns,
+  ]);
+  return rotationsAt(places, axes, THETA);
+}
+
+/**
+ * Returns rows of (cos, sin) pairs, one for each place, which has a number for each axis; `axes`: dimensions of a head that each of them
+ * rotates. Angles are computed in f64, as in training.
+ */
+export function rotationsAt(
+  places: readonly (readonly number[])[],
+  axes: readonly number[],
+  theta: number,
 ): Float32Array<ArrayBuffer> {
-  const values = new Float32Array(rows * columns * dims);
-  const rates = axes.map((size) => Array.from({ length: size / 2 }, (_, i) => THETA ** ((-2 * i) / size)));
+  const rates = axes.map((size) => Array.from({ length: size / 2 }, (_, i) => theta ** ((-2 * i) / size)));
+  const dims = axes.reduce((sum, size) => sum + size, 0);
+  const values = new Float32Array(places.length * dims);
   let at = 0;
-  for (let patch = 0; patch < rows * columns; patch++) {
-    const place = [image, Math.floor(patch / columns), patch % columns];
+  for (const place of places) {
     rates.forEach((axis, i) => {
       for (const rate of axis) {
         values[at++] = Math.cos(place[i]! * rate);

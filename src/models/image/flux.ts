@@ -79,11 +79,11 @@ export function flux(config: FluxConfig, weights: WeightTable): Flux {
 }
 
 /** Scale and shift of the last norm, which files with the original names hold in the other order: there they are matrices of their own. */
-function finalModulation(weights: WeightTable, hidden: number): Matrix {
+export function finalModulation(weights: WeightTable, hidden: number, options = { bias: true }): Matrix {
   if (!weights.has('norm_out.scale.weight'))
-    return weights.matrix('norm_out.linear.weight', 2 * hidden, hidden, { bias: true });
+    return weights.matrix('norm_out.linear.weight', 2 * hidden, hidden, options);
   const parts = ['scale', 'shift'].map((part) => ({ name: `norm_out.${part}.weight`, rows: hidden }));
-  return weights.stacked(parts, hidden, { bias: true });
+  return weights.stacked(parts, hidden, options);
 }
 
 /** SiLU of the sum of the embedded time step, guidance scale and pooled text, which is all that is read of it, [1, hidden] */

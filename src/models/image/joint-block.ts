@@ -1,5 +1,6 @@
 // Blocks of diffusion transformers in which several sequences (a text, an image, reference images) have weights of their own and
-// attend to each other: AdaLN-Zero before attention and before the feed-forward part (MMDiT; Qwen-Image, FLUX, Stable Diffusion 3).
+// attend to each other: AdaLN-Zero before attention and before the feed-forward part (MMDiT; Qwen-Image, FLUX, FLUX.2, Chroma, Stable
+// Diffusion 3).
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { attend } from '../../kernels/attend.ts';
@@ -7,7 +8,7 @@ import type { Columns } from '../../kernels/columns.ts';
 import { joinTokens, takeTokens } from '../../kernels/copy-rows.ts';
 import { gatedAdd } from '../../kernels/gated-add.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
-import { linear } from '../../kernels/matmul.ts';
+import { linear, linearSwiglu } from '../../kernels/matmul.ts';
 import { rotate } from '../../kernels/rotate.ts';
 import type { WeightTable } from '../weights.ts';
 
@@ -21,12 +22,16 @@ export interface JointShape {
   eps: number;
   /** Of the RMSNorms of query and key heads. */
   headEps: number;
+  /** Whether the linear layers have no biases; left out: they have. */
+  unbiased?: boolean;
+  /** Whether the feed-forward part is SwiGLU with gate and value in one tensor; left out: it is a GELU by tanh. */
+  swiglu?: boolean;
 }
 
 /** Names of the modules that one kind of sequence has in a block. */
 export interface StreamNames {
-  /** Gives shift, scale and gate of attention, then those of the feed-forward part. */
-  modulation: string;
+  /** Gives shift, scale and gate of attention, then those of the feed-forward part; left out: they come from outside of the block. */
+  modulation?: string;
   query: string;
   key: string;
   value: string;
@@ -54,7 +59,7 @@ export interface Projected {
 }
 
 export interface StreamBlock {
-  /** Shift, scale and gate at a time, [items, 6 · hidden]; equal for all streams of a kind at that time. */
+  /** Shift, scale and gate at a time, [items, 6 · hidden]; equal for all streams of a kind at that time. For blocks that have the module. */
   modulate(time: Tensor): Tensor;
   project(stream: Stream, modulation: Tensor): Projected;
   /** Adds what attention gave for the stream's tokens, [items, tokens, hidden], then the feed-forward part. */
@@ -62,28 +67,32 @@ export interface StreamBlock {
 }
 
 export function streamBlock(shape: JointShape, weights: WeightTable, names: StreamNames): StreamBlock {
-  const { hidden, heads, dims, ffn, eps, headEps } = shape;
-  const biased = { bias: true } as const;
-  const modulate = weights.matrix(`${names.modulation}.weight`, 6 * hidden, hidden, biased);
+  const { hidden, heads, dims, ffn, eps, headEps, unbiased = false, swiglu = false } = shape;
+  const bias = !unbiased;
+  const { modulation: module } = names;
+  const modulate =
+    module === undefined ? null : weights.matrix(`${module}.weight`, 6 * hidden, hidden, { bias });
   const qkvWeight = weights.stacked(
     [names.query, names.key, names.value].map((name) => ({ name: `${name}.weight`, rows: heads * dims })),
     hidden,
-    { bias: true, split: 'columns' },
+    { bias, split: 'columns' },
   );
   const norms = [names.queryNorm, names.keyNorm].map((name) => ({
     weight: weights.vector(`${name}.weight`, dims),
     eps: headEps,
   }));
-  const out = weights.matrix(`${names.out}.weight`, hidden, heads * dims, { bias: true, split: 'rows' });
-  const up = weights.matrix(`${names.up}.weight`, ffn, hidden, { bias: true, split: 'columns' });
-  const down = weights.matrix(`${names.down}.weight`, hidden, ffn, { bias: true, split: 'rows' });
+  const out = weights.matrix(`${names.out}.weight`, hidden, heads * dims, { bias, split: 'rows' });
+  const up = swiglu
+    ? weights.halves(`${names.up}.weight`, ffn, hidden, { bias })
+    : weights.matrix(`${names.up}.weight`, ffn, hidden, { bias, split: 'columns' });
+  const down = weights.matrix(`${names.down}.weight`, hidden, ffn, { bias, split: 'rows' });
 
   const chunk = (x: Tensor, i: number): Columns => ({ x, first: i * hidden });
   const normed = (x: Tensor, m: Tensor, i: number): Tensor =>
     layernorm(x, null, eps, { shift: chunk(m, i), scale: chunk(m, i + 1) });
 
   return {
-    modulate: (time) => linear(time, modulate),
+    modulate: (time) => linear(time, modulate!),
     project({ x, rotations }, modulation) {
       const qkv = linear(normed(x, modulation, 0), qkvWeight); //  [items, tokens, 3 · hidden]
       norms.forEach((norm, i) => {
@@ -94,7 +103,8 @@ export function streamBlock(shape: JointShape, weights: WeightTable, names: Stre
     },
     absorb({ x }, { modulation: m }, attended) {
       gatedAdd(linear(attended, out), chunk(m, 2), x);
-      const wide = linear(normed(x, m, 3), up, { activation: 'gelu-tanh' }); // [items, tokens, ffn]
+      const y = normed(x, m, 3);
+      const wide = swiglu ? linearSwiglu(y, up) : linear(y, up, { activation: 'gelu-tanh' }); // [items, tokens, ffn]
       gatedAdd(linear(wide, down), chunk(m, 5), x);
     },
   };

@@ -86,8 +86,11 @@ export interface TextDeclaration {
   generate: ((weights: WeightTable) => LanguageModel) | null;
   /** Model page for embeddings: normalized states of all rows, [rows, hidden], from which texts are pooled; null: not available. */
   embed: ((weights: WeightTable) => TextForward) | null;
-  /** States of all rows after the first `depth` layers, [rows, hidden], for image models that use them as text conditions. */
-  states: ((weights: WeightTable, depth: number) => TextForward) | null;
+  /**
+   * States of all rows after each of these numbers of layers, ascending, side by side, [rows, hidden · depths], for image models that use
+   * them as text conditions. Those after the last layer are normalized.
+   */
+  states: ((weights: WeightTable, depths: readonly number[]) => TextForward) | null;
 }
 
 /** The kinds of rows that a model accepts. */

@@ -125,7 +125,7 @@ function declare<Config extends DecoderModel>(
       : null,
     generate: (weights) => languageModel(decoder, weights),
     embed: (weights) => normedStates(decoder, weights),
-    states: (weights, depth) => statesAfter(decoder, weights, depth),
+    states: (weights, depths) => statesAfter(decoder, weights, depths),
   };
 }
 

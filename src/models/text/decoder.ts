@@ -3,9 +3,11 @@
 import type { Tape } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import type { HeadShape, LayerStore, TextBatch } from '../../kernels/batch.ts';
+import { concat } from '../../kernels/concat.ts';
 import { embed } from '../../kernels/embed.ts';
 import { linear } from '../../kernels/matmul.ts';
 import { rotations } from '../../kernels/rotations.ts';
+import { scaleShift } from '../../kernels/scale-shift.ts';
 import { scale } from '../../kernels/scale.ts';
 import { softCap } from '../../kernels/soft-cap.ts';
 import type { WeightTable } from '../weights.ts';
@@ -128,16 +130,32 @@ export function normedStates(decoder: Decoder, weights: WeightTable): TextForwar
   return (tape, batch, stores) => final.all(run(tape, batch, stores));
 }
 
-/** States of all rows after the first `depth` layers, [rows, hidden], for image models that use them as text conditions. */
-export function statesAfter(decoder: Decoder, weights: WeightTable, depth: number): TextForward {
-  const { name, run } = stack(decoder, weights, depth);
-  decoder.config.layers.forEach((_, i) => {
-    if (i >= depth) weights.ignore(new RegExp(`^${name}layers\\.${i}\\.`));
+/**
+ * States of all rows after each of these numbers of layers, ascending, side by side, [rows, hidden · depths], for image models that use
+ * them as text conditions. Those after the last layer are normalized, as in transformers' list of hidden states.
+ */
+export function statesAfter(decoder: Decoder, weights: WeightTable, depths: readonly number[]): TextForward {
+  const { layers } = decoder.config;
+  const deepest = depths.at(-1)!;
+  const { name, run } = stack(decoder, weights, deepest);
+  layers.forEach((_, i) => {
+    if (i >= deepest) weights.ignore(new RegExp(`^${name}layers\\.${i}\\.`));
   });
   const names = namesOf(decoder.config);
-  for (const kind of ['weight', 'bias']) weights.ignore(exactly(`${name}${names.finalNorm}.${kind}`));
   weights.ignore(exactly(names.head));
-  return run;
+  const normed = deepest === layers.length ? finalNorm(decoder, weights, name) : null;
+  if (normed === null)
+    for (const kind of ['weight', 'bias']) weights.ignore(exactly(`${name}${names.finalNorm}.${kind}`));
+  return (tape, batch, stores) => {
+    const early: Tensor[] = [];
+    const last = run(tape, batch, stores, (x, depth) => {
+      if (depth === deepest || !depths.includes(depth)) return;
+      const [before] = early.splice(0);
+      early.push(before ? concat(before, x) : scaleShift(x, 1, 0)); // a copy: layers change the states in place
+    });
+    const deep = normed ? normed.all(last) : last;
+    return early.length > 0 ? concat(early[0]!, deep) : deep;
+  };
 }
 
 function exactly(name: string): RegExp {
@@ -158,13 +176,19 @@ function stack({ config, layer, inputs }: Decoder, weights: WeightTable, depth: 
   weights.ignore(/rotary_emb\.inv_freq$/);
   if (ignored) weights.ignore(ignored);
 
-  const run: TextForward = (tape, batch, stores) => {
+  const run = (
+    tape: Tape,
+    batch: TextBatch,
+    stores: readonly LayerStore[],
+    after?: (x: Tensor, depth: number) => void,
+  ): Tensor => {
     let x = embed(tape, batch, embedding, { scale: embeddingScale }); //     [rows, hidden]
     const turns = ropes.map((_, i) => rotations(tape, batch, ropes, i)); // [rows, dims] each
     const entering = enter && enter(tape, batch, x); //                     [rows, columns]
     blocks.forEach((block, i) => {
       const { rope } = layers[i]!;
       x = block(x, rope === null ? null : turns[rope]!, batch, stores[i]!, entering);
+      after?.(x, i + 1);
       tape.cut();
     });
     return x;

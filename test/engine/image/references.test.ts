@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sizeOfArea } from '../../../src/engine/image/families/qwen-image-edit.ts';
 import type { ImageModel, Pixels } from '../../../src/engine/image/image-model.ts';
-import { imagesOf, listen, openPipelineGolden } from './pipeline-golden.ts';
+import { changed, open } from './open-model.ts';
+import { imagesOf, listen, openPipelineGolden, tinyPipeline } from './pipeline-golden.ts';
 
 const blank = (width: number, height: number): Pixels => ({
   width,
@@ -67,6 +68,56 @@ describe('a model that edits', () => {
   ])('refuses %#', async (given, message) => {
     await expect(model.resolve({ ...request, ...given })).rejects.toThrow(message);
   });
+});
+
+describe('FLUX.2 klein', () => {
+  let model: ImageModel;
+  beforeAll(async () => void ({ model } = await openPipelineGolden('pipeline-flux2-klein')));
+  afterAll(() => model.close());
+  const request = { prompt: 'blue', seed: 1, steps: 2 };
+
+  it('draws with and without images, in the size of the first in whole tokens, which is made smaller if it is large', async () => {
+    expect(model.info.supports).toMatchObject({ edits: 10, inpainting: false });
+    const sizeOf = async (...images: Pixels[]) => {
+      const [image, ...before] = images.toReversed();
+      const furtherImages = before.toReversed();
+      const { values } = await model.resolve({ ...request, ...(image && { image, furtherImages }) });
+      return [values.width, values.height, values.strength];
+    };
+    expect(await sizeOf()).toEqual([1024, 1024, null]);
+    expect(await sizeOf(blank(90, 71))).toEqual([88, 68, null]);
+    expect(await sizeOf(blank(90, 71), blank(50, 60))).toEqual([88, 68, null]);
+    expect(await sizeOf(blank(2000, 1500))).toEqual([1180, 884, null]); // 1182 × 886
+  });
+
+  it.each([
+    [[3, 2, 9], '[3,2,9]; this model takes 3 ascending numbers of layers from 1 to 28'],
+    [[9, 18, 29], '[9,18,29]; this model takes'],
+    [[9, 18], '[9,18]; this model takes'],
+  ])('refuses the states after the layers %j', async (layers, message) => {
+    const kwargs = { text_encoder_out_layers: layers };
+    await expect(model.resolve({ ...request, kwargs })).rejects.toThrow(
+      `the call argument text_encoder_out_layers is ${message}`,
+    );
+  });
+});
+
+it('a distilled FLUX.2 klein draws without guidance, and notes what changes nothing', async () => {
+  const distilled = changed('model_index.json', { is_distilled: true }, tinyPipeline('flux2-klein'));
+  const { model } = await open({ model: distilled });
+  expect(model.info.defaults).toMatchObject({ steps: 4, guidance: 1 });
+  const request = { prompt: 'blue', seed: 1, steps: 1, width: 16, height: 16 };
+  const kwargs = { max_sequence_length: 20 };
+  const [plain, guided] = [
+    await listen(model, { ...request, kwargs }),
+    await listen(model, { ...request, kwargs, guidance: 3 }),
+  ];
+  expect(imagesOf(guided)).toEqual(imagesOf(plain));
+  const notes = guided.flatMap((event) => (event.type === 'note' ? [event.message] : []));
+  expect(notes).toEqual([
+    '`guidance` changes nothing: this model is distilled to a few steps without guidance',
+  ]);
+  await model.close();
 });
 
 it('further images are for models that edit', async () => {

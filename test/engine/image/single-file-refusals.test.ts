@@ -217,7 +217,7 @@ it('a text encoder in a GGUF file of llama.cpp has the names and the configurati
   const wanted = await readTensors(path.replace('.gguf', '.safetensors'));
   expect([...tensors.keys()].toSorted()).toEqual([...wanted.keys()].toSorted());
   checkRequests(
-    collect(tensors, (table) => readText(config, className).states!(table, 1)),
+    collect(tensors, (table) => readText(config, className).states!(table, [1])),
     tensors,
   );
   await Promise.all(sources.map((source) => source.close()));

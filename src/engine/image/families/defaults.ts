@@ -12,10 +12,18 @@ export interface OwnDefaults {
   hint?: Prose;
 }
 
-/** Returns the defaults of a model; `name` is its own name, or the `modelId` that replaces it. */
-export function defaultsOf(entry: PipelineEntry, components: ComponentFiles, name: string): OwnDefaults {
+/**
+ * Returns the defaults of a model; `name` is its own name, or the `modelId` that replaces it, and `settings` are the entries of
+ * model_index.json that are not components.
+ */
+export function defaultsOf(
+  entry: PipelineEntry,
+  components: ComponentFiles,
+  name: string,
+  settings: Readonly<Record<string, unknown>> = {},
+): OwnDefaults {
   const { family } = entry;
-  const implied = family.defaultsOf?.(components) ?? {};
+  const implied = family.defaultsOf?.(components, settings) ?? {};
   const found = implied.certain ?? defaultsByName(entry, name) ?? implied.likely;
   if (found) {
     const defaults = { ...family.defaults, ...found.defaults };

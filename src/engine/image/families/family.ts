@@ -42,14 +42,16 @@ export interface ImageFamily {
   readonly defaults: FamilyDefaults;
   /** Defaults by words in a model's name; the first match is used. */
   readonly namedDefaults: readonly (readonly [words: RegExp, defaults: FamilyDefaults])[];
-  /** Defaults that the files of a model imply. */
-  defaultsOf?(components: ComponentFiles): ImpliedDefaults;
+  /** Defaults that the files of a model imply. `settings`: the entries of model_index.json that are not components. */
+  defaultsOf?(components: ComponentFiles, settings: Readonly<Record<string, unknown>>): ImpliedDefaults;
   /** Request fields that only some families take; families that do not declare one of them refuse it. */
   readonly takes: readonly (keyof ImageRequest)[];
   /** Whether prompts may emphasize words, as in (word:1.2). */
   readonly readsEmphasis: boolean;
   /** Flow models: sigmas before the shift that diffusers' pipelines pass to the schedule; null: the schedule computes its own. */
   readonly sigmas: ((steps: number) => number[]) | null;
+  /** μ of schedules that shift by the image's size; left out: as scheduler_config.json says. */
+  readonly mu?: (imageTokens: number, steps: number) => number;
   /** Layouts of the family's models in one file; left out: none is built in. */
   readonly files?: FileLayouts;
   /** Reads the configurations of the components, but no weights. Throws bad_checkpoint and unsupported. */
@@ -112,13 +114,17 @@ export interface PipelineSet {
 export interface ReferenceRule {
   /** Limit on the images of a request. */
   most: number;
+  /** The image whose size is drawn unless the request states one; left out: the last. */
+  drawn?: 'first';
   /**
-   * Returns the size in which the autoencoder encodes an image. The last image's is the size that is drawn unless the request states
-   * one. `pixels`: those of the model's default size.
+   * Returns the size in which the autoencoder encodes an image. `pixels`: those of the model's default size; `multiple`: what sides are
+   * multiples of.
    */
-  sizeOf(image: Size, pixels: number): Size;
-  /** Returns the size in which the text encoder sees an image. */
-  shownSizeOf(image: Size, pixels: number): Size;
+  sizeOf(image: Size, pixels: number, multiple: number): Size;
+  /** Returns the size to which an image is scaled before its middle is taken; left out: that in which it is encoded. */
+  scaledSizeOf?(image: Size, pixels: number): Size;
+  /** Returns the size in which the text encoder sees an image; left out: it sees none. */
+  shownSizeOf?(image: Size, pixels: number): Size;
 }
 
 type Size = Pick<Pixels, 'width' | 'height'>;
@@ -169,6 +175,8 @@ export interface FamilyModel {
   mostClipSkip: number;
   /** Layers at the end of a CLIP text encoder that are never read: 1 in Stable Diffusion XL. */
   unreadClipLayers: number;
+  /** Whether the guidance scale has no effect, because the model is distilled to a few steps without it. */
+  ignoresGuidance?: boolean;
   /** Returns true if the guidance scale, or a call argument, requires a second pass with the negative prompt. */
   guides(guidance: number, call: CallArguments): boolean;
   /** Throws bad_request for a request that this model cannot honour; called when the request's values are resolved. */

@@ -43,6 +43,7 @@ export function openFlux(components: ComponentAccess): FamilyModel {
     sampleSize: null,
     mostClipSkip: 0,
     unreadClipLayers: 0,
+    ignoresGuidance: !config.distilledGuidance,
     guides: (_, call) => trueGuidance(call) > 1,
     async checkFiles() {
       const { text, pooled } = await checkFluxEncoders(components);

@@ -44,7 +44,7 @@ function encoderConfig(components: ComponentAccess): TextDeclaration {
 
 /** Captions are the states before the last layer. */
 function encoderPage(config: TextDeclaration, table: WeightTable) {
-  return config.states!(table, config.layers.length - 1);
+  return config.states!(table, [config.layers.length - 1]);
 }
 
 /** Returns the states of each text, [1, tokens, columns]; at most `maxSequenceLength` tokens of a text are read. */

@@ -53,6 +53,20 @@ export function plainSigmas(steps: number): number[] {
   return linspace(1, 1 / steps, steps);
 }
 
+/** Lines through μ at 10 and at 200 steps, which were fitted for FLUX.2. */
+const AT_10 = { slope: 8.73809524e-5, base: 1.89833333 };
+const AT_200 = { slope: 0.00016927, base: 0.45666666 };
+/** Tokens of an image above which μ does not depend on the number of steps. */
+const MANY_TOKENS = 4300;
+
+/** Returns μ of FLUX.2 for an image of so many tokens. source: compute_empirical_mu in diffusers' pipelines of FLUX.2 */
+export function empiricalShift(tokens: number, steps: number): number {
+  const late = AT_200.slope * tokens + AT_200.base;
+  if (tokens > MANY_TOKENS) return late;
+  const early = AT_10.slope * tokens + AT_10.base;
+  return late + ((late - early) / 190) * (steps - 200);
+}
+
 export function flowTable(flow: Flow, request: PlanRequest): { timesteps: number[]; sigmas: number[] } {
   const { steps } = request;
   let sigmas = shifted(flow, request, request.sigmas ?? trainedLine(flow, steps));

@@ -47,8 +47,8 @@ export interface BatchPart {
   adapter?: number | undefined;
   /** Runs of tokens whose rows are input embeddings; the first row is `input`. In order. */
   inputs?: readonly InputRun[];
-  /** Runs of tokens that attend to each other in both directions, in order. Each run lies within one step. */
-  spans?: readonly TokenRun[];
+  /** Runs of tokens that do not attend to themselves and all earlier tokens, in order. Each run lies within one step. */
+  spans?: readonly TokenSpan[];
   /** Rotary position (time, height, width) of a token; left out: all three are its index in the sequence. */
   place?: (token: number) => readonly [time: number, height: number, width: number];
 }
@@ -57,6 +57,12 @@ export interface BatchPart {
 export interface TokenRun {
   first: number;
   end: number;
+}
+
+/** Tokens that see all tokens up to `last`. */
+export interface TokenSpan extends TokenRun {
+  /** Left out: the last of the run itself, whose tokens see each other. */
+  last?: number;
 }
 
 export interface InputRun extends TokenRun {
@@ -177,7 +183,7 @@ export class BatchWriter {
         throw new Error(`a span of tokens ${next.first} to ${next.end} is cut at ${end}`);
       const count = Math.min(TILE_ROWS, limit - token);
       words.tiles.set(
-        [sizes.rows + token - first, count, this.pages, token, isInside ? next.end - 1 : 0],
+        [sizes.rows + token - first, count, this.pages, token, isInside ? (next.last ?? next.end - 1) : 0],
         TILE_WORDS * sizes.tiles++,
       );
       sizes.tileRows = Math.max(sizes.tileRows, count);

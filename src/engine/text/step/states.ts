@@ -6,7 +6,7 @@ import { TILE_ROWS } from '../../../kernels/batch.ts';
 import type { TextDeclaration, TextForward } from '../../../models/text/architecture.ts';
 import { compileTape } from '../../compile.ts';
 import { pagesFor } from '../cache/pages.ts';
-import type { BatchPart, InputRun } from './batch-writer.ts';
+import type { BatchPart, InputRun, TokenSpan } from './batch-writer.ts';
 import { TextRoom } from './text-room.ts';
 
 export interface StatesOptions {
@@ -25,6 +25,8 @@ export interface StatesText {
   images?: { embeddings: Tensor; runs: readonly InputRun[] };
   /** Positions of three parts; left out: each token's is its index. */
   place?: BatchPart['place'];
+  /** Tokens at the end of `ids` that are padding: they see the text, and no token sees them. Left out: none. */
+  padding?: number;
 }
 
 /** `forward` returns the states of all rows, [1, tokens, hidden], in a buffer of their own; keys and values are f32. */
@@ -32,14 +34,16 @@ export async function textStates(
   device: Device,
   declaration: TextDeclaration,
   forward: TextForward,
-  { ids, images, place }: StatesText,
+  { ids, images, place, padding = 0 }: StatesText,
   { plain, onKernels, compileOnly = false }: StatesOptions,
 ): Promise<Tensor> {
   const rows = Math.ceil(ids.length / TILE_ROWS) * TILE_ROWS;
   const pages = pagesFor(ids.length);
-  const inputs = images && { rows: images.embeddings.rows({}), columns: images.embeddings.columns };
-  const sizes = { rows, texts: 1, pages, format: 'f32' as const, ...(inputs && { inputs }) };
-  const room = new TextRoom(device, declaration, sizes);
+  const embeddings = images && { rows: images.embeddings.rows({}), columns: images.embeddings.columns };
+  const sizes = { rows, texts: 1, pages, format: 'f32' as const, ...(embeddings && { inputs: embeddings }) };
+  const spans = spansOf(declaration, ids.length, padding);
+  const inputs = spans ? { ...declaration.inputs, attention: 'spans' as const } : declaration.inputs;
+  const room = new TextRoom(device, { ...declaration, inputs }, sizes);
   let made: GPUBuffer | null = null;
   let recorded: ReturnType<TextRoom['record']> | null = null;
   try {
@@ -55,7 +59,7 @@ export async function textStates(
       tables: [Array.from({ length: pages }, (_, page) => page)],
       ...(images && { inputs: images.runs }),
       ...(place && { place }),
-      ...(declaration.inputs.attention === 'whole' && { spans: [{ first: 0, end: ids.length }] }),
+      ...(spans && { spans }),
     });
     const last = (commands: GPUCommandEncoder): void => {
       const { buffer: source, offset } = tape.region(states);
@@ -73,6 +77,14 @@ export async function textStates(
     recorded?.tape.destroy();
     room.free();
   }
+}
+
+/** Runs of tokens that see others than themselves and all earlier ones; null: there are none. */
+function spansOf({ inputs }: TextDeclaration, tokens: number, padding: number): TokenSpan[] | null {
+  const end = tokens - padding;
+  const text = inputs.attention === 'whole' ? [{ first: 0, end }] : [];
+  const fill = padding > 0 ? [{ first: end, end: tokens, last: end - 1 }] : [];
+  return text.length + fill.length > 0 ? [...text, ...fill] : null;
 }
 
 function copyRegion(device: Device, from: Region, to: Region): void {

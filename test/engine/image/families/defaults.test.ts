@@ -9,6 +9,7 @@ const CLASSES = {
   'stable-diffusion': 'StableDiffusionPipeline',
   'stable-diffusion-xl': 'StableDiffusionXLPipeline',
   'z-image': 'ZImagePipeline',
+  'flux2-klein': 'Flux2KleinPipeline',
   'qwen-image': 'QwenImagePipeline',
   'qwen-image-edit': 'QwenImageEditPlusPipeline',
 };
@@ -27,6 +28,8 @@ describe('a name', () => {
       'qwen-image-edit',
       { steps: 4, guidance: 1, size: 1024 },
     ],
+    ['black-forest-labs/FLUX.2-klein-4B', 'flux2-klein', { steps: 4, guidance: 1, size: 1024 }],
+    ['black-forest-labs/FLUX.2-klein-base-9B', 'flux2-klein', { steps: 50, guidance: 4, size: 1024 }],
     ['ByteDance/Hyper-SD', 'stable-diffusion', { steps: 4, guidance: 0 }],
     ['someone/hyperrealism-v3', 'stable-diffusion', {}],
     ['someone/sdxl-turbo', 'z-image', { steps: 50, guidance: 5, size: 1024 }],
@@ -34,6 +37,20 @@ describe('a name', () => {
   ] as const)('%s', (name, family, defaults) => {
     expect(defaultsOf(pipelineEntry(CLASSES[family]), {}, name).defaults).toEqual(defaults);
   });
+
+  it.each([
+    [true, 4],
+    [false, 50],
+  ])(
+    'model_index.json with is_distilled %s implies %i steps, whatever the name says',
+    (isDistilled, steps) => {
+      const entry = pipelineEntry('Flux2KleinPipeline');
+      const settings = { is_distilled: isDistilled };
+      const { defaults, defaultsFrom } = defaultsOf(entry, {}, 'a/klein-base', settings);
+      expect(defaults.steps).toBe(steps);
+      expect(defaultsFrom).toBe('is_distilled in model_index.json');
+    },
+  );
 
   it('and a class tell it alike', () => {
     const lcm = defaultsOf(pipelineEntry('LatentConsistencyModelImg2ImgPipeline'), {}, 'a/b');

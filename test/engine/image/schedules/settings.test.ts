@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { openSchedule } from '../../../../src/engine/image/schedules/classes.ts';
 import { parseJson } from '../../../../src/files/json.ts';
-import { plainSigmas } from '../../../../src/engine/image/schedules/flow-sigmas.ts';
+import { empiricalShift, plainSigmas } from '../../../../src/engine/image/schedules/flow-sigmas.ts';
 import type { PlanRequest } from '../../../../src/engine/image/schedules/schedule.ts';
 import { EDM, FLOW, SD } from './published.ts';
 
@@ -98,6 +98,14 @@ test.each([
     expect(plan.steps[0]?.timestep).toBeCloseTo(first, 6);
   },
 );
+
+test.each([
+  [4096, 4, 2.291179894115571],
+  [1024, 50, 1.7019562073086316],
+  [4301, 4, 1.18469693],
+])('the shift of FLUX.2 for %i tokens in %i steps', (tokens, steps, mu) => {
+  expect(empiricalShift(tokens, steps)).toBeCloseTo(mu, 12);
+});
 
 test("Python's infinity in a config", () => {
   const config = parseJson('{"_class_name": "DPMSolverMultistepScheduler", "lambda_min_clipped": -Infinity}');

@@ -135,6 +135,21 @@ it('input embeddings, positions of three parts, and tiles that end where spans d
   expect(used()).toMatchObject({ planes: 16, pooled: 2, wanted: 0 });
 });
 
+it('rows of padding see the text before them and no other', () => {
+  const { writer, words, table } = writerFor(IMAGE);
+  writer.begin();
+  writer.add({
+    ...{ first: 0, rows: 7, ids: [1, 2, 3, 4, 0, 0, 0], slot: 0, tables: [[0], [0]], lengthAt },
+    spans: [{ first: 4, end: 7, last: 3 }],
+  });
+  writer.want();
+  expect(writer.end()).toMatchObject({ tiles: 2, contextPages: 1 });
+  expect(table(words.tiles, TILE_WORDS, 2)).toEqual([
+    [0, 4, 0, 0, 0],
+    [4, 3, 0, 4, 3],
+  ]);
+});
+
 it('a span that a step would cut, and embeddings for a model without, are mistakes of the caller', () => {
   const { writer } = writerFor(IMAGE);
   const part = { first: 0, rows: 4, ids: [1, 2, 3, 4, 5], slot: 0, tables: [[0], [0]], lengthAt };

@@ -1,0 +1,101 @@
+// FLUX.2 klein (4B, 9B; distilled and base): a Qwen3 language model encodes the prompt, a transformer denoises latents beside those of
+// images that it sees.
+
+import { COMMON, integer, isWhole, list, SIZE, type CallArgumentTable } from '../call-arguments.ts';
+import type { Pixels } from '../image-model.ts';
+import { empiricalShift, plainSigmas } from '../schedules/flow-sigmas.ts';
+import type { ComponentFiles, ImageFamily, ImpliedDefaults, ReferenceRule } from './family.ts';
+import { readFlux2Autoencoder } from './flux2-autoencoder.ts';
+import { openFlux2, PATCH } from './flux2-model.ts';
+import { qwenTexts, type Flux2TextArguments } from './flux2-texts.ts';
+import { denoiser, SCHEDULER, textEncoder, tokenizer } from './shared-components.ts';
+
+type Size = Pick<Pixels, 'width' | 'height'>;
+
+const into = (field: keyof Flux2TextArguments) => ({ call: field });
+
+const ARGUMENTS: CallArgumentTable = {
+  ...COMMON,
+  ...SIZE,
+  sigmas: list('numbers between 0 and 1', (item) => item >= 0 && item <= 1, into('sigmas')),
+  max_sequence_length: integer(1, { request: 'maxSequenceLength' }),
+  text_encoder_out_layers: list(
+    'integers of at least 1',
+    (item) => isWhole(item) && item >= 1,
+    into('encoderLayers'),
+  ),
+};
+
+/** Layers of Qwen3 whose states the models read. */
+const QWEN_LAYERS = [9, 18, 27];
+const DISTILLED = { steps: 4, guidance: 1, size: 1024 };
+const BASE = { steps: 50, guidance: 4, size: 1024 };
+
+/** Images of more pixels than the model draws by default are made smaller. */
+function scaledSizeOf({ width, height }: Size, pixels: number): Size {
+  if (width * height <= pixels) return { width, height };
+  const scale = Math.sqrt(pixels / (width * height));
+  return { width: Math.trunc(width * scale), height: Math.trunc(height * scale) };
+}
+
+/** Of the scaled image the middle is taken whose sides are whole tokens. */
+const REFERENCES: ReferenceRule = {
+  most: 10,
+  drawn: 'first',
+  scaledSizeOf,
+  sizeOf(image, pixels, multiple) {
+    const whole = (side: number): number => Math.max(1, Math.floor(side / multiple)) * multiple;
+    const { width, height } = scaledSizeOf(image, pixels);
+    return { width: whole(width), height: whole(height) };
+  },
+};
+
+const isDistilled = (settings: Readonly<Record<string, unknown>>): boolean =>
+  settings['is_distilled'] === true;
+
+/** model_index.json says whether a model is distilled to a few steps without guidance. */
+function kleinDefaults(_: ComponentFiles, settings: Readonly<Record<string, unknown>>): ImpliedDefaults {
+  const from = 'is_distilled in model_index.json';
+  if (isDistilled(settings)) return { certain: { defaults: DISTILLED, from } };
+  return settings['is_distilled'] === false ? { certain: { defaults: BASE, from } } : {};
+}
+
+export const flux2Klein: ImageFamily = {
+  name: 'flux2-klein',
+  examples: 'FLUX.2-klein-4B, FLUX.2-klein-9B, FLUX.2-klein-base-4B, FLUX.2-klein-base-9B',
+  modelIds: /flux\.?-?2.*klein/i,
+  components: {
+    text_encoder: textEncoder('Qwen3ForCausalLM', 'Qwen3Model'),
+    tokenizer: tokenizer('Qwen2TokenizerFast', 'Qwen2Tokenizer'),
+    transformer: denoiser('Flux2Transformer2DModel'),
+    vae: { kind: 'model', library: 'diffusers', classes: ['AutoencoderKLFlux2'] },
+    scheduler: SCHEDULER,
+  },
+  denoiser: 'transformer',
+  autoencoder: 'vae',
+  readAutoencoder: readFlux2Autoencoder,
+  latents: { patch: PATCH, frames: 1 },
+  pipelines: [
+    {
+      classes: { 'text-to-image': 'Flux2KleinPipeline' },
+      references: REFERENCES,
+      strength: 'ceil',
+      callArguments: () => ARGUMENTS,
+    },
+  ],
+  defaults: BASE,
+  namedDefaults: [
+    [/klein-?base/i, BASE],
+    [/klein/i, DISTILLED],
+  ],
+  defaultsOf: kleinDefaults,
+  takes: ['maxSequenceLength', 'flowShift'],
+  readsEmphasis: false,
+  sigmas: plainSigmas,
+  mu: empiricalShift,
+  open: (components, { settings }) =>
+    openFlux2(components, {
+      texts: qwenTexts(components, QWEN_LAYERS),
+      guided: !isDistilled(settings),
+    }),
+};

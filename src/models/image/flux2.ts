@@ -1,0 +1,159 @@
+// Flux2Transformer2DModel: in the first blocks a text and the patches of images have weights of their own and attend to each other; in the
+// others they are one sequence, and one matrix gives attention and feed-forward part. Blocks of a kind share their modulation.
+
+import type { Tensor } from '../../gpu/tensor.ts';
+import { silu } from '../../kernels/activation.ts';
+import { attend } from '../../kernels/attend.ts';
+import { copy, joinTokens, takeTokens } from '../../kernels/copy-rows.ts';
+import { gatedAdd } from '../../kernels/gated-add.ts';
+import { gatedConcat } from '../../kernels/gated-concat.ts';
+import { layernorm } from '../../kernels/layernorm.ts';
+import { linear, linearAdd } from '../../kernels/matmul.ts';
+import { rotate } from '../../kernels/rotate.ts';
+import { timestepEmbedding } from '../../kernels/timestep-embedding.ts';
+import type { WeightTable } from '../weights.ts';
+import { finalModulation } from './flux.ts';
+import type { Flux2Config } from './flux2-config.ts';
+import { jointAttention, streamBlock, type Stream, type StreamNames } from './joint-block.ts';
+
+const MAX_PERIOD = 10000;
+
+export interface Flux2Step {
+  /** Latents and behind them those of reference images, [1, tokens, channels]. */
+  patches: Tensor;
+  /** f32 [1, 1]: the time step, 0 … 1000. */
+  time: Tensor;
+  /** f32 [1, 1]: 1000 times the guidance scale; null: the model has no such input. */
+  guidance: Tensor | null;
+  /** The conditioned text, [1, tokens, hidden]. */
+  text: Tensor;
+  /** [tokens, dims], cos and sin of each pair alternating, for the text, the patches, and both one after the other. */
+  rotations: { text: Tensor; image: Tensor; both: Tensor };
+  /** Number of patches that are denoised; reference images follow them. */
+  denoised: number;
+}
+
+export interface Flux2 {
+  /** States of the text [1, tokens, textDims] → [1, tokens, hidden]; constant over all steps. */
+  condition(text: Tensor): Tensor;
+  /** → the velocity away from the image, [1, denoised, channels] */
+  forward(step: Flux2Step): Tensor;
+}
+
+export function flux2(config: Flux2Config, weights: WeightTable): Flux2 {
+  const { hidden, channels, textDims, eps, doubleBlocks, singleBlocks } = config;
+  const embedTime = conditions(config, weights);
+  const modulation = (name: string, parts: number) => {
+    const matrix = weights.matrix(`${name}.linear.weight`, parts * hidden, hidden);
+    return (time: Tensor): Tensor => linear(time, matrix);
+  };
+  const modulateImage = modulation('double_stream_modulation_img', 6);
+  const modulateText = modulation('double_stream_modulation_txt', 6);
+  const modulateBoth = modulation('single_stream_modulation', 3);
+  const embedText = weights.matrix('context_embedder.weight', hidden, textDims);
+  const embedPatches = weights.matrix('x_embedder.weight', hidden, channels);
+  const doubles = Array.from({ length: doubleBlocks }, (_, i) =>
+    doubleBlock(config, weights, `transformer_blocks.${i}`),
+  );
+  const singles = Array.from({ length: singleBlocks }, (_, i) =>
+    singleBlock(config, weights, `single_transformer_blocks.${i}`),
+  );
+  const modulate = finalModulation(weights, hidden, { bias: false });
+  const out = weights.matrix('proj_out.weight', channels, hidden);
+
+  return {
+    condition: (text) => linear(text, embedText),
+    forward(step) {
+      const { patches, text, rotations, denoised } = step;
+      const time = embedTime(step); //                              [1, hidden]
+      const words: Stream = { x: copy(text), time, rotations: rotations.text };
+      const image: Stream = { x: linear(patches, embedPatches), time, rotations: rotations.image };
+      const ofWords = modulateText(time); //                        [1, 6 · hidden]
+      const ofImage = modulateImage(time);
+      for (const run of doubles) run(words, image, ofWords, ofImage);
+      const tokens = words.x.shape[1] as number;
+      const both: Stream = { x: joinTokens(words.x, image.x), time, rotations: rotations.both };
+      const ofBoth = modulateBoth(time); //                         [1, 3 · hidden]: shift, scale, gate
+      for (const run of singles) run(both, ofBoth);
+      const m = linear(time, modulate); //                          [1, 2 · hidden]: scale, shift
+      const last = { scale: { x: m, first: 0 }, shift: { x: m, first: hidden } };
+      return linear(layernorm(takeTokens(both.x, tokens, denoised), null, eps, last), out);
+    },
+  };
+}
+
+/** SiLU of the sum of the embedded time step and guidance scale, which is all that is read of it, [1, hidden] */
+function conditions({ hidden, waves, distilledGuidance }: Flux2Config, weights: WeightTable) {
+  const embedder = (part: string) => {
+    const name = `time_guidance_embed.${part}`;
+    const first = weights.matrix(`${name}.linear_1.weight`, hidden, waves);
+    const second = weights.matrix(`${name}.linear_2.weight`, hidden, hidden);
+    return (x: Tensor, sum: Tensor | null): Tensor => {
+      const turned = timestepEmbedding(x, waves, { flip: true, shift: 0, maxPeriod: MAX_PERIOD });
+      const wide = linear(turned, first, { activation: 'silu' });
+      return sum ? linearAdd(wide, second, sum) : linear(wide, second);
+    };
+  };
+  const ofTime = embedder('timestep_embedder');
+  const ofGuidance = distilledGuidance ? embedder('guidance_embedder') : null;
+  return ({ time, guidance }: Pick<Flux2Step, 'time' | 'guidance'>): Tensor => {
+    const y = ofTime(time, null);
+    return silu(ofGuidance ? ofGuidance(guidance!, y) : y);
+  };
+}
+
+function doubleBlock(config: Flux2Config, weights: WeightTable, name: string) {
+  const text = streamBlock(config, weights, textNames(name));
+  const image = streamBlock(config, weights, imageNames(name));
+  return (words: Stream, patches: Stream, ofWords: Tensor, ofPatches: Tensor): void => {
+    const projected = [text.project(words, ofWords), image.project(patches, ofPatches)] as const;
+    const [toWords, toPatches] = jointAttention(config, projected);
+    text.absorb(words, projected[0], toWords!);
+    image.absorb(patches, projected[1], toPatches!);
+    patches.x.tape!.cut();
+  };
+}
+
+function singleBlock(config: Flux2Config, weights: WeightTable, name: string) {
+  const { hidden, heads, dims, ffn, eps, headEps } = config;
+  // Rows of queries, keys, values, gates and what is gated, in one tensor.
+  const wide = weights.matrix(`${name}.attn.to_qkv_mlp_proj.weight`, 3 * hidden + 2 * ffn, hidden);
+  const norms = ['norm_q', 'norm_k'].map((part) => ({
+    weight: weights.vector(`${name}.attn.${part}.weight`, dims),
+    eps: headEps,
+  }));
+  const out = weights.matrix(`${name}.attn.to_out.weight`, hidden, hidden + ffn, { split: 'rows' });
+
+  return ({ x, rotations }: Stream, m: Tensor): void => {
+    const normed = layernorm(x, null, eps, { shift: { x: m, first: 0 }, scale: { x: m, first: hidden } });
+    const y = linear(normed, wide); //                              [1, tokens, 3 · hidden + 2 · ffn]
+    const [q, k, v, gate] = [0, 1, 2, 3].map((i) => ({ x: y, first: i * hidden }));
+    rotate(q!, rotations, { heads, dims, layout: 'interleaved', norm: norms[0] });
+    rotate(k!, rotations, { heads, dims, layout: 'interleaved', norm: norms[1] });
+    const joined = gatedConcat(attend(q!, k!, v!, { heads, dims }), gate!, ffn); // [1, tokens, hidden + ffn]
+    gatedAdd(linear(joined, out), { x: m, first: 2 * hidden }, x);
+    x.tape!.cut();
+  };
+}
+
+const imageNames = (name: string): StreamNames => ({
+  query: `${name}.attn.to_q`,
+  key: `${name}.attn.to_k`,
+  value: `${name}.attn.to_v`,
+  out: `${name}.attn.to_out.0`,
+  queryNorm: `${name}.attn.norm_q`,
+  keyNorm: `${name}.attn.norm_k`,
+  up: `${name}.ff.linear_in`,
+  down: `${name}.ff.linear_out`,
+});
+
+const textNames = (name: string): StreamNames => ({
+  query: `${name}.attn.add_q_proj`,
+  key: `${name}.attn.add_k_proj`,
+  value: `${name}.attn.add_v_proj`,
+  out: `${name}.attn.to_add_out`,
+  queryNorm: `${name}.attn.norm_added_q`,
+  keyNorm: `${name}.attn.norm_added_k`,
+  up: `${name}.ff_context.linear_in`,
+  down: `${name}.ff_context.linear_out`,
+});

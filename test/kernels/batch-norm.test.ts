@@ -1,0 +1,65 @@
+// Channels by their statistics, and back, against f64.
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Device } from '../../src/gpu/device.ts';
+import { batchNorm, undoBatchNorm } from '../../src/kernels/batch-norm.ts';
+import { disguise, openTestDevice } from '../gpu/test-device.ts';
+import { Random } from './compute.ts';
+import { computeImages } from './images.ts';
+
+const EPS = 1e-4;
+
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+async function expectBoth(on: Device, height: number, width: number, channels: number): Promise<void> {
+  const random = new Random(channels);
+  const pixels = height * width;
+  const columns = 2 * channels; // of which the second half is left out
+  const x = random.floats(pixels * columns);
+  const mean = random.floats(channels);
+  const variance = random.floats(channels).map((value) => value ** 2);
+  variance[0] = 0;
+  for (const undo of [false, true]) {
+    const y = await computeImages(on, (input) => {
+      const statistics = { mean: input([channels], mean), variance: input([channels], variance), eps: EPS };
+      return (undo ? undoBatchNorm : batchNorm)(input([1, pixels, columns], x), statistics, [
+        1,
+        height,
+        width,
+      ]);
+    });
+    expect(y).toHaveLength(pixels);
+    const wrong = y.filter((row, i) =>
+      row.some((value, c) => {
+        const spread = Math.sqrt(variance[c]! + EPS);
+        const given = x[i * columns + c]!;
+        const wanted = undo ? given * spread + mean[c]! : (given - mean[c]!) / spread;
+        return !(Math.abs(value - wanted) < 1e-5 * (1 + Math.abs(wanted)));
+      }),
+    );
+    expect(y[0]).toHaveLength(channels);
+    expect(wrong).toEqual([]);
+  }
+}
+
+it.each([
+  [1, 1, 4],
+  [5, 7, 16],
+  [3, 11, 130],
+])('%i × %i pixels of %i channels', async (...sizes) => {
+  await expectBoth(device, ...sizes);
+});
+
+it('where a binding takes 256 KiB', async () => {
+  await expectBoth(disguise(device, { bindingLimit: 256 << 10 }), 40, 50, 128);
+});
+
+it('statistics of more channels are refused', async () => {
+  const run = computeImages(device, (input) => {
+    const four = input([4], new Float32Array(4));
+    return batchNorm(input([1, 3], new Float32Array(3)), { mean: four, variance: four, eps: EPS });
+  });
+  await expect(run).rejects.toThrow('batchNorm: [1, 3] to [1, 4]');
+});
