@@ -10,14 +10,14 @@
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32) {
   let tile = tiles[workgroup.x];
   let start = tile.start;
-  let chunks = vec2u(first_page_of(start), reach(tile, start + tile.rows - 1u) / 32u) / CHUNK;
+  let chunks = vec2u(first_page_of(tile, start), last_page_of(tile, start + tile.rows - 1u)) / CHUNK;
   if (workgroup.z >= tile.rows || chunks.x == chunks.y) {
     return;
   }
   let row = tile.first_row + workgroup.z;
   let head = workgroup.y;
-  let begin = first_page_of(start + workgroup.z) / CHUNK - chunks.x;
-  let end = reach(tile, start + workgroup.z) / 32u / CHUNK - chunks.x;
+  let begin = first_page_of(tile, start + workgroup.z) / CHUNK - chunks.x;
+  let end = last_page_of(tile, start + workgroup.z) / CHUNK - chunks.x;
   for (var quad = lane; quad < args.dims / 4u; quad += 32u) {
     var met = Met(MASKED, 0.0);
     var value = vec4f(0.0);

@@ -26,11 +26,11 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   var largest = MASKED;
   var total = 0.0;
   var out: array<vec4f, QUADS>;
-  for (var p = first_page_of(at); p <= reach(tile, at) / 32u; p++) {
+  for (var p = first_page_of(tile, at); p <= last_page_of(tile, at); p++) {
     let stored = pages[tile.pages + p] * args.kv_heads + kv_head;
     let token = p * 32u + local;
     var score = MASKED;
-    if (token <= reach(tile, at) && token + args.window > at) {
+    if (token < seen_by(tile, at) && token + args.window > at) {
       score = 0.0;
       for (var d = 0u; d < args.dims; d += 4u) {
         let near = key_pair(stored, d, args.dims, local / 4u);

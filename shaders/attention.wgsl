@@ -42,8 +42,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     }
   }
   let last_query = min(first + LANES * TILES, queries) - 1u;
-  let seen = vec2u(first_page_of(start + first / share), reach(tile, start + last_query / share) / 32u);
-  let chunks = vec2u(first_page_of(start), reach(tile, start + tile.rows - 1u) / 32u) / CHUNK;
+  let seen = vec2u(first_page_of(tile, start + first / share), last_page_of(tile, start + last_query / share));
+  let chunks = vec2u(first_page_of(tile, start), last_page_of(tile, start + tile.rows - 1u)) / CHUNK;
   let range = pages_of(chunks, seen, workgroup.y / args.kv_heads);
 
   var met: array<array<Met, LANES>, TILES>;  // state after the preceding chunks
@@ -82,7 +82,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       for (var t = 0u; t < TILES; t++) {
         for (var i = 0u; i < LANES; i++) {
           let at = position[t][i];
-          let is_seen = (tokens <= vec4u(reach(tile, at))) & (tokens + args.window > vec4u(at));
+          let is_seen = (tokens < vec4u(seen_by(tile, at))) & (tokens + args.window > vec4u(at));
           let scores = select(vec4f(MASKED), capped(s[t][i]), is_seen);
           let best = max(max(scores.x, scores.y), max(scores.z, scores.w));
           let now = max(largest[t][i], largest_of_lanes(best));

@@ -450,6 +450,12 @@ MODULES = {
         flux2_inputs(220, 5, 7, 13),
         flux2_outputs,
     ),
+    'flux2-guidance': Case(
+        'flux2/transformer',
+        'the guidance scale as an input; reference images of other sides, the second larger than what is denoised',
+        flux2_inputs(230, 4, 6, 9, references=((3, 4), (6, 5))),
+        flux2_outputs,
+    ),
     'vae-flux2-decode': Case(
         'flux2-klein/vae',
         'statistics of channels with an eps that matters, patches of 2 × 2, a decoder of other widths than the encoder; sides of a prime and an odd number',

@@ -17,7 +17,7 @@ from torch import nn
 from transformers import CLIPTextModel, CLIPTextModelWithProjection, PreTrainedModel
 
 from image_configs import CHECKPOINTS, VOCABULARY
-from image_tokenizer import write_qwen_tokenizer, write_t5_tokenizer, write_tokenizer
+from image_tokenizer import write_mistral_tokenizer, write_qwen_tokenizer, write_t5_tokenizer, write_tokenizer
 
 ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'image'
 FOLDERS = ROOT / 'checkpoints'
@@ -110,6 +110,9 @@ def save_component(folder, part):
     elif part.kind == 'qwen tokenizer':
         clear(folder)
         write_qwen_tokenizer(folder, **part.config)
+    elif part.kind == 'mistral tokenizer':
+        clear(folder)
+        write_mistral_tokenizer(folder)
     elif part.kind == 't5 tokenizer':
         clear(folder)
         write_t5_tokenizer(folder)

@@ -1,7 +1,7 @@
 """The tiny checkpoints of FLUX.2, with heads, axes and ratios that no published one has."""
 
 from diffusers import AutoencoderKLFlux2, Flux2Transformer2DModel
-from transformers import Qwen3ForCausalLM
+from transformers import Mistral3ForConditionalGeneration, Qwen3ForCausalLM
 
 from image_part import Checkpoint, Part, index
 
@@ -40,6 +40,28 @@ def text_encoder(seed):
     return Part('model', Qwen3ForCausalLM, sizes, seed, 'bf16')
 
 
+def mistral(seed):
+    """As many layers as it takes to have the states after 30; the vision tower is not read."""
+    text = dict(
+        model_type='mistral', vocab_size=267, hidden_size=32, intermediate_size=44, num_hidden_layers=31, num_attention_heads=2,
+        num_key_value_heads=1, head_dim=16, rms_norm_eps=1e-5, rope_theta=1e6, max_position_embeddings=1024, sliding_window=None,
+    )  # fmt: skip
+    vision = dict(
+        model_type='pixtral', hidden_size=16, intermediate_size=20, num_hidden_layers=1, num_attention_heads=2, image_size=32, patch_size=8,
+        head_dim=8,
+    )  # fmt: skip
+    more = dict(image_token_index=7, spatial_merge_size=2, tie_word_embeddings=False)
+    return Part('model', Mistral3ForConditionalGeneration, dict(text_config=text, vision_config=vision) | more, seed, 'bf16')
+
+
+INDEX = index(
+    'Flux2Pipeline',
+    scheduler=('diffusers', 'FlowMatchEulerDiscreteScheduler'),
+    text_encoder=('transformers', 'Mistral3ForConditionalGeneration'),
+    tokenizer=('transformers', 'PixtralProcessor'),
+    transformer=('diffusers', 'Flux2Transformer2DModel'),
+    vae=('diffusers', 'AutoencoderKLFlux2'),
+)
 KLEIN_INDEX = index(
     'Flux2KleinPipeline',
     scheduler=('diffusers', 'FlowMatchEulerDiscreteScheduler'),
@@ -49,6 +71,15 @@ KLEIN_INDEX = index(
     vae=('diffusers', 'AutoencoderKLFlux2'),
 )
 FLUX2 = {
+    'flux2': Checkpoint(
+        {
+            'tokenizer': Part('mistral tokenizer'),
+            'text_encoder': mistral(104),
+            'transformer': transformer(105, guidance_embeds=True, mlp_ratio=2.6, num_layers=1, num_single_layers=3, attention_head_dim=24, num_attention_heads=2, axes_dims_rope=[6, 8, 8, 2]),
+            'scheduler': Part('scheduler', 'FlowMatchEulerDiscreteScheduler', FLOW),
+        },
+        INDEX,
+    ),
     'flux2-klein': Checkpoint(
         {
             'tokenizer': Part('copy', source='z-image/tokenizer'),

@@ -13,6 +13,17 @@ def call(prompt=0, steps=3, guidance=4.0, height=40, width=56, **more):
 
 klein = partial(Pipeline, 'Flux2KleinPipeline', 'flux2-klein')
 FLUX2 = {
+    'pipeline-flux2': Pipeline(
+        'Flux2Pipeline',
+        'flux2',
+        'the guidance scale as an input; a text behind padding that sees nothing, in a conversation with a system message; an image beside the latents',
+        call(9, guidance=2.5, height=None, max_sequence_length=240),
+        seeds=(116,),
+        components={'vae': 'flux2-klein/vae'},
+        picture=True,
+        sides=(64, 80),
+        size=(64, 80),
+    ),
     'pipeline-flux2-klein-guided': klein(
         'two passes, the second with an empty text; a long prompt that is cut; the shift by tokens and steps',
         call(15),

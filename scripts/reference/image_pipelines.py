@@ -69,6 +69,8 @@ def part(name, source):
 
 def opened(case):
     parts = {name: part(name, source) for name, source in case.components.items()}
+    if case.model == 'Flux2Pipeline':  # the class of its processor needs torchvision
+        parts['tokenizer'] = None
     if 'Edit' in case.model:
         parts['processor'] = part('processor', f'{case.checkpoint}/processor')
         smaller_areas(case.model)
@@ -76,6 +78,8 @@ def opened(case):
     pipe = getattr(diffusers, case.model).from_pretrained(FOLDERS / case.checkpoint, **options)
     if 'Edit' in case.model:
         counting_positions(pipe.text_encoder)
+    if case.model == 'Flux2Pipeline':
+        pipe.tokenizer = AutoTokenizer.from_pretrained(FOLDERS / case.checkpoint / 'tokenizer')  # gives the same ids
     if case.scheduler:
         pipe.scheduler = getattr(diffusers, case.scheduler).from_config(pipe.scheduler.config, **case.settings)
     if 'clip_skip' in case.arguments:  # diffusers looks for the norm where transformers 4 had it

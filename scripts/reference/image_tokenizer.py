@@ -6,6 +6,8 @@ with `</w>`, one token a merge, BOS, EOS. `pad` is the only difference between C
 Qwen (tokenizer.json beside the same two files): 256 byte letters, one token a merge, then the added tokens; a chat
 template of the published one's effect on plain messages.
 
+Mistral (tokenizer.json): byte letters behind the added tokens; a chat template of parts of messages in a file of its own.
+
 T5 (tokenizer.json): a unigram model behind `<pad>`, `</s>` and `<unk>`, pieces of words that begin with `▁`; every text ends with `</s>`.
 """
 
@@ -132,6 +134,37 @@ def write_qwen_tokenizer(folder, more=()):
     config = {'tokenizer_class': 'Qwen2Tokenizer', 'pad_token': QWEN_ADDED[0], 'eos_token': QWEN_ADDED[2]}
     put(folder / 'tokenizer_config.json', config | {'chat_template': QWEN_TEMPLATE, 'model_max_length': 1024})
     return len(tokenizer)
+
+
+MISTRAL_ADDED = ['<unk>', '<s>', '</s>', '[INST]', '[/INST]', '[SYSTEM_PROMPT]', '[/SYSTEM_PROMPT]', '[IMG]', '[IMG_BREAK]', '[IMG_END]', '<pad>']
+MISTRAL_TEMPLATE = """\
+{{- bos_token }}
+{%- for message in messages %}
+    {%- if message.role == 'system' %}
+        {{- '[SYSTEM_PROMPT]' + message.content[0].text + '[/SYSTEM_PROMPT]' }}
+    {%- else %}
+        {{- '[INST]' }}
+        {%- for block in message.content %}
+            {%- if block.type == 'text' %}{{- block.text }}{%- else %}{{- '[IMG]' }}{%- endif %}
+        {%- endfor %}
+        {{- '[/INST]' }}
+    {%- endif %}
+{%- endfor %}"""
+
+
+def write_mistral_tokenizer(folder):
+    """Byte letters alone behind the added tokens, which stand first; padded to the left."""
+    vocabulary = [*MISTRAL_ADDED, *byte_letters().values()]
+    tokenizer = Tokenizer(models.BPE({token: i for i, token in enumerate(vocabulary)}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens(MISTRAL_ADDED)
+    tokenizer.post_processor = processors.TemplateProcessing(single='<s> $A', special_tokens=[('<s>', 1)])
+    tokenizer.save(str(folder / 'tokenizer.json'))
+    special = {'bos_token': '<s>', 'eos_token': '</s>', 'unk_token': '<unk>', 'pad_token': '<pad>'}
+    put(folder / 'tokenizer_config.json', special | {'tokenizer_class': 'TokenizersBackend', 'padding_side': 'left', 'model_max_length': 1024})
+    (folder / 'chat_template.jinja').write_text(MISTRAL_TEMPLATE)
+    return len(vocabulary)
 
 
 def write_t5_tokenizer(folder, size=200):

@@ -15,15 +15,23 @@ struct Args {
 
 const SPANS = false; // whether rows of a tile may see other tokens than up to themselves
 
-// The last token that the query at `position` sees.
-fn reach(tile: Tile, position: u32) -> u32 {
+// The number of tokens, from the first one on, that the query at `position` sees if its window is large enough.
+fn seen_by(tile: Tile, position: u32) -> u32 {
   if (SPANS) {
-    return select(tile.last, position, tile.last == 0u);
+    return select(tile.last, position, tile.last == 0u) + 1u; // 0 for a tile that sees nothing
   }
-  return position;
+  return position + 1u;
 }
 
-// The first page that a query at `position` sees.
-fn first_page_of(position: u32) -> u32 {
-  return (position - min(position, args.window - 1u)) / 32u;
+// The first and the last page to visit for a query at `position`, which may be one that it does not see.
+fn first_page_of(tile: Tile, position: u32) -> u32 {
+  let page = (position - min(position, args.window - 1u)) / 32u;
+  if (SPANS) {
+    return min(page, last_page_of(tile, position));
+  }
+  return page;
+}
+
+fn last_page_of(tile: Tile, position: u32) -> u32 {
+  return (max(seen_by(tile, position), 1u) - 1u) / 32u;
 }

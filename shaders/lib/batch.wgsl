@@ -17,7 +17,7 @@ struct Tile {
   rows: u32,
   pages: u32,       // index at which the sequence's page table begins
   start: u32,       // position of the first row in its sequence
-  last: u32,        // the last token that all rows see; 0: each row sees up to itself
+  last: u32,        // the last token that all rows see; 0: each row sees up to itself; 0xffffffff: they see none
 }
 
 struct Sequence {

@@ -35,6 +35,8 @@ export interface Span {
   sequence: number;
   first: number;
   end: number;
+  /** The last token that the span's tokens see; -1: they see none; left out: the span's last. */
+  last?: number;
 }
 
 export interface Problem {
@@ -94,10 +96,10 @@ export function problem(
   return { shape, window, kv, q, keys, values, tables, rows, spans, cap: null, sinks: null };
 }
 
-/** Returns the last token of the span that contains a token; 0: no span does. */
-function lastSeen({ spans }: Problem, sequence: number, token: number): number {
+/** Returns the last token that a token in a span sees; null: no span contains it. */
+function lastSeen({ spans }: Problem, sequence: number, token: number): number | null {
   const span = spans.find((one) => one.sequence === sequence && one.first <= token && token < one.end);
-  return span ? span.end - 1 : 0;
+  return span ? (span.last ?? span.end - 1) : null;
 }
 
 /** Attends the given rows of a problem in one step. */
@@ -116,7 +118,7 @@ export function run(
     const last = lastSeen(of, sequence, position);
     const continues = before?.sequence === sequence && lastSeen(of, sequence, before.position) === last;
     if (tile && continues && tile[1]! < TILE_ROWS) tile[1]! += 1;
-    else tiles.push([i, 1, table, position, last]);
+    else tiles.push([i, 1, table, position, last ?? 0]);
   });
   const { heads, dims } = of.shape;
   const width = heads * dims;
@@ -149,14 +151,14 @@ export function run(
 /** Tokens of its sequence up to the last one that a row sees. */
 function seenBy(of: Problem, row: number): number {
   const { sequence, position } = of.rows[row]!;
-  return 1 + Math.max(position, lastSeen(of, sequence, position));
+  return 1 + Math.max(position, lastSeen(of, sequence, position) ?? 0);
 }
 
 export function reference(of: Problem, row: number): number[] {
   const { heads, kvHeads, dims } = of.shape;
   const { sequence, position } = of.rows[row]!;
   const first = of.window === null ? 0 : Math.max(0, position - of.window + 1);
-  const last = Math.max(position, lastSeen(of, sequence, position));
+  const last = lastSeen(of, sequence, position) ?? position;
   return Array.from({ length: heads }, (_, head) => {
     const kvHead = Math.floor(head / (heads / kvHeads));
     const weights: number[] = [];
@@ -167,6 +169,7 @@ export function reference(of: Problem, row: number): number[] {
       }
       weights.push(Math.exp(of.cap === null ? score : of.cap * Math.tanh(score / of.cap)));
     }
+    if (weights.length === 0) return Array<number>(dims).fill(0);
     const sink = of.sinks ? Math.exp(of.sinks[head]!) : 0;
     const total = weights.reduce((sum, weight) => sum + weight, sink);
     return Array.from({ length: dims }, (_, d) =>

@@ -175,6 +175,20 @@ describe('spans whose tokens see each other', () => {
     }
   });
 
+  it('rows that see earlier tokens only, or none', async () => {
+    for (const on of [device, plain]) {
+      const blind: Span[] = [
+        { sequence: 0, first: 5, end: 21, last: 4 },
+        { sequence: 1, first: 70, end: 71, last: 33 },
+        { sequence: 2, first: 31, end: 37, last: -1 },
+      ];
+      const of = problem(on, { heads: 4, kvHeads: 2, dims: 24 }, 'f32', null, SEQUENCES, blind);
+      const all = await run(on, of, CAPACITY);
+      expect(worstError(of, all)).toBeLessThan(TOLERANCE);
+      expect([...all[25]!]).toEqual(Array(96).fill(0));
+    }
+  });
+
   it.each([null, 40])('in chunks, window %s', async (window) => {
     const shape = { heads: 4, kvHeads: 2, dims: 64 };
     const of = problem(hardware, shape, 'f16', window, LONG_SEQUENCES, LONG_SPANS);

@@ -273,7 +273,8 @@ function underFile(error: unknown, path: string): unknown {
 }
 
 async function openTokenizer({ folder, config, className }: PipelineComponent): Promise<Tokenizer> {
-  const own = { ...config, tokenizer_class: className };
+  // A processor's tokenizer has a class of its own, which its configuration names.
+  const own = className.endsWith('Processor') ? config : { ...config, tokenizer_class: className };
   const tokenizer = await readFolderTokenizer(folder, own);
   if (tokenizer.vocabSize > 0) return tokenizer;
   throw new EngineError('bad_checkpoint', `the tokenizer in ${folder.path} has no tokens: fetch it again`);

@@ -1,4 +1,4 @@
-// FLUX.2 against diffusers.
+// FLUX.2 against diffusers: without the guidance scale, and with it beside reference images.
 
 import { describe, expect, it } from 'vitest';
 import { readFlux2Config } from '../../../src/models/image/flux2-config.ts';
@@ -6,7 +6,7 @@ import { flux2Rotations, flux2TextRotations } from '../../../src/models/image/fl
 import { flux2 } from '../../../src/models/image/flux2.ts';
 import { describeGoldens, expectAgreement, load } from '../image-golden.ts';
 
-describeGoldens(['flux2'], async (golden, device, run) => {
+describeGoldens(['flux2', 'flux2-guidance'], async (golden, device, run) => {
   const config = readFlux2Config(golden.config);
   const model = await load(device, golden, (weights) => flux2(config, weights));
   const given = (name: string) => golden.inputs.get(name)!;

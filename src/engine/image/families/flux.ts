@@ -42,7 +42,7 @@ function fluxDefaults({ transformer }: ComponentFiles): ImpliedDefaults {
 export const fluxFamily: ImageFamily = {
   name: 'flux',
   examples: 'FLUX.1-dev, FLUX.1-Krea-dev, FLUX.1-schnell',
-  modelIds: /flux(?!\.?2)/i,
+  modelIds: /flux(?![.-]?2)/i,
   components: {
     text_encoder: textEncoder('CLIPTextModel'),
     tokenizer: tokenizer('CLIPTokenizer', 'CLIPTokenizerFast'),

@@ -3,15 +3,17 @@
 
 import { say } from '../../../files/message.ts';
 import { EngineError } from '../../../files/error.ts';
+import type { ChatRendering } from '../../../files/template/template.ts';
 import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import type { TextDeclaration } from '../../../models/text/architecture.ts';
-import { readText } from '../../../models/text/registry.ts';
+import { textHalf } from '../../../models/text/wrappers.ts';
 import type { WeightTable } from '../../../models/weights.ts';
-import type { StatesText } from '../../text/step/states.ts';
+import type { Padding, StatesText } from '../../text/step/states.ts';
 import type { CallArguments } from '../call-arguments.ts';
 import type { ComponentAccess } from '../components.ts';
 import type { RunRequest } from './family.ts';
+import { encoderDeclaration } from './qwen-image-texts.ts';
 import { encodeStates } from './text-states.ts';
 import { openTemplate } from './z-image-captions.ts';
 
@@ -36,35 +38,51 @@ export interface Flux2Texts {
 
 type EncodeRequest = Pick<RunRequest, 'maxSequenceLength' | 'options'> & { call: Flux2TextArguments };
 
-/** `layers`: those whose states the published models read. */
-export function qwenTexts(components: ComponentAccess, layers: readonly number[]): Flux2Texts {
-  return textsOf(components, {
-    layers,
-    declaration() {
-      const { className, config } = components.get(ENCODER);
-      return readText(config, className);
-    },
-    async open() {
-      const { tokenizer, template } = await openTemplate(components);
-      const render = (text: string): string =>
-        template.render({
-          messages: [{ role: 'user', content: text }],
-          kwargs: { enable_thinking: false },
-        });
-      return { tokenizer, render };
-    },
-  });
-}
-
-interface Encoder {
+/** A language model as FLUX.2 reads it. */
+export interface Flux2Encoder {
+  /** Layers whose states the published models read. */
   layers: readonly number[];
-  declaration(): TextDeclaration;
-  open(): Promise<{ tokenizer: Tokenizer; render(text: string): string }>;
+  /** Side on which texts are filled up where tokenizer_config.json does not say. */
+  padding: Padding['side'];
+  /** The prompt as a conversation. */
+  conversation(text: string): ChatRendering;
 }
 
-function textsOf(components: ComponentAccess, { layers, declaration, open }: Encoder): Flux2Texts {
-  const page = (declared: TextDeclaration, depths: readonly number[]) => (table: WeightTable) =>
-    declared.states!(table, depths);
+/** Qwen3 of FLUX.2 klein. */
+export const QWEN: Flux2Encoder = {
+  layers: [9, 18, 27],
+  padding: 'behind',
+  conversation: (text) => ({
+    messages: [{ role: 'user', content: text }],
+    kwargs: { enable_thinking: false },
+  }),
+};
+
+const SYSTEM =
+  'You are an AI that reasons about image descriptions. You give structured responses focusing on object relationships, object\nattribution and actions without speculation.';
+/** The place of an image, which a prompt must not contain. */
+const IMAGE_TOKEN = '[IMG]';
+
+/** Mistral Small 3 of FLUX.2 dev. */
+export const MISTRAL: Flux2Encoder = {
+  layers: [10, 20, 30],
+  padding: 'before',
+  conversation: (text) => ({
+    messages: [
+      { role: 'system', content: [{ type: 'text', text: SYSTEM }] },
+      { role: 'user', content: [{ type: 'text', text: text.replaceAll(IMAGE_TOKEN, '') }] },
+    ],
+    addGenerationPrompt: false,
+  }),
+};
+
+export function flux2Texts(components: ComponentAccess, encoder: Flux2Encoder): Flux2Texts {
+  const { layers, conversation } = encoder;
+  const declaration = (): TextDeclaration => encoderDeclaration(components, textHalf);
+  const page = (declared: TextDeclaration, depths: readonly number[]) => (table: WeightTable) => {
+    table.ignore(/^(model\.)?(vision_tower|multi_modal_projector)\./);
+    return declared.states!(table, depths);
+  };
   return {
     async check() {
       const declared = declaration();
@@ -74,7 +92,7 @@ function textsOf(components: ComponentAccess, { layers, declaration, open }: Enc
         throw new EngineError('bad_checkpoint', message, { param: 'num_hidden_layers' });
       }
       components.check(ENCODER, page(declared, layers));
-      await open();
+      await openTemplate(components);
       return layers.length * declared.hidden;
     },
     checkLayers({ encoderLayers: asked }, columns) {
@@ -89,12 +107,15 @@ function textsOf(components: ComponentAccess, { layers, declaration, open }: Enc
     },
     async encode(texts, { maxSequenceLength = TOKENS, call, options }) {
       const declared = declaration();
-      const { tokenizer, render } = await open();
+      const { tokenizer, template } = await openTemplate(components);
+      const side = paddingSide(components, encoder);
       return encodeStates(components, {
         component: ENCODER,
         declaration: declared,
         page: page(declared, call.encoderLayers ?? layers),
-        texts: texts.map((text) => filled(tokenizer, render(text), maxSequenceLength)),
+        texts: texts.map((text) =>
+          filled(tokenizer, template.render(conversation(text)), { count: maxSequenceLength, side }),
+        ),
         options,
       });
     },
@@ -102,10 +123,18 @@ function textsOf(components: ComponentAccess, { layers, declaration, open }: Enc
 }
 
 /** Token ids of a text, cut or filled up to `count`. */
-function filled(tokenizer: Tokenizer, text: string, count: number): StatesText {
-  const ids = tokenizer.encode(text, { addSpecialTokens: false }).slice(0, count);
-  const padding = count - ids.length;
-  return { ids: [...ids, ...Array<number>(padding).fill(paddingId(tokenizer))], padding };
+function filled(tokenizer: Tokenizer, text: string, { count, side }: Omit<Padding, 'id'>): StatesText {
+  const { bos_token: bos } = tokenizer.specials;
+  const addSpecialTokens = typeof bos === 'string' && !text.startsWith(bos);
+  const ids = tokenizer.encode(text, { addSpecialTokens }).slice(0, count);
+  const padding = { id: paddingId(tokenizer), count: count - ids.length, side };
+  return { ids, padding };
+}
+
+function paddingSide(components: ComponentAccess, { padding }: Flux2Encoder): Padding['side'] {
+  const { padding_side: side } = components.get('tokenizer').config;
+  if (side === 'left') return 'before';
+  return side === 'right' ? 'behind' : padding;
 }
 
 function paddingId(tokenizer: Tokenizer): number {

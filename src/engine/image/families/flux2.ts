@@ -1,13 +1,13 @@
-// FLUX.2 klein (4B, 9B; distilled and base): a Qwen3 language model encodes the prompt, a transformer denoises latents beside those of
-// images that it sees.
+// FLUX.2 dev, and klein (4B, 9B; distilled and base): a language model encodes the prompt, Mistral Small 3 or Qwen3, and a transformer
+// denoises latents beside those of images that it sees.
 
-import { COMMON, integer, isWhole, list, SIZE, type CallArgumentTable } from '../call-arguments.ts';
+import { COMMON, integer, isWhole, list, number, SIZE, type CallArgumentTable } from '../call-arguments.ts';
 import type { Pixels } from '../image-model.ts';
 import { empiricalShift, plainSigmas } from '../schedules/flow-sigmas.ts';
 import type { ComponentFiles, ImageFamily, ImpliedDefaults, ReferenceRule } from './family.ts';
 import { readFlux2Autoencoder } from './flux2-autoencoder.ts';
 import { openFlux2, PATCH } from './flux2-model.ts';
-import { qwenTexts, type Flux2TextArguments } from './flux2-texts.ts';
+import { flux2Texts, MISTRAL, QWEN, type Flux2TextArguments } from './flux2-texts.ts';
 import { denoiser, SCHEDULER, textEncoder, tokenizer } from './shared-components.ts';
 
 type Size = Pick<Pixels, 'width' | 'height'>;
@@ -26,8 +26,6 @@ const ARGUMENTS: CallArgumentTable = {
   ),
 };
 
-/** Layers of Qwen3 whose states the models read. */
-const QWEN_LAYERS = [9, 18, 27];
 const DISTILLED = { steps: 4, guidance: 1, size: 1024 };
 const BASE = { steps: 50, guidance: 4, size: 1024 };
 
@@ -60,13 +58,23 @@ function kleinDefaults(_: ComponentFiles, settings: Readonly<Record<string, unkn
   return settings['is_distilled'] === false ? { certain: { defaults: BASE, from } } : {};
 }
 
-export const flux2Klein: ImageFamily = {
-  name: 'flux2-klein',
-  examples: 'FLUX.2-klein-4B, FLUX.2-klein-9B, FLUX.2-klein-base-4B, FLUX.2-klein-base-9B',
-  modelIds: /flux\.?-?2.*klein/i,
+const set = (className: string, callArguments: CallArgumentTable): ImageFamily['pipelines'] => [
+  {
+    classes: { 'text-to-image': className },
+    references: REFERENCES,
+    strength: 'ceil',
+    callArguments: () => callArguments,
+  },
+];
+
+export const flux2: ImageFamily = {
+  name: 'flux2',
+  examples: 'FLUX.2-dev',
+  modelIds: /flux[.-]?2/i,
   components: {
-    text_encoder: textEncoder('Qwen3ForCausalLM', 'Qwen3Model'),
-    tokenizer: tokenizer('Qwen2TokenizerFast', 'Qwen2Tokenizer'),
+    // The language model alone is enough, because images are not read; GGUF files hold no more.
+    text_encoder: textEncoder('Mistral3ForConditionalGeneration', 'MistralForCausalLM'),
+    tokenizer: tokenizer('PixtralProcessor', 'TokenizersBackend', 'LlamaTokenizerFast', 'LlamaTokenizer'),
     transformer: denoiser('Flux2Transformer2DModel'),
     vae: { kind: 'model', library: 'diffusers', classes: ['AutoencoderKLFlux2'] },
     scheduler: SCHEDULER,
@@ -75,27 +83,38 @@ export const flux2Klein: ImageFamily = {
   autoencoder: 'vae',
   readAutoencoder: readFlux2Autoencoder,
   latents: { patch: PATCH, frames: 1 },
-  pipelines: [
-    {
-      classes: { 'text-to-image': 'Flux2KleinPipeline' },
-      references: REFERENCES,
-      strength: 'ceil',
-      callArguments: () => ARGUMENTS,
+  pipelines: set('Flux2Pipeline', {
+    ...ARGUMENTS,
+    caption_upsample_temperature: {
+      ...number('a number', () => true, null),
+      unavailable: 'lets the language model write the prompt anew, which is not built: write it out',
     },
-  ],
+  }),
   defaults: BASE,
+  namedDefaults: [],
+  takes: ['maxSequenceLength', 'flowShift'],
+  readsEmphasis: false,
+  sigmas: plainSigmas,
+  mu: empiricalShift,
+  open: (components) => openFlux2(components, { texts: flux2Texts(components, MISTRAL), guided: false }),
+};
+
+export const flux2Klein: ImageFamily = {
+  ...flux2,
+  name: 'flux2-klein',
+  examples: 'FLUX.2-klein-4B, FLUX.2-klein-9B, FLUX.2-klein-base-4B, FLUX.2-klein-base-9B',
+  modelIds: /flux[.-]?2.*klein/i,
+  components: {
+    ...flux2.components,
+    text_encoder: textEncoder('Qwen3ForCausalLM', 'Qwen3Model'),
+    tokenizer: tokenizer('Qwen2TokenizerFast', 'Qwen2Tokenizer'),
+  },
+  pipelines: set('Flux2KleinPipeline', ARGUMENTS),
   namedDefaults: [
     [/klein-?base/i, BASE],
     [/klein/i, DISTILLED],
   ],
   defaultsOf: kleinDefaults,
-  takes: ['maxSequenceLength', 'flowShift'],
-  readsEmphasis: false,
-  sigmas: plainSigmas,
-  mu: empiricalShift,
   open: (components, { settings }) =>
-    openFlux2(components, {
-      texts: qwenTexts(components, QWEN_LAYERS),
-      guided: !isDistilled(settings),
-    }),
+    openFlux2(components, { texts: flux2Texts(components, QWEN), guided: !isDistilled(settings) }),
 };

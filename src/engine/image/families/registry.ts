@@ -7,7 +7,7 @@ import type {
 } from '../../../files/pipeline/pipeline-classes.ts';
 import { TEXT_CLASSES } from '../../architectures.ts';
 import { fluxFamily } from './flux.ts';
-import { flux2Klein } from './flux2.ts';
+import { flux2, flux2Klein } from './flux2.ts';
 import type { ImageFamily, PipelineSet, PipelineTask } from './family.ts';
 import { qwenImageEdit, qwenImageEditPlus } from './qwen-image-edit.ts';
 import { qwenImage } from './qwen-image.ts';
@@ -23,6 +23,7 @@ const FAMILIES: ImageFamily[] = [
   stableDiffusionXL,
   zImage,
   fluxFamily,
+  flux2,
   flux2Klein,
   qwenImage,
   qwenImageEdit,

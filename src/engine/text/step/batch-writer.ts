@@ -61,7 +61,7 @@ export interface TokenRun {
 
 /** Tokens that see all tokens up to `last`. */
 export interface TokenSpan extends TokenRun {
-  /** Left out: the last of the run itself, whose tokens see each other. */
+  /** -1: they see none. Left out: the last of the run itself, whose tokens see each other. */
   last?: number;
 }
 

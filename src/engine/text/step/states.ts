@@ -25,23 +25,34 @@ export interface StatesText {
   images?: { embeddings: Tensor; runs: readonly InputRun[] };
   /** Positions of three parts; left out: each token's is its index. */
   place?: BatchPart['place'];
-  /** Tokens at the end of `ids` that are padding: they see the text, and no token sees them. Left out: none. */
-  padding?: number;
+  /** Tokens that fill the text up; left out: none. */
+  padding?: Padding;
 }
+
+/** Tokens that no token sees. Behind a text they see the text, before it nothing, like masked tokens of a causal model in transformers. */
+export interface Padding {
+  id: number;
+  count: number;
+  side: 'before' | 'behind';
+}
+
+const NO_PADDING: Padding = { id: 0, count: 0, side: 'behind' };
 
 /** `forward` returns the states of all rows, [1, tokens, hidden], in a buffer of their own; keys and values are f32. */
 export async function textStates(
   device: Device,
   declaration: TextDeclaration,
   forward: TextForward,
-  { ids, images, place, padding = 0 }: StatesText,
+  { ids: text, images, place, padding = NO_PADDING }: StatesText,
   { plain, onKernels, compileOnly = false }: StatesOptions,
 ): Promise<Tensor> {
+  // Padding is computed behind the text on either side, because rotations depend on distances only.
+  const ids = [...text, ...Array<number>(padding.count).fill(padding.id)];
   const rows = Math.ceil(ids.length / TILE_ROWS) * TILE_ROWS;
   const pages = pagesFor(ids.length);
   const embeddings = images && { rows: images.embeddings.rows({}), columns: images.embeddings.columns };
   const sizes = { rows, texts: 1, pages, format: 'f32' as const, ...(embeddings && { inputs: embeddings }) };
-  const spans = spansOf(declaration, ids.length, padding);
+  const spans = spansOf(declaration, text.length, padding);
   const inputs = spans ? { ...declaration.inputs, attention: 'spans' as const } : declaration.inputs;
   const room = new TextRoom(device, { ...declaration, inputs }, sizes);
   let made: GPUBuffer | null = null;
@@ -63,7 +74,11 @@ export async function textStates(
     });
     const last = (commands: GPUCommandEncoder): void => {
       const { buffer: source, offset } = tape.region(states);
-      commands.copyBufferToBuffer(source, offset, buffer, 0, 4 * ids.length * states.stride);
+      const rowBytes = 4 * states.stride;
+      const before = padding.side === 'before' ? padding.count : 0;
+      const [first, others] = [(ids.length - before) * rowBytes, before * rowBytes];
+      commands.copyBufferToBuffer(source, offset, buffer, others, first);
+      if (others > 0) commands.copyBufferToBuffer(source, offset + first, buffer, 0, others);
     };
     const written = room.writer.end();
     if (images) copyRegion(device, images.embeddings.region!, room.buffers.batch.inputs!);
@@ -80,10 +95,10 @@ export async function textStates(
 }
 
 /** Runs of tokens that see others than themselves and all earlier ones; null: there are none. */
-function spansOf({ inputs }: TextDeclaration, tokens: number, padding: number): TokenSpan[] | null {
-  const end = tokens - padding;
+function spansOf({ inputs }: TextDeclaration, end: number, { count, side }: Padding): TokenSpan[] | null {
   const text = inputs.attention === 'whole' ? [{ first: 0, end }] : [];
-  const fill = padding > 0 ? [{ first: end, end: tokens, last: end - 1 }] : [];
+  const last = side === 'behind' ? end - 1 : -1;
+  const fill = count > 0 ? [{ first: end, end: end + count, last }] : [];
   return text.length + fill.length > 0 ? [...text, ...fill] : null;
 }
 

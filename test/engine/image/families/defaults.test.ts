@@ -9,6 +9,7 @@ const CLASSES = {
   'stable-diffusion': 'StableDiffusionPipeline',
   'stable-diffusion-xl': 'StableDiffusionXLPipeline',
   'z-image': 'ZImagePipeline',
+  flux2: 'Flux2Pipeline',
   'flux2-klein': 'Flux2KleinPipeline',
   'qwen-image': 'QwenImagePipeline',
   'qwen-image-edit': 'QwenImageEditPlusPipeline',
@@ -28,6 +29,7 @@ describe('a name', () => {
       'qwen-image-edit',
       { steps: 4, guidance: 1, size: 1024 },
     ],
+    ['black-forest-labs/FLUX.2-dev', 'flux2', { steps: 50, guidance: 4, size: 1024 }],
     ['black-forest-labs/FLUX.2-klein-4B', 'flux2-klein', { steps: 4, guidance: 1, size: 1024 }],
     ['black-forest-labs/FLUX.2-klein-base-9B', 'flux2-klein', { steps: 50, guidance: 4, size: 1024 }],
     ['ByteDance/Hyper-SD', 'stable-diffusion', { steps: 4, guidance: 0 }],
@@ -64,6 +66,7 @@ describe('a name', () => {
     ['Tongyi-MAI/Z-Image', true],
     ['stabilityai/sd-turbo', true],
     ['Qwen/Qwen-Image-Edit-2511', true],
+    ['black-forest-labs/FLUX.2-dev', true],
     ['nonsense/x', false],
   ])('that %s tells something of a model is %s', (name, telling) => expect(isKnownName(name)).toBe(telling));
 });
