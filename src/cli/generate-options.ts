@@ -7,7 +7,7 @@ import { IMAGE_SAMPLING } from '../options/image-request.ts';
 import { LIMITS } from '../options/limits.ts';
 import { optionsOf } from './setting-options.ts';
 import { INPUT_OPTIONS, SAMPLING_OPTIONS } from './generate-sampling.ts';
-import { CACHING, LORA, PARALLELISM } from './generate-unbuilt.ts';
+import { CACHING, LOW_RANK, PARALLELISM } from './generate-unbuilt.ts';
 import type { OptionTable, Values } from './option.ts';
 import { ENGINE_OPTIONS } from './engine-options.ts';
 
@@ -80,6 +80,10 @@ const OFFLOADING_OPTIONS = {
 } as const satisfies OptionTable;
 
 const WEIGHT_OPTIONS = {
+  'lora-path': { ...pipeline['lora-path'], isInput: true, mayBeEmpty: true },
+  'lora-nickname': pipeline['lora-nickname'],
+  'lora-scale': pipeline['lora-scale'],
+  'lora-target-modules': { ...pipeline['lora-target-modules'], mayBeEmpty: true },
   'transformer-weights-path': { ...pipeline['transformer-weights-path'], isInput: true },
   quantization: {
     ...ENGINE_OPTIONS.quantization,
@@ -221,8 +225,8 @@ export const GENERATE_OPTIONS = {
   ...PARALLELISM,
   ...CACHING,
   ...OFFLOADING_OPTIONS,
-  ...LORA,
   ...WEIGHT_OPTIONS,
+  ...LOW_RANK,
   ...PERFORMANCE_OPTIONS,
   ...OUTPUT_OPTIONS,
 };

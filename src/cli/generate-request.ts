@@ -20,6 +20,7 @@ import type { Arguments } from './arguments.ts';
 import { keyOf, readConfigFile } from './config-file.ts';
 import { MOST_TEXT_BYTES, readBounded } from './bounded-file.ts';
 import { UsageError } from './exit.ts';
+import { checkAdapters, withoutSpareAdapters } from './generate-adapters.ts';
 import { missing } from './generate-example.ts';
 import { GENERATE_OPTIONS, USUAL_QUALITY, type GenerateOptions } from './generate-options.ts';
 import { refuseUnbuilt } from './generate-unbuilt.ts';
@@ -108,6 +109,7 @@ function checkTogether({ options, nameOf }: Given): void {
     );
   }
   checkSeeds({ options, nameOf });
+  checkAdapters(options, nameOf);
   const paths = Object.entries(options['component-paths'] ?? {});
   const wrong = paths.find(([, path]) => typeof path !== 'string' || path === '');
   if (wrong !== undefined) {
@@ -239,7 +241,7 @@ export function toImageModelOptions({ given: { options }, model }: Plan): ImageM
   return {
     model,
     ...settingsGiven(forModels(MODEL_SETTINGS, 'image'), options),
-    ...settingsGiven(IMAGE_MODEL, options),
+    ...settingsGiven(IMAGE_MODEL, withoutSpareAdapters(options)),
   };
 }
 

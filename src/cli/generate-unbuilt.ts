@@ -5,7 +5,6 @@ import { UsageError } from './exit.ts';
 import type { OptionTable } from './option.ts';
 
 const ONE_GPU = 'images are drawn on one GPU';
-const NO_LORA = 'adapters are not applied, so merge it into the weights first';
 
 const NO_LOW_RANK =
   'low-rank quantized weights are not run, and --quantization int8 or int4 packs plain ones';
@@ -81,36 +80,7 @@ export const CACHING = {
 
 const WEIGHTS = 'Adapters and quantization';
 
-export const LORA = {
-  'lora-path': {
-    kind: 'string',
-    elsewhere: ['lora', 'lora-dir', 'lora-model-dir'],
-    group: WEIGHTS,
-    value: 'path',
-    help: 'Adapter weights.',
-    unbuilt: { neutral: [], because: NO_LORA },
-  },
-  'lora-nickname': {
-    kind: 'string',
-    group: WEIGHTS,
-    value: 'name',
-    help: 'Name of the adapter.',
-    otherwise: 'default',
-    unbuilt: { neutral: ['default'], because: NO_LORA },
-  },
-  'lora-scale': {
-    kind: 'number',
-    group: WEIGHTS,
-    help: 'How strongly it is merged.',
-    otherwise: '1',
-    unbuilt: { neutral: [1], because: NO_LORA },
-  },
-  'lora-target-modules': {
-    kind: 'list',
-    group: WEIGHTS,
-    help: 'Modules it is applied to.',
-    unbuilt: { neutral: [], because: NO_LORA },
-  },
+export const LOW_RANK = {
   'enable-svdquant': {
     kind: 'boolean',
     group: WEIGHTS,

@@ -47,6 +47,8 @@ export type Option = OptionBase &
       }
     /** Integers: one, or several separated by commas. */
     | { kind: 'integers'; min?: number; max?: number }
+    /** Numbers: one, or several separated by commas. */
+    | { kind: 'numbers' }
     /** A number with a unit, for example 6GB or 512MiB; the value is in bytes. */
     | { kind: 'bytes'; default?: number }
     | {
@@ -70,7 +72,7 @@ type Value<O extends Option> = O extends { kind: 'boolean' }
   ? boolean
   : O extends { kind: 'integer' | 'number' | 'bytes' }
     ? number
-    : O extends { kind: 'integers' }
+    : O extends { kind: 'integers' | 'numbers' }
       ? number[]
       : O extends { kind: 'list' | 'texts' }
         ? string[]
@@ -143,6 +145,8 @@ export function readText(name: string, option: Option, text: string): unknown {
     }
     case 'integers':
       return text.split(',').map((one) => readNumber(name, { ...option, kind: 'integer' }, one.trim()));
+    case 'numbers':
+      return text.split(',').map((one) => readNumber(name, { ...option, kind: 'number' }, one.trim()));
     case 'bytes':
       return readBytes(name, text);
     case 'json':
@@ -164,10 +168,11 @@ export function readValue(name: string, option: Option, value: unknown): unknown
     return option.kind === 'list' ? texts.flatMap((text) => text.split(',')).filter(Boolean) : texts;
   }
   if (option.kind === 'json' && isObject(value)) return value;
-  if (option.kind === 'integers') {
+  if (option.kind === 'integers' || option.kind === 'numbers') {
     const numbers: unknown[] = Array.isArray(value) ? value : [value];
     const isList = numbers.length > 0 && numbers.every((one) => typeof one === 'number');
-    if (!isList) throw wrong(`${boundsText({ ...option, kind: 'integer' })}, or a list of them`);
+    const kind = option.kind === 'integers' ? 'integer' : 'number';
+    if (!isList) throw wrong(`${boundsText({ ...option, kind })}, or a list of them`);
     return readText(name, option, numbers.join());
   }
   const isWord = typeof value === 'string' && 'words' in option && Object.hasOwn(option.words ?? {}, value);
@@ -250,6 +255,7 @@ export function valueText(option: Option): string {
     integer: 'n',
     integers: 'n,...',
     number: 'x',
+    numbers: 'x,...',
     bytes: 'size',
     list: 'name,...',
     texts: 'text',

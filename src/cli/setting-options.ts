@@ -16,11 +16,13 @@ type OptionKind<K extends Kind> = K extends { type: 'choice'; choices: infer Cho
   ? { kind: 'choice'; choices: Choices }
   : K extends { type: 'number' | 'duration' }
     ? { kind: 'number' }
-    : K extends { type: infer Same extends 'integer' | 'bytes' | 'boolean' | 'list' }
-      ? { kind: Same }
-      : K extends { type: 'record' }
-        ? { kind: 'json' }
-        : { kind: 'string' };
+    : K extends { type: 'list'; of: { type: 'number' } }
+      ? { kind: 'numbers' }
+      : K extends { type: infer Same extends 'integer' | 'bytes' | 'boolean' | 'list' }
+        ? { kind: Same }
+        : K extends { type: 'record' }
+          ? { kind: 'json' }
+          : { kind: 'string' };
 
 type WithDefault<S> = S extends { flag: { otherwise: string } }
   ? object
@@ -69,9 +71,10 @@ function bounds(kind: Kind): object {
       return { kind: 'number', above: 0, max: Math.floor(LIMITS.timeout / 1000) };
     case 'choice':
       return { kind: 'choice', choices: kind.choices };
+    case 'list':
+      return { kind: kind.of.type === 'number' ? 'numbers' : 'list' };
     case 'bytes':
     case 'boolean':
-    case 'list':
       return { kind: kind.type };
     case 'record':
       return { kind: 'json' };

@@ -32,6 +32,31 @@ export const IMAGE_MODEL = {
     models: IMAGE,
     flag: { group: WEIGHTS, value: 'path' },
   },
+  /** Files, folders, or hub ids with or without :file. */
+  loraPath: {
+    kind: { type: 'list', of: { type: 'text' } },
+    help: 'LoRA, LoHa or LoKr adapters, separated by commas: .safetensors files, folders, or hub ids as owner/name:file. They are merged into the weights; a prompt with <lora:nickname:scale> takes the ones that it names.',
+    models: IMAGE,
+    flag: { group: WEIGHTS, value: 'path,...', otherwise: 'none', elsewhere: ['lora', 'lora-model-dir'] },
+  },
+  loraNickname: {
+    kind: { type: 'list', of: { type: 'text' } },
+    help: 'Their names in prompts and requests, in the same order.',
+    models: IMAGE,
+    flag: { group: WEIGHTS, value: 'name,...', otherwise: 'default, or the names of several files' },
+  },
+  loraScale: {
+    kind: { type: 'list', of: { type: 'number' } },
+    help: 'How strongly each is merged, in the same order, or one number for all.',
+    models: IMAGE,
+    flag: { group: WEIGHTS, value: 'number,...', otherwise: '1' },
+  },
+  loraTargetModules: {
+    kind: { type: 'list', of: { type: 'text' } },
+    help: 'Parts of the names of the modules that they may change, as in attn2.to_k.',
+    models: IMAGE,
+    flag: { group: WEIGHTS, value: 'name,...', otherwise: 'all' },
+  },
   allF32: {
     kind: { type: 'boolean' },
     help: 'Weights and activations in f32 throughout.',

@@ -209,7 +209,7 @@ export const SHARING = {
   loraDir: {
     kind: { type: 'text' },
     help: 'Folder whose LoRA adapters requests may name; they are loaded when they are.',
-    models: TEXT,
+    models: ['text', 'image'],
     flag: { group: 'Model', value: 'folder', otherwise: 'none' },
   },
   maxLoras: {

@@ -110,6 +110,10 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     [['--prompt-path', 'p.txt'], '--prompt and --prompt-path both give prompts'],
     [['--strength', '0.5'], '--strength needs --image-path: give both, or neither'],
     [['--mask-path', 'x.png'], '--mask-path needs --image-path: give both, or neither'],
+    [['--lora-nickname', 'x'], '--lora-nickname needs --lora-path: give both, or neither'],
+    [['--lora-scale', '0.5'], '--lora-scale needs --lora-path: give both, or neither'],
+    [['--lora-target-modules', 'to_q'], '--lora-target-modules needs --lora-path: give both, or neither'],
+    [['--lora-path', 'a', '--lora-scale', '1,x'], '--lora-scale is a number, got "x"'],
     [
       ['--pipeline-class-name', 'StableDiffusionXLImg2ImgPipeline'],
       '--pipeline-class-name StableDiffusionXLImg2ImgPipeline needs --image-path: give both',
@@ -217,7 +221,6 @@ describe('is refused with exit code 2, before a model is opened:', () => {
   });
 
   const ONE_GPU = 'is not built yet: images are drawn on one GPU; leave it out';
-  const LORA = 'is not built yet: adapters are not applied, so merge it into the weights first; leave it out';
   const ATTENTION = 'is not built yet: the engine chooses among its own attention kernels; leave it out';
   it.each([
     ['--num-gpus 2', ONE_GPU],
@@ -234,10 +237,6 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     ['--attention-backend fa3', ATTENTION],
     ['--attention-backend-config {"a":1}', ATTENTION],
     ['--cache-dit-config x.yaml', 'is not built yet: every step is computed in full; leave it out'],
-    ['--lora-path x', LORA],
-    ['--lora-nickname x', LORA],
-    ['--lora-scale 0.5', LORA],
-    ['--lora-target-modules to_q,to_k', LORA],
     ['--quantization-rank 32', '--quantizer-config 32 is not built yet: low-rank quantized'],
     ['--enable-svdquant', 'is not built yet: low-rank quantized weights are not run'],
     [

@@ -13,8 +13,10 @@ import type { WeightTable } from '../../models/weights.ts';
 import { checkRequests } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';
 import { unreadNote } from '../weights/unread.ts';
+import type { WeightChanges } from '../weights/change.ts';
 import { openWeights, type Weights as LoadedWeights } from '../weights/weights.ts';
 import { chooseFormat, formatOfComponent, type FormatOptions } from './component-format.ts';
+import { KeptWeights, type Kept } from './kept-weights.ts';
 import { RESIDENT, STAGED, type Residencies, type Residency } from './residency.ts';
 
 /** Share of the budget up to which all weights stay on the device. */
@@ -45,12 +47,7 @@ export interface Loaded<P> extends Disposable {
 
 type Build<P> = (weights: WeightTable, component: PipelineComponent) => P;
 
-/** Weights of a page that are kept between stages; `residency`: where, as JSON. */
-interface Kept {
-  name: string;
-  weights: LoadedWeights<unknown>;
-  residency: string;
-}
+const NO_CHANGES: WeightChanges = new Map();
 
 type Files = ReadonlyMap<string, Weights>;
 
@@ -69,7 +66,9 @@ export class Components {
   private readonly format: WeightFormat | null;
   private residencies: Residencies = new Map();
   /** Pages whose weights stay on the device or have copies in host memory. */
-  private readonly kept = new Map<string, Kept>();
+  private readonly kept = new KeptWeights();
+  /** Changes that adapters make to components. */
+  private changes: ReadonlyMap<string, WeightChanges> = new Map();
   private readonly bytes = new Map<string, { all: number; onDevice: number }>();
   private readonly notes = new Set<string | null>();
   private readonly tokenizers = new Map<string, Promise<Tokenizer>>();
@@ -108,11 +107,7 @@ export class Components {
   reside(residencies: Residencies): void {
     this.residencies = residencies;
     this.bytes.clear();
-    for (const [key, { name, weights, residency }] of this.kept) {
-      if (JSON.stringify(this.residencyOf(name)) === residency) continue;
-      weights.free();
-      this.kept.delete(key);
-    }
+    this.kept.reside((name) => this.residencyOf(name));
   }
 
   /** Bytes of the largest page of a component as it was opened last, and those of them that are on the device while it is used. */
@@ -166,7 +161,10 @@ export class Components {
     { compileOnly = false }: { compileOnly?: boolean },
   ): Promise<Loaded<P>> {
     const key = `${name}/${part}`;
-    const known = this.kept.get(key);
+    const changes = this.changes.get(name) ?? NO_CHANGES;
+    const known = await this.kept.changed(key, changes).catch((error: unknown) => {
+      throw underFile(error, this.files.get(name)!.path);
+    });
     if (known) return this.entered<P>(known);
     const residency = this.residencyOf(name);
     const weights = await this.declare(name, build);
@@ -175,16 +173,21 @@ export class Components {
     try {
       const { onProgress } = this.options;
       const unread = this.options.unread !== undefined;
-      if (isRead) await weights.load({ onProgress, unread });
+      if (isRead) await weights.load({ onProgress, unread, changes });
       if (stays && residency.kind !== 'resident') await weights.keepCopies({ unread });
     } catch (error) {
       weights.free();
       throw underFile(error, this.files.get(name)!.path);
     }
     if (!stays) return { page: weights.page, [Symbol.dispose]: () => weights.free() };
-    const kept = { name, weights, residency: JSON.stringify(residency) };
+    const kept = { name, weights, residency, changes };
     this.kept.set(key, kept);
     return this.entered<P>(kept);
+  }
+
+  /** Sets the changes that adapters make, by component, to the weights that are loaded from now on, between two images. */
+  adapt(changes: ReadonlyMap<string, WeightChanges>): void {
+    this.changes = changes;
   }
 
   /** Returns a page whose weights are on the device until it is disposed. */

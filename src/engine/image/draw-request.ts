@@ -3,6 +3,7 @@
 import { type Prose, noteOf } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Platform } from '../platform.ts';
+import { changesOf } from './adapters.ts';
 import { draw } from './draw.ts';
 import type { Drawing } from './drawing.ts';
 import { fitImages } from './given-images.ts';
@@ -51,6 +52,7 @@ export async function drawOn(
   if (tune && plain)
     report.note('nothing is tuned: the generic backend has one kernel of each kind, and they are compiled');
   const plan = planner.plan(resolved);
+  components.adapt(changesOf(resolved.adapters ?? []));
   const drawing: Drawing = {
     components,
     runner,

@@ -19,7 +19,7 @@ export interface DrawOptions {
 }
 
 /** Checks a request and resolves its values; throws EngineError. */
-export type Resolve = (request: ImageRequest) => Resolved;
+export type Resolve = (request: ImageRequest) => Promise<Resolved>;
 
 /** Plans the memory of a resolved request. */
 export type PlanMemory = (resolved: Resolved) => Promise<ImageMemoryPlan>;
@@ -67,7 +67,7 @@ export class LocalImageModel implements ImageModel {
     { signal, profile }: { signal?: AbortSignal; profile?: boolean } = {},
   ): AsyncGenerator<ImageEvent, void, void> {
     this.#session.assertOpen();
-    const resolved = this.#resolve(request);
+    const resolved = await this.#resolve(request);
     const readerLeft = new AbortController();
     const stops = AbortSignal.any([this.#leaving.signal, readerLeft.signal, ...(signal ? [signal] : [])]);
     const events = new EventQueue<ImageEvent>();
@@ -96,20 +96,20 @@ export class LocalImageModel implements ImageModel {
   }
 
   async resolve(request: ImageRequest): Promise<Extract<ImageEvent, { type: 'resolved' }>> {
-    return this.#resolve(request).event;
+    return (await this.#resolve(request)).event;
   }
 
   plan(request: ImageRequest): Promise<ImageMemoryPlan> {
     return this.#inTurn(async () => {
       this.#session.assertOpen();
-      return this.#plan(this.#resolve(request));
+      return this.#plan(await this.#resolve(request));
     });
   }
 
   warmUp(request: ImageRequest, steps: number, { tune = false }: { tune?: boolean } = {}): Promise<void> {
     return this.#inTurn(async () => {
       this.#session.assertOpen();
-      const resolved = this.#resolve({ ...request, samples: 1, previews: 0 });
+      const resolved = await this.#resolve({ ...request, samples: 1, previews: 0 });
       const { signal } = this.#leaving;
       const extent = steps === 0 ? { compileOnly: true } : { mostSteps: steps };
       await this.#draw(resolved, () => {}, { signal, tune, ...extent });

@@ -6,6 +6,8 @@ import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
 import { openPipeline, type Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { fetchModel } from '../fetch-model.ts';
+import { ImageAdapters } from './adapters.ts';
+import { contextWith } from './few-steps.ts';
 import type { Platform } from '../platform.ts';
 import { drawOn, plainRequest, type Reporter } from './draw-request.ts';
 import { isKnownName, knownPipelines } from './families/registry.ts';
@@ -41,7 +43,8 @@ export function openImageModelInline(
       kernels: (stage, done, total) => opening.onEvent({ type: 'warmup', done, total, stage }),
       note: opening.note,
     };
-    const resolve = resolver(session.parts);
+    const adapters = await openAdapters(platform, options, session, opening);
+    const resolve = resolver(session.parts, adapters);
     if (options.prepare) await prepare(session.parts, platform, resolve, report, opening);
     const draw: Draw = (resolved, emit, given) =>
       drawIn(session, platform, resolved, emit, { ...given, report });
@@ -49,6 +52,30 @@ export function openImageModelInline(
       (await session.ready()).memory!.plan(resolved);
     return localModel<ImageModel>(new LocalImageModel(info, session, { resolve, draw, plan }), IMAGE_CALLS);
   });
+}
+
+/** Opens the adapters of the options, which are closed with the session. */
+async function openAdapters(
+  platform: Platform,
+  options: ImageModelOptions,
+  session: DeviceSession<Parts>,
+  { onEvent, note, signal }: Opening,
+): Promise<ImageAdapters> {
+  const { components, context } = session.parts;
+  const files = {
+    platform,
+    find: (model: string) => fetchModel(platform, { model }, onEvent, signal),
+    onNote: note,
+  };
+  const target = { family: context.pipeline.family, components };
+  try {
+    const adapters = await ImageAdapters.open(files, options, target);
+    session.defer(() => adapters.close());
+    return adapters;
+  } catch (error) {
+    await session.close();
+    throw error;
+  }
 }
 
 async function openFiles(
@@ -76,17 +103,18 @@ async function openFiles(
   return pipeline;
 }
 
-/** Creates the function that resolves requests with the pipeline's defaults and bounds. */
-function resolver({ context, planner, autoencoder: { tiles } }: Parts): Resolve {
-  return (request) => {
+/** Creates the function that resolves requests with the pipeline's defaults and bounds, and the adapters that they draw with. */
+function resolver({ context, planner, autoencoder: { tiles } }: Parts, adapters: ImageAdapters): Resolve {
+  return async (request) => {
     if (request.tiling && !tiles) {
       const message =
         'tiling is for an AutoencoderKL, and this one decodes in little memory anyway: leave it out';
       throw new EngineError('bad_request', message, { param: 'tiling' });
     }
-    const resolved = resolveRequest(request, context);
+    const { prompt, applied } = await adapters.choose(request);
+    const resolved = resolveRequest({ ...request, prompt }, contextWith(applied, context));
     planner.plan(resolved);
-    return resolved;
+    return { ...resolved, adapters: applied };
   };
 }
 
@@ -131,7 +159,7 @@ async function prepare(
   report: Reporter,
   { note, signal }: Opening,
 ): Promise<void> {
-  const resolved = resolve(plainRequest(parts.context));
+  const resolved = await resolve(plainRequest(parts.context));
   try {
     await drawOn(parts, platform, resolved, () => {}, { signal, compileOnly: true, report });
   } catch (error) {

@@ -6,7 +6,10 @@ import { parseEmphasis } from './prompt.ts';
 const MOST_WEIGHT = 2;
 
 const FOREIGN: readonly [RegExp, string][] = [
-  [/<(?:lora|lyco|hypernet):[^<>]*>/gi, 'adapters are not applied here: merge them into the weights first'],
+  [
+    /<(?:lora|lyco|hypernet):[^<>]*>/gi,
+    'the model was opened without adapters, and prompts name those that it was opened with',
+  ],
   [/\bembedding:[\w.-]+/gi, 'embeddings of their own (textual inversion) are not read here'],
   [/\[[^[\]:]*:[^[\]:]*:\s*[\d.]+\s*\]/g, 'a prompt does not change between steps here'],
   [/\[[^[\]|]*\|[^[\]]*\]/g, 'a prompt does not change between steps here'],

@@ -1,6 +1,7 @@
 // Notes on a request before it is drawn: settings without effect, and syntax of other programs in its prompts.
 
 import { type Prose, field, say } from '../../files/message.ts';
+import { fewStepsNote } from './few-steps.ts';
 import { isEmpty } from './mask-crop.ts';
 import type { Parts } from './parts.ts';
 import { promptNotes } from './prompt-notes.ts';
@@ -16,7 +17,9 @@ export function notesOn(resolved: Resolved, parts: Pick<Parts, 'planner' | 'cont
   const weighs = context.pipeline.family.readsEmphasis;
   const left = planner.leavesOut(values.scheduler);
   const notes: Prose[] = [request.prompt, values.negativePrompt].flatMap((text) => promptNotes(text, weighs));
+  const few = fewStepsNote(resolved);
   if (left !== null) notes.unshift(left);
+  if (few !== null) notes.unshift(few);
   if (planner.unknownSettings !== null) notes.unshift(planner.unknownSettings);
   if (request.mask && isEmpty(request.mask))
     notes.push('the mask is black throughout, and only what is white is drawn anew');

@@ -1,5 +1,6 @@
 // Types for resolving an image request: the pipeline's part, and the request with every value resolved.
 
+import type { AppliedAdapter } from './adapters.ts';
 import type { CallArguments } from './call-arguments.ts';
 import type { CalledModel, FamilyModel } from './families/family.ts';
 import type { PipelineEntry } from './families/registry.ts';
@@ -40,4 +41,6 @@ export interface Resolved {
   event: Extract<ImageEvent, { type: 'resolved' }>;
   request: ImageRequest;
   call: CallArguments;
+  /** Adapters that are merged into the weights; left out: none. */
+  adapters?: readonly AppliedAdapter[];
 }

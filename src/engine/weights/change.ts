@@ -27,3 +27,19 @@ function entriesOfFactor(factor: Factor): TensorEntry[] {
   if (isWhole(factor)) return [factor.whole];
   return [factor.b, factor.a, ...(factor.mid ? [factor.mid] : [])];
 }
+
+/** Names of the tensors whose changes differ. */
+export function differingNames(before: WeightChanges, after: WeightChanges): Set<string> {
+  const names = new Set([...before.keys(), ...after.keys()]);
+  const isEqual = (name: string): boolean => {
+    const [old = [], own = []] = [before.get(name), after.get(name)];
+    return old.length === own.length && old.every((change, i) => isSame(change, own[i]!));
+  };
+  return new Set([...names].filter((name) => !isEqual(name)));
+}
+
+function isSame(a: WeightChange, b: WeightChange): boolean {
+  return (
+    a.delta === b.delta && a.magnitude === b.magnitude && a.scale === b.scale && a.firstRow === b.firstRow
+  );
+}

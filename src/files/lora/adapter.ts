@@ -28,19 +28,17 @@ export interface AdapterFile {
 const USUAL = ['pytorch_lora_weights.safetensors', 'adapter_model.safetensors'];
 const MOST_ALPHA = 1e6;
 
-/** Opens the file `name` of a folder; null: the only adapter in it. The caller closes it. Throws bad_checkpoint, unsupported, model_not_found. */
-export async function openAdapterFile(folder: Folder, name: string | null): Promise<AdapterFile> {
+/** Opens the adapter in a folder, or the file that stands for one. The caller closes it. Throws bad_checkpoint, unsupported, model_not_found. */
+export async function openAdapterFile(folder: Folder): Promise<AdapterFile> {
   const names = await folder.names();
-  const file = name ?? chooseFile(folder, names);
-  if (!/\.safetensors$/i.test(file)) throw notSafetensors(`${folder.path}/${file}`);
+  const file = chooseFile(folder, names);
+  const isFile = folder.path.endsWith(file);
+  const path = isFile ? folder.path : `${folder.path}/${file}`;
   const source = await folder.open(file);
-  const path = `${folder.path}/${file}`;
   try {
     const { tensors, metadata } = await readSafetensors(source);
-    const stated =
-      (names.includes(CONFIG) && name === null
-        ? scaleOf(folder.path, await readJson(folder, CONFIG))
-        : null) ?? metadataScale(path, metadata);
+    const settings = isFile && file !== USUAL[1] ? null : await settingsBeside(folder);
+    const stated = settings ?? metadataScale(path, metadata);
     const { modules, unknown } = readModules(path, tensors, await readAlphas(path, tensors), stated);
     if (modules.length === 0) throw noModules(path, unknown);
     const close = (): Promise<void> => source.close();
@@ -49,6 +47,13 @@ export async function openAdapterFile(folder: Folder, name: string | null): Prom
     await source.close();
     throw error;
   }
+}
+
+/** PEFT's settings, which also lie beside a file that is opened alone; null: there are none. */
+async function settingsBeside(folder: Folder): Promise<StatedScale | null> {
+  const source = await folder.open(CONFIG).catch(() => null);
+  await source?.close();
+  return source && scaleOf(folder.path, await readJson(folder, CONFIG));
 }
 
 function chooseFile({ path }: Folder, names: readonly string[]): string {
@@ -60,7 +65,7 @@ function chooseFile({ path }: Folder, names: readonly string[]): string {
   const problem =
     files.length === 0
       ? 'has no .safetensors file: give the file of an adapter, or the folder that it lies in'
-      : `has ${files.length} files (${files.slice(0, 3).join(', ')}${files.length > 3 ? ' …' : ''}): add :file to its path`;
+      : `has ${files.length} files (${files.slice(0, 3).join(', ')}${files.length > 3 ? ' …' : ''}): name one of them`;
   throw new EngineError('model_not_found', `${path} ${problem}`);
 }
 

@@ -9,7 +9,7 @@ import { openPaperSession } from '../session/paper-session.ts';
 const REQUEST = { prompt: 'a house', seed: 1 };
 
 async function modelWith(draw: Draw): Promise<LocalImageModel> {
-  const resolve = (request: ImageRequest) => ({ request, event: { type: 'resolved' } }) as Resolved;
+  const resolve = async (request: ImageRequest) => ({ request, event: { type: 'resolved' } }) as Resolved;
   const { result } = await openPaperSession(
     {},
     (session) =>

@@ -43,7 +43,7 @@ afterAll(async () => {
 });
 
 async function adapter(name: string): Promise<AdapterFile> {
-  const file = await openAdapterFile(await openDiskFolder(FOLDER), `${name}.safetensors`);
+  const file = await openAdapterFile(await openDiskFolder(`${FOLDER}/${name}.safetensors`));
   open.push(file);
   return file;
 }

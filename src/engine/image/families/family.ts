@@ -8,6 +8,7 @@ import type {
   PipelineComponents,
   PipelineTask,
 } from '../../../files/pipeline/pipeline-classes.ts';
+import type { AdapterScheme } from '../../../files/lora/scheme.ts';
 import type { FileLayouts } from '../../../files/pipeline/file-layout.ts';
 import type { Pipeline, PipelineComponent } from '../../../files/pipeline/pipeline-index.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
@@ -52,6 +53,8 @@ export interface ImageFamily {
   readonly sigmas: ((steps: number) => number[]) | null;
   /** μ of schedules that shift by the image's size; left out: as scheduler_config.json says. */
   readonly mu?: (imageTokens: number, steps: number) => number;
+  /** Names of modules in adapters for the family's models; left out: none are applied. */
+  readonly adapters?: AdapterScheme;
   /** Layouts of the family's models in one file; left out: none is built in. */
   readonly files?: FileLayouts;
   /** Reads the configurations of the components, but no weights. Throws bad_checkpoint and unsupported. */

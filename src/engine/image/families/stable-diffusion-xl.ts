@@ -2,6 +2,7 @@
 
 import { STABLE_DIFFUSION_XL_FILES } from '../layouts/stable-diffusion.ts';
 import { readAutoencoder } from '../autoencoder.ts';
+import { clipAdapters, TO_KEYS, UNET_ADAPTERS } from './adapter-names.ts';
 import type { ImageFamily } from './family.ts';
 import { textEncoder } from './shared-components.ts';
 import { CLIP_ENCODERS, CLIP_TOKENIZERS, UNET_AND_VAE } from './stable-diffusion.ts';
@@ -38,6 +39,17 @@ export const stableDiffusionXL: ImageFamily = {
   defaults: { guidance: 5 },
   namedDefaults: [[/sd[-_]?xl[-_]turbo/i, { steps: 1, guidance: 0, size: 512 }], ...FEW_STEP_NAMES],
   defaultsOf: unetDefaults,
+  adapters: {
+    parts: [
+      UNET_ADAPTERS,
+      clipAdapters('text_encoder', { nth: 1, original: 'clip_l' }),
+      clipAdapters('text_encoder_2', { nth: 2, original: 'clip_g' }),
+    ],
+    signs: [
+      { models: 'Stable Diffusion XL', module: TO_KEYS, columns: 2048 },
+      { models: "Stable Diffusion XL's refiner", module: TO_KEYS, columns: 1280 },
+    ],
+  },
   takes: ['guidanceRescale'],
   readsEmphasis: true,
   sigmas: null,

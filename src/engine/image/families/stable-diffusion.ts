@@ -2,6 +2,7 @@
 
 import { STABLE_DIFFUSION_FILES } from '../layouts/stable-diffusion.ts';
 import { readAutoencoder } from '../autoencoder.ts';
+import { clipAdapters, TO_KEYS, UNET_ADAPTERS } from './adapter-names.ts';
 import type { ImageFamily, PipelineComponents } from './family.ts';
 import { correctScheduler, sampleSizeOf } from './outdated.ts';
 import { AUTOENCODER, denoiser, SCHEDULER, textEncoder, tokenizer } from './shared-components.ts';
@@ -61,6 +62,13 @@ export const stableDiffusion: ImageFamily = {
     ...FEW_STEP_NAMES,
   ],
   defaultsOf: unetDefaults,
+  adapters: {
+    parts: [UNET_ADAPTERS, clipAdapters('text_encoder', { nth: 1, original: 'clip_l' })],
+    signs: [
+      { models: 'Stable Diffusion 1', module: TO_KEYS, columns: 768 },
+      { models: 'Stable Diffusion 2', module: TO_KEYS, columns: 1024 },
+    ],
+  },
   takes: ['guidanceRescale'],
   readsEmphasis: true,
   sigmas: null,

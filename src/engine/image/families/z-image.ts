@@ -12,8 +12,9 @@ import {
   type CallArgumentTable,
 } from '../call-arguments.ts';
 import { readAutoencoder } from '../autoencoder.ts';
-import { Z_IMAGE_FILES } from '../layouts/z-image.ts';
+import { originalNames, Z_IMAGE_FILES } from '../layouts/z-image.ts';
 import { plainSigmas } from '../schedules/flow-sigmas.ts';
+import { decoderAdapters, transformerAdapters } from './adapter-names.ts';
 import type { ImageFamily } from './family.ts';
 import { AUTOENCODER, denoiser, SCHEDULER, textEncoder, tokenizer } from './shared-components.ts';
 import { openZImage, PATCH, type ZImageArguments } from './z-image-model.ts';
@@ -33,6 +34,12 @@ const ARGUMENTS: CallArgumentTable = {
   cfg_truncation: number('a number of at least 0', (value) => value >= 0, into('cfgTruncation')),
   max_sequence_length: integer(1, { request: 'maxSequenceLength' }),
 };
+
+/** Parts of the original program's names that have underscores. */
+const ADAPTER_WORDS = [
+  ...['noise_refiner', 'context_refiner', 'feed_forward', 'cap_embedder', 't_embedder', 'x_embedder'],
+  ...['final_layer', 'adaLN_modulation', 'to_q', 'to_k', 'to_v', 'to_out', 'q_norm', 'k_norm'],
+];
 
 export const zImage: ImageFamily = {
   name: 'z-image',
@@ -62,6 +69,19 @@ export const zImage: ImageFamily = {
   ],
   defaults: { steps: 50, guidance: 5, size: 1024 },
   namedDefaults: [[/z[-_]?image.*turbo/i, { steps: 8, guidance: 0, size: 1024 }]],
+  adapters: {
+    parts: [
+      transformerAdapters({ rename: originalNames, words: ADAPTER_WORDS }),
+      decoderAdapters('text_encoder'),
+    ],
+    signs: [
+      {
+        models: 'Z-Image',
+        module: /(?:^|[._])layers[._]\d+[._]attention[._](?:qkv|to_q)$/,
+        columns: 3840,
+      },
+    ],
+  },
   takes: ['maxSequenceLength', 'flowShift'],
   readsEmphasis: false,
   sigmas: plainSigmas,

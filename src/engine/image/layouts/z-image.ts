@@ -30,7 +30,8 @@ const DIFFUSERS: PartLayout = {
   configure: zImageConfig,
 };
 
-function originalNames(name: string, shape: readonly number[]): string | readonly NamedRows[] {
+/** Names of the original program. */
+export function originalNames(name: string, shape: readonly number[]): string | readonly NamedRows[] {
   // A norm that the model does not run.
   if (name === 'norm_final.weight') return [];
   const [, attention] = /^(.*\.attention)\.qkv\.weight$/.exec(name) ?? [];

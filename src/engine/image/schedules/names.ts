@@ -27,6 +27,7 @@ const flow = (className: string, sets: Config = {}): NamedSchedule => ({ classNa
 
 const edm = (className: string, sets: Config = {}): NamedSchedule => ({ className, family: 'edm', sets });
 
+const TRAILING = { timestep_spacing: 'trailing' };
 const KARRAS = { use_karras_sigmas: true };
 const SDE = { algorithm_type: 'sde-dpmsolver++', solver_order: 2 };
 const ODE = { algorithm_type: 'dpmsolver++', solver_order: 2 };
@@ -35,12 +36,14 @@ const AS_FLOW = { use_flow_sigmas: true, prediction_type: 'flow_prediction' };
 const NAMES: Readonly<Record<string, NamedSchedule>> = {
   euler: diffusion('EulerDiscreteScheduler'),
   'euler-karras': diffusion('EulerDiscreteScheduler', KARRAS),
+  'euler-trailing': diffusion('EulerDiscreteScheduler', TRAILING),
   'euler-a': diffusion('EulerAncestralDiscreteScheduler'),
   heun: diffusion('HeunDiscreteScheduler'),
   'heun-karras': diffusion('HeunDiscreteScheduler', KARRAS),
   lms: diffusion('LMSDiscreteScheduler'),
   'lms-karras': diffusion('LMSDiscreteScheduler', KARRAS),
   ddim: diffusion('DDIMScheduler', {}, { clip_sample: false }),
+  'ddim-trailing': diffusion('DDIMScheduler', TRAILING, { clip_sample: false }),
   ddpm: diffusion('DDPMScheduler', {}, { clip_sample: false }),
   pndm: diffusion('PNDMScheduler', { skip_prk_steps: true }),
   dpm2: diffusion('KDPM2DiscreteScheduler'),

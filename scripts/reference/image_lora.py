@@ -1,0 +1,164 @@
+"""Goldens of whole tiny pipelines with adapters:  python scripts/reference/image_lora.py [case ...]
+
+test/golden/image/<case>/: like those of image_pipelines.py, with the adapters' files and `adapters` in case.json: file and scale of each.
+diffusers reads the files itself, so that names, alphas and scales are its own. Each file names its modules as one kind of program does.
+"""
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+
+import image_pipelines
+from image_checkpoints import ROOT
+from image_golden import write_case
+from image_pipeline_case import Pipeline, call
+
+SD, XL, Z = 'StableDiffusionPipeline', 'StableDiffusionXLPipeline', 'ZImagePipeline'
+LINEAR = ('to_q', 'to_k', 'to_v', 'to_out.0', 'proj', 'net.2')
+CLIP = ('q_proj', 'k_proj', 'v_proj', 'out_proj', 'fc1', 'fc2')
+CONV = ('conv1', 'conv2', 'conv_shortcut', 'proj_in', 'proj_out', 'time_emb_proj', 'downsamplers.0.conv', 'upsamplers.0.conv')
+DIT = ('to_q', 'to_k', 'to_v', 'to_out.0', 'w1', 'w2', 'w3')
+
+
+@dataclass
+class Adapter:
+    names: str  # a function below
+    scale: float
+    components: dict[str, tuple[str, ...]]  # endings of the modules that it changes
+    rank: int = 2
+    alpha: float | None = None
+    dora: bool = False
+
+
+CASES = {
+    'lora-sd1-kohya': (
+        Pipeline(SD, 'sd1', 'kohya: attention, convolutions and text encoder, alpha', call(), seeds=(3,)),
+        [Adapter('kohya', 1.0, {'unet': LINEAR + CONV, 'text_encoder': CLIP}, rank=3, alpha=1.5)],
+    ),
+    'lora-sd1-two': (
+        Pipeline(SD, 'sd1', 'two adapters with scales: diffusers now and before PEFT', call(1), seeds=(4,)),
+        [
+            Adapter('diffusers', 0.75, {'unet': LINEAR, 'text_encoder': CLIP}),
+            Adapter('former', -0.5, {'unet': LINEAR[:4]}, rank=3),
+        ],
+    ),
+    'lora-sd1-dora': (
+        Pipeline(SD, 'sd1', 'DoRA of attention and convolutions', call(2), seeds=(5,)),
+        [Adapter('diffusers', 1.0, {'unet': LINEAR[:3] + ('conv1',)}, dora=True)],
+    ),
+    'lora-sdxl-sgm': (
+        Pipeline(XL, 'sdxl', 'blocks with the numbers of the original program; both text encoders', call(), seeds=(6,)),
+        [Adapter('sgm', 0.5, {'unet': LINEAR, 'text_encoder': CLIP, 'text_encoder_2': CLIP}, alpha=1)],
+    ),
+    'lora-z-image': (
+        Pipeline(Z, 'z-image', 'ComfyUI: diffusion_model and lora_A', call(0, None, guidance=0.0), seeds=(7,)),
+        [Adapter('comfy', 0.8, {'transformer': DIT})],
+    ),
+}  # fmt: skip
+
+
+def kohya(component, module):
+    prefix = {'unet': 'lora_unet', 'text_encoder': 'lora_te', 'transformer': 'lora_unet'}[component]
+    return f'{prefix}_{module.replace(".", "_")}', '.lora_down.weight', '.lora_up.weight'
+
+
+def diffusers(component, module):
+    return f'{component}.{module}', '.lora_A.weight', '.lora_B.weight'
+
+
+def former(component, module):
+    block, layer = module.replace('to_out.0', 'to_out').rsplit('.', 1)
+    return f'{component}.{block}.processor.{layer}_lora', '.down.weight', '.up.weight'
+
+
+def comfy(_, module):
+    return f'diffusion_model.{module}', '.lora_A.weight', '.lora_B.weight'
+
+
+def sgm(component, module):
+    """The tiny UNet has levels of one residual block, like `layers_per_block` in its configuration."""
+    if component != 'unet':
+        return f'lora_te{"2" if component.endswith("2") else "1"}_{module.replace(".", "_")}', '.lora_down.weight', '.lora_up.weight'
+    parts = module.split('.')
+    side, rest = parts[0], parts[1:]
+    if side == 'mid_block':
+        name = f'middle_block_1_{"_".join(rest[2:])}'
+    elif side == 'down_blocks':
+        name = f'input_blocks_{int(rest[0]) * 2 + int(rest[2]) + 1}_1_{"_".join(rest[3:])}'
+    else:
+        name = f'output_blocks_{int(rest[0]) * 2 + int(rest[2])}_1_{"_".join(rest[3:])}'
+    return f'lora_unet_{name}', '.lora_down.weight', '.lora_up.weight'
+
+
+def drawn(pipe, adapter, seed):
+    torch.manual_seed(seed)
+    tensors = {}
+    for component, endings in adapter.components.items():
+        for module, layer in getattr(pipe, component).named_modules():
+            if not module.endswith(tuple(f'.{ending}' for ending in endings)) or not hasattr(layer, 'weight'):
+                continue
+            weight = layer.weight
+            rank = adapter.rank
+            a = torch.randn(rank, *weight.shape[1:]) / weight[0].numel() ** 0.5
+            b = torch.randn(weight.shape[0], rank, *[1] * (weight.dim() - 2)) * 0.5
+            # transformers 5 leaves out the text_model that adapters' names have.
+            named = module if not component.startswith('text_encoder') or module.startswith('text_model') else f'text_model.{module}'
+            name, down, up = globals()[adapter.names](component, named)
+            tensors[f'{name}{down}'], tensors[f'{name}{up}'] = a, b
+            if adapter.alpha is not None:
+                tensors[f'{name}.alpha'] = torch.tensor(float(adapter.alpha))
+            if adapter.dora:
+                lengths = weight.flatten(1).norm(dim=1)
+                lengths = lengths * (1 + 0.3 * torch.rand_like(lengths))
+                shape = (-1,) if weight.dim() == 2 else (1, -1, 1, 1)
+                tensors[f'{name}.lora_magnitude_vector'] = lengths.reshape(shape)
+    return {key: value.detach().contiguous() for key, value in tensors.items()}
+
+
+def make(name):
+    case, adapters = CASES[name]
+    folder = ROOT / name
+    folder.mkdir(parents=True, exist_ok=True)
+    opened = image_pipelines.opened
+
+    def adapted(case):
+        pipe = opened(case)
+        names = []
+        for i, adapter in enumerate(adapters):
+            tensors = drawn(pipe if i == 0 else opened(case), adapter, 40 + i)
+            save_file(tensors, folder / f'adapter-{i}.safetensors')
+            pipe.load_lora_weights(str(folder), weight_name=f'adapter-{i}.safetensors', adapter_name=f'a{i}')
+            names.append(f'a{i}')
+        pipe.set_adapters(names, [adapter.scale for adapter in adapters])
+        return pipe
+
+    _, plain, _ = image_pipelines.run(case)
+    image_pipelines.opened = adapted
+    pipe, result, timesteps = image_pipelines.run(case)
+    image_pipelines.opened = opened
+    change = np.abs(result['pixels'].numpy().astype(int) - plain['pixels'].numpy().astype(int)).mean()
+    assert change > 4, f'{name} changes the image by {change:.1f} of 255 only'
+    document = {
+        'class': case.model,
+        'checkpoint': f'checkpoints/{case.checkpoint}',
+        'components': {},
+        'exercises': case.exercises,
+        'arguments': case.arguments,
+        'seeds': case.seeds,
+        'adapters': [{'file': f'adapter-{i}.safetensors', 'scale': one.scale} for i, one in enumerate(adapters)],
+        'scheduler': {
+            'class': type(pipe.scheduler).__name__,
+            'config': {key: v for key, v in pipe.scheduler.config.items() if not key.startswith('_')},
+        },
+        'timesteps': timesteps,
+    }
+    write_case(name, 'image_lora.py', document, {}, {'pixels': result['pixels']})
+    print(f'{name:16} changes the image by {change:.1f} of 255')
+
+
+if __name__ == '__main__':
+    for name in sys.argv[1:] or CASES:
+        make(name)

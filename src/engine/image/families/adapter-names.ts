@@ -1,0 +1,79 @@
+// Names that adapters give to modules of the components that several families share: UNets, CLIP's text encoders, transformers. Prefixes are
+// those of diffusers, PEFT, ComfyUI and kohya's programs.
+
+import type { AdapterPart, OtherNames, TensorShapes } from '../../../files/lora/scheme.ts';
+import type { Rename } from '../../../files/pipeline/file-layout.ts';
+import { unetName } from '../layouts/unet-names.ts';
+
+const UNET_WORDS = [
+  ...['input_blocks', 'middle_block', 'output_blocks', 'in_layers', 'out_layers', 'emb_layers'],
+  ...['skip_connection', 'time_embed', 'label_emb', 'transformer_blocks', 'proj_in', 'proj_out'],
+  ...['to_q', 'to_k', 'to_v', 'to_out'],
+];
+
+export const UNET_ADAPTERS: AdapterPart = {
+  component: 'unet',
+  dotted: ['unet.', 'model.diffusion_model.', 'diffusion_model.', ''],
+  flat: ['lora_unet_', 'lycoris_'],
+  others(tensors) {
+    const layers = levelLayers(tensors);
+    return [{ rename: (name) => unetName(name, layers), words: UNET_WORDS }];
+  },
+};
+
+/** Residual blocks of the first level on the way down. */
+function levelLayers(tensors: TensorShapes): number {
+  let layers = 0;
+  while (tensors.has(`down_blocks.0.resnets.${layers}.conv1.weight`)) layers++;
+  return layers;
+}
+
+/** Modules that take the columns of the text, by which families of UNets differ. */
+export const TO_KEYS = /attn2[._](?:processor[._])?to_[kv]$/;
+
+const CLIP_WORDS = [
+  ...['text_model', 'final_layer_norm', 'text_projection', 'self_attn', 'q_proj', 'k_proj', 'v_proj'],
+  ...['out_proj', 'layer_norm1', 'layer_norm2', 'token_embedding', 'position_embedding'],
+];
+
+/** Transformers before 5 names all modules after `text_model`, and checkpoints of either kind exist. */
+const CLIP_NAMES: readonly OtherNames[] = [
+  { rename: (name) => `text_model.${name}`, words: CLIP_WORDS },
+  { rename: (name) => name.replace(/^text_model\./, ''), words: CLIP_WORDS },
+];
+
+/** `nth`: the number that kohya's programs give to a text encoder of several; `original`: ComfyUI's name of it. */
+export function clipAdapters(
+  component: string,
+  { nth, original }: { nth: number; original: string },
+): AdapterPart {
+  return {
+    component,
+    dotted: [`${component}.`, `text_encoders.${original}.transformer.`, `text_encoders.${original}.`],
+    flat: [`lora_te${nth}_`, ...(nth === 1 ? ['lora_te_'] : [])],
+    others: () => CLIP_NAMES,
+  };
+}
+
+/** A transformer; `rename` gives the names of its pages to those of the original program, whose parts with underscores are `words`. */
+export function transformerAdapters(original: OtherNames | null): AdapterPart {
+  return {
+    component: 'transformer',
+    dotted: ['transformer.', 'model.diffusion_model.', 'diffusion_model.', ''],
+    flat: ['lora_unet_', 'lora_transformer_', 'lycoris_'],
+    ...(original && { others: () => [original] }),
+  };
+}
+
+/** A language model as text encoder. */
+export function decoderAdapters(component: string): AdapterPart {
+  const outer: Rename = (name) => `model.${name}`;
+  const inner: Rename = (name) => name.replace(/^model\./, '');
+  const words = ['self_attn', 'q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'];
+  return {
+    component,
+    dotted: [`${component}.`],
+    flat: ['lora_te_', 'lora_te1_'],
+    others: () => [outer, inner].map((rename) => ({ rename, words })),
+  };
+}

@@ -1,0 +1,58 @@
+// Adapters that distil a model to few steps, by their names: the steps, guidance and noise schedule that they were trained for. source: their
+// model cards
+
+import type { AdapterFile } from '../../../files/lora/adapter.ts';
+
+export interface FewSteps {
+  steps: number;
+  guidance: number;
+  /** Schedule of models that predict noise; left out: the model's own. Flow models keep theirs. */
+  scheduler?: string;
+}
+
+interface FewStepKind extends FewSteps {
+  /** Matches the adapter's names. */
+  words: RegExp;
+}
+
+const KINDS: readonly FewStepKind[] = [
+  { words: /\btcd\b/i, steps: 4, guidance: 1, scheduler: 'tcd' },
+  { words: /\blcm\b/i, steps: 4, guidance: 1, scheduler: 'lcm' },
+  { words: /\bdmd2?\b/i, steps: 4, guidance: 1, scheduler: 'lcm' },
+  { words: /\bhyper\b.*\bflux\b/i, steps: 8, guidance: 3.5 },
+  { words: /\bhyper\b.*\bcfg\b/i, steps: 8, guidance: 5, scheduler: 'ddim-trailing' },
+  { words: /\bhyper\b.*\b1 ?steps?\b/i, steps: 1, guidance: 1, scheduler: 'tcd' },
+  { words: /\bhyper\b/i, steps: 8, guidance: 1, scheduler: 'ddim-trailing' },
+  { words: /\blightning\b/i, steps: 8, guidance: 1, scheduler: 'euler-trailing' },
+  { words: /\bflux\b.*\bturbo (?:alpha|lora)\b/i, steps: 8, guidance: 3.5 },
+  // Adapters that were trained on a turbo model have that word in their names too.
+  { words: /^(?!.*z ?image).*\bturbo (?:alpha|lora)\b/i, steps: 4, guidance: 1, scheduler: 'euler-trailing' },
+];
+
+const STEPS = /\b(\d{1,2}) ?-?steps?\b/i;
+const MOST_STEPS = 64;
+
+/** Returns the settings that an adapter was trained for, with the name that shows them; null: it is an ordinary one. */
+export function fewStepsOf(
+  { metadata }: Pick<AdapterFile, 'metadata'>,
+  names: readonly string[],
+): { settings: FewSteps; name: string } | null {
+  const stated = [metadata['ss_output_name'], metadata['modelspec.title']].flatMap((name) => name ?? []);
+  for (const name of [...names, ...stated]) {
+    const words = spaced(name);
+    const kind = KINDS.find((one) => one.words.test(words));
+    if (!kind) continue;
+    const { words: _, ...settings } = kind;
+    const steps = Number(STEPS.exec(words)?.[1] ?? settings.steps);
+    return { settings: { ...settings, steps: Math.min(MOST_STEPS, Math.max(1, steps)) }, name };
+  }
+  return null;
+}
+
+/** Words of a name: sdxl_lightning_4step_lora, Hyper-SDXL-8steps-lora, lcmLoraSdxl. */
+function spaced(name: string): string {
+  return name
+    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+    .replaceAll(/[^\p{L}\d.]+/gu, ' ')
+    .replaceAll(/(\d)\s*-?\s*(steps?)/gi, '$1$2');
+}

@@ -1,0 +1,24 @@
+// Signs of adapters for models of no built-in family, so that a refusal can name what they fit.
+
+import type { AdapterSign } from '../../../files/lora/scheme.ts';
+
+export const UNBUILT_ADAPTERS: readonly AdapterSign[] = [
+  { models: 'Chroma', module: /distilled_guidance_layer/ },
+  { models: 'FLUX.2', module: /(?:double_stream_modulation|single_stream_modulation|to_qkv_mlp_proj)/ },
+  {
+    models: 'HunyuanVideo',
+    module: /(?:double_blocks[._]\d+[._](?:img|txt)_attn_(?:qkv|proj)\b|individual_token_refiner)/,
+  },
+  { models: 'FLUX.1', module: /(?:single_transformer_blocks|(?:double|single)_blocks)[._]\d+[._]/ },
+  { models: 'Stable Diffusion 3', module: /joint_blocks[._]\d+[._]/ },
+  { models: 'Stable Diffusion 3', module: /transformer_blocks[._]\d+[._]attn[._]to_q$/, columns: 1536 },
+  {
+    models: 'Stable Diffusion 3.5 large',
+    module: /transformer_blocks[._]\d+[._]attn[._]to_q$/,
+    columns: 2432,
+  },
+  { models: 'Wan', module: /(?:^|[._])blocks[._]\d+[._](?:self_attn|cross_attn|ffn|attn[12])[._]/ },
+  { models: 'Lumina 2', module: /(?:^|[._])layers[._]\d+[._]attention[._](?:qkv|to_q)$/, columns: 2304 },
+  { models: 'PixArt', module: /transformer_blocks[._]\d+[._]attn1[._]to_q$/, columns: 1152 },
+  { models: 'Sana', module: /transformer_blocks[._]\d+[._]attn1[._]to_q$/, columns: 2240 },
+];

@@ -1,0 +1,129 @@
+// An adapter that is opened for a pipeline: the tensors of its components that it changes, and what its names say of the steps that it was
+// trained for. Adapters for other models are refused with the name of those that they fit.
+
+import { countText } from '../../files/count-text.ts';
+import { EngineError } from '../../files/error.ts';
+import { openAdapterFile, type AdapterFile } from '../../files/lora/adapter.ts';
+import { matchAdapter, modelsOf, type Change, type Match } from '../../files/lora/match.ts';
+import type { Folder } from '../../files/source.ts';
+import { SOURCES, storedBlock } from '../../kernels/formats.ts';
+import type { Components } from './components.ts';
+import type { ImageFamily } from './families/family.ts';
+import { fewStepsOf, type FewSteps } from './families/few-step-adapters.ts';
+import { imageFamilies } from './families/registry.ts';
+import { UNBUILT_ADAPTERS } from './families/unbuilt-adapters.ts';
+
+/** The pipeline that adapters are for. */
+export interface AdapterTarget {
+  family: ImageFamily;
+  components: Pick<Components, 'filesOf' | 'has'>;
+}
+
+export interface OpenAdapter {
+  /** Name in prompts and requests. */
+  readonly name: string;
+  readonly file: AdapterFile;
+  /** Changes by component and tensor. */
+  readonly changes: ReadonlyMap<string, ReadonlyMap<string, readonly Change[]>>;
+  /** Settings that the adapter was trained for, with the name that shows them; null: none. */
+  readonly fewSteps: { settings: FewSteps; name: string } | null;
+  /** Names of modules that the model does not have. */
+  readonly unmatched: readonly string[];
+}
+
+export interface AdapterGiven {
+  /** Path or hub id, as the user gave it. */
+  given: string;
+  name: string;
+  /** Parts of the names of modules that may be changed; left out: all may. */
+  targets: readonly string[] | undefined;
+}
+
+/** Opens the adapter in a folder. The caller closes its file. Throws bad_checkpoint, unsupported, bad_request and model_not_found. */
+export async function openAdapter(
+  folder: Folder,
+  { given, name, targets }: AdapterGiven,
+  { family, components }: AdapterTarget,
+): Promise<OpenAdapter> {
+  const file = await openAdapterFile(folder);
+  try {
+    const parts = (family.adapters?.parts ?? []).filter(({ component }) => components.has(component));
+    const match = matchAdapter(
+      file,
+      parts.map((part) => ({ ...part, tensors: components.filesOf(part.component).tensors })),
+    );
+    refuseOther(file, match, family);
+    const changes = targeted(match.changes, targets);
+    if (changes.size === 0)
+      throw new EngineError(
+        'bad_request',
+        `${file.path} changes no module with ${targets!.join(' or ')} in its name: name others, or none for all`,
+        { param: 'loraTargetModules' },
+      );
+    refuseCodes(file, changes, components);
+    const fewSteps = fewStepsOf(file, [file.name, name, given]);
+    return { name, file, changes, fewSteps, unmatched: match.unmatched };
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+function refuseOther(file: AdapterFile, { changes, misfit, unmatched }: Match, family: ImageFamily): void {
+  if (changes.size > 0 && misfit === null) return;
+  const signs = imageFamilies().flatMap(({ adapters }) => adapters?.signs ?? []);
+  const models = modelsOf(file, [...signs, ...UNBUILT_ADAPTERS]);
+  const problem = misfit
+    ? `changes ${misfit.module} with ${misfit.given.join(' × ')} weights, and the model has ${misfit.wanted.join(' × ')}`
+    : `changes ${countText(unmatched.length, 'module')}, none of which this model has: ${shortList(unmatched)}`;
+  const fits = models === null ? 'it was trained on another model' : `it fits ${models}`;
+  throw new EngineError(
+    'unsupported',
+    `${file.path} ${problem}; ${fits}, and this is a model of the family ${family.name}: choose an adapter for it`,
+    { param: 'loraPath' },
+  );
+}
+
+const MOST_NAMED = 3;
+
+/** The first of many names. */
+export function shortList(names: readonly string[]): string {
+  const named = names.slice(0, MOST_NAMED).map((name) => name.slice(0, 128));
+  return `${named.join(', ')}${names.length > MOST_NAMED ? ' …' : ''}`;
+}
+
+function targeted(
+  changes: OpenAdapter['changes'],
+  targets: readonly string[] | undefined,
+): OpenAdapter['changes'] {
+  if (targets === undefined || targets.length === 0) return changes;
+  const isTarget = ([name]: readonly [string, unknown]): boolean =>
+    targets.some((target) => name.includes(target));
+  const kept = [...changes].map(
+    ([component, tensors]) => [component, new Map([...tensors].filter(isTarget))] as const,
+  );
+  return new Map(kept.filter(([, tensors]) => tensors.size > 0));
+}
+
+/** Changes are added to numbers; codes of a file would have to be rounded again. */
+function refuseCodes(
+  file: AdapterFile,
+  changes: OpenAdapter['changes'],
+  components: AdapterTarget['components'],
+): void {
+  for (const [component, tensors] of changes) {
+    const stored = components.filesOf(component).tensors;
+    for (const [name, own] of tensors) {
+      const { dtype, coded, isTransposed = false } = stored.get(name)!;
+      const source = SOURCES[dtype];
+      const isNumbers = source !== undefined && storedBlock(source) === null && /^[FB]F?\d+$/.test(dtype);
+      if (isNumbers && !coded && !isTransposed) continue;
+      const how = isTransposed ? 'column by column' : `as ${dtype}`;
+      throw new EngineError(
+        'unsupported',
+        `${file.path} changes ${own[0]!.module}, and the model stores ${name} ${how}, to which nothing can be added: give a model in f32, f16 or bf16, and quantize it while it is loaded`,
+        { param: 'loraPath' },
+      );
+    }
+  }
+}

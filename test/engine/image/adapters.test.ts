@@ -1,0 +1,99 @@
+// Whole tiny pipelines with adapters, against diffusers, which reads the files itself.
+
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { ImageModelOptions, ImageRequest, Pixels } from '../../../src/engine/image/image-model.ts';
+import { goldenRequest, imagesOf, listen, storedImages } from './pipeline-golden.ts';
+import { open } from './open-model.ts';
+
+const FOLDER = new URL('../../golden/image/', import.meta.url).pathname;
+const PATIENCE = 300_000;
+const GOLDENS = ['lora-sd1-kohya', 'lora-sd1-two', 'lora-sd1-dora', 'lora-sdxl-sgm', 'lora-z-image'];
+
+interface Case {
+  adapters: { file: string; scale: number }[];
+}
+
+function adaptersOf(name: string): Pick<ImageModelOptions, 'loraPath' | 'loraScale'> {
+  const { adapters } = JSON.parse(readFileSync(`${FOLDER}${name}/case.json`, 'utf8')) as Case;
+  return {
+    loraPath: adapters.map(({ file }) => `${FOLDER}${name}/${file}`),
+    loraScale: adapters.map(({ scale }) => scale),
+  };
+}
+
+/** Expects values within 1 of 255, except for one in a thousand. */
+function expectSame(found: readonly Pixels[], wanted: readonly Pixels[]): void {
+  expect(found.length).toBe(wanted.length);
+  for (const [i, { data }] of wanted.entries()) {
+    const far = data.filter((value, at) => Math.abs(value - found[i]!.data[at]!) > 1);
+    expect(far.length).toBeLessThanOrEqual(data.length / 1000);
+  }
+}
+
+/** Which kernels run is no matter of adapters: one pipeline is drawn by both kinds. */
+const DRAWN = [...GOLDENS.map((name) => [name, 'svc'] as const), ['lora-sdxl-sgm', 'generic'] as const];
+
+describe('images with adapters', { timeout: PATIENCE }, () => {
+  it.each(DRAWN)('%s, %s', async (name, backend) => {
+    const { options, request } = await goldenRequest(name);
+    const { model, notes } = await open({ ...options, ...adaptersOf(name), backend });
+    const events = await listen(model, request);
+    await model.close();
+    expect(notes).toEqual([]);
+    expectSame(imagesOf(events), await storedImages(name, 'outputs', 'pixels'));
+  });
+});
+
+/** The two adapters of lora-sd1-two. */
+async function openTwo(options: Partial<ImageModelOptions> = {}) {
+  const golden = await goldenRequest('lora-sd1-two');
+  const adapters = { ...adaptersOf('lora-sd1-two'), loraNickname: ['now', 'former'] };
+  const { model, notes } = await open({ ...golden.options, ...adapters, ...options });
+  const drawn = async (more: Partial<ImageRequest> = {}): Promise<Pixels> =>
+    imagesOf(await listen(model, { ...golden.request, ...more }))[0]!;
+  return { model, notes, drawn, prompt: golden.request.prompt };
+}
+
+describe('adapters of a model that stays open', { timeout: PATIENCE }, () => {
+  it('are switched by name in prompts and in requests, and leave nothing behind', async () => {
+    const plain = await openTwo({ loraPath: [], loraScale: [], loraNickname: [] });
+    const without = await plain.drawn();
+    await plain.model.close();
+    const { model, drawn, prompt } = await openTwo();
+    const both = await drawn();
+    const [one] = [await drawn({ lora: ['now'] })];
+    expect(one).not.toEqual(both);
+    expect(await drawn({ lora: [] })).toEqual(without);
+    expect(await drawn({ lora: ['now', 'former'], loraScale: [0] })).toEqual(without);
+    expect(await drawn({ prompt: `${prompt} <lora:now>` })).toEqual(one);
+    expect(await drawn({ prompt: `<lora:now:0.75> ${prompt} <lora:former:-0.5>` })).toEqual(both);
+    expect(await drawn({ lora: ['adapter-0'], loraScale: [0.75] })).toEqual(one);
+    expect(await drawn()).toEqual(both);
+    await model.close();
+  });
+
+  it('are merged where weights are loaded for each stage, and where they are quantized', async () => {
+    const kept = await openTwo();
+    const both = await kept.drawn();
+    await kept.model.close();
+    const staged = await openTwo({ textEncoderCpuOffload: true, ditCpuOffload: true });
+    expect(await staged.drawn()).toEqual(both);
+    expect(await staged.drawn({ lora: ['now'] })).not.toEqual(both);
+    expect(await staged.drawn()).toEqual(both);
+    await staged.model.close();
+    const layerwise = await openTwo({ ditLayerwiseOffload: true });
+    expect(await layerwise.drawn()).toEqual(both);
+    await layerwise.model.close();
+    const int8 = await openTwo({ quantization: 'int8' });
+    const without = await int8.drawn({ lora: [] });
+    const quantized = await int8.drawn();
+    await int8.model.close();
+    expect(distance(quantized, both)).toBeLessThan(distance(without, both) / 3);
+  });
+});
+
+/** Mean difference of two images, of 255. */
+function distance(a: Pixels, b: Pixels): number {
+  return a.data.reduce((sum, value, i) => sum + Math.abs(value - b.data[i]!), 0) / a.data.length;
+}
