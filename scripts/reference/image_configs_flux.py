@@ -29,8 +29,7 @@ def t5(seed):
     return Part('model', T5EncoderModel, sizes, seed, 'bf16', {'shared': 3.0, 'relative_attention_bias': 4.0})
 
 
-INDEX = index(
-    'FluxPipeline',
+PARTS = dict(
     scheduler=('diffusers', 'FlowMatchEulerDiscreteScheduler'),
     text_encoder=('transformers', 'CLIPTextModel'),
     text_encoder_2=('transformers', 'T5EncoderModel'),
@@ -38,9 +37,9 @@ INDEX = index(
     tokenizer_2=('transformers', 'T5TokenizerFast'),
     transformer=('diffusers', 'FluxTransformer2DModel'),
     vae=('diffusers', 'AutoencoderKL'),
-    image_encoder=None,
-    feature_extractor=None,
 )
+INDEX = index('FluxPipeline', **PARTS, image_encoder=None, feature_extractor=None)
+KONTEXT_INDEX = index('FluxKontextPipeline', **PARTS, image_encoder=None, feature_extractor=None)
 FLUX = {
     'flux': Checkpoint(
         {
@@ -50,6 +49,11 @@ FLUX = {
             'scheduler': Part('scheduler', 'FlowMatchEulerDiscreteScheduler', FLOW),
         },
         INDEX,
+    ),
+    'flux-kontext': Checkpoint({'': Part('file', config={'svc.json': {'width': 64, 'height': 64}})}, KONTEXT_INDEX),
+    'flux-fill': Checkpoint(
+        {'transformer': transformer(94, in_channels=192, out_channels=64, num_layers=1, num_single_layers=1)},
+        index('FluxFillPipeline', **PARTS),
     ),
     'flux-schnell': Checkpoint(
         {

@@ -74,6 +74,8 @@ def opened(case):
     if 'Edit' in case.model:
         parts['processor'] = part('processor', f'{case.checkpoint}/processor')
         smaller_areas(case.model)
+    if 'Kontext' in case.model:
+        smaller_sizes(case.model)
     options = dict(dtype=torch.float32, low_cpu_mem_usage=False, **parts)
     pipe = getattr(diffusers, case.model).from_pretrained(FOLDERS / case.checkpoint, **options)
     if 'Edit' in case.model:
@@ -103,6 +105,14 @@ def smaller_areas(model):
     if not hasattr(module, 'ownDimensions'):
         module.ownDimensions = module.calculate_dimensions
         module.calculate_dimensions = lambda area, ratio: module.ownDimensions(area * (80 / 1024) ** 2, ratio)
+
+
+def smaller_sizes(model):
+    """Images are seen in sizes of a sixteenth, as the tiny checkpoint's svc.json says."""
+    module = importlib.import_module(getattr(diffusers, model).__module__)
+    if not hasattr(module, 'own_sizes'):
+        module.own_sizes = module.PREFERRED_KONTEXT_RESOLUTIONS
+        module.PREFERRED_KONTEXT_RESOLUTIONS = [(width // 16, height // 16) for width, height in module.own_sizes]
 
 
 def counting_positions(encoder):
@@ -170,7 +180,9 @@ def run(case):
         return {}
 
     given = {'image': Image.fromarray(picture(*case.sides))} if case.picture else {}
-    if case.further:
+    if case.further and case.mask:
+        given['image_reference'] = Image.fromarray(further(case)[0])
+    elif case.further:
         given['image'] = [*map(Image.fromarray, further(case)), given['image']]
     if case.mask:
         given['mask_image'] = Image.fromarray(mask())

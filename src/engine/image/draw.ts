@@ -133,7 +133,7 @@ class Run {
     sample: number,
     options: ComputeOptions,
   ): Promise<Tensor> {
-    const { autoencoder, components, latents, resolved, plan, signal, emit } = this.drawing;
+    const { autoencoder, components, latents, resolved, plan, references = [], signal, emit } = this.drawing;
     const { values } = resolved.event;
     const { previews = 0, seed } = resolved.request;
     const show = previews > 0 ? previewer(this.drawing, sample, this.tiling) : null;
@@ -144,6 +144,7 @@ class Run {
       plan,
       strength: values.strength,
       encoded,
+      takesMeans: references.length > 0,
       noise: (values.generatorDevice === 'cuda' ? cudaNoise : cpuNoise)(seed + sample),
       options,
       signal,

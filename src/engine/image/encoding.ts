@@ -8,6 +8,7 @@ import type { Tiling } from '../../models/image/autoencoder-kl.ts';
 import { uploadImage } from './autoencoder.ts';
 import { compute, finitely, freeTensors, type ComputeOptions } from './compute.ts';
 import type { Drawing } from './drawing.ts';
+import type { MaskInput } from './families/family.ts';
 import type { ReferenceImage } from './given-images.ts';
 import type { Pixels } from './image-model.ts';
 import { Scope } from './scope.ts';
@@ -17,10 +18,11 @@ export interface Encoded extends Disposable {
   image: Tensor;
   /** Inputs of inpainting; null without a mask. */
   mask: {
-    /** 1 where a latent is redrawn, [1, height, width, 1]. */
+    /** 1 where a latent is redrawn, [1, height, width, 1]; folded: 1 where a pixel is redrawn, [1, height, width, pixels of a latent]. */
     latents: Tensor;
-    /** The encoded image without the masked part, for inpainting UNets. */
+    /** The encoded image without the masked part, for denoisers that are made for inpainting. */
     masked: Tensor | null;
+    input: MaskInput | null;
   } | null;
 }
 
@@ -32,7 +34,8 @@ export async function encodeGiven(drawing: Drawing, image: Pixels, tiling: Tilin
   using inputs = new Scope(device);
   const upload = uploadImage(device, image);
   inputs.hold(upload.bytes);
-  const kept = mask && runner.fillsMasks ? inputs.hold(keptPixels(device, mask)) : null;
+  const input = runner.fillsMasks || null;
+  const kept = mask && input ? inputs.hold(keptPixels(device, mask)) : null;
   const one = inputs.hold(device.tensor('step', 'one', [1], Float32Array.of(1)));
   const encode = (way: ComputeOptions, notFinite: Region): Promise<Tensor[]> =>
     compute(device, way, (tape) => {
@@ -45,7 +48,12 @@ export async function encodeGiven(drawing: Drawing, image: Pixels, tiling: Tilin
   const [first, masked = null] = (await finitely(device, options, 'the encoder', encode, free)).map((made) =>
     results.hold(made),
   );
-  const regions = mask && { latents: results.hold(maskLatents(device, latents.factor, mask)), masked };
+  const fold = input === 'folded' ? latents.factor : 1;
+  const regions = mask && {
+    latents: results.hold(maskLatents(device, latents.factor, mask, fold)),
+    masked,
+    input,
+  };
   const owner = results.move();
   return { image: first!, mask: regions, [Symbol.dispose]: () => owner[Symbol.dispose]() };
 }
@@ -98,12 +106,14 @@ function keptPixels(device: Device, mask: Pixels): Tensor {
   return device.tensor('step', 'kept pixels', [values.length], values);
 }
 
-/** Tensor with 1 where a latent is redrawn, taken from the mask at the latent's first pixel; [1, height, width, 1]. */
-function maskLatents(device: Device, factor: number, mask: Pixels): Tensor {
+/** Tensor with 1 where pixels are redrawn: the first `fold` rows and columns of each latent's, row by row; [1, height, width, fold²]. */
+function maskLatents(device: Device, factor: number, mask: Pixels, fold: number): Tensor {
   const [height, width] = [mask.height / factor, mask.width / factor];
-  const values = Float32Array.from({ length: height * width }, (_, i) => {
-    const [y, x] = [Math.floor(i / width), i % width];
-    return Number(isMasked(mask, y * factor * mask.width + x * factor));
+  const values = Float32Array.from({ length: height * width * fold ** 2 }, (_, i) => {
+    const [latent, pixel] = [Math.floor(i / fold ** 2), i % fold ** 2];
+    const y = Math.floor(latent / width) * factor + Math.floor(pixel / fold);
+    const x = (latent % width) * factor + (pixel % fold);
+    return Number(isMasked(mask, y * mask.width + x));
   });
-  return device.tensor('step', 'mask', [1, height, width, 1], values);
+  return device.tensor('step', 'mask', [1, height, width, fold ** 2], values);
 }

@@ -2,7 +2,8 @@
 
 import { coverImage } from '../../files/image/cover.ts';
 import { resample } from '../../files/image/resample.ts';
-import type { Pixels } from './image-model.ts';
+import type { PipelineSet } from './families/family.ts';
+import type { ImageRequest, Pixels } from './image-model.ts';
 import { crop, cropRegion, overlay, within } from './mask-crop.ts';
 import type { Resolved, ResolveContext } from './resolved.ts';
 
@@ -25,6 +26,14 @@ export interface GivenImages {
   finish?(drawn: Pixels): Pixels;
 }
 
+/** Whether denoising starts from the image of a request; pipelines that see it beside what they draw start from it only under a mask. */
+export function startsFromImage(
+  { references }: Pick<PipelineSet, 'references'>,
+  { image, mask }: Pick<ImageRequest, 'image' | 'mask'>,
+): boolean {
+  return image !== undefined && (references === undefined || mask !== undefined);
+}
+
 /** Scales an image, and takes its middle where it is scaled to more than its size. */
 function fitReference(image: Pixels, { width, height }: Size, scaled?: Size): Pixels {
   if (!scaled || scaled.width < width || scaled.height < height) return resample(image, width, height);
@@ -41,15 +50,21 @@ export async function fitImages(
   const rule = pipeline.set.references;
   if (rule) {
     const given = image ? [...furtherImages, image] : [];
+    const seen = mask && furtherImages.length > 0 ? furtherImages : given;
     const pixels = defaults.width * defaults.height;
-    const references = given.map((one) => {
+    const references = seen.map((one) => {
       const shown = rule.shownSizeOf?.(one, pixels);
       return {
         shown: shown ? resample(one, shown.width, shown.height) : null,
         fitted: fitReference(one, rule.sizeOf(one, pixels, sizeMultiple), rule.scaledSizeOf?.(one, pixels)),
       };
     });
-    return { image: null, mask: null, references };
+    const starts = image && mask ? { image, mask } : null;
+    return {
+      image: starts && resample(starts.image, width, height),
+      mask: starts && resample(starts.mask, width, height),
+      references,
+    };
   }
   if (!image || !mask || maskPadding === undefined) {
     return {

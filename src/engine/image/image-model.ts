@@ -28,7 +28,7 @@ export interface ImageRequest extends SettingValues<typeof IMAGE_SAMPLING> {
   seed: number;
   /** Image-to-image: the source image, which is scaled to the output's size. Models that edit see it beside what they draw. */
   image?: Pixels;
-  /** Further images, before `image`, of models that edit several. */
+  /** Further images, before `image`, of models that edit several. With a mask the model fills `image`, and sees the others. */
   furtherImages?: readonly Pixels[];
   /** Inpainting: white areas are redrawn. */
   mask?: Pixels;

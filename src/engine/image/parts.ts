@@ -166,7 +166,7 @@ async function partsOf(
     schedulerOf: (name) => planner.nameOf(name),
     stepsOf: (call, name) => planner.stepsOf(call, name),
     mostClipSkip: runner.mostClipSkip,
-    needsMask: runner.fillsMasks,
+    needsMask: runner.fillsMasks !== false,
     ...(runner.checkRequest && { checkRequest: runner.checkRequest }),
   };
   const info = describe(pipeline, options.model, components, context, { own, runner });
@@ -215,7 +215,7 @@ function describe(
     words: own.words?.size ?? null,
     supports: {
       imageToImage: true,
-      inpainting: set.references === undefined,
+      inpainting: set.references === undefined || set.classes.inpainting !== undefined,
       negativePrompt: true,
       edits: set.references?.most ?? 0,
     },

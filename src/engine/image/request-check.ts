@@ -53,7 +53,10 @@ export function checkInputs(
   { strength }: ResolvedImageRequest,
   { pipeline: { className, task, set }, needsMask }: ResolveContext,
 ): void {
-  const most = set.references?.most ?? 1;
+  const sees = set.references !== undefined;
+  const fills = set.classes.inpainting !== undefined;
+  // Under a mask the last image is the one that is filled.
+  const most = (set.references?.most ?? 1) + (sees && fills && mask ? 1 : 0);
   if (furtherImages.length > 0 && (!image || furtherImages.length >= most)) {
     const problem = image
       ? `${furtherImages.length + 1} images are given`
@@ -63,9 +66,9 @@ export function checkInputs(
       `${className} takes ${most === 1 ? 'one image' : `at most ${most} images`}, and ${problem}`,
     );
   }
-  if (set.references && mask)
+  if (sees && mask && !fills)
     refuse('mask', `${className} sees the whole image beside what it draws, and takes no mask: leave it out`);
-  if (set.references && strength !== null)
+  if (sees && !mask && strength !== null)
     refuse('strength', `${className} sees the image beside what it draws, and has no strength: leave it out`);
   if (mask && !image) refuse('mask', 'a mask needs the image that it is a mask of: give both');
   if (needsMask && !mask)

@@ -6,6 +6,7 @@ import { DEFAULTS } from '../../options/limits.ts';
 import { entryFor } from './families/registry.ts';
 import { sizeFrom } from './size.ts';
 import type { ImageRequest, ResolvedImageRequest, ValueSource } from './image-model.ts';
+import { startsFromImage } from './given-images.ts';
 import { isEmpty } from './mask-crop.ts';
 import { readCallArguments, type CallArguments } from './call-arguments.ts';
 import { checkFields, checkInputs, checkValues } from './request-check.ts';
@@ -27,8 +28,14 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
     const message = 'the mask is black throughout, and padding_mask_crop draws what lies around its white';
     throw new EngineError('bad_request', `${message}: mark what to draw`, { param: 'mask' });
   }
-  context.checkRequest?.({ values, sources, call });
   const request = { ...named, ...given };
+  const { maxSequenceLength } = request;
+  context.checkRequest?.({
+    values,
+    sources,
+    call,
+    ...(maxSequenceLength !== undefined && { maxSequenceLength }),
+  });
   checkFields(request, values, context);
   const reasons = reasonsOf(values, sources, context.defaults);
   return { event: { type: 'resolved', values, sources, reasons }, request, call };
@@ -72,7 +79,7 @@ function decideValues(
       : sizeFrom(given.image, { ...sizeOf(named), ...sizeOf(given) }, { sizeMultiple, defaults }));
   const scheduler = context.schedulerOf(decide('scheduler', schedulers[0], ''));
   const listed = context.stepsOf(call, scheduler);
-  const starts = given.image !== undefined && !references;
+  const starts = startsFromImage(context.pipeline.set, given);
   const strength = decide('strength', undefined, starts ? (given.mask ? 1 : 0.8) : null);
   const values: Values = {
     width: decide('width', fitted?.width, defaults.width),
@@ -91,6 +98,11 @@ function decideValues(
   for (const key of ['width', 'height'] as const) {
     if (sources[key] === 'model' && fitted) sources[key] = 'image';
     if (sources[key] === 'contract') sources[key] = 'model';
+  }
+  const size = context.pipeline.set.sizeOf?.(values, call, sizeMultiple);
+  if (size) {
+    Object.assign(values, size);
+    sources.width = sources.height = 'kwargs';
   }
   // The length of a list of timesteps or sigmas replaces `steps`, like in diffusers.
   if (listed !== undefined) sources.steps = 'kwargs';

@@ -21,6 +21,8 @@ export interface SampleRequest {
   plan: Plan;
   strength: number | null;
   encoded: Encoded | null;
+  /** Whether the image's latents are means, like those of reference images: no noise is drawn for them. */
+  takesMeans: boolean;
   noise: NoiseStream;
   options: ComputeOptions;
   signal: AbortSignal | undefined;
@@ -33,7 +35,8 @@ export interface SampleRequest {
 
 /** Returns the latents, [frames, height, width, channels], in a buffer of their own. */
 export async function sampleLatentsOf(request: SampleRequest): Promise<Tensor> {
-  const { device, autoencoder, shape, plan, encoded, noise: stream, options } = request;
+  const { device, autoencoder, shape, plan, encoded, takesMeans, noise: stream, options } = request;
+  const { samples } = autoencoder;
   using scope = new Scope(device);
   const count = shape.reduce((product, length) => product * length, 1);
   const draw = (): Float32Array => channelsLast(stream.normals(count), shape.at(-1)!);
@@ -43,9 +46,10 @@ export async function sampleLatentsOf(request: SampleRequest): Promise<Tensor> {
     return tensor;
   };
   const encode = async (moments: Tensor): Promise<Tensor> => {
-    const noise = autoencoder.samples ? drawInto('noise of the encoder') : null;
+    const label = 'noise of the encoder';
+    const noise = takesMeans ? scope.hold(zeros(device, label, shape)) : samples ? drawInto(label) : moments;
     const [latents] = await compute(device, options, (tape) => [
-      autoencoder.sample(moments.on(tape), (noise ?? moments).on(tape)),
+      autoencoder.sample(moments.on(tape), noise.on(tape)),
     ]);
     return scope.hold(latents!);
   };
@@ -55,12 +59,13 @@ export async function sampleLatentsOf(request: SampleRequest): Promise<Tensor> {
   const continues = encoded !== null && plan.fromImage.noise === 0;
   const anew = mask !== null && request.strength === 1 && !continues;
   // The order of random draws follows diffusers. An inpainting UNet needs no latents of the image if all of it is redrawn.
-  const image = encoded === null || (anew && mask.masked) ? null : await encode(encoded.image);
+  const isUnneeded = anew && mask.input === 'coarse';
+  const image = encoded === null || isUnneeded ? null : await encode(encoded.image);
   const noise = continues && !mask ? null : drawInto('noise');
   const masked = mask?.masked ? await encode(mask.masked) : null;
   // diffusers encodes the masked image for every UNet, and so draws noise for it.
-  if (mask && !masked && autoencoder.samples) draw();
-  const extra = masked && scope.hold(await inpaintingInput(device, mask!.latents, masked, options));
+  if (mask && !masked && samples) draw();
+  const extra = masked && scope.hold(await inpaintingInput(device, mask!, masked, options));
   const keeping: Keeping | null =
     mask && image && noise && !masked ? { mask: mask.latents, image, noise } : null;
   const denoiser = new Denoiser(device, scope, shape, keeping, options);
@@ -101,15 +106,21 @@ async function steps(
   }
 }
 
-/** Additional channels of an inpainting UNet: the mask, and the latents of the unmasked part. */
+/** Additional channels of a denoiser made for inpainting: the mask, and the latents of the unmasked part. */
 async function inpaintingInput(
   device: Device,
-  mask: Tensor,
+  { latents: mask, input }: NonNullable<Encoded['mask']>,
   masked: Tensor,
   options: ComputeOptions,
 ): Promise<Tensor> {
-  const [extra] = await compute(device, options, (tape) => [concat(mask.on(tape), masked.on(tape))]);
+  const parts = input === 'folded' ? ([masked, mask] as const) : ([mask, masked] as const);
+  const [extra] = await compute(device, options, (tape) => [concat(parts[0].on(tape), parts[1].on(tape))]);
   return extra!;
+}
+
+function zeros(device: Device, label: string, shape: readonly number[]): Tensor {
+  const count = shape.reduce((product, length) => product * length, 1);
+  return device.tensor('step', label, [...shape], new Float32Array(count));
 }
 
 function copy(device: Device, x: Tensor, y: Tensor): void {

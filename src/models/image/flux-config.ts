@@ -1,12 +1,13 @@
 // Converts config.json of a FluxTransformer2DModel to the configuration of flux.ts. Only this file knows its key names.
 
-import { EngineError } from '../../files/error.ts';
 import { checkHeads, readConfig, type Json } from '../config-values.ts';
 import type { JointShape } from './joint-block.ts';
 
 export interface FluxConfig extends JointShape {
   /** Channels of latents. */
   channels: number;
+  /** Channels of the input: those of the latents, and those that models for masks or control images take beside them. */
+  inputs: number;
   /** Blocks in which text and image have weights of their own, then those in which they share them. */
   doubleBlocks: number;
   singleBlocks: number;
@@ -48,22 +49,13 @@ export function readFluxConfig(json: Json, file = 'config.json'): FluxConfig {
   }
   const inputs = config.count('in_channels', 64);
   const outputs = json['out_channels'] == null ? inputs : config.count('out_channels', inputs);
-  if (outputs % PATCH ** 2 !== 0) {
-    throw config.error(
-      'bad_checkpoint',
-      'out_channels',
-      `is ${outputs}, a multiple of ${PATCH ** 2} is needed`,
-    );
-  }
-  if (inputs !== outputs) {
-    throw new EngineError(
-      'unsupported',
-      `${file}: in_channels is ${inputs} and out_channels ${outputs}: models that take a mask or a control image beside the latents (FLUX.1 Fill, Depth, Canny) are not built; choose FLUX.1 dev, schnell, Krea or Kontext`,
-      { param: 'in_channels' },
-    );
+  for (const [key, count] of Object.entries({ in_channels: inputs, out_channels: outputs })) {
+    if (count % PATCH ** 2 !== 0)
+      throw config.error('bad_checkpoint', key, `is ${count}, a multiple of ${PATCH ** 2} is needed`);
   }
   return {
     channels: outputs / PATCH ** 2,
+    inputs: inputs / PATCH ** 2,
     hidden,
     heads,
     dims,

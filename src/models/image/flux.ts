@@ -21,7 +21,7 @@ const WAVES = 256;
 const MAX_PERIOD = 10000;
 
 export interface FluxStep {
-  /** Patches of the latents and behind them those of reference images, [1, tokens, 4 · channels], channel by channel. */
+  /** Patches of the input and behind them those of reference images, [1, tokens, 4 · inputs], channel by channel. */
   patches: Tensor;
   /** f32 [1, 1]: the time step, 0 … 1000. */
   time: Tensor;
@@ -45,12 +45,11 @@ export interface Flux {
 }
 
 export function flux(config: FluxConfig, weights: WeightTable): Flux {
-  const { hidden, channels, textDims, eps, doubleBlocks, singleBlocks } = config;
-  const patchDims = PATCH * PATCH * channels;
+  const { hidden, channels, inputs, textDims, eps, doubleBlocks, singleBlocks } = config;
   const biased = { bias: true } as const;
   const embedTime = conditions(config, weights);
   const embedText = weights.matrix('context_embedder.weight', hidden, textDims, biased);
-  const embedPatches = weights.matrix('x_embedder.weight', hidden, patchDims, biased);
+  const embedPatches = weights.matrix('x_embedder.weight', hidden, PATCH * PATCH * inputs, biased);
   const doubles = Array.from({ length: doubleBlocks }, (_, i) =>
     doubleBlock(config, weights, `transformer_blocks.${i}`),
   );
@@ -58,7 +57,7 @@ export function flux(config: FluxConfig, weights: WeightTable): Flux {
     singleBlock(config, weights, `single_transformer_blocks.${i}`),
   );
   const modulate = finalModulation(weights, hidden);
-  const out = weights.matrix('proj_out.weight', patchDims, hidden, biased);
+  const out = weights.matrix('proj_out.weight', PATCH * PATCH * channels, hidden, biased);
 
   return {
     condition: (text) => linear(text, embedText),

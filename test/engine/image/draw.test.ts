@@ -181,10 +181,10 @@ it('passes without the prompt are computed where they count: in guidance above 1
     await drawOn(on, { guidance, negativePrompt: 'snow', steps: 1 }, { with: { runner } });
     return [...passes];
   };
-  const sd = stableDiffusion.open(unet, { settings: {} });
+  const sd = stableDiffusion.open(unet, { settings: {}, className: '' });
   for (const guidance of [0, 0.5, 1]) expect(await of(parts, sd, guidance)).toEqual([1]);
   for (const guidance of [1.01, 7.5]) expect(await of(parts, sd, guidance)).toEqual([2]);
-  const flow = zImageFamily.open(transformer, { settings: {} });
+  const flow = zImageFamily.open(transformer, { settings: {}, className: '' });
   expect(await of(whole, flow, 0)).toEqual([1]);
   for (const guidance of [0.01, 3]) expect(await of(whole, flow, guidance)).toEqual([1, 1]);
   await whole.components.close();

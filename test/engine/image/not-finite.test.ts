@@ -70,9 +70,9 @@ function expectSame(found: readonly Pixels[], wanted: readonly Pixels[]): void {
 }
 
 const runsUNet = (change: (page: UNet) => UNet): FamilyModel =>
-  stableDiffusion.open(withPage(parts, 'unet', change), { settings: {} });
+  stableDiffusion.open(withPage(parts, 'unet', change), { settings: {}, className: '' });
 const runsZImage = (change: (page: ZImage) => ZImage): FamilyModel =>
-  zImageFamily.open(withPage(zImage, 'transformer', change), { settings: {} });
+  zImageFamily.open(withPage(zImage, 'transformer', change), { settings: {}, className: '' });
 
 const LATENTS: [string, () => Parts, () => FamilyModel, Partial<ImageRequest>][] = [
   [
@@ -198,7 +198,7 @@ it('a caption of Z-Image is encoded again', async () => {
   const { heard, options } = notes();
   const events = await drawOn(zImage, request, {
     options,
-    with: { runner: zImageFamily.open(wrapped, { settings: {} }) },
+    with: { runner: zImageFamily.open(wrapped, { settings: {}, className: '' }) },
   });
   expect(heard).toEqual(['the text encoder', 'the text encoder']);
   expectSame(imagesOf(events), right);

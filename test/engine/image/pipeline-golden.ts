@@ -110,7 +110,7 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
     `${FOLDER}/${path}`,
   ]);
   const [image] = await storedImages(name, 'inputs', 'image');
-  const isEdit = /Edit|Flux2/.test(golden.class); // sizes follow from the image's sides
+  const isEdit = /Edit|Flux2|Kontext/.test(golden.class); // sizes follow from the image's sides
   const [mask] = await storedImages(name, 'inputs', 'mask');
   const further = await furtherImages(name);
   return {

@@ -1,10 +1,11 @@
 // Images that a model edits: sizes that follow from their sides, and requests that such a model refuses.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { kontextSize } from '../../../src/engine/image/families/flux-kontext.ts';
 import { sizeOfArea } from '../../../src/engine/image/families/qwen-image-edit.ts';
-import type { ImageModel, Pixels } from '../../../src/engine/image/image-model.ts';
+import type { ImageModel, ImageRequest, Pixels } from '../../../src/engine/image/image-model.ts';
 import { changed, open } from './open-model.ts';
-import { imagesOf, listen, openPipelineGolden, tinyPipeline } from './pipeline-golden.ts';
+import { goldenRequest, imagesOf, listen, openPipelineGolden, tinyPipeline } from './pipeline-golden.ts';
 
 const blank = (width: number, height: number): Pixels => ({
   width,
@@ -98,6 +99,95 @@ describe('FLUX.2 klein', () => {
     const kwargs = { text_encoder_out_layers: layers };
     await expect(model.resolve({ ...request, kwargs })).rejects.toThrow(
       `the call argument text_encoder_out_layers is ${message}`,
+    );
+  });
+});
+
+it.each([
+  [{ width: 1024, height: 1024 }, 1024 ** 2, { width: 1024, height: 1024 }],
+  [{ width: 4000, height: 3000 }, 1024 ** 2, { width: 1184, height: 880 }],
+  [{ width: 10, height: 5000 }, 1024 ** 2, { width: 672, height: 1568 }],
+  [{ width: 1000, height: 562 }, 512 ** 2, { width: 688, height: 368 }],
+])('FLUX.1 Kontext sees %j, with about %i pixels, as %j', (image, pixels, wanted) => {
+  expect(kontextSize(image, pixels, 16)).toEqual(wanted);
+});
+
+describe('FLUX.1 Kontext', () => {
+  let model: ImageModel;
+  beforeAll(async () => void ({ model } = await openPipelineGolden('pipeline-flux-kontext')));
+  afterAll(() => model.close());
+  const request = { prompt: 'blue', seed: 1, steps: 2 };
+  const resolved = async (given: Partial<ImageRequest>) => {
+    const { width, height, strength } = (await model.resolve({ ...request, ...given })).values;
+    return [width, height, strength];
+  };
+
+  it('draws in the size in which it sees an image, in the one that is asked for, and in one of an area', async () => {
+    expect(model.info.supports).toMatchObject({ edits: 1, inpainting: true });
+    const image = blank(90, 40);
+    expect(await resolved({})).toEqual([64, 64, null]);
+    expect(await resolved({ image })).toEqual([88, 40, null]);
+    expect(await resolved({ image, width: 48, height: 56 })).toEqual([48, 56, null]);
+    expect(await resolved({ image, kwargs: { max_area: 1024 } })).toEqual([40, 16, null]);
+    expect(await resolved({ image, mask: blank(90, 40) })).toEqual([88, 40, 1]);
+    expect(await resolved({ image, mask: blank(90, 40), furtherImages: [image] })).toEqual([88, 40, 1]);
+  });
+
+  it.each([
+    [{ strength: 0.5 }, 'FluxKontextPipeline sees the image beside what it draws, and has no strength'],
+    [{ furtherImages: [blank(8, 8)] }, 'FluxKontextPipeline takes one image, and 2 images are given'],
+    [
+      { mask: blank(8, 8), furtherImages: [blank(8, 8), blank(8, 8)] },
+      'FluxKontextPipeline takes at most 2 images, and 3 images are given',
+    ],
+    [
+      { mask: blank(8, 8), kwargs: { padding_mask_crop: 4 } },
+      'the call argument padding_mask_crop is not built for FLUX.1 Kontext',
+    ],
+    [
+      { mask: blank(8, 8), kwargs: { max_area: 4 } },
+      'FluxKontextInpaintPipeline has no call argument max_area',
+    ],
+    [{ maxSequenceLength: 513 }, 'maxSequenceLength is 513; the model reads at most 512 tokens of a prompt'],
+    [
+      { kwargs: { max_sequence_length: 513 } },
+      'maxSequenceLength is 513; the model reads at most 512 tokens of a prompt',
+    ],
+  ])('refuses %#', async (given, message) => {
+    await expect(resolved({ image: blank(8, 8), ...given })).rejects.toThrow(message);
+  });
+});
+
+describe('FLUX.1 Fill', () => {
+  const filling = async () => (await goldenRequest('pipeline-flux-fill')).options;
+
+  it('says that it fills masks, with defaults of its own', async () => {
+    const { model, request } = await openPipelineGolden('pipeline-flux-fill');
+    expect(model.info.defaults).toMatchObject({ steps: 50, guidance: 30 });
+    await expect(model.resolve({ prompt: 'blue', seed: 1 })).rejects.toThrow(
+      'this model was made to fill masks: give `image`, and a `mask` that is white where to draw',
+    );
+    const kwargs = { true_cfg_scale: 2 };
+    await expect(model.resolve({ ...request, kwargs })).rejects.toThrow(
+      'FluxFillPipeline has no call argument true_cfg_scale',
+    );
+    await model.close();
+  });
+
+  it('is refused with a transformer that takes no mask', async () => {
+    const { options } = await goldenRequest('pipeline-flux-kontext');
+    const wrong = { ...(await filling()), componentPaths: options.componentPaths };
+    await expect(open(wrong)).rejects.toThrow(
+      'transformer/config.json: in_channels is 64: the transformer takes no mask, and FluxFillPipeline gives it one: take FluxInpaintPipeline, or FLUX.1 Fill',
+    );
+  });
+
+  it('names the models with a control image that are not built', async () => {
+    const options = await filling();
+    const { componentPaths } = options;
+    const transformer = changed('config.json', { in_channels: 128 }, componentPaths['transformer']);
+    await expect(open({ ...options, componentPaths: { ...componentPaths, transformer } })).rejects.toThrow(
+      'transformer/config.json: in_channels is 128 and out_channels 64: models that take a control image beside the latents (FLUX.1 Depth, Canny) are not built',
     );
   });
 });

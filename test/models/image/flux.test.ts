@@ -39,12 +39,8 @@ describeGoldens(['flux', 'flux-references'], async (golden, device, run) => {
 describe('configurations', () => {
   it.each([
     [{ patch_size: 2 }, 'unsupported', 'patch_size 2 is not built; choose a checkpoint that has 1'],
-    [
-      { in_channels: 384, out_channels: 64 },
-      'unsupported',
-      'in_channels is 384 and out_channels 64: models that take a mask or a control image beside the latents (FLUX.1 Fill, Depth, Canny) are not built; choose FLUX.1 dev, schnell, Krea or Kontext',
-    ],
-    [{ in_channels: 66 }, 'bad_checkpoint', 'out_channels is 66, a multiple of 4 is needed'],
+    [{ in_channels: 66, out_channels: 64 }, 'bad_checkpoint', 'in_channels is 66, a multiple of 4 is needed'],
+    [{ out_channels: 66 }, 'bad_checkpoint', 'out_channels is 66, a multiple of 4 is needed'],
     [
       { axes_dims_rope: [16, 56] },
       'bad_checkpoint',

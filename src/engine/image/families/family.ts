@@ -58,7 +58,7 @@ export interface ImageFamily {
   /** Layouts of the family's models in one file; left out: none is built in. */
   readonly files?: FileLayouts;
   /** Reads the configurations of the components, but no weights. Throws bad_checkpoint and unsupported. */
-  open(components: ComponentAccess, pipeline: Pick<Pipeline, 'settings'>): FamilyModel;
+  open(components: ComponentAccess, pipeline: Pick<Pipeline, 'settings' | 'className'>): FamilyModel;
 }
 
 /** Shape of the latents that the denoiser takes. Channels come from its configuration, pixels per latent from the autoencoder. */
@@ -103,7 +103,10 @@ export type StrengthRule = 'floor' | 'ceil' | 'spread';
 /** Pipeline classes that differ only in their task. A task without a class uses the class of the nearest simpler task. */
 export interface PipelineSet {
   readonly classes: Readonly<Partial<Record<PipelineTask, string>>>;
-  /** How images are given to classes whose denoiser sees them beside the latents; left out: denoising starts from an image. */
+  /**
+   * How images are given to classes whose denoiser sees them beside the latents; left out: denoising starts from an image. A class for
+   * inpainting does both: it starts from the last image, and sees the one before it, or that image if it is the only one.
+   */
   readonly references?: ReferenceRule;
   readonly strength: StrengthRule;
   /** Call arguments of the class for a task, under diffusers' names. */
@@ -112,6 +115,8 @@ export interface PipelineSet {
   readonly defaults?: FamilyDefaults;
   /** Returns scheduler_config.json with the corrections that diffusers' classes make in it. */
   correctScheduler?(config: Json, task: PipelineTask): Json;
+  /** Returns the size that call arguments make of the decided one; null, or left out: the decided one. */
+  sizeOf?(size: Size, call: CallArguments, multiple: number): Size | null;
 }
 
 export interface ReferenceRule {
@@ -152,9 +157,15 @@ export interface RunRequest {
   options: ComputeOptions;
 }
 
+/**
+ * How a denoiser that is made for inpainting takes the mask. `coarse`: one value for each latent, before the latents of the image
+ * without the masked part. `folded`: the values of all pixels of each latent, behind those latents.
+ */
+export type MaskInput = 'coarse' | 'folded';
+
 /** The denoiser; its weights are on the device until it is disposed. */
 export interface DenoiserPage extends Disposable {
-  /** Records a step with the given latents and output; `extra` holds the additional channels of an inpainting UNet. */
+  /** Records a step with the given latents and output; `extra` holds the additional channels of a denoiser made for inpainting. */
   record(latents: Tensor, output: Tensor, extra: Tensor | null, options: ComputeOptions): Promise<Predictor>;
 }
 
@@ -170,8 +181,8 @@ export interface Prepared extends Disposable {
 export interface FamilyModel {
   /** Channels of the latents that it denoises. */
   latentChannels: number;
-  /** Whether the denoiser is made for inpainting: beside the latents it takes a mask and the image without the masked part. */
-  fillsMasks: boolean;
+  /** How the denoiser takes a mask and the image without the masked part beside the latents; false: it is not made for inpainting. */
+  fillsMasks: MaskInput | false;
   /** Size of the latents in training; null: the files do not say. */
   sampleSize: { height: number; width: number } | null;
   /** Number of layers of a CLIP text encoder that clip skip may leave out; 0 without CLIP. */
@@ -183,7 +194,7 @@ export interface FamilyModel {
   /** Returns true if the guidance scale, or a call argument, requires a second pass with the negative prompt. */
   guides(guidance: number, call: CallArguments): boolean;
   /** Throws bad_request for a request that this model cannot honour; called when the request's values are resolved. */
-  checkRequest?(request: Pick<RunRequest, 'values' | 'sources' | 'call'>): void;
+  checkRequest?(request: Pick<RunRequest, 'values' | 'sources' | 'call' | 'maxSequenceLength'>): void;
   /** Throws bad_checkpoint if weights do not match the configurations, or a tokenizer is damaged. */
   checkFiles(): Promise<void>;
   /** Encodes the prompt and, under guidance, the negative prompt. */

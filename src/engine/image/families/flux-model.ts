@@ -2,20 +2,30 @@
 
 import { EngineError } from '../../../files/error.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
+import { concat } from '../../../kernels/concat.ts';
+import { joinTokens } from '../../../kernels/copy-rows.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { patchify, unpatchify } from '../../../kernels/patchify.ts';
 import { flux, type Flux } from '../../../models/image/flux.ts';
 import { readFluxConfig, type FluxConfig } from '../../../models/image/flux-config.ts';
 import { fluxRotations, fluxTextRotations } from '../../../models/image/flux-rope.ts';
 import type { WeightTable } from '../../../models/weights.ts';
+import { readAutoencoder } from '../autoencoder.ts';
 import type { CallArguments } from '../call-arguments.ts';
 import { allocateTensor, compute, recordTape, type ComputeOptions } from '../compute.ts';
 import type { ComponentAccess } from '../components.ts';
 import { writeRows, type Predictor } from '../denoiser.ts';
 import { createScalars } from '../scalars.ts';
 import { Scope } from '../scope.ts';
-import type { FamilyModel, Prepared, RunRequest } from './family.ts';
-import { checkFluxEncoders, encodeFlux, freeStates, type FluxStates, type FluxText } from './flux-texts.ts';
+import type { FamilyModel, MaskInput, Prepared, RunRequest } from './family.ts';
+import {
+  checkFluxEncoders,
+  checkLength,
+  encodeFlux,
+  freeStates,
+  type FluxStates,
+  type FluxText,
+} from './flux-texts.ts';
 
 /** Latents along one side of a token. */
 export const PATCH = 2;
@@ -33,18 +43,25 @@ export interface FluxArguments extends CallArguments {
 
 const trueGuidance = ({ trueGuidance: scale = 1 }: FluxArguments): number => scale;
 
-export function openFlux(components: ComponentAccess): FamilyModel {
+/** `needsMask`: whether the pipeline is for models that are made for inpainting. */
+export function openFlux(components: ComponentAccess, { needsMask = false } = {}): FamilyModel {
   const config = readFluxConfig(components.get('transformer').config, 'transformer/config.json');
   const page = (table: WeightTable) => flux(config, table);
+  const fillsMasks = maskInput(config, readAutoencoder(components.get('vae')).factor);
+  if (needsMask && !fillsMasks) {
+    const message = `transformer/config.json: in_channels is ${config.inputs * PATCH ** 2}: the transformer takes no mask, and FluxFillPipeline gives it one: take FluxInpaintPipeline, or FLUX.1 Fill`;
+    throw new EngineError('bad_checkpoint', message, { param: 'in_channels' });
+  }
 
   return {
     latentChannels: config.channels,
-    fillsMasks: false,
+    fillsMasks,
     sampleSize: null,
     mostClipSkip: 0,
     unreadClipLayers: 0,
     ignoresGuidance: !config.distilledGuidance,
     guides: (_, call) => trueGuidance(call) > 1,
+    checkRequest: checkLength,
     async checkFiles() {
       const { text, pooled } = await checkFluxEncoders(components);
       requireWidth('joint_attention_dim', config.textDims, 'text_encoder_2', text);
@@ -55,11 +72,12 @@ export function openFlux(components: ComponentAccess): FamilyModel {
       const texts = await encodeFlux(components, textsOf(request), request);
       return {
         tokens: texts[0]!.states.shape[1] as number,
-        async load() {
+        async load(references) {
           const weights = await components.load('transformer', 'denoiser', page, request.options);
-          const given = { components, config, page: weights.page, texts, request };
+          const given = { components, config, page: weights.page, texts, references, request };
           return {
-            record: (latents, output, _, options) => openPredictor({ ...given, latents, output, options }),
+            record: (latents, output, extra, options) =>
+              openPredictor({ ...given, latents, output, extra, options }),
             [Symbol.dispose]: () => weights[Symbol.dispose](),
           };
         },
@@ -67,6 +85,19 @@ export function openFlux(components: ComponentAccess): FamilyModel {
       };
     },
   };
+}
+
+/** How the transformer takes a mask; false: it takes latents alone. `factor`: pixels along one side of a latent. */
+function maskInput({ inputs, channels }: FluxConfig, factor: number): MaskInput | false {
+  const beside = inputs - channels;
+  if (beside === 0) return false;
+  if (beside === channels + factor ** 2) return 'folded';
+  const [given, wanted] = [inputs, channels].map((count) => count * PATCH ** 2);
+  throw new EngineError(
+    'unsupported',
+    `transformer/config.json: in_channels is ${given} and out_channels ${wanted}: models that take a control image beside the latents (FLUX.1 Depth, Canny) are not built; choose FLUX.1 dev, schnell, Krea, Kontext or Fill`,
+    { param: 'in_channels' },
+  );
 }
 
 function requireWidth(key: string, wanted: number, encoder: string, found: number): void {
@@ -93,14 +124,18 @@ interface PredictorRequest {
   page: Flux;
   /** The prompt and, under true guidance, the negative prompt. */
   texts: readonly FluxStates[];
+  /** Latents of the images that are seen beside those that are denoised, [1, height, width, channels]. */
+  references: readonly Tensor[];
   request: RunRequest;
   latents: Tensor;
   output: Tensor;
+  /** The latents of the image without the masked part and the folded mask, [1, height, width, inputs - channels]; null: none. */
+  extra: Tensor | null;
   options: ComputeOptions;
 }
 
 async function openPredictor(given: PredictorRequest): Promise<Predictor> {
-  const { components, config, page, texts, request, latents, output, options } = given;
+  const { components, config, page, texts, references, request, latents, output, extra, options } = given;
   const { device } = components;
   const [, height, width] = latents.shape as [number, number, number];
   using scope = new Scope(device);
@@ -122,7 +157,11 @@ async function openPredictor(given: PredictorRequest): Promise<Predictor> {
     device,
     options,
     (tape) => {
-      const patches = patchify(latents.on(tape), PATCHES); //        [1, tokens, 4 · channels]
+      const input = extra ? concat(latents.on(tape), extra.on(tape)) : latents.on(tape);
+      const sequences = [input, ...references.map((one) => one.on(tape))].map((one) =>
+        patchify(one, PATCHES),
+      );
+      const patches = sequences.reduce((joined, next) => joinTokens(joined, next)); // [1, tokens, 4 · inputs]
       const { text, image, both } = turns;
       const predictions = texts.map(({ pooled }, i) =>
         page.forward({
@@ -132,7 +171,7 @@ async function openPredictor(given: PredictorRequest): Promise<Predictor> {
           text: words[i]!.on(tape),
           pooled: pooled.on(tape),
           rotations: { text: text.on(tape), image: image.on(tape), both: both.on(tape) },
-          denoised: patches.shape[1] as number,
+          denoised: sequences[0]!.shape[1] as number,
         }),
       );
       const [positive] = predictions as [Tensor];
@@ -156,19 +195,23 @@ async function openPredictor(given: PredictorRequest): Promise<Predictor> {
   };
 }
 
-/** Rotations of the text, of the patches, and of both one after the other; all texts have one length. */
-function uploadRotations({ components, config, texts, latents }: PredictorRequest, scope: Scope) {
-  const [, height, width] = latents.shape as [number, number, number];
+/** Rotations of the text, of the patches of all images, and of both one after the other; all texts have one length. */
+function uploadRotations({ components, config, texts, latents, references }: PredictorRequest, scope: Scope) {
+  const grids = [latents, ...references].map(({ shape }, i) => {
+    const [, height, width] = shape as [number, number, number];
+    // All images that are seen beside the first have one number.
+    return fluxRotations(config, { image: Math.min(i, 1), rows: height / PATCH, columns: width / PATCH });
+  });
   const text = fluxTextRotations(config, texts[0]!.states.shape[1] as number);
-  const image = fluxRotations(config, { image: 0, rows: height / PATCH, columns: width / PATCH });
-  const both = new Float32Array(text.length + image.length);
-  both.set(text);
-  both.set(image, text.length);
-  const table = (label: string, values: Float32Array<ArrayBuffer>): Tensor =>
-    scope.hold(components.device.tensor('step', label, [values.length / config.dims, config.dims], values));
+  const table = (label: string, ...parts: Float32Array[]): Tensor => {
+    const values = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
+    parts.reduce((at, part) => (values.set(part, at), at + part.length), 0);
+    const shape = [values.length / config.dims, config.dims];
+    return scope.hold(components.device.tensor('step', label, shape, values));
+  };
   return {
     text: table('rotations of a text', text),
-    image: table('rotations of an image', image),
-    both: table('rotations of both', both),
+    image: table('rotations of images', ...grids),
+    both: table('rotations of both', text, ...grids),
   };
 }

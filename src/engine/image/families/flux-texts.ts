@@ -48,16 +48,21 @@ export async function checkFluxEncoders(
   return { text: ofT5.hidden, pooled: ofClip.projection ?? ofClip.hidden };
 }
 
+/** Throws bad_request for a limit above the number of tokens that T5 reads. */
+export function checkLength({
+  maxSequenceLength = MOST_TOKENS,
+}: Pick<RunRequest, 'maxSequenceLength'>): void {
+  if (maxSequenceLength <= MOST_TOKENS) return;
+  const problem = say`maxSequenceLength is ${maxSequenceLength}; the model reads at most ${MOST_TOKENS} tokens of a prompt`;
+  throw new EngineError('bad_request', problem, { param: 'maxSequenceLength' });
+}
+
 /** Encodes texts; the caller frees them. Each encoder leaves the device before the next is loaded. */
 export async function encodeFlux(
   components: ComponentAccess,
   texts: readonly FluxText[],
   { maxSequenceLength = MOST_TOKENS, options }: Pick<RunRequest, 'maxSequenceLength' | 'options'>,
 ): Promise<FluxStates[]> {
-  if (maxSequenceLength > MOST_TOKENS) {
-    const problem = say`maxSequenceLength is ${maxSequenceLength}; the model reads at most ${MOST_TOKENS} tokens of a prompt`;
-    throw new EngineError('bad_request', problem, { param: 'maxSequenceLength' });
-  }
   using made = new Scope(components.device);
   const pooled = await poolTexts(
     components,

@@ -1,4 +1,4 @@
-// FLUX.1 (dev, Krea, schnell): T5 and CLIP encode the prompt, a transformer denoises latents in patches of 2 × 2.
+// FLUX.1 (dev, Krea, schnell, Fill): T5 and CLIP encode the prompt, a transformer denoises latents in patches of 2 × 2.
 
 import { readAutoencoder } from '../autoencoder.ts';
 import {
@@ -20,16 +20,22 @@ import { AUTOENCODER, denoiser, SCHEDULER, textEncoder, tokenizer } from './shar
 
 const into = (field: keyof FluxArguments) => ({ call: field });
 
-const ARGUMENTS: CallArgumentTable = {
+const BASE_ARGUMENTS: CallArgumentTable = {
   ...COMMON,
   ...SIZE,
-  ...NEGATIVE,
   prompt_2: text(into('prompt2')),
-  negative_prompt_2: text(into('negative2')),
-  true_cfg_scale: number('a number of at least 0', (value) => value >= 0, into('trueGuidance')),
   sigmas: list('numbers between 0 and 1', (item) => item >= 0 && item <= 1, into('sigmas')),
   max_sequence_length: integer(1, { request: 'maxSequenceLength' }),
 };
+export const ARGUMENTS: CallArgumentTable = {
+  ...BASE_ARGUMENTS,
+  ...NEGATIVE,
+  negative_prompt_2: text(into('negative2')),
+  true_cfg_scale: number('a number of at least 0', (value) => value >= 0, into('trueGuidance')),
+};
+
+/** FLUX.1 Fill, whose transformer takes a mask and the image without the masked part beside the latents. */
+const FILL = 'FluxFillPipeline';
 
 /** Models without the guidance input are schnell and those made from it, which take a few steps. */
 function fluxDefaults({ transformer }: ComponentFiles): ImpliedDefaults {
@@ -41,7 +47,7 @@ function fluxDefaults({ transformer }: ComponentFiles): ImpliedDefaults {
 
 export const fluxFamily: ImageFamily = {
   name: 'flux',
-  examples: 'FLUX.1-dev, FLUX.1-Krea-dev, FLUX.1-schnell',
+  examples: 'FLUX.1-dev, FLUX.1-Krea-dev, FLUX.1-schnell, FLUX.1-Fill-dev',
   modelIds: /flux(?![.-]?2)/i,
   components: {
     text_encoder: textEncoder('CLIPTextModel'),
@@ -70,6 +76,12 @@ export const fluxFamily: ImageFamily = {
         return { ...ARGUMENTS, ...STRENGTH, ...(task === 'inpainting' ? crop : {}) };
       },
     },
+    {
+      classes: { inpainting: FILL },
+      strength: 'ceil',
+      callArguments: () => ({ ...BASE_ARGUMENTS, ...STRENGTH }),
+      defaults: { steps: 50, guidance: 30 },
+    },
   ],
   defaults: { steps: 28, guidance: 3.5, size: 1024 },
   namedDefaults: [[/schnell/i, { steps: 4, guidance: 0, size: 1024 }]],
@@ -78,5 +90,5 @@ export const fluxFamily: ImageFamily = {
   readsEmphasis: false,
   sigmas: plainSigmas,
   files: FLUX_FILES,
-  open: openFlux,
+  open: (components, { className }) => openFlux(components, { needsMask: className === FILL }),
 };

@@ -6,6 +6,7 @@ import type {
   PipelineFolders,
 } from '../../../files/pipeline/pipeline-classes.ts';
 import { TEXT_CLASSES } from '../../architectures.ts';
+import { fluxKontext } from './flux-kontext.ts';
 import { fluxFamily } from './flux.ts';
 import { flux2, flux2Klein } from './flux2.ts';
 import type { ImageFamily, PipelineSet, PipelineTask } from './family.ts';
@@ -23,6 +24,7 @@ const FAMILIES: ImageFamily[] = [
   stableDiffusionXL,
   zImage,
   fluxFamily,
+  fluxKontext,
   flux2,
   flux2Klein,
   qwenImage,

@@ -40,6 +40,16 @@ export const UNBUILT: readonly UnbuiltPipelines[] = [
   { classes: /GLIGEN/, purpose: 'places objects in boxes by layers of its own', needsInput: true },
   { classes: /LDM3D/, purpose: 'draws an image and its depth', needsInput: true },
   { classes: /PAG/, purpose: 'steers by perturbed attention (PAG)' },
+  {
+    classes: /^FluxControl(Img2Img|Inpaint)?Pipeline$/,
+    purpose: 'gives its transformer a control image in channels of its own',
+    needsInput: true,
+  },
+  {
+    classes: /^FluxPriorRedux/,
+    purpose: 'makes embeddings of an image for another pipeline',
+    needsInput: true,
+  },
   { classes: /ControlNet/, purpose: 'steers by a control image (ControlNet)' },
   { classes: /Adapter/, purpose: 'steers by a control image (T2I-Adapter)' },
   { classes: /LEdits/, purpose: 'edits an image that it takes back to noise (LEDITS++)' },

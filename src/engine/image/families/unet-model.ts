@@ -9,7 +9,7 @@ import type { WeightTable } from '../../../models/weights.ts';
 import { checkEncoders, encodeClip, type ClipText } from './clip-text.ts';
 import { freeTensors } from '../compute.ts';
 import type { ComponentAccess } from '../components.ts';
-import type { FamilyModel, RunRequest } from './family.ts';
+import type { FamilyModel, MaskInput, RunRequest } from './family.ts';
 import type { UNetArguments } from './unet-arguments.ts';
 import { unetPredictor } from './unet-denoiser.ts';
 
@@ -110,10 +110,11 @@ function checkContext({ down }: UNetConfig, columns: number): void {
   );
 }
 
-/** Returns true if the UNet takes latents, a mask and masked latents instead of latents alone. */
-function fillsMasks({ inChannels, outChannels }: UNetConfig): boolean {
+/** UNets for inpainting take latents, a mask and masked latents instead of latents alone. */
+function fillsMasks({ inChannels, outChannels }: UNetConfig): MaskInput | false {
   const withMask = 2 * outChannels + 1;
-  if (inChannels === outChannels || inChannels === withMask) return inChannels === withMask;
+  if (inChannels === outChannels) return false;
+  if (inChannels === withMask) return 'coarse';
   throw new EngineError(
     'unsupported',
     `unet/config.json: in_channels ${inChannels} is not built; choose a checkpoint that has ${outChannels}, or ${withMask} for inpainting`,

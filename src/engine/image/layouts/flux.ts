@@ -142,6 +142,24 @@ const DYNAMIC = {
 };
 const STATIC = { num_train_timesteps: 1000, shift: 1, use_dynamic_shifting: false };
 
+/** Whether a transformer takes a mask and the image without the masked part beside the latents. */
+function seesMask(transformer: PartConfig | undefined): boolean {
+  const { in_channels: inputs, out_channels: outputs } = transformer?.config ?? {};
+  return inputs !== outputs;
+}
+
+/** `className`: that of models whose transformer takes latents alone. */
+function describe(className: string): FileLayouts['describe'] {
+  return async ({ transformer }) => ({
+    className: seesMask(transformer) ? 'FluxFillPipeline' : className,
+    settings: {},
+    scheduler: {
+      className: 'FlowMatchEulerDiscreteScheduler',
+      config: transformer?.config['guidance_embeds'] === true ? DYNAMIC : STATIC,
+    },
+  });
+}
+
 export const FLUX_FILES: FileLayouts = {
   denoiser: 'transformer',
   parts: {
@@ -158,13 +176,14 @@ export const FLUX_FILES: FileLayouts = {
   accepts: () => true,
   configs: { vae: { scaling_factor: 0.3611, shift_factor: 0.1159 } },
   tokenizers: { tokenizer: CLIP_TOKENIZER },
-  describe: async ({ transformer }) => ({
-    className: 'FluxPipeline',
-    settings: {},
-    scheduler: {
-      className: 'FlowMatchEulerDiscreteScheduler',
-      config: transformer?.config['guidance_embeds'] === true ? DYNAMIC : STATIC,
-    },
-  }),
+  describe: describe('FluxPipeline'),
   repository: 'black-forest-labs/FLUX.1-schnell',
+};
+
+/** Files of the model that edits images: their tensors are those of FLUX.1 dev, and a word in their names tells them apart. */
+export const FLUX_KONTEXT_FILES: FileLayouts = {
+  ...FLUX_FILES,
+  accepts: (transformer) => !seesMask(transformer),
+  prefers: ({ name }) => /kontext/i.test(name),
+  describe: describe('FluxKontextPipeline'),
 };
