@@ -4,6 +4,7 @@
 import type { Tensor } from '../../gpu/tensor.ts';
 import { silu } from '../../kernels/activation.ts';
 import { attend } from '../../kernels/attend.ts';
+import type { Columns } from '../../kernels/columns.ts';
 import { copy, joinTokens, takeTokens } from '../../kernels/copy-rows.ts';
 import { gatedAdd } from '../../kernels/gated-add.ts';
 import { gatedConcat } from '../../kernels/gated-concat.ts';
@@ -45,7 +46,7 @@ export function flux2(config: Flux2Config, weights: WeightTable): Flux2 {
   const embedTime = conditions(config, weights);
   const modulation = (name: string, parts: number) => {
     const matrix = weights.matrix(`${name}.linear.weight`, parts * hidden, hidden);
-    return (time: Tensor): Tensor => linear(time, matrix);
+    return (time: Tensor): Columns => ({ x: linear(time, matrix), first: 0 });
   };
   const modulateImage = modulation('double_stream_modulation_img', 6);
   const modulateText = modulation('double_stream_modulation_txt', 6);
@@ -66,13 +67,13 @@ export function flux2(config: Flux2Config, weights: WeightTable): Flux2 {
     forward(step) {
       const { patches, text, rotations, denoised } = step;
       const time = embedTime(step); //                              [1, hidden]
-      const words: Stream = { x: copy(text), time, rotations: rotations.text };
-      const image: Stream = { x: linear(patches, embedPatches), time, rotations: rotations.image };
+      const words: Stream = { x: copy(text), rotations: rotations.text };
+      const image: Stream = { x: linear(patches, embedPatches), rotations: rotations.image };
       const ofWords = modulateText(time); //                        [1, 6 · hidden]
       const ofImage = modulateImage(time);
       for (const run of doubles) run(words, image, ofWords, ofImage);
       const tokens = words.x.shape[1] as number;
-      const both: Stream = { x: joinTokens(words.x, image.x), time, rotations: rotations.both };
+      const both: Stream = { x: joinTokens(words.x, image.x), rotations: rotations.both };
       const ofBoth = modulateBoth(time); //                         [1, 3 · hidden]: shift, scale, gate
       for (const run of singles) run(both, ofBoth);
       const m = linear(time, modulate); //                          [1, 2 · hidden]: scale, shift
@@ -105,7 +106,7 @@ function conditions({ hidden, waves, distilledGuidance }: Flux2Config, weights: 
 function doubleBlock(config: Flux2Config, weights: WeightTable, name: string) {
   const text = streamBlock(config, weights, textNames(name));
   const image = streamBlock(config, weights, imageNames(name));
-  return (words: Stream, patches: Stream, ofWords: Tensor, ofPatches: Tensor): void => {
+  return (words: Stream, patches: Stream, ofWords: Columns, ofPatches: Columns): void => {
     const projected = [text.project(words, ofWords), image.project(patches, ofPatches)] as const;
     const [toWords, toPatches] = jointAttention(config, projected);
     text.absorb(words, projected[0], toWords!);
@@ -124,7 +125,7 @@ function singleBlock(config: Flux2Config, weights: WeightTable, name: string) {
   }));
   const out = weights.matrix(`${name}.attn.to_out.weight`, hidden, hidden + ffn, { split: 'rows' });
 
-  return ({ x, rotations }: Stream, m: Tensor): void => {
+  return ({ x, rotations }: Stream, { x: m }: Columns): void => {
     const normed = layernorm(x, null, eps, { shift: { x: m, first: 0 }, scale: { x: m, first: hidden } });
     const y = linear(normed, wide); //                              [1, tokens, 3 · hidden + 2 · ffn]
     const [q, k, v, gate] = [0, 1, 2, 3].map((i) => ({ x: y, first: i * hidden }));

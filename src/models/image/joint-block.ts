@@ -46,22 +46,29 @@ export interface StreamNames {
 export interface Stream {
   /** [items, tokens, hidden]; the blocks change it in place. */
   x: Tensor;
-  /** SiLU of the embedded time step, [items, hidden]; streams at one time hold one tensor. */
-  time: Tensor;
   /** [tokens, dims], cos and sin of each pair alternating. */
   rotations: Tensor;
 }
 
+/** A sequence in blocks that have the modules for their modulation. */
+export interface TimedStream extends Stream {
+  /** SiLU of the embedded time step, [items, hidden]; streams at one time hold one tensor. */
+  time: Tensor;
+}
+
 /** The modulation of a stream in a block, and its queries, keys and values side by side, [items, tokens, 3 · hidden]. */
 export interface Projected {
-  modulation: Tensor;
+  modulation: Columns;
   qkv: Tensor;
 }
 
 export interface StreamBlock {
-  /** Shift, scale and gate at a time, [items, 6 · hidden]; equal for all streams of a kind at that time. For blocks that have the module. */
-  modulate(time: Tensor): Tensor;
-  project(stream: Stream, modulation: Tensor): Projected;
+  /**
+   * Shift, scale and gate at a time, 6 · hidden columns of each item; equal for all streams of a kind at that time. For blocks that have
+   * the module.
+   */
+  modulate(time: Tensor): Columns;
+  project(stream: Stream, modulation: Columns): Projected;
   /** Adds what attention gave for the stream's tokens, [items, tokens, hidden], then the feed-forward part. */
   absorb(stream: Stream, projected: Projected, attended: Tensor): void;
 }
@@ -87,12 +94,12 @@ export function streamBlock(shape: JointShape, weights: WeightTable, names: Stre
     : weights.matrix(`${names.up}.weight`, ffn, hidden, { bias, split: 'columns' });
   const down = weights.matrix(`${names.down}.weight`, hidden, ffn, { bias, split: 'rows' });
 
-  const chunk = (x: Tensor, i: number): Columns => ({ x, first: i * hidden });
-  const normed = (x: Tensor, m: Tensor, i: number): Tensor =>
+  const chunk = ({ x, first }: Columns, i: number): Columns => ({ x, first: first + i * hidden });
+  const normed = (x: Tensor, m: Columns, i: number): Tensor =>
     layernorm(x, null, eps, { shift: chunk(m, i), scale: chunk(m, i + 1) });
 
   return {
-    modulate: (time) => linear(time, modulate!),
+    modulate: (time) => ({ x: linear(time, modulate!), first: 0 }),
     project({ x, rotations }, modulation) {
       const qkv = linear(normed(x, modulation, 0), qkvWeight); //  [items, tokens, 3 · hidden]
       norms.forEach((norm, i) => {

@@ -3,13 +3,14 @@
 
 import type { Tensor } from '../../gpu/tensor.ts';
 import { silu } from '../../kernels/activation.ts';
+import type { Columns } from '../../kernels/columns.ts';
 import { copy } from '../../kernels/copy-rows.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linear } from '../../kernels/matmul.ts';
 import { rmsnorm } from '../../kernels/rmsnorm.ts';
 import { timestepEmbedding } from '../../kernels/timestep-embedding.ts';
 import type { WeightTable } from '../weights.ts';
-import { jointAttention, streamBlock, type Stream, type StreamNames } from './joint-block.ts';
+import { jointAttention, streamBlock, type TimedStream, type StreamNames } from './joint-block.ts';
 import type { QwenImageConfig } from './qwen-image-config.ts';
 
 const PATCH = 2;
@@ -60,9 +61,9 @@ export function qwenImage(config: QwenImageConfig, weights: WeightTable): QwenIm
     forward({ patches, time, zero, text, rotations, references }) {
       const t = embedTime(time); //                                [items, hidden]
       const clean = references.length > 0 && config.cleanReferences ? embedTime(zero) : t;
-      const words: Stream = { x: copy(text), time: t, rotations: rotations.text };
-      const image: Stream = { x: linear(patches, embedPatches), time: t, rotations: rotations.image };
-      const others = references.map((one): Stream => ({
+      const words: TimedStream = { x: copy(text), time: t, rotations: rotations.text };
+      const image: TimedStream = { x: linear(patches, embedPatches), time: t, rotations: rotations.image };
+      const others = references.map((one): TimedStream => ({
         x: linear(one.patches, embedPatches),
         time: clean,
         rotations: one.rotations,
@@ -80,10 +81,10 @@ function block(config: QwenImageConfig, weights: WeightTable, name: string, isLa
   const text = streamBlock(config, weights, textNames(name));
   const images = streamBlock(config, weights, imageNames(name));
 
-  return (words: Stream, image: Stream, others: readonly Stream[]): void => {
+  return (words: TimedStream, image: TimedStream, others: readonly TimedStream[]): void => {
     const streams = [words, image, ...others];
     const side = (i: number) => (i === 0 ? text : images);
-    const atTimes = new Map<Tensor, Tensor>(); // of images, most of which are at one time
+    const atTimes = new Map<Tensor, Columns>(); // of images, most of which are at one time
     const projected = streams.map((stream, i) => {
       const known = i === 0 ? undefined : atTimes.get(stream.time);
       const modulation = known ?? side(i).modulate(stream.time);

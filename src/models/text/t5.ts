@@ -1,5 +1,5 @@
 // The encoder of T5: every token attends to every token, with a bias by their distance that all layers share, and without a factor on
-// the scores. Padding takes part like any other token.
+// the scores. Padding takes part like any other token, unless keys are counted.
 
 import type { Tape } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
@@ -16,6 +16,8 @@ export interface T5Inputs {
   ids: Tensor;
   /** Classes of the distances, u32 [1, 2 · tokens − 1]; see `distanceBuckets`. */
   buckets: Tensor;
+  /** u32 [1]: number of tokens, from the first on, that tokens see; left out: all. */
+  keys?: Tensor;
 }
 
 /** → states behind the final norm, [1, tokens, hidden] */
@@ -38,7 +40,7 @@ export function t5(config: T5Config, weights: WeightTable): T5Forward {
   return (tape, inputs) => {
     const bias = embedTokens(tape, inputs.buckets, biases, null); //   [1, 2 · tokens − 1, heads]
     let x = embedTokens(tape, inputs.ids, embedding, null); //         [1, tokens, hidden]
-    for (const run of layers) x = run(x, bias);
+    for (const run of layers) x = run(x, bias, inputs.keys);
     return rmsnorm(x, norm, eps);
   };
 }
@@ -60,10 +62,14 @@ function layer(config: T5Config, weights: WeightTable, name: string) {
   const shape = { hidden, ffn, mlpNames: MLP_NAMES };
   const mlp = gatedMlp(shape, weights, `${feed}.DenseReluDense`, 'gelu-tanh');
 
-  return (x: Tensor, bias: Tensor): Tensor => {
+  return (x: Tensor, bias: Tensor, keyCounts?: Tensor): Tensor => {
     const y = linear(rmsnorm(x, norm, eps), qkv); //                   [1, tokens, 3 · heads · dims]
     const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * width }));
-    x = linearAdd(attend(q!, k!, v!, { heads, dims, scale: 1, bias }), out, x);
+    x = linearAdd(
+      attend(q!, k!, v!, { heads, dims, scale: 1, bias, ...(keyCounts && { keyCounts }) }),
+      out,
+      x,
+    );
     x = linearAdd(mlp.gate(rmsnorm(x, feedNorm, eps)), mlp.down, x);
     x.tape!.cut();
     return x;
