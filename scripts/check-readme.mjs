@@ -155,7 +155,8 @@ function pipelineTable() {
       .flatMap(({ classes }) => Object.values(classes).map((className) => `\`${className}\``))
       .join(', '),
     examples ?? '',
-    Object.values(components)
+    [components, ...pipelines.map((set) => set.components ?? {})]
+      .flatMap((some) => Object.values(some))
       .flatMap(({ classes }) => classes ?? [])
       .filter((className, at, all) => !/Tokenizer/.test(className) && all.indexOf(className) === at)
       .join(', '),

@@ -1,4 +1,5 @@
-// Bytes to colours in -1 … 1; alpha is left out.
+// Bytes to colours in -1 … 1, or in 0 … 1; alpha is left out.
+const CENTRED = true;
 const WORKGROUP = 64u;
 
 struct Args {
@@ -19,7 +20,8 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) workg
     let pixel = args.first + i / args.y_quads;
     let word = x[pixel / args.width * args.x_stride + pixel % args.width];
     let bytes = (vec3u(word) >> vec3u(0u, 8u, 16u)) & vec3u(255u);
-    let colour = vec4f(vec3f(bytes) / 127.5 - 1.0, 0.0);
+    let share = vec3f(bytes) / 255.0;
+    let colour = vec4f(select(share, vec3f(bytes) / 127.5 - 1.0, CENTRED), 0.0);
     y[i] = select(vec4f(0.0), colour, i % args.y_quads == 0u);
   }
 }

@@ -70,6 +70,19 @@ def unet_outputs(model, sample, timestep, encoder_hidden_states, timestep_cond=N
     return {'sample': out.sample}
 
 
+def control_inputs(seed, height, width, columns, factor, batch=2, **more):
+    """What a UNet takes, and an image of 0..1 for all items."""
+    hint = {'controlnet_cond': lambda: normal(seed + 3, 1, 3, height * factor, width * factor).sigmoid()}
+    return unet_inputs(seed, 4, height, width, columns, batch, **hint, **more)
+
+
+def control_outputs(model, sample, timestep, encoder_hidden_states, controlnet_cond, **added):
+    image = controlnet_cond.expand(sample.shape[0], -1, -1, -1)
+    options = {'added_cond_kwargs': added} if added else {}
+    out = model(sample, timestep, encoder_hidden_states, image, **options)
+    return {f'down_{i}': one for i, one in enumerate(out.down_block_res_samples)} | {'mid': out.mid_block_res_sample}
+
+
 def decode(model, latents):
     return {'sample': model.decode(latents).sample}
 
@@ -349,6 +362,29 @@ MODULES = {
         'widths 8 and 40, no multiples of 32, one head of 8 and of 40; sides of 7 and 5; one text row',
         unet_inputs(40, 4, 7, 5, 64, batch=3, tokens=1),
         unet_outputs,
+    ),
+    'controlnet-sd1': Case(
+        'controlnet-sd1',
+        'three widths of the network for the image, 4 to 12; sides that are no multiples of 4',
+        control_inputs(72, 9, 14, 64, 4),
+        control_outputs,
+    ),
+    'controlnet-bgr': Case(
+        'controlnet-sd1-bgr', 'blue before red in the image; no attention in the middle', control_inputs(76, 8, 6, 64, 4, batch=1), control_outputs
+    ),
+    'controlnet-sdxl': Case(
+        'controlnet-sdxl',
+        'pooled text and six numbers in the time embedding; first block without attention',
+        control_inputs(
+            80,
+            10,
+            6,
+            128,
+            2,
+            text_embeds=lambda: normal(84, 2, 48),
+            time_ids=lambda: torch.tensor([[40.0, 56, 0, 0, 40, 56], [1024, 768, 17, 250, 512, 640]]),
+        ),
+        control_outputs,
     ),
     'vae-16-decode': Case(
         'z-image/vae',

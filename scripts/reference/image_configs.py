@@ -5,6 +5,7 @@ from dataclasses import replace
 from diffusers import AutoencoderKL, AutoencoderTiny, UNet2DConditionModel, ZImageTransformer2DModel
 from transformers import CLIPTextModel, CLIPTextModelWithProjection, Qwen3ForCausalLM
 
+from image_configs_control import CONTROL
 from image_configs_flux import FLUX
 from image_configs_flux2 import FLUX2
 from image_configs_qwen import QWEN_IMAGE
@@ -222,4 +223,4 @@ CHECKPOINTS = {
             )
         }
     ),
-} | QWEN_IMAGE | FLUX | FLUX2  # fmt: skip
+} | QWEN_IMAGE | FLUX | FLUX2 | CONTROL  # fmt: skip

@@ -22,6 +22,7 @@ class Pipeline:
     size: tuple[int, ...] = ()  # height and width of the result where neither arguments nor the picture say them
     further: int = 0  # pictures before it
     mask: bool = False
+    controls: int = 0  # pictures for ControlNets
     noise: str = 'cpu'  # the generator whose stream the first latents are: cpu, or cuda
     emphasis: dict[str, list] = field(default_factory=dict)  # what the texts mean, by image_emphasis.py
     brief: bool = False  # only the last latents and the pixels are kept

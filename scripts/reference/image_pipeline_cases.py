@@ -1,6 +1,7 @@
 """The pipeline cases of test/golden/image."""
 
 from image_pipeline_case import Pipeline, brief, call
+from image_pipeline_cases_control import CONTROL
 from image_pipeline_cases_flux import FLUX
 from image_pipeline_cases_flux2 import FLUX2
 from image_pipeline_cases_limits import EMPTY, LIMITED
@@ -10,7 +11,7 @@ from image_tokenizer import PROMPTS
 
 SD, IMG2IMG, INPAINT = 'StableDiffusionPipeline', 'StableDiffusionImg2ImgPipeline', 'StableDiffusionInpaintPipeline'
 SEA = ' '.join(PROMPTS[15].split()[:36])  # more than half a window
-PIPELINES = XL | EMPTY | LIMITED | QWEN | FLUX | FLUX2 | {
+PIPELINES = XL | EMPTY | LIMITED | QWEN | FLUX | FLUX2 | CONTROL | {
     'pipeline-sd1': Pipeline(
         SD, 'sd1', 'PNDM: three calls in two steps; two pictures, seeds 0 and 1', call(), seeds=(0, 1)
     ),

@@ -53,6 +53,12 @@ def further(case):
     return [picture(height + 9 * i, width - 9 * i)[:, ::-1, [2, 0, 1]].copy() for i in range(case.further)]
 
 
+def control(case):
+    """Returns pictures for ControlNets, each of other sides and colours; those of a picture that is cropped have its sides."""
+    sides = [(40, 56) if 'padding_mask_crop' in case.arguments else (33 + 9 * i, 62 - 7 * i) for i in range(case.controls)]
+    return [picture(*side)[::-1, :, [1, 2, 0]].copy() for side in sides]
+
+
 def part(name, source):
     folder = FOLDERS / source
     if name.startswith('tokenizer'):
@@ -71,6 +77,9 @@ def opened(case):
     parts = {name: part(name, source) for name, source in case.components.items()}
     if case.model == 'Flux2Pipeline':  # the class of its processor needs torchvision
         parts['tokenizer'] = None
+    nets = [parts.pop(name) for name in list(parts) if name.startswith('controlnet')]
+    if nets:
+        parts['controlnet'] = nets if len(nets) > 1 else nets[0]
     if 'Edit' in case.model:
         parts['processor'] = part('processor', f'{case.checkpoint}/processor')
         smaller_areas(case.model)
@@ -186,6 +195,10 @@ def run(case):
         given['image'] = [*map(Image.fromarray, further(case)), given['image']]
     if case.mask:
         given['mask_image'] = Image.fromarray(mask())
+    if case.controls:
+        images = [*map(Image.fromarray, control(case))]
+        name = 'control_image' if case.picture else 'image'
+        given[name] = images if len(images) > 1 else images[0]
     if case.noise == 'cuda':
         given['latents'] = cuda_latents(pipe, case)
     texts = embeddings(pipe, case.emphasis) if case.emphasis else {}
@@ -225,6 +238,8 @@ def make(name):
     inputs = {'image': torch.from_numpy(picture(*case.sides))} if case.picture else {}
     for i, more in enumerate(further(case)):
         inputs[f'further_{i}'] = torch.from_numpy(more)
+    for i, one in enumerate(control(case)):
+        inputs[f'control_{i}'] = torch.from_numpy(one)
     if case.mask:
         inputs['mask'] = torch.from_numpy(mask())
     outputs = {key: result[key] for key in (last, 'pixels')} if case.brief else result

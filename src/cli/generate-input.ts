@@ -20,6 +20,16 @@ import type { Given, Sources } from './generate-request.ts';
 export type Digests = Readonly<Record<string, string>>;
 
 export async function readSources(given: Given): Promise<{ sources: Sources; digests: Digests }> {
+  const { sources, digests } = await readStart(given);
+  const { 'control-image': paths = [] } = given.options;
+  if (paths.length === 0) return { sources, digests };
+  const { images, digest } = await readImages(paths, given.nameOf('control-image'));
+  const { digestKey } = GENERATE_OPTIONS['control-image'];
+  return { sources: { ...sources, controlImages: images }, digests: { ...digests, [digestKey]: digest } };
+}
+
+/** The images to start from, and the mask. */
+async function readStart(given: Given): Promise<{ sources: Sources; digests: Digests }> {
   const { 'image-path': imagePaths = [], 'mask-path': maskPath } = given.options;
   const { 'image-path': imageOption, 'mask-path': maskOption } = GENERATE_OPTIONS;
   const { images, digest } = await readImages(imagePaths, given.nameOf('image-path'));

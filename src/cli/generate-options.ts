@@ -6,7 +6,7 @@ import { IMAGE_MODEL } from '../options/image-model.ts';
 import { IMAGE_SAMPLING } from '../options/image-request.ts';
 import { LIMITS } from '../options/limits.ts';
 import { optionsOf } from './setting-options.ts';
-import { INPUT_OPTIONS, SAMPLING_OPTIONS } from './generate-sampling.ts';
+import { CONTROL_OPTIONS, INPUT_OPTIONS, SAMPLING_OPTIONS } from './generate-sampling.ts';
 import { CACHING, LOW_RANK, PARALLELISM } from './generate-unbuilt.ts';
 import type { OptionTable, Values } from './option.ts';
 import { ENGINE_OPTIONS } from './engine-options.ts';
@@ -84,6 +84,7 @@ const WEIGHT_OPTIONS = {
   'lora-nickname': pipeline['lora-nickname'],
   'lora-scale': pipeline['lora-scale'],
   'lora-target-modules': { ...pipeline['lora-target-modules'], mayBeEmpty: true },
+  'controlnet-path': { ...pipeline['controlnet-path'], isInput: true },
   'transformer-weights-path': { ...pipeline['transformer-weights-path'], isInput: true },
   quantization: {
     ...ENGINE_OPTIONS.quantization,
@@ -222,6 +223,7 @@ export const GENERATE_OPTIONS = {
   ...MODEL_OPTIONS,
   ...SAMPLING_OPTIONS,
   ...INPUT_OPTIONS,
+  ...CONTROL_OPTIONS,
   ...PARALLELISM,
   ...CACHING,
   ...OFFLOADING_OPTIONS,

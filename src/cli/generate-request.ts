@@ -99,6 +99,7 @@ function checkTogether({ options, nameOf }: Given): void {
   };
   needs('strength', 'image-path');
   needs('mask-path', 'image-path');
+  for (const name of ['control-scale', 'control-start', 'control-end'] as const) needs(name, 'control-image');
   checkInputs({ options, nameOf });
   if (options['warmup-steps'] !== 1 && !options.warmup) {
     throw new UsageError(`${nameOf('warmup-steps')} needs --warmup: give both, or neither`);
@@ -252,6 +253,7 @@ export interface Sources {
   image?: Pixels;
   furtherImages?: Pixels[];
   mask?: Pixels;
+  controlImages?: Pixels[];
 }
 
 /** Returns the request for all images of a prompt, which is resolved and warmed up. */

@@ -7,8 +7,17 @@ import { optionsOf } from './setting-options.ts';
 
 const SAMPLING = 'Sampling';
 const INPUT = 'Starting from an image';
+const CONTROL = 'Steering by an image';
 
-const { 'num-samples': samples, strength, 'vae-tiling': _tiling, ...drawing } = optionsOf(IMAGE_SAMPLING);
+const {
+  'num-samples': samples,
+  strength,
+  'vae-tiling': _tiling,
+  'control-scale': controlScale,
+  'control-start': controlStart,
+  'control-end': controlEnd,
+  ...drawing
+} = optionsOf(IMAGE_SAMPLING);
 const {
   'negative-prompt': negativePrompt,
   'num-inference-steps': steps,
@@ -59,4 +68,19 @@ export const INPUT_OPTIONS = {
     value: 'file',
     help: 'Image of the same proportions; its white parts are drawn anew.',
   },
+} as const satisfies OptionTable;
+
+export const CONTROL_OPTIONS = {
+  'control-image': {
+    kind: 'texts',
+    isInput: true,
+    digestKey: 'control_image_sha256',
+    elsewhere: ['controlnet-image', 'control-image-path'],
+    group: CONTROL,
+    value: 'file',
+    help: 'PNG, JPEG or WebP that a ControlNet sees, scaled to the size that is drawn; repeated for several ControlNets.',
+  },
+  'control-scale': controlScale,
+  'control-start': controlStart,
+  'control-end': controlEnd,
 } as const satisfies OptionTable;

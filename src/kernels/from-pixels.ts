@@ -6,13 +6,14 @@ import { bandsOf } from './row-strips.ts';
 
 const WORKGROUP = 64;
 
-/** x u32 [items, height, width] → [items, height, width, 3] in -1 … 1 */
-export function fromPixels(x: Tensor): Tensor {
+/** x u32 [items, height, width] → [items, height, width, 3] in -1 … 1, or in 0 … 1 unless they are centred */
+export function fromPixels(x: Tensor, { centred = true }: { centred?: boolean } = {}): Tensor {
   const tape = tapeOf(x);
   const y = tape.tensor([...x.shape, 3]);
   for (const { first, pixels, image, perPixel } of bandsOf(tape, x, y)) {
     const quads = (pixels * y.stride) / 4;
     tape.dispatch('from-pixels.wgsl', {
+      params: { CENTRED: centred },
       args: {
         first,
         pixels,

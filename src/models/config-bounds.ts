@@ -86,6 +86,7 @@ export const COUNTS = {
   out_channels: CHANNELS,
   latent_channels: CHANNELS,
   block_out_channels: CHANNELS,
+  conditioning_embedding_out_channels: CHANNELS,
   encoder_block_out_channels: CHANNELS,
   decoder_block_out_channels: CHANNELS,
   num_encoder_blocks: LAYERS,

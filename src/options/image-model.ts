@@ -57,6 +57,17 @@ export const IMAGE_MODEL = {
     models: IMAGE,
     flag: { group: WEIGHTS, value: 'name,...', otherwise: 'all' },
   },
+  controlnetPath: {
+    kind: { type: 'list', of: { type: 'text' } },
+    help: 'ControlNets for Stable Diffusion 1, 2 and XL, separated by commas: folders, .safetensors files, or hub ids as owner/name or owner/name:file; each takes a --control-image.',
+    models: IMAGE,
+    flag: {
+      group: WEIGHTS,
+      value: 'path,...',
+      otherwise: 'none',
+      elsewhere: ['controlnet', 'control-net', 'controlnet-model', 'control-model'],
+    },
+  },
   allF32: {
     kind: { type: 'boolean' },
     help: 'Weights and activations in f32 throughout.',

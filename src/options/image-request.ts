@@ -5,6 +5,7 @@ import type { Settings } from './setting.ts';
 
 const SAMPLING = 'Sampling';
 const INPUT = 'Starting from an image';
+const CONTROL = 'Steering by an image';
 
 const IMAGES = ['images'] as const;
 
@@ -141,6 +142,35 @@ export const IMAGE_SAMPLING = {
       otherwise: '0.8, with a mask 1',
       elsewhere: ['denoise', 'denoising-strength'],
     },
+  },
+  controlScale: {
+    kind: { type: 'list', of: { type: 'number' }, least: 1, orOne: true },
+    help: 'How strongly each ControlNet steers, in the order of the networks, or one number for all.',
+    default: [1],
+    in: IMAGES,
+    field: 'controlnet_conditioning_scale',
+    flag: {
+      group: CONTROL,
+      value: 'x,...',
+      otherwise: '1',
+      elsewhere: ['control-strength', 'controlnet-scale'],
+    },
+  },
+  controlStart: {
+    kind: { type: 'list', of: { type: 'number', min: 0, max: 1 }, least: 1, orOne: true },
+    help: 'Share of the steps before which each ControlNet has no effect.',
+    default: [0],
+    in: IMAGES,
+    field: 'control_guidance_start',
+    flag: { group: CONTROL, value: 'x,...', otherwise: '0' },
+  },
+  controlEnd: {
+    kind: { type: 'list', of: { type: 'number', min: 0, max: 1 }, least: 1, orOne: true },
+    help: 'Share of the steps after which each ControlNet has no effect.',
+    default: [1],
+    in: IMAGES,
+    field: 'control_guidance_end',
+    flag: { group: CONTROL, value: 'x,...', otherwise: '1' },
   },
   tiling: {
     kind: { type: 'boolean' },

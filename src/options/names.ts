@@ -21,6 +21,7 @@ export const IMAGE_FLAGS: ReadonlyMap<string, string> = new Map([
   ['seed', 'seed'],
   ['image', 'image-path'],
   ['mask', 'mask-path'],
+  ['controlImages', 'control-image'],
   ['kwargs', 'generic-kwargs'],
 ]);
 

@@ -83,6 +83,32 @@ describe('an image drawn from several', () => {
   });
 });
 
+describe('an image that ControlNets steered', () => {
+  it('is drawn again with the same networks, images and numbers', async () => {
+    const folder = await folderOf({});
+    const paths = [await grey(join(folder, 'edges.png'), 30), await grey(join(folder, 'depth.png'), 60)];
+    const nets = [join(folder, 'edges.safetensors'), join(folder, 'depth.safetensors')];
+    for (const net of nets) await writeFile(net, '');
+    const control = ['--controlnet-path', nets.join(), '--control-scale', '0.5,1', '--control-end', '0.8'];
+    const inputs = paths.flatMap((path) => ['--control-image', path]);
+    const common = ['--model-path', 'm', '--prompt', 'x', '--seed', '1'];
+    const first = await generate(...common, '--output-path', join(folder, 'out'), ...control, ...inputs);
+    const givenTo = ({ fake: { opened, requests } }: Outcome) => {
+      const { controlImages = [], controlScale, controlStart, controlEnd } = requests[0]!;
+      const images = controlImages.map(({ data }) => data[0]);
+      return [opened[0]?.controlnetPath, images, controlScale, controlStart, controlEnd];
+    };
+    expect(givenTo(first)).toEqual([nets, [30, 60], [0.5, 1], undefined, [0.8]]);
+    const again = (to: string, ...more: string[]) =>
+      generate('--config', first.out.trimEnd(), '--output-path', join(folder, to), ...more);
+    expect((await again('moved')).err).toContain('give --controlnet-path with its whole path as well');
+    const typed = ['--controlnet-path', nets.join()];
+    expect(givenTo(await again('second', ...typed))).toEqual(givenTo(first));
+    await grey(paths[0]!, 31);
+    expect((await again('third', ...typed)).err).toContain('is not what control_image in');
+  });
+});
+
 describe('a model of another place', () => {
   it('is not told with its folders, and asked for', async () => {
     const folder = await folderOf({});

@@ -114,6 +114,7 @@ describe('is refused with exit code 2, before a model is opened:', () => {
     [['--lora-scale', '0.5'], '--lora-scale needs --lora-path: give both, or neither'],
     [['--lora-target-modules', 'to_q'], '--lora-target-modules needs --lora-path: give both, or neither'],
     [['--lora-path', 'a', '--lora-scale', '1,x'], '--lora-scale is a number, got "x"'],
+    [['--control-end', '0.5'], '--control-end needs --control-image: give both, or neither'],
     [
       ['--pipeline-class-name', 'StableDiffusionXLImg2ImgPipeline'],
       '--pipeline-class-name StableDiffusionXLImg2ImgPipeline needs --image-path: give both',

@@ -53,6 +53,7 @@ function runOnSwiftShader(files: readonly string[], names: string): Promise<Outc
 const IMAGE_FILES = [
   'text/clip',
   'image/unet',
+  'image/controlnet',
   'image/autoencoder-kl',
   'image/autoencoder-tiny',
   'image/z-image',
@@ -68,7 +69,7 @@ const IMAGE_FILES = [
 it.runIf(cached)('goldens of image modules agree on SwiftShader as well', { timeout: 240_000 }, async () => {
   const { passed, failed, messages } = await runOnSwiftShader(
     IMAGE_FILES,
-    'tuned (clip-projection|unet-sdxl|vae-(de|en)code|tiny-decode|z-image-padded|qwen-image-references|vae-qwen-image-decode|qwen-vision|flux-references|flux2|vae-flux2-decode|t5)',
+    'tuned (clip-projection|unet-sdxl|controlnet-sdxl|vae-(de|en)code|tiny-decode|z-image-padded|qwen-image-references|vae-qwen-image-decode|qwen-vision|flux-references|flux2|vae-flux2-decode|t5)',
   );
   expect(messages).toEqual([]);
   expect(failed).toBe(0);

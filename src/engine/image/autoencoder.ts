@@ -80,12 +80,17 @@ export function readAutoencoder({
 
 /** Uploads an image; `on` returns it on a tape in −1 … 1, [1, height, width, 3]. */
 export function uploadImage(device: Device, image: Pixels): { bytes: Tensor; on(tape: Tape): Tensor } {
-  const { width, height, data } = image;
+  const { width, height } = image;
+  const bytes = device.tensor('step', 'image bytes', [1, height, width], pixelWords(image));
+  return { bytes, on: (tape) => fromPixels(bytes.on(tape)) };
+}
+
+/** Pixels as one word each, the first colour in its lowest byte. */
+export function pixelWords({ width, height, data }: Pixels): Uint32Array<ArrayBuffer> {
   const words = new Uint32Array(width * height);
   for (let i = 0; i < words.length; i++)
     words[i] = data[3 * i]! | (data[3 * i + 1]! << 8) | (data[3 * i + 2]! << 16);
-  const bytes = device.tensor('step', 'image bytes', [1, height, width], words);
-  return { bytes, on: (tape) => fromPixels(bytes.on(tape)) };
+  return words;
 }
 
 /** Reads packed pixels back from the device. */

@@ -33,6 +33,8 @@ export interface CallArgument {
   fits(value: unknown): boolean;
   /** The field that the argument sets: one of the request, or one of the call arguments; null: it asks for what is done anyway. */
   into: { request: keyof ImageRequest } | { call: string } | null;
+  /** The field holds a list, and one value stands for a list of it. */
+  isList?: true;
   /** Why the model does not take the argument; follows the argument's name in messages. */
   unavailable?: string;
 }
@@ -74,6 +76,16 @@ export const list = (wanted: string, fits: (value: number) => boolean, into: Int
     value.every((item) => isReal(item) && fits(item)),
   into,
 });
+/** A list of numbers, or one number that stands for it. */
+export const oneOrList = (wanted: string, fits: (value: number) => boolean, into: Into): CallArgument => {
+  const { fits: fitsList, ...listed } = list(wanted, fits, into);
+  return {
+    ...listed,
+    wanted: `a number, or ${listed.wanted}`,
+    fits: (value) => fitsList(Array.isArray(value) ? value : [value]),
+    isList: true,
+  };
+};
 export const pair = (into: Into): CallArgument => ({
   wanted: `two integers from 0 to ${MOST}`,
   fits: (value) =>
@@ -101,7 +113,13 @@ export const STRENGTH: CallArgumentTable = {
 
 /** Arguments of diffusers' classes that this engine does not support, with the remedy. */
 const UNBUILT: Readonly<Record<string, string>> = {
-  ...notBuilt('give it beside the call arguments', ['prompt', 'image', 'mask_image', 'generator']),
+  ...notBuilt('give it beside the call arguments', [
+    'prompt',
+    'image',
+    'mask_image',
+    'control_image',
+    'generator',
+  ]),
   ...notBuilt('leave it out', [
     'masked_image_latents',
     'latents',
@@ -144,7 +162,7 @@ export function readCallArguments(
     }
     const { into } = argument;
     if (into === null) continue;
-    if ('request' in into) request[into.request] = value;
+    if ('request' in into) request[into.request] = argument.isList && !Array.isArray(value) ? [value] : value;
     else call[into.call] = typeof value === 'boolean' ? Number(value) : value;
   }
   checkTogether(call);

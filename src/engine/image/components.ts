@@ -236,7 +236,10 @@ export class Components {
 }
 
 /** The part of Components that a family uses. */
-export type ComponentAccess = Pick<Components, 'device' | 'get' | 'has' | 'tokenizer' | 'check' | 'load'>;
+export type ComponentAccess = Pick<
+  Components,
+  'device' | 'names' | 'get' | 'has' | 'tokenizer' | 'check' | 'load'
+>;
 
 /** `names`: the components that have weights. */
 export async function openComponents(

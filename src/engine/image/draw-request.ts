@@ -92,11 +92,18 @@ export interface Reporter {
 /** Returns a request with only the fields that the model requires; images that it starts from are blank. */
 export function plainRequest({
   needsMask,
+  controls,
   pipeline,
   defaults: { width, height },
 }: Parts['context']): ImageRequest {
   const blank: Pixels = { width, height, data: new Uint8Array(3 * width * height) };
   const fills = needsMask || pipeline.task === 'inpainting';
   const continues = fills || pipeline.task === 'image-to-image';
-  return { prompt: '', seed: 0, ...(continues && { image: blank }), ...(fills && { mask: blank }) };
+  return {
+    prompt: '',
+    seed: 0,
+    ...(continues && { image: blank }),
+    ...(fills && { mask: blank }),
+    ...(controls > 0 && { controlImages: Array.from({ length: controls }, () => blank) }),
+  };
 }

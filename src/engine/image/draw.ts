@@ -65,13 +65,15 @@ class Run {
   }
 
   private async encodeText(): Promise<Prepared> {
-    const { runner, resolved, options, references = [] } = this.drawing;
+    const { runner, resolved, options, plan, references = [], controls = [] } = this.drawing;
     const { values, sources } = resolved.event;
     using _ = this.enter('text-encoding');
     const run = {
       values,
       sources,
       call: resolved.call,
+      calls: plan.calls,
+      controls,
       references: references.flatMap(({ shown }) => shown ?? []),
     };
     return await runner.prepare({ ...resolved.request, ...run, options });

@@ -9,7 +9,7 @@ import type { ImageEvent, StageName } from './image-model.ts';
 import type { ColourMap } from './latent-colours.ts';
 import type { LatentShape } from './latent-shape.ts';
 import type { Resolved } from './resolved.ts';
-import type { Plan } from './schedules/schedule.ts';
+import type { WholePlan } from './plan.ts';
 
 export interface Drawing extends GivenImages {
   components: Components;
@@ -18,7 +18,7 @@ export interface Drawing extends GivenImages {
   autoencoder: Autoencoder;
   /** Map from latents to colours for previews. Without one, previews come from the decoder if it stays on the device. */
   colours?: ColourMap | null;
-  plan: Plan;
+  plan: WholePlan;
   resolved: Resolved;
   signal: AbortSignal | undefined;
   options: ComputeOptions;

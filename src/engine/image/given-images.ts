@@ -22,6 +22,8 @@ export interface GivenImages {
   mask: Pixels | null;
   /** Images that the denoiser sees beside the latents; left out: none. */
   references?: readonly ReferenceImage[];
+  /** Images of ControlNets, scaled to the size that is drawn; left out: none. */
+  controls?: readonly Pixels[];
   /** Converts a drawn image to the final one; left out: they are the same. */
   finish?(drawn: Pixels): Pixels;
 }
@@ -43,9 +45,10 @@ function fitReference(image: Pixels, { width, height }: Size, scaled?: Size): Pi
 }
 
 export async function fitImages(
-  { request: { image, mask, furtherImages = [] }, call: { maskPadding }, event }: Resolved,
+  { request, call: { maskPadding }, event }: Resolved,
   { pipeline, defaults, sizeMultiple }: Pick<ResolveContext, 'pipeline' | 'defaults' | 'sizeMultiple'>,
 ): Promise<GivenImages> {
+  const { image, mask, furtherImages = [], controlImages = [] } = request;
   const { width, height } = event.values;
   const rule = pipeline.set.references;
   if (rule) {
@@ -70,6 +73,7 @@ export async function fitImages(
     return {
       image: image ? await coverImage(image, width, height) : null,
       mask: mask ? await coverImage(mask, width, height) : null,
+      controls: controlImages.map((one) => resample(one, width, height)),
     };
   }
   const whole = await coverImage(mask, image.width, image.height);
@@ -78,6 +82,7 @@ export async function fitImages(
   return {
     image: part(image),
     mask: part(whole),
+    controls: controlImages.map((one) => part(resample(one, image.width, image.height))),
     finish: (drawn) => overlay(image, whole, drawn, region),
   };
 }

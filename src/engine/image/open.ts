@@ -4,6 +4,7 @@
 import { noteOf, option, say } from '../../files/message.ts';
 import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
+import { numberedName } from '../../files/pipeline/given-components.ts';
 import { openPipeline, type Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { fetchModel } from '../fetch-model.ts';
 import { ImageAdapters } from './adapters.ts';
@@ -86,9 +87,10 @@ async function openFiles(
   const path = await fetchModel(platform, options, onEvent, signal);
   const pipeline = await openPipeline(path, platform.openFolder, knownPipelines(), {
     ...options,
+    componentPaths: componentPathsOf(options),
     find: (model, component) =>
       fetchModel(platform, { model, component }, onEvent, signal).catch((error: unknown) => {
-        throw error instanceof EngineError && error.param === 'model' ? asComponent(error) : error;
+        throw error instanceof EngineError && error.param === 'model' ? asComponent(error, component) : error;
       }),
   });
   for (const [name, className] of Object.entries(pipeline.unused)) {
@@ -140,9 +142,22 @@ async function drawIn(
   }
 }
 
-/** Rewords an error about the model that a component is taken from as one about `componentPaths`. */
-function asComponent({ code, parts, cause }: EngineError): EngineError {
-  return new EngineError(code, { parts }, { param: 'componentPaths', cause });
+/** Rewords an error about the model that a component is taken from as one about the option that gives it. */
+function asComponent({ code, parts, cause }: EngineError, component: string): EngineError {
+  const param = component === CONTROLNET ? 'controlnetPath' : 'componentPaths';
+  return new EngineError(code, { parts }, { param, cause });
+}
+
+/** Component that the ControlNets of a pipeline are. */
+const CONTROLNET = 'controlnet';
+
+/** Paths of components, with those of ControlNets. */
+function componentPathsOf({
+  componentPaths = {},
+  controlnetPath = [],
+}: ImageModelOptions): Record<string, string> {
+  const nets = controlnetPath.map((path, i) => [numberedName(CONTROLNET, i), path]);
+  return { ...componentPaths, ...(Object.fromEntries(nets) as Record<string, string>) };
 }
 
 /** Latents along a side of the smallest image: a model that cannot draw it cannot draw anything. */
@@ -182,7 +197,12 @@ async function prepare(
 function sized(resolved: Resolved, side: number): Resolved {
   const { request, event } = resolved;
   const blank: Pixels = { width: side, height: side, data: new Uint8Array(3 * side * side) };
-  const images = { ...(request.image && { image: blank }), ...(request.mask && { mask: blank }) };
+  const { controlImages } = request;
+  const images = {
+    ...(request.image && { image: blank }),
+    ...(request.mask && { mask: blank }),
+    ...(controlImages && { controlImages: controlImages.map(() => blank) }),
+  };
   const values = { ...event.values, width: side, height: side };
   return { ...resolved, request: { ...request, ...images }, event: { ...event, values } };
 }

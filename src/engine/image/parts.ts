@@ -167,6 +167,7 @@ async function partsOf(
     stepsOf: (call, name) => planner.stepsOf(call, name),
     mostClipSkip: runner.mostClipSkip,
     needsMask: runner.fillsMasks !== false,
+    controls: runner.controls ?? 0,
     ...(runner.checkRequest && { checkRequest: runner.checkRequest }),
   };
   const info = describe(pipeline, options.model, components, context, { own, runner });

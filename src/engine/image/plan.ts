@@ -11,6 +11,11 @@ import type { Resolved } from './resolved.ts';
 import type { ImageFamily, StrengthRule } from './families/family.ts';
 import { latentTokens, type LatentShape } from './latent-shape.ts';
 
+/** A plan, and the calls of the model that it would make if it did not end early. */
+export interface WholePlan extends Plan {
+  calls: number;
+}
+
 interface PlannerOptions {
   /** The family's sigmas; null: the schedule computes its own, and the image's size does not shift them. */
   sigmas: ImageFamily['sigmas'];
@@ -68,7 +73,7 @@ export class Planner {
   }
 
   /** Plans a request. Throws bad_request or unsupported before anything is computed. */
-  plan({ event: { values }, request: { flowShift: shift }, call }: Resolved): Plan {
+  plan({ event: { values }, request: { flowShift: shift }, call }: Resolved): WholePlan {
     // The flow-matching classes and the solvers name the shift differently.
     const shifted = { shift, flow_shift: shift, use_dynamic_shifting: false };
     const schedule = this.open(values.scheduler, shift === undefined ? {} : shifted);
@@ -80,7 +85,8 @@ export class Planner {
         : { first: stepsBefore(denoisingStart, schedule, request) };
     const made = schedule.plan({ ...request, ...begins });
     // Latents that are partly denoised get no additional noise.
-    const plan = denoisingStart === undefined ? made : { ...made, fromImage: CLEAN };
+    const calls = made.steps.length;
+    const plan = { ...made, calls, ...(denoisingStart !== undefined && { fromImage: CLEAN }) };
     return denoisingEnd === undefined || denoisingEnd === 1 ? plan : endedAt(denoisingEnd, schedule, plan);
   }
 
@@ -158,7 +164,7 @@ function stepsBefore(share: number, schedule: Schedule, request: PlanRequest): n
 }
 
 /** Drops the calls below the cutoff. With a mask, the kept region is clean after the last call. */
-function endedAt(share: number, schedule: Schedule, plan: Plan): Plan {
+function endedAt(share: number, schedule: Schedule, plan: WholePlan): WholePlan {
   const count = plan.steps.filter(
     ({ timestep }) => timestep >= cutoff('denoising_end', share, schedule),
   ).length;

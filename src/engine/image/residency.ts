@@ -39,7 +39,8 @@ function roleOf(
   { name, className }: Pick<PipelineComponent, 'name' | 'className'>,
   { denoiser, autoencoder }: DeclaredComponents,
 ): Role {
-  if (name === denoiser) return 'denoiser';
+  // ControlNets run before the denoiser in each step.
+  if (name === denoiser || className === 'ControlNetModel') return 'denoiser';
   if (name === autoencoder) return 'autoencoder';
   const seesImages = name.startsWith('image_encoder') || className.includes('Vision');
   return seesImages ? 'image encoder' : 'text encoder';

@@ -4,6 +4,7 @@
 import { EngineError } from '../../files/error.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import { entryFor } from './families/registry.ts';
+import { checkControl } from './control.ts';
 import { sizeFrom } from './size.ts';
 import type { ImageRequest, ResolvedImageRequest, ValueSource } from './image-model.ts';
 import { startsFromImage } from './given-images.ts';
@@ -37,6 +38,7 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
     ...(maxSequenceLength !== undefined && { maxSequenceLength }),
   });
   checkFields(request, values, context);
+  checkControl(request, context.controls);
   const reasons = reasonsOf(values, sources, context.defaults);
   return { event: { type: 'resolved', values, sources, reasons }, request, call };
 }
@@ -68,15 +70,16 @@ function decideValues(
   };
 
   const { references } = context.pipeline.set;
+  const source = given.image ?? given.controlImages?.[0];
   const fitted =
-    given.image &&
+    source &&
     (references
       ? references.sizeOf(
-          (references.drawn === 'first' && given.furtherImages?.[0]) || given.image,
+          (references.drawn === 'first' && given.furtherImages?.[0]) || source,
           defaults.width * defaults.height,
           sizeMultiple,
         )
-      : sizeFrom(given.image, { ...sizeOf(named), ...sizeOf(given) }, { sizeMultiple, defaults }));
+      : sizeFrom(source, { ...sizeOf(named), ...sizeOf(given) }, { sizeMultiple, defaults }));
   const scheduler = context.schedulerOf(decide('scheduler', schedulers[0], ''));
   const listed = context.stepsOf(call, scheduler);
   const starts = startsFromImage(context.pipeline.set, given);

@@ -34,6 +34,8 @@ export interface ResolveContext {
   mostClipSkip: number;
   /** Whether the model only fills masks. */
   needsMask: boolean;
+  /** Number of ControlNets. */
+  controls: number;
   checkRequest?: FamilyModel['checkRequest'];
 }
 

@@ -50,6 +50,12 @@ export class PageCollector implements ComponentAccess {
     this.#weights = weights;
   }
 
+  get names(): string[] {
+    return Object.values(this.#pipeline.components)
+      .filter(({ kind }) => kind === 'model')
+      .map(({ name }) => name);
+  }
+
   get(name: string): PipelineComponent {
     const component = this.#pipeline.components[name];
     if (component) return component;

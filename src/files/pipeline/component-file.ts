@@ -33,7 +33,7 @@ export async function openComponentFile(
   }
   const file = await openFile(folder, name);
   try {
-    const part = findPart(file.tensors, layouts?.parts[component] ?? []);
+    const part = findPart(file.tensors, layouts?.parts[declared.base ?? component] ?? []);
     if (part === null || !(classes ?? [part.className]).includes(part.className)) {
       throw new EngineError(
         'unsupported',

@@ -24,6 +24,10 @@ export interface ComponentClasses {
   classes: readonly string[] | null;
   /** The pipeline also runs without it. */
   optional?: true;
+  /** The user may give several, the further ones under names with a number. */
+  several?: true;
+  /** Name under which it is declared, where its own has a number. */
+  base?: string;
   /** Classes that are refused with a specific reason, which follows "which" in messages. */
   refused?: Readonly<Record<string, string>>;
 }

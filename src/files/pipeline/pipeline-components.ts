@@ -139,7 +139,7 @@ export async function openComponents(
         });
         return [name, await openComponent(root.path, name, folder, classes, pair!.className)] as const;
       }
-      const path = await find(componentPaths[name]!, name);
+      const path = await find(componentPaths[name]!, classes.base ?? name);
       return [name, await openElsewhere(openFolder, path, name, classes, opening.files)] as const;
     });
   return Object.fromEntries(await Promise.all(opened));
@@ -174,7 +174,7 @@ export async function openElsewhere(
   if (declared.kind === 'model' && file !== null)
     return openComponentFile(folder, file, name, declared, files);
   if (!names.includes(INDEX)) return openComponent(folder.path, name, folder, declared, null);
-  const own = await openFolder(`${folder.path}/${name}`).catch((error: unknown) => {
+  const own = await openFolder(`${folder.path}/${declared.base ?? name}`).catch((error: unknown) => {
     throw new EngineError(
       'model_not_found',
       `${path} is a pipeline that has no ${name}: give one that has it, or the folder of the component`,

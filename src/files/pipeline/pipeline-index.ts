@@ -4,6 +4,7 @@
 import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
 import { namesOf, type KnownPipelines } from './pipeline-classes.ts';
+import { classWith, withNumbered } from './given-components.ts';
 import { openComponents, readPairs } from './pipeline-components.ts';
 import type { Pipeline, PipelineComponent, PipelineOptions } from './pipeline.ts';
 import { customModule, refuseCode, refuseFolder, refuseSingleFile } from './pipeline-refusal.ts';
@@ -37,20 +38,22 @@ export async function openPipeline(
     refuseFolder(folder.path, names, config);
   }
   const index = await readJson(folder, INDEX);
-  const className = chooseClass(folder.path, index, known, options);
-  const { components: wanted, layouts } =
+  const given = Object.keys(options.componentPaths ?? {});
+  const className = classWith(chooseClass(folder.path, index, known, options), given, known);
+  const { components, layouts } =
     known.classes.get(className) ?? refuseClass(folder.path, className, index, known);
+  const wanted = withNumbered(components, given);
   const { unread } = known;
   const { pairs, unused } = readPairs(folder.path, index, wanted, unread, options.componentPaths);
   const opening = { known: wanted, unread, pairs, unused, files: { layouts, text: known.text }, ...options };
-  const components = await openComponents(folder, openFolder, opening);
+  const opened = await openComponents(folder, openFolder, opening);
   const settings = Object.entries(index).filter(
     ([name, value]) => !name.startsWith('_') && !Array.isArray(value),
   );
   return {
     path: folder.path,
     className,
-    components,
+    components: opened,
     unused,
     settings: Object.fromEntries(settings),
     notes: [],

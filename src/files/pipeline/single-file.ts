@@ -15,6 +15,7 @@ import {
   type OpenFile,
 } from './file-parts.ts';
 import { namesOf, type KnownPipelines, type PipelineClass } from './pipeline-classes.ts';
+import { classWith, withNumbered } from './given-components.ts';
 import { openElsewhere } from './pipeline-components.ts';
 import type { Pipeline, PipelineComponent, PipelineOptions } from './pipeline.ts';
 import { refuseFile } from './file-refusal.ts';
@@ -42,9 +43,13 @@ export async function openSingleFile(
   } finally {
     await closeFile(file);
   }
-  const { layouts, parts, pipeline } = recognised;
-  const className = chosenClass(file.path, pipeline.className, known, options);
-  const declared = known.classes.get(className)!;
+  const { layouts, pipeline } = recognised;
+  const names = Object.keys(options.componentPaths ?? {});
+  const className = classWith(chosenClass(file.path, pipeline.className, known, options), names, known);
+  const own = known.classes.get(className)!;
+  const declared = { ...own, components: withNumbered(own.components, names) };
+  const isOwn = ([component]: [string, FoundPart]): boolean => Object.hasOwn(declared.components, component);
+  const parts = Object.fromEntries(Object.entries(recognised.parts).filter(isOwn));
   const components: Record<string, PipelineComponent> = {};
   const missing: string[] = [];
   for (const component of Object.keys(declared.components)) {
@@ -137,7 +142,7 @@ async function openGiven(
 ): Promise<PipelineComponent | null> {
   if (!given(options, component)) return null;
   const { componentPaths = {}, find = (path) => Promise.resolve(path) } = options;
-  const path = await find(componentPaths[component]!, component);
+  const path = await find(componentPaths[component]!, components[component]!.base ?? component);
   return openElsewhere(openFolder, path, component, components[component]!, { layouts, text });
 }
 

@@ -34,6 +34,7 @@ export async function toImageRequests(
     kwargs,
     ...sizeAsked(body),
     ...(await readSources(body)),
+    ...(await readControls(body)),
   });
   if (!Array.isArray(seed)) return [{ ...common, seed, ...(n !== undefined && { samples: n }) }];
   const [first, ...others] = seed.map((one) => ({ ...common, seed: one, samples: 1 }));
@@ -63,6 +64,19 @@ async function readSources(body: ImageBody): Promise<Pick<ImageRequest, 'image' 
     );
   }
   return { image, ...(images.length > 0 && { furtherImages: images }), ...(mask && { mask }) };
+}
+
+/** Decodes the images of ControlNets. */
+async function readControls({
+  control_image: sent,
+}: ImageBody): Promise<Pick<ImageRequest, 'controlImages'>> {
+  if (sent === undefined) return {};
+  const controlImages: Pixels[] = [];
+  for (const one of Array.isArray(sent) ? sent : [sent]) {
+    const bytes = typeof one === 'string' ? bytesOfUrl(one) : await bytesOf(one);
+    controlImages.push(await decodeImage(bytes, 'control_image'));
+  }
+  return { controlImages };
 }
 
 /**
@@ -97,9 +111,10 @@ export function checkCount({ samples }: ResolvedImageRequest): void {
   });
 }
 
-const FIELD_NAMES = Object.fromEntries(fieldNames(IMAGE_SAMPLING, 'images')) as Partial<
-  Record<string, keyof ImageBody>
->;
+const FIELD_NAMES = {
+  ...Object.fromEntries(fieldNames(IMAGE_SAMPLING, 'images')),
+  controlImages: 'control_image',
+} as Partial<Record<string, keyof ImageBody>>;
 
 /** Call arguments that have a different name in diffusers than in a request. */
 const KWARGS_NAMES: Partial<Record<string, string>> = { samples: 'num_images_per_prompt' };

@@ -30,6 +30,9 @@ const dataUrl = z.string().refine((text) => /^data:[^,]*;base64,/.test(text), {
   error: 'must be a data: URL in base64, as this server fetches nothing; or send the image itself as image',
   params: { code: 'unsupported' },
 });
+/** Limit on the images of ControlNets. */
+const MOST_CONTROLS = 8;
+const sentImage = z.union([upload, dataUrl]);
 const kwargs = record(z.unknown());
 
 export const IMAGE_FIELDS = {
@@ -47,6 +50,10 @@ export const IMAGE_FIELDS = {
   seed: honoured(
     z.union([seed, list(seed, MOST_IMAGES).min(1)]),
     'The same seed draws the same image; image i uses seed + i, or entry i of a list. Left out, drawn at random and told.',
+  ),
+  control_image: honoured(
+    z.union([sentImage, list(sentImage, MOST_CONTROLS).min(1)]),
+    'PNG, JPEG or WebP for the ControlNets of the model, one for each: data: URLs, or files of a form.',
   ),
   diffusers_kwargs: honoured(
     kwargs,

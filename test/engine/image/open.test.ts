@@ -209,8 +209,8 @@ it('finds out where the time goes beside the stages, not in them', async () => {
 
 describe('a pipeline class that is not built in', () => {
   const folder = changed('model_index.json', {
-    _class_name: 'StableDiffusionControlNetPipeline',
-    controlnet: ['diffusers', 'ControlNetModel'],
+    _class_name: 'StableDiffusionAdapterPipeline',
+    adapter: ['diffusers', 'T2IAdapter'],
   });
 
   it.each(['auto', 'svc', 'generic'] as const)('is not run as another by the backend %s', async (backend) => {
@@ -220,7 +220,7 @@ describe('a pipeline class that is not built in', () => {
   it('is run as another that the user names, with a note of what is left out', async () => {
     const { model, notes } = await open({ model: folder, pipelineClassName: 'StableDiffusionPipeline' });
     expect(notes).toEqual([
-      'model_index.json names controlnet (ControlNetModel), which StableDiffusionPipeline has no use for: it is not read',
+      'model_index.json names adapter (T2IAdapter), which StableDiffusionPipeline has no use for: it is not read',
     ]);
     expect(model.info).toMatchObject({ backend: 'svc', pipeline: 'StableDiffusionPipeline' });
     await model.close();

@@ -80,7 +80,12 @@ function autoencoderPrefixes(levels: number): [string, string][] {
   return pairs;
 }
 
-function renamed(tensors: StoredTensors, pairs: readonly [string, string][], prefix: string): StoredTensor[] {
+/** Replaces the first of the prefixes that a name has, and puts another one in front. */
+export function renamed(
+  tensors: StoredTensors,
+  pairs: readonly [string, string][],
+  prefix: string,
+): StoredTensor[] {
   return [...tensors.values()].map((tensor) => {
     const [own, original] = pairs.find(([one]) => tensor.name.startsWith(one)) ?? ['', ''];
     return { ...tensor, name: prefix + original + tensor.name.slice(own.length) };

@@ -84,10 +84,10 @@ export async function storedImages(
   });
 }
 
-async function furtherImages(name: string): Promise<Pixels[]> {
+async function numberedImages(name: string, prefix: string): Promise<Pixels[]> {
   const found: Pixels[] = [];
   for (;;) {
-    const [image] = await storedImages(name, 'inputs', `further_${found.length}`);
+    const [image] = await storedImages(name, 'inputs', `${prefix}_${found.length}`);
     if (!image) return found;
     found.push(image);
   }
@@ -112,7 +112,8 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
   const [image] = await storedImages(name, 'inputs', 'image');
   const isEdit = /Edit|Flux2|Kontext/.test(golden.class); // sizes follow from the image's sides
   const [mask] = await storedImages(name, 'inputs', 'mask');
-  const further = await furtherImages(name);
+  const further = await numberedImages(name, 'further');
+  const controlImages = await numberedImages(name, 'control');
   return {
     options: {
       model: `${FOLDER}/${golden.checkpoint}`,
@@ -132,6 +133,7 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
       }),
       ...(further.length > 0 && { furtherImages: further }),
       ...(mask ? { mask } : {}),
+      ...(controlImages.length > 0 && { controlImages }),
     },
   };
 }

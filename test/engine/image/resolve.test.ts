@@ -36,6 +36,7 @@ function resolved(
         settings: { requires_aesthetics_score: refines },
       },
       sizeMultiple: 8,
+      controls: 0,
       defaults: { width: 64, height: 64, steps },
       backend: 'generic',
       schedulers: ['EulerDiscreteScheduler'],

@@ -82,7 +82,7 @@ describe('a file is refused that holds', () => {
     ['a LoRA of PEFT', ['unet.mid_block.attentions.0.proj_in.lora_A.weight'], /is an adapter \(LoRA\)/],
     ['a LoKr', ['lycoris_blocks_0_attn.lokr_w1'], /is an adapter \(LoRA\)/],
     ['an embedding', ['emb_params'], /is a textual inversion/],
-    ['a ControlNet', ['control_model.input_blocks.0.0.weight'], /is a ControlNet, which is not built in/],
+    ['a ControlNet of FLUX', ['controlnet_blocks.0.weight'], /is a ControlNet of another family, which/],
     [
       'Stable Diffusion 3',
       ['model.diffusion_model.joint_blocks.0.context_block.adaLN_modulation.1.bias'],

@@ -7,10 +7,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../../src/models/image/autoencoder-kl.ts';
 import { readAutoencoderKLConfig } from '../../../src/models/image/autoencoder-kl-config.ts';
+import { controlNet } from '../../../src/models/image/controlnet.ts';
+import { readControlNetConfig } from '../../../src/models/image/controlnet-config.ts';
 import { unet } from '../../../src/models/image/unet.ts';
 import { readUNetConfig } from '../../../src/models/image/unet-config.ts';
 import { clip } from '../../../src/models/text/clip.ts';
 import { readClipConfig } from '../../../src/models/text/clip-config.ts';
+import type { WeightTable } from '../../../src/models/weights.ts';
 import { randomTensors, writeComponent, type StoredTensors } from './tiny-tensors.ts';
 
 export type Json = Record<string, unknown>;
@@ -46,11 +49,51 @@ export const autoencoderTensors = (config: Json, seed: number): StoredTensors =>
   );
 };
 
+/** A ControlNet for a UNet of a tiny pipeline. */
+export function tinyControlNet(
+  of: 'sd1' | 'sdxl',
+  seed: number,
+  more: Json = {},
+): { config: Json; tensors: StoredTensors } {
+  const config = {
+    _class_name: 'ControlNetModel',
+    layers_per_block: 1,
+    norm_num_groups: 32,
+    conditioning_embedding_out_channels: [16, 32],
+    ...(of === 'sd1' ? CONTROL_SD1 : CONTROL_XL),
+    ...more,
+  };
+  const page = (table: WeightTable) => controlNet(readControlNetConfig(config), table);
+  return { config, tensors: asStored(config, randomTensors([page], seed)) };
+}
+
+const CONTROL_SD1 = {
+  block_out_channels: [32, 64],
+  down_block_types: ['CrossAttnDownBlock2D', 'DownBlock2D'],
+  cross_attention_dim: 64,
+  attention_head_dim: 8,
+};
+const CONTROL_XL = {
+  block_out_channels: [64, 128],
+  down_block_types: ['DownBlock2D', 'CrossAttnDownBlock2D'],
+  cross_attention_dim: 128,
+  attention_head_dim: [1, 2],
+  transformer_layers_per_block: [1, 2],
+  use_linear_projection: true,
+  addition_embed_type: 'text_time',
+  addition_time_embed_dim: 256,
+  projection_class_embeddings_input_dim: 64 + 6 * 256,
+};
+
 /** Projections around attention are convolutions of 1 × 1 unless the configuration makes them matrices. */
 function unetTensors(config: Json, seed: number): StoredTensors {
-  const tensors = randomTensors([(table) => unet(readUNetConfig(config), table)], seed);
+  return asStored(config, randomTensors([(table) => unet(readUNetConfig(config), table)], seed));
+}
+
+function asStored(config: Json, tensors: StoredTensors): StoredTensors {
   const isConv = (name: string): boolean =>
     name.endsWith('conv_shortcut.weight') ||
+    /^controlnet_(down_blocks\.\d+|mid_block)\.weight$/.test(name) ||
     (!config['use_linear_projection'] && /\.proj_(in|out)\.weight$/.test(name));
   return new Map(
     [...tensors].map(([name, tensor]) => [

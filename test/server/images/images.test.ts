@@ -30,6 +30,38 @@ describe('POST /v1/images/generations', () => {
     expect(model.requests).toEqual([{ prompt: 'a house', seed: 7 }]);
   });
 
+  it('hands on the images of ControlNets, in data: URLs or as files of a form', async () => {
+    const { generate, edit, model } = await startImages();
+    const files = [await pngFile(16, 8, { r: 9, g: 0, b: 0, alpha: 1 }), await pngFile(8, 8, '#070000')];
+    const urls = await Promise.all(
+      files.map(
+        async (file) => `data:image/png;base64,${Buffer.from(await file.arrayBuffer()).toString('base64')}`,
+      ),
+    );
+    const numbers = { controlnet_conditioning_scale: [0.5, 2], control_guidance_end: 0.75 };
+    const sent = await generate({ seed: 1, control_image: urls, ...numbers });
+    expect(sent.status).toBe(200);
+    const form = formOf({ prompt: 'x', image: files[0]!, 'control_image[]': files });
+    expect((await edit(form)).status).toBe(200);
+    expect((await edit(formOf({ prompt: 'x', image: files[0]!, control_image: files[1]! }))).status).toBe(
+      200,
+    );
+    const given = model.requests.map(({ controlImages = [], controlScale, controlEnd }) => {
+      return [controlImages.map(({ width, data }) => [width, data[0]]), controlScale, controlEnd];
+    });
+    const both = [
+      [16, 9],
+      [8, 7],
+    ];
+    expect(given).toEqual([
+      [both, [0.5, 2], [0.75]],
+      [both, undefined, undefined],
+      [[[8, 7]], undefined, undefined],
+    ]);
+    const wrong = await generate({ control_image: 'https://example.org/a.png' });
+    expect(await readReply(wrong)).toMatchObject({ error: { param: 'control_image' } });
+  });
+
   it('hands every field on under the engine’s name', async () => {
     const { generate, model } = await startImages();
     const response = await generate({

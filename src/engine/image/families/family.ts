@@ -17,6 +17,7 @@ import type { Autoencoder } from '../autoencoder.ts';
 import type { CallArguments, CallArgumentTable } from '../call-arguments.ts';
 import type { ComponentAccess } from '../components.ts';
 import type { ComputeOptions } from '../compute.ts';
+import type { ControlFields } from '../control.ts';
 import type { Predictor } from '../denoiser.ts';
 import type { ImageEvent, ImageRequest, Pixels, ResolvedImageRequest } from '../image-model.ts';
 
@@ -103,6 +104,8 @@ export type StrengthRule = 'floor' | 'ceil' | 'spread';
 /** Pipeline classes that differ only in their task. A task without a class uses the class of the nearest simpler task. */
 export interface PipelineSet {
   readonly classes: Readonly<Partial<Record<PipelineTask, string>>>;
+  /** Components that these classes have beside those of the family. */
+  readonly components?: PipelineComponents;
   /**
    * How images are given to classes whose denoiser sees them beside the latents; left out: denoising starts from an image. A class for
    * inpainting does both: it starts from the last image, and sees the one before it, or that image if it is the only one.
@@ -145,13 +148,17 @@ export interface CalledModel {
   settings: Readonly<Record<string, unknown>>;
 }
 
-export interface RunRequest {
+export interface RunRequest extends ControlFields {
   prompt: string;
   values: ResolvedImageRequest;
   sources: Extract<ImageEvent, { type: 'resolved' }>['sources'];
   call: CallArguments;
   /** Limit on the tokens of a prompt that are read; left out: the family's own limit. */
   maxSequenceLength?: number;
+  /** Calls of the denoiser in the whole plan. */
+  calls: number;
+  /** Images of ControlNets in the size that is drawn, one for each. */
+  controls: readonly Pixels[];
   /** Images that the denoiser sees beside the latents, in the size in which the text encoder sees them. */
   references: readonly Pixels[];
   options: ComputeOptions;
@@ -189,6 +196,8 @@ export interface FamilyModel {
   mostClipSkip: number;
   /** Layers at the end of a CLIP text encoder that are never read: 1 in Stable Diffusion XL. */
   unreadClipLayers: number;
+  /** Number of ControlNets, each of which takes an image; left out: none. */
+  controls?: number;
   /** Whether the guidance scale has no effect, because the model is distilled to a few steps without it. */
   ignoresGuidance?: boolean;
   /** Returns true if the guidance scale, or a call argument, requires a second pass with the negative prompt. */

@@ -91,7 +91,7 @@ export function knownPipelines(): KnownPipelines {
       family: family.name,
       task,
       variants: set.classes,
-      components: family.components,
+      components: { ...family.components, ...set.components },
       ...(family.files && { layouts: family.files }),
     },
   ]);
@@ -113,7 +113,9 @@ export function knownPipelines(): KnownPipelines {
 
 /** Names of the components of all families, by what is taken of them from a hub. */
 export function pipelineFolders(): PipelineFolders {
-  const components = FAMILIES.flatMap((family) => Object.entries(family.components));
+  const components = FAMILIES.flatMap(({ components, pipelines }) =>
+    [components, ...pipelines.map((set) => set.components ?? {})].flatMap((some) => Object.entries(some)),
+  );
   return {
     weights: new Set(components.flatMap(([name, { kind }]) => (kind === 'model' ? [name] : []))),
     replaceable: new Set(FAMILIES.map(({ autoencoder }) => autoencoder)),

@@ -23,6 +23,25 @@ export const tokenizer = (...classes: string[]): ComponentClasses => ({
   classes,
 });
 
+/** ControlNets, of which a pipeline may have several. */
+export const CONTROLNET: ComponentClasses = {
+  kind: 'model',
+  library: 'diffusers',
+  classes: ['ControlNetModel'],
+  several: true,
+  refused: {
+    ControlNetUnionModel: 'takes several kinds of images in one network: this version runs ControlNetModel',
+    MultiControlNetModel: 'is several ControlNets in folders of their own: give each of these folders',
+    T2IAdapter: 'is a T2I-Adapter: this version runs ControlNetModel',
+    MultiAdapter: 'is several T2I-Adapters: this version runs ControlNetModel',
+    FluxControlNetModel: 'is for FLUX.1: this version runs the ControlNets of Stable Diffusion 1, 2 and XL',
+    SD3ControlNetModel:
+      'is for Stable Diffusion 3: this version runs the ControlNets of Stable Diffusion 1, 2 and XL',
+    QwenImageControlNetModel:
+      'is for Qwen-Image: this version runs the ControlNets of Stable Diffusion 1, 2 and XL',
+  },
+};
+
 /** Declares a denoiser, which is a class of diffusers. */
 export const denoiser = (...classes: string[]): ComponentClasses => ({
   kind: 'model',

@@ -4,9 +4,9 @@ import { STABLE_DIFFUSION_XL_FILES } from '../layouts/stable-diffusion.ts';
 import { readAutoencoder } from '../autoencoder.ts';
 import { clipAdapters, TO_KEYS, UNET_ADAPTERS } from './adapter-names.ts';
 import type { ImageFamily } from './family.ts';
-import { textEncoder } from './shared-components.ts';
-import { CLIP_ENCODERS, CLIP_TOKENIZERS, UNET_AND_VAE } from './stable-diffusion.ts';
-import { xlArguments } from './unet-arguments.ts';
+import { CONTROLNET, textEncoder } from './shared-components.ts';
+import { CLIP_ENCODERS, CLIP_TOKENIZERS, CONTROL_FIELDS, UNET_AND_VAE } from './stable-diffusion.ts';
+import { xlArguments, xlControlArguments } from './unet-arguments.ts';
 import { FEW_STEP_NAMES, unetDefaults } from './unet-defaults.ts';
 import { openUNetModel } from './unet-model.ts';
 
@@ -35,6 +35,16 @@ export const stableDiffusionXL: ImageFamily = {
       strength: 'floor',
       callArguments: xlArguments,
     },
+    {
+      classes: {
+        'text-to-image': 'StableDiffusionXLControlNetPipeline',
+        'image-to-image': 'StableDiffusionXLControlNetImg2ImgPipeline',
+        inpainting: 'StableDiffusionXLControlNetInpaintPipeline',
+      },
+      components: { controlnet: CONTROLNET },
+      strength: 'floor',
+      callArguments: xlControlArguments,
+    },
   ],
   defaults: { guidance: 5 },
   namedDefaults: [[/sd[-_]?xl[-_]turbo/i, { steps: 1, guidance: 0, size: 512 }], ...FEW_STEP_NAMES],
@@ -50,7 +60,7 @@ export const stableDiffusionXL: ImageFamily = {
       { models: "Stable Diffusion XL's refiner", module: TO_KEYS, columns: 1280 },
     ],
   },
-  takes: ['guidanceRescale'],
+  takes: ['guidanceRescale', ...CONTROL_FIELDS],
   readsEmphasis: true,
   sigmas: null,
   files: STABLE_DIFFUSION_XL_FILES,

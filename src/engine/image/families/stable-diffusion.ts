@@ -5,13 +5,16 @@ import { readAutoencoder } from '../autoencoder.ts';
 import { clipAdapters, TO_KEYS, UNET_ADAPTERS } from './adapter-names.ts';
 import type { ImageFamily, PipelineComponents } from './family.ts';
 import { correctScheduler, sampleSizeOf } from './outdated.ts';
-import { AUTOENCODER, denoiser, SCHEDULER, textEncoder, tokenizer } from './shared-components.ts';
-import { lcmArguments, sdArguments } from './unet-arguments.ts';
+import { AUTOENCODER, CONTROLNET, denoiser, SCHEDULER, textEncoder, tokenizer } from './shared-components.ts';
+import { controlArguments, lcmArguments, sdArguments } from './unet-arguments.ts';
 import { FEW_STEP_NAMES, unetDefaults } from './unet-defaults.ts';
 import { openUNetModel } from './unet-model.ts';
 
 export const CLIP_ENCODERS = textEncoder('CLIPTextModel', 'CLIPTextModelWithProjection');
 export const CLIP_TOKENIZERS = tokenizer('CLIPTokenizer', 'CLIPTokenizerFast');
+
+/** Fields of requests to models with ControlNets. */
+export const CONTROL_FIELDS = ['controlImages', 'controlScale', 'controlStart', 'controlEnd'] as const;
 
 export const UNET_AND_VAE: PipelineComponents = {
   unet: {
@@ -54,6 +57,17 @@ export const stableDiffusion: ImageFamily = {
       callArguments: lcmArguments,
       defaults: { steps: 4, guidance: 8.5 },
     },
+    {
+      classes: {
+        'text-to-image': 'StableDiffusionControlNetPipeline',
+        'image-to-image': 'StableDiffusionControlNetImg2ImgPipeline',
+        inpainting: 'StableDiffusionControlNetInpaintPipeline',
+      },
+      components: { controlnet: CONTROLNET },
+      strength: 'floor',
+      callArguments: controlArguments,
+      correctScheduler,
+    },
   ],
   defaults: {},
   namedDefaults: [
@@ -69,7 +83,7 @@ export const stableDiffusion: ImageFamily = {
       { models: 'Stable Diffusion 2', module: TO_KEYS, columns: 1024 },
     ],
   },
-  takes: ['guidanceRescale'],
+  takes: ['guidanceRescale', ...CONTROL_FIELDS],
   readsEmphasis: true,
   sigmas: null,
   files: STABLE_DIFFUSION_FILES,

@@ -7,7 +7,10 @@ const file = (holds: string, ...signs: RegExp[]): UnbuiltFiles => ({ holds, sign
 
 /** A sign that other families have too stands behind those that are more specific. */
 export const UNBUILT_FILES: readonly UnbuiltFiles[] = [
-  file('a ControlNet', /^(control_model\.|controlnet_|control_all_x_embedder|input_hint_block)/),
+  file(
+    'a ControlNet of another family',
+    /^(controlnet_(blocks|single_blocks|x_embedder|pos_embed)|control_all_x_embedder)/,
+  ),
   file('a T2I-Adapter', /^adapter\.body\.|^body\.0\.block1\./),
   file('an IP-Adapter', /^(ip_adapter|image_proj)\./),
   file('Stable Cascade', /clip_txt_mapper\.|down_blocks\.1\.0\.channelwise\./),

@@ -50,6 +50,10 @@ export const UNBUILT: readonly UnbuiltPipelines[] = [
     purpose: 'makes embeddings of an image for another pipeline',
     needsInput: true,
   },
+  {
+    classes: /ControlNetUnion/,
+    purpose: 'steers by several kinds of images in one network (ControlNet-Union)',
+  },
   { classes: /ControlNet/, purpose: 'steers by a control image (ControlNet)' },
   { classes: /Adapter/, purpose: 'steers by a control image (T2I-Adapter)' },
   { classes: /LEdits/, purpose: 'edits an image that it takes back to noise (LEDITS++)' },

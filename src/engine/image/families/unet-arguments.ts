@@ -8,6 +8,7 @@ import {
   list,
   NEGATIVE,
   number,
+  oneOrList,
   pair,
   SIZE,
   STRENGTH,
@@ -103,7 +104,25 @@ const XL_TASKS: Readonly<Record<PipelineTask, CallArgumentTable>> = {
   inpainting: { ...XL, ...SIZE, ...STRENGTH, ...PART, ...CROP },
 };
 
+/** Arguments of classes with ControlNets: a number for all of them, or one for each. */
+const CONTROL: CallArgumentTable = {
+  controlnet_conditioning_scale: oneOrList('numbers', isReal, { request: 'controlScale' }),
+  control_guidance_start: oneOrList('numbers from 0 to 1', isShare, { request: 'controlStart' }),
+  control_guidance_end: oneOrList('numbers from 0 to 1', isShare, { request: 'controlEnd' }),
+  guess_mode: {
+    wanted: 'false: the prompt is followed',
+    fits: (value) => value === false,
+    into: null,
+  },
+};
+
 export const sdArguments = (task: PipelineTask): CallArgumentTable => SD_TASKS[task];
+
+export const controlArguments = (task: PipelineTask): CallArgumentTable => ({
+  ...SD_TASKS[task],
+  ...SIZE,
+  ...CONTROL,
+});
 
 export const lcmArguments = (task: PipelineTask): CallArgumentTable =>
   task === 'text-to-image' ? { ...LCM, ...SIZE } : { ...LCM, ...STRENGTH };
@@ -115,6 +134,13 @@ export function xlArguments(task: PipelineTask, { components, settings }: Called
     ...(encoders.length === 2 ? SECOND : unavailableSecond()),
     ...(settings['requires_aesthetics_score'] === true ? REFINER : {}),
   };
+}
+
+/** The image-to-image class takes no part of the way to an image. */
+export function xlControlArguments(task: PipelineTask, model: CalledModel): CallArgumentTable {
+  const { denoising_start: start, denoising_end: end, ...others } = xlArguments(task, model);
+  const part = { ...(start && { denoising_start: start }), ...(end && { denoising_end: end }) };
+  return { ...others, ...(task === 'image-to-image' ? {} : part), ...SIZE, ...CONTROL };
 }
 
 function unavailableSecond(): CallArgumentTable {

@@ -9,8 +9,10 @@ import type { WeightTable } from '../../../models/weights.ts';
 import { checkEncoders, encodeClip, type ClipText } from './clip-text.ts';
 import { freeTensors } from '../compute.ts';
 import type { ComponentAccess } from '../components.ts';
+import { Scope } from '../scope.ts';
 import type { FamilyModel, MaskInput, RunRequest } from './family.ts';
 import type { UNetArguments } from './unet-arguments.ts';
+import { ControlNets } from './unet-controls.ts';
 import { unetPredictor } from './unet-denoiser.ts';
 
 /** Default aesthetic scores of SDXL's refiner, as in diffusers. */
@@ -39,6 +41,7 @@ export function openUNetModel(
   const { className, config: textJson } = components.get(encoder);
   const unreadClipLayers = xl ? 1 : 0;
   const { layers } = readClipConfig(textJson, className, `${encoder}/config.json`);
+  const controls = new ControlNets(components, config);
   const guides = (guidance: number): boolean => guidance > 1 && config.guidanceDims === null;
 
   return {
@@ -47,11 +50,13 @@ export function openUNetModel(
     sampleSize: options.sampleSize(json, config.sampleSize),
     mostClipSkip: layers - 1 - unreadClipLayers,
     unreadClipLayers,
+    controls: controls.names.length,
     guides,
     checkRequest: (request) => checkSecondNegative(request, zerosNegative),
     async checkFiles() {
       checkContext(config, await checkEncoders(components));
       components.check('unet', page);
+      controls.check();
     },
     async prepare(request: RunRequest) {
       const { values, sources, prompt, options } = request;
@@ -66,15 +71,21 @@ export function openUNetModel(
         options,
       });
       const { guidance, guidanceRescale } = values;
-      const conditions = { text, guidance, guidanceRescale, sizeIds: sizeIds(config, text, request) };
+      const sizes = sizeIds(config, text, request);
+      const conditions = { text, guidance, guidanceRescale, sizeIds: sizes, calls: request.calls };
       return {
         tokens: text.tokens,
         async load() {
-          const weights = await components.load('unet', 'denoiser', page, options);
+          using loaded = new Scope(device);
+          const weights = loaded.use(await components.load('unet', 'denoiser', page, options));
+          const steering = await controls.load(request, loaded);
+          const owner = loaded.move();
           return {
-            record: (latents, output, extra, way) =>
-              unetPredictor(device, config, weights.page, { ...conditions, extra, latents, output }, way),
-            [Symbol.dispose]: () => weights[Symbol.dispose](),
+            record(latents, output, extra, way) {
+              const given = { ...conditions, controls: steering, extra, latents, output };
+              return unetPredictor(device, config, weights.page, given, way);
+            },
+            [Symbol.dispose]: () => owner[Symbol.dispose](),
           };
         },
         [Symbol.dispose]: () => freeTensors(device, [text.states, text.pooled]),

@@ -11,6 +11,7 @@ import type {
 import type { Json } from '../../../models/config-values.ts';
 import { DIFFUSERS_AUTOENCODER, ORIGINAL_AUTOENCODER } from './autoencoder.ts';
 import { CLIP_TOKENIZER, openClip, transformersClip } from './clip.ts';
+import { CONTROLNETS } from './controlnet.ts';
 import { DIFFUSERS_UNET, ORIGINAL_UNET } from './unet.ts';
 
 const UNETS = [ORIGINAL_UNET, DIFFUSERS_UNET];
@@ -28,6 +29,7 @@ export const STABLE_DIFFUSION_FILES: FileLayouts = {
   parts: {
     unet: UNETS,
     vae: AUTOENCODERS,
+    controlnet: CONTROLNETS,
     text_encoder: [
       ...transformersClip(['cond_stage_model.transformer.', 'text_encoders.clip_l.transformer.', ''], false),
       openClip(['cond_stage_model.model.', ''], false),
@@ -45,6 +47,7 @@ export const STABLE_DIFFUSION_XL_FILES: FileLayouts = {
   parts: {
     unet: UNETS,
     vae: AUTOENCODERS,
+    controlnet: CONTROLNETS,
     text_encoder: transformersClip(
       [
         'conditioner.embedders.0.transformer.',
