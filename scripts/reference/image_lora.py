@@ -4,17 +4,21 @@ test/golden/image/<case>/: like those of image_pipelines.py, with the adapters' 
 diffusers reads the files itself, so that names, alphas and scales are its own. Each file names its modules as one kind of program does.
 """
 
+import inspect
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from diffusers.loaders import lora_conversion_utils, lora_pipeline
 from safetensors.torch import save_file
 
 import image_pipelines
 from image_checkpoints import ROOT
 from image_golden import write_case
 from image_pipeline_case import Pipeline, call
+from image_pipeline_cases_flux import FLUX
+from image_pipeline_cases_qwen import QWEN
 
 SD, XL, Z = 'StableDiffusionPipeline', 'StableDiffusionXLPipeline', 'ZImagePipeline'
 LINEAR = ('to_q', 'to_k', 'to_v', 'to_out.0', 'proj', 'net.2')
@@ -57,6 +61,17 @@ CASES = {
         Pipeline(Z, 'z-image', 'ComfyUI: diffusion_model and lora_A', call(0, None, guidance=0.0), seeds=(7,)),
         [Adapter('comfy', 0.8, {'transformer': DIT})],
     ),
+    'lora-flux': (
+        replace(FLUX['pipeline-flux'], exercises='kohya: names of the original program, of fused projections; ai-toolkit', seeds=(8,)),
+        [
+            Adapter('flux_kohya', 0.7, {'transformer': (), 'text_encoder': CLIP}, alpha=1.5),
+            Adapter('diffusers', 0.6, {'transformer': ('to_q', 'to_out.0', 'proj_mlp', 'proj_out', 'net.2')}, rank=3),
+        ],
+    ),
+    'lora-qwen-image': (
+        replace(QWEN['pipeline-qwen-image-unguided'], exercises='kohya: names of diffusers joined by underscores', seeds=(9,)),
+        [Adapter('kohya', 2.0, {'transformer': ('to_q', 'to_v', 'add_k_proj', 'to_out.0', 'to_add_out', 'net.2', 'mod.1')}, alpha=1)],
+    ),
 }  # fmt: skip
 
 
@@ -93,12 +108,48 @@ def sgm(component, module):
     return f'lora_unet_{name}', '.lora_down.weight', '.lora_up.weight'
 
 
+def flux_kohya(component, module):
+    return (module if component == 'transformer' else kohya(component, module)[0]), '.lora_down.weight', '.lora_up.weight'
+
+
+def flux_modules(transformer):
+    """Names and shapes of the original program's modules."""
+    width, wide = transformer.inner_dim, 4 * transformer.inner_dim
+    for i in range(len(transformer.transformer_blocks)):
+        for stream in ('img', 'txt'):
+            name = f'lora_unet_double_blocks_{i}_{stream}'
+            yield f'{name}_attn_qkv', (3 * width, width)
+            yield f'{name}_attn_proj', (width, width)
+            yield f'{name}_mlp_0', (wide, width)
+            yield f'{name}_mlp_2', (width, wide)
+            yield f'{name}_mod_lin', (6 * width, width)
+    for i in range(len(transformer.single_transformer_blocks)):
+        yield f'lora_unet_single_blocks_{i}_linear1', (3 * width + wide, width)
+        yield f'lora_unet_single_blocks_{i}_linear2', (width, width + wide)
+        yield f'lora_unet_single_blocks_{i}_modulation_lin', (3 * width, width)
+
+
+def widen_conversions(width):
+    """diffusers splits fused rows by FLUX.1's published width; the tiny model has another."""
+    module = lora_conversion_utils
+    source = inspect.getsource(module._convert_kohya_flux_lora_to_diffusers)
+    published = '[3072, 3072, 3072, 12288]'
+    assert published in source
+    exec(source.replace(published, str([width, width, width, 4 * width])), vars(module))
+    lora_pipeline._convert_kohya_flux_lora_to_diffusers = module._convert_kohya_flux_lora_to_diffusers
+
+
 def drawn(pipe, adapter, seed):
     torch.manual_seed(seed)
     tensors = {}
     for component, endings in adapter.components.items():
-        for module, layer in getattr(pipe, component).named_modules():
-            if not module.endswith(tuple(f'.{ending}' for ending in endings)) or not hasattr(layer, 'weight'):
+        layers = [(name, layer) for name, layer in getattr(pipe, component).named_modules()]
+        if adapter.names == 'flux_kohya' and component == 'transformer':
+            widen_conversions(pipe.transformer.inner_dim)
+            layers = [(name, torch.nn.Linear(*shape[::-1])) for name, shape in flux_modules(pipe.transformer)]
+            endings = ('',)
+        for module, layer in layers:
+            if endings != ('',) and not module.endswith(tuple(f'.{ending}' for ending in endings)) or not hasattr(layer, 'weight'):
                 continue
             weight = layer.weight
             rank = adapter.rank
@@ -144,7 +195,7 @@ def make(name):
     document = {
         'class': case.model,
         'checkpoint': f'checkpoints/{case.checkpoint}',
-        'components': {},
+        'components': {name: f'checkpoints/{path}' for name, path in case.components.items()},
         'exercises': case.exercises,
         'arguments': case.arguments,
         'seeds': case.seeds,

@@ -45,6 +45,9 @@ const ENDINGS: readonly (readonly [ending: RegExp, role: Role])[] = [
 
 const PROCESSOR =
   /^(.*?)(?:\.processor)?\.(to_[qkv]|to_out|add_[qkv]_proj|to_add_out)_lora\.(down|up)\.weight$/;
+/** Names of Xlabs' program, whose blocks have one module for what they project of images, and of texts. */
+const FUSED_PROCESSOR =
+  /^(.*(?:double|single)_blocks\.\d+)\.processor\.(qkv|proj)_lora([12]?)\.(down|up)\.weight$/;
 const LYCORIS = /^(.*)\.(hada|lokr)_(w[12](?:_[ab])?|t[12])$/;
 /** PEFT's wrapper around a model. */
 const WRAPPER = /^base_model\.model\./;
@@ -66,6 +69,11 @@ export function readKey(name: string): TensorKey | null {
   if (layer !== undefined) {
     const module = `${block}.${layer === 'to_out' ? 'to_out.0' : layer}`;
     return { module, method: 'lora', role: side as 'down' | 'up' };
+  }
+  const [, fused, part, stream, end] = FUSED_PROCESSOR.exec(key) ?? [];
+  if (end !== undefined) {
+    const attention = { '': '', 1: 'img_attn.', 2: 'txt_attn.' }[stream!];
+    return { module: `${fused}.${attention}${part}`, method: 'lora', role: end as 'down' | 'up' };
   }
   const [, module, method, role] = LYCORIS.exec(key) ?? [];
   if (role !== undefined) return { module: module!, method: method as Method, role: role as Role };

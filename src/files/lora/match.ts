@@ -52,7 +52,9 @@ export function matchAdapter({ modules, unknown }: AdapterFile, parts: readonly 
 
 /** The models that a file's names and shapes show, of those that are known; null: none. */
 export function modelsOf({ modules }: AdapterFile, signs: readonly AdapterSign[]): string | null {
-  const found = signs.find(({ module, columns }) =>
+  // Names that only one family has say more than widths.
+  const ordered = signs.toSorted((a, b) => Number(a.columns !== undefined) - Number(b.columns !== undefined));
+  const found = ordered.find(({ module, columns }) =>
     modules.some(
       ({ name, weight }) =>
         module.test(name) && (columns === undefined || (weight && sizeOfDelta(weight).columns === columns)),

@@ -8,7 +8,15 @@ import { open } from './open-model.ts';
 
 const FOLDER = new URL('../../golden/image/', import.meta.url).pathname;
 const PATIENCE = 300_000;
-const GOLDENS = ['lora-sd1-kohya', 'lora-sd1-two', 'lora-sd1-dora', 'lora-sdxl-sgm', 'lora-z-image'];
+const GOLDENS = [
+  'lora-sd1-kohya',
+  'lora-sd1-two',
+  'lora-sd1-dora',
+  'lora-sdxl-sgm',
+  'lora-z-image',
+  'lora-flux',
+  'lora-qwen-image',
+];
 
 interface Case {
   adapters: { file: string; scale: number }[];

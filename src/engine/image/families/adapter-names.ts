@@ -55,25 +55,48 @@ export function clipAdapters(
   };
 }
 
-/** A transformer; `rename` gives the names of its pages to those of the original program, whose parts with underscores are `words`. */
-export function transformerAdapters(original: OtherNames | null): AdapterPart {
+/** A transformer; `originals`: the names of original programs. */
+export function transformerAdapters(...originals: readonly OtherNames[]): AdapterPart {
   return {
     component: 'transformer',
     dotted: ['transformer.', 'model.diffusion_model.', 'diffusion_model.', ''],
     flat: ['lora_unet_', 'lora_transformer_', 'lycoris_'],
-    ...(original && { others: () => [original] }),
+    others: () => originals,
   };
 }
 
-/** A language model as text encoder. */
+/** T5's encoder; `nth`: the number that kohya's programs give to it. */
+export function t5Adapters(component: string, nth: number): AdapterPart {
+  return {
+    component,
+    dotted: [`${component}.`, 'text_encoders.t5xxl.transformer.', 'text_encoders.t5xxl.'],
+    flat: [`lora_te${nth}_`],
+  };
+}
+
+/** The module by which the names of a language model's layers begin in its files. */
+const FIRST_LAYER = /^(.*)layers\.0\.self_attn\.q_proj\.weight$/;
+const DECODER_WORDS = [
+  'self_attn',
+  'q_proj',
+  'k_proj',
+  'v_proj',
+  'o_proj',
+  'gate_proj',
+  'up_proj',
+  'down_proj',
+];
+
+/** A language model as text encoder, whose files may have it within other modules. */
 export function decoderAdapters(component: string): AdapterPart {
-  const outer: Rename = (name) => `model.${name}`;
-  const inner: Rename = (name) => name.replace(/^model\./, '');
-  const words = ['self_attn', 'q_proj', 'k_proj', 'v_proj', 'o_proj', 'gate_proj', 'up_proj', 'down_proj'];
   return {
     component,
     dotted: [`${component}.`],
     flat: ['lora_te_', 'lora_te1_'],
-    others: () => [outer, inner].map((rename) => ({ rename, words })),
+    others(tensors) {
+      const outer = [...tensors.keys()].flatMap((name) => FIRST_LAYER.exec(name)?.[1] ?? [])[0] ?? '';
+      const rename: Rename = (name) => name.replace(/^(?:model\.)?(?:language_model\.)?(?=layers\.)/, outer);
+      return [{ rename, words: DECODER_WORDS }];
+    },
   };
 }

@@ -15,6 +15,7 @@ import {
 import { FLUX_FILES } from '../layouts/flux.ts';
 import { plainSigmas } from '../schedules/flow-sigmas.ts';
 import type { ComponentFiles, ImageFamily, ImpliedDefaults } from './family.ts';
+import { FLUX_ADAPTERS } from './flux-adapters.ts';
 import { openFlux, PATCH, type FluxArguments } from './flux-model.ts';
 import { AUTOENCODER, denoiser, SCHEDULER, textEncoder, tokenizer } from './shared-components.ts';
 
@@ -90,5 +91,6 @@ export const fluxFamily: ImageFamily = {
   readsEmphasis: false,
   sigmas: plainSigmas,
   files: FLUX_FILES,
+  adapters: FLUX_ADAPTERS,
   open: (components, { className }) => openFlux(components, { needsMask: className === FILL }),
 };

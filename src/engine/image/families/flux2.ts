@@ -5,6 +5,7 @@ import { COMMON, integer, isWhole, list, number, SIZE, type CallArgumentTable } 
 import type { Pixels } from '../image-model.ts';
 import { empiricalShift, plainSigmas } from '../schedules/flow-sigmas.ts';
 import type { ComponentFiles, ImageFamily, ImpliedDefaults, ReferenceRule } from './family.ts';
+import { FLUX2_ADAPTERS } from './flux-adapters.ts';
 import { readFlux2Autoencoder } from './flux2-autoencoder.ts';
 import { openFlux2, PATCH } from './flux2-model.ts';
 import { flux2Texts, MISTRAL, QWEN, type Flux2TextArguments } from './flux2-texts.ts';
@@ -96,6 +97,7 @@ export const flux2: ImageFamily = {
   readsEmphasis: false,
   sigmas: plainSigmas,
   mu: empiricalShift,
+  adapters: FLUX2_ADAPTERS,
   open: (components) => openFlux2(components, { texts: flux2Texts(components, MISTRAL), guided: false }),
 };
 

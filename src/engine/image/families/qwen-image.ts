@@ -13,7 +13,7 @@ import {
 } from '../call-arguments.ts';
 import { QWEN_IMAGE_FILES } from '../layouts/qwen-image.ts';
 import { plainSigmas } from '../schedules/flow-sigmas.ts';
-import { transformerAdapters } from './adapter-names.ts';
+import { decoderAdapters, transformerAdapters } from './adapter-names.ts';
 import type { ImageFamily } from './family.ts';
 import { readQwenImageAutoencoder } from './qwen-image-autoencoder.ts';
 import { openQwenImage, PATCH } from './qwen-image-model.ts';
@@ -74,7 +74,7 @@ export const qwenImage: ImageFamily = {
   sigmas: plainSigmas,
   files: QWEN_IMAGE_FILES,
   adapters: {
-    parts: [transformerAdapters(null)],
+    parts: [transformerAdapters(), decoderAdapters('text_encoder')],
     signs: [{ models: 'Qwen-Image', module: /transformer_blocks[._]\d+[._](?:img|txt)_(?:mlp|mod)[._]/ }],
   },
   open: (components) => openQwenImage(components, plainTexts(components)),

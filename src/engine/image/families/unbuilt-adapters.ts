@@ -4,12 +4,10 @@ import type { AdapterSign } from '../../../files/lora/scheme.ts';
 
 export const UNBUILT_ADAPTERS: readonly AdapterSign[] = [
   { models: 'Chroma', module: /distilled_guidance_layer/ },
-  { models: 'FLUX.2', module: /(?:double_stream_modulation|single_stream_modulation|to_qkv_mlp_proj)/ },
   {
     models: 'HunyuanVideo',
     module: /(?:double_blocks[._]\d+[._](?:img|txt)_attn_(?:qkv|proj)\b|individual_token_refiner)/,
   },
-  { models: 'FLUX.1', module: /(?:single_transformer_blocks|(?:double|single)_blocks)[._]\d+[._]/ },
   { models: 'Stable Diffusion 3', module: /joint_blocks[._]\d+[._]/ },
   { models: 'Stable Diffusion 3', module: /transformer_blocks[._]\d+[._]attn[._]to_q$/, columns: 1536 },
   {

@@ -79,7 +79,8 @@ const FUSED: Readonly<Record<string, readonly string[]>> = {
   txt_attn: ['add_q_proj', 'add_k_proj', 'add_v_proj'],
 };
 
-function originalNames(name: string, shape: readonly number[]): string | readonly NamedRows[] {
+/** Names of the original program. */
+export function originalNames(name: string, shape: readonly number[]): string | readonly NamedRows[] {
   const [, block, attention, kind] =
     /^double_blocks\.(\d+)\.(img_attn|txt_attn)\.qkv\.(weight|bias)$/.exec(name) ?? [];
   if (block !== undefined)
