@@ -159,6 +159,12 @@ def flux_outputs(model, patches, text, pooled, timestep, guidance, places, sides
     return {'sample': out[:, : int(sides[0].prod())]}
 
 
+def chroma_outputs(model, patches, text, timestep, places, **others):
+    words = torch.zeros(text.shape[1], 3)
+    out = model(patches, text, timestep, places.to(patches), words.to(patches), return_dict=False)[0]
+    return {'sample': out}
+
+
 def flux2_inputs(seed, rows, columns, tokens, text_dims=96, references=()):
     """Latents and those of reference images; places of all tokens; states of the text."""
 
@@ -473,6 +479,18 @@ MODULES = {
         'no guidance input; a reference image larger than what is denoised',
         flux_inputs(210, 4, 6, 9, references=((6, 5),)),
         flux_outputs,
+    ),
+    'chroma': Case(
+        'chroma/transformer',
+        'modulation by the network of two layers for 32 vectors; 5 × 7 patches, 13 text rows',
+        flux_inputs(240, 5, 7, 13),
+        chroma_outputs,
+    ),
+    't5-masked': Case(
+        'flux/text_encoder_2',
+        'padding that no token sees, the first of which is kept',
+        lambda: {'input_ids': torch.cat([torch.arange(3, 33), torch.tensor([1]), torch.zeros(7)]).long()[None]},
+        lambda model, input_ids: {'last_hidden_state': model(input_ids, attention_mask=(torch.arange(38) < 31)[None]).last_hidden_state[:, :32]},
     ),
     't5': Case(
         'flux/text_encoder_2',

@@ -1,6 +1,6 @@
-"""The tiny checkpoints of FLUX.1, with heads and axes that no published one has; CLIP and the autoencoder are those of other checkpoints."""
+"""The tiny checkpoints of FLUX.1 and Chroma, with heads and axes that no published one has; CLIP and the autoencoder are those of other checkpoints."""
 
-from diffusers import FluxTransformer2DModel
+from diffusers import ChromaTransformer2DModel, FluxTransformer2DModel
 from transformers import T5EncoderModel
 
 from image_part import Checkpoint, Part, index
@@ -29,6 +29,24 @@ def t5(seed):
     return Part('model', T5EncoderModel, sizes, seed, 'bf16', {'shared': 3.0, 'relative_attention_bias': 4.0})
 
 
+def chroma(seed):
+    sizes = dict(
+        patch_size=1, in_channels=64, num_layers=2, num_single_layers=3, attention_head_dim=20, num_attention_heads=3,
+        joint_attention_dim=48, axes_dims_rope=[4, 6, 10], approximator_num_channels=32, approximator_hidden_dim=36, approximator_layers=2,
+    )  # fmt: skip
+    return Part('model', ChromaTransformer2DModel, sizes, seed, 'bf16')
+
+
+CHROMA_INDEX = index(
+    'ChromaPipeline',
+    scheduler=('diffusers', 'FlowMatchEulerDiscreteScheduler'),
+    text_encoder=('transformers', 'T5EncoderModel'),
+    tokenizer=('transformers', 'T5TokenizerFast'),
+    transformer=('diffusers', 'ChromaTransformer2DModel'),
+    vae=('diffusers', 'AutoencoderKL'),
+    image_encoder=None,
+    feature_extractor=None,
+)
 PARTS = dict(
     scheduler=('diffusers', 'FlowMatchEulerDiscreteScheduler'),
     text_encoder=('transformers', 'CLIPTextModel'),
@@ -41,6 +59,13 @@ PARTS = dict(
 INDEX = index('FluxPipeline', **PARTS, image_encoder=None, feature_extractor=None)
 KONTEXT_INDEX = index('FluxKontextPipeline', **PARTS, image_encoder=None, feature_extractor=None)
 FLUX = {
+    'chroma': Checkpoint(
+        {
+            'transformer': chroma(94),
+            'scheduler': Part('scheduler', 'FlowMatchEulerDiscreteScheduler', dict(num_train_timesteps=1000, shift=1.0, use_beta_sigmas=True)),
+        },
+        CHROMA_INDEX,
+    ),
     'flux': Checkpoint(
         {
             'tokenizer_2': Part('t5 tokenizer'),

@@ -1,4 +1,4 @@
-"""Pipeline cases of FLUX.1."""
+"""Pipeline cases of FLUX.1 and Chroma."""
 
 from functools import partial
 
@@ -16,7 +16,32 @@ SCHNELL = SHARED | {name: f'flux-schnell/{name}' for name in ('transformer', 'sc
 case = partial(Pipeline, checkpoint='flux', components=SHARED)
 DEV = SHARED | {name: f'flux/{name}' for name in ('text_encoder_2', 'tokenizer_2', 'transformer', 'scheduler')}
 FILL = DEV | {'transformer': 'flux-fill/transformer'}
+CHROMA = {'vae': 'z-image/vae', 'text_encoder': 'flux/text_encoder_2', 'tokenizer': 'flux/tokenizer_2'}
+chroma = partial(Pipeline, checkpoint='chroma', components=CHROMA)
 FLUX = {
+    'pipeline-chroma': chroma(
+        'ChromaPipeline',
+        exercises='true guidance; texts of different lengths with one token of padding each; sigmas of a beta distribution',
+        arguments=call(negative_prompt=PROMPTS[6]),
+        seeds=(97, 98),
+    ),
+    'pipeline-chroma-image': chroma(
+        'ChromaImg2ImgPipeline',
+        exercises='image-to-image, strength 0.6 of 5 steps; no guidance; a text that leaves no room for padding',
+        arguments=call(15, steps=5, guidance=1.0, strength=0.6),
+        seeds=(99,),
+        brief=True,
+        picture=True,
+    ),
+    'pipeline-chroma-masked': chroma(
+        'ChromaInpaintPipeline',
+        exercises='inpainting, strength 0.6 of 5 steps',
+        arguments=call(3, steps=5, guidance=2.0, strength=0.6),
+        seeds=(100,),
+        brief=True,
+        picture=True,
+        mask=True,
+    ),
     'pipeline-flux': case('FluxPipeline', exercises='the guidance scale as an input; 35 image tokens, a dynamic shift', arguments=call(), seeds=(91, 92)),
     'pipeline-flux-guided': case(
         'FluxPipeline',

@@ -62,7 +62,7 @@ def control(case):
 def part(name, source):
     folder = FOLDERS / source
     if name.startswith('tokenizer'):
-        return (AutoTokenizer if 'qwen' in source or name.endswith('_2') else CLIPTokenizer).from_pretrained(folder)
+        return (AutoTokenizer if 'qwen' in source or source.endswith('_2') else CLIPTokenizer).from_pretrained(folder)
     if name == 'processor':
         tokenizer = AutoTokenizer.from_pretrained(FOLDERS / 'qwen-image' / 'tokenizer')
         images = Qwen2VLImageProcessorPil(**json.loads((folder / 'preprocessor_config.json').read_text()))
@@ -91,6 +91,8 @@ def opened(case):
         counting_positions(pipe.text_encoder)
     if case.model == 'Flux2Pipeline':
         pipe.tokenizer = AutoTokenizer.from_pretrained(FOLDERS / case.checkpoint / 'tokenizer')  # gives the same ids
+    if 'Chroma' in case.model:
+        boolean_masks(pipe)
     if case.scheduler:
         pipe.scheduler = getattr(diffusers, case.scheduler).from_config(pipe.scheduler.config, **case.settings)
     if 'clip_skip' in case.arguments:  # diffusers looks for the norm where transformers 4 had it
@@ -122,6 +124,13 @@ def smaller_sizes(model):
     if not hasattr(module, 'own_sizes'):
         module.own_sizes = module.PREFERRED_KONTEXT_RESOLUTIONS
         module.PREFERRED_KONTEXT_RESOLUTIONS = [(width // 16, height // 16) for width, height in module.own_sizes]
+
+
+def boolean_masks(pipe):
+    """Masks that mask, with which Chroma was trained: diffusers 0.42.1 adds their numbers to the scores (its issue 13619)."""
+    pipe.transformer.register_to_config(guidance_embeds=False)  # which the pipeline of inpainting reads, and the class does not have
+    own = pipe._prepare_attention_mask
+    pipe._prepare_attention_mask = lambda *places, **named: None if (mask := own(*places, **named)) is None else mask.bool()
 
 
 def counting_positions(encoder):

@@ -70,6 +70,13 @@ export function fillTokens(x: Tensor, fill: Tensor, tokens: number): Tensor {
   return y;
 }
 
+/** One row, `count` times; x [1, columns] → [count, columns] */
+export function repeatRow(x: Tensor, count: number): Tensor {
+  const y = tapeOf(x).tensor([count, x.columns]);
+  copyRows(x, 0, 0, y, 0, count);
+  return y;
+}
+
 function sequenceShape(x: Tensor): [items: number, tokens: number] {
   const [items, tokens] = x.shape;
   if (x.shape.length !== 3 || typeof items !== 'number' || typeof tokens !== 'number')

@@ -60,6 +60,7 @@ const IMAGE_FILES = [
   'image/qwen-image',
   'image/flux',
   'image/flux2',
+  'image/chroma',
   'image/autoencoder-kl-flux2',
   'text/t5',
   'image/autoencoder-qwen-image',
@@ -69,9 +70,9 @@ const IMAGE_FILES = [
 it.runIf(cached)('goldens of image modules agree on SwiftShader as well', { timeout: 240_000 }, async () => {
   const { passed, failed, messages } = await runOnSwiftShader(
     IMAGE_FILES,
-    'tuned (clip-projection|unet-sdxl|controlnet-sdxl|vae-(de|en)code|tiny-decode|z-image-padded|qwen-image-references|vae-qwen-image-decode|qwen-vision|flux-references|flux2|vae-flux2-decode|t5)',
+    'tuned (clip-projection|unet-sdxl|controlnet-sdxl|vae-(de|en)code|tiny-decode|z-image-padded|qwen-image-references|vae-qwen-image-decode|qwen-vision|flux-references|flux2|chroma|vae-flux2-decode|t5)',
   );
   expect(messages).toEqual([]);
   expect(failed).toBe(0);
-  expect(passed).toBe(15);
+  expect(passed).toBe(18);
 });

@@ -121,7 +121,9 @@ describe('tuned', { timeout: PATIENCE }, () => {
 
 /** Pipelines that are drawn with a small binding limit too; the images within their autoencoders exceed it. */
 const IN_PIECES = PIPELINE_GOLDENS.filter((name) =>
-  /-(flux|flux-kontext|flux-fill|flux2-klein|qwen-image(-edit-plus|-masked)?|control-sdxl)$/.test(name),
+  /-(chroma|flux|flux-kontext|flux-fill|flux2-klein|qwen-image(-edit-plus|-masked)?|control-sdxl)$/.test(
+    name,
+  ),
 );
 
 describe('in bindings of 256 KiB', { timeout: PATIENCE }, () => {
@@ -135,10 +137,10 @@ describe('in bindings of 256 KiB', { timeout: PATIENCE }, () => {
 /**
  * Kernels do not depend on the schedule, so the generic ones draw one case of each network and task: sd1 from a text, an image, a mask and
  * with nine channels, both text encoders of sdxl and its refiner, LCM's guidance embedding, Z-Image, Qwen-Image with and without an image that it edits, FLUX with
- * and without an image that it sees or fills, FLUX.2, and ControlNets of sd1 and sdxl.
+ * and without an image that it sees or fills, FLUX.2, Chroma, and ControlNets of sd1 and sdxl.
  */
 const ALSO_GENERIC =
-  /^pipeline-(control-sd1-two|control-sdxl|lcm|sd1|sd1-(emphasis|image|inpaint|masked)|sd2|sdxl-(masked|refiner)|z-image-(guided|masked)|qwen-image(-edit)?|flux(-guided|-kontext|-fill)?|flux2-klein)$/;
+  /^pipeline-(control-sd1-two|control-sdxl|lcm|sd1|sd1-(emphasis|image|inpaint|masked)|sd2|sdxl-(masked|refiner)|z-image-(guided|masked)|qwen-image(-edit)?|flux(-guided|-kontext|-fill)?|flux2-klein|chroma)$/;
 const JUDGED = PIPELINE_GOLDENS.filter((name) => ALSO_GENERIC.test(name));
 
 describe('generic', { timeout: PATIENCE }, () => {

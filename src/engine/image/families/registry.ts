@@ -6,6 +6,7 @@ import type {
   PipelineFolders,
 } from '../../../files/pipeline/pipeline-classes.ts';
 import { TEXT_CLASSES } from '../../architectures.ts';
+import { chromaFamily } from './chroma.ts';
 import { fluxKontext } from './flux-kontext.ts';
 import { fluxFamily } from './flux.ts';
 import { flux2, flux2Klein } from './flux2.ts';
@@ -27,6 +28,7 @@ const FAMILIES: ImageFamily[] = [
   fluxKontext,
   flux2,
   flux2Klein,
+  chromaFamily,
   qwenImage,
   qwenImageEdit,
   qwenImageEditPlus,
