@@ -2,7 +2,8 @@
 
 test/golden/image-files.json has, for each part of published models, the number of its tensors and the SHA-256 of the sorted lines
 "diffusers' name<TAB>original name" (with #row for a part of a fused tensor), as diffusers' own converters rename them. The original names
-are listed here as latent-diffusion, generative-models, OpenCLIP and Z-Image number their modules.
+are listed here as latent-diffusion, generative-models, OpenCLIP, Z-Image and FLUX.1 number their modules. Those of T5 in GGUF are llama.cpp's, from
+its own map of names.
 """
 
 import hashlib
@@ -10,6 +11,7 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 
+import gguf
 import torch
 from diffusers.loaders import single_file_utils as files
 
@@ -128,8 +130,41 @@ def z_image(layers, refiners):
     return keys
 
 
+def flux(doubles, singles):
+    ends = ('in_layer', 'out_layer')
+    keys = [key for name in ('time_in', 'vector_in', 'guidance_in') for end in ends for key in both(f'{name}.{end}')]
+    keys += [key for name in ('img_in', 'txt_in', 'final_layer.linear', 'final_layer.adaLN_modulation.1') for key in both(name)]
+    for block in (f'double_blocks.{i}' for i in range(doubles)):
+        for stream in ('img', 'txt'):
+            modules = ('mod.lin', 'attn.qkv', 'attn.proj', 'mlp.0', 'mlp.2')
+            keys += [key for module in modules for key in both(f'{block}.{stream}_{module}')]
+            keys += [f'{block}.{stream}_attn.norm.{part}_norm.scale' for part in ('query', 'key')]
+    for block in (f'single_blocks.{i}' for i in range(singles)):
+        keys += [key for module in ('linear1', 'linear2', 'modulation.lin') for key in both(f'{block}.{module}')]
+        keys += [f'{block}.norm.{part}_norm.scale' for part in ('query', 'key')]
+    return keys
+
+
+def converted_flux(stored):
+    found = files.convert_flux_transformer_checkpoint_to_diffusers(stored)
+    for kind in ('weight', 'bias'):  # diffusers lays the scale before the shift
+        scale, shift = found.pop(f'norm_out.linear.{kind}').chunk(2)
+        found |= {f'norm_out.scale.{kind}': scale, f'norm_out.shift.{kind}': shift}
+    return found
+
+
+def judged_t5(layers):
+    """Names of llama.cpp, as its converter gives them."""
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.T5ENCODER, layers)
+    block = [f'layer.0.SelfAttention.{part}' for part in 'qkvo'] + [f'layer.1.DenseReluDense.{part}' for part in ('wi_0', 'wi_1', 'wo')]
+    own = [f'encoder.block.{i}.{module}' for i in range(layers) for module in [*block, 'layer.0.layer_norm', 'layer.1.layer_norm']]
+    own += ['shared', 'encoder.final_layer_norm', 'encoder.block.0.layer.0.SelfAttention.relative_attention_bias']
+    lines = [f'{name}.weight\t{names.get_name(name)}.weight' for name in own]
+    return {'tensors': len(lines), 'sha256': hashlib.sha256('\n'.join(sorted(lines)).encode()).hexdigest()}
+
+
 def judged(keys, prefix, convert, shape=(1, 1, 1, 1)):
-    """Each tensor holds its number and, where it has three rows, theirs."""
+    """Each tensor holds its number and, where it has several rows, theirs."""
     rows = shape[0]
     stored = {
         prefix + key: torch.arange(rows, dtype=torch.float64).reshape(shape) + rows * i for i, key in enumerate(keys)
@@ -139,7 +174,7 @@ def judged(keys, prefix, convert, shape=(1, 1, 1, 1)):
         if tensor is None:
             continue
         first = int(tensor.flatten()[0])
-        part = f'#{first % rows}' if tensor.numel() < rows and name != 'text_projection.weight' else ''
+        part = f'#{first % rows / tensor.numel():g}' if tensor.numel() < rows and name != 'text_projection.weight' else ''
         lines.append(f'{name}\t{keys[first // rows]}{part}')
     text = '\n'.join(sorted(lines))
     return {'tensors': len(lines), 'sha256': hashlib.sha256(text.encode()).hexdigest()}
@@ -178,6 +213,8 @@ OUT.write_text(
             'qwen-vae': judged(causal_autoencoder(), '', files.convert_wan_vae_to_diffusers),
             'sd2-text': judged_clip(24, 'cond_stage_model.model.', False),
             'sdxl-text-2': judged_clip(32, 'conditioner.embedders.1.model.', True),
+            'flux': judged(flux(19, 38), 'model.diffusion_model.', converted_flux, (7 * 3072, 1)),
+            't5': judged_t5(24),
             'z-image': judged(z_image(30, 2), 'model.diffusion_model.', files.convert_z_image_transformer_checkpoint_to_diffusers, (3, 1)),
         },
         indent=2,

@@ -43,7 +43,9 @@ export async function openComponentFile(
     }
     const config = { ...part.config, ...layouts?.configs[component] };
     const weights = () => openPart(folder, name, part);
-    return { name: component, className: part.className, kind: 'model', folder, config, weights };
+    const { className } = part;
+    const own = file.hasTokenizer === true && { hasTokenizer: true as const };
+    return { name: component, className, kind: 'model', folder, config, weights, ...own };
   } finally {
     await closeFile(file);
   }

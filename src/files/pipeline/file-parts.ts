@@ -16,6 +16,8 @@ export interface OpenFile {
   sources: readonly ByteSource[];
   tensors: ReadonlyMap<string, FileTensor>;
   metadata: Readonly<Record<string, string>>;
+  /** Whether its metadata hold a tokenizer; left out: they do not. */
+  hasTokenizer?: boolean;
   /** For messages. */
   path: string;
 }

@@ -15,6 +15,7 @@ interface GgufTensors {
   sources: ByteSource[];
   /** general.architecture; null: the file does not say. */
   architecture: string | null;
+  hasTokenizer: boolean;
 }
 
 /** On an error nothing stays open. Throws unsupported for types that are never computed. */
@@ -24,7 +25,13 @@ export async function openGgufTensors(folder: Folder, name: string): Promise<Ggu
     const entries = new Map<string, TensorEntry>();
     for (const tensor of tensors.values()) entries.set(tensor.name, entryOf(keys, tensor));
     const stated = keys.get('general.architecture');
-    return { tensors: entries, sources, architecture: typeof stated === 'string' ? stated : null };
+    const hasTokenizer = keys.get('tokenizer.ggml.tokens') !== undefined;
+    return {
+      tensors: entries,
+      sources,
+      architecture: typeof stated === 'string' ? stated : null,
+      hasTokenizer,
+    };
   } catch (error) {
     await Promise.all(sources.map((source) => source.close()));
     throw error;

@@ -19,7 +19,7 @@ for (let bits = 0; bits < 65536; bits++) {
 }
 
 export function valuesOf({ dtype, bytes }: StoredTensor): Float32Array {
-  const own = bytes.slice().buffer;
+  const own = Uint8Array.from(bytes).buffer;
   return dtype === 'F32'
     ? new Float32Array(own)
     : Float32Array.from(new Uint16Array(own), (bits) => HALF[bits]!);
@@ -152,9 +152,12 @@ export function q8(tensor: StoredTensor): { bytes: Uint8Array; numbers: StoredTe
 export function ggufOf(
   tensors: readonly StoredTensor[],
   architecture: string | null,
+  more: Record<string, Written> = {},
 ): { file: Uint8Array; numbers: StoredTensor[] } {
-  const metadata: Record<string, Written> =
-    architecture === null ? {} : { 'general.architecture': architecture };
+  const metadata: Record<string, Written> = {
+    ...(architecture !== null && { 'general.architecture': architecture }),
+    ...more,
+  };
   const written: WrittenTensor[] = [];
   const numbers: StoredTensor[] = [];
   for (const tensor of tensors) {

@@ -61,7 +61,7 @@ export async function expectSame(
 
 /** Expects 99.9 % of values within 1 of those that the diffusers layout draws. */
 export async function expectNear(
-  pipeline: TinyPipeline,
+  pipeline: Pick<TinyPipeline, 'folder'>,
   options: ImageModelOptions,
   request?: object,
 ): Promise<void> {

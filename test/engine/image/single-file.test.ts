@@ -6,10 +6,10 @@ import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import { draw, expectSame, prefixed, write } from './drawn-files.ts';
+import { originalFlux } from './original-flux.ts';
 import {
   originalAutoencoder,
   originalCausal,
-  originalFlux,
   originalOpenClip,
   originalUNet,
   originalZImage,

@@ -67,12 +67,21 @@ export function tinyZImage(
   return { folder, tensors: { transformer, vae: autoencoder } };
 }
 
+export interface TinyFlux {
+  name?: string;
+  /** FLUX.1 Fill, which takes a mask. */
+  fills?: boolean;
+  /** Changes the tensors of a component. */
+  values?: Partial<Record<'transformer' | 'text_encoder_2', (tensors: StoredTensors) => StoredTensors>>;
+}
+
 /** FLUX.1: heads of 32 columns; CLIP is that of the tiny Stable Diffusion 1, T5's tokenizer that of the golden. */
-export function tinyFlux(): TinyPipeline {
+export function tinyFlux({ name = 'flux', fills = false, values = {} }: TinyFlux = {}): TinyPipeline {
   const config = {
     _class_name: 'FluxTransformer2DModel',
     patch_size: 1,
-    in_channels: 64,
+    in_channels: fills ? 144 : 64,
+    out_channels: 64,
     num_layers: 1,
     num_single_layers: 1,
     attention_head_dim: 32,
@@ -104,13 +113,16 @@ export function tinyFlux(): TinyPipeline {
     feed_forward_proj: 'gated-gelu',
     layer_norm_epsilon: 1e-6,
   };
+  const transformer = randomTensors([(table) => flux(readFluxConfig(config), table)], 31);
+  const encoder = randomTensors([(table) => t5(readT5Config(text), table)], 33);
   const tensors = {
-    transformer: randomTensors([(table) => flux(readFluxConfig(config), table)], 31),
+    transformer: values.transformer?.(transformer) ?? transformer,
     vae: autoencoderTensors(vae, 32),
-    text_encoder_2: randomTensors([(table) => t5(readT5Config(text), table)], 33),
+    text_encoder_2: values.text_encoder_2?.(encoder) ?? encoder,
   };
-  const folder = newFolder('flux');
+  const folder = newFolder(name);
   cpSync(tinyPipeline('flux'), folder, { recursive: true });
+  if (fills) cpSync(tinyPipeline('flux-fill'), folder, { recursive: true });
   const { folder: clip } = tinySD1();
   for (const component of ['tokenizer', 'text_encoder'])
     cpSync(join(clip, component), join(folder, component), { recursive: true });

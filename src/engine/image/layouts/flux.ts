@@ -12,7 +12,7 @@ import { equalRows } from '../../../files/pipeline/renamed-tensors.ts';
 import { DIFFUSERS_AUTOENCODER, ORIGINAL_AUTOENCODER } from './autoencoder.ts';
 import { CLIP_TOKENIZER, transformersClip } from './clip.ts';
 import { Shapes } from './shapes.ts';
-import { t5Parts } from './t5.ts';
+import { T5_GGUF, t5Parts } from './t5.ts';
 
 const PREFIXES = ['model.diffusion_model.', 'diffusion_model.', 'transformer.', ''];
 
@@ -172,6 +172,7 @@ export const FLUX_FILES: FileLayouts = {
     ),
     text_encoder_2: [
       t5Parts(['text_encoders.t5xxl.transformer.', 'text_encoders.t5xxl.', 'text_encoder_2.', '']),
+      T5_GGUF,
     ],
   },
   accepts: () => true,

@@ -1,6 +1,6 @@
-// T5's encoder in one file, with the names of transformers.
+// T5's encoder in one file, with the names of transformers or those of llama.cpp. source: llama.cpp's gguf-py, tensor_mapping.py
 
-import type { FileHeaders, PartConfig, PartLayout } from '../../../files/pipeline/file-layout.ts';
+import type { FileHeaders, NamedRows, PartConfig, PartLayout } from '../../../files/pipeline/file-layout.ts';
 import { Shapes } from './shapes.ts';
 
 const FIRST = 'encoder.block.0';
@@ -14,6 +14,38 @@ export function t5Parts(prefixes: readonly string[]): PartLayout {
     configure: t5Config,
   };
 }
+
+const BLOCK = /^enc\.blk\.(\d+)\.(\w+)\.weight$/;
+/** Modules of a block by llama.cpp's names. */
+const GGUF_MODULES: Readonly<Record<string, string>> = {
+  attn_norm: 'layer.0.layer_norm',
+  attn_q: 'layer.0.SelfAttention.q',
+  attn_k: 'layer.0.SelfAttention.k',
+  attn_v: 'layer.0.SelfAttention.v',
+  attn_o: 'layer.0.SelfAttention.o',
+  attn_rel_b: 'layer.0.SelfAttention.relative_attention_bias',
+  ffn_norm: 'layer.1.layer_norm',
+  ffn_gate: 'layer.1.DenseReluDense.wi_0',
+  ffn_up: 'layer.1.DenseReluDense.wi_1',
+  ffn_down: 'layer.1.DenseReluDense.wo',
+};
+
+function ggufName(name: string): string | readonly NamedRows[] {
+  if (name === 'token_embd.weight') return 'shared.weight';
+  if (name === 'enc.output_norm.weight') return 'encoder.final_layer_norm.weight';
+  // Files of a whole T5 have its decoder too.
+  if (/^(dec\.|output\.weight$)/.test(name)) return [];
+  const [, block, module = ''] = BLOCK.exec(name) ?? [];
+  return GGUF_MODULES[module] === undefined ? name : `encoder.block.${block}.${GGUF_MODULES[module]}.weight`;
+}
+
+/** Files that llama.cpp converts. */
+export const T5_GGUF: PartLayout = {
+  prefixes: [''],
+  signs: ['enc.blk.0.attn_rel_b.weight', 'enc.blk.0.ffn_gate.weight', 'enc.output_norm.weight'],
+  names: () => ggufName,
+  configure: t5Config,
+};
 
 /** Distance from which on all keys share a class, in every published encoder. */
 const FARTHEST = 128;
