@@ -5,6 +5,7 @@
 """
 
 import argparse
+import base64
 import json
 import random
 import sys
@@ -170,6 +171,37 @@ def pairs():
     return {"plain": plain, "ended": ended, "texts": ["hi hi12", "", "<|endoftext|>hi\ufeff1"], "cases": cases}
 
 
+RULES = {0xFB01: "fi", 0xFF11: "1", 0xB2: "2", 0xA0: " ", 0x3000: " ", 0x9: " ", 0xA: " ", 0xD: " ", 0xAD: "", 0x212A: "K", 0x1C5: "Dž"}
+
+
+def sentence_piece(given):
+    """spiece.model of T5's kind, by transformers' class; its own normalization is compiled in it."""
+    import io
+
+    import sentencepiece
+    from transformers import T5Tokenizer
+
+    with tempfile.TemporaryDirectory() as folder:
+        rules = Path(folder, "rules.tsv")
+        lines = [f"{code:X}\t{' '.join(f'{ord(each):X}' for each in text)}" for code, text in sorted(RULES.items())]
+        rules.write_text("\n".join(lines) + "\n")
+        model = io.BytesIO()
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter([" ".join(WORDS[at:] + WORDS[:at]) for at in range(len(WORDS))] * 4), model_writer=model,
+            vocab_size=125, normalization_rule_tsv=str(rules), user_defined_symbols=["foo_"], control_symbols=["<mark>"],
+            pad_id=0, eos_id=1, unk_id=2, bos_id=-1, num_threads=1, minloglevel=2,
+        )  # fmt: skip
+        Path(folder, "spiece.model").write_bytes(model.getvalue())
+        cases = []
+        for config in ({}, {"extra_ids": 3}, {"extra_ids": 0, "eos_token": "</s>"}):
+            settings = {"tokenizer_class": "T5Tokenizer", **config}
+            Path(folder, "tokenizer_config.json").write_text(json.dumps(settings))
+            tokenizer = T5Tokenizer.from_pretrained(folder)
+            ids = [tokenizer(text)["input_ids"] for text in given]
+            cases.append({"config": settings, "size": len(tokenizer), "ids": ids})
+    return {"model": base64.b64encode(model.getvalue()).decode(), "texts": given, "cases": cases}
+
+
 def case(name, tokenizer, given):
     ids = [tokenizer.encode(text).ids for text in given]
     return {"name": name, "json": json.loads(tokenizer.to_str()), "ids": ids}
@@ -187,11 +219,12 @@ def main():
         tokenizers = {Path(folder).name: AutoTokenizer.from_pretrained(folder).backend_tokenizer for folder in options.folders}
     else:
         tokenizers = small()
+    spoken = [*given[::4], "a <extra_id_1> b<extra_id_99></s> foo_foo_bar<mark> <pad><unk>"]
     result = {
         "command": "python scripts/reference/text_tokenizers.py",
         "texts": given,
         "cases": [case(name, tokenizer, given) for name, tokenizer in tokenizers.items()],
-        **({} if options.folders else {"pairs": pairs()}),
+        **({} if options.folders else {"pairs": pairs(), "sentencePiece": sentence_piece(spoken)}),
     }
     Path(options.out).write_text(json.dumps(result, ensure_ascii=True, separators=(",", ":")) + "\n")
 

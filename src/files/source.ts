@@ -44,17 +44,26 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 /** Bytes of a text file; the largest tokenizer.json published has about 35 MB. */
 export const MOST_TEXT_BYTES = 2 ** 27;
 
-export async function readText(folder: Folder, name: string): Promise<string> {
+/** Bytes of a small file. */
+export async function readBytes(folder: Folder, name: string): Promise<Uint8Array<ArrayBuffer>> {
   const source = await folder.open(name);
   try {
     if (source.size > MOST_TEXT_BYTES) {
       throw new EngineError(
         'bad_checkpoint',
-        `${name} in ${folder.path} has ${source.size} bytes, and a text file may have ${MOST_TEXT_BYTES}: put the published file in its place`,
+        `${name} in ${folder.path} has ${source.size} bytes, and such a file may have ${MOST_TEXT_BYTES}: put the published file in its place`,
         { param: name },
       );
     }
-    return utf8.decode(await source.read(0, source.size));
+    return await source.read(0, source.size);
+  } finally {
+    await source.close();
+  }
+}
+
+export async function readText(folder: Folder, name: string): Promise<string> {
+  try {
+    return utf8.decode(await readBytes(folder, name));
   } catch (cause) {
     if (!(cause instanceof TypeError)) throw cause;
     throw new EngineError(
@@ -65,8 +74,6 @@ export async function readText(folder: Folder, name: string): Promise<string> {
         cause,
       },
     );
-  } finally {
-    await source.close();
   }
 }
 

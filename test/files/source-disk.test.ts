@@ -173,7 +173,7 @@ describe('what is not a regular file', () => {
       open: async (name: string) => ({ ...memorySource(name, new Uint8Array()), size: MOST_TEXT_BYTES + 1 }),
     };
     await expect(readText(folder, 'config.json')).rejects.toThrow(
-      'config.json in /m has 134217729 bytes, and a text file may have 134217728',
+      'config.json in /m has 134217729 bytes, and such a file may have 134217728',
     );
   });
 });

@@ -6,6 +6,7 @@ import { checkTokenizerFiles } from '../../files/checkpoint/checkpoint.ts';
 import type { Weights } from '../../files/checkpoint/shards.ts';
 import { chooseWeights, openComponentWeights } from '../../files/pipeline/pipeline-weights.ts';
 import type { Pipeline, PipelineComponent } from '../../files/pipeline/pipeline-index.ts';
+import { SPIECE } from '../../files/tokenizer/sentencepiece.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { WeightRequest, WeightTable } from '../../models/weights.ts';
@@ -101,7 +102,8 @@ export async function componentHeaders(
   }
   for (const { kind, folder } of Object.values(components))
     // Tokenizers of a model in one file are those that ship.
-    if (kind === 'tokenizer' && folder.path !== path) checkTokenizerFiles(folder.path, await folder.names());
+    if (kind === 'tokenizer' && folder.path !== path)
+      checkTokenizerFiles(folder.path, await folder.names(), [SPIECE]);
   return found;
 }
 

@@ -18,8 +18,9 @@ import { readGgufSpeech } from '../gguf/checkpoint.ts';
 import { openShards, type Weights } from './shards.ts';
 import { textTensors } from './text-half.ts';
 import type { Quantized } from '../quantized.ts';
-import { isRecord, readJson, readText, type Folder } from '../source.ts';
+import { isRecord, readBytes, readJson, readText, type Folder } from '../source.ts';
 import type { ChatTemplates } from '../template/template.ts';
+import { SPIECE, spieceTokenizer, withSpieceTokens } from '../tokenizer/sentencepiece.ts';
 import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.ts';
 
 export type { Checkpoint, ConfigSource, Wrapper };
@@ -177,7 +178,7 @@ function openFiles(folder: Folder, names: string[]): Promise<Weights> {
   );
 }
 
-/** The tokenizer of a folder: tokenizer.json, or vocab.json with merges.txt. */
+/** The tokenizer of a folder: tokenizer.json, vocab.json with merges.txt, or T5's spiece.model. */
 export async function readTokenizer(
   folder: Folder,
   names: string[],
@@ -198,11 +199,20 @@ export async function readTokenizer(
     const vocab = await readJson(folder, 'vocab.json');
     return openTokenizer({ vocab, merges: await readText(folder, 'merges.txt'), tokenizerConfig });
   }
+  if (names.includes(SPIECE)) {
+    const tokenizerJson = spieceTokenizer(await readBytes(folder, SPIECE), tokenizerConfig);
+    return openTokenizer({ tokenizerJson, file: SPIECE, tokenizerConfig: withSpieceTokens(tokenizerConfig) });
+  }
   throw missingTokenizer(folder.path, names);
 }
 
-/** Throws if a folder has no readable tokenizer, judging by its file names. */
-export function checkTokenizerFiles(path: string, names: readonly string[]): void {
+/** Throws if a folder has no readable tokenizer, judging by its file names. `alsoRead`: names that are enough for the model's class. */
+export function checkTokenizerFiles(
+  path: string,
+  names: readonly string[],
+  alsoRead: readonly string[] = [],
+): void {
+  if (alsoRead.some((name) => names.includes(name))) return;
   const hasPair = names.includes('vocab.json') && names.includes('merges.txt');
   // A GGUF file has its tokenizer in its metadata.
   if (!names.includes('tokenizer.json') && !hasPair && ggufOf(path, names) === null)
@@ -210,7 +220,7 @@ export function checkTokenizerFiles(path: string, names: readonly string[]): voi
 }
 
 /** Tokenizer files of other formats: SentencePiece, tiktoken, Mistral's own. */
-const FOREIGN_TOKENIZERS = ['tokenizer.model', 'tekken.json'];
+const FOREIGN_TOKENIZERS = ['tokenizer.model', 'tekken.json', SPIECE];
 
 function missingTokenizer(path: string, names: readonly string[]): EngineError {
   const foreign = FOREIGN_TOKENIZERS.find((name) => names.includes(name));

@@ -26,6 +26,11 @@ const isSettings = (path: string): boolean => /\.(json|txt|jinja)$/.test(path);
 /** Not read, but downloaded if it is the only tokenizer, so that the refusal can name it. */
 const LONE_TOKENIZER = 'tokenizer.model';
 const TOKENIZERS = /(^|\/)(tokenizer\.json|vocab\.(json|txt))$/;
+/** T5's tokenizer, which is read where its folder has no tokenizer.json. */
+const SPIECE = /(^|\/)spiece\.model$/;
+
+const isSpiece = (path: string, files: readonly Named[]): boolean =>
+  SPIECE.test(path) && !files.some((other) => other.path === path.replace(SPIECE, '$1tokenizer.json'));
 
 const INDEX = 'model_index.json';
 
@@ -42,7 +47,8 @@ function weightless(
   { weights }: PipelineFolders,
 ): ((path: string) => boolean) | undefined {
   if (component === undefined || !files.some(({ path }) => path === INDEX)) return undefined;
-  return weights.has(component) && files.length > 1 ? undefined : isSettings;
+  if (weights.has(component) && files.length > 1) return undefined;
+  return (path) => isSettings(path) || isSpiece(path, files);
 }
 
 interface SelectOptions {
@@ -90,7 +96,9 @@ export function selectFiles<F extends Named>(
   const stems = new Set(weights.map(({ path }) => stemOf(path)));
   const isOrphanIndex = (path: string): boolean => path.endsWith('.index.json') && !stems.has(stemOf(path));
   const isLone = !native.some(({ path }) => TOKENIZERS.test(path));
-  const settings = native.filter(({ path }) => isSettings(path) || (isLone && path === LONE_TOKENIZER));
+  const settings = native.filter(
+    ({ path }) => isSettings(path) || isSpiece(path, native) || (isLone && path === LONE_TOKENIZER),
+  );
   return [...settings.filter(({ path }) => !isOrphanIndex(path)), ...weights];
 }
 

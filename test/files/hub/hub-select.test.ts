@@ -172,3 +172,23 @@ test('components of a pipeline are those that the families declare', () => {
     /weights of other as pickles alone/,
   );
 });
+
+test("T5's spiece.model is taken where its folder has no tokenizer.json", () => {
+  const weights = ['model_index.json', 'text_encoder_2/model.safetensors', 'transformer/model.safetensors'];
+  const tokenizers = [
+    'tokenizer/vocab.json',
+    'tokenizer_2/spiece.model',
+    'tokenizer_2/tokenizer_config.json',
+  ];
+  expect(select([...weights, ...tokenizers])).toEqual([...weights, ...tokenizers].sort());
+  const whole = [...weights, ...tokenizers, 'tokenizer_2/tokenizer.json'];
+  expect(select(whole)).toEqual(whole.filter((path) => !path.endsWith('.model')).sort());
+  const files = [...weights, ...tokenizers].map((path) => ({ path }));
+  const options = { component: 'tokenizer_2', pipelines: pipelineFolders() };
+  const alone = selectFiles('a/b', { files, baseModel: null }, options).map(({ path }) => path);
+  expect(alone).toEqual([
+    'model_index.json',
+    'tokenizer_2/spiece.model',
+    'tokenizer_2/tokenizer_config.json',
+  ]);
+});
