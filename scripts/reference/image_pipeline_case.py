@@ -25,6 +25,7 @@ class Pipeline:
     controls: int = 0  # pictures for ControlNets
     noise: str = 'cpu'  # the generator whose stream the first latents are: cpu, or cuda
     emphasis: dict[str, list] = field(default_factory=dict)  # what the texts mean, by image_emphasis.py
+    words: tuple[str, ...] = ()  # files of checkpoints/words with embeddings that stand for words
     brief: bool = False  # only the last latents and the pixels are kept
 
 

@@ -1,4 +1,4 @@
-"""The pipeline cases of ControlNets."""
+"""The pipeline cases of ControlNets, and of embeddings that stand for words."""
 
 from image_pipeline_case import brief, call
 
@@ -107,5 +107,22 @@ CONTROL = {
         picture=True,
         mask=True,
         controls=1,
+    ),
+    'pipeline-sd1-words': brief(
+        'StableDiffusionPipeline',
+        'sd1',
+        'embeddings of one and of three vectors, twice, within words, and the first in other letters',
+        call(0, height=24, width=32)
+        | {'prompt': 'a scribble house by <BLOB>, red<blob>scribble boats', 'negative_prompt': 'scribble, text'},
+        69,
+        words=('learned_embeds', 'scribble'),
+    ),
+    'pipeline-sdxl-words': brief(
+        'StableDiffusionXLPipeline',
+        'sdxl',
+        'two vectors for each text encoder; the pooled text is that of the last of them, because its id is the largest',
+        call(2, None, guidance=5.0, height=24, width=32) | {'prompt': 'a mood of red boats'},
+        70,
+        words=('mood',),
     ),
 }

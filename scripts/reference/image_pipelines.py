@@ -24,6 +24,7 @@ from image_checkpoints import FOLDERS
 from image_emphasis import embeddings
 from image_golden import distance, loaded, write_case
 from image_pipeline_cases import PIPELINES
+from image_words import load as load_words
 from noise import cuda
 
 # Equal for all images of one prompt, so it is stored once.
@@ -93,6 +94,7 @@ def opened(case):
         pipe.tokenizer = AutoTokenizer.from_pretrained(FOLDERS / case.checkpoint / 'tokenizer')  # gives the same ids
     if 'Chroma' in case.model:
         boolean_masks(pipe)
+    load_words(pipe, case.words)
     if case.scheduler:
         pipe.scheduler = getattr(diffusers, case.scheduler).from_config(pipe.scheduler.config, **case.settings)
     if 'clip_skip' in case.arguments:  # diffusers looks for the norm where transformers 4 had it
@@ -235,6 +237,7 @@ def make(name):
         'checkpoint': f'checkpoints/{case.checkpoint}',
         'components': {key: f'checkpoints/{place}' for key, place in case.components.items()},
         'exercises': case.exercises,
+        **({'words': [f'checkpoints/words/{name}.safetensors' for name in case.words]} if case.words else {}),
         'arguments': case.arguments,
         'seeds': case.seeds,
         **({} if case.noise == 'cpu' else {'noise': case.noise}),

@@ -84,6 +84,7 @@ const WEIGHT_OPTIONS = {
   'lora-nickname': pipeline['lora-nickname'],
   'lora-scale': pipeline['lora-scale'],
   'lora-target-modules': { ...pipeline['lora-target-modules'], mayBeEmpty: true },
+  'textual-inversion-path': { ...pipeline['textual-inversion-path'], isInput: true },
   'controlnet-path': { ...pipeline['controlnet-path'], isInput: true },
   'transformer-weights-path': { ...pipeline['transformer-weights-path'], isInput: true },
   quantization: {

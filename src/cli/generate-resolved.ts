@@ -79,6 +79,7 @@ const KEPT = [
   'model-id',
   'image-path',
   'mask-path',
+  'textual-inversion-path',
   'controlnet-path',
   'control-image',
   'control-scale',

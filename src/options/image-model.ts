@@ -57,6 +57,17 @@ export const IMAGE_MODEL = {
     models: IMAGE,
     flag: { group: WEIGHTS, value: 'name,...', otherwise: 'all' },
   },
+  textualInversionPath: {
+    kind: { type: 'list', of: { type: 'text' } },
+    help: 'Textual inversions for Stable Diffusion 1, 2 and XL, separated by commas: .safetensors files, folders, or hub ids as owner/name or owner/name:file. Prompts name them by the word in the file, or by the name of the file.',
+    models: IMAGE,
+    flag: {
+      group: WEIGHTS,
+      value: 'path,...',
+      otherwise: 'none',
+      elsewhere: ['textual-inversion', 'embeddings', 'embedding', 'embeddings-dir', 'embd-dir'],
+    },
+  },
   controlnetPath: {
     kind: { type: 'list', of: { type: 'text' } },
     help: 'ControlNets for Stable Diffusion 1, 2 and XL, separated by commas: folders, .safetensors files, or hub ids as owner/name or owner/name:file; each takes a --control-image.',

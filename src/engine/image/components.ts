@@ -59,6 +59,8 @@ export class Components {
   /** Bytes of all weights as stored. */
   readonly storedBytes: number;
   readonly parameters: number;
+  /** Words of prompts with embeddings of their own. */
+  readonly words: NonNullable<Pipeline['words']>;
   readonly quantization: Exclude<Quantization, 'auto'>;
   private readonly options: ComponentsOptions;
   private readonly files: Files;
@@ -79,6 +81,7 @@ export class Components {
     this.files = files;
     this.format = format;
     this.options = options;
+    this.words = options.pipeline.words ?? [];
     this.storedBytes = entries.reduce((sum, { bytes }) => sum + bytes, 0);
     this.parameters = entries.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
     this.quantization = QUANTIZED_FORMATS.find((choice) => FORMATS[choice] === format) ?? 'none';
@@ -238,7 +241,7 @@ export class Components {
 /** The part of Components that a family uses. */
 export type ComponentAccess = Pick<
   Components,
-  'device' | 'names' | 'get' | 'has' | 'tokenizer' | 'check' | 'load'
+  'device' | 'names' | 'words' | 'get' | 'has' | 'tokenizer' | 'check' | 'load'
 >;
 
 /** `names`: the components that have weights. */

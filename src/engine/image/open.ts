@@ -20,6 +20,7 @@ import type { ImageEvent, ImageModel, ImageModelOptions, Pixels } from './image-
 import { IMAGE_CALLS } from './face.ts';
 import type { ImageMemoryPlan } from './memory-plan.ts';
 import { LocalImageModel, type Draw, type DrawOptions, type Resolve } from './model.ts';
+import { openWords, underOption } from './open-words.ts';
 import { openPlannedParts } from './memory-planner.ts';
 import type { Parts } from './parts.ts';
 import { resolveRequest } from './resolve.ts';
@@ -90,9 +91,12 @@ async function openFiles(
     componentPaths: componentPathsOf(options),
     find: (model, component) =>
       fetchModel(platform, { model, component }, onEvent, signal).catch((error: unknown) => {
-        throw error instanceof EngineError && error.param === 'model' ? asComponent(error, component) : error;
+        throw underOption(error, component === CONTROLNET ? 'controlnetPath' : 'componentPaths');
       }),
   });
+  const words = await openWords(platform, pipeline, options, (model) =>
+    fetchModel(platform, { model }, onEvent, signal),
+  );
   for (const [name, className] of Object.entries(pipeline.unused)) {
     const message = `model_index.json names ${name} (${className}), which ${pipeline.className} has no use for: it is not read`;
     onEvent(noteOf(message));
@@ -102,7 +106,7 @@ async function openFiles(
   if (modelId !== undefined && !isKnownName(modelId)) {
     onEvent(noteOf(say`${option('modelId')} ${modelId} names no family of models and has no effect`));
   }
-  return pipeline;
+  return { ...pipeline, words };
 }
 
 /** Creates the function that resolves requests with the pipeline's defaults and bounds, and the adapters that they draw with. */
@@ -140,12 +144,6 @@ async function drawIn(
     const message = `the GPU device was lost (${reason}) while the image was drawn: ask for it again, a device is opened anew`;
     throw new EngineError('device_lost', message, { cause });
   }
-}
-
-/** Rewords an error about the model that a component is taken from as one about the option that gives it. */
-function asComponent({ code, parts, cause }: EngineError, component: string): EngineError {
-  const param = component === CONTROLNET ? 'controlnetPath' : 'componentPaths';
-  return new EngineError(code, { parts }, { param, cause });
 }
 
 /** Component that the ControlNets of a pipeline are. */

@@ -168,6 +168,7 @@ async function partsOf(
     mostClipSkip: runner.mostClipSkip,
     needsMask: runner.fillsMasks !== false,
     controls: runner.controls ?? 0,
+    words: components.words.map(({ word }) => word),
     ...(runner.checkRequest && { checkRequest: runner.checkRequest }),
   };
   const info = describe(pipeline, options.model, components, context, { own, runner });

@@ -10,7 +10,7 @@ const FOREIGN: readonly [RegExp, string][] = [
     /<(?:lora|lyco|hypernet):[^<>]*>/gi,
     'the model was opened without adapters, and prompts name those that it was opened with',
   ],
-  [/\bembedding:[\w.-]+/gi, 'embeddings of their own (textual inversion) are not read here'],
+  [/\bembedding:[\w.-]+/gi, 'the model was opened without a textual inversion of that name'],
   [/\[[^[\]:]*:[^[\]:]*:\s*[\d.]+\s*\]/g, 'a prompt does not change between steps here'],
   [/\[[^[\]|]*\|[^[\]]*\]/g, 'a prompt does not change between steps here'],
   [/(?<=\S\s+)AND(?=\s+\S)/g, 'prompts are not drawn together here'],
@@ -18,13 +18,15 @@ const FOREIGN: readonly [RegExp, string][] = [
 /** Weighted words like (word:1.2), but not times of day like (at 12:30). */
 const WEIGHTED = /\([^()]*:\s*(?:\d?\.\d+|\d)\s*\)/g;
 
-/** `weighs`: whether the model reads emphasis. */
-export function promptNotes(prompt: string, weighs: boolean): string[] {
+/** `weighs`: whether the model reads emphasis; `words`: those that have embeddings of their own. */
+export function promptNotes(prompt: string, weighs: boolean, words: readonly string[] = []): string[] {
   const patterns = weighs ? FOREIGN : [...FOREIGN, [WEIGHTED, 'this model reads no emphasis'] as const];
   const isShouted = !/\p{Ll}/u.test(prompt);
   const notes = patterns.flatMap(([pattern, why]) => {
-    const found = isShouted ? null : prompt.match(pattern);
-    return found ? [`${[...new Set(found)].join(', ')} in the prompt is read as words: ${why}`] : [];
+    const found = isShouted ? [] : (prompt.match(pattern) ?? []).filter((text) => !isWord(text, words));
+    return found.length > 0
+      ? [`${[...new Set(found)].join(', ')} in the prompt is read as words: ${why}`]
+      : [];
   });
   const heavy = weighs
     ? parseEmphasis(prompt)
@@ -37,4 +39,10 @@ export function promptNotes(prompt: string, weighs: boolean): string[] {
     ...notes,
     `"${heavy.text.trim()}" has the weight ${weight}: beyond ${MOST_WEIGHT} images usually fall apart`,
   ];
+}
+
+/** Whether a text names a word that has embeddings of its own, as ComfyUI writes it. */
+function isWord(text: string, words: readonly string[]): boolean {
+  const [, name] = /^embedding:(.*)$/i.exec(text) ?? [];
+  return name !== undefined && words.some((word) => name.toLowerCase().startsWith(word.toLowerCase()));
 }

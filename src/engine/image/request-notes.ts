@@ -16,7 +16,9 @@ export function notesOn(resolved: Resolved, parts: Pick<Parts, 'planner' | 'cont
   const { planner, context } = parts;
   const weighs = context.pipeline.family.readsEmphasis;
   const left = planner.leavesOut(values.scheduler);
-  const notes: Prose[] = [request.prompt, values.negativePrompt].flatMap((text) => promptNotes(text, weighs));
+  const notes: Prose[] = [request.prompt, values.negativePrompt].flatMap((text) =>
+    promptNotes(text, weighs, context.words),
+  );
   const few = fewStepsNote(resolved);
   if (left !== null) notes.unshift(left);
   if (few !== null) notes.unshift(few);

@@ -34,6 +34,8 @@ export interface ResolveContext {
   mostClipSkip: number;
   /** Whether the model only fills masks. */
   needsMask: boolean;
+  /** Words of prompts with embeddings of their own; left out: none. */
+  words?: readonly string[];
   /** Number of ControlNets. */
   controls: number;
   checkRequest?: FamilyModel['checkRequest'];

@@ -1,6 +1,7 @@
 // The components of an image pipeline by their headers: weights that are not read, the pages that are built on them, and a tokenizer that
 // stands for those of the pipeline.
 
+import type { EmbeddedWord } from '../../files/pipeline/embedded-words.ts';
 import { EngineError } from '../../files/error.ts';
 import { checkTokenizerFiles } from '../../files/checkpoint/checkpoint.ts';
 import type { Weights } from '../../files/checkpoint/shards.ts';
@@ -49,6 +50,10 @@ export class PageCollector implements ComponentAccess {
     this.device = device;
     this.#pipeline = pipeline;
     this.#weights = weights;
+  }
+
+  get words(): readonly EmbeddedWord[] {
+    return this.#pipeline.words ?? [];
   }
 
   get names(): string[] {

@@ -107,15 +107,16 @@ const MOST_VALUES = 2 ** 16;
 export async function smallValues(
   file: Pick<OpenFile, 'path' | 'tensors'>,
   name: string,
+  most = MOST_VALUES,
 ): Promise<Float32Array | null> {
   const entry = file.tensors.get(name);
   if (entry === undefined) return null;
   const count = entry.shape.reduce((product, size) => product * size, 1);
   const read = READERS[entry.dtype];
-  if (read === undefined || count > MOST_VALUES) {
+  if (read === undefined || count > most) {
     throw new EngineError(
       'bad_checkpoint',
-      `${file.path}: tensor ${name} is ${entry.dtype} of [${entry.shape.join(', ')}], and up to ${MOST_VALUES} numbers are read: take the file from where the model was published`,
+      `${file.path}: tensor ${name} is ${entry.dtype} of [${entry.shape.join(', ')}], and up to ${most} numbers are read: take the file from where the model was published`,
       { param: name },
     );
   }

@@ -2,6 +2,7 @@
 
 import type { Weights } from '../checkpoint/shards.ts';
 import type { Folder } from '../source.ts';
+import type { EmbeddedWord } from './embedded-words.ts';
 import type { ComponentClasses } from './pipeline-classes.ts';
 
 export interface PipelineComponent {
@@ -29,6 +30,8 @@ export interface Pipeline {
   unused: Readonly<Record<string, string>>;
   /** The other entries of model_index.json, as `force_zeros_for_empty_prompt`. */
   settings: Readonly<Record<string, unknown>>;
+  /** Words of prompts with embeddings of their own; left out: none. */
+  words?: readonly EmbeddedWord[];
   /** Remarks for the user about its files. */
   notes: readonly string[];
 }

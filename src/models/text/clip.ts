@@ -4,6 +4,7 @@ import type { Tensor } from '../../gpu/tensor.ts';
 import type { Tape } from '../../gpu/tape.ts';
 import { attend } from '../../kernels/attend.ts';
 import { copy } from '../../kernels/copy-rows.ts';
+import { embedExtra } from '../../kernels/embed-extra.ts';
 import { embedTokens } from '../../kernels/embed-tokens.ts';
 import { layernorm, layernormRows } from '../../kernels/layernorm.ts';
 import { linear, linearAdd } from '../../kernels/matmul.ts';
@@ -16,6 +17,8 @@ export interface ClipInputs {
   ids: Tensor;
   /** Row, counted over the whole batch, of the token that pools each text: u32 [batch]. Left out: nothing is pooled. */
   ends?: Tensor;
+  /** Rows of words that the checkpoint does not have, [rows, hidden]; left out: there are none. */
+  extra?: Tensor;
 }
 
 export interface ClipStates {
@@ -47,8 +50,9 @@ export function clip(config: ClipConfig, weights: WeightTable): ClipForward {
   const project = projection === null ? null : weights.matrix('text_projection.weight', projection, hidden);
   weights.ignore(/embeddings\.position_ids$/);
 
-  return (tape, { ids, ends }, { depth, normed }) => {
+  return (tape, { ids, ends, extra }, { depth, normed }) => {
     let x = embedTokens(tape, ids, embedding, { positions: places }); // [batch, tokens, hidden]
+    if (extra) embedExtra(x, ids, extra, places);
     for (const run of layers.slice(0, depth)) x = run(x);
     const states = normed ? layernorm(x, norm, eps) : ends && depth < layers.length ? copy(x) : x;
     if (!ends) return { states, pooled: null };

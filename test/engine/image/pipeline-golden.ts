@@ -25,6 +25,8 @@ interface PipelineGolden {
   checkpoint: string;
   /** Components that replace those of the checkpoint. */
   components: Record<string, string>;
+  /** Files of textual inversions. */
+  words?: string[];
   arguments: Record<string, unknown>;
   seeds: number[];
   /** The generator of the initial noise; left out: the CPU's. */
@@ -119,6 +121,7 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
       model: `${FOLDER}/${golden.checkpoint}`,
       pipelineClassName: golden.class,
       componentPaths: { scheduler, ...(Object.fromEntries(elsewhere) as Record<string, string>) },
+      ...(golden.words && { textualInversionPath: golden.words.map((path) => `${FOLDER}/${path}`) }),
     },
     request: {
       prompt: String(prompt),

@@ -7,6 +7,7 @@ import { draw } from '../../../src/engine/image/draw.ts';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import { fitImages } from '../../../src/engine/image/given-images.ts';
 import type { ImageEvent, Pixels } from '../../../src/engine/image/image-model.ts';
+import { openWords } from '../../../src/engine/image/open-words.ts';
 import { openParts } from '../../../src/engine/image/parts.ts';
 import type { Autoencoder } from '../../../src/engine/image/autoencoder.ts';
 import { resolveRequest } from '../../../src/engine/image/resolve.ts';
@@ -66,7 +67,9 @@ function overheard(autoencoder: Autoencoder): { autoencoder: Autoencoder; latent
 
 async function drawGolden(name: string, on = device): Promise<{ images: Pixels[]; latents: Float32Array }> {
   const { options, request } = await goldenRequest(name);
-  const pipeline = await openPipeline(options.model, openDiskFolder, knownPipelines(), options);
+  const opened = await openPipeline(options.model, openDiskFolder, knownPipelines(), options);
+  const words = await openWords(nodePlatform, opened, options, (path) => Promise.resolve(path));
+  const pipeline = { ...opened, words };
   const parts = await openParts(on, nodePlatform, pipeline, options, () => {});
   const { autoencoder, latents } = overheard(parts.autoencoder);
   const resolved = resolveRequest(request, parts.context);
@@ -140,7 +143,7 @@ describe('in bindings of 256 KiB', { timeout: PATIENCE }, () => {
  * and without an image that it sees or fills, FLUX.2, Chroma, and ControlNets of sd1 and sdxl.
  */
 const ALSO_GENERIC =
-  /^pipeline-(control-sd1-two|control-sdxl|lcm|sd1|sd1-(emphasis|image|inpaint|masked)|sd2|sdxl-(masked|refiner)|z-image-(guided|masked)|qwen-image(-edit)?|flux(-guided|-kontext|-fill)?|flux2-klein|chroma)$/;
+  /^pipeline-(sdxl-words|control-sd1-two|control-sdxl|lcm|sd1|sd1-(emphasis|image|inpaint|masked)|sd2|sdxl-(masked|refiner)|z-image-(guided|masked)|qwen-image(-edit)?|flux(-guided|-kontext|-fill)?|flux2-klein|chroma)$/;
 const JUDGED = PIPELINE_GOLDENS.filter((name) => ALSO_GENERIC.test(name));
 
 describe('generic', { timeout: PATIENCE }, () => {

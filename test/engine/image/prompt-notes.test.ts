@@ -13,7 +13,7 @@ describe('a prompt', () => {
     ['<lora:a:1> <lora:a:1> <lyco:b:1>', asWords('<lora:a:1>, <lyco:b:1>', ADAPTERS)],
     [
       'bad, embedding:Easy',
-      asWords('embedding:Easy', 'embeddings of their own (textual inversion) are not read here'),
+      asWords('embedding:Easy', 'the model was opened without a textual inversion of that name'),
     ],
     ['a [cat:dog:0.5] there', asWords('[cat:dog:0.5]', STEPS)],
     ['a [cat|dog] there', asWords('[cat|dog]', STEPS)],
@@ -22,6 +22,12 @@ describe('a prompt', () => {
     ['a (red:-3) house', '"red" has the weight -3: beyond 2 images usually fall apart'],
     ['a clock (at 10:30)', '"at 10" has the weight 30: beyond 2 images usually fall apart'],
   ])('%s', (prompt, note) => expect(promptNotes(prompt, true)).toEqual([note]));
+
+  it('that names a word with embeddings of its own needs no note', () => {
+    expect(promptNotes('bad, embedding:Easy, embedding:other', true, ['easy'])).toEqual([
+      asWords('embedding:other', 'the model was opened without a textual inversion of that name'),
+    ]);
+  });
 
   it('of a model without emphasis', () => {
     expect(promptNotes('a (red:1.2) house', false)).toEqual([

@@ -10,6 +10,7 @@ import { clip, type ClipForward } from '../../../models/text/clip.ts';
 import { poolingPosition, readClipConfig, type ClipConfig } from '../../../models/text/clip-config.ts';
 import { allocateTensor, compute, finitely, freeTensors, type ComputeOptions } from '../compute.ts';
 import type { ComponentAccess } from '../components.ts';
+import { ClipWords } from './clip-words.ts';
 import { Scope } from '../scope.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import { padWindows, promptWindows, type ClipTokens, type PromptWindow } from '../prompt.ts';
@@ -56,6 +57,7 @@ export async function checkEncoders(components: ComponentAccess): Promise<number
     const { className, config: json } = components.get(name);
     const config = readClipConfig(json, className, `${name}/config.json`);
     components.check(name, (table) => clip(config, table));
+    wordsOf(components, name, config);
     columns += config.hidden;
   }
   return columns;
@@ -97,6 +99,7 @@ export async function encodeClip(
 interface Reader {
   encoder: string;
   config: ClipConfig;
+  words: ClipWords;
   tokens: ClipTokens;
   texts: PromptWindow[][];
 }
@@ -115,13 +118,15 @@ async function reader(
 ): Promise<Reader> {
   const { className, config: json } = components.get(encoder);
   const config = readClipConfig(json, className, `${encoder}/config.json`);
-  const tokens = await clipTokens(components, tokenizer, config.positions);
-  return { encoder, config, tokens, texts: texts.map((text) => promptWindows(text, tokens)) };
+  const words = wordsOf(components, encoder, config);
+  const plain = await clipTokens(components, tokenizer, config.positions);
+  const tokens = { ...plain, encode: (text: string) => words.encode(text, plain.encode) };
+  return { encoder, config, words, tokens, texts: texts.map((text) => promptWindows(text, tokens)) };
 }
 
 async function encode(
   components: ComponentAccess,
-  { encoder, config, tokens, texts }: Reader,
+  { encoder, config, words, tokens, texts }: Reader,
   windowCount: number,
   xl: boolean,
   request: ClipTextRequest,
@@ -142,7 +147,7 @@ async function encode(
   const encoded: Encoded[] = [];
   for (const side of sides) {
     const run = (options: ComputeOptions, notFinite: Region): Promise<Encoded> =>
-      encodeSide(device, weights.page, { ...side, config, xl }, options, notFinite);
+      encodeSide(device, weights.page, { ...side, config, words, xl }, options, notFinite);
     const free = ({ states, pooled }: Encoded): void => freeTensors(device, [states, pooled]);
     const text = await finitely(device, request.options, 'the text encoder', run, free);
     parts.hold(text.states);
@@ -161,8 +166,14 @@ async function encode(
   return { states, pooled, tokens: counted };
 }
 
+/** Words with embeddings of their own. Throws unsupported for those of another model. */
+function wordsOf(components: ComponentAccess, encoder: string, { hidden }: ClipConfig): ClipWords {
+  return new ClipWords(components.words, encoder, hidden, components.has('text_encoder_2'));
+}
+
 interface Side {
   config: ClipConfig;
+  words: ClipWords;
   xl: boolean;
   windows: readonly PromptWindow[];
   /** Number of layers that are run. */
@@ -175,7 +186,7 @@ interface Side {
 async function encodeSide(
   device: Device,
   forward: ClipForward,
-  { config, xl, windows, depth, zero }: Side,
+  { config, words, xl, windows, depth, zero }: Side,
   options: ComputeOptions,
   notFinite: Region,
 ): Promise<Encoded> {
@@ -190,8 +201,14 @@ async function encodeSide(
   const emphasis = numbers('emphasis', [ids.length], Float32Array.from(weights));
   const kept = numbers('kept', [1], Float32Array.of(zero ? 0 : 1));
   const one = numbers('one', [1], Float32Array.of(1));
+  const extra =
+    words.rows && numbers('embedded words', [words.rows.rows, words.rows.columns], words.rows.values);
   const [states, pooled = null] = await compute(device, options, (tape) => {
-    const inputs = xl ? { ids: idRows, ends: end } : { ids: idRows };
+    const inputs = {
+      ids: idRows,
+      ...(xl && { ends: end }),
+      ...(extra && { extra: extra.on(tape) }),
+    };
     const out = forward(tape, inputs, { depth, normed: !xl });
     const checked = (x: Tensor): Tensor => linearCombination([x], one.region!, notFinite);
     const scaled = scaleRows(checked(out.states), emphasis.region!);

@@ -48,6 +48,8 @@ export interface ImageFamily {
   defaultsOf?(components: ComponentFiles, settings: Readonly<Record<string, unknown>>): ImpliedDefaults;
   /** Request fields that only some families take; families that do not declare one of them refuse it. */
   readonly takes: readonly (keyof ImageRequest)[];
+  /** Whether prompts may have words whose embeddings are given beside the model (textual inversion); left out: they may not. */
+  readonly readsWords?: true;
   /** Whether prompts may emphasize words, as in (word:1.2). */
   readonly readsEmphasis: boolean;
   /** Flow models: sigmas before the shift that diffusers' pipelines pass to the schedule; null: the schedule computes its own. */

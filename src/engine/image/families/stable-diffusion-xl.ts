@@ -61,6 +61,7 @@ export const stableDiffusionXL: ImageFamily = {
     ],
   },
   takes: ['guidanceRescale', ...CONTROL_FIELDS],
+  readsWords: true,
   readsEmphasis: true,
   sigmas: null,
   files: STABLE_DIFFUSION_XL_FILES,

@@ -84,6 +84,7 @@ export const stableDiffusion: ImageFamily = {
     ],
   },
   takes: ['guidanceRescale', ...CONTROL_FIELDS],
+  readsWords: true,
   readsEmphasis: true,
   sigmas: null,
   files: STABLE_DIFFUSION_FILES,
