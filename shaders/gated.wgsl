@@ -1,8 +1,9 @@
-// y = activation(gate) · up for gate and up columns that alternate in pairs. For matmuls whose store cannot apply it directly.
+// y = activation(gate) · up for gate and up columns, or up and gate columns, that alternate in pairs. For matmuls whose store cannot apply it directly.
 #import "lib/activate.$ACTIVATION.wgsl"
 alias Activated = vec2f;
 
 const WORKGROUP = 32u;
+const GATE_FIRST = true;
 
 struct Args {
   x_quads: u32,
@@ -19,5 +20,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     return;
   }
   let pair = x[id.y * args.x_quads + min(id.x, args.x_quads - 1u)];
-  y[id.y * args.y_pairs + id.x] = select(vec2f(0.0), activate(pair.xy) * pair.zw, id.x < args.x_quads);
+  let gate = select(pair.zw, pair.xy, GATE_FIRST);
+  let up = select(pair.xy, pair.zw, GATE_FIRST);
+  y[id.y * args.y_pairs + id.x] = select(vec2f(0.0), activate(gate) * up, id.x < args.x_quads);
 }

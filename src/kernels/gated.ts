@@ -7,14 +7,17 @@ import { stripsOf } from './row-strips.ts';
 
 const WORKGROUP = 32;
 
-/** activation(gate) · up for gate and up columns that alternate in pairs; x [rows, columns] → [rows, columns / 2] */
-export function gated(x: Tensor, activation: Activation): Tensor {
+/**
+ * activation(gate) · up for gate and up columns that alternate in pairs, up columns first unless `gateFirst`; x [rows, columns] →
+ * [rows, columns / 2]
+ */
+export function gated(x: Tensor, activation: Activation, gateFirst = true): Tensor {
   const tape = tapeOf(x);
   const y = tape.tensor([...x.shape.slice(0, -1), x.columns / 2]);
   const pairs = paddedColumns(y.columns) / 2;
   for (const strip of stripsOf(tape, [x, y])) {
     tape.dispatch('gated.wgsl', {
-      params: { ACTIVATION: activation },
+      params: { ACTIVATION: activation, GATE_FIRST: gateFirst },
       args: { x_quads: x.stride / 4, y_pairs: pairs },
       bind: { x: strip.of(x), y: strip.of(y) },
       groups: (sizes) => [Math.ceil(pairs / WORKGROUP), strip.count(sizes)],

@@ -32,8 +32,8 @@ export interface Store {
 export function linear(x: Tensor, weight: Matrix, options: { activation?: Activation } = {}): Tensor {
   const y = tapeOf(x).tensor([...x.shape.slice(0, -1), weight.columns]);
   const { activation = 'none' } = options;
-  if (isAdapted(x, weight)) {
-    const sum = linearAddAlone(x, weight, loraExpand(x, weight, y, { add: false }));
+  if (hasFactors(x, weight)) {
+    const sum = linearAddAlone(x, weight, factorsOf(x, weight, y, { add: false }));
     return activation === 'none' ? sum : activate(sum, activation);
   }
   record(x, weight, y, { params: { STORE: 'set', ACTIVATION: activation } });
@@ -42,11 +42,25 @@ export function linear(x: Tensor, weight: Matrix, options: { activation?: Activa
 
 /** residual += x · Wᵀ + bias, in place; x [rows, k], residual [rows, columns] → residual */
 export function linearAdd(x: Tensor, weight: Matrix, residual: Tensor): Tensor {
-  if (isAdapted(x, weight)) loraExpand(x, weight, residual, { add: true });
+  if (hasFactors(x, weight)) factorsOf(x, weight, residual, { add: true });
   return linearAddAlone(x, weight, residual);
 }
 
-/** linearAdd without LoRA adapters. */
+/** Whether factors add to the product: those beside the weights, or those of the rows' own adapters. */
+function hasFactors(x: Tensor, weight: Matrix): boolean {
+  return weight.beside !== null || isAdapted(x, weight);
+}
+
+/** Writes the part of the product that factors make up to y, or adds it, in place → y */
+function factorsOf(x: Tensor, weight: Matrix, y: Tensor, { add }: { add: boolean }): Tensor {
+  const { beside } = weight;
+  if (beside === null) return loraExpand(x, weight, y, { add });
+  const store = add ? ({ STORE: 'add' } as const) : ({ STORE: 'set', ACTIVATION: 'none' } as const);
+  record(linear(x, beside.down), beside.up, y, { params: store });
+  return isAdapted(x, weight) ? loraExpand(x, weight, y, { add: true }) : y;
+}
+
+/** linearAdd without adapters. */
 function linearAddAlone(x: Tensor, weight: Matrix, residual: Tensor): Tensor {
   record(x, weight, residual, { params: { STORE: 'add' } });
   return residual;
@@ -54,17 +68,12 @@ function linearAddAlone(x: Tensor, weight: Matrix, residual: Tensor): Tensor {
 
 /** silu(x · gateᵀ) · (x · upᵀ), gate and up interleaved in one matrix; x [rows, k] → [rows, columns / 2] */
 export function linearSwiglu(x: Tensor, gateUp: Matrix): Tensor {
-  return gatedFirst(x, gateUp, 'silu');
+  return gatedPair(x, gateUp, 'silu', true);
 }
 
 /** gelu(x · gateᵀ) · (x · upᵀ) with gelu by tanh, gate and up interleaved in one matrix; x [rows, k] → [rows, columns / 2] */
 export function linearTanhGeglu(x: Tensor, gateUp: Matrix): Tensor {
-  return gatedFirst(x, gateUp, 'gelu-tanh');
-}
-
-function gatedFirst(x: Tensor, gateUp: Matrix, activation: Activation): Tensor {
-  if (isAdapted(x, gateUp)) return gated(linear(x, gateUp), activation);
-  return gatedPair(x, gateUp, activation, true);
+  return gatedPair(x, gateUp, 'gelu-tanh', true);
 }
 
 /** (x · valueᵀ) · gelu(x · gateᵀ), value and gate interleaved in one matrix; x [rows, k] → [rows, columns / 2] */
@@ -73,6 +82,7 @@ export function linearGeglu(x: Tensor, valueGate: Matrix): Tensor {
 }
 
 function gatedPair(x: Tensor, weight: Matrix, activation: Activation, gateFirst: boolean): Tensor {
+  if (hasFactors(x, weight)) return gated(linear(x, weight), activation, gateFirst);
   const y = tapeOf(x).tensor([...x.shape.slice(0, -1), weight.columns / 2]);
   record(x, weight, y, {
     params: { STORE: 'gated-pair', ACTIVATION: activation, GATE_FIRST: gateFirst },

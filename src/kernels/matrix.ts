@@ -63,6 +63,14 @@ export interface LoraFactors {
   rank: number;
 }
 
+/** Factors beside weights: x · downᵀ · upᵀ is added to x · Wᵀ, for all rows. */
+export interface BesideFactors {
+  /** [rank, k] */
+  down: Matrix;
+  /** [columns, rank], with the columns placed like those of the weights. */
+  up: Matrix;
+}
+
 /** y = x · Wᵀ (+ bias): `columns` outputs, `k` inputs a tap; with experts, those of each. */
 export class Matrix {
   readonly k: number;
@@ -77,6 +85,8 @@ export class Matrix {
   readonly order: Tensor | null;
   /** Factors that low-rank adapters add for the rows that have one; set and cleared as adapters come and go. */
   lora: LoraFactors | null = null;
+  /** Factors of image models' adapters; set and cleared between images. */
+  beside: BesideFactors | null = null;
   #placed: PlacedMatrix | null = null;
 
   constructor(

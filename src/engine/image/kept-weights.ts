@@ -45,7 +45,7 @@ export class KeptWeights {
     const { weights, residency } = known;
     this.#kept.delete(key);
     try {
-      if (residency.kind === 'resident') {
+      if (residency.kind === 'resident' || weights.areBeside(differing)) {
         await weights.reload(differing, changes);
         const kept = { ...known, changes };
         this.#kept.set(key, kept);

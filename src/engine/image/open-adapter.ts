@@ -6,7 +6,9 @@ import { EngineError } from '../../files/error.ts';
 import { openAdapterFile, type AdapterFile } from '../../files/lora/adapter.ts';
 import { matchAdapter, modelsOf, type Change, type Match } from '../../files/lora/match.ts';
 import type { Folder } from '../../files/source.ts';
-import { SOURCES, storedBlock } from '../../kernels/formats.ts';
+import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import { takesSums } from '../weights/beside.ts';
+import { rankOfDelta } from '../weights/low-rank.ts';
 import type { Components } from './components.ts';
 import type { ImageFamily } from './families/family.ts';
 import { fewStepsOf, type FewSteps } from './families/few-step-adapters.ts';
@@ -105,7 +107,11 @@ function targeted(
   return new Map(kept.filter(([, tensors]) => tensors.size > 0));
 }
 
-/** Changes are added to numbers; codes of a file would have to be rounded again. */
+/** Share of the smaller side of a matrix up to which factors beside it are worth their memory. */
+const MOST_RANK = 0.5;
+const SMALL_RANK = 64;
+
+/** Codes are not rounded again: factors stand beside them, which not every form of change has. */
 function refuseCodes(
   file: AdapterFile,
   changes: OpenAdapter['changes'],
@@ -114,16 +120,29 @@ function refuseCodes(
   for (const [component, tensors] of changes) {
     const stored = components.filesOf(component).tensors;
     for (const [name, own] of tensors) {
-      const { dtype, coded, isTransposed = false } = stored.get(name)!;
-      const source = SOURCES[dtype];
-      const isNumbers = source !== undefined && storedBlock(source) === null && /^[FB]F?\d+$/.test(dtype);
-      if (isNumbers && !coded && !isTransposed) continue;
-      const how = isTransposed ? 'column by column' : `as ${dtype}`;
+      const entry = stored.get(name)!;
+      const problem = takesSums(entry) ? null : besideProblem(entry, own);
+      if (problem === null) continue;
+      const how = entry.isTransposed ? 'column by column' : `as ${entry.dtype}`;
       throw new EngineError(
         'unsupported',
-        `${file.path} changes ${own[0]!.module}, and the model stores ${name} ${how}, to which nothing can be added: give a model in f32, f16 or bf16, and quantize it while it is loaded`,
+        `${file.path} changes ${own[0]!.module} by ${problem}, and the model stores ${name} ${how}, which takes low-rank factors of matrices only: give a model in f32, f16 or bf16, and quantize it while it is loaded`,
         { param: 'loraPath' },
       );
     }
   }
+}
+
+/** The form of a change that cannot stand beside a tensor's codes; null: all can. */
+function besideProblem({ shape }: Pick<TensorEntry, 'shape'>, changes: readonly Change[]): string | null {
+  const [rows = 1, columns = 1, ...taps] = shape;
+  if (shape.length < 2) return 'a difference of a vector';
+  if (taps.some((size) => size > 1)) return 'a difference of a convolution';
+  for (const { delta, magnitude } of changes) {
+    if (magnitude) return 'DoRA, which scales whole rows';
+    const rank = rankOfDelta(delta);
+    if (rank === null) return 'a whole difference';
+    if (rank > Math.max(MOST_RANK * Math.min(rows, columns), SMALL_RANK)) return `factors of rank ${rank}`;
+  }
+  return null;
 }

@@ -12,6 +12,7 @@ import { tensorsOf, type WeightRequest, type WeightTable } from '../../models/we
 import type { PackedSlot } from '../platform.ts';
 import { checkRequests, entriesOf } from './check.ts';
 import { collect, type Collected } from './collect.ts';
+import { BesideWeights, takesSums } from './beside.ts';
 import type { WeightChanges } from './change.ts';
 import { refuseZeroTail, type CheckedTensor } from './damaged.ts';
 import { HostCopies } from './host-copies.ts';
@@ -35,7 +36,7 @@ export interface LoadOptions {
   onNote?: (message: string) => void;
   /** Memory is allocated like for loading, and nothing is read: for planning, and for compiling kernels. */
   unread?: boolean;
-  /** Changes that adapters make; the cache holds weights without any. */
+  /** Changes that adapters make: merged into numbers, and beside codes. The cache holds weights without any. */
   changes?: WeightChanges;
 }
 
@@ -114,6 +115,7 @@ export class Weights<Page> {
   /** Memory on the device. */
   #regions: PackedRegion[];
   #copies: HostCopies | null = null;
+  readonly #beside: BesideWeights;
 
   constructor(
     device: Device,
@@ -130,6 +132,7 @@ export class Weights<Page> {
     this.#hosted = hosted;
     this.#regions = placeWeights(device, plan, collected.handles, hosted);
     this.#matrices = new HostedMatrices(device, plan, collected.handles, hosted);
+    this.#beside = new BesideWeights(device, collected, tensors);
   }
 
   /** Matrices to which LoRA adapters may add. */
@@ -183,6 +186,7 @@ export class Weights<Page> {
     for (const batch of this.#matrices.batches) await this.#matrices.fill(batch, () => load(batch), !unread);
     refuseBiases(checked, new Set(spareBiases(requests, this.#tensors).map(({ name }) => name)));
     refuseZeroTail(checked);
+    if (!unread && changes.size > 0) await this.#beside.set(changes);
     if (slot) await savePacked(this.#device, all, slot).catch((cause: Error) => onNote(cause.message));
   }
 
@@ -191,10 +195,23 @@ export class Weights<Page> {
    * freed.
    */
   async reload(names: ReadonlySet<string>, changes: WeightChanges): Promise<void> {
+    const merged = new Set([...names].filter((name) => this.#isMerged(name)));
     const indices = [...this.#collected.requests.entries()]
-      .filter(([, request]) => tensorsOf(request).some(({ name }) => names.has(name)))
+      .filter(([, request]) => tensorsOf(request).some(({ name }) => merged.has(name)))
       .map(([i]) => i);
     await this.#loadSome(indices, () => {}, { changes, unread: false });
+    await this.#beside.set(changes, names);
+  }
+
+  /** Whether changes of all these tensors stand beside their weights, so that they may change wherever the weights are. */
+  areBeside(names: ReadonlySet<string>): boolean {
+    return [...names].every((name) => !this.#isMerged(name));
+  }
+
+  /** Whether changes of a tensor are merged into its weights. */
+  #isMerged(name: string): boolean {
+    const entry = this.#tensors.get(name);
+    return entry !== undefined && takesSums(entry);
   }
 
   /** Reads and packs the weights of some requests, which must be on the device. */
@@ -209,8 +226,9 @@ export class Weights<Page> {
     try {
       const uploads = uploadsOf(this.#device, requests, handles, this.#tensors, orders);
       const spare = spareBiases(requests, this.#tensors);
+      const merged = new Map([...changes].filter(([name]) => this.#isMerged(name)));
       const wanted = [...uploads, ...spare.map((entry): Wanted => ({ entry, place: () => {} }))];
-      if (!unread) return await uploadChanged(this.#device, wanted, changes, onProgress);
+      if (!unread) return await uploadChanged(this.#device, wanted, merged, onProgress);
       rehearseUpload(this.#device, wanted);
       return [];
     } finally {
@@ -242,6 +260,7 @@ export class Weights<Page> {
   /** Frees all memory; nothing that reads the weights may run afterwards. */
   free(): void {
     this.leave();
+    this.#beside.free();
     this.#matrices.free();
     this.#copies?.free();
   }

@@ -1,0 +1,163 @@
+// Changes of adapters beside weights that are stored in codes, to which nothing can be added without rounding them again: each matrix gets
+// two small ones, whose product is added to its own by the ordinary matmul kernels. Several adapters stand rank after rank in one pair.
+
+import { EngineError } from '../../files/error.ts';
+import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import type { Device } from '../../gpu/device.ts';
+import { Tensor, type Region } from '../../gpu/tensor.ts';
+import { FORMATS, SOURCES, storedBlock } from '../../kernels/formats.ts';
+import { allocateMatrix, Matrix, stacked } from '../../kernels/matrix.ts';
+import { packRows } from '../../kernels/pack.ts';
+import { widen } from '../../kernels/widen.ts';
+import type { Collected } from './collect.ts';
+import type { WeightChange, WeightChanges } from './change.ts';
+import { Factors } from './factors.ts';
+import { LowRanks, rankOfDelta, zeros, type LowRank } from './low-rank.ts';
+import { windowRegions } from './place.ts';
+
+/** Whether changes can be added to a tensor while it is packed: it holds numbers, row by row. */
+export function takesSums({ dtype, coded, isTransposed = false }: TensorEntry): boolean {
+  const source = SOURCES[dtype];
+  const isNumbers = source !== undefined && storedBlock(source) === null && /^[FB]F?\d+$/.test(dtype);
+  return isNumbers && !coded && !isTransposed;
+}
+
+/** A change of a tensor with the rank from which it stands in a matrix's factors. */
+interface Term {
+  tensor: string;
+  change: WeightChange;
+  rank: number;
+  first: number;
+}
+
+export class BesideWeights {
+  readonly #device: Device;
+  /** Matrices of the page, and whether products are computed with them alone: rows of embeddings are also read. */
+  readonly #matrices: ReadonlyMap<Matrix, boolean>;
+  readonly #tensors: ReadonlyMap<string, TensorEntry>;
+  readonly #buffers = new Map<Matrix, GPUBuffer[]>();
+
+  /** `tensors`: those that the page reads. */
+  constructor(
+    device: Device,
+    { requests, handles }: Pick<Collected<unknown>, 'requests' | 'handles'>,
+    tensors: ReadonlyMap<string, TensorEntry>,
+  ) {
+    this.#device = device;
+    this.#matrices = new Map(
+      handles.flatMap((handle, i) => {
+        if (!(handle instanceof Matrix)) return [];
+        return [[handle, /^(?:linear|conv)$/.test(requests[i]!.role) && handle.kernel === 1] as const];
+      }),
+    );
+    this.#tensors = tensors;
+  }
+
+  /** Puts these changes beside the matrices of tensors with these names, in place of those that they have. Throws bad_checkpoint and out_of_memory. */
+  async set(changes: WeightChanges, names?: ReadonlySet<string>): Promise<void> {
+    for (const [matrix, isMultiplied] of this.#matrices) {
+      const own = new Set(matrix.parts.map(({ name }) => name));
+      const coded = [...own].filter(
+        (name) => this.#tensors.has(name) && !takesSums(this.#tensors.get(name)!),
+      );
+      if (names && !coded.some((name) => names.has(name))) continue;
+      this.#clear(matrix);
+      const terms = termsOf(coded, changes);
+      if (terms.length === 0) continue;
+      if (!isMultiplied) throw notMultiplied(terms[0]!, this.#tensors.get(terms[0]!.tensor)!);
+      await this.#put(matrix, terms);
+    }
+  }
+
+  free(): void {
+    for (const matrix of this.#buffers.keys()) this.#clear(matrix);
+  }
+
+  #clear(matrix: Matrix): void {
+    matrix.beside = null;
+    for (const buffer of this.#buffers.get(matrix) ?? []) this.#device.free(buffer);
+    this.#buffers.delete(matrix);
+  }
+
+  async #put(matrix: Matrix, terms: readonly Term[]): Promise<void> {
+    const device = this.#device;
+    using factors = await Factors.read(
+      device,
+      terms.map(({ change }) => change),
+    );
+    using lowRanks = new LowRanks(device, factors);
+    const made = terms.map((term) => ({
+      ...term,
+      ...lowRanks.make(term.change.delta, term.change.scale),
+    }));
+    const rank = terms.reduce((sum, term) => sum + term.rank, 0);
+    const [part] = stacked([{ name: `${matrix.name}: factors`, rows: rank }]);
+    const buffers: GPUBuffer[] = [];
+    const allocated = (k: number, parts: Matrix['parts']): Matrix => {
+      const own = allocateMatrix(device, FORMATS.f32, k, parts);
+      buffers.push(...windowRegions(own).map(({ region }) => region.buffer));
+      return own;
+    };
+    this.#buffers.set(matrix, buffers);
+    const down = allocated(matrix.k, [part!]);
+    const up = allocated(rank, matrix.parts);
+    this.#fillDown(down, rank, made);
+    for (const [at, { name }] of matrix.parts.entries()) this.#fillUp(up, at, { rank, name, made });
+    matrix.beside = { down, up };
+  }
+
+  #fillDown(down: Matrix, rank: number, made: readonly (Term & LowRank)[]): void {
+    const { k } = down;
+    this.#packed(down, 0, rank, k, (y) => {
+      for (const { a, first } of made) {
+        const size = a.rows * k;
+        const place = { firstColumn: first * k, unit: size, unitStride: size };
+        widen(this.#device, y, place, { raw: a.region, source: 'f32', size });
+      }
+    });
+  }
+
+  #fillUp(
+    up: Matrix,
+    at: number,
+    { rank, name, made }: { rank: number; name: string; made: readonly (Term & LowRank)[] },
+  ): void {
+    const [rows = 1] = this.#tensors.get(name)!.shape;
+    this.#packed(up, at, rows, rank, (y) => {
+      for (const { b, change, tensor, rank: own, first } of made) {
+        if (tensor !== name) continue;
+        const place = { firstColumn: first, unit: own, unitStride: rank };
+        const skip = change.firstRow * own;
+        widen(this.#device, y, place, { raw: b.region, source: 'f32', size: rows * own, skip });
+      }
+    });
+  }
+
+  /** Packs the rows of a part, which `fill` writes into zeros. */
+  #packed(matrix: Matrix, at: number, rows: number, columns: number, fill: (y: Tensor) => void): void {
+    const region: Region = zeros(this.#device, 'adapter: rows of a factor', rows * columns);
+    try {
+      fill(new Tensor([1, rows * columns], 'f32', { region }));
+      packRows(this.#device, matrix, matrix.parts[at]!, { raw: region, source: 'f32', firstRow: 0, rows });
+    } finally {
+      this.#device.free(region.buffer);
+    }
+  }
+}
+
+function notMultiplied({ tensor, change }: Term, { dtype }: TensorEntry): EngineError {
+  const message = `an adapter changes ${change.module}, and the model stores ${tensor} as ${dtype}, beside which only factors of matrices can stand: give a model in f32, f16 or bf16`;
+  return new EngineError('unsupported', message, { param: 'loraPath' });
+}
+
+function termsOf(names: readonly string[], changes: WeightChanges): Term[] {
+  let first = 0;
+  return names.flatMap((tensor) =>
+    (changes.get(tensor) ?? []).map((change) => {
+      const rank = rankOfDelta(change.delta)!;
+      const term = { tensor, change, rank, first };
+      first += rank;
+      return term;
+    }),
+  );
+}
