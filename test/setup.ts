@@ -1,6 +1,7 @@
 // Runs before every test file: removes the user's environment settings, except SVC_VULKAN_DRIVER and SVC_CHROMIUM; makes waiting for the device
-// yield its core; and fills new memory with NaN.
+// yield its core; fills new memory with NaN; and has models share GPU devices.
 
+import { readFileSync } from 'node:fs';
 import { afterEach, expect } from 'vitest';
 import { throttlePolling } from '../src/gpu/polling.ts';
 import { runAfterTest } from './hooks.ts';
@@ -22,8 +23,15 @@ process.env['GALLIVM_PERF'] ??= 'nopt';
  * The driver of the browser relies on immediates keeping their order, which the throttle changes: its messages would be read out of
  * order. Tests of pages open no device of Dawn in their own thread.
  */
-const drivesBrowser = /[\\/]test[\\/]browser[\\/]/.test(expect.getState().testPath ?? '');
+const { testPath = '' } = expect.getState();
+const drivesBrowser = /[\\/]test[\\/]browser[\\/]/.test(testPath);
 if (!drivesBrowser) throttlePolling();
 
 poisonMemory();
+
+/** Files of rooms whose tests open models in their own thread, without those that replace modules before anything imports them. */
+const opensModels = /[\\/]test[\\/](engine|server)[\\/]/.test(testPath);
+if (opensModels && !readFileSync(testPath, 'utf8').includes('vi.mock('))
+  (await import('./engine/kept-devices.ts')).keepDevices();
+
 afterEach(runAfterTest);

@@ -2,12 +2,13 @@
 
 import { Device } from '../../src/gpu/device.ts';
 import { PROFILES, type AdapterProfile } from '../../src/gpu/adapter-profile.ts';
-import { openDevice, readShader, type OpenDeviceOptions } from '../../src/gpu/node.ts';
+import { readShader, type OpenDeviceOptions } from '../../src/gpu/node.ts';
+import { openKeptDevice } from './kept-device.ts';
 
 export const TEST_BUDGET = 2 ** 30;
 
 export async function openTestDevice(options: OpenDeviceOptions = {}): Promise<Device> {
-  return openDevice({ safe: true, memoryBudget: TEST_BUDGET, ...options });
+  return openKeptDevice({ safe: true, memoryBudget: TEST_BUDGET, ...options });
 }
 
 export interface Disguise {

@@ -6,6 +6,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { OpenEvent } from '../../../src/engine/session/open-event.ts';
 import type { ImageRequest } from '../../../src/engine/image/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import { useOwnDevices } from '../kept-devices.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import type { Platform } from '../../../src/engine/platform.ts';
 import type { Device } from '../../../src/gpu/device.ts';
@@ -258,6 +259,7 @@ it(
   'a lost device ends the image with device_lost, and the next one is drawn on a new device',
   { timeout: 300_000 },
   async () => {
+    useOwnDevices();
     const devices: Device[] = [];
     const platform: Platform = {
       ...nodePlatform,

@@ -1,16 +1,14 @@
 // Language models that are larger than their memory budget: layers come from host memory, and replies are those of a model on the device.
 
-import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { planModel } from '../../../src/engine/plan/plan-node.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import { openTextModelInline } from '../../../src/engine/text/open.ts';
 import type { TextModelOptions } from '../../../src/engine/text/text-model.ts';
-import { CACHE, collect, greedy } from '../fixture.ts';
+import { collect, greedy } from '../fixture.ts';
 import { randomLlama } from '../checkpoint-folder.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
-afterAll(() => rmSync(CACHE, { recursive: true, force: true }));
 
 const PROMPT = Array.from({ length: 40 }, (_, i) => (i * 37) % 200);
 const TOKENS = 12;

@@ -1,0 +1,31 @@
+// Models that tests open in their own thread run on kept devices, unless the file asks for devices of its own.
+
+import { MEMORY_REMEDIES } from '../../src/engine/memory-remedies.ts';
+import { nodePlatform } from '../../src/engine/platform-node.ts';
+import { readTuned } from '../../src/files/tuned-file.ts';
+import { openKeptDevice } from '../gpu/kept-device.ts';
+
+const openOwn = nodePlatform.openDevice;
+let areKept = true;
+
+nodePlatform.openDevice = async (options) => {
+  if (!areKept) return openOwn(options);
+  const { adapter, ...rest } = options;
+  const device = await openKeptDevice({
+    ...rest,
+    remedies: MEMORY_REMEDIES,
+    ...(adapter === undefined ? {} : { adapter: String(adapter) }),
+  });
+  device.tuning.learn(await readTuned(device.summary));
+  return device;
+};
+
+/** For all tests of a file; called by the set-up before each. */
+export function keepDevices(): void {
+  areKept = true;
+}
+
+/** For the rest of a file that loses devices while they work, or counts what opens them. */
+export function useOwnDevices(): void {
+  areKept = false;
+}

@@ -1,0 +1,95 @@
+// Devices that share one GPUDevice, and with it the pipelines that tests of this process have compiled. Compiling is most of what a test of a
+// tiny model costs, and WebGPU keeps pipelines with their device.
+
+import { withResolvers } from '../../src/engine/resolvers.ts';
+import { Device, type DeviceSettings, type MemoryKind, type Pipeline } from '../../src/gpu/device.ts';
+import { link, type Params } from '../../src/gpu/linker.ts';
+import { firstBudget, openDevice, readShader, type OpenDeviceOptions } from '../../src/gpu/node.ts';
+
+/** GPU devices of this process by what they were asked for, open until it ends. */
+const kept = new Map<string, Promise<Device>>();
+/** Pipelines by shader text. */
+const pipelines = new WeakMap<GPUDevice, Map<string, Pipeline>>();
+
+/** A device that is gone once it is destroyed, as all are, while its GPUDevice is there for the next one. */
+class KeptDevice extends Device {
+  readonly #lose: (reason: string) => void;
+  readonly #buffers = new Set<GPUBuffer>();
+  readonly #used = new Map<string, Pipeline>();
+  readonly #shared: Map<string, Pipeline>;
+  #isDestroyed = false;
+
+  constructor(gpu: GPUDevice, settings: DeviceSettings) {
+    super(gpu, settings);
+    const { promise, resolve } = withResolvers<string>();
+    this.#lose = resolve;
+    Object.defineProperty(this, 'lost', { value: Promise.race([this.lost, promise]) });
+    this.#shared = pipelines.get(gpu) ?? new Map<string, Pipeline>();
+    pipelines.set(gpu, this.#shared);
+  }
+
+  override get isLost(): boolean {
+    return this.#isDestroyed || super.isLost;
+  }
+
+  override async loss(): Promise<string | null> {
+    return this.#isDestroyed ? this.lost : super.loss();
+  }
+
+  override pipeline(name: string, params: Params = {}): Pipeline {
+    const key = name + JSON.stringify(params);
+    const used = this.#used.get(key);
+    if (used) return used;
+    const { code } = link((path) => this.shaderText(path), name, params);
+    const pipeline = this.#shared.get(code) ?? super.pipeline(name, params);
+    this.#shared.set(code, pipeline);
+    this.#used.set(key, pipeline);
+    return pipeline;
+  }
+
+  override dropShader(path: string, variant: string): void {
+    super.dropShader(path, variant);
+    this.#used.clear();
+  }
+
+  override allocate(kind: MemoryKind, label: string, bytes: number): GPUBuffer {
+    const buffer = super.allocate(kind, label, bytes);
+    this.#buffers.add(buffer);
+    return buffer;
+  }
+
+  override allocateHost(label: string, bytes: number): GPUBuffer {
+    const buffer = super.allocateHost(label, bytes);
+    this.#buffers.add(buffer);
+    return buffer;
+  }
+
+  override free(buffer: GPUBuffer): void {
+    this.#buffers.delete(buffer);
+    super.free(buffer);
+  }
+
+  override destroy(): void {
+    if (this.#isDestroyed) return;
+    this.#isDestroyed = true;
+    for (const buffer of this.#buffers) buffer.destroy();
+    this.#buffers.clear();
+    this.#lose('destroyed');
+  }
+}
+
+/** `openDevice` on a GPUDevice that is kept. Tests of what a lost device does to work under way need one of their own. */
+export async function openKeptDevice(options: OpenDeviceOptions = {}): Promise<Device> {
+  const { adapter, safe = false } = options;
+  const key = JSON.stringify([process.env['SVC_VULKAN_DRIVER'], adapter, safe]);
+  if (!kept.has(key)) kept.set(key, openDevice({ safe, ...(adapter === undefined ? {} : { adapter }) }));
+  const { gpu, summary, profile } = await kept.get(key)!;
+  return new KeptDevice(gpu, {
+    ...options,
+    profile,
+    memoryBudget: options.memoryBudget ?? firstBudget(profile),
+    mayGrow: options.memoryBudget === undefined && profile.memory.mayGrow,
+    shaders: readShader,
+    summary,
+  });
+}
