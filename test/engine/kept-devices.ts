@@ -3,7 +3,7 @@
 import { MEMORY_REMEDIES } from '../../src/engine/memory-remedies.ts';
 import { nodePlatform } from '../../src/engine/platform-node.ts';
 import { readTuned } from '../../src/files/tuned-file.ts';
-import { openKeptDevice } from '../gpu/kept-device.ts';
+import { openModelDevice } from '../gpu/kept-device.ts';
 
 const openOwn = nodePlatform.openDevice;
 let areKept = true;
@@ -11,7 +11,7 @@ let areKept = true;
 nodePlatform.openDevice = async (options) => {
   if (!areKept) return openOwn(options);
   const { adapter, ...rest } = options;
-  const device = await openKeptDevice({
+  const device = await openModelDevice({
     ...rest,
     remedies: MEMORY_REMEDIES,
     ...(adapter === undefined ? {} : { adapter: String(adapter) }),

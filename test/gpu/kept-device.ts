@@ -1,6 +1,7 @@
 // Devices that share one GPUDevice, and with it the pipelines that tests of this process have compiled. Compiling is most of what a test of a
 // tiny model costs, and WebGPU keeps pipelines with their device.
 
+import type { AdapterProfile } from '../../src/gpu/adapter-profile.ts';
 import { withResolvers } from '../../src/engine/resolvers.ts';
 import { Device, type DeviceSettings, type MemoryKind, type Pipeline } from '../../src/gpu/device.ts';
 import { link, type Params } from '../../src/gpu/linker.ts';
@@ -12,7 +13,7 @@ const kept = new Map<string, Promise<Device>>();
 const pipelines = new WeakMap<GPUDevice, Map<string, Pipeline>>();
 
 /** A device that is gone once it is destroyed, as all are, while its GPUDevice is there for the next one. */
-class KeptDevice extends Device {
+export class KeptDevice extends Device {
   readonly #lose: (reason: string) => void;
   readonly #buffers = new Set<GPUBuffer>();
   readonly #used = new Map<string, Pipeline>();
@@ -80,10 +81,33 @@ class KeptDevice extends Device {
 
 /** `openDevice` on a GPUDevice that is kept. Tests of what a lost device does to work under way need one of their own. */
 export async function openKeptDevice(options: OpenDeviceOptions = {}): Promise<Device> {
-  const { adapter, safe = false } = options;
+  return keptDevice(await sharedDevice(options), options);
+}
+
+/**
+ * The same with small tiles, for whole models: software drivers compile kernels with few sums in half the time. Tests of kernels compute each with
+ * the tiles of every profile.
+ */
+export async function openModelDevice(options: OpenDeviceOptions = {}): Promise<Device> {
+  const shared = await sharedDevice(options);
+  const { profile } = shared;
+  if (profile.name !== 'cpu') return keptDevice(shared, options);
+  const attend = { ...profile.attend, tiles: [{ dims: Infinity, tiles: 1 }] };
+  return keptDevice(shared, options, { ...profile, tileRows: { usual: 8, winograd: 8 }, attend });
+}
+
+function sharedDevice({ adapter, safe = false }: OpenDeviceOptions): Promise<Device> {
   const key = JSON.stringify([process.env['SVC_VULKAN_DRIVER'], adapter, safe]);
-  if (!kept.has(key)) kept.set(key, openDevice({ safe, ...(adapter === undefined ? {} : { adapter }) }));
-  const { gpu, summary, profile } = await kept.get(key)!;
+  const shared = kept.get(key) ?? openDevice({ safe, ...(adapter === undefined ? {} : { adapter }) });
+  kept.set(key, shared);
+  return shared;
+}
+
+function keptDevice(
+  { gpu, summary, profile: own }: Device,
+  options: OpenDeviceOptions,
+  profile: AdapterProfile = own,
+): Device {
   return new KeptDevice(gpu, {
     ...options,
     profile,

@@ -1,14 +1,19 @@
 // Devices for tests: validation and bounds checks on, a fixed budget.
 
-import { Device } from '../../src/gpu/device.ts';
+import type { Device } from '../../src/gpu/device.ts';
 import { PROFILES, type AdapterProfile } from '../../src/gpu/adapter-profile.ts';
 import { readShader, type OpenDeviceOptions } from '../../src/gpu/node.ts';
-import { openKeptDevice } from './kept-device.ts';
+import { KeptDevice, openKeptDevice, openModelDevice } from './kept-device.ts';
 
 export const TEST_BUDGET = 2 ** 30;
 
 export async function openTestDevice(options: OpenDeviceOptions = {}): Promise<Device> {
   return openKeptDevice({ safe: true, memoryBudget: TEST_BUDGET, ...options });
+}
+
+/** A device for whole models, whose kernels have small tiles. */
+export async function openModelTestDevice(options: OpenDeviceOptions = {}): Promise<Device> {
+  return openModelDevice({ safe: true, memoryBudget: TEST_BUDGET, ...options });
 }
 
 export interface Disguise {
@@ -40,10 +45,10 @@ export function disguise(device: Device, as: Disguise): Device {
 function wrap(device: Device, as: Disguise): Device {
   const { summary } = device;
   const profile = PROFILES.find(({ name }) => name === as.profile);
-  const seen = new Device(device.gpu, {
+  const seen = new KeptDevice(device.gpu, {
     shaders: readShader,
     memoryBudget: as.memoryBudget ?? TEST_BUDGET,
-    ...(profile && { profile }),
+    profile: profile ?? device.profile,
     ...(as.portable === undefined ? {} : { portable: as.portable }),
     ...(as.bindingLimit === undefined ? {} : { bindingLimit: as.bindingLimit }),
     summary: {

@@ -10,7 +10,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import type { Tensor } from '../../src/gpu/tensor.ts';
 import type { WeightTable } from '../../src/models/weights.ts';
-import { disguise, openTestDevice } from '../gpu/test-device.ts';
+import { disguise, openModelTestDevice } from '../gpu/test-device.ts';
 
 /** Values as they lie in the file, integers widened. */
 export interface Values {
@@ -173,7 +173,7 @@ export function describeGoldens(
   check: (golden: ModuleGolden, device: Device, run: (record: Run) => Promise<Computed>) => Promise<void>,
 ): void {
   let device: Device;
-  beforeAll(async () => void (device = await openTestDevice()));
+  beforeAll(async () => void (device = await openModelTestDevice()));
   afterAll(() => device.destroy());
   for (const { title, as, plain } of WAYS) {
     describe(title, () => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readSafetensors } from '../../src/files/checkpoint/safetensors.ts';
 import { openDiskSource } from '../../src/files/source-disk.ts';
 import type { Device } from '../../src/gpu/device.ts';
-import { openTestDevice } from '../gpu/test-device.ts';
+import { openModelTestDevice } from '../gpu/test-device.ts';
 import { differingRows } from '../kernels/compute.ts';
 import { openForward, type ForwardOptions } from './forward.ts';
 
@@ -83,7 +83,7 @@ const VARIANTS = [
 for (const { name, as, cases: some } of VARIANTS) {
   describe(name, () => {
     let device: Device;
-    beforeAll(async () => void (device = await openTestDevice(as)));
+    beforeAll(async () => void (device = await openModelTestDevice(as)));
     afterAll(() => device.destroy());
 
     it.each(some)(
@@ -102,7 +102,7 @@ for (const { name, as, cases: some } of VARIANTS) {
 
 describe('several at once', () => {
   let device: Device;
-  beforeAll(async () => void (device = await openTestDevice()));
+  beforeAll(async () => void (device = await openModelTestDevice()));
   afterAll(() => device.destroy());
 
   const [all] = cases;

@@ -11,14 +11,14 @@ import { openDiskFolder, openDiskSource } from '../../src/files/source-disk.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { Matrix } from '../../src/kernels/matrix.ts';
 import { readText } from '../../src/models/text/registry.ts';
-import { openTestDevice } from '../gpu/test-device.ts';
+import { openModelTestDevice } from '../gpu/test-device.ts';
 import { openForward } from './forward.ts';
 
 const TOLERANCE = 1e-3;
 const GOLDEN = fileURLToPath(new URL('../golden/quantized', import.meta.url));
 
 let device: Device;
-beforeAll(async () => void (device = await openTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 const source = await openDiskSource(`${GOLDEN}.safetensors`);

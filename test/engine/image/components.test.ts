@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { StageName } from '../../../src/engine/image/image-model.ts';
 import type { Parts } from '../../../src/engine/image/parts.ts';
-import { openTestDevice } from '../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { drawOn, grey, openTiny, SMALL_BUDGET } from './drawing.ts';
 import { imagesOf, tinyPipeline } from './pipeline-golden.ts';
 
@@ -14,8 +14,8 @@ vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 let resident: Parts;
 let moving: Parts;
 beforeAll(async () => {
-  resident = await openTiny(await openTestDevice());
-  moving = await openTiny(await openTestDevice({ memoryBudget: SMALL_BUDGET }));
+  resident = await openTiny(await openModelTestDevice());
+  moving = await openTiny(await openModelTestDevice({ memoryBudget: SMALL_BUDGET }));
 });
 afterAll(async () => {
   for (const { components, device } of [resident, moving]) {

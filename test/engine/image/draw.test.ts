@@ -11,7 +11,7 @@ import { Tape } from '../../../src/gpu/tape.ts';
 import type { Tiling } from '../../../src/models/image/autoencoder-kl.ts';
 import type { UNet } from '../../../src/models/image/unet.ts';
 import type { ZImage } from '../../../src/models/image/z-image.ts';
-import { disguise, openTestDevice } from '../../gpu/test-device.ts';
+import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';
 import { drawOn, grey, openTiny, withPage, type Drawn } from './drawing.ts';
 import { imagesOf } from './pipeline-golden.ts';
 
@@ -19,7 +19,7 @@ import { imagesOf } from './pipeline-golden.ts';
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 let parts: Parts;
-beforeAll(async () => void (parts = await openTiny(await openTestDevice())));
+beforeAll(async () => void (parts = await openTiny(await openModelTestDevice())));
 afterAll(async () => {
   await parts.components.close();
   parts.device.destroy();
@@ -84,7 +84,7 @@ it('compiles what an image needs without drawing it, and then no more', async ()
   const options = { onKernels: (done: number, total: number) => void heard.push([done, total]) };
   // A combination of settings that no other test uses.
   const request = { guidance: 4, guidanceRescale: 0.5, scheduler: 'unipc', steps: 3 };
-  const device = await openTestDevice();
+  const device = await openModelTestDevice();
   const fresh = await openTiny(device);
   try {
     const run = vi.spyOn(Tape.prototype, 'run');

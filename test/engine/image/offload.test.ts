@@ -10,7 +10,7 @@ import { askedResidencies, RESIDENT, STAGED, type Residency } from '../../../src
 import { zImage } from '../../../src/models/image/z-image.ts';
 import { readZImageConfig } from '../../../src/models/image/z-image-config.ts';
 import type { Device } from '../../../src/gpu/device.ts';
-import { openTestDevice } from '../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { drawOn, openTiny } from './drawing.ts';
 import { open } from './open-model.ts';
 import { imagesOf, tinyPipeline } from './pipeline-golden.ts';
@@ -23,7 +23,7 @@ const streamed = (layers: number): Residency => ({ kind: 'streamed', resident: {
 const KEPT: Residency = { kind: 'staged', kept: true };
 
 let device: Device;
-beforeAll(async () => void (device = await openTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 describe.each([

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../../src/gpu/device.ts';
 import { readAutoencoderKLConfig } from '../../../src/models/image/autoencoder-kl-config.ts';
 import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../../src/models/image/autoencoder-kl.ts';
-import { openTestDevice } from '../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../gpu/test-device.ts';
 import {
   channelsLast,
   compute,
@@ -34,7 +34,7 @@ describe('encoder', () => {
 });
 
 let device: Device;
-beforeAll(async () => void (device = await openTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 it('two pictures at once are two pictures, bit for bit', async () => {

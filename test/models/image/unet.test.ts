@@ -5,7 +5,7 @@ import type { Device } from '../../../src/gpu/device.ts';
 import type { Tensor } from '../../../src/gpu/tensor.ts';
 import { readUNetConfig } from '../../../src/models/image/unet-config.ts';
 import { unet, type UNet, type UNetPrompt } from '../../../src/models/image/unet.ts';
-import { openTestDevice } from '../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../gpu/test-device.ts';
 import {
   channelsLast,
   compute,
@@ -61,7 +61,7 @@ describeGoldens(GOLDENS, async (golden, device, run) => {
 });
 
 let device: Device;
-beforeAll(async () => void (device = await openTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 it('two pictures at once are two pictures, bit for bit', async () => {

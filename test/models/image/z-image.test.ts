@@ -6,7 +6,7 @@ import type { Device } from '../../../src/gpu/device.ts';
 import { readZImageConfig, type ZImageConfig } from '../../../src/models/image/z-image-config.ts';
 import { zImageRotations } from '../../../src/models/image/z-image-rope.ts';
 import { zImage, type ZImage } from '../../../src/models/image/z-image.ts';
-import { openTestDevice } from '../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { openForward } from '../forward.ts';
 import {
   channelsLast,
@@ -55,7 +55,7 @@ describeGoldens(['z-image-exact', 'z-image-padded'], async (golden, device, run)
 });
 
 let device: Device;
-beforeAll(async () => void (device = await openTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 it('two pictures at once are two pictures, bit for bit', async () => {

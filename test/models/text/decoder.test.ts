@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../../src/gpu/device.ts';
-import { openTestDevice } from '../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { openForward, type ForwardOptions } from '../forward.ts';
 import { GOLDENS, openGolden, ropeLength, type Golden, type GoldenCase } from '../golden.ts';
 
@@ -94,7 +94,7 @@ function differingRows(a: Float32Array[], b: Float32Array[]): number[] {
 for (const portable of onSecondDriver ? [false] : [false, true]) {
   describe(portable ? 'without subgroups' : 'the adapter as it is', () => {
     let device: Device;
-    beforeAll(async () => void (device = await openTestDevice({ portable })));
+    beforeAll(async () => void (device = await openModelTestDevice({ portable })));
     afterAll(() => device.destroy());
 
     // Rope types, windows and formats other than a family's first case take no other path without subgroups.
@@ -137,7 +137,7 @@ describe.skipIf(onSecondDriver)(
   () => {
     const devices: Device[] = [];
     const open = async (bindingLimit: number): Promise<Device> => {
-      const device = await openTestDevice({ bindingLimit });
+      const device = await openModelTestDevice({ bindingLimit });
       devices.push(device);
       return device;
     };

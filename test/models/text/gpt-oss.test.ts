@@ -10,7 +10,7 @@ import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { readGptOssConfig } from '../../../src/models/text/gpt-oss-config.ts';
 import { readText } from '../../../src/models/text/registry.ts';
-import { openTestDevice } from '../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { openForward } from '../forward.ts';
 
 const FOLDER = fileURLToPath(new URL('../../golden/gguf/gpt-oss', import.meta.url));
@@ -18,7 +18,7 @@ const FILES = [FOLDER, `${FOLDER}/model.gguf`];
 const CLASS = 'GptOssForCausalLM';
 
 let device: Device;
-beforeAll(async () => void (device = await openTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 describe('a GGUF file and its checkpoint', () => {

@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../../src/gpu/device.ts';
 import { QWEN3_NEXT_GGUF } from '../../../src/models/text/qwen3-next-gguf.ts';
-import { openTestDevice } from '../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { openForward } from '../forward.ts';
 
 const ROOT = fileURLToPath(new URL('../../golden/gguf', import.meta.url));
 const IDS = Array.from({ length: 21 }, (_, i) => (7 * i + 3) % 40);
 
 let device: Device;
-beforeAll(async () => void (device = await openTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 it.each(['qwen3-next', 'qwen3-5', 'qwen3-5-moe'])('%s', async (name) => {

@@ -8,13 +8,13 @@ import { readSafetensors } from '../../../src/files/checkpoint/safetensors.ts';
 import { openDiskFolder, openDiskSource } from '../../../src/files/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { textHalf } from '../../../src/models/text/wrappers.ts';
-import { openTestDevice } from '../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { openForward } from '../forward.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../golden/wrappers/', import.meta.url));
 
 let device: Device;
-beforeAll(async () => void (device = await openTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 async function valuesOf(name: string): Promise<{ ids: Int32Array; logits: Float32Array }> {
