@@ -1,0 +1,89 @@
+// Every registered family draws the same bits wherever its weights are, in the memory that its plan states. A family is found by the
+// goldens of its pipeline classes, so that a new one is tested here without being named.
+
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { imageFamilies } from '../../../src/engine/image/families/registry.ts';
+import type { ImageModelOptions } from '../../../src/engine/image/image-model.ts';
+import type { Device } from '../../../src/gpu/device.ts';
+import { openTestDevice } from '../../gpu/test-device.ts';
+import { goldenRequest, PIPELINE_GOLDENS } from './pipeline-golden.ts';
+import { drawPlanned, drawResident, drawStreamed, expectAsPlanned } from './planned-drawing.ts';
+
+/** Shaders compile slowly on a busy machine with an empty cache. */
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+const GOLDENS = await Promise.all(
+  PIPELINE_GOLDENS.map(async (golden) => {
+    const { options } = await goldenRequest(golden);
+    return { golden, className: options.pipelineClassName };
+  }),
+);
+
+/** The golden with the shortest name among those of a family's first class that has any. */
+function goldenOf({ pipelines }: (typeof FAMILIES)[number]): string | undefined {
+  const classes = pipelines.flatMap((set) => Object.values(set.classes));
+  const found = classes.map((own) => GOLDENS.filter(({ className }) => className === own));
+  const names = (found.find(({ length }) => length > 0) ?? []).map(({ golden }) => golden);
+  return names.sort((a, b) => a.length - b.length)[0];
+}
+
+const FAMILIES = imageFamilies();
+const CASES = FAMILIES.flatMap((family) => {
+  const golden = goldenOf(family);
+  return golden === undefined ? [] : [{ family: family.name, golden }];
+});
+
+it('each family has a golden, by which it is tested here', () => {
+  expect(CASES.map(({ family }) => family)).toEqual(FAMILIES.map(({ name }) => name));
+});
+
+const OFFLOADED: Partial<ImageModelOptions> = {
+  ditCpuOffload: true,
+  textEncoderCpuOffload: true,
+  vaeCpuOffload: true,
+};
+/** A denoiser whose layers are streamed leaves at most this share of its weights on the device. */
+const SHARE_BESIDE_LAYERS = 0.75;
+
+describe.each(CASES)('$family', ({ golden }) => {
+  it('draws the same bits, as planned', async () => {
+    const image = await drawResident(device, golden);
+    const offloaded = await drawPlanned(device, golden, OFFLOADED);
+    expect(offloaded.image).toBe(image);
+    expectAsPlanned(offloaded);
+    const { components } = offloaded.plan;
+    expect(components.map(({ place }) => place)).toEqual(components.map(() => 'offloaded'));
+
+    const streamed = await drawStreamed(device, golden);
+    expect(streamed.image).toBe(image);
+    expectAsPlanned(streamed);
+    for (const { role, all, onDevice } of streamed.components) {
+      if (role === 'text encoder') expect(onDevice).toBeLessThan(all);
+      if (role === 'denoiser') expect(onDevice).toBeLessThan(SHARE_BESIDE_LAYERS * all);
+    }
+  });
+});
+
+describe('each option alone', () => {
+  it.each<[Partial<ImageModelOptions>, string, string]>([
+    [{ ditCpuOffload: true }, 'transformer', 'offloaded'],
+    [{ textEncoderCpuOffload: true }, 'text_encoder', 'offloaded'],
+    [{ vaeCpuOffload: true }, 'vae', 'offloaded'],
+    [{ ditLayerwiseOffload: true }, 'transformer', 'streamed'],
+    [{ ditLayerwiseOffload: true, ditOffloadPrefetch: 0 }, 'transformer', 'streamed'],
+    [{ ditLayerwiseOffload: true, ditOffloadPrefetch: 3 }, 'transformer', 'streamed'],
+    [{ ditLayerwiseOffload: true, ditLayerwiseResidentLayers: 2 }, 'transformer', 'streamed'],
+  ])('%j', async (options, component, place) => {
+    const image = await drawResident(device, 'pipeline-z-image');
+    const drawn = await drawPlanned(device, 'pipeline-z-image', options);
+    expect(drawn.image).toBe(image);
+    expectAsPlanned(drawn);
+    const elsewhere = drawn.plan.components.filter((one) => one.place !== 'resident');
+    expect(elsewhere).toMatchObject([{ name: component, place }]);
+    expect(drawn.plan.prefetch).toBe(place === 'streamed' ? (options.ditOffloadPrefetch ?? 1) : null);
+  });
+});
