@@ -145,6 +145,34 @@ def flux(doubles, singles):
     return keys
 
 
+def flux2(doubles, singles):
+    keys = [f'{name}.{end}.weight' for name in ('time_in', 'guidance_in') for end in ('in_layer', 'out_layer')]
+    keys += [f'{name}.weight' for name in ('img_in', 'txt_in', 'final_layer.linear', 'final_layer.adaLN_modulation.1')]
+    keys += [f'{name}.lin.weight' for name in ('double_stream_modulation_img', 'double_stream_modulation_txt', 'single_stream_modulation')]
+    for block in (f'double_blocks.{i}' for i in range(doubles)):
+        for stream in ('img', 'txt'):
+            keys += [f'{block}.{stream}_{module}.weight' for module in ('attn.qkv', 'attn.proj', 'mlp.0', 'mlp.2')]
+            keys += [f'{block}.{stream}_attn.norm.{part}_norm.scale' for part in ('query', 'key')]
+    for block in (f'single_blocks.{i}' for i in range(singles)):
+        keys += [f'{block}.linear1.weight', f'{block}.linear2.weight', f'{block}.norm.query_norm.scale', f'{block}.norm.key_norm.scale']
+    return keys
+
+
+def converted_flux2(stored):
+    found = files.convert_flux2_transformer_checkpoint_to_diffusers(stored)
+    scale, shift = found.pop('norm_out.linear.weight').chunk(2)  # diffusers lays the scale before the shift
+    return found | {'norm_out.scale.weight': scale, 'norm_out.shift.weight': shift}
+
+
+def chroma(doubles, singles, layers):
+    network = 'distilled_guidance_layer'
+    left = ('_mod.', '.modulation.', 'time_in', 'vector_in', 'guidance_in', 'adaLN_modulation')
+    keys = [key for key in flux(doubles, singles) if not any(part in key for part in left)]
+    keys += [key for module in ('in_proj', 'out_proj') for key in both(f'{network}.{module}')]
+    keys += [key for i in range(layers) for end in ('in_layer', 'out_layer') for key in both(f'{network}.layers.{i}.{end}')]
+    return keys + [f'{network}.norms.{i}.scale' for i in range(layers)]
+
+
 def converted_flux(stored):
     found = files.convert_flux_transformer_checkpoint_to_diffusers(stored)
     for kind in ('weight', 'bias'):  # diffusers lays the scale before the shift
@@ -214,6 +242,8 @@ OUT.write_text(
             'sd2-text': judged_clip(24, 'cond_stage_model.model.', False),
             'sdxl-text-2': judged_clip(32, 'conditioner.embedders.1.model.', True),
             'flux': judged(flux(19, 38), 'model.diffusion_model.', converted_flux, (7 * 3072, 1)),
+            'flux2': judged(flux2(8, 48), '', converted_flux2, (6, 1)),
+            'chroma': judged(chroma(19, 38, 5), 'model.diffusion_model.', files.convert_chroma_transformer_checkpoint_to_diffusers, (7 * 3072, 1)),
             't5': judged_t5(24),
             'z-image': judged(z_image(30, 2), 'model.diffusion_model.', files.convert_z_image_transformer_checkpoint_to_diffusers, (3, 1)),
         },

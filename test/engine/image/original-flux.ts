@@ -1,4 +1,4 @@
-// The names of Black Forest Labs' program for tensors of FLUX.1, and of llama.cpp for those of T5, written from the side of diffusers and
+// The names of Black Forest Labs' program for tensors of FLUX.1 and FLUX.2, which Chroma's makers kept, and of llama.cpp for those of T5, written from the side of diffusers and
 // transformers.
 
 import type { StoredTensor, StoredTensors } from './tiny-tensors.ts';
@@ -9,6 +9,18 @@ const FLUX: [RegExp, string][] = [
   [/^time_text_embed\.timestep_embedder\.linear_(\d)\./, 'time_in.$1.'],
   [/^time_text_embed\.guidance_embedder\.linear_(\d)\./, 'guidance_in.$1.'],
   [/^time_text_embed\.text_embedder\.linear_(\d)\./, 'vector_in.$1.'],
+  [/^time_guidance_embed\.timestep_embedder\.linear_(\d)\./, 'time_in.$1.'],
+  [/^time_guidance_embed\.guidance_embedder\.linear_(\d)\./, 'guidance_in.$1.'],
+  [/^((?:double|single)_stream_modulation\w*)\.linear\./, '$1.lin.'],
+  [/^(distilled_guidance_layer\.layers\.\d+)\.linear_1\./, '$1.in_layer.'],
+  [/^(distilled_guidance_layer\.layers\.\d+)\.linear_2\./, '$1.out_layer.'],
+  [/^(distilled_guidance_layer\.norms\.\d+)\.weight/, '$1.scale'],
+  [/^single_transformer_blocks\.(\d+)\.attn\.to_qkv_mlp_proj\./, 'single_blocks.$1.linear1.'],
+  [/^single_transformer_blocks\.(\d+)\.attn\.to_out\./, 'single_blocks.$1.linear2.'],
+  [/\.ff\.linear_in\./, '.img_mlp.0.'],
+  [/\.ff\.linear_out\./, '.img_mlp.2.'],
+  [/\.ff_context\.linear_in\./, '.txt_mlp.0.'],
+  [/\.ff_context\.linear_out\./, '.txt_mlp.2.'],
   [/_in\.1\./, '_in.in_layer.'],
   [/_in\.2\./, '_in.out_layer.'],
   [/^proj_out\./, 'final_layer.linear.'],
@@ -32,7 +44,7 @@ const FLUX: [RegExp, string][] = [
   [/\.ff_context\.net\.2\./, '.txt_mlp.2.'],
 ];
 
-/** FLUX.1 as Black Forest Labs store it: fused projections, and the shift before the scale in the last modulation. */
+/** FLUX.1, FLUX.2 and Chroma as their makers store them: fused projections, and the shift before the scale in the last modulation. */
 export function originalFlux(tensors: StoredTensors, prefix = 'model.diffusion_model.'): StoredTensor[] {
   const fused: [RegExp, string, string[]][] = [
     [/^transformer_blocks\.(\d+)\.attn\.to_q\./, 'double_blocks.$1.img_attn.qkv.', ['to_q', 'to_k', 'to_v']],

@@ -10,6 +10,7 @@ import {
   STRENGTH,
   type CallArgumentTable,
 } from '../call-arguments.ts';
+import { CHROMA_FILES } from '../layouts/chroma.ts';
 import { plainSigmas } from '../schedules/flow-sigmas.ts';
 import { openChroma, PATCH } from './chroma-model.ts';
 import type { ImageFamily } from './family.ts';
@@ -58,5 +59,6 @@ export const chromaFamily: ImageFamily = {
   takes: ['maxSequenceLength', 'flowShift'],
   readsEmphasis: false,
   sigmas: plainSigmas,
+  files: CHROMA_FILES,
   open: openChroma,
 };

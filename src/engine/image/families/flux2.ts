@@ -3,6 +3,7 @@
 
 import { COMMON, integer, isWhole, list, number, SIZE, type CallArgumentTable } from '../call-arguments.ts';
 import type { Pixels } from '../image-model.ts';
+import { FLUX2_FILES, FLUX2_KLEIN_FILES } from '../layouts/flux2.ts';
 import { empiricalShift, plainSigmas } from '../schedules/flow-sigmas.ts';
 import type { ComponentFiles, ImageFamily, ImpliedDefaults, ReferenceRule } from './family.ts';
 import { FLUX2_ADAPTERS } from './flux-adapters.ts';
@@ -52,9 +53,9 @@ const REFERENCES: ReferenceRule = {
 const isDistilled = (settings: Readonly<Record<string, unknown>>): boolean =>
   settings['is_distilled'] === true;
 
-/** model_index.json says whether a model is distilled to a few steps without guidance. */
+/** The pipeline says whether a model is distilled to a few steps without guidance. */
 function kleinDefaults(_: ComponentFiles, settings: Readonly<Record<string, unknown>>): ImpliedDefaults {
-  const from = 'is_distilled in model_index.json';
+  const from = 'is_distilled of its pipeline';
   if (isDistilled(settings)) return { certain: { defaults: DISTILLED, from } };
   return settings['is_distilled'] === false ? { certain: { defaults: BASE, from } } : {};
 }
@@ -73,8 +74,8 @@ export const flux2: ImageFamily = {
   examples: 'FLUX.2-dev',
   modelIds: /flux[.-]?2/i,
   components: {
-    // The language model alone is enough, because images are not read; GGUF files hold no more.
-    text_encoder: textEncoder('Mistral3ForConditionalGeneration', 'MistralForCausalLM'),
+    // The language model alone is enough, because images are not read; GGUF files hold no more, and call it a Llama, which computes the same.
+    text_encoder: textEncoder('Mistral3ForConditionalGeneration', 'MistralForCausalLM', 'LlamaForCausalLM'),
     tokenizer: tokenizer('PixtralProcessor', 'TokenizersBackend', 'LlamaTokenizerFast', 'LlamaTokenizer'),
     transformer: denoiser('Flux2Transformer2DModel'),
     vae: { kind: 'model', library: 'diffusers', classes: ['AutoencoderKLFlux2'] },
@@ -97,6 +98,7 @@ export const flux2: ImageFamily = {
   readsEmphasis: false,
   sigmas: plainSigmas,
   mu: empiricalShift,
+  files: FLUX2_FILES,
   adapters: FLUX2_ADAPTERS,
   open: (components) => openFlux2(components, { texts: flux2Texts(components, MISTRAL), guided: false }),
 };
@@ -117,6 +119,7 @@ export const flux2Klein: ImageFamily = {
     [/klein/i, DISTILLED],
   ],
   defaultsOf: kleinDefaults,
+  files: FLUX2_KLEIN_FILES,
   open: (components, { settings }) =>
     openFlux2(components, { texts: flux2Texts(components, QWEN), guided: !isDistilled(settings) }),
 };

@@ -79,15 +79,19 @@ const FUSED: Readonly<Record<string, readonly string[]>> = {
   txt_attn: ['add_q_proj', 'add_k_proj', 'add_v_proj'],
 };
 
-/** Names of the original program. */
-export function originalNames(name: string, shape: readonly number[]): string | readonly NamedRows[] {
+/** Names of queries, keys and values for a tensor of a double block that holds all three; null: it is another tensor. */
+export function fusedAttention(name: string, shape: readonly number[]): NamedRows[] | null {
   const [, block, attention, kind] =
     /^double_blocks\.(\d+)\.(img_attn|txt_attn)\.qkv\.(weight|bias)$/.exec(name) ?? [];
-  if (block !== undefined)
-    return equalRows(
-      FUSED[attention!]!.map((part) => `transformer_blocks.${block}.attn.${part}.${kind}`),
-      shape,
-    );
+  if (block === undefined) return null;
+  const names = FUSED[attention!]!.map((part) => `transformer_blocks.${block}.attn.${part}.${kind}`);
+  return equalRows(names, shape);
+}
+
+/** Names of the original program. */
+export function originalNames(name: string, shape: readonly number[]): string | readonly NamedRows[] {
+  const attention = fusedAttention(name, shape);
+  if (attention) return attention;
   const [, single, of] = /^single_blocks\.(\d+)\.linear1\.(weight|bias)$/.exec(name) ?? [];
   if (single !== undefined) return singleRows(`single_transformer_blocks.${single}`, of!, shape);
   const [, final] = /^final_layer\.adaLN_modulation\.1\.(weight|bias)$/.exec(name) ?? [];
@@ -109,24 +113,31 @@ function singleRows(block: string, kind: string, [rows = 0]: readonly number[]):
 /** Dimensions of a head that are rotated by image, by row and by column, as shares of 16. */
 const AXES = [2, 7, 7] as const;
 
-function fluxConfig(headers: FileHeaders): PartConfig {
-  const shapes = new Shapes(headers, 'transformer');
+/** Values that configurations of FLUX.1 and of Chroma have. */
+export function sharedConfig(shapes: Shapes) {
   const hidden = shapes.extent('x_embedder.weight', 0);
   const dims = shapes.extent('transformer_blocks.0.attn.norm_q.weight', 0);
   return {
+    patch_size: 1,
+    in_channels: shapes.extent('x_embedder.weight', 1),
+    out_channels: shapes.extent('proj_out.weight', 0),
+    attention_head_dim: dims,
+    num_attention_heads: Math.max(1, Math.floor(hidden / dims)),
+    joint_attention_dim: shapes.extent('context_embedder.weight', 1),
+    axes_dims_rope: AXES.map((share) => (share * dims) / 16),
+  };
+}
+
+function fluxConfig(headers: FileHeaders): PartConfig {
+  const shapes = new Shapes(headers, 'transformer');
+  return {
     className: 'FluxTransformer2DModel',
     config: {
-      patch_size: 1,
-      in_channels: shapes.extent('x_embedder.weight', 1),
-      out_channels: shapes.extent('proj_out.weight', 0),
+      ...sharedConfig(shapes),
       num_layers: shapes.count((i) => `transformer_blocks.${i}.norm1.linear.weight`),
       num_single_layers: shapes.count((i) => `single_transformer_blocks.${i}.norm.linear.weight`),
-      attention_head_dim: dims,
-      num_attention_heads: Math.max(1, Math.floor(hidden / dims)),
-      joint_attention_dim: shapes.extent('context_embedder.weight', 1),
       pooled_projection_dim: shapes.extent('time_text_embed.text_embedder.linear_1.weight', 1),
       guidance_embeds: headers.has('time_text_embed.guidance_embedder.linear_1.weight'),
-      axes_dims_rope: AXES.map((share) => (share * dims) / 16),
     },
   };
 }

@@ -52,7 +52,7 @@ describe('a name', () => {
       const settings = { is_distilled: isDistilled };
       const { defaults, defaultsFrom } = defaultsOf(entry, {}, 'a/klein-base', settings);
       expect(defaults.steps).toBe(steps);
-      expect(defaultsFrom).toBe('is_distilled in model_index.json');
+      expect(defaultsFrom).toBe('is_distilled of its pipeline');
     },
   );
 

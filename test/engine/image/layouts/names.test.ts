@@ -1,22 +1,16 @@
 // Names and configurations of published models in one file: names as diffusers' converters give them (scripts/reference/image_files.py),
 // configurations as the models' own repositories state them.
 
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
   DIFFUSERS_AUTOENCODER,
   ORIGINAL_AUTOENCODER,
 } from '../../../../src/engine/image/layouts/autoencoder.ts';
 import { ORIGINAL_CAUSAL_AUTOENCODER } from '../../../../src/engine/image/layouts/causal-autoencoder.ts';
-import { FLUX_FILES } from '../../../../src/engine/image/layouts/flux.ts';
 import { QWEN_IMAGE_FILES } from '../../../../src/engine/image/layouts/qwen-image.ts';
 import { openClip } from '../../../../src/engine/image/layouts/clip.ts';
-import { T5_GGUF } from '../../../../src/engine/image/layouts/t5.ts';
 import { ORIGINAL_UNET } from '../../../../src/engine/image/layouts/unet.ts';
 import { Z_IMAGE_FILES } from '../../../../src/engine/image/layouts/z-image.ts';
-import { collect } from '../../../../src/engine/weights/collect.ts';
-import type { FileHeader, PartLayout } from '../../../../src/files/pipeline/file-layout.ts';
 import { findPart } from '../../../../src/files/pipeline/file-parts.ts';
 import type { FileTensor } from '../../../../src/files/pipeline/float8-tensors.ts';
 import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../../../src/models/image/autoencoder-kl.ts';
@@ -25,18 +19,12 @@ import { unet } from '../../../../src/models/image/unet.ts';
 import { readUNetConfig } from '../../../../src/models/image/unet-config.ts';
 import { qwenImageDecoder, qwenImageEncoder } from '../../../../src/models/image/autoencoder-qwen-image.ts';
 import { readAutoencoderQwenImageConfig } from '../../../../src/models/image/autoencoder-qwen-image-config.ts';
-import { flux } from '../../../../src/models/image/flux.ts';
-import { readFluxConfig } from '../../../../src/models/image/flux-config.ts';
 import { qwenImage } from '../../../../src/models/image/qwen-image.ts';
 import { readQwenImageConfig } from '../../../../src/models/image/qwen-image-config.ts';
 import { zImage } from '../../../../src/models/image/z-image.ts';
 import { readZImageConfig } from '../../../../src/models/image/z-image-config.ts';
 import { clip } from '../../../../src/models/text/clip.ts';
 import { readClipConfig } from '../../../../src/models/text/clip-config.ts';
-import { t5 } from '../../../../src/models/text/t5.ts';
-import { readT5Config } from '../../../../src/models/text/t5-config.ts';
-import { tensorsOf, type WeightTable } from '../../../../src/models/weights.ts';
-import { ggufT5, originalFlux } from '../original-flux.ts';
 import {
   originalAutoencoder,
   originalCausal,
@@ -44,57 +32,8 @@ import {
   originalUNet,
   originalZImage,
 } from '../original-names.ts';
-import type { StoredTensor, StoredTensors } from '../tiny-tensors.ts';
-
-const GOLDEN = JSON.parse(
-  readFileSync(new URL('../../../golden/image-files.json', import.meta.url), 'utf8'),
-) as Record<string, { tensors: number; sha256: string }>;
-
-type Json = Record<string, unknown>;
-
-/** Tensors that pages ask for, without bytes. */
-function headersOf(...pages: ((table: WeightTable) => unknown)[]): StoredTensors {
-  const requests = pages.flatMap((page) => collect(new Map(), page).requests.flatMap(tensorsOf));
-  const header = (name: string, shape: readonly number[]): StoredTensor => ({
-    name,
-    dtype: 'F16',
-    shape: [...shape],
-    bytes: new Uint8Array(),
-  });
-  return new Map(requests.map(({ name, shape }) => [name, header(name, shape)]));
-}
-
-/** Lines of diffusers' names and those in the file, as the golden has them. */
-function linesOf(layout: PartLayout, stored: readonly StoredTensor[], prefix: string): string[] {
-  const headers = new Map(
-    stored.map((tensor): [string, FileHeader] => [tensor.name.slice(prefix.length), tensor]),
-  );
-  const rename = layout.names(headers);
-  return [...headers].flatMap(([name, { shape }]) => {
-    const names = rename(name, shape);
-    if (typeof names === 'string') return [`${names}\t${name}`];
-    return names.map((part) =>
-      part.rows ? `${part.name}\t${name}#${part.rows.first / part.rows.count}` : `${part.name}\t${name}`,
-    );
-  });
-}
-
-function expectGolden(
-  golden: string,
-  layout: PartLayout,
-  stored: readonly StoredTensor[],
-  prefix: string,
-): Json {
-  const lines = linesOf(layout, stored, prefix);
-  const text = lines.toSorted().join('\n');
-  const sha256 = createHash('sha256').update(text).digest('hex');
-  expect({ tensors: lines.length, sha256 }).toEqual(GOLDEN[golden]);
-  const found = findPart(new Map(stored.map((tensor) => [tensor.name, tensor as unknown as FileTensor])), [
-    layout,
-  ]);
-  expect(found?.prefix).toBe(prefix);
-  return found!.config;
-}
+import type { StoredTensor } from '../tiny-tensors.ts';
+import { expectGolden, GOLDEN, headersOf, linesOf, type Json } from './key-golden.ts';
 
 const SD1 = {
   block_out_channels: [320, 640, 1280, 1280],
@@ -252,44 +191,4 @@ it('Z-Image', () => {
   const unused = { ...stored[0]!, name: 'model.diffusion_model.norm_final.weight' };
   const found = expectGolden('z-image', layout, [...stored, unused], 'model.diffusion_model.');
   expect(readZImageConfig(found)).toEqual(wanted);
-});
-
-describe('FLUX.1', () => {
-  const [original, diffusers] = FLUX_FILES.parts['transformer']!;
-
-  it.each([
-    ['dev', { guidance_embeds: true }, 'FluxPipeline'],
-    ['Fill', { guidance_embeds: true, in_channels: 384, out_channels: 64 }, 'FluxFillPipeline'],
-  ])('%s', async (_, config, className) => {
-    const wanted = readFluxConfig(config);
-    const stored = originalFlux(headersOf((table) => flux(wanted, table)));
-    const found = expectGolden('flux', original!, stored, 'model.diffusion_model.');
-    expect(readFluxConfig(found)).toEqual(wanted);
-    const parts = { transformer: { className: 'FluxTransformer2DModel', config: found } };
-    const file = { name: '', metadata: {}, headers: new Map(), values: () => Promise.resolve(null) };
-    expect(await FLUX_FILES.describe(parts, file)).toMatchObject({ className });
-  });
-
-  it('with the names of diffusers', () => {
-    const wanted = readFluxConfig({ in_channels: 64 });
-    const stored = [...headersOf((table) => flux(wanted, table)).values()];
-    const found = findPart(
-      new Map(stored.map((tensor) => [`transformer.${tensor.name}`, tensor as unknown as FileTensor])),
-      [diffusers!],
-    );
-    expect(readFluxConfig(found!.config)).toEqual(wanted);
-  });
-});
-
-it("T5's encoder in GGUF", () => {
-  const wanted = readT5Config({
-    d_model: 4096,
-    d_ff: 10240,
-    num_layers: 24,
-    num_heads: 64,
-    feed_forward_proj: 'gated-gelu',
-  });
-  const stored = ggufT5(headersOf((table) => t5(wanted, table)));
-  const found = expectGolden('t5', T5_GGUF, stored, '');
-  expect(readT5Config(found)).toEqual(wanted);
 });
