@@ -41,12 +41,14 @@ export function attend(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention)
     throw new Error(`attend: q, k and v of [${shapes.join('], [')}], heads of ${dims}`);
   const queries = q.x.rows(tape.capacity) / items;
   const keys = k.x.rows(tape.capacity) / items;
-  const job = { tape, q, k, v, y, attention, variant: variantOf(tape, dims), all: { queries, keys } };
-  if ([q.x, k.x, v.x, y].every((tensor) => fits(tape, tensor))) {
+  const variant = variantOf(tape, dims);
+  const dispatched = tape.device.capabilities.maxWorkgroups * variant.queriesAtOnce;
+  const job = { tape, q, k, v, y, attention, variant, all: { queries, keys } };
+  if (queries <= dispatched && [q.x, k.x, v.x, y].every((tensor) => fits(tape, tensor))) {
     record(job, { firstItem: 0, items, queries: [0, queries], keys: [0, keys] }, null);
     return y;
   }
-  const mostQueries = Math.min(mostPixels(tape, q.x), mostPixels(tape, y));
+  const mostQueries = Math.min(mostPixels(tape, q.x), mostPixels(tape, y), dispatched);
   const mostKeys = Math.min(mostPixels(tape, k.x), mostPixels(tape, v.x));
   for (let firstItem = 0; firstItem < items; firstItem++) {
     for (const strip of ranges(queries, mostQueries)) {

@@ -199,6 +199,12 @@ describe.each([
     }
   });
 
+  it('more queries than a dispatch has workgroups, in ranges', async () => {
+    const on = disguise(device, { ...as, maxWorkgroups: 4 });
+    const of = problem({ items: 2, queries: 130, keys: 33, dims: 40 });
+    expectRight(of, await run(on, of));
+  });
+
   it('scores far apart', async () => {
     const of = problem({ queries: 9, keys: 65, dims: 8, scale: 40 });
     expectRight(of, await run(disguise(device, as), of));
