@@ -169,6 +169,20 @@ describe('is refused:', () => {
       /PAGImg2ImgPipeline, which steers by perturbed attention \(PAG\), and is not built in: .*; `pipelineClassName` StableDiffusionImg2ImgPipeline draws with its components, and without/,
     ],
     [
+      'a class of FLUX.2 that keeps keys and values',
+      {
+        'model_index.json': {
+          _class_name: 'Flux2KleinKVPipeline',
+          text_encoder: ['transformers', 'Qwen3ForCausalLM'],
+          tokenizer: ['transformers', 'Qwen2TokenizerFast'],
+          transformer: ['diffusers', 'Flux2Transformer2DModel'],
+          vae: ['diffusers', 'AutoencoderKLFlux2'],
+          scheduler: ['diffusers', 'FlowMatchEulerDiscreteScheduler'],
+        },
+      },
+      /Flux2KleinKVPipeline, which computes the images that it sees in the first step only, and is not built in: .*; `pipelineClassName` Flux2KleinPipeline draws/,
+    ],
+    [
       'a class of SDXL that nobody knows',
       {
         'model_index.json': {

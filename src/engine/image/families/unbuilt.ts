@@ -39,6 +39,8 @@ export const UNBUILT: readonly UnbuiltPipelines[] = [
   { classes: /ImageVariation|UnCLIP/i, purpose: 'draws from the embedding of an image', needsInput: true },
   { classes: /GLIGEN/, purpose: 'places objects in boxes by layers of its own', needsInput: true },
   { classes: /LDM3D/, purpose: 'draws an image and its depth', needsInput: true },
+  { classes: /^Flux2KleinKV/, purpose: 'computes the images that it sees in the first step only' },
+  { classes: /^Flux2KleinInpaint/, purpose: 'fills masks in images beside those that it sees' },
   { classes: /PAG/, purpose: 'steers by perturbed attention (PAG)' },
   {
     classes: /^FluxControl(Img2Img|Inpaint)?Pipeline$/,
