@@ -64,7 +64,8 @@ export class ImageAdapters {
           throw about(error, 'loraDir');
         });
       for (const { path, name, scale } of givenOf(options)) {
-        const adapter = await adapters.#open(await files.find(path), path, name).catch((error: unknown) => {
+        const opening = files.find(path).then((found) => adapters.#open(found, path, name));
+        const adapter = await opening.catch((error: unknown) => {
           throw about(error, 'loraPath');
         });
         adapters.#given.push({ adapter, scale });
@@ -139,7 +140,10 @@ export class ImageAdapters {
     const { platform, onNote } = this.#files;
     const folder = await platform.openFolder(path);
     const targets = this.#options.loraTargetModules;
-    const adapter = await openAdapter(folder, { given, name: name ?? stemOf(given), targets }, this.#target);
+    const above = /^(.*[/\\])?adapter_model\.safetensors$/.exec(path);
+    const beside = above ? await platform.openFolder(above[1] ?? '.') : undefined;
+    const named = { given, name: name ?? stemOf(given), targets, beside };
+    const adapter = await openAdapter(folder, named, this.#target);
     const { unmatched, file } = adapter;
     if (unmatched.length > 0)
       onNote(

@@ -39,15 +39,17 @@ export interface AdapterGiven {
   name: string;
   /** Parts of the names of modules that may be changed; left out: all may. */
   targets: readonly string[] | undefined;
+  /** The folder of PEFT's file, where that is given alone. */
+  beside?: Folder | undefined;
 }
 
 /** Opens the adapter in a folder. The caller closes its file. Throws bad_checkpoint, unsupported, bad_request and model_not_found. */
 export async function openAdapter(
   folder: Folder,
-  { given, name, targets }: AdapterGiven,
+  { given, name, targets, beside }: AdapterGiven,
   { family, components }: AdapterTarget,
 ): Promise<OpenAdapter> {
-  const file = await openAdapterFile(folder);
+  const file = await openAdapterFile(folder, beside);
   try {
     const parts = (family.adapters?.parts ?? []).filter(({ component }) => components.has(component));
     const match = matchAdapter(

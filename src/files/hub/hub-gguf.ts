@@ -149,7 +149,12 @@ export function namedFile<F extends Sized>(id: string, name: string, files: read
     name,
     files.map(({ path }) => path),
   );
-  if (found) return names.map((part) => files.find(({ path }) => path === part) ?? found);
+  if (found) {
+    const parts = names.map((part) => files.find(({ path }) => path === part) ?? found);
+    // PEFT's file does not say how strong the adapter is.
+    const settings = name.replace(/(^|\/)adapter_model\.safetensors$/, '$1adapter_config.json');
+    return [...parts, ...files.filter(({ path }) => path === settings && settings !== name)];
+  }
   const kind = name.slice(name.lastIndexOf('.')).toLowerCase();
   const others = files.filter(({ path }) => path.toLowerCase().endsWith(kind)).map(({ path }) => path);
   const more = others.length > MOST_NAMED ? ' …' : '';

@@ -85,7 +85,7 @@ export function selectFiles<F extends Named>(
     ({ path }) => !isForeign(path) && !(isPipeline && folders.unread.has(componentOf(path))),
   );
   if (options.singleFiles && !native.some(({ path }) => IN_FOLDERS.test(path)))
-    return [onlyFile(id, native, baseModel)];
+    return [onlyFile(id, native, baseModel), ...adapterSettings(native)];
   const weights = chooseWeights(
     native.filter(({ path }) => isSafetensors(path)),
     isPipeline ? folders : null,
@@ -106,6 +106,12 @@ export function selectFiles<F extends Named>(
 const IN_FOLDERS = /^(.*\/)?(model_index|config)\.json$|\.safetensors\.index\.json$/;
 /** Most files that a message names. */
 const MOST_NAMED = 8;
+
+/** The file in which PEFT says how strong an adapter is. */
+const ADAPTER_SETTINGS = 'adapter_config.json';
+
+const adapterSettings = <F extends Named>(files: readonly F[]): F[] =>
+  files.filter(({ path }) => path === ADAPTER_SETTINGS);
 
 /** The only weights of a repository of single files. Throws model_not_found where there are several. */
 function onlyFile<F extends Named>(id: string, files: readonly F[], baseModel: string | null): F {

@@ -24,12 +24,17 @@ export interface AdapterFile {
   close(): Promise<void>;
 }
 
+/** PEFT's file, whose scales stand in a file of settings beside it. */
+const PEFT_FILE = 'adapter_model.safetensors';
 /** File names that programs give to adapters, most usual first. */
-const USUAL = ['pytorch_lora_weights.safetensors', 'adapter_model.safetensors'];
+const USUAL = ['pytorch_lora_weights.safetensors', PEFT_FILE];
 const MOST_ALPHA = 1e6;
 
-/** Opens the adapter in a folder, or the file that stands for one. The caller closes it. Throws bad_checkpoint, unsupported, model_not_found. */
-export async function openAdapterFile(folder: Folder): Promise<AdapterFile> {
+/**
+ * Opens the adapter in a folder, or the file that stands for one. `beside`: the folder of such a file. The caller closes it. Throws
+ * bad_checkpoint, unsupported, model_not_found.
+ */
+export async function openAdapterFile(folder: Folder, beside: Folder = folder): Promise<AdapterFile> {
   const names = await folder.names();
   const file = chooseFile(folder, names);
   const isFile = folder.path.endsWith(file);
@@ -37,7 +42,7 @@ export async function openAdapterFile(folder: Folder): Promise<AdapterFile> {
   const source = await folder.open(file);
   try {
     const { tensors, metadata } = await readSafetensors(source);
-    const settings = isFile && file !== USUAL[1] ? null : await settingsBeside(folder);
+    const settings = isFile && file !== PEFT_FILE ? null : await settingsIn(isFile ? beside : folder);
     const stated = settings ?? metadataScale(path, metadata);
     const { modules, unknown } = readModules(path, tensors, await readAlphas(path, tensors), stated);
     if (modules.length === 0) throw noModules(path, unknown);
@@ -49,8 +54,8 @@ export async function openAdapterFile(folder: Folder): Promise<AdapterFile> {
   }
 }
 
-/** PEFT's settings, which also lie beside a file that is opened alone; null: there are none. */
-async function settingsBeside(folder: Folder): Promise<StatedScale | null> {
+/** The scales of PEFT's settings in a folder; null: there are none. */
+async function settingsIn(folder: Folder): Promise<StatedScale | null> {
   const source = await folder.open(CONFIG).catch(() => null);
   await source?.close();
   return source && scaleOf(folder.path, await readJson(folder, CONFIG));

@@ -1,12 +1,16 @@
 // Whole tiny pipelines with adapters, against diffusers, which reads the files itself.
 
-import { readFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ImageModelOptions, ImageRequest, Pixels } from '../../../src/engine/image/image-model.ts';
 import { goldenRequest, imagesOf, listen, storedImages } from './pipeline-golden.ts';
 import { open } from './open-model.ts';
 
 const FOLDER = new URL('../../golden/image/', import.meta.url).pathname;
+const ONE = `${FOLDER}lora-sd1-kohya/adapter-0.safetensors`;
+const scratch = mkdtempSync(join(tmpdir(), 'svc-adapters-'));
 const PATIENCE = 300_000;
 const GOLDENS = [
   'lora-sd1-kohya',
@@ -82,11 +86,10 @@ describe('adapters of a model that stays open', { timeout: PATIENCE }, () => {
   });
 
   it('are merged where weights are loaded for each stage, and where they are quantized', async () => {
-    const kept = await openTwo();
-    const both = await kept.drawn();
-    await kept.model.close();
+    const stored = await storedImages('lora-sd1-two', 'outputs', 'pixels');
     const staged = await openTwo({ textEncoderCpuOffload: true, ditCpuOffload: true });
-    expect(await staged.drawn()).toEqual(both);
+    const both = await staged.drawn();
+    expectSame([both], stored.slice(0, 1));
     expect(await staged.drawn({ lora: ['now'] })).not.toEqual(both);
     expect(await staged.drawn()).toEqual(both);
     await staged.model.close();
@@ -98,6 +101,64 @@ describe('adapters of a model that stays open', { timeout: PATIENCE }, () => {
     const quantized = await int8.drawn();
     await int8.model.close();
     expect(distance(quantized, both)).toBeLessThan(distance(without, both) / 3);
+  });
+});
+
+describe('adapters for few steps, and files of PEFT', { timeout: PATIENCE }, () => {
+  it('set steps, guidance and schedule by their names, with a note', async () => {
+    const file = join(scratch, 'lcm-lora-sd1.safetensors');
+    cpSync(`${FOLDER}lora-sd1-kohya/adapter-0.safetensors`, file);
+    const { model } = await open({ loraPath: [file] });
+    const request = { prompt: 'a house', seed: 1, width: 32, height: 32 };
+    const { values, sources, reasons } = await model.resolve(request);
+    expect(values).toMatchObject({ steps: 4, guidance: 1, scheduler: 'lcm' });
+    expect(sources).toMatchObject({ steps: 'model', guidance: 'model', scheduler: 'model' });
+    expect(reasons.steps).toBe('its adapter lcm-lora-sd1');
+    const asked = await model.resolve({ ...request, steps: 7, scheduler: 'euler' });
+    expect(asked.values).toMatchObject({ steps: 7, guidance: 1, scheduler: 'euler' });
+    const without = await model.resolve({ ...request, lora: [] });
+    expect(without.values.steps).not.toBe(4);
+    const notes = (await listen(model, { ...request, steps: 1 })).flatMap((event) =>
+      event.type === 'note' ? [event.message] : [],
+    );
+    expect(notes).toEqual([
+      'the adapter lcm-lora-sd1 is for few steps, so that `guidance` 1, `scheduler` lcm are set: give others to change them',
+    ]);
+    await model.close();
+  });
+
+  it('have the strength that PEFT states beside the file, which may be given alone', async () => {
+    const folder = join(scratch, 'peft');
+    mkdirSync(folder);
+    const file = join(folder, 'adapter_model.safetensors');
+    cpSync(`${FOLDER}lora-sd1-two/adapter-0.safetensors`, file);
+    const drawn = async (options: Partial<ImageModelOptions>): Promise<Pixels> => {
+      const { model } = await open(options);
+      const events = await listen(model, { prompt: 'a house', seed: 1, width: 32, height: 32, steps: 1 });
+      await model.close();
+      return imagesOf(events)[0]!;
+    };
+    const plain = await drawn({ loraPath: [file], loraScale: [3] });
+    const settings = { peft_type: 'LORA', r: 2, lora_alpha: 6, target_modules: ['to_q'] };
+    writeFileSync(join(folder, 'adapter_config.json'), JSON.stringify(settings));
+    expect(await drawn({ loraPath: [file] })).toEqual(plain);
+  });
+
+  it.each<[Partial<ImageModelOptions>, string, string]>([
+    [{ loraPath: ['nowhere.safetensors'] }, 'loraPath', 'nowhere.safetensors'],
+    [{ loraPath: [ONE], loraNickname: ['a', 'b'] }, 'loraNickname', 'has 2 names for 1 adapter'],
+    [{ loraPath: [ONE, ONE] }, 'loraNickname', 'two adapters are named adapter-0'],
+    [{ loraPath: [ONE], loraScale: [1, 2] }, 'loraScale', '2 scales are given for 1 adapter'],
+    [
+      { loraPath: [ONE], loraTargetModules: ['nothing'] },
+      'loraTargetModules',
+      'changes no module with nothing',
+    ],
+    [{ loraDir: join(FOLDER, 'nothing') }, 'loraDir', 'there is no folder'],
+  ])('are refused: %j', async (options, param, message) => {
+    const opening = open(options);
+    await expect(opening).rejects.toMatchObject({ param });
+    await expect(opening).rejects.toThrow(message);
   });
 });
 

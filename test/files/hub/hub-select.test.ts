@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { pipelineFolders } from '../../../src/engine/image/families/registry.ts';
+import { namedFile } from '../../../src/files/hub/hub-gguf.ts';
 import { selectFiles } from '../../../src/files/hub/hub-select.ts';
 
 const select = (paths: string[], allow?: (path: string) => boolean): string[] =>
@@ -191,4 +192,15 @@ test("T5's spiece.model is taken where its folder has no tokenizer.json", () => 
     'tokenizer_2/spiece.model',
     'tokenizer_2/tokenizer_config.json',
   ]);
+});
+
+test("PEFT's settings come with the only file of a repository, and with one that is named", () => {
+  const paths = ['adapter_config.json', 'adapter_model.safetensors', 'README.md'];
+  const files = paths.map((path) => ({ path, size: 1 }));
+  const wanted = ['adapter_config.json', 'adapter_model.safetensors'];
+  const names = (chosen: readonly { path: string }[]) => chosen.map(({ path }) => path).sort();
+  expect(names(selectFiles('a/b', { files, baseModel: null }, { singleFiles: true }))).toEqual(wanted);
+  expect(names(namedFile('a/b', 'adapter_model.safetensors', files))).toEqual(wanted);
+  const other = [{ path: 'style.safetensors', size: 1 }, ...files];
+  expect(names(namedFile('a/b', 'style.safetensors', other))).toEqual(['style.safetensors']);
 });

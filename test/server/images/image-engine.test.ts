@@ -8,6 +8,7 @@ import { type RunningServer, startServer } from '../../../src/server/lifecycle.t
 import { look, pngFile } from './image-harness.ts';
 
 const CHECKPOINT = fileURLToPath(new URL('../../golden/image/checkpoints/sd1', import.meta.url));
+const ADAPTERS = fileURLToPath(new URL('../../golden/image/lora-sd1-two', import.meta.url));
 /** Width and height; multiples of the checkpoint's two. */
 const SIZE = '56x40';
 
@@ -23,7 +24,7 @@ beforeAll(async () => {
   server = await startServer({ host: '127.0.0.1', port: 0 }, log);
   client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'unused', maxRetries: 0, timeout: 50_000 });
   const served = server.addModel();
-  model = await openImageModel({ model: CHECKPOINT }, (event) => served.progress(event));
+  model = await openImageModel({ model: CHECKPOINT, loraDir: ADAPTERS }, (event) => served.progress(event));
   // Compiles the kernels that the tests need: a minute with an empty shader cache on a busy machine.
   await model.warmUp({ prompt: 'x', seed: 0, width: 56, height: 40 }, 1);
   served.ready(model);
@@ -113,4 +114,25 @@ it('says what is wrong in the terms of the interface', async () => {
       param: 'scheduler',
     },
   );
+});
+
+it('draws with adapters of the folder that the server allows, by name, and with no others', async () => {
+  const ask = { prompt: 'a red house', size: SIZE } as const;
+  const drawn = async (fields: object, prompt: string = ask.prompt): Promise<string | undefined> =>
+    (await client.images.generate({ ...ask, prompt, ...more({ num_inference_steps: 1, ...fields }) }))
+      .data?.[0]?.b64_json;
+  const plain = await drawn({});
+  const adapted = await drawn({ lora_path: 'adapter-0', lora_scale: 0.5 });
+  expect(adapted).not.toBe(plain);
+  expect(await drawn({ lora_path: ['adapter-0.safetensors'], lora_scale: [0.5] })).toBe(adapted);
+  expect(await drawn({}, 'a red house <lora:adapter-0:0.5>')).toBe(adapted);
+  expect(await drawn({ lora_path: ['adapter-0', 'adapter-1'], lora_scale: 0 })).toBe(plain);
+  expect(await drawn({})).toBe(plain);
+  const outside = `${ADAPTERS}/../lora-sd1-kohya/adapter-0.safetensors`;
+  for (const path of [outside, '../lora-sd1-kohya/adapter-0', 'owner/name'])
+    await expect(drawn({ lora_path: path })).rejects.toMatchObject({
+      status: path === 'owner/name' ? 404 : 400,
+      param: 'lora_path',
+    });
+  await expect(drawn({}, 'x <lora:../lora-sd1-kohya/adapter-0>')).rejects.toMatchObject({ status: 400 });
 });

@@ -14,6 +14,7 @@ import { CHROMA_FILES } from '../layouts/chroma.ts';
 import { plainSigmas } from '../schedules/flow-sigmas.ts';
 import { openChroma, PATCH } from './chroma-model.ts';
 import type { ImageFamily } from './family.ts';
+import { CHROMA_ADAPTERS } from './flux-adapters.ts';
 import { AUTOENCODER, denoiser, SCHEDULER, textEncoder, tokenizer } from './shared-components.ts';
 
 const ARGUMENTS: CallArgumentTable = {
@@ -60,5 +61,6 @@ export const chromaFamily: ImageFamily = {
   readsEmphasis: false,
   sigmas: plainSigmas,
   files: CHROMA_FILES,
+  adapters: CHROMA_ADAPTERS,
   open: openChroma,
 };

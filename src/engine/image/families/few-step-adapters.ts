@@ -19,11 +19,12 @@ const KINDS: readonly FewStepKind[] = [
   { words: /\btcd\b/i, steps: 4, guidance: 1, scheduler: 'tcd' },
   { words: /\blcm\b/i, steps: 4, guidance: 1, scheduler: 'lcm' },
   { words: /\bdmd2?\b/i, steps: 4, guidance: 1, scheduler: 'lcm' },
-  { words: /\bhyper\b.*\bflux\b/i, steps: 8, guidance: 3.5 },
-  { words: /\bhyper\b.*\bcfg\b/i, steps: 8, guidance: 5, scheduler: 'ddim-trailing' },
+  { words: /\bhyper\b.*\bflux\b.*\b\d+ ?steps?\b/i, steps: 8, guidance: 3.5 },
+  { words: /\bhyper\b.*\b\d+ ?steps?\b.*\bcfg\b/i, steps: 8, guidance: 5, scheduler: 'ddim-trailing' },
   { words: /\bhyper\b.*\b1 ?steps?\b/i, steps: 1, guidance: 1, scheduler: 'tcd' },
-  { words: /\bhyper\b/i, steps: 8, guidance: 1, scheduler: 'ddim-trailing' },
-  { words: /\blightning\b/i, steps: 8, guidance: 1, scheduler: 'euler-trailing' },
+  // Both words are also those of styles; adapters that distil say their steps.
+  { words: /\bhyper\b.*\b\d+ ?steps?\b/i, steps: 8, guidance: 1, scheduler: 'ddim-trailing' },
+  { words: /\blightning\b.*\b\d+ ?steps?\b/i, steps: 8, guidance: 1, scheduler: 'euler-trailing' },
   { words: /\bflux\b.*\bturbo (?:alpha|lora)\b/i, steps: 8, guidance: 3.5 },
   // Adapters that were trained on a turbo model have that word in their names too.
   { words: /^(?!.*z ?image).*\bturbo (?:alpha|lora)\b/i, steps: 4, guidance: 1, scheduler: 'euler-trailing' },

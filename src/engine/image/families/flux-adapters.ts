@@ -45,6 +45,15 @@ export const FLUX_ADAPTERS: AdapterScheme = {
   signs: [{ models: 'FLUX.1', module: BLOCKS, columns: 3072 }],
 };
 
+/** Chroma has the blocks of FLUX.1 without the modules that modulate them. */
+export const CHROMA_ADAPTERS: AdapterScheme = {
+  parts: [
+    transformerAdapters(named(originalNames), named(xlabsNames)),
+    { ...t5Adapters('text_encoder', 1), flat: ['lora_te_', 'lora_te1_', 'lora_te3_'] },
+  ],
+  signs: [{ models: 'Chroma', module: /distilled_guidance_layer/ }],
+};
+
 /** Modules of FLUX.2's blocks in diffusers by their original names. */
 const FLUX2_MODULES: readonly (readonly [RegExp, string])[] = [
   [/^img_in\./, 'x_embedder.'],

@@ -75,7 +75,10 @@ export const qwenImage: ImageFamily = {
   files: QWEN_IMAGE_FILES,
   adapters: {
     parts: [transformerAdapters(), decoderAdapters('text_encoder')],
-    signs: [{ models: 'Qwen-Image', module: /transformer_blocks[._]\d+[._](?:img|txt)_(?:mlp|mod)[._]/ }],
+    signs: [
+      { models: 'Qwen-Image', module: /transformer_blocks[._]\d+[._](?:img|txt)_(?:mlp|mod)[._]/ },
+      { models: 'Qwen-Image', module: /(?<!single_)transformer_blocks[._]\d+[._]attn[._]/, columns: 3072 },
+    ],
   },
   open: (components) => openQwenImage(components, plainTexts(components)),
 };

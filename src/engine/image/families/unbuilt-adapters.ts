@@ -3,10 +3,9 @@
 import type { AdapterSign } from '../../../files/lora/scheme.ts';
 
 export const UNBUILT_ADAPTERS: readonly AdapterSign[] = [
-  { models: 'Chroma', module: /distilled_guidance_layer/ },
   {
     models: 'HunyuanVideo',
-    module: /(?:double_blocks[._]\d+[._](?:img|txt)_attn_(?:qkv|proj)\b|individual_token_refiner)/,
+    module: /(?:double_blocks\.\d+\.(?:img|txt)_attn_(?:qkv|proj)$|individual_token_refiner)/,
   },
   { models: 'Stable Diffusion 3', module: /joint_blocks[._]\d+[._]/ },
   { models: 'Stable Diffusion 3', module: /transformer_blocks[._]\d+[._]attn[._]to_q$/, columns: 1536 },
@@ -15,7 +14,7 @@ export const UNBUILT_ADAPTERS: readonly AdapterSign[] = [
     module: /transformer_blocks[._]\d+[._]attn[._]to_q$/,
     columns: 2432,
   },
-  { models: 'Wan', module: /(?:^|[._])blocks[._]\d+[._](?:self_attn|cross_attn|ffn|attn[12])[._]/ },
+  { models: 'Wan', module: /(?:^|\.|lora_unet_)blocks[._]\d+[._](?:self_attn|cross_attn|ffn|attn[12])[._]/ },
   { models: 'Lumina 2', module: /(?:^|[._])layers[._]\d+[._]attention[._](?:qkv|to_q)$/, columns: 2304 },
   { models: 'PixArt', module: /transformer_blocks[._]\d+[._]attn1[._]to_q$/, columns: 1152 },
   { models: 'Sana', module: /transformer_blocks[._]\d+[._]attn1[._]to_q$/, columns: 2240 },

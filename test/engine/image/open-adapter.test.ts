@@ -1,0 +1,188 @@
+// Adapters' files opened for a pipeline: what they change, what is listed as unmatched, files for other models, and damaged files.
+
+import { describe, expect, it } from 'vitest';
+import { openAdapter, type AdapterTarget } from '../../../src/engine/image/open-adapter.ts';
+import { fewStepsOf } from '../../../src/engine/image/families/few-step-adapters.ts';
+import { imageFamilies } from '../../../src/engine/image/families/registry.ts';
+import { EngineError } from '../../../src/files/error.ts';
+import { safetensorsHead, type TensorSpec } from '../../../src/files/checkpoint/safetensors.ts';
+import type { Folder } from '../../../src/files/source.ts';
+import { mutations } from '../../files/gguf/mutations.ts';
+import { memorySource } from '../../files/memory-source.ts';
+import { tinySD1 } from './tiny-pipelines.ts';
+
+const { tensors: TINY } = tinySD1();
+type Files = ReturnType<AdapterTarget['components']['filesOf']>;
+
+/** Stable Diffusion 1 with the tensors of a tiny pipeline. */
+const TARGET: AdapterTarget = {
+  family: imageFamilies().find(({ name }) => name === 'stable-diffusion')!,
+  components: {
+    has: (name) => TINY[name] !== undefined,
+    filesOf: (name) => ({ tensors: TINY[name]! }) as unknown as Files,
+  },
+};
+
+/** A module with LoRA's factors of rank 2, and its alpha. */
+function lora(name: string, rows: number, columns: number): TensorSpec[] {
+  return [
+    { name: `${name}.alpha`, dtype: 'F32', shape: [] },
+    { name: `${name}.lora_down.weight`, dtype: 'F32', shape: [2, columns] },
+    { name: `${name}.lora_up.weight`, dtype: 'F32', shape: [rows, 2] },
+  ];
+}
+
+/** Zeros are valid numbers of all factors. */
+function bytesOf(specs: TensorSpec[]): { head: Uint8Array; bytes: Uint8Array } {
+  const head = safetensorsHead(specs);
+  const size = specs.reduce((sum, { shape }) => sum + 4 * shape.reduce((product, n) => product * n, 1), 0);
+  const bytes = new Uint8Array(head.length + size);
+  bytes.set(head);
+  return { head, bytes };
+}
+
+function folderOf(bytes: Uint8Array, name = 'style.safetensors'): Folder {
+  return { path: `/${name}`, names: async () => [name], open: async () => memorySource(name, bytes.slice()) };
+}
+
+const opened = (bytes: Uint8Array, targets?: string[]) =>
+  openAdapter(folderOf(bytes), { given: 'style.safetensors', name: 'default', targets }, TARGET);
+
+const MODULE = 'mid_block.attentions.0.transformer_blocks.0';
+const tensor = (name: string) => TINY['unet']!.get(`${name}.weight`)!;
+
+/** All attention projections of a block, so that a damaged name is that of another module, or of none. */
+const PROJECTIONS = ['attn1', 'attn2'].flatMap((attention) =>
+  ['to_q', 'to_k', 'to_v', 'to_out.0'].map((projection) => `${MODULE}.${attention}.${projection}`),
+);
+
+function attention(name: (module: string) => string): TensorSpec[] {
+  return PROJECTIONS.flatMap((module) => {
+    const [rows, columns] = tensor(module).shape as [number, number];
+    return lora(name(module), rows, columns);
+  });
+}
+
+const kohya = (module: string): string => `lora_unet_${module.replaceAll('.', '_')}`;
+
+/** Changed tensors, with the factors that change them and where these are stored. */
+function placesOf({ changes }: Awaited<ReturnType<typeof opened>>): string[] {
+  return [...changes].flatMap(([component, tensors]) =>
+    [...tensors].flatMap(([name, own]) =>
+      own.flatMap(({ delta }) =>
+        delta.factors.map((factor) =>
+          JSON.stringify([component, name, delta.scale, factor], (key, value: unknown) =>
+            key === 'source' || key === 'name' ? undefined : value,
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+describe('an adapter that is opened for a pipeline', () => {
+  it.each([
+    ['kohya', kohya],
+    ['diffusers', (module: string) => `unet.${module}`],
+    ['ComfyUI', (module: string) => `diffusion_model.${module}`],
+  ])('is matched by the names of %s', async (_, name) => {
+    const { changes, unmatched } = await opened(bytesOf(attention(name)).bytes);
+    expect([...changes.get('unet')!.keys()]).toEqual(PROJECTIONS.map((module) => `${module}.weight`));
+    expect(unmatched).toEqual([]);
+  });
+
+  it('changes the modules that are named, and lists those that the model does not have', async () => {
+    const specs = [...attention(kohya), ...lora('lora_unet_mid_block_nothing', 8, 8)];
+    const { bytes } = bytesOf([...specs, { name: 'position_ids', dtype: 'F32', shape: [1] }]);
+    const { changes, unmatched } = await opened(bytes, ['attn2.to_k', 'attn2.to_v']);
+    expect([...changes.get('unet')!.keys()]).toEqual([
+      `${MODULE}.attn2.to_k.weight`,
+      `${MODULE}.attn2.to_v.weight`,
+    ]);
+    expect(unmatched).toEqual(['position_ids', 'lora_unet_mid_block_nothing']);
+    await expect(opened(bytes, ['ff.net'])).rejects.toMatchObject({
+      code: 'bad_request',
+      param: 'loraTargetModules',
+      message: expect.stringContaining('changes no module with ff.net in its name') as string,
+    });
+  });
+
+  it.each([
+    ['lora_unet_input_blocks_4_1_transformer_blocks_0_attn2_to_k', 2048, 'Stable Diffusion XL'],
+    ['unet.down_blocks.0.attentions.9.transformer_blocks.0.attn2.to_k', 1024, 'Stable Diffusion 2'],
+    ['lora_unet_double_blocks_0_img_attn_qkv', 3072, 'FLUX.1'],
+    ['transformer.single_transformer_blocks.0.attn.to_q', 3072, 'FLUX.1'],
+    ['diffusion_model.single_blocks.0.linear1', 6144, 'FLUX.2 dev'],
+    ['transformer.single_transformer_blocks.0.attn.to_qkv_mlp_proj', 3072, 'FLUX.2'],
+    ['transformer_blocks.0.img_mlp.net.2', 12288, 'Qwen-Image'],
+    ['transformer.transformer_blocks.0.attn.add_k_proj', 3072, 'Qwen-Image'],
+    ['diffusion_model.layers.0.attention.to_q', 3840, 'Z-Image'],
+    ['transformer.transformer_blocks.0.attn.to_q', 1536, 'Stable Diffusion 3'],
+    ['diffusion_model.double_blocks.0.img_attn_qkv', 3072, 'HunyuanVideo'],
+    ['diffusion_model.blocks.0.self_attn.q', 5120, 'Wan'],
+  ])('%s of another model is refused: it fits %i columns of %s', async (name, columns, models) => {
+    const { bytes } = bytesOf(lora(name, 8, columns));
+    await expect(opened(bytes)).rejects.toMatchObject({ code: 'unsupported', param: 'loraPath' });
+    await expect(opened(bytes)).rejects.toThrow(
+      `it fits ${models}, and this is a model of the family stable-diffusion: choose an adapter for it`,
+    );
+  });
+
+  it('is refused if a module has another shape, or no model has such names', async () => {
+    const [module] = PROJECTIONS;
+    const shaped = bytesOf(lora(kohya(module!), 8, 12)).bytes;
+    await expect(opened(shaped)).rejects.toThrow(/to_q with 8 × 12 weights, and the model has \d+ × \d+/);
+    const strange = bytesOf(lora('encoder.something', 8, 12)).bytes;
+    await expect(opened(strange)).rejects.toThrow(
+      /1 module, none of which this model has: encoder.something; it was trained on another model/,
+    );
+  });
+});
+
+it(
+  'damaged files are refused, or change what they changed, or say what is left out',
+  { timeout: 60_000 },
+  async () => {
+    const { head, bytes: original } = bytesOf(attention(kohya));
+    const wanted = placesOf(await opened(original)).toSorted();
+    let refused = 0;
+    for (const damaged of mutations(head, 500)) {
+      const bytes = new Uint8Array([...damaged, ...original.subarray(head.length)]);
+      const found = await opened(bytes).catch((error: unknown) => {
+        expect(error).toBeInstanceOf(EngineError);
+        expect((error as EngineError).code).toMatch(/^(bad_checkpoint|unsupported)$/);
+        refused++;
+        return null;
+      });
+      if (found !== null && found.unmatched.length === 0) expect(placesOf(found).toSorted()).toEqual(wanted);
+    }
+    expect(refused).toBeGreaterThan(250);
+  },
+);
+
+describe('an adapter for few steps', () => {
+  const LIGHTNING = { guidance: 1, scheduler: 'euler-trailing' };
+  const HYPER = { guidance: 1, scheduler: 'ddim-trailing' };
+  it.each([
+    ['sdxl_lightning_4step_lora', { ...LIGHTNING, steps: 4 }],
+    ['Qwen-Image-Lightning-8steps-V1.0', { ...LIGHTNING, steps: 8 }],
+    ['Hyper-SDXL-8steps-lora', { ...HYPER, steps: 8 }],
+    ['Hyper-SD15-1step-lora', { steps: 1, guidance: 1, scheduler: 'tcd' }],
+    ['Hyper-SDXL-12steps-CFG-lora', { steps: 12, guidance: 5, scheduler: 'ddim-trailing' }],
+    ['Hyper-FLUX.1-dev-8steps-lora', { steps: 8, guidance: 3.5 }],
+    ['FLUX.1-Turbo-Alpha', { steps: 8, guidance: 3.5 }],
+    ['latent-consistency/lcm-lora-sdxl', { steps: 4, guidance: 1, scheduler: 'lcm' }],
+    ['lcmLoraSdxl', { steps: 4, guidance: 1, scheduler: 'lcm' }],
+    ['sdxl-turbo-lora', { ...LIGHTNING, steps: 4 }],
+    ['tcd_sdxl_lora', { steps: 4, guidance: 1, scheduler: 'tcd' }],
+    ['hyper-realism', null],
+    ['lightning-bolts', null],
+    ['z_image_turbo_lora_pixels', null],
+    ['pixel-art-xl', null],
+  ])('%s', (name, settings) => {
+    expect(fewStepsOf({ metadata: {} }, [name])).toEqual(settings && { settings, name });
+    expect(fewStepsOf({ metadata: { ss_output_name: name } }, ['style'])).toEqual(
+      settings && { settings, name },
+    );
+  });
+});
