@@ -35,7 +35,7 @@ export const IMAGE_MODEL = {
   /** Files, folders, or hub ids with or without :file. */
   loraPath: {
     kind: { type: 'list', of: { type: 'text' } },
-    help: 'LoRA, LoHa or LoKr adapters, separated by commas: .safetensors files, folders, or hub ids as owner/name:file. They are merged into the weights; a prompt with <lora:nickname:scale> takes the ones that it names.',
+    help: 'LoRA, LoHa or LoKr adapters, separated by commas: .safetensors files, folders, or hub ids as owner/name:file. They are merged into the weights, or stand beside those that are stored in codes; a prompt with <lora:nickname:scale> takes the ones that it names.',
     models: IMAGE,
     flag: { group: WEIGHTS, value: 'path,...', otherwise: 'none', elsewhere: ['lora', 'lora-model-dir'] },
   },

@@ -165,7 +165,8 @@ export class Components {
   ): Promise<Loaded<P>> {
     const key = `${name}/${part}`;
     const changes = this.changes.get(name) ?? NO_CHANGES;
-    const known = await this.kept.changed(key, changes).catch((error: unknown) => {
+    const unread = this.options.unread !== undefined;
+    const known = await this.kept.changed(key, changes, unread).catch((error: unknown) => {
       throw underFile(error, this.files.get(name)!.path);
     });
     if (known) return this.entered<P>(known);
@@ -175,7 +176,6 @@ export class Components {
     const stays = isRead && (residency.kind !== 'staged' || residency.kept);
     try {
       const { onProgress } = this.options;
-      const unread = this.options.unread !== undefined;
       if (isRead) await weights.load({ onProgress, unread, changes });
       if (stays && residency.kind !== 'resident') await weights.keepCopies({ unread });
     } catch (error) {

@@ -35,9 +35,9 @@ export class KeptWeights {
 
   /**
    * Returns weights with these changes; null: none are kept. Tensors whose changes differ are read again, so that their bits never
-   * depend on earlier changes. After an error the weights are freed.
+   * depend on earlier changes. `unread`: for planning, nothing is read. After an error the weights are freed.
    */
-  async changed(key: string, changes: WeightChanges): Promise<Kept | null> {
+  async changed(key: string, changes: WeightChanges, unread: boolean): Promise<Kept | null> {
     const known = this.#kept.get(key);
     if (!known) return null;
     const differing = differingNames(known.changes, changes);
@@ -46,7 +46,7 @@ export class KeptWeights {
     this.#kept.delete(key);
     try {
       if (residency.kind === 'resident' || weights.areBeside(differing)) {
-        await weights.reload(differing, changes);
+        await weights.reload(differing, changes, { unread });
         const kept = { ...known, changes };
         this.#kept.set(key, kept);
         return kept;

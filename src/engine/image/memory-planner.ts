@@ -198,12 +198,14 @@ function placeOf(residency: Residency): PlannedPart['place'] {
 }
 
 /** Requests of equal keys take the same memory. */
-function keyOf({ event: { values }, request, call }: Resolved): string {
+function keyOf({ event: { values }, request, call, adapters = [] }: Resolved): string {
   const { prompt, image, mask, previews = 0, tiling = false } = request;
   const { controlImages = [], controlScale, controlStart, controlEnd } = request;
   const control = [controlImages.length, controlScale, controlStart, controlEnd];
   const { negativePrompt, samples, guidance, ...others } = values;
   const lengths = [prompt, negativePrompt].map((text) => Math.ceil(text.length / PROMPT_STEP));
   const given = [image !== undefined, mask !== undefined, previews > 0, tiling, samples, guidance];
-  return JSON.stringify([others, lengths, given, control, call]);
+  // Factors of adapters may stand beside weights.
+  const applied = adapters.filter(({ scale }) => scale !== 0).map(({ adapter }) => adapter.name);
+  return JSON.stringify([others, lengths, given, control, applied, call]);
 }

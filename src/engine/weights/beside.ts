@@ -6,7 +6,7 @@ import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
 import { Tensor, type Region } from '../../gpu/tensor.ts';
 import { FORMATS, SOURCES, storedBlock } from '../../kernels/formats.ts';
-import { allocateMatrix, Matrix, stacked } from '../../kernels/matrix.ts';
+import { allocateMatrix, Matrix, stacked, type BesideFactors } from '../../kernels/matrix.ts';
 import { packRows } from '../../kernels/pack.ts';
 import { widen } from '../../kernels/widen.ts';
 import type { Collected } from './collect.ts';
@@ -53,8 +53,14 @@ export class BesideWeights {
     this.#tensors = tensors;
   }
 
-  /** Puts these changes beside the matrices of tensors with these names, in place of those that they have. Throws bad_checkpoint and out_of_memory. */
-  async set(changes: WeightChanges, names?: ReadonlySet<string>): Promise<void> {
+  /**
+   * Puts changes beside matrices, in place of those that they have. `names`: the tensors whose changes differ; left out: all. `unread`:
+   * memory is allocated, and nothing is read. Throws bad_checkpoint and out_of_memory.
+   */
+  async set(
+    changes: WeightChanges,
+    { names, unread = false }: { names?: ReadonlySet<string>; unread?: boolean } = {},
+  ): Promise<void> {
     for (const [matrix, isMultiplied] of this.#matrices) {
       const own = new Set(matrix.parts.map(({ name }) => name));
       const coded = [...own].filter(
@@ -65,7 +71,8 @@ export class BesideWeights {
       const terms = termsOf(coded, changes);
       if (terms.length === 0) continue;
       if (!isMultiplied) throw notMultiplied(terms[0]!, this.#tensors.get(terms[0]!.tensor)!);
-      await this.#put(matrix, terms);
+      matrix.beside = this.#allocate(matrix, terms);
+      if (!unread) await this.#fill(matrix, matrix.beside, terms);
     }
   }
 
@@ -79,31 +86,29 @@ export class BesideWeights {
     this.#buffers.delete(matrix);
   }
 
-  async #put(matrix: Matrix, terms: readonly Term[]): Promise<void> {
-    const device = this.#device;
-    using factors = await Factors.read(
-      device,
-      terms.map(({ change }) => change),
-    );
-    using lowRanks = new LowRanks(device, factors);
+  #allocate(matrix: Matrix, terms: readonly Term[]): BesideFactors {
+    const rank = terms.reduce((sum, term) => sum + term.rank, 0);
+    const buffers: GPUBuffer[] = [];
+    this.#buffers.set(matrix, buffers);
+    const allocated = (k: number, parts: Matrix['parts']): Matrix => {
+      const own = allocateMatrix(this.#device, FORMATS.f32, k, parts);
+      buffers.push(...windowRegions(own).map(({ region }) => region.buffer));
+      return own;
+    };
+    const down = allocated(matrix.k, stacked([{ name: `${matrix.name}: factors`, rows: rank }]));
+    return { down, up: allocated(rank, matrix.parts) };
+  }
+
+  async #fill(matrix: Matrix, { down, up }: BesideFactors, terms: readonly Term[]): Promise<void> {
+    const changes = terms.map(({ change }) => change);
+    using factors = await Factors.read(this.#device, changes);
+    using lowRanks = new LowRanks(this.#device, factors);
     const made = terms.map((term) => ({
       ...term,
       ...lowRanks.make(term.change.delta, term.change.scale),
     }));
-    const rank = terms.reduce((sum, term) => sum + term.rank, 0);
-    const [part] = stacked([{ name: `${matrix.name}: factors`, rows: rank }]);
-    const buffers: GPUBuffer[] = [];
-    const allocated = (k: number, parts: Matrix['parts']): Matrix => {
-      const own = allocateMatrix(device, FORMATS.f32, k, parts);
-      buffers.push(...windowRegions(own).map(({ region }) => region.buffer));
-      return own;
-    };
-    this.#buffers.set(matrix, buffers);
-    const down = allocated(matrix.k, [part!]);
-    const up = allocated(rank, matrix.parts);
-    this.#fillDown(down, rank, made);
-    for (const [at, { name }] of matrix.parts.entries()) this.#fillUp(up, at, { rank, name, made });
-    matrix.beside = { down, up };
+    this.#fillDown(down, up.k, made);
+    for (const [at, { name }] of matrix.parts.entries()) this.#fillUp(up, at, { rank: up.k, name, made });
   }
 
   #fillDown(down: Matrix, rank: number, made: readonly (Term & LowRank)[]): void {

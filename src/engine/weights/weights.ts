@@ -186,21 +186,25 @@ export class Weights<Page> {
     for (const batch of this.#matrices.batches) await this.#matrices.fill(batch, () => load(batch), !unread);
     refuseBiases(checked, new Set(spareBiases(requests, this.#tensors).map(({ name }) => name)));
     refuseZeroTail(checked);
-    if (!unread && changes.size > 0) await this.#beside.set(changes);
+    if (changes.size > 0) await this.#beside.set(changes, { unread });
     if (slot) await savePacked(this.#device, all, slot).catch((cause: Error) => onNote(cause.message));
   }
 
   /**
    * Reads tensors on the device again, with these changes in place of those that they had. After an error the weights are to be
-   * freed.
+   * freed. With `unread` only the memory is allocated, for planning.
    */
-  async reload(names: ReadonlySet<string>, changes: WeightChanges): Promise<void> {
+  async reload(
+    names: ReadonlySet<string>,
+    changes: WeightChanges,
+    { unread = false }: Pick<LoadOptions, 'unread'> = {},
+  ): Promise<void> {
     const merged = new Set([...names].filter((name) => this.#isMerged(name)));
     const indices = [...this.#collected.requests.entries()]
       .filter(([, request]) => tensorsOf(request).some(({ name }) => merged.has(name)))
       .map(([i]) => i);
-    await this.#loadSome(indices, () => {}, { changes, unread: false });
-    await this.#beside.set(changes, names);
+    if (!unread) await this.#loadSome(indices, () => {}, { changes, unread });
+    await this.#beside.set(changes, { names, unread });
   }
 
   /** Whether changes of all these tensors stand beside their weights, so that they may change wherever the weights are. */

@@ -94,6 +94,12 @@ describe('a transformer in codes draws with adapters beside them:', { timeout: 3
     const drawn = async (more: Partial<ImageRequest> = {}) =>
       imagesOf(await listen(model, { ...REQUEST, ...more }))[0]!.data;
     const both = await drawn();
+    const planned = await model.plan(REQUEST);
+    const stages = (await listen(model, REQUEST)).flatMap((event) =>
+      event.type === 'stage' ? [event.peakBytes] : [],
+    );
+    expect(Math.max(...stages) / planned.peak).toBeCloseTo(1, 1);
+    expect(planned.peak).toBeGreaterThan((await model.plan({ ...REQUEST, lora: [] })).peak);
     expect(far(both, plain.pixels[0]!)).toBeGreaterThan(0.2);
     expect(await drawn({ lora: [] })).toEqual(plain.pixels[0]);
     expect(far(await drawn({ lora: ['first'] }), both)).toBeGreaterThan(0.05);
