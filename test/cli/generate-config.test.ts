@@ -91,6 +91,35 @@ describe('a value comes from', () => {
     expect(await Promise.all(kept)).toEqual([7, 3, 7, 3]);
   });
 
+  it('an image that was drawn with adapters: the same ones again', async () => {
+    const adapters = [
+      '--lora-path',
+      'x/a,x/b:c.safetensors',
+      '--lora-scale',
+      '1,-0.5',
+      '--lora-nickname',
+      'a,b',
+    ];
+    const base = [
+      '--model-path',
+      'm',
+      '--prompt',
+      'a house <lora:a>',
+      '--output-path',
+      join(folder, 'adapted'),
+    ];
+    const drawn = await draw(...base, ...adapters);
+    expect(drawn.code).toBe(0);
+    const again = await draw('--config', drawn.out.trim(), '--output-path', join(folder, 'adapted'));
+    expect(again.err).not.toContain('UsageError');
+    expect(again.fake.opened[0]).toMatchObject({
+      loraPath: ['x/a', 'x/b:c.safetensors'],
+      loraScale: [1, -0.5],
+      loraNickname: ['a', 'b'],
+    });
+    expect(again.fake.requests[0]?.prompt).toBe('a house <lora:a>');
+  });
+
   it.each(['prompt', 'prompt-path'])('a typed --%s in place of any prompts of the file', async (option) => {
     const config = await file('prompts.json', { model_path: 'm', prompt_path: join(folder, 'empty.txt') });
     const value = option === 'prompt' ? 'a boat' : join(folder, 'prompts.txt');

@@ -77,6 +77,14 @@ describe('a value is read', () => {
       { componentPaths: { vae: 'a/b', text_encoder_2: 'c' } },
     ],
     [['--pipeline-class-name', 'ZImagePipeline'], { pipelineClassName: 'ZImagePipeline' }],
+    [
+      ['--lora-path', 'a.safetensors,x/y:b.safetensors', '--lora-scale', '1,-0.5', '--lora-nickname', 'a,b'],
+      { loraPath: ['a.safetensors', 'x/y:b.safetensors'], loraScale: [1, -0.5], loraNickname: ['a', 'b'] },
+    ],
+    [
+      ['--lora-path', 'a', '--lora-scale', '0.5', '--lora-target-modules', 'to_q,to_k'],
+      { loraPath: ['a'], loraScale: [0.5], loraTargetModules: ['to_q', 'to_k'] },
+    ],
   ])('%j for the engine', async (args, options) => {
     const { code, fake } = await draw(...BASE, ...args);
     expect(code).toBe(0);
