@@ -3,7 +3,7 @@
 import { isGgufName } from '../files/gguf/file-names.ts';
 import type { ModelFiles } from '../files/page/model-source.ts';
 import { GIVEN } from './folders-browser.ts';
-import { checkComponents, checkLoras, checkModel, type LoraInPage } from './page-rules-browser.ts';
+import { checkComponents, checkList, checkLoras, checkModel, type LoraInPage } from './page-rules-browser.ts';
 
 /** Options of Node that name files by paths, as pages have them. */
 export interface FileOptions {
@@ -12,6 +12,8 @@ export interface FileOptions {
   componentPaths?: Readonly<Record<string, string | ModelFiles>>;
   /** Id of the hub, or files. */
   transformerWeightsPath?: string | ModelFiles;
+  /** Adapters of an image model: ids of the hub, or files. */
+  loraPath?: readonly (string | ModelFiles)[];
 }
 
 export interface PathOptions {
@@ -44,6 +46,10 @@ export function withPaths(given: Readonly<Record<string, unknown>>): PathOptions
   if (weights !== undefined) {
     checkModel(weights, 'transformerWeightsPath');
     options['transformerWeightsPath'] = paths.of(weights, () => 'weights of the transformer');
+  }
+  if (given['loraPath'] !== undefined) {
+    const adapters = checkList(given['loraPath'], 'loraPath');
+    options['loraPath'] = adapters.map((one, i) => paths.of(one, () => `adapter ${i + 1}`));
   }
   return { options, files: paths.files, ids: paths.ids };
 }

@@ -10,7 +10,8 @@ const NODE_ONLY: Readonly<Record<string, string>> = {
   inline: 'in a page the engine always runs in a worker: leave it out',
   storageCache: 'prompts are stored in files or in Redis in Node only: leave it out, or set hostCache',
   storageCacheBytes: 'prompts are stored in files in Node only: leave it out, or set hostCache',
-  loraDir: 'it is a folder on the disk of Node: pass the adapters in loraPaths',
+  loraDir:
+    'it is a folder on the disk of Node: pass the adapters in loraPaths, or in loraPath of an image model',
 };
 
 const address: Rule = (value, name) => {
@@ -48,6 +49,13 @@ export function checkComponents(
   if (typeof paths !== 'object' || paths === null || Array.isArray(paths))
     refuse(paths, 'componentPaths', 'an object');
   for (const [name, path] of Object.entries(paths)) checkModel(path, `componentPaths.${name}`);
+}
+
+/** Returns `given`, each of which is the id of a hub or files. Throws bad_request for anything else. */
+export function checkList(given: unknown, param: string): readonly (string | ModelFiles)[] {
+  if (!Array.isArray(given)) refuse(given, param, 'a list');
+  (given as unknown[]).forEach((one, at) => checkModel(one, `${param}.${at}`));
+  return given as (string | ModelFiles)[];
 }
 
 /** A LoRA adapter of a page: NAME=ID of a hub, an id alone, or the name and the files of one. */

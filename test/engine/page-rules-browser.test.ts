@@ -118,6 +118,15 @@ describe('componentPaths and transformerWeightsPath', () => {
     });
   });
 
+  it('are adapters of an image model in a list', () => {
+    const path = 'page:/adapter 2';
+    expect(withPaths({ model: 'org/a', loraPath: ['org/b:c.safetensors', files] })).toEqual({
+      options: { model: 'org/a', loraPath: ['org/b:c.safetensors', path] },
+      files: { [path]: files },
+      ids: ['org/a', 'org/b:c.safetensors'],
+    });
+  });
+
   it('get paths of their own', () => {
     const named = [new File(['{}'], 'component vae.gguf')];
     const given = { model: named, componentPaths: { 'vae.gguf': files } };
@@ -131,6 +140,8 @@ describe('componentPaths and transformerWeightsPath', () => {
     [{ componentPaths: files }, 'componentPaths'],
     [{ componentPaths: { vae: 7 } }, 'componentPaths.vae'],
     [{ transformerWeightsPath: new File([], 'a.gguf') }, 'transformerWeightsPath'],
+    [{ loraPath: 'org/b' }, 'loraPath'],
+    [{ loraPath: ['org/b', 7] }, 'loraPath.1'],
   ])('%o is refused', (options, param) =>
     expect(thrownBy(() => withPaths({ model: 'org/a', ...options }))).toMatchObject({
       code: 'bad_request',
