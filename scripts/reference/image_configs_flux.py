@@ -80,6 +80,10 @@ FLUX = {
         {'transformer': transformer(94, in_channels=192, out_channels=64, num_layers=1, num_single_layers=1)},
         index('FluxFillPipeline', **PARTS),
     ),
+    'flux-control': Checkpoint(
+        {'transformer': transformer(95, in_channels=128, out_channels=64, num_layers=1, num_single_layers=1)},
+        index('FluxControlPipeline', **PARTS),
+    ),
     'flux-schnell': Checkpoint(
         {
             'transformer': transformer(93, guidance_embeds=False, num_layers=1, num_single_layers=3),

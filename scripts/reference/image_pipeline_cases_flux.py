@@ -15,6 +15,7 @@ SHARED = {'tokenizer': 'sd1/tokenizer', 'text_encoder': 'sd1/text_encoder', 'vae
 SCHNELL = SHARED | {name: f'flux-schnell/{name}' for name in ('transformer', 'scheduler')}
 case = partial(Pipeline, checkpoint='flux', components=SHARED)
 DEV = SHARED | {name: f'flux/{name}' for name in ('text_encoder_2', 'tokenizer_2', 'transformer', 'scheduler')}
+CONTROL = DEV | {'transformer': 'flux-control/transformer'}
 FILL = DEV | {'transformer': 'flux-fill/transformer'}
 CHROMA = {'vae': 'z-image/vae', 'text_encoder': 'flux/text_encoder_2', 'tokenizer': 'flux/tokenizer_2'}
 chroma = partial(Pipeline, checkpoint='chroma', components=CHROMA)
@@ -135,6 +136,39 @@ FLUX = {
         picture=True,
         mask=True,
         components=FILL,
+    ),
+    'pipeline-flux-control': case(
+        'FluxControlPipeline',
+        checkpoint='flux-control',
+        exercises='latents of a control image beside those that are denoised',
+        arguments=call(11, guidance=10.0),
+        seeds=(104,),
+        brief=True,
+        controls=1,
+        components=CONTROL,
+    ),
+    'pipeline-flux-control-image': case(
+        'FluxControlImg2ImgPipeline',
+        checkpoint='flux-control',
+        exercises='a control image and an image to start from, at strength 0.6 of 5 steps',
+        arguments=call(12, guidance=10.0, steps=5, strength=0.6),
+        seeds=(105,),
+        brief=True,
+        picture=True,
+        controls=1,
+        components=CONTROL,
+    ),
+    'pipeline-flux-control-masked': case(
+        'FluxControlInpaintPipeline',
+        checkpoint='flux-control',
+        exercises='a control image beside one that is filled; the masked image draws its noise first',
+        arguments=call(13, guidance=10.0, steps=5, strength=0.6),
+        seeds=(106,),
+        brief=True,
+        picture=True,
+        mask=True,
+        controls=1,
+        components=CONTROL,
     ),
     'pipeline-flux-schnell': case(
         'FluxPipeline',

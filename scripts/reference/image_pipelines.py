@@ -208,7 +208,7 @@ def run(case):
         given['mask_image'] = Image.fromarray(mask())
     if case.controls:
         images = [*map(Image.fromarray, control(case))]
-        name = 'control_image' if case.picture else 'image'
+        name = 'control_image' if case.picture or 'FluxControl' in case.model else 'image'
         given[name] = images if len(images) > 1 else images[0]
     if case.noise == 'cuda':
         given['latents'] = cuda_latents(pipe, case)

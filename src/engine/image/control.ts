@@ -6,6 +6,14 @@ import type { ImageRequest } from './image-model.ts';
 
 export type ControlFields = Pick<ImageRequest, 'controlScale' | 'controlStart' | 'controlEnd'>;
 
+/** The inputs of a model for control images. */
+export interface ControlInputs {
+  /** Number of ControlNets, or 1 for an input of the denoiser's own; 0: none. */
+  controls: number;
+  /** Whether the control image enters as latents, which have no scale. */
+  seesControl: boolean;
+}
+
 /** How one ControlNet takes part; start and end are shares of the calls of the denoiser. */
 export interface ControlRule {
   scale: number;
@@ -37,9 +45,18 @@ export function activeIn(rules: readonly ControlRule[], call: number, calls: num
   });
 }
 
-/** Throws bad_request for images and numbers that do not match the ControlNets of a model. */
-export function checkControl(request: ImageRequest, count: number): void {
+/** Throws bad_request for images and numbers that do not match the ControlNets of a model, or its own input for a control image. */
+export function checkControl(request: ImageRequest, { controls: count, seesControl }: ControlInputs): void {
   const { controlImages = [] } = request;
+  // Its image has no scale, start or end: the family takes no such fields.
+  if (seesControl) {
+    if (controlImages.length !== 1)
+      refuse(
+        'controlImages',
+        say`the model draws by one control image, and ${controlImages.length === 0 ? 'none is' : `${controlImages.length} are`} given: give ${field('controlImages')}`,
+      );
+    return;
+  }
   if (count === 0 && controlImages.length > 0)
     refuse(
       'controlImages',

@@ -11,7 +11,13 @@ import { NotFiniteError, type ComputeOptions } from './compute.ts';
 import { plannedTiling, tilingFor } from './decoder-memory.ts';
 import { openDecoder } from './decoding.ts';
 import type { Drawing } from './drawing.ts';
-import { encodeGiven, encodeReferences, type Encoded, type EncodedReferences } from './encoding.ts';
+import {
+  encodeGiven,
+  encodeReferences,
+  encodesImages,
+  type Encoded,
+  type EncodedReferences,
+} from './encoding.ts';
 import type { DenoiserPage, Prepared } from './families/family.ts';
 import type { StageName } from './image-model.ts';
 import { latentTokens, shapeOfLatents } from './latent-shape.ts';
@@ -87,10 +93,9 @@ class Run {
   }
 
   private async encodeImage(): Promise<Encoded | null> {
-    const { image } = this.drawing;
-    if (!image) return null;
+    if (!encodesImages(this.drawing)) return null;
     using _ = this.enter('image-encoding');
-    return await encodeGiven(this.drawing, image, this.tiling);
+    return await encodeGiven(this.drawing, this.tiling);
   }
 
   private async encodeReferences(): Promise<EncodedReferences> {

@@ -1,4 +1,4 @@
-// Encodes the source image of a run, and for inpainting the mask and the masked image.
+// Encodes the source image of a run, the control image, and for inpainting the mask and the masked image.
 
 import type { Device } from '../../gpu/device.ts';
 import type { Region, Tensor } from '../../gpu/tensor.ts';
@@ -13,9 +13,12 @@ import type { ReferenceImage } from './given-images.ts';
 import type { Pixels } from './image-model.ts';
 import { Scope } from './scope.ts';
 
-/** The encoded source image, which all samples share. */
+/** The encoded source image and control image, which all samples share. */
 export interface Encoded extends Disposable {
-  image: Tensor;
+  /** Null: denoising starts from noise. */
+  image: Tensor | null;
+  /** The control image of models that take its latents beside those that are denoised; null: the model is none. */
+  control: Tensor | null;
   /** Inputs of inpainting; null without a mask. */
   mask: {
     /** 1 where a latent is redrawn, [1, height, width, 1]; folded: 1 where a pixel is redrawn, [1, height, width, pixels of a latent]. */
@@ -26,28 +29,45 @@ export interface Encoded extends Disposable {
   } | null;
 }
 
-/** Encodes the source image. The encoder's weights are on the device until the function returns. */
-export async function encodeGiven(drawing: Drawing, image: Pixels, tiling: Tiling): Promise<Encoded> {
-  const { components, autoencoder, latents, options, runner, mask } = drawing;
+/** The control image that a drawing encodes; null: none. */
+function controlOf({ runner, controls = [] }: Drawing): Pixels | null {
+  return (runner.seesControl === true && controls[0]) || null;
+}
+
+/** Whether a drawing has images to encode. */
+export function encodesImages(drawing: Drawing): boolean {
+  return drawing.image !== null || controlOf(drawing) !== null;
+}
+
+/** Encodes the source image and the control image. The encoder's weights are on the device until the function returns. */
+export async function encodeGiven(drawing: Drawing, tiling: Tiling): Promise<Encoded> {
+  const { components, autoencoder, latents, options, runner, image, mask } = drawing;
   const { device } = components;
   using encoder = await components.load(autoencoder.component, 'encoder', autoencoder.encoder, options);
   using inputs = new Scope(device);
-  const upload = uploadImage(device, image);
-  inputs.hold(upload.bytes);
+  const [own, control] = [image, controlOf(drawing)].map((given) => {
+    const upload = given && uploadImage(device, given);
+    if (upload) inputs.hold(upload.bytes);
+    return upload;
+  });
   const input = runner.fillsMasks || null;
   const kept = mask && input ? inputs.hold(keptPixels(device, mask)) : null;
   const one = inputs.hold(device.tensor('step', 'one', [1], Float32Array.of(1)));
   const encode = (way: ComputeOptions, notFinite: Region): Promise<Tensor[]> =>
     compute(device, way, (tape) => {
-      const x = upload.on(tape);
-      const images = kept ? [x, scaleRows(x, kept.region!)] : [x];
+      const x = own?.on(tape);
+      const images = [x, x && kept && scaleRows(x, kept.region!), control?.on(tape)].filter(
+        (given) => !!given,
+      );
       return images.map((given) => linearCombination([encoder.page(given, tiling)], one.region!, notFinite));
     });
   const free = (tensors: Tensor[]): void => freeTensors(device, tensors);
   using results = new Scope(device);
-  const [first, masked = null] = (await finitely(device, options, 'the encoder', encode, free)).map((made) =>
-    results.hold(made),
-  );
+  const made = await finitely(device, options, 'the encoder', encode, free);
+  made.forEach((tensor) => results.hold(tensor));
+  const next = (isThere: boolean): Tensor | null => (isThere ? made.shift()! : null);
+  const moments = next(image !== null);
+  const masked = next(kept !== null);
   const fold = input === 'folded' ? latents.factor : 1;
   const regions = mask && {
     latents: results.hold(maskLatents(device, latents.factor, mask, fold)),
@@ -55,7 +75,12 @@ export async function encodeGiven(drawing: Drawing, image: Pixels, tiling: Tilin
     input,
   };
   const owner = results.move();
-  return { image: first!, mask: regions, [Symbol.dispose]: () => owner[Symbol.dispose]() };
+  return {
+    image: moments,
+    control: next(control !== null),
+    mask: regions,
+    [Symbol.dispose]: () => owner[Symbol.dispose](),
+  };
 }
 
 /** Latents of reference images, each [1, height, width, channels]. */

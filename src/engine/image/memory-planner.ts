@@ -199,7 +199,10 @@ function placeOf(residency: Residency): PlannedPart['place'] {
 
 /** Requests of equal keys take the same memory. */
 function keyOf({ event: { values }, request, call, adapters = [] }: Resolved): string {
-  const { prompt, image, mask, previews = 0, tiling = false } = request;
+  const { prompt, image, furtherImages = [], mask, previews = 0, tiling = false } = request;
+  // Images that a denoiser sees keep sizes of their own.
+  const seen = values.strength === null ? [...furtherImages, ...(image ? [image] : [])] : furtherImages;
+  const sizes = seen.map(({ width, height }) => [width, height]);
   const { controlImages = [], controlScale, controlStart, controlEnd } = request;
   const control = [controlImages.length, controlScale, controlStart, controlEnd];
   const { negativePrompt, samples, guidance, ...others } = values;
@@ -207,5 +210,5 @@ function keyOf({ event: { values }, request, call, adapters = [] }: Resolved): s
   const given = [image !== undefined, mask !== undefined, previews > 0, tiling, samples, guidance];
   // Factors of adapters may stand beside weights.
   const applied = adapters.filter(({ scale }) => scale !== 0).map(({ adapter }) => adapter.name);
-  return JSON.stringify([others, lengths, given, control, applied, call]);
+  return JSON.stringify([others, lengths, given, sizes, control, applied, call]);
 }

@@ -169,6 +169,7 @@ async function partsOf(
     needsMask: runner.fillsMasks !== false,
     controls: runner.controls ?? 0,
     words: components.words.map(({ word }) => word),
+    seesControl: runner.seesControl === true,
     ...(runner.checkRequest && { checkRequest: runner.checkRequest }),
   };
   const info = describe(pipeline, options.model, components, context, { own, runner });

@@ -94,12 +94,13 @@ export function checkInputs(
 export function checkFields(
   request: ImageRequest,
   { guidanceRescale }: ResolvedImageRequest,
-  { pipeline: { family } }: ResolveContext,
+  { pipeline: { family }, seesControl }: ResolveContext,
 ): void {
+  const takes = seesControl ? [...family.takes, 'controlImages'] : family.takes;
   // A guidanceRescale of 0, which clients send, changes nothing in any family.
   const given: ImageRequest = { ...request, guidanceRescale: guidanceRescale || undefined };
-  for (const field of imageFamilies().flatMap(({ takes }) => takes))
-    if (given[field] !== undefined && !family.takes.includes(field))
+  for (const field of imageFamilies().flatMap((one) => one.takes))
+    if (given[field] !== undefined && !takes.includes(field))
       refuse(field, `${field} is not for ${family.name}: leave it out`);
   const { maxSequenceLength: length, flowShift: shift } = request;
   if (length !== undefined && !(Number.isInteger(length) && length > 0))

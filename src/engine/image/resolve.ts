@@ -38,7 +38,7 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
     ...(maxSequenceLength !== undefined && { maxSequenceLength }),
   });
   checkFields(request, values, context);
-  checkControl(request, context.controls);
+  checkControl(request, context);
   const reasons = reasonsOf(values, sources, context.defaults);
   return { event: { type: 'resolved', values, sources, reasons }, request, call };
 }

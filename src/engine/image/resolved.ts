@@ -2,6 +2,7 @@
 
 import type { AppliedAdapter } from './adapters.ts';
 import type { CallArguments } from './call-arguments.ts';
+import type { ControlInputs } from './control.ts';
 import type { CalledModel, FamilyModel } from './families/family.ts';
 import type { PipelineEntry } from './families/registry.ts';
 import type { ImageEvent, ImageRequest, ResolvedImageRequest } from './image-model.ts';
@@ -17,7 +18,7 @@ export interface ModelDefaults {
   defaultsFrom?: Readonly<Partial<Record<keyof ResolvedImageRequest, string>>>;
 }
 
-export interface ResolveContext {
+export interface ResolveContext extends ControlInputs {
   pipeline: PipelineEntry;
   model: CalledModel;
   /** Width and height must be multiples of this number. */
@@ -36,8 +37,6 @@ export interface ResolveContext {
   needsMask: boolean;
   /** Words of prompts with embeddings of their own; left out: none. */
   words?: readonly string[];
-  /** Number of ControlNets. */
-  controls: number;
   checkRequest?: FamilyModel['checkRequest'];
 }
 

@@ -56,16 +56,20 @@ export async function sampleLatentsOf(request: SampleRequest): Promise<Tensor> {
 
   const mask = encoded?.mask ?? null;
   // A partly denoised image is used as the first latents without noise.
-  const continues = encoded !== null && plan.fromImage.noise === 0;
+  const given = encoded?.image ?? null;
+  const continues = given !== null && plan.fromImage.noise === 0;
   const anew = mask !== null && request.strength === 1 && !continues;
   // The order of random draws follows diffusers. An inpainting UNet needs no latents of the image if all of it is redrawn.
   const isUnneeded = anew && mask.input === 'coarse';
-  const image = encoded === null || isUnneeded ? null : await encode(encoded.image);
+  const drawsMasked = mask !== null && !mask.masked && samples;
+  if (drawsMasked && encoded?.control) draw();
+  const control = encoded?.control ? await encode(encoded.control) : null;
+  const image = given === null || isUnneeded ? null : await encode(given);
   const noise = continues && !mask ? null : drawInto('noise');
   const masked = mask?.masked ? await encode(mask.masked) : null;
-  // diffusers encodes the masked image for every UNet, and so draws noise for it.
-  if (mask && !masked && samples) draw();
-  const extra = masked && scope.hold(await inpaintingInput(device, mask!, masked, options));
+  // diffusers encodes the masked image for every UNet, and so draws noise for it, beside a control image before all other noise.
+  if (drawsMasked && !control) draw();
+  const extra = masked ? scope.hold(await inpaintingInput(device, mask!, masked, options)) : control;
   const keeping: Keeping | null =
     mask && image && noise && !masked ? { mask: mask.latents, image, noise } : null;
   const denoiser = new Denoiser(device, scope, shape, keeping, options);

@@ -193,8 +193,16 @@ describe('rules', () => {
     [{ controlImages: [IMAGE], controlStart: [1.5] }, 1, 'controlStart'],
     [{ controlImages: [IMAGE], controlStart: [0.5], controlEnd: [0.5] }, 1, 'controlStart'],
   ])('%# is refused', (request, count, param) => {
-    expect(() => checkControl({ prompt: '', seed: 1, ...request }, count)).toThrow(
-      expect.objectContaining({ code: 'bad_request', param }),
-    );
+    expect(() =>
+      checkControl({ prompt: '', seed: 1, ...request }, { controls: count, seesControl: false }),
+    ).toThrow(expect.objectContaining({ code: 'bad_request', param }));
+  });
+
+  it.each([
+    [{}, 'the model draws by one control image, and none is given: give `controlImages`'],
+    [{ controlImages: [IMAGE, IMAGE] }, 'the model draws by one control image, and 2 are given'],
+  ])('%# is refused by a model with an input for latents of the image', (request, message) => {
+    const context = { controls: 1, seesControl: true };
+    expect(() => checkControl({ prompt: '', seed: 1, ...request }, context)).toThrow(message);
   });
 });

@@ -91,6 +91,13 @@ describe('FLUX.2 klein', () => {
     expect(await sizeOf(blank(2000, 1500))).toEqual([1180, 884, null]); // 1182 × 886
   });
 
+  it('plans the memory of the images that it sees in their sizes', async () => {
+    const small = { ...request, width: 16, height: 16, kwargs: { max_sequence_length: 20 } };
+    const peak = async (side: number) => (await model.plan({ ...small, image: blank(side, side) })).peak;
+    const least = await peak(16);
+    expect(await peak(192)).toBeGreaterThan(least);
+  });
+
   it.each([
     [[3, 2, 9], '[3,2,9]; this model takes 3 ascending numbers of layers from 1 to 28'],
     [[9, 18, 29], '[9,18,29]; this model takes'],
@@ -178,18 +185,28 @@ describe('FLUX.1 Fill', () => {
     const { options } = await goldenRequest('pipeline-flux-kontext');
     const wrong = { ...(await filling()), componentPaths: options.componentPaths };
     await expect(open(wrong)).rejects.toThrow(
-      'transformer/config.json: in_channels is 64: the transformer takes no mask, and FluxFillPipeline gives it one: take FluxInpaintPipeline, or FLUX.1 Fill',
+      'transformer/config.json: in_channels is 64: the transformer takes no mask, and the pipeline gives it one: take FluxInpaintPipeline, or FLUX.1 Fill',
     );
   });
 
-  it('names the models with a control image that are not built', async () => {
+  it('is refused with a transformer of unknown inputs', async () => {
     const options = await filling();
     const { componentPaths } = options;
-    const transformer = changed('config.json', { in_channels: 128 }, componentPaths['transformer']);
+    const transformer = changed('config.json', { in_channels: 132 }, componentPaths['transformer']);
     await expect(open({ ...options, componentPaths: { ...componentPaths, transformer } })).rejects.toThrow(
-      'transformer/config.json: in_channels is 128 and out_channels 64: models that take a control image beside the latents (FLUX.1 Depth, Canny) are not built',
+      'transformer/config.json: in_channels is 132 and out_channels 64: what such a transformer takes beside the latents is not known',
     );
   });
+});
+
+it.each([
+  ['pipeline-flux-control', { controlScale: [0.5] }, 'controlScale is not for flux: leave it out'],
+  ['pipeline-flux-control', { controlImages: [] }, 'the model draws by one control image, and none is given'],
+  ['pipeline-flux', { controlImages: [blank(8, 8)] }, 'controlImages is not for flux: leave it out'],
+])('%s refuses %j', async (golden, given, message) => {
+  const { model, request } = await openPipelineGolden(golden);
+  await expect(model.resolve({ ...request, ...given })).rejects.toThrow(message);
+  await model.close();
 });
 
 it('a distilled FLUX.2 klein draws without guidance, and notes what changes nothing', async () => {

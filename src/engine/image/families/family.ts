@@ -202,6 +202,8 @@ export interface FamilyModel {
   controls?: number;
   /** Whether the guidance scale has no effect, because the model is distilled to a few steps without it. */
   ignoresGuidance?: boolean;
+  /** Whether its control image enters as latents beside those that are denoised, instead of through ControlNets. */
+  seesControl?: boolean;
   /** Returns true if the guidance scale, or a call argument, requires a second pass with the negative prompt. */
   guides(guidance: number, call: CallArguments): boolean;
   /** Throws bad_request for a request that this model cannot honour; called when the request's values are resolved. */

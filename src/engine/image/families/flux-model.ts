@@ -17,7 +17,7 @@ import type { ComponentAccess } from '../components.ts';
 import { writeRows, type Predictor } from '../denoiser.ts';
 import { createScalars } from '../scalars.ts';
 import { Scope } from '../scope.ts';
-import type { FamilyModel, MaskInput, Prepared, RunRequest } from './family.ts';
+import type { FamilyModel, Prepared, RunRequest } from './family.ts';
 import {
   checkFluxEncoders,
   checkLength,
@@ -43,19 +43,26 @@ export interface FluxArguments extends CallArguments {
 
 const trueGuidance = ({ trueGuidance: scale = 1 }: FluxArguments): number => scale;
 
-/** `needsMask`: whether the pipeline is for models that are made for inpainting. */
-export function openFlux(components: ComponentAccess, { needsMask = false } = {}): FamilyModel {
+/** Input that a transformer takes beside the latents; null: none. */
+export type Beside = 'mask' | 'control image' | null;
+
+/** `wanted`: the input beside the latents that the pipeline gives. */
+export function openFlux(components: ComponentAccess, wanted: Beside = null): FamilyModel {
   const config = readFluxConfig(components.get('transformer').config, 'transformer/config.json');
   const page = (table: WeightTable) => flux(config, table);
-  const fillsMasks = maskInput(config, readAutoencoder(components.get('vae')).factor);
-  if (needsMask && !fillsMasks) {
-    const message = `transformer/config.json: in_channels is ${config.inputs * PATCH ** 2}: the transformer takes no mask, and FluxFillPipeline gives it one: take FluxInpaintPipeline, or FLUX.1 Fill`;
+  const beside = inputBeside(config, readAutoencoder(components.get('vae')).factor);
+  const fillsMasks = beside === 'mask' && 'folded';
+  if (wanted !== null && beside !== wanted) {
+    const classes =
+      wanted === 'mask' ? 'FluxInpaintPipeline, or FLUX.1 Fill' : 'FluxPipeline, or FLUX.1 Depth or Canny';
+    const message = `transformer/config.json: in_channels is ${config.inputs * PATCH ** 2}: the transformer takes no ${wanted}, and the pipeline gives it one: take ${classes}`;
     throw new EngineError('bad_checkpoint', message, { param: 'in_channels' });
   }
 
   return {
     latentChannels: config.channels,
     fillsMasks,
+    ...(beside === 'control image' && { controls: 1, seesControl: true }),
     sampleSize: null,
     mostClipSkip: 0,
     unreadClipLayers: 0,
@@ -87,15 +94,16 @@ export function openFlux(components: ComponentAccess, { needsMask = false } = {}
   };
 }
 
-/** How the transformer takes a mask; false: it takes latents alone. `factor`: pixels along one side of a latent. */
-function maskInput({ inputs, channels }: FluxConfig, factor: number): MaskInput | false {
-  const beside = inputs - channels;
-  if (beside === 0) return false;
-  if (beside === channels + factor ** 2) return 'folded';
-  const [given, wanted] = [inputs, channels].map((count) => count * PATCH ** 2);
+/** The input beside the latents. `factor`: pixels along one side of a latent. */
+function inputBeside({ inputs, channels }: FluxConfig, factor: number): Beside {
+  const extra = inputs - channels;
+  if (extra === 0) return null;
+  if (extra === channels) return 'control image';
+  if (extra === channels + factor ** 2) return 'mask';
+  const [given, plain] = [inputs, channels].map((count) => count * PATCH ** 2);
   throw new EngineError(
     'unsupported',
-    `transformer/config.json: in_channels is ${given} and out_channels ${wanted}: models that take a control image beside the latents (FLUX.1 Depth, Canny) are not built; choose FLUX.1 dev, schnell, Krea, Kontext or Fill`,
+    `transformer/config.json: in_channels is ${given} and out_channels ${plain}: what such a transformer takes beside the latents is not known; choose FLUX.1 dev, schnell, Krea, Kontext, Fill, Depth or Canny`,
     { param: 'in_channels' },
   );
 }
@@ -129,7 +137,7 @@ interface PredictorRequest {
   request: RunRequest;
   latents: Tensor;
   output: Tensor;
-  /** The latents of the image without the masked part and the folded mask, [1, height, width, inputs - channels]; null: none. */
+  /** Latents of the image without the masked part and the folded mask, or of the control image, [1, height, width, inputs - channels]. */
   extra: Tensor | null;
   options: ComputeOptions;
 }

@@ -1,4 +1,4 @@
-// FLUX.1 (dev, Krea, schnell, Fill): T5 and CLIP encode the prompt, a transformer denoises latents in patches of 2 × 2.
+// FLUX.1 (dev, Krea, schnell, Fill, Depth, Canny): T5 and CLIP encode the prompt, a transformer denoises latents in patches of 2 × 2.
 
 import { readAutoencoder } from '../autoencoder.ts';
 import {
@@ -16,7 +16,7 @@ import { FLUX_FILES } from '../layouts/flux.ts';
 import { plainSigmas } from '../schedules/flow-sigmas.ts';
 import type { ComponentFiles, ImageFamily, ImpliedDefaults } from './family.ts';
 import { FLUX_ADAPTERS } from './flux-adapters.ts';
-import { openFlux, PATCH, type FluxArguments } from './flux-model.ts';
+import { openFlux, PATCH, type Beside, type FluxArguments } from './flux-model.ts';
 import { AUTOENCODER, denoiser, SCHEDULER, textEncoder, tokenizer } from './shared-components.ts';
 
 const into = (field: keyof FluxArguments) => ({ call: field });
@@ -37,6 +37,17 @@ export const ARGUMENTS: CallArgumentTable = {
 
 /** FLUX.1 Fill, whose transformer takes a mask and the image without the masked part beside the latents. */
 const FILL = 'FluxFillPipeline';
+/** FLUX.1 Depth and Canny, whose transformer takes the latents of a control image beside those that are denoised. */
+const CONTROL = {
+  'text-to-image': 'FluxControlPipeline',
+  'image-to-image': 'FluxControlImg2ImgPipeline',
+  inpainting: 'FluxControlInpaintPipeline',
+};
+
+function besideOf(className: string): Beside {
+  if (className === FILL) return 'mask';
+  return Object.values(CONTROL).includes(className) ? 'control image' : null;
+}
 
 /** Models without the guidance input are schnell and those made from it, which take a few steps. */
 function fluxDefaults({ transformer }: ComponentFiles): ImpliedDefaults {
@@ -48,7 +59,8 @@ function fluxDefaults({ transformer }: ComponentFiles): ImpliedDefaults {
 
 export const fluxFamily: ImageFamily = {
   name: 'flux',
-  examples: 'FLUX.1-dev, FLUX.1-Krea-dev, FLUX.1-schnell, FLUX.1-Fill-dev',
+  examples:
+    'FLUX.1-dev, FLUX.1-Krea-dev, FLUX.1-schnell, FLUX.1-Fill-dev, FLUX.1-Depth-dev, FLUX.1-Canny-dev',
   modelIds: /flux(?![.-]?2)/i,
   components: {
     text_encoder: textEncoder('CLIPTextModel'),
@@ -83,14 +95,24 @@ export const fluxFamily: ImageFamily = {
       callArguments: () => ({ ...BASE_ARGUMENTS, ...STRENGTH }),
       defaults: { steps: 50, guidance: 30 },
     },
+    {
+      classes: CONTROL,
+      strength: 'ceil',
+      callArguments: (task) => ({ ...BASE_ARGUMENTS, ...(task === 'text-to-image' ? {} : STRENGTH) }),
+    },
   ],
   defaults: { steps: 28, guidance: 3.5, size: 1024 },
-  namedDefaults: [[/schnell/i, { steps: 4, guidance: 0, size: 1024 }]],
+  namedDefaults: [
+    [/schnell/i, { steps: 4, guidance: 0, size: 1024 }],
+    // As their makers' program has them.
+    [/flux.*canny/i, { steps: 50, guidance: 30, size: 1024 }],
+    [/flux.*depth/i, { steps: 50, guidance: 10, size: 1024 }],
+  ],
   defaultsOf: fluxDefaults,
   takes: ['maxSequenceLength', 'flowShift'],
   readsEmphasis: false,
   sigmas: plainSigmas,
   files: FLUX_FILES,
   adapters: FLUX_ADAPTERS,
-  open: (components, { className }) => openFlux(components, { needsMask: className === FILL }),
+  open: (components, { className }) => openFlux(components, besideOf(className)),
 };

@@ -43,11 +43,6 @@ export const UNBUILT: readonly UnbuiltPipelines[] = [
   { classes: /^Flux2KleinInpaint/, purpose: 'fills masks in images beside those that it sees' },
   { classes: /PAG/, purpose: 'steers by perturbed attention (PAG)' },
   {
-    classes: /^FluxControl(Img2Img|Inpaint)?Pipeline$/,
-    purpose: 'gives its transformer a control image in channels of its own',
-    needsInput: true,
-  },
-  {
     classes: /^FluxPriorRedux/,
     purpose: 'makes embeddings of an image for another pipeline',
     needsInput: true,

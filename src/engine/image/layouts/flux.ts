@@ -154,16 +154,22 @@ const DYNAMIC = {
 };
 const STATIC = { num_train_timesteps: 1000, shift: 1, use_dynamic_shifting: false };
 
-/** Whether a transformer takes a mask and the image without the masked part beside the latents. */
-function seesMask(transformer: PartConfig | undefined): boolean {
+/** Whether a transformer takes latents alone. */
+function seesLatents(transformer: PartConfig | undefined): boolean {
   const { in_channels: inputs, out_channels: outputs } = transformer?.config ?? {};
-  return inputs !== outputs;
+  return inputs === outputs;
+}
+
+/** The class of a transformer with further inputs: a control image's are as many as those of the latents. */
+function classBeside(transformer: PartConfig | undefined): string {
+  const { in_channels: inputs, out_channels: outputs } = transformer?.config ?? {};
+  return Number(inputs) === 2 * Number(outputs) ? 'FluxControlPipeline' : 'FluxFillPipeline';
 }
 
 /** `className`: that of models whose transformer takes latents alone. */
 function describe(className: string): FileLayouts['describe'] {
   return async ({ transformer }) => ({
-    className: seesMask(transformer) ? 'FluxFillPipeline' : className,
+    className: seesLatents(transformer) ? className : classBeside(transformer),
     settings: {},
     scheduler: {
       className: 'FlowMatchEulerDiscreteScheduler',
@@ -196,7 +202,7 @@ export const FLUX_FILES: FileLayouts = {
 /** Files of the model that edits images: their tensors are those of FLUX.1 dev, and a word in their names tells them apart. */
 export const FLUX_KONTEXT_FILES: FileLayouts = {
   ...FLUX_FILES,
-  accepts: (transformer) => !seesMask(transformer),
+  accepts: seesLatents,
   prefers: ({ name }) => /kontext/i.test(name),
   describe: describe('FluxKontextPipeline'),
 };

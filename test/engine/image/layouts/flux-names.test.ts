@@ -24,6 +24,7 @@ describe('FLUX.1', () => {
   it.each([
     ['dev', { guidance_embeds: true }, 'FluxPipeline'],
     ['Fill', { guidance_embeds: true, in_channels: 384, out_channels: 64 }, 'FluxFillPipeline'],
+    ['Canny', { guidance_embeds: true, in_channels: 128, out_channels: 64 }, 'FluxControlPipeline'],
   ])('%s', async (_, config, className) => {
     const wanted = readFluxConfig(config);
     const stored = originalFlux(headersOf((table) => flux(wanted, table)));
