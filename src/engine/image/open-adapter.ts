@@ -51,7 +51,13 @@ export async function openAdapter(
 ): Promise<OpenAdapter> {
   const file = await openAdapterFile(folder, beside);
   try {
-    const parts = (family.adapters?.parts ?? []).filter(({ component }) => components.has(component));
+    if (!family.adapters)
+      throw new EngineError(
+        'unsupported',
+        `${file.path} is an adapter, which models of the family ${family.name} do not take yet: merge it into the model's weights, or leave it out`,
+        { param: 'loraPath' },
+      );
+    const parts = family.adapters.parts.filter(({ component }) => components.has(component));
     const match = matchAdapter(
       file,
       parts.map((part) => ({ ...part, tensors: components.filesOf(part.component).tensors })),
@@ -74,7 +80,9 @@ export async function openAdapter(
 }
 
 function refuseOther(file: AdapterFile, { changes, misfit, unmatched }: Match, family: ImageFamily): void {
-  if (changes.size > 0 && misfit === null) return;
+  // Families share text encoders: what an adapter is for shows in the modules of the denoiser.
+  const isWhole = changes.has(family.denoiser) || (changes.size > 0 && unmatched.length === 0);
+  if (isWhole && misfit === null) return;
   const signs = imageFamilies().flatMap(({ adapters }) => adapters?.signs ?? []);
   const models = modelsOf(file, [...signs, ...UNBUILT_ADAPTERS]);
   const problem = misfit

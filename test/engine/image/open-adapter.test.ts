@@ -128,6 +128,23 @@ describe('an adapter that is opened for a pipeline', () => {
     );
   });
 
+  it('is refused if only the text encoder fits, which families share', async () => {
+    const name = 'text_model.encoder.layers.0.self_attn.q_proj';
+    const [rows, columns] = TINY['text_encoder']!.get(`${name}.weight`)!.shape as [number, number];
+    const text = lora(`lora_te1_${name.replaceAll('.', '_')}`, rows, columns);
+    const { changes } = await opened(bytesOf(text).bytes);
+    expect([...changes.keys()]).toEqual(['text_encoder']);
+    const both = [...text, ...lora('lora_unet_double_blocks_0_img_attn_qkv', 8, 3072)];
+    await expect(opened(bytesOf(both).bytes)).rejects.toThrow('it fits FLUX.1, and this is a model of');
+    const bare = { ...TARGET, family: { ...TARGET.family, name: 'bare' } };
+    delete (bare.family as { adapters?: unknown }).adapters;
+    const folder = folderOf(bytesOf(text).bytes);
+    const given = { given: 'style.safetensors', name: 'default', targets: undefined };
+    await expect(openAdapter(folder, given, bare)).rejects.toThrow(
+      'which models of the family bare do not take yet',
+    );
+  });
+
   it('is refused if a module has another shape, or no model has such names', async () => {
     const [module] = PROJECTIONS;
     const shaped = bytesOf(lora(kohya(module!), 8, 12)).bytes;
