@@ -83,6 +83,11 @@ def control_outputs(model, sample, timestep, encoder_hidden_states, controlnet_c
     return {f'down_{i}': one for i, one in enumerate(out.down_block_res_samples)} | {'mid': out.mid_block_res_sample}
 
 
+def clip_vision_outputs(model, pixels):
+    out = model(pixels, output_hidden_states=True)
+    return {'image_embeds': out.image_embeds, 'hidden_2': out.hidden_states[-2]}
+
+
 def decode(model, latents):
     return {'sample': model.decode(latents).sample}
 
@@ -391,6 +396,12 @@ MODULES = {
             time_ids=lambda: torch.tensor([[40.0, 56, 0, 0, 40, 56], [1024, 768, 17, 250, 512, 640]]),
         ),
         control_outputs,
+    ),
+    'clip-vision': Case(
+        'image-encoder',
+        'nine patches and a token for the whole image; the states before the last layer',
+        lambda: {'pixels': normal(85, 1, 3, 30, 30)},
+        clip_vision_outputs,
     ),
     'vae-16-decode': Case(
         'z-image/vae',

@@ -26,6 +26,8 @@ class Pipeline:
     noise: str = 'cpu'  # the generator whose stream the first latents are: cpu, or cuda
     emphasis: dict[str, list] = field(default_factory=dict)  # what the texts mean, by image_emphasis.py
     words: tuple[str, ...] = ()  # files of checkpoints/words with embeddings that stand for words
+    image_prompt: str = ''  # adapter of checkpoints/ip-adapters, which sees a picture
+    image_scale: float = 1.0  # of what that picture adds
     brief: bool = False  # only the last latents and the pixels are kept
 
 

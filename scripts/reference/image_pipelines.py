@@ -24,6 +24,7 @@ from image_checkpoints import FOLDERS
 from image_emphasis import embeddings
 from image_golden import distance, loaded, write_case
 from image_pipeline_cases import PIPELINES
+from image_ip_adapters import load as load_ip_adapter
 from image_words import load as load_words
 from noise import cuda
 
@@ -58,6 +59,11 @@ def control(case):
     """Returns pictures for ControlNets, each of other sides and colours; those of a picture that is cropped have its sides."""
     sides = [(40, 56) if 'padding_mask_crop' in case.arguments else (33 + 9 * i, 62 - 7 * i) for i in range(case.controls)]
     return [picture(*side)[::-1, :, [1, 2, 0]].copy() for side in sides]
+
+
+def shown():
+    """Returns the picture of an image prompt."""
+    return picture(47, 71)[:, ::-1, [1, 0, 2]].copy()
 
 
 def part(name, source):
@@ -95,6 +101,9 @@ def opened(case):
     if 'Chroma' in case.model:
         boolean_masks(pipe)
     load_words(pipe, case.words)
+    if case.image_prompt:
+        load_ip_adapter(pipe, case.image_prompt)
+        pipe.set_ip_adapter_scale(case.image_scale)
     if case.scheduler:
         pipe.scheduler = getattr(diffusers, case.scheduler).from_config(pipe.scheduler.config, **case.settings)
     if 'clip_skip' in case.arguments:  # diffusers looks for the norm where transformers 4 had it
@@ -210,6 +219,8 @@ def run(case):
         images = [*map(Image.fromarray, control(case))]
         name = 'control_image' if case.picture or 'FluxControl' in case.model else 'image'
         given[name] = images if len(images) > 1 else images[0]
+    if case.image_prompt:
+        given['ip_adapter_image'] = Image.fromarray(shown())
     if case.noise == 'cuda':
         given['latents'] = cuda_latents(pipe, case)
     texts = embeddings(pipe, case.emphasis) if case.emphasis else {}
@@ -238,6 +249,7 @@ def make(name):
         'components': {key: f'checkpoints/{place}' for key, place in case.components.items()},
         'exercises': case.exercises,
         **({'words': [f'checkpoints/words/{name}.safetensors' for name in case.words]} if case.words else {}),
+        **({'image_prompt': f'checkpoints/ip-adapters/{case.image_prompt}.safetensors', 'image_scale': case.image_scale} if case.image_prompt else {}),
         'arguments': case.arguments,
         'seeds': case.seeds,
         **({} if case.noise == 'cpu' else {'noise': case.noise}),
@@ -250,6 +262,8 @@ def make(name):
     inputs = {'image': torch.from_numpy(picture(*case.sides))} if case.picture else {}
     for i, more in enumerate(further(case)):
         inputs[f'further_{i}'] = torch.from_numpy(more)
+    if case.image_prompt:
+        inputs['image_prompt'] = torch.from_numpy(shown())
     for i, one in enumerate(control(case)):
         inputs[f'control_{i}'] = torch.from_numpy(one)
     if case.mask:

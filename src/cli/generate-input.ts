@@ -21,11 +21,19 @@ export type Digests = Readonly<Record<string, string>>;
 
 export async function readSources(given: Given): Promise<{ sources: Sources; digests: Digests }> {
   const { sources, digests } = await readStart(given);
-  const { 'control-image': paths = [] } = given.options;
-  if (paths.length === 0) return { sources, digests };
-  const { images, digest } = await readImages(paths, given.nameOf('control-image'));
-  const { digestKey } = GENERATE_OPTIONS['control-image'];
-  return { sources: { ...sources, controlImages: images }, digests: { ...digests, [digestKey]: digest } };
+  const { 'control-image': controls = [], 'ip-adapter-image': prompt } = given.options;
+  const { 'control-image': controlOption, 'ip-adapter-image': promptOption } = GENERATE_OPTIONS;
+  if (controls.length > 0) {
+    const { images, digest } = await readImages(controls, given.nameOf('control-image'));
+    Object.assign(sources, { controlImages: images });
+    Object.assign(digests, { [controlOption.digestKey]: digest });
+  }
+  if (prompt !== undefined) {
+    const { images, digest } = await readImages([prompt], given.nameOf('ip-adapter-image'));
+    Object.assign(sources, { ipAdapterImage: images[0] });
+    Object.assign(digests, { [promptOption.digestKey]: digest });
+  }
+  return { sources, digests };
 }
 
 /** The images to start from, and the mask. */

@@ -85,6 +85,7 @@ const WEIGHT_OPTIONS = {
   'lora-scale': pipeline['lora-scale'],
   'lora-target-modules': { ...pipeline['lora-target-modules'], mayBeEmpty: true },
   'textual-inversion-path': { ...pipeline['textual-inversion-path'], isInput: true },
+  'ip-adapter-path': { ...pipeline['ip-adapter-path'], isInput: true },
   'controlnet-path': { ...pipeline['controlnet-path'], isInput: true },
   'transformer-weights-path': { ...pipeline['transformer-weights-path'], isInput: true },
   quantization: {
@@ -140,6 +141,7 @@ const COMPONENTS = [
   'unet',
   'transformer',
   'vae',
+  'image_encoder',
   'scheduler',
 ] as const;
 

@@ -99,6 +99,7 @@ function checkTogether({ options, nameOf }: Given): void {
   };
   needs('strength', 'image-path');
   needs('mask-path', 'image-path');
+  needs('ip-adapter-scale', 'ip-adapter-image');
   for (const name of ['control-scale', 'control-start', 'control-end'] as const) needs(name, 'control-image');
   checkInputs({ options, nameOf });
   if (options['warmup-steps'] !== 1 && !options.warmup) {
@@ -254,6 +255,7 @@ export interface Sources {
   furtherImages?: Pixels[];
   mask?: Pixels;
   controlImages?: Pixels[];
+  ipAdapterImage?: Pixels;
 }
 
 /** Returns the request for all images of a prompt, which is resolved and warmed up. */

@@ -16,6 +16,7 @@ const {
   'control-scale': controlScale,
   'control-start': controlStart,
   'control-end': controlEnd,
+  'ip-adapter-scale': ipAdapterScale,
   ...drawing
 } = optionsOf(IMAGE_SAMPLING);
 const {
@@ -83,4 +84,14 @@ export const CONTROL_OPTIONS = {
   'control-scale': controlScale,
   'control-start': controlStart,
   'control-end': controlEnd,
+  'ip-adapter-image': {
+    kind: 'string',
+    isInput: true,
+    digestKey: 'ip_adapter_image_sha256',
+    isOne: true,
+    group: CONTROL,
+    value: 'file',
+    help: 'PNG, JPEG or WebP that an IP-Adapter shows to the denoiser beside the text; its middle is taken.',
+  },
+  'ip-adapter-scale': ipAdapterScale,
 } as const satisfies OptionTable;

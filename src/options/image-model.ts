@@ -68,6 +68,12 @@ export const IMAGE_MODEL = {
       elsewhere: ['textual-inversion', 'embeddings', 'embedding', 'embeddings-dir', 'embd-dir'],
     },
   },
+  ipAdapterPath: {
+    kind: { type: 'text' },
+    help: 'IP-Adapter for Stable Diffusion 1 and XL, ordinary or Plus: a .safetensors file, its folder, or owner/name:file on the hub; takes an --ip-adapter-image, and its encoder with --image-encoder-path.',
+    models: IMAGE,
+    flag: { group: WEIGHTS, value: 'path', elsewhere: ['ip-adapter', 'ip-adapter-model'] },
+  },
   controlnetPath: {
     kind: { type: 'list', of: { type: 'text' } },
     help: 'ControlNets for Stable Diffusion 1, 2 and XL, separated by commas: folders, .safetensors files, or hub ids as owner/name or owner/name:file; each takes a --control-image.',

@@ -143,6 +143,13 @@ export const IMAGE_SAMPLING = {
       elsewhere: ['denoise', 'denoising-strength'],
     },
   },
+  ipAdapterScale: {
+    kind: { type: 'number' },
+    help: 'How strongly the image of an IP-Adapter counts beside the text.',
+    default: 1,
+    in: IMAGES,
+    flag: { group: CONTROL, otherwise: '1' },
+  },
   controlScale: {
     kind: { type: 'list', of: { type: 'number' }, least: 1, orOne: true },
     help: 'How strongly each ControlNet steers, in the order of the networks, or one number for all.',

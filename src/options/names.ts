@@ -22,6 +22,7 @@ export const IMAGE_FLAGS: ReadonlyMap<string, string> = new Map([
   ['image', 'image-path'],
   ['mask', 'mask-path'],
   ['controlImages', 'control-image'],
+  ['ipAdapterImage', 'ip-adapter-image'],
   ['kwargs', 'generic-kwargs'],
 ]);
 

@@ -35,12 +35,13 @@ export async function openModuleGolden(name: string): Promise<ModuleGolden> {
   const json = (path: string) =>
     JSON.parse(readFileSync(`${FOLDER}/${path}`, 'utf8')) as Record<string, unknown>;
   const golden = json(`${name}/case.json`) as { class: string; checkpoint: string; config: object };
-  const config = json(`${golden.checkpoint}/config.json`);
+  const isFile = golden.checkpoint.endsWith('.safetensors');
+  const config = isFile ? {} : json(`${golden.checkpoint}/config.json`);
   const file = 'architectures' in config ? 'model' : 'diffusion_pytorch_model';
   return {
     class: golden.class,
     config: { ...config, ...golden.config },
-    weightsPath: `${FOLDER}/${golden.checkpoint}/${file}.safetensors`,
+    weightsPath: `${FOLDER}/${golden.checkpoint}${isFile ? '' : `/${file}.safetensors`}`,
     inputs: await readValues(`${FOLDER}/${name}/inputs.safetensors`),
     outputs: await readValues(`${FOLDER}/${name}/outputs.safetensors`),
   };

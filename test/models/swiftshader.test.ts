@@ -54,6 +54,8 @@ const IMAGE_FILES = [
   'text/clip',
   'image/unet',
   'image/controlnet',
+  'image/ip-adapter',
+  'vision/clip-vision',
   'image/autoencoder-kl',
   'image/autoencoder-tiny',
   'image/z-image',
@@ -70,9 +72,9 @@ const IMAGE_FILES = [
 it.runIf(cached)('goldens of image modules agree on SwiftShader as well', { timeout: 240_000 }, async () => {
   const { passed, failed, messages } = await runOnSwiftShader(
     IMAGE_FILES,
-    'tuned (clip-projection|unet-sdxl|controlnet-sdxl|vae-(de|en)code|tiny-decode|z-image-padded|qwen-image-references|vae-qwen-image-decode|qwen-vision|flux-references|flux2|chroma|vae-flux2-decode|t5)',
+    'tuned (clip-projection|unet-sdxl|controlnet-sdxl|ip-adapter-sd1-plus|clip-vision|vae-(de|en)code|tiny-decode|z-image-padded|qwen-image-references|vae-qwen-image-decode|qwen-vision|flux-references|flux2|chroma|vae-flux2-decode|t5)',
   );
   expect(messages).toEqual([]);
   expect(failed).toBe(0);
-  expect(passed).toBe(18);
+  expect(passed).toBe(20);
 });

@@ -118,6 +118,7 @@ const UNBUILT: Readonly<Record<string, string>> = {
     'image',
     'mask_image',
     'control_image',
+    'ip_adapter_image',
     'generator',
   ]),
   ...notBuilt('leave it out', [
@@ -127,7 +128,6 @@ const UNBUILT: Readonly<Record<string, string>> = {
     'negative_prompt_embeds',
     'pooled_prompt_embeds',
     'negative_pooled_prompt_embeds',
-    'ip_adapter_image',
     'ip_adapter_image_embeds',
     'cross_attention_kwargs',
     'joint_attention_kwargs',

@@ -76,6 +76,31 @@ export function checkControl(request: ImageRequest, { controls: count, seesContr
       );
 }
 
+/** Throws bad_request for an image prompt without an IP-Adapter, and for an IP-Adapter without an image. */
+export function checkImagePrompt({ ipAdapterImage, ipAdapterScale }: ImageRequest, isTaken: boolean): void {
+  if (isTaken && !ipAdapterImage)
+    refuse(
+      'ipAdapterImage',
+      say`the model has an IP-Adapter, and no image is given for it: give ${field('ipAdapterImage')}`,
+    );
+  if (!isTaken && ipAdapterImage)
+    refuse(
+      'ipAdapterImage',
+      say`${field('ipAdapterImage')} is for an IP-Adapter, and the model has none: give one with ${option('ipAdapterPath')}`,
+    );
+  if (ipAdapterScale === undefined) return;
+  if (!isTaken)
+    refuse(
+      'ipAdapterScale',
+      say`${field('ipAdapterScale')} is for an IP-Adapter, and the model has none: leave it out`,
+    );
+  if (!(Math.abs(ipAdapterScale) <= MOST_SCALE))
+    refuse(
+      'ipAdapterScale',
+      say`${field('ipAdapterScale')} is ${ipAdapterScale}; it is a number from -${MOST_SCALE} to ${MOST_SCALE}`,
+    );
+}
+
 function checkNumbers(request: ImageRequest, count: number): void {
   const isShare = (value: number): boolean => value >= 0 && value <= 1;
   const fields = [

@@ -93,6 +93,7 @@ export interface Reporter {
 export function plainRequest({
   needsMask,
   controls,
+  takesImagePrompt,
   pipeline,
   defaults: { width, height },
 }: Parts['context']): ImageRequest {
@@ -104,6 +105,7 @@ export function plainRequest({
     seed: 0,
     ...(continues && { image: blank }),
     ...(fills && { mask: blank }),
+    ...(takesImagePrompt && { ipAdapterImage: blank }),
     ...(controls > 0 && { controlImages: Array.from({ length: controls }, () => blank) }),
   };
 }

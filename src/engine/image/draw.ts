@@ -80,6 +80,7 @@ class Run {
       call: resolved.call,
       calls: plan.calls,
       controls,
+      imagePrompt: resolved.request.ipAdapterImage ?? null,
       references: references.flatMap(({ shown }) => shown ?? []),
     };
     return await runner.prepare({ ...resolved.request, ...run, options });

@@ -32,6 +32,8 @@ export interface ImageRequest extends SettingValues<typeof IMAGE_SAMPLING> {
   furtherImages?: readonly Pixels[];
   /** Inpainting: white areas are redrawn. */
   mask?: Pixels;
+  /** Image that an IP-Adapter shows to the denoiser beside the text. */
+  ipAdapterImage?: Pixels;
   /** Images that steer ControlNets, one for each, which are scaled to the output's size. */
   controlImages?: readonly Pixels[];
   /** Limit on the previews of each image, which are spread evenly over its steps; Infinity: one after every step but the last. */

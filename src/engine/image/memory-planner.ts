@@ -203,8 +203,8 @@ function keyOf({ event: { values }, request, call, adapters = [] }: Resolved): s
   // Images that a denoiser sees keep sizes of their own.
   const seen = values.strength === null ? [...furtherImages, ...(image ? [image] : [])] : furtherImages;
   const sizes = seen.map(({ width, height }) => [width, height]);
-  const { controlImages = [], controlScale, controlStart, controlEnd } = request;
-  const control = [controlImages.length, controlScale, controlStart, controlEnd];
+  const { controlImages = [], ipAdapterScale, controlScale, controlStart, controlEnd } = request;
+  const control = [ipAdapterScale === 0, controlImages.length, controlScale, controlStart, controlEnd];
   const { negativePrompt, samples, guidance, ...others } = values;
   const lengths = [prompt, negativePrompt].map((text) => Math.ceil(text.length / PROMPT_STEP));
   const given = [image !== undefined, mask !== undefined, previews > 0, tiling, samples, guidance];

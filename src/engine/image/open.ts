@@ -91,7 +91,7 @@ async function openFiles(
     componentPaths: componentPathsOf(options),
     find: (model, component) =>
       fetchModel(platform, { model, component }, onEvent, signal).catch((error: unknown) => {
-        throw underOption(error, component === CONTROLNET ? 'controlnetPath' : 'componentPaths');
+        throw underOption(error, GIVEN_BY[component] ?? 'componentPaths');
       }),
   });
   const words = await openWords(platform, pipeline, options, (model) =>
@@ -146,16 +146,27 @@ async function drawIn(
   }
 }
 
-/** Component that the ControlNets of a pipeline are. */
+/** Components that the ControlNets of a pipeline and its IP-Adapter are. */
 const CONTROLNET = 'controlnet';
+const IP_ADAPTER = 'ip_adapter';
+/** Options that give components. */
+const GIVEN_BY: Readonly<Record<string, string>> = {
+  [CONTROLNET]: 'controlnetPath',
+  [IP_ADAPTER]: 'ipAdapterPath',
+};
 
-/** Paths of components, with those of ControlNets. */
+/** Paths of components, with those of ControlNets and of an IP-Adapter. */
 function componentPathsOf({
   componentPaths = {},
   controlnetPath = [],
+  ipAdapterPath,
 }: ImageModelOptions): Record<string, string> {
   const nets = controlnetPath.map((path, i) => [numberedName(CONTROLNET, i), path]);
-  return { ...componentPaths, ...(Object.fromEntries(nets) as Record<string, string>) };
+  return {
+    ...componentPaths,
+    ...(Object.fromEntries(nets) as Record<string, string>),
+    ...(ipAdapterPath !== undefined && { [IP_ADAPTER]: ipAdapterPath }),
+  };
 }
 
 /** Latents along a side of the smallest image: a model that cannot draw it cannot draw anything. */

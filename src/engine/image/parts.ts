@@ -168,6 +168,7 @@ async function partsOf(
     mostClipSkip: runner.mostClipSkip,
     needsMask: runner.fillsMasks !== false,
     controls: runner.controls ?? 0,
+    takesImagePrompt: runner.takesImagePrompt ?? false,
     words: components.words.map(({ word }) => word),
     seesControl: runner.seesControl === true,
     ...(runner.checkRequest && { checkRequest: runner.checkRequest }),

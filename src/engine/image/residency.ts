@@ -42,7 +42,8 @@ function roleOf(
   // ControlNets run before the denoiser in each step.
   if (name === denoiser || className === 'ControlNetModel') return 'denoiser';
   if (name === autoencoder) return 'autoencoder';
-  const seesImages = name.startsWith('image_encoder') || className.includes('Vision');
+  const seesImages =
+    name.startsWith('image_encoder') || className.includes('Vision') || className === 'IPAdapter';
   return seesImages ? 'image encoder' : 'text encoder';
 }
 

@@ -4,7 +4,7 @@
 import { EngineError } from '../../files/error.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import { entryFor } from './families/registry.ts';
-import { checkControl } from './control.ts';
+import { checkControl, checkImagePrompt } from './control.ts';
 import { sizeFrom } from './size.ts';
 import type { ImageRequest, ResolvedImageRequest, ValueSource } from './image-model.ts';
 import { startsFromImage } from './given-images.ts';
@@ -39,6 +39,7 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
   });
   checkFields(request, values, context);
   checkControl(request, context);
+  checkImagePrompt(request, context.takesImagePrompt);
   const reasons = reasonsOf(values, sources, context.defaults);
   return { event: { type: 'resolved', values, sources, reasons }, request, call };
 }

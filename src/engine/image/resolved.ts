@@ -37,6 +37,8 @@ export interface ResolveContext extends ControlInputs {
   needsMask: boolean;
   /** Words of prompts with embeddings of their own; left out: none. */
   words?: readonly string[];
+  /** Whether the model has an IP-Adapter. */
+  takesImagePrompt: boolean;
   checkRequest?: FamilyModel['checkRequest'];
 }
 

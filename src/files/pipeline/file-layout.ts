@@ -14,6 +14,8 @@ export interface NamedRows {
   rows?: { first: number; count: number };
   /** The tensor holds the matrix [rows, k] column by column, as [k, rows]. */
   isTransposed?: true;
+  /** The tensor holds one matrix as [1, rows, k]. */
+  isSingle?: true;
 }
 
 /** Names that a page asks for in place of the name in a file; [] if pages do not read the tensor. */

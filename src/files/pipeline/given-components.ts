@@ -6,7 +6,7 @@ import type { KnownPipelines, PipelineClass, PipelineComponents } from './pipeli
 /** Name of the i-th component of a kind of which a pipeline may have several, as diffusers names their folders. */
 export const numberedName = (name: string, i: number): string => (i === 0 ? name : `${name}_${i}`);
 
-/** Components of a class, and those of `given` that are further ones of a kind. */
+/** Components of a class, and those of `given` that are further ones of a kind, without those that are read only if they are given. */
 export function withNumbered(components: PipelineComponents, given: readonly string[]): PipelineComponents {
   const numbered = Object.entries(components).flatMap(([name, declared]) => {
     if (!declared.several) return [];
@@ -15,7 +15,10 @@ export function withNumbered(components: PipelineComponents, given: readonly str
     );
     return names.map((one) => [one, { ...declared, base: name, optional: true }] as const);
   });
-  return { ...components, ...Object.fromEntries(numbered) };
+  const own = Object.entries(components).filter(
+    ([name, { onlyGiven }]) => !onlyGiven || given.includes(name),
+  );
+  return Object.fromEntries([...own, ...numbered]);
 }
 
 /**

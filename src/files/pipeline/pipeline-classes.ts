@@ -26,6 +26,8 @@ export interface ComponentClasses {
   optional?: true;
   /** The user may give several, the further ones under names with a number. */
   several?: true;
+  /** It is read only if the user gives it, whatever model_index.json names. */
+  onlyGiven?: true;
   /** Name under which it is declared, where its own has a number. */
   base?: string;
   /** Classes that are refused with a specific reason, which follows "which" in messages. */

@@ -25,7 +25,7 @@ export function renameTensors(
   return renamed;
 }
 
-function partOf(entry: FileTensor, { name, rows, isTransposed }: NamedRows): FileTensor {
+function partOf(entry: FileTensor, { name, rows, isTransposed, isSingle }: NamedRows): FileTensor {
   const stored = { ...entry, name, storedAs: entry.storedAs ?? entry.name };
   const { shape, bytes, offset } = entry;
   if (isTransposed) {
@@ -36,6 +36,7 @@ function partOf(entry: FileTensor, { name, rows, isTransposed }: NamedRows): Fil
       );
     return { ...stored, shape: shape.toReversed(), isTransposed: true };
   }
+  if (isSingle) return shape.length === 3 && shape[0] === 1 ? { ...stored, shape: shape.slice(1) } : stored;
   if (rows === undefined) return stored;
   const [all = 0, ...behind] = shape;
   const rowBytes = bytes / all;

@@ -6,7 +6,7 @@ import { conv2d } from '../../kernels/conv2d.ts';
 import { joinRows } from '../../kernels/copy-rows.ts';
 import { linear } from '../../kernels/matmul.ts';
 import { downBlock, midBlock, type Built } from './unet-blocks.ts';
-import type { Residuals } from './unet-control.ts';
+import type { Residuals } from './unet-steering.ts';
 import type { UNetConditioning, UNetPrompt } from './unet.ts';
 import { timeEmbedding } from './unet-time.ts';
 import type { ControlNetConfig } from './controlnet-config.ts';
@@ -50,7 +50,8 @@ export function controlNet(config: ControlNetConfig, weights: WeightTable): Cont
     }),
     forward(x, steps, hint, conditioning) {
       const embedded = time.forward(steps, conditioning); //     [batch, timeDims]
-      const step = { time: linear(embedded, timeProj), keyValues: conditioning.keyValues };
+      const { keyValues } = conditioning;
+      const step = { time: linear(embedded, timeProj), keyValues, image: null };
       let y = conv2d(x, convIn, { residual: hint }); //          [batch, height, width, base]
       const skips = [y];
       for (const block of down) y = block(y, step, skips);

@@ -5,7 +5,7 @@ import type { Tensor } from '../../gpu/tensor.ts';
 import { concat } from '../../kernels/concat.ts';
 import { conv2d } from '../../kernels/conv2d.ts';
 import { resnet } from './resnet.ts';
-import { transformer, type KeyValues } from './unet-transformer.ts';
+import { transformer, type Crossed, type KeyValues } from './unet-transformer.ts';
 import type { UNetConfig, UNetLevel } from './unet-config.ts';
 import type { Rows, WeightTable } from '../weights.ts';
 
@@ -23,9 +23,8 @@ export interface Built {
 }
 
 /** Values of a step: the residual blocks' addends for the time step, concatenated; keys and values of the text. */
-export interface Step {
+export interface Step extends Crossed {
   time: Tensor;
-  keyValues: readonly Tensor[];
 }
 
 /** Blocks on the way down: saves each output for the way up, and halves the resolution at the end. */
@@ -74,22 +73,28 @@ export function upBlock(built: Built, name: string, level: UNetLevel) {
 
 /** A residual block, followed by a transformer if the level has one there. */
 function layer(built: Built, name: string, level: UNetLevel, i: number, from: number) {
-  const { config, weights, crossed } = built;
+  const { config, weights } = built;
   const { channels, attention } = level;
   const residual = resnet(config, weights, `${name}.resnets.${i}`, from, channels);
   const depth = attention?.depths[i];
   const attend =
     attention && depth !== undefined
-      ? transformer(config, weights, `${name}.attentions.${i}`, { ...attention, channels, depth }, crossed)
+      ? transformer(
+          config,
+          weights,
+          `${name}.attentions.${i}`,
+          { ...attention, channels, depth },
+          built.crossed,
+        )
       : null;
   const first = built.timedChannels;
   built.timed.push({ name: `${name}.resnets.${i}.time_emb_proj.weight`, rows: channels });
   built.timedChannels += channels;
   built.channels = channels;
 
-  return (x: Tensor, { time, keyValues }: Step): Tensor => {
+  return (x: Tensor, { time, ...crossed }: Step): Tensor => {
     const y = residual(x, { time: { x: time, first } });
-    const z = attend ? attend(y, keyValues) : y;
+    const z = attend ? attend(y, crossed) : y;
     z.tape!.cut();
     return z;
   };

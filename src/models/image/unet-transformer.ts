@@ -4,9 +4,11 @@ import type { Tensor } from '../../gpu/tensor.ts';
 import { attend } from '../../kernels/attend.ts';
 import { groupnorm } from '../../kernels/groupnorm.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
+import { linearCombination } from '../../kernels/linear-combination.ts';
 import { linear, linearAdd, linearGeglu } from '../../kernels/matmul.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
 import { affine } from '../affine.ts';
+import type { ImagePrompt } from './unet-steering.ts';
 import type { UNetConfig } from './unet-config.ts';
 import type { WeightTable } from '../weights.ts';
 
@@ -24,7 +26,13 @@ export interface TransformerShape {
 /** Matrices from the text to keys and values of each cross-attention, in the order of the blocks. */
 export type KeyValues = Matrix[];
 
-/** x [batch, height, width, channels], keyValues from `condition` → x, changed in place */
+/** Inputs of cross-attentions: keys and values of the text, and those of an image. */
+export interface Crossed {
+  keyValues: readonly Tensor[];
+  image: ImagePrompt | null;
+}
+
+/** x [batch, height, width, channels], text from `condition` → x, changed in place */
 export function transformer(
   config: UNetConfig,
   weights: WeightTable,
@@ -40,9 +48,9 @@ export function transformer(
   );
   const projOut = weights.conv(`${name}.proj_out.weight`, channels, channels, 1);
 
-  return (x: Tensor, keyValues: readonly Tensor[]): Tensor => {
+  return (x: Tensor, given: Crossed): Tensor => {
     let y = linear(groupnorm(x, norm, { groups: config.groups, eps: INPUT_EPS }), projIn);
-    for (const each of blocks) y = each(y, keyValues);
+    for (const each of blocks) y = each(y, given);
     return linearAdd(y, projOut, x); //                          [batch, height, width, channels]
   };
 }
@@ -54,9 +62,9 @@ function block(weights: WeightTable, name: string, shape: TransformerShape, cros
   const attendText = crossAttention(weights, `${name}.attn2`, shape, crossed);
   const feed = feedForward(weights, `${name}.ff`, channels);
 
-  return (x: Tensor, keyValues: readonly Tensor[]): Tensor => {
+  return (x: Tensor, given: Crossed): Tensor => {
     x = attendSelf(layernorm(x, norms[0]!, LAYER_EPS), x);
-    x = attendText(layernorm(x, norms[1]!, LAYER_EPS), x, keyValues);
+    x = attendText(layernorm(x, norms[1]!, LAYER_EPS), x, given);
     return feed(layernorm(x, norms[2]!, LAYER_EPS), x);
   };
 }
@@ -95,10 +103,15 @@ function crossAttention(
     ) - 1;
   const out = weights.matrix(`${name}.to_out.0.weight`, channels, channels, { bias: true, split: 'rows' });
 
-  return (x: Tensor, residual: Tensor, keyValues: readonly Tensor[]): Tensor => {
+  return (x: Tensor, residual: Tensor, { keyValues, image }: Crossed): Tensor => {
     const q = { x: linear(x, query), first: 0 }; //              [batch, height, width, channels]
-    const [k, v] = [0, 1].map((i) => ({ x: keyValues[index]!, first: i * channels }));
-    return linearAdd(attend(q, k!, v!, { heads, dims }), out, residual);
+    const attendTo = (all: readonly Tensor[]): Tensor => {
+      const [k, v] = [0, 1].map((i) => ({ x: all[index]!, first: i * channels }));
+      return attend(q, k!, v!, { heads, dims });
+    };
+    const y = attendTo(keyValues);
+    const seen = image && linearCombination([y, attendTo(image.keyValues)], image.scales, image.notFinite);
+    return linearAdd(seen ?? y, out, residual);
   };
 }
 

@@ -7,7 +7,7 @@ import { linear } from '../../kernels/matmul.ts';
 import { normConv } from '../../kernels/norm-conv.ts';
 import { affine } from '../affine.ts';
 import { downBlock, midBlock, upBlock, type Built } from './unet-blocks.ts';
-import { steer, type Control } from './unet-control.ts';
+import { steer, type Steering } from './unet-steering.ts';
 import { timeEmbedding, type TimeConditioning, type TimePrompt } from './unet-time.ts';
 import type { UNetConfig } from './unet-config.ts';
 import type { WeightTable } from '../weights.ts';
@@ -26,7 +26,7 @@ export interface UNetConditioning extends TimeConditioning {
 export interface UNet {
   condition(prompt: UNetPrompt): UNetConditioning;
   /** x [batch, height, width, inChannels], time f32 [batch, 1] → [batch, height, width, outChannels] */
-  forward(x: Tensor, time: Tensor, conditioning: UNetConditioning, control?: Control | null): Tensor;
+  forward(x: Tensor, time: Tensor, conditioning: UNetConditioning, steering?: Steering): Tensor;
 }
 
 export function unet(config: UNetConfig, weights: WeightTable): UNet {
@@ -55,9 +55,10 @@ export function unet(config: UNetConfig, weights: WeightTable): UNet {
       keyValues: built.crossed.map((keyValue) => linear(prompt.text, keyValue)),
       ...time.condition(prompt),
     }),
-    forward(x, steps, conditioning, control = null) {
+    forward(x, steps, conditioning, { control, image = null } = {}) {
       const embedded = time.forward(steps, conditioning); //     [batch, timeDims]
-      const step = { time: linear(embedded, timeProj), keyValues: conditioning.keyValues };
+      const { keyValues } = conditioning;
+      const step = { time: linear(embedded, timeProj), keyValues, image };
       let y = conv2d(x, convIn); //                              [batch, height, width, base]
       const skips = [y];
       for (const block of down) y = block(y, step, skips);

@@ -44,7 +44,7 @@ export function clip(config: ClipConfig, weights: WeightTable): ClipForward {
   const embedding = weights.embedding(`${name}embeddings.token_embedding.weight`, vocabulary, hidden);
   const places = weights.table(`${name}embeddings.position_embedding.weight`, positions, hidden);
   const layers = Array.from({ length: config.layers }, (_, i) =>
-    layer(config, weights, `${name}encoder.layers.${i}`),
+    clipLayer(config, weights, `${name}encoder.layers.${i}`, { causal: true }),
   );
   const norm = affine(weights, `${name}final_layer_norm`, hidden);
   const project = projection === null ? null : weights.matrix('text_projection.weight', projection, hidden);
@@ -62,11 +62,19 @@ export function clip(config: ClipConfig, weights: WeightTable): ClipForward {
   };
 }
 
-/** x [batch, tokens, hidden] → x, changed in place */
-function layer(config: ClipConfig, weights: WeightTable, name: string) {
+/** Sizes of a layer, which CLIP's encoders of texts and of images share. */
+type ClipLayer = Pick<ClipConfig, 'hidden' | 'heads' | 'ffn' | 'eps' | 'activation'>;
+
+/** x [batch, tokens, hidden] → x, changed in place. `causal`: whether a token sees only those before it. */
+export function clipLayer(
+  config: ClipLayer,
+  weights: WeightTable,
+  name: string,
+  { causal }: { causal: boolean },
+) {
   const { hidden, eps } = config;
   const norm1 = affine(weights, `${name}.layer_norm1`, hidden);
-  const attention = selfAttention(config, weights, `${name}.self_attn`);
+  const attention = selfAttention(config, weights, `${name}.self_attn`, causal);
   const norm2 = affine(weights, `${name}.layer_norm2`, hidden);
   const feed = mlp(config, weights, `${name}.mlp`);
 
@@ -78,7 +86,7 @@ function layer(config: ClipConfig, weights: WeightTable, name: string) {
   };
 }
 
-function selfAttention({ hidden, heads }: ClipConfig, weights: WeightTable, name: string) {
+function selfAttention({ hidden, heads }: ClipLayer, weights: WeightTable, name: string, causal: boolean) {
   const dims = hidden / heads;
   const qkv = weights.stacked(
     ['q', 'k', 'v'].map((part) => ({ name: `${name}.${part}_proj.weight`, rows: hidden })),
@@ -90,11 +98,11 @@ function selfAttention({ hidden, heads }: ClipConfig, weights: WeightTable, name
   return (x: Tensor, residual: Tensor): Tensor => {
     const y = linear(x, qkv); //                                 [batch, tokens, 3 · hidden]
     const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * hidden }));
-    return linearAdd(attend(q!, k!, v!, { heads, dims, causal: true }), out, residual);
+    return linearAdd(attend(q!, k!, v!, { heads, dims, causal }), out, residual);
   };
 }
 
-function mlp({ hidden, ffn, activation }: ClipConfig, weights: WeightTable, name: string) {
+function mlp({ hidden, ffn, activation }: ClipLayer, weights: WeightTable, name: string) {
   const up = weights.matrix(`${name}.fc1.weight`, ffn, hidden, { bias: true, split: 'columns' });
   const down = weights.matrix(`${name}.fc2.weight`, hidden, ffn, { bias: true, split: 'rows' });
   return (x: Tensor, residual: Tensor): Tensor => linearAdd(linear(x, up, { activation }), down, residual);

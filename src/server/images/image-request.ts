@@ -66,17 +66,20 @@ async function readSources(body: ImageBody): Promise<Pick<ImageRequest, 'image' 
   return { image, ...(images.length > 0 && { furtherImages: images }), ...(mask && { mask }) };
 }
 
-/** Decodes the images of ControlNets. */
+/** Decodes the images of ControlNets and of an IP-Adapter. */
 async function readControls({
-  control_image: sent,
-}: ImageBody): Promise<Pick<ImageRequest, 'controlImages'>> {
-  if (sent === undefined) return {};
+  control_image: controls = [],
+  ip_adapter_image: prompt,
+}: ImageBody): Promise<Pick<ImageRequest, 'controlImages' | 'ipAdapterImage'>> {
+  const decode = async (sent: string | File, name: string): Promise<Pixels> =>
+    decodeImage(typeof sent === 'string' ? bytesOfUrl(sent) : await bytesOf(sent), name);
   const controlImages: Pixels[] = [];
-  for (const one of Array.isArray(sent) ? sent : [sent]) {
-    const bytes = typeof one === 'string' ? bytesOfUrl(one) : await bytesOf(one);
-    controlImages.push(await decodeImage(bytes, 'control_image'));
-  }
-  return { controlImages };
+  for (const one of Array.isArray(controls) ? controls : [controls])
+    controlImages.push(await decode(one, 'control_image'));
+  return {
+    ...(controlImages.length > 0 && { controlImages }),
+    ...(prompt !== undefined && { ipAdapterImage: await decode(prompt, 'ip_adapter_image') }),
+  };
 }
 
 /**
@@ -114,6 +117,7 @@ export function checkCount({ samples }: ResolvedImageRequest): void {
 const FIELD_NAMES = {
   ...Object.fromEntries(fieldNames(IMAGE_SAMPLING, 'images')),
   controlImages: 'control_image',
+  ipAdapterImage: 'ip_adapter_image',
 } as Partial<Record<string, keyof ImageBody>>;
 
 /** Call arguments that have a different name in diffusers than in a request. */

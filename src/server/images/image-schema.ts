@@ -55,6 +55,10 @@ export const IMAGE_FIELDS = {
     z.union([sentImage, list(sentImage, MOST_CONTROLS).min(1)]),
     'PNG, JPEG or WebP for the ControlNets of the model, one for each: data: URLs, or files of a form.',
   ),
+  ip_adapter_image: honoured(
+    sentImage,
+    'PNG, JPEG or WebP for the IP-Adapter of the model: a data: URL, or a file of a form.',
+  ),
   diffusers_kwargs: honoured(
     kwargs,
     'Call arguments of the diffusers pipeline, under its names; the fields here come first.',

@@ -20,7 +20,7 @@ export function validateImage(
   if (operation === 'generation') refuseEditFields(sent);
   // An empty value of these fields does not count as left out: an empty prompt is valid, a file has no enumerable members, and an
   // empty list of seeds is an error.
-  const mayBeEmpty = ['prompt', 'image', 'mask', 'control_image', 'seed'];
+  const mayBeEmpty = ['prompt', 'image', 'mask', 'control_image', 'ip_adapter_image', 'seed'];
   const { honoured, ignored } = sortFields(sent, { ...IMAGE_FIELDS, ...EDIT_FIELDS }, mayBeEmpty);
   if (honoured['prompt'] === undefined) throw missing('prompt', 'prompt is required: say what to draw');
   const parsed = imageBody.safeParse(honoured);

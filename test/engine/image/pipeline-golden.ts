@@ -27,6 +27,9 @@ interface PipelineGolden {
   components: Record<string, string>;
   /** Files of textual inversions. */
   words?: string[];
+  /** File of an IP-Adapter, and the scale of its image. */
+  image_prompt?: string;
+  image_scale?: number;
   arguments: Record<string, unknown>;
   seeds: number[];
   /** The generator of the initial noise; left out: the CPU's. */
@@ -115,12 +118,20 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
   const isEdit = /Edit|Flux2|Kontext/.test(golden.class); // sizes follow from the image's sides
   const [mask] = await storedImages(name, 'inputs', 'mask');
   const further = await numberedImages(name, 'further');
+  const [ipAdapterImage] = await storedImages(name, 'inputs', 'image_prompt');
   const controlImages = await numberedImages(name, 'control');
   return {
     options: {
       model: `${FOLDER}/${golden.checkpoint}`,
       pipelineClassName: golden.class,
-      componentPaths: { scheduler, ...(Object.fromEntries(elsewhere) as Record<string, string>) },
+      componentPaths: {
+        scheduler,
+        ...(Object.fromEntries(elsewhere) as Record<string, string>),
+        ...(golden.image_prompt && {
+          ip_adapter: `${FOLDER}/${golden.image_prompt}`,
+          image_encoder: tinyPipeline('image-encoder'),
+        }),
+      },
       ...(golden.words && { textualInversionPath: golden.words.map((path) => `${FOLDER}/${path}`) }),
     },
     request: {
@@ -136,6 +147,7 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
       }),
       ...(further.length > 0 && { furtherImages: further }),
       ...(mask ? { mask } : {}),
+      ...(ipAdapterImage && { ipAdapterImage, ipAdapterScale: golden.image_scale! }),
       ...(controlImages.length > 0 && { controlImages }),
     },
   };

@@ -143,7 +143,7 @@ describe('in bindings of 256 KiB', { timeout: PATIENCE }, () => {
  * and without an image that it sees or fills, FLUX.2, Chroma, and ControlNets of sd1 and sdxl.
  */
 const ALSO_GENERIC =
-  /^pipeline-(sdxl-words|control-sd1-two|control-sdxl|lcm|sd1|sd1-(emphasis|image|inpaint|masked)|sd2|sdxl-(masked|refiner)|z-image-(guided|masked)|qwen-image(-edit)?|flux(-guided|-kontext|-fill|-control)?|flux2-klein|chroma)$/;
+  /^pipeline-(sdxl-words|sdxl-image-prompt|sd1-image-prompt-plus|control-sd1-two|control-sdxl|lcm|sd1|sd1-(emphasis|image|inpaint|masked)|sd2|sdxl-(masked|refiner)|z-image-(guided|masked)|qwen-image(-edit)?|flux(-guided|-kontext|-fill|-control)?|flux2-klein|chroma)$/;
 const JUDGED = PIPELINE_GOLDENS.filter((name) => ALSO_GENERIC.test(name));
 
 describe('generic', { timeout: PATIENCE }, () => {

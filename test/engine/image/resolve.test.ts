@@ -38,6 +38,7 @@ function resolved(
       sizeMultiple: 8,
       controls: 0,
       seesControl: false,
+      takesImagePrompt: false,
       defaults: { width: 64, height: 64, steps },
       backend: 'generic',
       schedulers: ['EulerDiscreteScheduler'],

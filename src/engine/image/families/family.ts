@@ -159,6 +159,9 @@ export interface RunRequest extends ControlFields {
   maxSequenceLength?: number;
   /** Calls of the denoiser in the whole plan. */
   calls: number;
+  /** Image to which the denoiser attends beside the text; null: none. */
+  imagePrompt: Pixels | null;
+  ipAdapterScale?: number;
   /** Images of ControlNets in the size that is drawn, one for each. */
   controls: readonly Pixels[];
   /** Images that the denoiser sees beside the latents, in the size in which the text encoder sees them. */
@@ -198,6 +201,8 @@ export interface FamilyModel {
   mostClipSkip: number;
   /** Layers at the end of a CLIP text encoder that are never read: 1 in Stable Diffusion XL. */
   unreadClipLayers: number;
+  /** Whether it has an IP-Adapter, which takes an image; left out: it has none. */
+  takesImagePrompt?: boolean;
   /** Number of ControlNets, each of which takes an image; left out: none. */
   controls?: number;
   /** Whether the guidance scale has no effect, because the model is distilled to a few steps without it. */

@@ -119,7 +119,9 @@ export function pipelineFolders(): PipelineFolders {
     [components, ...pipelines.map((set) => set.components ?? {})].flatMap((some) => Object.entries(some)),
   );
   return {
-    weights: new Set(components.flatMap(([name, { kind }]) => (kind === 'model' ? [name] : []))),
+    weights: new Set(
+      components.flatMap(([name, { kind, onlyGiven }]) => (kind === 'model' && !onlyGiven ? [name] : [])),
+    ),
     replaceable: new Set(FAMILIES.map(({ autoencoder }) => autoencoder)),
     unread: new Set(UNREAD_COMPONENTS.keys()),
   };

@@ -1,6 +1,6 @@
 // Declarations of components that several families share: autoencoders, CLIP text encoders, noise schedules.
 
-import type { ComponentClasses } from '../../../files/pipeline/pipeline-classes.ts';
+import type { ComponentClasses, PipelineComponents } from '../../../files/pipeline/pipeline-classes.ts';
 
 export const AUTOENCODER: ComponentClasses = {
   kind: 'model',
@@ -22,6 +22,24 @@ export const tokenizer = (...classes: string[]): ComponentClasses => ({
   library: 'transformers',
   classes,
 });
+
+/** An IP-Adapter, and the encoder of its image. */
+export const IMAGE_PROMPT: PipelineComponents = {
+  ip_adapter: {
+    kind: 'model',
+    library: 'diffusers',
+    classes: ['IPAdapter'],
+    optional: true,
+    onlyGiven: true,
+  },
+  image_encoder: {
+    kind: 'model',
+    library: 'transformers',
+    classes: ['CLIPVisionModelWithProjection'],
+    optional: true,
+    onlyGiven: true,
+  },
+};
 
 /** ControlNets, of which a pipeline may have several. */
 export const CONTROLNET: ComponentClasses = {

@@ -5,7 +5,15 @@ import { readAutoencoder } from '../autoencoder.ts';
 import { clipAdapters, TO_KEYS, UNET_ADAPTERS } from './adapter-names.ts';
 import type { ImageFamily, PipelineComponents } from './family.ts';
 import { correctScheduler, sampleSizeOf } from './outdated.ts';
-import { AUTOENCODER, CONTROLNET, denoiser, SCHEDULER, textEncoder, tokenizer } from './shared-components.ts';
+import {
+  AUTOENCODER,
+  CONTROLNET,
+  denoiser,
+  IMAGE_PROMPT,
+  SCHEDULER,
+  textEncoder,
+  tokenizer,
+} from './shared-components.ts';
 import { controlArguments, lcmArguments, sdArguments } from './unet-arguments.ts';
 import { FEW_STEP_NAMES, unetDefaults } from './unet-defaults.ts';
 import { openUNetModel } from './unet-model.ts';
@@ -13,8 +21,15 @@ import { openUNetModel } from './unet-model.ts';
 export const CLIP_ENCODERS = textEncoder('CLIPTextModel', 'CLIPTextModelWithProjection');
 export const CLIP_TOKENIZERS = tokenizer('CLIPTokenizer', 'CLIPTokenizerFast');
 
-/** Fields of requests to models with ControlNets. */
-export const CONTROL_FIELDS = ['controlImages', 'controlScale', 'controlStart', 'controlEnd'] as const;
+/** Fields of requests to models with ControlNets or an IP-Adapter. */
+export const CONTROL_FIELDS = [
+  'controlImages',
+  'controlScale',
+  'controlStart',
+  'controlEnd',
+  'ipAdapterImage',
+  'ipAdapterScale',
+] as const;
 
 export const UNET_AND_VAE: PipelineComponents = {
   unet: {
@@ -26,6 +41,7 @@ export const UNET_AND_VAE: PipelineComponents = {
   },
   vae: AUTOENCODER,
   scheduler: SCHEDULER,
+  ...IMAGE_PROMPT,
 };
 
 export const stableDiffusion: ImageFamily = {

@@ -12,7 +12,7 @@ export const UNBUILT_FILES: readonly UnbuiltFiles[] = [
     /^(controlnet_(blocks|single_blocks|x_embedder|pos_embed)|control_all_x_embedder)/,
   ),
   file('a T2I-Adapter', /^adapter\.body\.|^body\.0\.block1\./),
-  file('an IP-Adapter', /^(ip_adapter|image_proj)\./),
+  file('an IP-Adapter of another family', /^image_proj\.(?!proj|norm|latents|layers|perceiver)/),
   file('Stable Cascade', /clip_txt_mapper\.|down_blocks\.1\.0\.channelwise\./),
   file('Stable Diffusion 3', /(^|\.)joint_blocks\.0\.context_block\./),
   file('AnimateDiff, which makes videos', /motion_modules\./),

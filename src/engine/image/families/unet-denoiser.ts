@@ -9,7 +9,7 @@ import { concat } from '../../../kernels/concat.ts';
 import { guidance, keepSpread } from '../../../kernels/guidance.ts';
 import { repeat } from '../../../kernels/repeat.ts';
 import type { UNetConfig } from '../../../models/image/unet-config.ts';
-import type { Control } from '../../../models/image/unet-control.ts';
+import type { Control, ImagePrompt } from '../../../models/image/unet-steering.ts';
 import type { UNet } from '../../../models/image/unet.ts';
 import { allocateTensor, recordTape, type ComputeOptions, type Recording } from '../compute.ts';
 import { activeIn, type ControlRule } from '../control.ts';
@@ -29,6 +29,8 @@ export interface UNetRequest extends ConditionRequest {
   guidanceRescale: number;
   /** ControlNets, each with how it takes part. */
   controls: readonly (LoadedControl & { rule: ControlRule })[];
+  /** Keys and values of an image for each cross-attention, and how strongly they count; null: there is none. */
+  imagePrompt: { keyValues: readonly Tensor[]; scale: number } | null;
   /** Calls of the denoiser in the whole plan. */
   calls: number;
   /** Inpainting UNets: mask and masked image, [1, height, width, 1 + channels]. */
@@ -102,6 +104,9 @@ async function recordStep(
   const scales = scope.use(createScalars(device, 'scales of ControlNets', 1 + active.length));
   scales.write([1, ...active.map((i) => controls[i]!.rule.scale)]);
   const notFinite = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1))).region!;
+  const prompt = request.imagePrompt;
+  const imageScales = scope.use(createScalars(device, 'scale of an image', 2));
+  imageScales.write([1, prompt?.scale ?? 0]);
   const batched = (x: Tensor): Tensor => (batch === 1 ? x : repeat(x, batch, scalars.region, ONE));
   const record = (tape: Tape): readonly Tensor[] => {
     const { unet: conditioning, controls: controlled } = onTape(conditions, tape);
@@ -118,8 +123,13 @@ async function recordStep(
             scales: scales.region,
             notFinite,
           };
+    const image: ImagePrompt | null = prompt && {
+      keyValues: prompt.keyValues.map((one) => one.on(tape)),
+      scales: imageScales.region,
+      notFinite,
+    };
     const input = extra ? batched(concat(scaled, extra.on(tape))) : x;
-    const predicted = unet.forward(input, time.on(tape), conditioning, control);
+    const predicted = unet.forward(input, time.on(tape), conditioning, { control, image });
     if (batch === 1) return [predicted];
     const guided = guidance(predicted, scalars.region, GUIDANCE, { base: 'negative', factor: 1 });
     if (request.guidanceRescale > 0) keepSpread(guided, predicted, request.guidanceRescale);

@@ -2,18 +2,18 @@
 
 import { EngineError } from '../../../files/error.ts';
 import { readUNetConfig, type UNetConfig } from '../../../models/image/unet-config.ts';
-import { unet } from '../../../models/image/unet.ts';
+import { unet, type UNet } from '../../../models/image/unet.ts';
 import { readClipConfig } from '../../../models/text/clip-config.ts';
 import type { Json } from '../../../models/config-values.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import { checkEncoders, encodeClip, type ClipText } from './clip-text.ts';
-import { freeTensors } from '../compute.ts';
 import type { ComponentAccess } from '../components.ts';
 import { Scope } from '../scope.ts';
-import type { FamilyModel, MaskInput, RunRequest } from './family.ts';
+import type { DenoiserPage, FamilyModel, MaskInput, Prepared, RunRequest } from './family.ts';
 import type { UNetArguments } from './unet-arguments.ts';
 import { ControlNets } from './unet-controls.ts';
-import { unetPredictor } from './unet-denoiser.ts';
+import { ImagePrompts } from './unet-image-prompt.ts';
+import { unetPredictor, type UNetRequest } from './unet-denoiser.ts';
 
 /** Default aesthetic scores of SDXL's refiner, as in diffusers. */
 const AESTHETIC_SCORES = { wanted: 6, unwanted: 2.5 };
@@ -33,7 +33,6 @@ export function openUNetModel(
   components: ComponentAccess,
   { xl, zerosNegative, ...options }: UNetOptions,
 ): FamilyModel {
-  const { device } = components;
   const { config: json } = components.get('unet');
   const config = readUNetConfig(json, 'unet/config.json');
   const page = (table: WeightTable) => unet(config, table);
@@ -42,6 +41,7 @@ export function openUNetModel(
   const unreadClipLayers = xl ? 1 : 0;
   const { layers } = readClipConfig(textJson, className, `${encoder}/config.json`);
   const controls = new ControlNets(components, config);
+  const imagePrompts = new ImagePrompts(components, config);
   const guides = (guidance: number): boolean => guidance > 1 && config.guidanceDims === null;
 
   return {
@@ -51,46 +51,82 @@ export function openUNetModel(
     mostClipSkip: layers - 1 - unreadClipLayers,
     unreadClipLayers,
     controls: controls.names.length,
+    takesImagePrompt: imagePrompts.isThere,
     guides,
     checkRequest: (request) => checkSecondNegative(request, zerosNegative),
     async checkFiles() {
       checkContext(config, await checkEncoders(components));
       components.check('unet', page);
       controls.check();
+      imagePrompts.check();
     },
-    async prepare(request: RunRequest) {
-      const { values, sources, prompt, options } = request;
-      const call: UNetArguments = request.call;
-      const text = await encodeClip(components, xl, {
-        prompt,
-        negative: guides(values.guidance) ? values.negativePrompt : null,
-        prompt2: call.prompt2,
-        negative2: call.negativePrompt2,
-        clipSkip: values.clipSkip,
-        zeroNegative: zerosNegative && sources.negativePrompt === 'contract',
-        options,
-      });
-      const { guidance, guidanceRescale } = values;
-      const sizes = sizeIds(config, text, request);
-      const conditions = { text, guidance, guidanceRescale, sizeIds: sizes, calls: request.calls };
-      return {
-        tokens: text.tokens,
-        async load() {
-          using loaded = new Scope(device);
-          const weights = loaded.use(await components.load('unet', 'denoiser', page, options));
-          const steering = await controls.load(request, loaded);
-          const owner = loaded.move();
-          return {
-            record(latents, output, extra, way) {
-              const given = { ...conditions, controls: steering, extra, latents, output };
-              return unetPredictor(device, config, weights.page, given, way);
-            },
-            [Symbol.dispose]: () => owner[Symbol.dispose](),
-          };
-        },
-        [Symbol.dispose]: () => freeTensors(device, [text.states, text.pooled]),
-      };
+    prepare: (request) =>
+      prepare({ components, config, page, controls, imagePrompts, xl, zerosNegative }, request, guides),
+  };
+}
+
+/** A model whose configurations are read. */
+interface OpenedUNet extends Pick<UNetOptions, 'xl' | 'zerosNegative'> {
+  components: ComponentAccess;
+  config: UNetConfig;
+  page(table: WeightTable): UNet;
+  controls: ControlNets;
+  imagePrompts: ImagePrompts;
+}
+
+async function prepare(
+  opened: OpenedUNet,
+  request: RunRequest,
+  guides: (guidance: number) => boolean,
+): Promise<Prepared> {
+  const { components, config, imagePrompts, xl, zerosNegative } = opened;
+  const { values, sources, prompt, options, calls } = request;
+  const call: UNetArguments = request.call;
+  const text = await encodeClip(components, xl, {
+    prompt,
+    negative: guides(values.guidance) ? values.negativePrompt : null,
+    prompt2: call.prompt2,
+    negative2: call.negativePrompt2,
+    clipSkip: values.clipSkip,
+    zeroNegative: zerosNegative && sources.negativePrompt === 'contract',
+    options,
+  });
+  using prepared = new Scope(components.device);
+  for (const tensor of [text.states, text.pooled]) if (tensor) prepared.hold(tensor);
+  const { imagePrompt: image, ipAdapterScale: scale = 1 } = request;
+  const batch = text.states.shape[0] as number;
+  const seen = image && scale !== 0 && (await imagePrompts.encode(image, batch, prepared, options));
+  const imagePrompt = seen ? { keyValues: seen, scale } : null;
+  const { guidance, guidanceRescale } = values;
+  const ids = sizeIds(config, text, request);
+  const conditions = { imagePrompt, text, guidance, guidanceRescale, sizeIds: ids, calls };
+  const held = prepared.move();
+  return {
+    tokens: text.tokens,
+    load: () => loadDenoiser(opened, request, conditions),
+    [Symbol.dispose]: () => held[Symbol.dispose](),
+  };
+}
+
+type Conditions = Omit<UNetRequest, 'controls' | 'extra' | 'latents' | 'output'>;
+
+/** Loads the UNet and the ControlNets of a request. */
+async function loadDenoiser(
+  { components, config, page, controls }: OpenedUNet,
+  request: RunRequest,
+  conditions: Conditions,
+): Promise<DenoiserPage> {
+  const { device } = components;
+  using loaded = new Scope(device);
+  const weights = loaded.use(await components.load('unet', 'denoiser', page, request.options));
+  const steering = await controls.load(request, loaded);
+  const owner = loaded.move();
+  return {
+    record(latents, output, extra, way) {
+      const given = { ...conditions, controls: steering, extra, latents, output };
+      return unetPredictor(device, config, weights.page, given, way);
     },
+    [Symbol.dispose]: () => owner[Symbol.dispose](),
   };
 }
 

@@ -12,6 +12,7 @@ import type { Json } from '../../../models/config-values.ts';
 import { DIFFUSERS_AUTOENCODER, ORIGINAL_AUTOENCODER } from './autoencoder.ts';
 import { CLIP_TOKENIZER, openClip, transformersClip } from './clip.ts';
 import { CONTROLNETS } from './controlnet.ts';
+import { IP_ADAPTER } from './ip-adapter.ts';
 import { DIFFUSERS_UNET, ORIGINAL_UNET } from './unet.ts';
 
 const UNETS = [ORIGINAL_UNET, DIFFUSERS_UNET];
@@ -30,6 +31,7 @@ export const STABLE_DIFFUSION_FILES: FileLayouts = {
     unet: UNETS,
     vae: AUTOENCODERS,
     controlnet: CONTROLNETS,
+    ip_adapter: [IP_ADAPTER],
     text_encoder: [
       ...transformersClip(['cond_stage_model.transformer.', 'text_encoders.clip_l.transformer.', ''], false),
       openClip(['cond_stage_model.model.', ''], false),
@@ -48,6 +50,7 @@ export const STABLE_DIFFUSION_XL_FILES: FileLayouts = {
     unet: UNETS,
     vae: AUTOENCODERS,
     controlnet: CONTROLNETS,
+    ip_adapter: [IP_ADAPTER],
     text_encoder: transformersClip(
       [
         'conditioner.embedders.0.transformer.',

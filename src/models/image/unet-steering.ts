@@ -1,4 +1,4 @@
-// Sums of a UNet's outputs and those of the ControlNets that steer it.
+// What steers a UNet beside the text: the outputs of ControlNets, which are added to its own, and an image that it attends to.
 
 import type { Operand } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
@@ -17,6 +17,22 @@ export interface Control {
   scales: Operand;
   /** u32 [1], set to 1 if a sum is not finite. */
   notFinite: Operand;
+}
+
+/** An image to which cross-attentions attend beside the text (IP-Adapter). */
+export interface ImagePrompt {
+  /** Of each cross-attention, [batch, tokens, 2 · channels]. */
+  keyValues: readonly Tensor[];
+  /** f32: 1, and the scale of what the image adds. */
+  scales: Operand;
+  /** u32 [1], set to 1 if a sum is not finite. */
+  notFinite: Operand;
+}
+
+/** What steers a UNet beside the text. */
+export interface Steering {
+  control?: Control | null;
+  image?: ImagePrompt | null;
 }
 
 /** Adds the outputs of ControlNets to those that were saved, and to the middle's, which is returned. */
