@@ -79,7 +79,7 @@ export const CONTROL_OPTIONS = {
     elsewhere: ['controlnet-image', 'control-image-path'],
     group: CONTROL,
     value: 'file',
-    help: 'PNG, JPEG or WebP that a ControlNet sees, scaled to the size that is drawn; repeated for several ControlNets.',
+    help: 'PNG, JPEG or WebP that a ControlNet, or a model made for control images, sees, scaled to the size that is drawn; repeated for several ControlNets.',
   },
   'control-scale': controlScale,
   'control-start': controlStart,

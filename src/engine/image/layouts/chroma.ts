@@ -9,7 +9,7 @@ import type {
 } from '../../../files/pipeline/file-layout.ts';
 import { FLUX_FILES, originalNames, sharedConfig } from './flux.ts';
 import { Shapes } from './shapes.ts';
-import { t5Parts } from './t5.ts';
+import { T5_GGUF, t5Parts } from './t5.ts';
 
 const PREFIXES = ['model.diffusion_model.', 'diffusion_model.', 'transformer.', ''];
 const NETWORK = 'distilled_guidance_layer';
@@ -56,6 +56,7 @@ export const CHROMA_FILES: FileLayouts = {
     vae: FLUX_FILES.parts['vae']!,
     text_encoder: [
       t5Parts(['text_encoders.t5xxl.transformer.', 'text_encoders.t5xxl.', 'text_encoder.', '']),
+      T5_GGUF,
     ],
   },
   accepts: () => true,
