@@ -2,7 +2,7 @@
 // owns one GPUDevice.
 
 import type { EngineError } from '../files/error.ts';
-import type { AdapterSummary } from './adapter.ts';
+import { subgroupLanes, type AdapterSummary } from './adapter.ts';
 import { profileOf, type AdapterProfile } from './adapter-profile.ts';
 import { Arena } from './arena.ts';
 import { toEngineError } from './device-error.ts';
@@ -93,11 +93,17 @@ export class Device {
       maxWorkgroups: gpu.limits.maxComputeWorkgroupsPerDimension,
       maxInvocations: gpu.limits.maxComputeInvocationsPerWorkgroup,
     };
-    this.#memory = new DeviceMemory(gpu, settings);
+    this.#memory = new DeviceMemory(gpu, {
+      ...settings,
+      // Errors that follow from the missing buffer may be reported before it.
+      onFailure: (error) => {
+        if (this.#error?.code !== 'out_of_memory') this.#error = error;
+      },
+    });
     this.arena = new Arena(this.#memory);
     gpu.addEventListener('uncapturederror', (event) => {
       event.preventDefault();
-      this.#error ??= toEngineError(event.error, settings.remedies);
+      this.#error ??= toEngineError(event.error);
     });
     this.lost = gpu.lost.then((info) => {
       this.#isLost = true;
@@ -291,10 +297,4 @@ export class Device {
   destroy(): void {
     this.gpu.destroy();
   }
-}
-
-/** Kernels broadcast only among the first lanes, so the smallest subgroup size counts. */
-function subgroupLanes(gpu: GPUDevice, { subgroupMinSize }: AdapterSummary): number {
-  if (!gpu.features.has('subgroups') || subgroupMinSize < 4) return 1;
-  return Math.min(subgroupMinSize, 16);
 }

@@ -14,15 +14,15 @@ export interface MemoryRemedies {
   budget: Message;
   /** An allocation exceeds the adapter's largest buffer. */
   buffer: Message;
-  /** The device has less memory than the budget. */
-  device: Message;
+  /** The device has less memory than the budget: of that it held so many bytes. */
+  device(bytes: number): Message;
 }
 
 /** Remedies in the terms of this room. */
 export const PLAIN_REMEDIES: MemoryRemedies = {
   budget: say`free some of it, or open the device with a larger budget`,
   buffer: say`divide it`,
-  device: say`open the device with a smaller budget`,
+  device: (bytes) => say`open the device with a budget of ${bytesText(bytes)}`,
 };
 
 /** Bytes at one time, and those of weights among them. */
@@ -38,6 +38,8 @@ export interface MemorySettings {
   mayGrow?: boolean;
   /** Default: PLAIN_REMEDIES. */
   remedies?: MemoryRemedies;
+  /** Called, some time after the allocation, where the device had no room for a buffer within the budget. */
+  onFailure?: (error: EngineError) => void;
 }
 
 const STORAGE = 0x80 | 0x8 | 0x4; // STORAGE | COPY_DST | COPY_SRC
@@ -49,6 +51,7 @@ export class DeviceMemory {
   readonly mayGrow: boolean;
   readonly #gpu: GPUDevice;
   readonly #remedies: MemoryRemedies;
+  readonly #onFailure: (error: EngineError) => void;
   readonly #allocated = new Map<GPUBuffer, MemoryKind>();
   /** Buffers in host memory, which the budget does not limit. */
   readonly #host = new Set<GPUBuffer>();
@@ -57,9 +60,13 @@ export class DeviceMemory {
   #peak = 0;
   #highest: MemoryPeak = { bytes: 0, weights: 0 };
 
-  constructor(gpu: GPUDevice, { memoryBudget, mayGrow = false, remedies = PLAIN_REMEDIES }: MemorySettings) {
+  constructor(
+    gpu: GPUDevice,
+    { memoryBudget, mayGrow = false, remedies = PLAIN_REMEDIES, onFailure = () => {} }: MemorySettings,
+  ) {
     this.#gpu = gpu;
     this.#remedies = remedies;
+    this.#onFailure = onFailure;
     this.#budget = memoryBudget;
     this.mayGrow = mayGrow;
   }
@@ -92,13 +99,27 @@ export class DeviceMemory {
   allocate(kind: MemoryKind, label: string, bytes: number): GPUBuffer {
     const size = allocatedBytes(bytes);
     this.#expectRoom(label, size);
+    this.#gpu.pushErrorScope('out-of-memory');
     const buffer = this.#gpu.createBuffer({ label, size, usage: STORAGE });
+    this.#report(label, size, this.used, this.#gpu.popErrorScope());
     this.#allocated.set(buffer, kind);
     this.#totals[kind] += size;
     const { used } = this;
     this.#peak = Math.max(this.#peak, used);
     if (used > this.#highest.bytes) this.#highest = { bytes: used, weights: this.#totals.weights };
     return buffer;
+  }
+
+  /** Passes on that the device had no room for a buffer beside the bytes in use. */
+  #report(label: string, size: number, used: number, failed: Promise<GPUError | null>): void {
+    failed.then(
+      (error) => {
+        if (!error) return;
+        const message = say`the GPU has no room for the ${bytesText(size)} of ${label} beside the ${bytesText(used)} in use, although the memory budget is ${bytesText(this.#budget)}: ${this.#remedies.device(used)}`;
+        this.#onFailure(new EngineError('out_of_memory', message));
+      },
+      () => {}, // the device is lost, which is reported elsewhere
+    );
   }
 
   /** Allocates a buffer in host memory, from which the device copies. The CPU fills it by mapping it. */

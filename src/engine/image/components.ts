@@ -1,7 +1,6 @@
 // Components of a pipeline on the device, each where its residency says: on it all the time, loaded for the stages that use it and
 // freed after them, or in host memory, from which layers are copied as tapes run.
 
-import { readFolderTokenizer } from '../../files/checkpoint/checkpoint.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Pipeline, PipelineComponent } from '../../files/pipeline/pipeline-index.ts';
 import type { Weights } from '../../files/checkpoint/shards.ts';
@@ -15,6 +14,7 @@ import { collect } from '../weights/collect.ts';
 import { unreadNote } from '../weights/unread.ts';
 import type { WeightChanges } from '../weights/change.ts';
 import { openWeights, type Weights as LoadedWeights } from '../weights/weights.ts';
+import { openTokenizer } from './component-tokenizer.ts';
 import { chooseFormat, formatOfComponent, type FormatOptions } from './component-format.ts';
 import { KeptWeights, type Kept } from './kept-weights.ts';
 import { RESIDENT, STAGED, type Residencies, type Residency } from './residency.ts';
@@ -111,6 +111,11 @@ export class Components {
     this.residencies = residencies;
     this.bytes.clear();
     this.kept.reside((name) => this.residencyOf(name));
+  }
+
+  /** Frees all weights that are kept between stages, between two images. */
+  release(): void {
+    this.kept.free();
   }
 
   /** Bytes of the largest page of a component as it was opened last, and those of them that are on the device while it is used. */
@@ -279,14 +284,6 @@ function componentOf({ path, components }: Pipeline, name: string): PipelineComp
 /** Adds the file's path to an error about a checkpoint. */
 function underFile(error: unknown, path: string): unknown {
   return error instanceof EngineError && error.code === 'bad_checkpoint' ? error.underName(path) : error;
-}
-
-async function openTokenizer({ folder, config, className }: PipelineComponent): Promise<Tokenizer> {
-  // A processor's tokenizer has a class of its own, which its configuration names.
-  const own = className.endsWith('Processor') ? config : { ...config, tokenizer_class: className };
-  const tokenizer = await readFolderTokenizer(folder, own);
-  if (tokenizer.vocabSize > 0) return tokenizer;
-  throw new EngineError('bad_checkpoint', `the tokenizer in ${folder.path} has no tokens: fetch it again`);
 }
 
 /** Returns the result of `run`; calls `close` if it fails. */

@@ -45,13 +45,17 @@ class Run {
   async draw(): Promise<void> {
     const { drawing } = this;
     const { components, resolved, emit } = drawing;
+    // An error of an earlier image is none of this one.
+    components.device.takeError();
     try {
       this.tiling = await plannedTiling(drawing);
       using prepared = await this.encodeText();
+      this.assertDone();
       const each = latentTokens(drawing.latents, resolved.event.values);
       emit({ type: 'tokens', text: prepared.tokens, image: this.imageTokens(), each });
       using encoded = await this.encodeImage();
       using references = await this.encodeReferences();
+      this.assertDone();
       const samples = Array.from({ length: resolved.event.values.samples }, (_, i) => i);
       // Small models decode each image as soon as it is denoised; large ones load the decoder once for all images.
       for (const group of components.resident ? samples.map((i) => [i]) : [samples]) {
@@ -60,8 +64,17 @@ class Run {
         await this.decode(latents, group);
       }
     } catch (error) {
-      throw inWords(error, this.stage, resolved.event.values);
+      const failed = (error instanceof EngineError ? null : components.device.takeError()) ?? error;
+      // Weights that have no memory would be kept for the next image.
+      if (failed instanceof EngineError && failed.code === 'out_of_memory') components.release();
+      throw inWords(failed, this.stage, resolved.event.values);
     }
+  }
+
+  /** Throws the error that the GPU layer reported outside of a call; the results since are worthless. */
+  private assertDone(): void {
+    const error = this.drawing.components.device.takeError();
+    if (error) throw error;
   }
 
   private enter(name: StageName): Stage {
@@ -169,6 +182,7 @@ class Run {
     for (const [i, sample] of samples.entries()) {
       assertWanted(drawing.signal);
       const drawn = await decoder.decode(latents[i]!);
+      this.assertDone();
       const image = drawing.finish?.(drawn) ?? drawn;
       drawing.emit({ type: 'image', sample, seed: drawing.resolved.request.seed + sample, image });
     }

@@ -24,6 +24,11 @@ export class KeptWeights {
     this.#kept.set(key, kept);
   }
 
+  free(): void {
+    for (const { weights } of this.#kept.values()) weights.free();
+    this.#kept.clear();
+  }
+
   /** Frees weights that are elsewhere than `residencyOf` says. */
   reside(residencyOf: (name: string) => Residency): void {
     for (const [key, { name, weights, residency }] of this.#kept) {

@@ -12,13 +12,23 @@ import type { ImageModelOptions } from './image-model.ts';
 import { ROLES, type ImageMemoryPlan, type PlannedPart } from './memory-plan.ts';
 import { openPaperTwin } from '../../gpu/paper-device.ts';
 import { openParts, type ImageMemory, type Parts } from './parts.ts';
-import { askedResidencies, askingOption, rolesOf, type Residency } from './residency.ts';
+import {
+  askedResidencies,
+  leavableOptions,
+  rolesOf,
+  withoutOptions,
+  type OffloadOptions,
+  type Residency,
+} from './residency.ts';
 import { ResidencySearch, type Found, type SearchOptions } from './residency-search.ts';
 import type { Resolved } from './resolved.ts';
 
+/** The part of a search that options determine. */
+type Asked = Pick<SearchOptions, 'asked' | 'mayStream' | 'prefetch'>;
+
 export interface MemoryPlannerOptions extends Omit<SearchOptions, 'openPaper'> {
-  /** The option that asks for a residency; null: none does. */
-  askedBy: string | null;
+  /** What options ask for where some of them are left out. */
+  leavable: readonly { names: readonly (keyof OffloadOptions)[]; asked: Asked }[];
   /** Quantizations that may be suggested. */
   smaller: readonly QuantizedFormat[];
   openPaper(memoryBudget: number, quantization: ChosenQuantization): Promise<Parts>;
@@ -113,10 +123,13 @@ export class MemoryPlanner implements ImageMemory {
   /** Returns a change of an option with which the request fits the budget; null: none was found. */
   async #smallerChange(resolved: Resolved): Promise<Prose | null> {
     const { memoryBudget } = this.#parts.device;
-    const { askedBy, smaller } = this.#options;
+    const { leavable, smaller } = this.#options;
     const { quantization } = this.#parts.components;
-    if (askedBy !== null && (await this.#searchIn(quantization, true).within(memoryBudget, resolved)))
-      return say`leave out ${option(askedBy)}`;
+    for (const { names, asked } of leavable) {
+      if (!(await this.#searchIn(quantization, asked).within(memoryBudget, resolved))) continue;
+      const [first, ...others] = names.map((name) => option(name));
+      return others.reduce<Prose>((all, name) => say`${all} and ${name}`, say`leave out ${first!}`);
+    }
     for (const format of smaller) {
       const found = this.#searchIn(format).within(memoryBudget, resolved);
       if (await found.catch(ifUnsupported)) return say`choose ${option('quantization')} ${format}`;
@@ -124,12 +137,11 @@ export class MemoryPlanner implements ImageMemory {
     return null;
   }
 
-  /** `free`: without what options ask for. */
-  #searchIn(quantization: ChosenQuantization, free = false): ResidencySearch {
-    const { asked, openPaper } = this.#options;
+  #searchIn(quantization: ChosenQuantization, asked: Asked = this.#options): ResidencySearch {
+    const { roles, openPaper } = this.#options;
+    const { asked: residencies, mayStream = true, prefetch } = asked;
     return new ResidencySearch({
-      ...this.#options,
-      ...(free ? { asked: new Map(), mayStream: true } : { asked }),
+      ...{ roles, asked: residencies, mayStream, prefetch },
       openPaper: (memoryBudget) => openPaper(memoryBudget, quantization),
     });
   }
@@ -152,13 +164,19 @@ function memoryPlanner(parts: Parts, [, platform, pipeline, options]: OpenPartsA
   const roles = rolesOf(components, family);
   const isF32 = plain || options.allF32 === true;
   const larger = [...QUANTIZED_FORMATS].indexOf(components.quantization as QuantizedFormat);
+  const askedBy = (some: ImageModelOptions): Asked => ({
+    asked: askedResidencies(some, roles),
+    mayStream: some.ditLayerwiseOffload !== false,
+    prefetch: prefetchOf(some, components, family.denoiser),
+  });
   return new MemoryPlanner(parts, {
     roles,
-    asked: askedResidencies(options, roles),
-    askedBy: askingOption(options),
-    mayStream: options.ditLayerwiseOffload !== false,
+    ...askedBy(options),
+    leavable: leavableOptions(options).map((names) => ({
+      names,
+      asked: askedBy(withoutOptions(options, names)),
+    })),
     smaller: isF32 ? [] : QUANTIZED_FORMATS.slice(larger + 1),
-    prefetch: prefetchOf(options, components, family.denoiser),
     // The files that are open already are read on, and their headers alone.
     openPaper: (memoryBudget, quantization) =>
       openParts(

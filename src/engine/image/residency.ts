@@ -92,8 +92,26 @@ function needsLayers(param: 'ditLayerwiseResidentLayers' | 'ditOffloadPrefetch')
   return new EngineError('bad_request', message, { param });
 }
 
-/** An option about where weights are, one that is off first; null: none is given. */
-export function askingOption(options: OffloadOptions): keyof OffloadOptions | null {
-  const all = [...Object.values(CPU_OFFLOAD), 'ditLayerwiseOffload'] as const;
-  return all.find((name) => options[name] === false) ?? all.find((name) => options[name] === true) ?? null;
+/** Options that have an effect only with `ditLayerwiseOffload`. */
+const OF_LAYERS = ['ditLayerwiseResidentLayers', 'ditOffloadPrefetch'] as const;
+
+/** The sets of given options that may be left out for an image to fit: each alone, those that are off first, and then all. */
+export function leavableOptions(options: OffloadOptions): (keyof OffloadOptions)[][] {
+  const isGiven = (name: keyof OffloadOptions): boolean => options[name] !== undefined;
+  const switches = [...Object.values(CPU_OFFLOAD), 'ditLayerwiseOffload' as const].filter(isGiven);
+  const layers = OF_LAYERS.filter(isGiven);
+  const ordered = [...switches].sort((a, b) => Number(options[a]) - Number(options[b]));
+  const each = ordered.map((name) => (name === 'ditLayerwiseOffload' ? [name, ...layers] : [name]));
+  const all = [...ordered, ...layers];
+  return [...each, ...layers.map((name) => [name]), ...(ordered.length > 1 ? [all] : [])];
+}
+
+/** Returns options without some. */
+export function withoutOptions<T extends OffloadOptions>(
+  options: T,
+  names: readonly (keyof OffloadOptions)[],
+): T {
+  const others = { ...options };
+  for (const name of names) delete others[name];
+  return others;
 }

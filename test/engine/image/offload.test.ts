@@ -6,7 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ImageEvent, ImageModelOptions } from '../../../src/engine/image/image-model.ts';
-import { askedResidencies, RESIDENT, STAGED, type Residency } from '../../../src/engine/image/residency.ts';
+import {
+  askedResidencies,
+  leavableOptions,
+  RESIDENT,
+  STAGED,
+  withoutOptions,
+  type Residency,
+} from '../../../src/engine/image/residency.ts';
 import { zImage } from '../../../src/models/image/z-image.ts';
 import { readZImageConfig } from '../../../src/models/image/z-image-config.ts';
 import type { Device } from '../../../src/gpu/device.ts';
@@ -83,6 +90,17 @@ describe('options', () => {
     [{ ditLayerwiseOffload: false, imageEncoderCpuOffload: false }, {}],
   ])('%j', (options, expected) => {
     expect(Object.fromEntries(askedResidencies(options, roles))).toEqual(expected);
+  });
+
+  it('may be left out each alone, those that are off first, and all', () => {
+    const options = { ditLayerwiseOffload: true, ditOffloadPrefetch: 2, vaeCpuOffload: false };
+    const layerwise = ['ditLayerwiseOffload', 'ditOffloadPrefetch'];
+    const sets = [['vaeCpuOffload'], layerwise, ['ditOffloadPrefetch'], ['vaeCpuOffload', ...layerwise]];
+    expect(leavableOptions(options)).toEqual(sets);
+    expect(leavableOptions({ vaeCpuOffload: false })).toEqual([['vaeCpuOffload']]);
+    expect(withoutOptions(options, ['ditLayerwiseOffload', 'ditOffloadPrefetch'])).toEqual({
+      vaeCpuOffload: false,
+    });
   });
 
   it.each([
