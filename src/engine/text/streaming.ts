@@ -26,7 +26,7 @@ export async function residentLayers(
   const bytesWith = async (streamed: ResidentPart): Promise<number> => {
     const paper = openPaperTwin(device, Number.MAX_SAFE_INTEGER);
     const alone = { totalTokens: options.contextLength, kept: null, packed: null, unread: true };
-    const given = { ...options, ...alone, streamed, adapters: () => Promise.resolve() };
+    const given = { ...options, ...alone, streamed };
     await openRunner(paper, checkpoint, config, given, { onProgress: () => {}, onNote: () => {} });
     return paper.memoryUsed;
   };

@@ -1,28 +1,31 @@
 // Language models that are larger than their memory budget: layers come from host memory, and replies are those of a model on the device.
 
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { planModel } from '../../../src/engine/plan/plan-node.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import { openTextModelInline } from '../../../src/engine/text/open.ts';
 import type { TextModelOptions } from '../../../src/engine/text/text-model.ts';
-import { collect, greedy } from '../fixture.ts';
+import { collect, goldenModel, greedy } from '../fixture.ts';
 import { randomLlama } from '../checkpoint-folder.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const PROMPT = Array.from({ length: 40 }, (_, i) => (i * 37) % 200);
+const PROMPT = Array.from({ length: 40 }, (_, i) => (i * 37) % 40);
 const TOKENS = 12;
 /** Bytes of one context and of intermediates. */
 const OTHER_BYTES = 4 * 2 ** 20;
+/** Bytes of the factors of a golden adapter. */
+const ADAPTER_BYTES = 2 ** 18;
 
-async function reply(options: Partial<TextModelOptions> & { model: string }) {
+async function reply(options: Partial<TextModelOptions> & { model: string }, more: { lora?: string } = {}) {
   const notes: string[] = [];
   const model = await openTextModelInline(nodePlatform, { safe: true, ...options }, (event) => {
     if (event.type === 'note') notes.push(event.message);
   });
   try {
     // Two at once, and one after them that finds their prompt in the cache.
-    const ask = () => collect(model.generate(greedy(PROMPT, TOKENS)));
+    const ask = () => collect(model.generate({ ...greedy(PROMPT, TOKENS), ...more }));
     const replies = [...(await Promise.all([ask(), ask()])), await ask()];
     return { replies: replies.map(({ ids }) => ids[0]), info: model.info, notes };
   } finally {
@@ -47,6 +50,8 @@ describe('a model three times as large as its budget', () => {
       code: 'out_of_memory',
       message: expect.stringContaining(`; it fits with ${change}`) as string,
     });
+    // The change is enough; that of the others is tried below.
+    if (quantization === 'none') await reply({ ...options, memoryBudget, quantization: 'int4' });
     const streamed = await reply({ ...options, memoryBudget, layerwiseOffload: true });
     expect(streamed.replies).toEqual(whole.replies);
     expect(streamed.info.contextLength).toBe(128);
@@ -73,4 +78,42 @@ describe('a model three times as large as its budget', () => {
     expect(await planModel(small)).toMatchObject({ opens: false, change: { layerwiseOffload: true } });
     expect(await planModel({ ...small, layerwiseOffload: true })).toMatchObject({ fits: true });
   });
+});
+
+/** Mixtures of experts, tied heads, fixed states beside pages. */
+it.each([
+  ['qwen3-moe', 'none'],
+  ['qwen3-moe', 'int4'],
+  ['olmoe', 'int4'],
+  ['qwen3', 'none'],
+  ['qwen3-next', 'none'],
+  ['lfm2', 'none'],
+] as const)('%s has the tokens of a resident model, quantization %s', async (name, quantization) => {
+  const golden = goldenModel(name);
+  const options = { model: golden.path, quantization, contextLength: 128 };
+  const whole = await reply({ ...options, memoryBudget: 2 ** 30 });
+  const { change } = await planModel({ ...options, memoryBudget: 2 ** 16, layerwiseOffload: true });
+  const streamed = await reply({ ...options, memoryBudget: change!.memoryBudget!, layerwiseOffload: true });
+  golden.remove();
+  expect(streamed.notes.filter((note) => note.includes('of weights are in host memory'))).toHaveLength(1);
+  expect(streamed.replies).toEqual(whole.replies);
+  expect(streamed.info.contextLength).toBe(128);
+});
+
+const GOLDEN = fileURLToPath(new URL('../../golden/', import.meta.url));
+
+it.each<[string, Partial<TextModelOptions>, { lora?: string }]>([
+  ['a GGUF file', { model: `${GOLDEN}gguf/qwen3/model.gguf` }, {}],
+  ['an adapter', { loraPaths: [`${GOLDEN}lora/llama-all`] }, { lora: 'llama-all' }],
+])('%s has the tokens of a resident model', async (_, given, request) => {
+  const golden = goldenModel('llama');
+  const options = { model: golden.path, contextLength: 128, ...given };
+  const whole = await reply({ ...options, memoryBudget: 2 ** 30 }, request);
+  const planned = { model: options.model, contextLength: 128, memoryBudget: 2 ** 16, layerwiseOffload: true };
+  const { change } = await planModel(planned);
+  const memoryBudget = change!.memoryBudget! + (request.lora ? ADAPTER_BYTES : 0);
+  const streamed = await reply({ ...options, memoryBudget, layerwiseOffload: true }, request);
+  golden.remove();
+  expect(streamed.notes.filter((note) => note.includes('of weights are in host memory'))).toHaveLength(1);
+  expect(streamed.replies).toEqual(whole.replies);
 });
