@@ -113,7 +113,7 @@ export class BesideWeights {
 
   #fillDown(down: Matrix, rank: number, made: readonly (Term & LowRank)[]): void {
     const { k } = down;
-    this.#packed(down, 0, rank, k, (y) => {
+    this.#packed(down, 0, { first: 0, rows: rank, columns: k }, (y) => {
       for (const { a, first } of made) {
         const size = a.rows * k;
         const place = { firstColumn: first * k, unit: size, unitStride: size };
@@ -122,28 +122,39 @@ export class BesideWeights {
     });
   }
 
+  /** Fills the rows of a part, as many at a time as a binding holds. */
   #fillUp(
     up: Matrix,
     at: number,
     { rank, name, made }: { rank: number; name: string; made: readonly (Term & LowRank)[] },
   ): void {
-    const [rows = 1] = this.#tensors.get(name)!.shape;
-    this.#packed(up, at, rows, rank, (y) => {
-      for (const { b, change, tensor, rank: own, first } of made) {
-        if (tensor !== name) continue;
-        const place = { firstColumn: first, unit: own, unitStride: rank };
-        const skip = change.firstRow * own;
-        widen(this.#device, y, place, { raw: b.region, source: 'f32', size: rows * own, skip });
-      }
-    });
+    const [all = 1] = this.#tensors.get(name)!.shape;
+    const most = Math.max(1, Math.floor(this.#device.capabilities.bindingLimit / (4 * rank)));
+    for (let above = 0; above < all; above += most) {
+      const rows = Math.min(most, all - above);
+      this.#packed(up, at, { first: above, rows, columns: rank }, (y) => {
+        for (const { b, change, tensor, rank: own, first } of made) {
+          if (tensor !== name) continue;
+          const place = { firstColumn: first, unit: own, unitStride: rank };
+          const skip = (change.firstRow + above) * own;
+          widen(this.#device, y, place, { raw: b.region, source: 'f32', size: rows * own, skip });
+        }
+      });
+    }
   }
 
-  /** Packs the rows of a part, which `fill` writes into zeros. */
-  #packed(matrix: Matrix, at: number, rows: number, columns: number, fill: (y: Tensor) => void): void {
+  /** Packs rows of a part, which `fill` writes into zeros. */
+  #packed(
+    matrix: Matrix,
+    at: number,
+    { first, rows, columns }: { first: number; rows: number; columns: number },
+    fill: (y: Tensor) => void,
+  ): void {
     const region: Region = zeros(this.#device, 'adapter: rows of a factor', rows * columns);
     try {
       fill(new Tensor([1, rows * columns], 'f32', { region }));
-      packRows(this.#device, matrix, matrix.parts[at]!, { raw: region, source: 'f32', firstRow: 0, rows });
+      const chunk = { raw: region, source: 'f32', firstRow: first, rows } as const;
+      packRows(this.#device, matrix, matrix.parts[at]!, chunk);
     } finally {
       this.#device.free(region.buffer);
     }

@@ -12,7 +12,7 @@ import { linear, linearAdd, linearGeglu, linearSwiglu } from '../../../src/kerne
 import type { Matrix } from '../../../src/kernels/matrix.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
 import { memorySource } from '../../files/memory-source.ts';
-import { openTestDevice } from '../../gpu/test-device.ts';
+import { disguise, openTestDevice } from '../../gpu/test-device.ts';
 import { compute } from '../../kernels/compute.ts';
 
 const ROWS = 37;
@@ -82,11 +82,12 @@ async function computed(
   tensors: Tensors,
   { build, columns, layers }: Run,
   changes: WeightChanges,
+  on = device,
 ): Promise<number[]> {
-  const weights = openWeights(device, tensors, build, { format: null, plain: true });
+  const weights = openWeights(on, tensors, build, { format: null, plain: true });
   await weights.load({ changes });
   const rows = await compute({
-    device,
+    device: on,
     capacity: {},
     sizes: {},
     record: (_, input) => layers(weights.page, input([ROWS, columns], random(ROWS * columns, 7))),
@@ -215,6 +216,15 @@ describe('factors beside codes reach', () => {
     const layers = (matrix: Matrix, x: Tensor) => linearGeglu(x, matrix);
     await expectBeside({ proj: [72, 128] }, { build, columns: 128, layers }, changes);
   });
+});
+
+it('factors beside codes are filled in pieces where they exceed a binding', async () => {
+  const { codes } = coded({ w: [600, 128] });
+  const build = (table: WeightTable): Matrix => table.matrix('w', 600, 128);
+  const run: Run = { build, columns: 128, layers: (matrix, x) => linear(x, matrix) };
+  const changes = new Map([['w', [low('one', 600, 128, 16), low('two', 600, 128, 15)]]]);
+  const pieces = await computed(codes, run, changes, disguise(device, { bindingLimit: 65536 }));
+  expect(pieces).toEqual(await computed(codes, run, changes));
 });
 
 it('factors beside codes come and go without reading the codes again, and leave their bits', async () => {
