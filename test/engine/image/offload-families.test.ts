@@ -87,3 +87,18 @@ describe('each option alone', () => {
     expect(drawn.plan.prefetch).toBe(place === 'streamed' ? (options.ditOffloadPrefetch ?? 1) : null);
   });
 });
+
+describe('components beside those of a family', () => {
+  it.each<[string, Partial<ImageModelOptions>, string[]]>([
+    ['pipeline-sd1-image-prompt', { imageEncoderCpuOffload: true }, ['image encoder']],
+    ['pipeline-control-sd1', { ditCpuOffload: true }, ['denoiser']],
+    ['pipeline-control-sd1', { ditLayerwiseOffload: true }, ['denoiser']],
+  ])('%s %j', async (golden, options, roles) => {
+    const image = await drawResident(device, golden);
+    const drawn = await drawPlanned(device, golden, options);
+    expect(drawn.image).toBe(image);
+    expectAsPlanned(drawn);
+    const elsewhere = drawn.plan.components.filter(({ place }) => place !== 'resident');
+    expect([...new Set(elsewhere.map(({ role }) => role))]).toEqual(roles);
+  });
+});
