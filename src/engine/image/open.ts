@@ -4,7 +4,7 @@
 import { noteOf, option, say } from '../../files/message.ts';
 import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
-import { numberedName } from '../../files/pipeline/given-components.ts';
+import { numberedName, OPTIONS_OF_COMPONENTS } from '../../files/pipeline/given-components.ts';
 import { openPipeline, type Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { fetchModel } from '../fetch-model.ts';
 import { ImageAdapters } from './adapters.ts';
@@ -91,7 +91,7 @@ async function openFiles(
     componentPaths: componentPathsOf(options),
     find: (model, component) =>
       fetchModel(platform, { model, component }, onEvent, signal).catch((error: unknown) => {
-        throw underOption(error, GIVEN_BY[component] ?? 'componentPaths');
+        throw underOption(error, OPTIONS_OF_COMPONENTS[component] ?? 'componentPaths');
       }),
   });
   const words = await openWords(platform, pipeline, options, (model) =>
@@ -149,11 +149,6 @@ async function drawIn(
 /** Components that the ControlNets of a pipeline and its IP-Adapter are. */
 const CONTROLNET = 'controlnet';
 const IP_ADAPTER = 'ip_adapter';
-/** Options that give components. */
-const GIVEN_BY: Readonly<Record<string, string>> = {
-  [CONTROLNET]: 'controlnetPath',
-  [IP_ADAPTER]: 'ipAdapterPath',
-};
 
 /** Paths of components, with those of ControlNets and of an IP-Adapter. */
 function componentPathsOf({

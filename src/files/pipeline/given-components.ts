@@ -1,6 +1,8 @@
 // Components that the user gives beside those of a pipeline's files: the class that computes with them, and several of one kind under
 // numbered names.
 
+import { option, say } from '../message.ts';
+import { EngineError } from '../error.ts';
 import type { KnownPipelines, PipelineClass, PipelineComponents } from './pipeline-classes.ts';
 
 /** Name of the i-th component of a kind of which a pipeline may have several, as diffusers names their folders. */
@@ -39,4 +41,22 @@ export function classWith(className: string, given: readonly string[], { classes
   const family = [...classes].filter(([, one]) => one.family === own.family);
   if (has(own)) return className;
   return family.find(([, one]) => one.task === own.task && has(one))?.[0] ?? className;
+}
+
+/** Options that give components of their own. */
+export const OPTIONS_OF_COMPONENTS: Readonly<Record<string, string>> = {
+  controlnet: 'controlnetPath',
+  ip_adapter: 'ipAdapterPath',
+};
+
+/** The error of a given component that a pipeline does not have. `names`: those that it has. */
+export function unknownComponent(name: string, names: readonly string[]): EngineError {
+  const param = OPTIONS_OF_COMPONENTS[name.replace(/_\d+$/, '')];
+  const has = `it has ${[...names].sort().join(', ')}`;
+  if (param !== undefined) {
+    const message = say`${option(param)} is not for this pipeline: ${has}`;
+    return new EngineError('bad_request', message, { param });
+  }
+  const message = `componentPaths names ${name}, which is no component of this pipeline: ${has}`;
+  return new EngineError('bad_request', message, { param: 'componentPaths' });
 }

@@ -6,6 +6,7 @@ import { EngineError } from '../error.ts';
 import { readJson, type Folder } from '../source.ts';
 import { openComponentFile, type KnownFiles } from './component-file.ts';
 import { weightsFileOf } from '../weights-file.ts';
+import { unknownComponent } from './given-components.ts';
 import type { ComponentClasses, KnownPipelines, PipelineComponents } from './pipeline-classes.ts';
 import { declaredQuantization } from './pipeline-quantized.ts';
 import { customModule, refuseCode } from './pipeline-refusal.ts';
@@ -153,11 +154,7 @@ function checkComponentPaths({ known, unread, pairs, unused, componentPaths = {}
     Object.hasOwn(known, name) || unread.has(name) || Object.hasOwn(unused, name);
   const unknown = Object.keys(componentPaths).find((name) => !isKnown(name));
   if (unknown === undefined) return;
-  throw new EngineError(
-    'bad_request',
-    `componentPaths names ${unknown}, which is no component of this pipeline: it has ${names.sort().join(', ')}`,
-    { param: 'componentPaths' },
-  );
+  throw unknownComponent(unknown, names);
 }
 
 /** Opens a component that the user gives: a file, its folder, or its folder in another pipeline. */

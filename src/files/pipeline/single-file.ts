@@ -15,7 +15,7 @@ import {
   type OpenFile,
 } from './file-parts.ts';
 import { namesOf, type KnownPipelines, type PipelineClass } from './pipeline-classes.ts';
-import { classWith, withNumbered } from './given-components.ts';
+import { classWith, unknownComponent, withNumbered } from './given-components.ts';
 import { openElsewhere } from './pipeline-components.ts';
 import type { Pipeline, PipelineComponent, PipelineOptions } from './pipeline.ts';
 import { refuseFile } from './file-refusal.ts';
@@ -214,11 +214,7 @@ function refuseUnknownComponents(
 ): void {
   const unknown = Object.keys(componentPaths).find((name) => !Object.hasOwn(components, name));
   if (unknown === undefined) return;
-  throw new EngineError(
-    'bad_request',
-    `componentPaths names ${unknown}, which is no component of this pipeline: it has ${Object.keys(components).sort().join(', ')}`,
-    { param: 'componentPaths' },
-  );
+  throw unknownComponent(unknown, Object.keys(components));
 }
 
 function incomplete(

@@ -8,6 +8,7 @@ import type { Pixels } from '../../../src/engine/image/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import { draw, prefixed, write } from './drawn-files.ts';
+import { tinyPipeline } from './pipeline-golden.ts';
 import { originalControlNet } from './original-control.ts';
 import {
   newFolder,
@@ -164,6 +165,17 @@ it('Stable Diffusion XL is steered by files of both layouts alike', async () => 
   expect(wanted.pipeline).toBe('StableDiffusionXLControlNetPipeline');
   const original = write('control xl', originalControlNet(net.tensors, 4, ''));
   expect((await draw({ model, controlnetPath: [original] }, request)).images).toEqual(wanted.images);
+});
+
+it('models of other families name the option of a ControlNet that they do not take', async () => {
+  const controlnetPath = [folderOf(tinyControlNet('sd1', 28))];
+  await expect(draw({ model: tinyPipeline('z-image'), controlnetPath })).rejects.toMatchObject({
+    code: 'bad_request',
+    param: 'controlnetPath',
+    message: expect.stringMatching(
+      /^`?controlnetPath`? is not for this pipeline: it has scheduler, /,
+    ) as string,
+  });
 });
 
 describe('rules', () => {
