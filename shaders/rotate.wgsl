@@ -1,5 +1,7 @@
-// Applies rotary positions from a table, in place, after an RMSNorm of each head if GAIN has one; an invocation per row and head.
+// Applies rotary positions from a table, if TURN has one, in place, after an RMSNorm of each head if GAIN has one; an invocation per row
+// and head.
 #import "lib/gain.$GAIN.wgsl"
+#import "lib/turn.$TURN.wgsl"
 
 // true: a pair is two adjacent dimensions; false: the same dimension of a head's two halves
 const INTERLEAVED = true;
@@ -16,7 +18,6 @@ struct Args {
 }
 
 @group(0) @binding(0) var<storage, read_write> x: array<f32>;
-@group(0) @binding(1) var<storage, read> table: array<f32>; // [tokens, cos and sin of each pair alternating]
 @group(0) @binding(2) var<uniform> args: Args;
 
 @compute @workgroup_size(32)
@@ -27,7 +28,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     return;
   }
   let x0 = row * args.x_stride + args.x_first + head * args.dims;
-  let table0 = (args.first_row + row) % args.tokens * args.table_stride;
+  let token = (args.first_row + row) % args.tokens;
   var rate = 1.0;
   if (NORMED) {
     var squares = 0.0;
@@ -42,9 +43,8 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     let d = i * step;
     let a = x[x0 + d] * rate * gain(d);
     let b = x[x0 + d + reach] * rate * gain(d + reach);
-    let c = table[table0 + 2u * i];
-    let s = table[table0 + 2u * i + 1u];
-    x[x0 + d] = a * c - b * s;
-    x[x0 + d + reach] = b * c + a * s;
+    let angle = turn(token, args.table_stride, i);
+    x[x0 + d] = a * angle.x - b * angle.y;
+    x[x0 + d + reach] = b * angle.x + a * angle.y;
   }
 }

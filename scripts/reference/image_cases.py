@@ -197,6 +197,20 @@ def flux2_outputs(model, patches, text, timestep, guidance, places, sides):
     return {'sample': out[:, : int(sides[0].prod())]}
 
 
+def sd3_inputs(seed, height, width, tokens, channels=16):
+    """Latents of two images at two times, each with states of a text and a pooled state."""
+    return lambda: {
+        'sample': normal(seed, 2, channels, height, width),
+        'text': normal(seed + 1, 2, tokens, 76) * 2,
+        'pooled': normal(seed + 2, 2, 56),
+        'timestep': torch.tensor([640.0, 80.5]),
+    }
+
+
+def sd3_outputs(model, sample, text, pooled, timestep):
+    return {'sample': model(sample, text, pooled, timestep, return_dict=False)[0]}
+
+
 def flux2_decode(model, latents):
     """From the denoiser's latents, as the pipelines take them back."""
     shape = (1, -1, 1, 1)
@@ -508,6 +522,21 @@ MODULES = {
         'heads of 12 dimensions whose width is not that of the states; 12 classes of distances up to 20, more tokens than that; padding takes part',
         lambda: {'input_ids': torch.cat([torch.arange(3, 33), torch.tensor([1]), torch.zeros(7)]).long()[None]},
         lambda model, input_ids: {'last_hidden_state': model(input_ids).last_hidden_state},
+    ),
+    'sd3': Case(
+        'sd3/transformer',
+        'no norms of heads; 5 × 7 patches in the middle of 11 × 11 places, 13 text rows; the last block has no text behind it',
+        sd3_inputs(250, 10, 14, 13),
+        sd3_outputs,
+    ),
+    'sd3-dual': Case(
+        'sd3-dual/transformer',
+        'two attentions in the first and the last block, norms of heads; 11 × 4 patches in the middle of 14 × 14 places',
+        sd3_inputs(260, 22, 8, 9),
+        sd3_outputs,
+    ),
+    'sd3-inpaint': Case(
+        'sd3-inpaint/transformer', 'latents, mask and masked latents; all of 11 × 11 places', sd3_inputs(270, 22, 22, 7, channels=33), sd3_outputs
     ),
     'flux2': Case(
         'flux2-klein/transformer',

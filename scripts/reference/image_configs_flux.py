@@ -20,13 +20,13 @@ def transformer(seed, **config):
     return Part('model', FluxTransformer2DModel, sizes | config, seed, 'bf16')
 
 
-def t5(seed):
+def t5(seed, **config):
     sizes = dict(
         vocab_size=VOCABULARY, d_model=48, d_kv=12, d_ff=80, num_layers=3, num_heads=5, relative_attention_num_buckets=12,
         relative_attention_max_distance=20, feed_forward_proj='gated-gelu', dense_act_fn='gelu_new', is_gated_act=True,
         is_encoder_decoder=True, tie_word_embeddings=False,
     )  # fmt: skip
-    return Part('model', T5EncoderModel, sizes, seed, 'bf16', {'shared': 3.0, 'relative_attention_bias': 4.0})
+    return Part('model', T5EncoderModel, sizes | config, seed, 'bf16', {'shared': 3.0, 'relative_attention_bias': 4.0})
 
 
 def chroma(seed):

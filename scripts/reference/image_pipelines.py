@@ -82,6 +82,8 @@ def part(name, source):
 
 def opened(case):
     parts = {name: part(name, source) for name, source in case.components.items()}
+    if case.checkpoint == 'sd3-dual':  # diffusers wants to be told of components that are absent
+        parts |= dict(text_encoder_3=None, tokenizer_3=None)
     if case.model == 'Flux2Pipeline':  # the class of its processor needs torchvision
         parts['tokenizer'] = None
     nets = [parts.pop(name) for name in list(parts) if name.startswith('controlnet')]
@@ -104,12 +106,21 @@ def opened(case):
     if case.image_prompt:
         load_ip_adapter(pipe, case.image_prompt)
         pipe.set_ip_adapter_scale(case.image_scale)
+    if case.model == 'StableDiffusion3InpaintPipeline':
+        shifted_decoding(pipe)
     if case.scheduler:
         pipe.scheduler = getattr(diffusers, case.scheduler).from_config(pipe.scheduler.config, **case.settings)
-    if 'clip_skip' in case.arguments:  # diffusers looks for the norm where transformers 4 had it
+    if 'clip_skip' in case.arguments and 'text_encoder_3' not in pipe.components:  # diffusers looks for the norm where transformers 4 had it
         object.__setattr__(pipe.text_encoder, 'text_model', pipe.text_encoder)
     pipe.set_progress_bar_config(disable=True)
     return pipe
+
+
+def shifted_decoding(pipe):
+    """Latents are moved back by the shift before they are decoded, as in the other classes of Stable Diffusion 3: the class for inpainting
+    of diffusers 0.42.1 leaves it out, and so changes the colours of what it keeps."""
+    own = pipe.vae.decode
+    pipe.vae.decode = lambda latents, **options: own(latents + pipe.vae.config.shift_factor, **options)
 
 
 def images_only(images, tokenizer):

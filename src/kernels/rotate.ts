@@ -1,4 +1,4 @@
-// Applies rotary positions to the heads of a linear layer's output, in place.
+// Applies rotary positions to the heads of a linear layer's output, or an RMSNorm alone, in place.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -16,16 +16,21 @@ export interface Rotation {
   norm?: { weight: Tensor; eps: number } | undefined;
 }
 
-/** x [items, tokens, …], table [tokens, dims]: cos and sin of each pair alternating; the heads are changed in place */
-export function rotate({ x, first }: HeadsOf, table: Tensor, rotation: Rotation): void {
+/** x [items, tokens, …], table [tokens, dims]: cos and sin of each pair alternating, or null; the heads are changed in place */
+export function rotate({ x, first }: HeadsOf, table: Tensor | null, rotation: Rotation): void {
   const { heads, dims, layout, norm } = rotation;
   const tape = tapeOf(x);
-  const tokens = table.rows({});
-  if (table.columns !== dims || x.rows({}) % tokens !== 0)
+  if (!table && !norm) return;
+  const tokens = table?.rows({}) ?? 1;
+  if (table && (table.columns !== dims || x.rows({}) % tokens !== 0))
     throw new Error(`rotate: a table of [${table.shape.join()}] for [${x.shape.join()}] in heads of ${dims}`);
   for (const strip of stripsOf(tape, [x])) {
     tape.dispatch('rotate.wgsl', {
-      params: { GAIN: norm ? 'weight' : 'none', INTERLEAVED: layout === 'interleaved' },
+      params: {
+        GAIN: norm ? 'weight' : 'none',
+        TURN: table ? 'table' : 'none',
+        INTERLEAVED: layout === 'interleaved',
+      },
       args: {
         heads,
         dims,
@@ -33,10 +38,10 @@ export function rotate({ x, first }: HeadsOf, table: Tensor, rotation: Rotation)
         first_row: strip.firstRow,
         x_stride: x.stride,
         x_first: first,
-        table_stride: table.stride,
+        table_stride: table?.stride ?? 0,
         eps: norm?.eps ?? 0,
       },
-      bind: { x: strip.of(x), table, ...(norm ? { weight: norm.weight } : {}) },
+      bind: { x: strip.of(x), ...(table ? { table } : {}), ...(norm ? { weight: norm.weight } : {}) },
       groups: (sizes) => [Math.ceil(heads / WORKGROUP), strip.count(sizes)],
     });
   }

@@ -160,13 +160,13 @@ export class Components {
 
   /**
    * Builds a page on a component's weights and reads them into the device; `part` distinguishes pages on the same component. With
-   * `compileOnly`, weights that do not stay on the device keep whatever values their bytes have.
+   * `compileOnly`, weights that do not stay on the device keep whatever values their bytes have. With `once`, they never stay.
    */
   async load<P>(
     name: string,
     part: string,
     build: Build<P>,
-    { compileOnly = false }: { compileOnly?: boolean },
+    { compileOnly = false, once = false }: { compileOnly?: boolean; once?: boolean },
   ): Promise<Loaded<P>> {
     const key = `${name}/${part}`;
     const changes = this.changes.get(name) ?? NO_CHANGES;
@@ -178,7 +178,7 @@ export class Components {
     const residency = this.residencyOf(name);
     const weights = await this.declare(name, build);
     const isRead = residency.kind === 'resident' || !compileOnly;
-    const stays = isRead && (residency.kind !== 'staged' || residency.kept);
+    const stays = isRead && !once && (residency.kind !== 'staged' || residency.kept);
     try {
       const { onProgress } = this.options;
       if (isRead) await weights.load({ onProgress, unread, changes });

@@ -107,7 +107,8 @@ export class Planner {
       ...(sigmas ? { sigmas } : {}),
       ...(eta === undefined ? {} : { eta }),
       ...(originalSteps === undefined ? {} : { origin: originalSteps }),
-      ...(familySigmas ? { imageTokens } : {}),
+      // Latents of UNets are no tokens, and no schedule of theirs is shifted by the image's size.
+      ...(familySigmas || latents.patch > 1 ? { imageTokens } : {}),
       ...(mu ? { mu: mu(imageTokens, steps) } : {}),
     };
   }

@@ -163,8 +163,9 @@ function quantizedError(tensors: TensorHeaders, name: string): EngineError | nul
   );
 }
 
-/** Drops extents of 1 at the end, with which [out, in] is stored as a kernel of one tap, and [out, 1, in] becomes [out, in]. */
+/** Drops extents of 1 at the end, with which [out, in] is stored as a kernel of one tap; [out, 1, in] and [1, out, in] become [out, in]. */
 function squeezed(shape: readonly number[]): readonly number[] {
   const inner = shape.slice(0, Math.max(1, shape.findLastIndex((extent) => extent !== 1) + 1));
-  return inner.length === 3 && inner[1] === 1 ? [inner[0]!, inner[2]!] : inner;
+  const single = inner.length === 3 ? inner.slice(0, 2).lastIndexOf(1) : -1;
+  return single < 0 ? inner : inner.toSpliced(single, 1);
 }

@@ -47,7 +47,8 @@ export async function uploadAll(
   let inFlight = 0;
   try {
     for (const [tensor, one] of order.entries()) {
-      const { entry, rowStep = rowStepOf(entry), placedRowBytes = 0, place } = one;
+      const entry = asRows(one.entry);
+      const { rowStep = rowStepOf(entry), placedRowBytes = 0, place } = one;
       const rows = storedRows(entry);
       const rowBytes = entry.bytes / rows;
       const most = Math.min(capacity / rowBytes, placedLimit / placedRowBytes);
@@ -122,6 +123,12 @@ function regionOf(buffer: GPUBuffer): Region {
 
 function checkedBytes(bytes: number): number {
   return Math.ceil(bytes / CHECKED_BYTES) * CHECKED_BYTES;
+}
+
+/** A tensor [1, rows, k] has the rows of a table, like stored positions of patches. */
+function asRows(entry: TensorEntry): TensorEntry {
+  const { shape } = entry;
+  return shape.length === 3 && shape[0] === 1 ? { ...entry, shape: shape.slice(1) } : entry;
 }
 
 /** Rows as a tensor is stored: those of a transposed one are its k's. */

@@ -44,7 +44,7 @@ export interface Flux {
 export function flux(config: FluxConfig, weights: WeightTable): Flux {
   const { hidden, channels, inputs, textDims, eps, doubleBlocks, singleBlocks } = config;
   const biased = { bias: true } as const;
-  const embedTime = conditions(config, weights);
+  const embedTime = timeAndText(config, weights);
   const embedText = weights.matrix('context_embedder.weight', hidden, textDims, biased);
   const embedPatches = weights.matrix('x_embedder.weight', hidden, PATCH * PATCH * inputs, biased);
   const doubles = Array.from({ length: doubleBlocks }, (_, i) =>
@@ -74,16 +74,24 @@ export function flux(config: FluxConfig, weights: WeightTable): Flux {
   };
 }
 
-/** Scale and shift of the last norm, which files with the original names hold in the other order: there they are matrices of their own. */
-export function finalModulation(weights: WeightTable, hidden: number, options = { bias: true }): Matrix {
-  if (!weights.has('norm_out.scale.weight'))
-    return weights.matrix('norm_out.linear.weight', 2 * hidden, hidden, options);
-  const parts = ['scale', 'shift'].map((part) => ({ name: `norm_out.${part}.weight`, rows: hidden }));
+/** Scale and shift of a norm behind which a sequence ends, which files with the original names hold in the other order: there they are matrices of their own. */
+export function finalModulation(
+  weights: WeightTable,
+  hidden: number,
+  options = { bias: true },
+  norm = 'norm_out',
+): Matrix {
+  if (!weights.has(`${norm}.scale.weight`))
+    return weights.matrix(`${norm}.linear.weight`, 2 * hidden, hidden, options);
+  const parts = ['scale', 'shift'].map((part) => ({ name: `${norm}.${part}.weight`, rows: hidden }));
   return weights.stacked(parts, hidden, options);
 }
 
 /** SiLU of the sum of the embedded time step, guidance scale and pooled text, which is all that is read of it, [1, hidden] */
-function conditions({ hidden, pooledDims, distilledGuidance }: FluxConfig, weights: WeightTable) {
+export function timeAndText(
+  { hidden, pooledDims, distilledGuidance }: Pick<FluxConfig, 'hidden' | 'pooledDims' | 'distilledGuidance'>,
+  weights: WeightTable,
+) {
   const embedder = (part: string, k: number) => {
     const name = `time_text_embed.${part}`;
     const first = weights.matrix(`${name}.linear_1.weight`, hidden, k, { bias: true });

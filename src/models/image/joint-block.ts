@@ -28,16 +28,21 @@ export interface JointShape {
   swiglu?: boolean;
 }
 
-/** Names of the modules that one kind of sequence has in a block. */
-export interface StreamNames {
-  /** Gives shift, scale and gate of attention, then those of the feed-forward part; left out: they come from outside of the block. */
-  modulation?: string;
+/** Names of the modules that give the heads of an attention. */
+export interface HeadNames {
   query: string;
   key: string;
   value: string;
+  /** RMSNorms of query and key heads; left out: there are none. */
+  queryNorm?: string;
+  keyNorm?: string;
+}
+
+/** Names of the modules that one kind of sequence has in a block. */
+export interface StreamNames extends HeadNames {
+  /** Gives shift, scale and gate of attention, then those of the feed-forward part; left out: they come from outside of the block. */
+  modulation?: string;
   out: string;
-  queryNorm: string;
-  keyNorm: string;
   up: string;
   down: string;
 }
@@ -46,8 +51,8 @@ export interface StreamNames {
 export interface Stream {
   /** [items, tokens, hidden]; the blocks change it in place. */
   x: Tensor;
-  /** [tokens, dims], cos and sin of each pair alternating. */
-  rotations: Tensor;
+  /** [tokens, dims], cos and sin of each pair alternating; null: heads are not rotated. */
+  rotations: Tensor | null;
 }
 
 /** A sequence in blocks that have the modules for their modulation. */
@@ -74,20 +79,12 @@ export interface StreamBlock {
 }
 
 export function streamBlock(shape: JointShape, weights: WeightTable, names: StreamNames): StreamBlock {
-  const { hidden, heads, dims, ffn, eps, headEps, unbiased = false, swiglu = false } = shape;
+  const { hidden, heads, dims, ffn, eps, unbiased = false, swiglu = false } = shape;
   const bias = !unbiased;
   const { modulation: module } = names;
   const modulate =
     module === undefined ? null : weights.matrix(`${module}.weight`, 6 * hidden, hidden, { bias });
-  const qkvWeight = weights.stacked(
-    [names.query, names.key, names.value].map((name) => ({ name: `${name}.weight`, rows: heads * dims })),
-    hidden,
-    { bias, split: 'columns' },
-  );
-  const norms = [names.queryNorm, names.keyNorm].map((name) => ({
-    weight: weights.vector(`${name}.weight`, dims),
-    eps: headEps,
-  }));
+  const toHeads = headProjection(shape, weights, names);
   const out = weights.matrix(`${names.out}.weight`, hidden, heads * dims, { bias, split: 'rows' });
   const up = swiglu
     ? weights.halves(`${names.up}.weight`, ffn, hidden, { bias })
@@ -101,12 +98,7 @@ export function streamBlock(shape: JointShape, weights: WeightTable, names: Stre
   return {
     modulate: (time) => ({ x: linear(time, modulate!), first: 0 }),
     project({ x, rotations }, modulation) {
-      const qkv = linear(normed(x, modulation, 0), qkvWeight); //  [items, tokens, 3 · hidden]
-      norms.forEach((norm, i) => {
-        const part = { x: qkv, first: i * heads * dims };
-        rotate(part, rotations, { heads, dims, layout: 'interleaved', norm });
-      });
-      return { modulation, qkv };
+      return { modulation, qkv: toHeads(normed(x, modulation, 0), rotations) };
     },
     absorb({ x }, { modulation: m }, attended) {
       gatedAdd(linear(attended, out), chunk(m, 2), x);
@@ -114,6 +106,30 @@ export function streamBlock(shape: JointShape, weights: WeightTable, names: Stre
       const wide = swiglu ? linearSwiglu(y, up) : linear(y, up, { activation: 'gelu-tanh' }); // [items, tokens, ffn]
       gatedAdd(linear(wide, down), chunk(m, 5), x);
     },
+  };
+}
+
+/** Queries, keys and values side by side, their heads normed and rotated; x [items, tokens, hidden] → [items, tokens, 3 · heads · dims] */
+export function headProjection(
+  { hidden, heads, dims, headEps, unbiased = false }: JointShape,
+  weights: WeightTable,
+  { query, key, value, queryNorm, keyNorm }: HeadNames,
+): (x: Tensor, rotations: Tensor | null) => Tensor {
+  const weight = weights.stacked(
+    [query, key, value].map((name) => ({ name: `${name}.weight`, rows: heads * dims })),
+    hidden,
+    { bias: !unbiased, split: 'columns' },
+  );
+  const norms = [queryNorm, keyNorm].map((name) =>
+    name === undefined ? undefined : { weight: weights.vector(`${name}.weight`, dims), eps: headEps },
+  );
+  return (x, rotations) => {
+    const qkv = linear(x, weight);
+    norms.forEach((norm, i) => {
+      const part = { x: qkv, first: i * heads * dims };
+      rotate(part, rotations, { heads, dims, layout: 'interleaved', norm });
+    });
+    return qkv;
   };
 }
 

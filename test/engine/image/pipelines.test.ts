@@ -124,7 +124,7 @@ describe('tuned', { timeout: PATIENCE }, () => {
 
 /** Pipelines that are drawn with a small binding limit too; the images within their autoencoders exceed it. */
 const IN_PIECES = PIPELINE_GOLDENS.filter((name) =>
-  /-(chroma|flux|flux-kontext|flux-fill|flux-control|flux2-klein|qwen-image(-edit-plus|-masked)?|control-sdxl)$/.test(
+  /-(chroma|flux|flux-kontext|flux-fill|flux-control|flux2-klein|sd3|sd3-dual|qwen-image(-edit-plus|-masked)?|control-sdxl)$/.test(
     name,
   ),
 );
@@ -140,10 +140,10 @@ describe('in bindings of 256 KiB', { timeout: PATIENCE }, () => {
 /**
  * Kernels do not depend on the schedule, so the generic ones draw one case of each network and task: sd1 from a text, an image, a mask and
  * with nine channels, both text encoders of sdxl and its refiner, LCM's guidance embedding, Z-Image, Qwen-Image with and without an image that it edits, FLUX with
- * and without an image that it sees or fills, FLUX.2, Chroma, and ControlNets of sd1 and sdxl.
+ * and without an image that it sees or fills, FLUX.2, Chroma, Stable Diffusion 3 with and without T5 and with a mask, and ControlNets of sd1 and sdxl.
  */
 const ALSO_GENERIC =
-  /^pipeline-(sdxl-words|sdxl-image-prompt|sd1-image-prompt-plus|control-sd1-two|control-sdxl|lcm|sd1|sd1-(emphasis|image|inpaint|masked)|sd2|sdxl-(masked|refiner)|z-image-(guided|masked)|qwen-image(-edit)?|flux(-guided|-kontext|-fill|-control)?|flux2-klein|chroma)$/;
+  /^pipeline-(sdxl-words|sdxl-image-prompt|sd1-image-prompt-plus|control-sd1-two|control-sdxl|lcm|sd1|sd1-(emphasis|image|inpaint|masked)|sd2|sdxl-(masked|refiner)|z-image-(guided|masked)|qwen-image(-edit)?|flux(-guided|-kontext|-fill|-control)?|flux2-klein|chroma|sd3(-dual|-inpaint)?)$/;
 const JUDGED = PIPELINE_GOLDENS.filter((name) => ALSO_GENERIC.test(name));
 
 describe('generic', { timeout: PATIENCE }, () => {

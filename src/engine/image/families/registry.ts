@@ -13,6 +13,7 @@ import { flux2, flux2Klein } from './flux2.ts';
 import type { ImageFamily, PipelineSet, PipelineTask } from './family.ts';
 import { qwenImageEdit, qwenImageEditPlus } from './qwen-image-edit.ts';
 import { qwenImage } from './qwen-image.ts';
+import { sd3Family } from './sd3.ts';
 import { stableDiffusion } from './stable-diffusion.ts';
 import { stableDiffusionXL } from './stable-diffusion-xl.ts';
 import { UNBUILT_FILES, UNREAD_TENSORS } from './unbuilt-files.ts';
@@ -23,6 +24,7 @@ import { zImage } from './z-image.ts';
 const FAMILIES: ImageFamily[] = [
   stableDiffusion,
   stableDiffusionXL,
+  sd3Family,
   zImage,
   fluxFamily,
   fluxKontext,

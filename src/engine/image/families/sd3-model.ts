@@ -1,0 +1,224 @@
+// The model of Stable Diffusion 3 and 3.5: a transformer over the patches of an image and the tokens of a text. Guidance computes the prompt
+// and the negative prompt as two items of one pass.
+
+import { EngineError } from '../../../files/error.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { concat } from '../../../kernels/concat.ts';
+import { guidance } from '../../../kernels/guidance.ts';
+import { patchify, unpatchify } from '../../../kernels/patchify.ts';
+import { repeat } from '../../../kernels/repeat.ts';
+import { readSD3Config, type SD3Config } from '../../../models/image/sd3-config.ts';
+import { sd3, sd3PlaceIds, sd3Places, type SD3 } from '../../../models/image/sd3.ts';
+import type { WeightTable } from '../../../models/weights.ts';
+import { readAutoencoder } from '../autoencoder.ts';
+import type { CallArguments } from '../call-arguments.ts';
+import { allocateTensor, compute, freeTensors, recordTape, type ComputeOptions } from '../compute.ts';
+import type { ComponentAccess } from '../components.ts';
+import { writeRows, type Predictor } from '../denoiser.ts';
+import { createScalars } from '../scalars.ts';
+import { Scope } from '../scope.ts';
+import type { FamilyModel, Prepared, RunRequest } from './family.ts';
+import { checkLength } from './flux-texts.ts';
+import {
+  checkSD3Encoders,
+  encodeSD3,
+  sd3ClipConfig,
+  UNREAD_LAYERS,
+  type SD3States,
+  type SD3Text,
+  type TextWidths,
+} from './sd3-texts.ts';
+
+/** Latents along one side of a token. */
+export const PATCH = 2;
+/** Indices of a step's scalars. */
+const GUIDANCE = 0;
+const ONE = 1;
+
+export interface SD3Arguments extends CallArguments {
+  /** Texts for the second and the third encoder; left out or empty: that for the first. */
+  prompt2?: string;
+  prompt3?: string;
+  negative2?: string;
+  negative3?: string;
+}
+
+const guides = (scale: number): boolean => scale > 1;
+
+export function openSD3(components: ComponentAccess): FamilyModel {
+  const { device } = components;
+  const config = readSD3Config(components.get('transformer').config, 'transformer/config.json');
+  const page = (table: WeightTable) => sd3(config, table);
+  const places = (table: WeightTable) => sd3Places(config, table);
+  const { factor } = readAutoencoder(components.get('vae'));
+  const layers = ['text_encoder', 'text_encoder_2'].map((name) => sd3ClipConfig(components, name).layers);
+
+  return {
+    latentChannels: config.channels,
+    fillsMasks: fillsMasks(config) && 'coarse',
+    sampleSize: { height: config.sampleSize, width: config.sampleSize },
+    mostClipSkip: Math.min(...layers) - 1 - UNREAD_LAYERS,
+    unreadClipLayers: UNREAD_LAYERS,
+    guides,
+    checkRequest(request) {
+      checkLength(request);
+      checkSize(config, factor, request.values);
+    },
+    async checkFiles() {
+      checkWidths(config, await checkSD3Encoders(components));
+      components.check('transformer', page);
+      components.check('transformer', places);
+    },
+    async prepare(request): Promise<Prepared> {
+      const { maxSequenceLength, options } = request;
+      const texts = await encodeSD3(components, textsOf(request), {
+        ...(maxSequenceLength !== undefined && { maxSequenceLength }),
+        columns: config.textDims,
+        options,
+      });
+      return {
+        tokens: texts.states.shape[1] as number,
+        async load() {
+          const sides = [request.values.height, request.values.width].map((side) => side / factor / PATCH);
+          const placed = await placeRows(components, config, sides as [number, number], options);
+          const weights = await components.load('transformer', 'denoiser', page, options);
+          const given = { components, page: weights.page, texts, request, places: placed };
+          return {
+            record: (latents, output, extra, way) =>
+              openPredictor({ ...given, latents, output, extra, options: way }),
+            [Symbol.dispose]() {
+              freeTensors(device, [placed]);
+              weights[Symbol.dispose]();
+            },
+          };
+        },
+        [Symbol.dispose]: () => freeTensors(device, [texts.states, texts.pooled]),
+      };
+    },
+  };
+}
+
+/** Whether the transformer takes latents, a mask and masked latents instead of latents alone. */
+function fillsMasks({ inputs, channels }: SD3Config): boolean {
+  const withMask = 2 * channels + 1;
+  if (inputs === channels || inputs === withMask) return inputs === withMask;
+  throw new EngineError(
+    'unsupported',
+    `transformer/config.json: in_channels ${inputs} is not built; choose a checkpoint that has ${channels}, or ${withMask} for inpainting`,
+    { param: 'in_channels' },
+  );
+}
+
+function checkWidths(config: SD3Config, { clip, t5, pooled }: TextWidths): void {
+  const differ = (key: string, wanted: number, encoders: string, found: number): never => {
+    const message = `transformer/config.json: ${key} is ${wanted}, and the states of ${encoders} have ${found} columns: take the text encoders of the same pipeline`;
+    throw new EngineError('bad_checkpoint', message, { param: key });
+  };
+  const clips = 'text_encoder and text_encoder_2';
+  if (clip > config.textDims) differ('joint_attention_dim', config.textDims, clips, clip);
+  if (t5 !== null && t5 !== config.textDims)
+    differ('joint_attention_dim', config.textDims, 'text_encoder_3', t5);
+  if (pooled !== config.pooledDims) differ('pooled_projection_dim', config.pooledDims, clips, pooled);
+}
+
+/** Throws bad_request for an image that has more patches along a side than the table of positions. */
+function checkSize(
+  { places }: SD3Config,
+  factor: number,
+  values: Pick<RunRequest['values'], 'width' | 'height'>,
+): void {
+  const most = places * PATCH * factor;
+  for (const key of ['width', 'height'] as const) {
+    if (values[key] <= most) continue;
+    const message = `${key} is ${values[key]}; the model has positions for at most ${most} pixels`;
+    throw new EngineError('bad_request', message, { param: key });
+  }
+}
+
+/** Texts of the negative prompt, under guidance, and of the prompt. Like in diffusers, layers of CLIP are skipped for the prompt alone. */
+function textsOf({ prompt, values, call }: RunRequest): SD3Text[] {
+  const { prompt2, prompt3, negative2, negative3 }: SD3Arguments = call;
+  const positive = textOf(prompt, prompt2, prompt3, values.clipSkip);
+  if (!guides(values.guidance)) return [positive];
+  return [textOf(values.negativePrompt, negative2, negative3, 0), positive];
+}
+
+function textOf(
+  first: string,
+  second: string | undefined,
+  third: string | undefined,
+  clipSkip: number,
+): SD3Text {
+  return { clip: [first, second || first], t5: third || first, clipSkip };
+}
+
+/** Returns the rows of the table of positions for an image, [1, tokens, hidden]; the table itself leaves the device at once. */
+async function placeRows(
+  components: ComponentAccess,
+  config: SD3Config,
+  [rows, columns]: readonly [number, number],
+  options: ComputeOptions,
+): Promise<Tensor> {
+  const { device } = components;
+  const build = (table: WeightTable) => sd3Places(config, table);
+  using table = await components.load('transformer', 'places', build, { ...options, once: true });
+  using inputs = new Scope(device);
+  const values = sd3PlaceIds(config, { rows, columns });
+  const ids = inputs.hold(device.tensor('step', 'places of patches', [1, values.length], values));
+  const [made] = await compute(device, options, (tape) => [table.page(tape, ids)]);
+  return made!;
+}
+
+interface PredictorRequest {
+  components: ComponentAccess;
+  page: SD3;
+  texts: SD3States;
+  places: Tensor;
+  request: RunRequest;
+  latents: Tensor;
+  output: Tensor;
+  /** Mask and masked latents, [1, height, width, 1 + channels]; null: the transformer takes none. */
+  extra: Tensor | null;
+  options: ComputeOptions;
+}
+
+async function openPredictor(given: PredictorRequest): Promise<Predictor> {
+  const { components, page, texts, places, request, latents, output, extra, options } = given;
+  const { device } = components;
+  const [, height, width] = latents.shape as [number, number, number];
+  const items = texts.states.shape[0] as number;
+  using scope = new Scope(device);
+  const [text] = await compute(device, options, (tape) => [page.condition(texts.states.on(tape))]);
+  scope.hold(text!);
+  const scalars = scope.use(createScalars(device, 'scalars of a step', 2));
+  const time = scope.hold(allocateTensor(device, 'time step', [items, 1]));
+  const recording = await recordTape(
+    device,
+    options,
+    (tape) => {
+      const input = extra ? concat(latents.on(tape), extra.on(tape)) : latents.on(tape);
+      const x = items === 1 ? input : repeat(input, items, scalars.region, ONE);
+      const predicted = page.forward({
+        patches: patchify(x, { size: PATCH, order: 'cpq' }), //  [items, tokens, 4 · inputs]
+        places: places.on(tape),
+        time: time.on(tape),
+        text: text!.on(tape),
+        pooled: texts.pooled.on(tape),
+      });
+      const y = unpatchify(predicted, { size: PATCH, order: 'pqc', height, width });
+      return [items === 1 ? y : guidance(y, scalars.region, GUIDANCE, { base: 'negative', factor: 1 })];
+    },
+    [output],
+  );
+  scope.use(recording);
+  const owner = scope.move();
+  return {
+    run({ timestep }) {
+      scalars.write([request.values.guidance, 1]);
+      writeRows(device, time, new Float32Array(items).fill(timestep));
+      recording.run();
+    },
+    times: () => recording.times(),
+    [Symbol.dispose]: () => owner[Symbol.dispose](),
+  };
+}
