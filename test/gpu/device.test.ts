@@ -5,7 +5,7 @@ import { Device } from '../../src/gpu/device.ts';
 import { listAdapters, openDevice, readShader } from '../../src/gpu/node.ts';
 import { tapeOf, Tape } from '../../src/gpu/tape.ts';
 import { paddedColumns } from '../../src/gpu/tensor.ts';
-import { disguise, openTestDevice, type Disguise } from './test-device.ts';
+import { disguise, openTestDevice, TEST_BUDGET, type Disguise } from './test-device.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -213,7 +213,8 @@ describe('the loss of a device', () => {
   });
 
   it('is known as soon as an operation fails, and later', async () => {
-    const gone = await openTestDevice();
+    // A device of its own: kept ones stay open behind their loss.
+    const gone = await openDevice({ safe: true, memoryBudget: TEST_BUDGET });
     const { region } = gone.tensor('step', 'x', [4], new Float32Array(4));
     gone.destroy();
     await expect(gone.read(region!)).rejects.toThrow();
