@@ -14,9 +14,3 @@ export interface AdapterSummary {
   subgroupMinSize: number;
   subgroupMaxSize: number;
 }
-
-/** Kernels broadcast only among the first lanes, so the smallest subgroup size counts. */
-export function subgroupLanes(gpu: GPUDevice, { subgroupMinSize }: AdapterSummary): number {
-  if (!gpu.features.has('subgroups') || subgroupMinSize < 4) return 1;
-  return Math.min(subgroupMinSize, 16);
-}

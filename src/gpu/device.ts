@@ -2,12 +2,13 @@
 // owns one GPUDevice.
 
 import type { EngineError } from '../files/error.ts';
-import { subgroupLanes, type AdapterSummary } from './adapter.ts';
+import type { AdapterSummary } from './adapter.ts';
 import { profileOf, type AdapterProfile } from './adapter-profile.ts';
 import { Arena } from './arena.ts';
 import { toEngineError } from './device-error.ts';
 import { link, type LinkedShader, type Params, type ShaderSource } from './linker.ts';
 import { DeviceMemory, type MemoryKind, type MemoryPeak, type MemoryRemedies } from './memory.ts';
+import { subgroupLanes } from './subgroup-lanes.ts';
 import { Tuning } from './tuning.ts';
 import { Tensor, tensorBytes, type Dtype, type Region } from './tensor.ts';
 
@@ -54,8 +55,6 @@ export interface DeviceSettings {
   /** Uses kernels without subgroups even if the adapter has them. */
   portable?: boolean;
 }
-
-const COMPUTE = 4;
 
 export class Device {
   readonly gpu: GPUDevice;
@@ -174,7 +173,7 @@ export class Device {
     const layout = this.gpu.createBindGroupLayout({
       entries: shader.bindings.map(({ index, type }) => ({
         binding: index,
-        visibility: COMPUTE,
+        visibility: 4, // COMPUTE
         buffer: { type },
       })),
     });
