@@ -83,11 +83,7 @@ describe('a file is refused that holds', () => {
     ['a LoKr', ['lycoris_blocks_0_attn.lokr_w1'], /is an adapter \(LoRA\)/],
     ['an embedding', ['emb_params'], /is a textual inversion/],
     ['a ControlNet of FLUX', ['controlnet_blocks.0.weight'], /is a ControlNet of another family, which/],
-    [
-      'Stable Diffusion 3',
-      ['model.diffusion_model.joint_blocks.0.context_block.adaLN_modulation.1.bias'],
-      /is Stable Diffusion 3/,
-    ],
+    ['AuraFlow', ['model.diffusion_model.double_layers.0.attn.w1q.weight'], /is AuraFlow/],
     [
       'a video model',
       ['head.modulation'],

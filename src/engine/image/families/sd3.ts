@@ -12,6 +12,7 @@ import {
   text,
   type CallArgumentTable,
 } from '../call-arguments.ts';
+import { SD3_FILES } from '../layouts/sd3.ts';
 import type { ComponentFiles, FamilyDefaults, ImageFamily, ImpliedDefaults } from './family.ts';
 import { openSD3, PATCH, type SD3Arguments } from './sd3-model.ts';
 import { AUTOENCODER, denoiser, SCHEDULER, textEncoder, tokenizer } from './shared-components.ts';
@@ -89,5 +90,6 @@ export const sd3Family: ImageFamily = {
   takes: ['maxSequenceLength', 'flowShift'],
   readsEmphasis: false,
   sigmas: null,
+  files: SD3_FILES,
   open: openSD3,
 };

@@ -14,7 +14,6 @@ export const UNBUILT_FILES: readonly UnbuiltFiles[] = [
   file('a T2I-Adapter', /^adapter\.body\.|^body\.0\.block1\./),
   file('an IP-Adapter of another family', /^image_proj\.(?!proj|norm|latents|layers|perceiver)/),
   file('Stable Cascade', /clip_txt_mapper\.|down_blocks\.1\.0\.channelwise\./),
-  file('Stable Diffusion 3', /(^|\.)joint_blocks\.0\.context_block\./),
   file('AnimateDiff, which makes videos', /motion_modules\./),
   file('AuraFlow', /(^|\.)double_layers\.0\.attn\.w1q\./),
   file('Chroma Radiance, which draws pixels', /(^|\.)nerf_image_embedder\./),
