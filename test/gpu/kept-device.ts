@@ -1,6 +1,7 @@
 // Devices that share one GPUDevice, and with it the pipelines that tests of this process have compiled. Compiling is most of what a test of a
 // tiny model costs, and WebGPU keeps pipelines with their device.
 
+import { setMaxListeners } from 'node:events';
 import type { AdapterProfile } from '../../src/gpu/adapter-profile.ts';
 import { withResolvers } from '../../src/engine/resolvers.ts';
 import { Device, type DeviceSettings, type MemoryKind, type Pipeline } from '../../src/gpu/device.ts';
@@ -98,9 +99,15 @@ export async function openModelDevice(options: OpenDeviceOptions = {}): Promise<
 
 function sharedDevice({ adapter, safe = false }: OpenDeviceOptions): Promise<Device> {
   const key = JSON.stringify([process.env['SVC_VULKAN_DRIVER'], adapter, safe]);
-  const shared = kept.get(key) ?? openDevice({ safe, ...(adapter === undefined ? {} : { adapter }) });
+  const shared = kept.get(key) ?? openShared({ safe, ...(adapter === undefined ? {} : { adapter }) });
   kept.set(key, shared);
   return shared;
+}
+
+async function openShared(options: OpenDeviceOptions): Promise<Device> {
+  const device = await openDevice(options);
+  setMaxListeners(0, device.gpu); // each device on it listens to its errors
+  return device;
 }
 
 function keptDevice(
