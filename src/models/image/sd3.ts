@@ -36,8 +36,6 @@ export interface SD3Step {
   text: Tensor;
   /** Pooled states of the texts, [items, pooledDims]. */
   pooled: Tensor;
-  /** Blocks that are left out; left out itself: none. */
-  skipped?: ReadonlySet<number>;
 }
 
 export interface SD3 {
@@ -65,15 +63,13 @@ export function sd3(config: SD3Config, weights: WeightTable): SD3 {
 
   return {
     condition: (text) => linear(text, embedText),
-    forward({ patches, places, time: timestep, text, pooled, skipped }) {
+    forward({ patches, places, time: timestep, text, pooled }) {
       const [items, tokens] = patches.shape as [number, number, number];
       const time = embedTime({ time: timestep, guidance: null, pooled }); // [items, hidden]
       const placed = joinRows(Array<Tensor>(items).fill(places), [items, tokens]);
       const image: TimedStream = { x: linearAdd(patches, embedPatches, placed), time, rotations: null };
       const words: TimedStream = { x: copy(text), time, rotations: null };
-      blocks.forEach((run, i) => {
-        if (!skipped?.has(i)) run(words, image);
-      });
+      for (const run of blocks) run(words, image);
       return linear(endNorm(image.x, linear(time, modulate), eps), out);
     },
   };

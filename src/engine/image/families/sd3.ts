@@ -14,6 +14,7 @@ import {
 } from '../call-arguments.ts';
 import { SD3_FILES } from '../layouts/sd3.ts';
 import type { ComponentFiles, FamilyDefaults, ImageFamily, ImpliedDefaults } from './family.ts';
+import { SD3_ADAPTERS } from './sd3-adapters.ts';
 import { openSD3, PATCH, type SD3Arguments } from './sd3-model.ts';
 import { AUTOENCODER, denoiser, SCHEDULER, textEncoder, tokenizer } from './shared-components.ts';
 
@@ -87,6 +88,7 @@ export const sd3Family: ImageFamily = {
     [/3\.5.*medium/i, MEDIUM],
   ],
   defaultsOf: sd3Defaults,
+  adapters: SD3_ADAPTERS,
   takes: ['maxSequenceLength', 'flowShift'],
   readsEmphasis: false,
   sigmas: null,

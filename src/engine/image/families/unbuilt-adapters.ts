@@ -7,13 +7,6 @@ export const UNBUILT_ADAPTERS: readonly AdapterSign[] = [
     models: 'HunyuanVideo',
     module: /(?:double_blocks\.\d+\.(?:img|txt)_attn_(?:qkv|proj)$|individual_token_refiner)/,
   },
-  { models: 'Stable Diffusion 3', module: /joint_blocks[._]\d+[._]/ },
-  { models: 'Stable Diffusion 3', module: /transformer_blocks[._]\d+[._]attn[._]to_q$/, columns: 1536 },
-  {
-    models: 'Stable Diffusion 3.5 large',
-    module: /transformer_blocks[._]\d+[._]attn[._]to_q$/,
-    columns: 2432,
-  },
   { models: 'Wan', module: /(?:^|\.|lora_unet_)blocks[._]\d+[._](?:self_attn|cross_attn|ffn|attn[12])[._]/ },
   { models: 'Lumina 2', module: /(?:^|[._])layers[._]\d+[._]attention[._](?:qkv|to_q)$/, columns: 2304 },
   { models: 'PixArt', module: /transformer_blocks[._]\d+[._]attn1[._]to_q$/, columns: 1152 },

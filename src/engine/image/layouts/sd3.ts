@@ -25,7 +25,11 @@ const ORIGINAL: PartLayout = {
     'y_embedder.mlp.0.weight',
     'joint_blocks.0.context_block.attn.qkv.weight',
   ],
-  names: originalNames,
+  names(headers) {
+    let last = 0;
+    while (headers.has(`joint_blocks.${last + 1}.x_block.attn.qkv.weight`)) last++;
+    return originalNames(last);
+  },
   configure: sd3Config,
 };
 
@@ -67,9 +71,8 @@ const MODULES: readonly (readonly [RegExp, string])[] = [
 const OF_IMAGE = ['to_q', 'to_k', 'to_v'];
 const OF_TEXT = ['add_q_proj', 'add_k_proj', 'add_v_proj'];
 
-function originalNames(headers: FileHeaders): Rename {
-  let last = 0;
-  while (headers.has(`joint_blocks.${last + 1}.x_block.attn.qkv.weight`)) last++;
+/** `last`: number of the last block, which does not go on with the text. */
+export function originalNames(last: number): Rename {
   const ends: readonly (readonly [string, string])[] = [
     ['final_layer', 'norm_out'],
     [`joint_blocks.${last}.context_block`, `transformer_blocks.${last}.norm1_context`],

@@ -22,6 +22,7 @@ const CHECKPOINTS: Readonly<Record<string, string>> = {
   flux2: 'flux2',
   'flux2-klein': 'flux2-klein',
   'qwen-image': 'qwen-image',
+  'stable-diffusion-3': 'sd3-dual',
 };
 
 async function partsOf(family: string): Promise<MatchedPart[]> {
@@ -113,6 +114,33 @@ describe('the original names of', () => {
       ['time_in.out_layer', 'time_guidance_embed.timestep_embedder.linear_2'],
     ] as const)
       expect(await found('flux2-klein', prefix + original, shape(name))).toEqual([[`${name}.weight`, 0]]);
+  });
+
+  it('Stable Diffusion 3', async () => {
+    const family = 'stable-diffusion-3';
+    const [transformer] = await partsOf(family);
+    const shape = (name: string) => [...transformer!.tensors.get(`${name}.weight`)!.shape];
+    const block = 'transformer_blocks.0';
+    const [hidden = 0, k = 0] = shape(`${block}.attn.to_q`);
+    for (const [original, parts] of [
+      ['x_block.attn', ['attn.to_q', 'attn.to_k', 'attn.to_v']],
+      ['x_block.attn2', ['attn2.to_q', 'attn2.to_k', 'attn2.to_v']],
+      ['context_block.attn', ['attn.add_q_proj', 'attn.add_k_proj', 'attn.add_v_proj']],
+    ] as const)
+      expect(await found(family, `diffusion_model.joint_blocks.0.${original}.qkv`, [3 * hidden, k])).toEqual(
+        parts.map((part, i) => [`${block}.${part}.weight`, i * hidden]),
+      );
+    for (const [original, name] of [
+      ['x_block.attn.proj', 'attn.to_out.0'],
+      ['x_block.mlp.fc1', 'ff.net.0.proj'],
+      ['context_block.mlp.fc2', 'ff_context.net.2'],
+      ['context_block.adaLN_modulation.1', 'norm1_context.linear'],
+    ] as const) {
+      const flat = `joint_blocks.0.${original}`.replaceAll('.', '_');
+      expect(await found(family, `lora_unet_${flat}`, shape(`${block}.${name}`))).toEqual([
+        [`${block}.${name}.weight`, 0],
+      ]);
+    }
   });
 
   it("FLUX.1 in Xlabs' files, whose single blocks have no feed-forward part", async () => {
