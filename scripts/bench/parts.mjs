@@ -77,7 +77,8 @@ export async function profileParts(device, folder, values, prompt) {
     profiler: { add: async (replay) => void kernels[part].push(...(await replay())) },
   });
   const sources = { negativePrompt: 'contract' };
-  const request = { prompt, values, sources, call: {}, references: [] };
+  const nothing = { references: [], controls: [], imagePrompt: null };
+  const request = { prompt, values, sources, call: {}, calls: 1, ...nothing };
   const prepared = await runner.prepare({ ...request, options: into('text') });
   // JavaScript in Node 20 has no `using`, so resources are disposed explicitly.
   const denoiser = await prepared.load([]);

@@ -180,7 +180,7 @@ const PAGES = {
   CLIPTextModel: (config, weights) => clip(readClipConfig(config, 'CLIPTextModel'), weights),
   Qwen3Model(json, weights) {
     const { states, layers } = readText(json, 'Qwen3Model');
-    return states(weights, layers.length - 1);
+    return states(weights, [layers.length - 1]);
   },
   UNet2DConditionModel: (config, weights) => unet(readUNetConfig(config), weights),
   ZImageTransformer2DModel: (config, weights) => zImage(readZImageConfig(config), weights),
