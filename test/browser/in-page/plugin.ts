@@ -9,6 +9,7 @@ const inRoot = (path: string): string => fileURLToPath(new URL(`../../../${path}
 const REPLACED: readonly [RegExp, string][] = [
   [/^vitest$/, 'test/browser/in-page/vitest.ts'],
   [/^node:fs$/, 'test/browser/in-page/fs.ts'],
+  [/^node:events$/, 'test/browser/in-page/events.ts'],
   [/\/gpu\/node\.ts$/, 'src/gpu/browser.ts'],
 ];
 
