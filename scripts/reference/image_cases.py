@@ -299,6 +299,31 @@ def qwen_outputs(model, input_ids):
     return {'hidden_2': states[-2], 'last_hidden_state': states[-1]}
 
 
+def padded_ids(seed, vocabulary, tokens, padding, side):
+    """Random ids with `padding` tokens that are masked, on the left or on the right."""
+
+    def make():
+        ids = torch.randint(10, vocabulary, (1, tokens), generator=torch.Generator().manual_seed(seed))
+        mask = torch.ones_like(ids)
+        masked = slice(padding) if side == 'left' else slice(tokens - padding, tokens)
+        ids[:, masked] = 0
+        mask[:, masked] = 0
+        return {'input_ids': ids, 'attention_mask': mask}
+
+    return make
+
+
+def states_after(*layers):
+    """States after several layers side by side, with the attention that pipelines take: eager attention lets tokens of padding before a text see all."""
+
+    def outputs(model, input_ids, attention_mask):
+        model.set_attn_implementation('sdpa')
+        states = model(input_ids, attention_mask=attention_mask, output_hidden_states=True).hidden_states
+        return {'states': torch.cat([states[layer] for layer in layers], -1)}
+
+    return outputs
+
+
 MODULES = {
     'clip-quick-gelu': Case(
         'sd1/text_encoder',
@@ -579,5 +604,17 @@ MODULES = {
         'language model with two images among the words: positions of time, height and width; behind the final norm',
         text_with_images([(3, 5), (4, 2)]),
         multimodal_outputs,
+    ),
+    'flux2-texts': Case(
+        'flux2/text_encoder',
+        'Mistral as FLUX.2 reads it: states after three layers side by side, padding before the text',
+        padded_ids(290, 267, 37, 9, 'left'),
+        states_after(10, 20, 30),
+    ),
+    'flux2-klein-texts': Case(
+        'flux2-klein/text_encoder',
+        'Qwen3 as FLUX.2 klein reads it: states after three layers side by side, padding behind the text',
+        padded_ids(291, 460, 37, 9, 'right'),
+        states_after(9, 18, 27),
     ),
 }

@@ -100,7 +100,7 @@ CONTROL = {
         f'{SDXL}InpaintPipeline',
         'sdxl',
         'inpainting with XL, noise in each step',
-        call(2, steps=4, guidance=5.0, strength=0.5, controlnet_conditioning_scale=0.8),
+        call(2, steps=4, guidance=5.0, strength=0.75, controlnet_conditioning_scale=0.8),
         68,
         scheduler='EulerAncestralDiscreteScheduler',
         components=XL_NET,

@@ -45,6 +45,12 @@ function readGolden(name: string): PipelineGolden {
   return parseJson(readFileSync(`${FOLDER}/${name}/case.json`, 'utf8')) as PipelineGolden;
 }
 
+/** Class of a golden's pipeline, and how often its denoiser was called. */
+export function pipelineRun(name: string): { class: string; calls: number } {
+  const golden = readGolden(name);
+  return { class: golden.class, calls: golden.timesteps.length };
+}
+
 /** Latents of the first image after the last step, [channels][height][width]. */
 export async function lastLatents(name: string): Promise<Float32Array> {
   const stored = await storedTensor(name, 'outputs', `latents_${readGolden(name).timesteps.length}`);
