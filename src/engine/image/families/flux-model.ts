@@ -4,7 +4,6 @@ import { EngineError } from '../../../files/error.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { concat } from '../../../kernels/concat.ts';
 import { joinTokens } from '../../../kernels/copy-rows.ts';
-import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { patchify, unpatchify } from '../../../kernels/patchify.ts';
 import { flux, type Flux } from '../../../models/image/flux.ts';
 import { readFluxConfig, type FluxConfig } from '../../../models/image/flux-config.ts';
@@ -12,20 +11,22 @@ import { fluxRotations, fluxTextRotations } from '../../../models/image/flux-rop
 import type { WeightTable } from '../../../models/weights.ts';
 import { readAutoencoder } from '../autoencoder.ts';
 import type { CallArguments } from '../call-arguments.ts';
-import { allocateTensor, compute, recordTape, type ComputeOptions } from '../compute.ts';
+import { compute } from '../compute.ts';
 import type { ComponentAccess } from '../components.ts';
-import { writeRows, type Predictor } from '../denoiser.ts';
-import { createScalars } from '../scalars.ts';
+import type { Predictor } from '../denoiser.ts';
 import { Scope } from '../scope.ts';
 import type { FamilyModel, Prepared, RunRequest } from './family.ts';
+import { checkFluxEncoders, checkLength, encodeFlux, type FluxStates, type FluxText } from './flux-texts.ts';
 import {
-  checkFluxEncoders,
-  checkLength,
-  encodeFlux,
-  freeStates,
-  type FluxStates,
-  type FluxText,
-} from './flux-texts.ts';
+  combineGuided,
+  guidedScalars,
+  prepareTransformer,
+  recordPredictor,
+  requireWidth,
+  TRANSFORMER,
+  uploadRotations,
+  type TransformerRequest,
+} from './transformer-model.ts';
 
 /** Latents along one side of a token. */
 export const PATCH = 2;
@@ -60,12 +61,10 @@ export function openFlux(components: ComponentAccess, wanted: Beside = null): Fa
   }
 
   return {
+    ...TRANSFORMER,
     latentChannels: config.channels,
     fillsMasks,
     ...(beside === 'control image' && { controls: 1, seesControl: true }),
-    sampleSize: null,
-    mostClipSkip: 0,
-    unreadClipLayers: 0,
     ignoresGuidance: !config.distilledGuidance,
     guides: (_, call) => trueGuidance(call) > 1,
     checkRequest: checkLength,
@@ -77,19 +76,11 @@ export function openFlux(components: ComponentAccess, wanted: Beside = null): Fa
     },
     async prepare(request): Promise<Prepared> {
       const texts = await encodeFlux(components, textsOf(request), request);
-      return {
+      return prepareTransformer(components, page, request, {
+        tensors: texts.flatMap(({ states, pooled }) => [states, pooled]),
         tokens: texts[0]!.states.shape[1] as number,
-        async load(references) {
-          const weights = await components.load('transformer', 'denoiser', page, request.options);
-          const given = { components, config, page: weights.page, texts, references, request };
-          return {
-            record: (latents, output, extra, options) =>
-              openPredictor({ ...given, latents, output, extra, options }),
-            [Symbol.dispose]: () => weights[Symbol.dispose](),
-          };
-        },
-        [Symbol.dispose]: () => freeStates(components, texts),
-      };
+        predictor: (given) => openPredictor({ ...given, config, texts }),
+      });
     },
   };
 }
@@ -108,15 +99,6 @@ function inputBeside({ inputs, channels }: FluxConfig, factor: number): Beside {
   );
 }
 
-function requireWidth(key: string, wanted: number, encoder: string, found: number): void {
-  if (wanted === found) return;
-  throw new EngineError(
-    'bad_checkpoint',
-    `transformer/config.json: ${key} is ${wanted}, and the states of ${encoder} have ${found} columns: take the text encoders of the same pipeline`,
-    { param: key },
-  );
-}
-
 /** The prompt, and the negative prompt where it has a pass: like in diffusers only if the request gives one. */
 function textsOf({ prompt, values, sources, call }: RunRequest): FluxText[] {
   const { prompt2, negative2 }: FluxArguments = call;
@@ -126,45 +108,31 @@ function textsOf({ prompt, values, sources, call }: RunRequest): FluxText[] {
   return [...texts, { clip: values.negativePrompt, t5: negative2 || values.negativePrompt }];
 }
 
-interface PredictorRequest {
-  components: ComponentAccess;
+/** `extra`: latents of the image without the masked part and the folded mask, or of the control image. */
+interface PredictorRequest extends TransformerRequest<Flux> {
   config: FluxConfig;
-  page: Flux;
   /** The prompt and, under true guidance, the negative prompt. */
   texts: readonly FluxStates[];
-  /** Latents of the images that are seen beside those that are denoised, [1, height, width, channels]. */
-  references: readonly Tensor[];
-  request: RunRequest;
-  latents: Tensor;
-  output: Tensor;
-  /** Latents of the image without the masked part and the folded mask, or of the control image, [1, height, width, inputs - channels]. */
-  extra: Tensor | null;
-  options: ComputeOptions;
 }
 
 async function openPredictor(given: PredictorRequest): Promise<Predictor> {
-  const { components, config, page, texts, references, request, latents, output, extra, options } = given;
+  const { components, config, page, texts, references, request, latents, extra, options } = given;
   const { device } = components;
   const [, height, width] = latents.shape as [number, number, number];
   using scope = new Scope(device);
-  const turns = uploadRotations(given, scope);
+  const turns = rotationsOf(given, scope);
   const words: Tensor[] = [];
   for (const { states } of texts) {
     const [text] = await compute(device, options, (tape) => [page.condition(states.on(tape))]);
     words.push(scope.hold(text!));
   }
-  const number = (label: string, value: number): Tensor =>
-    scope.hold(device.tensor('step', label, [1, 1], Float32Array.of(value)));
+  const distilled = Float32Array.of(GUIDANCE_SCALE * request.values.guidance);
   const guidance = config.distilledGuidance
-    ? number('guidance', GUIDANCE_SCALE * request.values.guidance)
+    ? scope.hold(device.tensor('step', 'guidance', [1, 1], distilled))
     : null;
-  const scalars = scope.use(createScalars(device, 'scalars of a step', 2));
-  const flag = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1)));
-  const time = scope.hold(allocateTensor(device, 'time step', [1, 1]));
-  const recording = await recordTape(
-    device,
-    options,
-    (tape) => {
+  const scale = trueGuidance(request.call);
+  return await recordPredictor(device, scope, given, {
+    record(tape, inputs) {
       const input = extra ? concat(latents.on(tape), extra.on(tape)) : latents.on(tape);
       const sequences = [input, ...references.map((one) => one.on(tape))].map((one) =>
         patchify(one, PATCHES),
@@ -174,7 +142,7 @@ async function openPredictor(given: PredictorRequest): Promise<Predictor> {
       const predictions = texts.map(({ pooled }, i) =>
         page.forward({
           patches,
-          time: time.on(tape),
+          time: inputs.time,
           guidance: guidance && guidance.on(tape),
           text: words[i]!.on(tape),
           pooled: pooled.on(tape),
@@ -182,44 +150,25 @@ async function openPredictor(given: PredictorRequest): Promise<Predictor> {
           denoised: sequences[0]!.shape[1] as number,
         }),
       );
-      const [positive] = predictions as [Tensor];
-      const guided =
-        predictions.length === 1 ? positive : linearCombination(predictions, scalars.region, flag.region!);
-      return [unpatchify(guided, { ...PATCHES, height, width })];
+      return unpatchify(combineGuided(predictions, inputs), { ...PATCHES, height, width });
     },
-    [output],
-  );
-  scope.use(recording);
-  const owner = scope.move();
-  const scale = trueGuidance(request.call);
-  return {
-    run({ timestep }) {
-      scalars.write([scale, 1 - scale]);
-      writeRows(device, time, Float32Array.of(timestep));
-      recording.run();
-    },
-    times: () => recording.times(),
-    [Symbol.dispose]: () => owner[Symbol.dispose](),
-  };
+    values: ({ timestep }) => ({ time: timestep, scalars: guidedScalars(scale) }),
+  });
 }
 
 /** Rotations of the text, of the patches of all images, and of both one after the other; all texts have one length. */
-function uploadRotations({ components, config, texts, latents, references }: PredictorRequest, scope: Scope) {
+function rotationsOf({ components, config, texts, latents, references }: PredictorRequest, scope: Scope) {
   const grids = [latents, ...references].map(({ shape }, i) => {
     const [, height, width] = shape as [number, number, number];
     // All images that are seen beside the first have one number.
     return fluxRotations(config, { image: Math.min(i, 1), rows: height / PATCH, columns: width / PATCH });
   });
   const text = fluxTextRotations(config, texts[0]!.states.shape[1] as number);
-  const table = (label: string, ...parts: Float32Array[]): Tensor => {
-    const values = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
-    parts.reduce((at, part) => (values.set(part, at), at + part.length), 0);
-    const shape = [values.length / config.dims, config.dims];
-    return scope.hold(components.device.tensor('step', label, shape, values));
-  };
+  const upload = (label: string, ...parts: Float32Array[]): Tensor =>
+    uploadRotations(components.device, scope, { label, dims: config.dims }, ...parts);
   return {
-    text: table('rotations of a text', text),
-    image: table('rotations of images', ...grids),
-    both: table('rotations of both', text, ...grids),
+    text: upload('rotations of a text', text),
+    image: upload('rotations of images', ...grids),
+    both: upload('rotations of both', text, ...grids),
   };
 }

@@ -6,7 +6,7 @@ import type { Tensor } from '../../../gpu/tensor.ts';
 import { clip } from '../../../models/text/clip.ts';
 import { poolingPosition, readClipConfig, type ClipConfig } from '../../../models/text/clip-config.ts';
 import type { WeightTable } from '../../../models/weights.ts';
-import { freeTensors, type ComputeOptions } from '../compute.ts';
+import type { ComputeOptions } from '../compute.ts';
 import type { ComponentAccess } from '../components.ts';
 import { Scope } from '../scope.ts';
 import { clipTokens } from './clip-text.ts';
@@ -73,13 +73,6 @@ export async function encodeFlux(
   states.forEach((one) => made.hold(one));
   made.move();
   return texts.map((_, i) => ({ states: states[i]!, pooled: pooled[i]! }));
-}
-
-export function freeStates(components: ComponentAccess, texts: readonly FluxStates[]): void {
-  freeTensors(
-    components.device,
-    texts.flatMap(({ states, pooled }) => [states, pooled]),
-  );
 }
 
 function clipConfig(components: ComponentAccess): ClipConfig {

@@ -7,12 +7,18 @@ import { readQwenImageConfig, type QwenImageConfig } from '../../../models/image
 import { qwenImageRotations } from '../../../models/image/qwen-image-rope.ts';
 import { qwenImage, type QwenImage } from '../../../models/image/qwen-image.ts';
 import type { WeightTable } from '../../../models/weights.ts';
-import { allocateTensor, compute, freeTensors, recordTape, type ComputeOptions } from '../compute.ts';
+import { compute } from '../compute.ts';
 import type { ComponentAccess } from '../components.ts';
-import { writeRows, type Predictor } from '../denoiser.ts';
-import { createScalars } from '../scalars.ts';
+import type { Predictor } from '../denoiser.ts';
 import { Scope } from '../scope.ts';
 import type { FamilyModel, Prepared, RunRequest } from './family.ts';
+import {
+  prepareTransformer,
+  recordPredictor,
+  TRANSFORMER,
+  uploadRotations,
+  type TransformerRequest,
+} from './transformer-model.ts';
 
 /** Latents along one side of a token. */
 export const PATCH = 2;
@@ -29,16 +35,12 @@ export interface TextStates {
 }
 
 export function openQwenImage(components: ComponentAccess, encoder: TextStates): FamilyModel {
-  const { device } = components;
   const config = readQwenImageConfig(components.get('transformer').config, 'transformer/config.json');
   const page = (table: WeightTable) => qwenImage(config, table);
 
   return {
+    ...TRANSFORMER,
     latentChannels: config.channels,
-    fillsMasks: false,
-    sampleSize: null,
-    mostClipSkip: 0,
-    unreadClipLayers: 0,
     guides,
     async checkFiles() {
       await encoder.check();
@@ -48,79 +50,50 @@ export function openQwenImage(components: ComponentAccess, encoder: TextStates):
       const { prompt, values } = request;
       const texts = guides(values.guidance) ? [prompt, values.negativePrompt] : [prompt];
       const states = await encoder.encode(texts, request);
-      return {
+      return prepareTransformer(components, page, request, {
+        tensors: states,
         tokens: states[0]!.shape[1] as number,
-        async load(references) {
-          const weights = await components.load('transformer', 'denoiser', page, request.options);
-          const given = { components, config, page: weights.page, texts: states, references, request };
-          return {
-            record: (latents, output, _, options) => openPredictor({ ...given, latents, output, options }),
-            [Symbol.dispose]: () => weights[Symbol.dispose](),
-          };
-        },
-        [Symbol.dispose]: () => freeTensors(device, states),
-      };
+        predictor: (given) => openPredictor({ ...given, config, texts: states }),
+      });
     },
   };
 }
 
-interface PredictorRequest {
-  components: ComponentAccess;
+/** `references`: the images that are edited. */
+interface PredictorRequest extends TransformerRequest<QwenImage> {
   config: QwenImageConfig;
-  page: QwenImage;
   /** States of the prompt and, under guidance, of the negative prompt. */
   texts: readonly Tensor[];
-  /** Latents of the images that are edited, [1, height, width, channels]. */
-  references: readonly Tensor[];
-  request: RunRequest;
-  latents: Tensor;
-  output: Tensor;
-  options: ComputeOptions;
 }
 
 /** Each text has a pass of its own, because texts differ in length. */
 async function openPredictor(given: PredictorRequest): Promise<Predictor> {
-  const { components, page, texts, references, request, latents, output, options } = given;
+  const { components, page, texts, references, request, latents } = given;
   const { device } = components;
   const [, height, width] = latents.shape as [number, number, number];
   using scope = new Scope(device);
   const sides: Side[] = [];
   for (const text of texts) sides.push(await prepareSide(given, text, scope));
-  const scalars = scope.use(createScalars(device, 'scalars of a step', 1));
-  const time = scope.hold(allocateTensor(device, 'time step', [1, 1]));
   const zero = scope.hold(device.tensor('step', 'time of clean images', [1, 1], new Float32Array(1)));
-  const recording = await recordTape(
-    device,
-    options,
-    (tape) => {
+  return await recordPredictor(device, scope, given, {
+    record(tape, { time, scalars }) {
       const patches = patchify(latents.on(tape), PATCHES); //    [1, tokens, 4 · channels]
       const others = references.map((one) => patchify(one.on(tape), PATCHES));
       const [positive, negative] = sides.map(({ text, words, images: [image, ...behind] }) =>
         page.forward({
           patches,
-          time: time.on(tape),
+          time,
           zero: zero.on(tape),
           text: text.on(tape),
           rotations: { text: words.on(tape), image: image!.on(tape) },
           references: others.map((one, i) => ({ patches: one, rotations: behind[i]!.on(tape) })),
         }),
       );
-      const guided = negative ? guidanceRows(positive!, negative, scalars.region, 0) : positive!;
-      return [unpatchify(guided, { ...PATCHES, height, width })];
+      const guided = negative ? guidanceRows(positive!, negative, scalars, 0) : positive!;
+      return unpatchify(guided, { ...PATCHES, height, width });
     },
-    [output],
-  );
-  scope.use(recording);
-  const owner = scope.move();
-  return {
-    run({ timestep }) {
-      scalars.write([request.values.guidance]);
-      writeRows(device, time, Float32Array.of(timestep));
-      recording.run();
-    },
-    times: () => recording.times(),
-    [Symbol.dispose]: () => owner[Symbol.dispose](),
-  };
+    values: ({ timestep }) => ({ time: timestep, scalars: [request.values.guidance] }),
+  });
 }
 
 /** The conditioned text [1, tokens, hidden], and the rotations of its tokens and of each image's beside it. */
@@ -142,12 +115,12 @@ async function prepareSide(
     return { rows: height / PATCH, columns: width / PATCH };
   });
   const turns = qwenImageRotations(config, states.shape[1] as number, grids);
-  const table = (label: string, values: Float32Array): Tensor =>
-    scope.hold(device.tensor('step', label, [values.length / config.dims, config.dims], values));
+  const upload = (label: string, values: Float32Array): Tensor =>
+    uploadRotations(device, scope, { label, dims: config.dims }, values);
   const [text] = await compute(device, options, (tape) => [page.condition(states.on(tape))]);
   return {
     text: scope.hold(text!),
-    words: table('rotations of a text', turns.text),
-    images: turns.images.map((values) => table('rotations of an image', values)),
+    words: upload('rotations of a text', turns.text),
+    images: turns.images.map((values) => upload('rotations of an image', values)),
   };
 }

@@ -12,10 +12,9 @@ import { sd3, sd3PlaceIds, sd3Places, type SD3 } from '../../../models/image/sd3
 import type { WeightTable } from '../../../models/weights.ts';
 import { readAutoencoder } from '../autoencoder.ts';
 import type { CallArguments } from '../call-arguments.ts';
-import { allocateTensor, compute, freeTensors, recordTape, type ComputeOptions } from '../compute.ts';
+import { compute, freeTensors, type ComputeOptions } from '../compute.ts';
 import type { ComponentAccess } from '../components.ts';
-import { writeRows, type Predictor } from '../denoiser.ts';
-import { createScalars } from '../scalars.ts';
+import type { Predictor } from '../denoiser.ts';
 import { Scope } from '../scope.ts';
 import type { FamilyModel, Prepared, RunRequest } from './family.ts';
 import { checkLength } from './flux-texts.ts';
@@ -28,6 +27,7 @@ import {
   type SD3Text,
   type TextWidths,
 } from './sd3-texts.ts';
+import { recordPredictor, requireWidth, type TransformerRequest } from './transformer-model.ts';
 
 /** Latents along one side of a token. */
 export const PATCH = 2;
@@ -78,11 +78,11 @@ export function openSD3(components: ComponentAccess): FamilyModel {
       });
       return {
         tokens: texts.states.shape[1] as number,
-        async load() {
+        async load(references) {
           const sides = [request.values.height, request.values.width].map((side) => side / factor / PATCH);
           const placed = await placeRows(components, config, sides as [number, number], options);
           const weights = await components.load('transformer', 'denoiser', page, options);
-          const given = { components, page: weights.page, texts, request, places: placed };
+          const given = { components, page: weights.page, texts, request, references, places: placed };
           return {
             record: (latents, output, extra, way) =>
               openPredictor({ ...given, latents, output, extra, options: way }),
@@ -109,16 +109,12 @@ function fillsMasks({ inputs, channels }: SD3Config): boolean {
   );
 }
 
-function checkWidths(config: SD3Config, { clip, t5, pooled }: TextWidths): void {
-  const differ = (key: string, wanted: number, encoders: string, found: number): never => {
-    const message = `transformer/config.json: ${key} is ${wanted}, and the states of ${encoders} have ${found} columns: take the text encoders of the same pipeline`;
-    throw new EngineError('bad_checkpoint', message, { param: key });
-  };
+/** States of CLIP are padded with zeros to the transformer's width. */
+function checkWidths({ textDims, pooledDims }: SD3Config, { clip, t5, pooled }: TextWidths): void {
   const clips = 'text_encoder and text_encoder_2';
-  if (clip > config.textDims) differ('joint_attention_dim', config.textDims, clips, clip);
-  if (t5 !== null && t5 !== config.textDims)
-    differ('joint_attention_dim', config.textDims, 'text_encoder_3', t5);
-  if (pooled !== config.pooledDims) differ('pooled_projection_dim', config.pooledDims, clips, pooled);
+  if (clip > textDims) requireWidth('joint_attention_dim', textDims, clips, clip);
+  if (t5 !== null) requireWidth('joint_attention_dim', textDims, 'text_encoder_3', t5);
+  requireWidth('pooled_projection_dim', pooledDims, clips, pooled);
 }
 
 /** Throws bad_request for an image that has more patches along a side than the table of positions. */
@@ -169,56 +165,35 @@ async function placeRows(
   return made!;
 }
 
-interface PredictorRequest {
-  components: ComponentAccess;
-  page: SD3;
+/** `extra`: mask and masked latents, [1, height, width, 1 + channels]. */
+interface PredictorRequest extends TransformerRequest<SD3> {
   texts: SD3States;
   places: Tensor;
-  request: RunRequest;
-  latents: Tensor;
-  output: Tensor;
-  /** Mask and masked latents, [1, height, width, 1 + channels]; null: the transformer takes none. */
-  extra: Tensor | null;
-  options: ComputeOptions;
 }
 
 async function openPredictor(given: PredictorRequest): Promise<Predictor> {
-  const { components, page, texts, places, request, latents, output, extra, options } = given;
+  const { components, page, texts, places, request, latents, extra, options } = given;
   const { device } = components;
   const [, height, width] = latents.shape as [number, number, number];
   const items = texts.states.shape[0] as number;
   using scope = new Scope(device);
   const [text] = await compute(device, options, (tape) => [page.condition(texts.states.on(tape))]);
   scope.hold(text!);
-  const scalars = scope.use(createScalars(device, 'scalars of a step', 2));
-  const time = scope.hold(allocateTensor(device, 'time step', [items, 1]));
-  const recording = await recordTape(
-    device,
-    options,
-    (tape) => {
+  return await recordPredictor(device, scope, given, {
+    items,
+    record(tape, { time, scalars }) {
       const input = extra ? concat(latents.on(tape), extra.on(tape)) : latents.on(tape);
-      const x = items === 1 ? input : repeat(input, items, scalars.region, ONE);
+      const x = items === 1 ? input : repeat(input, items, scalars, ONE);
       const predicted = page.forward({
         patches: patchify(x, { size: PATCH, order: 'cpq' }), //  [items, tokens, 4 · inputs]
         places: places.on(tape),
-        time: time.on(tape),
+        time,
         text: text!.on(tape),
         pooled: texts.pooled.on(tape),
       });
       const y = unpatchify(predicted, { size: PATCH, order: 'pqc', height, width });
-      return [items === 1 ? y : guidance(y, scalars.region, GUIDANCE, { base: 'negative', factor: 1 })];
+      return items === 1 ? y : guidance(y, scalars, GUIDANCE, { base: 'negative', factor: 1 });
     },
-    [output],
-  );
-  scope.use(recording);
-  const owner = scope.move();
-  return {
-    run({ timestep }) {
-      scalars.write([request.values.guidance, 1]);
-      writeRows(device, time, new Float32Array(items).fill(timestep));
-      recording.run();
-    },
-    times: () => recording.times(),
-    [Symbol.dispose]: () => owner[Symbol.dispose](),
-  };
+    values: ({ timestep }) => ({ time: timestep, scalars: [request.values.guidance, 1] }),
+  });
 }
