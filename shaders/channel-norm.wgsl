@@ -1,6 +1,9 @@
-// RMSNorm over the channels of each pixel, then SiLU: y = x · √channels / |x| · weight. Eight lanes share a pixel, so that they read
-// consecutive quads; their partial sums are added in order.
-const SILU = true;
+// RMSNorm over the channels of each pixel, then an activation: y = x / √(mean(x²) + eps) · weight + bias. Eight lanes share a pixel, so that
+// they read consecutive quads; their partial sums are added in order.
+#import "lib/channel-bias.$BIAS.wgsl"
+#import "lib/activation.wgsl"
+
+const ADD = false; // whether the result is added to y
 const PIXELS = 8u; // pixels per workgroup
 const LANES = 8u;  // lanes per pixel
 
@@ -11,6 +14,7 @@ struct Args {
   last: u32,
   x_first: u32,  // pixels before the binding
   y_first: u32,
+  eps: f32,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
@@ -42,12 +46,12 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   for (var i = 0u; i < LANES; i++) {
     sum += partial[local - lane + i];
   }
-  let rate = inverseSqrt(max(sum, 1e-24) / f32(args.channels)); // a length is at least 1e-12, as in torch
+  let rate = inverseSqrt(max(sum, 1e-24) / f32(args.channels) + args.eps); // a length is at least 1e-12, as in torch
   let to_y = (pixel - args.y_first) * args.quads;
   for (var i = lane; i < args.quads; i += LANES) {
-    var v = x[from_x + i] * rate * weight[i];
-    if (SILU) {
-      v = v / (1.0 + exp(min(-v, vec4f(80.0)))); // clamped, because exp overflows f32 far below zero
+    var v = activate(biased(x[from_x + i] * rate * weight[i], i));
+    if (ADD) {
+      v += y[to_y + i];
     }
     y[to_y + i] = v;
   }

@@ -225,6 +225,36 @@ def flux2_encode(model, sample):
     return {'latents': (latents - model.bn.running_mean.view(shape)) / spread}
 
 
+def dc_decode(model, latents):
+    return {'sample': model.decode(latents).sample}
+
+
+def dc_encode(model, sample):
+    return {'latents': model.encode(sample).latent}
+
+
+def sana_inputs(seed, height, width, counts, columns=40):
+    """Latents of two images at two times, each with states of a text of its own length."""
+
+    def make():
+        mask = torch.arange(max(counts))[None] < torch.tensor(counts)[:, None]
+        return {
+            'sample': normal(seed, 2, 16, height, width),
+            'text': normal(seed + 1, 2, max(counts), columns) * 2,
+            'mask': mask.long(),
+            'timestep': torch.tensor([640.0, 80.5]),
+            'guidance': torch.tensor([0.45, 0.1]),
+        }
+
+    return make
+
+
+def sana_outputs(model, sample, text, mask, timestep, guidance):
+    scale = guidance if model.config.guidance_embeds else None
+    out = model(sample, text, timestep, guidance=scale, encoder_attention_mask=mask, return_dict=False)[0]
+    return {'sample': out}
+
+
 def tower_inputs(seed, height, width):
     """An image as bytes, smooth enough that its size matters."""
 
@@ -562,6 +592,25 @@ MODULES = {
     ),
     'sd3-inpaint': Case(
         'sd3-inpaint/transformer', 'latents, mask and masked latents; all of 11 × 11 places', sd3_inputs(270, 22, 22, 7, channels=33), sd3_outputs
+    ),
+    'dc-decode': Case(
+        'sana/vae',
+        'the resolutions of published models; fewer pixels than dimensions of a head; heads that leave out channels',
+        lambda: {'latents': normal(280, 1, 16, 3, 2) * 0.8},
+        dc_decode,
+    ),
+    'dc-encode': Case('sana/vae', 'latents before scaling', lambda: {'sample': normal(281, 1, 3, 64, 96).tanh()}, dc_encode),
+    'dc-shuffle-decode': Case(
+        'autoencoder-dc', 'shuffled pixels, kernels of two sizes, no shortcut; two images', lambda: {'latents': normal(282, 2, 6, 7, 5)}, dc_decode
+    ),
+    'dc-shuffle-encode': Case(
+        'autoencoder-dc', 'moved pixels, no shortcut; two images', lambda: {'sample': normal(283, 2, 3, 20, 28).tanh()}, dc_encode
+    ),
+    'sana': Case(
+        'sana/transformer', 'norms of queries and keys; texts of 11 and 4 tokens, 5 × 7 latents', sana_inputs(284, 5, 7, (11, 4)), sana_outputs
+    ),
+    'sana-placed': Case(
+        'sana-placed/transformer', 'positions, patches of 2 × 2, biases, a norm with weights', sana_inputs(286, 10, 14, (3, 9)), sana_outputs
     ),
     'flux2': Case(
         'flux2-klein/transformer',

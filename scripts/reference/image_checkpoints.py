@@ -17,7 +17,7 @@ from torch import nn
 from transformers import CLIPTextModel, CLIPTextModelWithProjection, PreTrainedModel
 
 from image_configs import CHECKPOINTS, VOCABULARY
-from image_tokenizer import write_mistral_tokenizer, write_qwen_tokenizer, write_t5_tokenizer, write_tokenizer
+from image_tokenizer import write_gemma_tokenizer, write_mistral_tokenizer, write_qwen_tokenizer, write_t5_tokenizer, write_tokenizer
 
 ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'image'
 FOLDERS = ROOT / 'checkpoints'
@@ -52,7 +52,7 @@ def draw(model, seed, gains=None):
             normal(weight, gain / (weight[0].numel() / frames) ** 0.5)
         else:
             normal(weight, 0.6)
-            assert name.endswith('pad_token'), full
+            assert name.endswith(('pad_token', 'scale_shift_table')), full
     for module in model.modules():
         if isinstance(module, nn.BatchNorm2d):
             normal(module.running_mean, 0.5)
@@ -116,6 +116,9 @@ def save_component(folder, part):
     elif part.kind == 'mistral tokenizer':
         clear(folder)
         write_mistral_tokenizer(folder)
+    elif part.kind == 'gemma tokenizer':
+        clear(folder)
+        write_gemma_tokenizer(folder)
     elif part.kind == 't5 tokenizer':
         clear(folder)
         write_t5_tokenizer(folder)

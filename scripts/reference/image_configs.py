@@ -9,6 +9,7 @@ from image_configs_control import CONTROL
 from image_configs_flux import FLUX
 from image_configs_flux2 import FLUX2
 from image_configs_qwen import QWEN_IMAGE
+from image_configs_sana import SANA
 from image_configs_sd3 import SD3
 from image_part import Checkpoint, Part, index
 
@@ -224,4 +225,4 @@ CHECKPOINTS = {
             )
         }
     ),
-} | QWEN_IMAGE | FLUX | FLUX2 | CONTROL | SD3  # fmt: skip
+} | QWEN_IMAGE | FLUX | FLUX2 | CONTROL | SD3 | SANA  # fmt: skip

@@ -8,14 +8,19 @@ template of the published one's effect on plain messages.
 
 Mistral (tokenizer.json): byte letters behind the added tokens; a chat template of parts of messages in a file of its own.
 
+Gemma (tokenizer.json): merges over a text whose spaces are `▁`, bytes for the rest, behind `<pad>`, `<eos>`, `<bos>` and `<unk>`; every text
+begins with `<bos>`.
+
 T5 (tokenizer.json): a unigram model behind `<pad>`, `</s>` and `<unk>`, pieces of words that begin with `▁`; every text ends with `</s>`.
 """
 
+import inspect
 import json
 import unicodedata
 from collections import Counter
 
 import regex
+from diffusers import SanaPipeline
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import AddedToken, Qwen2Tokenizer
 
@@ -52,6 +57,10 @@ PROMPTS = [
     'x' * 40 + ' 123456 ' + '!?' * 12,
     ' '.join(['a very long prompt about the sea, the sky, the forest and the mountains in the evening light'] * 7),
 ]
+
+
+# The instruction before prompts of Sana, by default.
+SANA_INSTRUCTION = inspect.signature(SanaPipeline.__call__).parameters['complex_human_instruction'].default
 
 
 def byte_letters():
@@ -165,6 +174,28 @@ def write_mistral_tokenizer(folder):
     put(folder / 'tokenizer_config.json', special | {'tokenizer_class': 'TokenizersBackend', 'padding_side': 'left', 'model_max_length': 1024})
     (folder / 'chat_template.jinja').write_text(MISTRAL_TEMPLATE)
     return len(vocabulary)
+
+
+def write_gemma_tokenizer(folder, size=660):
+    special = ['<pad>', '<eos>', '<bos>', '<unk>']
+    tokenizer = Tokenizer(models.BPE(byte_fallback=True, fuse_unk=True, unk_token='<unk>'))
+    tokenizer.normalizer = normalizers.Replace(' ', '▁')
+    trainer = trainers.BpeTrainer(
+        vocab_size=size, special_tokens=[*special, *(f'<0x{byte:02X}>' for byte in range(256))], show_progress=False, max_token_length=12
+    )
+    tokenizer.train_from_iterator([text.lower() for text in PROMPTS[:8]] + SANA_INSTRUCTION, trainer)
+    trained = json.loads(tokenizer.to_str())
+    trained['added_tokens'] = trained['added_tokens'][: len(special)]  # bytes are ordinary tokens
+    tokenizer = Tokenizer.from_str(json.dumps(trained))
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single='<bos> $A', pair='<bos> $A <bos> $B', special_tokens=[('<bos>', 2)]
+    )
+    tokenizer.decoder = decoders.Sequence([decoders.Replace('▁', ' '), decoders.ByteFallback(), decoders.Fuse()])
+    tokenizer.save(str(folder / 'tokenizer.json'))
+    names = dict(zip(('pad_token', 'eos_token', 'bos_token', 'unk_token'), special))
+    config = names | {'tokenizer_class': 'GemmaTokenizer', 'add_bos_token': True, 'add_eos_token': False, 'model_max_length': 2048}
+    put(folder / 'tokenizer_config.json', config)
+    return tokenizer.get_vocab_size()
 
 
 def write_t5_tokenizer(folder, size=200):

@@ -1,4 +1,4 @@
-// RMSNorm over the channels of NHWC images, which the autoencoders of Wan and Qwen-Image have in place of GroupNorm.
+// RMSNorm over the channels of NHWC images, which the autoencoders of Wan, Qwen-Image and Sana have in place of GroupNorm.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
@@ -10,26 +10,37 @@ const PIXELS = 8;
 export interface ChannelNorm {
   /** [channels] */
   weight: Tensor;
-  silu?: boolean | undefined;
+  bias?: Tensor;
+  /** Added to the mean of the squares; left out: 0. */
+  eps?: number;
+  activation?: keyof typeof ACTIVATIONS;
 }
 
-/** x · √channels / |x| · weight of each pixel, then SiLU if requested; x [batch, height, width, channels] → the same shape */
-export function channelNorm(x: Tensor, norm: ChannelNorm): Tensor {
+const ACTIVATIONS = { none: 0, silu: 1, relu: 2 };
+
+/**
+ * x / √(mean(x²) + eps) · weight + bias of each pixel, then the activation; x [batch, height, width, channels] → the same shape. `into`:
+ * tensor to which the result is added, in place.
+ */
+export function channelNorm(x: Tensor, norm: ChannelNorm, into?: Tensor): Tensor {
   const tape = tapeOf(x);
-  const y = tape.tensor(x.shape);
+  if (into && into.shape.join() !== x.shape.join())
+    throw new Error(`channelNorm: [${x.shape.join(', ')}] added to [${into.shape.join(', ')}]`);
+  const y = into ?? tape.tensor(x.shape);
   const all = { first: 0, last: x.rows({}) };
   for (const pixels of cutPixels(tape, all, [x, y]))
-    normalizePixels(x, norm, pixels, view(tape, x, pixels), view(tape, y, pixels));
+    normalizePixels(x, norm, pixels, view(tape, x, pixels), view(tape, y, pixels), into !== undefined);
   return y;
 }
 
-/** Normalizes pixels, counted over all images, from one view into another. */
+/** Normalizes pixels, counted over all images, from one view into another; `adds`: adds the result to what that holds. */
 export function normalizePixels(
   x: Tensor,
-  { weight, silu = false }: ChannelNorm,
+  { weight, bias, eps = 0, activation = 'none' }: ChannelNorm,
   { first, last }: Pixels,
   from: View,
   to: View,
+  adds = false,
 ): void {
   if (weight.columns !== x.columns)
     throw new Error(`channelNorm: ${weight.columns} weights for ${x.columns} channels`);
@@ -38,7 +49,7 @@ export function normalizePixels(
   for (let at = first; at < last; at += most) {
     const end = Math.min(last, at + most);
     tape.dispatch('channel-norm.wgsl', {
-      params: { SILU: silu },
+      params: { BIAS: bias ? 'add' : 'none', ACTIVATION: ACTIVATIONS[activation], ADD: adds },
       args: {
         quads: x.stride / 4,
         channels: x.columns,
@@ -46,8 +57,9 @@ export function normalizePixels(
         last: end,
         x_first: from.first,
         y_first: to.first,
+        eps,
       },
-      bind: { x: from.operand, weight, y: to.operand },
+      bind: { x: from.operand, weight, y: to.operand, ...(bias && { bias }) },
       groups: () => [Math.ceil((end - at) / PIXELS)],
     });
   }

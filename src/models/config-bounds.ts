@@ -99,6 +99,8 @@ export const COUNTS = {
   num_encoder_blocks: LAYERS,
   num_decoder_blocks: LAYERS,
   layers_per_block: [0, 2 ** 10],
+  encoder_layers_per_block: LAYERS,
+  decoder_layers_per_block: LAYERS,
   transformer_layers_per_block: [0, 2 ** 10],
   reverse_transformer_layers_per_block: [0, 2 ** 10],
   attention_head_dim: [0, 2 ** 10],

@@ -81,6 +81,13 @@ export class WeightTable {
     return this.#tensor({ ...request, layout: 'table', role: 'table' }, [rows, columns]);
   }
 
+  /** Declares the kernels of a depthwise convolution, stored as [channels, 1, kernel, kernel], as f32 [channels, kernel²]. */
+  kernels(name: string, channels: number, kernel: number): Tensor {
+    const stored = { k: kernel ** 2, stored: [1, kernel, kernel] } as const;
+    const request = { ...PLAIN, names: [name], rows: [channels], ...stored } as const;
+    return this.#tensor({ ...request, layout: 'table', role: 'table' }, [channels, kernel ** 2]);
+  }
+
   /** Declares a matrix [rows, k], or [rows, k, 1, 1] for those stored as 1×1 convolutions. */
   matrix(name: string, rows: number, k: number, options: MatrixOptions = {}): Matrix {
     return this.stacked([{ name, rows }], k, options);

@@ -27,7 +27,7 @@ it.each([
     computeImages(on, (input) =>
       channelNorm(input([batch, height, width, channels], x), {
         weight: on.tensor('weights', 'norm', [channels], gains),
-        silu,
+        activation: silu ? 'silu' : 'none',
       }),
     );
   const found = await run(device);
@@ -45,6 +45,40 @@ it.each([
     expect(differingRows(await run(disguise(device, as)), found)).toEqual([]);
 });
 
+it.each(['none', 'relu'] as const)('with a bias and eps, %s, added in place', async (activation) => {
+  const [shape, channels] = [[2, 5, 7, 43], 43];
+  const random = new Random(43);
+  const count = 2 * 5 * 7;
+  const [x, before] = [random.floats(count * channels), random.floats(count * channels)];
+  x.fill(1e-3, 0, channels); // of the size of eps
+  const [gains, shifts] = [random.floats(channels), random.floats(channels)];
+  const eps = 1e-5;
+  const run = (on: Device, adds: boolean) =>
+    computeImages(on, (input) => {
+      const norm = {
+        weight: on.tensor('weights', 'norm', [channels], gains),
+        bias: on.tensor('weights', 'bias', [channels], shifts),
+        eps,
+        activation,
+      };
+      return channelNorm(input(shape, x), norm, adds ? input(shape, before) : undefined);
+    });
+  for (const adds of [false, true]) {
+    const found = await run(device, adds);
+    found.forEach((row, i) => {
+      const values = x.subarray(i * channels, (i + 1) * channels);
+      const rate = 1 / Math.sqrt(values.reduce((sum, value) => sum + value ** 2, 0) / channels + eps);
+      row.forEach((value, k) => {
+        const normed = values[k]! * rate * gains[k]! + shifts[k]!;
+        const wanted =
+          (activation === 'relu' ? Math.max(0, normed) : normed) + (adds ? before[i * channels + k]! : 0);
+        expect(Math.abs(value - wanted)).toBeLessThan(TOLERANCE * (1 + Math.abs(wanted)));
+      });
+    });
+    expect(differingRows(await run(disguise(device, { bindingLimit: 16 << 10 }), adds), found)).toEqual([]);
+  }
+});
+
 it.each([undefined, 1, 5])(
   'a convolution behind it in strips of %s rows gives equal bits',
   async (stripRows) => {
@@ -55,7 +89,10 @@ it.each([undefined, 1, 5])(
       { format: 'f16', out: 33, channels: 40, kernel: 3, hasBias: true, winograd: true },
       random,
     );
-    const norm = { weight: device.tensor('weights', 'norm', [40], random.floats(40)), silu: true };
+    const norm = {
+      weight: device.tensor('weights', 'norm', [40], random.floats(40)),
+      activation: 'silu' as const,
+    };
     const x = random.floats(2 * 13 * 9 * 40);
     const apart = await computeImages(device, (input) => conv2d(channelNorm(input(shape, x), norm), matrix));
     const fused = await computeImages(device, (input) =>

@@ -88,7 +88,7 @@ function normedConv(weights: WeightTable, norm: string, conv: string, from: numb
   const weight = weights.vector(`${norm}.gamma`, from);
   const matrix = causal(weights, conv, to, from, 3);
   return (x: Tensor, stripRows: number | undefined, options: { residual?: Tensor } = {}): Tensor =>
-    channelNormConv(x, { weight, silu: true }, matrix, {
+    channelNormConv(x, { weight, activation: 'silu' }, matrix, {
       ...options,
       inPlace: !!options.residual,
       stripRows,

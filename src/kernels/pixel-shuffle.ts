@@ -1,0 +1,55 @@
+// Enlarges NHWC images by moving channels to pixels, and repeats channels.
+
+import { tapeOf } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
+import { imageStrips } from './image-strips.ts';
+import { imageShape } from './pixels.ts';
+import { walkers } from './repeat.ts';
+
+export interface Shuffle {
+  /** Pixels of the result along a side of a pixel of x. */
+  factor: 1 | 2;
+  /** Channels of the result; those of x are repeated so that there are factor² times as many. */
+  channels: number;
+  /** Tensor that the result is added to, in place. */
+  into?: Tensor;
+}
+
+/**
+ * Repeats each channel of x, then makes factor · factor pixels of as many consecutive channels; x [batch, height, width, from] →
+ * [batch, factor · height, factor · width, channels]
+ */
+export function pixelShuffle(x: Tensor, { factor, channels, into }: Shuffle): Tensor {
+  const tape = tapeOf(x);
+  const [batch, height, width] = imageShape(x);
+  const shape = [batch, factor * height, factor * width, channels];
+  const share = (channels * factor ** 2) / x.columns;
+  if (!Number.isInteger(share) || (into && into.shape.join() !== shape.join()))
+    throw new Error(`pixelShuffle: [${x.shape.join(', ')}] to [${shape.join(', ')}]`);
+  const y = into ?? tape.tensor(shape);
+  const strips = imageStrips(tape, x, y, ([first, last]) => [
+    Math.floor(first / factor),
+    Math.ceil(last / factor),
+  ]);
+  for (const { rows, x: from, y: to } of strips) {
+    const [first, last] = rows.map((row) => row * factor * width) as [number, number];
+    tape.dispatch('pixel-shuffle.wgsl', {
+      params: { ADD: into !== undefined },
+      args: {
+        channels,
+        width: factor * width,
+        factor,
+        share,
+        x_stride: x.stride,
+        y_quads: y.stride / 4,
+        first,
+        last,
+        x_first: from.first,
+        y_first: to.first,
+      },
+      bind: { x: from.operand, y: to.operand },
+      groups: () => walkers(tape, ((last - first) * y.stride) / 4),
+    });
+  }
+  return y;
+}

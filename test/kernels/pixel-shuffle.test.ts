@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Device } from '../../src/gpu/device.ts';
+import { pixelShuffle } from '../../src/kernels/pixel-shuffle.ts';
+import { pixelUnshuffle } from '../../src/kernels/pixel-unshuffle.ts';
+import { disguise, openTestDevice } from '../gpu/test-device.ts';
+import { differingRows, Random } from './compute.ts';
+import { computeImages } from './images.ts';
+
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+interface Shape {
+  factor: 1 | 2;
+  batch: number;
+  height: number;
+  width: number;
+  /** Channels of the smaller image, and of the larger one. */
+  deep: number;
+  flat: number;
+}
+
+/** The first has as many values on both sides; in the others channels are repeated, or averaged. */
+const SHAPES: Shape[] = [
+  { factor: 2, batch: 1, height: 1, width: 1, deep: 12, flat: 3 },
+  { factor: 2, batch: 2, height: 5, width: 7, deep: 10, flat: 5 },
+  { factor: 2, batch: 1, height: 9, width: 6, deep: 48, flat: 36 },
+  { factor: 1, batch: 2, height: 3, width: 5, deep: 11, flat: 44 },
+];
+
+describe.each(SHAPES)('$deep channels and $flat, factor $factor', (of) => {
+  const { factor, batch, height, width, deep, flat } = of;
+  const random = new Random(deep);
+  const small = [batch, height, width, deep];
+  const large = [batch, factor * height, factor * width, flat];
+  const count = (shape: number[]) => shape.reduce((product, extent) => product * extent, 1);
+  const index = (shape: number[], b: number, r: number, c: number, channel: number) =>
+    ((b * shape[1]! + r) * shape[2]! + c) * shape[3]! + channel;
+  const [x, before] = [random.floats(count(small)), random.floats(count(large))];
+
+  it.each([false, true])('shuffles, added: %s', async (adds) => {
+    const run = (on: Device) =>
+      computeImages(on, (input) =>
+        pixelShuffle(input(small, x), {
+          factor,
+          channels: flat,
+          ...(adds && { into: input(large, before) }),
+        }),
+      );
+    const found = await run(device);
+    const wanted = adds ? Float32Array.from(before) : new Float32Array(count(large));
+    const share = (flat * factor ** 2) / deep;
+    for (let i = 0; i < count(large); i++) {
+      const channel = i % flat;
+      const column = Math.floor(i / flat) % large[2]!;
+      const row = Math.floor(i / (flat * large[2]!)) % large[1]!;
+      const place = channel * factor ** 2 + (row % factor) * factor + (column % factor);
+      const from = [Math.floor(row / factor), Math.floor(column / factor)] as const;
+      const image = Math.floor(i / (flat * large[1]! * large[2]!));
+      wanted[i]! += x[index(small, image, ...from, Math.floor(place / share))]!;
+    }
+    expect(found.flatMap((pixel) => [...pixel])).toEqual([...wanted]);
+    for (const as of [{ bindingLimit: 4 << 10 }, { maxWorkgroups: 2 }])
+      expect(differingRows(await run(disguise(device, as)), found)).toEqual([]);
+  });
+
+  it.runIf(Number.isInteger((flat * factor ** 2) / deep)).each([false, true])(
+    'unshuffles, added: %s',
+    async (adds) => {
+      const [of, onto] = [before, x];
+      const run = (on: Device) =>
+        computeImages(on, (input) =>
+          pixelUnshuffle(input(large, of), {
+            factor,
+            channels: deep,
+            ...(adds && { into: input(small, onto) }),
+          }),
+        );
+      const found = (await run(device)).flatMap((pixel) => [...pixel]);
+      const share = (flat * factor ** 2) / deep;
+      found.forEach((value, i) => {
+        const channel = i % deep;
+        const column = Math.floor(i / deep) % width;
+        const row = Math.floor(i / (deep * width)) % height;
+        const image = Math.floor(i / (deep * width * height));
+        let sum = 0;
+        for (let k = channel * share; k < (channel + 1) * share; k++) {
+          const inside = k % factor ** 2;
+          const at = [
+            row * factor + Math.floor(inside / factor),
+            column * factor + (inside % factor),
+          ] as const;
+          sum += of[index(large, image, ...at, Math.floor(k / factor ** 2))]!;
+        }
+        expect(value).toBeCloseTo(sum / share + (adds ? onto[i]! : 0), 5);
+      });
+      const inStrips = await run(disguise(device, { bindingLimit: 16 << 10 }));
+      expect(inStrips.flatMap((pixel) => [...pixel])).toEqual(found);
+    },
+  );
+});
+
+it('channels that cannot be shared out are refused with the shapes', async () => {
+  const record = computeImages(device, (input) =>
+    pixelShuffle(input([1, 1, 1, 3], new Float32Array(3)), { factor: 2, channels: 2 }),
+  );
+  await expect(record).rejects.toThrow(/\[1, 1, 1, 3\] to \[1, 2, 2, 2\]/);
+});
