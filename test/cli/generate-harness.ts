@@ -1,9 +1,9 @@
-// Runs svc generate in this process with the fake model; returns its output, its files and the requests to the engine.
+// Runs svc generate in this process, with the fake model unless a test brings another; returns its output and the requests to the engine.
 
 import { runCommand } from 'citty';
 import { vi } from 'vitest';
 import { EXIT, exitCodeOf } from '../../src/cli/exit.ts';
-import { createGenerate } from '../../src/cli/generate.ts';
+import { createGenerate, type OpenImageModel } from '../../src/cli/generate.ts';
 import { createFakeImageModel, type FakeImageModel } from './fake-image-model.ts';
 import { afterEachTest } from '../hooks.ts';
 
@@ -22,6 +22,11 @@ afterEachTest(() => {
 /** Arguments after `svc generate`. */
 export async function generate(...rawArgs: string[]): Promise<Outcome> {
   const fake = createFakeImageModel();
+  return { ...(await generateWith(fake.open, rawArgs)), fake };
+}
+
+/** Runs the command on a model that `open` opens. */
+export async function generateWith(open: OpenImageModel, rawArgs: string[]): Promise<Omit<Outcome, 'fake'>> {
   const seen = { out: '', err: '' };
   const out = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
     seen.out += String(text);
@@ -33,10 +38,10 @@ export async function generate(...rawArgs: string[]): Promise<Outcome> {
   });
   process.exitCode = EXIT.ok;
   try {
-    await runCommand(createGenerate(fake.open), { rawArgs });
-    return { code: process.exitCode, ...seen, fake };
+    await runCommand(createGenerate(open), { rawArgs });
+    return { code: process.exitCode, ...seen };
   } catch (error) {
-    return { code: exitCodeOf(error), ...seen, err: `${seen.err}${String(error)}`, fake };
+    return { code: exitCodeOf(error), ...seen, err: `${seen.err}${String(error)}` };
   } finally {
     out.mockRestore();
     err.mockRestore();

@@ -1,0 +1,34 @@
+// What goes wrong while the server draws loses that image only: the next request is drawn.
+
+import { expect, it } from 'vitest';
+import { eventually } from '../harness.ts';
+import { readReply, startImages } from './image-harness.ts';
+
+it.each([
+  ['device_lost', 503],
+  ['disk_full', 507],
+  ['out_of_memory', 503],
+])('%s has the status %d', async (code, status) => {
+  const { generate, model } = await startImages();
+  const failed = await generate({ prompt: `fail ${code}` });
+  expect(failed.status).toBe(status);
+  expect((await readReply(failed)).error).toMatchObject({ code, message: `failed with ${code}` });
+  const streamed = await (await generate({ prompt: `fail ${code}`, stream: true })).text();
+  expect(streamed).toContain(`"code":"${code}"`);
+  expect(streamed).not.toContain('image_generation.completed');
+  const next = await generate({ n: 2 });
+  expect(next.status).toBe(200);
+  expect((await readReply(next)).data).toHaveLength(2);
+  expect(model.running).toBe(0);
+});
+
+it('a client that leaves loses its own image', async () => {
+  const { generate, model } = await startImages();
+  const leave = new AbortController();
+  const gone = generate({ prompt: 'hang' }, { signal: leave.signal });
+  await eventually(() => model.running === 1, 'it is drawn');
+  const next = generate({});
+  leave.abort();
+  await expect(gone).rejects.toThrow();
+  expect((await next).status).toBe(200);
+});
