@@ -5,6 +5,7 @@
 //   npm run soak -- --only-mutations         damaged checkpoints alone, which need no server
 //   npm run soak -- --mutations 2000         how many of them (default 500)
 //   npm run soak -- --mutation 17            only number 17 of the seed; several with commas
+//   npm run soak -- --mutated '^gguf-'       of the bases whose names match alone
 //   npm run soak -- --only-fuzz              fuzzed requests alone, with a server of their own
 //   npm run soak -- --fuzz 20000             how many of them (default 2000, in the short form 200)
 //   npm run soak -- --request 17             only number 17 of the seed; several with commas
@@ -34,6 +35,7 @@ const { values: options } = parseArgs({
     'only-mutations': { type: 'boolean', default: false },
     mutations: { type: 'string' },
     mutation: { type: 'string' },
+    mutated: { type: 'string' },
     'only-fuzz': { type: 'boolean', default: false },
     fuzz: { type: 'string' },
     request: { type: 'string' },
@@ -64,7 +66,8 @@ let base = '';
 let failures = 0;
 const singles = [];
 
-const onlyMutations = options['only-mutations'] || options.mutation !== undefined;
+const onlyMutations =
+  options['only-mutations'] || options.mutation !== undefined || options.mutated !== undefined;
 const onlyFuzz = options['only-fuzz'] || options.request !== undefined;
 if (!options['only-mixed'] && !onlyFuzz) await load('mutated checkpoints', mutated);
 if (!options['only-mixed'] && !onlyMutations) await load('fuzzed requests', fuzzed);
@@ -207,8 +210,9 @@ async function mutated() {
   const only = options.mutation?.split(',').map(Number) ?? null;
   const count = Number(options.mutations ?? (short ? 60 : 500));
   const drawn = short && !options.seed ? 13 : seed;
-  const tell = options['only-mutations'] || only ? (line) => console.log(line) : undefined;
-  return `seed ${drawn}: ${await mutationLoad({ seed: drawn, count, only, few: short, tell })}`;
+  const matching = new RegExp(options.mutated ?? '^');
+  const tell = onlyMutations ? (line) => console.log(line) : undefined;
+  return `seed ${drawn}: ${await mutationLoad({ seed: drawn, count, only, few: short, matching, tell })}`;
 }
 
 function fuzzed() {

@@ -1,19 +1,33 @@
 // The sound checkpoints that mutation starts from: the models that ship and the golden ones, one for each supported class.
 
-import { copyFileSync, cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { root } from '../setup/packages.mjs';
 
 const golden = (path) => join(root, 'test/golden', path);
-const pipeline = (name, size = 64) => ({
-  kind: 'image',
-  size,
-  from: golden(`image/checkpoints/${name}`),
-});
+const image = (path) => golden(`image/checkpoints/${path}`);
+const pipeline = (name, size = 64) => ({ kind: 'image', size, from: image(name) });
+/** A pipeline of a golden, with the components that it takes from other checkpoints. */
+function composed(name) {
+  const { checkpoint, components } = JSON.parse(readFileSync(golden(`image/${name}/case.json`), 'utf8'));
+  const elsewhere = Object.entries(components).map(([part, path]) => [part, golden(`image/${path}`)]);
+  return {
+    kind: 'image',
+    size: 32,
+    from: golden(`image/${checkpoint}`),
+    options: { componentPaths: Object.fromEntries(elsewhere) },
+    request: { maxSequenceLength: 60 },
+  };
+}
+/** A part that is given beside a model. */
+const beside = (path, options, request) => ({ kind: 'image', size: 32, from: image(path), options, request });
 const goldenText = (name) => ({ kind: 'text', from: golden(name), addsTokenizer: true });
 const embedding = (name) => ({ kind: 'embedding', from: golden(`embedding/${name}`) });
 
-/** `only`: the only folder whose files are mutated, if the other folders have bases of their own. */
+/**
+ * `only`: the only folder whose files are mutated, if the other folders have bases of their own. `options` open an image model beside or in
+ * place of its folder; paths that begin with @/ are in the mutant's folder.
+ */
 export const BASES = {
   'svc-chat-mini': { kind: 'text', from: join(root, 'models/svc-chat-mini') },
   llama: goldenText('llama'),
@@ -31,6 +45,24 @@ export const BASES = {
   sdxl: pipeline('sdxl'),
   'z-image': pipeline('z-image'),
   'qwen-image': pipeline('qwen-image'),
+  flux: composed('pipeline-flux'),
+  sd3: composed('pipeline-sd3'),
+  'flux2-klein': { ...composed('pipeline-flux2-klein'), request: { maxSequenceLength: 24 } },
+  chroma: composed('pipeline-chroma'),
+  controlnet: beside(
+    'controlnet-sd1',
+    { model: image('sd1'), controlnetPath: ['@/'] },
+    { controlImages: true },
+  ),
+  'image-encoder': beside(
+    'image-encoder',
+    {
+      model: image('sd1'),
+      ipAdapterPath: image('ip-adapters/sd1.safetensors'),
+      componentPaths: { image_encoder: '@/' },
+    },
+    { ipAdapterImage: true },
+  ),
   'svc-scenes-mini': { kind: 'image', size: 64, from: join(root, 'models/svc-scenes-mini') },
 };
 

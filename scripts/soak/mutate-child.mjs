@@ -1,6 +1,7 @@
 // Opens checkpoints and computes a little with each, for mutate-lane: one job a message, one reply a job. A process of its own, since
 // a damaged checkpoint may end or hang it.
 
+import { join } from 'node:path';
 import { EngineError, openEmbeddingModel, openImageModel, openTextModel } from '../../dist/index.js';
 
 const PROMPT = 'Hello there, 12 cats';
@@ -14,13 +15,21 @@ const BUDGET = 2 ** 29;
 
 process.on('message', (job) => void answer(job));
 
-async function answer({ kind, path, adapter, size, quantization }) {
-  const options = { model: path, inline: true, memoryBudget: BUDGET, quantization };
-  const result = await attempt(() => COMPUTE[kind]({ options, adapter, size }));
+async function answer({ kind, path, adapter, size, quantization, options: more = {}, request = {} }) {
+  const options = { model: path, inline: true, memoryBudget: BUDGET, quantization, ...within(path, more) };
+  const result = await attempt(() => COMPUTE[kind]({ options, adapter, size, request }));
   process.send({ ...result, rss: process.memoryUsage.rss() });
 }
 
 process.on('disconnect', () => process.exit());
+
+/** Options whose paths that begin with @/ are those of the mutant's folder. */
+function within(folder, value) {
+  if (typeof value === 'string') return value.startsWith('@/') ? join(folder, value.slice(2)) : value;
+  if (Array.isArray(value)) return value.map((item) => within(folder, item));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, within(folder, inner)]));
+}
 
 const COMPUTE = { text: computeText, embedding: computeEmbedding, image: computeImage };
 
@@ -83,21 +92,27 @@ async function computeEmbedding({ options }) {
   }
 }
 
-async function computeImage({ options, size }) {
-  const model = await openImageModel(options);
+/** An image of stripes where a request is to have one: for an IP-Adapter, and for a ControlNet. */
+const STRIPES = { width: 32, height: 32, data: Uint8Array.from({ length: 3072 }, (_, i) => (i % 7) * 36) };
+
+async function computeImage({ options, size, request: { ipAdapterImage, controlImages, ...more } }) {
+  const notes = [];
+  const onNote = ({ type, message }) => type === 'note' && notes.push(message);
+  const model = await openImageModel(options, onNote);
   try {
     const pixels = [];
     const request = {
       prompt: `a red balloon ${AWKWARD}`,
-      width: size,
-      height: size,
-      steps: 2,
-      guidance: 4,
-      seed: 1,
+      ...{ width: size, height: size, steps: 2, guidance: 4, seed: 1 },
+      ...(ipAdapterImage && { ipAdapterImage: STRIPES }),
+      ...(controlImages && { controlImages: [STRIPES] }),
+      ...more,
     };
-    for await (const event of model.generate(request))
+    for await (const event of model.generate(request)) {
+      onNote(event);
       if (event.type === 'image') pixels.push(...event.image.data);
-    return { image: { numbers: pixels } };
+    }
+    return { notes, image: { numbers: pixels } };
   } finally {
     await model.close();
   }

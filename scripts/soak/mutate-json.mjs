@@ -1,4 +1,5 @@
-// Damage to JSON files: keys that are removed or set to hostile values, and texts that are invalid or unusual JSON.
+// Damage to JSON files: keys that are removed or set to hostile values, and texts that are invalid or unusual JSON. Each mutation returns null
+// for a base that has no such file.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -64,6 +65,7 @@ const brief = (text) => (text.length > 40 ? `${text.slice(0, 20)}… (${text.len
 
 export function setKey({ folder, files, random }) {
   const file = random.pick(configsOf(files));
+  if (!file) return null;
   const json = JSON.parse(readFileSync(join(folder, file), 'utf8'));
   const path = random.pick(placesIn(json));
   const value = random.pick(HOSTILE);
@@ -74,6 +76,7 @@ export function setKey({ folder, files, random }) {
 
 export function removeKey({ folder, files, random }) {
   const file = random.pick(configsOf(files));
+  if (!file) return null;
   const json = JSON.parse(readFileSync(join(folder, file), 'utf8'));
   const path = random.pick(placesIn(json));
   const parent = parentOf(json, path);
@@ -85,6 +88,7 @@ export function removeKey({ folder, files, random }) {
 
 export function replaceText({ folder, files, random }) {
   const file = random.pick(files.filter((path) => path.endsWith('.json')));
+  if (!file) return null;
   const name = random.pick(Object.keys(TEXTS));
   writeFileSync(join(folder, file), TEXTS[name]);
   return { file, isRemoved: name === 'an empty object', what: `${file} is ${name}` };
@@ -92,6 +96,7 @@ export function replaceText({ folder, files, random }) {
 
 export function cutText({ folder, files, random }) {
   const file = random.pick(files.filter((path) => /\.(json|txt)$/.test(path)));
+  if (!file) return null;
   const text = readFileSync(join(folder, file));
   const length = 1 + random.int(text.length - 3);
   writeFileSync(join(folder, file), text.subarray(0, length));

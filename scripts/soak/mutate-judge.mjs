@@ -44,11 +44,16 @@ export function judge({ base, mutant, sound, result }) {
   const chat = result.output.chat?.error;
   if (chat && !sound.output.chat.error) return refusal(mutant, chat, ['bad_request']);
   const difference = differs(base, sound.output, result.output, mutant);
-  // A note names each file that the engine ignored.
-  const isNoted = result.output.notes?.some((note) => note.includes(`${basename(mutant.file)} is not`));
+  const isNoted = result.output.notes?.some((note) => tells(note, mutant, sound.output.notes));
   if (difference === null) return { verdict: 'harmless', why: '' };
   if (!mutant.isLegal && (isNoted || isSound(base, mutant))) return { verdict: 'sound', why: difference };
   return { verdict: 'DIFFERENT', why: difference };
+}
+
+/** Whether a note names a file that the engine ignored, or says which parts of a damaged file it left out. */
+function tells(note, { file }, before = []) {
+  const name = basename(file);
+  return note.includes(`${name} is not`) || (!before.includes(note) && note.includes(name));
 }
 
 function refusal(mutant, error, more = []) {
@@ -56,7 +61,9 @@ function refusal(mutant, error, more = []) {
   const bad = (why) => ({ verdict: 'BAD REFUSAL', why: `${why}: ${code}: ${message.slice(0, 700)}` });
   if (!isOurs) return bad('not an error of ours');
   if (mutant.isLegal) return { verdict: 'REFUSED', why: `${code}: ${message.slice(0, 700)}` };
-  if (!CODES.has(code) && !more.includes(code)) return bad('its code blames no checkpoint');
+  // A file that an option names may be of another kind than the option is for.
+  const isGiven = code === 'bad_request' && message.includes(basename(mutant.file));
+  if (!CODES.has(code) && !more.includes(code) && !isGiven) return bad('its code blames no checkpoint');
   if (message.length > LONGEST) return bad(`${message.length} characters`);
   const words = OUR_WORDS.exec(message.replaceAll(mutant.key ?? '\0', ''));
   if (words) return bad(`it says ${JSON.stringify(words[0])}`);

@@ -18,6 +18,7 @@ const configText =
   (what, edit) =>
   ({ folder, files, random }) => {
     const file = random.pick(configsOf(files));
+    if (!file) return null;
     writeFileSync(join(folder, file), edit(readFileSync(join(folder, file), 'utf8')));
     return { file, what: `${file}: ${what}` };
   };
@@ -27,6 +28,7 @@ const tensorsOf =
   (what, edit, more = {}) =>
   ({ folder, files, random }) => {
     const file = random.pick(files.filter((path) => path.endsWith('.safetensors')));
+    if (!file) return null;
     const path = join(folder, file);
     const written = edit(unpack(readTensors(path)), random);
     if (written === null) return null;
@@ -132,6 +134,7 @@ export const LEGAL = [
   configText('a byte order mark', (text) => `\u{feff}${text}`),
   ({ folder, files, random }) => {
     const file = random.pick(configsOf(files).filter((path) => !Array.isArray(read(folder, path))));
+    if (!file) return null;
     const [key, value] = random.pick(Object.entries(UNREAD));
     if (/index\.json$|svc\.json$/.test(file)) return null;
     writeFileSync(join(folder, file), withMember(read(folder, file), [key], value));

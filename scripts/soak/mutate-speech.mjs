@@ -210,12 +210,15 @@ const TEMPLATES = {
   'unpaired surrogates': '\ud800{{ messages[0].content }}',
 };
 
-export function lieInTemplate({ folder, random }) {
-  const config = join(folder, 'tokenizer_config.json');
+export function lieInTemplate({ folder, base, files, random }) {
+  const known = files.find((path) => path.endsWith('tokenizer_config.json'));
+  if (!known && base.kind === 'image') return null;
+  const place = known ? known.slice(0, -'tokenizer_config.json'.length) : '';
+  const config = join(folder, place, 'tokenizer_config.json');
   const name = random.pick(Object.keys(TEMPLATES));
   const template = TEMPLATES[name];
   const isOwnFile = !existsSync(config) || random.chance(0.4);
-  const file = isOwnFile ? 'chat_template.jinja' : 'tokenizer_config.json';
+  const file = place + (isOwnFile ? 'chat_template.jinja' : 'tokenizer_config.json');
   if (isOwnFile) writeFileSync(join(folder, file), template);
   else {
     const json = JSON.parse(readFileSync(config, 'utf8'));
@@ -223,5 +226,13 @@ export function lieInTemplate({ folder, random }) {
     json.chat_template = isNamed ? [{ name: 'default', template }] : template;
     writeFileSync(config, JSON.stringify(json));
   }
-  return { file, key: 'chat_template', isTemplate: true, what: `${file} has a template with ${name}` };
+  // Any text is a template, and the prompt of an image is written by it.
+  const isSound = base.kind === 'image';
+  return {
+    file,
+    key: 'chat_template',
+    isTemplate: true,
+    isSound,
+    what: `${file} has a template with ${name}`,
+  };
 }

@@ -52,11 +52,12 @@ export function pack(tensors, metadata) {
 
 const renumbered = (name) => name.replace(/\d+/, '77');
 
+const SAME_SIZE = { F16: 'I16', BF16: 'U16', F32: 'I32', F8_E4M3: 'I8', U8: 'I8' };
 /** Faults of one entry of the header; each edits `entry` in place. */
 const ENTRY_LIES = {
   'dtype F32 for what it has': (entry) => (entry.dtype = entry.dtype === 'F32' ? 'F16' : 'F32'),
   'dtype I64': (entry) => (entry.dtype = 'I64'),
-  'dtype of the same size': (entry) => (entry.dtype = { F16: 'I16', BF16: 'U16', F32: 'I32' }[entry.dtype]),
+  'dtype of the same size': (entry) => (entry.dtype = SAME_SIZE[entry.dtype]),
   'dtype __proto__': (entry) => (entry.dtype = '__proto__'),
   'no dtype': (entry) => delete entry.dtype,
   'a longer shape': (entry) => (entry.shape[0] += 1),
@@ -86,6 +87,7 @@ const ODD_BYTES = {
     Infinity: [0x00, 0x00, 0x80, 0x7f],
     '-Infinity': [0x00, 0x00, 0x80, 0xff],
   },
+  F8_E4M3: { NaN: [0x7f] },
 };
 
 const HEADER_TEXTS = {
@@ -102,13 +104,16 @@ function pickTensor(header, random) {
   return random.pick(Object.keys(header).filter((name) => name !== '__metadata__'));
 }
 
-/** A mutation of one .safetensors file: `edit` gets `{ header, data, random }` and returns what it did and what to write. */
+/** A mutation of one .safetensors file: `edit` gets `{ header, data, random }` and returns what it did and what to write; null: nothing. */
 const editing = (edit) => (at) => {
   const file = at.random.pick(at.files.filter((path) => path.endsWith('.safetensors')));
+  if (!file) return null;
   const path = join(at.folder, file);
-  const { what, key, ...written } = edit({ ...readTensors(path), random: at.random, file });
+  const edited = edit({ ...readTensors(path), random: at.random, file });
+  if (edited === null) return null;
+  const { what, key, isSound = false, ...written } = edited;
   writeTensors(path, written);
-  return { file, key, what: `${file}: ${what}` };
+  return { file, key, isSound, what: `${file}: ${what}` };
 };
 
 export const entryLie = editing(({ header, data, random }) => {
@@ -122,6 +127,7 @@ export const oddValue = editing(({ header, data, random }) => {
   const name = random.pick(
     Object.keys(header).filter((one) => Object.hasOwn(ODD_BYTES, header[one].dtype ?? '')),
   );
+  if (name === undefined) return null;
   const {
     dtype,
     data_offsets: [begin, end],
@@ -152,6 +158,8 @@ export const wrongName = editing(({ header, data, random }) => {
   if (how === 'extra') tensors.push({ ...struck, name: `${name}_extra` });
   if (how === 'of 100,000 characters') struck.name = name + 'x'.repeat(100_000);
   const packed = pack(tensors);
+  // An adapter without alphas has those of its ranks.
+  const isSound = how === 'missing' && name.endsWith('.alpha');
   if (how === 'called __proto__' || how === 'twice') {
     const other = how === 'twice' ? (random.pick(others)?.name ?? '__metadata__') : '__proto__';
     const text = JSON.stringify(packed.header).replace(
@@ -160,7 +168,7 @@ export const wrongName = editing(({ header, data, random }) => {
     );
     return { ...packed, text, key: how === 'twice' ? other : name, what: `${name} is named ${other}` };
   }
-  return { ...packed, key: name, what: `${name} is ${how}` };
+  return { ...packed, isSound, key: name, what: `${name} is ${how}` };
 });
 
 export const wrongHeader = editing(({ header, data, random }) => {
@@ -185,9 +193,29 @@ export const overlap = editing(({ header, data, random }) => {
   return { header, data, key: name, what: `${name} lies where ${other} lies` };
 });
 
+/** A few characters of the header are other ones; those of its metadata, and of values, may change what is computed. */
+export const headerBits = editing(({ header, data, random }) => {
+  const text = Buffer.from(JSON.stringify(header));
+  const { __metadata__: metadata } = header;
+  const start = JSON.stringify(header).indexOf('"__metadata__"');
+  const end = start + (metadata ? JSON.stringify(metadata).length + 20 : 0);
+  const places = Array.from({ length: 1 + random.int(3) }, () => random.int(text.length));
+  for (const place of places) text[place] ^= 1 << random.int(7);
+  const isSound = places.every((place) => start >= 0 && place > start && place < end);
+  return { text, data, isSound, what: `bits of the bytes ${places.join(', ')} of its header are flipped` };
+});
+
+export const dataBits = editing(({ header, data, random }) => {
+  const changed = Buffer.from(data);
+  const place = random.int(data.length);
+  changed[place] ^= 1 << random.int(8);
+  return { header, data: changed, isSound: true, what: `byte ${place} of its values has another bit` };
+});
+
 /** Damage that needs no header: the length in the first bytes, and where the file ends. */
 export function wrongLength({ folder, files, random }) {
   const file = random.pick(files.filter((path) => path.endsWith('.safetensors')));
+  if (!file) return null;
   const bytes = readFileSync(join(folder, file));
   const how = random.pick([
     'short',

@@ -7,15 +7,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createRandom } from './client.mjs';
 import { BASES, filesOf, writeBase } from './mutate-bases.mjs';
+import { fileBases } from './mutate-file-bases.mjs';
 import { hasCommand, judgeCommand, runCommand } from './mutate-cli.mjs';
 import { addFile, replaceFile } from './mutate-files.mjs';
+import { ggufBits, ggufField, ggufLength, ggufName, ggufOddValue, ggufPlaces } from './mutate-gguf.mjs';
 import { cutText, lieInIndex, removeKey, replaceText, setKey } from './mutate-json.mjs';
 import { judge } from './mutate-judge.mjs';
 import { lieInKnownKey } from './mutate-known.mjs';
 import { Lane } from './mutate-lane.mjs';
 import { LEGAL } from './mutate-legal.mjs';
 import { lieInTemplate, lieInTokenizer } from './mutate-speech.mjs';
-import { entryLie, oddValue, overlap, wrongHeader, wrongLength, wrongName } from './mutate-tensors.mjs';
+import {
+  dataBits,
+  entryLie,
+  headerBits,
+  oddValue,
+  overlap,
+  wrongHeader,
+  wrongLength,
+  wrongName,
+} from './mutate-tensors.mjs';
 
 /** Limits of one checkpoint: opening it, eight tokens, six more, a conversation rendered; or a picture of two steps; or two vectors. */
 export const LIMITS = { milliseconds: 60_000, bytes: 3 * 2 ** 30 };
@@ -39,22 +50,36 @@ const KINDS = [
     replaceText,
   ],
   ...[legal, lieInKnownKey, wrongHeader, addFile, removeKey, overlap, lieInIndex, legal, lieInKnownKey],
-  ...[lieInTokenizer, replaceFile, lieInKnownKey, oddValue],
+  ...[lieInTokenizer, replaceFile, lieInKnownKey, oddValue, headerBits, dataBits, headerBits],
+  ...[ggufField, ggufBits, ggufName, ggufField, ggufLength, ggufPlaces, ggufOddValue, ggufField],
 ];
 
-/** Checkpoints of the short form: one of each kind. */
+/** Checkpoints of the short form: one of each kind, and files of image models. */
 const FEW = ['llama', 'lora', 'qwen3', 'bert', 'sd1'];
+const FEW_FILES = ['file-flux', 'fp8-flux', 'gguf-flux', 'lora-two', 'words'];
 /** Every so many mutants one is opened by the command line too. */
 const COMMAND_EVERY = 20;
 
 /**
- * Runs `count` mutants of a seed, or those numbered in `only`; `few`: of a few small checkpoints. Returns a remark; throws with a list
- * where one is a defect.
+ * Runs `count` mutants of a seed, or those numbered in `only`; `few`: of a few small checkpoints; `matching`: of the bases whose names
+ * match. Returns a remark; throws with a list where one is a defect.
  */
-export async function mutationLoad({ seed, count, only = null, few = false, tell = () => {}, lanes = 2 }) {
+export async function mutationLoad({
+  seed,
+  count,
+  only = null,
+  few = false,
+  matching = /^/,
+  tell = () => {},
+  lanes = 2,
+}) {
   const home = mkdtempSync(join(tmpdir(), 'svc-mutants-'));
-  const from = few ? FEW : Object.keys(BASES);
-  const bases = new SoundBases(home);
+  const all = { ...BASES, ...fileBases(home, few ? FEW_FILES : []) };
+  const names = few ? [...FEW, ...FEW_FILES] : Object.keys(all);
+  const from = Object.fromEntries(
+    names.filter((name) => matching.test(name)).map((name) => [name, all[name]]),
+  );
+  const bases = new SoundBases(home, from);
   const numbers = only?.slice() ?? Array.from({ length: count }, (_, n) => n);
   const verdicts = {};
   const defects = [];
@@ -66,11 +91,11 @@ export async function mutationLoad({ seed, count, only = null, few = false, tell
       if (verdict !== verdict.toLowerCase()) defects.push(line);
     }
   };
-  const all = Array.from({ length: lanes }, (_, i) => new Lane(join(home, `cache-${i}`)));
+  const own = Array.from({ length: lanes }, (_, i) => new Lane(join(home, `cache-${i}`)));
   try {
-    await Promise.all(all.map(runLane));
+    await Promise.all(own.map(runLane));
   } finally {
-    for (const lane of all) lane.close();
+    for (const lane of own) lane.close();
     rmSync(home, { recursive: true, force: true });
   }
   const remark = Object.entries(verdicts)
@@ -114,33 +139,41 @@ function isGarbage(path, { file }, { only }) {
   return isOfWeights || !/\.safetensors$|^(packed|weights|tuned)$|^weights\//.test(path);
 }
 
-/** Mutant `n` of a seed, written to `folder`. Kinds that do not fit the base drawn are drawn again. */
+/** Draws of a kind for one base; most bases take most kinds. */
+const MOST_DRAWS = 1000;
+
+/** Mutant `n` of a seed, written to `folder`. A kind that does not fit the base is drawn again. */
 function makeMutant({ n, seed, from, folder }) {
   const random = createRandom(seed * 1_000_003 + n * 7919 + 1);
   random.next();
-  for (;;) {
-    const name = random.pick(from);
-    const base = BASES[name];
-    writeBase(base, folder);
-    const mutant = KINDS[n % KINDS.length]({ folder, base, files: filesOf(base, folder), random });
-    const quantization = random.chance(0.15) && base.kind === 'text' ? 'int8' : 'none';
+  const name = random.pick(Object.keys(from));
+  const base = from[name];
+  writeBase(base, folder);
+  const quantization = random.chance(0.15) && base.kind === 'text' ? 'int8' : 'none';
+  const files = filesOf(base, folder);
+  for (let draws = 0; draws < MOST_DRAWS; draws++) {
+    const kind = draws === 0 ? KINDS[n % KINDS.length] : random.pick(KINDS);
+    const mutant = kind({ folder, base, files, random });
     if (mutant?.what) return { name, base, mutant, quantization };
-    rmSync(folder, { recursive: true, force: true });
   }
+  throw new Error(`no mutation fits ${name}`);
 }
 
 function jobFor(base, path, quantization) {
   const adapter = base.adapter ? join(path, 'adapter') : undefined;
-  return { kind: base.kind, path, adapter, size: base.size, quantization };
+  const { kind, size, options, request } = base;
+  return { kind, path, adapter, size, quantization, options, request };
 }
 
 /** Outcomes of the sound checkpoints, each computed once. */
 class SoundBases {
   #home;
+  #bases;
   #outcomes = new Map();
 
-  constructor(home) {
+  constructor(home, bases) {
     this.#home = home;
+    this.#bases = bases;
   }
 
   sound(name, quantization, lane) {
@@ -151,8 +184,9 @@ class SoundBases {
 
   async #compute(name, quantization, lane) {
     const folder = join(this.#home, `${name}-${quantization}`);
-    writeBase(BASES[name], folder);
-    const result = await lane.run(jobFor(BASES[name], folder, quantization), BASE_LIMITS);
+    const base = this.#bases[name];
+    writeBase(base, folder);
+    const result = await lane.run(jobFor(base, folder, quantization), BASE_LIMITS);
     if (!result.output) throw new Error(`the sound ${name} does not run: ${JSON.stringify(result)}`);
     return result;
   }

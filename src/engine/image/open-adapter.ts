@@ -7,7 +7,9 @@ import { openAdapterFile, type AdapterFile } from '../../files/lora/adapter.ts';
 import { matchAdapter, modelsOf, type Change, type Match } from '../../files/lora/match.ts';
 import type { Folder } from '../../files/source.ts';
 import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import { SOURCES, sourceNames } from '../../kernels/formats.ts';
 import { takesSums } from '../weights/beside.ts';
+import { entriesOfChange } from '../weights/change.ts';
 import { rankOfDelta } from '../weights/low-rank.ts';
 import type { Components } from './components.ts';
 import type { ImageFamily } from './families/family.ts';
@@ -70,6 +72,7 @@ export async function openAdapter(
         `${file.path} changes no module with ${targets!.join(' or ')} in its name: name others, or none for all`,
         { param: 'loraTargetModules' },
       );
+    refuseTypes(file, changes);
     refuseCodes(file, changes, components);
     const fewSteps = fewStepsOf(file, [file.name, name, given]);
     return { name, file, changes, fewSteps, unmatched: match.unmatched };
@@ -115,6 +118,21 @@ function targeted(
     ([component, tensors]) => [component, new Map([...tensors].filter(isTarget))] as const,
   );
   return new Map(kept.filter(([, tensors]) => tensors.size > 0));
+}
+
+/** Refuses tensors of types that no kernel reads. */
+function refuseTypes({ path }: AdapterFile, changes: OpenAdapter['changes']): void {
+  for (const { delta, magnitude } of [...changes.values()].flatMap((tensors) =>
+    [...tensors.values()].flat(),
+  )) {
+    const bad = entriesOfChange({ delta, magnitude }).find(({ dtype }) => SOURCES[dtype] === undefined);
+    if (bad === undefined) continue;
+    throw new EngineError(
+      'unsupported',
+      `${path}: ${bad.name} is stored as ${bad.dtype}, and only ${sourceNames()} are read: convert it`,
+      { param: bad.name },
+    );
+  }
 }
 
 /** Share of the smaller side of a matrix up to which factors beside it are worth their memory. */

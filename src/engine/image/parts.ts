@@ -117,8 +117,10 @@ async function partsOf(
   { components, entry, own: implied, plain }: Opened,
 ): Promise<Parts> {
   const { family, set, task } = entry;
-  const autoencoder = family.readAutoencoder(components.get(family.autoencoder));
-  const runner = family.open(components, pipeline);
+  const autoencoder = underImplying(pipeline, () =>
+    family.readAutoencoder(components.get(family.autoencoder)),
+  );
+  const runner = underImplying(pipeline, () => family.open(components, pipeline));
   if (runner.latentChannels !== autoencoder.latentChannels) {
     throw new EngineError(
       'bad_checkpoint',
@@ -229,6 +231,24 @@ function describe(
 }
 
 /** Returns the last segment of a folder or hub id, or the repository's name for a snapshot in the hub's cache. */
+/** Reads configurations; errors in one that follows from a file name that file in place of a config.json that is not there. */
+function underImplying<Read>({ components }: Pipeline, read: () => Read): Read {
+  try {
+    return read();
+  } catch (error) {
+    const config = (name: string): string => `${name}/config.json: `;
+    const own =
+      error instanceof EngineError &&
+      Object.values(components).find(
+        ({ name, impliedBy }) => impliedBy && error.message.startsWith(config(name)),
+      );
+    if (!own) throw error;
+    const { code, message } = error;
+    const problem = `${own.impliedBy}: by the shapes of its tensors ${message.slice(config(own.name).length)}`;
+    throw new EngineError(code, problem, { param: own.impliedBy!, cause: error });
+  }
+}
+
 function nameOf(model: string): string {
   const segments = model.replace(/[/\\]+$/, '').split(/[/\\]/);
   const repository = segments.at(-2) === 'snapshots' ? segments.at(-3)?.split('--').at(-1) : undefined;

@@ -19,7 +19,10 @@ export interface WeightChange {
 export type WeightChanges = ReadonlyMap<string, readonly WeightChange[]>;
 
 /** Tensors of the adapter's file that a change reads. */
-export function entriesOfChange({ delta, magnitude }: WeightChange): TensorEntry[] {
+export function entriesOfChange({
+  delta,
+  magnitude,
+}: Pick<WeightChange, 'delta' | 'magnitude'>): TensorEntry[] {
   return [...delta.factors.flatMap(entriesOfFactor), ...(magnitude ? [magnitude] : [])];
 }
 

@@ -7,7 +7,7 @@ import { isGgufName } from '../gguf/file-names.ts';
 import { openGgufFiles } from '../gguf/open-files.ts';
 import type { Folder } from '../source.ts';
 import type { FileLayouts } from './file-layout.ts';
-import { closeFile, findPart, openFile, openPart } from './file-parts.ts';
+import { closeFile, filePath, findPart, openFile, openPart } from './file-parts.ts';
 import type { ComponentClasses } from './pipeline-classes.ts';
 import type { PipelineComponent } from './pipeline.ts';
 
@@ -45,7 +45,16 @@ export async function openComponentFile(
     const weights = () => openPart(folder, name, part);
     const { className } = part;
     const own = file.hasTokenizer === true && { hasTokenizer: true as const };
-    return { name: component, className, kind: 'model', folder, config, weights, ...own };
+    return {
+      name: component,
+      className,
+      kind: 'model',
+      folder,
+      config,
+      impliedBy: file.path,
+      weights,
+      ...own,
+    };
   } finally {
     await closeFile(file);
   }
@@ -77,5 +86,15 @@ async function languageModel(
     const { tensors, sources: own } = await openGgufCheckpoint(folder, name, text);
     return { tensors, sources: own, path: folder.path };
   };
-  return { name: component, className, kind: 'model', folder, config, weights, hasTokenizer: true };
+  const impliedBy = filePath(folder, name);
+  return {
+    name: component,
+    className,
+    kind: 'model',
+    folder,
+    config,
+    impliedBy,
+    weights,
+    hasTokenizer: true,
+  };
 }

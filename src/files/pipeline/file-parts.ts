@@ -55,7 +55,7 @@ export async function closeFile({ sources }: Pick<OpenFile, 'sources'>): Promise
 }
 
 /** A folder that is opened by a file has the file's path. */
-function filePath({ path }: Folder, name: string): string {
+export function filePath({ path }: Folder, name: string): string {
   return path.endsWith(`/${name}`) || path.endsWith(`\\${name}`) ? path : `${path}/${name}`;
 }
 

@@ -15,6 +15,8 @@ export interface PipelineComponent {
    * tokenizer without one.
    */
   config: Record<string, unknown>;
+  /** Path of the file whose tensors, or keys, imply `config`; left out: `config` is read from a file of its own. */
+  impliedBy?: string;
   /** Whether `folder` has its tokenizer, as GGUF files of language models do. */
   hasTokenizer?: true;
   /** Opens its weights where they are in a file with other names or components; left out: they are files of `folder`. */

@@ -7,6 +7,7 @@ import type { Folder } from '../source.ts';
 import type { FileLayouts, FilePipeline, OpenedFile, PartConfig } from './file-layout.ts';
 import {
   closeFile,
+  filePath,
   findPart,
   openFile,
   openPart,
@@ -165,6 +166,7 @@ function partComponent(
     kind: 'model',
     folder,
     config,
+    impliedBy: filePath(folder, name),
     weights: () => openPart(folder, name, part),
   };
 }

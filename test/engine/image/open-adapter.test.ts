@@ -156,6 +156,15 @@ describe('an adapter that is opened for a pipeline', () => {
   });
 });
 
+it('is refused by the tensor whose type no kernel reads', async () => {
+  const specs = attention(kohya);
+  const integers = specs.map((spec, i) => (i === 2 ? { ...spec, dtype: 'I32' as const } : spec));
+  await expect(opened(bytesOf(integers).bytes)).rejects.toMatchObject({
+    code: 'unsupported',
+    message: `/style.safetensors: ${specs[2]!.name} is stored as I32, and only F32, F16 and BF16 are read: convert it`,
+  });
+});
+
 it(
   'damaged files are refused, or change what they changed, or say what is left out',
   { timeout: 60_000 },

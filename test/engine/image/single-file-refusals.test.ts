@@ -18,9 +18,10 @@ import { mutations } from '../../files/gguf/mutations.ts';
 import { writeGguf } from '../../files/gguf/write-gguf.ts';
 import { memorySource } from '../../files/memory-source.ts';
 import { ggufOf } from './coded-tensors.ts';
-import { prefixed } from './drawn-files.ts';
-import { originalAutoencoder, originalUNet } from './original-names.ts';
+import { draw, prefixed, write } from './drawn-files.ts';
+import { originalAutoencoder, originalUNet, originalZImage } from './original-names.ts';
 import { tinySD1 } from './tiny-pipelines.ts';
+import { tinyZImage } from './tiny-transformers.ts';
 import { tinyPipeline } from './pipeline-golden.ts';
 import { readTensors, type StoredTensor } from './tiny-tensors.ts';
 
@@ -196,6 +197,22 @@ it.each([
     if (found !== null) expect(placesOf(found).toSorted()).toEqual(wanted);
   }
   expect(refused).toBeGreaterThan(count / 4);
+});
+
+it('shapes that imply no configuration are refused under the name of the file that has them', async () => {
+  const { folder, tensors } = tinyZImage('shapes');
+  const broken = originalZImage(tensors['transformer']!, '').map((tensor) =>
+    tensor.name.endsWith('layers.0.attention.q_norm.weight')
+      ? { ...tensor, shape: [127], bytes: tensor.bytes.subarray(2) }
+      : tensor,
+  );
+  const componentPaths = { tokenizer: folder, text_encoder: folder, vae: folder };
+  await expect(draw({ model: write('shapes', broken), componentPaths })).rejects.toMatchObject({
+    code: 'bad_checkpoint',
+    message: expect.stringMatching(
+      /\/shapes\.safetensors: by the shapes of its tensors axes_dims is \[31\.75,/,
+    ) as string,
+  });
 });
 
 it('an empty GGUF file is refused', async () => {

@@ -82,3 +82,15 @@ export function writeComponent(folder: string, config: object, tensors: StoredTe
   writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
   writeTensors(join(folder, 'model.safetensors'), tensors.values());
 }
+
+/** Random tensors of these shapes in F32, whose names begin with `name`. */
+export function randomFactors(name: string, shapes: Readonly<Record<string, number[]>>): StoredTensor[] {
+  let state = name.length;
+  return Object.entries(shapes).map(([part, shape]) => {
+    const values = Float32Array.from({ length: shape.reduce((all, size) => all * size, 1) }, () => {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+      return (state / 2 ** 32 - 0.5) * 0.2;
+    });
+    return { name: `${name}.${part}`, dtype: 'F32', shape, bytes: new Uint8Array(values.buffer) };
+  });
+}
