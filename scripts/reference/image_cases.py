@@ -610,7 +610,10 @@ MODULES = {
         'sana/transformer', 'norms of queries and keys; texts of 11 and 4 tokens, 5 × 7 latents', sana_inputs(284, 5, 7, (11, 4)), sana_outputs
     ),
     'sana-placed': Case(
-        'sana-placed/transformer', 'positions, patches of 2 × 2, biases, a norm with weights', sana_inputs(286, 10, 14, (3, 9)), sana_outputs
+        'sana-placed/transformer', 'positions, biases, a norm with weights', sana_inputs(286, 10, 7, (3, 9)), sana_outputs
+    ),
+    'sana-sprint': Case(
+        'sana-sprint/transformer', 'the guidance scale and the time step, 0 … 1, as inputs', lambda: sana_inputs(288, 6, 4, (8, 8))() | {'timestep': torch.tensor([0.9, 0.4])}, sana_outputs
     ),
     'flux2': Case(
         'flux2-klein/transformer',

@@ -77,13 +77,15 @@ SANA = {
         INDEX,
     ),
     'autoencoder-dc': Checkpoint({'': shuffled(124)}),
-    # Positions, patches of 2 × 2, biases of queries, and a norm with weights; no norms of heads.
+    # Positions, biases of queries, and a norm with weights; no norms of heads.
     'sana-placed': Checkpoint(
         {
             'transformer': transformer(
-                125, num_attention_heads=2, attention_head_dim=20, cross_attention_dim=40, patch_size=2, sample_size=12, interpolation_scale=2,
-                qk_norm=None, attention_bias=True, norm_elementwise_affine=True, out_channels=8, num_layers=2,
+                125, num_attention_heads=2, attention_head_dim=20, cross_attention_dim=40, sample_size=12, interpolation_scale=2,
+                qk_norm=None, attention_bias=True, norm_elementwise_affine=True, num_layers=2, timestep_scale=0.7, mlp_ratio=2.4,
             ),
         },
     ),
+    # The guidance scale is an input.
+    'sana-sprint': Checkpoint({'transformer': transformer(126, guidance_embeds=True, num_layers=2)}),
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
+import { stripsOf } from './row-strips.ts';
 
 /** x = x / sqrt(mean(x²) + eps) · weight + addend in place, of the weight's columns from `first` on; x and addend [rows, columns] → x */
 export function rmsnormColumns(
@@ -13,11 +14,14 @@ export function rmsnormColumns(
 ): Tensor {
   if (first % 4 !== 0 || weight.columns % 4 !== 0 || first + weight.columns > x.columns)
     throw new Error(`rmsnorm: ${weight.columns} columns from ${first} on, of ${x.columns}`);
-  tapeOf(x).dispatch('rmsnorm-columns.wgsl', {
-    params: { ADDEND: addend ? 'columns' : 'none' },
-    args: { stride: x.stride / 4, first: first / 4, quads: weight.columns / 4, eps },
-    bind: { x, weight, ...(addend ? { addend } : {}) },
-    groups: (sizes) => [x.rows(sizes)],
-  });
+  const tape = tapeOf(x);
+  for (const strip of stripsOf(tape, addend ? [x, addend] : [x])) {
+    tape.dispatch('rmsnorm-columns.wgsl', {
+      params: { ADDEND: addend ? 'columns' : 'none' },
+      args: { stride: x.stride / 4, first: first / 4, quads: weight.columns / 4, eps },
+      bind: { x: strip.of(x), weight, ...(addend ? { addend: strip.of(addend) } : {}) },
+      groups: (sizes) => [strip.count(sizes)],
+    });
+  }
   return x;
 }

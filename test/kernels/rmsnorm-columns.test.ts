@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { rmsnormColumns } from '../../src/kernels/rmsnorm-columns.ts';
-import { openTestDevice } from '../gpu/test-device.ts';
-import { compute, Random } from './compute.ts';
+import { disguise, openTestDevice } from '../gpu/test-device.ts';
+import { compute, differingRows, Random } from './compute.ts';
 
 const EPS = 1e-5;
 const TOLERANCE = 2e-6;
@@ -74,4 +74,21 @@ it('columns that are not there are an assertion', async () => {
       record: (_, input) => rmsnormColumns(input(['rows', 12], new Float32Array(12)), first, gain, EPS),
     });
   await expect(record(8)).rejects.toThrow(/8 columns from 8 on, of 12/);
+});
+
+it('rows beyond a binding and beyond a dispatch give equal bits', async () => {
+  const random = new Random(3);
+  const values = random.floats(90 * 64);
+  const gains = random.floats(32);
+  const run = (on: typeof device) =>
+    compute({
+      device: on,
+      capacity: {},
+      sizes: {},
+      record: (_, input) =>
+        rmsnormColumns(input([2, 45, 64], values), 16, on.tensor('weights', 'gain', [32], gains), EPS),
+    });
+  const whole = await run(device);
+  for (const as of [{ bindingLimit: 8 << 10 }, { maxWorkgroups: 16 }])
+    expect(differingRows(await run(disguise(device, as)), whole)).toEqual([]);
 });

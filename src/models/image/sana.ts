@@ -1,0 +1,153 @@
+// SanaTransformer2DModel: latents attend to each other by linear attention, and to a text by softmax; convolutions in the feed-forward part
+// take the place of positions.
+
+import type { Tensor } from '../../gpu/tensor.ts';
+import { addTable } from '../../kernels/add-table.ts';
+import { attend } from '../../kernels/attend.ts';
+import type { Columns } from '../../kernels/columns.ts';
+import { joinRows } from '../../kernels/copy-rows.ts';
+import { gatedAdd } from '../../kernels/gated-add.ts';
+import { layernorm } from '../../kernels/layernorm.ts';
+import { linearAttend } from '../../kernels/linear-attend.ts';
+import { linear, linearAdd } from '../../kernels/matmul.ts';
+import { rmsnormColumns } from '../../kernels/rmsnorm-columns.ts';
+import { rmsnorm } from '../../kernels/rmsnorm.ts';
+import { affine } from '../affine.ts';
+import type { WeightTable } from '../weights.ts';
+import { adaLNSingle } from './adaln-single.ts';
+import { gluConv } from './glu-conv.ts';
+import type { SanaConfig } from './sana-config.ts';
+
+export interface SanaStep {
+  /** [items, height, width, channels] */
+  latents: Tensor;
+  /** f32 [items, 1]: the time step, multiplied by the configuration's factor. */
+  time: Tensor;
+  /** f32 [items, 1]: the guidance scale, multiplied by the configuration's factor; null: the model has no such input. */
+  guidance: Tensor | null;
+  /** Positions of the latents, [1, height · width, hidden]; null: the model has none. */
+  places: Tensor | null;
+  /** The conditioned texts, [items, tokens, hidden]. */
+  text: Tensor;
+  /** u32 [items]: tokens of each text; others are not seen. */
+  counts: Tensor;
+}
+
+export interface Sana {
+  /** States of texts [items, tokens, textDims] → [items, tokens, hidden]; constant over all steps. */
+  condition(text: Tensor): Tensor;
+  /** → [items, height, width, channels] */
+  forward(step: SanaStep): Tensor;
+}
+
+const NORM_EPS = 1e-5;
+const END_EPS = 1e-6;
+/** Added to the sum of a query's weights. */
+const ATTENTION_EPS = 1e-15;
+
+export function sana(config: SanaConfig, weights: WeightTable): Sana {
+  const { hidden, channels, textDims, layers, guidanceScale } = config;
+  const biased = { bias: true } as const;
+  const embed = weights.matrix('patch_embed.proj.weight', hidden, channels, {
+    ...biased,
+    stored: [channels, 1, 1],
+  });
+  const modulate =
+    guidanceScale === null
+      ? adaLNSingle(weights, hidden, 'time_embed.linear', ['time_embed.emb.timestep_embedder'])
+      : adaLNSingle(weights, hidden, 'time_embed.linear', [
+          'time_embed.timestep_embedder',
+          'time_embed.guidance_embedder',
+        ]);
+  const textUp = weights.matrix('caption_projection.linear_1.weight', hidden, textDims, biased);
+  const textOut = weights.matrix('caption_projection.linear_2.weight', hidden, hidden, biased);
+  const textNorm = weights.vector('caption_norm.weight', hidden);
+  const blocks = Array.from({ length: layers }, (_, i) => block(config, weights, `transformer_blocks.${i}`));
+  const table = weights.table('scale_shift_table', 2, hidden);
+  const out = weights.matrix('proj_out.weight', channels, hidden, biased);
+
+  return {
+    condition: (text) =>
+      rmsnorm(linear(linear(text, textUp, { activation: 'gelu-tanh' }), textOut), textNorm, NORM_EPS),
+    forward({ latents, time, guidance, places, text, counts }) {
+      const [items, height, width] = latents.shape as [number, number, number];
+      const size = [items, height, width];
+      const { embedded, modulation } = guidance === null ? modulate(time) : modulate(time, guidance);
+      const x = places
+        ? linearAdd(latents, embed, joinRows(Array<Tensor>(items).fill(places), size))
+        : linear(latents, embed); //                                [items, height, width, hidden]
+      for (const run of blocks) run(x, modulation, text, counts);
+      const m = addTable(embedded, table); //                      [items, 2 · hidden]: shift, scale
+      return linear(layernorm(x, null, END_EPS, modulated(m, 0, hidden)), out);
+    },
+  };
+}
+
+function modulated(m: Tensor, first: number, hidden: number): Record<'shift' | 'scale', Columns> {
+  return { shift: { x: m, first }, scale: { x: m, first: first + hidden } };
+}
+
+/** A block changes x in place. */
+type Block = (x: Tensor, modulation: Tensor, text: Tensor, counts: Tensor) => void;
+
+function block(config: SanaConfig, weights: WeightTable, name: string): Block {
+  const { hidden, inner, eps } = config;
+  const table = weights.table(`${name}.scale_shift_table`, 6, hidden);
+  const selfAttention = linearAttention(config, weights, `${name}.attn1`);
+  const crossAttention = textAttention(config, weights, `${name}.attn2`);
+  const norm = config.affine ? affine(weights, `${name}.norm2`, hidden) : null;
+  const feedForward = gluConv(weights, `${name}.ff`, hidden, inner);
+  return (x, modulation, text, counts) => {
+    const m = addTable(modulation, table); //                      [items, 6 · hidden]
+    const gate = (i: number): Columns => ({ x: m, first: i * hidden });
+    gatedAdd(selfAttention(layernorm(x, null, eps, modulated(m, 0, hidden))), gate(2), x);
+    crossAttention(x, text, counts);
+    gatedAdd(feedForward(layernorm(x, norm, eps, modulated(m, 3 * hidden, hidden))), gate(5), x);
+    x.tape!.cut();
+  };
+}
+
+/** x [items, height, width, hidden] → the same shape */
+function linearAttention(config: SanaConfig, weights: WeightTable, name: string) {
+  const { hidden, heads, dims, biased: bias } = config;
+  const parts = ['to_q', 'to_k', 'to_v'].map((part) => ({ name: `${name}.${part}.weight`, rows: hidden }));
+  const qkv = weights.stacked(parts, hidden, { bias, split: 'columns' });
+  const normHeads = headNorms(config, weights, name, hidden);
+  const out = weights.matrix(`${name}.to_out.0.weight`, hidden, hidden, { bias: true, split: 'rows' });
+  return (x: Tensor): Tensor => {
+    const y = linear(x, qkv); //                                   [items, height, width, 3 · hidden]
+    normHeads({ x: y, first: 0 }, { x: y, first: hidden });
+    const [q, k, v] = [0, 1, 2].map((part) => ({ x: y, first: part * hidden }));
+    return linear(linearAttend(q!, k!, v!, { heads, dims, eps: ATTENTION_EPS }), out);
+  };
+}
+
+/** Attention to the text, added to x in place. */
+function textAttention(config: SanaConfig, weights: WeightTable, name: string) {
+  const { hidden, crossHeads: heads, crossDims: dims } = config;
+  const width = heads * dims;
+  const biased = { bias: true } as const;
+  const query = weights.matrix(`${name}.to_q.weight`, width, hidden, { ...biased, split: 'columns' });
+  const parts = ['to_k', 'to_v'].map((part) => ({ name: `${name}.${part}.weight`, rows: width }));
+  const keyValue = weights.stacked(parts, hidden, { ...biased, split: 'columns' });
+  const normHeads = headNorms(config, weights, name, width);
+  const out = weights.matrix(`${name}.to_out.0.weight`, hidden, width, { ...biased, split: 'rows' });
+  return (x: Tensor, text: Tensor, keyCounts: Tensor): void => {
+    const q = { x: linear(x, query), first: 0 }; //                [items, height, width, width of heads]
+    const kv = linear(text, keyValue); //                          [items, tokens, 2 · width of heads]
+    const [k, v] = [
+      { x: kv, first: 0 },
+      { x: kv, first: width },
+    ] as const;
+    normHeads(q, k);
+    linearAdd(attend(q, k, v, { heads, dims, keyCounts }), out, x);
+  };
+}
+
+/** RMSNorms of queries and of keys over all heads, in place. */
+function headNorms({ headNorm }: SanaConfig, weights: WeightTable, name: string, columns: number) {
+  if (!headNorm) return (): void => {};
+  const norms = ['norm_q', 'norm_k'].map((part) => weights.vector(`${name}.${part}.weight`, columns));
+  return (...heads: [q: Columns, k: Columns]): void =>
+    heads.forEach(({ x, first }, i) => void rmsnormColumns(x, first, norms[i]!, NORM_EPS));
+}
