@@ -75,9 +75,9 @@ function refusal(mutant, error, more = []) {
 }
 
 /** Any of which leads to the damage. */
-function names({ file, key = '' }) {
+function names({ file, key = '', isRemoved = false }) {
   const isTemplate = /tokenizer_config|chat_template/.test(file);
-  const isClass = key === 'architectures';
+  const isClass = /^(architectures|_class_name)/.test(key);
   const folder = file.includes('/') ? file.split('/')[0] : null;
   return [
     basename(file),
@@ -85,11 +85,16 @@ function names({ file, key = '' }) {
     folder,
     isTemplate && 'template',
     isClass && 'architecture',
+    isClass && 'is of class',
+    // A folder whose configuration is gone is read as the file of weights that it holds.
+    isRemoved && file === 'config.json' && 'holds no ',
+    file === 'model_index.json' && 'is a pipeline',
   ].filter(Boolean);
 }
 
-function isSound({ kind }, mutant) {
+function isSound({ kind, namesAreWords }, mutant) {
   const { file, key = '', value = '', was } = mutant;
+  if (namesAreWords && mutant.isName) return true;
   // A file or key that may be left out counts as left out, null does too, and a shorter list of merges is one.
   if (mutant.isSound || mutant.isRemoved || value === 'null' || (mutant.isCut && file.endsWith('merges.txt')))
     return true;

@@ -111,9 +111,9 @@ const editing = (edit) => (at) => {
   const path = join(at.folder, file);
   const edited = edit({ ...readTensors(path), random: at.random, file });
   if (edited === null) return null;
-  const { what, key, isSound = false, ...written } = edited;
+  const { what, key, isSound = false, isName = false, ...written } = edited;
   writeTensors(path, written);
-  return { file, key, isSound, what: `${file}: ${what}` };
+  return { file, key, isSound, isName, what: `${file}: ${what}` };
 };
 
 export const entryLie = editing(({ header, data, random }) => {
@@ -166,9 +166,15 @@ export const wrongName = editing(({ header, data, random }) => {
       `${JSON.stringify(name)}:`,
       `${JSON.stringify(other)}:`,
     );
-    return { ...packed, text, key: how === 'twice' ? other : name, what: `${name} is named ${other}` };
+    return {
+      ...packed,
+      text,
+      isName: true,
+      key: how === 'twice' ? other : name,
+      what: `${name} is named ${other}`,
+    };
   }
-  return { ...packed, isSound, key: name, what: `${name} is ${how}` };
+  return { ...packed, isSound, isName: true, key: name, what: `${name} is ${how}` };
 });
 
 export const wrongHeader = editing(({ header, data, random }) => {
@@ -202,7 +208,13 @@ export const headerBits = editing(({ header, data, random }) => {
   const places = Array.from({ length: 1 + random.int(3) }, () => random.int(text.length));
   for (const place of places) text[place] ^= 1 << random.int(7);
   const isSound = places.every((place) => start >= 0 && place > start && place < end);
-  return { text, data, isSound, what: `bits of the bytes ${places.join(', ')} of its header are flipped` };
+  return {
+    text,
+    data,
+    isSound,
+    isName: true,
+    what: `bits of the bytes ${places.join(', ')} of its header are flipped`,
+  };
 });
 
 export const dataBits = editing(({ header, data, random }) => {

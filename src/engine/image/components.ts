@@ -281,9 +281,10 @@ function componentOf({ path, components }: Pipeline, name: string): PipelineComp
   );
 }
 
-/** Adds the file's path to an error about a checkpoint. */
+/** Adds the file's path to an error about its tensors. */
 function underFile(error: unknown, path: string): unknown {
-  return error instanceof EngineError && error.code === 'bad_checkpoint' ? error.underName(path) : error;
+  const isOfFile = error instanceof EngineError && /^(bad_checkpoint|unsupported)$/.test(error.code);
+  return isOfFile ? error.underName(path) : error;
 }
 
 /** Returns the result of `run`; calls `close` if it fails. */

@@ -9,7 +9,7 @@ import { quantizedSign } from '../../files/quantized.ts';
 import { isFlat, QUANTIZED_FORMATS, SOURCES, sourceNames, storedBlock } from '../../kernels/formats.ts';
 import { tensorsOf, type WeightRequest } from '../../models/weights.ts';
 import type { Collected } from './collect.ts';
-import { hasScaleTensor, scalesOf } from './scales.ts';
+import { hasScaleTensor, SCALE_SUFFIXES, scalesOf } from './scales.ts';
 import { spareBiases } from './spare-biases.ts';
 import { findUnread, type UnreadModules } from './unread.ts';
 
@@ -154,13 +154,20 @@ function tensorError(
 
 /** The error where the tensors show that the weights are quantized in a way that is not read; null: they do not. */
 function quantizedError(tensors: TensorHeaders, name: string): EngineError | null {
-  const sign = quantizedSign(tensors);
+  const sign = quantizedSign(unreadOf(tensors));
   if (sign === null) return null;
   return new EngineError(
     'unsupported',
     say`the weights are quantized already (${sign}), which is not read: take the original checkpoint, and ${option('quantization')} ${QUANTIZED_FORMATS.join(' or ')} for its size`,
     { param: name },
   );
+}
+
+/** Tensors other than codes that are computed as they are, and their scales. */
+function unreadOf(tensors: TensorHeaders): TensorHeaders {
+  const coded = [...tensors].filter(([, { dtype }]) => storedBlock(SOURCES[dtype] ?? 'f32') !== null);
+  const read = new Set(coded.flatMap(([name]) => [name, ...SCALE_SUFFIXES.map((suffix) => name + suffix)]));
+  return new Map([...tensors].filter(([name]) => !read.has(name)));
 }
 
 /** Drops extents of 1 at the end, with which [out, in] is stored as a kernel of one tap; [out, 1, in] and [1, out, in] become [out, in]. */

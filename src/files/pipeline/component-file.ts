@@ -7,7 +7,7 @@ import { isGgufName } from '../gguf/file-names.ts';
 import { openGgufFiles } from '../gguf/open-files.ts';
 import type { Folder } from '../source.ts';
 import type { FileLayouts } from './file-layout.ts';
-import { closeFile, filePath, findPart, openFile, openPart } from './file-parts.ts';
+import { closeFile, filePath, findPart, openFile, openPart, underPath } from './file-parts.ts';
 import type { ComponentClasses } from './pipeline-classes.ts';
 import type { PipelineComponent } from './pipeline.ts';
 
@@ -33,7 +33,8 @@ export async function openComponentFile(
   }
   const file = await openFile(folder, name);
   try {
-    const part = findPart(file.tensors, layouts?.parts[declared.base ?? component] ?? []);
+    const candidates = layouts?.parts[declared.base ?? component] ?? [];
+    const part = underPath(file.path, () => findPart(file.tensors, candidates));
     if (part === null || !(classes ?? [part.className]).includes(part.className)) {
       throw new EngineError(
         'unsupported',

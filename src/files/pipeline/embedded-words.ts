@@ -34,6 +34,8 @@ const ENCODERS: readonly NamedEncoder[] = ['clip_l', 'clip_g'];
 /** Limits; published files have up to 75 rows of 1280 columns. */
 const MOST_ROWS = 256;
 const MOST_COLUMNS = 8192;
+/** Limit on the characters of a word. */
+const MOST_WORD = 256;
 
 /** Throws for the path of a pickle. */
 export function refusePickledWord(path: string): void {
@@ -58,10 +60,20 @@ export async function openEmbeddedWord(folder: Folder): Promise<EmbeddedWord> {
       return { path, word: stem, rows: { clip_l: await read('clip_l'), clip_g: await read('clip_g') } };
     const [only] = names;
     if (names.length !== 1 || only === undefined) throw otherFile(path, names);
-    return { path, word: only === UNNAMED ? stem : only, rows: await read(only) };
+    return { path, word: only === UNNAMED ? stem : wordOf(path, only), rows: await read(only) };
   } finally {
     await source.close();
   }
+}
+
+/** The word that the name of a tensor is. */
+function wordOf(path: string, name: string): string {
+  const word = name.trim();
+  if (word !== '' && word.length <= MOST_WORD) return word;
+  throw refusal(
+    'bad_checkpoint',
+    `${path}: the name of its tensor is its word and has ${word.length} characters, and 1 to ${MOST_WORD} are needed: take the file from where it was published`,
+  );
 }
 
 function fileIn(path: string, names: readonly string[]): string {

@@ -37,14 +37,36 @@ export async function openFile(folder: Folder, name: string): Promise<OpenFile> 
   const source = await folder.open(name);
   try {
     const { tensors, metadata } = await readSafetensors(source);
-    const declared = [...tensors.keys()].some((one) => BITSANDBYTES.test(one)) ? IN_BLOCKS : null;
-    const read = readFloat8(await readCoded(tensors, declared));
-    return { sources: [source], tensors: read, metadata, path };
+    return { sources: [source], tensors: await readCodes(path, tensors), metadata, path };
   } catch (error) {
     await source.close();
     throw error;
   }
 }
+
+/** Gathers codes and their scales. Throws with the file's path. */
+async function readCodes(
+  path: string,
+  tensors: Parameters<typeof readCoded>[0],
+): Promise<OpenFile['tensors']> {
+  const declared = [...tensors.keys()].some((one) => BITSANDBYTES.test(one)) ? IN_BLOCKS : null;
+  const coded = await readCoded(tensors, declared).catch((error: unknown) => {
+    throw withPath(path, error);
+  });
+  return underPath(path, () => readFloat8(coded));
+}
+
+/** Reads a file's tensors; errors get the file's path. */
+export function underPath<Read>(path: string, read: () => Read): Read {
+  try {
+    return read();
+  } catch (error) {
+    throw withPath(path, error);
+  }
+}
+
+const withPath = (path: string, error: unknown): unknown =>
+  error instanceof EngineError ? error.underName(path) : error;
 
 /** Statements about codes of bitsandbytes, which single files have without a configuration that declares them. */
 const BITSANDBYTES = /\.quant_state\.bitsandbytes__|\.SCB$/;

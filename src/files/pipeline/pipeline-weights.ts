@@ -12,7 +12,7 @@ import { describeQuantized, quantizedBy, quantizedSign } from '../quantized.ts';
 import { readJson, type Folder } from '../source.ts';
 import { weightsFileOf } from '../weights-file.ts';
 import type { PartLayout } from './file-layout.ts';
-import { closeFile, findPart, openFile, openPart, type FoundPart } from './file-parts.ts';
+import { closeFile, findPart, openFile, openPart, underPath, type FoundPart } from './file-parts.ts';
 import { withScales } from './renamed-tensors.ts';
 
 export type OpenFolder = (path: string) => Promise<Folder>;
@@ -108,7 +108,7 @@ async function findInFile(
 ): Promise<FoundPart | null> {
   const opened = await openFile(folder, file);
   try {
-    return findPart(opened.tensors, layouts);
+    return underPath(opened.path, () => findPart(opened.tensors, layouts));
   } finally {
     await closeFile(opened);
   }

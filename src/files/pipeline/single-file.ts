@@ -12,6 +12,7 @@ import {
   openFile,
   openPart,
   smallValues,
+  underPath,
   type FoundPart,
   type OpenFile,
 } from './file-parts.ts';
@@ -89,7 +90,7 @@ async function recognise(
   };
   const wanted = known.classes.get(pipelineClassName ?? '')?.layouts;
   const found = known.layouts.flatMap((layouts) => {
-    const denoiser = findPart(file.tensors, layouts.parts[layouts.denoiser]!);
+    const denoiser = underPath(file.path, () => findPart(file.tensors, layouts.parts[layouts.denoiser]!));
     return denoiser !== null && layouts.accepts(denoiser) ? [{ layouts, denoiser }] : [];
   });
   const chosen =
@@ -103,7 +104,7 @@ async function recognise(
     if (component === layouts.denoiser) continue;
     // A prefix of the denoiser's is no other component's, whatever its names look like.
     const others = candidates.map((layout) => otherPrefixes(layout, denoiser.prefix));
-    const part = findPart(file.tensors, others);
+    const part = underPath(file.path, () => findPart(file.tensors, others));
     if (part !== null) parts[component] = part;
   }
   return { layouts, parts, pipeline: await layouts.describe(parts, opened) };

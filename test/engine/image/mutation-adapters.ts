@@ -100,5 +100,6 @@ export const ADAPTER_BASES: MutationBases = {
       textualInversionPath: ['@/learned_embeds.safetensors', '@/scribble.safetensors'],
     },
     request: { prompt: 'a scribble house by <blob>' },
+    namesAreWords: true,
   }),
 };

@@ -14,6 +14,8 @@ export interface MutationBase {
   files: Record<string, StoredTensor[] | Uint8Array>;
   options: { model: string; [option: string]: unknown };
   request?: object;
+  /** Whether another name of a tensor is another word of prompts. */
+  namesAreWords?: true;
 }
 
 export type MutationBases = Readonly<Record<string, () => MutationBase | Promise<MutationBase>>>;
@@ -26,14 +28,14 @@ export async function writeMutationBases(
   names: readonly string[] = Object.keys(BASES),
 ): Promise<void> {
   for (const name of names) {
-    const { files, options, request } = await BASES[name]!();
+    const { files, ...job } = await BASES[name]!();
     const own = join(folder, name);
     mkdirSync(own);
     for (const [file, content] of Object.entries(files)) {
       if (content instanceof Uint8Array) writeFileSync(join(own, file), content);
       else writeTensors(join(own, file), content);
     }
-    writeFileSync(`${own}.json`, JSON.stringify({ options, request }));
+    writeFileSync(`${own}.json`, JSON.stringify(job));
   }
 }
 

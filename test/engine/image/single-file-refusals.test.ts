@@ -17,7 +17,7 @@ import { readText } from '../../../src/models/text/registry.ts';
 import { mutations } from '../../files/gguf/mutations.ts';
 import { writeGguf } from '../../files/gguf/write-gguf.ts';
 import { memorySource } from '../../files/memory-source.ts';
-import { ggufOf } from './coded-tensors.ts';
+import { ggufOf, nf4 } from './coded-tensors.ts';
 import { draw, prefixed, write } from './drawn-files.ts';
 import { originalAutoencoder, originalUNet, originalZImage } from './original-names.ts';
 import { tinySD1 } from './tiny-pipelines.ts';
@@ -213,6 +213,29 @@ it('shapes that imply no configuration are refused under the name of the file th
       /\/shapes\.safetensors: by the shapes of its tensors axes_dims is \[31\.75,/,
     ) as string,
   });
+});
+
+it.each<[string, (tensors: StoredTensor[]) => StoredTensor[], RegExp]>([
+  [
+    'codes without their scales',
+    ([first, ...tensors]) => [
+      ...nf4(first!).stored.filter(({ name }) => !name.endsWith('absmax')),
+      ...tensors,
+    ],
+    /^m\.safetensors\/?.*: tensor \S+\.absmax is missing/,
+  ],
+  [
+    'a tensor that implies a size, and is missing',
+    (tensors) => tensors.filter(({ name }) => !name.endsWith('layers.0.attention.q_norm.weight')),
+    /^m\.safetensors\/?.*: the transformer has no tensor layers\.0\.attention\.norm_q\.weight/,
+  ],
+])('%s: the file is named', async (_, damaged, message) => {
+  const all = originalZImage(tinyZImage('named').tensors['transformer']!, '');
+  const matrices = all.filter(({ name }) => name.endsWith('feed_forward.w1.weight'));
+  const others = all.filter((tensor) => !matrices.includes(tensor));
+  await expect(open({ 'm.safetensors': bytesOf(damaged([...matrices, ...others])) })).rejects.toThrow(
+    message,
+  );
 });
 
 it('an empty GGUF file is refused', async () => {

@@ -95,6 +95,16 @@ describe('files', () => {
     ],
     ['with too many rows', () => fileOf('x.safetensors', rowsOf('emb_params', 300, 64)), /up to 256 rows/],
     [
+      'whose word is longer than any',
+      () => fileOf('x.safetensors', rowsOf('x'.repeat(70_000), 64)),
+      /x\.safetensors: the name of its tensor is its word and has 70000 characters, and 1 to 256 are needed/,
+    ],
+    [
+      'whose word is empty',
+      () => fileOf('x.safetensors', rowsOf('', 64)),
+      /x\.safetensors: the name of its tensor is its word and has 0 characters/,
+    ],
+    [
       'of three dimensions',
       () => fileOf('x.safetensors', rowsOf('emb_params', 1, 2, 64)),
       /tensor emb_params is of \[1, 2, 64\]/,

@@ -28,8 +28,9 @@ export class ControlNets {
     this.#components = components;
     this.names = components.names.filter((name) => NAME.test(name)).sort(byNumber);
     this.#configs = this.names.map((name) => {
-      const config = readControlNetConfig(components.get(name).config, `${name}/config.json`);
-      checkMatch(name, config, unet, factor);
+      const { config: json, folder, impliedBy } = components.get(name);
+      const config = readControlNetConfig(json, `${name}/config.json`);
+      checkMatch(impliedBy ?? `${folder.path}/config.json`, config, unet, factor);
       return config;
     });
   }
@@ -66,13 +67,13 @@ function swapped({ data, ...size }: Pixels): Pixels {
   return { ...size, data: data.map((_, at) => data[at - (at % 3) + 2 - (at % 3)]!) };
 }
 
-/** Throws bad_checkpoint if the outputs of a ControlNet are not those that the UNet saves, or it reads other texts. */
-function checkMatch(name: string, net: ControlNetConfig, unet: UNetConfig, factor: number): void {
+/** `file`: the file that states the configuration. Throws bad_checkpoint if the outputs of a ControlNet are not those that the UNet saves, or it reads other texts. */
+function checkMatch(file: string, net: ControlNetConfig, unet: UNetConfig, factor: number): void {
   const problem = mismatch(net, unet) ?? otherFactor(net, factor);
   if (problem === null) return;
   throw new EngineError(
     'bad_checkpoint',
-    `${name} ${problem}: give a ControlNet that was made for the family of the model`,
+    `${file}: the ControlNet ${problem}: give one that was made for the family of the model`,
     { param: 'controlnetPath' },
   );
 }

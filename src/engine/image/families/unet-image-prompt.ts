@@ -3,6 +3,7 @@
 
 import type { Region, Tensor } from '../../../gpu/tensor.ts';
 import { EngineError } from '../../../files/error.ts';
+import type { PipelineComponent } from '../../../files/pipeline/pipeline-index.ts';
 import { joinRows } from '../../../kernels/copy-rows.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { ipAdapter } from '../../../models/image/ip-adapter.ts';
@@ -119,15 +120,19 @@ function readConfigs(
   const wanted = [...unet.down, unet.mid].find((level) => level?.attention)?.attention?.context;
   if (wanted !== adapter.context)
     throw mismatch(
-      `the IP-Adapter is for texts of ${adapter.context} columns, and the unet reads ${wanted ?? 'none'}: it fits ${modelsOf(adapter.context)}; choose one for this model`,
+      `${fileOf(components.get(ADAPTER))}: the IP-Adapter is for texts of ${adapter.context} columns, and the unet reads ${wanted ?? 'none'}: it fits ${modelsOf(adapter.context)}; choose one for this model`,
     );
   const columns = adapter.resampler ? encoder.hidden : encoder.projection;
   if (columns !== adapter.imageColumns)
     throw mismatch(
-      `the image encoder gives ${columns} columns, and the IP-Adapter takes ${adapter.imageColumns}: give the encoder that it was trained with`,
+      `${fileOf(components.get(ENCODER))}: the image encoder gives ${columns} columns, and the IP-Adapter takes ${adapter.imageColumns}: give the encoder that it was trained with`,
     );
   return { adapter, encoder };
 }
+
+/** The file that states a component's configuration. */
+const fileOf = ({ impliedBy, folder }: PipelineComponent): string =>
+  impliedBy ?? `${folder.path}/config.json`;
 
 /** Models by the columns of the text that their UNets read. */
 function modelsOf(context: number): string {
