@@ -11,13 +11,13 @@ export const linear = (rows, out, k) => 2 * rows * out * k;
 export const attention = (queries, keys, columns) => 4 * queries * keys * columns;
 
 /**
- * A UNet2DConditionModel on latents, configured as in src/models/image/unet-config.ts: `step` per pass, `prompt` once per text of
- * `tokens` tokens.
+ * A UNet2DConditionModel on latents, configured as in src/models/image/unet-config.ts: `step` per pass, `attention` the part of it that is
+ * scores and weighted values, `prompt` once per text of `tokens` tokens.
  */
 export function unetFlops(config, height, width, tokens) {
   const { timeDims, guidanceDims, added, inChannels, outChannels } = config;
   const base = config.down[0].channels;
-  const count = { step: 0, prompt: 0 };
+  const count = { step: 0, attention: 0, prompt: 0 };
   let size = { height, width };
   let channels = base;
   const skips = [{ channels, size }];
@@ -26,7 +26,9 @@ export function unetFlops(config, height, width, tokens) {
     count.step += residual(pixels, from, level.channels) + linear(1, level.channels, timeDims);
     const depth = level.attention?.depths[i] ?? null;
     if (depth !== null) {
-      count.step += transformer(pixels, level.channels, depth, tokens);
+      const own = transformer(pixels, level.channels, depth, tokens);
+      count.step += own.all;
+      count.attention += own.attention;
       count.prompt += depth * linear(tokens, 2 * level.channels, level.attention.context);
     }
     channels = level.channels;
@@ -65,10 +67,15 @@ function residual(pixels, from, to) {
 }
 
 function transformer(pixels, channels, depth, tokens) {
-  const toSelf = linear(pixels, 4 * channels, channels) + attention(pixels, pixels, channels);
-  const toText = linear(pixels, 2 * channels, channels) + attention(pixels, tokens, channels);
+  const attended = attention(pixels, pixels, channels) + attention(pixels, tokens, channels);
+  const toSelf = linear(pixels, 4 * channels, channels);
+  const toText = linear(pixels, 2 * channels, channels);
   const feedForward = linear(pixels, 8 * channels, channels) + linear(pixels, channels, 4 * channels);
-  return linear(pixels, 2 * channels, channels) + depth * (toSelf + toText + feedForward);
+  const ends = linear(pixels, 2 * channels, channels);
+  return {
+    all: ends + depth * (toSelf + toText + feedForward + attended),
+    attention: depth * attended,
+  };
 }
 
 /** The decoder of an AutoencoderKL on latents. */
@@ -86,46 +93,4 @@ export function decoderFlops(config, height, width) {
     from = to;
   }
   return flops + conv(pixels, outChannels, from);
-}
-
-const PATCH = 2;
-const FILL = 32;
-const WAVES = 256;
-const TIME_FFN = 1024;
-
-/**
- * A ZImageTransformer2DModel on latents, configured as in src/models/image/z-image-config.ts; image and text are padded to
- * multiples of 32.
- */
-export function zImageFlops(config, height, width, tokens) {
-  const { hidden, ffn, timeDims, channels, captionDims, layers, refiners } = config;
-  const filled = (count) => Math.ceil(count / FILL) * FILL;
-  const patches = (height / PATCH) * (width / PATCH);
-  const patchDims = PATCH ** 2 * channels;
-  const image = filled(patches);
-  const text = filled(tokens);
-  const block = (rows) =>
-    linear(rows, 4 * hidden, hidden) + attention(rows, rows, hidden) + 3 * linear(rows, ffn, hidden);
-  const modulation = linear(1, 4 * hidden, timeDims);
-  const time = linear(1, TIME_FFN, WAVES) + linear(1, timeDims, TIME_FFN) + linear(1, hidden, timeDims);
-  const ends = linear(patches, hidden, patchDims) + linear(image + text, patchDims, hidden);
-  return {
-    step: time + ends + refiners * (block(image) + modulation) + layers * (block(image + text) + modulation),
-    prompt: linear(tokens, hidden, captionDims) + refiners * block(text),
-  };
-}
-
-/** A QwenImageTransformer2DModel on latents, configured as in src/models/image/qwen-image-config.ts, without reference images. */
-export function qwenImageFlops(config, height, width, tokens) {
-  const { hidden, ffn, channels, textDims, layers } = config;
-  const patches = (height / PATCH) * (width / PATCH);
-  const patchDims = PATCH ** 2 * channels;
-  const stream = (rows) => linear(rows, 4 * hidden, hidden) + 2 * linear(rows, ffn, hidden);
-  // Of the text, only keys and values are read of the last layer.
-  const text = layers * stream(tokens) - linear(tokens, hidden, hidden) - 2 * linear(tokens, ffn, hidden);
-  const all = patches + tokens;
-  const block = stream(patches) + attention(all, all, hidden) + 2 * linear(1, 6 * hidden, hidden);
-  const time = linear(1, hidden, WAVES) + linear(1, hidden, hidden) + linear(1, 2 * hidden, hidden);
-  const ends = 2 * linear(patches, hidden, patchDims);
-  return { step: time + ends + layers * block + text, prompt: linear(tokens, hidden, textDims) };
 }

@@ -1,11 +1,12 @@
-// The figures of one image model as lines of text: a step and the decoder beside their limits, whole images, memory by stage.
+// The figures of one image model as lines of text: a step, its products and its attention, and the decoder beside their limits, whole images,
+// memory by stage beside the planned one.
 
 import { availableParallelism } from 'node:os';
 import { line, mebibytes, percent, pick } from './table.mjs';
 
 /** @returns {{ name: string, value: string, note: string }[]}; `measured`: 'step', or 'step' and 'decode' */
 export function imageLines(result, measured) {
-  const { cold, best, work, ceilings, first, ready } = result;
+  const { cold, best, work, ceilings, first, ready, planned } = result;
   const time = pick(result);
   const arithmetic = (flops, taken) => {
     const rate = flops / time(taken) / 1e6;
@@ -19,9 +20,13 @@ export function imageLines(result, measured) {
   const stages = Object.entries(best.stages).filter(([name]) => all || name === 'denoising');
   const compiling = (cold.first.total.quiet - first.total.quiet) * availableParallelism();
   const peaks = stages.map(([, { peakBytes }]) => peakBytes);
-  const peakNotes = stages.map(([name, { peakBytes }]) => `${name} ${mebibytes(peakBytes)}`);
+  const plannedOf = (name) => planned.stages.find((stage) => stage.name === name).bytes;
+  const peakNotes = stages.map(
+    ([name, { peakBytes }]) => `${name} ${mebibytes(peakBytes)} of ${mebibytes(plannedOf(name))} planned`,
+  );
   return [
     line('step', seconds(time(best.step)), `${forwards}, ${arithmetic(work.step, best.step)}`),
+    ...sharesOfStep(result),
     ...(all && work.decode !== null
       ? [line('decoding', seconds(time(decoding)), arithmetic(work.decode, decoding))]
       : []),
@@ -38,6 +43,32 @@ export function imageLines(result, measured) {
     ),
     line('peak of GPU memory', mebibytes(Math.max(...peaks)), peakNotes.join(', ')),
     line('pipelines', String(cold.pipelines), 'of a whole picture, those that pack weights among them'),
+  ];
+}
+
+/** Kernels that multiply matrices; convolutions among them. */
+const PRODUCTS = /^(matmul|conv2d|winograd)/;
+const ATTENTION = /^attend/;
+
+/** The products and the attention of a step apart, by the times of their kernels; each dispatch was in a pass of its own. */
+function sharesOfStep({ kernels, work, ceilings }) {
+  if (!kernels) return [];
+  const all = kernels.step.reduce((sum, { ms }) => sum + ms, 0);
+  const part = (name, pattern, flops) => {
+    const ms = kernels.step
+      .filter((kernel) => pattern.test(kernel.name))
+      .reduce((sum, kernel) => sum + kernel.ms, 0);
+    const rate = flops / ms / 1e6;
+    const share = `${rate.toFixed(1)} GFLOP/s, ${percent(rate / ceilings.gflops)} of the FMA peak`;
+    return line(
+      name,
+      seconds(ms),
+      `${operations(flops)}, ${share}; ${percent(ms / all)} of the kernels' time`,
+    );
+  };
+  return [
+    part('products of a step', PRODUCTS, work.step - work.attention),
+    part('attention of a step', ATTENTION, work.attention),
   ];
 }
 

@@ -1,6 +1,7 @@
 // The image cases of npm run bench: shipped models, and synthetic checkpoints in the shapes of well-known ones.
 
-import { pipelineFolder, qwenImageOf, stableDiffusion, zImageOf } from './pipelines.mjs';
+import { pipelineFolder, stableDiffusion } from './pipelines.mjs';
+import { fluxOf, qwenImageOf, sd3Of, zImageOf } from './transformer-pipelines.mjs';
 
 const PROMPT = 'a red balloon over snowy mountains at sunset';
 const SEED = 1;
@@ -9,6 +10,12 @@ const LAYERS = 2;
 const REFINERS = 1;
 /** Of Qwen-Image's 60 layers; each has 340 million weights. */
 const DOUBLE_LAYERS = 1;
+/** Of FLUX.1's 19 layers of two streams and 38 of one. */
+const FLUX_LAYERS = 1;
+const FLUX_SINGLES = 2;
+/** Of Stable Diffusion 3.5 medium's 24 layers, the first 13 of which have two attentions. */
+const SD3_LAYERS = 4;
+const SD3_DUALS = 2;
 
 /**
  * Name, folder (created at the first use), request, number of images, and the parts whose shape equals the real model's. @param
@@ -42,14 +49,28 @@ export function imageCases(shipped) {
       name: `images, Z-Image of ${LAYERS} + ${REFINERS} layers (not 30 + 2), 512²`,
       folder: () => pipelineFolder('z-image', zImageOf({ layers: LAYERS, refiners: REFINERS })),
       request: request({ width: 512, height: 512, steps: 2, guidance: 0 }),
-      pictures: 1,
+      pictures: 2,
       measured: ['step'],
     },
     {
       name: `images, Qwen-Image of ${DOUBLE_LAYERS} layer (not 60), 512²`,
       folder: () => pipelineFolder('qwen-image', qwenImageOf({ layers: DOUBLE_LAYERS })),
       request: request({ width: 512, height: 512, steps: 2, guidance: 1 }),
-      pictures: 1,
+      pictures: 2,
+      measured: ['step'],
+    },
+    {
+      name: `images, FLUX.1 of ${FLUX_LAYERS} + ${FLUX_SINGLES} layers (not 19 + 38), 512²`,
+      folder: () => pipelineFolder('flux', fluxOf({ layers: FLUX_LAYERS, singles: FLUX_SINGLES })),
+      request: request({ width: 512, height: 512, steps: 2 }),
+      pictures: 2,
+      measured: ['step'],
+    },
+    {
+      name: `images, SD3.5 medium of ${SD3_LAYERS} layers (not 24), ${SD3_DUALS} of them dual, 512²`,
+      folder: () => pipelineFolder('sd3.5-medium', sd3Of({ layers: SD3_LAYERS, duals: SD3_DUALS })),
+      request: request({ width: 512, height: 512, steps: 2, guidance: 1 }),
+      pictures: 2,
       measured: ['step'],
     },
   ];

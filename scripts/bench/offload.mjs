@@ -4,7 +4,8 @@
 
 import { openImageModel } from '../../dist/index.js';
 import { throttlePolling } from '../../dist/gpu/polling.js';
-import { pipelineFolder, zImageOf } from './pipelines.mjs';
+import { pipelineFolder } from './pipelines.mjs';
+import { zImageOf } from './transformer-pipelines.mjs';
 
 /** A third of Z-Image's width, so that a step of 8 layers takes seconds on a software adapter. */
 const TRANSFORMER = { dim: 1280, n_heads: 10, n_kv_heads: 10 };

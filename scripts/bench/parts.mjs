@@ -9,47 +9,57 @@ import { openComponentWeights } from '../../dist/files/pipeline/pipeline-weights
 import { openDiskFolder } from '../../dist/files/source-disk.js';
 import { toPixels } from '../../dist/kernels/to-pixels.js';
 import { readAutoencoderKLConfig } from '../../dist/models/image/autoencoder-kl-config.js';
+import { readFluxConfig } from '../../dist/models/image/flux-config.js';
+import { readSD3Config } from '../../dist/models/image/sd3-config.js';
 import { readUNetConfig } from '../../dist/models/image/unet-config.js';
 import { readZImageConfig } from '../../dist/models/image/z-image-config.js';
 import { readQwenImageConfig } from '../../dist/models/image/qwen-image-config.js';
-import { decoderFlops, qwenImageFlops, unetFlops, zImageFlops } from './flops.mjs';
+import { decoderFlops, unetFlops } from './flops.mjs';
+import { fluxFlops, qwenImageFlops, sd3Flops, zImageFlops } from './transformer-flops.mjs';
 
-/** Number of tokens of one CLIP window. */
+/** Tokens of one CLIP window, and those that T5 reads of FLUX.1's and Stable Diffusion 3's prompts, however short they are. */
 const CLIP_TOKENS = 77;
+const FLUX_TOKENS = 512;
+const SD3_TOKENS = CLIP_TOKENS + 256;
+
+/** Operations of one pass of a denoiser, by its class; `tokens`: length of the prompt, if the denoiser reads no fixed number. */
+const DENOISERS = {
+  ZImageTransformer2DModel: (config, size, tokens) => zImageFlops(readZImageConfig(config), ...size, tokens),
+  QwenImageTransformer2DModel: (config, size, tokens) =>
+    qwenImageFlops(readQwenImageConfig(config), ...size, tokens),
+  FluxTransformer2DModel: (config, size) => fluxFlops(readFluxConfig(config), ...size, FLUX_TOKENS),
+  SD3Transformer2DModel: (config, size) => sd3Flops(readSD3Config(config), ...size, SD3_TOKENS),
+  UNet2DConditionModel: (config, size) => unetFlops(readUNetConfig(config), ...size, CLIP_TOKENS),
+};
 
 /**
- * Counts the forward passes of a step and the floating-point operations of a step and of the decoder at the size of `values`.
- * `tokens`: length of the prompt, if the text encoder is not CLIP.
+ * Counts the forward passes of a step and the floating-point operations of a step, of the attention in it, and of the decoder at the size
+ * of `values`. `tokens`: length of the prompt, if the text encoder is not CLIP.
  */
 export async function countParts(folder, values, tokens) {
   const { components, family } = await openParts(folder);
-  const { config: json } = components.vae;
   const autoencoder = family.readAutoencoder(components.vae);
   const size = latentSize(autoencoder, values);
   const { className, config } = components[family.denoiser];
   const decode =
     components.vae.className === 'AutoencoderKL'
-      ? decoderFlops(readAutoencoderKLConfig(json), ...size)
+      ? decoderFlops(readAutoencoderKLConfig(components.vae.config), ...size)
       : null;
-  if (className === 'ZImageTransformer2DModel') {
-    const forwards = values.guidance > 0 ? 2 : 1;
-    return { forwards, step: forwards * zImageFlops(readZImageConfig(config), ...size, tokens).step, decode };
-  }
-  if (className === 'QwenImageTransformer2DModel') {
-    const forwards = values.guidance > 1 ? 2 : 1;
-    return {
-      forwards,
-      step: forwards * qwenImageFlops(readQwenImageConfig(config), ...size, tokens).step,
-      decode,
-    };
-  }
-  const unet = readUNetConfig(config);
-  const forwards = values.guidance > 1 && unet.guidanceDims === null ? 2 : 1;
-  return { forwards, step: forwards * unetFlops(unet, ...size, CLIP_TOKENS).step, decode };
+  const forwards = forwardsOf(className, config, values);
+  const { step, attention } = DENOISERS[className](config, size, tokens);
+  return { forwards, step: forwards * step, attention: forwards * attention, decode };
 }
 
-/** Kernel times of text encoding, a step and decoding, in descending order. */
-export async function profileParts(device, folder, values, prompt) {
+function forwardsOf(className, config, { guidance }) {
+  if (className === 'ZImageTransformer2DModel') return guidance > 0 ? 2 : 1;
+  const isDistilled =
+    className === 'FluxTransformer2DModel' ||
+    (className === 'UNet2DConditionModel' && readUNetConfig(config).guidanceDims !== null);
+  return guidance > 1 && !isDistilled ? 2 : 1;
+}
+
+/** Kernel times of text encoding, a step and, unless `measured` leaves it out, decoding, in descending order. */
+export async function profileParts(device, folder, values, prompt, measured = ['step', 'decode']) {
   const pipeline = await openParts(folder);
   const { family } = pipeline;
   const models = Object.values(pipeline.components).filter(({ kind }) => kind === 'model');
@@ -87,12 +97,17 @@ export async function profileParts(device, folder, values, prompt) {
   await device.gpu.queue.onSubmittedWorkDone(); // wait until everything is compiled
   kernels.step.push(...(await predictor.times()));
   for (const one of [predictor, denoiser, prepared]) one[Symbol.dispose]();
-  const flag = device.tensor('step', 'finite check', [1], new Uint32Array(1)).region;
-  const decoder = await components.load('vae', 'decoder', autoencoder.decoder, {});
-  await compute(device, into('decode'), (tape) => [toPixels(decoder.page(latents.on(tape), {}), flag)]);
-  decoder[Symbol.dispose]();
+  if (measured.includes('decode')) await profileDecoder(components, autoencoder, latents, into('decode'));
   await components.close();
   return Object.fromEntries(Object.entries(kernels).map(([part, times]) => [part, byKernel(times)]));
+}
+
+async function profileDecoder(components, autoencoder, latents, options) {
+  const { device } = components;
+  const flag = device.tensor('step', 'finite check', [1], new Uint32Array(1)).region;
+  const decoder = await components.load('vae', 'decoder', autoencoder.decoder, {});
+  await compute(device, options, (tape) => [toPixels(decoder.page(latents.on(tape), {}), flag)]);
+  decoder[Symbol.dispose]();
 }
 
 async function openParts(folder) {

@@ -9,22 +9,19 @@ import { readAutoencoderKLConfig } from '../../dist/models/image/autoencoder-kl-
 import { readQwenImageConfig } from '../../dist/models/image/qwen-image-config.js';
 import { readUNetConfig } from '../../dist/models/image/unet-config.js';
 import { readZImageConfig } from '../../dist/models/image/z-image-config.js';
-import {
-  attention,
-  conv,
-  decoderFlops,
-  linear,
-  qwenImageFlops,
-  unetFlops,
-  zImageFlops,
-} from '../../scripts/bench/flops.mjs';
+import { readFluxConfig } from '../../dist/models/image/flux-config.js';
+import { readSD3Config } from '../../dist/models/image/sd3-config.js';
+import { attention, conv, decoderFlops, linear, unetFlops } from '../../scripts/bench/flops.mjs';
 import { imageKernels, imageLines } from '../../scripts/bench/image-table.mjs';
 import { countParts, profileParts } from '../../scripts/bench/parts.mjs';
 import { drawTimed, fastest, openCounted } from '../../scripts/bench/picture.mjs';
-import { qwenImageOf, stableDiffusion, writePipeline, zImageOf } from '../../scripts/bench/pipelines.mjs';
+import { stableDiffusion, writePipeline } from '../../scripts/bench/pipelines.mjs';
+import { fluxFlops, qwenImageFlops, sd3Flops, zImageFlops } from '../../scripts/bench/transformer-flops.mjs';
+import { fluxOf, qwenImageOf, sd3Of, zImageOf } from '../../scripts/bench/transformer-pipelines.mjs';
 
 const PATIENCE = 600_000;
 const PROMPT = 'a red balloon over snowy mountains at sunset';
+const SMALL = { prompt: PROMPT, seed: 1, width: 64, height: 64 };
 
 describe('operations', () => {
   it('of one product are twice its multiplications', () => {
@@ -66,6 +63,18 @@ describe('operations', () => {
     const unread = linear(43, 96, 96) + 2 * linear(43, 384, 96);
     expect(step + prompt + unread).toBe(59431680);
   });
+
+  it('of FLUX.1 as PyTorch counts them', () => {
+    const config = readFluxConfig(tinyFlux().parts.transformer.config);
+    const { step, prompt } = fluxFlops(config, 12, 20, 43);
+    expect(step + prompt).toBe(83_633_280);
+  });
+
+  it('of SD3.5 medium as PyTorch counts them, but for the attention of the text in the last layer, which nothing reads', () => {
+    const config = readSD3Config(tinySD3().parts.transformer.config);
+    const { step, prompt } = sd3Flops(config, 12, 20, 43);
+    expect(step + prompt + attention(43, 60 + 43, 96)).toBe(82_564_224);
+  });
 });
 
 const folders = [];
@@ -94,6 +103,21 @@ function tinyQwenImage() {
   return qwenImageOf({ layers: 2, textDims: 448, transformer });
 }
 
+function tinyFlux() {
+  const transformer = { num_attention_heads: 2, attention_head_dim: 48, axes_dims_rope: [16, 16, 16] };
+  return fluxOf({ layers: 1, singles: 2, textDims: 128, pooledDims: 64, transformer });
+}
+
+function tinySD3() {
+  const transformer = {
+    num_attention_heads: 2,
+    attention_head_dim: 48,
+    caption_projection_dim: 96,
+    pos_embed_max_size: 24,
+  };
+  return sd3Of({ layers: 3, duals: 1, textDims: 128, clipDims: [64, 64], transformer });
+}
+
 function tinyZImage() {
   const transformer = { dim: 96, n_heads: 2, axes_dims: [16, 16, 16], axes_lens: [256, 32, 32] };
   return zImageOf({ layers: 2, refiners: 1, captionDims: 64, transformer });
@@ -101,6 +125,7 @@ function tinyZImage() {
 
 async function measured(folder, request, parts) {
   const { model, ready, pipelines } = await openCounted(folder);
+  const planned = await model.plan(request);
   const pictures = [await drawTimed(model, request), await drawTimed(model, request)];
   await model.close();
   const device = await openDevice();
@@ -111,6 +136,7 @@ async function measured(folder, request, parts) {
     ready,
     first: pictures[1],
     best: fastest(pictures),
+    planned,
     work: await countParts(folder, values, PROMPT.length),
     ceilings: { gflops: 100, gbytes: 10 },
     kernels: await profileParts(device, folder, values, PROMPT),
@@ -154,3 +180,41 @@ it('measures a Qwen-Image, its step alone', { timeout: PATIENCE }, async () => {
   const [step] = imageKernels(result, ['step']);
   expect(step.kernels.find(({ name }) => name === 'attend.wgsl')?.dispatches).toBe(2);
 });
+
+it('measures a FLUX.1, its step alone, products and attention apart', { timeout: PATIENCE }, async () => {
+  const folder = written(tinyFlux());
+  const { result, text } = await measured(folder, { ...SMALL, steps: 2 }, ['step']);
+  expect(result.work).toMatchObject({ forwards: 1 });
+  expect(result.work.attention).toBe(3 * attention(512 + 16, 512 + 16, 96));
+  expect(dispatches(result, 'attend.wgsl')).toBe(3);
+  expect(text.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['products of a step', 'attention of a step']),
+  );
+  expectPlanned(result);
+});
+
+it('measures an SD3.5 medium in the memory of its plan', { timeout: PATIENCE }, async () => {
+  const folder = written(tinySD3());
+  const request = { ...SMALL, steps: 2, guidance: 4 };
+  const { model } = await openCounted(folder);
+  const planned = await model.plan(request);
+  const pictures = [await drawTimed(model, request), await drawTimed(model, request)];
+  await model.close();
+  const work = await countParts(folder, pictures[0].values, PROMPT.length);
+  expect(work.forwards).toBe(2);
+  expect(work.attention).toBe(
+    2 * (2 * attention(333 + 16, 333 + 16, 96) + attention(16, 333 + 16, 96) + attention(16, 16, 96)),
+  );
+  expectPlanned({ best: fastest(pictures), planned });
+});
+
+function dispatches(result, kernel) {
+  const [step] = imageKernels(result, ['step']);
+  return step.kernels.find(({ name }) => name === kernel)?.dispatches;
+}
+
+/** The peak of denoising is within 5 % of the planned one. */
+function expectPlanned({ best, planned }) {
+  const { bytes } = planned.stages.find(({ name }) => name === 'denoising');
+  expect(Math.abs(best.stages.denoising.peakBytes / bytes - 1)).toBeLessThan(0.05);
+}
