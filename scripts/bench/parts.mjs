@@ -93,7 +93,7 @@ export async function profileParts(device, folder, values, prompt, measured = ['
   // JavaScript in Node 20 has no `using`, so resources are disposed explicitly.
   const denoiser = await prepared.load([]);
   const predictor = await denoiser.record(latents, output, null, { plain: false });
-  predictor.run({ inputScale: 1, timestep: 500 });
+  await predictor.run({ inputScale: 1, timestep: 500 });
   await device.gpu.queue.onSubmittedWorkDone(); // wait until everything is compiled
   kernels.step.push(...(await predictor.times()));
   for (const one of [predictor, denoiser, prepared]) one[Symbol.dispose]();

@@ -24,7 +24,10 @@ export function memoryPlanText({
   return rows.map(([name, text]) => `${name.padEnd(width)}  ${text}`).join('\n');
 }
 
-function placeText({ className, weights, place, onDevice = 0 }: Component, prefetch: number | null): string {
+function placeText(
+  { className, weights, place, onDevice = 0, fromFile = 0 }: Component,
+  prefetch: number | null,
+): string {
   const size = `${className}, ${sizeText(weights)}`;
   switch (place) {
     case 'resident':
@@ -34,6 +37,13 @@ function placeText({ className, weights, place, onDevice = 0 }: Component, prefe
     case 'offloaded':
       return `${size}: copied from host memory for its stages`;
     case 'streamed':
-      return `${size}: ${sizeText(onDevice)} of it on the device for its stages, the layers of the rest copied from host memory in turn, ${prefetch} ahead`;
+      return `${size}: ${sizeText(onDevice)} of it on the device for its stages, the layers of the rest ${sourceText(weights - onDevice, fromFile)} in turn, ${prefetch} ahead`;
   }
+}
+
+/** Tells where layers come from. */
+function sourceText(bytes: number, fromFile: number): string {
+  if (fromFile === 0) return 'copied from host memory';
+  if (fromFile >= bytes) return 'read from the file';
+  return `copied from host memory (${sizeText(bytes - fromFile)}) and read from the file (${sizeText(fromFile)})`;
 }

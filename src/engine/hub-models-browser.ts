@@ -77,13 +77,14 @@ export function packedBy(
   return {
     async slot({ path, shards, quantization, layout }): Promise<PackedSlot> {
       const origin = await originOf(path, shards);
-      if (origin === null) return { read: async () => null, write: async () => {} };
+      if (origin === null) return { read: async () => null, write: async () => {}, remove: async () => {} };
       const identity = JSON.stringify({ ...origin, quantization, layout });
       const version = { folder: origin.folder, quantization, identity };
       return {
         // Weights are packed again if the storage cannot be read.
         read: () => stores.packed.read(version).catch(() => null),
         write: (entries) => stores.packed.write(version, entries),
+        remove: () => stores.packed.remove(version),
       };
     },
   };

@@ -6,6 +6,7 @@ import type { MemoryRemedies } from '../gpu/memory.ts';
 export const MEMORY_REMEDIES: MemoryRemedies = {
   budget: say`raise ${option('memoryBudget')}, ask for less (a shorter context, a smaller image) or choose ${option('quantization')} int4`,
   buffer: say`choose a smaller model or ${option('quantization')} int4`,
+  host: say`leave out options that keep weights in host memory, close other programs, or choose ${option('quantization')} int4`,
   device: (bytes) =>
     say`lower ${option('memoryBudget')} to ${Math.floor(bytes / 2 ** 20)}MiB, which the GPU held, or choose ${option('quantization')} int4`,
 };

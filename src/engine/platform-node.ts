@@ -1,6 +1,6 @@
 // The platform in Node: Dawn's binding, the disk, the hub's cache.
 
-import { packedKey, readPacked, writePacked } from '../files/checkpoint/quantized-cache.ts';
+import { packedKey, readPacked, removePacked, writePacked } from '../files/checkpoint/quantized-cache.ts';
 import { cacheFolder } from '../files/cache-folder.ts';
 import { openFileStore } from '../files/pages/page-store-file.ts';
 import { openRedisStore } from '../files/pages/page-store-redis.ts';
@@ -30,7 +30,11 @@ export const nodePlatform: Platform = {
   packed: {
     async slot(origin) {
       const key = await packedKey(origin);
-      return { read: () => readPacked(key), write: (entries) => writePacked(key, entries) };
+      return {
+        read: () => readPacked(key),
+        write: (entries) => writePacked(key, entries),
+        remove: () => removePacked(key),
+      };
     },
   },
   async openPageStore({ where, most, checkpoint, computed, onTrouble }) {

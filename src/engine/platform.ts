@@ -3,7 +3,7 @@
 
 import type { HubEvent } from '../files/hub/hub-events.ts';
 import type { PageStore } from '../files/pages/page-store.ts';
-import type { PackedEntry, PackedFile, PackedOrigin } from '../files/checkpoint/packed-file.ts';
+import type { PackedEntries, PackedFile, PackedOrigin } from '../files/checkpoint/packed-file.ts';
 import type { ByteSource, Folder } from '../files/source.ts';
 import type { AdapterSummary } from '../gpu/adapter.ts';
 import type { Device } from '../gpu/device.ts';
@@ -68,5 +68,7 @@ export interface PackedCache {
 export interface PackedSlot {
   /** Returns null if the cache has no matching entry. */
   read(): Promise<PackedFile | null>;
-  write(entries: Iterable<PackedEntry>): Promise<void>;
+  write(entries: PackedEntries): Promise<void>;
+  /** Removes the entry, which must be closed. */
+  remove(): Promise<void>;
 }

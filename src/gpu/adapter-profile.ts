@@ -158,3 +158,12 @@ export function profileOf(summary: AdapterSummary): AdapterProfile {
 function isRadeonCard(name: string): boolean {
   return name.trim() === '' || /\b(RX|PRO|VII|Instinct|MI\d+|FirePro)\b/i.test(name);
 }
+
+/** Share of the host's free memory that weights beside the device may take; the rest is for everything else that runs meanwhile. */
+const HOST_SHARE = 3 / 4;
+
+/** Returns the bytes of host memory for weights that are not on a device with this budget. `free`: bytes of the host. */
+export function hostBudget({ memory }: AdapterProfile, free: number, memoryBudget: number): number {
+  const shared = memory.freeShare > 0 ? memoryBudget : 0;
+  return Math.max(0, Math.floor(HOST_SHARE * free) - shared);
+}

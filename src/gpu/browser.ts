@@ -1,7 +1,7 @@
 // The device starter for pages and their workers: adapters and devices of navigator.gpu, shaders bundled as text.
 
 import { EngineError } from '../files/error.ts';
-import { profileOf, type AdapterProfile } from './adapter-profile.ts';
+import { hostBudget, profileOf, type AdapterProfile } from './adapter-profile.ts';
 import { Device } from './device.ts';
 import { findInBrowser } from './browser-adapters.ts';
 import { SHADERS } from './browser-shaders.ts';
@@ -34,11 +34,13 @@ export async function openDevice({ adapter: wanted, ...options }: OpenDeviceOpti
   const { adapter, summary } = chooseAdapter(await findInBrowser(), wanted);
   const gpu = await requestDevice(adapter);
   const profile = profileOf(summary);
+  const { deviceMemory } = navigator as { deviceMemory?: number };
+  const memoryBudget = options.memoryBudget ?? firstBudget(profile, deviceMemory);
   const device = new Device(gpu, {
     ...options,
     profile,
-    memoryBudget:
-      options.memoryBudget ?? firstBudget(profile, (navigator as { deviceMemory?: number }).deviceMemory),
+    memoryBudget,
+    hostBudget: hostBudget(profile, freeBytes(deviceMemory), memoryBudget),
     mayGrow: options.memoryBudget === undefined && profile.memory.mayGrow,
     shaders: readShader,
     summary,
@@ -56,7 +58,11 @@ export function firstBudget(
   { memory: { freeShare, least } }: AdapterProfile,
   deviceMemory = UNREPORTED,
 ): number {
-  return Math.max(least, Math.floor(deviceMemory * GIB * FREE * freeShare));
+  return Math.max(least, Math.floor(freeBytes(deviceMemory) * freeShare));
+}
+
+function freeBytes(deviceMemory = UNREPORTED): number {
+  return deviceMemory * GIB * FREE;
 }
 
 export function readShader(path: string): string {

@@ -31,10 +31,10 @@ export function checkDispatch(
     if (region && !device.owns(region.buffer)) throw new Error(`${name}: ${key} lies on another device`);
     if (
       region &&
-      device.isHost(region.buffer) &&
+      device.host.owns(region.buffer) &&
       shader.bindings.some((b) => b.name === key && b.type !== 'read-only-storage')
     )
-      throw new Error(`${name}: ${key} lies in host memory, and the kernel would write to a copy of it`);
+      throw new Error(`${name}: ${key} is not on the device, and the kernel would write to a copy of it`);
     const size = spanOf(operand, capacity);
     const limit = device.capabilities.bindingLimit;
     if (size > limit) throw new BindingError(`${name}: ${key}`, size, limit);

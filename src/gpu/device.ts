@@ -6,8 +6,15 @@ import type { AdapterSummary } from './adapter.ts';
 import { profileOf, type AdapterProfile } from './adapter-profile.ts';
 import { Arena } from './arena.ts';
 import { toEngineError } from './device-error.ts';
+import { HostBuffers } from './host-buffers.ts';
 import { link, type LinkedShader, type Params, type ShaderSource } from './linker.ts';
-import { DeviceMemory, type MemoryKind, type MemoryPeak, type MemoryRemedies } from './memory.ts';
+import {
+  DeviceMemory,
+  PLAIN_REMEDIES,
+  type MemoryKind,
+  type MemoryPeak,
+  type MemoryRemedies,
+} from './memory.ts';
 import { subgroupLanes } from './subgroup-lanes.ts';
 import { Tuning } from './tuning.ts';
 import { Tensor, tensorBytes, type Dtype, type Region } from './tensor.ts';
@@ -44,6 +51,8 @@ export interface DeviceSettings {
   profile?: AdapterProfile;
   /** Bytes for everything on the device. */
   memoryBudget: number;
+  /** Bytes of host memory for weights that are not on the device; left out: without a limit. */
+  hostBudget?: number;
   /** The budget is a cautious estimate that `reserve` may raise by trying to allocate. */
   mayGrow?: boolean;
   /** Remedies in errors of memory; default: PLAIN_REMEDIES. */
@@ -62,6 +71,8 @@ export class Device {
   readonly profile: AdapterProfile;
   readonly capabilities: Capabilities;
   readonly arena: Arena;
+  /** Weights in host memory and in files. */
+  readonly host: HostBuffers;
   readonly tuning: Tuning;
   /** Resolves with the reason when the device is lost. */
   readonly lost: Promise<string>;
@@ -100,6 +111,7 @@ export class Device {
       },
     });
     this.arena = new Arena(this.#memory);
+    this.host = new HostBuffers(gpu, settings.hostBudget, (settings.remedies ?? PLAIN_REMEDIES).host);
     gpu.addEventListener('uncapturederror', (event) => {
       event.preventDefault();
       this.#error ??= toEngineError(event.error);
@@ -206,29 +218,18 @@ export class Device {
     return this.#memory.allocate(kind, label, bytes);
   }
 
-  /**
-   * Allocates a buffer in host memory beside the budget, from which the device copies. Tapes copy operands that lie there into the
-   * arena for the dispatches that bind them.
-   */
+  /** Allocates a buffer in host memory beside the budget, from which the device copies. Throws out_of_memory. */
   allocateHost(label: string, bytes: number): GPUBuffer {
-    return this.#memory.allocateHost(label, bytes);
-  }
-
-  isHost(buffer: GPUBuffer): boolean {
-    return this.#memory.isHost(buffer);
-  }
-
-  /** Bytes of the buffers in host memory. */
-  get hostBytes(): number {
-    return this.#memory.hostBytes;
+    return this.host.allocate(label, bytes);
   }
 
   /** Whether a buffer was allocated here and not freed. */
   owns(buffer: GPUBuffer): boolean {
-    return this.#memory.owns(buffer);
+    return this.#memory.owns(buffer) || this.host.owns(buffer);
   }
 
   free(buffer: GPUBuffer): void {
+    this.host.free(buffer);
     this.#memory.free(buffer);
   }
 

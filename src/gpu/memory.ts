@@ -14,6 +14,8 @@ export interface MemoryRemedies {
   budget: Message;
   /** An allocation exceeds the adapter's largest buffer. */
   buffer: Message;
+  /** Weights exceed the host's memory. */
+  host: Message;
   /** The device has less memory than the budget: of that it held so many bytes. */
   device(bytes: number): Message;
 }
@@ -22,6 +24,7 @@ export interface MemoryRemedies {
 export const PLAIN_REMEDIES: MemoryRemedies = {
   budget: say`free some of it, or open the device with a larger budget`,
   buffer: say`divide it`,
+  host: say`free some of it`,
   device: (bytes) => say`open the device with a budget of ${bytesText(bytes)}`,
 };
 
@@ -43,7 +46,6 @@ export interface MemorySettings {
 }
 
 const STORAGE = 0x80 | 0x8 | 0x4; // STORAGE | COPY_DST | COPY_SRC
-const UPLOAD = 0x2 | 0x4; // MAP_WRITE | COPY_SRC
 const TRIAL_BYTES = 2 ** 30;
 
 export class DeviceMemory {
@@ -53,8 +55,6 @@ export class DeviceMemory {
   readonly #remedies: MemoryRemedies;
   readonly #onFailure: (error: EngineError) => void;
   readonly #allocated = new Map<GPUBuffer, MemoryKind>();
-  /** Buffers in host memory, which the budget does not limit. */
-  readonly #host = new Set<GPUBuffer>();
   readonly #totals: Record<MemoryKind, number> = { weights: 0, kv: 0, arena: 0, step: 0 };
   #budget: number;
   #peak = 0;
@@ -122,23 +122,6 @@ export class DeviceMemory {
     );
   }
 
-  /** Allocates a buffer in host memory, from which the device copies. The CPU fills it by mapping it. */
-  allocateHost(label: string, bytes: number): GPUBuffer {
-    const buffer = this.#gpu.createBuffer({ label, size: allocatedBytes(bytes), usage: UPLOAD });
-    this.#host.add(buffer);
-    return buffer;
-  }
-
-  /** Whether a buffer lies in host memory. */
-  isHost(buffer: GPUBuffer): boolean {
-    return this.#host.has(buffer);
-  }
-
-  /** Bytes of the buffers in host memory. */
-  get hostBytes(): number {
-    return [...this.#host].reduce((sum, { size }) => sum + size, 0);
-  }
-
   #expectRoom(label: string, size: number): void {
     const free = this.#budget - this.used;
     if (size > free) {
@@ -158,11 +141,10 @@ export class DeviceMemory {
 
   /** Whether a buffer was allocated here and not freed. */
   owns(buffer: GPUBuffer): boolean {
-    return this.#allocated.has(buffer) || this.#host.has(buffer);
+    return this.#allocated.has(buffer);
   }
 
   free(buffer: GPUBuffer): void {
-    if (this.#host.delete(buffer)) buffer.destroy();
     const kind = this.#allocated.get(buffer);
     if (kind === undefined) return;
     this.#allocated.delete(buffer);

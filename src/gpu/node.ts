@@ -1,12 +1,12 @@
 // The device starter for Node: finds adapters through Dawn's binding and opens devices on them.
 
 import { readFileSync } from 'node:fs';
-import { freemem } from 'node:os';
 import { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
-import { profileOf, type AdapterProfile } from './adapter-profile.ts';
+import { hostBudget, profileOf, type AdapterProfile } from './adapter-profile.ts';
 import { chooseAdapter, findAdapters, requestDevice, type FoundAdapter } from './find-adapter.ts';
 import { Device } from './device.ts';
+import { freeHostMemory } from './free-memory.ts';
 import type { MemoryRemedies } from './memory.ts';
 import { preloadCachedDriver, systemHasVulkanLoader } from './vulkan-cache.ts';
 
@@ -117,10 +117,12 @@ export async function openDevice(options: OpenDeviceOptions = {}): Promise<Devic
     throw new EngineError('cancelled', 'the process is ending');
   }
   const profile = profileOf(summary);
+  const memoryBudget = options.memoryBudget ?? firstBudget(profile);
   const device = new Device(gpu, {
     ...options,
     profile,
-    memoryBudget: options.memoryBudget ?? firstBudget(profile),
+    memoryBudget,
+    hostBudget: hostBudget(profile, freeHostMemory(), memoryBudget),
     mayGrow: options.memoryBudget === undefined && profile.memory.mayGrow,
     shaders: readShader,
     summary,
@@ -132,7 +134,7 @@ export async function openDevice(options: OpenDeviceOptions = {}): Promise<Devic
 
 /** Returns the initial budget in bytes if the caller sets none. */
 export function firstBudget({ memory: { freeShare, least } }: AdapterProfile): number {
-  return Math.max(least, Math.floor(freemem() * freeShare));
+  return Math.max(least, Math.floor(freeHostMemory() * freeShare));
 }
 
 const shaderCache = new Map<string, string>();

@@ -32,7 +32,7 @@ const SUMMARY: AdapterSummary = {
 export function openPaperDevice({
   like = SUMMARY,
   ...settings
-}: Pick<DeviceSettings, 'shaders' | 'memoryBudget' | 'profile' | 'bindingLimit'> & {
+}: Pick<DeviceSettings, 'shaders' | 'memoryBudget' | 'hostBudget' | 'profile' | 'bindingLimit'> & {
   like?: AdapterSummary;
 }): Device {
   const profile = settings.profile ?? (like === SUMMARY ? INTEGRATED : undefined);
@@ -40,12 +40,12 @@ export function openPaperDevice({
 }
 
 /** A device that computes nothing with the properties of another, to measure what that would take. */
-export function openPaperTwin(device: Device, memoryBudget: number): Device {
+export function openPaperTwin(device: Device, memoryBudget: number, hostBudget = device.host.budget): Device {
   const { summary, profile, tuning } = device;
   const { bindingLimit, lanes } = device.capabilities;
   return new Device(paperGpu(summary), {
     shaders: (path) => device.shaderText(path),
-    ...{ summary, profile, tuning, memoryBudget, bindingLimit },
+    ...{ summary, profile, tuning, memoryBudget, bindingLimit, hostBudget },
     portable: lanes === 1,
   });
 }

@@ -6,8 +6,10 @@ import type { Life } from './arena.ts';
 import { checkDispatch, checkGroups } from './check-dispatch.ts';
 import type { Device, Pipeline } from './device.ts';
 import type { Dispatch, Encodable } from './dispatch.ts';
+import { Replay, type ReplayOptions, type Streamed } from './replay.ts';
 import { ReplayPlan } from './replay-plan.ts';
 import { isSlice, sliceBytes, sliceOffset, tensorOf, type Operand } from './operand.ts';
+import { stagingBytes } from './stored-reads.ts';
 import { Streams } from './streams.ts';
 import { Tensor, type Dtype, type Extent, type Region, type Sizes } from './tensor.ts';
 
@@ -26,11 +28,6 @@ export interface TapeOptions {
   rowAdapters?: Readonly<Record<string, Region>> | null;
 }
 
-interface ReplayOptions {
-  submitEvery?: number;
-  last?: (encoder: GPUCommandEncoder) => void;
-}
-
 export class Tape {
   readonly device: Device;
   readonly capacity: Sizes;
@@ -44,9 +41,9 @@ export class Tape {
   #argsBuffer: GPUBuffer | null = null;
   #slots = new Map<Tensor, number>();
   #bindGroups: GPUBindGroup[] = [];
-  #plan: ReplayPlan | null = null;
-  /** Copies of operands in host memory; null: there are none. */
-  #streams: Streams | null = null;
+  #replay: Replay | null = null;
+  /** Operands in host memory and in files; null: there are none. */
+  #streamed: Streamed | null = null;
   #generation = -1;
 
   constructor(device: Device, capacity: Sizes, { plain = false, rowAdapters = null }: TapeOptions = {}) {
@@ -118,13 +115,13 @@ export class Tape {
     const { arena } = this.device;
     const slots = arena.assign([...lives.values()], taken);
     this.#slots = new Map([...lives.keys()].map((tensor, i) => [tensor, slots[i]!]));
-    this.#streams = this.#streamed();
-    this.#streams?.assign(arena.assign(this.#streams.lives, undefined, 'copies'));
+    this.#streamed = this.#stream();
   }
 
   /** Frees the tape's own resources. Submitted work still completes. */
   destroy(): void {
     this.#argsBuffer?.destroy();
+    this.device.host.stage(this, 0);
   }
 
   /** Returns the region of a kept tensor, which is valid until the arena changes. */
@@ -144,55 +141,35 @@ export class Tape {
     return { buffer: this.device.arena.buffer(slot), offset: 0, size: tensor.heldBytes(this.capacity) };
   }
 
-  /** Replays all segments. `submitEvery` segments go into one submit; `last` may add copies to the last one. */
+  /** Whether a replay reads operands from files, so that it has to wait between its submits. */
+  get readsFiles(): boolean {
+    return this.#streamed !== null && this.#streamed.staging > 0;
+  }
+
+  /** Replays all segments of a tape that reads no files. `submitEvery` segments go into one submit; `last` may add copies to the last one. */
   run(sizes: Sizes, options: ReplayOptions = {}): void {
+    if (this.readsFiles) throw new Error('the tape reads operands from files: wait for `replay`');
     const submits = this.submits(sizes, options);
     while (submits.next().done !== true) continue;
   }
 
-  /** Replays like `run` and yields after each submit but the last: a caller that stops iterating skips the remaining segments. */
-  *submits(sizes: Sizes, options: ReplayOptions): Generator<void, void, void> {
-    const plan = this.#planFor(sizes);
-    const every = options.submitEvery ?? this.#cuts.length;
-    let from = 0;
-    for (let segment = Math.min(every, this.#cuts.length) - 1; ; segment += every) {
-      const isLast = segment >= this.#cuts.length - 1;
-      const to = isLast ? this.#dispatches.length : this.#cuts[segment]!;
-      const encoder = this.device.gpu.createCommandEncoder();
-      this.#encode(encoder, plan, from, to);
-      if (isLast) options.last?.(encoder);
-      this.device.gpu.queue.submit([encoder.finish()]);
-      if (isLast) return;
-      yield;
-      from = to;
-    }
+  /** Replays like `run`; resolves when all is submitted. Throws what reading files throws. */
+  async replay(sizes: Sizes, options: ReplayOptions = {}): Promise<void> {
+    for (const waits of this.submits(sizes, options)) await waits;
+  }
+
+  /**
+   * Replays like `run` and yields after each submit but the last: a caller that stops iterating skips the remaining segments. Where the
+   * next submit needs bytes of a file, a promise is yielded that the caller has to wait for.
+   */
+  submits(sizes: Sizes, options: ReplayOptions): Generator<Promise<void> | null, void, void> {
+    return this.#replayFor(sizes).submits(options);
   }
 
   /** Encodes a whole replay into a command buffer that the caller submits. */
   encode(encoder: GPUCommandEncoder, sizes: Sizes): void {
-    this.#encode(encoder, this.#planFor(sizes), 0, this.#dispatches.length);
-  }
-
-  /** Encodes dispatches from index `from` to `to - 1`, and the copies from host memory that they need. */
-  #encode(encoder: GPUCommandEncoder, plan: ReplayPlan, from: number, to: number): void {
-    const { arena } = this.device;
-    let begun = from;
-    const encodeUntil = (end: number): void => {
-      if (end === begun) return;
-      const pass = encoder.beginComputePass();
-      plan.encode(pass, begun, end);
-      pass.end();
-      begun = end;
-    };
-    for (const [dispatch, copies] of this.#streams?.between(from, to) ?? []) {
-      encodeUntil(dispatch);
-      for (const {
-        from: { buffer, offset, size },
-        slot,
-      } of copies)
-        encoder.copyBufferToBuffer(buffer, offset, arena.buffer(slot), 0, size);
-    }
-    encodeUntil(to);
+    if (this.readsFiles) throw new Error('the tape reads operands from files: wait for `replay`');
+    this.#replayFor(sizes).encode(encoder);
   }
 
   #checkSizes(sizes: Sizes): void {
@@ -202,13 +179,15 @@ export class Tape {
     }
   }
 
-  /** Returns the plan for these sizes; the previous replay's, if its sizes were equal. */
-  #planFor(sizes: Sizes): ReplayPlan {
+  /** Returns the replay for these sizes; the previous one, if its sizes were equal. */
+  #replayFor(sizes: Sizes): Replay {
     this.#prepare();
-    if (this.#plan?.fits(sizes)) return this.#plan;
+    if (this.#replay?.plan.fits(sizes)) return this.#replay;
     this.#checkSizes(sizes);
-    this.#plan = new ReplayPlan(this.#dispatches, this.#bindGroups, sizes);
-    return this.#plan;
+    const plan = new ReplayPlan(this.#dispatches, this.#bindGroups, sizes);
+    const ends = this.#cuts.length > 0 ? this.#cuts : [0];
+    this.#replay = new Replay(this.device, plan, this.#streamed, ends);
+    return this.#replay;
   }
 
   /** Returns the dispatches of a replay one by one, for the profiler and for compiling in advance. */
@@ -230,7 +209,7 @@ export class Tape {
     arena.settle();
     if (this.#generation === arena.generation) return;
     this.#generation = arena.generation;
-    this.#plan = null;
+    this.#replay = null;
     this.#bindGroups = this.#dispatches.map(({ pipeline, bind, argsOffset }, i) =>
       gpu.createBindGroup({
         layout: pipeline.layout,
@@ -249,23 +228,38 @@ export class Tape {
     const { arena } = this.device;
     const tensor = tensorOf(operand);
     const region = tensor ? this.#padded(tensor) : (operand as Region);
-    const { buffer, offset, size } = this.device.isHost(region.buffer)
-      ? { buffer: arena.buffer(this.#streams!.slotAt(region, dispatch)), offset: 0, size: region.size }
+    const { buffer, offset, size } = this.device.host.owns(region.buffer)
+      ? {
+          buffer: arena.buffer(this.#streamed!.streams.slotAt(region, dispatch)),
+          offset: 0,
+          size: region.size,
+        }
       : region;
     if (!isSlice(operand)) return { buffer, offset, size };
     return { buffer, offset: offset + sliceOffset(operand), size: sliceBytes(operand) };
   }
 
-  #streamed(): Streams | null {
-    const { device } = this;
+  #stream(): Streamed | null {
+    const { arena, host, prefetch } = this.device;
     const bound = this.#dispatches.map(({ bind }) =>
       Object.values(bind).flatMap((operand) => {
         const tensor = tensorOf(operand);
         const region = tensor ? tensor.region : (operand as Region);
-        return region && device.isHost(region.buffer) ? [region] : [];
+        return region && host.owns(region.buffer) ? [region] : [];
       }),
     );
-    return bound.some(({ length }) => length > 0) ? new Streams(bound, this.#cuts, device.prefetch) : null;
+    if (bound.every(({ length }) => length === 0)) return null;
+    const streams = new Streams(bound, this.#cuts, prefetch);
+    streams.assign(arena.assign(streams.lives, undefined, 'copies'));
+    const stored = streams
+      .between(0, Infinity)
+      .map(([, copies]) => copies.filter(({ from }) => host.isStored(from.buffer)));
+    const staging = stagingBytes(
+      stored.filter(({ length }) => length > 0),
+      host.room.staging,
+    );
+    host.stage(this, staging);
+    return { streams, staging, pool: [] };
   }
 
   #lives(): Map<Tensor, Life> {

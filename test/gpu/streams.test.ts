@@ -1,7 +1,8 @@
-// Operands in host memory: tapes copy them into the arena for the dispatches that bind them.
+// Operands in host memory and in files: tapes bring them into the arena for the dispatches that bind them.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Device } from '../../src/gpu/device.ts';
+import type { StoredBytes } from '../../src/gpu/host-buffers.ts';
 import { fillHost, readPieces } from '../../src/gpu/host-memory.ts';
 import { Streams } from '../../src/gpu/streams.ts';
 import { Tape } from '../../src/gpu/tape.ts';
@@ -82,11 +83,24 @@ describe('replaying', () => {
   const values = (seed: number): Float32Array<ArrayBuffer> =>
     Float32Array.from({ length: ROWS * 32 }, (_, i) => ((i * 7 + seed * 13) % 101) / 8);
 
-  async function weights(layers: number, inHost: boolean): Promise<Tensor[]> {
+  /** Reads of files, in order, as names. */
+  const reads: string[] = [];
+
+  async function weights(
+    layers: number,
+    place: (layer: number) => 'device' | 'host' | 'file',
+  ): Promise<Tensor[]> {
     return Promise.all(
       Array.from({ length: layers }, async (_, i) => {
         const tensor = device.tensor('weights', `w${i}`, [ROWS, 32], values(i));
-        if (!inHost) return tensor;
+        if (place(i) === 'device') return tensor;
+        if (place(i) === 'file') {
+          device.free(tensor.region!.buffer);
+          const buffer = device.host.store(`w${i}`);
+          device.host.storedAt(buffer, fileOf(i));
+          tensor.place({ buffer, offset: 0, size: BYTES });
+          return tensor;
+        }
         const buffer = device.allocateHost(`w${i}`, BYTES);
         await fillHost(buffer, readPieces(device, tensor.region!));
         device.free(tensor.region!.buffer);
@@ -95,6 +109,22 @@ describe('replaying', () => {
       }),
     );
   }
+
+  function fileOf(layer: number): StoredBytes {
+    const bytes = new Uint8Array(values(layer).buffer);
+    return {
+      async readInto(offset, target) {
+        reads.push(`w${layer}`);
+        // Later reads end earlier.
+        await new Promise((resolve) => setTimeout(resolve, layer === 0 ? 2 : 0));
+        if (broken.has(layer)) throw new Error(`w${layer} is gone`);
+        target.set(bytes.subarray(offset, offset + target.length));
+      },
+    };
+  }
+
+  /** Layers whose file cannot be read. */
+  const broken = new Set<number>();
 
   /** Runs the layers twice in a tape, and the tape twice; returns its result and the bytes of the arena. */
   async function run(layers: readonly Tensor[], prefetch: number): Promise<[number[], number]> {
@@ -110,8 +140,9 @@ describe('replaying', () => {
     }
     tape.keep(x);
     tape.finish();
-    tape.run({});
-    tape.run({}, { submitEvery: 1 });
+    if (tape.readsFiles) expect(() => tape.run({})).toThrow('the tape reads operands from files');
+    await tape.replay({});
+    await tape.replay({}, { submitEvery: 1 });
     const bytes = device.memory().arena;
     const result = [...new Float32Array(await device.read(tape.region(x)))];
     tape.destroy();
@@ -121,9 +152,9 @@ describe('replaying', () => {
   }
 
   it('computes the same bits as with weights on the device, in less memory', async () => {
-    const [expected, activations] = await run(await weights(9, false), 1);
-    const streamed = await weights(9, true);
-    expect(device.hostBytes).toBe(9 * BYTES);
+    const [expected, activations] = await run(await weights(9, () => 'device'), 1);
+    const streamed = await weights(9, () => 'host');
+    expect(device.host.bytes).toBe(9 * BYTES);
     for (const prefetch of [0, 1, 3]) {
       const [result, bytes] = await run(streamed, prefetch);
       expect(result).toEqual(expected);
@@ -131,12 +162,39 @@ describe('replaying', () => {
     }
   });
 
+  it('computes the same bits with weights in files, of which it reads each as often as a copy is made', async () => {
+    const [expected, activations] = await run(await weights(9, () => 'device'), 1);
+    const streamed = await weights(9, (layer) => (layer % 3 === 0 ? 'host' : 'file'));
+    expect(device.host.bytes).toBe(3 * BYTES);
+    for (const prefetch of [0, 1, 3]) {
+      reads.length = 0;
+      device.host.takePeak();
+      const [result, bytes] = await run(streamed, prefetch);
+      expect(result).toEqual(expected);
+      expect(bytes).toBe(activations + (1 + prefetch) * BYTES);
+      expect(reads).toHaveLength(2 * 2 * 6);
+      // Four regions are being read, and those before a dispatch are on their way to the device.
+      expect(device.host.takePeak()).toBe((3 + 4 + (prefetch === 3 ? 2 : 1)) * BYTES);
+      expect(device.host.bytes).toBe(3 * BYTES);
+    }
+  });
+
+  it('ends with the error of a file that cannot be read, and runs again when it can', async () => {
+    const streamed = await weights(5, () => 'file');
+    const [expected] = await run(streamed, 1);
+    broken.add(3);
+    await expect(run(streamed, 1)).rejects.toThrow('w3 is gone');
+    broken.clear();
+    device.arena.clear();
+    expect((await run(streamed, 1))[0]).toEqual(expected);
+  });
+
   it('is refused where a kernel would write to it', async () => {
-    const [w] = await weights(1, true);
+    const [w] = await weights(1, () => 'host');
     const tape = new Tape(device, {});
     const x = tape.tensor([ROWS, 32]);
     expect(() => tape.dispatch('add.wgsl', { bind: { x, w: x, y: w! }, groups: () => [1] })).toThrow(
-      'add.wgsl: y lies in host memory, and the kernel would write to a copy of it',
+      'add.wgsl: y is not on the device, and the kernel would write to a copy of it',
     );
   });
 });

@@ -1,7 +1,6 @@
 // Components of a pipeline on the device, each where its residency says: on it all the time, loaded for the stages that use it and
 // freed after them, or in host memory, from which layers are copied as tapes run.
 
-import { EngineError } from '../../files/error.ts';
 import type { Pipeline, PipelineComponent } from '../../files/pipeline/pipeline-index.ts';
 import type { Weights } from '../../files/checkpoint/shards.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
@@ -11,9 +10,12 @@ import type { Quantization } from '../session/open-event.ts';
 import type { WeightTable } from '../../models/weights.ts';
 import { checkRequests } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';
+import type { PackedCache, PackedSlot } from '../platform.ts';
 import { unreadNote } from '../weights/unread.ts';
 import type { WeightChanges } from '../weights/change.ts';
 import { openWeights, type Weights as LoadedWeights } from '../weights/weights.ts';
+import { closeFiles, componentOf, orClose, underFile, type Files } from './component-files.ts';
+import { componentSlot } from './component-slot.ts';
 import { openTokenizer } from './component-tokenizer.ts';
 import { chooseFormat, formatOfComponent, type FormatOptions } from './component-format.ts';
 import { KeptWeights, type Kept } from './kept-weights.ts';
@@ -28,6 +30,8 @@ export interface ComponentsOptions extends FormatOptions {
   openWeights(component: PipelineComponent): Promise<Weights>;
   /** Convolutions are stored as in the file, for plain kernels. */
   plain: boolean;
+  /** The cache in which layers are that host memory has no room for; null: there is none. */
+  packed: PackedCache | null;
   onProgress(bytes: number, totalBytes: number): void;
   /** For planning, where nothing is computed. */
   unread?: UnreadComponents;
@@ -47,9 +51,13 @@ export interface Loaded<P> extends Disposable {
 
 type Build<P> = (weights: WeightTable, component: PipelineComponent) => P;
 
-const NO_CHANGES: WeightChanges = new Map();
+interface PageBytes {
+  all: number;
+  onDevice: number;
+  inFile: number;
+}
 
-type Files = ReadonlyMap<string, Weights>;
+const NO_CHANGES: WeightChanges = new Map();
 
 const bytesOf = ({ tensors }: Weights): number =>
   [...tensors.values()].reduce((sum, { bytes }) => sum + bytes, 0);
@@ -71,7 +79,7 @@ export class Components {
   private readonly kept = new KeptWeights();
   /** Changes that adapters make to components. */
   private changes: ReadonlyMap<string, WeightChanges> = new Map();
-  private readonly bytes = new Map<string, { all: number; onDevice: number }>();
+  private readonly bytes = new Map<string, PageBytes>();
   private readonly notes = new Set<string | null>();
   private readonly tokenizers = new Map<string, Promise<Tokenizer>>();
 
@@ -118,9 +126,12 @@ export class Components {
     this.kept.free();
   }
 
-  /** Bytes of the largest page of a component as it was opened last, and those of them that are on the device while it is used. */
-  weightBytes(name: string): { all: number; onDevice: number } {
-    return this.bytes.get(name) ?? { all: 0, onDevice: 0 };
+  /**
+   * Bytes of the largest page of a component as it was opened last, and those of them that are on the device while it is used, and that
+   * are read from a file.
+   */
+  weightBytes(name: string): PageBytes {
+    return this.bytes.get(name) ?? { all: 0, onDevice: 0, inFile: 0 };
   }
 
   /** Returns the files of a component's weights. */
@@ -181,7 +192,8 @@ export class Components {
     const stays = isRead && !once && (residency.kind !== 'staged' || residency.kept);
     try {
       const { onProgress } = this.options;
-      if (isRead) await weights.load({ onProgress, unread, changes });
+      const slot = isRead && weights.fileBytes > 0 && !unread ? await this.slot(name, part, changes) : null;
+      if (isRead) await weights.load({ onProgress, unread, changes, slot });
       if (stays && residency.kind !== 'resident') await weights.keepCopies({ unread });
     } catch (error) {
       weights.free();
@@ -199,10 +211,10 @@ export class Components {
   }
 
   /** Returns a page whose weights are on the device until it is disposed. */
-  private entered<P>({ name, weights }: Kept): Loaded<P> {
+  private async entered<P>({ name, weights }: Kept): Promise<Loaded<P>> {
     const page = weights.page as P;
     if (this.residencyOf(name).kind === 'resident') return { page, [Symbol.dispose]: () => {} };
-    weights.enter();
+    await weights.enter();
     return { page, [Symbol.dispose]: () => weights.leave() };
   }
 
@@ -214,13 +226,26 @@ export class Components {
     return { page: weights.page, [Symbol.dispose]: () => weights.free() };
   }
 
-  private count(name: string, { plan, deviceBytes }: LoadedWeights<unknown>): void {
-    const { all, onDevice } = this.weightBytes(name);
-    this.bytes.set(name, { all: Math.max(all, plan.bytes), onDevice: Math.max(onDevice, deviceBytes) });
+  /** Returns the place of the packed weights of a page in the cache. */
+  private async slot(name: string, part: string, changes: WeightChanges): Promise<PackedSlot | null> {
+    const { packed } = this.options;
+    const files = this.files.get(name)!;
+    const format = formatOfComponent(files, this.options, this.format);
+    return packed && componentSlot(packed, files, { device: this.device, name, part, format, changes });
   }
 
-  close(): Promise<void> {
-    return closeFiles(this.files);
+  private count(name: string, { plan, deviceBytes, fileBytes }: LoadedWeights<unknown>): void {
+    const { all, onDevice, inFile } = this.weightBytes(name);
+    this.bytes.set(name, {
+      all: Math.max(all, plan.bytes),
+      onDevice: Math.max(onDevice, deviceBytes),
+      inFile: Math.max(inFile, fileBytes),
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.kept.close();
+    await closeFiles(this.files);
   }
 
   private async declare<P>(name: string, build: Build<P>): Promise<LoadedWeights<P>> {
@@ -233,9 +258,10 @@ export class Components {
     const growth = format === FORMATS.f32 ? 2.2 : 1.1;
     if (!streamed) await device.reserve(device.memoryUsed + Math.ceil(growth * bytesOf(weights)));
     const page = (table: WeightTable): P => build(table, this.get(name));
-    const { plain, unread } = options;
+    const { plain, unread, packed } = options;
     const opened = openWeights(device, weights.tensors, page, {
-      ...{ format, plain, streamed },
+      ...{ format, plain, streamed, mayStore: packed !== null },
+      keepsCopies: residency.kind === 'streamed',
       memoryBudget: unread?.memoryBudget ?? device.memoryBudget,
     });
     this.count(name, opened);
@@ -264,35 +290,4 @@ export async function openComponents(
       return new Components(device, files, await chooseFormat(device, options, [...files.values()]), options);
     },
   );
-}
-
-async function closeFiles(files: Files): Promise<void> {
-  const sources = [...files.values()].flatMap((weights) => weights.sources);
-  await Promise.all(sources.map((source) => source.close()));
-}
-
-function componentOf({ path, components }: Pipeline, name: string): PipelineComponent {
-  const component = components[name];
-  if (component) return component;
-  throw new EngineError(
-    'bad_checkpoint',
-    `${path} has no ${name}, which its pipeline class needs: fetch the whole pipeline`,
-    { param: 'model_index.json' },
-  );
-}
-
-/** Adds the file's path to an error about its tensors. */
-function underFile(error: unknown, path: string): unknown {
-  const isOfFile = error instanceof EngineError && /^(bad_checkpoint|unsupported)$/.test(error.code);
-  return isOfFile ? error.underName(path) : error;
-}
-
-/** Returns the result of `run`; calls `close` if it fails. */
-export async function orClose<T>(close: () => Promise<void>, run: () => Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    await close();
-    throw error;
-  }
 }

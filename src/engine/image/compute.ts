@@ -76,8 +76,9 @@ export class Recording implements Disposable {
     this.replay = { submitEvery: 1, last };
   }
 
-  run(): void {
-    if (!this.compileOnly) this.tape.run({}, this.replay);
+  /** Resolves when all is submitted. Throws what reading weights from files throws. */
+  async run(): Promise<void> {
+    if (!this.compileOnly) await this.tape.replay({}, this.replay);
   }
 
   /** Submits no further segment once `signal` aborts. Throws cancelled. */
@@ -85,10 +86,13 @@ export class Recording implements Disposable {
     if (this.compileOnly) return;
     const { queue } = this.device.gpu;
     const pending: Promise<unknown>[] = [];
-    const submits = this.tape.submits({}, this.replay);
     let isLong = false;
     let doneAt = performance.now();
-    while (submits.next().done !== true) {
+    for (const waits of this.tape.submits({}, this.replay)) {
+      if (waits !== null) {
+        await waits;
+        continue;
+      }
       pending.push(queue.onSubmittedWorkDone().catch(() => {})); // a lost device is reported at the end
       while (pending.length >= (isLong ? 1 : AHEAD)) {
         await pending.shift();

@@ -23,7 +23,8 @@ import type { Limit, Mix, Operand, Step, Term } from './schedules/schedule.ts';
 
 /** The recorded model: reads the latents, writes its guided output. */
 export interface Predictor extends Disposable {
-  run(step: Step): void;
+  /** Resolves when all is submitted. */
+  run(step: Step): Promise<void>;
   /** GPU times of a step's kernels. */
   times(): Promise<KernelTime[]>;
 }
@@ -80,12 +81,12 @@ export class Denoiser {
     const terms = [image, noise].filter((x) => x !== null);
     const recording = await this.combination(terms, 'start', this.latents);
     this.scalars.write([...(image ? [mix.image] : []), ...(noise ? [mix.noise] : [])]);
-    recording.run();
+    await recording.run();
   }
 
   /** Runs a step and writes its predicted clean latents into `estimate`. Throws NotFiniteError. */
   async step(step: Step, predictor: Predictor, draw: DrawNoise, estimate: Tensor | null): Promise<void> {
-    predictor.run(step);
+    await predictor.run(step);
     if (step.limits) await this.limit(step.limits.terms, step.limits.by);
     if (estimate) await this.combine(step.estimate, 'estimate', estimate);
     if (step.drawsNoise) writeRows(this.device, this.tensorOf('noise'), draw());
@@ -127,7 +128,7 @@ export class Denoiser {
     const tensors = operands.map((operand) => this.tensorOf(operand));
     const recording = await this.combination(tensors, `${name}=${operands.join('+')}`, into);
     this.scalars.write(terms.map(({ coefficient }) => coefficient));
-    recording.run();
+    await recording.run();
   }
 
   /**
@@ -141,7 +142,7 @@ export class Denoiser {
       const x = clean.on(tape);
       return [by.kind === 'clip' ? clampTo(x, by.range) : threshold(x, by)];
     });
-    recording.run();
+    await recording.run();
   }
 
   private async keep({ mask, image, noise }: Keeping, after: Mix): Promise<void> {
@@ -156,7 +157,7 @@ export class Denoiser {
       return [blend(this.latents.on(tape), mask.on(tape), known)];
     });
     this.scalars.write([after.image, after.noise]);
-    recording.run();
+    await recording.run();
   }
 
   private async assertFinite(): Promise<void> {

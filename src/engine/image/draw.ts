@@ -27,6 +27,9 @@ import { sampleLatentsOf } from './sampler.ts';
 import { Scope } from './scope.ts';
 import { assertWanted, Stage } from './stage.ts';
 
+/** Codes of errors after which weights are loaded again. */
+const LOST_WEIGHTS: ReadonlySet<string> = new Set(['out_of_memory', 'bad_checkpoint']);
+
 export async function draw(drawing: Drawing): Promise<void> {
   await new Run(drawing).draw();
 }
@@ -65,8 +68,8 @@ class Run {
       }
     } catch (error) {
       const failed = (error instanceof EngineError ? null : components.device.takeError()) ?? error;
-      // Weights that have no memory would be kept for the next image.
-      if (failed instanceof EngineError && failed.code === 'out_of_memory') components.release();
+      // Weights that have no memory, or whose file is damaged, would be kept for the next image.
+      if (failed instanceof EngineError && LOST_WEIGHTS.has(failed.code)) components.release();
       throw inWords(failed, this.stage, resolved.event.values);
     }
   }

@@ -29,6 +29,13 @@ export class KeptWeights {
     this.#kept.clear();
   }
 
+  /** Frees all, and resolves once no file of theirs is open. */
+  async close(): Promise<void> {
+    const all = [...this.#kept.values()];
+    this.free();
+    await Promise.all(all.map(({ weights }) => weights.closeFile()));
+  }
+
   /** Frees weights that are elsewhere than `residencyOf` says. */
   reside(residencyOf: (name: string) => Residency): void {
     for (const [key, { name, weights, residency }] of this.#kept) {

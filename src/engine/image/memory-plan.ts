@@ -14,18 +14,20 @@ export interface PlannedPart {
   weights: number;
   /**
    * `resident`: on the device all the time; `loaded`: read from its files for the stages that use it; `offloaded`: copied from host
-   * memory for those; `streamed`: layers are copied from host memory as they are computed.
+   * memory for those; `streamed`: layers are copied from host memory, or read from a file, as they are computed.
    */
   place: 'resident' | 'loaded' | 'offloaded' | 'streamed';
   /** Bytes of a streamed component that are on the device for the whole stage; left out for others. */
   onDevice?: number;
+  /** Bytes of a streamed component that are read from a file, because host memory has no room for them; left out for others. */
+  fromFile?: number;
 }
 
 export interface ImageMemoryPlan {
   budget: number;
   /** Most bytes on the device at one time. */
   peak: number;
-  /** Bytes of weights in host memory. */
+  /** Most bytes of weights in host memory, with those on their way from a file. */
   host: number;
   stages: readonly { name: StageName; bytes: number }[];
   components: readonly PlannedPart[];

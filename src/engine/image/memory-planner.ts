@@ -7,7 +7,8 @@ import { EngineError } from '../../files/error.ts';
 import { QUANTIZED_FORMATS, type QuantizedFormat } from '../../kernels/formats.ts';
 import type { ChosenQuantization } from '../weights/quantization.ts';
 import { layerNames } from '../weights/layers.ts';
-import { orClose, type Components } from './components.ts';
+import { orClose } from './component-files.ts';
+import type { Components } from './components.ts';
 import type { ImageModelOptions } from './image-model.ts';
 import { ROLES, type ImageMemoryPlan, type PlannedPart } from './memory-plan.ts';
 import { openPaperTwin } from '../../gpu/paper-device.ts';
@@ -20,7 +21,7 @@ import {
   type OffloadOptions,
   type Residency,
 } from './residency.ts';
-import { ResidencySearch, type Found, type SearchOptions } from './residency-search.ts';
+import { ResidencySearch, UNLIMITED, type Found, type SearchOptions } from './residency-search.ts';
 import type { Resolved } from './resolved.ts';
 
 /** The part of a search that options determine. */
@@ -74,7 +75,7 @@ export class MemoryPlanner implements ImageMemory {
         role: this.#options.roles.get(name)!,
         weights: planned.weightBytes(name).all,
         place: placeOf(residency),
-        ...(residency.kind === 'streamed' && { onDevice: planned.weightBytes(name).onDevice }),
+        ...(residency.kind === 'streamed' && streamedBytes(planned, name)),
       };
     });
     return {
@@ -107,16 +108,23 @@ export class MemoryPlanner implements ImageMemory {
   }
 
   async #refusal(resolved: Resolved): Promise<EngineError> {
-    const { memoryBudget } = this.#parts.device;
+    const { memoryBudget, host } = this.#parts.device;
     const { width, height } = resolved.event.values;
     const least = await this.#search.least(resolved);
-    const larger = say`raise ${option('memoryBudget')} to ${Math.ceil(least / 2 ** 20)}MiB`;
+    const inHost = (await this.#search.unlimited(resolved, ROLES)).host;
+    const isHost = least <= memoryBudget && inHost > host.budget;
+    const larger = isHost
+      ? say`close other programs`
+      : say`raise ${option('memoryBudget')} to ${Math.ceil(least / 2 ** 20)}MiB`;
     const change = await this.#smallerChange(resolved);
     const remedy = change === null ? larger : say`${change}, or ${larger}`;
+    const needs = isHost
+      ? say`takes ${bytesText(inHost)} of host memory for weights, of which ${bytesText(host.budget)} are free`
+      : say`takes at least ${bytesText(least)}, the memory budget is ${bytesText(memoryBudget)}`;
     return new EngineError(
       'out_of_memory',
-      say`an image of ${width} × ${height} pixels takes at least ${bytesText(least)}, the memory budget is ${bytesText(memoryBudget)}: ${remedy}`,
-      { param: 'memoryBudget' },
+      say`an image of ${width} × ${height} pixels ${needs}: ${remedy}`,
+      isHost ? {} : { param: 'memoryBudget' },
     );
   }
 
@@ -180,7 +188,7 @@ function memoryPlanner(parts: Parts, [, platform, pipeline, options]: OpenPartsA
     // The files that are open already are read on, and their headers alone.
     openPaper: (memoryBudget, quantization) =>
       openParts(
-        openPaperTwin(device, memoryBudget),
+        openPaperTwin(device, memoryBudget, memoryBudget < UNLIMITED ? device.host.budget : Infinity),
         platform,
         pipeline,
         { ...options, quantization },
@@ -208,6 +216,11 @@ function prefetchOf(
 function ifUnsupported(error: unknown): null {
   if (error instanceof EngineError && error.code === 'unsupported') return null;
   throw error;
+}
+
+function streamedBytes(components: Components, name: string): Pick<PlannedPart, 'onDevice' | 'fromFile'> {
+  const { onDevice, inFile } = components.weightBytes(name);
+  return { onDevice, fromFile: inFile };
 }
 
 function placeOf(residency: Residency): PlannedPart['place'] {

@@ -31,12 +31,13 @@ export async function measure(
   const { components, device } = paper;
   components.reside(residencies);
   device.prefetch = prefetch;
+  device.host.takePeak();
   const stages = new Map<StageName, number>();
   await drawTwice(paper, resolved, (event) => {
     if (event.type !== 'stage') return;
     stages.set(event.name, Math.max(stages.get(event.name) ?? 0, event.peakBytes));
   });
-  return { stages, peak: Math.max(...stages.values()), host: device.hostBytes };
+  return { stages, peak: Math.max(...stages.values()), host: device.host.takePeak() };
 }
 
 /** Draws two images: all components that stay on the device are there only during the second. Throws out_of_memory. */

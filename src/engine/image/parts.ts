@@ -8,7 +8,8 @@ import type { Weights } from '../../files/checkpoint/shards.ts';
 import type { Device } from '../../gpu/device.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform.ts';
-import { openComponents, orClose, type Components, type UnreadComponents } from './components.ts';
+import { orClose } from './component-files.ts';
+import { openComponents, type Components, type UnreadComponents } from './components.ts';
 import { defaultsOf, type OwnDefaults } from './families/defaults.ts';
 import type { FamilyModel } from './families/family.ts';
 import { pipelineEntry, type PipelineEntry } from './families/registry.ts';
@@ -58,7 +59,7 @@ export interface PlannedParts extends UnreadComponents {
 /** `planned`: the headers of the components' weights, for planning, where no weights are read. */
 export async function openParts(
   device: Device,
-  platform: Pick<Platform, 'openFolder'>,
+  platform: Pick<Platform, 'openFolder' | 'packed'>,
   pipeline: Pipeline,
   options: ImageModelOptions,
   onEvent: (event: OpenEvent) => void,
@@ -86,6 +87,7 @@ export async function openParts(
   const components = await openComponents(device, names, {
     pipeline,
     plain,
+    packed: platform.packed,
     quantization: inF32 ? 'f32' : quantization,
     ...(planned && { unread: planned }),
     openWeights: async ({ name, folder, weights }) =>
@@ -111,7 +113,7 @@ interface Opened {
 
 async function partsOf(
   device: Device,
-  platform: Pick<Platform, 'openFolder'>,
+  platform: Pick<Platform, 'openFolder' | 'packed'>,
   pipeline: Pipeline,
   options: ImageModelOptions,
   { components, entry, own: implied, plain }: Opened,

@@ -30,7 +30,8 @@ const STREAMED: readonly (readonly [StageName, Role])[] = [
   ['text-encoding', 'text encoder'],
   ['denoising', 'denoiser'],
 ];
-const UNLIMITED = Number.MAX_SAFE_INTEGER;
+/** The budget of devices on which everything is measured that does not fit others. */
+export const UNLIMITED = Number.MAX_SAFE_INTEGER;
 /** Share by which the part of a streamed component that stays is lowered, and the number of attempts. */
 const STEP = 1 / 4;
 const TRIALS = 4;

@@ -123,7 +123,7 @@ export class PlannedImage implements PlannedModel {
     const device = this.#place.openDevice(memoryBudget);
     return openParts(
       device,
-      this.#place,
+      { openFolder: this.#place.openFolder, packed: null },
       this.#pipeline,
       { model: this.#model, quantization },
       (event) => {

@@ -114,6 +114,7 @@ export class EngineLoop {
         if (moves) this.#runner.movePages(moves);
         if (parts.length > 0) {
           const step = this.#submit(parts);
+          if (step.launched.submitted) await allSubmitted(step.launched);
           if (step.drawn === null) await this.#draw(step, submitted);
           submitted.push(step);
         }
@@ -246,6 +247,16 @@ function attempt(sequence: Sequence, take: () => void): void {
     take();
   } catch (error) {
     sequence.fail(error);
+  }
+}
+
+/** Waits for a step that reads weights from files. */
+async function allSubmitted({ submitted, drop }: Launched): Promise<void> {
+  try {
+    await submitted;
+  } catch (error) {
+    drop();
+    throw error;
   }
 }
 

@@ -176,3 +176,11 @@ function squeezed(shape: readonly number[]): readonly number[] {
   const single = inner.length === 3 ? inner.slice(0, 2).lastIndexOf(1) : -1;
   return single < 0 ? inner : inner.toSpliced(single, 1);
 }
+
+/** Headers of the tensors that requests read, each once. */
+export function entriesOfAll(
+  requests: readonly WeightRequest[],
+  tensors: ReadonlyMap<string, TensorEntry>,
+): TensorEntry[] {
+  return [...new Set(requests.flatMap((request) => entriesOf(request, tensors)))];
+}

@@ -1,12 +1,13 @@
-// The matrices of a page that lie in host memory. They are packed on the device, a few at a time, and copied from there.
+// The matrices of a page that are not on the device: in host memory, or in a file where the host has no room. They are packed on the device,
+// a few at a time.
 
 import type { Device } from '../../gpu/device.ts';
 import { fillHost, readPieces } from '../../gpu/host-memory.ts';
-import type { Region } from '../../gpu/tensor.ts';
+import { allocatedBytes, type Region } from '../../gpu/tensor.ts';
 import { allocateWindows, type Matrix, type MatrixWindow } from '../../kernels/matrix.ts';
 import type { WeightHandle } from '../../models/weights.ts';
-import { windowBytes } from './layers.ts';
-import { windowRegions, type PackedRegion } from './place.ts';
+import { storedRequests, windowBytes } from './layers.ts';
+import { repetitions, windowRegions, type PackedRegion } from './place.ts';
 import type { PlannedRequest, WeightPlan } from './plan.ts';
 
 /** Largest bytes, and largest share of all, of the matrices that are packed at a time, if more than one is. */
@@ -17,39 +18,79 @@ interface Hosted {
   index: number;
   planned: PlannedRequest;
   matrix: Matrix;
-  /** Its windows in host memory. */
+  /** Distinguishes the names of its regions. */
+  mark: string;
+  isStored: boolean;
+  /** Its windows in host memory, or those that stand for bytes in a file. */
   windows: readonly MatrixWindow[];
 }
 
 export class HostedMatrices {
   readonly #device: Device;
-  readonly #matrices: readonly Hosted[];
+  readonly #matrices: readonly Hosted[] = [];
   /** Matrices that are being packed on the device. */
   #packing: PackedRegion[] = [];
 
-  /** Places the requests with these indices in host memory, without their bytes. */
+  /**
+   * Places the requests with these indices, without their bytes: in host memory, and if `mayStore`, in a file those for which that has no
+   * room beside `kept` bytes. Throws out_of_memory; then nothing stays allocated.
+   */
   constructor(
     device: Device,
-    { requests }: WeightPlan,
+    plan: WeightPlan,
     handles: readonly WeightHandle[],
-    indices: ReadonlySet<number>,
+    { indices, mayStore, kept }: { indices: ReadonlySet<number>; mayStore: boolean; kept: number },
   ) {
     this.#device = device;
-    this.#matrices = [...indices].map((index) => {
-      const planned = requests[index]!;
-      const matrix = handles[index] as Matrix;
-      const windows = planned.matrix!.windows.map(({ codes, scales, ...window }): MatrixWindow => ({
-        ...window,
-        codes: hostRegion(device, codes),
-        scales: scales > 0 ? hostRegion(device, scales) : null,
-      }));
-      matrix.place({ winograd: planned.matrix!.winograd, windows });
-      return { index, planned, matrix, windows };
-    });
+    const stored = mayStore ? storedRequests(plan, indices, device.host, kept) : new Set<number>();
+    const marks = repetitions(plan);
+    const matrices: Hosted[] = [];
+    this.#matrices = matrices;
+    try {
+      for (const index of indices) {
+        const planned = plan.requests[index]!;
+        const hosted = { index, planned, matrix: handles[index] as Matrix, mark: marks[index]! };
+        matrices.push({ ...hosted, isStored: stored.has(index), windows: [] });
+        this.#place(matrices.at(-1)!);
+      }
+    } catch (error) {
+      this.free();
+      throw error;
+    }
+  }
+
+  #place(hosted: Hosted): void {
+    const { planned, matrix, isStored } = hosted;
+    const windows: MatrixWindow[] = [];
+    hosted.windows = windows;
+    for (const { codes, scales, ...window } of planned.matrix!.windows) {
+      const made: MatrixWindow = { ...window, codes: this.#region(codes, isStored), scales: null };
+      windows.push(made);
+      if (scales > 0) made.scales = this.#region(scales, isStored);
+    }
+    matrix.place({ winograd: planned.matrix!.winograd, windows });
+  }
+
+  #region(bytes: number, isStored: boolean): Region {
+    const { host } = this.#device;
+    const buffer = isStored ? host.store('weights') : this.#device.allocateHost('weights', bytes);
+    return { buffer, offset: 0, size: allocatedBytes(bytes) };
   }
 
   get regions(): PackedRegion[] {
-    return this.#matrices.flatMap(({ matrix }) => windowRegions(matrix));
+    return this.#matrices.flatMap(({ matrix, mark }) => windowRegions(matrix, mark));
+  }
+
+  /** Regions that lie in a file. */
+  get stored(): PackedRegion[] {
+    const stored = this.#matrices.filter(({ isStored }) => isStored);
+    return stored.flatMap(({ matrix, mark }) => windowRegions(matrix, mark));
+  }
+
+  /** For planning: nothing is read for regions that lie in a file. */
+  skipReading(): void {
+    const nothing = { readInto: () => Promise.resolve() };
+    for (const { region } of this.stored) this.#device.host.storedAt(region.buffer, nothing);
   }
 
   /** Indices of the requests that are packed together. */
@@ -70,25 +111,38 @@ export class HostedMatrices {
     return batches;
   }
 
-  /** Places matrices on the device, where `pack` fills them, and then in host memory again, with those bytes. Throws out_of_memory. */
-  async fill(batch: readonly number[], pack: () => Promise<void>, isRead: boolean): Promise<void> {
+  /**
+   * Places matrices on the device, where `pack` fills them and their regions are yielded, and afterwards where they were before, with
+   * those bytes in host memory. Throws out_of_memory.
+   */
+  async *fill(
+    batch: readonly number[],
+    pack: () => Promise<void>,
+    isRead: boolean,
+  ): AsyncGenerator<PackedRegion, void, void> {
     const device = this.#device;
     const matrices = this.#matrices.filter(({ index }) => batch.includes(index));
     try {
-      for (const { matrix, planned } of matrices) {
+      for (const { matrix, planned, mark } of matrices) {
         allocateWindows(device, matrix, planned.matrix!);
-        this.#packing.push(...windowRegions(matrix));
+        this.#packing.push(...windowRegions(matrix, mark));
       }
       await pack();
-      for (const { matrix, windows } of isRead ? matrices : [])
-        for (const [i, { codes, scales }] of windows.entries()) {
-          const packed = matrix.windows[i]!;
-          await fillHost(codes.buffer, readPieces(device, packed.codes));
-          if (scales) await fillHost(scales.buffer, readPieces(device, packed.scales!));
-        }
+      for (const hosted of isRead ? matrices : []) if (!hosted.isStored) await this.#copy(hosted);
+      yield* this.#packing;
     } finally {
       for (const { region } of this.#packing.splice(0)) device.free(region.buffer);
       for (const { matrix, windows } of matrices) matrix.place({ winograd: matrix.winograd, windows });
+    }
+  }
+
+  /** Copies a matrix from the device to host memory. */
+  async #copy({ matrix, windows }: Hosted): Promise<void> {
+    const device = this.#device;
+    for (const [i, { codes, scales }] of windows.entries()) {
+      const packed = matrix.windows[i]!;
+      await fillHost(codes.buffer, readPieces(device, packed.codes));
+      if (scales) await fillHost(scales.buffer, readPieces(device, packed.scales!));
     }
   }
 
@@ -97,9 +151,4 @@ export class HostedMatrices {
       for (const { codes, scales } of windows)
         for (const region of [codes, scales]) if (region) this.#device.free(region.buffer);
   }
-}
-
-function hostRegion(device: Device, bytes: number): Region {
-  const buffer = device.allocateHost('weights', bytes);
-  return { buffer, offset: 0, size: buffer.size };
 }

@@ -24,9 +24,12 @@ export function placeWeights(
   hosted: ReadonlySet<number> = new Set(),
 ): PackedRegion[] {
   const placed: PackedRegion[] = [];
+  const marks = repetitions(plan);
   try {
     plan.requests.forEach((planned, i) =>
-      placed.push(...placeRequest(device, planned, handles[i]!, hosted.has(i))),
+      placed.push(
+        ...placeRequest(device, planned, handles[i]!, { isHosted: hosted.has(i), mark: marks[i]! }),
+      ),
     );
     return placed;
   } catch (error) {
@@ -35,18 +38,28 @@ export function placeWeights(
   }
 }
 
+/** Returns what tells apart the regions of requests that begin with parts of one tensor: '' for the first of them. */
+export function repetitions({ requests }: WeightPlan): string[] {
+  const counts = new Map<string, number>();
+  return requests.map(({ request: { names } }) => {
+    const count = (counts.get(names[0]!) ?? 0) + 1;
+    counts.set(names[0]!, count);
+    return count === 1 ? '' : `#${count}`;
+  });
+}
+
 function placeRequest(
   device: Device,
   { request, matrix, floats, order }: PlannedRequest,
   handle: WeightHandle,
-  isHosted: boolean,
+  { isHosted, mark }: { isHosted: boolean; mark: string },
 ): PackedRegion[] {
-  const [name] = request.names;
-  if (!(handle instanceof Matrix)) return [placeFloats(device, handle, name!, floats)];
+  const name = request.names[0]! + mark;
+  if (!(handle instanceof Matrix)) return [placeFloats(device, handle, name, floats)];
   if (!isHosted) allocateWindows(device, handle, matrix!);
-  const regions = isHosted ? [] : windowRegions(handle);
+  const regions = isHosted ? [] : windowRegions(handle, mark);
   try {
-    if (handle.bias) regions.push(placeFloats(device, handle.bias, request.bias![0]!, floats));
+    if (handle.bias) regions.push(placeFloats(device, handle.bias, request.bias![0]! + mark, floats));
     if (handle.order) regions.push(placeFloats(device, handle.order, `${name}/order`, order));
     return regions;
   } catch (error) {
@@ -56,10 +69,10 @@ function placeRequest(
 }
 
 /** The regions of a matrix without its bias. */
-export function windowRegions(matrix: Matrix): PackedRegion[] {
+export function windowRegions(matrix: Matrix, mark = ''): PackedRegion[] {
   return matrix.windows.flatMap(({ codes, scales }, i) => [
-    { name: `${matrix.name}/codes/${i}`, region: codes },
-    ...(scales ? [{ name: `${matrix.name}/scales/${i}`, region: scales }] : []),
+    { name: `${matrix.name}${mark}/codes/${i}`, region: codes },
+    ...(scales ? [{ name: `${matrix.name}${mark}/scales/${i}`, region: scales }] : []),
   ]);
 }
 

@@ -1,16 +1,14 @@
-// A page with its weights on the device: the page is run to collect its requests, which are checked against the checkpoint, planned
-// and placed. The weights are then read in file order, a few megabytes at a time, and packed on the GPU; or they come from the
-// cache of packed weights. Matrices of layers may lie in host memory, from which tapes copy them to the device as they run, and
-// all weights may leave the device and come back from copies in host memory.
+// A page with its weights on the device: its requests are collected, checked against the checkpoint, planned and placed. Weights are read
+// in file order and packed on the GPU, or come from the cache of packed weights. Matrices of layers may lie in host memory or in that
+// cache, from which tapes copy them, and all weights may leave the device and come back from copies in host memory.
 
 import type { ConfigSource } from '../../files/checkpoint/opened-checkpoint.ts';
 import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
-import type { WeightFormat } from '../../kernels/formats.ts';
 import { Matrix } from '../../kernels/matrix.ts';
-import { tensorsOf, type WeightRequest, type WeightTable } from '../../models/weights.ts';
+import { tensorsOf, type WeightTable } from '../../models/weights.ts';
 import type { PackedSlot } from '../platform.ts';
-import { checkRequests, entriesOf } from './check.ts';
+import { checkRequests, entriesOfAll } from './check.ts';
 import { collect, type Collected } from './collect.ts';
 import { BesideWeights, takesSums } from './beside.ts';
 import type { WeightChanges } from './change.ts';
@@ -18,18 +16,20 @@ import { refuseZeroTail, type CheckedTensor } from './damaged.ts';
 import { HostCopies } from './host-copies.ts';
 import { HostedMatrices } from './hosted-matrices.ts';
 import { InputOrders } from './input-orders.ts';
-import { streamedRequests, windowBytes, type ResidentPart } from './layers.ts';
+import { bufferBytes, streamedRequests, type ResidentPart } from './layers.ts';
 import { loadPacked, savePacked } from './packed.ts';
+import { planOptionsOf, type LayoutOptions } from './plan-options.ts';
 import { placeWeights, type PackedRegion } from './place.ts';
-import { parametersOf, planWeights, type PlanOptions, type WeightPlan } from './plan.ts';
+import { parametersOf, planWeights, type WeightPlan } from './plan.ts';
 import { uploadsOf } from './pack.ts';
 import { refuseBiases, spareBiases } from './spare-biases.ts';
+import { StoredFile } from './stored-file.ts';
 import { uploadChanged } from './merge.ts';
 import { rehearseUpload, type Wanted } from './upload.ts';
 import type { UnreadModules } from './unread.ts';
 
 export interface LoadOptions {
-  /** The place of the packed weights in the cache. */
+  /** The place of the packed weights in the cache. Weights with changes are there only if some are read from it as tapes run. */
   slot?: PackedSlot | null;
   onProgress?: (bytes: number, totalBytes: number) => void;
   /** Called if the cache could not be written; the model works without it. */
@@ -40,40 +40,20 @@ export interface LoadOptions {
   changes?: WeightChanges;
 }
 
-export interface OpenOptions {
-  /** Format of the matrices that may be quantized; null: the format of the file. */
-  format: WeightFormat | null;
-  /** Convolutions are stored as in the file, for plain kernels. */
-  plain?: boolean;
-  /** The budget that decides on forms of convolutions; left out: the device's. */
-  memoryBudget?: number;
+type Loading = Required<Pick<LoadOptions, 'onProgress' | 'unread' | 'changes'>>;
+
+export interface OpenOptions extends LayoutOptions {
   /** Matrices of layers are in host memory, except these; left out: none is. */
   streamed?: ResidentPart | undefined;
+  /** Whether those for which host memory has no room are in a file; left out: they are. */
+  mayStore?: boolean;
+  /** Whether copies of all that is on the device are to be kept in host memory. */
+  keepsCopies?: boolean;
   /** The file of the configuration, for messages; left out: config.json. */
   configSource?: ConfigSource;
 }
 
 type Tensors = ReadonlyMap<string, TensorEntry>;
-
-/** Minimum ratio of the budget to the checkpoint's size. Free memory is not considered, so that equal runs make equal choices. */
-const WINOGRAD_ROOM = 8;
-
-/** Returns the plan options for a device. `storedBytes`: size of the checkpoint. */
-export function planOptionsOf(
-  device: Device,
-  storedBytes: number,
-  { format, plain, memoryBudget = device.memoryBudget }: OpenOptions,
-): PlanOptions {
-  // Winograd's form takes seven bytes per weight, three and a half times those of 16-bit weights. It is faster where a
-  // multiplication costs more than moving its operands, which the adapter's profile states. It is not used with a quantization,
-  // which is chosen to save memory.
-  const winograd =
-    !plain &&
-    device.profile.winograd &&
-    format?.packing !== 'quantise' &&
-    WINOGRAD_ROOM * storedBytes <= memoryBudget;
-  return { format, bindingLimit: device.capabilities.bindingLimit, winograd };
-}
 
 /** Throws the errors that loading the page would throw about the checkpoint's tensors, before memory is allocated. */
 export function openWeights<Page>(
@@ -91,14 +71,15 @@ export function openWeights<Page>(
     planOptionsOf(device, storedBytes, options),
   );
   const hosted = options.streamed ? streamedRequests(plan, options.streamed) : new Set<number>();
-  return new Weights(device, tensors, collected, { plan, unread, hosted });
+  return new Weights(device, tensors, collected, { plan, unread, hosted, options });
 }
 
 interface Declared {
   plan: WeightPlan;
   unread: UnreadModules;
-  /** Indices of the requests whose matrices are in host memory. */
+  /** Indices of the requests whose matrices are in host memory, or in a file. */
   hosted: ReadonlySet<number>;
+  options: Pick<OpenOptions, 'mayStore' | 'keepsCopies'>;
 }
 
 export class Weights<Page> {
@@ -109,19 +90,21 @@ export class Weights<Page> {
   readonly #device: Device;
   readonly #tensors: Tensors;
   readonly #collected: Collected<Page>;
-  /** Indices of the requests whose matrices are in host memory. */
+  /** Indices of the requests whose matrices are in host memory, or in a file. */
   readonly #hosted: ReadonlySet<number>;
   readonly #matrices: HostedMatrices;
   /** Memory on the device. */
   #regions: PackedRegion[];
   #copies: HostCopies | null = null;
+  /** The file that tapes read matrices from. */
+  #file: StoredFile | null = null;
   readonly #beside: BesideWeights;
 
   constructor(
     device: Device,
     tensors: Tensors,
     collected: Collected<Page>,
-    { plan, unread, hosted }: Declared,
+    { plan, unread, hosted, options: { mayStore = true, keepsCopies = false } }: Declared,
   ) {
     this.page = collected.page;
     this.plan = plan;
@@ -131,7 +114,13 @@ export class Weights<Page> {
     this.#collected = collected;
     this.#hosted = hosted;
     this.#regions = placeWeights(device, plan, collected.handles, hosted);
-    this.#matrices = new HostedMatrices(device, plan, collected.handles, hosted);
+    try {
+      const places = { indices: hosted, mayStore, kept: keepsCopies ? this.deviceBytes : 0 };
+      this.#matrices = new HostedMatrices(device, plan, collected.handles, places);
+    } catch (error) {
+      this.leave();
+      throw error;
+    }
     this.#beside = new BesideWeights(device, collected, tensors);
   }
 
@@ -144,15 +133,20 @@ export class Weights<Page> {
     });
   }
 
-  /** Bytes of the weights that are on the device while they are used, without matrices in host memory. */
+  /** Bytes of the weights that are on the device while they are used. */
   get deviceBytes(): number {
-    return this.plan.bytes - this.hostBytes;
+    const hosted = this.plan.requests.filter((_, i) => this.#hosted.has(i));
+    return this.plan.bytes - hosted.reduce((sum, planned) => sum + bufferBytes(planned), 0);
   }
 
   /** Bytes of the matrices in host memory. */
   get hostBytes(): number {
-    const hosted = this.plan.requests.filter((_, i) => this.#hosted.has(i));
-    return hosted.reduce((sum, planned) => sum + windowBytes(planned), 0);
+    return this.plan.bytes - this.deviceBytes - this.fileBytes;
+  }
+
+  /** Bytes of the matrices that tapes read from a file. */
+  get fileBytes(): number {
+    return this.#matrices.stored.reduce((sum, { region }) => sum + region.size, 0);
   }
 
   /** Number of elements in all tensors that the page reads. */
@@ -166,12 +160,36 @@ export class Weights<Page> {
     return [...new Set(spans.map(({ format }) => format.name))];
   }
 
-  /** Reads and packs everything. With a slot, weights that were packed before are read from the cache. Throws bad_checkpoint. */
+  /**
+   * Reads and packs everything. With a slot, weights that were packed before are read from the cache. Throws bad_checkpoint; disk_full and
+   * out_of_memory where weights are to be in a file and cannot be.
+   */
   async load(options: LoadOptions = {}): Promise<void> {
     const { onProgress = () => {}, onNote = () => {}, changes = new Map(), unread = false } = options;
-    const slot = changes.size > 0 ? null : (options.slot ?? null);
+    const isStored = this.#matrices.stored.length > 0;
+    const slot = changes.size > 0 && !isStored ? null : (options.slot ?? null);
     const all = [...this.#regions, ...this.#matrices.regions];
-    if (slot && (await loadPacked(this.#device, all, slot, onProgress))) return;
+    const file = slot && (await loadPacked(this.#device, all, slot, onProgress));
+    if (file) {
+      this.#file = new StoredFile(this.#device, file);
+      if (!isStored) await this.closeFile();
+      return;
+    }
+    const packed = this.#packed({ onProgress, changes, unread });
+    if (unread) this.#matrices.skipReading();
+    else if (isStored) {
+      this.#file = await StoredFile.write(this.#device, packed, this.#matrices.stored, {
+        slot,
+        isChanged: changes.size > 0,
+      });
+      return;
+    }
+    for await (const _ of packed) continue;
+    if (slot) await savePacked(this.#device, all, slot).catch((cause: Error) => onNote(cause.message));
+  }
+
+  /** Reads and packs everything, and yields the regions while they are on the device. */
+  async *#packed({ onProgress, changes, unread }: Loading): AsyncGenerator<PackedRegion, void, void> {
     const { requests } = this.#collected;
     const total = entriesOfAll(requests, this.#tensors).reduce((sum, { bytes }) => sum + bytes, 0);
     let before = 0;
@@ -183,11 +201,12 @@ export class Weights<Page> {
       checked.push(...found);
     };
     await load([...requests.keys()].filter((i) => !this.#hosted.has(i)));
-    for (const batch of this.#matrices.batches) await this.#matrices.fill(batch, () => load(batch), !unread);
+    for (const batch of this.#matrices.batches) yield* this.#matrices.fill(batch, () => load(batch), !unread);
     refuseBiases(checked, new Set(spareBiases(requests, this.#tensors).map(({ name }) => name)));
     refuseZeroTail(checked);
     if (changes.size > 0) await this.#beside.set(changes, { unread });
-    if (slot) await savePacked(this.#device, all, slot).catch((cause: Error) => onNote(cause.message));
+    // Biases of the matrices that were packed last are among them.
+    yield* this.#regions;
   }
 
   /**
@@ -241,12 +260,14 @@ export class Weights<Page> {
   }
 
   /**
-   * Moves all that is on the device to host memory, from which `enter` brings it back. With `unread` only the memory is allocated, for
-   * planning.
+   * Moves all that is on the device to host memory, from which `enter` brings it back; weights with a file come from there. With `unread`
+   * only the memory is allocated, for planning.
    */
   async keepCopies({ unread = false }: Pick<LoadOptions, 'unread'> = {}): Promise<void> {
-    this.#copies = new HostCopies(this.#device);
-    await this.#copies.keep(this.#regions, !unread);
+    if (this.fileBytes === 0) {
+      this.#copies = new HostCopies(this.#device);
+      await this.#copies.keep(this.#regions, !unread);
+    }
     this.leave();
   }
 
@@ -255,10 +276,11 @@ export class Weights<Page> {
     for (const { region } of this.#regions.splice(0)) this.#device.free(region.buffer);
   }
 
-  /** Places the weights on the device again. Throws out_of_memory. */
-  enter(): void {
+  /** Places the weights on the device again. Throws out_of_memory, and what reading a file throws. */
+  async enter(): Promise<void> {
     this.#regions = placeWeights(this.#device, this.plan, this.#collected.handles, this.#hosted);
-    this.#copies!.restore(this.#regions);
+    this.#copies?.restore(this.#regions);
+    await this.#file?.fill(this.#device, this.#regions);
   }
 
   /** Frees all memory; nothing that reads the weights may run afterwards. */
@@ -267,10 +289,11 @@ export class Weights<Page> {
     this.#beside.free();
     this.#matrices.free();
     this.#copies?.free();
+    void this.closeFile();
   }
-}
 
-/** Headers of the tensors that requests read, each once. */
-function entriesOfAll(requests: readonly WeightRequest[], tensors: Tensors): TensorEntry[] {
-  return [...new Set(requests.flatMap((request) => entriesOf(request, tensors)))];
+  /** Closes the file that tapes read from, if there is one. */
+  async closeFile(): Promise<void> {
+    await this.#file?.close();
+  }
 }

@@ -53,6 +53,11 @@ export async function readPacked(key: PackedKey): Promise<PackedFile | null> {
   return file;
 }
 
+/** Removes the file if it is there. */
+export async function removePacked({ file }: PackedKey): Promise<void> {
+  await rm(file, { force: true }).catch(() => {}); // another process may read it, which prevents its removal on some systems
+}
+
 /** Throws `disk_full`, and whatever `entries` throws; no file is left behind then. */
 export async function writePacked(
   key: PackedKey,

@@ -83,6 +83,11 @@ export class OpfsPacked {
     await this.#removeOlder(name);
   }
 
+  /** Removes the file if it is there and nothing reads it. */
+  remove(version: PackedVersion): Promise<void> {
+    return this.#remove(packedName(version, sha256));
+  }
+
   #target(file: string, identity: string, handle: AccessHandle) {
     const write = async (offset: number, bytes: Uint8Array): Promise<void> => {
       const size = handle.getSize();

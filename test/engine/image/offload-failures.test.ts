@@ -53,7 +53,7 @@ describe('while layers are streamed', () => {
     await expect(run()).rejects.toMatchObject({ code: 'device_lost' });
     expect(imagesOf(await listen(model, REQUEST))).toEqual(before);
     expect(devices).toHaveLength(2);
-    expect(devices[1]!.hostBytes).toBeGreaterThan(0);
+    expect(devices[1]!.host.bytes).toBeGreaterThan(0);
   });
 
   it('an interrupt ends the image, and the next one has the same bits', async () => {

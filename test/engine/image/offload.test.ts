@@ -63,9 +63,9 @@ describe.each([
     expect(await drawAs(KEPT, streamed(0), 0)).toEqual(expected);
     expect(await drawAs(streamed(0), streamed(1), 2)).toEqual(expected);
     expect(device.memory()).toMatchObject({ weights: 0, step: 0, arena: 0 });
-    expect(device.hostBytes).toBeGreaterThan(0);
+    expect(device.host.bytes).toBeGreaterThan(0);
     components.reside(new Map());
-    expect(device.hostBytes).toBe(0);
+    expect(device.host.bytes).toBe(0);
     await components.close();
   });
 });

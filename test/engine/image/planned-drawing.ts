@@ -139,5 +139,5 @@ async function drawImages(parts: Parts, resolved: Resolved, images: number): Pro
     if (event.type === 'stage') stages[event.name] = Math.max(stages[event.name] ?? 0, event.peakBytes);
   const drawn = imagesOf(events).map(({ data }) => Buffer.from(data).toString('base64'));
   expect(new Set(drawn).size).toBe(1);
-  return { image: drawn[0]!, stages, host: parts.device.hostBytes };
+  return { image: drawn[0]!, stages, host: parts.device.host.bytes };
 }

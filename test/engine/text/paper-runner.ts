@@ -113,7 +113,7 @@ export function createPaperRunner({
 
   const launch: Runner['launch'] = (parts, { drawLater = false } = {}) => {
     const { broken } = runner;
-    if (broken) return { draw: () => Promise.reject(broken), drop: () => {} };
+    if (broken) return { submitted: null, draw: () => Promise.reject(broken), drop: () => {} };
     const buffers = hostBuffers(rows, pages, slots, windows.length);
     const sizes = writeStep(new BatchWriter(buffers, MODEL), parts);
     runner.sizes.push(sizes);
@@ -133,9 +133,9 @@ export function createPaperRunner({
       queue = done.then(() => {});
       return done.then(() => ({ ids, logprobs: new Uint32Array(0) }));
     };
-    if (drawLater) return { draw, drop: () => void runner.dropped++ };
+    if (drawLater) return { submitted: null, draw, drop: () => void runner.dropped++ };
     const drawn = draw();
-    return { draw: () => drawn, drop: () => {} };
+    return { submitted: null, draw: () => drawn, drop: () => {} };
   };
 
   const runner: PaperRunner = {

@@ -124,7 +124,7 @@ export async function recordPredictor(
       const now = values(step);
       scalars.write(now.scalars);
       writeRows(device, time, new Float32Array(items).fill(now.time));
-      recording.run();
+      return recording.run();
     },
     times: () => recording.times(),
     [Symbol.dispose]: () => owner[Symbol.dispose](),

@@ -75,8 +75,9 @@ export async function unetPredictor(
     run({ inputScale, timestep }) {
       scalars.write([inputScale, request.guidance, 1]);
       writeRows(device, time, new Float32Array(batch).fill(timestep));
-      next().run();
+      const step = next();
       taken++;
+      return step.run();
     },
     times: () => next().times(),
     [Symbol.dispose]: () => owner[Symbol.dispose](),

@@ -6,7 +6,8 @@ import type { TextDeclaration } from '../../../models/text/architecture.ts';
 import type { PackedCache, PackedSlot } from '../../platform.ts';
 import { formatOf } from '../../weights/plan.ts';
 import { unreadNote } from '../../weights/unread.ts';
-import { openWeights, type LoadOptions } from '../../weights/weights.ts';
+import { packedLayout } from '../../weights/packed.ts';
+import { openWeights, type LoadOptions, type Weights } from '../../weights/weights.ts';
 import { weightBytesIn } from '../../weights/quantization.ts';
 import { statesBeside, usefulPages } from '../cache/kv-pages.ts';
 import { roundedSlots } from '../cache/layer-stores.ts';
@@ -28,24 +29,21 @@ export async function openRunner(
   const weights = openWeights(device, checkpoint.tensors, config.generate!, {
     format: formatOf(options.quantization),
     streamed: options.streamed,
+    mayStore: options.unread === true || options.packed !== null,
     configSource: checkpoint.configSource,
   });
   const unread = unreadNote(weights.unread, checkpoint.architecture);
   if (unread !== null) onNote(unread);
-  const slot = await packedSlot(options.packed, checkpoint, device, quantized);
+  const { fileBytes } = weights;
+  const slot = await packedSlot(options.packed, checkpoint, device, quantized, fileBytes > 0);
   if (!options.unread) await weights.load({ slot, onProgress, onNote });
-  const { hostBytes } = weights;
-  if (hostBytes > 0)
-    onNote(
-      `${bytesText(hostBytes)} of ${bytesText(weights.plan.bytes)} of weights are in host memory, from which every step copies them`,
-    );
+  for (const note of streamingNotes(weights)) onNote(note);
   const loras = createLoraHost(device, weights.adaptable);
   await options.adapters(loras);
   const kvFormat = storedAsF32(checkpoint) && quantized === null ? 'f32' : 'f16';
   return new TextRunner(device, config, options, {
     model: weights.page,
-    parameters: weights.parameters,
-    weightFormats: weights.formats,
+    weights,
     kvFormat,
     loras,
   });
@@ -71,19 +69,33 @@ async function reserveMemory(
   await device.reserve(bytesWith(layout.pagesOf(options.contextLength)));
 }
 
-/** Changes whenever the packed layout, the rounding of quantization, or the checks before packing change. */
-const PACKED_LAYOUT = 'columns32-block32-checked-exact';
+/** Tells where the weights are that are not on the device. */
+function streamingNotes({ hostBytes, fileBytes, plan }: Weights<unknown>): string[] {
+  const all = bytesText(plan.bytes);
+  return [
+    ...(hostBytes === 0
+      ? []
+      : [
+          `${bytesText(hostBytes)} of ${all} of weights are in host memory, from which every step copies them`,
+        ]),
+    ...(fileBytes === 0
+      ? []
+      : [
+          `${bytesText(fileBytes)} of ${all} of weights are read from a file in every step, because host memory has no room for them`,
+        ]),
+  ];
+}
 
-/** Only quantized weights are cached: packing unquantized weights takes no longer than reading a cached copy. */
+/** Only quantized weights, and those that every step reads, are cached: packing others takes no longer than reading a cached copy. */
 async function packedSlot(
   packed: PackedCache | null,
-  checkpoint: RunnerCheckpoint,
+  { path, shards }: RunnerCheckpoint,
   device: Device,
   quantized: string | null,
+  isStored: boolean,
 ): Promise<PackedSlot | null> {
-  if (quantized === null || packed === null) return null;
-  const layout = `${PACKED_LAYOUT}-${device.capabilities.bindingLimit}`;
-  return packed.slot({ path: checkpoint.path, shards: checkpoint.shards, quantization: quantized, layout });
+  if (packed === null || (quantized === null && !isStored)) return null;
+  return packed.slot({ path, shards, quantization: quantized ?? 'stored', layout: packedLayout(device) });
 }
 
 function storedAsF32(checkpoint: RunnerCheckpoint): boolean {

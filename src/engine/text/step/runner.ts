@@ -88,6 +88,8 @@ export interface Runner {
 }
 
 export interface Launched {
+  /** Resolves once everything is submitted, before which nothing else may be; null: it is. Throws what reading weights from files throws. */
+  submitted: Promise<void> | null;
   /** Samples, if that has not been done, and resolves with the sampled tokens. */
   draw(): Promise<Drawn>;
   /** Called instead of `draw` to drop a step whose sampling was postponed. */

@@ -82,7 +82,7 @@ export async function textStates(
     };
     const written = room.writer.end();
     if (images) copyRegion(device, images.embeddings.region!, room.buffers.batch.inputs!);
-    if (!compileOnly) tape.run(written, { submitEvery: 1, last });
+    if (!compileOnly) await tape.replay(written, { submitEvery: 1, last });
     await device.gpu.queue.onSubmittedWorkDone();
     return new Tensor(shape, 'f32', { region: { buffer, offset: 0, size: buffer.size } });
   } catch (error) {

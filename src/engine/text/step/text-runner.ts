@@ -1,6 +1,9 @@
 // The Runner implementation: step buffers, layer stores, tapes, and the launch of one step.
 
 import type { Device } from '../../../gpu/device.ts';
+import type { ReplayOptions } from '../../../gpu/replay.ts';
+import type { Tape } from '../../../gpu/tape.ts';
+import type { Sizes } from '../../../gpu/tensor.ts';
 import { PAGE_TOKENS, type KvFormat } from '../../../kernels/batch.ts';
 import { LOGPROB_WORDS } from '../../../kernels/logprobs.ts';
 import type { LanguageModel, TextDeclaration } from '../../../models/text/architecture.ts';
@@ -21,6 +24,7 @@ import type { PageMoves } from '../cache/sequence-pages.ts';
 import { StateMover } from '../cache/state-mover.ts';
 import type { LoraHost } from '../lora-host.ts';
 import type { Part } from '../step-plan.ts';
+import type { Weights } from '../../weights/weights.ts';
 import { BatchWriter } from './batch-writer.ts';
 import { createPace } from './pace.ts';
 import { asksForPrompt, createPromptReader, type PromptReader } from './prompt-logprobs.ts';
@@ -35,8 +39,7 @@ import { warmUp } from './warm-up.ts';
 
 export interface RunnerParts {
   model: LanguageModel;
-  parameters: number;
-  weightFormats: readonly string[];
+  weights: Pick<Weights<unknown>, 'parameters' | 'formats' | 'hostBytes' | 'fileBytes'>;
   kvFormat: KvFormat;
   loras: LoraHost;
 }
@@ -67,7 +70,8 @@ export class TextRunner implements Runner {
   readonly #pace = createPace();
 
   constructor(device: Device, config: TextDeclaration, options: RunnerOptions, parts: RunnerParts) {
-    const { model, parameters, weightFormats, kvFormat, loras } = parts;
+    const { model, weights, kvFormat, loras } = parts;
+    const { parameters, formats: weightFormats } = weights;
     const { layers, vocabulary, hidden, experts } = config;
     const slots = roundedSlots(options.slots);
     const { kept } = options;
@@ -158,11 +162,21 @@ export class TextRunner implements Runner {
     // Log probabilities of prompts reuse the buffers of sampling, so sampling is submitted separately.
     const together = !drawLater && !asksForPrompt(parts);
     const submitEvery = this.#pace.segments(sizes.rows);
-    forward.run(sizes, { submitEvery, ...(together ? { last: draw } : {}) });
-    const ofPrompts = this.#prompts.take(head, parts);
-    if (!drawLater && !together) drawAlone();
-    const recorded = this.#records.take(parts, sizes);
+    let ofPrompts: ReturnType<PromptReader['take']> = null;
+    let recorded: ReturnType<StepRecords['take']> = null;
+    const follow = (): void => {
+      ofPrompts = this.#prompts.take(head, parts);
+      if (!drawLater && !together) drawAlone();
+      recorded = this.#records.take(parts, sizes);
+    };
+    const submitted = this.#forward(
+      forward,
+      sizes,
+      { submitEvery, ...(together ? { last: draw } : {}) },
+      follow,
+    );
     const finish = async (): Promise<Drawn> => {
+      await submitted;
       const [ids, logprobs] = await read();
       await ofPrompts?.();
       await recorded?.();
@@ -171,13 +185,27 @@ export class TextRunner implements Runner {
       if (error !== null) throw error;
       return { ids: ids!, logprobs: logprobs! };
     };
-    if (drawLater) return this.#drawnLater(drawAlone, finish);
+    if (drawLater) return { submitted, ...this.#drawnLater(drawAlone, finish) };
     const drawn = finish();
-    return { draw: () => drawn, drop: () => {} };
+    return { submitted, draw: () => drawn, drop: () => {} };
+  }
+
+  /**
+   * Submits a forward pass and then what `follow` submits. Returns null, or where it waits for a file, a promise; LoRA factors do not
+   * change until that resolves.
+   */
+  #forward(forward: Tape, sizes: Sizes, options: ReplayOptions, follow: () => void): Promise<void> | null {
+    if (!forward.readsFiles) {
+      forward.run(sizes, options);
+      follow();
+      return null;
+    }
+    const release = this.#loras.hold();
+    return forward.replay(sizes, options).then(follow).finally(release);
   }
 
   /** LoRA factors do not change until the step is sampled or dropped. */
-  #drawnLater(drawAlone: () => void, finish: () => Promise<Drawn>): Launched {
+  #drawnLater(drawAlone: () => void, finish: () => Promise<Drawn>): Pick<Launched, 'draw' | 'drop'> {
     const release = this.#loras.hold();
     return {
       draw() {

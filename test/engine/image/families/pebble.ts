@@ -127,7 +127,7 @@ class PebbleModel implements FamilyModel {
           run({ timestep }) {
             scalars.write([1]);
             writeRows(device, time, Float32Array.of((haste * timestep) / 1000));
-            recording.run();
+            return recording.run();
           },
           times: () => recording.times(),
           [Symbol.dispose]: () => owner[Symbol.dispose](),

@@ -1,0 +1,117 @@
+// One way through a tape's dispatches: what is encoded into each submit, and which operands are brought from host memory and from files
+// in between.
+
+import type { Device } from './device.ts';
+import type { ReplayPlan } from './replay-plan.ts';
+import { StoredReads } from './stored-reads.ts';
+import type { Copy, Streams } from './streams.ts';
+
+export interface ReplayOptions {
+  /** Segments of a submit; left out: all. */
+  submitEvery?: number;
+  /** Adds copies to the last submit. */
+  last?: (encoder: GPUCommandEncoder) => void;
+}
+
+/** Operands that are not on the device. */
+export interface Streamed {
+  streams: Streams;
+  /** Bytes of host memory for those in files; 0: there are none. */
+  staging: number;
+  /** Memory that bytes of files are read into. */
+  pool: Uint8Array<ArrayBuffer>[];
+}
+
+export class Replay {
+  readonly plan: ReplayPlan;
+  readonly #device: Device;
+  readonly #streamed: Streamed | null;
+  /** Indices of the dispatches after which segments end; the last one is their number. */
+  readonly #ends: readonly number[];
+
+  constructor(device: Device, plan: ReplayPlan, streamed: Streamed | null, ends: readonly number[]) {
+    this.#device = device;
+    this.plan = plan;
+    this.#streamed = streamed;
+    this.#ends = ends;
+  }
+
+  /** See Tape.submits. */
+  *submits({
+    submitEvery = this.#ends.length,
+    last,
+  }: ReplayOptions): Generator<Promise<void> | null, void, void> {
+    const reads = this.#reads();
+    let from = 0;
+    for (let segment = Math.min(submitEvery, this.#ends.length) - 1; ; segment += submitEvery) {
+      const isLast = segment >= this.#ends.length - 1;
+      const to = isLast ? this.#ends.at(-1)! : this.#ends[segment]!;
+      for (const [dispatch, copies] of reads ? this.#stored(from, to) : []) {
+        if (dispatch > from) this.#submit(from, dispatch);
+        from = dispatch;
+        for (const copy of copies)
+          for (let piece = StoredReads.count(copy); piece > 0; piece--) yield reads!.write();
+      }
+      this.#submit(from, to, isLast ? last : undefined);
+      if (isLast) return;
+      yield null;
+      from = to;
+    }
+  }
+
+  #submit(from: number, to: number, last?: (encoder: GPUCommandEncoder) => void): void {
+    const { gpu } = this.#device;
+    const encoder = gpu.createCommandEncoder();
+    this.#encode(encoder, from, to);
+    last?.(encoder);
+    gpu.queue.submit([encoder.finish()]);
+  }
+
+  /** Encodes all dispatches. */
+  encode(encoder: GPUCommandEncoder): void {
+    this.#encode(encoder, 0, this.#ends.at(-1)!);
+  }
+
+  /** Encodes dispatches from index `from` to `to - 1`, and the copies from host memory that they need. */
+  #encode(encoder: GPUCommandEncoder, from: number, to: number): void {
+    const { arena } = this.#device;
+    let begun = from;
+    const encodeUntil = (end: number): void => {
+      if (end === begun) return;
+      const pass = encoder.beginComputePass();
+      this.plan.encode(pass, begun, end);
+      pass.end();
+      begun = end;
+    };
+    for (const [dispatch, copies] of this.#streamed?.streams.between(from, to) ?? []) {
+      encodeUntil(dispatch);
+      for (const { from: source, slot } of copies)
+        if (!this.#isStored({ from: source, slot }))
+          encoder.copyBufferToBuffer(source.buffer, source.offset, arena.buffer(slot), 0, source.size);
+    }
+    encodeUntil(to);
+  }
+
+  #reads(): StoredReads | null {
+    const streamed = this.#streamed;
+    if (!streamed || streamed.staging === 0) return null;
+    const groups = this.#stored(0, this.#ends.at(-1)!).map(([, copies]) => copies);
+    return new StoredReads(this.#device, groups, streamed);
+  }
+
+  /** The copies from files before each dispatch, of those between two. */
+  #stored(from: number, to: number): [dispatch: number, copies: Copy[]][] {
+    const { streams } = this.#streamed!;
+    return streams
+      .between(from, to)
+      .map(([dispatch, copies]): [number, Copy[]] => [
+        dispatch,
+        copies.filter((copy) => this.#isStored(copy)),
+      ])
+      .filter(([, copies]) => copies.length > 0);
+  }
+
+  #isStored({ from }: Copy): boolean {
+    return this.#device.host.isStored(from.buffer);
+  }
+}
