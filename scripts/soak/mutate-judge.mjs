@@ -31,6 +31,7 @@ const SOUND = [
   { key: /(^|\.)(sliding_window|num_experts_per_tok|max_window_layers|eos_token_id)$/, value: /^(0|1)$/ },
   { key: /^(lora_alpha|alpha_pattern.*)$/, value: /^(-1|0|1|0\.5)$/ },
   { key: /^(steps_offset|max_shift|base_shift)$/, value: /^(0|1|0\.5)$/ },
+  { key: /^norm_num_groups$/, value: /^1$/ },
   { key: /act|prediction_type|timestep_spacing/, value: /^"silu"$/ },
   // Texts that are tokens, or names that nobody has to know.
   { kind: 'image', key: /_token/, value: /^"/ },

@@ -11,7 +11,7 @@ import type { Platform } from '../platform.ts';
 import { orClose } from './component-files.ts';
 import { openComponents, type Components, type UnreadComponents } from './components.ts';
 import { defaultsOf, type OwnDefaults } from './families/defaults.ts';
-import type { FamilyModel } from './families/family.ts';
+import type { FamilyModel, ImageFamily } from './families/family.ts';
 import { pipelineEntry, type PipelineEntry } from './families/registry.ts';
 import type { OpenEvent } from '../session/open-event.ts';
 import type { ImageModelInfo, ImageModelOptions } from './image-model.ts';
@@ -111,18 +111,14 @@ interface Opened {
   plain: boolean;
 }
 
-async function partsOf(
-  device: Device,
-  platform: Pick<Platform, 'openFolder' | 'packed'>,
+/** Opens a family's model on the components, and checks that their files belong together. */
+async function openFamily(
+  family: ImageFamily,
+  components: Components,
   pipeline: Pipeline,
-  options: ImageModelOptions,
-  { components, entry, own: implied, plain }: Opened,
-): Promise<Parts> {
-  const { family, set, task } = entry;
-  const autoencoder = underImplying(pipeline, () =>
-    family.readAutoencoder(components.get(family.autoencoder)),
-  );
-  const runner = underImplying(pipeline, () => family.open(components, pipeline));
+): Promise<{ autoencoder: Autoencoder; runner: FamilyModel }> {
+  const autoencoder = family.readAutoencoder(components.get(family.autoencoder));
+  const runner = family.open(components, pipeline);
   if (runner.latentChannels !== autoencoder.latentChannels) {
     throw new EngineError(
       'bad_checkpoint',
@@ -132,6 +128,33 @@ async function partsOf(
   }
   await runner.checkFiles();
   for (const build of [autoencoder.decoder, autoencoder.encoder]) components.check(family.autoencoder, build);
+  return { autoencoder, runner };
+}
+
+/** Errors in a configuration that follows from a file name that file in place of a config.json that is not there. */
+function underImplying({ components }: Pipeline, error: unknown): unknown {
+  if (!(error instanceof EngineError)) return error;
+  const { code, message } = error;
+  const stated = (name: string): string => `${name}/config.json: `;
+  const own = Object.values(components).find(
+    ({ name, impliedBy }) => impliedBy && message.startsWith(stated(name)),
+  );
+  if (!own) return error;
+  const problem = `${own.impliedBy}: by the shapes of its tensors ${message.slice(stated(own.name).length)}`;
+  return new EngineError(code, problem, { param: own.impliedBy!, cause: error });
+}
+
+async function partsOf(
+  device: Device,
+  platform: Pick<Platform, 'openFolder' | 'packed'>,
+  pipeline: Pipeline,
+  options: ImageModelOptions,
+  { components, entry, own: implied, plain }: Opened,
+): Promise<Parts> {
+  const { family, set, task } = entry;
+  const { autoencoder, runner } = await openFamily(family, components, pipeline).catch((error: unknown) => {
+    throw underImplying(pipeline, error);
+  });
   const latents = { ...family.latents, channels: runner.latentChannels, factor: autoencoder.factor };
   const scheduler = components.get('scheduler');
   const schedule = { ...scheduler.config, _class_name: scheduler.className };
@@ -233,24 +256,6 @@ function describe(
 }
 
 /** Returns the last segment of a folder or hub id, or the repository's name for a snapshot in the hub's cache. */
-/** Reads configurations; errors in one that follows from a file name that file in place of a config.json that is not there. */
-function underImplying<Read>({ components }: Pipeline, read: () => Read): Read {
-  try {
-    return read();
-  } catch (error) {
-    const config = (name: string): string => `${name}/config.json: `;
-    const own =
-      error instanceof EngineError &&
-      Object.values(components).find(
-        ({ name, impliedBy }) => impliedBy && error.message.startsWith(config(name)),
-      );
-    if (!own) throw error;
-    const { code, message } = error;
-    const problem = `${own.impliedBy}: by the shapes of its tensors ${message.slice(config(own.name).length)}`;
-    throw new EngineError(code, problem, { param: own.impliedBy!, cause: error });
-  }
-}
-
 function nameOf(model: string): string {
   const segments = model.replace(/[/\\]+$/, '').split(/[/\\]/);
   const repository = segments.at(-2) === 'snapshots' ? segments.at(-3)?.split('--').at(-1) : undefined;

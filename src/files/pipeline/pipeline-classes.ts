@@ -100,4 +100,13 @@ export interface PipelineFolders {
 /** No component is known: the weights of all folders are taken. */
 export const NO_FOLDERS: PipelineFolders = { weights: new Set(), replaceable: new Set(), unread: new Set() };
 
+/** The first class of each family, for messages that need not list all. */
+export function mainNamesOf({ classes }: KnownPipelines): string {
+  const all = [...classes];
+  const first = all.filter(
+    ([, { family }], i) => all.findIndex(([, other]) => other.family === family) === i,
+  );
+  return `${first.map(([name]) => name).join(', ')} and their classes for other tasks`;
+}
+
 export const namesOf = ({ classes }: KnownPipelines): string => [...classes.keys()].join(', ');

@@ -3,7 +3,7 @@
 
 import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
-import { namesOf, type KnownPipelines } from './pipeline-classes.ts';
+import { mainNamesOf, namesOf, type KnownPipelines } from './pipeline-classes.ts';
 import { classWith, withNumbered } from './given-components.ts';
 import { openComponents, readPairs } from './pipeline-components.ts';
 import type { Pipeline, PipelineComponent, PipelineOptions } from './pipeline.ts';
@@ -89,7 +89,7 @@ function chooseClass(
   if (fromId !== null) return fromId;
   throw new EngineError(
     'bad_checkpoint',
-    say`${INDEX} in ${path} names no pipeline class: say which with ${option('pipelineClassName')}, one of ${namesOf(known)}`,
+    say`${INDEX} in ${path} names no pipeline class: say which with ${option('pipelineClassName')}, one of ${mainNamesOf(known)}`,
     { param: INDEX },
   );
 }

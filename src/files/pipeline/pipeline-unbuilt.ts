@@ -3,7 +3,7 @@
 
 import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
-import { namesOf, type KnownPipelines, type PipelineClass } from './pipeline-classes.ts';
+import { mainNamesOf, type KnownPipelines, type PipelineClass } from './pipeline-classes.ts';
 
 type Index = Readonly<Record<string, unknown>>;
 
@@ -18,7 +18,7 @@ export function refuseClass(path: string, className: string, index: Index, known
       : say`; ${option('pipelineClassName')} ${alternative} draws with its components, and without what the class adds`;
   throw new EngineError(
     'unsupported',
-    say`${path} is ${/^[AEIOU]/.test(className) ? 'an' : 'a'} ${className}, which ${purpose}: this version runs ${namesOf(known)}${remedy}`,
+    say`${path} is ${/^[AEIOU]/.test(className) ? 'an' : 'a'} ${className}, which ${purpose}: this version runs ${mainNamesOf(known)}${remedy}`,
     { param: 'model' },
   );
 }

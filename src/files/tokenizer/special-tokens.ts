@@ -49,10 +49,15 @@ export function addedTokens(
   return [...byId.values()].toSorted((a, b) => a.id - b.id);
 }
 
-/** Added tokens that tokenizer.json lists. */
+/** Added tokens that tokenizer.json lists. Throws bad_checkpoint for anything but a list of tokens. */
 export function ownAddedTokens(json: Record<string, unknown>): AddedToken[] {
-  const own: unknown[] = Array.isArray(json['added_tokens']) ? json['added_tokens'] : [];
-  return own.map((token) => asAdded(token, 'tokenizer.json'));
+  const own: unknown = json['added_tokens'] ?? [];
+  if (Array.isArray(own)) return own.map((token) => asAdded(token, 'tokenizer.json'));
+  throw new EngineError(
+    'bad_checkpoint',
+    `tokenizer.json: added_tokens is ${JSON.stringify(own).slice(0, 200)}, a list of tokens is needed: put the published file in its place`,
+    { param: 'tokenizer.json' },
+  );
 }
 
 function asAdded(token: unknown, file: string): AddedToken {

@@ -48,10 +48,15 @@ export function readZImageConfig(json: Json, file = 'config.json'): ZImageConfig
   const axes = config.list('axes_dims', [32, 48, 48]);
   const lengths = config.list('axes_lens', [1024, 512, 512]);
   const dims = hidden / heads;
-  if (axes.length !== AXES || lengths.length !== AXES || axes.reduce((sum, size) => sum + size, 0) !== dims) {
+  const fits =
+    axes.length === AXES &&
+    lengths.length === AXES &&
+    axes.every((size) => size % 2 === 0) &&
+    axes.reduce((sum, size) => sum + size, 0) === dims;
+  if (!fits) {
     throw new EngineError(
       'bad_checkpoint',
-      `${file}: axes_dims ${JSON.stringify(axes)} and axes_lens ${JSON.stringify(lengths)} must be three each and the first ` +
+      `${file}: axes_dims ${JSON.stringify(axes)} and axes_lens ${JSON.stringify(lengths)} must be three each, and the first be even and ` +
         `make up heads of ${hidden} / ${heads} dimensions`,
     );
   }

@@ -19,7 +19,9 @@ import { writeGguf } from '../../files/gguf/write-gguf.ts';
 import { memorySource } from '../../files/memory-source.ts';
 import { ggufOf, nf4 } from './coded-tensors.ts';
 import { draw, prefixed, write } from './drawn-files.ts';
+import { originalFlux } from './original-flux.ts';
 import { originalAutoencoder, originalUNet, originalZImage } from './original-names.ts';
+import { tinyChroma } from './tiny-flux2.ts';
 import { tinySD1 } from './tiny-pipelines.ts';
 import { tinyZImage } from './tiny-transformers.ts';
 import { tinyPipeline } from './pipeline-golden.ts';
@@ -213,6 +215,17 @@ it('shapes that imply no configuration are refused under the name of the file th
       /\/shapes\.safetensors: by the shapes of its tensors axes_dims is \[31\.75,/,
     ) as string,
   });
+});
+
+it('shapes that do not fit another component are refused under the name of the file that has them', async () => {
+  const { folder, tensors } = tinyChroma();
+  const broken = originalFlux(tensors['transformer']!, '').map((tensor) =>
+    tensor.name === 'txt_in.weight' ? { ...tensor, shape: tensor.shape.toReversed() } : tensor,
+  );
+  const componentPaths = { tokenizer: folder, text_encoder: folder, vae: folder };
+  await expect(draw({ model: write('transposed', broken), componentPaths })).rejects.toThrow(
+    /\/transposed\.safetensors: by the shapes of its tensors joint_attention_dim is 64, and the states of text_encoder have 48/,
+  );
 });
 
 it.each<[string, (tensors: StoredTensor[]) => StoredTensor[], RegExp]>([

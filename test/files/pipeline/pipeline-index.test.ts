@@ -99,7 +99,7 @@ describe('a pipeline', () => {
       'StableDiffusionPipeline',
     );
     expect((await refusal(path)).message).toMatch(
-      /names no pipeline class: say which with `pipelineClassName`, one of StableDiffusionPipeline, /,
+      /names no pipeline class: say which with `pipelineClassName`, one of StableDiffusionPipeline, StableDiffusionXLPipeline, .* and their classes for other tasks$/,
     );
   });
 
@@ -156,12 +156,12 @@ describe('is refused:', () => {
     [
       'a video pipeline',
       { 'model_index.json': { _class_name: 'WanPipeline' } },
-      /is a WanPipeline, which makes videos, and is not built in: this version runs Stable.*ZImageInpaintPipeline/,
+      /is a WanPipeline, which makes videos, and is not built in: this version runs Stable.*ZImagePipeline.* and their classes for other tasks/,
     ],
     [
       'a pipeline not built in',
       { 'model_index.json': { _class_name: 'KolorsPipeline' } },
-      /is a KolorsPipeline, which is not built in: this version runs .*ZImageInpaintPipeline/,
+      /is a KolorsPipeline, which is not built in: this version runs .*ZImagePipeline/,
     ],
     [
       'a class that steers Stable Diffusion',
@@ -197,7 +197,7 @@ describe('is refused:', () => {
     [
       'a class whose UNet takes something else',
       { 'model_index.json': { ...INDEX, _class_name: 'StableDiffusionInstructPix2PixPipeline' } },
-      /which edits an image that its UNet is given in channels of its own, and is not built in: .*ZImageInpaintPipeline/,
+      /which edits an image that its UNet is given in channels of its own, and is not built in: .*ZImagePipeline/,
     ],
     [
       'an unconditional pipeline',

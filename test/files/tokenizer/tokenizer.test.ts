@@ -188,6 +188,9 @@ describe('refusals', () => {
     expect(() => openTokenizer({ tokenizerJson: { ...tokenizerJson, added_tokens: [{ id: 'x' }] } })).toThrow(
       /added token {"id":"x"}/,
     );
+    expect(() => openTokenizer({ tokenizerJson: { ...tokenizerJson, added_tokens: { a: 1 } } })).toThrow(
+      'tokenizer.json: added_tokens is {"a":1}, a list of tokens is needed',
+    );
   });
   it('name the merge that the vocabulary lacks, and a vocabulary without tokens', () => {
     const model = { type: 'BPE', vocab: { a: 0, b: 1 }, merges: [['a', 'b']] };

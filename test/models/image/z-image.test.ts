@@ -108,6 +108,12 @@ describe('configurations', () => {
     );
   });
 
+  it.each([[[32, 48, 40]], [[31, 49, 48]], [[64, 64]]])('axes of %j dimensions are refused', (axes) => {
+    expect(() => readZImageConfig({ axes_dims: axes })).toThrow(
+      `axes_dims ${JSON.stringify(axes)} and axes_lens [1024,512,512] must be three each, and the first be even and make up heads of 3840 / 30 dimensions`,
+    );
+  });
+
   it('captions and sizes beyond the positions that the model knows are refused', () => {
     const config = readZImageConfig({});
     expect(() => zImageRotations(config, 1023, 8, 8)).toThrow(

@@ -15,20 +15,33 @@ import { encodeStates } from './text-states.ts';
 /** Default limit on the tokens of a prompt. */
 const MOST_TOKENS = 512;
 
-/** Opens the chat template that formats the prompt as a user's message. Throws bad_checkpoint if there is none that can be read. */
+/**
+ * Opens the chat template that formats the prompt as a user's message. Throws bad_checkpoint if there is none that can be read; so does `render`
+ * if the template refuses the message.
+ */
 export async function openTemplate(
   components: ComponentAccess,
-): Promise<{ tokenizer: Tokenizer; template: ChatTemplate }> {
+): Promise<{ tokenizer: Tokenizer; template: Pick<ChatTemplate, 'render'> }> {
+  const param = 'tokenizer/tokenizer_config.json';
   const { folder, config } = components.get('tokenizer');
   const tokenizer = await components.tokenizer('tokenizer');
   const source = await readFolderTemplates(folder, config);
   if (source === null) {
     const message = `${folder.path} has no chat template, which prompts are written into: fetch the pipeline again`;
-    throw new EngineError('bad_checkpoint', message, { param: 'tokenizer/tokenizer_config.json' });
+    throw new EngineError('bad_checkpoint', message, { param });
   }
   const template = openChatTemplate(source, tokenizer.specials);
   if (template.problem !== null) throw template.problem.underName(folder.path);
-  return { tokenizer, template };
+  const render: ChatTemplate['render'] = (rendering, options) => {
+    try {
+      return template.render(rendering, options);
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
+      // The conversation is that of the pipeline, so that a refusal is the template's fault and not the prompt's.
+      throw new EngineError('bad_checkpoint', `${folder.path}: ${error.message}`, { param, cause: error });
+    }
+  };
+  return { tokenizer, template: { render } };
 }
 
 /** Throws bad_checkpoint for weights that do not match the encoder's configuration. */
