@@ -135,6 +135,7 @@ const IN_PIECES = [
   ...named('flux2 flux2-klein'),
   ...named('chroma'),
   ...named('qwen-image qwen-image-masked qwen-image-edit qwen-image-edit-plus'),
+  ...named('sana'),
 ];
 
 describe('in bindings of 256 KiB', { timeout: PATIENCE }, () => {
@@ -155,6 +156,7 @@ const ALSO_GENERIC = [
   ...named('flux2 flux2-klein'),
   ...named('chroma'),
   ...named('qwen-image qwen-image-edit qwen-image-edit-plus'),
+  ...named('sana sana-placed'),
 ];
 
 describe('generic', { timeout: PATIENCE }, () => {

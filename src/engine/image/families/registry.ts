@@ -13,6 +13,7 @@ import { flux2, flux2Klein } from './flux2.ts';
 import type { ImageFamily, PipelineSet, PipelineTask } from './family.ts';
 import { qwenImageEdit, qwenImageEditPlus } from './qwen-image-edit.ts';
 import { qwenImage } from './qwen-image.ts';
+import { sanaFamily } from './sana.ts';
 import { sd3Family } from './sd3.ts';
 import { stableDiffusion } from './stable-diffusion.ts';
 import { stableDiffusionXL } from './stable-diffusion-xl.ts';
@@ -34,6 +35,7 @@ const FAMILIES: ImageFamily[] = [
   qwenImage,
   qwenImageEdit,
   qwenImageEditPlus,
+  sanaFamily,
 ];
 
 /** A pipeline class with the declaration of its family and set. */

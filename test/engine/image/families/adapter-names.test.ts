@@ -23,6 +23,7 @@ const CHECKPOINTS: Readonly<Record<string, string>> = {
   'flux2-klein': 'flux2-klein',
   'qwen-image': 'qwen-image',
   'stable-diffusion-3': 'sd3-dual',
+  sana: 'sana',
 };
 
 async function partsOf(family: string): Promise<MatchedPart[]> {

@@ -1,0 +1,36 @@
+"""Pipeline cases of Sana."""
+
+from image_pipeline_case import Pipeline, brief, call
+
+
+def sana_call(prompt=0, guidance=4.5, **more):
+    sizes = dict(height=64, width=96) | {key: more.pop(key) for key in ('height', 'width') if key in more}
+    return call(prompt, guidance=guidance, steps=3, **sizes, **({'use_resolution_binning': False} | more))
+
+
+SANA = {
+    'pipeline-sana': Pipeline(
+        'SanaPipeline',
+        'sana',
+        'guidance: two texts of different lengths, one behind the instruction, in one pass; a solver of second order with flow sigmas',
+        sana_call(9),
+        seeds=(81, 82),
+    ),
+    'pipeline-sana-unguided': brief(
+        'SanaPipeline',
+        'sana',
+        'guidance 1: one text, of which the last tokens are cut off, behind an instruction of two lines; Euler with the same shift',
+        sana_call(15, guidance=1.0, negative=None, max_sequence_length=14, complex_human_instruction=['Enhance:', 'User Prompt: ']),
+        83,
+        scheduler='FlowMatchEulerDiscreteScheduler',
+        settings={'shift': 3.0},
+    ),
+    'pipeline-sana-placed': brief(
+        'SanaPipeline',
+        'sana',
+        'positions; the prompt alone; a factor on the time step',
+        sana_call(8, complex_human_instruction=[], height=96, width=64),
+        84,
+        components={'transformer': 'sana-placed/transformer'},
+    ),
+}

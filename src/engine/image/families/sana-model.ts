@@ -1,0 +1,143 @@
+// The model of Sana: a transformer over the latents of an image, which reads states of a text. Guidance computes the prompt and the negative
+// prompt as two items of one pass.
+
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { fillTokens, joinRows } from '../../../kernels/copy-rows.ts';
+import { guidance } from '../../../kernels/guidance.ts';
+import { repeat } from '../../../kernels/repeat.ts';
+import { readSanaConfig, type SanaConfig } from '../../../models/image/sana-config.ts';
+import { sana, type Sana } from '../../../models/image/sana.ts';
+import { sincosPlaces } from '../../../models/image/sincos-places.ts';
+import type { WeightTable } from '../../../models/weights.ts';
+import { EngineError } from '../../../files/error.ts';
+import type { CallArguments } from '../call-arguments.ts';
+import { compute } from '../compute.ts';
+import type { ComponentAccess } from '../components.ts';
+import type { Predictor } from '../denoiser.ts';
+import { Scope } from '../scope.ts';
+import type { FamilyModel, Prepared, RunRequest } from './family.ts';
+import { checkLength } from './flux-texts.ts';
+import { checkSanaTexts, encodeSanaTexts, INSTRUCTION, type SanaText } from './sana-texts.ts';
+import {
+  prepareTransformer,
+  recordPredictor,
+  requireWidth,
+  TRANSFORMER,
+  type TransformerRequest,
+} from './transformer-model.ts';
+
+/** Indices of a step's scalars. */
+const GUIDANCE = 0;
+const ONE = 1;
+
+export interface SanaArguments extends CallArguments {
+  /** Lines before the prompt; left out: those of the published models. */
+  instruction?: readonly string[];
+}
+
+const guides = (scale: number): boolean => scale > 1;
+
+export function openSana(components: ComponentAccess): FamilyModel {
+  const config = readSanaConfig(components.get('transformer').config, 'transformer/config.json');
+  if (config.guidanceScale !== null)
+    throw new EngineError(
+      'unsupported',
+      'transformer/config.json: guidance_embeds true is not built for SanaPipeline; choose a checkpoint that has false',
+      { param: 'guidance_embeds' },
+    );
+  const page = (table: WeightTable) => sana(config, table);
+  const side = config.sampleSize;
+
+  return {
+    ...TRANSFORMER,
+    latentChannels: config.channels,
+    sampleSize: { height: side, width: side },
+    guides,
+    checkRequest: checkLength,
+    async checkFiles() {
+      requireWidth('caption_channels', config.textDims, 'text_encoder', await checkSanaTexts(components));
+      components.check('transformer', page);
+    },
+    async prepare(request): Promise<Prepared> {
+      const texts = await encodeSanaTexts(components, textsOf(request), request);
+      return prepareTransformer(components, page, request, {
+        tensors: texts,
+        tokens: texts.at(-1)!.shape[1] as number,
+        predictor: (given) => openPredictor({ ...given, config, texts }),
+      });
+    },
+  };
+}
+
+/** Texts of the negative prompt, under guidance, and of the prompt, before which alone the instruction stands. */
+function textsOf({ prompt, values, call }: RunRequest): SanaText[] {
+  const { instruction = INSTRUCTION }: SanaArguments = call;
+  const positive = { text: prompt, instruction };
+  return guides(values.guidance) ? [{ text: values.negativePrompt, instruction: [] }, positive] : [positive];
+}
+
+interface PredictorRequest extends TransformerRequest<Sana> {
+  config: SanaConfig;
+  /** States of the texts, [1, tokens, textDims] each. */
+  texts: readonly Tensor[];
+}
+
+async function openPredictor(given: PredictorRequest): Promise<Predictor> {
+  const { components, config, page, texts, request, latents } = given;
+  const { device } = components;
+  using scope = new Scope(device);
+  const items = texts.length;
+  const text = await conditionTexts(given, scope);
+  const lengths = Uint32Array.from(texts, ({ shape }) => shape[1] as number);
+  const counts = scope.hold(device.tensor('step', 'tokens of texts', [items], lengths));
+  const places = placesOf(given, scope);
+  return await recordPredictor(device, scope, given, {
+    items,
+    record(tape, { time, scalars }) {
+      const x = latents.on(tape);
+      const predicted = page.forward({
+        latents: items === 1 ? x : repeat(x, items, scalars, ONE),
+        time,
+        guidance: null,
+        places: places && places.on(tape),
+        text: text.on(tape),
+        counts: counts.on(tape),
+      });
+      return items === 1
+        ? predicted
+        : guidance(predicted, scalars, GUIDANCE, { base: 'negative', factor: 1 });
+    },
+    values: ({ timestep }) => ({
+      time: timestep * config.timeScale,
+      scalars: [request.values.guidance, 1],
+    }),
+  });
+}
+
+/** The conditioned texts as items of equal length, [items, tokens, hidden]; tokens behind a text are not seen. */
+async function conditionTexts(
+  { components, page, texts, options }: PredictorRequest,
+  scope: Scope,
+): Promise<Tensor> {
+  const { device } = components;
+  const columns = texts[0]!.columns;
+  const most = Math.max(...texts.map(({ shape }) => shape[1] as number));
+  const zeros = new Float32Array(columns);
+  const fill = scope.hold(device.tensor('step', 'padding of texts', [1, columns], zeros));
+  const [made] = await compute(device, options, (tape) => {
+    const filled = texts.map((states) => fillTokens(states.on(tape), fill.on(tape), most));
+    return [page.condition(joinRows(filled, [texts.length, most]))];
+  });
+  return scope.hold(made!);
+}
+
+/** Positions of the latents, [1, height · width, hidden]; null: the model has none. */
+function placesOf({ components, config, latents }: PredictorRequest, scope: Scope): Tensor | null {
+  const { placeScale: scale, sampleSize: base, hidden } = config;
+  if (scale === null) return null;
+  const [, rows, columns] = latents.shape as [number, number, number];
+  const values = sincosPlaces({ rows, columns, hidden, base, scale });
+  return scope.hold(
+    components.device.tensor('step', 'positions of latents', [1, rows * columns, hidden], values),
+  );
+}
