@@ -17,10 +17,13 @@ import image_pipelines
 from image_checkpoints import ROOT
 from image_golden import write_case
 from image_pipeline_case import Pipeline, call
-from image_pipeline_cases_flux import FLUX
+from image_pipeline_cases_flux import DEV, FLUX
 from image_pipeline_cases_qwen import QWEN
+from image_pipeline_cases_sd3 import SD3
 
 SD, XL, Z = 'StableDiffusionPipeline', 'StableDiffusionXLPipeline', 'ZImagePipeline'
+NORMS = ('norm_q', 'norm_k', 'norm_added_q', 'norm_added_k')
+T5 = ('q', 'v', 'o', 'wi_0', 'wi_1', 'wo')
 LINEAR = ('to_q', 'to_k', 'to_v', 'to_out.0', 'proj', 'net.2')
 CLIP = ('q_proj', 'k_proj', 'v_proj', 'out_proj', 'fc1', 'fc2')
 CONV = ('conv1', 'conv2', 'conv_shortcut', 'proj_in', 'proj_out', 'time_emb_proj', 'downsamplers.0.conv', 'upsamplers.0.conv')
@@ -35,6 +38,7 @@ class Adapter:
     rank: int = 2
     alpha: float | None = None
     dora: bool = False
+    control: bool = False  # widens x_embedder for a control image; factors have biases, and norms of queries and keys are replaced
 
 
 CASES = {
@@ -66,6 +70,22 @@ CASES = {
         [
             Adapter('flux_kohya', 0.7, {'transformer': (), 'text_encoder': CLIP}, alpha=1.5),
             Adapter('diffusers', 0.6, {'transformer': ('to_q', 'to_out.0', 'proj_mlp', 'proj_out', 'net.2')}, rank=3),
+        ],
+    ),
+    'lora-flux-control': (
+        replace(
+            FLUX['pipeline-flux-control'], checkpoint='flux', components=DEV,
+            exercises='a control image for a model that takes none: the first layer is widened, norms are replaced, factors have biases', seeds=(10,),
+        ),
+        [Adapter('diffusers', 0.85, {'transformer': ('x_embedder', 'to_q', 'to_out.0', 'proj_mlp', 'net.2')}, control=True)],
+    ),
+    'lora-sd3': (
+        replace(SD3['pipeline-sd3'], exercises="diffusers: transformer and both CLIP; PEFT's names of the transformer alone", seeds=(11,)),
+        [
+            Adapter(
+                'diffusers', 0.9, {'transformer': ('to_q', 'add_k_proj', 'to_add_out', 'net.2', 'linear'), 'text_encoder': CLIP, 'text_encoder_2': CLIP}
+            ),
+            Adapter('diffusers', -0.4, {'transformer': ('to_q', 'to_v', 'to_out.0')}, rank=3),
         ],
     ),
     'lora-qwen-image': (
@@ -149,16 +169,20 @@ def drawn(pipe, adapter, seed):
             layers = [(name, torch.nn.Linear(*shape[::-1])) for name, shape in flux_modules(pipe.transformer)]
             endings = ('',)
         for module, layer in layers:
-            if endings != ('',) and not module.endswith(tuple(f'.{ending}' for ending in endings)) or not hasattr(layer, 'weight'):
+            if endings != ('',) and not f'.{module}'.endswith(tuple(f'.{ending}' for ending in endings)) or not hasattr(layer, 'weight'):
                 continue
             weight = layer.weight
             rank = adapter.rank
-            a = torch.randn(rank, *weight.shape[1:]) / weight[0].numel() ** 0.5
+            widened = adapter.control and module == 'x_embedder'
+            columns = (2 * weight.shape[1],) if widened else weight.shape[1:]
+            a = torch.randn(rank, *columns) / weight[0].numel() ** 0.5
             b = torch.randn(weight.shape[0], rank, *[1] * (weight.dim() - 2)) * 0.5
             # transformers 5 leaves out the text_model that adapters' names have.
             named = module if not component.startswith('text_encoder') or module.startswith('text_model') else f'text_model.{module}'
             name, down, up = globals()[adapter.names](component, named)
             tensors[f'{name}{down}'], tensors[f'{name}{up}'] = a, b
+            if adapter.control:
+                tensors[f'{name}{up.removesuffix(".weight")}.bias'] = torch.randn(weight.shape[0]) * 0.2
             if adapter.alpha is not None:
                 tensors[f'{name}.alpha'] = torch.tensor(float(adapter.alpha))
             if adapter.dora:
@@ -166,6 +190,10 @@ def drawn(pipe, adapter, seed):
                 lengths = lengths * (1 + 0.3 * torch.rand_like(lengths))
                 shape = (-1,) if weight.dim() == 2 else (1, -1, 1, 1)
                 tensors[f'{name}.lora_magnitude_vector'] = lengths.reshape(shape)
+    if adapter.control:
+        for module, layer in pipe.transformer.named_modules():
+            if module.endswith(NORMS):
+                tensors[f'transformer.{module}.weight'] = layer.weight * (1 + 0.3 * torch.rand_like(layer.weight))
     return {key: value.detach().contiguous() for key, value in tensors.items()}
 
 
@@ -186,11 +214,12 @@ def make(name):
         pipe.set_adapters(names, [adapter.scale for adapter in adapters])
         return pipe
 
-    _, plain, _ = image_pipelines.run(case)
+    takes_all = not any(adapter.control for adapter in adapters)  # without its adapter, the model takes no control image
+    plain = image_pipelines.run(case)[1] if takes_all else None
     image_pipelines.opened = adapted
     pipe, result, timesteps = image_pipelines.run(case)
     image_pipelines.opened = opened
-    change = np.abs(result['pixels'].numpy().astype(int) - plain['pixels'].numpy().astype(int)).mean()
+    change = np.abs(result['pixels'].numpy().astype(int) - plain['pixels'].numpy().astype(int)).mean() if plain else np.inf
     assert change > 4, f'{name} changes the image by {change:.1f} of 255 only'
     document = {
         'class': case.model,
@@ -206,7 +235,8 @@ def make(name):
         },
         'timesteps': timesteps,
     }
-    write_case(name, 'image_lora.py', document, {}, {'pixels': result['pixels']})
+    inputs = {f'control_{i}': torch.from_numpy(image) for i, image in enumerate(image_pipelines.control(case))}
+    write_case(name, 'image_lora.py', document, inputs, {'pixels': result['pixels']})
     print(f'{name:16} changes the image by {change:.1f} of 255')
 
 

@@ -61,12 +61,12 @@ export class ImageAdapters {
       const { loraDir } = options;
       if (loraDir !== undefined)
         await files.platform.openFolder(loraDir).catch((error: unknown) => {
-          throw about(error, 'loraDir');
+          throw aboutAdapter(error, 'loraDir');
         });
       for (const { path, name, scale } of givenOf(options)) {
         const opening = files.find(path).then((found) => adapters.#open(found, path, name));
         const adapter = await opening.catch((error: unknown) => {
-          throw about(error, 'loraPath');
+          throw aboutAdapter(error, 'loraPath');
         });
         adapters.#given.push({ adapter, scale });
       }
@@ -130,7 +130,7 @@ export class ImageAdapters {
       );
     if (found === 'missing') throw this.#unknown(name);
     const adapter = await this.#open(found.path, name, name).catch((error: unknown) => {
-      throw about(error, 'lora');
+      throw aboutAdapter(error, 'lora');
     });
     this.#named.set(name, adapter);
     return adapter;
@@ -240,10 +240,10 @@ function stemOf(path: string): string {
 }
 
 /** Attributes an error about an adapter's files to an option or a field; a damaged file that a request names is a bad request. */
-function about(error: unknown, param: 'lora' | 'loraPath' | 'loraDir'): unknown {
+export function aboutAdapter(error: unknown, param: 'lora' | 'loraPath' | 'loraDir'): unknown {
   if (!(error instanceof EngineError)) return error;
   const { code } = error;
-  if (!/^(bad_checkpoint|unsupported|model_not_found|bad_request)$/.test(code)) return error;
+  if (!/^(bad_checkpoint|unsupported|model_not_found|bad_request|network)$/.test(code)) return error;
   if (error.param === 'loraTargetModules') return error;
   const blamed = code === 'bad_checkpoint' && param === 'lora' ? 'bad_request' : code;
   return new EngineError(blamed, error, { param, cause: error });

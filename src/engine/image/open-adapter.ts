@@ -91,12 +91,25 @@ function refuseOther(file: AdapterFile, { changes, misfit, unmatched }: Match, f
   const problem = misfit
     ? `changes ${misfit.module} with ${misfit.given.join(' × ')} weights, and the model has ${misfit.wanted.join(' × ')}`
     : `changes ${countText(unmatched.length, 'module')}, none of which this model has: ${shortList(unmatched)}`;
+  if (misfit && isWidened(misfit))
+    throw new EngineError(
+      'unsupported',
+      `${file.path} ${problem}: it widens the model for an image beside the latents, which is done ${family.widening ? 'while the model is opened: give it with the model' : `for FLUX.1 alone, and this is a model of the family ${family.name}: choose an adapter for it`}`,
+      { param: 'loraPath' },
+    );
   const fits = models === null ? 'it was trained on another model' : `it fits ${models}`;
   throw new EngineError(
     'unsupported',
     `${file.path} ${problem}; ${fits}, and this is a model of the family ${family.name}: choose an adapter for it`,
     { param: 'loraPath' },
   );
+}
+
+/** Names of layers that read latents. */
+const INPUT_LAYER = /(?:^|[._])(?:x_embedder|img_in|conv_in)$/;
+
+function isWidened({ module, given, wanted }: NonNullable<Match['misfit']>): boolean {
+  return INPUT_LAYER.test(module) && given[0] === wanted[0] && given[1]! > wanted[1]!;
 }
 
 const MOST_NAMED = 3;

@@ -41,9 +41,16 @@ export async function openWords(
   return words;
 }
 
-/** Rewords an error about a model as one about the option that gives its path; returns other errors unchanged. */
-export function underOption(error: unknown, param: string): unknown {
-  if (!(error instanceof EngineError) || error.param !== 'model') return error;
-  const { code, parts, cause } = error;
+/** Codes of errors about a model that was not found, or could not be fetched. */
+const NOT_FOUND: readonly string[] = ['model_not_found', 'unsupported', 'bad_request', 'network'];
+
+/**
+ * Rewords an error of finding a model as one about the option that gives its path or hub id; returns other errors unchanged. `member`: the
+ * member of the option that gives it.
+ */
+export function underOption(error: unknown, param: string, member?: string): unknown {
+  if (!(error instanceof EngineError) || !NOT_FOUND.includes(error.code)) return error;
+  const { code, cause } = error;
+  const parts = member === undefined ? error.parts : [`${member}: `, ...error.parts];
   return new EngineError(code, { parts }, { param, cause });
 }

@@ -7,7 +7,7 @@ import { EngineError } from '../../files/error.ts';
 import { numberedName, OPTIONS_OF_COMPONENTS } from '../../files/pipeline/given-components.ts';
 import { openPipeline, type Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { fetchModel } from '../fetch-model.ts';
-import { ImageAdapters } from './adapters.ts';
+import { aboutAdapter, ImageAdapters } from './adapters.ts';
 import { contextWith } from './few-steps.ts';
 import type { Platform } from '../platform.ts';
 import { drawOn, plainRequest, type Reporter } from './draw-request.ts';
@@ -22,6 +22,7 @@ import type { ImageMemoryPlan } from './memory-plan.ts';
 import { LocalImageModel, type Draw, type DrawOptions, type Resolve } from './model.ts';
 import { openWords, underOption } from './open-words.ts';
 import { openPlannedParts } from './memory-planner.ts';
+import { widenedBy } from './widening.ts';
 import type { Parts } from './parts.ts';
 import { resolveRequest } from './resolve.ts';
 import type { Resolved } from './resolved.ts';
@@ -34,7 +35,7 @@ export function openImageModelInline(
   signal?: AbortSignal,
 ): Promise<ImageModel> {
   return Opening.run(onEvent, signal, async (opening) => {
-    const pipeline = await openFiles(platform, options, opening);
+    const { pipeline, adapterPaths } = await openFiles(platform, options, opening);
     const session = await DeviceSession.open<Parts>(opening, {
       openDevice: () => platform.openDevice(options),
       load: (device, _, onLoad) => openPlannedParts(device, platform, pipeline, options, onLoad),
@@ -45,7 +46,7 @@ export function openImageModelInline(
       kernels: (stage, done, total) => opening.onEvent({ type: 'warmup', done, total, stage }),
       note: opening.note,
     };
-    const adapters = await openAdapters(platform, options, session, opening);
+    const adapters = await openAdapters(platform, options, session, { note: opening.note, adapterPaths });
     const resolve = resolver(session.parts, adapters);
     if (options.prepare) await prepare(session.parts, platform, resolve, report, opening);
     const draw: Draw = (resolved, emit, given) =>
@@ -61,12 +62,12 @@ async function openAdapters(
   platform: Platform,
   options: ImageModelOptions,
   session: DeviceSession<Parts>,
-  { onEvent, note, signal }: Opening,
+  { note, adapterPaths }: Pick<Opening, 'note'> & Pick<OpenedFiles, 'adapterPaths'>,
 ): Promise<ImageAdapters> {
   const { components, context } = session.parts;
   const files = {
     platform,
-    find: (model: string) => fetchModel(platform, { model }, onEvent, signal),
+    find: async (path: string) => adapterPaths.get(path)!,
     onNote: note,
   };
   const target = { family: context.pipeline.family, components };
@@ -80,18 +81,27 @@ async function openAdapters(
   }
 }
 
+interface OpenedFiles {
+  pipeline: Pipeline;
+  /** Files and folders of the adapters, by the paths and hub ids that the options give. */
+  adapterPaths: ReadonlyMap<string, string>;
+}
+
 async function openFiles(
   platform: Platform,
   options: ImageModelOptions,
   { onEvent, signal }: Opening,
-): Promise<Pipeline> {
+): Promise<OpenedFiles> {
   const path = await fetchModel(platform, options, onEvent, signal);
   const pipeline = await openPipeline(path, platform.openFolder, knownPipelines(), {
     ...options,
     componentPaths: componentPathsOf(options),
     find: (model, component) =>
       fetchModel(platform, { model, component }, onEvent, signal).catch((error: unknown) => {
-        throw underOption(error, OPTIONS_OF_COMPONENTS[component] ?? 'componentPaths');
+        const { [component]: param } = OPTIONS_OF_COMPONENTS;
+        throw param === undefined
+          ? underOption(error, 'componentPaths', component)
+          : underOption(error, param);
       }),
   });
   const words = await openWords(platform, pipeline, options, (model) =>
@@ -106,7 +116,15 @@ async function openFiles(
   if (modelId !== undefined && !isKnownName(modelId)) {
     onEvent(noteOf(say`${option('modelId')} ${modelId} names no family of models and has no effect`));
   }
-  return { ...pipeline, words };
+  const adapterPaths = new Map<string, string>();
+  try {
+    for (const model of options.loraPath ?? [])
+      adapterPaths.set(model, await fetchModel(platform, { model }, onEvent, signal));
+    const widened = await widenedBy(platform, pipeline, [...adapterPaths.values()]);
+    return { pipeline: { ...widened, words }, adapterPaths };
+  } catch (error) {
+    throw aboutAdapter(error, 'loraPath');
+  }
 }
 
 /** Creates the function that resolves requests with the pipeline's defaults and bounds, and the adapters that they draw with. */

@@ -21,6 +21,7 @@ import type { ImageMemoryPlan } from './memory-plan.ts';
 import { ownSettings, type OwnSettings } from './own-settings.ts';
 import type { Autoencoder } from './autoencoder.ts';
 import { Planner } from './plan.ts';
+import { widenedWeights } from './widening.ts';
 import type { ModelDefaults, ResolveContext, Resolved } from './resolved.ts';
 
 /** Latents along a side if neither the checkpoint nor its family states a size. */
@@ -66,7 +67,9 @@ export async function openParts(
   planned?: PlannedParts,
 ): Promise<Parts> {
   const entry = pipelineEntry(pipeline.className);
-  const name = options.modelId ?? nameOf(options.model);
+  const { widened } = pipeline;
+  // An adapter that widens the model is named like the model that it makes of it.
+  const name = [options.modelId ?? nameOf(options.model), widened?.by].join(' ').trim();
   const own = defaultsOf(entry, pipeline.components, name, pipeline.settings);
   if (own.hint !== undefined) onEvent(noteOf(own.hint));
   const plain = options.backend === 'generic';
@@ -90,11 +93,16 @@ export async function openParts(
     packed: platform.packed,
     quantization: inF32 ? 'f32' : quantization,
     ...(planned && { unread: planned }),
-    openWeights: async ({ name, folder, weights }) =>
-      planned?.weights.get(name) ??
-      (name === denoiser && options.transformerWeightsPath !== undefined
-        ? openDenoiserWeights(platform.openFolder, options.transformerWeightsPath, denoisers)
-        : (weights?.() ?? openComponentWeights(folder))),
+    async openWeights({ name, folder, weights }) {
+      const known = planned?.weights.get(name);
+      if (known) return known;
+      const { transformerWeightsPath: path } = options;
+      const opened =
+        name === denoiser && path !== undefined
+          ? await openDenoiserWeights(platform.openFolder, path, denoisers)
+          : await (weights?.() ?? openComponentWeights(folder));
+      return widened?.component === name ? widenedWeights(opened, widened) : opened;
+    },
     onProgress: (bytes, totalBytes) => onEvent({ type: 'load', bytes, totalBytes }),
     onNote: (message) => onEvent(noteOf(message)),
   });

@@ -8,7 +8,7 @@ import { Tape } from '../../gpu/tape.ts';
 import type { Region } from '../../gpu/tensor.ts';
 import { loraKronecker } from '../../kernels/lora-kronecker.ts';
 import { loraMagnitude } from '../../kernels/lora-magnitude.ts';
-import { loraProduct, type FloatRows } from '../../kernels/lora-product.ts';
+import { loraProduct, type FloatRows, type LeftFactor } from '../../kernels/lora-product.ts';
 import { loraSquares } from '../../kernels/lora-squares.ts';
 import { entriesOfChange, type WeightChange, type WeightChanges } from './change.ts';
 import type { CheckedTensor } from './damaged.ts';
@@ -69,6 +69,9 @@ function batches(wanted: readonly Wanted[], of: (wanted: Wanted) => readonly Wei
   }
   return all;
 }
+
+/** A column as the left factor of a product. */
+const leftOf = ({ region }: FloatRows): LeftFactor => ({ region, row: 1, rank: 1, taps: 1 });
 
 type Scratch = 'sum' | 'original' | 'changed' | 'pair' | 'squares';
 
@@ -162,6 +165,10 @@ class Merger {
     const scale = outer * delta.scale;
     const from = firstRow + first;
     const [one, two] = delta.factors;
+    if (delta.replaces) {
+      const b = leftOf(factors.matrix(one!));
+      return loraProduct(tape, y, { b, a: factors.one.region, rank: 1, firstRow: from }, { op: 'set' });
+    }
     if (delta.kind === 'kronecker')
       return loraKronecker(tape, y, factors.matrix(one!), factors.matrix(two!), { scale, firstRow: from });
     if (delta.kind === 'hadamard') {

@@ -7,8 +7,12 @@ import { nearestModel } from './hub-nearest.ts';
 
 /** Throws for an id that is not org/name as the hubs allow it; such a text is treated as a path that does not exist. */
 export async function checkId(id: string, cache: ModelCache): Promise<void> {
+  const isFile = /\.safetensors$/i.test(id);
   const isId =
-    /^[\w-][\w.-]*\/[\w-][\w.-]*$/.test(id) && !/--|\.\.|[.-](\/|$)|\.git$/.test(id) && id.length <= 96;
+    !isFile &&
+    /^[\w-][\w.-]*\/[\w-][\w.-]*$/.test(id) &&
+    !/--|\.\.|[.-](\/|$)|\.git$/.test(id) &&
+    id.length <= 96;
   if (isId) return;
   const near = await nearestModel(id, cache);
   const hint = near ? `; did you mean ${near}` : '';
@@ -22,7 +26,7 @@ export async function checkId(id: string, cache: ModelCache): Promise<void> {
       },
     );
   }
-  const isPath = /^[./~]|[\\:]|\/.*\//.test(id);
+  const isPath = isFile || /^[./~]|[\\:]|\/.*\//.test(id);
   if (isPath)
     throw new EngineError(
       'model_not_found',

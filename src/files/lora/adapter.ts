@@ -45,7 +45,8 @@ export async function openAdapterFile(folder: Folder, beside: Folder = folder): 
     const settings = isFile && file !== PEFT_FILE ? null : await settingsIn(isFile ? beside : folder);
     const stated = settings ?? metadataScale(path, metadata);
     const { modules, unknown } = readModules(path, tensors, await readAlphas(path, tensors), stated);
-    if (modules.length === 0) throw noModules(path, unknown);
+    // Whole norms alone are those of a model.
+    if (modules.every(({ weight }) => weight?.replaces)) throw noModules(path, [...tensors.keys()]);
     const close = (): Promise<void> => source.close();
     return { path, name: file.replace(/\.safetensors$/i, ''), modules, unknown, metadata, close };
   } catch (error) {

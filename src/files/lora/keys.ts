@@ -9,6 +9,7 @@ export type Role =
   | 'alpha'
   | 'magnitude'
   | 'diff'
+  | 'value'
   | 'diff_b'
   | 'w1'
   | 'w2'
@@ -41,6 +42,9 @@ const ENDINGS: readonly (readonly [ending: RegExp, role: Role])[] = [
   [new RegExp(`\\.lora_magnitude_vector${OWN}$`), 'magnitude'],
   [/\.(?:diff|w_norm)$/, 'diff'],
   [/\.(?:diff_b|b_norm)$/, 'diff_b'],
+  // Norms of queries and keys, which adapters for control images store whole, by the names of the original program and of diffusers.
+  [/(?<=[._](?:query|key)_norm)\.scale$/, 'value'],
+  [/(?<=\.norm_(?:added_)?[qk])\.weight$/, 'value'],
 ];
 
 const PROCESSOR =

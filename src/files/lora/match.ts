@@ -1,9 +1,10 @@
 // Finds the tensors of a model that an adapter's modules change, by the scheme of the model's family.
 
+import { withColumns } from '../checkpoint/padded-columns.ts';
 import type { TensorEntry } from '../checkpoint/safetensors.ts';
 import type { NamedRows, Rename } from '../pipeline/file-layout.ts';
 import type { AdapterFile } from './adapter.ts';
-import { elements, sizeOfDelta, type AdapterModule, type Delta } from './module.ts';
+import { elements, isWhole, sizeOfDelta, type AdapterModule, type Delta } from './module.ts';
 import type { AdapterPart, AdapterSign, TensorShapes } from './scheme.ts';
 
 /** The change of one tensor by a module. */
@@ -93,10 +94,11 @@ class Finder {
     const rows = deltas.map(([kind, delta]) => this.#rowsOf(module.name, kind, delta));
     if (!rows.every((each) => each !== null)) return null;
     const found: Found = { component: this.#part.component, targets: [], misfit: null };
-    deltas.forEach(([kind, delta], i) => {
+    deltas.forEach(([kind, stored], i) => {
       const { magnitude: own, name } = module;
       const magnitude = kind === 'weight' ? own : null;
       for (const { name: tensor, rows: given } of rows[i]!) {
+        const delta = this.#widened(tensor, stored);
         const change = { module: name, delta, magnitude, firstRow: given?.first ?? 0 };
         found.targets.push({ tensor, change });
         found.misfit ??= this.#misfit(tensor, change, given?.count);
@@ -138,6 +140,14 @@ class Finder {
       if (own !== undefined) yield { text: own, rename: null };
       for (const { rename, words } of this.#others) yield { text: divided(joined, words), rename };
     }
+  }
+
+  /** A change of fewer inputs than the first layer has leaves the others as they are. */
+  #widened(tensor: string, delta: Delta): Delta {
+    const [factor] = delta.factors;
+    if (tensor !== this.#part.input || delta.kind !== 'sum' || isWhole(factor!) || factor!.mid) return delta;
+    const [, columns = 1] = this.#part.tensors.get(tensor)!.shape;
+    return { ...delta, factors: [{ ...factor!, a: withColumns(factor!.a, columns) }] };
   }
 
   #misfit(tensor: string, { module, delta, firstRow }: Change, count: number | undefined): Match['misfit'] {

@@ -28,6 +28,8 @@ export interface Delta {
   factors: readonly Factor[];
   /** The factor on the delta: alpha by rank. */
   scale: number;
+  /** Whether it takes the place of the weight instead of being added to it; scales other than 0 have no effect on it. */
+  replaces?: true;
 }
 
 export interface AdapterModule {

@@ -80,8 +80,9 @@ function moduleOf(
   alphas: ReadonlyMap<string, number>,
   stated: StatedScale,
 ): AdapterModule {
-  const { alpha, diff, diff_b: biasDiff, magnitude = null } = tensors;
+  const { alpha, diff, diff_b: biasDiff, value, magnitude = null } = tensors;
   const low = method === 'lora' ? shapes.lora() : method === 'hada' ? shapes.hadamard() : shapes.kronecker();
+  if (value && (low || diff)) throw shapes.broken(value, 'is a whole weight beside what is added to it');
   if (low && diff) throw shapes.broken(diff, 'is a whole difference beside low-rank factors');
   const scale = (rank: number | null): number => {
     if (rank === null) return 1;
@@ -92,7 +93,9 @@ function moduleOf(
     ? { kind: low.kind, factors: low.factors, scale: scale(low.rank) }
     : diff
       ? { kind: 'sum', factors: [{ whole: diff }], scale: 1 }
-      : null;
+      : value
+        ? { kind: 'sum', factors: [{ whole: value }], scale: 1, replaces: true }
+        : null;
   if (weight === null && !biasDiff) {
     const [only] = Object.values(tensors);
     throw shapes.broken(only!, 'has no factors beside it');

@@ -20,6 +20,8 @@ export interface AdapterPart {
   dotted: readonly string[];
   /** Texts before names that join their parts by underscores, as kohya's programs write them. */
   flat: readonly string[];
+  /** The layer that reads the component's inputs, of which an adapter may know the first columns only; left out: none is so. */
+  input?: string;
   /** `tensors`: those of the component. */
   others?(tensors: TensorShapes): readonly OtherNames[];
 }

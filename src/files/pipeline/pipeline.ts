@@ -34,8 +34,19 @@ export interface Pipeline {
   settings: Readonly<Record<string, unknown>>;
   /** Words of prompts with embeddings of their own; left out: none. */
   words?: readonly EmbeddedWord[];
+  /** The layer that an adapter widens; left out: none. */
+  widened?: WidenedLayer;
   /** Remarks for the user about its files. */
   notes: readonly string[];
+}
+
+/** A matrix that has more columns than its file stores. */
+export interface WidenedLayer {
+  component: string;
+  tensor: string;
+  columns: number;
+  /** Name of the adapter. */
+  by: string;
 }
 
 export interface PipelineOptions {

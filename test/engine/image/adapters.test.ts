@@ -2,7 +2,7 @@
 
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ImageModelOptions, ImageRequest, Pixels } from '../../../src/engine/image/image-model.ts';
 import { goldenRequest, imagesOf, listen, storedImages } from './pipeline-golden.ts';
@@ -19,6 +19,8 @@ const GOLDENS = [
   'lora-sdxl-sgm',
   'lora-z-image',
   'lora-flux',
+  'lora-flux-control',
+  'lora-sd3',
   'lora-qwen-image',
 ];
 
@@ -54,6 +56,41 @@ describe('images with adapters', { timeout: PATIENCE }, () => {
     await model.close();
     expect(notes).toEqual([]);
     expectSame(imagesOf(events), await storedImages(name, 'outputs', 'pixels'));
+  });
+});
+
+describe('an adapter that widens a model for a control image', { timeout: PATIENCE }, () => {
+  const file = `${FOLDER}lora-flux-control/adapter-0.safetensors`;
+
+  it('turns the ordinary pipeline into one that takes a control image, and adds nothing at scale 0', async () => {
+    const { options, request } = await goldenRequest('lora-flux-control');
+    const { pipelineClassName: _, ...plain } = options;
+    const { model } = await open({ ...plain, ...adaptersOf('lora-flux-control') });
+    expect(model.info.pipeline).toBe('FluxControlPipeline');
+    const found = imagesOf(await listen(model, request));
+    expectSame(found, await storedImages('lora-flux-control', 'outputs', 'pixels'));
+    const { controlImages, ...without } = request;
+    expect(controlImages!.length).toBe(1);
+    await expect(model.resolve(without)).rejects.toMatchObject({ param: 'controlImages' });
+    const [none] = imagesOf(await listen(model, { ...request, lora: [] }));
+    expect(imagesOf(await listen(model, { ...request, loraScale: [0], lora: ['default'] }))[0]).toEqual(none);
+    expect(distance(none!, found[0]!)).toBeGreaterThan(4);
+    await model.close();
+  });
+
+  it('is refused where a request names it, and where the pipeline has no such class', async () => {
+    const { options } = await goldenRequest('lora-flux');
+    const folder = dirname(file);
+    const { model } = await open({ ...options, loraDir: folder });
+    await expect(model.resolve({ prompt: 'a house', seed: 1, lora: ['adapter-0'] })).rejects.toThrow(
+      /x_embedder with 60 × 128 weights, and the model has 60 × 64: it widens the model for an image beside the latents, which is done while the model is opened/,
+    );
+    await model.close();
+    await expect(
+      open({ ...options, pipelineClassName: 'FluxKontextPipeline', loraPath: [file] }),
+    ).rejects.toThrow(
+      'which is done for FLUX.1 alone, and this is a model of the family flux-kontext: choose an adapter for it',
+    );
   });
 });
 

@@ -35,6 +35,8 @@ describe('paths', () => {
     ['hf://acme/tiny', 'write its id, acme/tiny'],
     ['https://huggingface.co/acme', 'org/name, without the address'],
     ['./weights/tiny-q4.gguf', 'no file or folder'],
+    ['loras/style.safetensors', "no file or folder 'loras/style.safetensors'"],
+    ['style.safetensors', 'no file or folder'],
     ['C:/models/tiny', 'no file or folder'],
     ['a--b/c', 'org/name'],
     ['a/b.git', 'org/name'],

@@ -58,10 +58,25 @@ export interface ImageFamily {
   readonly mu?: (imageTokens: number, steps: number) => number;
   /** Names of modules in adapters for the family's models; left out: none are applied. */
   readonly adapters?: AdapterScheme;
+  /** The layer of the denoiser that adapters may widen; left out: none. */
+  readonly widening?: WidenedInput;
   /** Layouts of the family's models in one file; left out: none is built in. */
   readonly files?: FileLayouts;
   /** Reads the configurations of the components, but no weights. Throws bad_checkpoint and unsupported. */
   open(components: ComponentAccess, pipeline: Pick<Pipeline, 'settings' | 'className'>): FamilyModel;
+}
+
+/** The layer by which a denoiser reads the latents, and the classes whose models have a wider one. */
+export interface WidenedInput {
+  component: string;
+  tensor: string;
+  /** Matches the layer in the names of adapters' modules. */
+  module: RegExp;
+  /** Keys of the component's configuration: the columns of the layer, and those of a model without further inputs. */
+  inputs: string;
+  outputs: string;
+  /** Returns the classes for that many columns; {}: none is built. `plain`: columns without further inputs. */
+  classes(columns: number, plain: number): Readonly<Partial<Record<PipelineTask, string>>>;
 }
 
 /** Shape of the latents that the denoiser takes. Channels come from its configuration, pixels per latent from the autoencoder. */

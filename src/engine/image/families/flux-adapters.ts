@@ -38,7 +38,10 @@ const named = (rename: Rename): OtherNames => ({ rename, words: WORDS });
 
 export const FLUX_ADAPTERS: AdapterScheme = {
   parts: [
-    transformerAdapters(named(originalNames), named(xlabsNames), named(splitNorm)),
+    {
+      ...transformerAdapters(named(originalNames), named(xlabsNames), named(splitNorm)),
+      input: 'x_embedder.weight',
+    },
     clipAdapters('text_encoder', { nth: 1, original: 'clip_l' }),
     t5Adapters('text_encoder_2', 3),
   ],

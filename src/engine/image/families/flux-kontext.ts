@@ -72,8 +72,11 @@ const CROP: CallArgumentTable = {
   },
 };
 
+/** Its images are tokens beside the latents, and no channels of them. */
+const { widening: _, ...shared } = fluxFamily;
+
 export const fluxKontext: ImageFamily = {
-  ...fluxFamily,
+  ...shared,
   name: 'flux-kontext',
   examples: 'FLUX.1-Kontext-dev',
   modelIds: /flux.*kontext/i,

@@ -44,6 +44,12 @@ const CONTROL = {
   inpainting: 'FluxControlInpaintPipeline',
 };
 
+/** A control image has as many channels as the latents; the masked image and the mask have more. */
+function widerClasses(columns: number, plain: number) {
+  if (columns === 2 * plain) return CONTROL;
+  return columns > 2 * plain ? { inpainting: FILL } : {};
+}
+
 function besideOf(className: string): Beside {
   if (className === FILL) return 'mask';
   return Object.values(CONTROL).includes(className) ? 'control image' : null;
@@ -114,5 +120,13 @@ export const fluxFamily: ImageFamily = {
   sigmas: plainSigmas,
   files: FLUX_FILES,
   adapters: FLUX_ADAPTERS,
+  widening: {
+    component: 'transformer',
+    tensor: 'x_embedder.weight',
+    module: /(?:^|[._])(?:x_embedder|img_in)$/,
+    inputs: 'in_channels',
+    outputs: 'out_channels',
+    classes: widerClasses,
+  },
   open: (components, { className }) => openFlux(components, besideOf(className)),
 };
