@@ -79,6 +79,7 @@ export class Device {
   /** Units of a tape, about a layer each, by which copies of operands in host memory precede their use. */
   prefetch = 1;
   #isLost = false;
+  #reason: string | null = null;
   /** Pipelines that the driver is known to have compiled. */
   readonly compiled = new WeakSet<GPUComputePipeline>();
   readonly #memory: DeviceMemory;
@@ -118,7 +119,7 @@ export class Device {
     });
     this.lost = gpu.lost.then((info) => {
       this.#isLost = true;
-      return info.message || info.reason;
+      return this.#reason ?? (info.message || info.reason);
     });
   }
 
@@ -128,9 +129,8 @@ export class Device {
   }
 
   /**
-   * Returns the reason why the device is lost, or null if it works. An operation of a lost device may fail before `lost` resolves,
-   * so this maps a buffer that no command uses: that succeeds at once on a working device, however busy it is (0.1 ms measured
-   * under a second of queued work), and WebGPU rejects it with AbortError once the device is lost.
+   * Returns the reason why the device is lost, or null if it works. Operations may fail before `lost` resolves, so this maps a buffer that
+   * no command uses: that succeeds at once on a working device (0.1 ms under a second of queued work), and fails with AbortError on a lost one.
    */
   async loss(): Promise<string | null> {
     const probe = this.gpu.createBuffer({ label: 'loss probe', size: 4, usage: 0x1 | 0x8 }); // MAP_READ | COPY_DST
@@ -152,10 +152,7 @@ export class Device {
     return error;
   }
 
-  /**
-   * Returns the pipeline of a shader with these parameters, which is created once. Layouts are explicit, because `auto` compiles
-   * again each time.
-   */
+  /** Returns the pipeline of a shader, which is created once. Layouts are explicit, because `auto` compiles again each time. */
   pipeline(name: string, params: Params = {}): Pipeline {
     const key = name + JSON.stringify(params);
     let pipeline = this.#pipelines.get(key);
@@ -294,7 +291,9 @@ export class Device {
     return bytes;
   }
 
-  destroy(): void {
+  /** `reason`: why the device is given up, as if it were lost. */
+  destroy(reason: string | null = null): void {
+    this.#reason ??= reason;
     this.gpu.destroy();
   }
 }

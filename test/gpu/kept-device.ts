@@ -71,12 +71,12 @@ export class KeptDevice extends Device {
     super.free(buffer);
   }
 
-  override destroy(): void {
+  override destroy(reason: string | null = null): void {
     if (this.#isDestroyed) return;
     this.#isDestroyed = true;
     for (const buffer of this.#buffers) buffer.destroy();
     this.#buffers.clear();
-    this.#lose('destroyed');
+    this.#lose(reason ?? 'destroyed');
   }
 }
 

@@ -1,5 +1,6 @@
 // The Runner implementation: step buffers, layer stores, tapes, and the launch of one step.
 
+import { EngineError } from '../../../files/error.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { ReplayOptions } from '../../../gpu/replay.ts';
 import type { Tape } from '../../../gpu/tape.ts';
@@ -201,7 +202,12 @@ export class TextRunner implements Runner {
       return null;
     }
     const release = this.#loras.hold();
-    return forward.replay(sizes, options).then(follow).finally(release);
+    const submitted = forward.replay(sizes, options).catch((error: unknown) => {
+      // Weights that cannot be read are packed again where the model is loaded on another device.
+      if (error instanceof EngineError) this.device.destroy(error.message);
+      throw error;
+    });
+    return submitted.then(follow).finally(release);
   }
 
   /** LoRA factors do not change until the step is sampled or dropped. */
