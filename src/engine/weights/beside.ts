@@ -72,7 +72,7 @@ export class BesideWeights {
       if (terms.length === 0) continue;
       if (!isMultiplied) throw notMultiplied(terms[0]!, this.#tensors.get(terms[0]!.tensor)!);
       matrix.beside = this.#allocate(matrix, terms);
-      if (!unread) await this.#fill(matrix, matrix.beside, terms);
+      await this.#fill(matrix, matrix.beside, terms, unread);
     }
   }
 
@@ -99,9 +99,14 @@ export class BesideWeights {
     return { down, up: allocated(rank, matrix.parts) };
   }
 
-  async #fill(matrix: Matrix, { down, up }: BesideFactors, terms: readonly Term[]): Promise<void> {
+  async #fill(
+    matrix: Matrix,
+    { down, up }: BesideFactors,
+    terms: readonly Term[],
+    unread: boolean,
+  ): Promise<void> {
     const changes = terms.map(({ change }) => change);
-    using factors = await Factors.read(this.#device, changes);
+    using factors = await Factors.read(this.#device, changes, unread);
     using lowRanks = new LowRanks(this.#device, factors);
     const made = terms.map((term) => ({
       ...term,

@@ -8,7 +8,7 @@ import { Tensor, type Region } from '../../gpu/tensor.ts';
 import { loraProduct, type FloatRows, type LeftFactor } from '../../kernels/lora-product.ts';
 import { widen } from '../../kernels/widen.ts';
 import { entriesOfChange, type WeightChange } from './change.ts';
-import { uploadAll, type UploadedChunk, type Wanted } from './upload.ts';
+import { rehearseUpload, uploadAll, type UploadedChunk, type Wanted } from './upload.ts';
 
 /** The two matrices of a product, with those of Tucker's form multiplied. */
 export interface Product {
@@ -45,13 +45,14 @@ export class Factors implements Disposable {
     this.one = { region, rows: 1, columns: 1 };
   }
 
-  /** Reads the factors of changes. Throws bad_checkpoint, out_of_memory and the errors of reading. */
-  static async read(device: Device, changes: readonly WeightChange[]): Promise<Factors> {
+  /** Reads the factors of changes; `unread`: allocates them only. Throws bad_checkpoint, out_of_memory and the errors of reading. */
+  static async read(device: Device, changes: readonly WeightChange[], unread = false): Promise<Factors> {
     const factors = new Factors(device);
     try {
       const entries = [...new Set(changes.flatMap(entriesOfChange))];
       const wanted = entries.map((entry) => factors.#upload(entry));
-      await uploadAll(device, wanted, () => {});
+      if (unread) rehearseUpload(device, wanted);
+      else await uploadAll(device, wanted, () => {});
       return factors;
     } catch (error) {
       factors[Symbol.dispose]();

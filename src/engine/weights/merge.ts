@@ -13,22 +13,23 @@ import { loraSquares } from '../../kernels/lora-squares.ts';
 import { entriesOfChange, type WeightChange, type WeightChanges } from './change.ts';
 import type { CheckedTensor } from './damaged.ts';
 import { Factors, widenChunk } from './factors.ts';
-import { uploadAll, type UploadedChunk, type Wanted } from './upload.ts';
+import { rehearseUpload, uploadAll, type UploadedChunk, type Wanted } from './upload.ts';
 
 /** Bytes of factors as f32 that are on the device at a time, if more than one tensor's are. */
 const BATCH_BYTES = 16 * 2 ** 20;
 
-/** Like uploadAll, with the changes of tensors added before they are placed. */
+/** Like uploadAll, with the changes of tensors added before they are placed. `unread`: memory is allocated, and nothing is read. */
 export async function uploadChanged(
   device: Device,
   wanted: readonly Wanted[],
   changes: WeightChanges,
-  onProgress: (bytes: number, total: number) => void,
+  { onProgress, unread }: { onProgress: (bytes: number, total: number) => void; unread: boolean },
 ): Promise<CheckedTensor[]> {
   const of = ({ entry }: Wanted): readonly WeightChange[] => changes.get(entry.name) ?? [];
   const total = wanted.reduce((sum, { entry }) => sum + entry.bytes, 0);
   const checked: CheckedTensor[] = [];
-  const upload = async (part: Wanted[]): Promise<void> => {
+  const upload = async (part: Wanted[], isChanged = false): Promise<void> => {
+    if (unread) return rehearseUpload(device, part, isChanged);
     const before = checked.reduce((sum, { entry }) => sum + entry.bytes, 0);
     checked.push(...(await uploadAll(device, part, (done) => onProgress(before + done, total))));
   };
@@ -37,12 +38,16 @@ export async function uploadChanged(
     wanted.filter((one) => of(one).length > 0),
     of,
   )) {
-    using factors = await Factors.read(device, batch.flatMap(of));
+    using factors = await Factors.read(device, batch.flatMap(of), unread);
     const mergers = batch.map((one) => new Merger(device, one, of(one), factors));
     try {
       const measured = mergers.flatMap((merger) => merger.measuring ?? []);
-      if (measured.length > 0) await uploadAll(device, measured, () => {});
-      await upload(mergers.map((merger) => merger.changed));
+      if (measured.length > 0)
+        await (unread ? rehearseUpload(device, measured, true) : uploadAll(device, measured, () => {}));
+      await upload(
+        mergers.map((merger) => merger.changed),
+        true,
+      );
     } finally {
       mergers.forEach((merger) => merger.free());
     }

@@ -38,7 +38,6 @@ export async function uploadAll(
     (a, b) => a.entry.source.name.localeCompare(b.entry.source.name) || a.entry.offset - b.entry.offset,
   );
   const total = order.reduce((sum, { entry }) => sum + entry.bytes, 0);
-  const placedLimit = Math.min(CHUNK_BYTES, device.capabilities.bindingLimit);
   const capacity = uploadBytes(device, wanted);
   const host = new Uint8Array(capacity);
   const raw = device.allocate('step', 'reading weights', capacity);
@@ -48,17 +47,7 @@ export async function uploadAll(
   try {
     for (const [tensor, one] of order.entries()) {
       const entry = asRows(one.entry);
-      const { rowStep = rowStepOf(entry), placedRowBytes = 0, place } = one;
-      const rows = storedRows(entry);
-      const rowBytes = entry.bytes / rows;
-      const most = Math.min(capacity / rowBytes, placedLimit / placedRowBytes);
-      const rowsAtOnce = stepped(Math.floor(most), rows, rowStep);
-      if (rowsAtOnce === 0)
-        throw new EngineError(
-          'unsupported',
-          `tensor ${entry.name} has rows of ${Math.max(rowBytes, placedRowBytes)} bytes, above the ${capacity} that are read at once: choose another model`,
-          { param: entry.name },
-        );
+      const { rows, rowBytes, rowsAtOnce } = chunking(one, capacity, device);
       for (let row = 0; row < rows; row += rowsAtOnce) {
         const count = Math.min(rowsAtOnce, rows - row);
         const bytes = host.subarray(0, count * rowBytes);
@@ -72,7 +61,7 @@ export async function uploadAll(
           { raw: regionOf(raw), source, bytes: padded, values: (elementsOf(entry) / rows) * count },
           { counts: regionOf(counts), tensor },
         );
-        place(chunkOf(entry, regionOf(raw), { first: row, count }));
+        one.place(chunkOf(entry, regionOf(raw), { first: row, count }));
         done += bytes.length;
         inFlight += bytes.length;
         if (inFlight >= BYTES_IN_FLIGHT) {
@@ -92,14 +81,43 @@ export async function uploadAll(
   }
 }
 
-/** Allocates for a moment what uploading these tensors allocates. Throws out_of_memory. */
-export function rehearseUpload(device: Device, wanted: readonly Wanted[]): void {
-  const raw = device.allocate('step', 'reading weights', uploadBytes(device, wanted));
+/**
+ * Allocates for a moment what uploading these tensors allocates; with `places`, also what placing the first chunk of each does. Throws
+ * out_of_memory.
+ */
+export function rehearseUpload(device: Device, wanted: readonly Wanted[], places = false): void {
+  const capacity = uploadBytes(device, wanted);
+  const raw = device.allocate('step', 'reading weights', capacity);
+  const counts = createCounters(device, wanted.length);
   try {
-    device.free(device.allocate('step', 'checking weights', wanted.length * COUNTER_BYTES));
+    for (const one of places ? wanted : []) {
+      const { rows, rowsAtOnce } = chunking(one, capacity, device);
+      one.place(chunkOf(asRows(one.entry), regionOf(raw), { first: 0, count: Math.min(rows, rowsAtOnce) }));
+    }
   } finally {
     device.free(raw);
+    device.free(counts);
   }
+}
+
+/** Rows of a tensor as it is stored, their bytes, and how many are read at once. Throws unsupported for rows that are too long. */
+function chunking(
+  { entry: stored, rowStep, placedRowBytes = 0 }: Wanted,
+  capacity: number,
+  device: Device,
+): { rows: number; rowBytes: number; rowsAtOnce: number } {
+  const entry = asRows(stored);
+  const placedLimit = Math.min(CHUNK_BYTES, device.capabilities.bindingLimit);
+  const rows = storedRows(entry);
+  const rowBytes = entry.bytes / rows;
+  const most = Math.min(capacity / rowBytes, placedLimit / placedRowBytes);
+  const rowsAtOnce = stepped(Math.floor(most), rows, rowStep ?? rowStepOf(entry));
+  if (rowsAtOnce > 0) return { rows, rowBytes, rowsAtOnce };
+  throw new EngineError(
+    'unsupported',
+    `tensor ${entry.name} has rows of ${Math.max(rowBytes, placedRowBytes)} bytes, above the ${capacity} that are read at once: choose another model`,
+    { param: entry.name },
+  );
 }
 
 /** Bytes of the buffer that tensors are uploaded through. */

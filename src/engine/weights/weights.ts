@@ -25,7 +25,7 @@ import { uploadsOf } from './pack.ts';
 import { refuseBiases, spareBiases } from './spare-biases.ts';
 import { StoredFile } from './stored-file.ts';
 import { uploadChanged } from './merge.ts';
-import { rehearseUpload, type Wanted } from './upload.ts';
+import type { Wanted } from './upload.ts';
 import type { UnreadModules } from './unread.ts';
 
 export interface LoadOptions {
@@ -222,7 +222,7 @@ export class Weights<Page> {
     const indices = [...this.#collected.requests.entries()]
       .filter(([, request]) => tensorsOf(request).some(({ name }) => merged.has(name)))
       .map(([i]) => i);
-    if (!unread) await this.#loadSome(indices, () => {}, { changes, unread });
+    await this.#loadSome(indices, () => {}, { changes, unread });
     await this.#beside.set(changes, { names, unread });
   }
 
@@ -251,9 +251,7 @@ export class Weights<Page> {
       const spare = spareBiases(requests, this.#tensors);
       const merged = new Map([...changes].filter(([name]) => this.#isMerged(name)));
       const wanted = [...uploads, ...spare.map((entry): Wanted => ({ entry, place: () => {} }))];
-      if (!unread) return await uploadChanged(this.#device, wanted, merged, onProgress);
-      rehearseUpload(this.#device, wanted);
-      return [];
+      return await uploadChanged(this.#device, wanted, merged, { onProgress, unread });
     } finally {
       orders.free();
     }
