@@ -1,8 +1,9 @@
-// What streaming a denoiser's layers costs: one synthetic Z-Image on the device and with its layers in host memory, step by step in
-// turns in one process, and the peak of device memory beside the planned one. Prints JSON.
+// Cost of streaming a denoiser's layers: one synthetic Z-Image on the device, with its layers in host memory, and with its layers in the
+// cache of packed weights, step by step in turns in one process, and the peaks of memory beside the planned ones. Prints JSON.
 //   node scripts/bench/offload.mjs [ROUNDS]
 
-import { openImageModel } from '../../dist/index.js';
+import { openImageModelInline } from '../../dist/engine/image/open.js';
+import { nodePlatform } from '../../dist/engine/platform-node.js';
 import { throttlePolling } from '../../dist/gpu/polling.js';
 import { pipelineFolder } from './pipelines.mjs';
 import { zImageOf } from './transformer-pipelines.mjs';
@@ -24,10 +25,19 @@ const folder = pipelineFolder(
 const ways = {
   resident: { memoryBudget: BUDGET, ditCpuOffload: false },
   streamed: { memoryBudget: BUDGET, ditLayerwiseOffload: true },
+  stored: { memoryBudget: BUDGET, ditLayerwiseOffload: true },
 };
 const models = {};
-for (const [way, options] of Object.entries(ways))
-  models[way] = await openImageModel({ model: folder, ...options, inline: true });
+const devices = {};
+for (const [way, options] of Object.entries(ways)) {
+  const openDevice = async (given) => {
+    devices[way] = await nodePlatform.openDevice(given);
+    // Without room in host memory, every layer is read from the file, whose pages the system keeps in memory.
+    devices[way].host.budget = way === 'stored' ? 0 : Infinity;
+    return devices[way];
+  };
+  models[way] = await openImageModelInline({ ...nodePlatform, openDevice }, { model: folder, ...options });
+}
 
 const results = [];
 for (const size of SIZES) results.push(await measure(size));
@@ -43,7 +53,7 @@ async function measure(size) {
     steps: STEPS,
     guidance: 0,
   };
-  const steps = { resident: [], streamed: [] };
+  const steps = Object.fromEntries(Object.keys(models).map((way) => [way, []]));
   const images = {};
   const peaks = {};
   for (let round = -1; round < rounds; round++) {
@@ -55,17 +65,25 @@ async function measure(size) {
       if (round >= 0) steps[way].push(...drawn.steps);
     }
   }
-  if (images.resident !== images.streamed) throw new Error('streaming changed the image');
+  if (new Set(Object.values(images)).size > 1) throw new Error('streaming changed the image');
   const plans = {};
-  for (const [way, model] of Object.entries(models)) plans[way] = (await model.plan(request)).peak;
+  const hosts = {};
+  for (const [way, model] of Object.entries(models)) {
+    const plan = await model.plan(request);
+    plans[way] = plan.peak;
+    hosts[way] = { taken: devices[way].host.takePeak(), planned: plan.host };
+  }
   const of = (way, key) => Math.min(...steps[way].map((step) => step[key]));
+  const ratios = (key) =>
+    Object.fromEntries(['streamed', 'stored'].map((way) => [way, of(way, key) / of('resident', key)]));
   return {
     size,
-    wallRatio: of('streamed', 'wall') / of('resident', 'wall'),
-    cpuRatio: of('streamed', 'cpu') / of('resident', 'cpu'),
+    wallRatio: ratios('wall'),
+    cpuRatio: ratios('cpu'),
     residentStepMs: of('resident', 'wall'),
     peaks,
     plans,
+    hosts,
   };
 }
 

@@ -111,7 +111,7 @@ export const IMAGE_MODEL = {
   },
   ditLayerwiseOffload: {
     kind: { type: 'boolean' },
-    help: 'Keep the layers of the denoiser in host memory, and copy each to the device when its turn comes.',
+    help: 'Keep the layers of the denoiser in host memory, or in a file where that is short, and copy each to the device when its turn comes.',
     models: IMAGE,
     flag: { group: OFFLOADING, otherwise: PLANNED },
   },

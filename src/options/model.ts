@@ -81,7 +81,7 @@ export const LOADING = {
   },
   layerwiseOffload: {
     kind: { type: 'boolean' },
-    help: 'Layers that the memory budget has no room for stay in host memory, and each step copies them to the device.',
+    help: 'Layers that the memory budget has no room for stay in host memory, or in a file where that is short, and each step copies them to the device.',
     models: TEXT,
     flag: { group: 'Device', otherwise: 'off', elsewhere: ['n-gpu-layers', 'ngl', 'cpu-offload-gb'] },
   },
