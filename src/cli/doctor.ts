@@ -62,6 +62,7 @@ export function describeSupported(supported: Supported): string {
     ['embeddings', supported.embeddings],
     ['images', supported.images],
     ['tensors', supported.tensorTypes],
+    ['image files', [...supported.tensorTypes, ...supported.imageTensorTypes]],
     ['quantized by', supported.quantizedBy],
     ['quantized to', supported.quantizations],
   ];

@@ -195,7 +195,10 @@ function checkDenoiserPath({ options, nameOf }: Given): void {
     );
   }
   if (statSync(path).isFile() && !/\.(safetensors|gguf)$/i.test(path)) {
-    throw new UsageError(`${name} is a .safetensors or .gguf file, or a folder, got ${path}`);
+    const remedy = /\.(ckpt|pt|pth|bin)$/i.test(path)
+      ? ', a Python pickle: convert it where its code may run, with safetensors.torch.save_file'
+      : '';
+    throw new UsageError(`${name} is a .safetensors or .gguf file, or a folder, got ${path}${remedy}`);
   }
 }
 

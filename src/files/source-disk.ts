@@ -5,6 +5,7 @@ import { constants, type Stats } from 'node:fs';
 import { open, readdir, realpath, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { EngineError } from './error.ts';
+import { refusePickle } from './pickle.ts';
 import { isGgufName, setOf } from './gguf/file-names.ts';
 import { malformed } from './gguf/header-cursor.ts';
 import { isGguf } from './gguf/sniff.ts';
@@ -22,7 +23,9 @@ export async function openDiskFolder(path: string): Promise<Folder> {
       `there is no folder ${root}: check the path, or fetch a model with \`npx svc-engine pull owner/name\``,
     );
   }
-  if (!info.isDirectory()) return isSafetensors(root) ? fileFolder(root) : openGgufFolder(root);
+  if (!info.isDirectory()) {
+    return isSafetensors(root) ? fileFolder(root) : openGgufFolder(root);
+  }
   return {
     path: root,
     names: async () => {
@@ -67,6 +70,7 @@ async function openGgufFolder(root: string): Promise<Folder> {
             `${root} is a GGUF file without the ending .gguf: rename it, or make a link to it with that ending`,
           );
     }
+    if (!isNamed) refusePickle(root);
     if (!isNamed)
       throw new EngineError(
         'model_not_found',

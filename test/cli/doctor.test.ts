@@ -41,15 +41,17 @@ describe('an adapter', () => {
 it('lists classes of models and types of tensors from the registries', () => {
   const lines = describeSupported(SUPPORTED).split('\n');
   expect(lines.map((line) => line.slice(0, 14).trim())).toEqual([
-    ...['Models', 'text', 'embeddings', 'images', 'tensors', 'quantized by', 'quantized to'],
+    ...['Models', 'text', 'embeddings', 'images', 'tensors', 'image files', 'quantized by', 'quantized to'],
   ]);
   expect(lines[1]).toMatch(/Gemma3ForCausalLM.*LlamaForCausalLM/);
   expect(lines[2]).toContain('BertModel');
   expect(lines[3]).toContain('StableDiffusionPipeline');
   expect(lines[4]).toMatch(/BF16.*Q4_K/);
   expect(lines[4]).not.toContain('U4_');
-  expect(lines[5]).toMatch(/FP8.*GPTQ.*AWQ.*compressed-tensors.*bitsandbytes.*MLX/);
-  expect(lines[6]).toContain('int8, int4');
+  expect(lines[4]).not.toContain('FLAT_');
+  expect(lines[5]).toMatch(/Q4_K.*F8_E5M2/);
+  expect(lines[6]).toMatch(/FP8.*GPTQ.*AWQ.*compressed-tensors.*bitsandbytes.*MLX/);
+  expect(lines[7]).toContain('int8, int4');
 });
 
 describe('the verdict', () => {

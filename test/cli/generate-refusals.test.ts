@@ -171,7 +171,10 @@ describe('is refused with exit code 2, before a model is opened:', () => {
 
   it.each([
     ['svdq-int4_r32.safetensors', "is quantized by Nunchaku's SVDQuant, which is not run"],
-    ['weights.bin', '--transformer-weights-path is a .safetensors or .gguf file, or a folder, got '],
+    [
+      'weights.bin',
+      'weights.bin, a Python pickle: convert it where its code may run, with safetensors.torch.save_file',
+    ],
   ])('the denoiser weights %s', (name, message) =>
     refused([...BASE, '--transformer-weights-path', join(folder, name)], message),
   );

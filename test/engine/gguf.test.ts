@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTextModel, planModel, shippedModelPath, type TextModel } from '../../src/index.ts';
 import { ggufOfFolder, typeId } from '../files/gguf/from-folder.ts';
-import { writeGguf } from '../files/gguf/write-gguf.ts';
+import { writeGguf, type Written } from '../files/gguf/write-gguf.ts';
 import { collect } from './fixture.ts';
 
 const SAMPLING = {
@@ -110,6 +110,24 @@ describe('a GGUF file', () => {
     await expect(planModel({ model: path })).rejects.toMatchObject({
       code: 'bad_checkpoint',
       message: expect.stringMatching(/^layers\.gguf: qwen3\.block_count is 100000, an integer/),
+    });
+  });
+
+  it.each([
+    [
+      'flux',
+      /^flux\.gguf holds no language model \(general\.architecture flux\): .* img_in\.weight; .*svc-engine generate/,
+    ],
+    [null, /^unnamed\.gguf holds no language model: its tensors have names such as img_in\.weight/],
+  ])('of an image model is refused by what it is: %s', async (architecture, message) => {
+    const path = join(root, `${architecture ?? 'unnamed'}.gguf`);
+    const metadata: Record<string, Written> =
+      architecture === null ? {} : { 'general.architecture': architecture };
+    const tensors = [{ name: 'img_in.weight', shape: [2, 2], type: 0, bytes: new Uint8Array(16) }];
+    writeFileSync(path, writeGguf({ metadata, tensors }));
+    await expect(openTextModel({ model: path, inline: true })).rejects.toMatchObject({
+      code: 'unsupported',
+      message: expect.stringMatching(message) as string,
     });
   });
 

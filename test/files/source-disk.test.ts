@@ -13,6 +13,19 @@ let root: string;
 beforeEach(async () => void (root = await mkdtemp(join(tmpdir(), 'svc-source-'))));
 afterEach(() => rm(root, { recursive: true }));
 
+it.each(['model.ckpt', 'clip.pt', 'control.pth', 'ip-adapter.BIN'])(
+  'a pickle is no folder: %s',
+  async (name) => {
+    await writeFile(join(root, name), 'code');
+    await expect(openDiskFolder(join(root, name))).rejects.toMatchObject({
+      code: 'unsupported',
+      message: expect.stringMatching(
+        new RegExp(`${name} is a Python pickle, which can run code.*safetensors\\.torch\\.save_file`),
+      ) as string,
+    });
+  },
+);
+
 describe('a disk source', () => {
   it('reads any range, also into a given array, from several readers at once', async () => {
     const bytes = Uint8Array.from({ length: 1000 }, (_, at) => at % 251);
@@ -68,8 +81,8 @@ describe('a folder', () => {
   it('that is missing, or a file, is refused', async () => {
     await expect(openDiskFolder(join(root, 'nope'))).rejects.toMatchObject({ code: 'model_not_found' });
     await writeFile(join(root, 'x.safetensors'), 'x');
-    await writeFile(join(root, 'x.bin'), 'x');
-    await expect(openDiskFolder(join(root, 'x.bin'))).rejects.toThrow(/is a file: give the folder/);
+    await writeFile(join(root, 'x.txt'), 'x');
+    await expect(openDiskFolder(join(root, 'x.txt'))).rejects.toThrow(/is a file: give the folder/);
   });
 
   it('may be a safetensors file, beside which nothing is found', async () => {

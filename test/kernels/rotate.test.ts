@@ -77,6 +77,36 @@ describe.each([true, false])('pairs are neighbours: %s', (interleaved) => {
   });
 });
 
+it.each([32, 128])('heads of %i columns are normed alone where there is no table', async (dims) => {
+  const [rows, heads] = [5, 3];
+  const random = new Random(dims);
+  const columns = FIRST + heads * dims + BEHIND;
+  const values = random.floats(rows * columns);
+  const gains = random.floats(dims);
+  const weight = device.tensor('weights', 'weight', [dims], gains);
+  const changed = (norm?: { weight: typeof weight; eps: number }): Promise<Float32Array[]> =>
+    compute({
+      device,
+      capacity: {},
+      sizes: {},
+      record(_, input) {
+        const x = input([1, rows, columns], values);
+        rotate({ x, first: FIRST }, null, { heads, dims, layout: 'interleaved', norm });
+        return x;
+      },
+    });
+  (await changed({ weight, eps: EPS })).forEach((row, r) => {
+    const right = Array.from(values.subarray(r * columns, (r + 1) * columns));
+    for (let first = FIRST; first < FIRST + heads * dims; first += dims) {
+      const head = right.slice(first, first + dims);
+      const mean = head.reduce((sum, value) => sum + value * value, 0) / dims;
+      head.forEach((value, d) => (right[first + d] = (value / Math.sqrt(mean + EPS)) * gains[d]!));
+    }
+    row.forEach((value, column) => expect(Math.abs(value - right[column]!)).toBeLessThan(TOLERANCE));
+  });
+  expect((await changed()).flatMap((row) => [...row])).toEqual([...values]);
+});
+
 it('in strips of 256 KiB', async () => {
   const narrow = disguise(device, { bindingLimit: 256 << 10 });
   const of = { items: 2, tokens: 411, heads: 3, dims: 32, interleaved: true, normed: true };

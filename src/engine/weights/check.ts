@@ -47,8 +47,9 @@ export function checkRequests(
     }
   }
   for (const { name } of spareBiases(requests, tensors)) read.add(name);
+  const isIgnored = (name: string): boolean => ignored.some((names) => names.test(name));
   const left = [...tensors.keys()].filter(
-    (name) => !read.has(name) && !ignored.some((names) => names.test(name)),
+    (name) => !read.has(name) && !isIgnored(name) && !isIgnored(scaledBy(tensors, name) ?? name),
   );
   const { needed, modules } = findUnread(left, read);
   const [first] = needed;
@@ -56,6 +57,13 @@ export function checkRequests(
   const more = needed.length > 1 ? `(and ${needed.length - 1} more) ` : '';
   const problem = `${more}is not part of the architecture that ${statedBy(source)} names`;
   throw broken(tensors, first, problem, source);
+}
+
+/** The tensor of codes whose scales a tensor holds, by its name; null: the tensor is none of scales. */
+function scaledBy(tensors: TensorHeaders, name: string): string | null {
+  const suffix = SCALE_SUFFIXES.find((end) => name.endsWith(end));
+  const scaled = suffix === undefined ? null : name.slice(0, -suffix.length);
+  return scaled !== null && tensors.has(scaled) ? scaled : null;
 }
 
 function checkTensor(

@@ -77,7 +77,7 @@ function refuseForeignWeights(path: string, names: readonly string[]): void {
   if (pickle === undefined) return;
   throw new EngineError(
     'unsupported',
-    `${path} holds its weights as a Python pickle (${pickle}), which can run code when it is read: fetch a revision with model.safetensors, or convert it`,
+    `${path} holds its weights as a Python pickle (${pickle}), which can run code when it is read: fetch a revision with model.safetensors, or convert it with safetensors.torch.save_file`,
     { param: pickle },
   );
 }

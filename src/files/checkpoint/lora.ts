@@ -96,7 +96,7 @@ function missingWeights({ path }: Folder, names: readonly string[]): EngineError
   const remedy =
     pickle === undefined
       ? 'give the folder that PEFT saved the adapter in'
-      : `only ${pickle}, a Python pickle, which can run code when it is read: convert it`;
+      : `only ${pickle}, a Python pickle, which can run code when it is read: convert it with safetensors.torch.save_file`;
   return new EngineError('bad_checkpoint', `${path} has no ${WEIGHTS}: ${remedy}`, { param: WEIGHTS });
 }
 

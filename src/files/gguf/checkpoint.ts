@@ -44,7 +44,7 @@ export async function openGgufCheckpoint(
   const files = await openGgufFiles(folder, name);
   try {
     const { keys } = files;
-    const gguf = classOf(keys, known);
+    const gguf = classOf(files, known);
     refuseTypes(files);
     const { className, config } = await gguf.read(modelOf(files, gguf.name));
     return {
@@ -84,7 +84,10 @@ const KINDS: Readonly<Record<string, string>> = {
   imatrix: 'an importance matrix: open the file of a model',
 };
 
-function classOf(keys: GgufKeys, known: KnownClasses): GgufClass {
+/** A tensor of every language model in llama.cpp's files. */
+const EMBEDDING = /^(token_embd|token_types|enc\.|dec\.)/;
+
+function classOf({ keys, tensors }: GgufFiles, known: KnownClasses): GgufClass {
   const kind = keys.text('general.type', 'model');
   if (kind !== 'model') {
     const what = KINDS[kind] ?? 'no model: give the file of one';
@@ -92,13 +95,26 @@ function classOf(keys: GgufKeys, known: KnownClasses): GgufClass {
       param: 'general.type',
     });
   }
-  const name = keys.text('general.architecture');
   const classes = known.gguf?.() ?? new Map<string, GgufClass>();
-  const found = classes.get(name);
+  const stated = keys.get('general.architecture');
+  const found = typeof stated === 'string' ? classes.get(stated) : undefined;
   if (found) return found;
+  const names = [...tensors.keys()];
+  if (names.length > 0 && !names.some((one) => EMBEDDING.test(one))) throw noLanguageModel(keys, names[0]!);
+  const name = keys.text('general.architecture');
   throw new EngineError(
     'unsupported',
     `${keys.file}: general.architecture ${name} is not built; choose a model of ${[...classes.keys()].join(', ')}, or its safetensors files`,
+    { param: 'general.architecture' },
+  );
+}
+
+function noLanguageModel(keys: GgufKeys, tensor: string): EngineError {
+  const stated = keys.get('general.architecture');
+  const architecture = typeof stated === 'string' ? ` (general.architecture ${stated})` : '';
+  return new EngineError(
+    'unsupported',
+    `${keys.file} holds no language model${architecture}: its tensors have names such as ${tensor}; if they are those of an image model, \`npx svc-engine generate\` draws with it`,
     { param: 'general.architecture' },
   );
 }

@@ -17,7 +17,7 @@ const VARIANT = /[._-](fp16|bf16|fp32|fp8|non_ema|ema)$/i;
 const HALF = /\.fp16$/i;
 /** Pickled weights of a component, under the names of diffusers and transformers. */
 const PICKLED = /^[^/]+\/(diffusion_)?pytorch_model\b.*\.bin$/;
-const PICKLE_REMEDY = say`convert them, or try a ${option('revision')} that has safetensors (often refs/pr/1)`;
+const PICKLE_REMEDY = say`convert them with safetensors.torch.save_file, or try a ${option('revision')} that has safetensors (often refs/pr/1)`;
 const SHARD = /-\d{5}-of-\d{5}(?=\.)/;
 
 const isSafetensors = (path: string): boolean => path.endsWith('.safetensors');

@@ -5,6 +5,7 @@ import { readLoraConfig, CONFIG, type Json } from '../checkpoint/lora-config.ts'
 import { readSafetensors, type TensorEntry } from '../checkpoint/safetensors.ts';
 import { EngineError } from '../error.ts';
 import { parseJson } from '../json.ts';
+import { CONVERT_PICKLE, isPickle, PICKLED } from '../pickle.ts';
 import { smallValues } from '../pipeline/file-parts.ts';
 import { isRecord, readJson, type Folder } from '../source.ts';
 import { readKey } from './keys.ts';
@@ -66,7 +67,7 @@ function chooseFile({ path }: Folder, names: readonly string[]): string {
   const files = names.filter((name) => /\.safetensors$/i.test(name));
   const found = USUAL.find((name) => files.includes(name)) ?? (files.length === 1 ? files[0] : undefined);
   if (found !== undefined) return found;
-  const pickle = names.find((name) => /\.(bin|pt|pth|ckpt)$/.test(name));
+  const pickle = names.find(isPickle);
   if (files.length === 0 && pickle !== undefined) throw notSafetensors(`${path}/${pickle}`);
   const problem =
     files.length === 0
@@ -76,9 +77,7 @@ function chooseFile({ path }: Folder, names: readonly string[]): string {
 }
 
 function notSafetensors(path: string): EngineError {
-  const problem = /\.(bin|pt|pth|ckpt)$/i.test(path)
-    ? 'is a Python pickle, which can run code when it is read: convert it with safetensors.torch.save_file'
-    : 'is no .safetensors file: give one';
+  const problem = isPickle(path) ? `${PICKLED}: ${CONVERT_PICKLE}` : 'is no .safetensors file: give one';
   return new EngineError('unsupported', `${path} ${problem}`);
 }
 

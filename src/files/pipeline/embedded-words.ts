@@ -3,6 +3,7 @@
 
 import { EngineError } from '../error.ts';
 import { readSafetensors } from '../checkpoint/safetensors.ts';
+import { isPickle, PICKLED } from '../pickle.ts';
 import type { Folder } from '../source.ts';
 import { smallValues } from './file-parts.ts';
 
@@ -39,10 +40,10 @@ const MOST_WORD = 256;
 
 /** Throws for the path of a pickle. */
 export function refusePickledWord(path: string): void {
-  if (!/\.(pt|bin|pth|ckpt)$/i.test(path)) return;
+  if (!isPickle(path)) return;
   throw refusal(
     'unsupported',
-    `${path} is a Python pickle, which can run code when it is read: convert it with safetensors.torch.save_file, with its rows as ${UNNAMED}`,
+    `${path} ${PICKLED}: convert it with safetensors.torch.save_file, with its rows as ${UNNAMED}`,
   );
 }
 

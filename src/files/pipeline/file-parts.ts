@@ -6,6 +6,7 @@ import { isGgufName } from '../gguf/file-names.ts';
 import { readSafetensors } from '../checkpoint/safetensors.ts';
 import type { Weights } from '../checkpoint/shards.ts';
 import type { ByteSource, Folder } from '../source.ts';
+import { refuseFormats } from './comfy-formats.ts';
 import type { PartConfig, PartLayout } from './file-layout.ts';
 import { readFloat8, valueOf, type FileTensor } from './float8-tensors.ts';
 import { openGgufTensors } from './gguf-file.ts';
@@ -49,6 +50,9 @@ async function readCodes(
   path: string,
   tensors: Parameters<typeof readCoded>[0],
 ): Promise<OpenFile['tensors']> {
+  await refuseFormats(tensors).catch((error: unknown) => {
+    throw withPath(path, error);
+  });
   const declared = [...tensors.keys()].some((one) => BITSANDBYTES.test(one)) ? IN_BLOCKS : null;
   const coded = await readCoded(tensors, declared).catch((error: unknown) => {
     throw withPath(path, error);

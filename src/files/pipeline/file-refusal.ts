@@ -12,6 +12,8 @@ const ADAPTER =
   /\.(lora_(up|down|mid)|lora_[AB](\.\w+)?|hada_w[12]_[ab]|lokr_w[12](_[ab])?|dora_scale|oft_blocks|alpha)(\.weight)?$/;
 /** Tensors of an embedding that stands for words. */
 const INVERSION = /^(emb_params|clip_[lg])$/;
+/** Tensors of language models, their encoders and their towers in llama.cpp's files. */
+const LANGUAGE_MODEL = /^(token_embd|v\.patch_embd|enc\.output_norm)\./;
 
 /** Throws unsupported for a file that no family reads. */
 export function refuseFile(
@@ -19,12 +21,14 @@ export function refuseFile(
   tensors: ReadonlyMap<string, FileTensor>,
   known: KnownPipelines,
 ): never {
-  throw new EngineError('unsupported', say`${path} ${problemOf(tensors, known)}`, { param: 'model' });
+  throw new EngineError('unsupported', say`${path} ${problemOf(path, tensors, known)}`, { param: 'model' });
 }
 
-function problemOf(tensors: ReadonlyMap<string, FileTensor>, known: KnownPipelines): Prose {
+function problemOf(path: string, tensors: ReadonlyMap<string, FileTensor>, known: KnownPipelines): Prose {
   const names = [...tensors.keys()];
   if (names.length === 0) return 'holds no tensors: fetch it again';
+  if (names.some((name) => LANGUAGE_MODEL.test(name)))
+    return say`holds a language model or a part of one, which draws nothing: \`npx svc-engine serve --model-path ${path}\` serves it, and a text encoder of an image model is given with ${option('componentPaths')}`;
   const unbuilt = known.unbuiltFiles.find(({ signs }) =>
     signs.every((sign) => names.some((name) => sign.test(name))),
   );

@@ -15,13 +15,17 @@ export interface FileTensor extends TensorEntry {
 const SCALES = ['scale_weight', 'weight_scale', 'weight_scale_inv'];
 /** Tensors beside such weights that take no part: scales of activations, which are not rounded, and marks of the format. */
 const BESIDE = /(^|\.)(scale_input|input_scale|comfy_quant|scaled_fp8)$/;
-const EIGHT_BITS = ['F8_E4M3', 'F8_E5M2'];
+/** Types whose values become f16 numbers in files of image models alone. */
+export const WIDENED_TYPES: readonly string[] = ['F8_E5M2'];
+const EIGHT_BITS = ['F8_E4M3', ...WIDENED_TYPES];
+/** Types of scales that are read. */
+const SCALE_TYPES: readonly string[] = ['F32', 'F16', 'BF16'];
 /** k's of a block of E4M3 codes, see kernels/stored-blocks.ts. */
 const BLOCK = 128;
 /** Weights that are looked up or added, not multiplied. */
 const TABLE = /(^|\.)(position_embedding\.weight|positional_embedding)$/;
 
-/** Replaces 8-bit floats. Throws bad_checkpoint for scales of another shape. */
+/** Replaces 8-bit floats. Throws unsupported for scales of another shape or type. */
 export function readFloat8(tensors: ReadonlyMap<string, TensorEntry>): Map<string, FileTensor> {
   const found = new Map<string, FileTensor>(tensors);
   for (const entry of tensors.values()) {
@@ -38,7 +42,13 @@ export function readFloat8(tensors: ReadonlyMap<string, TensorEntry>): Map<strin
 function scaleOf(tensors: ReadonlyMap<string, TensorEntry>, name: string): TensorEntry | undefined {
   if (!name.endsWith('weight')) return undefined;
   const module = name.slice(0, -'weight'.length);
-  return SCALES.map((end) => tensors.get(module + end)).find((entry) => entry !== undefined);
+  const scale = SCALES.map((end) => tensors.get(module + end)).find((entry) => entry !== undefined);
+  if (scale === undefined || SCALE_TYPES.includes(scale.dtype)) return scale;
+  throw new EngineError(
+    'unsupported',
+    `tensor ${name} is ${tensors.get(name)!.dtype} with scales in ${scale.dtype} (MXFP8 has such), which is not read: choose FP8 with scales in F32, NF4 or a GGUF file of the model`,
+    { param: name },
+  );
 }
 
 function replaced(entry: TensorEntry, scale: TensorEntry | undefined): FileTensor {

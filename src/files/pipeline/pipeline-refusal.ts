@@ -3,6 +3,7 @@
 import { type Message, type Prose, field, option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
 import { ggufSets, setsText } from '../gguf/file-names.ts';
+import { isPickle } from '../pickle.ts';
 import { isRecord } from '../source.ts';
 
 const REMEDY =
@@ -12,7 +13,7 @@ const NAMED = 6;
 
 /** Throws for the path of a file, by its ending: a pipeline is a folder. */
 export function refuseSingleFile(path: string): void {
-  if (/\.(ckpt|pt|pth|bin)$/i.test(path)) throw refusal(path, pickle(path));
+  if (isPickle(path)) throw refusal(path, pickle(path));
   if (/\.(png|jpe?g|webp)$/i.test(path))
     throw refusal(
       path,
@@ -56,7 +57,7 @@ export function refuseFolder(
       path,
       `holds ${sets.length} GGUF files and no model_index.json: name one of them, ${setsText(sets.slice(0, NAMED))}`,
     );
-  const pickled = has(/\.(ckpt|pt|pth|bin)$/i);
+  const pickled = names.find(isPickle);
   if (pickled !== undefined) throw refusal(path, pickle(pickled));
   throw new EngineError('bad_checkpoint', `${path} has no model_index.json: ${REMEDY}`, {
     param: 'model_index.json',

@@ -134,7 +134,7 @@ function noWeights(path: string, names: readonly string[]): EngineError {
   if (pickle !== undefined) {
     return new EngineError(
       'unsupported',
-      `${path} holds its weights as a Python pickle (${pickle}), which can run code when it is read: fetch a revision with safetensors, or convert it`,
+      `${path} holds its weights as a Python pickle (${pickle}), which can run code when it is read: fetch a revision with safetensors, or convert it with safetensors.torch.save_file`,
       { param: pickle },
     );
   }

@@ -15,6 +15,7 @@ import { ggufT5, originalFlux } from './original-flux.ts';
 import { originalAutoencoder } from './original-names.ts';
 import { tinyPipeline } from './pipeline-golden.ts';
 import { scratch } from './tiny-pipelines.ts';
+import { unfused as underNames } from './unfused-tensors.ts';
 import { readTensors, type StoredTensor, type StoredTensors } from './tiny-tensors.ts';
 import { tinyFlux } from './tiny-transformers.ts';
 
@@ -24,23 +25,8 @@ const REQUEST = { prompt: 'a house', maxSequenceLength: 12, steps: 1 };
 const isMatrix = ({ name, shape }: StoredTensor): boolean =>
   shape.length === 2 && /^(double|single)_blocks\./.test(name);
 
-/** Tensors of one layout with the names that pages ask for, and the rows that fused ones are made of. */
-function unfused(fused: readonly StoredTensor[]): StoredTensors {
-  const rename = FLUX_FILES.parts['transformer']![0]!.names(new Map());
-  return named(
-    fused.flatMap((tensor): StoredTensor[] => {
-      const parts = rename(tensor.name, tensor.shape);
-      if (typeof parts === 'string') return [{ ...tensor, name: parts }];
-      const row = tensor.bytes.length / tensor.shape[0]!;
-      return parts.map(({ name, rows }) => ({
-        ...tensor,
-        name,
-        shape: [rows!.count, ...tensor.shape.slice(1)],
-        bytes: tensor.bytes.slice(rows!.first * row, (rows!.first + rows!.count) * row),
-      }));
-    }),
-  );
-}
+const unfused = (fused: readonly StoredTensor[]): StoredTensors =>
+  underNames(FLUX_FILES.parts['transformer']![0]!.names(new Map()), fused);
 
 /** The metadata of a Unigram tokenizer, as llama.cpp writes T5's. */
 function tokenizerMetadata(): Record<string, Written> {

@@ -4,12 +4,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { FLUX2_FILES } from '../../../src/engine/image/layouts/flux2.ts';
-import { float8, ggufOf, named } from './coded-tensors.ts';
+import { float8, ggufOf } from './coded-tensors.ts';
 import { draw, expectNear, expectSame, prefixed, write } from './drawn-files.ts';
 import { originalFlux } from './original-flux.ts';
 import { originalAutoencoder } from './original-names.ts';
 import { tinyChroma, tinyFlux2, tinyKlein } from './tiny-flux2.ts';
 import { scratch } from './tiny-pipelines.ts';
+import { unfused as underNames } from './unfused-tensors.ts';
 import { readTensors, type StoredTensor, type StoredTensors } from './tiny-tensors.ts';
 
 const REQUEST = { prompt: 'a house', maxSequenceLength: 20, guidance: 2 };
@@ -46,23 +47,8 @@ it("FLUX.2 klein draws from a transformer of its makers' layout with files of Qw
   );
 });
 
-/** Tensors that have the names of their makers with the names that pages ask for, and the rows that fused ones are made of. */
-function unfused(fused: readonly StoredTensor[]): StoredTensors {
-  const rename = FLUX2_FILES.parts['transformer']![0]!.names(new Map());
-  return named(
-    fused.flatMap((tensor): StoredTensor[] => {
-      const parts = rename(tensor.name, tensor.shape);
-      if (typeof parts === 'string') return [{ ...tensor, name: parts }];
-      const row = tensor.bytes.length / tensor.shape[0]!;
-      return parts.map(({ name, rows }) => ({
-        ...tensor,
-        name,
-        shape: [rows!.count, ...tensor.shape.slice(1)],
-        bytes: tensor.bytes.slice(rows!.first * row, (rows!.first + rows!.count) * row),
-      }));
-    }),
-  );
-}
+const unfused = (fused: readonly StoredTensor[]): StoredTensors =>
+  underNames(FLUX2_FILES.parts['transformer']![0]!.names(new Map()), fused);
 
 it('FLUX.2 klein draws from a transformer in GGUF, in its own codes', async () => {
   let coded = { file: new Uint8Array(), numbers: [] as StoredTensor[] };

@@ -251,6 +251,16 @@ it.each<[string, (tensors: StoredTensor[]) => StoredTensor[], RegExp]>([
   );
 });
 
+it.each([
+  ['token_embd.weight', 'a language model'],
+  ['v.patch_embd.weight', 'the tower of one'],
+])('a GGUF file of llama.cpp with %s, %s, is refused with what serves it', async (name) => {
+  const tensors = [{ name, shape: [8, 8], type: 1, bytes: new Uint8Array(128) }];
+  await expect(open({ 'm.gguf': writeGguf({ tensors }) })).rejects.toThrow(
+    /m\.gguf holds a language model or a part of one, .*svc-engine serve --model-path m\.gguf.*`componentPaths`/,
+  );
+});
+
 it('an empty GGUF file is refused', async () => {
   await expect(open({ 'm.gguf': writeGguf({}) })).rejects.toThrow(/holds no tensors/);
 });

@@ -4,52 +4,13 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { tinyPipeline } from './pipeline-golden.ts';
-import { draw, expectSame, prefixed, write } from './drawn-files.ts';
+import { draw, expectNear, expectSame, prefixed, write } from './drawn-files.ts';
+import { float8, named } from './coded-tensors.ts';
+import { originalSD3 } from './original-sd3.ts';
+import { originalAutoencoder } from './original-names.ts';
+import { tinySD3 } from './tiny-sd3.ts';
 import { newFolder } from './tiny-pipelines.ts';
-import { readTensors, type StoredTensor, type StoredTensors } from './tiny-tensors.ts';
-
-const NAMES: [RegExp, string][] = [
-  [/^pos_embed\.pos_embed$/, 'pos_embed'],
-  [/^pos_embed\.proj\./, 'x_embedder.proj.'],
-  [/^time_text_embed\.timestep_embedder\.linear_1\./, 't_embedder.mlp.0.'],
-  [/^time_text_embed\.timestep_embedder\.linear_2\./, 't_embedder.mlp.2.'],
-  [/^time_text_embed\.text_embedder\.linear_1\./, 'y_embedder.mlp.0.'],
-  [/^time_text_embed\.text_embedder\.linear_2\./, 'y_embedder.mlp.2.'],
-  [/^proj_out\./, 'final_layer.linear.'],
-  [/^norm_out\.linear\./, 'final_layer.adaLN_modulation.1.'],
-  [/^transformer_blocks\./, 'joint_blocks.'],
-  [/\.norm1\.linear\./, '.x_block.adaLN_modulation.1.'],
-  [/\.norm1_context\.linear\./, '.context_block.adaLN_modulation.1.'],
-  [/\.(attn2?)\.to_q\./, '.x_block.$1.qkv.'],
-  [/\.attn\.add_q_proj\./, '.context_block.attn.qkv.'],
-  [/\.(attn2?)\.norm_([qk])\./, '.x_block.$1.ln_$2.'],
-  [/\.attn\.norm_added_([qk])\./, '.context_block.attn.ln_$1.'],
-  [/\.(attn2?)\.to_out\.0\./, '.x_block.$1.proj.'],
-  [/\.attn\.to_add_out\./, '.context_block.attn.proj.'],
-  [/\.ff\.net\.0\.proj\./, '.x_block.mlp.fc1.'],
-  [/\.ff\.net\.2\./, '.x_block.mlp.fc2.'],
-  [/\.ff_context\.net\.0\.proj\./, '.context_block.mlp.fc1.'],
-  [/\.ff_context\.net\.2\./, '.context_block.mlp.fc2.'],
-];
-
-/** Fused projections, and the shift before the scale in the modulations behind which a sequence ends. */
-function original(tensors: StoredTensors, last: number): StoredTensor[] {
-  return [...tensors.values()].flatMap((tensor) => {
-    if (/\.(to|add)_[kv](_proj)?\./.test(tensor.name)) return [];
-    const name = NAMES.reduce((text, [own, other]) => text.replace(own, other), tensor.name);
-    if (/\.(to_q|add_q_proj)\./.test(tensor.name)) {
-      const parts = ['_q', '_k', '_v'].map((part) => tensors.get(tensor.name.replace('_q', part))!);
-      const [rows, ...behind] = tensor.shape;
-      const bytes = Buffer.concat(parts.map((one) => one.bytes));
-      return [{ ...tensor, name, shape: [3 * rows!, ...behind], bytes }];
-    }
-    if (!tensor.name.startsWith('norm_out') && !tensor.name.includes(`.${last}.norm1_context.`))
-      return [{ ...tensor, name }];
-    const half = tensor.bytes.length / 2;
-    const bytes = Buffer.concat([tensor.bytes.subarray(half), tensor.bytes.subarray(0, half)]);
-    return [{ ...tensor, name, bytes }];
-  });
-}
+import { readTensors, type StoredTensor } from './tiny-tensors.ts';
 
 it('draws from a transformer of its makers with CLIP and the autoencoder beside it, and without T5', async () => {
   const folder = newFolder('sd3');
@@ -76,9 +37,51 @@ it('draws from a transformer of its makers with CLIP and the autoencoder beside 
   const weights = join(folder, 'transformer', 'diffusion_pytorch_model.safetensors');
   const tensors = await readTensors(weights);
   const request = { prompt: 'a house', maxSequenceLength: 20 };
-  const model = write('sd3 original', original(tensors, 2));
+  const model = write('sd3 original', originalSD3(tensors, 2));
   await expect(draw({ model }, request)).rejects.toThrow(/holds the transformer and no .*text_encoder/);
   await expectSame({ folder, tensors: {} }, { model, componentPaths }, request);
   const named = write('sd3 of diffusers', prefixed(tensors, 'transformer.'));
   await expectSame({ folder, tensors: {} }, { model: named, componentPaths }, request);
+});
+
+/** Tensors that published files have beside those of the model. */
+const EXTRA: StoredTensor[] = [
+  ['text_encoders.clip_l.logit_scale', 'F32', []],
+  ['text_encoders.clip_g.logit_scale', 'F32', []],
+  ['text_encoders.clip_l.transformer.text_model.embeddings.position_ids', 'I64', [1, 77]],
+  ['model_ema.decay', 'F32', []],
+].map(([name, dtype, shape]) => {
+  const count = (shape as number[]).reduce((product, size) => product * size, 1);
+  return { name, dtype, shape, bytes: new Uint8Array(count * (dtype === 'I64' ? 8 : 4)) } as StoredTensor;
+});
+
+it('draws from one file with CLIP, T5 in FP8 and the autoencoder', async () => {
+  let t5: StoredTensor[] = [];
+  const pipeline = tinySD3({
+    name: 'sd3-whole',
+    values: {
+      text_encoder_3(tensors) {
+        const coded = [...tensors.values()].map((tensor) => float8(tensor, null));
+        t5 = coded.flatMap(({ stored }) => stored);
+        return named(coded.map(({ numbers }) => numbers));
+      },
+    },
+  });
+  const { transformer, vae, text_encoder: first, text_encoder_2: second } = pipeline.tensors;
+  const own = t5.find(({ name }) => name === 'encoder.embed_tokens.weight')!;
+  const tied = { ...own, name: 'shared.weight' };
+  const model = write(
+    'sd3_medium_incl_clips_t5xxlfp8',
+    originalSD3(transformer!, 1, 'model.diffusion_model.'),
+    originalAutoencoder(vae!),
+    prefixed(first!, 'text_encoders.clip_l.transformer.'),
+    prefixed(second!, 'text_encoders.clip_g.transformer.'),
+    prefixed(named([...t5, tied]), 'text_encoders.t5xxl.transformer.'),
+    EXTRA,
+  );
+  const componentPaths = { tokenizer_3: pipeline.folder };
+  const request = { prompt: 'a house', maxSequenceLength: 12, steps: 1 };
+  await expectNear(pipeline, { model, componentPaths }, request);
+  const { notes } = await draw({ model, componentPaths }, request);
+  expect(notes).toEqual([]);
 });

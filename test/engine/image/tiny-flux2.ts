@@ -75,8 +75,11 @@ export function tinyKlein(values?: (tensors: StoredTensors) => StoredTensors): T
   return pipeline;
 }
 
+/** Changes the values of a pipeline's transformer. */
+type Values = { transformer?: (tensors: StoredTensors) => StoredTensors };
+
 /** FLUX.2 dev with heads of 128 columns in its language model. */
-export function tinyFlux2(): TinyPipeline {
+export function tinyFlux2(values: Values = {}): TinyPipeline {
   const config = { ...TRANSFORMER, joint_attention_dim: 192, guidance_embeds: true };
   const text = {
     architectures: ['MistralForCausalLM'],
@@ -96,8 +99,9 @@ export function tinyFlux2(): TinyPipeline {
   };
   const language = readText(text, 'MistralForCausalLM');
   const { vae, tensors } = flux2Autoencoder();
+  const drawn = randomTensors([(table) => flux2(readFlux2Config(config), table)], 43);
   const pipeline = replaced('flux2', 'flux2', {
-    transformer: [config, randomTensors([(table) => flux2(readFlux2Config(config), table)], 43)],
+    transformer: [config, values.transformer?.(drawn) ?? drawn],
     vae: [vae, tensors],
     text_encoder: [text, randomTensors([(table) => language.states!(table, [31])], 44)],
   });
@@ -106,7 +110,7 @@ export function tinyFlux2(): TinyPipeline {
 }
 
 /** Chroma: heads of 32 columns. */
-export function tinyChroma(): TinyPipeline {
+export function tinyChroma(values: Values = {}): TinyPipeline {
   const config = {
     _class_name: 'ChromaTransformer2DModel',
     in_channels: 64,
@@ -142,8 +146,9 @@ export function tinyChroma(): TinyPipeline {
     feed_forward_proj: 'gated-gelu',
     layer_norm_epsilon: 1e-6,
   };
+  const drawn = randomTensors([(table) => chroma(readChromaConfig(config), table)], 45);
   const pipeline = replaced('chroma', 'chroma', {
-    transformer: [config, randomTensors([(table) => chroma(readChromaConfig(config), table)], 45)],
+    transformer: [config, values.transformer?.(drawn) ?? drawn],
     vae: [vae, autoencoderTensors(vae, 46)],
     text_encoder: [text, randomTensors([(table) => t5(readT5Config(text), table)], 47)],
   });

@@ -103,12 +103,12 @@ function asStored(config: Json, tensors: StoredTensors): StoredTensors {
   );
 }
 
-const clipTensors = (config: Json, className: string, seed: number): StoredTensors =>
+export const clipTensors = (config: Json, className: string, seed: number): StoredTensors =>
   randomTensors([(table) => clip(readClipConfig(config, className), table)], seed);
 
 const CLIP = { vocab_size: 49408, intermediate_size: 128, max_position_embeddings: 77, eos_token_id: 49407 };
 
-const clipConfig = (className: string, hidden: number, layers: number, more: Json = {}): Json => ({
+export const clipConfig = (className: string, hidden: number, layers: number, more: Json = {}): Json => ({
   ...CLIP,
   architectures: [className],
   hidden_size: hidden,
@@ -149,7 +149,8 @@ interface Described {
   settings?: Json;
 }
 
-function written(
+/** Writes a pipeline whose tokenizers are those of CLIP. */
+export function written(
   name: string,
   { className, components, scheduler, tokenizers, settings }: Described,
 ): TinyPipeline {

@@ -138,3 +138,17 @@ describe('tensors that no request reads', () => {
     );
   });
 });
+
+it('scales of a tensor that is not read are not read either', () => {
+  const stored: Record<string, [Dtype, number[]]> = {
+    'a.weight': ['F16', [4, 4]],
+    'tied.weight': ['F8_E4M3', [4, 128]],
+    'tied.weight_scale': ['F32', []],
+  };
+  const page = (weights: WeightTable): void => {
+    weights.matrix('a.weight', 4, 4);
+    weights.ignore(/^tied\.weight$/);
+  };
+  expect(() => check(stored, page)).not.toThrow();
+  expect(() => check({ ...stored, 'a.weight_scale': ['F32', []] }, page)).toThrow(/a\.weight_scale/);
+});

@@ -113,7 +113,7 @@ test('a pipeline with a component that is pickled alone is refused before anythi
     'text_encoder_2/openvino_model.bin',
   ];
   expect(() => select(files)).toThrow(
-    'a/b holds the weights of text_encoder as pickles alone, which are not read, as they can run code: convert them, or try a `revision',
+    'a/b holds the weights of text_encoder as pickles alone, which are not read, as they can run code: convert them with safetensors.torch.save_file, or try a `revision',
   );
   expect(select(files.toSpliced(1, 1))).toEqual([
     'model_index.json',

@@ -2,9 +2,10 @@
 // underscores, and of Xlabs. sources: diffusers' loaders/lora_conversion_utils.py, sd-scripts' networks/lora_flux.py
 
 import type { AdapterScheme, OtherNames } from '../../../files/lora/scheme.ts';
-import type { NamedRows, Rename } from '../../../files/pipeline/file-layout.ts';
+import type { Rename } from '../../../files/pipeline/file-layout.ts';
 import { equalRows } from '../../../files/pipeline/renamed-tensors.ts';
 import { originalNames } from '../layouts/flux.ts';
+import { originalNames as flux2Names } from '../layouts/flux2.ts';
 import { clipAdapters, decoderAdapters, t5Adapters, transformerAdapters } from './adapter-names.ts';
 
 /** Parts of original names that have underscores. */
@@ -56,42 +57,6 @@ export const CHROMA_ADAPTERS: AdapterScheme = {
   ],
   signs: [{ models: 'Chroma', module: /distilled_guidance_layer/ }],
 };
-
-/** Modules of FLUX.2's blocks in diffusers by their original names. */
-const FLUX2_MODULES: readonly (readonly [RegExp, string])[] = [
-  [/^img_in\./, 'x_embedder.'],
-  [/^txt_in\./, 'context_embedder.'],
-  [/^time_in\.in_layer\./, 'time_guidance_embed.timestep_embedder.linear_1.'],
-  [/^time_in\.out_layer\./, 'time_guidance_embed.timestep_embedder.linear_2.'],
-  [/^guidance_in\.in_layer\./, 'time_guidance_embed.guidance_embedder.linear_1.'],
-  [/^guidance_in\.out_layer\./, 'time_guidance_embed.guidance_embedder.linear_2.'],
-  [/^((?:double|single)_stream_modulation(?:_img|_txt)?)\.lin\./, '$1.linear.'],
-  [/^final_layer\.linear\./, 'proj_out.'],
-  [/^double_blocks\.(\d+)\.img_attn\.proj\./, 'transformer_blocks.$1.attn.to_out.0.'],
-  [/^double_blocks\.(\d+)\.txt_attn\.proj\./, 'transformer_blocks.$1.attn.to_add_out.'],
-  [/^double_blocks\.(\d+)\.img_mlp\.0\./, 'transformer_blocks.$1.ff.linear_in.'],
-  [/^double_blocks\.(\d+)\.img_mlp\.2\./, 'transformer_blocks.$1.ff.linear_out.'],
-  [/^double_blocks\.(\d+)\.txt_mlp\.0\./, 'transformer_blocks.$1.ff_context.linear_in.'],
-  [/^double_blocks\.(\d+)\.txt_mlp\.2\./, 'transformer_blocks.$1.ff_context.linear_out.'],
-  [/^single_blocks\.(\d+)\.linear1\./, 'single_transformer_blocks.$1.attn.to_qkv_mlp_proj.'],
-  [/^single_blocks\.(\d+)\.linear2\./, 'single_transformer_blocks.$1.attn.to_out.'],
-];
-
-const FLUX2_FUSED: Readonly<Record<string, readonly string[]>> = {
-  img_attn: ['to_q', 'to_k', 'to_v'],
-  txt_attn: ['add_q_proj', 'add_k_proj', 'add_v_proj'],
-};
-
-function flux2Names(name: string, shape: readonly number[]): string | readonly NamedRows[] {
-  const [, block, stream, kind] =
-    /^double_blocks\.(\d+)\.(img_attn|txt_attn)\.qkv\.(weight|bias)$/.exec(name) ?? [];
-  if (kind === undefined)
-    return FLUX2_MODULES.reduce((renamed, [pattern, other]) => renamed.replace(pattern, other), name);
-  return equalRows(
-    FLUX2_FUSED[stream!]!.map((part) => `transformer_blocks.${block}.attn.${part}.${kind}`),
-    shape,
-  );
-}
 
 /** Names that only FLUX.2 has are a sign of it; so are the widths of its larger models. */
 export const FLUX2_ADAPTERS: AdapterScheme = {

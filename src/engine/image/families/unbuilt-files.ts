@@ -36,4 +36,4 @@ export const UNBUILT_FILES: readonly UnbuiltFiles[] = [
 
 /** Weights of the training, constants of the noise schedule, and marks that describe a model. */
 export const UNREAD_TENSORS =
-  /^(model_ema\.|(betas|alphas_cumprod(_prev)?|logvar|lvlb_weights|global_step|v_pred|ztsnr|edm_mean|edm_std|scaled_fp8)$|(sqrt|log)_\w+$|posterior_\w+$|denoiser\.|loss\.|cond_stage_model\.(logit_scale|model\.logit_scale)$)/;
+  /^(model_ema\.|(betas|alphas_cumprod(_prev)?|logvar|lvlb_weights|global_step|v_pred|ztsnr|edm_mean|edm_std|scaled_fp8)$|(sqrt|log)_\w+$|posterior_\w+$|denoiser\.|loss\.|(cond_stage_model(\.model)?|text_encoders\.\w+)\.logit_scale$)/;

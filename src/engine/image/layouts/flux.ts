@@ -42,22 +42,13 @@ const DIFFUSERS: PartLayout = {
   configure: fluxConfig,
 };
 
-/** Modules with the same tensors under another name. */
-const MODULES: readonly (readonly [RegExp, string])[] = [
-  [/^img_in\./, 'x_embedder.'],
-  [/^txt_in\./, 'context_embedder.'],
-  [/^time_in\.in_layer\./, 'time_text_embed.timestep_embedder.linear_1.'],
-  [/^time_in\.out_layer\./, 'time_text_embed.timestep_embedder.linear_2.'],
-  [/^guidance_in\.in_layer\./, 'time_text_embed.guidance_embedder.linear_1.'],
-  [/^guidance_in\.out_layer\./, 'time_text_embed.guidance_embedder.linear_2.'],
-  [/^vector_in\.in_layer\./, 'time_text_embed.text_embedder.linear_1.'],
-  [/^vector_in\.out_layer\./, 'time_text_embed.text_embedder.linear_2.'],
+/** Modules of FLUX.1, FLUX.2 and Chroma with the same tensors under another name. */
+export const SHARED_MODULES: readonly (readonly [RegExp, string])[] = [
   [/^final_layer\.linear\./, 'proj_out.'],
   [/^double_blocks\./, 'transformer_blocks.'],
   [/^single_blocks\./, 'single_transformer_blocks.'],
-  [/\.img_mod\.lin\./, '.norm1.linear.'],
-  [/\.txt_mod\.lin\./, '.norm1_context.linear.'],
-  [/\.modulation\.lin\./, '.norm.linear.'],
+  [/^img_in\./, 'x_embedder.'],
+  [/^txt_in\./, 'context_embedder.'],
   [/\.img_attn\.norm\.query_norm\.(scale|weight)$/, '.attn.norm_q.weight'],
   [/\.img_attn\.norm\.key_norm\.(scale|weight)$/, '.attn.norm_k.weight'],
   [/\.txt_attn\.norm\.query_norm\.(scale|weight)$/, '.attn.norm_added_q.weight'],
@@ -66,6 +57,20 @@ const MODULES: readonly (readonly [RegExp, string])[] = [
   [/(blocks\.\d+)\.norm\.key_norm\.(scale|weight)$/, '$1.attn.norm_k.weight'],
   [/\.img_attn\.proj\./, '.attn.to_out.0.'],
   [/\.txt_attn\.proj\./, '.attn.to_add_out.'],
+];
+
+/** Modules with the same tensors under another name. */
+const MODULES: readonly (readonly [RegExp, string])[] = [
+  ...SHARED_MODULES,
+  [/^time_in\.in_layer\./, 'time_text_embed.timestep_embedder.linear_1.'],
+  [/^time_in\.out_layer\./, 'time_text_embed.timestep_embedder.linear_2.'],
+  [/^guidance_in\.in_layer\./, 'time_text_embed.guidance_embedder.linear_1.'],
+  [/^guidance_in\.out_layer\./, 'time_text_embed.guidance_embedder.linear_2.'],
+  [/^vector_in\.in_layer\./, 'time_text_embed.text_embedder.linear_1.'],
+  [/^vector_in\.out_layer\./, 'time_text_embed.text_embedder.linear_2.'],
+  [/\.img_mod\.lin\./, '.norm1.linear.'],
+  [/\.txt_mod\.lin\./, '.norm1_context.linear.'],
+  [/\.modulation\.lin\./, '.norm.linear.'],
   [/\.img_mlp\.0\./, '.ff.net.0.proj.'],
   [/\.img_mlp\.2\./, '.ff.net.2.'],
   [/\.txt_mlp\.0\./, '.ff_context.net.0.proj.'],

@@ -11,7 +11,7 @@ import type {
 import { equalRows } from '../../../files/pipeline/renamed-tensors.ts';
 import { DIFFUSERS_AUTOENCODER, ORIGINAL_AUTOENCODER } from './autoencoder.ts';
 import { decoderParts } from './decoder.ts';
-import { fusedAttention } from './flux.ts';
+import { fusedAttention, SHARED_MODULES } from './flux.ts';
 import { mistralParts } from './mistral.ts';
 import { Shapes } from './shapes.ts';
 
@@ -42,24 +42,12 @@ const DIFFUSERS: PartLayout = {
 
 /** Modules with the same tensors under another name. */
 const MODULES: readonly (readonly [RegExp, string])[] = [
-  [/^img_in\./, 'x_embedder.'],
-  [/^txt_in\./, 'context_embedder.'],
+  ...SHARED_MODULES,
   [/^time_in\.in_layer\./, 'time_guidance_embed.timestep_embedder.linear_1.'],
   [/^time_in\.out_layer\./, 'time_guidance_embed.timestep_embedder.linear_2.'],
   [/^guidance_in\.in_layer\./, 'time_guidance_embed.guidance_embedder.linear_1.'],
   [/^guidance_in\.out_layer\./, 'time_guidance_embed.guidance_embedder.linear_2.'],
   [/^((?:double|single)_stream_modulation\w*)\.lin\./, '$1.linear.'],
-  [/^final_layer\.linear\./, 'proj_out.'],
-  [/^double_blocks\./, 'transformer_blocks.'],
-  [/^single_blocks\./, 'single_transformer_blocks.'],
-  [/\.img_attn\.norm\.query_norm\.(scale|weight)$/, '.attn.norm_q.weight'],
-  [/\.img_attn\.norm\.key_norm\.(scale|weight)$/, '.attn.norm_k.weight'],
-  [/\.txt_attn\.norm\.query_norm\.(scale|weight)$/, '.attn.norm_added_q.weight'],
-  [/\.txt_attn\.norm\.key_norm\.(scale|weight)$/, '.attn.norm_added_k.weight'],
-  [/(blocks\.\d+)\.norm\.query_norm\.(scale|weight)$/, '$1.attn.norm_q.weight'],
-  [/(blocks\.\d+)\.norm\.key_norm\.(scale|weight)$/, '$1.attn.norm_k.weight'],
-  [/\.img_attn\.proj\./, '.attn.to_out.0.'],
-  [/\.txt_attn\.proj\./, '.attn.to_add_out.'],
   [/\.img_mlp\.0\./, '.ff.linear_in.'],
   [/\.img_mlp\.2\./, '.ff.linear_out.'],
   [/\.txt_mlp\.0\./, '.ff_context.linear_in.'],
@@ -68,7 +56,8 @@ const MODULES: readonly (readonly [RegExp, string])[] = [
   [/\.linear2\./, '.attn.to_out.'],
 ];
 
-function originalNames(name: string, shape: readonly number[]): string | readonly NamedRows[] {
+/** Names of the original program. */
+export function originalNames(name: string, shape: readonly number[]): string | readonly NamedRows[] {
   const attention = fusedAttention(name, shape);
   if (attention) return attention;
   // Diffusers has the scale before the shift.

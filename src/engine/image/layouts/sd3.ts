@@ -13,7 +13,7 @@ import { equalRows } from '../../../files/pipeline/renamed-tensors.ts';
 import { DIFFUSERS_AUTOENCODER, ORIGINAL_AUTOENCODER } from './autoencoder.ts';
 import { CLIP_TOKENIZER, transformersClip } from './clip.ts';
 import { Shapes } from './shapes.ts';
-import { t5Parts } from './t5.ts';
+import { T5_GGUF, t5Parts } from './t5.ts';
 
 const PREFIXES = ['model.diffusion_model.', 'diffusion_model.', 'transformer.', ''];
 
@@ -121,7 +121,8 @@ function sd3Config(headers: FileHeaders): PartConfig {
       joint_attention_dim: shapes.extent('context_embedder.weight', 1),
       caption_projection_dim: hidden,
       pooled_projection_dim: shapes.extent('time_text_embed.text_embedder.linear_1.weight', 1),
-      pos_embed_max_size: Math.floor(Math.sqrt(shapes.extent('pos_embed.pos_embed', 1))),
+      // Some GGUF files have the table without its first dimension, which is 1.
+      pos_embed_max_size: Math.floor(Math.sqrt(shapes.extent('pos_embed.pos_embed', -2))),
       dual_attention_layers: Array.from({ length: layers }, (_, i) => i).filter(isDual),
       qk_norm: headers.has(norm) ? 'rms_norm' : null,
     },
@@ -146,6 +147,7 @@ export const SD3_FILES: FileLayouts = {
     ),
     text_encoder_3: [
       t5Parts(['text_encoders.t5xxl.transformer.', 'text_encoders.t5xxl.', 'text_encoder_3.', '']),
+      T5_GGUF,
     ],
   },
   accepts: () => true,

@@ -16,7 +16,7 @@ export class Shapes {
     this.#component = component;
   }
 
-  /** Returns the size of a tensor along an axis. Throws bad_checkpoint if there is no such tensor. */
+  /** Returns the size of a tensor along an axis; negative axes count from the last one. Throws bad_checkpoint if there is no such tensor. */
   extent(name: string, axis: number): number {
     const size = this.find(name, axis);
     if (size !== undefined && size > 0) return size;
@@ -28,7 +28,7 @@ export class Shapes {
   }
 
   find(name: string, axis: number): number | undefined {
-    return this.#headers.get(name)?.shape[axis];
+    return this.#headers.get(name)?.shape.at(axis);
   }
 
   /** Number of tensors whose names have consecutive numbers from 0 on. */
