@@ -11,6 +11,7 @@ import {
   type CallArgument,
   type CallArgumentTable,
 } from '../call-arguments.ts';
+import { ORIGINAL_WORDS, originalNames, SANA_FILES } from '../layouts/sana.ts';
 import { decoderAdapters, transformerAdapters } from './adapter-names.ts';
 import type { ImageFamily } from './family.ts';
 import { readDCAutoencoder } from './sana-autoencoder.ts';
@@ -72,7 +73,10 @@ export const sanaFamily: ImageFamily = {
   defaults: { steps: 20, guidance: 4.5 },
   namedDefaults: [],
   adapters: {
-    parts: [transformerAdapters(), decoderAdapters('text_encoder')],
+    parts: [
+      transformerAdapters({ rename: originalNames, words: ORIGINAL_WORDS }),
+      decoderAdapters('text_encoder'),
+    ],
     signs: [
       { models: 'Sana', module: /transformer_blocks[._]\d+[._]ff[._]conv_(?:inverted|depth|point)$/ },
       { models: 'Sana', module: /transformer_blocks[._]\d+[._]attn1[._]to_q$/, columns: 2240 },
@@ -81,5 +85,6 @@ export const sanaFamily: ImageFamily = {
   takes: ['maxSequenceLength', 'flowShift'],
   readsEmphasis: false,
   sigmas: null,
+  files: SANA_FILES,
   open: openSana,
 };

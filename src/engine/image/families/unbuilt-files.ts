@@ -29,7 +29,6 @@ export const UNBUILT_FILES: readonly UnbuiltFiles[] = [
     /(^|\.)(t_block\.1\.weight|adaln_single\.linear\.weight)$/,
     /(^|\.)caption_projection\.|y_embedder\./,
   ),
-  file('Sana', /(^|\.)blocks\.0\.cross_attn\.q_linear\./, /(^|\.)blocks\.0\.mlp\.inverted_conv\./),
   file('Lumina 2', /(^|\.)cap_embedder\.0\.weight$/, /(^|\.)layers\.0\.attention\.qkv\./),
   file('an unCLIP model', /(^|\.)label_emb\.0\.0\./, /^embedder\.model\./),
 ];

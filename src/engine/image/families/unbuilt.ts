@@ -41,6 +41,7 @@ export const UNBUILT: readonly UnbuiltPipelines[] = [
   { classes: /LDM3D/, purpose: 'draws an image and its depth', needsInput: true },
   { classes: /^Flux2KleinKV/, purpose: 'computes the images that it sees in the first step only' },
   { classes: /^Flux2KleinInpaint/, purpose: 'fills masks in images beside those that it sees' },
+  { classes: /^SanaSprint/, purpose: 'draws in few steps by a schedule of its own (SCM)' },
   { classes: /PAG/, purpose: 'steers by perturbed attention (PAG)' },
   {
     classes: /^FluxPriorRedux/,
