@@ -176,6 +176,22 @@ describe('where there is no file', () => {
     await model.close();
   });
 
+  it('a full disk loses that image only: the next one is drawn where room was made', async () => {
+    let isFull = true;
+    const cache: Platform['packed'] = {
+      async slot(origin) {
+        const own = (await packed.slot(origin))!;
+        return { ...own, write: (entries) => (isFull ? Promise.reject(full) : own.write(entries)) };
+      },
+    };
+    const { model } = await open(LAYERWISE, HOST, { packed: cache });
+    await expect(listen(model, REQUEST)).rejects.toMatchObject({ code: 'disk_full' });
+    isFull = false;
+    const { image } = await draw({});
+    expect(bits(await listen(model, REQUEST))).toEqual([image]);
+    await model.close();
+  });
+
   it('the smallest change that fits is named', async () => {
     const kept = { ditCpuOffload: true };
     const { model } = await open(kept, HOST);
