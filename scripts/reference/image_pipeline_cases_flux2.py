@@ -24,6 +24,15 @@ FLUX2 = {
         sides=(64, 80),
         size=(64, 80),
     ),
+    'pipeline-flux2-cut': Pipeline(
+        'Flux2Pipeline',
+        'flux2',
+        'a text that is cut, so that nothing fills it up',
+        call(9, guidance=2.5, max_sequence_length=48),
+        seeds=(117,),
+        components={'vae': 'flux2-klein/vae'},
+        brief=True,
+    ),
     'pipeline-flux2-klein-guided': klein(
         'two passes, the second with an empty text; a long prompt that is cut; the shift by tokens and steps',
         call(15),

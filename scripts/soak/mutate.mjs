@@ -56,7 +56,7 @@ const KINDS = [
 
 /** Checkpoints of the short form: one of each kind, and files of image models. */
 const FEW = ['llama', 'lora', 'qwen3', 'bert', 'sd1'];
-const FEW_FILES = ['file-flux', 'fp8-flux', 'gguf-flux', 'lora-two', 'words'];
+const FEW_FILES = ['file-sd1', 'gguf-sd1', 'lora-two', 'words'];
 /** Every so many mutants one is opened by the command line too. */
 const COMMAND_EVERY = 20;
 
