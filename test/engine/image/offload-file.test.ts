@@ -180,7 +180,7 @@ describe('where there is no file', () => {
     let isFull = true;
     const cache: Platform['packed'] = {
       async slot(origin) {
-        const own = (await packed.slot(origin))!;
+        const own = await packed.slot(origin);
         return { ...own, write: (entries) => (isFull ? Promise.reject(full) : own.write(entries)) };
       },
     };

@@ -37,7 +37,8 @@ export async function encodeStates(
   using results = new Scope(device);
   const states: Tensor[] = [];
   for (const [i, text] of texts.entries()) {
-    const ranges = kept?.[i] ?? [[dropped, text.ids.length - dropped]];
+    const tokens = text.ids.length + (text.padding?.count ?? 0);
+    const ranges = kept?.[i] ?? [[dropped, tokens - dropped]];
     const encode = async (way: ComputeOptions, notFinite: Region): Promise<Tensor> => {
       using given = new Scope(device);
       const made = given.hold(await textStates(device, declaration, encoder.page, text, way));
