@@ -4,7 +4,7 @@
 import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
 import { openAdapterFile, type AdapterFile } from '../../files/lora/adapter.ts';
-import { matchAdapter, modelsOf, type Change, type Match } from '../../files/lora/match.ts';
+import { matchAdapter, signOf, type Change, type Match } from '../../files/lora/match.ts';
 import type { Folder } from '../../files/source.ts';
 import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import { SOURCES, sourceNames } from '../../kernels/formats.ts';
@@ -83,21 +83,23 @@ export async function openAdapter(
 }
 
 function refuseOther(file: AdapterFile, { changes, misfit, unmatched }: Match, family: ImageFamily): void {
-  // Families share text encoders: what an adapter is for shows in the modules of the denoiser.
+  const own = family.adapters?.signs ?? [];
+  const known = imageFamilies().flatMap(({ adapters }) => adapters?.signs ?? []);
+  const sign = signOf(file, [...known, ...UNBUILT_ADAPTERS]);
+  // Families share text encoders, and names of some modules of their denoisers.
+  const isOther = sign !== null && !sign.isVague && !own.includes(sign) && unmatched.length > 0;
   const isWhole = changes.has(family.denoiser) || (changes.size > 0 && unmatched.length === 0);
-  if (isWhole && misfit === null) return;
-  const signs = imageFamilies().flatMap(({ adapters }) => adapters?.signs ?? []);
-  const models = modelsOf(file, [...signs, ...UNBUILT_ADAPTERS]);
+  if (isWhole && misfit === null && !isOther) return;
   const problem = misfit
     ? `changes ${misfit.module} with ${misfit.given.join(' × ')} weights, and the model has ${misfit.wanted.join(' × ')}`
-    : `changes ${countText(unmatched.length, 'module')}, none of which this model has: ${shortList(unmatched)}`;
+    : `changes ${countText(unmatched.length, 'module')} that this model does not have: ${shortList(unmatched)}`;
   if (misfit && isWidened(misfit))
     throw new EngineError(
       'unsupported',
-      `${file.path} ${problem}: it widens the model for an image beside the latents, which is done ${family.widening ? 'while the model is opened: give it with the model' : `for FLUX.1 alone, and this is a model of the family ${family.name}: choose an adapter for it`}`,
+      `${file.path} ${problem}: it widens the model for an image beside the latents, which is done ${family.widening ? 'while the model is opened: give it with the model' : `for models of the family flux alone, and this is a model of the family ${family.name}: choose an adapter for it`}`,
       { param: 'loraPath' },
     );
-  const fits = models === null ? 'it was trained on another model' : `it fits ${models}`;
+  const fits = sign === null ? 'it was trained on another model' : `it fits ${sign.models}`;
   throw new EngineError(
     'unsupported',
     `${file.path} ${problem}; ${fits}, and this is a model of the family ${family.name}: choose an adapter for it`,

@@ -51,17 +51,34 @@ export function matchAdapter({ modules, unknown }: AdapterFile, parts: readonly 
   return { changes, unmatched, misfit };
 }
 
-/** The models that a file's names and shapes show, of those that are known; null: none. */
-export function modelsOf({ modules }: AdapterFile, signs: readonly AdapterSign[]): string | null {
-  // Names that only one family has say more than widths.
-  const ordered = signs.toSorted((a, b) => Number(a.columns !== undefined) - Number(b.columns !== undefined));
-  const found = ordered.find(({ module, columns }) =>
-    modules.some(
-      ({ name, weight }) =>
-        module.test(name) && (columns === undefined || (weight && sizeOfDelta(weight).columns === columns)),
-    ),
-  );
-  return found?.models ?? null;
+/** The sign of the models that a file's names and shapes show, of those that are known; null: none. */
+export function signOf({ modules }: AdapterFile, signs: readonly AdapterSign[]): AdapterSign | null {
+  const ordered = signs.toSorted((a, b) => vagueness(a) - vagueness(b));
+  return ordered.find((sign) => isShown(sign, modules)) ?? null;
+}
+
+/** Names that only one family has say more than sizes. */
+function vagueness({ isVague, columns, rows, width, last }: AdapterSign): number {
+  if (isVague) return 2;
+  return [columns, rows, width, last].every((size) => size === undefined) ? 0 : 1;
+}
+
+function isShown(
+  { module, columns, rows, width, last }: AdapterSign,
+  modules: readonly AdapterModule[],
+): boolean {
+  const found = modules.filter(({ name, weight }) => {
+    if (!module.test(name)) return false;
+    if (columns === undefined && rows === undefined && width === undefined) return true;
+    if (weight === null) return false;
+    const own = sizeOfDelta(weight);
+    const fits = (wanted: number | undefined, size: number): boolean =>
+      wanted === undefined || wanted === size;
+    return fits(columns, own.columns) && fits(rows, own.rows) && fits(width, Math.min(own.rows, own.columns));
+  });
+  if (found.length === 0 || last === undefined) return found.length > 0;
+  const highest = Math.max(...found.map(({ name }) => Number(module.exec(name)![1])));
+  return last[0] <= highest && highest <= last[1];
 }
 
 interface Found {

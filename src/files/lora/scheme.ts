@@ -34,6 +34,14 @@ export interface AdapterSign {
   module: RegExp;
   /** Columns of such a module's weight; left out: any number. */
   columns?: number;
+  /** Rows of it; left out: any number. */
+  rows?: number;
+  /** The smaller of both; left out: any number. */
+  width?: number;
+  /** Range of the highest number of a block, which is the first group of `module`; left out: any number. */
+  last?: readonly [number, number];
+  /** Whether signs of other models say more. */
+  isVague?: true;
 }
 
 export interface AdapterScheme {

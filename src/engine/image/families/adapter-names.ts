@@ -1,7 +1,7 @@
 // Names that adapters give to modules of the components that several families share: UNets, CLIP's text encoders, transformers. Prefixes are
 // those of diffusers, PEFT, ComfyUI and kohya's programs.
 
-import type { AdapterPart, OtherNames, TensorShapes } from '../../../files/lora/scheme.ts';
+import type { AdapterPart, AdapterSign, OtherNames, TensorShapes } from '../../../files/lora/scheme.ts';
 import type { Rename } from '../../../files/pipeline/file-layout.ts';
 import { unetName } from '../layouts/unet-names.ts';
 
@@ -28,8 +28,32 @@ function levelLayers(tensors: TensorShapes): number {
   return layers;
 }
 
+/** A transformer in a UNet, and the number of its block. */
+const IN_UNET = String.raw`(?:attentions|input_blocks|output_blocks|middle_block)[._]\d+(?:[._]\d+)?[._]transformer_blocks[._]`;
+
 /** Modules that take the columns of the text, by which families of UNets differ. */
-export const TO_KEYS = /attn2[._](?:processor[._])?to_[kv]$/;
+export const TO_KEYS = new RegExp(String.raw`${IN_UNET}\d+[._]attn2[._](?:processor[._])?to_[kv]$`);
+
+/** Only Stable Diffusion XL has several blocks in a transformer. */
+export const DEEP_UNET = new RegExp(String.raw`${IN_UNET}[1-9]\d*[._]`);
+
+/** Adapters that change no module by which the families of UNets differ; the first level has transformers in 1 and 2 alone. */
+export const FIRST_UNETS: AdapterSign = {
+  models: 'Stable Diffusion 1 or 2',
+  module:
+    /(?:down_blocks[._]0[._]attentions|up_blocks[._]3[._]attentions|input_blocks[._][12][._]1|output_blocks[._](?:9|10|11)[._]1)[._]/,
+  isVague: true,
+};
+
+export const ANY_UNET: AdapterSign = {
+  models: 'Stable Diffusion 1, 2 or XL',
+  module:
+    /(?:^|[._])(?:(?:down|up)_blocks[._]\d+[._](?:attentions|resnets|(?:down|up)samplers)|mid_block[._](?:attentions|resnets)|(?:input|output)_blocks[._]\d+|middle_block)[._]/,
+  isVague: true,
+};
+
+/** Modules of CLIP where a model has one text encoder, by kohya's names. */
+export const ONLY_CLIP = /^lora_te_text_model_/;
 
 const CLIP_WORDS = [
   ...['text_model', 'final_layer_norm', 'text_projection', 'self_attn', 'q_proj', 'k_proj', 'v_proj'],
@@ -54,6 +78,12 @@ export function clipAdapters(
     others: () => CLIP_NAMES,
   };
 }
+
+/** Attention of blocks with two streams, and the number of the block, by diffusers' names. */
+export const DOUBLE_ATTENTION = /(?<!single_|joint_)transformer_blocks[._](\d+)[._]attn[._]/;
+
+/** Number of such blocks in FLUX.1. */
+export const DOUBLE_BLOCKS = 19;
 
 /** A transformer; `originals`: the names of original programs. */
 export function transformerAdapters(...originals: readonly OtherNames[]): AdapterPart {

@@ -13,7 +13,7 @@ import {
 } from '../call-arguments.ts';
 import { QWEN_IMAGE_FILES } from '../layouts/qwen-image.ts';
 import { plainSigmas } from '../schedules/flow-sigmas.ts';
-import { decoderAdapters, transformerAdapters } from './adapter-names.ts';
+import { decoderAdapters, DOUBLE_ATTENTION, DOUBLE_BLOCKS, transformerAdapters } from './adapter-names.ts';
 import type { ImageFamily } from './family.ts';
 import { readQwenImageAutoencoder } from './qwen-image-autoencoder.ts';
 import { openQwenImage, PATCH } from './qwen-image-model.ts';
@@ -77,7 +77,8 @@ export const qwenImage: ImageFamily = {
     parts: [transformerAdapters(), decoderAdapters('text_encoder')],
     signs: [
       { models: 'Qwen-Image', module: /transformer_blocks[._]\d+[._](?:img|txt)_(?:mlp|mod)[._]/ },
-      { models: 'Qwen-Image', module: /(?<!single_)transformer_blocks[._]\d+[._]attn[._]/, columns: 3072 },
+      // Its attention has the names and the width of FLUX.1, in more blocks.
+      { models: 'Qwen-Image', module: DOUBLE_ATTENTION, width: 3072, last: [DOUBLE_BLOCKS, Infinity] },
     ],
   },
   open: (components) => openQwenImage(components, plainTexts(components)),

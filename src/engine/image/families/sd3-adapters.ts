@@ -11,7 +11,11 @@ const WORDS = [
   ...['x_embedder', 't_embedder', 'y_embedder', 'context_embedder'],
 ];
 
-const QUERIES = /transformer_blocks[._]\d+[._]attn[._]to_q$/;
+const BLOCKS =
+  /(?:(?<!single_|joint_)transformer_blocks[._]\d+[._](?:attn2?|ff|ff_context|norm1|norm1_context)|joint_blocks[._]\d+)[._]/;
+/** The second attention of some blocks. */
+const SECOND =
+  /(?<!single_)transformer_blocks[._]\d+[._]attn2[._]|joint_blocks[._]\d+[._]x_block[._]attn2[._]/;
 
 const TRANSFORMER: AdapterPart = {
   ...transformerAdapters(),
@@ -30,8 +34,9 @@ export const SD3_ADAPTERS: AdapterScheme = {
     t5Adapters('text_encoder_3', 3),
   ],
   signs: [
-    { models: 'Stable Diffusion 3', module: /joint_blocks[._]\d+[._]/ },
-    { models: 'Stable Diffusion 3', module: QUERIES, columns: 1536 },
-    { models: 'Stable Diffusion 3.5 large', module: QUERIES, columns: 2432 },
+    { models: 'Stable Diffusion 3.5 medium', module: SECOND, width: 1536 },
+    { models: 'Stable Diffusion 3', module: BLOCKS, width: 1536 },
+    { models: 'Stable Diffusion 3.5 large', module: BLOCKS, width: 2432 },
+    { models: 'Stable Diffusion 3', module: /joint_blocks[._]\d+[._](?:x|context)_block/, isVague: true },
   ],
 };

@@ -2,7 +2,7 @@
 
 import { STABLE_DIFFUSION_XL_FILES } from '../layouts/stable-diffusion.ts';
 import { readAutoencoder } from '../autoencoder.ts';
-import { clipAdapters, TO_KEYS, UNET_ADAPTERS } from './adapter-names.ts';
+import { ANY_UNET, clipAdapters, DEEP_UNET, TO_KEYS, UNET_ADAPTERS } from './adapter-names.ts';
 import type { ImageFamily } from './family.ts';
 import { CONTROLNET, textEncoder } from './shared-components.ts';
 import { CLIP_ENCODERS, CLIP_TOKENIZERS, CONTROL_FIELDS, UNET_AND_VAE } from './stable-diffusion.ts';
@@ -58,6 +58,8 @@ export const stableDiffusionXL: ImageFamily = {
     signs: [
       { models: 'Stable Diffusion XL', module: TO_KEYS, columns: 2048 },
       { models: "Stable Diffusion XL's refiner", module: TO_KEYS, columns: 1280 },
+      { models: 'Stable Diffusion XL', module: DEEP_UNET, isVague: true },
+      ANY_UNET,
     ],
   },
   takes: ['guidanceRescale', ...CONTROL_FIELDS],

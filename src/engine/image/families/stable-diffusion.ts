@@ -2,7 +2,7 @@
 
 import { STABLE_DIFFUSION_FILES } from '../layouts/stable-diffusion.ts';
 import { readAutoencoder } from '../autoencoder.ts';
-import { clipAdapters, TO_KEYS, UNET_ADAPTERS } from './adapter-names.ts';
+import { clipAdapters, ONLY_CLIP, TO_KEYS, UNET_ADAPTERS, FIRST_UNETS } from './adapter-names.ts';
 import type { ImageFamily, PipelineComponents } from './family.ts';
 import { correctScheduler, sampleSizeOf } from './outdated.ts';
 import {
@@ -97,6 +97,9 @@ export const stableDiffusion: ImageFamily = {
     signs: [
       { models: 'Stable Diffusion 1', module: TO_KEYS, columns: 768 },
       { models: 'Stable Diffusion 2', module: TO_KEYS, columns: 1024 },
+      FIRST_UNETS,
+      { models: 'Stable Diffusion 1', module: ONLY_CLIP, width: 768, isVague: true },
+      { models: 'Stable Diffusion 2', module: ONLY_CLIP, width: 1024, isVague: true },
     ],
   },
   takes: ['guidanceRescale', ...CONTROL_FIELDS],

@@ -77,8 +77,8 @@ export const zImage: ImageFamily = {
     signs: [
       {
         models: 'Z-Image',
-        module: /(?:^|[._])layers[._]\d+[._]attention[._](?:qkv|to_q)$/,
-        columns: 3840,
+        module: /(?:^|[._])(?:layers|noise_refiner|context_refiner)[._]\d+[._](?:attention|feed_forward)[._]/,
+        width: 3840,
       },
     ],
   },
