@@ -22,6 +22,7 @@ export interface GgufCheckpoint {
   architecture: string;
   /** general.architecture */
   metadata: string;
+  keys: GgufKeys;
   config: Record<string, unknown>;
   generationConfig: Record<string, unknown>;
   tensors: Map<string, TensorEntry>;
@@ -50,6 +51,7 @@ export async function openGgufCheckpoint(
     return {
       architecture: className,
       metadata: gguf.name,
+      keys,
       config,
       generationConfig: generationConfig(keys),
       tensors: entries(files, gguf, config),

@@ -5,6 +5,7 @@ import type { KnownClasses } from '../checkpoint/architecture.ts';
 import { openGgufCheckpoint } from '../gguf/checkpoint.ts';
 import { isGgufName } from '../gguf/file-names.ts';
 import { openGgufFiles } from '../gguf/open-files.ts';
+import { openGgufTower, type GgufTower } from '../gguf/tower.ts';
 import type { Folder } from '../source.ts';
 import type { FileLayouts } from './file-layout.ts';
 import { closeFile, filePath, findPart, openFile, openPart, underPath } from './file-parts.ts';
@@ -16,6 +17,8 @@ export interface KnownFiles {
   layouts: FileLayouts | undefined;
   /** Classes of language models, whose GGUF files state their configuration. */
   text: KnownClasses;
+  /** Vision towers that lie in GGUF files beside them. */
+  towers: readonly GgufTower[];
 }
 
 /** Throws unsupported for a file in which the component is not found. */
@@ -24,15 +27,16 @@ export async function openComponentFile(
   name: string,
   component: string,
   declared: ComponentClasses,
-  { layouts, text }: KnownFiles,
+  known: KnownFiles,
 ): Promise<PipelineComponent> {
   const { classes } = declared;
   if (isGgufName(name) && declared.library === 'transformers') {
-    const language = await languageModel(folder, name, component, declared, text);
+    const language = await languageModel(folder, name, component, declared, known);
     if (language !== null) return language;
   }
   const file = await openFile(folder, name);
   try {
+    const { layouts } = known;
     const candidates = layouts?.parts[declared.base ?? component] ?? [];
     const part = underPath(file.path, () => findPart(file.tensors, candidates));
     if (part === null || !(classes ?? [part.className]).includes(part.className)) {
@@ -67,7 +71,7 @@ async function languageModel(
   name: string,
   component: string,
   { classes }: ComponentClasses,
-  text: KnownClasses,
+  { text, towers }: KnownFiles,
 ): Promise<PipelineComponent | null> {
   const { keys, sources } = await openGgufFiles(folder, name);
   await Promise.all(sources.map((source) => source.close()));
@@ -76,6 +80,16 @@ async function languageModel(
   const opened = await openGgufCheckpoint(folder, name, text);
   await Promise.all(opened.sources.map((source) => source.close()));
   const { architecture: className, config } = opened;
+  const tower = towers.find((one) => one.text === stated && classes?.includes(one.className) === true);
+  if (tower !== undefined) {
+    const own = await withTower(folder, name, {
+      component,
+      text,
+      tower,
+      needed: !classes!.includes(className),
+    });
+    if (own !== null) return own;
+  }
   if (classes !== null && !classes.includes(className)) {
     throw new EngineError(
       'unsupported',
@@ -88,6 +102,62 @@ async function languageModel(
     return { tensors, sources: own, path: folder.path };
   };
   const impliedBy = filePath(folder, name);
+  return {
+    name: component,
+    className,
+    kind: 'model',
+    folder,
+    config,
+    impliedBy,
+    weights,
+    hasTokenizer: true,
+  };
+}
+
+interface TowerRequest {
+  component: string;
+  text: KnownClasses;
+  tower: GgufTower;
+  /** Whether the component cannot be computed without it. */
+  needed: boolean;
+}
+
+/** A language model with the vision tower beside it; null: there is none, and none is needed. */
+async function withTower(
+  folder: Folder,
+  name: string,
+  { component, text, tower, needed }: TowerRequest,
+): Promise<PipelineComponent | null> {
+  const names = await folder.names();
+  const open = async () => {
+    const language = await openGgufCheckpoint(folder, name, text);
+    try {
+      const vision = await openGgufTower(folder, names, tower);
+      return { language, vision, sources: [...language.sources, ...(vision?.sources ?? [])] };
+    } catch (error) {
+      await Promise.all(language.sources.map((source) => source.close()));
+      throw error;
+    }
+  };
+  const { language, vision, sources } = await open();
+  const { keys } = language;
+  await Promise.all(sources.map((source) => source.close()));
+  if (vision === null) {
+    if (!needed) return null;
+    throw new EngineError(
+      'unsupported',
+      `${name} in ${folder.path} holds a language model, and the ${component} of this pipeline sees images too: put its vision tower (mmproj-….gguf) into one folder with it, and give the folder`,
+      { param: 'componentPaths' },
+    );
+  }
+  const weights = async () => {
+    const again = await open();
+    const tensors = new Map([...again.language.tensors, ...again.vision!.tensors]);
+    return { tensors, sources: again.sources, path: folder.path };
+  };
+  const config = tower.config(language.config, { text: keys, tower: vision.keys });
+  const impliedBy = filePath(folder, name);
+  const { className } = tower;
   return {
     name: component,
     className,

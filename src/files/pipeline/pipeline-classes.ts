@@ -2,6 +2,7 @@
 // an argument; files/ names no family itself.
 
 import type { KnownClasses } from '../checkpoint/architecture.ts';
+import type { GgufTower } from '../gguf/tower.ts';
 import type { FileLayouts } from './file-layout.ts';
 
 /** The inputs that a pipeline class makes an image from: a text alone, a text and an image, or a text, an image and a mask. */
@@ -81,6 +82,8 @@ export interface KnownPipelines {
   unreadTensors: RegExp;
   /** Classes of language models. */
   text: KnownClasses;
+  /** Vision towers that GGUF files have beside language models. */
+  towers: readonly GgufTower[];
   /** Task that follows from the name of a class, whether or not the class is built in. */
   taskOf(className: string): PipelineTask;
   /** Returns the text-to-image class of the family that a model's id names; null if it names none. */

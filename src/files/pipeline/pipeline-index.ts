@@ -45,7 +45,14 @@ export async function openPipeline(
   const wanted = withNumbered(components, given);
   const { unread } = known;
   const { pairs, unused } = readPairs(folder.path, index, wanted, unread, options.componentPaths);
-  const opening = { known: wanted, unread, pairs, unused, files: { layouts, text: known.text }, ...options };
+  const opening = {
+    known: wanted,
+    unread,
+    pairs,
+    unused,
+    files: { layouts, text: known.text, towers: known.towers },
+    ...options,
+  };
   const opened = await openComponents(folder, openFolder, opening);
   const settings = Object.entries(index).filter(
     ([name, value]) => !name.startsWith('_') && !Array.isArray(value),

@@ -140,12 +140,12 @@ async function openGiven(
   { components, layouts }: PipelineClass,
   openFolder: OpenFolder,
   options: PipelineOptions,
-  { text }: KnownPipelines,
+  { text, towers }: KnownPipelines,
 ): Promise<PipelineComponent | null> {
   if (!given(options, component)) return null;
   const { componentPaths = {}, find = (path) => Promise.resolve(path) } = options;
   const path = await find(componentPaths[component]!, components[component]!.base ?? component);
-  return openElsewhere(openFolder, path, component, components[component]!, { layouts, text });
+  return openElsewhere(openFolder, path, component, components[component]!, { layouts, text, towers });
 }
 
 interface Source extends Recognised {

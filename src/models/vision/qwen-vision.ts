@@ -75,7 +75,12 @@ function selfAttention(
   name: string,
   isWhole: boolean,
 ) {
-  const qkv = weights.matrix(`${name}.qkv.weight`, 3 * hidden, hidden, { bias: true, split: 'columns' });
+  // GGUF files have queries, keys and values apart.
+  const apart = ['q', 'k', 'v'].map((part) => ({ name: `${name}.${part}.weight`, rows: hidden }));
+  const options = { bias: true, split: 'columns' } as const;
+  const qkv = weights.has(apart[0]!.name)
+    ? weights.stacked(apart, hidden, options)
+    : weights.matrix(`${name}.qkv.weight`, 3 * hidden, hidden, options);
   const attended = (y: Tensor): Tensor => {
     const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * hidden }));
     return attend(q!, k!, v!, { heads, dims });

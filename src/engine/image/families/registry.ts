@@ -5,6 +5,7 @@ import type {
   PipelineClass,
   PipelineFolders,
 } from '../../../files/pipeline/pipeline-classes.ts';
+import { QWEN_VISION_GGUF } from '../../../models/vision/qwen-vision-gguf.ts';
 import { TEXT_CLASSES } from '../../architectures.ts';
 import { chromaFamily } from './chroma.ts';
 import { fluxKontext } from './flux-kontext.ts';
@@ -109,6 +110,7 @@ export function knownPipelines(): KnownPipelines {
     unbuiltFiles: UNBUILT_FILES,
     unreadTensors: UNREAD_TENSORS,
     text: TEXT_CLASSES,
+    towers: [QWEN_VISION_GGUF],
     taskOf: taskOfClassName,
     classOfModelId(id) {
       const family = FAMILIES.findLast(({ modelIds }) => modelIds.test(id));

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { textTensors, wrappedTensors } from '../../../../src/files/checkpoint/text-half.ts';
 import { temporaryFolders } from '../../../files/folders.ts';
-import { ggufOfFolder } from '../../../files/gguf/from-folder.ts';
+import { ggufOfFolder, typeId } from '../../../files/gguf/from-folder.ts';
+import { writeGguf, type WrittenTensor } from '../../../files/gguf/write-gguf.ts';
 import { goldenRequest, imagesOf, listen, openPipelineGolden, tinyPipeline } from '../pipeline-golden.ts';
 import { readTensors, writeComponent, type StoredTensors } from '../tiny-tensors.ts';
 
@@ -72,3 +73,91 @@ it.each(['older names', 'the language model alone', 'the language model as a GGU
     await other.model.close();
   },
 );
+
+/** Names of llama.cpp for tensors of the tower. */
+const TOWER: readonly (readonly [RegExp, string])[] = [
+  [/^visual\.blocks\.(\d+)\.norm(\d)\./, 'v.blk.$1.ln$2.'],
+  [/^visual\.blocks\.(\d+)\.attn\.proj\./, 'v.blk.$1.attn_out.'],
+  [/^visual\.blocks\.(\d+)\.mlp\.(gate|up|down)_proj\./, 'v.blk.$1.ffn_$2.'],
+  [/^visual\.merger\.ln_q\./, 'v.post_ln.'],
+  [/^visual\.merger\.mlp\.([02])\./, 'mm.$1.'],
+];
+
+/** The file of the tower as llama.cpp converts it: queries, keys and values apart, and each frame of the patches. */
+function writeTower(file: string, tensors: StoredTensors, vision: Record<string, number>): void {
+  const written = [...renamed(tensors).values()].flatMap((tensor): WrittenTensor[] => {
+    const { name, dtype, shape, bytes } = tensor;
+    if (!name.startsWith('visual.')) return [];
+    const type = typeId(dtype as 'BF16');
+    const qkv = /^visual\.blocks\.(\d+)\.attn\.qkv\.(weight|bias)$/.exec(name);
+    if (qkv) {
+      const size = bytes.length / 3;
+      return ['q', 'k', 'v'].map((part, i) => ({
+        name: `v.blk.${qkv[1]}.attn_${part}.${qkv[2]}`,
+        type,
+        shape: [shape[0]! / 3, ...shape.slice(1)],
+        bytes: bytes.slice(i * size, (i + 1) * size),
+      }));
+    }
+    if (name.includes('patch_embed')) {
+      const [rows, channels, , ...patch] = shape as [number, number, number, number, number];
+      const chunk = bytes.length / rows / channels / 2;
+      const frame = (which: number): Uint8Array =>
+        Buffer.concat(
+          Array.from({ length: rows * channels }, (_, i) =>
+            bytes.subarray((2 * i + which) * chunk, (2 * i + which + 1) * chunk),
+          ),
+        );
+      return ['', '.1'].map((end, which) => ({
+        name: `v.patch_embd.weight${end}`,
+        type,
+        shape: [rows, channels, ...patch],
+        bytes: frame(which),
+      }));
+    }
+    const own = TOWER.reduce((text, [pattern, other]) => text.replace(pattern, other), name);
+    return [{ name: own, type, shape, bytes }];
+  });
+  const metadata = {
+    'general.architecture': 'clip',
+    'general.type': 'mmproj',
+    'clip.projector_type': 'qwen2.5vl_merger',
+    'clip.vision.block_count': vision['depth']!,
+    'clip.vision.embedding_length': vision['hidden_size']!,
+    'clip.vision.feed_forward_length': vision['intermediate_size']!,
+    'clip.vision.attention.head_count': vision['num_heads']!,
+    'clip.vision.patch_size': vision['patch_size']!,
+    'clip.vision.window_size': vision['window_size']!,
+    'clip.vision.n_wa_pattern': 2,
+  };
+  writeFileSync(file, writeGguf({ metadata, tensors: written }));
+}
+
+it('Qwen-Image-Edit reads Qwen2.5-VL from a GGUF file and its tower from the one beside it', async () => {
+  const golden = 'pipeline-qwen-image-edit';
+  const config = JSON.parse(readFileSync(join(ENCODER, 'config.json'), 'utf8')) as {
+    text_config: object;
+    vision_config: Record<string, number>;
+  };
+  const tensors = await readTensors(join(ENCODER, 'model.safetensors'));
+  const alone = join(await folderOf({}), 'text_encoder');
+  writeComponent(
+    alone,
+    { ...config.text_config, model_type: 'qwen2', architectures: ['Qwen2ForCausalLM'] },
+    renamed(textTensors(tensors).tensors),
+  );
+  const language = await writeGgufOf(alone);
+  const folder = await folderOf({});
+  const { options } = await goldenRequest(golden);
+  const opened = (path: string) =>
+    openPipelineGolden(golden, { componentPaths: { ...options.componentPaths, text_encoder: path } });
+  copyFileSync(language, join(folder, 'qwen2.5-vl.gguf'));
+  await expect(opened(folder)).rejects.toThrow(/sees images too: put its vision tower \(mmproj-….gguf\)/);
+  writeTower(join(folder, 'mmproj-BF16.gguf'), wrappedTensors(tensors), config.vision_config);
+  const { model, request } = await openPipelineGolden(golden);
+  const wanted = imagesOf(await listen(model, request));
+  await model.close();
+  const other = await opened(folder);
+  expect(imagesOf(await listen(other.model, other.request))).toEqual(wanted);
+  await other.model.close();
+});
