@@ -8,7 +8,8 @@ const PIXELS_FIRST = true;
 struct Args {
   height: u32,       // height of the image
   width: u32,
-  channels: u32,
+  channels: u32,       // channels of a patch
+  image_channels: u32, // channels of the image: those of a patch, or the first of them
   size: u32,         // side of a patch in pixels
   tokens: u32,       // tokens of an item in the sequence; at least the number of patches
   items: u32,
@@ -61,7 +62,7 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) workg
       if (column < args.channels * args.size * args.size) {
         value = x[in_image(pixel_of(row / args.tokens, row % args.tokens, column))];
       }
-    } else if (column < args.channels) {
+    } else if (column < args.image_channels) {
       let pixel = row % (args.height * args.width);
       let item = row / (args.height * args.width);
       value = x[in_sequence(Pixel(item, pixel / args.width, pixel % args.width, column))];

@@ -255,6 +255,31 @@ def sana_outputs(model, sample, text, mask, timestep, guidance):
     return {'sample': out}
 
 
+def pixart_inputs(seed, height, width, counts, columns=48):
+    """Latents of two images at two times, each with states of a text of its own length; both of one size in pixels."""
+
+    def make():
+        mask = torch.arange(max(counts))[None] < torch.tensor(counts)[:, None]
+        return {
+            'sample': normal(seed, 2, 4, height, width),
+            'text': normal(seed + 1, 2, max(counts), columns) * 2,
+            'mask': mask.long(),
+            'timestep': torch.tensor([640.0, 80.5]),
+        }
+
+    return make
+
+
+def pixart_outputs(model, sample, text, mask, timestep):
+    """The sides of the image are those of the sample in pixels of 8 to a latent."""
+    height, width = (8.0 * side for side in sample.shape[2:])
+    sides = torch.tensor([[height, width]]).repeat(2, 1)
+    size = {'resolution': sides, 'aspect_ratio': torch.tensor([[height / width]]).repeat(2, 1)}
+    more = size if model.use_additional_conditions else {'resolution': None, 'aspect_ratio': None}
+    out = model(sample, text, timestep, added_cond_kwargs=more, encoder_attention_mask=mask, return_dict=False)[0]
+    return {'sample': out}
+
+
 def tower_inputs(seed, height, width):
     """An image as bytes, smooth enough that its size matters."""
 
@@ -614,6 +639,12 @@ MODULES = {
     ),
     'sana-sprint': Case(
         'sana-sprint/transformer', 'the guidance scale and the time step, 0 … 1, as inputs', lambda: sana_inputs(288, 6, 4, (8, 8))() | {'timestep': torch.tensor([0.9, 0.4])}, sana_outputs
+    ),
+    'pixart': Case(
+        'pixart/transformer', 'texts of 11 and 4 tokens, 6 × 10 latents, positions of another base; a variance', pixart_inputs(291, 6, 10, (11, 4)), pixart_outputs
+    ),
+    'pixart-alpha': Case(
+        'pixart-alpha/transformer', 'the size of the image as an input, without biases of queries', pixart_inputs(293, 10, 4, (3, 9)), pixart_outputs
     ),
     'flux2': Case(
         'flux2-klein/transformer',

@@ -23,12 +23,24 @@ export function patchify(x: Tensor, patches: Patches): Tensor {
   return y;
 }
 
-/** x [items, tokens, size² · channels], whose first tokens are the patches → [items, height, width, channels] */
-export function unpatchify(x: Tensor, patches: Patches & { height: number; width: number }): Tensor {
+/**
+ * x [items, tokens, size² · n], whose first tokens are the patches → [items, height, width, channels], the first of n channels; `channels`
+ * left out: all of them
+ */
+export function unpatchify(
+  x: Tensor,
+  patches: Patches & { height: number; width: number; channels?: number },
+): Tensor {
   const [items, tokens] = x.shape as number[];
   const { size, height, width } = patches;
-  const channels = x.columns / size ** 2;
-  if (x.shape.length !== 3 || tokens! * size ** 2 < height * width || !Number.isInteger(channels))
+  const all = x.columns / size ** 2;
+  const { channels = all } = patches;
+  if (
+    x.shape.length !== 3 ||
+    tokens! * size ** 2 < height * width ||
+    !Number.isInteger(all) ||
+    channels > all
+  )
     throw new Error(`unpatchify: [${x.shape.join(', ')}] to ${width} × ${height} in patches of ${size}`);
   const y = tapeOf(x).tensor([items!, height, width, channels]);
   record(x, y, { image: y, sequence: x, patches });
@@ -48,7 +60,8 @@ function record(
     args: {
       height: height!,
       width: width!,
-      channels: channels!,
+      channels: sequence.columns / size ** 2,
+      image_channels: channels!,
       size,
       tokens: sequence.shape[1] as number,
       items: items!,

@@ -70,3 +70,20 @@ it('what does not fit is refused with the numbers', async () => {
   });
   await expect(record).rejects.toThrow(/\[1, 3, 4, 2\] in patches of 2/);
 });
+
+it('an image takes the first channels of its patches', async () => {
+  const values = new Random(7).floats(2 * 6 * 4 * 5);
+  const taken = async (channels?: number) =>
+    await compute({
+      device,
+      capacity: {},
+      sizes: {},
+      record: (_, input) =>
+        unpatchify(input([2, 6, 4 * 5], values), {
+          ...{ size: 2, order: 'pqc' as const, height: 4, width: 6 },
+          ...(channels !== undefined && { channels }),
+        }),
+    });
+  const all = await taken();
+  expect((await taken(3)).map((pixel) => [...pixel])).toEqual(all.map((pixel) => [...pixel].slice(0, 3)));
+});

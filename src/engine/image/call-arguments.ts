@@ -52,6 +52,13 @@ export const isReal = (value: unknown): value is number =>
   typeof value === 'number' && Math.abs(value) <= MOST;
 export const isWhole = (value: unknown): value is number => isReal(value) && Number.isInteger(value);
 
+/** An argument of diffusers that takes nothing but false here. */
+export const onlyFalse = (reason: string): CallArgument => ({
+  wanted: `false, because ${reason}`,
+  fits: (value) => value === false,
+  into: null,
+});
+
 export const number = (wanted: string, fits: (value: number) => boolean, into: Into): CallArgument => ({
   wanted,
   fits: (value) => isReal(value) && fits(value),

@@ -17,6 +17,23 @@ export interface SingleModulation {
   modulation: Tensor;
 }
 
+/** Embeds a number by its waves, f32 [items, 1] → [items, columns]; the result is added to `sum` in place where that is given. */
+export function numberEmbedding(weights: WeightTable, columns: number, name: string) {
+  const first = weights.matrix(`${name}.linear_1.weight`, columns, WAVES, { bias: true });
+  const second = weights.matrix(`${name}.linear_2.weight`, columns, columns, { bias: true });
+  return (number: Tensor, sum: Tensor | null = null): Tensor => {
+    const waves = timestepEmbedding(number, WAVES, { flip: true, shift: 0, maxPeriod: MAX_PERIOD });
+    const wide = linear(waves, first, { activation: 'silu' });
+    return sum ? linearAdd(wide, second, sum) : linear(wide, second);
+  };
+}
+
+/** The modulation of all blocks, embedded numbers [items, hidden] → [items, 6 · hidden] */
+export function singleModulation(weights: WeightTable, hidden: number, name: string) {
+  const modulate = weights.matrix(`${name}.weight`, 6 * hidden, hidden, { bias: true });
+  return (embedded: Tensor): Tensor => linear(silu(embedded), modulate);
+}
+
 /** `embedders`: names of the networks that embed a number each, such as the time step; numbers are f32 [items, 1]. */
 export function adaLNSingle(
   weights: WeightTable,
@@ -24,19 +41,14 @@ export function adaLNSingle(
   linearName: string,
   embedders: readonly string[],
 ) {
-  const networks = embedders.map((name) => ({
-    first: weights.matrix(`${name}.linear_1.weight`, hidden, WAVES, { bias: true }),
-    second: weights.matrix(`${name}.linear_2.weight`, hidden, hidden, { bias: true }),
-  }));
-  const modulate = weights.matrix(`${linearName}.weight`, 6 * hidden, hidden, { bias: true });
+  const networks = embedders.map((name) => numberEmbedding(weights, hidden, name));
+  const modulate = singleModulation(weights, hidden, linearName);
   return (...numbers: readonly Tensor[]): SingleModulation => {
     let embedded: Tensor | null = null;
-    networks.forEach(({ first, second }, i) => {
-      const waves = timestepEmbedding(numbers[i]!, WAVES, { flip: true, shift: 0, maxPeriod: MAX_PERIOD });
-      const wide = linear(waves, first, { activation: 'silu' });
-      embedded = embedded ? linearAdd(wide, second, embedded) : linear(wide, second);
+    networks.forEach((embed, i) => {
+      embedded = embed(numbers[i]!, embedded);
     });
     if (embedded === null) throw new Error('adaLNSingle: no numbers are embedded');
-    return { embedded, modulation: linear(silu(embedded), modulate) };
+    return { embedded, modulation: modulate(embedded) };
   };
 }

@@ -136,6 +136,7 @@ const IN_PIECES = [
   ...named('chroma'),
   ...named('qwen-image qwen-image-masked qwen-image-edit qwen-image-edit-plus'),
   ...named('sana'),
+  ...named('pixart pixart-alpha'),
 ];
 
 describe('in bindings of 256 KiB', { timeout: PATIENCE }, () => {
@@ -157,6 +158,7 @@ const ALSO_GENERIC = [
   ...named('chroma'),
   ...named('qwen-image qwen-image-edit qwen-image-edit-plus'),
   ...named('sana sana-placed'),
+  ...named('pixart pixart-alpha'),
 ];
 
 describe('generic', { timeout: PATIENCE }, () => {

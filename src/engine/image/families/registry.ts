@@ -12,6 +12,7 @@ import { fluxKontext } from './flux-kontext.ts';
 import { fluxFamily } from './flux.ts';
 import { flux2, flux2Klein } from './flux2.ts';
 import type { ImageFamily, PipelineSet, PipelineTask } from './family.ts';
+import { pixartFamily } from './pixart.ts';
 import { qwenImageEdit, qwenImageEditPlus } from './qwen-image-edit.ts';
 import { qwenImage } from './qwen-image.ts';
 import { sanaFamily } from './sana.ts';
@@ -37,6 +38,7 @@ const FAMILIES: ImageFamily[] = [
   qwenImageEdit,
   qwenImageEditPlus,
   sanaFamily,
+  pixartFamily,
 ];
 
 /** A pipeline class with the declaration of its family and set. */

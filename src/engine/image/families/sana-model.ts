@@ -2,7 +2,6 @@
 // prompt as two items of one pass.
 
 import type { Tensor } from '../../../gpu/tensor.ts';
-import { fillTokens, joinRows } from '../../../kernels/copy-rows.ts';
 import { guidance } from '../../../kernels/guidance.ts';
 import { repeat } from '../../../kernels/repeat.ts';
 import { readSanaConfig, type SanaConfig } from '../../../models/image/sana-config.ts';
@@ -11,12 +10,12 @@ import { sincosPlaces } from '../../../models/image/sincos-places.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import { EngineError } from '../../../files/error.ts';
 import type { CallArguments } from '../call-arguments.ts';
-import { compute } from '../compute.ts';
 import type { ComponentAccess } from '../components.ts';
 import type { Predictor } from '../denoiser.ts';
 import { Scope } from '../scope.ts';
 import type { FamilyModel, Prepared, RunRequest } from './family.ts';
 import { checkLength } from './flux-texts.ts';
+import { joinTexts } from './joined-texts.ts';
 import { checkSanaTexts, encodeSanaTexts, INSTRUCTION, type SanaText } from './sana-texts.ts';
 import {
   prepareTransformer,
@@ -83,13 +82,11 @@ interface PredictorRequest extends TransformerRequest<Sana> {
 }
 
 async function openPredictor(given: PredictorRequest): Promise<Predictor> {
-  const { components, config, page, texts, request, latents } = given;
+  const { components, config, page, texts, request, latents, options } = given;
   const { device } = components;
   using scope = new Scope(device);
   const items = texts.length;
-  const text = await conditionTexts(given, scope);
-  const lengths = Uint32Array.from(texts, ({ shape }) => shape[1] as number);
-  const counts = scope.hold(device.tensor('step', 'tokens of texts', [items], lengths));
+  const { text, counts } = await joinTexts(components, texts, page.condition, options, scope);
   const places = placesOf(given, scope);
   return await recordPredictor(device, scope, given, {
     items,
@@ -112,23 +109,6 @@ async function openPredictor(given: PredictorRequest): Promise<Predictor> {
       scalars: [request.values.guidance, 1],
     }),
   });
-}
-
-/** The conditioned texts as items of equal length, [items, tokens, hidden]; tokens behind a text are not seen. */
-async function conditionTexts(
-  { components, page, texts, options }: PredictorRequest,
-  scope: Scope,
-): Promise<Tensor> {
-  const { device } = components;
-  const columns = texts[0]!.columns;
-  const most = Math.max(...texts.map(({ shape }) => shape[1] as number));
-  const zeros = new Float32Array(columns);
-  const fill = scope.hold(device.tensor('step', 'padding of texts', [1, columns], zeros));
-  const [made] = await compute(device, options, (tape) => {
-    const filled = texts.map((states) => fillTokens(states.on(tape), fill.on(tape), most));
-    return [page.condition(joinRows(filled, [texts.length, most]))];
-  });
-  return scope.hold(made!);
 }
 
 /** Positions of the latents, [1, height · width, hidden]; null: the model has none. */

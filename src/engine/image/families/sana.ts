@@ -7,6 +7,7 @@ import {
   list,
   NEGATIVE,
   number,
+  onlyFalse,
   SIZE,
   type CallArgument,
   type CallArgumentTable,
@@ -40,16 +41,8 @@ const ARGUMENTS: CallArgumentTable = {
   eta: number('a number from 0 to 1', (value) => value >= 0 && value <= 1, into('eta')),
   max_sequence_length: integer(1, { request: 'maxSequenceLength' }),
   complex_human_instruction: lines,
-  clean_caption: {
-    wanted: 'false, because cleaning of captions is not built',
-    fits: (value) => value === false,
-    into: null,
-  },
-  use_resolution_binning: {
-    wanted: 'false, because images are drawn in the size that is asked for',
-    fits: (value) => value === false,
-    into: null,
-  },
+  clean_caption: onlyFalse('cleaning of captions is not built'),
+  use_resolution_binning: onlyFalse('images are drawn in the size that is asked for'),
 };
 
 export const sanaFamily: ImageFamily = {

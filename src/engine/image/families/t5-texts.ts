@@ -22,9 +22,9 @@ export interface T5Reading {
   count: number;
   /**
    * `all`: padding takes part like any other token. `one`: no token sees padding, and only the first token of padding is kept, which sees
-   * the text.
+   * the text. `none`: no token sees padding, and none of it is kept.
    */
-  padding: 'all' | 'one';
+  padding: 'all' | 'one' | 'none';
   options: ComputeOptions;
 }
 
@@ -61,12 +61,12 @@ export async function readT5(
     const held = (label: string, values: Uint32Array): Tensor =>
       inputs.hold(device.tensor('step', label, [1, values.length], values));
     const words = tokensOf(tokenizer, text, count);
-    const tokens = padding === 'all' ? count : Math.min(words.length + 1, count);
+    const tokens = padding === 'all' ? count : Math.min(words.length + (padding === 'one' ? 1 : 0), count);
     const padded = new Uint32Array(tokens).fill(paddingId(tokenizer));
     padded.set(words);
     const ids = held('token ids', padded);
     const buckets = held('classes of distances', distanceBuckets(config, tokens));
-    const keys = padding === 'all' ? null : held('number of words', Uint32Array.of(words.length));
+    const keys = padding !== 'one' ? null : held('number of words', Uint32Array.of(words.length));
     const found = await encodeOne(components, 'the T5 encoder', options, (tape) =>
       weights.page(tape, { ids, buckets, ...(keys && { keys }) }),
     );

@@ -22,5 +22,4 @@ export const UNBUILT_ADAPTERS: readonly AdapterSign[] = [
   },
   { models: 'Wan', module: /(?:^|\.|lora_unet_)blocks[._]\d+[._](?:self_attn|cross_attn|ffn|attn[12])[._]/ },
   { models: 'Lumina 2', module: /(?:^|[._])layers[._]\d+[._]attention[._](?:qkv|to_q)$/, columns: 2304 },
-  { models: 'PixArt', module: /transformer_blocks[._]\d+[._]attn1[._]to_q$/, columns: 1152 },
 ];

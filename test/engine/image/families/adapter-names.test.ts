@@ -24,6 +24,7 @@ const CHECKPOINTS: Readonly<Record<string, string>> = {
   'qwen-image': 'qwen-image',
   'stable-diffusion-3': 'sd3-dual',
   sana: 'sana',
+  pixart: 'pixart',
 };
 
 async function partsOf(family: string): Promise<MatchedPart[]> {
