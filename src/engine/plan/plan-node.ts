@@ -7,7 +7,8 @@ import { openHubFolder } from '../../files/hub/hub-folder.ts';
 import { shippedFolder } from '../../files/shipped.ts';
 import { openDiskFolder } from '../../files/source-disk.ts';
 import { noteOf, option, say } from '../../files/message.ts';
-import { INTEGRATED, profileOf } from '../../gpu/adapter-profile.ts';
+import { hostBudget, INTEGRATED, profileOf } from '../../gpu/adapter-profile.ts';
+import { freeHostMemory } from '../../gpu/free-memory.ts';
 import { firstBudget, listAdapters, readShader } from '../../gpu/node.ts';
 import { openPaperDevice } from '../../gpu/paper-device.ts';
 import { PLANNING } from '../../options/model.ts';
@@ -39,7 +40,12 @@ export async function planModel(options: PlanOptions, signal?: AbortSignal): Pro
     },
     openDevice(budget) {
       assertWanted(signal);
-      return openPaperDevice({ shaders: readShader, memoryBudget: budget, ...(like && { like }) });
+      return openPaperDevice({
+        shaders: readShader,
+        memoryBudget: budget,
+        hostBudget: hostBudget(profile, freeHostMemory(), budget),
+        ...(like && { like }),
+      });
     },
   };
   const { planFolder } = await import('./plan.ts');

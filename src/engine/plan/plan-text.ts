@@ -60,6 +60,7 @@ export async function planText(
   const asked = fit.choices.find((choice) => choice.quantization === quantization);
   const inForce = asked?.opens ? asked.contextLength! : contextLength;
   for (const message of contextNotes(options, declaration.context, inForce, device)) note(message);
+  if (asked?.opens) for (const message of model.opened(asked.quantization).streaming) note(message);
   return {
     model: options.model,
     kind: 'text',
@@ -76,6 +77,8 @@ export async function planText(
 }
 
 type OpenedCache = Pick<Runner, 'layout' | 'copyBytes'>;
+/** The part of a runner that a plan tells of. */
+type OpenedRunner = OpenedCache & Pick<Runner, 'streaming'>;
 
 /** Returns the bytes of KV pages, and of copies of fixed states beside them, for contexts of some lengths; null if no layer has pages. */
 function cacheOf({ layout, copyBytes }: OpenedCache, contextLength: number): ModelPlan['cache'] {
@@ -102,7 +105,7 @@ export class PlannedText implements PlannedModel {
   readonly #place: Pick<PlanPlace, 'openDevice'>;
   readonly #checkpoint: PlannedTextCheckpoint;
   readonly #slots: number;
-  readonly #opened = new Map<PlannedQuantization, OpenedCache>();
+  readonly #opened = new Map<PlannedQuantization, OpenedRunner>();
 
   constructor(
     place: Pick<PlanPlace, 'openDevice'>,
@@ -118,8 +121,8 @@ export class PlannedText implements PlannedModel {
     this.#checkpoint = checkpoint;
   }
 
-  /** Returns the cache in a quantization that the model was opened with. */
-  opened(quantization: PlannedQuantization): OpenedCache {
+  /** Returns the runner in a quantization that the model was opened with last. */
+  opened(quantization: PlannedQuantization): OpenedRunner {
     return this.#opened.get(quantization)!;
   }
 
@@ -164,7 +167,8 @@ export class PlannedText implements PlannedModel {
       : undefined;
     const given = { ...options, streamed };
     const runner: Runner = await openRunner(device, this.#checkpoint, declaration, given, silent);
-    this.#opened.set(quantization, { layout: runner.layout, copyBytes: runner.copyBytes });
+    const { layout, copyBytes, streaming } = runner;
+    this.#opened.set(quantization, { layout, copyBytes, streaming });
     const { weights, arena, step } = device.memory();
     const scratch = arena + step + runner.stateBytes;
     return { weights, scratch, bytes: device.memoryUsed, contextLength: runner.contextLength };

@@ -7,6 +7,7 @@ import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
 import { plainRequest } from '../image/draw-request.ts';
 import { drawTwice } from '../image/paper-drawing.ts';
+import type { PackedCache } from '../platform.ts';
 import { rolesOf } from '../image/residency.ts';
 import { ResidencySearch } from '../image/residency-search.ts';
 import type { Resolved } from '../image/resolved.ts';
@@ -23,6 +24,11 @@ const UNLIMITED = Number.MAX_SAFE_INTEGER;
 /** Share by which a budget that is too small is raised, and the number of attempts. */
 const STEP = 1 / 8;
 const TRIALS = 8;
+
+/** Layers may be in a file, which a plan does not read. */
+const UNREAD_CACHE: PackedCache = {
+  slot: () => Promise.reject(new Error('a plan reads no packed weights')),
+};
 
 export class PlannedImage implements PlannedModel {
   readonly #place: PlanPlace;
@@ -123,7 +129,7 @@ export class PlannedImage implements PlannedModel {
     const device = this.#place.openDevice(memoryBudget);
     return openParts(
       device,
-      { openFolder: this.#place.openFolder, packed: null },
+      { openFolder: this.#place.openFolder, packed: UNREAD_CACHE },
       this.#pipeline,
       { model: this.#model, quantization },
       (event) => {

@@ -145,6 +145,7 @@ export function createPaperRunner({
     contextLength: pages * PAGE_TOKENS,
     parameters: 0,
     weightFormats: [],
+    streaming: [],
     steps: [],
     sizes: [],
     dropped: 0,

@@ -66,7 +66,9 @@ describe('a model three times as large as its budget', () => {
   it('is planned as it opens', async () => {
     const options = { model: folder.path, memoryBudget: 12 * 2 ** 20 };
     const plan = await planModel({ ...options, layerwiseOffload: true });
-    const { info } = await reply({ ...options, layerwiseOffload: true });
+    const { info, notes } = await reply({ ...options, layerwiseOffload: true });
+    expect(notes).toEqual(expect.arrayContaining(plan.notes.map(({ message }) => message)));
+    expect(plan.notes.filter(({ message }) => message.includes('are in host memory'))).toHaveLength(1);
     expect(plan.choices[0]).toMatchObject({
       opens: true,
       weights: info.memory.weights,

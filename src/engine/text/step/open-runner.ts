@@ -37,13 +37,15 @@ export async function openRunner(
   const { fileBytes } = weights;
   const slot = await packedSlot(options.packed, checkpoint, device, quantized, fileBytes > 0);
   if (!options.unread) await weights.load({ slot, onProgress, onNote });
-  for (const note of streamingNotes(weights)) onNote(note);
+  const streaming = streamingNotes(weights);
+  for (const note of streaming) onNote(note);
   const loras = createLoraHost(device, weights.adaptable);
   await options.adapters(loras);
   const kvFormat = storedAsF32(checkpoint) && quantized === null ? 'f32' : 'f16';
   return new TextRunner(device, config, options, {
     model: weights.page,
     weights,
+    streaming,
     kvFormat,
     loras,
   });

@@ -62,6 +62,8 @@ export interface Runner {
   parameters: number;
   /** See TextModelInfo. */
   weightFormats: readonly string[];
+  /** Sentences about the weights that are not on the device; none: all are. */
+  streaming: readonly string[];
   /** Compiles every kernel by running it once. */
   warmUp(onProgress: (done: number, total: number) => void): Promise<void>;
   pageCleaner: PageCleaner;

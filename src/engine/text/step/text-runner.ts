@@ -40,7 +40,8 @@ import { warmUp } from './warm-up.ts';
 
 export interface RunnerParts {
   model: LanguageModel;
-  weights: Pick<Weights<unknown>, 'parameters' | 'formats' | 'hostBytes' | 'fileBytes'>;
+  weights: Pick<Weights<unknown>, 'parameters' | 'formats'>;
+  streaming: readonly string[];
   kvFormat: KvFormat;
   loras: LoraHost;
 }
@@ -52,6 +53,7 @@ export class TextRunner implements Runner {
   readonly contextLength: number;
   readonly parameters: number;
   readonly weightFormats: readonly string[];
+  readonly streaming: readonly string[];
   readonly pageCleaner: PageCleaner;
   readonly layout: PageLayout;
   readonly pageBytes: number;
@@ -85,6 +87,7 @@ export class TextRunner implements Runner {
     this.rows = options.rows;
     this.parameters = parameters;
     this.weightFormats = weightFormats;
+    this.streaming = parts.streaming;
     this.kvFormat = kvFormat;
     this.layout = layout;
     this.pageBytes = layout.pageBytes;
