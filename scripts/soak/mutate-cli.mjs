@@ -65,7 +65,7 @@ export function judgeCommand({ failed, code, signal, stderr }, { error, output }
   if (failed) return `the command is still at work after ${milliseconds / 1000} s`;
   if (signal) return `the command ended with ${signal}: ${stderr.slice(-500)}`;
   // A path that an option names is looked up before the model is opened, and its absence is an error of the command line.
-  const isMissing = error?.code === 'model_not_found' && stderr.includes('there is no ');
+  const isMissing = error && stderr.includes('there is no ');
   const expected = isMissing && code === 2 ? 2 : error ? (EXIT_CODES[error.code] ?? 1) : 0;
   // A model may open although its damaged template refuses a conversation; the chat reports that error.
   if (code !== expected && !output?.chat?.error)

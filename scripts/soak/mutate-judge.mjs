@@ -66,7 +66,9 @@ function refusal(mutant, error, more = []) {
   const isGiven = code === 'bad_request' && message.includes(basename(mutant.file));
   if (!CODES.has(code) && !more.includes(code) && !isGiven) return bad('its code blames no checkpoint');
   if (message.length > LONGEST) return bad(`${message.length} characters`);
-  const words = OUR_WORDS.exec(message.replaceAll(mutant.key ?? '\0', ''));
+  // A template's own reason may be that a name is undefined.
+  const said = mutant.isTemplate ? message.replace(/'\w+' is undefined/, '') : message;
+  const words = OUR_WORDS.exec(said.replaceAll(mutant.key ?? '\0', ''));
   if (words) return bad(`it says ${JSON.stringify(words[0])}`);
   // A sound setting may make a text too long for the context.
   const isTooLong = mutant.isSound && code === 'context_length_exceeded';
@@ -76,7 +78,7 @@ function refusal(mutant, error, more = []) {
 }
 
 /** Any of which leads to the damage. */
-function names({ file, key = '', isRemoved = false }) {
+function names({ file, key = '', isRemoved = false, isName = false }) {
   const isTemplate = /tokenizer_config|chat_template/.test(file);
   const isClass = /^(architectures|_class_name)/.test(key);
   const folder = file.includes('/') ? file.split('/')[0] : null;
@@ -85,6 +87,8 @@ function names({ file, key = '', isRemoved = false }) {
     ...key.split('.').filter((part) => !/^\d+$/.test(part)),
     folder,
     isTemplate && 'template',
+    // Of flipped bits it is not known whose name they are.
+    isName && !key && 'tensor ',
     isClass && 'architecture',
     isClass && 'is of class',
     // A folder whose configuration is gone is read as the file of weights that it holds.

@@ -68,6 +68,7 @@ async function readModules(folder: Folder): Promise<{ kind: string; path: string
       },
     );
   if (!Array.isArray(value)) throw wrong('is not a list of modules');
+  if (value.length === 0) throw wrong('lists no modules');
   return value.map((entry: unknown, at) => {
     const { type, path = '' } = isRecord(entry) ? entry : {};
     if (typeof type !== 'string') throw wrong(`gives module ${at} no type`);

@@ -186,6 +186,7 @@ describe('other layouts', () => {
     ],
     [{ 'modules.json': [{ type: 'sentence_transformers.models.Dense' }] }, 'unsupported', /a Dense module/],
     [{ 'modules.json': { no: 'list' } }, 'bad_checkpoint', /is not a list of modules/],
+    [{ 'modules.json': [] }, 'bad_checkpoint', /modules\.json in .* lists no modules/],
     ...[0, -1, 0.5, '32', true].map((most) => [
       { 'sentence_bert_config.json': { max_seq_length: most } },
       'bad_checkpoint',
