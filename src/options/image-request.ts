@@ -153,13 +153,12 @@ export const IMAGE_SAMPLING = {
   controlScale: {
     kind: { type: 'list', of: { type: 'number' }, least: 1, orOne: true },
     help: 'How strongly each ControlNet steers, in the order of the networks, or one number for all.',
-    default: [1],
     in: IMAGES,
     field: 'controlnet_conditioning_scale',
     flag: {
       group: CONTROL,
       value: 'x,...',
-      otherwise: '1',
+      otherwise: '1; 0.8 with an image to start from; with a mask 1, and 0.5 in Stable Diffusion 1 and 2',
       elsewhere: ['control-strength', 'controlnet-scale'],
     },
   },

@@ -68,7 +68,7 @@ export class ImageAdapters {
         const adapter = await opening.catch((error: unknown) => {
           throw aboutAdapter(error, 'loraPath');
         });
-        adapters.#given.push({ adapter, scale });
+        adapters.#given.push({ adapter, scale: scale ?? ownScale(adapter) });
       }
       return adapters;
     } catch (error) {
@@ -112,7 +112,8 @@ export class ImageAdapters {
     if (given) return { adapter: given.adapter, scale: scale ?? given.scale };
     const opening = this.#lastChange.then(() => this.#fromFolder(name));
     this.#lastChange = opening.catch(() => {});
-    return { adapter: await opening, scale: scale ?? 1 };
+    const adapter = await opening;
+    return { adapter, scale: scale ?? ownScale(adapter) };
   }
 
   /** The adapter of this name in `loraDir`. */
@@ -178,6 +179,9 @@ export function changesOf(applied: readonly AppliedAdapter[]): ReadonlyMap<strin
   return changes;
 }
 
+/** The scale of an adapter where none is given. */
+const ownScale = ({ fewSteps }: OpenAdapter): number => fewSteps?.settings.scale ?? 1;
+
 function givenOf({ loraPath = [], loraNickname, loraScale }: Options) {
   const count = loraPath.length;
   if (loraNickname !== undefined && loraNickname.length !== count)
@@ -190,7 +194,7 @@ function givenOf({ loraPath = [], loraNickname, loraScale }: Options) {
   const given = loraPath.map((path, i) => ({
     path,
     name: loraNickname?.[i] ?? (count === 1 ? ONLY : null),
-    scale: scales[i] ?? 1,
+    scale: scales[i],
   }));
   const names = given.map(({ path, name }) => name ?? stemOf(path));
   const twice = names.find((name, i) => names.indexOf(name) < i);

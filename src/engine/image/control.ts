@@ -60,7 +60,7 @@ export function checkControl(request: ImageRequest, { controls: count, seesContr
   if (count === 0 && controlImages.length > 0)
     refuse(
       'controlImages',
-      say`${field('controlImages')} is for ControlNets, and the model has none: give them with ${option('controlnetPath')}`,
+      say`${field('controlImages')} is for ControlNets, and the model has none: give them with ${option('controlnetPath')}, or open a pipeline that has them`,
     );
   if (controlImages.length !== count)
     refuse(

@@ -7,9 +7,10 @@ import type { Resolved, ResolveContext } from './resolved.ts';
 
 type FewSteps = NonNullable<OpenAdapter['fewSteps']>;
 
-/** The first adapter of a request that distils; an adapter of scale 0 has no effect. */
-function fewStepsIn(applied: readonly AppliedAdapter[]): FewSteps | null {
-  return applied.find(({ adapter, scale }) => scale !== 0 && adapter.fewSteps)?.adapter.fewSteps ?? null;
+/** The first adapter of a request that distils, with its scale; an adapter of scale 0 has no effect. */
+function fewStepsIn(applied: readonly AppliedAdapter[]): (FewSteps & { scale: number }) | null {
+  const found = applied.find(({ adapter, scale }) => scale !== 0 && adapter.fewSteps);
+  return found?.adapter.fewSteps ? { ...found.adapter.fewSteps, scale: found.scale } : null;
 }
 
 /** Returns the context with the defaults that adapters imply. */
@@ -36,9 +37,11 @@ export function fewStepsNote({ event: { values, sources }, adapters = [] }: Reso
     (key) =>
       sources[key] === 'model' && (key !== 'scheduler' || values.scheduler === found.settings.scheduler),
   );
-  if (keys.length === 0) return null;
-  const set = keys.map((key) => say`${field(key)} ${values[key]}`);
+  const isOwnScale = found.settings.scale !== undefined && found.scale === found.settings.scale;
+  if (keys.length === 0 && !isOwnScale) return null;
+  const set: Prose[] = keys.map((key) => say`${field(key)} ${values[key]}`);
+  if (isOwnScale) set.push(`its own scale ${found.scale}`);
   const [first, ...others] = set;
   const all = others.reduce<Prose>((text, each) => say`${text}, ${each}`, first!);
-  return say`the adapter ${found.name} is for few steps, so that ${all} are set: give others to change them`;
+  return say`the adapter ${found.name} is for few steps, which sets ${all}: give others to change them`;
 }

@@ -29,7 +29,9 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
     const message = 'the mask is black throughout, and padding_mask_crop draws what lies around its white';
     throw new EngineError('bad_request', `${message}: mark what to draw`, { param: 'mask' });
   }
-  const request = { ...named, ...given };
+  const { [called.task]: controlScale } = called.set.controlScale ?? {};
+  const steered = controlScale !== undefined && context.controls > 0 && { controlScale: [controlScale] };
+  const request = { ...steered, ...named, ...given };
   const { maxSequenceLength } = request;
   context.checkRequest?.({
     values,

@@ -4,7 +4,7 @@
 import { option, say } from '../message.ts';
 import { EngineError } from '../error.ts';
 import { mainNamesOf, namesOf, type KnownPipelines } from './pipeline-classes.ts';
-import { classWith, withNumbered } from './given-components.ts';
+import { classWith, numberedName, withNumbered } from './given-components.ts';
 import { openComponents, readPairs } from './pipeline-components.ts';
 import type { Pipeline, PipelineComponent, PipelineOptions } from './pipeline.ts';
 import { customModule, refuseCode, refuseFolder, refuseSingleFile } from './pipeline-refusal.ts';
@@ -38,13 +38,17 @@ export async function openPipeline(
     refuseFolder(folder.path, names, config);
   }
   const index = await readJson(folder, INDEX);
-  const given = Object.keys(options.componentPaths ?? {});
+  const componentPaths = {
+    ...(await severalPaths(folder.path, index, openFolder)),
+    ...options.componentPaths,
+  };
+  const given = Object.keys(componentPaths);
   const className = classWith(chooseClass(folder.path, index, known, options), given, known);
   const { components, layouts } =
     known.classes.get(className) ?? refuseClass(folder.path, className, index, known);
   const wanted = withNumbered(components, given);
   const { unread } = known;
-  const { pairs, unused } = readPairs(folder.path, index, wanted, unread, options.componentPaths);
+  const { pairs, unused } = readPairs(folder.path, index, wanted, unread, componentPaths);
   const opening = {
     known: wanted,
     unread,
@@ -52,6 +56,7 @@ export async function openPipeline(
     unused,
     files: { layouts, text: known.text, towers: known.towers },
     ...options,
+    componentPaths,
   };
   const opened = await openComponents(folder, openFolder, opening);
   const settings = Object.entries(index).filter(
@@ -65,6 +70,31 @@ export async function openPipeline(
     settings: Object.fromEntries(settings),
     notes: [],
   };
+}
+
+/** Folders of a component that is several of its kind, as MultiControlNetModel is: diffusers saves them under numbered names. */
+async function severalPaths(
+  path: string,
+  index: Record<string, unknown>,
+  openFolder: OpenFolder,
+): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const [name, value] of Object.entries(index)) {
+    const className: unknown = Array.isArray(value) ? value[1] : null;
+    if (className !== 'MultiControlNetModel') continue;
+    for (let i = 0; ; i++) {
+      const own = numberedName(name, i);
+      if (
+        await openFolder(`${path}/${own}`).then(
+          () => false,
+          () => true,
+        )
+      )
+        break;
+      found[own] = `${path}/${own}`;
+    }
+  }
+  return found;
 }
 
 function chooseClass(

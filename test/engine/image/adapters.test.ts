@@ -89,7 +89,7 @@ describe('an adapter that widens a model for a control image', { timeout: PATIEN
     await expect(
       open({ ...options, pipelineClassName: 'FluxKontextPipeline', loraPath: [file] }),
     ).rejects.toThrow(
-      'which is done for FLUX.1 alone, and this is a model of the family flux-kontext: choose an adapter for it',
+      'which is done for models of the family flux alone, and this is a model of the family flux-kontext: choose an adapter for it',
     );
   });
 });
@@ -159,8 +159,27 @@ describe('adapters for few steps, and files of PEFT', { timeout: PATIENCE }, () 
       event.type === 'note' ? [event.message] : [],
     );
     expect(notes).toEqual([
-      'the adapter lcm-lora-sd1 is for few steps, so that `guidance` 1, `scheduler` lcm are set: give others to change them',
+      'the adapter lcm-lora-sd1 is for few steps, which sets `guidance` 1, `scheduler` lcm: give others to change them',
     ]);
+    await model.close();
+  });
+
+  it('have the scale that their publishers advise where none is given', async () => {
+    const name = 'Hyper-FLUX.1-dev-8steps-lora';
+    const file = join(scratch, `${name}.safetensors`);
+    cpSync(`${FOLDER}lora-flux/adapter-1.safetensors`, file);
+    const { options } = await goldenRequest('lora-flux');
+    const { model } = await open({ ...options, loraPath: [file] });
+    const request = { prompt: 'a house', seed: 1, width: 32, height: 32, steps: 1, guidance: 2 };
+    const events = await listen(model, request);
+    const notes = events.flatMap((event) => (event.type === 'note' ? [event.message] : []));
+    expect(notes).toEqual([
+      `the adapter ${name} is for few steps, which sets its own scale 0.125: give others to change them`,
+    ]);
+    const asked = { ...request, lora: [name], loraScale: [0.125] };
+    expect(imagesOf(await listen(model, asked))).toEqual(imagesOf(events));
+    const whole = imagesOf(await listen(model, { ...asked, loraScale: [1] }));
+    expect(whole).not.toEqual(imagesOf(events));
     await model.close();
   });
 

@@ -1,6 +1,7 @@
 // ControlNets: where they are given, the files that they are in, the calls in which they take part, and requests that do not match
 // them.
 
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { activeIn, checkControl, controlRules } from '../../../src/engine/image/control.ts';
@@ -8,7 +9,7 @@ import type { Pixels } from '../../../src/engine/image/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import { draw, prefixed, write } from './drawn-files.ts';
-import { tinyPipeline } from './pipeline-golden.ts';
+import { imagesOf, listen, tinyPipeline } from './pipeline-golden.ts';
 import { originalControlNet } from './original-control.ts';
 import {
   newFolder,
@@ -29,6 +30,8 @@ function stripes(width: number, height: number): Pixels {
 }
 
 const IMAGE = stripes(40, 20);
+
+const LLLITE = 'lllite_unet_input_blocks_4_1_transformer_blocks_0_attn1_to_q';
 
 function folderOf({ config, tensors }: ReturnType<typeof tinyControlNet>, more: Json = {}): string {
   const folder = join(newFolder('controlnet'), 'net');
@@ -74,6 +77,43 @@ describe('Stable Diffusion 1', () => {
     expect((await draw({ model, controlnetPath }, off)).images).toEqual(plain.images);
     const on = { ...off, controlScale: [0.5], controlEnd: [1] };
     expect((await draw({ model, controlnetPath }, on)).images).not.toEqual(plain.images);
+  });
+
+  it('is steered by all networks that diffusers saves with a pipeline, under numbered names', async () => {
+    const second = folderOf(tinyControlNet('sd1', 22));
+    const saved = newFolder('several');
+    cpSync(model, saved, { recursive: true });
+    cpSync(folder, join(saved, 'controlnet'), { recursive: true });
+    cpSync(second, join(saved, 'controlnet_1'), { recursive: true });
+    const file = join(saved, 'model_index.json');
+    const index = JSON.parse(readFileSync(file, 'utf8')) as Json;
+    const controlnet = ['diffusers', 'MultiControlNetModel'];
+    writeFileSync(
+      file,
+      JSON.stringify({ ...index, _class_name: 'StableDiffusionControlNetPipeline', controlnet }),
+    );
+    const request = { controlImages: [IMAGE, stripes(32, 16)], controlScale: [0.9, 0.4] };
+    const found = await draw({ model: saved }, request);
+    const wanted = await draw({ model, controlnetPath: [folder, second] }, request);
+    expect(found.images).toEqual(wanted.images);
+  });
+
+  it('steers as strongly as the class of diffusers where no scale is given', async () => {
+    await using opened = await openImageModelInline(nodePlatform, { model, controlnetPath: [folder] });
+    const drawn = async (more: object): Promise<unknown> =>
+      imagesOf(
+        await listen(opened, {
+          ...{ prompt: 'a house', seed: 1, steps: 2, width: 32, height: 32, controlImages: [IMAGE] },
+          ...more,
+        }),
+      );
+    const mask = { ...IMAGE, data: IMAGE.data.map((_, at) => (at % 240 < 120 ? 255 : 0)) };
+    for (const [given, scale] of [
+      [{}, 1],
+      [{ image: IMAGE }, 0.8],
+      [{ image: IMAGE, mask }, 0.5],
+    ] as const)
+      expect(await drawn(given)).toEqual(await drawn({ ...given, controlScale: [scale] }));
   });
 
   it('takes the proportions of the control image, and names its option without one', async () => {
@@ -133,6 +173,26 @@ describe('Stable Diffusion 1', () => {
       'that pools its outputs',
       /global_pool_conditions true is not built/,
       () => folderOf(net, { global_pool_conditions: true }),
+    ],
+    [
+      'that is a ControlNet-XS',
+      /ControlNetXSAdapter as controlnet, which is a ControlNet-XS/,
+      () => folderOf(net, { _class_name: 'ControlNetXSAdapter' }),
+    ],
+    [
+      'of a ControlNet-XS in a file',
+      /holds a ControlNet-XS, which computes beside each block/,
+      () => write('xs', [named('control_to_base_for_conv_in.weight')]),
+    ],
+    [
+      'of a ControlNet-LLLite in a file',
+      /holds a ControlNet-LLLite, which is not built in: give a ControlNet of Stable Diffusion 1, 2 or XL/,
+      () => write('lllite', [named(`${LLLITE}.down.0.weight`)]),
+    ],
+    [
+      'of FLUX.1 in a file',
+      /holds a ControlNet of a transformer, such as those for FLUX.1/,
+      () => write('flux control', [named('controlnet_blocks.0.weight')]),
     ],
     [
       'of a ControlNet-Union in a file',

@@ -129,6 +129,8 @@ export interface PipelineSet {
    */
   readonly references?: ReferenceRule;
   readonly strength: StrengthRule;
+  /** How strongly each ControlNet steers where a request states nothing; left out: 1. */
+  readonly controlScale?: Readonly<Partial<Record<PipelineTask, number>>>;
   /** Call arguments of the class for a task, under diffusers' names. */
   callArguments(task: PipelineTask, model: CalledModel): CallArgumentTable;
   /** Defaults of all models of these classes. */

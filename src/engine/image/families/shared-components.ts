@@ -50,6 +50,9 @@ export const CONTROLNET: ComponentClasses = {
   refused: {
     ControlNetUnionModel: 'takes several kinds of images in one network: this version runs ControlNetModel',
     MultiControlNetModel: 'is several ControlNets in folders of their own: give each of these folders',
+    ControlNetXSAdapter:
+      'is a ControlNet-XS, which computes beside each block of a UNet: this version runs ControlNetModel',
+    SparseControlNetModel: 'is for videos: this version runs ControlNetModel',
     T2IAdapter: 'is a T2I-Adapter: this version runs ControlNetModel',
     MultiAdapter: 'is several T2I-Adapters: this version runs ControlNetModel',
     FluxControlNetModel: 'is for FLUX.1: this version runs the ControlNets of Stable Diffusion 1, 2 and XL',

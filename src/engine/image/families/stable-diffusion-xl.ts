@@ -42,6 +42,7 @@ export const stableDiffusionXL: ImageFamily = {
         inpainting: 'StableDiffusionXLControlNetInpaintPipeline',
       },
       components: { controlnet: CONTROLNET },
+      controlScale: { 'image-to-image': 0.8 },
       strength: 'floor',
       callArguments: xlControlArguments,
     },

@@ -80,6 +80,7 @@ export const stableDiffusion: ImageFamily = {
         inpainting: 'StableDiffusionControlNetInpaintPipeline',
       },
       components: { controlnet: CONTROLNET },
+      controlScale: { 'image-to-image': 0.8, inpainting: 0.5 },
       strength: 'floor',
       callArguments: controlArguments,
       correctScheduler,

@@ -35,7 +35,28 @@ export const DIFFUSERS_CONTROLNET: PartLayout = {
   configure: controlNetConfig,
 };
 
-export const CONTROLNETS = [ORIGINAL_CONTROLNET, DIFFUSERS_CONTROLNET];
+/** Files of other networks for control images, each with a tensor that shows it. */
+const OTHER_FILES: readonly (readonly [sign: string, holds: string])[] = [
+  [
+    'lllite_unet_input_blocks_4_1_transformer_blocks_0_attn1_to_q.conditioning1.0.weight',
+    'a ControlNet-LLLite',
+  ],
+  ['lllite_unet_input_blocks_4_1_transformer_blocks_0_attn1_to_q.down.0.weight', 'a ControlNet-LLLite'],
+  ['control_to_base_for_conv_in.weight', 'a ControlNet-XS, which computes beside each block of a UNet'],
+  [
+    'controlnet_blocks.0.weight',
+    'a ControlNet of a transformer, such as those for FLUX.1 and Stable Diffusion 3',
+  ],
+];
+
+const refused = OTHER_FILES.map(([sign, holds]): PartLayout => ({
+  prefixes: [''],
+  signs: [sign],
+  names: () => refuse(holds),
+  configure: controlNetConfig,
+}));
+
+export const CONTROLNETS = [ORIGINAL_CONTROLNET, DIFFUSERS_CONTROLNET, ...refused];
 
 /** `last`: number of the last convolution of the network for the image; activations stand between them. */
 function controlNetName(name: string, layers: number, last: number): string {
@@ -61,10 +82,15 @@ const OTHERS: readonly (readonly [sign: string, holds: string])[] = [
 
 function refuseOthers(headers: FileHeaders): void {
   const other = OTHERS.find(([sign]) => headers.has(sign));
-  if (other === undefined) return;
-  throw new EngineError('unsupported', `the file holds ${other[1]}, and is not built in: give a ControlNet`, {
-    param: 'controlnetPath',
-  });
+  if (other !== undefined) refuse(other[1]);
+}
+
+function refuse(holds: string): never {
+  throw new EngineError(
+    'unsupported',
+    `the file holds ${holds}, which is not built in: give a ControlNet of Stable Diffusion 1, 2 or XL`,
+    { param: 'controlnetPath' },
+  );
 }
 
 function controlNetConfig(headers: FileHeaders): PartConfig {
