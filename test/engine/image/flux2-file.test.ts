@@ -77,6 +77,9 @@ it('FLUX.2 klein draws from a transformer in FP8, with a scale for each matrix',
   await expectNear(pipeline, { model: pipeline.folder, transformerWeightsPath }, REQUEST);
 });
 
+/** The vocabulary, which ComfyUI's files of Mistral have as a tensor. */
+const TEKKEN: StoredTensor = { name: 'tekken_model', dtype: 'U8', shape: [4], bytes: new Uint8Array(4) };
+
 it('FLUX.2 dev draws with a language model that was cut behind the last layer that is read', async () => {
   const pipeline = tinyFlux2();
   const { transformer, vae, text_encoder: text } = pipeline.tensors;
@@ -85,7 +88,7 @@ it('FLUX.2 dev draws with a language model that was cut behind the last layer th
   expect(cut.length).toBeLessThan(text!.size);
   const componentPaths = {
     tokenizer: `${pipeline.folder}/tokenizer`,
-    text_encoder: write('mistral', cut),
+    text_encoder: write('mistral', cut, [TEKKEN]),
     vae: write('flux2 ae', flux2Autoencoder(vae!)),
   };
   const request = { ...REQUEST, maxSequenceLength: 240 };
@@ -99,7 +102,7 @@ it("Chroma draws from a transformer of its makers' layout with files of T5 and t
   const model = write('chroma', originalFlux(transformer!, ''));
   const componentPaths = {
     tokenizer: pipeline.folder,
-    text_encoder: write('chroma t5xxl', [...text!.values()]),
+    text_encoder: write('chroma t5xxl', [...text!.values()], [{ ...TEKKEN, name: 'spiece_model' }]),
     vae: write('chroma ae', originalAutoencoder(vae!, '')),
   };
   await expectSame(pipeline, { model, componentPaths }, REQUEST);

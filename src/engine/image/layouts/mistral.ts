@@ -3,6 +3,8 @@
 import type { FileHeaders, PartConfig, PartLayout } from '../../../files/pipeline/file-layout.ts';
 import { Shapes } from './shapes.ts';
 
+/** The tokenizer's file, which ComfyUI keeps as a tensor. */
+const VOCABULARY = 'tekken_model';
 const FIRST = 'model.layers.0';
 /** Columns of a head. */
 const HEAD_DIMS = 128;
@@ -11,7 +13,7 @@ export function mistralParts(prefixes: readonly string[]): PartLayout {
   return {
     prefixes,
     signs: ['model.embed_tokens.weight', `${FIRST}.self_attn.q_proj.weight`, `${FIRST}.mlp.gate_proj.weight`],
-    names: () => (name) => name,
+    names: () => (name) => (name === VOCABULARY ? [] : name),
     configure: mistralConfig,
   };
 }

@@ -3,6 +3,8 @@
 import type { FileHeaders, NamedRows, PartConfig, PartLayout } from '../../../files/pipeline/file-layout.ts';
 import { Shapes } from './shapes.ts';
 
+/** The tokenizer's file, which ComfyUI keeps as a tensor. */
+const VOCABULARY = 'spiece_model';
 const FIRST = 'encoder.block.0';
 const BIASES = `${FIRST}.layer.0.SelfAttention.relative_attention_bias.weight`;
 
@@ -10,7 +12,7 @@ export function t5Parts(prefixes: readonly string[]): PartLayout {
   return {
     prefixes,
     signs: [BIASES, `${FIRST}.layer.1.DenseReluDense.wi_0.weight`],
-    names: () => (name) => name,
+    names: () => (name) => (name === VOCABULARY ? [] : name),
     configure: t5Config,
   };
 }
