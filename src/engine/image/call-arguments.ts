@@ -20,6 +20,8 @@ export interface CallArguments {
    * from 1.
    */
   sigmas?: number[];
+  /** 0: images are drawn in the size that is asked for, also by models that were trained in certain sizes only; left out: 1. */
+  binning?: number;
   /** Inpainting: only the mask and this many pixels around it are drawn, and pasted back into the image. */
   maskPadding?: number;
   /** Denoising begins at this share of the way to an image, and ends at `denoisingEnd`. */
@@ -67,6 +69,11 @@ export const number = (wanted: string, fits: (value: number) => boolean, into: I
 export const integer = (least: number, into: Into): CallArgument => ({
   wanted: `an integer from ${least} to ${MOST}`,
   fits: (value) => isWhole(value) && value >= least,
+  into,
+});
+export const flag = (into: Into): CallArgument => ({
+  wanted: 'true or false',
+  fits: (value) => typeof value === 'boolean',
   into,
 });
 export const text = (into: Into): CallArgument => ({

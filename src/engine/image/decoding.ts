@@ -3,6 +3,7 @@
 import type { Device } from '../../gpu/device.ts';
 import type { Tape } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
+import { scaleAndCut } from '../../kernels/scale-and-cut.ts';
 import { toPixels } from '../../kernels/to-pixels.ts';
 import type { Tiling } from '../../models/image/autoencoder-kl.ts';
 import { readImage, type Autoencoder } from './autoencoder.ts';
@@ -22,7 +23,7 @@ export async function openDecoder(
   drawing: Drawing,
   tilingOf: (page: DecoderPage) => Promise<Tiling>,
 ): Promise<Decoder> {
-  const { components, autoencoder, options, resolved } = drawing;
+  const { components, autoencoder, options, resolved, cutTo } = drawing;
   const { device } = components;
   using scope = new Scope(device);
   const { page } = scope.use(
@@ -30,13 +31,14 @@ export async function openDecoder(
   );
   const tiling = await tilingOf(page);
   const owner = scope.move();
-  const { width, height } = resolved.event.values;
+  const { width, height } = cutTo ?? resolved.event.values;
   return {
     decode: (latents) =>
       finitely(device, options, 'the decoder', (way, notFinite) =>
-        computePixels(device, way, { width, height }, (tape) =>
-          toPixels(page(latents.on(tape), tiling), notFinite),
-        ),
+        computePixels(device, way, { width, height }, (tape) => {
+          const image = page(latents.on(tape), tiling);
+          return toPixels(cutTo ? scaleAndCut(image, cutTo) : image, notFinite);
+        }),
       ),
     [Symbol.dispose]: () => owner[Symbol.dispose](),
   };

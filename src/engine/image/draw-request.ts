@@ -6,6 +6,7 @@ import type { Platform } from '../platform.ts';
 import { changesOf } from './adapters.ts';
 import { draw } from './draw.ts';
 import type { Drawing } from './drawing.ts';
+import { asDrawn } from './drawn-size.ts';
 import { fitImages } from './given-images.ts';
 import type { ImageEvent, ImageRequest, Pixels, StageName } from './image-model.ts';
 import type { DrawOptions } from './model.ts';
@@ -38,7 +39,8 @@ export async function drawOn(
   }: DrawOptions & { report: Reporter },
 ): Promise<void> {
   const { device, components, runner, latents, autoencoder, colours, planner, own, plain } = parts;
-  await parts.memory?.apply(resolved);
+  const drawn = asDrawn(resolved, runner);
+  await parts.memory?.apply(drawn);
   const unknown = own.words && unknownWords(promptsIn(resolved), own.words);
   if (unknown && unknown.words.length > 0) emit({ type: 'unknown-words', ...unknown });
   for (const message of notesOn(resolved, parts)) emit(noteOf(message));
@@ -51,7 +53,7 @@ export async function drawOn(
   };
   if (tune && plain)
     report.note('nothing is tuned: the generic backend has one kernel of each kind, and they are compiled');
-  const plan = planner.plan(resolved);
+  const plan = planner.plan(drawn);
   components.adapt(changesOf(resolved.adapters ?? []));
   const drawing: Drawing = {
     components,

@@ -10,6 +10,7 @@ import type { Tiling } from '../../models/image/autoencoder-kl.ts';
 import { NotFiniteError, type ComputeOptions } from './compute.ts';
 import { plannedTiling, tilingFor } from './decoder-memory.ts';
 import { openDecoder } from './decoding.ts';
+import { drawingAsDrawn } from './drawn-size.ts';
 import type { Drawing } from './drawing.ts';
 import {
   encodeGiven,
@@ -31,7 +32,7 @@ import { assertWanted, Stage } from './stage.ts';
 const LOST_WEIGHTS: ReadonlySet<string> = new Set(['out_of_memory', 'bad_checkpoint']);
 
 export async function draw(drawing: Drawing): Promise<void> {
-  await new Run(drawing).draw();
+  await new Run(drawingAsDrawn(drawing)).draw();
 }
 
 class Run {

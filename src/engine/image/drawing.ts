@@ -19,6 +19,8 @@ export interface Drawing extends GivenImages {
   /** Map from latents to colours for previews. Without one, previews come from the decoder if it stays on the device. */
   colours?: ColourMap | null;
   plan: WholePlan;
+  /** Size to which decoded images are scaled and cut; left out: they have the size that is drawn. */
+  cutTo?: { width: number; height: number };
   resolved: Resolved;
   signal: AbortSignal | undefined;
   options: ComputeOptions;

@@ -226,7 +226,8 @@ function sized(resolved: Resolved, side: number): Resolved {
     ...(controlImages && { controlImages: controlImages.map(() => blank) }),
   };
   const values = { ...event.values, width: side, height: side };
-  return { ...resolved, request: { ...request, ...images }, event: { ...event, values } };
+  const call = { ...resolved.call, binning: 0 };
+  return { ...resolved, request: { ...request, ...images }, event: { ...event, values }, call };
 }
 
 function tooSmall({ device, info, context }: Parts, cause: unknown): EngineError {

@@ -103,7 +103,7 @@ it('draws from a transformer and an autoencoder of its makers', { timeout: 120_0
     ['text_encoder', 'tokenizer'].map((name) => [name, join(folder, name)] as const),
   );
   const pipeline = { folder, tensors: {} };
-  const request = { width: 64, height: 32 };
+  const request = { width: 64, height: 32, kwargs: { use_resolution_binning: false } };
 
   const ofMakers = original(transformer, NAMES, [KV, QKV]);
   const size = [1, 32 * 32, 4];

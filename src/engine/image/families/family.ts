@@ -226,6 +226,8 @@ export interface FamilyModel {
   ignoresGuidance?: boolean;
   /** Whether its control image enters as latents beside those that are denoised, instead of through ControlNets. */
   seesControl?: boolean;
+  /** Returns the size in which an image is drawn before it is scaled and cut to the size that is asked for; left out, or null: that size. */
+  drawnSize?(size: Size): Size | null;
   /** Returns true if the guidance scale, or a call argument, requires a second pass with the negative prompt. */
   guides(guidance: number, call: CallArguments): boolean;
   /** Throws bad_request for a request that this model cannot honour; called when the request's values are resolved. */

@@ -16,6 +16,7 @@ import { Scope } from '../scope.ts';
 import type { FamilyModel, Prepared, RunRequest } from './family.ts';
 import { checkLength } from './flux-texts.ts';
 import { joinTexts } from './joined-texts.ts';
+import { nearestBin } from './resolution-bins.ts';
 import { checkSanaTexts, encodeSanaTexts, INSTRUCTION, type SanaText } from './sana-texts.ts';
 import {
   prepareTransformer,
@@ -25,6 +26,8 @@ import {
   type TransformerRequest,
 } from './transformer-model.ts';
 
+/** Pixels along a side of a latent of the published models, by which sizes in training are told. */
+const PIXELS = 32;
 /** Indices of a step's scalars. */
 const GUIDANCE = 0;
 const ONE = 1;
@@ -51,6 +54,7 @@ export function openSana(components: ComponentAccess): FamilyModel {
     ...TRANSFORMER,
     latentChannels: config.channels,
     sampleSize: { height: side, width: side },
+    drawnSize: (size) => nearestBin(size, PIXELS * side),
     guides,
     checkRequest: checkLength,
     async checkFiles() {

@@ -2,6 +2,7 @@
 
 import {
   COMMON,
+  flag,
   integer,
   isWhole,
   list,
@@ -9,7 +10,6 @@ import {
   number,
   onlyFalse,
   SIZE,
-  type CallArgument,
   type CallArgumentTable,
 } from '../call-arguments.ts';
 import { ORIGINAL_WORDS, originalNames, SANA_FILES } from '../layouts/sana.ts';
@@ -23,7 +23,7 @@ const into = (field: keyof SanaArguments) => ({ call: field });
 /** Limit on the lines of an instruction. */
 const MOST_LINES = 64;
 
-const lines: CallArgument = {
+const lines: CallArgumentTable[string] = {
   wanted: `a list of at most ${MOST_LINES} strings`,
   fits: (value) =>
     Array.isArray(value) &&
@@ -42,7 +42,7 @@ const ARGUMENTS: CallArgumentTable = {
   max_sequence_length: integer(1, { request: 'maxSequenceLength' }),
   complex_human_instruction: lines,
   clean_caption: onlyFalse('cleaning of captions is not built'),
-  use_resolution_binning: onlyFalse('images are drawn in the size that is asked for'),
+  use_resolution_binning: flag(into('binning')),
 };
 
 export const sanaFamily: ImageFamily = {
