@@ -24,9 +24,15 @@ function moduleClasses(): string[] {
   return [...modules, ...texts];
 }
 
-/** Class whose golden is that of another: language models without their head, and the file of an IP-Adapter. */
+/** Classes of components that are compared under another name: the file of an IP-Adapter, and the earlier name of PixArt's transformer. */
+const JUDGED_BY: Readonly<Record<string, string>> = {
+  IPAdapter: 'ImageProjection',
+  Transformer2DModel: 'PixArtTransformer2DModel',
+};
+
+/** Language models without their head are compared with it. */
 const judgedBy = (name: string): string =>
-  name === 'IPAdapter' ? 'ImageProjection' : name.replace(/^(Qwen\d+|Gemma\d+)Model$/, '$1ForCausalLM');
+  JUDGED_BY[name] ?? name.replace(/^(Qwen\d+|Gemma\d+)Model$/, '$1ForCausalLM');
 
 it('every class of a component is compared with its reference as a module', () => {
   const components = imageFamilies().flatMap(({ components: own, pipelines }) => [
