@@ -27,9 +27,9 @@ const CHECKPOINTS: Readonly<Record<string, string>> = {
   pixart: 'pixart',
 };
 
-async function partsOf(family: string): Promise<MatchedPart[]> {
+async function partsOf(family: string, checkpoint = CHECKPOINTS[family]!): Promise<MatchedPart[]> {
   const scheme = imageFamilies().find(({ name }) => name === family)!.adapters!;
-  const folder = tinyPipeline(CHECKPOINTS[family]!);
+  const folder = tinyPipeline(checkpoint);
   const parts: MatchedPart[] = [];
   for (const part of scheme.parts) {
     const own = `${folder}/${part.component}`;
@@ -63,12 +63,14 @@ const modulesIn = ({ tensors }: MatchedPart): Module[] =>
     name.endsWith('.weight') && shape.length > 1 ? [[name.replace(/\.weight$/, ''), shape] as const] : [],
   );
 
-describe.each(Object.keys(CHECKPOINTS))('%s', (family) => {
+const CASES = [...Object.entries(CHECKPOINTS), ['stable-diffusion-3', 'sd3'] as const];
+
+describe.each(CASES)('%s, as %s', (family, checkpoint) => {
   it.each([
     ['diffusers', PEFT, ({ component }: MatchedPart, name: string) => `${component}.${name}`],
     ['kohya', KOHYA, ({ flat }: MatchedPart, name: string) => `${flat[0]}${name.replaceAll('.', '_')}`],
   ])('has all modules by the names of %s', async (_, ends, nameOf) => {
-    const parts = await partsOf(family);
+    const parts = await partsOf(family, checkpoint);
     expect(parts.length).toBeGreaterThan(0);
     for (const part of parts) {
       const modules = modulesIn(part);
@@ -93,6 +95,28 @@ describe('the original names of', () => {
     const tensors = [...changes.values()].flatMap((own) => [...own]);
     return tensors.map(([tensor, [change]]) => [tensor, change!.firstRow]);
   };
+
+  it("FLUX.1's norms in adapters for control images, which replace those of the model", async () => {
+    const [transformer] = await partsOf('flux');
+    for (const [stored, name] of [
+      ['double_blocks.0.img_attn.norm.query_norm.scale', 'transformer_blocks.0.attn.norm_q'],
+      ['double_blocks.1.txt_attn.norm.key_norm.scale', 'transformer_blocks.1.attn.norm_added_k'],
+      ['single_blocks.0.norm.key_norm.scale', 'single_transformer_blocks.0.attn.norm_k'],
+      [
+        'transformer.single_transformer_blocks.0.attn.norm_q.weight',
+        'single_transformer_blocks.0.attn.norm_q',
+      ],
+    ] as const) {
+      const shape = [...transformer!.tensors.get(`${name}.weight`)!.shape];
+      const entry = { name: stored, shape, dtype: 'F32' } as unknown as TensorEntry;
+      const { modules } = readModules('file', new Map([[stored, entry]]), new Map(), () => null);
+      const file = { path: 'file', name: 'file', metadata: {}, modules, unknown: [], close: async () => {} };
+      const { changes, misfit } = matchAdapter(file, [transformer!]);
+      expect(misfit).toBeNull();
+      expect([...changes.get('transformer')!.keys()]).toEqual([`${name}.weight`]);
+      expect(changes.get('transformer')!.get(`${name}.weight`)![0]!.delta.replaces).toBe(true);
+    }
+  });
 
   it('FLUX.2', async () => {
     const prefix = 'diffusion_model.';
