@@ -80,5 +80,5 @@ it.runIf(cached)('goldens of image modules agree on SwiftShader as well', { time
   );
   expect(messages).toEqual([]);
   expect(failed).toBe(0);
-  expect(passed).toBe(24);
+  expect(passed).toBe(25);
 });
