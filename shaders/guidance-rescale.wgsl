@@ -36,7 +36,7 @@ fn main(@builtin(local_invocation_index) local: u32) {
   if (SPREAD) {
     let wanted = (sums.y - sums.x * sums.x / count) / max(count - 1.0, 1.0);
     let found = (sums.w - sums.z * sums.z / count) / max(count - 1.0, 1.0);
-    scale = args.share * sqrt(wanted / max(found, 1e-30)) + 1.0 - args.share;
+    scale = args.share * sqrt(max(wanted, 0.0) / max(found, 1e-30)) + 1.0 - args.share;
   } else {
     scale = min(1.0, args.share * sqrt(sums.y / max(sums.w, 1e-30)));
   }

@@ -36,7 +36,9 @@ export function fits(tape: Tape, tensor: Tensor): boolean {
 /** Number of a tensor's pixels that fit a binding wherever they begin, also as a tensor of their own. */
 export function mostPixels(tape: Tape, tensor: Tensor): number {
   const { bindingLimit } = tape.device.capabilities;
-  return Math.floor(bindingLimit / (4 * tensor.stride * TILE)) * TILE - (ALIGNMENT - 1);
+  const most = Math.floor(bindingLimit / (4 * tensor.stride * TILE)) * TILE - (ALIGNMENT - 1);
+  if (most < 1) throw new Error(`${TILE} pixels of [${tensor.shape.join(', ')}] exceed one binding`);
+  return most;
 }
 
 /**

@@ -34,7 +34,7 @@ type Options = Pick<
 >;
 
 /** <lora:nickname> or <lora:nickname:scale>, as other programs write it. */
-const TAG = /<(?:lora|lyco):([^:<>]+)(?::\s*(-?\d*\.?\d+)\s*)?>/gi;
+const TAG = /<(?:lora|lyco):([^:<>]+)(?::\s*(-?(?:\d+(?:\.\d*)?|\.\d+))\s*)?>/gi;
 /** Name of the only adapter that is given without one. */
 const ONLY = 'default';
 

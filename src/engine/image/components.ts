@@ -80,7 +80,7 @@ export class Components {
   /** Changes that adapters make to components. */
   private changes: ReadonlyMap<string, WeightChanges> = new Map();
   private readonly bytes = new Map<string, PageBytes>();
-  private readonly notes = new Set<string | null>();
+  private readonly notes = new Set<string>();
   private readonly tokenizers = new Map<string, Promise<Tokenizer>>();
 
   constructor(device: Device, files: Files, format: WeightFormat | null, options: ComponentsOptions) {
@@ -93,6 +93,12 @@ export class Components {
     this.storedBytes = entries.reduce((sum, { bytes }) => sum + bytes, 0);
     this.parameters = entries.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
     this.quantization = QUANTIZED_FORMATS.find((choice) => FORMATS[choice] === format) ?? 'none';
+  }
+
+  /** Names of the components that are tokenizers. */
+  get tokenizerNames(): string[] {
+    const components = Object.values(this.options.pipeline.components);
+    return components.filter(({ kind }) => kind === 'tokenizer').map(({ name }) => name);
   }
 
   /** Names of the components that have weights. */
@@ -152,9 +158,12 @@ export class Components {
   tokenizer(name: string): Promise<Tokenizer> {
     const { unread } = this.options;
     if (unread) return unread.tokenizer(name);
-    const tokenizer = this.tokenizers.get(name) ?? openTokenizer(this.get(name));
-    this.tokenizers.set(name, tokenizer);
-    return tokenizer;
+    const known = this.tokenizers.get(name);
+    if (known) return known;
+    const opening = openTokenizer(this.get(name));
+    this.tokenizers.set(name, opening);
+    opening.catch(() => this.tokenizers.delete(name)); // another attempt may read what this one could not
+    return opening;
   }
 
   /** Throws bad_checkpoint if a component's tensors differ from those that a page asks for; reads only headers. */
@@ -162,7 +171,8 @@ export class Components {
     const { tensors, path } = this.files.get(name)!;
     try {
       const note = unreadNote(checkRequests(collect(tensors, build), tensors), this.get(name).className);
-      if (note !== null && !this.notes.has(note)) this.options.onNote(note);
+      if (note === null || this.notes.has(note)) return;
+      this.options.onNote(note);
       this.notes.add(note);
     } catch (error) {
       throw underFile(error, path);

@@ -25,7 +25,7 @@ import type { Limit, Mix, Operand, Step, Term } from './schedules/schedule.ts';
 export interface Predictor extends Disposable {
   /** Resolves when all is submitted. */
   run(step: Step): Promise<void>;
-  /** GPU times of a step's kernels. */
+  /** GPU times of the kernels in all runs so far. */
   times(): Promise<KernelTime[]>;
 }
 

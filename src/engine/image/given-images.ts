@@ -4,7 +4,7 @@ import { coverImage } from '../../files/image/cover.ts';
 import { resample } from '../../files/image/resample.ts';
 import type { PipelineSet } from './families/family.ts';
 import type { ImageRequest, Pixels } from './image-model.ts';
-import { crop, cropRegion, overlay, within } from './mask-crop.ts';
+import { crop, cropRegion, overlay, requireMarked, within } from './mask-crop.ts';
 import type { Resolved, ResolveContext } from './resolved.ts';
 
 type Size = Pick<Pixels, 'width' | 'height'>;
@@ -77,6 +77,7 @@ export async function fitImages(
     };
   }
   const whole = await coverImage(mask, image.width, image.height);
+  requireMarked(whole);
   const region = cropRegion(whole, { width, height }, maskPadding);
   const part = (whole: Pixels): Pixels => within(crop(whole, region), { width, height });
   return {

@@ -2,6 +2,7 @@
 // back into the image. Regions, sizes and edges equal those of diffusers to the pixel.
 
 import { resample } from '../../files/image/resample.ts';
+import { EngineError } from '../../files/error.ts';
 import type { Pixels } from './image-model.ts';
 
 type Size = Pick<Pixels, 'width' | 'height'>;
@@ -14,9 +15,26 @@ export interface Region {
   bottom: number;
 }
 
+/** The mask in grey, with the weights by which PIL makes grey of colours. */
+export function greyMask({ width, height, data }: Pixels): Pixels {
+  const grey = new Uint8Array(data.length);
+  for (let at = 0; at < data.length; at += 3) {
+    const value = (19595 * data[at]! + 38470 * data[at + 1]! + 7471 * data[at + 2]! + 0x8000) >> 16;
+    grey.fill(value, at, at + 3);
+  }
+  return { width, height, data: grey };
+}
+
 /** Returns true if the mask is black everywhere. */
 export function isEmpty({ data }: Pixels): boolean {
   return data.every((value) => value === 0);
+}
+
+/** Throws bad_request for a mask that is black everywhere, around which nothing can be cut out. */
+export function requireMarked(mask: Pixels): void {
+  if (!isEmpty(mask)) return;
+  const message = 'the mask is black throughout, and padding_mask_crop draws what lies around its white';
+  throw new EngineError('bad_request', `${message}: mark what to draw`, { param: 'mask' });
 }
 
 /** Returns the bounding box of the mask's non-black part, padded, and widened to the proportions of `drawn` within the image. */

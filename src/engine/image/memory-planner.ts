@@ -38,8 +38,8 @@ export interface MemoryPlannerOptions extends Omit<SearchOptions, 'openPaper'> {
 /** The part of a pipeline on its device that is planned. */
 type PlannedParts = Pick<Parts, 'device' | 'components'>;
 
-/** Characters by which prompts differ in length before a request is planned anew. */
-const PROMPT_STEP = 64;
+/** Tokens by which prompts differ in length before a request is planned anew; a third of the words of one window of CLIP. */
+const TOKEN_STEP = 25;
 
 export class MemoryPlanner implements ImageMemory {
   readonly #parts: PlannedParts;
@@ -89,7 +89,7 @@ export class MemoryPlanner implements ImageMemory {
   }
 
   async #planned(resolved: Resolved): Promise<Found> {
-    const key = keyOf(resolved);
+    const key = keyOf(resolved, await this.#lengths(resolved));
     const known = this.#plans.get(key);
     if (known) return known;
     const { device } = this.#parts;
@@ -98,6 +98,21 @@ export class MemoryPlanner implements ImageMemory {
     if (!found) throw await this.#refusal(resolved);
     this.#plans.set(key, found);
     return found;
+  }
+
+  /** Steps of tokens of the prompts for each tokenizer, and the number of windows that they begin themselves. */
+  async #lengths({ request, event }: Resolved): Promise<number[]> {
+    const { components } = this.#parts;
+    const texts = [request.prompt, event.values.negativePrompt];
+    const lengths = texts.map((text) => text.split(/\bBREAK\b/).length);
+    for (const name of components.tokenizerNames) {
+      const tokenizer = await components.tokenizer(name);
+      for (const text of texts) {
+        const { length } = tokenizer.encode(text, { addSpecialTokens: false });
+        lengths.push(Math.ceil(length / TOKEN_STEP));
+      }
+    }
+    return lengths;
   }
 
   /** Raises an estimated budget to what all weights take together, or else to what they take one after another. */
@@ -228,16 +243,15 @@ function placeOf(residency: Residency): PlannedPart['place'] {
   return residency.kept ? 'offloaded' : 'loaded';
 }
 
-/** Requests of equal keys take the same memory. */
-function keyOf({ event: { values }, request, call, adapters = [] }: Resolved): string {
-  const { prompt, image, furtherImages = [], mask, previews = 0, tiling = false } = request;
+/** Requests of equal keys take about the same memory; `lengths`: those of the prompts. */
+function keyOf({ event: { values }, request, call, adapters = [] }: Resolved, lengths: number[]): string {
+  const { image, furtherImages = [], mask, previews = 0, tiling = false } = request;
   // Images that a denoiser sees keep sizes of their own.
   const seen = values.strength === null ? [...furtherImages, ...(image ? [image] : [])] : furtherImages;
   const sizes = seen.map(({ width, height }) => [width, height]);
   const { controlImages = [], ipAdapterScale, controlScale, controlStart, controlEnd } = request;
   const control = [ipAdapterScale === 0, controlImages.length, controlScale, controlStart, controlEnd];
-  const { negativePrompt, samples, guidance, ...others } = values;
-  const lengths = [prompt, negativePrompt].map((text) => Math.ceil(text.length / PROMPT_STEP));
+  const { negativePrompt: _, samples, guidance, ...others } = values;
   const given = [image !== undefined, mask !== undefined, previews > 0, tiling, samples, guidance];
   // Factors of adapters may stand beside weights.
   const applied = adapters.filter(({ scale }) => scale !== 0).map(({ adapter }) => adapter.name);

@@ -96,6 +96,7 @@ export class LocalImageModel implements ImageModel {
   }
 
   async resolve(request: ImageRequest): Promise<Extract<ImageEvent, { type: 'resolved' }>> {
+    this.#session.assertOpen();
     return (await this.#resolve(request)).event;
   }
 

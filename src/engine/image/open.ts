@@ -131,8 +131,7 @@ async function openFiles(
 function resolver({ context, planner, autoencoder: { tiles } }: Parts, adapters: ImageAdapters): Resolve {
   return async (request) => {
     if (request.tiling && !tiles) {
-      const message =
-        'tiling is for an AutoencoderKL, and this one decodes in little memory anyway: leave it out';
+      const message = 'tiling is not built for the autoencoder of this model: leave it out';
       throw new EngineError('bad_request', message, { param: 'tiling' });
     }
     const { prompt, applied } = await adapters.choose(request);

@@ -227,7 +227,7 @@ function describe(
   pipeline: Pipeline,
   model: string,
   components: Components,
-  { pipeline: { family, set }, sizeMultiple, defaults, backend, schedulers }: ResolveContext,
+  { pipeline: { family, set }, model: called, sizeMultiple, defaults, backend, schedulers }: ResolveContext,
   { own, runner }: { own: OwnSettings; runner: FamilyModel },
 ): ImageModelInfo {
   const { device, parameters, quantization, storedBytes } = components;
@@ -253,9 +253,9 @@ function describe(
     components: Object.fromEntries(classes) as Record<string, string>,
     words: own.words?.size ?? null,
     supports: {
-      imageToImage: true,
+      imageToImage: runner.fillsMasks === false,
       inpainting: set.references === undefined || set.classes.inpainting !== undefined,
-      negativePrompt: true,
+      negativePrompt: 'negative_prompt' in set.callArguments('text-to-image', called),
       edits: set.references?.most ?? 0,
     },
     memory: { budget: device.memoryBudget, weights: storedBytes },

@@ -4,8 +4,7 @@
 import type { KernelTime } from '../../gpu/kernel-times.ts';
 
 export interface Profiler {
-  /** `count`: how often the run itself replays that tape. */
-  add(replay: () => Promise<readonly KernelTime[]>, count?: number): Promise<void>;
+  add(replay: () => Promise<readonly KernelTime[]>): Promise<void>;
   /** Milliseconds by kernel. */
   readonly kernels: ReadonlyMap<string, number>;
   /** Milliseconds that the additional replays took. */
@@ -20,9 +19,9 @@ export function createProfiler(): Profiler {
     get spent() {
       return spent;
     },
-    async add(replay, count = 1) {
+    async add(replay) {
       const startedAt = performance.now();
-      for (const { name, ms } of await replay()) kernels.set(name, (kernels.get(name) ?? 0) + count * ms);
+      for (const { name, ms } of await replay()) kernels.set(name, (kernels.get(name) ?? 0) + ms);
       spent += performance.now() - startedAt;
     },
   };

@@ -43,6 +43,11 @@ export function checkValues(
     refuse('guidanceRescale', `guidanceRescale is ${values.guidanceRescale}; it is a number from 0 to 1`);
   if (!Number.isSafeInteger(seed) || seed < 0)
     refuse('seed', `seed is ${seed}; it is an integer from 0 to ${Number.MAX_SAFE_INTEGER}`);
+  if (seed > Number.MAX_SAFE_INTEGER - (values.samples - 1))
+    refuse(
+      'seed',
+      `seed is ${seed}, and the last of ${values.samples} images would have one above ${Number.MAX_SAFE_INTEGER}: choose a smaller seed`,
+    );
   if (values.strength !== null && !(values.strength > 0 && values.strength <= 1))
     refuse('strength', `strength is ${values.strength}; it is a number above 0 and at most 1`);
 }

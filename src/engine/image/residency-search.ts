@@ -46,8 +46,11 @@ export class ResidencySearch {
 
   /** Returns the pipeline on a device that computes nothing. */
   paper(memoryBudget = UNLIMITED): Promise<Parts> {
-    const paper = this.#papers.get(memoryBudget) ?? this.#options.openPaper(memoryBudget);
+    const known = this.#papers.get(memoryBudget);
+    if (known) return known;
+    const paper = this.#options.openPaper(memoryBudget);
     this.#papers.set(memoryBudget, paper);
+    paper.catch(() => this.#papers.delete(memoryBudget)); // another attempt may read what this one could not
     return paper;
   }
 

@@ -1,14 +1,13 @@
 // Resolves every value of a request: from the request itself, else its call arguments, else the model's own defaults, else the
 // contract's.
 
-import { EngineError } from '../../files/error.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import { entryFor } from './families/registry.ts';
 import { checkControl, checkImagePrompt } from './control.ts';
 import { sizeFrom } from './size.ts';
 import type { ImageRequest, ResolvedImageRequest, ValueSource } from './image-model.ts';
 import { startsFromImage } from './given-images.ts';
-import { isEmpty } from './mask-crop.ts';
+import { greyMask, requireMarked } from './mask-crop.ts';
 import { readCallArguments, type CallArguments } from './call-arguments.ts';
 import { checkFields, checkInputs, checkValues } from './request-check.ts';
 import type { ModelDefaults, Resolved, ResolveContext } from './resolved.ts';
@@ -25,13 +24,12 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
   const { values, sources } = decideValues(given, named, call, context);
   checkValues({ values, sources }, given, context);
   checkInputs(given, values, context);
-  if (call.maskPadding !== undefined && given.mask && isEmpty(given.mask)) {
-    const message = 'the mask is black throughout, and padding_mask_crop draws what lies around its white';
-    throw new EngineError('bad_request', `${message}: mark what to draw`, { param: 'mask' });
-  }
+  const mask = given.mask && greyMask(given.mask);
+  if (call.maskPadding !== undefined && mask) requireMarked(mask);
   const { [called.task]: controlScale } = called.set.controlScale ?? {};
   const steered = controlScale !== undefined && context.controls > 0 && { controlScale: [controlScale] };
-  const request = { ...steered, ...named, ...given };
+  const stated = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const request = { ...given, ...steered, ...named, ...stated, ...(mask && { mask }) };
   const { maxSequenceLength } = request;
   context.checkRequest?.({
     values,

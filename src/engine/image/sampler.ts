@@ -81,7 +81,7 @@ export async function sampleLatentsOf(request: SampleRequest): Promise<Tensor> {
       : { mix: { image: 0, noise: plan.fromNoise }, image: null, noise };
   await denoiser.start(start.mix, start.image, start.noise);
   await steps(request, denoiser, predictor, draw);
-  await options.profiler?.add(() => predictor.times(), plan.steps.length);
+  await options.profiler?.add(() => predictor.times());
   const result = allocateTensor(device, 'latents', shape);
   copy(device, latents, result);
   return result;

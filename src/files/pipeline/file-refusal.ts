@@ -35,9 +35,9 @@ function problemOf(path: string, tensors: ReadonlyMap<string, FileTensor>, known
   if (unbuilt !== undefined)
     return `is ${unbuilt.holds}, which is not built in: this version runs ${namesOfFamilies(known)}`;
   if (names.some((name) => ADAPTER.test(name)))
-    return 'is an adapter (LoRA) and not a model: give the model that it was trained for';
+    return say`is an adapter (LoRA) and not a model: give the model that it was trained for, and this with ${option('loraPath')}`;
   if (names.length <= 2 && names.every((name) => INVERSION.test(name)))
-    return 'is a textual inversion, which stands for words, and not a model: give the model that it was trained for';
+    return say`is a textual inversion, which stands for words, and not a model: give the model that it was trained for, and this with ${option('textualInversionPath')}`;
   const component = componentOf(tensors, known);
   if (component !== null)
     return say`holds ${component} and no denoiser: give a model, and this file as its ${component} with ${option('componentPaths')}`;

@@ -41,7 +41,10 @@ export function refuseFolder(
   }
   if (typeof config?.['_class_name'] === 'string') throw refusal(path, componentOf(config['_class_name']));
   if (has(/^(pytorch_lora_weights\.safetensors|adapter_config\.json)$/) !== undefined) {
-    throw refusal(path, 'is a LoRA adapter, not a model, and adapters are not applied in this version');
+    throw refusal(
+      path,
+      say`is a LoRA adapter, not a model: give the model that it was trained for, and this with ${option('loraPath')}`,
+    );
   }
   const files = names.filter((name) => /\.safetensors$/i.test(name));
   if (files.length > 1) {

@@ -246,3 +246,25 @@ it.each<[string, string, Partial<ImageRequest>, number]>([
 ])('of a single step, a model takes as many as leave it one: %s', (_, className, request, steps) => {
   expect(resolved(className, request, false, 1).event.values.steps).toBe(steps);
 });
+
+describe('fields', () => {
+  it('that are undefined leave those of call arguments', () => {
+    const { request, event } = resolved(SD, {
+      clipSkip: undefined,
+      kwargs: { clip_skip: 2 },
+    } as Partial<ImageRequest>);
+    expect([request.clipSkip, event.values.clipSkip]).toEqual([2, 2]);
+  });
+
+  it('of the last image have a seed of their own', () => {
+    const seed = Number.MAX_SAFE_INTEGER - 1;
+    expect(resolved(SD, { seed, samples: 2 }).event.values.samples).toBe(2);
+    expect(() => resolved(SD, { seed, samples: 3 })).toThrow(/last of 3 images would have one above/);
+  });
+});
+
+it('a mask in colours becomes grey', () => {
+  const mask = { width: 1, height: 2, data: Uint8Array.of(0, 255, 0, 0, 0, 255) };
+  const { request } = resolved('StableDiffusionInpaintPipeline', { image, mask, kwargs: {} });
+  expect([...request.mask!.data]).toEqual([150, 150, 150, 29, 29, 29]);
+});

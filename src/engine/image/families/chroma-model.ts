@@ -40,7 +40,7 @@ export function openChroma(components: ComponentAccess): FamilyModel {
     ...TRANSFORMER,
     latentChannels: config.channels,
     guides,
-    checkRequest: checkLength,
+    checkRequest: (request) => checkLength(request),
     async checkFiles() {
       requireWidth('joint_attention_dim', config.textDims, 'text_encoder', await checkT5(components, T5));
       components.check('transformer', page);

@@ -67,7 +67,7 @@ export function openFlux(components: ComponentAccess, wanted: Beside = null): Fa
     ...(beside === 'control image' && { controls: 1, seesControl: true }),
     ignoresGuidance: !config.distilledGuidance,
     guides: (_, call) => trueGuidance(call) > 1,
-    checkRequest: checkLength,
+    checkRequest: (request) => checkLength(request),
     async checkFiles() {
       const { text, pooled } = await checkFluxEncoders(components);
       requireWidth('joint_attention_dim', config.textDims, 'text_encoder_2', text);

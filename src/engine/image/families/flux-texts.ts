@@ -42,12 +42,13 @@ export async function checkFluxEncoders(
   return { text: await checkT5(components, T5), pooled: ofClip.projection ?? ofClip.hidden };
 }
 
-/** Throws bad_request for a limit above the number of tokens that T5 reads. */
-export function checkLength({
-  maxSequenceLength = MOST_TOKENS,
-}: Pick<RunRequest, 'maxSequenceLength'>): void {
-  if (maxSequenceLength <= MOST_TOKENS) return;
-  const problem = say`maxSequenceLength is ${maxSequenceLength}; the model reads at most ${MOST_TOKENS} tokens of a prompt`;
+/** Throws bad_request for a limit above the number of tokens that a text encoder reads; left out: that of T5. */
+export function checkLength(
+  { maxSequenceLength = 0 }: Pick<RunRequest, 'maxSequenceLength'>,
+  most = MOST_TOKENS,
+): void {
+  if (maxSequenceLength <= most) return;
+  const problem = say`maxSequenceLength is ${maxSequenceLength}; the model reads at most ${most} tokens of a prompt: choose at most that`;
   throw new EngineError('bad_request', problem, { param: 'maxSequenceLength' });
 }
 

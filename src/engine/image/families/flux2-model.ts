@@ -12,6 +12,7 @@ import type { ComponentAccess } from '../components.ts';
 import type { Predictor } from '../denoiser.ts';
 import { Scope } from '../scope.ts';
 import type { FamilyModel, Prepared } from './family.ts';
+import { checkLength } from './flux-texts.ts';
 import type { Flux2Texts } from './flux2-texts.ts';
 import {
   combineGuided,
@@ -49,7 +50,10 @@ export function openFlux2(
     latentChannels: config.channels,
     guides,
     ignoresGuidance: !guided && !config.distilledGuidance,
-    checkRequest: ({ call }) => encoder.checkLayers(call, config.textDims),
+    checkRequest(request) {
+      checkLength(request);
+      encoder.checkLayers(request.call, config.textDims);
+    },
     async checkFiles() {
       requireWidth('joint_attention_dim', config.textDims, 'text_encoder', await encoder.check());
       components.check('transformer', page);

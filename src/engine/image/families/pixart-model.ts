@@ -52,7 +52,7 @@ export function openPixArt(
     latentChannels: config.channels,
     sampleSize: { height: side, width: side },
     guides,
-    checkRequest: checkLength,
+    checkRequest: (request) => checkLength(request),
     async checkFiles() {
       requireWidth('caption_channels', config.textDims, 'text_encoder', await checkT5(components, T5));
       components.check('transformer', page);

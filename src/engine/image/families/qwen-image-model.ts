@@ -12,6 +12,7 @@ import type { ComponentAccess } from '../components.ts';
 import type { Predictor } from '../denoiser.ts';
 import { Scope } from '../scope.ts';
 import type { FamilyModel, Prepared, RunRequest } from './family.ts';
+import { checkLength } from './flux-texts.ts';
 import {
   prepareTransformer,
   recordPredictor,
@@ -22,6 +23,8 @@ import {
 
 /** Latents along one side of a token. */
 export const PATCH = 2;
+/** Tokens of a prompt that are read at most. */
+const MOST_TOKENS = 1024;
 const PATCHES = { size: PATCH, order: 'cpq' } as const;
 
 const guides = (guidance: number): boolean => guidance > 1;
@@ -42,6 +45,7 @@ export function openQwenImage(components: ComponentAccess, encoder: TextStates):
     ...TRANSFORMER,
     latentChannels: config.channels,
     guides,
+    checkRequest: (request) => checkLength(request, MOST_TOKENS),
     async checkFiles() {
       await encoder.check();
       components.check('transformer', page);

@@ -56,7 +56,7 @@ export function openSana(components: ComponentAccess): FamilyModel {
     sampleSize: { height: side, width: side },
     drawnSize: (size) => nearestBin(size, PIXELS * side),
     guides,
-    checkRequest: checkLength,
+    checkRequest: (request) => checkLength(request),
     async checkFiles() {
       requireWidth('caption_channels', config.textDims, 'text_encoder', await checkSanaTexts(components));
       components.check('transformer', page);

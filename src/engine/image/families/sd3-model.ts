@@ -80,16 +80,15 @@ export function openSD3(components: ComponentAccess): FamilyModel {
         tokens: texts.states.shape[1] as number,
         async load(references) {
           const sides = [request.values.height, request.values.width].map((side) => side / factor / PATCH);
-          const placed = await placeRows(components, config, sides as [number, number], options);
-          const weights = await components.load('transformer', 'denoiser', page, options);
+          using scope = new Scope(device);
+          const placed = scope.hold(await placeRows(components, config, sides as [number, number], options));
+          const weights = scope.use(await components.load('transformer', 'denoiser', page, options));
           const given = { components, page: weights.page, texts, request, references, places: placed };
+          const owner = scope.move();
           return {
             record: (latents, output, extra, way) =>
               openPredictor({ ...given, latents, output, extra, options: way }),
-            [Symbol.dispose]() {
-              freeTensors(device, [placed]);
-              weights[Symbol.dispose]();
-            },
+            [Symbol.dispose]: () => owner[Symbol.dispose](),
           };
         },
         [Symbol.dispose]: () => freeTensors(device, [texts.states, texts.pooled]),

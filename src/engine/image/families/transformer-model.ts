@@ -8,6 +8,7 @@ import type { Region, Tensor } from '../../../gpu/tensor.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import { allocateTensor, freeTensors, recordTape, type ComputeOptions } from '../compute.ts';
+import { CountedRecording, timesOf } from '../counted-recording.ts';
 import type { ComponentAccess } from '../components.ts';
 import { writeRows, type Predictor } from '../denoiser.ts';
 import { createScalars } from '../scalars.ts';
@@ -93,12 +94,15 @@ export interface RecordedStep {
   items?: number;
   /** Records the pass or passes of a step, and returns the guided prediction in the shape of the latents. */
   record(tape: Tape, inputs: StepInputs): Tensor;
+  /** Records a step that `values` names as unguided; left out: there are none. */
+  recordUnguided?(tape: Tape, inputs: StepInputs): Tensor;
   values(step: Step): StepValues;
 }
 
 interface StepValues {
   time: number;
   scalars: readonly number[];
+  unguided?: boolean;
 }
 
 /** Number of scalars of a step. */
@@ -109,24 +113,27 @@ export async function recordPredictor(
   device: Device,
   scope: Scope,
   { output, options }: { output: Tensor; options: ComputeOptions },
-  { items = 1, record, values }: RecordedStep,
+  { items = 1, record, recordUnguided, values }: RecordedStep,
 ): Promise<Predictor> {
   const scalars = scope.use(createScalars(device, 'scalars of a step', MOST_SCALARS));
   const flag = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1))).region!;
   const time = scope.hold(allocateTensor(device, 'time step', [items, 1]));
   const inputs = { scalars: scalars.region, flag };
-  const recording = scope.use(
-    await recordTape(device, options, (tape) => [record(tape, { time: time.on(tape), ...inputs })], [output]),
-  );
+  const recorded = async (step: RecordedStep['record']): Promise<CountedRecording> => {
+    const on = (tape: Tape) => [step(tape, { time: time.on(tape), ...inputs })];
+    return new CountedRecording(scope.use(await recordTape(device, options, on, [output])));
+  };
+  const guided = await recorded(record);
+  const unguided = recordUnguided ? await recorded(recordUnguided) : guided;
   const owner = scope.move();
   return {
     run(step) {
       const now = values(step);
       scalars.write(now.scalars);
       writeRows(device, time, new Float32Array(items).fill(now.time));
-      return recording.run();
+      return (now.unguided === true ? unguided : guided).run();
     },
-    times: () => recording.times(),
+    times: () => timesOf(new Set([guided, unguided])),
     [Symbol.dispose]: () => owner[Symbol.dispose](),
   };
 }

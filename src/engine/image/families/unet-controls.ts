@@ -98,8 +98,7 @@ function mismatch(net: ControlNetConfig, unet: UNetConfig): string | null {
   const other = texts(net).find((context) => context !== wanted);
   if (other !== undefined && wanted !== undefined)
     return `reads texts of ${other} columns, and the unet ${wanted}`;
-  const added = net.added?.columns ?? unet.added?.columns;
-  if (net.added && added !== unet.added?.columns)
-    return `takes ${net.added.columns} columns of sizes and pooled text, and the unet ${unet.added?.columns ?? 'none'}`;
+  const [taken, given] = [net, unet].map(({ added }) => added?.columns ?? 'no');
+  if (taken !== given) return `takes ${taken} columns of sizes and pooled text, and the unet ${given}`;
   return null;
 }

@@ -12,6 +12,7 @@ import type { UNetConfig } from '../../../models/image/unet-config.ts';
 import type { Control, ImagePrompt } from '../../../models/image/unet-steering.ts';
 import type { UNet } from '../../../models/image/unet.ts';
 import { allocateTensor, recordTape, type ComputeOptions, type Recording } from '../compute.ts';
+import { CountedRecording, timesOf } from '../counted-recording.ts';
 import { activeIn, type ControlRule } from '../control.ts';
 import { writeRows, type Predictor } from '../denoiser.ts';
 import { createScalars, type Scalars } from '../scalars.ts';
@@ -61,16 +62,16 @@ export async function unetPredictor(
   const step: RecordedStep = { unet, request, conditions, scalars, time };
   const rules = controls.map(({ rule }) => rule);
   const activeOf = (call: number): number[] => activeIn(rules, call, calls);
-  const recordings = new Map<string, Recording>();
+  const recordings = new Map<string, CountedRecording>();
   for (let call = 0; call < calls; call++) {
     const active = activeOf(call);
     if (recordings.has(active.join())) continue;
     const recording = await recordStep(device, step, active, scope, options);
-    recordings.set(active.join(), scope.use(recording));
+    recordings.set(active.join(), new CountedRecording(scope.use(recording)));
   }
   const owner = scope.move();
   let taken = 0;
-  const next = (): Recording => recordings.get(activeOf(Math.min(taken, calls - 1)).join())!;
+  const next = (): CountedRecording => recordings.get(activeOf(Math.min(taken, calls - 1)).join())!;
   return {
     run({ inputScale, timestep }) {
       scalars.write([inputScale, request.guidance, 1]);
@@ -79,7 +80,7 @@ export async function unetPredictor(
       taken++;
       return step.run();
     },
-    times: () => next().times(),
+    times: () => timesOf(recordings.values()),
     [Symbol.dispose]: () => owner[Symbol.dispose](),
   };
 }

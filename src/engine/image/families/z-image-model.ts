@@ -1,5 +1,6 @@
 // The model of Z-Image: a transformer over image tokens and caption tokens.
 
+import type { Tape } from '../../../gpu/tape.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { limitLength } from '../../../kernels/guidance.ts';
 import { repeat } from '../../../kernels/repeat.ts';
@@ -19,6 +20,7 @@ import {
   recordPredictor,
   TRANSFORMER,
   uploadRotations,
+  type StepInputs,
   type TransformerRequest,
 } from './transformer-model.ts';
 import { checkEncoder, encodeCaptions, openTemplate } from './z-image-captions.ts';
@@ -76,26 +78,26 @@ async function openPredictor(given: PredictorRequest): Promise<Predictor> {
   const { cfgNormalization = 0, cfgTruncation = 1 }: ZImageArguments = request.call;
   const sides: Side[] = [];
   for (const caption of captions) sides.push(await prepareSide(given, caption, scope));
+  const isCut = sides.length > 1 && cfgTruncation < 1;
+  const predicted = (tape: Tape, { time }: StepInputs, { caption, image, joint }: Side): Tensor =>
+    page.forward(latents.on(tape), time, caption.on(tape), { image: image.on(tape), joint: joint.on(tape) });
+  // The model predicts the direction from noise to the image; schedules expect the opposite direction.
+  const turned = (x: Tensor, { scalars }: StepInputs): Tensor => repeat(x, 1, scalars, 0);
   return await recordPredictor(device, scope, given, {
     record(tape, inputs) {
-      const predictions = sides.map(({ caption, image, joint }) =>
-        page.forward(latents.on(tape), inputs.time, caption.on(tape), {
-          image: image.on(tape),
-          joint: joint.on(tape),
-        }),
-      );
+      const predictions = sides.map((side) => predicted(tape, inputs, side));
       const [positive] = predictions as [Tensor];
-      // The model predicts the direction from noise to the image; schedules expect the opposite direction.
-      if (predictions.length === 1) return repeat(positive, 1, inputs.scalars, 0);
+      if (predictions.length === 1) return turned(positive, inputs);
       const guided = combineGuided(predictions, inputs);
       if (cfgNormalization > 0) limitLength(guided, positive, cfgNormalization);
       return guided;
     },
+    ...(isCut && { recordUnguided: (tape, inputs) => turned(predicted(tape, inputs, sides[0]!), inputs) }),
     values({ timestep }) {
       const share = 1 - timestep / TRAINED_STEPS;
-      const scale = cfgTruncation <= 1 && share > cfgTruncation ? 0 : guidance;
-      const scalars = sides.length === 1 ? [-1] : [-(1 + scale), scale];
-      return { time: share * config.timeScale, scalars };
+      const unguided = sides.length === 1 || (isCut && share > cfgTruncation);
+      const scalars = unguided ? [-1] : [-(1 + guidance), guidance];
+      return { time: share * config.timeScale, scalars, unguided };
     },
   });
 }
