@@ -252,7 +252,7 @@ describe('fields', () => {
     const { request, event } = resolved(SD, {
       clipSkip: undefined,
       kwargs: { clip_skip: 2 },
-    } as Partial<ImageRequest>);
+    });
     expect([request.clipSkip, event.values.clipSkip]).toEqual([2, 2]);
   });
 
