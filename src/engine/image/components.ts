@@ -97,8 +97,8 @@ export class Components {
 
   /** Names of the components that are tokenizers. */
   get tokenizerNames(): string[] {
-    const components = Object.values(this.options.pipeline.components);
-    return components.filter(({ kind }) => kind === 'tokenizer').map(({ name }) => name);
+    const { components } = this.options.pipeline;
+    return Object.keys(components).filter((name) => components[name]!.kind === 'tokenizer');
   }
 
   /** Names of the components that have weights. */
@@ -158,12 +158,10 @@ export class Components {
   tokenizer(name: string): Promise<Tokenizer> {
     const { unread } = this.options;
     if (unread) return unread.tokenizer(name);
-    const known = this.tokenizers.get(name);
-    if (known) return known;
-    const opening = openTokenizer(this.get(name));
-    this.tokenizers.set(name, opening);
-    opening.catch(() => this.tokenizers.delete(name)); // another attempt may read what this one could not
-    return opening;
+    const tokenizer = this.tokenizers.get(name) ?? openTokenizer(this.get(name));
+    this.tokenizers.set(name, tokenizer);
+    tokenizer.catch(() => this.tokenizers.delete(name)); // another attempt may read it
+    return tokenizer;
   }
 
   /** Throws bad_checkpoint if a component's tensors differ from those that a page asks for; reads only headers. */
@@ -171,9 +169,8 @@ export class Components {
     const { tensors, path } = this.files.get(name)!;
     try {
       const note = unreadNote(checkRequests(collect(tensors, build), tensors), this.get(name).className);
-      if (note === null || this.notes.has(note)) return;
-      this.options.onNote(note);
-      this.notes.add(note);
+      if (note !== null && !this.notes.has(note)) this.options.onNote(note);
+      if (note !== null) this.notes.add(note);
     } catch (error) {
       throw underFile(error, path);
     }
