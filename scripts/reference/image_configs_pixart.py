@@ -40,6 +40,8 @@ def parts(seed, denoiser):
 
 PIXART = {
     'pixart': Checkpoint(parts(131, transformer(132, interpolation_scale=0.5)), pipeline('PixArtSigmaPipeline')),
+    # 32 latents along a side in training, for which there are sizes in bins.
+    'pixart-binned': Checkpoint({'transformer': transformer(135, sample_size=32, num_layers=1)}),
     # The size of the image is an input where the trained one has 128 latents along a side; no variance, no biases of queries.
     'pixart-alpha': Checkpoint(
         parts(

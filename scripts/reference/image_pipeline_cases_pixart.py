@@ -24,6 +24,14 @@ PIXART = {
         93,
         scheduler='EulerDiscreteScheduler',
     ),
+    'pipeline-pixart-binned': brief(
+        'PixArtSigmaPipeline',
+        'pixart',
+        'drawn in the nearest size of training, 192 × 320, then scaled and cut',
+        pixart_call(8, guidance=1.0, negative=None, use_resolution_binning=True),
+        95,
+        components={'transformer': 'pixart-binned/transformer'},
+    ),
     'pipeline-pixart-alpha': brief(
         'PixArtAlphaPipeline',
         'pixart-alpha',

@@ -17,6 +17,7 @@ import { Scope } from '../scope.ts';
 import type { FamilyModel, Prepared, RunRequest } from './family.ts';
 import { checkLength } from './flux-texts.ts';
 import { joinTexts } from './joined-texts.ts';
+import { nearestBin } from './resolution-bins.ts';
 import { checkT5, readT5, type T5Components } from './t5-texts.ts';
 import {
   prepareTransformer,
@@ -27,6 +28,8 @@ import {
 } from './transformer-model.ts';
 
 const T5: T5Components = { encoder: 'text_encoder', tokenizer: 'tokenizer' };
+/** Pixels along one side of a latent. */
+const PIXELS = 8;
 /** Default limits on the tokens of a prompt that are read. */
 const ALPHA_TOKENS = 120;
 const SIGMA_TOKENS = 300;
@@ -51,6 +54,7 @@ export function openPixArt(
     ...TRANSFORMER,
     latentChannels: config.channels,
     sampleSize: { height: side, width: side },
+    drawnSize: (size) => nearestBin(size, PIXELS * side),
     guides,
     checkRequest: (request) => checkLength(request),
     async checkFiles() {

@@ -3,6 +3,7 @@
 import { readAutoencoder } from '../autoencoder.ts';
 import {
   COMMON,
+  flag,
   integer,
   isWhole,
   list,
@@ -27,7 +28,7 @@ const ARGUMENTS: CallArgumentTable = {
   eta: number('a number from 0 to 1', (value) => value >= 0 && value <= 1, into('eta')),
   max_sequence_length: integer(1, { request: 'maxSequenceLength' }),
   clean_caption: onlyFalse('cleaning of captions is not built'),
-  use_resolution_binning: onlyFalse('images are drawn in the size that is asked for'),
+  use_resolution_binning: flag(into('binning')),
 };
 
 const pipeline = (className: string): PipelineSet => ({
