@@ -54,7 +54,11 @@ export const ROOMS = {
     page: [/-browser\.ts$/],
   },
   options: { does: 'every setting once: name, kind, bounds, default, help', rooms: [], closed: true },
-  models: { does: 'tensors in, tensors out', rooms: ['kernels'], types: ['gpu', 'files'] },
+  models: {
+    does: 'tensors in, tensors out; what processors make of media',
+    rooms: ['kernels', 'files/image/resample.ts', 'files/image/smart-size.ts'],
+    types: ['gpu', 'files'],
+  },
   kernels: { does: 'one launcher a shader', rooms: ['gpu'] },
   gpu: {
     does: 'device, tensor, tape, arena, linker',
@@ -135,6 +139,7 @@ export const FOLDERS = {
     "a browser's private file system: models of the hub, packed weights, tuned variants, and the room for them",
   'files/page': 'files of a page: those that a user picked, those that the page reads itself',
   'files/image': 'PNG, JPEG, WebP and what they carry',
+  'files/media': 'images, videos and sounds in memory: pixels, frames, samples',
 };
 
 /** Words that may occur in one room only. */

@@ -1,0 +1,32 @@
+// Decoded media as plain data. Images are `Pixels` (files/image/pixels.ts).
+
+import type { Pixels } from '../image/pixels.ts';
+
+export type MediaKind = 'image' | 'video' | 'audio';
+
+/** What the header of a video tells before frames are decoded. */
+export interface VideoSource {
+  width: number;
+  height: number;
+  /** Number of frames. */
+  frames: number;
+  /** Frames per second, on average. */
+  fps: number;
+  /** Seconds. */
+  duration: number;
+}
+
+/** Frames that were chosen of a video, in order. */
+export interface Clip {
+  source: VideoSource;
+  frames: readonly Pixels[];
+  /** Indices of the frames in the source. */
+  indices: readonly number[];
+}
+
+/** One channel of samples, -1 to 1. */
+export interface Sound {
+  samples: Float32Array;
+  /** Samples per second. */
+  rate: number;
+}

@@ -1,0 +1,127 @@
+// The interface between the engine and models that read images, videos or sounds: what a processor makes of a decoded medium, and the
+// towers that turn it into rows for the language model. A family (`MediaFamily`) is registered in media-families.ts.
+
+import type { Clip, MediaKind, Sound, VideoSource } from '../files/media/decoded.ts';
+import type { Pixels } from '../files/image/pixels.ts';
+import type { Tensor } from '../gpu/tensor.ts';
+import type { Json } from './config-values.ts';
+import type { WeightTable } from './weights.ts';
+
+export type { Clip, MediaKind, Sound, VideoSource };
+
+/** Classes whose towers stand before a language model that models/text/wrappers.ts finds within them. */
+export interface MediaFamily {
+  /** Class names of config.json. */
+  classes: readonly string[];
+  /** Changes to the language model's configuration, as keys that no published configuration has; left out: none. */
+  text?(config: Json, outer: Json): Json;
+  /** Errors: bad_checkpoint, unsupported. */
+  read(files: MediaFiles): MediaModel;
+}
+
+export interface MediaFiles {
+  /** All of config.json. */
+  config: Json;
+  /** Configurations of processors that the checkpoint has, by file name: preprocessor_config.json, processor_config.json … */
+  processors: Readonly<Record<string, Json>>;
+  /** Columns of the language model's states. */
+  hidden: number;
+}
+
+export interface MediaModel {
+  /** A kind without a reader is refused. */
+  readers: MediaReaders;
+  /**
+   * Pages of towers by name. Their weights are the tensors that the language model does not have, by their names in the checkpoint
+   * without a leading `model.`.
+   */
+  towers: Readonly<Record<string, (weights: WeightTable) => Tower>>;
+  /** Whether the tokens of a run see each other; otherwise they see earlier ones only. */
+  spans: boolean;
+  /** Positions of three parts of `tokens` tokens; left out: each token's is its index. `media` are in order. */
+  places?: (tokens: number, media: readonly PlacedMedium[]) => Place[];
+}
+
+export interface MediaReaders {
+  image?: ImageReader;
+  video?: VideoReader;
+  audio?: AudioReader;
+}
+
+export interface ImageReader {
+  /** Text that the chat template prints for an image. */
+  placeholder: string;
+  /** What becomes of transparency: pixels are laid over white, or keep their colours. */
+  alpha: 'white' | 'dropped';
+  prepare(image: Pixels, limits: TileLimits): PreparedMedium;
+}
+
+export interface VideoReader {
+  placeholder: string;
+  /** Indices of the frames that are decoded, ascending; one may stand more than once. */
+  frames(source: VideoSource): number[];
+  prepare(clip: Clip, limits: TileLimits): PreparedMedium;
+}
+
+export interface AudioReader {
+  placeholder: string;
+  /** Samples per second of the sounds that `prepare` takes. */
+  rate: number;
+  prepare(sound: Sound, limits: TileLimits): PreparedMedium;
+}
+
+/** Limits that a request sets on the tiles of an image; left out: the model's own. */
+export interface TileLimits {
+  minTiles?: number;
+  maxTiles?: number;
+}
+
+/** What stands for a medium in the prompt, and what its tower reads. A `prepare` is pure and throws bad_request. */
+export interface PreparedMedium {
+  /** What replaces the placeholder: text, special tokens included, and runs of tokens that take the tower's rows, by their number, in order. */
+  parts: readonly (string | number)[];
+  /** Text of the token in whose places the rows stand. */
+  token: string;
+  /** Name of the tower. */
+  tower: string;
+  /** Arrays for the tower, by name. */
+  inputs: Readonly<Record<string, MediaInput>>;
+  /** Sizes on which the tower's tape depends, as plain data; with the shapes of `inputs` they tell which media share a tape. */
+  layout: unknown;
+  /** Cells of each run, for `places`; left out: the class needs none. */
+  grid?: MediaGrid;
+}
+
+export interface MediaInput {
+  shape: readonly number[];
+  data: Float32Array<ArrayBuffer> | Uint32Array<ArrayBuffer>;
+}
+
+/** The tokens of a run are cells: frame by frame, row by row. */
+export interface MediaGrid {
+  /** Position in time of each frame of a run, from the run's first one on. */
+  times: readonly number[];
+  rows: number;
+  columns: number;
+}
+
+/** Tokens from `first` to `end` - 1. */
+export interface MediaRun {
+  first: number;
+  end: number;
+}
+
+export interface PlacedMedium {
+  kind: MediaKind;
+  runs: readonly MediaRun[];
+  grid: MediaGrid | undefined;
+}
+
+export type Place = readonly [time: number, height: number, width: number];
+
+/**
+ * Records a forward pass for a prepared medium; `inputs` are on the tape. Returns f32 rows for the language model, [rows, hidden] (extents
+ * before the last are multiplied), then those that are added to the states after each of the first layers, if the language model
+ * declares any (`TextInputs.deep`). Calls `tape.cut` between its layers, where other work may run.
+ */
+export type Tower = (inputs: Readonly<Record<string, Tensor>>, layout: unknown) => readonly Tensor[];
