@@ -82,6 +82,7 @@ export const ROOMS = {
       /^checkpoint\/(quantized-cache|shard-folder|weights-identity)\.ts$/,
       /^pages\/(page-store-.*|stored-page)\.ts$/,
       /^image\/image\.ts$/,
+      /^media\/(read-image|read-animation|read-container|read-video|container)\.ts$/,
     ],
     page: [/^page\//, /^opfs\//],
   },
@@ -99,6 +100,7 @@ export const FOLDERS = {
   'server/ollama': "Ollama's routes",
   'server/tokens': 'texts as ids and as vectors: tokenize, embeddings',
   'server/images': 'images: generations, edits, where they are stored',
+  'server/media': 'the media that requests name: fetched safely, bounded, as bytes',
   'server/admin': 'the server about itself: health, metrics, caches, LoRA adapters',
   'server/docs': '/openapi.json and /docs, from the tables that check requests',
   'engine/weights': 'readers of weight requests: check, plan, place, pack, cache, adapt',
@@ -139,7 +141,7 @@ export const FOLDERS = {
     "a browser's private file system: models of the hub, packed weights, tuned variants, and the room for them",
   'files/page': 'files of a page: those that a user picked, those that the page reads itself',
   'files/image': 'PNG, JPEG, WebP and what they carry',
-  'files/media': 'images, videos and sounds in memory: pixels, frames, samples',
+  'files/media': 'images, videos and sounds as models read them: formats, bounds, pixels, frames, samples',
 };
 
 /** Words that may occur in one room only. */

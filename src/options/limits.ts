@@ -41,4 +41,12 @@ export const DEFAULTS = {
   /** Steps and guidance of an image whose model states none. */
   steps: 50,
   guidance: 7.5,
+  /** Pixels of an image (8192 × 8192) and of the decoded frames of a video (768 of 1920 × 1080 fit); frames and seconds of a medium. */
+  imagePixels: 2 ** 26,
+  videoPixels: 2 ** 31,
+  videoFrames: 20_000,
+  mediaSeconds: 3600,
+  /** Bytes of the media of one request, and milliseconds of fetching one. */
+  mediaBytes: 256e6,
+  mediaTimeout: 30_000,
 } as const;

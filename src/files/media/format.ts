@@ -1,0 +1,86 @@
+// The format of a medium by its first bytes. The type that a server or a client states is not used.
+
+import { latin1Text } from '../image/file-parts.ts';
+import { EngineError } from '../error.ts';
+import type { MediaKind } from './decoded.ts';
+import { MEDIA_NOUNS } from './media.ts';
+
+export interface MediaFormat {
+  /** Its name in messages. */
+  name: string;
+  kinds: readonly MediaKind[];
+}
+
+const IMAGE: readonly MediaKind[] = ['image'];
+const MOVING: readonly MediaKind[] = ['image', 'video'];
+const CONTAINER: readonly MediaKind[] = ['video', 'audio'];
+const AUDIO: readonly MediaKind[] = ['audio'];
+
+const FORMATS: readonly (readonly [RegExp, string, readonly MediaKind[]])[] = [
+  [/^\x89PNG\r\n\x1a\n/, 'PNG', IMAGE],
+  [/^\xff\xd8\xff/, 'JPEG', IMAGE],
+  [/^RIFF[^]{4}WEBP/, 'WebP', MOVING],
+  [/^GIF8[79]a/, 'GIF', MOVING],
+  [/^(II\*\0|MM\0\*)/, 'TIFF', IMAGE],
+  [/^[^]{4}ftyp(avif|avis)/, 'AVIF', IMAGE],
+  [/^[^]{4}ftypM4[AB] /, 'MPEG-4 audio', AUDIO],
+  [/^[^]{4}ftyp(qt {2}|isom|iso\d|mp4\d|avc1|M4V |M4VP|MSNV|dash|f4v |3g[p2]|mmp4)/, 'MP4', CONTAINER],
+  [/^[^]{4}(moov|mdat|wide)/, 'QuickTime', CONTAINER],
+  [/^\x1a\x45\xdf\xa3/, 'WebM', CONTAINER],
+  [/^OggS/, 'Ogg', CONTAINER],
+  [/^G[^]{187}G[^]{187}G/, 'MPEG-TS', CONTAINER],
+  [/^RIFF[^]{4}WAVE|^RF64[^]{4}WAVE/, 'WAV', AUDIO],
+  [/^fLaC/, 'FLAC', AUDIO],
+  [/^ID3/, 'MP3', AUDIO],
+  [/^\xff[\xf0\xf1\xf8\xf9]/, 'AAC', AUDIO],
+  [/^\xff[\xe2-\xe7\xf2-\xf7\xfa-\xff]/, 'MP3', AUDIO],
+  [/^FORM[^]{4}AIF[FC]/, 'AIFF', AUDIO],
+  [/^caff/, 'CAF', AUDIO],
+  [/^#!AMR/, 'AMR', AUDIO],
+];
+
+/** Formats that are recognised to be refused by name. */
+const UNREAD: readonly (readonly [RegExp, string])[] = [
+  [/^BM[^]{4}\0\0\0\0/, 'BMP'],
+  [/^\s*(<\?xml[^>]*>\s*)?(<!--[^]*?-->\s*)*(<!DOCTYPE svg[^>]*>\s*)?<svg/, 'SVG'],
+  [/^[^]{4}ftyp(heic|heix|hevc|mif1|msf1)/, 'HEIC'],
+  [/^\xff\x0a|^\0{3}\x0cJXL /, 'JPEG XL'],
+  [/^%PDF-/, 'PDF'],
+  [/^RIFF[^]{4}AVI /, 'AVI'],
+  [/^\x30\x26\xb2\x75/, 'Windows Media'],
+  [/^FLV\x01/, 'Flash video'],
+  [/^\0\0\x01[\xb3\xba]/, 'MPEG'],
+  [/^\s*(<!DOCTYPE html|<html|<head|<\?xml)/i, 'HTML or XML'],
+  [/^\s*[[{]["\s{[]/, 'JSON'],
+];
+
+/** What is read of each kind. */
+const READ: Readonly<Record<MediaKind, string>> = {
+  image: 'PNG, JPEG, WebP, GIF, TIFF or AVIF',
+  video: 'GIF, animated WebP, MP4, WebM, QuickTime or MPEG-TS',
+  audio: 'WAV, MP3, FLAC, Ogg, Opus, AAC, M4A or WebM',
+};
+
+export function mediaFormat(bytes: Uint8Array): MediaFormat | null {
+  const start = latin1Text(bytes, 0, 1000);
+  const found = FORMATS.find(([pattern]) => pattern.test(start));
+  return found ? { name: found[1], kinds: found[2] } : null;
+}
+
+/** Returns the format of a medium of this kind. Throws bad_request for bytes that are nothing of the kind. */
+export function formatOf(bytes: Uint8Array, kind: MediaKind, name: string): string {
+  const format = mediaFormat(bytes);
+  if (format?.kinds.includes(kind)) return format.name;
+  const { one } = MEDIA_NOUNS[kind];
+  const refuse = (text: string): EngineError =>
+    new EngineError('bad_request', `${name} ${text}`, { param: name });
+  if (bytes.length === 0) throw refuse(`is empty; give ${one} as ${READ[kind]}`);
+  if (format) {
+    const [own = kind] = format.kinds;
+    throw refuse(`is a ${format.name} file, ${MEDIA_NOUNS[own].one} and not ${one}; give ${READ[kind]}`);
+  }
+  const start = latin1Text(bytes, 0, 1000);
+  const unread = UNREAD.find(([pattern]) => pattern.test(start))?.[1];
+  const what = unread === undefined ? 'no known format' : unread;
+  throw refuse(`cannot be read as ${one} (${what}); give ${READ[kind]}`);
+}

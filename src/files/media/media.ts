@@ -1,0 +1,31 @@
+// What the readers of media share: nouns for messages, bounds, and how a model's processor takes a video.
+
+import type { Pixels } from '../image/pixels.ts';
+import type { MediaKind, VideoSource } from './decoded.ts';
+
+/** Names of the kinds in messages, with an article and in the plural. */
+export const MEDIA_NOUNS: Readonly<Record<MediaKind, { one: string; many: string }>> = {
+  image: { one: 'an image', many: 'images' },
+  video: { one: 'a video', many: 'videos' },
+  audio: { one: 'a sound', many: 'sounds' },
+};
+
+/** What becomes of transparency: pixels keep their colours, as in most processors, or are laid over white. */
+export type AlphaRule = 'dropped' | 'white';
+
+/** Limits on one medium; settings of options/media.ts. */
+export interface MediaBounds {
+  maxImagePixels: number;
+  maxVideoPixels: number;
+  maxVideoFrames: number;
+  maxMediaSeconds: number;
+}
+
+/** How a model takes a video; pure functions. */
+export interface FrameChoice {
+  alpha?: AlphaRule;
+  /** Indices of the frames to take; default: all. A frame that is taken twice is decoded once. */
+  frames?(source: VideoSource): readonly number[];
+  /** Applied to each frame when it is decoded, so that only small frames stay in memory. */
+  fit?(frame: Pixels, source: VideoSource): Pixels;
+}

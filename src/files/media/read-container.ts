@@ -1,0 +1,133 @@
+// The frames of a video in a container. Times come from the packets, which are read without decoding; then only the chosen frames, and those that
+// they are predicted from, are decoded.
+
+import { orient } from '../image/rgba.ts';
+import type { Pixels } from '../image/pixels.ts';
+import { EngineError } from '../error.ts';
+import {
+  type ContainerInput,
+  loadMediabunny,
+  type Mediabunny,
+  needsMediabunny,
+  type VideoSample,
+  type VideoTrack,
+} from './container.ts';
+import { checkVideo, chooseFrames, fitted } from './frame-choice.ts';
+import type { Clip, VideoSource as Source } from './decoded.ts';
+import { type FrameChoice, type MediaBounds, MEDIA_NOUNS } from './media.ts';
+import { beyond, undecodable } from './media-error.ts';
+
+/** EXIF's number for a turn by so many degrees. */
+const ORIENTATIONS: Readonly<Record<VideoTrack['rotation'], number>> = { 0: 1, 90: 6, 180: 3, 270: 8 };
+
+/** Decodes the frames that are chosen. Throws unsupported without the package that decodes, bad_request, and the signal's reason. */
+export async function readContainer(
+  bytes: Uint8Array,
+  { name, format }: { name: string; format: string },
+  bounds: MediaBounds,
+  choice: FrameChoice,
+  signal?: AbortSignal,
+): Promise<Clip> {
+  const library = await loadMediabunny();
+  if (!library) throw needsMediabunny(name, format, 'send the video as GIF or animated WebP');
+  let input: ContainerInput | undefined;
+  try {
+    input = new library.Input({ source: new library.BufferSource(bytes), formats: library.ALL_FORMATS });
+    const track = await input.getPrimaryVideoTrack();
+    if (!track)
+      throw new EngineError('bad_request', `${name} has no video track; give a video`, { param: name });
+    return await readTrack(library, track, { name, bounds, choice, ...(signal && { signal }) });
+  } catch (cause) {
+    if (signal?.aborted) throw cause;
+    throw undecodable(name, MEDIA_NOUNS.video.one, cause);
+  } finally {
+    input?.dispose();
+  }
+}
+
+interface TrackReading {
+  name: string;
+  bounds: MediaBounds;
+  choice: FrameChoice;
+  signal?: AbortSignal;
+}
+
+async function readTrack(library: Mediabunny, track: VideoTrack, reading: TrackReading): Promise<Clip> {
+  const { name, bounds, choice, signal } = reading;
+  if (!(await track.canDecode())) {
+    throw new EngineError(
+      'unsupported',
+      `${name} has a video track whose codec is not decoded (${track.codec ?? 'unknown'}); give H.264, H.265, AV1, VP8 or VP9`,
+      {
+        param: name,
+      },
+    );
+  }
+  const { source, middles } = await trackSource(library, track, reading);
+  checkVideo(source, name, bounds);
+  const { decode, clip } = chooseFrames(source, name, bounds, choice);
+  const wanted = decode.map((index) => middles[index]!);
+  const frames: Pixels[] = [];
+  for await (const sample of new library.VideoSampleSink(track).samplesAtTimestamps(wanted)) {
+    signal?.throwIfAborted();
+    if (!sample) throw new Error(`frame ${decode[frames.length]} is missing`);
+    const frame = await pixelsOf(sample, ORIENTATIONS[track.rotation]);
+    frames.push(fitted(frame, source, choice));
+  }
+  if (frames.length < decode.length) throw new Error(`frame ${decode[frames.length]} is missing`);
+  return clip(frames);
+}
+
+interface TrackSource {
+  source: Source;
+  /** Timestamp in the middle of each frame: a container's clock rounds the beginnings. */
+  middles: number[];
+}
+
+async function trackSource(
+  library: Mediabunny,
+  track: VideoTrack,
+  reading: TrackReading,
+): Promise<TrackSource> {
+  const { name, bounds, signal } = reading;
+  const { maxVideoFrames: most } = bounds;
+  const stamps: number[] = [];
+  let end = 0;
+  const sink = new library.EncodedPacketSink(track);
+  for await (const { timestamp, duration } of sink.packets(undefined, undefined, { metadataOnly: true })) {
+    signal?.throwIfAborted();
+    stamps.push(timestamp);
+    end = Math.max(end, timestamp + duration);
+    if (stamps.length > most) throw beyond(name, `has more than ${most} frames`, 'maxVideoFrames', most);
+  }
+  // Packets come in decoding order, which differs where frames are predicted from later ones.
+  stamps.sort((a, b) => a - b);
+  const duration = end - (stamps[0] ?? 0);
+  const isTurned = track.rotation === 90 || track.rotation === 270;
+  const { codedWidth, codedHeight } = track;
+  const source = {
+    width: isTurned ? codedHeight : codedWidth,
+    height: isTurned ? codedWidth : codedHeight,
+    frames: stamps.length,
+    duration,
+    fps: duration > 0 ? stamps.length / duration : 1,
+  };
+  return { source, middles: stamps.map((stamp, at) => (stamp + (stamps[at + 1] ?? end)) / 2) };
+}
+
+async function pixelsOf(sample: VideoSample, orientation: number): Promise<Pixels> {
+  try {
+    const { width, height } = sample.visibleRect;
+    const rgba = new Uint8Array(sample.allocationSize({ format: 'RGBA' }));
+    await sample.copyTo(rgba, { format: 'RGBA' });
+    const data = new Uint8Array(3 * width * height);
+    for (let from = 0, to = 0; to < data.length; from += 4, to += 3) {
+      data[to] = rgba[from]!;
+      data[to + 1] = rgba[from + 1]!;
+      data[to + 2] = rgba[from + 2]!;
+    }
+    return orient({ width, height, data }, orientation);
+  } finally {
+    sample.close();
+  }
+}

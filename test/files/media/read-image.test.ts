@@ -1,0 +1,103 @@
+import { readFileSync } from 'node:fs';
+import { inflateSync } from 'node:zlib';
+import sharp from 'sharp';
+import { describe, expect, it } from 'vitest';
+import { EngineError } from '../../../src/files/error.ts';
+import type { Pixels } from '../../../src/files/image/pixels.ts';
+import { readImage } from '../../../src/files/media/read-image.ts';
+
+interface Case {
+  name: string;
+  file: string;
+  size: [number, number];
+  rgb?: string;
+  over_white?: string;
+}
+
+const cases = JSON.parse(
+  readFileSync(new URL('../../golden/media-images.json', import.meta.url), 'utf8'),
+) as Case[];
+const images = cases.filter(({ rgb }) => rgb !== undefined);
+const bytesOf = (text: string): Uint8Array => Buffer.from(text, 'base64');
+const bounds = { maxImagePixels: 2 ** 26 };
+
+function furthest(image: Pixels, [width, height]: [number, number], packed: string): number {
+  const expected = inflateSync(bytesOf(packed));
+  expect([image.width, image.height, image.data.length]).toEqual([width, height, expected.length]);
+  return image.data.reduce((most, value, at) => Math.max(most, Math.abs(value - expected[at]!)), 0);
+}
+
+const refusal = async (bytes: Uint8Array, limit = bounds): Promise<EngineError> => {
+  const error = await readImage(bytes, 'image', { bounds: limit }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(EngineError);
+  return error as EngineError;
+};
+
+describe('images as PIL decodes them', () => {
+  it('has files of every kind', () => expect(images.length).toBeGreaterThan(30));
+
+  it.each(images)('$name', async ({ file, size, rgb }) => {
+    const image = await readImage(bytesOf(file), 'image', { bounds });
+    expect(furthest(image, size, rgb!)).toBe(0);
+  });
+
+  it.each(images.filter(({ over_white }) => over_white !== undefined))(
+    '$name over white',
+    async ({ file, size, over_white }) => {
+      const image = await readImage(bytesOf(file), 'image', { bounds, alpha: 'white' });
+      expect(furthest(image, size, over_white!)).toBeLessThanOrEqual(1);
+    },
+  );
+
+  it('keeps the high byte of 16-bit grey', async () => {
+    const grey = await sharp(Uint16Array.of(0, 0x1234, 0x80ff, 0xffff), {
+      raw: { width: 2, height: 2, channels: 1 },
+    })
+      .toColourspace('grey16')
+      .png()
+      .toBuffer();
+    const { data } = await readImage(grey, 'image', { bounds });
+    expect([...data]).toEqual([0, 0, 0, 0x12, 0x12, 0x12, 0x80, 0x80, 0x80, 255, 255, 255]);
+  });
+
+  it('takes the first image of an animation', async () => {
+    const animation = cases.find(({ name }) => name === 'animation.gif')!;
+    const image = await readImage(bytesOf(animation.file), 'image', { bounds });
+    expect([image.width, image.height]).toEqual(animation.size);
+    expect([...image.data.subarray(0, 3)]).toEqual([0, 120, 200]);
+  });
+});
+
+describe('refusals', () => {
+  it('names the size of a bomb, the limit and its option, before pixels are decoded', async () => {
+    const bomb = await sharp({ create: { width: 12_000, height: 9000, channels: 3, background: '#000' } })
+      .png({ compressionLevel: 9 })
+      .toBuffer();
+    expect(bomb.length).toBeLessThan(500_000);
+    const error = await refusal(bomb);
+    expect(error.code).toBe('bad_request');
+    expect(error.param).toBe('image');
+    expect(error.message).toBe(
+      'image is an image of 12000 × 9000 pixels, above the limit of 67108864 (`maxImagePixels`); give a smaller one, or raise the limit',
+    );
+    expect(error.textWith({ option: (name) => `--${name}` })).toContain('(--maxImagePixels)');
+  });
+
+  it.each(['rgb.jpg', 'rgb.png', 'lossy.webp'])('refuses the first half of %s', async (name) => {
+    const whole = bytesOf(images.find((one) => one.name === name)!.file);
+    const error = await refusal(whole.subarray(0, whole.length / 2));
+    expect(error.message).toMatch(/^image cannot be read as an image \(.+\); the file is damaged or cut off/);
+  });
+
+  it.each([
+    ['nothing', '', 'image is empty'],
+    ['text', 'hello there', '(no known format)'],
+    ['a web page', '<!DOCTYPE html><html>', '(HTML or XML)'],
+    ['an SVG', '<?xml version="1.0"?><svg xmlns="x">', '(SVG)'],
+    ['a PDF', '%PDF-1.7', '(PDF)'],
+    ['a sound', 'RIFF....WAVEfmt ', 'is a WAV file, a sound and not an image'],
+    ['a video', '....ftypisom', 'is a MP4 file, a video and not an image'],
+  ])('refuses %s', async (_, text, message) => {
+    expect((await refusal(Buffer.from(text, 'latin1'))).message).toContain(message);
+  });
+});
