@@ -2,6 +2,7 @@
 
 import { IMAGE_MODEL } from './image-model.ts';
 import { IMAGE_SAMPLING } from './image-request.ts';
+import { MEDIA_FETCHING } from './media.ts';
 import { MODEL_SETTINGS } from './model.ts';
 import { flagName, type Settings } from './setting.ts';
 import { SAMPLING } from './text-request.ts';
@@ -42,3 +43,7 @@ export const imageOption = (field: string): string | undefined => written(IMAGE_
 
 /** The command-line option of a field of a request for text, with its hyphens. */
 export const textOption = (field: string): string | undefined => written(TEXT_FLAGS.get(field));
+
+/** The command-line option of a setting for fetching media, with its hyphens. */
+export const mediaOption = (name: keyof typeof MEDIA_FETCHING): string =>
+  `--${flagName(name, MEDIA_FETCHING[name])}`;

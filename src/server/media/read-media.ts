@@ -1,0 +1,129 @@
+// The media of a request as bytes: counted against the limits, each address read once.
+
+import type { MediaKind } from '../../index.ts';
+import { isPublic } from './addresses.ts';
+import { base64Bytes, dataBytes } from './base64.ts';
+import { ByteBudget } from './byte-budget.ts';
+import { fetchMedia, type FetchRules } from './fetch-media.ts';
+import { fileBytes } from './media-file.ts';
+import { MEDIA_PLURALS, type MediaSource } from './media-source.ts';
+import { mediaOption } from '../../options/names.ts';
+
+/** How a server reads media; values of options/media.ts. */
+export interface MediaRules {
+  maxMediaBytes: number;
+  /** Milliseconds. */
+  mediaTimeout: number;
+  allowedMediaPath?: string;
+  allowPrivateMedia: boolean;
+  limitMmDataPerRequest?: Readonly<Partial<Record<MediaKind, number>>>;
+}
+
+/** Media of one request that are read at once. */
+const MOST_AT_ONCE = 8;
+
+/**
+ * Reads all media of a request, in order. Equal addresses are read once and share their bytes. An error ends the other fetches. Throws
+ * RequestError, and the signal's reason if it aborts.
+ */
+export async function readMedia(
+  sources: readonly MediaSource[],
+  rules: MediaRules,
+  signal: AbortSignal,
+  fetching: Partial<FetchRules> = {},
+): Promise<Uint8Array[]> {
+  checkCounts(sources, rules);
+  const budget = new ByteBudget(rules.maxMediaBytes);
+  const abort = new AbortController();
+  const leave = (): void => abort.abort(signal.reason);
+  if (signal.aborted) leave();
+  signal.addEventListener('abort', leave, { once: true });
+  const isAllowed = rules.allowPrivateMedia ? () => true : isPublic;
+  const fetchRules: FetchRules = { timeout: rules.mediaTimeout, isAllowed, ...fetching };
+  const read = (source: MediaSource) => readOne(source, { rules, fetchRules, budget, signal: abort.signal });
+  try {
+    const distinct = new Map(sources.map((source) => [keyOf(source), source]));
+    const found = await inTurns(
+      [...distinct],
+      MOST_AT_ONCE,
+      async ([key, source]) => [key, await read(source)] as const,
+    );
+    const bytes = new Map(found);
+    return sources.map((source) => bytes.get(keyOf(source))!);
+  } finally {
+    signal.removeEventListener('abort', leave);
+    abort.abort();
+  }
+}
+
+const keyOf = ({ address }: MediaSource): string =>
+  'url' in address ? `url ${address.url}` : `base64 ${address.base64}`;
+
+function checkCounts(
+  sources: readonly MediaSource[],
+  { limitMmDataPerRequest: limits = {} }: MediaRules,
+): void {
+  for (const [kind, most] of Object.entries(limits) as [MediaKind, number][]) {
+    const own = sources.filter((source) => source.kind === kind);
+    const excess = own[most];
+    if (!excess) continue;
+    throw excess.error(
+      `is one of ${own.length} ${MEDIA_PLURALS[kind]}, above the limit of ${most} in one request (${mediaOption('limitMmDataPerRequest')}); send fewer`,
+    );
+  }
+}
+
+interface Reading {
+  rules: MediaRules;
+  fetchRules: FetchRules;
+  budget: ByteBudget;
+  signal: AbortSignal;
+}
+
+async function readOne(
+  source: MediaSource,
+  { rules, fetchRules, budget, signal }: Reading,
+): Promise<Uint8Array> {
+  signal.throwIfAborted();
+  const { address } = source;
+  if ('base64' in address) return base64Bytes(address.base64, source, budget);
+  if (/^data:/i.test(address.url)) return dataBytes(address.url, source, budget);
+  const url = urlOf(address.url, source);
+  switch (url.protocol) {
+    case 'http:':
+    case 'https:':
+      return fetchMedia(url, source, fetchRules, { budget, signal });
+    case 'file:':
+      return fileBytes(url, source, { allowed: rules.allowedMediaPath, budget, signal });
+    default:
+      throw source.error(`begins with ${url.protocol}, which is not fetched; ${ADDRESSES}`);
+  }
+}
+
+const ADDRESSES = 'send an http:, https: or data: URL';
+
+function urlOf(text: string, source: MediaSource): URL {
+  try {
+    return new URL(text);
+  } catch {
+    throw source.error(`is not a URL; ${ADDRESSES}`);
+  }
+}
+
+/** Runs `each` for all entries, at most so many at once. Rejects with the first error. */
+async function inTurns<T, R>(
+  entries: readonly T[],
+  most: number,
+  each: (entry: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < entries.length) {
+      const at = next++;
+      results[at] = await each(entries[at]!);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(most, entries.length) }, work));
+  return results;
+}
