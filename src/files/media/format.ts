@@ -17,7 +17,7 @@ const CONTAINER: readonly MediaKind[] = ['video', 'audio'];
 const AUDIO: readonly MediaKind[] = ['audio'];
 
 const FORMATS: readonly (readonly [RegExp, string, readonly MediaKind[]])[] = [
-  [/^\x89PNG\r\n\x1a\n/, 'PNG', IMAGE],
+  [/^\x89PNG\r\n[^]\n/, 'PNG', IMAGE],
   [/^\xff\xd8\xff/, 'JPEG', IMAGE],
   [/^RIFF[^]{4}WEBP/, 'WebP', MOVING],
   [/^GIF8[79]a/, 'GIF', MOVING],
@@ -26,7 +26,7 @@ const FORMATS: readonly (readonly [RegExp, string, readonly MediaKind[]])[] = [
   [/^[^]{4}ftypM4[AB] /, 'MPEG-4 audio', AUDIO],
   [/^[^]{4}ftyp(qt {2}|isom|iso\d|mp4\d|avc1|M4V |M4VP|MSNV|dash|f4v |3g[p2]|mmp4)/, 'MP4', CONTAINER],
   [/^[^]{4}(moov|mdat|wide)/, 'QuickTime', CONTAINER],
-  [/^\x1a\x45\xdf\xa3/, 'WebM', CONTAINER],
+  [/^[^]E\xdf\xa3/, 'WebM', CONTAINER],
   [/^OggS/, 'Ogg', CONTAINER],
   [/^G[^]{187}G[^]{187}G/, 'MPEG-TS', CONTAINER],
   [/^RIFF[^]{4}WAVE|^RF64[^]{4}WAVE/, 'WAV', AUDIO],
@@ -44,12 +44,12 @@ const UNREAD: readonly (readonly [RegExp, string])[] = [
   [/^BM[^]{4}\0\0\0\0/, 'BMP'],
   [/^\s*(<\?xml[^>]*>\s*)?(<!--[^]*?-->\s*)*(<!DOCTYPE svg[^>]*>\s*)?<svg/, 'SVG'],
   [/^[^]{4}ftyp(heic|heix|hevc|mif1|msf1)/, 'HEIC'],
-  [/^\xff\x0a|^\0{3}\x0cJXL /, 'JPEG XL'],
+  [/^\xff\n|^\0{3}[^]JXL /, 'JPEG XL'],
   [/^%PDF-/, 'PDF'],
   [/^RIFF[^]{4}AVI /, 'AVI'],
   [/^\x30\x26\xb2\x75/, 'Windows Media'],
-  [/^FLV\x01/, 'Flash video'],
-  [/^\0\0\x01[\xb3\xba]/, 'MPEG'],
+  [/^FLV[^]/, 'Flash video'],
+  [/^\0\0[^][\xb3\xba]/, 'MPEG'],
   [/^\s*(<!DOCTYPE html|<html|<head|<\?xml)/i, 'HTML or XML'],
   [/^\s*[[{]["\s{[]/, 'JSON'],
 ];
