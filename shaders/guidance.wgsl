@@ -1,12 +1,9 @@
-// y = factor · (base + guidance · (positive − negative)), where base is one of the two predictions. x holds the negative, then the
-// positive one.
+// y = negative + guidance · (positive − negative). x holds the negative prediction, then the positive one.
 const WORKGROUP = 64u;
-const BASE_IS_POSITIVE = false;
 
 struct Args {
   quads: u32,    // quads of one prediction
   scalar: u32,   // index of the guidance scale among the step's scalars
-  factor: f32,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
@@ -20,7 +17,6 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) group
   for (var i = id.x; i < args.quads; i += groups.x * WORKGROUP) {
     let negative = x[i];
     let positive = x[args.quads + i];
-    let base = select(negative, positive, BASE_IS_POSITIVE);
-    y[i] = args.factor * (base + guidance * (positive - negative));
+    y[i] = negative + guidance * (positive - negative);
   }
 }

@@ -4,26 +4,13 @@ import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { walkers } from './repeat.ts';
 
-export interface GuidanceOptions {
-  /** The prediction to which the guided difference is added. */
-  base: 'negative' | 'positive';
-  /** Factor on the result. */
-  factor: number;
-}
-
-/** x [2, …], negative then positive → factor · (base + scalars[scalar] · (positive − negative)) [1, …] */
-export function guidance(
-  x: Tensor,
-  scalars: Operand,
-  scalar: number,
-  { base, factor }: GuidanceOptions,
-): Tensor {
+/** x [2, …], negative then positive → negative + scalars[scalar] · (positive − negative) [1, …] */
+export function guidance(x: Tensor, scalars: Operand, scalar: number): Tensor {
   const tape = tapeOf(x);
   const y = tape.tensor([1, ...x.shape.slice(1)]);
   const quads = (y.rows({}) * x.stride) / 4;
   tape.dispatch('guidance.wgsl', {
-    params: { BASE_IS_POSITIVE: base === 'positive' },
-    args: { quads, scalar, factor },
+    args: { quads, scalar },
     bind: { x, scalars, y },
     groups: () => walkers(tape, quads),
   });

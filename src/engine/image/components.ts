@@ -23,6 +23,9 @@ import { RESIDENT, STAGED, type Residencies, type Residency } from './residency.
 
 /** Share of the budget up to which all weights stay on the device. */
 const RESIDENT_SHARE = 0.125;
+/** Bytes of packed weights in multiples of those in the file, for padding; and of weights in f32, which most files store in 16 bits. */
+const PADDED = 1.1;
+const WIDENED = 2;
 
 export interface ComponentsOptions extends FormatOptions {
   pipeline: Pipeline;
@@ -51,7 +54,8 @@ export interface Loaded<P> extends Disposable {
 
 type Build<P> = (weights: WeightTable, component: PipelineComponent) => P;
 
-interface PageBytes {
+/** Bytes of weights, and those of them that are on the device while they are used, and that are read from a file as tapes run. */
+export interface PageBytes {
   all: number;
   onDevice: number;
   inFile: number;
@@ -132,10 +136,7 @@ export class Components {
     this.kept.free();
   }
 
-  /**
-   * Bytes of the largest page of a component as it was opened last, and those of them that are on the device while it is used, and that
-   * are read from a file.
-   */
+  /** Bytes of the largest page of a component as it was opened last. */
   weightBytes(name: string): PageBytes {
     return this.bytes.get(name) ?? { all: 0, onDevice: 0, inFile: 0 };
   }
@@ -261,8 +262,7 @@ export class Components {
     const format = formatOfComponent(weights, options, this.format);
     const residency = this.residencyOf(name);
     const streamed = residency.kind === 'streamed' ? residency.resident : undefined;
-    // Factor on the stored bytes: f32 may take twice as many, and packing adds padding.
-    const growth = format === FORMATS.f32 ? 2.2 : 1.1;
+    const growth = format === FORMATS.f32 ? WIDENED * PADDED : PADDED;
     if (!streamed) await device.reserve(device.memoryUsed + Math.ceil(growth * bytesOf(weights)));
     const page = (table: WeightTable): P => build(table, this.get(name));
     const { plain, unread, packed } = options;

@@ -1,6 +1,7 @@
 // Plans the memory of an image and moves the weights of its pipeline accordingly: which components stay on the device, which are loaded
 // for their stages, and which are streamed layer by layer.
 
+import { LRUCache } from 'lru-cache';
 import { option, say, type Prose } from '../../files/message.ts';
 import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
@@ -40,12 +41,14 @@ type PlannedParts = Pick<Parts, 'device' | 'components'>;
 
 /** Tokens by which prompts differ in length before a request is planned anew; a third of the words of one window of CLIP. */
 const TOKEN_STEP = 25;
+/** Most plans that are kept: sizes, lengths of prompts and settings of recent requests. */
+const MOST_PLANS = 256;
 
 export class MemoryPlanner implements ImageMemory {
   readonly #parts: PlannedParts;
   readonly #options: MemoryPlannerOptions;
   readonly #search: ResidencySearch;
-  readonly #plans = new Map<string, Found>();
+  readonly #plans = new LRUCache<string, Found>({ max: MOST_PLANS });
 
   constructor(parts: PlannedParts, options: MemoryPlannerOptions) {
     this.#parts = parts;
@@ -65,21 +68,20 @@ export class MemoryPlanner implements ImageMemory {
   /** Returns the plan of a request. Throws like `apply`. */
   async plan(resolved: Resolved): Promise<ImageMemoryPlan> {
     const { residencies, measured, prefetch } = await this.#planned(resolved);
-    const { memoryBudget: budget } = this.#parts.device;
-    const { components: planned } = await this.#search.paper(budget);
-    const components = planned.names.map((name): PlannedPart => {
+    const { components: opened, device } = this.#parts;
+    const components = [...measured.weights].map(([name, bytes]): PlannedPart => {
       const residency = residencies.get(name)!;
       return {
         name,
-        className: planned.get(name).className,
+        className: opened.get(name).className,
         role: this.#options.roles.get(name)!,
-        weights: planned.weightBytes(name).all,
+        weights: bytes.all,
         place: placeOf(residency),
-        ...(residency.kind === 'streamed' && streamedBytes(planned, name)),
+        ...(residency.kind === 'streamed' && { onDevice: bytes.onDevice, fromFile: bytes.inFile }),
       };
     });
     return {
-      budget,
+      budget: device.memoryBudget,
       peak: measured.peak,
       host: measured.host,
       stages: [...measured.stages].map(([name, bytes]) => ({ name, bytes })),
@@ -231,11 +233,6 @@ function prefetchOf(
 function ifUnsupported(error: unknown): null {
   if (error instanceof EngineError && error.code === 'unsupported') return null;
   throw error;
-}
-
-function streamedBytes(components: Components, name: string): Pick<PlannedPart, 'onDevice' | 'fromFile'> {
-  const { onDevice, inFile } = components.weightBytes(name);
-  return { onDevice, fromFile: inFile };
 }
 
 function placeOf(residency: Residency): PlannedPart['place'] {

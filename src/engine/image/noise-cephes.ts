@@ -3,8 +3,20 @@
 
 const round = Math.fround;
 
-/** a · b + c in one rounding: the product of two f32 is exact in f64. */
-const fused = (a: number, b: number, c: number): number => round(a * b + c);
+/**
+ * a · b + c of f32 in one rounding. The product is exact in f64; if the sum is rounded there to the middle of two f32, the part that was
+ * lost decides between them.
+ */
+export function fused(a: number, b: number, c: number): number {
+  const product = a * b;
+  const sum = product + c;
+  const nearest = round(sum);
+  const mirrored = sum + (sum - nearest);
+  if (mirrored === nearest || round(mirrored) !== mirrored) return nearest;
+  const rest = sum - product;
+  const lost = product - (sum - rest) + (c - rest);
+  return round(lost === 0 ? sum : sum + Math.sign(lost) * Math.abs(sum) * Number.EPSILON);
+}
 
 const LOG = [
   7.0376836292e-2, -1.151461031e-1, 1.167699874e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,

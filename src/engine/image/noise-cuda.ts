@@ -1,6 +1,7 @@
 // torch.randn on CUDA in f32: Philox 4x32-10 and curand's Box–Muller. Words and uniform numbers equal the GPU's bit for bit. The
 // GPU reads its sine from a hardware table (error about 1e-6); here it is the f64 sine, rounded.
 
+import { fused } from './noise-cephes.ts';
 import type { NoiseStream } from './noise-stream.ts';
 
 const round = Math.fround;
@@ -53,8 +54,8 @@ const TO_UNIT = 2 ** -32;
 const TO_ANGLE = round(TO_UNIT * 2 * Math.PI);
 
 /** Maps a word to (0, 1], and to (0, 2π], like curand in f32. */
-export const unitOf = (word: number): number => round(round(word) * TO_UNIT + TO_UNIT / 2);
-export const angleOf = (word: number): number => round(round(word) * TO_ANGLE + TO_ANGLE / 2);
+export const unitOf = (word: number): number => fused(round(word), TO_UNIT, TO_UNIT / 2);
+export const angleOf = (word: number): number => fused(round(word), TO_ANGLE, TO_ANGLE / 2);
 
 /** Number `i` of curand_normal4: sine, then cosine, of each pair of words. */
 function normal(words: Uint32Array, i: number): number {

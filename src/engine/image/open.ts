@@ -71,14 +71,9 @@ async function openAdapters(
     onNote: note,
   };
   const target = { family: context.pipeline.family, components };
-  try {
-    const adapters = await ImageAdapters.open(files, options, target);
-    session.defer(() => adapters.close());
-    return adapters;
-  } catch (error) {
-    await session.close();
-    throw error;
-  }
+  const adapters = await ImageAdapters.open(files, options, target);
+  session.defer(() => adapters.close());
+  return adapters;
 }
 
 interface OpenedFiles {

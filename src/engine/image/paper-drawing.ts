@@ -1,6 +1,7 @@
 // Draws requests on devices that compute nothing, with weights that are not read, to measure the memory of each stage.
 
 import { EngineError } from '../../files/error.ts';
+import type { PageBytes } from './components.ts';
 import { drawOn } from './draw-request.ts';
 import type { ImageEvent, StageName } from './image-model.ts';
 import type { Parts } from './parts.ts';
@@ -13,6 +14,8 @@ export interface Measured {
   peak: number;
   /** Bytes in host memory. */
   host: number;
+  /** Bytes of each component's weights. */
+  weights: ReadonlyMap<string, PageBytes>;
 }
 
 /** Steps that are drawn: schedules keep at most four earlier outputs. */
@@ -37,7 +40,8 @@ export async function measure(
     if (event.type !== 'stage') return;
     stages.set(event.name, Math.max(stages.get(event.name) ?? 0, event.peakBytes));
   });
-  return { stages, peak: Math.max(...stages.values()), host: device.host.takePeak() };
+  const weights = new Map(components.names.map((name) => [name, components.weightBytes(name)]));
+  return { stages, peak: Math.max(...stages.values()), host: device.host.takePeak(), weights };
 }
 
 /** Draws two images: all components that stay on the device are there only during the second. Throws out_of_memory. */

@@ -33,7 +33,8 @@ function ineffective(
   { event: { values, sources }, call }: Resolved,
   { runner }: Pick<Parts, 'runner'>,
 ): Prose[] {
-  if (runner.guides(values.guidance, call)) return [];
+  const own = runner.notesOn?.({ sources, call }) ?? [];
+  if (runner.guides(values.guidance, call)) return own;
   const isAsked = (key: keyof typeof values): boolean => ['request', 'kwargs'].includes(sources[key]);
   const unguided =
     runner.ignoresGuidance === true && isAsked('guidance') && values.guidance > 1
@@ -44,5 +45,5 @@ function ineffective(
     ...(isAsked('guidanceRescale') && values.guidanceRescale > 0 ? ['guidanceRescale'] : []),
   ];
   const why = say`at ${field('guidance')} ${values.guidance} this model makes no pass without the prompt`;
-  return [...unguided, ...asked.map((name) => say`${field(name)} changes nothing: ${why}`)];
+  return [...own, ...unguided, ...asked.map((name) => say`${field(name)} changes nothing: ${why}`)];
 }

@@ -1,6 +1,7 @@
 // Searches where the weights of a pipeline have to be for an image to fit a budget: as many components as possible stay on the device.
 // Each candidate is drawn on a device that computes nothing.
 
+import { LRUCache } from 'lru-cache';
 import { ROLES, type Role, type StageName } from './memory-plan.ts';
 import { measure, orNull, type Measured } from './paper-drawing.ts';
 import type { Parts } from './parts.ts';
@@ -36,9 +37,12 @@ export const UNLIMITED = Number.MAX_SAFE_INTEGER;
 const STEP = 1 / 4;
 const TRIALS = 4;
 
+/** Most budgets whose devices are kept: that of the model, the unlimited one, and those of trials. */
+const MOST_PAPERS = 4;
+
 export class ResidencySearch {
   readonly #options: SearchOptions;
-  readonly #papers = new Map<number, Promise<Parts>>();
+  readonly #papers = new LRUCache<number, Promise<Parts>>({ max: MOST_PAPERS });
 
   constructor(options: SearchOptions) {
     this.#options = options;

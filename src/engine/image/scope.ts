@@ -32,7 +32,13 @@ export class Scope implements Disposable {
     return moved;
   }
 
+  /** Gives all resources up to the caller of the function that made them, who frees them one by one. */
+  release(): void {
+    this.releases.length = 0;
+  }
+
+  /** Frees the latest resource first, because it may use earlier ones. */
   [Symbol.dispose](): void {
-    for (const release of this.releases.splice(0)) release();
+    for (const release of this.releases.splice(0).toReversed()) release();
   }
 }

@@ -99,18 +99,16 @@ function widened(entry: TensorEntry, scale: TensorEntry | null): TensorEntry {
   const width = scale ? 4 : 2;
   const { source, offset, bytes } = entry;
   const own = { name: source.name, size: offset + width * bytes };
-  let factor: Promise<number> | null = null;
+  const halves = HALVES[entry.dtype as 'F8_E4M3' | 'F8_E5M2'];
+  let values: Promise<Float32Array> | null = null;
   const readInto = async (from: number, target: Uint8Array<ArrayBuffer>): Promise<void> => {
     assertRange(own, from, target.length);
     const first = Math.floor((from - offset) / width);
     const end = Math.ceil((from - offset + target.length) / width);
     const codes = await source.read(offset + first, end - first);
-    const halves = HALVES[entry.dtype as 'F8_E4M3' | 'F8_E5M2'];
+    const table = scale ? await (values ??= scaledValues(halves, scale)) : halves;
     const out = scale ? new Float32Array(codes.length) : new Uint16Array(codes.length);
-    if (scale) {
-      const value = await (factor ??= scaleValue(scale));
-      codes.forEach((code, i) => (out[i] = valueOf(halves[code]!) * value));
-    } else codes.forEach((code, i) => (out[i] = halves[code]!));
+    for (let i = 0; i < codes.length; i++) out[i] = table[codes[i]!]!;
     const at = from - offset - first * width;
     target.set(new Uint8Array(out.buffer, at, target.length));
   };
@@ -123,9 +121,11 @@ function widened(entry: TensorEntry, scale: TensorEntry | null): TensorEntry {
   return { ...entry, dtype: scale ? 'F32' : 'F16', source: wide, bytes: width * bytes };
 }
 
-async function scaleValue({ source, offset }: TensorEntry): Promise<number> {
+/** The value of each code, multiplied by a scale. */
+async function scaledValues(halves: Uint16Array, { source, offset }: TensorEntry): Promise<Float32Array> {
   const bytes = await source.read(offset, 4);
-  return new DataView(bytes.buffer, bytes.byteOffset).getFloat32(0, true);
+  const scale = new DataView(bytes.buffer, bytes.byteOffset).getFloat32(0, true);
+  return Float32Array.from(halves, (bits) => valueOf(bits) * scale);
 }
 
 /** Bits of the f16 of each code. */

@@ -64,6 +64,7 @@ export function readAutoencoderDCConfig(json: Json, file = 'config.json'): Autoe
     ['encoder', encoder, shortcuts.encoderShortcut],
     ['decoder', decoder, shortcuts.decoderShortcut],
   ] as const) {
+    checkLayers(config, side, levels);
     checkWidths(config, side, levels, joins ? latentChannels : null);
     checkAttention(config, side, levels, dims);
   }
@@ -73,17 +74,19 @@ export function readAutoencoderDCConfig(json: Json, file = 'config.json'): Autoe
       'decoder_block_out_channels',
       `has ${decoder.length} resolutions, and encoder_block_out_channels ${encoder.length}`,
     );
+  const unshuffles = config.choice(
+    'downsample_block_type',
+    { pixel_unshuffle: true, Conv: false, conv: false },
+    'pixel_unshuffle',
+  );
+  if (unshuffles) checkQuarters(config, encoder);
   return {
     imageChannels: config.count('in_channels', 3),
     latentChannels,
     dims,
     encoder,
     decoder,
-    unshuffles: config.choice(
-      'downsample_block_type',
-      { pixel_unshuffle: true, Conv: false, conv: false },
-      'pixel_unshuffle',
-    ),
+    unshuffles,
     interpolates: config.choice(
       'upsample_block_type',
       { pixel_shuffle: false, interpolate: true },
@@ -147,6 +150,28 @@ function readKernels(config: ConfigReader, side: Side, count: number): number[][
     'unsupported',
     key,
     `${shown(value)} is not built; choose a checkpoint that has ${count} lists of ${KERNELS.join(', ')}`,
+  );
+}
+
+/** In a resolution without layers the size changes elsewhere, or not at all; only the deepest one has nothing behind it. */
+function checkLayers(config: ConfigReader, side: Side, levels: readonly Level[]): void {
+  const layers = levels.map((level) => level.layers);
+  if (layers.slice(0, -1).every((count) => count > 0)) return;
+  throw config.error(
+    'unsupported',
+    `${side}_layers_per_block`,
+    `${shown(layers)} is not built; choose a checkpoint that has at least one layer in each resolution, such as those of Sana`,
+  );
+}
+
+/** A convolution makes a quarter of the channels, of which four pixels are joined. */
+function checkQuarters(config: ConfigReader, levels: readonly Level[]): void {
+  const widths = levels.map(({ channels }) => channels);
+  if (widths.every((width, i) => i === 0 || width % 4 === 0)) return;
+  throw config.error(
+    'bad_checkpoint',
+    'encoder_block_out_channels',
+    `is ${shown(widths)}, and pixel_unshuffle makes multiples of 4 channels`,
   );
 }
 

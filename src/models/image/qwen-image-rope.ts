@@ -28,14 +28,13 @@ export function qwenImageRotations(
   tokens: number,
   images: readonly PatchGrid[],
 ): QwenImageRotations {
-  const first = Math.max(...images.flatMap(({ rows, columns }) => [rows >> 1, columns >> 1]));
-  checkText(tokens, first);
+  const first = firstPlace(images);
+  checkQwenImageText(tokens, images);
   const text = Array.from({ length: tokens }, (_, i) => Array<number>(config.axes.length).fill(first + i));
   return {
     text: table(config, text),
     images: images.map(({ rows, columns }, index) => {
-      checkSide('height', rows);
-      checkSide('width', columns);
+      checkQwenImageSize({ rows, columns });
       const places = Array.from({ length: rows * columns }, (_, i) => [
         index,
         Math.floor(i / columns) - (rows - (rows >> 1)),
@@ -65,15 +64,32 @@ function table({ dims, axes }: Pick<QwenImageConfig, 'dims' | 'axes'>, places: n
   return values;
 }
 
-function checkSide(side: string, patches: number): void {
-  const most = 2 * POSITIONS;
-  if (patches <= most) return;
-  const message = say`a ${side} of ${patches} patches exceeds the model's ${most}: choose a smaller image`;
-  throw new EngineError('bad_request', message);
+/** The position of a text's first token, behind all rows and columns of the images. */
+function firstPlace(images: readonly PatchGrid[]): number {
+  return Math.max(...images.flatMap(({ rows, columns }) => [rows >> 1, columns >> 1]));
 }
 
-function checkText(tokens: number, first: number): void {
+/** Throws bad_request for an image of more patches along a side than the model has positions for. */
+export function checkQwenImageSize({ rows, columns }: PatchGrid): void {
+  const most = 2 * POSITIONS;
+  for (const [param, patches] of [
+    ['height', rows],
+    ['width', columns],
+  ] as const) {
+    if (patches <= most) continue;
+    const message = `a ${param} of ${patches} patches exceeds the model's ${most}: choose a smaller image`;
+    throw new EngineError('bad_request', message, { param });
+  }
+}
+
+/** Throws bad_request for a text of more tokens than the model has positions for behind these images. */
+export function checkQwenImageText(
+  tokens: number,
+  images: readonly PatchGrid[],
+  param: 'prompt' | 'negativePrompt' = 'prompt',
+): void {
+  const first = firstPlace(images);
   if (first + tokens <= POSITIONS) return;
   const message = say`a prompt of ${tokens} tokens behind an image of ${2 * first} patches a side exceeds the model's ${POSITIONS} positions: shorten the prompt, or choose a smaller image`;
-  throw new EngineError('bad_request', message);
+  throw new EngineError('bad_request', message, { param });
 }

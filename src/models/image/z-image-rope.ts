@@ -27,7 +27,8 @@ export function zImageRotations(
   columns: number,
 ): ZImageRotations {
   const caption = filledTokens(tokens);
-  checkLengths(config, caption + 2, rows, columns);
+  checkCaption(config, caption);
+  checkZImageSize(config, rows, columns);
   // Padding of the caption follows it; padding of the image is at position 0.
   const captionPlaces = Array.from({ length: caption }, (_, i) => [1 + i, 0, 0]);
   const imagePlaces = Array.from({ length: filledTokens(rows * columns) }, (_, i) =>
@@ -55,17 +56,30 @@ function turns({ dims, rope }: ZImageConfig, places: number[][]): Float32Array<A
   return table;
 }
 
-function checkLengths({ rope }: ZImageConfig, ...needed: number[]): void {
-  const axis = needed.findIndex((length, i) => length > rope.lengths[i]!);
-  if (axis < 0) return;
-  const what = ['a caption of', 'a height of', 'a width of'][axis]!;
-  const unit = axis === 0 ? 'tokens' : 'patches';
-  const remedy =
-    axis === 0
-      ? say`shorten the prompt, or let ${field('maxSequenceLength')} cut it`
-      : 'choose a smaller image';
-  throw new EngineError(
-    'bad_request',
-    say`${what} ${needed[axis]! - (axis === 0 ? 2 : 0)} ${unit} exceeds the model's ${rope.lengths[axis]! - (axis === 0 ? 2 : 0)}: ${remedy}`,
-  );
+/** Positions beside those of a caption's tokens: that of padding, and that of the image. */
+const FURTHER_POSITIONS = 2;
+
+/** Number of tokens of the longest caption that the model has positions for, padding included. */
+export function longestCaption({ rope }: Pick<ZImageConfig, 'rope'>): number {
+  return Math.floor((rope.lengths[0]! - FURTHER_POSITIONS) / SEQUENCE_MULTIPLE) * SEQUENCE_MULTIPLE;
+}
+
+/** Throws bad_request for an image of more patches along a side than the model has positions for. */
+export function checkZImageSize({ rope }: Pick<ZImageConfig, 'rope'>, rows: number, columns: number): void {
+  for (const [param, axis, patches] of [
+    ['height', 1, rows],
+    ['width', 2, columns],
+  ] as const) {
+    const most = rope.lengths[axis]!;
+    if (patches <= most) continue;
+    const message = `a ${param} of ${patches} patches exceeds the model's ${most}: choose a smaller image`;
+    throw new EngineError('bad_request', message, { param });
+  }
+}
+
+function checkCaption(config: Pick<ZImageConfig, 'rope'>, tokens: number): void {
+  const most = longestCaption(config);
+  if (tokens <= most) return;
+  const message = say`a caption of ${tokens} tokens exceeds the model's ${most}: shorten the prompt, or let ${field('maxSequenceLength')} cut it`;
+  throw new EngineError('bad_request', message, { param: 'prompt' });
 }

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { mersenneTwister } from '../../../src/engine/image/noise-cpu.ts';
+import { fused } from '../../../src/engine/image/noise-cephes.ts';
 import { angleOf, philox, unitOf } from '../../../src/engine/image/noise-cuda.ts';
 import { cpuNoise, cudaNoise } from '../../../src/engine/image/noise.ts';
 
@@ -34,6 +35,16 @@ function place(value: number): number {
 function farthest(got: readonly number[], wanted: readonly number[]): number {
   return Math.max(...wanted.map((value, i) => Math.abs(place(got[i] ?? Number.NaN) - place(value))));
 }
+
+test('fused operations are rounded once', () => {
+  // The products lie 2⁻⁷⁰ below half of the distance between neighbours of 1, which f64 rounds away.
+  const odd = 1 + 2 ** -23;
+  const [below, above] = [1 - 2 ** -23, 1 + 2 ** -23];
+  expect(fused(2 ** -24 * above, below, odd)).toBe(odd);
+  expect(fused(-(2 ** -24) * above, below, -odd)).toBe(-odd);
+  expect(fused(2 ** -24, 1, odd)).toBe(1 + 2 ** -22);
+  expect(fused(-(2 ** -24) * above, below, odd)).toBe(odd);
+});
 
 test.each(cpu)('CPU words and uniforms of seed $seed', ({ seed, words, uniforms }) => {
   const word = mersenneTwister(seed % 2 ** 32);

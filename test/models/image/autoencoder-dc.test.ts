@@ -69,6 +69,29 @@ describe('configurations', () => {
       'attention_head_dim 30 is not built; choose a checkpoint whose heads have a multiple of 4 dimensions',
     ],
     [
+      { encoder_layers_per_block: [0, 4, 8, 2, 2, 2] },
+      'unsupported',
+      'encoder_layers_per_block [0,4,8,2,2,2] is not built; choose a checkpoint that has at least one layer in each resolution, such as those of Sana',
+    ],
+    [
+      { decoder_layers_per_block: [3, 3, 0, 3, 3, 3] },
+      'unsupported',
+      'decoder_layers_per_block [3,3,0,3,3,3] is not built; choose a checkpoint that has at least one layer in each resolution, such as those of Sana',
+    ],
+    [
+      {
+        encoder_block_out_channels: [6, 6],
+        decoder_block_out_channels: [6, 6],
+        encoder_layers_per_block: [1, 1],
+        decoder_layers_per_block: [1, 1],
+        encoder_qkv_multiscales: [[], []],
+        decoder_qkv_multiscales: [[], []],
+        latent_channels: 3,
+      },
+      'bad_checkpoint',
+      'encoder_block_out_channels is [6,6], and pixel_unshuffle makes multiples of 4 channels',
+    ],
+    [
       { latent_channels: 48 },
       'bad_checkpoint',
       'encoder_block_out_channels is [128,256,512,512,1024,1024], and shortcuts between these and 48 latent channels do not consist of whole channels',

@@ -117,7 +117,7 @@ describe('configurations', () => {
   it('captions and sizes beyond the positions that the model knows are refused', () => {
     const config = readZImageConfig({});
     expect(() => zImageRotations(config, 1023, 8, 8)).toThrow(
-      "a caption of 1024 tokens exceeds the model's 1022: shorten the prompt, or let `maxSequenceLength` cut it",
+      "a caption of 1024 tokens exceeds the model's 992: shorten the prompt, or let `maxSequenceLength` cut it",
     );
     expect(() => zImageRotations(config, 8, 8, 513)).toThrow(
       "a width of 513 patches exceeds the model's 512: choose a smaller image",

@@ -71,8 +71,8 @@ async function openPredictor(given: PredictorRequest): Promise<Predictor> {
   const [, height, width] = latents.shape as [number, number, number];
   using scope = new Scope(device);
   const sides: Side[] = [];
-  for (const states of texts) sides.push(await prepareSide(given, states, scope));
   const image = fluxRotations(config, { image: 0, rows: height / PATCH, columns: width / PATCH });
+  for (const states of texts) sides.push(await prepareSide(given, states, image, scope));
   const label = 'rotations of an image';
   const imageRotations = uploadRotations(device, scope, { label, dims: config.dims }, image);
   const { rows, columns, values } = chromaPlaces(config);
@@ -102,11 +102,14 @@ interface Side {
   both: Tensor;
 }
 
-async function prepareSide(given: PredictorRequest, states: Tensor, scope: Scope): Promise<Side> {
-  const { components, config, page, latents, options } = given;
-  const [, height, width] = latents.shape as [number, number, number];
+/** `image`: rotations of the image's tokens. */
+async function prepareSide(
+  { components, config, page, options }: PredictorRequest,
+  states: Tensor,
+  image: Float32Array,
+  scope: Scope,
+): Promise<Side> {
   const words = fluxTextRotations(config, states.shape[1] as number);
-  const image = fluxRotations(config, { image: 0, rows: height / PATCH, columns: width / PATCH });
   const [text] = await compute(components.device, options, (tape) => [page.condition(states.on(tape))]);
   const upload = (label: string, ...parts: Float32Array[]): Tensor =>
     uploadRotations(components.device, scope, { label, dims: config.dims }, ...parts);

@@ -91,7 +91,7 @@ export async function encodeClip(
         concat(first.states.on(tape), second.states.on(tape)),
       ])
     : [first.states];
-  results.move();
+  results.release();
   return { states: states!, pooled: (second ?? first).pooled, tokens: first.tokens };
 }
 
@@ -162,7 +162,7 @@ async function encode(
   const shape = [made.length, made[0]!.rows({}), made[0]!.columns];
   const states = results.hold(joinRows(device, made, shape));
   const pooled = pools.length === 0 ? null : joinRows(device, pools, [pools.length, pools[0]!.columns]);
-  results.move();
+  results.release();
   return { states, pooled, tokens: counted };
 }
 

@@ -1,6 +1,6 @@
 // An image family is one value: the diffusers pipeline classes that it implements, their components and call arguments, defaults
 // and the hints for them, the shape of its latents, and the model itself. The rest of the engine reads only this declaration; a
-// family is added by declaring it and listing it in registry.ts.
+// family is added by declaring it and listing it in built-in.ts.
 
 import { type Prose } from '../../../files/message.ts';
 import type {
@@ -230,6 +230,8 @@ export interface FamilyModel {
   drawnSize?(size: Size): Size | null;
   /** Returns true if the guidance scale, or a call argument, requires a second pass with the negative prompt. */
   guides(guidance: number, call: CallArguments): boolean;
+  /** Returns notes on call arguments of a request that change nothing; left out: none. */
+  notesOn?(request: Pick<RunRequest, 'sources' | 'call'>): Prose[];
   /** Throws bad_request for a request that this model cannot honour; called when the request's values are resolved. */
   checkRequest?(request: Pick<RunRequest, 'values' | 'sources' | 'call' | 'maxSequenceLength'>): void;
   /** Throws bad_checkpoint if weights do not match the configurations, or a tokenizer is damaged. */

@@ -1,6 +1,7 @@
 // The model of FLUX.1: a transformer over the tokens of a text and the patches of an image.
 
 import { EngineError } from '../../../files/error.ts';
+import { field, say, type Prose } from '../../../files/message.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { concat } from '../../../kernels/concat.ts';
 import { joinTokens } from '../../../kernels/copy-rows.ts';
@@ -67,6 +68,7 @@ export function openFlux(components: ComponentAccess, wanted: Beside = null): Fa
     ...(beside === 'control image' && { controls: 1, seesControl: true }),
     ignoresGuidance: !config.distilledGuidance,
     guides: (_, call) => trueGuidance(call) > 1,
+    notesOn: (request) => unguidedNotes(request),
     checkRequest: (request) => checkLength(request),
     async checkFiles() {
       const { text, pooled } = await checkFluxEncoders(components);
@@ -99,12 +101,25 @@ function inputBeside({ inputs, channels }: FluxConfig, factor: number): Beside {
   );
 }
 
+/** Whether a request gives a negative prompt, which may be empty. */
+function hasNegative({ sources, call }: Pick<RunRequest, 'sources' | 'call'>): boolean {
+  const { negative2 }: FluxArguments = call;
+  return sources.negativePrompt !== 'contract' || negative2 !== undefined;
+}
+
+function unguidedNotes(request: Pick<RunRequest, 'sources' | 'call'>): Prose[] {
+  const scale = trueGuidance(request.call);
+  if (scale <= 1 || hasNegative(request)) return [];
+  return [
+    say`true_cfg_scale ${scale} changes nothing: no negative prompt is given, and like in diffusers there is no pass without the prompt: give ${field('negativePrompt')}, which may be empty`,
+  ];
+}
+
 /** The prompt, and the negative prompt where it has a pass: like in diffusers only if the request gives one. */
 function textsOf({ prompt, values, sources, call }: RunRequest): FluxText[] {
   const { prompt2, negative2 }: FluxArguments = call;
   const texts = [{ clip: prompt, t5: prompt2 || prompt }];
-  const isGiven = sources.negativePrompt !== 'contract' || negative2 !== undefined;
-  if (trueGuidance(call) <= 1 || !isGiven) return texts;
+  if (trueGuidance(call) <= 1 || !hasNegative({ sources, call })) return texts;
   return [...texts, { clip: values.negativePrompt, t5: negative2 || values.negativePrompt }];
 }
 

@@ -72,7 +72,7 @@ export async function encodeFlux(
     { count: maxSequenceLength, padding: 'all', options },
   );
   states.forEach((one) => made.hold(one));
-  made.move();
+  made.release();
   return texts.map((_, i) => ({ states: states[i]!, pooled: pooled[i]! }));
 }
 

@@ -108,7 +108,7 @@ async function openPredictor(given: PredictorRequest): Promise<Predictor> {
       });
       const { channels } = config; // others predict a variance, which no schedule reads
       const y = unpatchify(predicted, { size: PATCH, order: 'pqc', height, width, channels });
-      return items === 1 ? y : guidance(y, scalars, GUIDANCE, { base: 'negative', factor: 1 });
+      return items === 1 ? y : guidance(y, scalars, GUIDANCE);
     },
     values: ({ timestep, inputScale }) => ({
       time: timestep,

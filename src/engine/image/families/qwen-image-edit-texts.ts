@@ -44,7 +44,7 @@ export function textsWithImages(components: ComponentAccess, label: (index: numb
       components.check(ENCODER, page);
       await checkTexts(components, multimodalText);
     },
-    async encode(texts, { references, options }) {
+    async encode(texts, { references, options }, check) {
       using scope = new Scope(components.device);
       const images = await embedImages(components, references, options);
       const embeddings = scope.hold(images.embeddings);
@@ -52,11 +52,13 @@ export function textsWithImages(components: ComponentAccess, label: (index: numb
       const tokenizer = await components.tokenizer('tokenizer');
       const idsOf = (text: string): number[] => tokenizer.encode(text, { addSpecialTokens: false });
       const shown = { embeddings, grids: images.grids, token: imageToken(components) };
+      const prompts = texts.map((text) => promptOf(text, shown, label, idsOf));
+      prompts.forEach(({ ids }, i) => check(ids.length - DROPPED, i));
       return await encodeStates(components, {
         component: ENCODER,
         declaration,
         page: (table) => encoderPage(declaration, table),
-        texts: texts.map((text) => promptOf(text, shown, label, idsOf)),
+        texts: prompts,
         dropped: DROPPED,
         options,
       });

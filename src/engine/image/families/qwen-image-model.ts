@@ -4,7 +4,12 @@ import type { Tensor } from '../../../gpu/tensor.ts';
 import { guidanceRows } from '../../../kernels/guidance-rows.ts';
 import { patchify, unpatchify } from '../../../kernels/patchify.ts';
 import { readQwenImageConfig, type QwenImageConfig } from '../../../models/image/qwen-image-config.ts';
-import { qwenImageRotations } from '../../../models/image/qwen-image-rope.ts';
+import {
+  checkQwenImageSize,
+  checkQwenImageText,
+  qwenImageRotations,
+  type PatchGrid,
+} from '../../../models/image/qwen-image-rope.ts';
 import { qwenImage, type QwenImage } from '../../../models/image/qwen-image.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import { compute } from '../compute.ts';
@@ -13,6 +18,7 @@ import type { Predictor } from '../denoiser.ts';
 import { Scope } from '../scope.ts';
 import type { FamilyModel, Prepared, RunRequest } from './family.ts';
 import { checkLength } from './flux-texts.ts';
+import { readQwenImageAutoencoder } from './qwen-image-autoencoder.ts';
 import {
   prepareTransformer,
   recordPredictor,
@@ -33,19 +39,34 @@ const guides = (guidance: number): boolean => guidance > 1;
 export interface TextStates {
   /** Throws bad_checkpoint for weights that do not match the encoder's configuration, or a damaged tokenizer. */
   check(): Promise<void>;
-  /** Returns the states of each text, [1, tokens, columns]; the caller frees them. */
-  encode(texts: readonly string[], request: RunRequest): Promise<Tensor[]>;
+  /**
+   * Returns the states of each text, [1, tokens, columns]; the caller frees them. `check` is called with the number of tokens of each before
+   * the language model is loaded.
+   */
+  encode(
+    texts: readonly string[],
+    request: RunRequest,
+    check: (tokens: number, index: number) => void,
+  ): Promise<Tensor[]>;
 }
 
 export function openQwenImage(components: ComponentAccess, encoder: TextStates): FamilyModel {
   const config = readQwenImageConfig(components.get('transformer').config, 'transformer/config.json');
   const page = (table: WeightTable) => qwenImage(config, table);
+  const { factor } = readQwenImageAutoencoder(components.get('vae'));
+  const gridOf = ({ width, height }: Pick<RunRequest['values'], 'width' | 'height'>): PatchGrid => ({
+    rows: height / factor / PATCH,
+    columns: width / factor / PATCH,
+  });
 
   return {
     ...TRANSFORMER,
     latentChannels: config.channels,
     guides,
-    checkRequest: (request) => checkLength(request, MOST_TOKENS),
+    checkRequest(request) {
+      checkLength(request, MOST_TOKENS);
+      checkQwenImageSize(gridOf(request.values));
+    },
     async checkFiles() {
       await encoder.check();
       components.check('transformer', page);
@@ -53,7 +74,9 @@ export function openQwenImage(components: ComponentAccess, encoder: TextStates):
     async prepare(request): Promise<Prepared> {
       const { prompt, values } = request;
       const texts = guides(values.guidance) ? [prompt, values.negativePrompt] : [prompt];
-      const states = await encoder.encode(texts, request);
+      const states = await encoder.encode(texts, request, (tokens, i) =>
+        checkQwenImageText(tokens, [gridOf(values)], i === 0 ? 'prompt' : 'negativePrompt'),
+      );
       return prepareTransformer(components, page, request, {
         tensors: states,
         tokens: states[0]!.shape[1] as number,

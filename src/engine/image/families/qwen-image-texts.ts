@@ -26,7 +26,7 @@ const templated = (prompt: string): string =>
 export function plainTexts(components: ComponentAccess): TextStates {
   return {
     check: () => checkTexts(components, textHalf),
-    encode: (texts, request) => encodeTexts(components, texts, request),
+    encode: (texts, request, check) => encodeTexts(components, texts, request, check),
   };
 }
 
@@ -58,16 +58,19 @@ async function encodeTexts(
   components: ComponentAccess,
   texts: readonly string[],
   { maxSequenceLength = MOST_TOKENS, options }: Pick<RunRequest, 'maxSequenceLength' | 'options'>,
+  check: Parameters<TextStates['encode']>[2],
 ): Promise<Tensor[]> {
   const declaration = encoderDeclaration(components, textHalf);
   const tokenizer = await components.tokenizer('tokenizer');
   const idsOf = (text: string): number[] =>
     tokenizer.encode(templated(text), { addSpecialTokens: false }).slice(0, DROPPED + maxSequenceLength);
+  const ids = texts.map(idsOf);
+  ids.forEach(({ length }, i) => check(length - DROPPED, i));
   return encodeStates(components, {
     component: 'text_encoder',
     declaration,
     page: (table) => encoderPage(declaration, table),
-    texts: texts.map((text) => ({ ids: idsOf(text) })),
+    texts: ids.map((own) => ({ ids: own })),
     dropped: DROPPED,
     options,
   });

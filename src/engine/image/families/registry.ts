@@ -1,4 +1,4 @@
-// The built-in image families, and what files/pipeline needs to know of their classes.
+// The pipeline classes of the built-in image families, and what files/pipeline needs to know of them.
 
 import type {
   KnownPipelines,
@@ -7,39 +7,10 @@ import type {
 } from '../../../files/pipeline/pipeline-classes.ts';
 import { QWEN_VISION_GGUF } from '../../../models/vision/qwen-vision-gguf.ts';
 import { TEXT_CLASSES } from '../../architectures.ts';
-import { chromaFamily } from './chroma.ts';
-import { fluxKontext } from './flux-kontext.ts';
-import { fluxFamily } from './flux.ts';
-import { flux2, flux2Klein } from './flux2.ts';
+import { FAMILIES } from './built-in.ts';
 import type { ImageFamily, PipelineSet, PipelineTask } from './family.ts';
-import { pixartFamily } from './pixart.ts';
-import { qwenImageEdit, qwenImageEditPlus } from './qwen-image-edit.ts';
-import { qwenImage } from './qwen-image.ts';
-import { sanaFamily } from './sana.ts';
-import { sd3Family } from './sd3.ts';
-import { stableDiffusion } from './stable-diffusion.ts';
-import { stableDiffusionXL } from './stable-diffusion-xl.ts';
 import { UNBUILT_FILES, UNREAD_TENSORS } from './unbuilt-files.ts';
 import { taskOfClassName, UNBUILT, UNREAD_COMPONENTS } from './unbuilt.ts';
-import { zImage } from './z-image.ts';
-
-/** Later families are matched first: their ids may contain those of an earlier one, like stable-diffusion-xl. */
-const FAMILIES: ImageFamily[] = [
-  stableDiffusion,
-  stableDiffusionXL,
-  sd3Family,
-  zImage,
-  fluxFamily,
-  fluxKontext,
-  flux2,
-  flux2Klein,
-  chromaFamily,
-  qwenImage,
-  qwenImageEdit,
-  qwenImageEditPlus,
-  sanaFamily,
-  pixartFamily,
-];
 
 /** A pipeline class with the declaration of its family and set. */
 export interface PipelineEntry {
@@ -47,15 +18,6 @@ export interface PipelineEntry {
   family: ImageFamily;
   set: PipelineSet;
   task: PipelineTask;
-}
-
-/** Adds a family until the returned function is called. For tests, which declare families of their own. */
-export function registerImageFamily(family: ImageFamily): () => void {
-  FAMILIES.push(family);
-  return () => {
-    const at = FAMILIES.indexOf(family);
-    if (at >= 0) FAMILIES.splice(at, 1);
-  };
 }
 
 function entries(): PipelineEntry[] {
@@ -71,7 +33,7 @@ function entries(): PipelineEntry[] {
   );
 }
 
-/** The families that are built in or registered. */
+/** The families that are built in. */
 export function imageFamilies(): readonly ImageFamily[] {
   return FAMILIES;
 }
@@ -135,7 +97,7 @@ export function pipelineFolders(): PipelineFolders {
   };
 }
 
-/** The pipeline classes that are built in or registered, each with its task. */
+/** The pipeline classes that are built in, each with its task. */
 export function pipelineTasks(): Record<string, PipelineTask> {
   return Object.fromEntries(entries().map(({ className, task }) => [className, task]));
 }

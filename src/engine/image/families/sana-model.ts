@@ -104,9 +104,7 @@ async function openPredictor(given: PredictorRequest): Promise<Predictor> {
         text: text.on(tape),
         counts: counts.on(tape),
       });
-      return items === 1
-        ? predicted
-        : guidance(predicted, scalars, GUIDANCE, { base: 'negative', factor: 1 });
+      return items === 1 ? predicted : guidance(predicted, scalars, GUIDANCE);
     },
     values: ({ timestep }) => ({
       time: timestep * config.timeScale,

@@ -191,7 +191,7 @@ async function openPredictor(given: PredictorRequest): Promise<Predictor> {
         pooled: texts.pooled.on(tape),
       });
       const y = unpatchify(predicted, { size: PATCH, order: 'pqc', height, width });
-      return items === 1 ? y : guidance(y, scalars, GUIDANCE, { base: 'negative', factor: 1 });
+      return items === 1 ? y : guidance(y, scalars, GUIDANCE);
     },
     values: ({ timestep }) => ({ time: timestep, scalars: [request.values.guidance, 1] }),
   });

@@ -72,7 +72,7 @@ export async function readT5(
     );
     states.push(results.hold(found));
   }
-  results.move();
+  results.release();
   return states;
 }
 

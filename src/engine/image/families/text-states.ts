@@ -50,7 +50,7 @@ export async function encodeStates(
     const free = (made: Tensor): void => freeTensors(device, [made]);
     states.push(results.hold(await finitely(device, options, 'the text encoder', encode, free)));
   }
-  results.move();
+  results.release();
   return states;
 }
 

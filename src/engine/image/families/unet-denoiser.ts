@@ -133,7 +133,7 @@ async function recordStep(
     const input = extra ? batched(concat(scaled, extra.on(tape))) : x;
     const predicted = unet.forward(input, time.on(tape), conditioning, { control, image });
     if (batch === 1) return [predicted];
-    const guided = guidance(predicted, scalars.region, GUIDANCE, { base: 'negative', factor: 1 });
+    const guided = guidance(predicted, scalars.region, GUIDANCE);
     if (request.guidanceRescale > 0) keepSpread(guided, predicted, request.guidanceRescale);
     return [guided];
   };

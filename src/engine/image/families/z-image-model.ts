@@ -5,15 +5,17 @@ import type { Tensor } from '../../../gpu/tensor.ts';
 import { limitLength } from '../../../kernels/guidance.ts';
 import { repeat } from '../../../kernels/repeat.ts';
 import { readZImageConfig, type ZImageConfig } from '../../../models/image/z-image-config.ts';
-import { zImageRotations } from '../../../models/image/z-image-rope.ts';
+import { checkZImageSize, longestCaption, zImageRotations } from '../../../models/image/z-image-rope.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import { zImage, type ZImage } from '../../../models/image/z-image.ts';
+import { readAutoencoder } from '../autoencoder.ts';
 import { compute } from '../compute.ts';
 import type { ComponentAccess } from '../components.ts';
 import type { Predictor } from '../denoiser.ts';
 import { Scope } from '../scope.ts';
 import type { CallArguments } from '../call-arguments.ts';
 import type { FamilyModel, Prepared } from './family.ts';
+import { checkLength } from './flux-texts.ts';
 import {
   combineGuided,
   prepareTransformer,
@@ -41,11 +43,19 @@ export interface ZImageArguments extends CallArguments {
 export function openZImage(components: ComponentAccess): FamilyModel {
   const config = readZImageConfig(components.get('transformer').config, 'transformer/config.json');
   const page = (table: WeightTable) => zImage(config, table);
+  const { factor } = readAutoencoder(components.get('vae'));
 
   return {
     ...TRANSFORMER,
     latentChannels: config.channels,
     guides,
+    checkRequest(request) {
+      checkLength(request, longestCaption(config));
+      const [rows, columns] = [request.values.height, request.values.width].map(
+        (side) => side / factor / PATCH,
+      );
+      checkZImageSize(config, rows!, columns!);
+    },
     async checkFiles() {
       await openTemplate(components);
       checkEncoder(components);

@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import type { Parts } from '../../../src/engine/image/parts.ts';
+import { ResidencySearch } from '../../../src/engine/image/residency-search.ts';
+
+it('keeps the devices of a few budgets, those that were used last', async () => {
+  const opened: number[] = [];
+  const openPaper = async (memoryBudget: number): Promise<Parts> => {
+    opened.push(memoryBudget);
+    return {} as Parts;
+  };
+  const search = new ResidencySearch({ roles: new Map(), asked: new Map(), prefetch: 1, openPaper });
+  for (const trial of [1, 2, 3, 4, 5, 6]) {
+    await search.paper(trial);
+    await search.paper(1000);
+  }
+  expect(opened).toEqual([1, 1000, 2, 3, 4, 5, 6]);
+  await search.paper(6);
+  expect(opened.length).toBe(7);
+  await search.paper(1);
+  expect(opened.slice(7)).toEqual([1]);
+});
