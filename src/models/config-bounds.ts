@@ -81,6 +81,15 @@ export const COUNTS = {
   max_pixels: [1, 2 ** 28],
   shortest_edge: [1, 2 ** 28],
   longest_edge: [1, 2 ** 28],
+  image_seq_length: TOKENS,
+  min_patches: [1, 2 ** 7],
+  max_patches: [1, 2 ** 7],
+  min_dynamic_patch: [1, 2 ** 7],
+  max_dynamic_patch: [1, 2 ** 7],
+  force_image_size: [1, 2 ** 12],
+  height: [1, 2 ** 12],
+  width: [1, 2 ** 12],
+  num_frames: [1, 2 ** 12],
   // components of pipelines
   in_channels: CHANNELS,
   out_channels: CHANNELS,
@@ -196,6 +205,7 @@ export const REALS = {
   image_mean: [-10, 10],
   image_std: [1e-6, 10],
   rescale_factor: [1e-9, 1e3],
+  downsample_ratio: [1 / 16, 1],
   // schedules
   beta_start: [1e-9, 1],
   beta_end: [1e-9, 1],

@@ -28,6 +28,10 @@ export function shown(value: unknown): string {
   return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
 }
 
+export function isJsonObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 export function readConfig(file: ConfigFile | string, values: Json): ConfigReader {
   return new ConfigReader(typeof file === 'string' ? { name: file, keys: {} } : file, values);
 }

@@ -43,7 +43,7 @@ export function smartSize({ width, height }: Size, { multiple, minPixels, maxPix
 }
 
 /** Rounds halves to even numbers, as Python does. */
-function roundHalfEven(value: number): number {
+export function roundHalfEven(value: number): number {
   const below = Math.floor(value);
   const rest = value - below;
   return rest === 0.5 ? below + (below % 2) : Math.round(value);

@@ -1,0 +1,168 @@
+// Converts the configuration of an InternVL, in the layout of transformers or in that of its own program, to what its tower and its
+// processors need. Only this file and intern-vit-config.ts know the key names.
+
+import { isJsonObject, readConfig, shown, type ConfigReader } from '../config-values.ts';
+import type { MediaFiles } from '../media.ts';
+import { readInternVit, type InternLayout } from './intern-vit-config.ts';
+import type { InternTowerConfig } from './intern-vit.ts';
+import type { TileConfig } from './internvl-tiles.ts';
+import type { TileBounds } from './tile-grid.ts';
+
+export interface InternVlConfig {
+  tower: InternTowerConfig;
+  tiles: TileConfig;
+  /** Numbers of tiles of an image where the request says nothing. */
+  bounds: TileBounds;
+  /** Whether several tiles are followed by the whole image. */
+  whole: boolean;
+  /** Rows of a tile. */
+  rows: number;
+  /** Largest number of frames of a video. */
+  frames: number;
+}
+
+/** ImageNet's, with which all published models were trained. */
+const MEANS = [0.485, 0.456, 0.406];
+const SPREADS = [0.229, 0.224, 0.225];
+/** CLIP's, which transformers' processor has where its file names none. */
+const CLIP_MEANS = [0.48145466, 0.4578275, 0.40821073];
+const CLIP_SPREADS = [0.26862954, 0.26130258, 0.27577711];
+/** That of the original program. Transformers takes all frames where its configuration names no number. */
+const FRAMES = 32;
+const ACTIVATIONS = { gelu: 'gelu', gelu_pytorch_tanh: 'gelu-tanh' } as const;
+/** 3 is Pillow's bicubic filter. */
+const PROCESSED = {
+  do_resize: [true],
+  do_rescale: [true],
+  do_normalize: [true],
+  do_convert_rgb: [true],
+  resample: [3],
+};
+
+export function readInternVl(files: MediaFiles): InternVlConfig {
+  const { config: json } = files;
+  return isJsonObject(json['llm_config']) ? readOriginal(files) : readTransformers(files);
+}
+
+/** InternVLForConditionalGeneration */
+function readTransformers({ config: json, processors, hidden }: MediaFiles): InternVlConfig {
+  const config = readConfig('config.json', json);
+  config.only({ vision_feature_select_strategy: ['default'] });
+  const processor = processorPart(processors, 'image_processor', 'preprocessor_config.json');
+  const video = processorPart(processors, 'video_processor', 'video_preprocessor_config.json');
+  processor.only(PROCESSED);
+  const side = sideOf(processor);
+  const activation = config.choice('projector_hidden_act', ACTIVATIONS, 'gelu');
+  const tower = towerOf(config, 'transformers', {
+    side,
+    activation,
+    out: hidden,
+    layerKey: 'vision_feature_layer',
+  });
+  const rows = (side / tower.vit.patch / tower.merge) ** 2;
+  checkRows(processors, rows);
+  return {
+    tower,
+    tiles: {
+      side,
+      patch: tower.vit.patch,
+      scale: processor.real('rescale_factor', 1 / 255),
+      means: processor.reals('image_mean', 3) ?? CLIP_MEANS,
+      spreads: processor.reals('image_std', 3) ?? CLIP_SPREADS,
+    },
+    bounds: { min: processor.count('min_patches', 1), max: processor.count('max_patches', 12) },
+    whole: true,
+    rows,
+    frames: video.count('num_frames', FRAMES),
+  };
+}
+
+/** InternVLChatModel */
+function readOriginal({ config: json, hidden }: MediaFiles): InternVlConfig {
+  const config = readConfig('config.json', json);
+  // The first version transposes the cells; a configuration that names none has it.
+  config.only({ pad2square: [false] });
+  config.choice('ps_version', { v2: true }, 'v1');
+  const vision = visionOf(config);
+  const side = config.count('force_image_size', readInternVit(vision, 'original').side);
+  const tower = towerOf(config, 'original', {
+    side,
+    activation: 'gelu',
+    out: hidden,
+    layerKey: 'select_layer',
+  });
+  const isDynamic = config.flag('dynamic_image_size', false);
+  const max = isDynamic ? config.count('max_dynamic_patch', 6) : 1;
+  return {
+    tower,
+    tiles: { side, patch: tower.vit.patch, scale: 1 / 255, means: MEANS, spreads: SPREADS },
+    bounds: { min: Math.min(isDynamic ? config.count('min_dynamic_patch', 1) : 1, max), max },
+    whole: config.flag('use_thumbnail', false),
+    rows: (side / tower.vit.patch / tower.merge) ** 2,
+    frames: FRAMES,
+  };
+}
+
+interface TowerSettings extends Pick<InternTowerConfig, 'side' | 'activation' | 'out'> {
+  layerKey: 'vision_feature_layer' | 'select_layer';
+}
+
+function towerOf(
+  config: ConfigReader,
+  layout: InternLayout,
+  { layerKey, ...settings }: TowerSettings,
+): InternTowerConfig {
+  const ratio = config.real('downsample_ratio', 0.5);
+  const merge = Math.round(1 / ratio);
+  const vit = readInternVit(visionOf(config), layout);
+  const across = settings.side / vit.patch;
+  if (merge * ratio !== 1 || !Number.isInteger(across) || across % merge !== 0) {
+    const problem = `is ${ratio}, which does not divide tiles of ${settings.side} pixels in patches of ${vit.patch}`;
+    throw config.error('bad_checkpoint', 'downsample_ratio', problem);
+  }
+  return { vit: withLayers(config, vit, layerKey), merge, ...settings };
+}
+
+/** The tower up to the layer whose states are taken: -1 means the last one, 0 the states before the first. */
+function withLayers(
+  config: ConfigReader,
+  vit: InternTowerConfig['vit'],
+  key: TowerSettings['layerKey'],
+): InternTowerConfig['vit'] {
+  const chosen = config.values[key] ?? -1;
+  const layers = typeof chosen === 'number' && chosen < 0 ? vit.allLayers + 1 + chosen : chosen;
+  if (typeof layers !== 'number' || !Number.isInteger(layers) || layers < 0 || layers > vit.allLayers) {
+    const problem = `is ${shown(chosen)}, one layer of the tower's ${vit.allLayers} is needed`;
+    throw config.error('bad_checkpoint', key, problem);
+  }
+  return { ...vit, layers, lastNorm: vit.lastNorm && layers === vit.allLayers };
+}
+
+function visionOf(config: ConfigReader): ConfigReader {
+  const vision = config.values['vision_config'];
+  return config.within('vision_config', isJsonObject(vision) ? vision : {});
+}
+
+/** Settings of one kind of media, from a file of their own or as a part of processor_config.json. */
+function processorPart(processors: MediaFiles['processors'], part: string, file: string): ConfigReader {
+  const inner = processors['processor_config.json']?.[part];
+  return isJsonObject(inner)
+    ? readConfig('processor_config.json', {}).within(part, inner)
+    : readConfig(file, processors[file] ?? {});
+}
+
+function sideOf(processor: ConfigReader): number {
+  const stated = processor.values['size'];
+  const size = processor.within('size', isJsonObject(stated) ? stated : {});
+  const [height, width] = [size.count('height', 384), size.count('width', 384)];
+  if (height === width) return height;
+  throw processor.error('unsupported', 'size', `is ${width} × ${height}, and only square tiles are built`);
+}
+
+/** Throws if the processor was saved for another number of rows, because its texts would not fit the tower. */
+function checkRows(processors: MediaFiles['processors'], rows: number): void {
+  const config = readConfig('processor_config.json', processors['processor_config.json'] ?? {});
+  const stated = config.count('image_seq_length', rows);
+  if (stated !== rows)
+    throw config.error('bad_checkpoint', 'image_seq_length', `is ${stated}, and a tile has ${rows} rows`);
+}

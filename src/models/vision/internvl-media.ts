@@ -1,0 +1,102 @@
+// InternVL 2.5, 3 and 3.5: images as tiles of a grid that follows their ratio, videos as frames of one tile each. Both layouts compute
+// the same; they differ in names, in the configuration of the processors, in the choice of frames and in what templates print.
+
+import type { Clip } from '../../files/media/decoded.ts';
+import type { Pixels } from '../../files/image/pixels.ts';
+import type { MediaFamily, MediaInput, MediaModel, PreparedMedium } from '../media.ts';
+import { placeMixtures } from './interpolated-places.ts';
+import { internTower } from './intern-vit.ts';
+import { readInternVl, type InternVlConfig } from './internvl-config.ts';
+import { middleFrames, segmentFrames } from './internvl-frames.ts';
+import { cutTiles, tilePatches } from './internvl-tiles.ts';
+import { closestGrid, tileBounds } from './tile-grid.ts';
+
+const TOWER = 'tiles';
+const [START, TOKEN, END] = ['<img>', '<IMG_CONTEXT>', '</img>'];
+/** Tiles of a video's frame, as in both programs. */
+const FRAME_BOUNDS = { min: 1, max: 1 };
+
+export const INTERNVL: MediaFamily = {
+  classes: ['InternVLForConditionalGeneration', 'InternVLChatModel'],
+  read(files) {
+    const config = readInternVl(files);
+    const isOriginal = config.tower.vit.layout === 'original';
+    const choose = isOriginal ? segmentFrames : middleFrames;
+    return {
+      readers: {
+        image: {
+          placeholder: isOriginal ? '<image>' : TOKEN,
+          alpha: 'dropped',
+          prepare: (image, limits) => {
+            const tiles = tilesOf(config, image, tileBounds(limits, config.bounds));
+            return prepared(config, tiles, [START, tiles.length * config.rows, END]);
+          },
+        },
+        video: {
+          placeholder: '<video>',
+          frames: ({ frames }) => choose(frames, config.frames),
+          prepare: (clip, limits) => preparedClip(config, clip, tileBounds(limits, FRAME_BOUNDS)),
+        },
+      },
+      towers: { [TOWER]: towerOf(config) },
+      spans: false,
+    };
+  },
+};
+
+function towerOf({ tower }: InternVlConfig): MediaModel['towers'][string] {
+  return (weights) => {
+    const run = internTower(tower, weights);
+    return ({ patches, sources, shares }) => [
+      run({ patches: patches!, ...(sources && shares && { sources, shares }) }),
+    ];
+  };
+}
+
+function tilesOf(
+  { tiles, whole }: InternVlConfig,
+  image: Pixels,
+  bounds: { min: number; max: number },
+): Pixels[] {
+  return cutTiles(image, tiles.side, closestGrid(image, tiles.side, bounds), whole);
+}
+
+function preparedClip(
+  config: InternVlConfig,
+  { frames }: Clip,
+  bounds: { min: number; max: number },
+): PreparedMedium {
+  const tiles = frames.map((frame) => tilesOf(config, frame, bounds));
+  const parts = tiles.flatMap((some, i) => {
+    const before = `${i === 0 ? '' : `${END}\n`}Frame${i + 1}: ${START}`;
+    return [before, some.length * config.rows];
+  });
+  return prepared(config, tiles.flat(), [...parts, END]);
+}
+
+function prepared(
+  config: InternVlConfig,
+  tiles: readonly Pixels[],
+  parts: readonly (string | number)[],
+): PreparedMedium {
+  const { patch, side } = config.tiles;
+  const count = (side / patch) ** 2;
+  const patches = { shape: [tiles.length, count, 3 * patch ** 2], data: tilePatches(tiles, config.tiles) };
+  return {
+    parts,
+    token: TOKEN,
+    tower: TOWER,
+    inputs: { patches, ...placesOf(config, count) },
+    layout: null,
+  };
+}
+
+/** Inputs that interpolate the positions where tiles are not as large as the images of the training. */
+function placesOf({ tower }: InternVlConfig, count: number): Record<string, MediaInput> {
+  const { vit, side } = tower;
+  const [from, to] = [Math.floor(vit.side / vit.patch), side / vit.patch];
+  if (from === to || !vit.places) return {};
+  const { sources, shares } = placeMixtures(from, to);
+  const shape = [count, sources.length / count];
+  return { sources: { shape, data: sources }, shares: { shape, data: shares } };
+}

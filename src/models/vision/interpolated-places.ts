@@ -1,0 +1,50 @@
+// Learned positions of a square of patches for a square of another size: each new position is a mixture of 16 old ones, as PyTorch's
+// bicubic interpolation without antialiasing weighs them.
+
+/** Old positions of each new one, and their shares, [side², 16] */
+export interface PlaceMixtures {
+  sources: Uint32Array<ArrayBuffer>;
+  shares: Float32Array<ArrayBuffer>;
+}
+
+/** Positions of the first side, of old ones, that one position of the new side mixes. */
+const TAPS = 4;
+/** Parameter of the cubic filter. */
+const A = -0.75;
+
+/** `from` and `to`: patches along a side. */
+export function placeMixtures(from: number, to: number): PlaceMixtures {
+  const line = lineMixtures(from, to);
+  const sources = new Uint32Array(to * to * TAPS * TAPS);
+  const shares = new Float32Array(sources.length);
+  let at = 0;
+  for (const row of line) {
+    for (const column of line) {
+      for (const [y, down] of row) {
+        for (const [x, across] of column) {
+          sources[at] = y * from + x;
+          shares[at++] = down * across;
+        }
+      }
+    }
+  }
+  return { sources, shares };
+}
+
+type Share = readonly [source: number, share: number];
+
+function lineMixtures(from: number, to: number): Share[][] {
+  return Array.from({ length: to }, (_, i) => {
+    const centre = ((i + 0.5) * from) / to - 0.5;
+    const first = Math.floor(centre) - 1;
+    return Array.from({ length: TAPS }, (__, tap) => {
+      const source = Math.min(Math.max(first + tap, 0), from - 1);
+      return [source, cubic(Math.abs(centre - (first + tap)))];
+    });
+  });
+}
+
+function cubic(x: number): number {
+  if (x <= 1) return ((A + 2) * x - (A + 3)) * x * x + 1;
+  return x < 2 ? A * (((x - 5) * x + 8) * x - 4) : 0;
+}

@@ -1,0 +1,46 @@
+// Goldens of InternVL that scripts/reference/internvl.py made with transformers.
+
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { readSafetensors } from '../../../src/files/checkpoint/safetensors.ts';
+import { openDiskSource } from '../../../src/files/source-disk.ts';
+import type { Json } from '../../../src/models/config-values.ts';
+import type { MediaFiles } from '../../../src/models/media.ts';
+
+export const FOLDER = fileURLToPath(new URL('../../golden/internvl', import.meta.url));
+
+const readJson = (path: string): Json => JSON.parse(readFileSync(`${FOLDER}/${path}`, 'utf8')) as Json;
+
+export interface ImageGolden {
+  /** A PNG file in base64. */
+  file: string;
+  limits: { min_patches?: number; max_patches?: number };
+  tiles: number;
+}
+
+export const GOLDEN = readJson('images.json') as unknown as {
+  images: Record<string, ImageGolden>;
+  /** Indices of frames, by `<frames of the video> by <wanted ones>`. */
+  frames: Record<string, number[]>;
+};
+
+/** Configurations of a checkpoint, as its class reads them. */
+export function mediaFiles(checkpoint: string, changes: Json = {}): MediaFiles {
+  const isOriginal = checkpoint.endsWith('-original');
+  const processors = isOriginal
+    ? {}
+    : { 'processor_config.json': readJson(`${checkpoint}/processor_config.json`) };
+  return { config: { ...readJson(`${checkpoint}/config.json`), ...changes }, processors, hidden: 32 };
+}
+
+/** Bytes of all tensors of a file of goldens. */
+export async function readTensors(
+  name: string,
+): Promise<Map<string, { shape: readonly number[]; bytes: Uint8Array<ArrayBuffer> }>> {
+  const source = await openDiskSource(`${FOLDER}/${name}`);
+  const found = new Map<string, { shape: readonly number[]; bytes: Uint8Array<ArrayBuffer> }>();
+  for (const [key, { shape, offset, bytes }] of (await readSafetensors(source)).tensors)
+    found.set(key, { shape, bytes: new Uint8Array((await source.read(offset, bytes)).slice().buffer) });
+  await source.close();
+  return found;
+}
