@@ -5,13 +5,16 @@
 test/golden/internvl/<name>/ is a checkpoint of InternVLForConditionalGeneration with random weights in f32, its tokenizer and its processor;
 <name>-original/ holds the same weights in the layout of InternVLChatModel, by the key map that is published with InternVL.
 towers.safetensors: for each case of TOWERS its pixels, the states behind the tower and the rows for the language model.
-images.json: odd images as files, and in images.safetensors the bytes of the tiles that transformers' processor makes of them.
+images.json: odd images as files, and in images.safetensors the bytes of the tiles that transformers' processor makes of them; of the images of
+media-images.json the digests of those bytes.
 <name>.json: conversations with images, their token ids, and the tokens that greedy decoding yields.
 """
 
 import base64
+import hashlib
 import io
 import json
+import zlib
 from importlib.metadata import version
 from pathlib import Path
 
@@ -254,6 +257,22 @@ def images():
     return listed
 
 
+def media_images():
+    """Of the images of test/golden/media-images.json: the tiles, and a digest of their bytes."""
+    processor = GotOcr2ImageProcessorPil(**PROCESSOR)
+    mean, std = (torch.tensor(PROCESSOR[key]).view(3, 1, 1) for key in ('image_mean', 'image_std'))
+    listed = {}
+    for case in json.loads((ROOT.parent / 'media-images.json').read_text()):
+        if 'rgb' not in case:
+            continue
+        (width, height), rgb = case['size'], zlib.decompress(base64.b64decode(case['rgb']))
+        image = Image.frombytes('RGB', (width, height), rgb)
+        out = processor(image, crop_to_patches=True, return_tensors='pt', input_data_format='channels_last')
+        whole = ((out['pixel_values'] * std + mean) * 255).round().byte()
+        listed[case['name']] = {'tiles': int(out['num_patches'][0]), 'sha256': hashlib.sha256(whole.numpy().tobytes()).hexdigest()}
+    return listed
+
+
 def frames():
     """Indices of the frames that transformers samples."""
     chosen = {}
@@ -296,7 +315,7 @@ def conversations(model, processor):
 def main():
     ROOT.mkdir(parents=True, exist_ok=True)
     made = {'command': 'python scripts/reference/internvl.py', 'made_with': {name: version(name) for name in ('torch', 'transformers', 'pillow')}}
-    (ROOT / 'images.json').write_text(json.dumps(made | {'images': images(), 'frames': frames()}, indent=2) + '\n')
+    (ROOT / 'images.json').write_text(json.dumps(made | {'images': images(), 'media_images': media_images(), 'frames': frames()}, indent=2) + '\n')
     models = {}
     for name, seed in (('qwen2', 6), ('qwen3', 8)):
         models[name], processor = checkpoint(name, seed)

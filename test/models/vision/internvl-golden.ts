@@ -20,6 +20,8 @@ export interface ImageGolden {
 
 export const GOLDEN = readJson('images.json') as unknown as {
   images: Record<string, ImageGolden>;
+  /** Of the images of media-images.json: the tiles, and a digest of their bytes. */
+  media_images: Record<string, { tiles: number; sha256: string }>;
   /** Indices of frames, by `<frames of the video> by <wanted ones>`. */
   frames: Record<string, number[]>;
 };
@@ -27,7 +29,7 @@ export const GOLDEN = readJson('images.json') as unknown as {
 /** Configurations of a checkpoint, as its class reads them. */
 export function mediaFiles(checkpoint: string, changes: Json = {}): MediaFiles {
   const isOriginal = checkpoint.endsWith('-original');
-  const processors = isOriginal
+  const processors: MediaFiles['processors'] = isOriginal
     ? {}
     : { 'processor_config.json': readJson(`${checkpoint}/processor_config.json`) };
   return { config: { ...readJson(`${checkpoint}/config.json`), ...changes }, processors, hidden: 32 };

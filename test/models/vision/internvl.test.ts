@@ -1,15 +1,190 @@
 // What InternVL's processors make of images and videos, against transformers.
 
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { inflateSync } from 'node:zlib';
 import { expect, it } from 'vitest';
+import { readImage } from '../../../src/files/media/read-image.ts';
 import type { Pixels } from '../../../src/files/image/pixels.ts';
 import { mediaFamily } from '../../../src/models/media-families.ts';
-import type { MediaModel, TileLimits } from '../../../src/models/media.ts';
-import { closestGrid, tileBounds } from '../../../src/models/vision/tile-grid.ts';
+import type { MediaModel, PreparedMedium } from '../../../src/models/media.ts';
 import { GOLDEN, mediaFiles, readTensors } from './internvl-golden.ts';
 
-const CLASSES = { qwen2: 'InternVLForConditionalGeneration', 'qwen2-original': 'InternVLChatModel' };
 const [SIDE, PATCH, ROWS] = [24, 6, 4];
+const [MEANS, SPREADS] = [
+  [0.485, 0.456, 0.406],
+  [0.229, 0.224, 0.225],
+] as const;
 
-function open(checkpoint: keyof typeof CLASSES, changes = {}): MediaModel {
-  return mediaFamily(CLASSES[checkpoint])!.read(mediaFiles(checkpoint, changes));
+function open(checkpoint: string, changes = {}): MediaModel {
+  const files = mediaFiles(checkpoint, changes);
+  return mediaFamily((files.config['architectures'] as string[])[0]!)!.read(files);
 }
+
+/** Bytes [tiles, 3, side, side] of which the prepared values were made. */
+function bytesOf({ inputs }: PreparedMedium): Uint8Array {
+  const { shape, data } = inputs['patches']!;
+  const [tiles, patches] = shape as [number, number];
+  const made = new Uint8Array(data.length);
+  const across = SIDE / PATCH;
+  let from = 0;
+  for (let tile = 0; tile < tiles; tile++)
+    for (let at = 0; at < patches; at++)
+      for (let channel = 0; channel < 3; channel++)
+        for (let i = 0; i < PATCH * PATCH; i++) {
+          const y = Math.floor(at / across) * PATCH + Math.floor(i / PATCH);
+          const x = (at % across) * PATCH + (i % PATCH);
+          const value = (data[from++]! * SPREADS[channel]! + MEANS[channel]!) * 255;
+          made[((tile * 3 + channel) * SIDE + y) * SIDE + x] = Math.round(value);
+        }
+  return made;
+}
+
+const tilesIn = ({ inputs }: PreparedMedium): number => inputs['patches']!.shape[0]!;
+
+const grey = (width: number, height: number): Pixels => ({
+  width,
+  height,
+  data: new Uint8Array(3 * width * height).fill(9),
+});
+
+it.each(['qwen2', 'qwen2-original'])(
+  '%s cuts odd images into the tiles of transformers',
+  async (checkpoint) => {
+    const { image } = open(checkpoint).readers;
+    const tensors = await readTensors('images.safetensors');
+    for (const [name, { file, limits, tiles }] of Object.entries(GOLDEN.images)) {
+      const { min_patches: minTiles, max_patches: maxTiles } = limits;
+      const bytes = new Uint8Array(Buffer.from(file, 'base64'));
+      const pixels = await readImage(bytes, 'image', {
+        bounds: { maxImagePixels: 1e6 },
+        alpha: image!.alpha,
+      });
+      const given = {
+        ...(minTiles !== undefined && { minTiles }),
+        ...(maxTiles !== undefined && { maxTiles }),
+      };
+      const prepared = image!.prepare(pixels, given);
+      expect(tilesIn(prepared), name).toBe(tiles);
+      expect(prepared.parts, name).toEqual(['<img>', tiles * ROWS, '</img>']);
+      expect(Buffer.compare(bytesOf(prepared), tensors.get(name)!.bytes), name).toBe(0);
+    }
+  },
+);
+
+it('the images of all formats become the tiles of transformers', () => {
+  const { image } = open('qwen2').readers;
+  const path = new URL('../../golden/media-images.json', import.meta.url);
+  const cases = JSON.parse(readFileSync(path, 'utf8')) as {
+    name: string;
+    size: [number, number];
+    rgb: string;
+  }[];
+  for (const { name, size, rgb } of cases) {
+    if (rgb === undefined) continue;
+    const data = new Uint8Array(inflateSync(Buffer.from(rgb, 'base64')));
+    const prepared = image!.prepare({ width: size[0], height: size[1], data }, {});
+    const digest = createHash('sha256').update(bytesOf(prepared)).digest('hex');
+    expect({ tiles: tilesIn(prepared), sha256: digest }, name).toEqual(GOLDEN.media_images[name]);
+  }
+});
+
+it('values are normalized as transformers does', async () => {
+  const { image } = open('qwen2').readers;
+  const pixels = await readImage(
+    new Uint8Array(Buffer.from(GOLDEN.images['nearly-square']!.file, 'base64')),
+    'image',
+    {
+      bounds: { maxImagePixels: 1e6 },
+    },
+  );
+  const { data } = image!.prepare(pixels, {}).inputs['patches']!;
+  const wanted = new Float32Array(
+    (await readTensors('images.safetensors')).get('nearly-square.values')!.bytes.buffer,
+  );
+  for (let x = 0; x < PATCH; x++) expect(data[x]).toBeCloseTo(wanted[x]!, 5);
+});
+
+it('the limits of the request come before those of the model', () => {
+  const tiles = (checkpoint: string, limits: object, changes = {}): number =>
+    tilesIn(open(checkpoint, changes).readers.image!.prepare(grey(50, 50), limits));
+  expect(tiles('qwen2-original', {})).toBe(5);
+  expect(tiles('qwen2-original', {}, { max_dynamic_patch: 3 })).toBe(1);
+  expect(tiles('qwen2-original', { maxTiles: 9 }, { max_dynamic_patch: 3 })).toBe(5);
+  expect(tiles('qwen2-original', {}, { min_dynamic_patch: 9 })).toBe(10);
+  expect(tiles('qwen2-original', { maxTiles: 1 }, { min_dynamic_patch: 9 })).toBe(1);
+  expect(tiles('qwen2-original', { minTiles: 16 })).toBe(17);
+  expect(tiles('qwen2-original', {}, { use_thumbnail: false })).toBe(4);
+  expect(tiles('qwen2-original', {}, { dynamic_image_size: false })).toBe(1);
+  expect(() => tiles('qwen2', { minTiles: 3, maxTiles: 2 })).toThrow(
+    'min_dynamic_patch is 3 and max_dynamic_patch 2: give a minimum that is not above the maximum',
+  );
+  expect(() => tiles('qwen2', { maxTiles: 129 })).toThrow(
+    'max_dynamic_patch is 129: give a whole number from 1 to 128',
+  );
+});
+
+it('frames of videos are chosen as transformers and the original program do', () => {
+  const chosen = (checkpoint: string, frames: number): number[] =>
+    open(checkpoint).readers.video!.frames({ width: 8, height: 8, frames, fps: 30, duration: frames / 30 });
+  for (const [name, indices] of Object.entries(GOLDEN.frames)) {
+    const [frames, wanted] = name.split(' by ').map(Number) as [number, number];
+    if (wanted === Math.min(frames, 32)) expect(chosen('qwen2', frames), name).toEqual(indices);
+  }
+  expect(chosen('qwen2', 3)).toEqual([0, 1, 2]);
+  expect(chosen('qwen2-original', 1)).toEqual([0]);
+  // int(31.1875 / 2 + round(31.1875 · i)) for 999 frames
+  expect(chosen('qwen2-original', 999).slice(0, 4)).toEqual([15, 46, 77, 109]);
+});
+
+it('each frame has its text and one tile', () => {
+  const clip = {
+    source: { width: 30, height: 20, frames: 2, fps: 1, duration: 2 },
+    frames: [grey(30, 20), grey(30, 20)],
+    indices: [0, 1],
+  };
+  for (const checkpoint of ['qwen2', 'qwen2-original']) {
+    const { video } = open(checkpoint).readers;
+    const prepared = video!.prepare(clip, {});
+    expect(prepared.parts).toEqual(['Frame1: <img>', ROWS, '</img>\nFrame2: <img>', ROWS, '</img>']);
+    expect(tilesIn(prepared)).toBe(2);
+    expect(tilesIn(video!.prepare(clip, { maxTiles: 6 }))).toBe(14);
+  }
+});
+
+it('what is not built is refused by its key', () => {
+  const refusals: [string, object, string][] = [
+    [
+      'qwen2-original',
+      { ps_version: null },
+      'config.json: ps_version "v1" is not built; choose a checkpoint that has "v2"',
+    ],
+    [
+      'qwen2-original',
+      { pad2square: true },
+      'config.json: pad2square true is not built; choose a checkpoint that has false',
+    ],
+    [
+      'qwen2-original',
+      { force_image_size: 30 },
+      'config.json: downsample_ratio is 0.5, which does not divide tiles of 30 pixels in patches of 6',
+    ],
+    [
+      'qwen2-original',
+      { select_layer: -4 },
+      "config.json: select_layer is -4, one layer of the tower's 2 is needed",
+    ],
+    [
+      'qwen2',
+      { vision_feature_layer: [-2, -1] },
+      "config.json: vision_feature_layer is [-2,-1], one layer of the tower's 2 is needed",
+    ],
+    [
+      'qwen2',
+      { vision_config: { norm_type: 'batch_norm' } },
+      'config.json: vision_config: norm_type "batch_norm" is not built; choose a checkpoint that has "layer_norm" or "rms_norm"',
+    ],
+  ];
+  for (const [checkpoint, changes, message] of refusals)
+    expect(() => open(checkpoint, changes), message).toThrow(message);
+});
