@@ -3,7 +3,7 @@
 
 import { option, say } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
-import type { PipelineComponent } from '../../files/pipeline/pipeline-index.ts';
+import type { PipelineComponents } from '../../files/pipeline/pipeline-classes.ts';
 import type { ResidentPart } from '../weights/layers.ts';
 import type { IMAGE_MODEL } from '../../options/image-model.ts';
 import type { SettingValues } from '../../options/setting.ts';
@@ -21,31 +21,34 @@ export type Residencies = ReadonlyMap<string, Residency>;
 export const RESIDENT: Residency = { kind: 'resident' };
 export const STAGED: Residency = { kind: 'staged', kept: false };
 
-/** The part of an image family that names components. */
+/** The part of an image family that declares components. */
 interface DeclaredComponents {
+  components: PipelineComponents;
+  pipelines: readonly { components?: PipelineComponents }[];
   denoiser: string;
   autoencoder: string;
 }
 
 /** Returns the role of each component that has weights. */
 export function rolesOf(
-  components: { names: readonly string[]; get(name: string): PipelineComponent },
-  family: DeclaredComponents,
+  { names }: { names: readonly string[] },
+  { components, pipelines, denoiser, autoencoder }: DeclaredComponents,
 ): ReadonlyMap<string, Role> {
-  return new Map(components.names.map((name) => [name, roleOf(components.get(name), family)]));
+  const declared: PipelineComponents = Object.assign(
+    {},
+    components,
+    ...pipelines.map((set) => set.components),
+  );
+  const roleOf = (name: string): Role => {
+    if (name === denoiser) return 'denoiser';
+    if (name === autoencoder) return 'autoencoder';
+    return (declared[name] ?? declared[name.replace(NUMBER, '')])?.role ?? 'text encoder';
+  };
+  return new Map(names.map((name) => [name, roleOf(name)]));
 }
 
-function roleOf(
-  { name, className }: Pick<PipelineComponent, 'name' | 'className'>,
-  { denoiser, autoencoder }: DeclaredComponents,
-): Role {
-  // ControlNets run before the denoiser in each step.
-  if (name === denoiser || className === 'ControlNetModel') return 'denoiser';
-  if (name === autoencoder) return 'autoencoder';
-  const seesImages =
-    name.startsWith('image_encoder') || className.includes('Vision') || className === 'IPAdapter';
-  return seesImages ? 'image encoder' : 'text encoder';
-}
+/** What the names of further components of a kind end with. */
+const NUMBER = /_\d+$/;
 
 export type OffloadOptions = Pick<
   SettingValues<typeof IMAGE_MODEL>,

@@ -31,6 +31,8 @@ export interface ComponentClasses {
   onlyGiven?: true;
   /** Name under which it is declared, where its own has a number. */
   base?: string;
+  /** What it does beside the pipeline's denoiser and autoencoder; left out: a model encodes texts. */
+  role?: 'denoiser' | 'image encoder';
   /** Classes that are refused with a specific reason, which follows "which" in messages. */
   refused?: Readonly<Record<string, string>>;
 }

@@ -29,6 +29,7 @@ export const IMAGE_PROMPT: PipelineComponents = {
     kind: 'model',
     library: 'diffusers',
     classes: ['IPAdapter'],
+    role: 'image encoder',
     optional: true,
     onlyGiven: true,
   },
@@ -36,16 +37,18 @@ export const IMAGE_PROMPT: PipelineComponents = {
     kind: 'model',
     library: 'transformers',
     classes: ['CLIPVisionModelWithProjection'],
+    role: 'image encoder',
     optional: true,
     onlyGiven: true,
   },
 };
 
-/** ControlNets, of which a pipeline may have several. */
+/** ControlNets, of which a pipeline may have several. They run before the denoiser in each step. */
 export const CONTROLNET: ComponentClasses = {
   kind: 'model',
   library: 'diffusers',
   classes: ['ControlNetModel'],
+  role: 'denoiser',
   several: true,
   refused: {
     ControlNetUnionModel: 'takes several kinds of images in one network: this version runs ControlNetModel',
