@@ -2,7 +2,7 @@
 
 import type { KnownClasses } from '../files/checkpoint/architecture.ts';
 import { fusedExperts, ggufClasses, textClasses } from '../models/text/registry.ts';
-import { textHalf } from '../models/text/wrappers.ts';
+import { CODE_ONLY, textHalf } from '../models/text/wrappers.ts';
 
 function modelTypes(): ReadonlyMap<string, string> {
   const named = textClasses().flatMap(({ name, modelType }): [string, string][] =>
@@ -38,6 +38,7 @@ export const TEXT_CLASSES: KnownClasses = {
   fusedExperts,
   purpose: 'run',
   textHalf,
+  codeOnly: CODE_ONLY,
   role: 'AutoModelForCausalLM',
 };
 

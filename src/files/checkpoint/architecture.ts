@@ -20,6 +20,8 @@ export interface KnownClasses {
   fusedExperts?: (architecture: string) => ExpertOrder | null;
   /** For messages: "those that run". */
   purpose: string;
+  /** Classes within `textHalf` that only Python code of their repositories defines; that code is not looked at. */
+  codeOnly?: readonly string[];
   /** The entry of auto_map that transformers would use. */
   role: 'AutoModelForCausalLM' | 'AutoModel';
   /** Returns the text model within a class that wraps one; null if none is built in. */
@@ -87,13 +89,14 @@ export function refuseUnknownClass(
 
 /**
  * Throws unsupported if auto_map replaces a class by Python code of the repository: by a class of another name, or by one of the
- * same name whose file is in the folder, since that file can compute anything. An entry whose file does not exist has no effect.
+ * same name whose file is in the folder, since that file can compute anything. An entry whose file does not exist has no effect, and neither has one of a class that
+ * only such files define and that is built in.
  */
 export function refuseCustomCode(
   config: Json,
   files: readonly string[],
   architecture: string | null,
-  { names, role }: KnownClasses,
+  { names, role, codeOnly = [] }: KnownClasses,
 ): void {
   const { auto_map: map } = config;
   if (!isRecord(map)) return;
@@ -106,6 +109,8 @@ export function refuseCustomCode(
     .slice(reference.lastIndexOf('--') + 1)
     .replace(/^-/, '')
     .split('.');
+  const [stated] = Array.isArray(config['architectures']) ? (config['architectures'] as unknown[]) : [];
+  if (isKnown && stated === className && codeOnly.includes(className)) return;
   const isSame = isKnown && familyOf(className) === familyOf(architecture);
   if (isSame && (reference.includes('--') || !files.includes(`${module}.py`))) return;
   const problem = isSame

@@ -3,6 +3,7 @@
 // text model. Goldens of transformers (test/golden/wrappers) compare the logits of Llava, SmolVLM, Mistral3 (with Mistral and Ministral 3),
 // Qwen2-VL, Qwen3-VL, Qwen3.5, Qwen3.5-MoE, Gemma3 and Gemma4; the other classes are opened by the same rule, without a golden.
 
+import { EngineError } from '../../files/error.ts';
 import type { Json } from '../config-values.ts';
 import { textClasses } from './registry.ts';
 
@@ -22,6 +23,7 @@ const WRAPPERS: ReadonlyMap<string, boolean | null> = new Map([
   ['VipLlavaForConditionalGeneration', false],
   ['Mistral3ForConditionalGeneration', true],
   ['InternVLForConditionalGeneration', true],
+  ['InternVLChatModel', null],
   ['GotOcr2ForConditionalGeneration', true],
   ['Idefics3ForConditionalGeneration', false],
   ['SmolVLMForConditionalGeneration', false],
@@ -71,6 +73,12 @@ const DEFAULT_SIZES: ReadonlyMap<string, Json> = new Map([
 /** Keys of the outer config.json that apply to the text model if its own config does not state them. */
 const SHARED = ['eos_token_id', 'torch_dtype', 'dtype'];
 
+/** Classes that only Python code of their repositories defines. */
+export const CODE_ONLY: readonly string[] = ['InternVLChatModel'];
+
+/** Keys of the text model's configuration within a class: transformers', and InternVLChatModel's. */
+const TEXT_KEYS = ['text_config', 'llm_config'];
+
 /** Names of the classes that are opened as the text model within them. */
 export function wrapperClasses(): string[] {
   return [...WRAPPERS.keys()];
@@ -95,10 +103,11 @@ function multimodalHalf(config: Json, className: string): TextHalf | null {
   const tiedByDefault = WRAPPERS.get(className);
   if (tiedByDefault === undefined) return null;
   // Configs of Qwen2-VL from 2024 have no text_config.
-  const inner = isObject(config['text_config']) ? config['text_config'] : config;
+  const inner = TEXT_KEYS.map((key) => config[key]).find(isObject) ?? config;
   const type = String(inner['model_type']);
   const { modelType, defaults } = TYPES.get(type) ?? { modelType: type, defaults: {} };
   const known = textClasses().find((one) => one.modelType === modelType);
+  if (known === undefined && CODE_ONLY.includes(className)) throw unknownText(className, inner);
   if (known === undefined) return null;
   const shared = Object.fromEntries(
     SHARED.flatMap((key) => (config[key] == null ? [] : [[key, config[key]]])),
@@ -110,6 +119,16 @@ function multimodalHalf(config: Json, className: string): TextHalf | null {
     config: withDefaultType({ ...DEFAULT_SIZES.get(modelType), ...leftOut(defaults, stated), ...stated }),
     architecture: known.name,
   };
+}
+
+function unknownText(className: string, inner: Json): EngineError {
+  const stated = inner['architectures'];
+  const text = Array.isArray(stated) ? String(stated[0]) : String(inner['model_type']);
+  return new EngineError(
+    'unsupported',
+    `config.json: the language model of this ${className} is ${text}, which is not built: choose one whose language model is Qwen2 or Qwen3`,
+    { param: 'llm_config' },
+  );
 }
 
 /** Returns the defaults of keys that are not stated; a rope_theta among the rope parameters counts as stated. */

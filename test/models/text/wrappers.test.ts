@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TEXT_CLASSES } from '../../../src/engine/architectures.ts';
 import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import { readSafetensors } from '../../../src/files/checkpoint/safetensors.ts';
+import type { Folder } from '../../../src/files/source.ts';
 import { openDiskFolder, openDiskSource } from '../../../src/files/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { textHalf } from '../../../src/models/text/wrappers.ts';
@@ -62,6 +63,48 @@ it.each(MODELS)('%s gives the logits of its class', async (name, opened, left) =
     });
   });
   expect(worst).toBeLessThan(1e-4);
+});
+
+describe('InternVLChatModel', () => {
+  const INTERNVL = fileURLToPath(new URL('../../golden/internvl/', import.meta.url));
+
+  /** The folder as published: with the Python code that auto_map names. */
+  const withCode = async (name: string): Promise<Folder> => {
+    const disk = await openDiskFolder(INTERNVL + name);
+    const code = ['configuration_internvl_chat.py', 'modeling_internvl_chat.py', 'modeling_intern_vit.py'];
+    return {
+      path: disk.path,
+      open: (file) => disk.open(file),
+      names: async () => [...(await disk.names()), ...code],
+    };
+  };
+
+  it.each([
+    ['qwen2-original', 'Qwen2ForCausalLM', false],
+    ['qwen3-original', 'Qwen3ForCausalLM', true],
+  ])('%s opens as its text model, whatever Python code defines the class', async (name, opened, isTied) => {
+    const checkpoint = await openCheckpoint(await withCode(name), TEXT_CLASSES);
+    expect(checkpoint.architecture).toBe(opened);
+    expect(checkpoint.wrapper).toMatchObject({
+      architecture: 'InternVLChatModel',
+      left: ['mlp1', 'vision_model'],
+    });
+    expect(checkpoint.config['tie_word_embeddings']).toBe(isTied);
+    expect(checkpoint.tensors.has('lm_head.weight')).toBe(!isTied);
+    expect(checkpoint.tensors.has('model.embed_tokens.weight')).toBe(true);
+    await checkpoint.close();
+  });
+
+  it('refuses language models that are not built by their names', () => {
+    const config = {
+      architectures: ['InternVLChatModel'],
+      llm_config: { architectures: ['InternLM2ForCausalLM'], model_type: 'internlm2', vocab_size: 92553 },
+      model_type: 'internvl_chat',
+    };
+    expect(() => textHalf(config, 'InternVLChatModel')).toThrow(
+      'config.json: the language model of this InternVLChatModel is InternLM2ForCausalLM, which is not built: choose one whose language model is Qwen2 or Qwen3',
+    );
+  });
 });
 
 describe('the text half of a config.json', () => {
