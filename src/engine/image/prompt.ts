@@ -106,16 +106,21 @@ function tooLong(what: string): EngineError {
   return new EngineError('bad_request', `a prompt ${what}`, { param: 'prompt' });
 }
 
-function window(
-  items: readonly { id: number; weight: number }[],
-  { bos, eos, pad, length }: ClipTokens,
-): PromptWindow {
-  const padding = Array.from({ length: length - 2 - items.length }, () => pad);
+function window(items: readonly { id: number; weight: number }[], tokens: ClipTokens): PromptWindow {
   const weights = [1, ...items.map(({ weight }) => weight)];
   return {
-    ids: [bos, ...items.map(({ id }) => id), eos, ...padding],
-    weights: [...weights, ...Array.from({ length: length - weights.length }, () => 1)],
+    ids: paddedIds(
+      items.map(({ id }) => id),
+      tokens,
+    ),
+    weights: [...weights, ...Array.from({ length: tokens.length - weights.length }, () => 1)],
   };
+}
+
+/** The ids of one window: a text's first tokens between those of its beginning and its end, and padding behind them. */
+export function paddedIds(words: readonly number[], { bos, eos, pad, length }: ClipTokens): number[] {
+  const read = words.slice(0, length - 2);
+  return [bos, ...read, eos, ...Array.from({ length: length - 2 - read.length }, () => pad)];
 }
 
 /** Extends the windows to `count` by windows of the empty prompt. */

@@ -12,7 +12,7 @@ import type { ComponentAccess } from '../components.ts';
 import type { Predictor } from '../denoiser.ts';
 import { Scope } from '../scope.ts';
 import type { FamilyModel, Prepared } from './family.ts';
-import { checkLength, MOST_TOKENS } from './flux-texts.ts';
+import { checkLength, MOST_TOKENS } from './prompt-length.ts';
 import { checkT5, readT5, type T5Components } from './t5-texts.ts';
 import {
   combineGuided,

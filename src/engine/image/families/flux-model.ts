@@ -17,7 +17,8 @@ import type { ComponentAccess } from '../components.ts';
 import type { Predictor } from '../denoiser.ts';
 import { Scope } from '../scope.ts';
 import type { FamilyModel, Prepared, RunRequest } from './family.ts';
-import { checkFluxEncoders, checkLength, encodeFlux, type FluxStates, type FluxText } from './flux-texts.ts';
+import { checkFluxEncoders, encodeFlux, type FluxStates, type FluxText } from './flux-texts.ts';
+import { checkLength } from './prompt-length.ts';
 import {
   combineGuided,
   guidedScalars,

@@ -1,7 +1,5 @@
 // Texts of FLUX.1: T5's states of a prompt, padded to a fixed number of tokens that all take part, and CLIP's pooled state of it.
 
-import { say } from '../../../files/message.ts';
-import { EngineError } from '../../../files/error.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { clip } from '../../../models/text/clip.ts';
 import { poolingPosition, readClipConfig, type ClipConfig } from '../../../models/text/clip-config.ts';
@@ -10,11 +8,10 @@ import type { ComputeOptions } from '../compute.ts';
 import type { ComponentAccess } from '../components.ts';
 import { Scope } from '../scope.ts';
 import { clipTokens } from './clip-text.ts';
+import { paddedIds } from '../prompt.ts';
 import type { RunRequest } from './family.ts';
+import { MOST_TOKENS } from './prompt-length.ts';
 import { checkT5, encodeOne, readT5 } from './t5-texts.ts';
-
-/** Most tokens of a prompt that T5 reads, and their number by default. */
-export const MOST_TOKENS = 512;
 
 const CLIP = { encoder: 'text_encoder', tokenizer: 'tokenizer' };
 const T5 = { encoder: 'text_encoder_2', tokenizer: 'tokenizer_2' };
@@ -40,16 +37,6 @@ export async function checkFluxEncoders(
   components.check(CLIP.encoder, (table) => clip(ofClip, table));
   await components.tokenizer(CLIP.tokenizer);
   return { text: await checkT5(components, T5), pooled: ofClip.projection ?? ofClip.hidden };
-}
-
-/** Throws bad_request for a limit above the number of tokens that a text encoder reads; left out: that of T5. */
-export function checkLength(
-  { maxSequenceLength = 0 }: Pick<RunRequest, 'maxSequenceLength'>,
-  most = MOST_TOKENS,
-): void {
-  if (maxSequenceLength <= most) return;
-  const problem = say`maxSequenceLength is ${maxSequenceLength}; the model reads at most ${most} tokens of a prompt: choose at most that`;
-  throw new EngineError('bad_request', problem, { param: 'maxSequenceLength' });
 }
 
 /** Encodes texts; the caller frees them. Each encoder leaves the device before the next is loaded. */
@@ -99,9 +86,7 @@ async function poolTexts(
   );
   const pooled: Tensor[] = [];
   for (const text of texts) {
-    const words = tokens.encode(text).slice(0, tokens.length - 2);
-    const ids = [tokens.bos, ...words, tokens.eos];
-    while (ids.length < tokens.length) ids.push(tokens.pad);
+    const ids = paddedIds(tokens.encode(text), tokens);
     using inputs = new Scope(device);
     const rows = inputs.hold(device.tensor('step', 'token ids', [1, ids.length], Uint32Array.from(ids)));
     const end = inputs.hold(

@@ -12,7 +12,7 @@ import type { ComponentAccess } from '../components.ts';
 import type { Predictor } from '../denoiser.ts';
 import { Scope } from '../scope.ts';
 import type { FamilyModel, Prepared } from './family.ts';
-import { checkLength } from './flux-texts.ts';
+import { checkLength } from './prompt-length.ts';
 import type { Flux2Texts } from './flux2-texts.ts';
 import {
   combineGuided,

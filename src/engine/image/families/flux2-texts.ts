@@ -13,7 +13,7 @@ import type { Padding, StatesText } from '../../text/step/states.ts';
 import type { CallArguments } from '../call-arguments.ts';
 import type { ComponentAccess } from '../components.ts';
 import type { RunRequest } from './family.ts';
-import { encoderDeclaration } from './qwen-image-texts.ts';
+import { encoderDeclaration } from './encoder-declaration.ts';
 import { encodeStates } from './text-states.ts';
 import { openTemplate } from './z-image-captions.ts';
 

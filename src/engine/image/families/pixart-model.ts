@@ -15,7 +15,7 @@ import type { ComponentAccess } from '../components.ts';
 import type { Predictor } from '../denoiser.ts';
 import { Scope } from '../scope.ts';
 import type { FamilyModel, Prepared, RunRequest } from './family.ts';
-import { checkLength } from './flux-texts.ts';
+import { checkLength } from './prompt-length.ts';
 import { joinTexts } from './joined-texts.ts';
 import { nearestBin } from './resolution-bins.ts';
 import { checkT5, readT5, type T5Components } from './t5-texts.ts';

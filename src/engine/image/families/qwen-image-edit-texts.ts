@@ -21,7 +21,8 @@ import type { ComponentAccess } from '../components.ts';
 import type { Pixels } from '../image-model.ts';
 import { Scope } from '../scope.ts';
 import type { TextStates } from './qwen-image-model.ts';
-import { checkTexts, encoderDeclaration, encoderPage } from './qwen-image-texts.ts';
+import { encoderDeclaration } from './encoder-declaration.ts';
+import { checkTexts, encoderPage } from './qwen-image-texts.ts';
 import { encodeStates } from './text-states.ts';
 
 /** Tokens of the template before the images, whose states are left out. */

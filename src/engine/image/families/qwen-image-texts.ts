@@ -1,13 +1,12 @@
 // Texts of Qwen-Image: the last states of Qwen2.5-VL's language model for a prompt in a fixed template, without those of the template's
 // beginning.
 
-import { EngineError } from '../../../files/error.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import type { TextDeclaration, TextForward } from '../../../models/text/architecture.ts';
-import { readText, textClasses } from '../../../models/text/registry.ts';
 import { textHalf } from '../../../models/text/wrappers.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import type { ComponentAccess } from '../components.ts';
+import { encoderDeclaration } from './encoder-declaration.ts';
 import type { RunRequest } from './family.ts';
 import type { TextStates } from './qwen-image-model.ts';
 import { encodeStates } from './text-states.ts';
@@ -35,16 +34,6 @@ export async function checkTexts(components: ComponentAccess, half: typeof textH
   const declaration = encoderDeclaration(components, half);
   components.check('text_encoder', (table) => encoderPage(declaration, table));
   await components.tokenizer('tokenizer');
-}
-
-/** `halfOf` reads the language model for texts alone, or for texts with images. */
-export function encoderDeclaration(components: ComponentAccess, halfOf: typeof textHalf): TextDeclaration {
-  const { name, className, config } = components.get('text_encoder');
-  const isAlone = textClasses().some((one) => one.name === className);
-  const half = isAlone ? { config, architecture: className } : halfOf(config, className);
-  if (half !== null) return readText(half.config, half.architecture);
-  const message = `${name}/config.json: the language model within ${className} is not built: fetch the pipeline again`;
-  throw new EngineError('unsupported', message, { param: 'text_encoder/config.json' });
 }
 
 /** States behind the final norm; the vision tower is not read. */

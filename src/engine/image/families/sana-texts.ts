@@ -8,7 +8,7 @@ import { textHalf } from '../../../models/text/wrappers.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import type { ComponentAccess } from '../components.ts';
 import type { RunRequest } from './family.ts';
-import { encoderDeclaration } from './qwen-image-texts.ts';
+import { encoderDeclaration } from './encoder-declaration.ts';
 import { encodeStates, type TokenRange } from './text-states.ts';
 
 /** Default limit on the tokens of a prompt that are read. */

@@ -17,7 +17,7 @@ import type { ComponentAccess } from '../components.ts';
 import type { Predictor } from '../denoiser.ts';
 import { Scope } from '../scope.ts';
 import type { FamilyModel, Prepared, RunRequest } from './family.ts';
-import { checkLength } from './flux-texts.ts';
+import { checkLength } from './prompt-length.ts';
 import {
   checkSD3Encoders,
   encodeSD3,

@@ -11,6 +11,7 @@ import type { WeightTable } from '../../../models/weights.ts';
 import { compute, finitely, freeTensors, type ComputeOptions } from '../compute.ts';
 import type { ComponentAccess } from '../components.ts';
 import { Scope } from '../scope.ts';
+import { paddedIds } from '../prompt.ts';
 import { clipTokens } from './clip-text.ts';
 import { checkT5, readT5 } from './t5-texts.ts';
 
@@ -128,9 +129,7 @@ async function readClip(
   using weights = await components.load(encoder, 'text', build, options);
   const encoded: { states: Tensor; pooled: Tensor }[] = [];
   for (const text of texts) {
-    const words = tokens.encode(text.clip[which]).slice(0, tokens.length - 2);
-    const ids = [tokens.bos, ...words, tokens.eos];
-    while (ids.length < tokens.length) ids.push(tokens.pad);
+    const ids = paddedIds(tokens.encode(text.clip[which]), tokens);
     using inputs = new Scope(device);
     const held = (label: string, shape: number[], values: Uint32Array | Float32Array): Tensor =>
       inputs.hold(device.tensor('step', label, shape, values));

@@ -15,7 +15,7 @@ import type { Predictor } from '../denoiser.ts';
 import { Scope } from '../scope.ts';
 import type { CallArguments } from '../call-arguments.ts';
 import type { FamilyModel, Prepared } from './family.ts';
-import { checkLength } from './flux-texts.ts';
+import { checkLength } from './prompt-length.ts';
 import {
   combineGuided,
   prepareTransformer,
