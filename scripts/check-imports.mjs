@@ -82,7 +82,7 @@ export const ROOMS = {
       /^checkpoint\/(quantized-cache|shard-folder|weights-identity)\.ts$/,
       /^pages\/(page-store-.*|stored-page)\.ts$/,
       /^image\/image\.ts$/,
-      /^media\/(read-image|read-animation|read-container|read-video|container)\.ts$/,
+      /^media\/(read-image|read-animation|read-container|read-video|container|decoders-node)\.ts$/,
     ],
     page: [/^page\//, /^opfs\//],
   },
@@ -110,6 +110,8 @@ export const FOLDERS = {
   'engine/text': 'requests, scheduler, the loop that submits steps, events',
   'engine/text/cache': 'KV pages, the tree of prefixes, the tiers below the device',
   'engine/text/step': "a step on the device: its rows' buffers, its tapes, what is read back",
+  'engine/text/media':
+    'images, videos and sounds in prompts: read, placed among the tokens, computed by towers',
   'engine/text/output': 'what tokens mean: reasoning, tool calls, answers, by the tables of their formats',
   'engine/embedding': 'texts in, vectors out',
   'engine/image': 'stages of an image, prompts, noise, components coming and going, events',

@@ -2,7 +2,8 @@
 
 import type { KnownClasses } from '../files/checkpoint/architecture.ts';
 import { fusedExperts, ggufClasses, textClasses } from '../models/text/registry.ts';
-import { CODE_ONLY, textHalf } from '../models/text/wrappers.ts';
+import { mediaHalf } from '../models/media-families.ts';
+import { CODE_ONLY } from '../models/text/wrappers.ts';
 
 function modelTypes(): ReadonlyMap<string, string> {
   const named = textClasses().flatMap(({ name, modelType }): [string, string][] =>
@@ -37,7 +38,7 @@ export const TEXT_CLASSES: KnownClasses = {
   gguf: ggufClasses,
   fusedExperts,
   purpose: 'run',
-  textHalf,
+  textHalf: mediaHalf,
   codeOnly: CODE_ONLY,
   role: 'AutoModelForCausalLM',
 };

@@ -2,6 +2,7 @@
 
 import { originStorage } from '../files/opfs/storage.ts';
 import { PageStores } from '../files/opfs/stores.ts';
+import { PAGE_DECODERS } from '../files/page/decoders.ts';
 import { openDevice } from '../gpu/browser.ts';
 import { MEMORY_REMEDIES } from './memory-remedies.ts';
 import { PageFolders, type GivenFiles } from './folders-browser.ts';
@@ -32,6 +33,7 @@ export function browserPlatform(files: GivenFiles, hub: HubAccess): Platform {
     folderWithin: async (path) => (folders.has(path) ? { path } : 'missing'),
     packed: packedCache(stores, files),
     openPageStore: null,
+    media: PAGE_DECODERS,
     tokenizerThread: tokenizerStarter(folders),
   };
 }

@@ -2,6 +2,7 @@
 
 import { packedKey, readPacked, removePacked, writePacked } from '../files/checkpoint/quantized-cache.ts';
 import { cacheFolder } from '../files/cache-folder.ts';
+import { NODE_DECODERS } from '../files/media/decoders-node.ts';
 import { openFileStore } from '../files/pages/page-store-file.ts';
 import { openRedisStore } from '../files/pages/page-store-redis.ts';
 import { pageName } from '../files/pages/stored-page.ts';
@@ -47,5 +48,6 @@ export const nodePlatform: Platform = {
         pageName(identity, before, scope, tokens),
     });
   },
+  media: NODE_DECODERS,
   tokenizerThread: null,
 };

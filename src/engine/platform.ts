@@ -2,6 +2,7 @@
 // page or a test may implement it otherwise. Nothing else in this room depends on where it runs.
 
 import type { HubEvent } from '../files/hub/hub-events.ts';
+import type { MediaDecoders } from '../files/media/decoders.ts';
 import type { PageStore } from '../files/pages/page-store.ts';
 import type { PackedEntries, PackedFile, PackedOrigin } from '../files/checkpoint/packed-file.ts';
 import type { ByteSource, Folder } from '../files/source.ts';
@@ -40,6 +41,8 @@ export interface Platform {
   packed: PackedCache | null;
   /** Opens the storage of KV pages that belong to a checkpoint; null: there is none. */
   openPageStore: ((options: PageStorageOptions) => Promise<PageStorage>) | null;
+  /** Decoders of images, videos and sounds. */
+  media: MediaDecoders;
   /** Starts a thread for long texts or for grammars. `memory`: MiB that its heap may take. null: both are processed in this thread. */
   tokenizerThread: ((memory?: number) => Port) | null;
 }

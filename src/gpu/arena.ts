@@ -43,19 +43,22 @@ function fit(slot: number, bytes: number): number {
   return slot >= bytes ? slot - bytes : (bytes - slot) * 1024;
 }
 
+/** Where slots are allocated: a device, or its memory. */
+type Memory = Pick<DeviceMemory, 'allocate' | 'free'>;
+
 /** What a slot holds: intermediates, or copies of weights in host memory. */
 type Purpose = 'intermediates' | 'copies';
 
 export class Arena {
   generation = 0;
-  readonly #memory: DeviceMemory;
+  readonly #memory: Memory;
   readonly #bytes: number[] = [];
   readonly #purposes: Purpose[] = [];
   readonly #buffers: (GPUBuffer | undefined)[] = [];
   /** Whether every slot is as large as the tapes recorded so far need it. Asking each buffer for its size costs a call of the binding. */
   #isSettled = false;
 
-  constructor(memory: DeviceMemory) {
+  constructor(memory: Memory) {
     this.#memory = memory;
   }
 

@@ -1,6 +1,7 @@
 // One way through a tape's dispatches: what is encoded into each submit, and which operands are brought from host memory and from files
 // in between.
 
+import type { Arena } from './arena.ts';
 import type { Device } from './device.ts';
 import type { ReplayPlan } from './replay-plan.ts';
 import { StoredReads } from './stored-reads.ts';
@@ -25,11 +26,18 @@ export interface Streamed {
 export class Replay {
   readonly plan: ReplayPlan;
   readonly #device: Device;
+  readonly #arena: Arena;
   readonly #streamed: Streamed | null;
   /** Indices of the dispatches after which segments end; the last one is their number. */
   readonly #ends: readonly number[];
 
-  constructor(device: Device, plan: ReplayPlan, streamed: Streamed | null, ends: readonly number[]) {
+  constructor(
+    { device, arena }: { device: Device; arena: Arena },
+    plan: ReplayPlan,
+    streamed: Streamed | null,
+    ends: readonly number[],
+  ) {
+    this.#arena = arena;
     this.#device = device;
     this.plan = plan;
     this.#streamed = streamed;
@@ -74,7 +82,6 @@ export class Replay {
 
   /** Encodes dispatches from index `from` to `to - 1`, and the copies from host memory that they need. */
   #encode(encoder: GPUCommandEncoder, from: number, to: number): void {
-    const { arena } = this.#device;
     let begun = from;
     const encodeUntil = (end: number): void => {
       if (end === begun) return;
@@ -87,7 +94,7 @@ export class Replay {
       encodeUntil(dispatch);
       for (const { from: source, slot } of copies)
         if (!this.#isStored({ from: source, slot }))
-          encoder.copyBufferToBuffer(source.buffer, source.offset, arena.buffer(slot), 0, source.size);
+          encoder.copyBufferToBuffer(source.buffer, source.offset, this.#arena.buffer(slot), 0, source.size);
     }
     encodeUntil(to);
   }

@@ -2,7 +2,7 @@
 // arguments and the place of each intermediate. A replay takes a few microseconds per dispatch, for the step's sizes only.
 
 import { argsSize, createArgs } from './args.ts';
-import type { Life } from './arena.ts';
+import type { Arena, Life } from './arena.ts';
 import { checkDispatch, checkGroups } from './check-dispatch.ts';
 import type { Device, Pipeline } from './device.ts';
 import type { Dispatch, Encodable } from './dispatch.ts';
@@ -26,6 +26,8 @@ export interface TapeOptions {
   plain?: boolean;
   /** u32: LoRA adapter of each row, by the name of the rows; null: no row has one, and launchers record nothing for adapters. */
   rowAdapters?: Readonly<Record<string, Region>> | null;
+  /** Memory of intermediates; left out: the device's arena, which any other tape overwrites between two segments. */
+  arena?: Arena;
 }
 
 export class Tape {
@@ -33,6 +35,7 @@ export class Tape {
   readonly capacity: Sizes;
   readonly plain: boolean;
   readonly rowAdapters: Readonly<Record<string, Region>> | null;
+  readonly arena: Arena;
   readonly #dispatches: Recorded[] = [];
   readonly #cuts: number[] = [];
   readonly #kept = new Set<Tensor>();
@@ -46,8 +49,13 @@ export class Tape {
   #streamed: Streamed | null = null;
   #generation = -1;
 
-  constructor(device: Device, capacity: Sizes, { plain = false, rowAdapters = null }: TapeOptions = {}) {
+  constructor(
+    device: Device,
+    capacity: Sizes,
+    { plain = false, rowAdapters = null, arena = device.arena }: TapeOptions = {},
+  ) {
     this.device = device;
+    this.arena = arena;
     this.capacity = capacity;
     this.plain = plain;
     this.rowAdapters = rowAdapters;
@@ -112,8 +120,7 @@ export class Tape {
       checkGroups(this.device, pipeline.shader.name, groups(this.capacity));
     const lives = this.#lives();
     const taken = new Set([...this.#borrowed.values()].map(({ tape, tensor }) => tape.#slots.get(tensor)!));
-    const { arena } = this.device;
-    const slots = arena.assign([...lives.values()], taken);
+    const slots = this.arena.assign([...lives.values()], taken);
     this.#slots = new Map([...lives.keys()].map((tensor, i) => [tensor, slots[i]!]));
     this.#streamed = this.#stream();
   }
@@ -138,7 +145,7 @@ export class Tape {
     const slot = this.#slots.get(tensor);
     if (slot === undefined)
       throw new Error(`a tensor of shape [${tensor.shape.join(', ')}] is bound nowhere on this tape`);
-    return { buffer: this.device.arena.buffer(slot), offset: 0, size: tensor.heldBytes(this.capacity) };
+    return { buffer: this.arena.buffer(slot), offset: 0, size: tensor.heldBytes(this.capacity) };
   }
 
   /** Whether a replay reads operands from files, so that it has to wait between its submits. */
@@ -186,7 +193,7 @@ export class Tape {
     this.#checkSizes(sizes);
     const plan = new ReplayPlan(this.#dispatches, this.#bindGroups, sizes);
     const ends = this.#cuts.length > 0 ? this.#cuts : [0];
-    this.#replay = new Replay(this.device, plan, this.#streamed, ends);
+    this.#replay = new Replay(this, plan, this.#streamed, ends);
     return this.#replay;
   }
 
@@ -203,7 +210,8 @@ export class Tape {
   }
 
   #prepare(): void {
-    const { arena, gpu } = this.device;
+    const { arena } = this;
+    const { gpu } = this.device;
     const argsBuffer = this.#argsBuffer;
     if (!argsBuffer) throw new Error('the tape is not finished');
     arena.settle();
@@ -225,7 +233,7 @@ export class Tape {
   }
 
   #resource(operand: Operand, dispatch: number): GPUBufferBinding {
-    const { arena } = this.device;
+    const { arena } = this;
     const tensor = tensorOf(operand);
     const region = tensor ? this.#padded(tensor) : (operand as Region);
     const { buffer, offset, size } = this.device.host.owns(region.buffer)
@@ -240,7 +248,7 @@ export class Tape {
   }
 
   #stream(): Streamed | null {
-    const { arena, host, prefetch } = this.device;
+    const { host, prefetch } = this.device;
     const bound = this.#dispatches.map(({ bind }) =>
       Object.values(bind).flatMap((operand) => {
         const tensor = tensorOf(operand);
@@ -250,7 +258,7 @@ export class Tape {
     );
     if (bound.every(({ length }) => length === 0)) return null;
     const streams = new Streams(bound, this.#cuts, prefetch);
-    streams.assign(arena.assign(streams.lives, undefined, 'copies'));
+    streams.assign(this.arena.assign(streams.lives, undefined, 'copies'));
     const stored = streams
       .between(0, Infinity)
       .map(([, copies]) => copies.filter(({ from }) => host.isStored(from.buffer)));

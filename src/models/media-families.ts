@@ -1,11 +1,22 @@
 // The families of media models that are built in. A new one is one line here.
 
+import type { Json } from './config-values.ts';
 import type { MediaFamily } from './media.ts';
+import { textHalf, withTextPositions, wrappedHalf, type TextHalf } from './text/wrappers.ts';
 import { INTERNVL } from './vision/internvl-media.ts';
+import { QWEN_MEDIA } from './vision/qwen-media.ts';
 
-const families: MediaFamily[] = [INTERNVL];
+const families: MediaFamily[] = [INTERNVL, QWEN_MEDIA];
 
 /** The family of a class of config.json; null: it reads text only. */
 export function mediaFamily(className: string): MediaFamily | null {
   return families.find(({ classes }) => classes.includes(className)) ?? null;
+}
+
+/** The text model within a class, ready for the class's media; null: the class wraps none, or the text model's class is not built in. */
+export function mediaHalf(config: Json, className: string): TextHalf | null {
+  const family = mediaFamily(className);
+  const half = wrappedHalf(config, className);
+  if (half === null || !family?.text) return textHalf(config, className);
+  return { ...half, config: { ...withTextPositions({ ...family.text(half.config, config) }) } };
 }

@@ -53,13 +53,17 @@ export interface ImageReader {
   placeholder: string;
   /** What becomes of transparency: pixels are laid over white, or keep their colours. */
   alpha: 'white' | 'dropped';
+  /** Whether images are divided into tiles, so that limits on them have a meaning; left out: they are not. */
+  tiles?: boolean;
   prepare(image: Pixels, limits: TileLimits): PreparedMedium;
 }
 
 export interface VideoReader {
   placeholder: string;
-  /** Indices of the frames that are decoded, ascending; one may stand more than once. */
+  /** Indices of the frames that are taken; one may stand more than once. */
   frames(source: VideoSource): number[];
+  /** Applied to each frame when it is decoded, so that only small frames stay in memory; left out: frames stay as they are. */
+  fit?(frame: Pixels, source: VideoSource): Pixels;
   prepare(clip: Clip, limits: TileLimits): PreparedMedium;
 }
 

@@ -18,6 +18,8 @@ export const LIMITS = {
   stopIds: 256,
   biases: 1024,
   processors: 16,
+  /** Tiles of an image. */
+  tiles: 4096,
   bannedWords: 1000,
   /** Bytes of all banned words together, in UTF-8. */
   bannedWordBytes: 8192,

@@ -1,6 +1,7 @@
 // The settings for opening a model: how weights are loaded, on which device they run, and how requests share that device.
 
 import { DEFAULTS, LIMITS } from './limits.ts';
+import { MEDIA_BOUNDS } from './media.ts';
 import type { ModelKind, Settings } from './setting.ts';
 
 const ALL = ['text', 'embedding', 'image'] as const satisfies ModelKind[];
@@ -250,4 +251,4 @@ export const PROGRAM = {
 } as const satisfies Settings;
 
 /** All settings for opening a model, except its folder or id. */
-export const MODEL_SETTINGS = { ...LOADING, ...SHARING, ...PROGRAM };
+export const MODEL_SETTINGS = { ...LOADING, ...SHARING, ...MEDIA_BOUNDS, ...PROGRAM };

@@ -47,7 +47,7 @@ export async function openModuleGolden(name: string): Promise<ModuleGolden> {
   };
 }
 
-async function readValues(path: string): Promise<Map<string, Values>> {
+export async function readValues(path: string): Promise<Map<string, Values>> {
   const source = await openDiskSource(path);
   const found = new Map<string, Values>();
   for (const [name, { shape, dtype, offset, bytes }] of (await readSafetensors(source)).tensors) {

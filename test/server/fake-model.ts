@@ -55,6 +55,7 @@ export const fakeInfo: TextModelInfo = {
     minP: 'contract',
     repetitionPenalty: 'contract',
   },
+  media: [],
   hasChatTemplate: true,
   outputFormat: { tools: 'hermes', reasoning: 'think' },
   adapter: fakeAdapter,

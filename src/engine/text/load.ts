@@ -10,6 +10,7 @@ import type { Platform } from '../platform.ts';
 import type { AdapterHost, Adapters } from './adapters.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import { stepRows } from './defaults.ts';
+import type { RunnerMedia } from './media/open-towers.ts';
 import { openRunner } from './step/open-runner.ts';
 import { residentLayers } from './streaming.ts';
 import type { KeptSizes, Runner, RunnerOptions } from './step/runner.ts';
@@ -40,6 +41,8 @@ export interface LoadingOptions extends TextModelOptions {
   kept: KeptSizes | null;
   endTokens: number;
   packed: Platform['packed'];
+  /** Left out: the model takes text only. */
+  media?: RunnerMedia | null;
   adapters: Adapters;
 }
 
@@ -82,6 +85,7 @@ export async function loadOnto(
     quantization,
     kept,
     packed: options.packed,
+    media: options.media ?? null,
     adapters: (host: AdapterHost) => options.adapters.attach(host),
   };
   if (kept !== null) checkKept(device, kept, sizes.rows);

@@ -1,15 +1,15 @@
 // The engine loop. While there is work it plans a step, submits it, and then reads the tokens of the step before, which the device
 // computed meanwhile. At most two steps are in flight; a token that was sampled after a stop is dropped.
 
-import { EngineError } from '../../files/error.ts';
+import type { EngineError } from '../../files/error.ts';
 import { NO_TOKEN_ALLOWED, NOT_A_TOKEN } from '../../kernels/sample.ts';
 import { acceptForced } from './constrained.ts';
 import { readLogprob } from './logprobs.ts';
-import { noTokenAllowed, notANumber } from './sampling-errors.ts';
+import { lostTwice, noTokenAllowed, notANumber } from './sampling-errors.ts';
 import type { Drawn, Launched, Runner } from './step/runner.ts';
 import type { Scheduler } from './scheduler.ts';
 import { asEngineError, type Sequence } from './sequence.ts';
-import type { Part } from './step-plan.ts';
+import { endsPrompt, type Part } from './step-plan.ts';
 
 export interface LoopCounters {
   steps: number;
@@ -49,6 +49,8 @@ export class EngineLoop {
     deviceRestarts: 0,
   };
   readonly #scheduler: Scheduler;
+  /** Ends the wait for a tower alone. */
+  #onWake: () => void = () => {};
   readonly #storageBackend: string | undefined;
   readonly #restart: (reason: string) => Promise<Runner>;
   #runner: Runner;
@@ -60,6 +62,7 @@ export class EngineLoop {
   constructor({ scheduler, runner, storageBackend, restart }: LoopOptions) {
     this.#scheduler = scheduler;
     this.#runner = runner;
+    this.#takeRows();
     this.#storageBackend = storageBackend;
     this.#restart = restart;
   }
@@ -67,6 +70,7 @@ export class EngineLoop {
   /** Starts the loop, or makes it plan again, after work was added. */
   wake(): void {
     this.#woken = true;
+    this.#onWake();
     if (this.#running || this.#closed) return;
     this.#woken = false;
     this.#running = this.#run()
@@ -91,6 +95,7 @@ export class EngineLoop {
     this.#closed = true;
     for (const sequence of this.#all()) sequence.finish('abort', null);
     this.#scheduler.sweep();
+    this.#onWake();
     await this.#running;
   }
 
@@ -106,6 +111,7 @@ export class EngineLoop {
       try {
         const parts = submitted.length < DEPTH ? this.#scheduler.plan() : [];
         const moves = this.#scheduler.takeMoves();
+        const tower = this.#runner.towers?.advance(this.#scheduler.running) ?? null;
         this.#woken = false;
         this.#runner.pageCleaner.ahead(this.#scheduler.pages.pool.touched);
         // Pages that a sequence released while it ran were returned before the validity of their values was known.
@@ -119,6 +125,10 @@ export class EngineLoop {
           submitted.push(step);
         }
         if (submitted.length === 0 && moves) continue;
+        if (submitted.length === 0 && tower) {
+          await this.#awaitTower(tower);
+          continue;
+        }
         if (submitted.length === 0) return;
         if (submitted.length === DEPTH || parts.length === 0) await this.#read(submitted.shift()!);
       } catch (error) {
@@ -126,6 +136,19 @@ export class EngineLoop {
         await this.#recover(error);
       }
     }
+  }
+
+  /** The scheduler plans rows of media that the runner's device has. */
+  #takeRows(): void {
+    this.#scheduler.hasRows = this.#runner.towers?.hasRows ?? (() => false);
+  }
+
+  /** Waits until a tower is done, or more work has arrived. */
+  async #awaitTower(tower: Promise<void>): Promise<void> {
+    const woken = new Promise<void>((resolve) => (this.#onWake = resolve));
+    await Promise.race([tower, woken]);
+    // A medium that cannot be computed has ended its sequences.
+    this.#scheduler.sweep();
   }
 
   #submit(parts: Part[]): Step {
@@ -221,6 +244,7 @@ export class EngineLoop {
       this.#scheduler.sweep();
       this.#scheduler.restart();
       this.#runner = await this.#restart(reason);
+      this.#takeRows();
       for (const sequence of this.#scheduler.waiting) {
         const lost = sequence.request.adapter?.lost;
         if (lost) sequence.finish('abort', null, lost);
@@ -260,11 +284,6 @@ async function allSubmitted({ submitted, drop }: Launched): Promise<void> {
   }
 }
 
-function endsPrompt({ sequence, first, rows }: Part): boolean {
-  const { promptTokens } = sequence.progress;
-  return first < promptTokens && first + rows >= promptTokens;
-}
-
 /** Whether the mask of this part needs a token that is still in flight. */
 function awaitsToken({ samples, sequence }: Part): boolean {
   return samples && sequence.isConstrained && !sequence.finished && sequence.progress.inFlight > 1;
@@ -276,11 +295,4 @@ function supersede(step: Step, sequence: Sequence): void {
   if (part === undefined) return;
   step.superseded.add(part);
   sequence.progress.inFlight--;
-}
-
-function lostTwice(reason: string): EngineError {
-  return new EngineError(
-    'device_lost',
-    `the GPU device was lost twice under this request (${reason}): send a smaller one`,
-  );
 }

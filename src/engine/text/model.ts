@@ -14,8 +14,10 @@ import { textMetrics, type MetricsSources } from './metrics.ts';
 import { prepareReply } from './prepare-reply.ts';
 import { renderPrompt } from './prompt.ts';
 import { createSequences } from './request.ts';
+import type { TileLimits } from '../../models/media.ts';
 import type {
   LoraInfo,
+  MediaTokens,
   TextEvent,
   TextMetrics,
   TextModel,
@@ -23,7 +25,7 @@ import type {
   TextPrompt,
   TextRequest,
 } from './text-model.ts';
-import { checkTextRequest } from './text-rules.ts';
+import { checkTextRequest, TILE_LIMITS } from './text-rules.ts';
 
 export interface TextModelParts extends MetricsSources {
   info: TextModelInfo;
@@ -67,14 +69,16 @@ export class LocalTextModel implements TextModel {
     try {
       if (request.lora !== undefined) adapter = await adapters.acquire(request.lora);
       const events = new EventQueue(mergeEvents);
-      const { ids, reply, compileMs } = await prepareReply(request, adapter, context, signal);
+      const { compileMs, ...prepared } = await prepareReply(request, adapter, context, signal);
+      const { ids, media } = prepared;
       const emit = untilAllDone(events, request.n ?? 1);
-      const sequences = createSequences(request, ids, reply, context, emit);
+      const sequences = createSequences(request, prepared, context, emit);
       this.#displace(this.#placeFor(request)); // other requests may have arrived since the first check
       events.push({
         type: 'accepted',
         promptTokens: ids.length,
         maxTokens: sequences[0]!.request.maxTokens,
+        ...(media && { mediaTokens: media.tokens }),
         ...(request.promptIds && { promptIds: ids }),
         ...(compileMs !== null && { compileMs }),
       });
@@ -90,9 +94,13 @@ export class LocalTextModel implements TextModel {
     }
   }
 
-  async renderPrompt(prompt: TextPrompt): Promise<{ text: string; ids: number[] }> {
-    const { text, ids } = await renderPrompt(prompt, this.#parts.context);
-    return { text, ids };
+  async renderPrompt(
+    prompt: TextPrompt,
+    limits: TileLimits = {},
+  ): Promise<{ text: string; ids: number[]; mediaTokens?: MediaTokens }> {
+    objectOf(TILE_LIMITS)(limits, 'limits');
+    const { text, ids, media } = await renderPrompt(prompt, this.#parts.context, limits);
+    return { text, ids, ...(media && { mediaTokens: media.tokens }) };
   }
 
   async tokenize(text: string, options: { addSpecialTokens?: boolean } = {}): Promise<number[]> {

@@ -75,7 +75,7 @@ async function inspectGguf(folder: Folder): Promise<void> {
 /** Opens the device of a model and its runner. A model that is loaded again keeps the sizes that its sequences were placed by. */
 function deviceSource(
   platform: Platform,
-  { checkpoint, config, speech }: TextFiles,
+  { checkpoint, config, speech, media }: TextFiles,
   options: TextModelOptions,
   adapters: Adapters,
 ): DeviceSource<Loaded> {
@@ -94,6 +94,7 @@ function deviceSource(
         packed: platform.packed,
         endTokens: speech.endIds.length,
         adapters,
+        media,
       };
       return loadOnto(device, checkpoint, config, loading, onEvent).catch(async (error: unknown) => {
         throw await withFittingChange(error, device, checkpoint, config, options);

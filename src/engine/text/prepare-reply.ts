@@ -7,6 +7,7 @@ import { grammarOfReply } from './output/reply-constraint.ts';
 import { planReply } from './output/reply.ts';
 import { checkWgsl, withThinkingBudget } from './processors.ts';
 import { stopsOf } from './request-stops.ts';
+import type { PromptMedia } from './media/prompt-media.ts';
 import { renderPrompt } from './prompt.ts';
 import type { Reply, RequestContext } from './request.ts';
 import type { TextRequest } from './text-model.ts';
@@ -14,6 +15,8 @@ import type { TextRequest } from './text-model.ts';
 export interface PreparedReply {
   /** Token ids of the prompt. */
   ids: number[];
+  /** Media among them; null: none. */
+  media: PromptMedia | null;
   reply: Reply;
   /** Milliseconds that the request's grammar took to compile; null: it has none, or it was compiled already. */
   compileMs: number | null;
@@ -30,7 +33,7 @@ export async function prepareReply(
   await checkWgsl(request, checkProcessor);
   const stops = await stopsOf(request, longText?.stops ?? null, signal);
   const plan = planReply(withThinkingBudget(request), context);
-  const { ids, begins, said } = await renderPrompt(plan.prompt, context, signal);
+  const { ids, media, begins, said } = await renderPrompt(plan.prompt, context, request, signal);
   const source = grammarOfReply(request, plan, begins, context);
   const found = source ? await grammars.get(source, signal) : null;
   // If the vocabulary cannot spell JSON, the grammar does not compile and calls stay unconstrained.
@@ -40,5 +43,5 @@ export async function prepareReply(
   const grammar = found?.grammar ?? null;
   const argumentsGrammar = compiled?.grammar ?? null;
   const reply = { plan, begins, said, grammar, argumentsGrammar, stops, adapter };
-  return { ids, reply, compileMs: found?.compileMs ?? null };
+  return { ids, media, reply, compileMs: found?.compileMs ?? null };
 }

@@ -5,7 +5,12 @@ import { EngineError } from '../../files/error.ts';
 import { TemplateLimitError } from '../../files/template/jinja/meter.ts';
 import type { ChatRendering } from '../../files/template/template.ts';
 import { assertLengths } from '../../files/tokenizer/tokenizer.ts';
+import type { TileLimits } from '../../models/media.ts';
 import { fitTurns } from './fitting.ts';
+import { expandIds, expandText, placeMedia } from './media/expand.ts';
+import { mediaOf, uselessTiles, withoutBytes, type MediaByPart } from './media/library.ts';
+import type { Medium } from './media/medium.ts';
+import type { PromptMedia } from './media/prompt-media.ts';
 import { LONG_TEXT } from './text-threads.ts';
 import { beginsAfter, renderConversation, type Rendered } from './output/reply-start.ts';
 import { thinkingTags } from './output/thinking.ts';
@@ -13,13 +18,21 @@ import type { RequestContext } from './request.ts';
 import type { ChatMessage, TextPrompt } from './text-model.ts';
 import { checkPrompt } from './text-rules.ts';
 
-/** Renders and tokenizes a prompt. Throws bad_request for an invalid one. */
+export interface RenderedPrompt extends Rendered {
+  ids: number[];
+  /** null: the prompt has no media. */
+  media: PromptMedia | null;
+}
+
+/** Renders and tokenizes a prompt. `limits`: those of the request. Throws bad_request for an invalid one. */
 export async function renderPrompt(
   prompt: TextPrompt,
   context: RequestContext,
+  limits: TileLimits = {},
   signal?: AbortSignal,
-): Promise<Rendered & { ids: number[] }> {
+): Promise<RenderedPrompt> {
   checkPrompt(prompt);
+  if (context.library === null) checkNoTiles(limits);
   const { tokenizer, vocabulary, output, contextLength } = context;
   const thinking = thinkingTags(output);
   if ('ids' in prompt) {
@@ -30,19 +43,49 @@ export async function renderPrompt(
       });
     }
     const text = tokenizer.decode(prompt.ids, { skipSpecialTokens: false });
-    return { text, ids: prompt.ids, begins: beginsAfter(text, thinking), said: '' };
+    return { text, ids: prompt.ids, begins: beginsAfter(text, thinking), said: '', media: null };
   }
   if ('text' in prompt) {
     const { text } = prompt;
     const ids = await encode(text, 'prompt', context);
-    return { text, ids, begins: beginsAfter(text, thinking), said: '' };
+    return { text, ids, begins: beginsAfter(text, thinking), said: '', media: null };
   }
-  const render = async (messages: ChatMessage[]) => {
-    const byTemplate = (rendering: ChatRendering) => renderChat(rendering, context, signal);
-    const rendered = await renderConversation({ ...prompt, messages }, byTemplate, thinking, output.tools);
-    return { ...rendered, ids: await encode(rendered.text, 'messages', context) };
+  const { library } = context;
+  const media = (await library?.read(prompt.messages, limits, signal)) ?? NO_MEDIA;
+  const render = async (messages: ChatMessage[]): Promise<RenderedPrompt> => {
+    const byTemplate = (rendering: ChatRendering) =>
+      renderChat({ ...rendering, ...(library && { media: library.placeholders }) }, context, signal);
+    const shown = library ? withoutBytes(messages) : messages;
+    const rendered = await renderConversation(
+      { ...prompt, messages: shown },
+      byTemplate,
+      thinking,
+      output.tools,
+    );
+    return { ...rendered, ...(await encodeShown(rendered.text, mediaOf(messages, media), context)) };
   };
   return prompt.dropOldest ? fitTurns(prompt.messages, contextLength - 1, render) : render(prompt.messages);
+}
+
+function checkNoTiles({ minTiles, maxTiles }: TileLimits): void {
+  if (minTiles !== undefined) throw uselessTiles('minTiles');
+  if (maxTiles !== undefined) throw uselessTiles('maxTiles');
+}
+
+const NO_MEDIA: MediaByPart = new Map();
+
+/** Tokenizes a rendered conversation with its media. */
+async function encodeShown(
+  text: string,
+  media: readonly Medium[],
+  context: RequestContext,
+): Promise<Pick<RenderedPrompt, 'ids' | 'media'>> {
+  const { library, tokenizer } = context;
+  if (!library || media.length === 0) return { ids: await encode(text, 'messages', context), media: null };
+  const expanded = expandText(text, media, library.model.readers);
+  const few = await encode(expanded.text, 'messages', context);
+  const { ids, runs } = expandIds(few, expanded.runs, (token) => tokenizer.tokenToId(token));
+  return { ids, media: placeMedia(ids.length, runs, library.model) };
 }
 
 /** Renders a conversation. A template that takes long runs in another thread, so that it does not delay other requests. */

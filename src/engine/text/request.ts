@@ -9,6 +9,8 @@ import type { Adapter } from './adapters.ts';
 import { Placement, SequencePrefix } from './cache/placement.ts';
 import type { Constraint } from './constraint.ts';
 import type { GrammarCache } from './grammar-cache.ts';
+import type { MediaLibrary } from './media/library.ts';
+import type { PromptMedia } from './media/prompt-media.ts';
 import type { LongTextEncoder } from './text-threads.ts';
 import { createCallConstraint, withCallConstraint } from './output/call-constraint.ts';
 import { createReplyConstraint } from './output/reply-constraint.ts';
@@ -37,6 +39,8 @@ export interface RequestContext extends ReplyContext {
   prefixCache: boolean;
   recording: Recording;
   sampling: Required<SamplingOptions>;
+  /** Reads media of messages; null: the model takes text only. */
+  library: MediaLibrary | null;
   /** Compiles a request's own function on logits; null: the model does not accept one. */
   checkProcessor: ((source: string) => Promise<void>) | null;
 }
@@ -54,16 +58,15 @@ export interface Reply {
   adapter: Adapter | null;
 }
 
-/** Creates the sequences of a checked request, ready to be scheduled. `ids`: token ids of the prompt. */
+/** Creates the sequences of a checked request, ready to be scheduled. `ids`: token ids of the prompt; `media`: those among them. */
 export function createSequences(
   request: TextRequest,
-  ids: number[],
-  reply: Reply,
+  { ids, media, reply }: { ids: number[]; media: PromptMedia | null; reply: Reply },
   context: RequestContext,
   emit: (event: TextEvent) => void,
 ): Sequence[] {
   checkLength(request, ids.length, context.contextLength);
-  const choices = new ChoiceFactory(request, ids, reply, context, emit);
+  const choices = new ChoiceFactory(request, { ids, media, reply }, context, emit);
   const leader = choices.create(0, null);
   return [leader, ...Array.from({ length: (request.n ?? 1) - 1 }, (_, i) => choices.create(i + 1, leader))];
 }
@@ -105,8 +108,7 @@ class ChoiceFactory {
 
   constructor(
     request: TextRequest,
-    ids: number[],
-    reply: Reply,
+    { ids, media, reply }: { ids: number[]; media: PromptMedia | null; reply: Reply },
     context: RequestContext,
     emit: (event: TextEvent) => void,
   ) {
@@ -115,7 +117,7 @@ class ChoiceFactory {
     this.#reply = reply;
     this.#context = context;
     this.#emit = emit;
-    this.#settings = readRequest(request, ids.length, reply.adapter, context);
+    this.#settings = { ...readRequest(request, ids.length, reply.adapter, context), ...(media && { media }) };
     this.#seed = request.seed ?? Math.floor(Math.random() * 2 ** 32);
     this.#scope = sharingScope(request, reply.adapter, context, ids.length);
     // The reply continues an answer that has begun, or any prompt other than a conversation.

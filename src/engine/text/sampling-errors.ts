@@ -27,3 +27,10 @@ export function notANumber({ request: { processor } }: Sequence): EngineError {
     say`the logits are not numbers: the weights or their precision do not fit this adapter; try ${option('quantization')} none`,
   );
 }
+
+export function lostTwice(reason: string): EngineError {
+  return new EngineError(
+    'device_lost',
+    `the GPU device was lost twice under this request (${reason}): send a smaller one`,
+  );
+}

@@ -8,6 +8,7 @@ import { windowPages } from './cache/page-window.ts';
 import { pagesFor } from './cache/pages.ts';
 import { foundTokens } from './cache/found-tokens.ts';
 import { SequencePages, type PageMoves } from './cache/sequence-pages.ts';
+import type { Medium } from './media/medium.ts';
 import type { Sequence } from './sequence.ts';
 import { StepPlan, type Part } from './step-plan.ts';
 import type { CachedTokens } from './text-model.ts';
@@ -36,6 +37,8 @@ export class Scheduler {
   readonly pages: SequencePages;
   /** Prompt tokens of the requests that have run, and how many of them the cache had. */
   readonly lookups: CachedTokens & { tokens: number } = { tokens: 0, device: 0, host: 0, storage: 0 };
+  /** Whether the device has the rows of a medium. */
+  hasRows: (medium: Medium) => boolean = () => false;
   readonly #limits: SchedulerLimits;
   readonly #loadsPerStep: number;
   readonly #freeSlots: number[];
@@ -153,7 +156,9 @@ export class Scheduler {
   }
 
   chunk(sequence: Sequence, rows: number): number {
-    return this.pages.states?.chunk(sequence, rows) ?? rows;
+    const { media } = sequence.request;
+    const most = media?.chunk(sequence.progress.computed, rows, this.hasRows) ?? rows;
+    return most === 0 ? 0 : (this.pages.states?.chunk(sequence, most) ?? most);
   }
 
   #leaveSlot({ placement, progress }: Sequence): void {

@@ -6,6 +6,7 @@ import type { Adapter } from './adapters.ts';
 import type { Placement } from './cache/placement.ts';
 import type { Constraint } from './constraint.ts';
 import { fromGrammarError } from './grammar-error.ts';
+import type { PromptMedia } from './media/prompt-media.ts';
 import type { Piece } from './piece.ts';
 import type { Progress } from './progress.ts';
 import type { Recorder } from './recorder.ts';
@@ -42,6 +43,8 @@ export interface SequenceRequest {
   processor: string | null;
   /** LoRA adapter; null: the base model. */
   adapter: Adapter | null;
+  /** Media of the prompt; left out: it has none. */
+  media?: PromptMedia;
 }
 
 export interface SequenceParts {

@@ -1,6 +1,7 @@
 // Serves requests on a text model that is loaded: scheduler, cache and loop behind the TextModel face, with the model's description.
 
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
+import type { MediaBounds } from '../../files/media/media.ts';
 import { createVocabulary } from '../../grammar/vocabulary.ts';
 import type { TextDeclaration } from '../../models/text/architecture.ts';
 import { DEFAULTS } from '../../options/limits.ts';
@@ -13,6 +14,7 @@ import { contextNotes, samplingDefaults } from './defaults.ts';
 import { GrammarCache } from './grammar-cache.ts';
 import type { Loaded } from './load.ts';
 import { connectTextThreads } from './text-threads.ts';
+import { MediaLibrary } from './media/library.ts';
 import { EngineLoop } from './loop.ts';
 import { LocalTextModel } from './model.ts';
 import { describeFormat } from './output/detect.ts';
@@ -80,16 +82,25 @@ export async function serve(
   });
 }
 
-function noteProblems({ checkpoint, speech }: TextFiles, note: (message: string) => void): void {
-  if (checkpoint.wrapper) note(wrapperNote(checkpoint.architecture, checkpoint.wrapper));
+function noteProblems({ checkpoint, speech, media }: TextFiles, note: (message: string) => void): void {
+  if (checkpoint.wrapper && !media) note(wrapperNote(checkpoint.architecture, checkpoint.wrapper));
   if (checkpoint.generationConfigProblem) note(`${checkpoint.path}: ${checkpoint.generationConfigProblem}`);
   if (speech.template.problem) note(`${checkpoint.path}: ${speech.template.problem.message}`);
+}
+
+function mediaBounds(options: TextModelOptions): MediaBounds {
+  return {
+    maxImagePixels: options.maxImagePixels ?? DEFAULTS.imagePixels,
+    maxVideoPixels: options.maxVideoPixels ?? DEFAULTS.videoPixels,
+    maxVideoFrames: options.maxVideoFrames ?? DEFAULTS.videoFrames,
+    maxMediaSeconds: options.maxMediaSeconds ?? DEFAULTS.mediaSeconds,
+  };
 }
 
 /** The parts of the model that are needed to read requests. */
 function requestContext(
   platform: Platform,
-  { checkpoint, config: { vocabulary, ropes, experts }, speech }: TextFiles,
+  { checkpoint, config: { vocabulary, ropes, experts }, speech, media }: TextFiles,
   options: TextModelOptions,
   session: DeviceSession<Loaded>,
 ): Omit<RequestContext, 'sampling'> {
@@ -105,6 +116,7 @@ function requestContext(
     ),
     vocabulary,
     contextLength: session.parts.runner.contextLength,
+    library: media && new MediaLibrary(media.model, platform.media, mediaBounds(options)),
     checkProcessor: options.customLogitProcessors
       ? (code) => session.parts.runner.checkProcessor(code)
       : null,
@@ -122,7 +134,7 @@ function requestContext(
 function describeModel(
   { path }: Checkpoint,
   { architecture, vocabulary, context: modelContextLength }: TextDeclaration,
-  { name, contextLength, template, output }: Omit<RequestContext, 'sampling'>,
+  { name, contextLength, template, output, library }: Omit<RequestContext, 'sampling'>,
   { device, runner, quantization }: Loaded,
 ) {
   const memory = device.memory();
@@ -142,6 +154,7 @@ function describeModel(
       kv: memory.kv,
       arena: memory.arena + memory.step,
     },
+    media: library?.kinds ?? [],
     hasChatTemplate: template.problem === null,
     outputFormat: describeFormat(output),
     adapter: device.summary,

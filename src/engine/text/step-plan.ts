@@ -20,7 +20,7 @@ export interface PlanSource {
   readonly running: readonly Sequence[];
   /** Makes sure that a sequence has pages for `length` tokens, by retracting sequences that are not in `planned`; false: it cannot. */
   secure(sequence: Sequence, length: number, planned: ReadonlySet<Sequence>): boolean;
-  /** Number of the sequence's next `rows` rows that a step may compute. */
+  /** Number of the sequence's next `rows` rows that a step may compute; 0: it waits for rows of a medium. */
   chunk(sequence: Sequence, rows: number): number;
 }
 
@@ -42,7 +42,7 @@ export class StepPlan {
   addDecodes(): void {
     for (const sequence of [...this.#source.running])
       if (this.#isReady(sequence) && sequence.progress.remaining === 1 && sequence.needsRow)
-        this.#add(sequence, 1);
+        this.#add(sequence, this.#source.chunk(sequence, 1));
   }
 
   /** Adds the sequences that have more tokens to compute: prompts, and runs of tokens that a constraint prescribed. */
@@ -56,7 +56,7 @@ export class StepPlan {
       if (!this.#isReady(sequence)) continue;
       const most = prompts.includes(sequence) ? this.#room : Math.min(this.#room, 1 + spare);
       const rows = this.#source.chunk(sequence, Math.min(most, sequence.progress.remaining));
-      spare = Math.max(0, spare - (rows - 1));
+      spare = Math.max(0, spare - Math.max(0, rows - 1));
       this.#add(sequence, rows);
     }
   }
@@ -66,6 +66,7 @@ export class StepPlan {
   }
 
   #add(sequence: Sequence, rows: number): void {
+    if (rows === 0) return;
     const { progress } = sequence;
     const first = progress.computed;
     if (!this.#source.secure(sequence, first + rows, this.#planned)) return;
@@ -81,4 +82,10 @@ export class StepPlan {
 /** Returns true if a sequence computes a prompt, or enough tokens to be treated like one. */
 function isPrefill({ progress }: Sequence): boolean {
   return !progress.isPromptComputed || progress.remaining > TILE_ROWS;
+}
+
+/** Whether a part computes the last token of the prompt. */
+export function endsPrompt({ sequence, first, rows }: Part): boolean {
+  const { promptTokens } = sequence.progress;
+  return first < promptTokens && first + rows >= promptTokens;
 }

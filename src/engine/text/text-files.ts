@@ -7,6 +7,8 @@ import type { TextDeclaration } from '../../models/text/architecture.ts';
 import { readText } from '../../models/text/registry.ts';
 import { endTokens } from './defaults.ts';
 import { detectFormats, outputFormat } from './output/detect.ts';
+import type { RunnerMedia } from './media/open-towers.ts';
+import { readMedia, withMedia } from './media/text-media.ts';
 import type { RequestContext } from './request.ts';
 import type { TextModelOptions } from './text-model.ts';
 import { untieStoredHead } from './tied-head.ts';
@@ -17,6 +19,8 @@ export interface TextFiles {
   checkpoint: Checkpoint;
   config: TextDeclaration;
   speech: Speech;
+  /** null: the model takes text only. */
+  media: RunnerMedia | null;
 }
 
 /** Reads the files. Errors: bad_checkpoint, unsupported, bad_request for an option that names an unknown output format. */
@@ -27,7 +31,9 @@ export async function readTextFiles(
 ): Promise<TextFiles> {
   const stated = readText(checkpoint.config, checkpoint.architecture, checkpoint.configSource);
   const config = await untieStoredHead(stated, checkpoint.tensors, note);
-  return { checkpoint, config, speech: await readSpeech(checkpoint, config, options) };
+  const media = readMedia(checkpoint, config, note);
+  const speech = await readSpeech(checkpoint, config, options);
+  return { checkpoint, config: withMedia(config, media), speech, media };
 }
 
 /**

@@ -3,12 +3,16 @@
 
 import { type MessagePart } from '../../files/message.ts';
 import type { ErrorCode } from '../../files/error.ts';
+import type { MediaKind } from '../../files/media/decoded.ts';
 import type { AdapterSummary } from '../../gpu/adapter.ts';
+import type { TileLimits } from '../../models/media.ts';
 import type { Quantization } from '../session/open-event.ts';
 import type { MODEL_SETTINGS } from '../../options/model.ts';
 import type { ForModels, SettingValues } from '../../options/setting.ts';
+
 import type { SamplingOptions, TextPrompt, TextRequest } from './text-request.ts';
 
+export type { MediaKind };
 export type * from './text-request.ts';
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'abort';
@@ -39,6 +43,9 @@ export interface CachedTokens {
   storageBackend?: string;
 }
 
+/** Numbers of tokens, by kind of the media that they stand for. */
+export type MediaTokens = Partial<Record<MediaKind, number>>;
+
 interface Generated {
   choice: number;
   /** Ids of the tokens that this event reports; each generated token is in exactly one event. */
@@ -53,6 +60,8 @@ export type TextEvent =
       type: 'accepted';
       promptTokens: number;
       maxTokens: number;
+      /** Tokens of the prompt that stand for media, by kind; left out: it has none. */
+      mediaTokens?: MediaTokens;
       promptIds?: number[];
       /** Milliseconds that compiling the grammar took; left out if the grammar was cached or the request has none. */
       compileMs?: number;
@@ -124,6 +133,8 @@ export interface TextModelInfo {
   sampling: Required<SamplingOptions>;
   /** Source of each value in `sampling`: the checkpoint's generation_config.json, or the documented default. */
   samplingSource: Record<keyof SamplingOptions, 'generation_config.json' | 'gguf' | 'contract'>;
+  /** Kinds of media that messages may hold beside text. */
+  media: readonly MediaKind[];
   /** Whether prompts may be messages. */
   hasChatTemplate: boolean;
   /** Names of the model's tool call and reasoning formats; null if none is known. */
@@ -203,8 +214,14 @@ export interface TextModel {
    * refused request, and after the last `done` event if a choice ended with an `error`.
    */
   generate(request: TextRequest, options?: { signal?: AbortSignal }): AsyncGenerator<TextEvent, void, void>;
-  /** Text and token ids of the prompt, as the chat template and the tokenizer produce them. Throws EngineError. */
-  renderPrompt(prompt: TextPrompt): Promise<{ text: string; ids: number[] }>;
+  /**
+   * Text and token ids of the prompt, as the chat template and the tokenizer produce them; in the text each medium is the template's
+   * placeholder, among the ids it has its tokens. Throws EngineError.
+   */
+  renderPrompt(
+    prompt: TextPrompt,
+    limits?: TileLimits,
+  ): Promise<{ text: string; ids: number[]; mediaTokens?: MediaTokens }>;
   /** Token ids of a text. `addSpecialTokens` (default true): with the special tokens that the tokenizer puts around it. */
   tokenize(text: string, options?: { addSpecialTokens?: boolean }): Promise<number[]>;
   /** Text of token ids. `skipSpecialTokens` (default false): without the text of special tokens. */

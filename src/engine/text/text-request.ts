@@ -1,5 +1,8 @@
 // A request to a text model as plain data: the prompt, sampling values, constraints on the reply, and its end.
 
+import type { Pixels } from '../../files/image/pixels.ts';
+import type { Clip, Sound } from '../../files/media/decoded.ts';
+import type { TileLimits } from '../../models/media.ts';
 import type { TextConstraint } from '../../grammar/text-constraint.ts';
 import type { SettingValues } from '../../options/setting.ts';
 import type { SAMPLING, SCHEDULING } from '../../options/text-request.ts';
@@ -10,9 +13,13 @@ export type * from '../../grammar/text-format.ts';
 
 export type Role = 'system' | 'user' | 'assistant' | 'tool' | 'function' | 'developer';
 
-export interface ContentPart {
+/** A part of a message: `text`, or an `image`, a `video` or an `audio` for models that take them, as the bytes of a file or decoded. */
+export interface ContentPart extends TileLimits {
   type: string;
   text?: string;
+  image?: Uint8Array | Pixels;
+  video?: Uint8Array | Clip;
+  audio?: Uint8Array | Sound;
   [member: string]: unknown;
 }
 
@@ -87,7 +94,8 @@ export type ToolChoice =
   | { name: string }
   | { mode: 'auto' | 'required'; names: string[] };
 
-export interface TextRequest extends SettingValues<typeof SAMPLING>, SettingValues<typeof SCHEDULING> {
+export interface TextRequest
+  extends SettingValues<typeof SAMPLING>, SettingValues<typeof SCHEDULING>, TileLimits {
   prompt: TextPrompt;
   /** Name of the request, unique among unfinished requests. Default: a generated one. */
   id?: string;

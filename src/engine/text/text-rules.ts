@@ -3,6 +3,7 @@
 import { type Prose, option, say, subject } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import { constraint, processor } from './constraint-rules.ts';
+import type { TileLimits } from '../../models/media.ts';
 import { LIMITS } from '../../options/limits.ts';
 import { MODEL_SETTINGS } from '../../options/model.ts';
 import { forModels } from '../../options/setting.ts';
@@ -69,8 +70,30 @@ const toolCall = objectOf(
   { required: ['function'], open: true },
 );
 
+/** Limit on the tiles of an image; models have limits of their own. */
+const tiles = whole(1, LIMITS.tiles);
+export const TILE_LIMITS: RulesOf<TileLimits> = { minTiles: tiles, maxTiles: tiles };
+
+/** The bytes of a file, or what they are decoded to. */
+const medium: Rule = (value, name) => {
+  if (!(value instanceof Uint8Array)) recordOf(anything)(value, name);
+};
+
 /** The template decides which content parts it accepts and with which members. */
-const part = objectOf({ type: filledText, text }, { required: ['type'], open: true });
+const part: Rule = (value, name) => {
+  const rules = { type: filledText, text, image: medium, video: medium, audio: medium, ...TILE_LIMITS };
+  objectOf(rules, { required: ['type'], open: true })(value, name);
+  checkTiles(value as TileLimits, name);
+};
+
+function checkTiles({ minTiles = 1, maxTiles = Infinity }: TileLimits, name: string | null): void {
+  if (minTiles > maxTiles)
+    throw new EngineError(
+      'bad_request',
+      `minTiles is ${minTiles}, maxTiles ${maxTiles}: ask for no more tiles than there may be`,
+      { param: name === null ? 'minTiles' : `${name}.minTiles` },
+    );
+}
 
 const MESSAGE: RulesOf<ChatMessage> = {
   role: oneOf('system', 'user', 'assistant', 'tool', 'function', 'developer'),
@@ -171,6 +194,7 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
   hiddenStates: oneOf('all', 'last'),
   routedExperts: objectOf({ from: whole(0) }, { required: ['from'] }),
   promptIds: flag,
+  ...TILE_LIMITS,
 };
 
 /** Throws bad_request for the first option that is unknown or out of bounds, or that has no effect in combination with another. */
@@ -204,6 +228,7 @@ export function checkTextRequest(request: TextRequest, vocabulary: number): void
       { param },
     );
   };
+  checkTiles(request, null);
   const { minTokens = 0, maxTokens = Infinity } = request;
   if (minTokens > maxTokens) {
     throw new EngineError(

@@ -16,7 +16,8 @@ import { readCoded } from '../coded/fold.ts';
 import { EngineError } from '../error.ts';
 import { readGgufSpeech } from '../gguf/checkpoint.ts';
 import { openShards, type Weights } from './shards.ts';
-import { textTensors } from './text-half.ts';
+import { readProcessors } from './processors.ts';
+import { besideTensors, textTensors } from './text-half.ts';
 import type { Quantized } from '../quantized.ts';
 import { isRecord, readBytes, readJson, readText, type Folder } from '../source.ts';
 import type { ChatTemplates } from '../template/template.ts';
@@ -32,12 +33,13 @@ export async function openCheckpoint(folder: Folder, known: KnownClasses): Promi
   const names = await folder.names();
   const gguf = ggufOf(folder.path, names);
   if (gguf !== null) return openGguf(folder, gguf, known);
-  const { config, architecture, wrapper, quantized } = await readCheckpointConfig(folder, known);
+  const { config, stated, architecture, wrapper, quantized } = await readCheckpointConfig(folder, known);
   const [generation, tokenizerConfig] = await Promise.all([
     readGenerationConfig(folder, names),
     names.includes('tokenizer_config.json') ? readJson(folder, 'tokenizer_config.json') : {},
   ]);
   const chatTemplate = await readChatTemplates(folder, names, tokenizerConfig);
+  const processors = wrapper === null ? {} : await readProcessors(folder, names);
   const { tensors: stored, sources } = await openWeights(folder, names, quantized);
   const { tensors: own, ...left } = wrapper === null ? { tensors: stored } : textTensors(stored);
   const order = known.fusedExperts?.(architecture) ?? null;
@@ -47,6 +49,7 @@ export async function openCheckpoint(folder: Folder, known: KnownClasses): Promi
     path: folder.path,
     architecture,
     wrapper: wrapper === null ? null : { architecture: wrapper, left: [], leftTensors: 0, ...left },
+    beside: wrapper === null ? null : { config: stated, processors, tensors: besideTensors(stored) },
     config,
     configSource: CONFIG_JSON,
     ...generation,
@@ -117,6 +120,8 @@ async function readGenerationConfig(
 export interface CheckpointConfig {
   /** Configuration of the text model; a part of config.json if another class wraps the text model. */
   config: Record<string, unknown>;
+  /** All of config.json. */
+  stated: Record<string, unknown>;
   configSource: ConfigSource;
   architecture: string;
   /** The class that wraps it; null: none. */
@@ -133,7 +138,8 @@ export async function readCheckpointConfig(folder: Folder, known: KnownClasses):
   if (gguf !== null) {
     const { config, configSource, architecture, wrapper, close } = await openGguf(folder, gguf, known);
     await close();
-    return { config, configSource, architecture, wrapper: wrapper?.architecture ?? null, quantized: null };
+    const outer = wrapper?.architecture ?? null;
+    return { config, stated: config, configSource, architecture, wrapper: outer, quantized: null };
   }
   refuseForeignFolder(path, names);
   const stated = await readJson(folder, 'config.json');
@@ -149,6 +155,7 @@ export async function readCheckpointConfig(folder: Folder, known: KnownClasses):
   refuseWeightFiles(path, names);
   return {
     config,
+    stated,
     configSource: CONFIG_JSON,
     architecture: architecture!,
     wrapper: half ? named : null,

@@ -47,6 +47,7 @@ export async function openGguf(folder: Folder, name: string, known: KnownClasses
     ...opened,
     path: folder.path,
     wrapper: null,
+    beside: null,
     configSource: { name, metadata },
     generationConfigProblem: null,
     shards: sources.map((source) => source.name),

@@ -11,6 +11,8 @@ export interface Checkpoint {
   architecture: string;
   /** The class that config.json names if it wraps the one that is opened; otherwise null. */
   wrapper: Wrapper | null;
+  /** What the wrapping class has beside the text model; null: no class wraps it. */
+  beside: BesideText | null;
   config: Record<string, unknown>;
   configSource: ConfigSource;
   /** Contents of generation_config.json; {} if it does not exist. */
@@ -39,6 +41,16 @@ export interface ConfigSource {
   name: string;
   /** general.architecture of a GGUF file, with which its keys of the model begin; null: config.json. */
   metadata: string | null;
+}
+
+/** Towers beside a text model, and the configurations that they and their processors have. */
+export interface BesideText {
+  /** All of config.json. */
+  config: Record<string, unknown>;
+  /** Configurations of processors, by file name. */
+  processors: Record<string, Record<string, unknown>>;
+  /** Tensors that the text model does not have, by their names without a leading `model.`. */
+  tensors: Map<string, TensorEntry>;
 }
 
 export interface Wrapper {

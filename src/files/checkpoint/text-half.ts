@@ -40,6 +40,15 @@ export function textTensors<Entry>(tensors: ReadonlyMap<string, Entry>): TextTen
   };
 }
 
+/** Returns the tensors beside the text model, by their names without a leading `model.`. */
+export function besideTensors<Entry>(tensors: ReadonlyMap<string, Entry>): Map<string, Entry> {
+  return new Map(
+    [...tensors].flatMap(([name, entry]) =>
+      ownName(name) === null ? [[name.replace(/^model\./, ''), entry] as const] : [],
+    ),
+  );
+}
+
 /** Returns all tensors, those of the text model by their names in the text model alone, and those of a vision tower by `visual.`. */
 export function wrappedTensors<Entry>(tensors: ReadonlyMap<string, Entry>): Map<string, Entry> {
   const named = (name: string): string => ownName(name) ?? name.replace(/^model\.visual\./, 'visual.');

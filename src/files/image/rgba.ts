@@ -23,6 +23,14 @@ export function flatten({ width, height, data }: Rgba, background: number): Pixe
   return { width, height, data: made };
 }
 
+/** The colours alone. */
+export function withoutAlpha({ width, height, data }: Rgba): Pixels {
+  const made = new Uint8Array(3 * width * height);
+  for (let from = 0, to = 0; from < data.length; from += 4, to += 3)
+    made.set(data.subarray(from, from + 3), to);
+  return { width, height, data: made };
+}
+
 export function isOpaque({ data }: Rgba): boolean {
   for (let at = 3; at < data.length; at += 4) if (data[at] !== 255) return false;
   return true;

@@ -14,7 +14,15 @@ import {
   unreadableImage,
 } from '../image/pixels.ts';
 import { encodePng } from '../image/png-encode.ts';
-import { flatten, greyscale, isOpaque, orient, type Rgba, transparency } from '../image/rgba.ts';
+import {
+  flatten,
+  greyscale,
+  isOpaque,
+  orient,
+  type Rgba,
+  transparency,
+  withoutAlpha,
+} from '../image/rgba.ts';
 import { decodeRgba } from './image-decoder.ts';
 
 const [BLACK, WHITE] = [0, 255];
@@ -49,6 +57,11 @@ async function encodeOnCanvas(image: Pixels, format: ImageFormat, quality: numbe
 /** Decodes an image; transparent parts become white. `name` is for messages. */
 export async function decodeImage(bytes: Uint8Array, name: string): Promise<Pixels> {
   return decode(bytes, name, (rgba) => flatten(rgba, WHITE));
+}
+
+/** Decodes an image; transparent pixels keep their colours. */
+export async function decodeColours(bytes: Uint8Array, name: string): Promise<Pixels> {
+  return decode(bytes, name, withoutAlpha);
 }
 
 /** Decodes a mask to grey RGB; white pixels are redrawn. */

@@ -47,13 +47,16 @@ export type CallText = (
   calls: readonly { name: string; arguments: string | Record<string, unknown> }[],
 ) => string;
 
+/** Text that stands for a part of a type other than text. */
+type Placeholders = Readonly<Record<string, string>>;
+
 /** Between text parts where the template takes text only. */
 const PART_SEPARATOR = '\n';
 
 export function prepareMessages(
   messages: readonly TemplateMessage[],
   traits: TemplateTraits,
-  callText: CallText | null = null,
+  { callText = null, media = {} }: { callText?: CallText | null | undefined; media?: Placeholders } = {},
 ): Record<string, unknown>[] {
   return withCallsSaid(messages, traits, callText).map((message, at) => {
     const { role, content, tool_calls: calls } = message;
@@ -63,7 +66,9 @@ export function prepareMessages(
       role: knownRole(role, traits.roles),
       ...(empties
         ? { content: null }
-        : content !== undefined && { content: preparedContent(message, traits, `messages.${at}.content`) }),
+        : content !== undefined && {
+            content: preparedContent(message, traits, media, `messages.${at}.content`),
+          }),
       ...(calls && { tool_calls: calls.map((call) => preparedCall(call, traits)) }),
     });
   });
@@ -122,16 +127,19 @@ function knownRole(role: string, roles: ReadonlySet<string>): string {
 function preparedContent(
   { role, content }: TemplateMessage,
   { takesText, takesParts }: TemplateTraits,
+  media: Placeholders,
   path: string,
 ): TemplateMessage['content'] {
   if (content == null) return null;
   if (typeof content === 'string') return takesText ? content : [{ type: 'text', text: content }];
-  const texts = content.map((part, at) => textOf(part, `${path}.${at}`));
+  const texts = content.map((part, at) => textOf(part, media, `${path}.${at}`));
   const isSingle = texts.length <= 1 && role !== 'user';
   return takesText && (isSingle || !takesParts) ? texts.join(PART_SEPARATOR) : content;
 }
 
-function textOf(part: TextPart, path: string): string {
+function textOf(part: TextPart, media: Placeholders, path: string): string {
+  const placeholder = media[part.type];
+  if (placeholder !== undefined) return placeholder;
   if (part.type !== 'text') {
     throw new EngineError(
       'unsupported',

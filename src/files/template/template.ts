@@ -28,6 +28,8 @@ export interface ChatRendering {
   addGenerationPrompt?: boolean;
   /** Text of calls, for a template that leaves them out; default: none. */
   callText?: CallText;
+  /** Text that stands for a part of a type other than text, by type; left out: there are no such parts. */
+  media?: Readonly<Record<string, string>>;
   /** Variables of the template's own, such as enable_thinking; laid over the usual ones. */
   kwargs?: Record<string, unknown>;
 }
@@ -94,7 +96,10 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
       const { traits } = parsedFor(rest.tools);
       return { ...rest, messages: withCallsSaid(messages, traits, callText ?? null) };
     },
-    render({ messages, tools, addGenerationPrompt = true, callText, kwargs = {} }, { quick = false } = {}) {
+    render(
+      { messages, tools, addGenerationPrompt = true, callText, media = {}, kwargs = {} },
+      { quick = false } = {},
+    ) {
       // Only the template knows the model's built-in tools and the form of training data.
       if (isHarmony && addGenerationPrompt && kwargs['builtin_tools'] === undefined)
         return renderHarmony({ messages, tools, kwargs: checkedKwargs(kwargs) }, new Date());
@@ -109,7 +114,7 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
       };
       const as = (form: readonly TemplateMessage[]): string => {
         const named = traits.shortIds ? withShortIds(form) : form;
-        const prepared = prepareMessages(named, traits, callText);
+        const prepared = prepareMessages(named, traits, { callText, media });
         const limits = { ...RENDER_LIMITS, milliseconds: end - performance.now() };
         return template.render({ ...variables, messages: prepared }, { limits });
       };

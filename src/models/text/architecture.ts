@@ -95,6 +95,8 @@ export interface TextDeclaration {
 
 /** The kinds of rows that a model accepts. */
 export interface TextInputs {
+  /** Layers after which columns of input embeddings are added to the states, counted from the first; left out: none. */
+  deep?: number;
   /** Whether rows may be embeddings that another model computed, instead of tokens. */
   embeddings: boolean;
   /** Parts of a row's position: 1, or 3 for time, height and width. */

@@ -86,7 +86,7 @@ export function wrapperClasses(): string[] {
 
 /** Returns the text model within a class; null: the class wraps none, or the text model's class is not built in. */
 export function textHalf(config: Json, className: string): TextHalf | null {
-  const half = multimodalHalf(config, className);
+  const half = wrappedHalf(config, className);
   return half && { ...half, config: withTextPositions(half.config) };
 }
 
@@ -95,11 +95,12 @@ export function textHalf(config: Json, className: string): TextHalf | null {
  * published configuration has, so that models opened for text alone never read them.
  */
 export function multimodalText(config: Json, className: string): TextHalf | null {
-  const half = multimodalHalf(config, className);
+  const half = wrappedHalf(config, className);
   return half && { ...half, config: withSections(half.config) };
 }
 
-function multimodalHalf(config: Json, className: string): TextHalf | null {
+/** The text model within a class with all that the class adds to its configuration; null: see `textHalf`. */
+export function wrappedHalf(config: Json, className: string): TextHalf | null {
   const tiedByDefault = WRAPPERS.get(className);
   if (tiedByDefault === undefined) return null;
   // Configs of Qwen2-VL from 2024 have no text_config.
@@ -139,14 +140,15 @@ function leftOut(defaults: Json, stated: Json): Json {
 }
 
 /** Removes the sections of multimodal positions from the rope settings, because their parts are equal for text. */
-function withTextPositions(config: Json): Record<string, unknown> {
+export function withTextPositions(config: Json): Record<string, unknown> {
   return withRope(config, ({ mrope_section: _section, mrope_interleaved: _interleaved, ...plain }) => plain);
 }
 
 /** Those of transformers' configuration class, where none are stated. */
 const SECTIONS = [16, 24, 24];
 
-function withSections(config: Json): Record<string, unknown> {
+/** Adds the sections of positions as `position_sections`. */
+export function withSections(config: Json): Record<string, unknown> {
   const settings = (key: string): Json => (isObject(config[key]) ? config[key] : {});
   const key = Object.keys(settings('rope_scaling')).length > 0 ? 'rope_scaling' : 'rope_parameters';
   const rope = settings(key);

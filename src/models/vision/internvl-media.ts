@@ -26,6 +26,7 @@ export const INTERNVL: MediaFamily = {
       readers: {
         image: {
           placeholder: isOriginal ? '<image>' : TOKEN,
+          tiles: true,
           alpha: 'dropped',
           prepare: (image, limits) => {
             const tiles = tilesOf(config, image, tileBounds(limits, config.bounds));

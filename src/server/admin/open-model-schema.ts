@@ -48,6 +48,7 @@ export const TextModelInfo = z.strictObject({
   storageBackend: z.string().nullable(),
   sampling: samplingOf(z.number()),
   samplingSource: samplingOf(z.enum(['generation_config.json', 'gguf', 'contract'])),
+  media: z.array(z.enum(['image', 'video', 'audio'])),
   hasChatTemplate: z.boolean(),
   outputFormat: z.strictObject({ tools: z.string().nullable(), reasoning: z.string().nullable() }),
 }) satisfies z.ZodType<engine.TextModelInfo>;

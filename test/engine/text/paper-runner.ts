@@ -153,6 +153,7 @@ export function createPaperRunner({
     warmUp: () => Promise.resolve(),
     pageCleaner: { ahead: () => {}, clear: () => {}, restart: () => void runner.cleanerRestarts++ },
     cleanerRestarts: 0,
+    towers: null,
     checkProcessor: () => Promise.resolve(),
     layout: new PageLayout(
       { groups: windows.map((window) => ({ window, scale: 1 })), lanes: [16 * ENTRY_BYTES], places: [] },

@@ -38,6 +38,7 @@ beforeAll(() => {
     sampling: { temperature: 0.4, topP: 0.9, topK: 20, minP: 0.05, repetitionPenalty: 1 },
     ropes: [readRope(readConfig('config.json', {}), 64)],
     prefixCache: true,
+    library: null,
     checkProcessor: null,
   };
 });
@@ -49,7 +50,7 @@ function create(request: Partial<TextRequest>, promptTokens = 4): Sequence[] {
   const plan = planReply(asked, context);
   const nothing = { grammar: null, argumentsGrammar: null, stops: [], adapter: null };
   const reply = { plan, begins: 'undecided', said: '', ...nothing } as const;
-  return createSequences(asked, ids, reply, context, () => {});
+  return createSequences(asked, { ids, media: null, reply }, context, () => {});
 }
 
 function one(request: Partial<TextRequest>, promptTokens?: number): Sequence {
@@ -271,7 +272,12 @@ it('the leading space of the first token is cut where it opens a text, and kept 
     const nothing = { grammar: null, argumentsGrammar: null, stops: [], adapter: null };
     const reply = { plan: planReply(asked, spaced), begins, said: '', ...nothing };
     const ids = 'ids' in prompt ? prompt.ids : [5];
-    const [{ output, constraint }] = createSequences(asked, ids, reply, spaced, () => {}) as [Sequence];
+    const [{ output, constraint }] = createSequences(
+      asked,
+      { ids, media: null, reply },
+      spaced,
+      () => {},
+    ) as [Sequence];
     return [output.pieces.of(id!).text, constraint!.bars!(id!)];
   };
   const messages = [{ role: 'user' as const, content: 'a' }];

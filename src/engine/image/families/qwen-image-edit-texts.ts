@@ -91,12 +91,12 @@ function promptOf(
     ids.push(...Array<number>(rows * columns).fill(token));
     words = '<|vision_end|>';
     input += rows * columns;
-    return { run, place: { first: run.first, rows, columns } };
+    return { run, placed: { runs: [run], grid: { times: [0], rows, columns } } };
   });
   ids.push(...idsOf(`${words}${text}${AFTER}`));
   const places = qwenPlaces(
     ids.length,
-    images.map(({ place }) => place),
+    images.map(({ placed }) => placed),
   );
   return {
     ids,

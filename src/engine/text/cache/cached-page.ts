@@ -3,7 +3,7 @@
 export interface PageNode {
   readonly scope: string;
   readonly parent: PageNode | null;
-  /** Tokens of the page (see `pageKey`). */
+  /** Tokens of the page (see `pageKey`), and the rows of media that they take. */
   readonly key: string;
   /** Number of pages before this one. */
   readonly depth: number;

@@ -21,13 +21,14 @@ export interface PageMoves {
 
 /** Keys of the first `count` pages, which must be full. The choices of a request share the keys of their prompt. */
 export function keysOf(
-  { progress: { ids, promptTokens }, placement: { prefix }, leader }: Sequence,
+  { progress: { ids, promptTokens }, placement: { prefix }, request: { media }, leader }: Sequence,
   count: number,
 ): readonly string[] {
   for (let page = prefix.keys.length; page < count; page++) {
     const isPrompt = (page + 1) * PAGE_TOKENS <= promptTokens;
     const known = isPrompt ? leader?.placement.prefix.keys[page] : undefined;
-    prefix.keys.push(known ?? pageKey(ids, page * PAGE_TOKENS, PAGE_TOKENS));
+    const first = page * PAGE_TOKENS;
+    prefix.keys.push(known ?? pageKey(ids, first, PAGE_TOKENS) + (media?.keyOf(first, PAGE_TOKENS) ?? ''));
   }
   return prefix.keys;
 }

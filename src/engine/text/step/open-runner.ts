@@ -13,6 +13,7 @@ import { statesBeside, usefulPages } from '../cache/kv-pages.ts';
 import { roundedSlots } from '../cache/layer-stores.ts';
 import { pageLayout } from '../cache/page-layout.ts';
 import { createLoraHost } from '../lora-host.ts';
+import { openTowers } from '../media/open-towers.ts';
 import type { Runner, RunnerCheckpoint, RunnerOptions } from './runner.ts';
 import { TextRunner } from './text-runner.ts';
 
@@ -39,6 +40,11 @@ export async function openRunner(
   if (!options.unread) await weights.load({ slot, onProgress, onNote });
   const streaming = streamingNotes(weights);
   for (const note of streaming) onNote(note);
+  const { media, unread: isUnread = false } = options;
+  const { deep = 0 } = config.inputs;
+  const towers = media
+    ? await openTowers(device, media, { hidden: config.hidden, deep, unread: isUnread })
+    : null;
   const loras = createLoraHost(device, weights.adaptable);
   await options.adapters(loras);
   const kvFormat = storedAsF32(checkpoint) && quantized === null ? 'f32' : 'f16';
@@ -48,6 +54,7 @@ export async function openRunner(
     streaming,
     kvFormat,
     loras,
+    towers,
   });
 }
 

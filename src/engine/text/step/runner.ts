@@ -12,6 +12,8 @@ import type { PageLayout } from '../cache/page-layout.ts';
 import type { PageMover } from '../cache/page-mover.ts';
 import type { PageMoves } from '../cache/sequence-pages.ts';
 import type { StateMover } from '../cache/state-mover.ts';
+import type { RunnerMedia } from '../media/open-towers.ts';
+import type { Towers } from '../media/towers.ts';
 import type { Part } from '../step-plan.ts';
 
 export interface RunnerOptions {
@@ -40,6 +42,8 @@ export interface RunnerOptions {
   packed: PackedCache | null;
   /** Layers are copied from host memory as they are computed, except this part of them; left out: all weights are on the device. */
   streamed?: ResidentPart | undefined;
+  /** The towers of the model; left out: it takes text only. */
+  media?: RunnerMedia | null;
   /** Weights are allocated but not read: for planning, where nothing is computed. */
   unread?: boolean;
 }
@@ -83,6 +87,8 @@ export interface Runner {
   /** Bytes of the fixed states of all slots, without copies. */
   stateBytes: number;
   kvFormat: KvFormat;
+  /** Towers of the model; null: it takes text only. */
+  towers: Towers | null;
   /** Compiles a request's own function on logits. Throws bad_request. */
   checkProcessor(source: string): Promise<void>;
   /** Submits a step's forward pass, and its sampling too unless `drawLater` is set; then sampling waits for `draw`. */

@@ -27,8 +27,8 @@ export interface StepCapacity {
   sequences?: number;
   /** Limit on pooled texts; left out: no pooling. */
   pooled?: number;
-  /** Rows and columns of the buffer of input embeddings; left out: there is none. */
-  inputs?: { rows: number; columns: number };
+  /** Rows and columns of the buffer of input embeddings, and layers that have such a buffer of their own; left out: there is none. */
+  inputs?: { rows: number; columns: number; deep?: number };
   sampled: number;
   biases: number;
   /** Limit on the tokens counted by penalties, over all sequences; default: no penalties. */
@@ -158,6 +158,28 @@ function layOut(device: Device, lengths: ReadonlyMap<RegionName, number>): Layou
   };
 }
 
+function stepWords({ u32, view }: Layout, scales: readonly number[]): StepWords {
+  return {
+    rows: u32('rows'),
+    planes: u32('planes'),
+    turns: u32('turns'),
+    tiles: u32('tiles'),
+    sequences: u32('sequences'),
+    pooled: u32('pooled'),
+    wanted: u32('wanted'),
+    choices: view('choices'),
+    biases: view('biases'),
+    counts: u32('counts'),
+    adapters: u32('adapters'),
+    sampledAdapters: u32('sampledAdapters'),
+    tables: scales.map((scale, group) => ({
+      pages: u32(`pages ${group}`),
+      places: u32(`places ${group}`),
+      scale,
+    })),
+  };
+}
+
 export function createStepBuffers(device: Device, capacity: StepCapacity): StepBuffers {
   const { scales = [1], model, inputs, stateColumns, routeWords } = capacity;
   const layout = layOut(device, wordsOf(capacity));
@@ -173,17 +195,20 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
     'experts of the step',
     routeWords === undefined ? null : 4 * capacity.rows * routeWords,
   );
-  const embeddings = allocate(
-    'input embeddings',
-    inputs ? 4 * inputs.rows * paddedColumns(inputs.columns) : null,
+  const inputBytes = inputs ? 4 * inputs.rows * paddedColumns(inputs.columns) : null;
+  const embeddings = allocate('input embeddings', inputBytes);
+  const deep = Array.from({ length: inputs?.deep ?? 0 }, () =>
+    allocate('deep input embeddings', inputBytes)!,
   );
   // Kernels are compiled by running them on these buffers before the first step, so their contents must be valid.
   const encoder = device.gpu.createCommandEncoder();
-  const all = [layout.buffer, results, ids, states, routed, embeddings].filter((buffer) => buffer !== null);
+  const all = [layout.buffer, results, ids, states, routed, embeddings, ...deep].filter(
+    (buffer) => buffer !== null,
+  );
   for (const buffer of all) encoder.clearBuffer(buffer);
   device.gpu.queue.submit([encoder.finish()]);
   const whole = (buffer: GPUBuffer): Region => ({ buffer, offset: 0, size: buffer.size });
-  const { region, u32, view } = layout;
+  const { region } = layout;
 
   return {
     batch: {
@@ -202,6 +227,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
       ids: whole(ids),
       ...(model.positions === 3 && { planes: region('planes') }),
       ...(embeddings && { inputs: whole(embeddings) }),
+      ...(deep.length > 0 && { deepInputs: deep.map(whole) }),
       ...(states && { states: whole(states) }),
       ...(routed && { routed: whole(routed) }),
     },
@@ -210,25 +236,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
       places: region(`places ${group}`),
     })),
     readsSequences: capacity.sequences !== undefined,
-    words: {
-      rows: u32('rows'),
-      planes: u32('planes'),
-      turns: u32('turns'),
-      tiles: u32('tiles'),
-      sequences: u32('sequences'),
-      pooled: u32('pooled'),
-      wanted: u32('wanted'),
-      choices: view('choices'),
-      biases: view('biases'),
-      counts: u32('counts'),
-      adapters: u32('adapters'),
-      sampledAdapters: u32('sampledAdapters'),
-      tables: scales.map((scale, group) => ({
-        pages: u32(`pages ${group}`),
-        places: u32(`places ${group}`),
-        scale,
-      })),
-    },
+    words: stepWords(layout, scales),
     upload: layout.upload,
     destroy() {
       for (const buffer of all) device.free(buffer);

@@ -2,6 +2,7 @@
 
 import { EngineError } from '../../../files/error.ts';
 import { BIAS_WORDS, CHOICE_WORDS, COUNT_WORDS, NO_ADAPTER } from '../../../kernels/batch.ts';
+import type { PromptMedia } from '../media/prompt-media.ts';
 import type { Part } from '../step-plan.ts';
 import type { Sequence, TokenBias } from '../sequence.ts';
 import type { BatchPart, BatchWriter, StepSizes } from './batch-writer.ts';
@@ -23,7 +24,7 @@ export function writeStep(
   const at: Written = { biases: 0, counts: 0, masks: 0 };
   writer.begin(parts.some(({ sequence }) => sequence.request.adapter !== null));
   for (const part of parts) {
-    writer.add(batchPart(part));
+    writer.add(batchPart(part, writer.rows));
     if (part.samples) writeSampled(writer, part, at, processorId);
   }
   return writer.end({
@@ -37,8 +38,9 @@ export function writeStep(
  * Scaled rotary frequencies depend on the prompt's length for its tokens, then on a length that grows with each token, as in
  * transformers' generate. The length depends on the position alone, so that computing a token again gives the same result.
  */
-function batchPart({ sequence, first, rows }: Part): BatchPart {
+function batchPart({ sequence, first, rows }: Part, row: number): BatchPart {
   const { promptTokens } = sequence.progress;
+  const { media } = sequence.request;
   return {
     first,
     rows,
@@ -48,7 +50,21 @@ function batchPart({ sequence, first, rows }: Part): BatchPart {
     passedPages: sequence.placement.passedPages,
     lengthAt: (token) => Math.max(promptTokens, token + 1),
     adapter: sequence.request.adapter?.number,
+    ...(media && mediaPart(media, { first, rows, row })),
   };
+}
+
+/** The input embeddings of a row have its number. */
+function mediaPart(
+  media: PromptMedia,
+  { first, rows, row }: { first: number; rows: number; row: number },
+): Pick<BatchPart, 'inputs' | 'place' | 'spans'> {
+  const runs = media.within(first, first + rows);
+  const inputs = runs.map((run) => {
+    const begin = Math.max(run.first, first);
+    return { first: begin, end: Math.min(run.end, first + rows), input: row + begin - first };
+  });
+  return { inputs, place: media.place, ...(media.spans && { spans: runs }) };
 }
 
 export function adapterOf({ request }: Sequence): number {

@@ -5,7 +5,7 @@ import type { Device } from '../../../gpu/device.ts';
 import type { ReplayOptions } from '../../../gpu/replay.ts';
 import type { Tape } from '../../../gpu/tape.ts';
 import type { Sizes } from '../../../gpu/tensor.ts';
-import { PAGE_TOKENS, type KvFormat } from '../../../kernels/batch.ts';
+import { PAGE_TOKENS, type KvFormat, type TextBatch } from '../../../kernels/batch.ts';
 import { LOGPROB_WORDS } from '../../../kernels/logprobs.ts';
 import type { LanguageModel, TextDeclaration } from '../../../models/text/architecture.ts';
 import { ropeWords } from '../../../models/text/rope.ts';
@@ -24,6 +24,7 @@ import { pagesFor } from '../cache/pages.ts';
 import type { PageMoves } from '../cache/sequence-pages.ts';
 import { StateMover } from '../cache/state-mover.ts';
 import type { LoraHost } from '../lora-host.ts';
+import type { Towers } from '../media/towers.ts';
 import type { Part } from '../step-plan.ts';
 import type { Weights } from '../../weights/weights.ts';
 import { BatchWriter } from './batch-writer.ts';
@@ -44,6 +45,7 @@ export interface RunnerParts {
   streaming: readonly string[];
   kvFormat: KvFormat;
   loras: LoraHost;
+  towers: Towers | null;
 }
 
 export class TextRunner implements Runner {
@@ -61,6 +63,8 @@ export class TextRunner implements Runner {
   readonly copyBytes: number;
   readonly stateBytes: number;
   readonly kvFormat: KvFormat;
+  readonly towers: Towers | null;
+  readonly #batch: TextBatch;
   readonly #loras: LoraHost;
   readonly #sampler: Sampler;
   readonly #prompts: PromptReader;
@@ -81,7 +85,10 @@ export class TextRunner implements Runner {
     const layout = kept?.layout ?? pageLayout(layers, kvFormat, options, device.capabilities.bindingLimit);
     const mostPages = usefulPages(device, layout, options);
     const routeWords = experts ? experts.layers * experts.chosen : 0;
-    const buffers = stepBuffers(device, config, options, { slots, layout, mostPages, routeWords });
+    const buffers = stepBuffers(device, config, options, {
+      ...{ slots, layout, mostPages, routeWords },
+      takesRows: parts.towers !== null,
+    });
     const { batch } = buffers;
     this.device = device;
     this.rows = options.rows;
@@ -91,6 +98,8 @@ export class TextRunner implements Runner {
     this.kvFormat = kvFormat;
     this.layout = layout;
     this.pageBytes = layout.pageBytes;
+    this.towers = parts.towers;
+    this.#batch = batch;
     this.#loras = loras;
     this.#records = createStepRecords(device, batch, { hidden, routeWords });
     this.#sampler = createSampler(device, batch, { ...options, slots, vocabulary });
@@ -108,7 +117,9 @@ export class TextRunner implements Runner {
     probe.free();
     this.copyBytes = slotBytes(layers);
     this.stateBytes = stateBytes(layers, slots);
-    const besides = statesBeside(layers, layout, slots);
+    const states = statesBeside(layers, layout, slots);
+    const rowBytes = parts.towers?.rowBytes ?? 0;
+    const besides = (count: number): number => states(count) + rowBytes;
     this.pages = kept?.pages ?? Math.min(mostPages, fittingPages(device, layout, besides));
     this.copies = stateCopies(this.pages, layout, this.copyBytes);
     this.contextLength = Math.min(options.contextLength, layout.contextWithin(this.pages));
@@ -123,8 +134,9 @@ export class TextRunner implements Runner {
     this.#readback = createReadback(device, [batch.ids, this.#sampler.logprobs]);
   }
 
-  warmUp(onProgress: (done: number, total: number) => void): Promise<void> {
-    return warmUp(this.device, this.#recordings.tapes, onProgress);
+  async warmUp(onProgress: (done: number, total: number) => void): Promise<void> {
+    await warmUp(this.device, this.#recordings.tapes, onProgress);
+    await this.towers?.warmUp(onProgress);
   }
 
   movePages(moves: PageMoves): void {
@@ -146,6 +158,7 @@ export class TextRunner implements Runner {
 
   launch(parts: readonly Part[], { drawLater = false } = {}): Launched {
     const sizes = writeStep(this.#writer, parts, (source) => this.#sampler.processors.of(source).id);
+    this.towers?.copyRows(parts, this.#batch);
     const isAdapted = parts.some(({ sequence }) => sequence.request.adapter !== null);
     const { forward, drawing, head } = this.#recordings.find(sizes, isAdapted);
     const sampled = parts.filter(({ samples }) => samples).map(({ sequence }) => sequence);
@@ -234,7 +247,7 @@ function stepBuffers(
   device: Device,
   { ropes, layers, inputs, hidden, vocabulary }: TextDeclaration,
   options: RunnerOptions,
-  sizes: { slots: number; layout: PageLayout; mostPages: number; routeWords: number },
+  sizes: { slots: number; layout: PageLayout; mostPages: number; routeWords: number; takesRows: boolean },
 ): StepBuffers {
   const { slots, layout, mostPages, routeWords } = sizes;
   const contextPages = pagesFor(options.contextLength);
@@ -251,6 +264,7 @@ function stepBuffers(
     slots,
     ropeWords: ropeWords(ropes),
     model: inputs,
+    ...(sizes.takesRows && { inputs: { rows: options.rows, columns: hidden, deep: inputs.deep ?? 0 } }),
     ...(layers.some(({ kind }) => kind === 'slot') && { sequences: slots }),
     ...(options.hiddenStates && { stateColumns: hidden }),
     ...(options.routedExperts && routeWords > 0 && { routeWords }),

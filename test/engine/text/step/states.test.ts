@@ -74,11 +74,11 @@ it.each(WAYS)('two images among words, %s', async (_, as, plain) => {
     at = first + rows * columns;
     const run = { first, end: at, input };
     input += rows * columns;
-    return { run, image: { first, rows, columns } };
+    return { run, placed: { runs: [run], grid: { times: [0], rows, columns } } };
   });
   const places = qwenPlaces(
     ids.length,
-    shown.map(({ image }) => image),
+    shown.map(({ placed }) => placed),
   );
   const wanted = golden.outputs.get('positions')!.values;
   expect([0, 1, 2].flatMap((part) => places.map((place) => place[part]!))).toEqual([...wanted]);

@@ -1,0 +1,104 @@
+// Puts media into a rendered prompt. A run of tokens that take rows is tokenized as one token and repeated afterwards: special tokens divide
+// a text, so the tokens around are the same, and the text stays short.
+
+import { EngineError } from '../../../files/error.ts';
+import type { MediaReaders } from '../../../models/media.ts';
+import { PromptMedia, type PlacedRun } from './prompt-media.ts';
+import { rowsOf, type Medium } from './medium.ts';
+
+export interface ExpandedText {
+  /** The text with what each medium's processor writes, and one token for each run. */
+  text: string;
+  /** The runs in order. */
+  runs: { medium: Medium; rows: number }[];
+}
+
+/** `media`: in the order in which the conversation shows them. Throws bad_request if the text has another number of placeholders. */
+export function expandText(text: string, media: readonly Medium[], readers: MediaReaders): ExpandedText {
+  const queues = new Map<string, Medium[]>();
+  for (const medium of media) {
+    const { placeholder } = readers[medium.kind]!;
+    queues.set(placeholder, [...(queues.get(placeholder) ?? []), medium]);
+  }
+  for (const [placeholder, queue] of queues) {
+    const found = text.split(placeholder).length - 1;
+    if (found !== queue.length) throw miscounted(queue, found, placeholder);
+  }
+  const runs: ExpandedText['runs'] = [];
+  const longestFirst = [...queues.keys()].toSorted((a, b) => b.length - a.length);
+  const pattern = new RegExp(
+    longestFirst.map((one) => one.replace(/[^\w\s]/g, String.raw`\$&`)).join('|'),
+    'g',
+  );
+  const expanded = text.replace(pattern, (placeholder) => {
+    const medium = queues.get(placeholder)!.shift()!;
+    const { parts, token } = medium.prepared;
+    return parts
+      .map((part) => {
+        if (typeof part === 'string') return part;
+        runs.push({ medium, rows: part });
+        return token;
+      })
+      .join('');
+  });
+  return { text: expanded, runs };
+}
+
+function miscounted(queue: readonly Medium[], found: number, placeholder: string): EngineError {
+  const { kind } = queue[0]!;
+  const count = queue.length;
+  const message =
+    found > count
+      ? `the prompt has ${placeholder} ${found} times for ${count} of type ${kind}: leave it out of texts, the model's chat template writes it`
+      : `the model's chat template shows ${found} of ${count} parts of type ${kind}: send them in messages of the user`;
+  return new EngineError('bad_request', message, { param: 'messages' });
+}
+
+/** Repeats the token of each run. Throws bad_request if the tokens that take rows are not those of the runs. */
+export function expandIds(
+  ids: readonly number[],
+  runs: ExpandedText['runs'],
+  tokenToId: (text: string) => number | null,
+): { ids: number[]; runs: PlacedRun[] } {
+  const tokens = new Map(runs.map(({ medium: { prepared } }) => [prepared.token, tokenToId(prepared.token)]));
+  const taking = new Set(tokens.values());
+  const expanded: number[] = [];
+  const placed: PlacedRun[] = [];
+  const rowsBefore = new Map<Medium, number>();
+  let at = 0;
+  for (const id of ids) {
+    if (!taking.has(id)) {
+      expanded.push(id);
+      continue;
+    }
+    const run = runs[at++];
+    if (run === undefined || tokens.get(run.medium.prepared.token) !== id) throw strayToken(ids, runs);
+    const { medium, rows } = run;
+    const row = rowsBefore.get(medium) ?? 0;
+    // One picture that is shown twice begins anew at its first row.
+    const first = row === rowsOf(medium) ? 0 : row;
+    placed.push({ medium, row: first, first: expanded.length, end: expanded.length + rows });
+    rowsBefore.set(medium, first + rows);
+    for (let i = 0; i < rows; i++) expanded.push(id);
+  }
+  if (at !== runs.length) throw strayToken(ids, runs);
+  return { ids: expanded, runs: placed };
+}
+
+function strayToken(ids: readonly number[], runs: ExpandedText['runs']): EngineError {
+  const { token } = runs[0]!.medium.prepared;
+  return new EngineError(
+    'bad_request',
+    `the ${ids.length} tokens of the prompt do not show ${token} once for each of ${runs.length} runs of media: leave it out of texts`,
+    { param: 'messages' },
+  );
+}
+
+/** The media of a prompt; null: it has none. */
+export function placeMedia(
+  tokens: number,
+  runs: readonly PlacedRun[],
+  model: ConstructorParameters<typeof PromptMedia>[2],
+): PromptMedia | null {
+  return runs.length === 0 ? null : new PromptMedia(tokens, runs, model);
+}

@@ -1,0 +1,15 @@
+// A medium of a conversation: what its processor made of it, under a key that equal media share.
+
+import type { MediaKind, PreparedMedium } from '../../../models/media.ts';
+
+export interface Medium {
+  kind: MediaKind;
+  /** Hash of the medium's bytes, its kind and the limits on its tiles. */
+  key: string;
+  prepared: PreparedMedium;
+}
+
+/** Number of tokens that take rows of the tower. */
+export function rowsOf({ prepared: { parts } }: Medium): number {
+  return parts.reduce<number>((sum, part) => sum + (typeof part === 'number' ? part : 0), 0);
+}

@@ -1,0 +1,84 @@
+// Opens the towers of a model: their weights, and the memory that typical media take.
+
+import type { TensorEntry } from '../../../files/checkpoint/safetensors.ts';
+import { EngineError } from '../../../files/error.ts';
+import type { Device } from '../../../gpu/device.ts';
+import type { MediaModel, PreparedMedium, Tower } from '../../../models/media.ts';
+import { weightBytesIn } from '../../weights/quantization.ts';
+import { openWeights, type Weights } from '../../weights/weights.ts';
+import { Towers } from './towers.ts';
+
+/** The media of a text model, and the tensors of its towers. */
+export interface RunnerMedia {
+  model: MediaModel;
+  tensors: ReadonlyMap<string, TensorEntry>;
+}
+
+/** Towers stay on the device if their weights take at most this share of what the budget leaves. */
+const WEIGHT_SHARE = 1 / 4;
+/** Memory of a typical medium's tape, as a share of the budget. */
+const SCRATCH_SHARE = 1 / 8;
+/** Rows that are kept: those of so many typical media, as a share of the budget at most. */
+const KEPT_MEDIA = 8;
+const ROW_SHARE = 1 / 16;
+/** Sides of a typical image; a smaller one is assumed where the budget has too little room. */
+const SIDES = [1024, 512, 224];
+/** Seconds of a typical sound. */
+const SECONDS = 30;
+
+/** `deep`: layers after which rows are added. `unread`: nothing is read, for planning. Errors: out_of_memory, bad_checkpoint. */
+export async function openTowers(
+  device: Device,
+  { model, tensors }: RunnerMedia,
+  { hidden, deep, unread }: { hidden: number; deep: number; unread: boolean },
+): Promise<Towers> {
+  const weights = new Map<string, Weights<Tower>>();
+  for (const [name, page] of Object.entries(model.towers)) {
+    const bytes = weightBytesIn(device, tensors, page)('none');
+    const fits = await device.reserve(device.memoryUsed + bytes / WEIGHT_SHARE);
+    const opened = openWeights(device, tensors, page, {
+      format: null,
+      mayStore: false,
+      ...(!fits && { streamed: { bytes: 0 } }),
+    });
+    await opened.load({ unread });
+    weights.set(name, opened);
+  }
+  const towers = new Towers(device, { weights, hidden, blocks: 1 + deep });
+  let rows = 0;
+  for (const [at, side] of SIDES.entries()) {
+    const taken = typicalMedia(model, side).map((prepared) => towers.measure(prepared));
+    rows = taken.reduce((most, one) => Math.max(most, one.rows), 0);
+    const scratch = taken.reduce((most, one) => Math.max(most, one.scratch), 0);
+    if (scratch <= SCRATCH_SHARE * device.memoryBudget || at === SIDES.length - 1) break;
+    towers.forget();
+  }
+  towers.settle(Math.max(rows, Math.min(KEPT_MEDIA * rows, ROW_SHARE * device.memoryBudget)));
+  return towers;
+}
+
+/** One medium of each kind that the model takes. */
+function typicalMedia({ readers: { image, video, audio } }: MediaModel, side: number): PreparedMedium[] {
+  const pixels = { width: side, height: side, data: new Uint8Array(3 * side * side) };
+  const source = { width: side, height: side, frames: 16, fps: 2, duration: 8 };
+  const media: (() => PreparedMedium)[] = [];
+  if (image) media.push(() => image.prepare(pixels, {}));
+  if (video) {
+    const frame = { width: side / 2, height: side / 2, data: new Uint8Array((3 * side * side) / 4) };
+    const indices = video.frames(source);
+    media.push(() => video.prepare({ source, indices, frames: indices.map(() => frame) }, {}));
+  }
+  if (audio) {
+    const { rate } = audio;
+    media.push(() => audio.prepare({ rate, samples: new Float32Array(SECONDS * rate) }, {}));
+  }
+  return media.flatMap((prepare) => {
+    try {
+      return [prepare()];
+    } catch (error) {
+      // A model with narrow limits refuses this size, which then says nothing about its memory.
+      if (error instanceof EngineError && error.code === 'bad_request') return [];
+      throw error;
+    }
+  });
+}

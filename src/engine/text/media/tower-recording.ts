@@ -1,0 +1,110 @@
+// The recorded tape of a tower for media of one layout, with the memory of its inputs. Its intermediates have an arena of their own, so that
+// steps may run between its segments.
+
+import type { Arena } from '../../../gpu/arena.ts';
+import type { Device } from '../../../gpu/device.ts';
+import { Tape } from '../../../gpu/tape.ts';
+import { Tensor, tensorBytes } from '../../../gpu/tensor.ts';
+import type { PreparedMedium, Tower } from '../../../models/media.ts';
+import { compileTape } from '../../compile.ts';
+import type { MediaRows } from './row-cache.ts';
+
+/** Media with equal ones have equal tapes. */
+export function recordingKey({ tower, inputs, layout }: PreparedMedium): string {
+  const shapes = Object.entries(inputs).map(([name, { shape }]) => [name, shape]);
+  return JSON.stringify([tower, shapes, layout]);
+}
+
+export class TowerRecording {
+  readonly key: string;
+  readonly #device: Device;
+  readonly #tape: Tape;
+  readonly #inputs: Map<string, Tensor>;
+  /** Rows for the language model, then those of deep layers. */
+  readonly #results: readonly Tensor[];
+
+  private constructor(
+    device: Device,
+    key: string,
+    { tape, inputs, results }: { tape: Tape; inputs: Map<string, Tensor>; results: readonly Tensor[] },
+  ) {
+    this.#device = device;
+    this.key = key;
+    this.#tape = tape;
+    this.#inputs = inputs;
+    this.#results = results;
+  }
+
+  /** Throws out_of_memory. */
+  static record(device: Device, arena: Arena, tower: Tower, prepared: PreparedMedium): TowerRecording {
+    const tape = new Tape(device, {}, { arena });
+    const inputs = new Map<string, Tensor>();
+    try {
+      for (const [name, { shape, data }] of Object.entries(prepared.inputs)) {
+        const dtype = data instanceof Float32Array ? 'f32' : 'u32';
+        const buffer = device.allocate('step', `${name} of a medium`, tensorBytes(shape, {}));
+        inputs.set(name, new Tensor(shape, dtype, { region: { buffer, offset: 0, size: buffer.size } }));
+      }
+      const onTape = [...inputs].map(([name, tensor]) => [name, tensor.on(tape)] as const);
+      const results = tower(Object.fromEntries(onTape), prepared.layout).map((result) => tape.keep(result));
+      tape.finish();
+      return new TowerRecording(device, recordingKey(prepared), { tape, inputs, results });
+    } catch (error) {
+      tape.destroy();
+      for (const tensor of inputs.values()) device.free(tensor.region!.buffer);
+      throw error;
+    }
+  }
+
+  compile(onKernels?: (done: number, total: number) => void): Promise<void> {
+    return compileTape(this.#device, this.#tape, onKernels);
+  }
+
+  get segments(): number {
+    return this.#tape.segmentCount;
+  }
+
+  /** Columns of the rows. */
+  get columns(): number {
+    return this.#results[0]!.columns;
+  }
+
+  /** Bytes of the rows of one block, and the number of blocks. */
+  get sizes(): { blocks: number; blockBytes: number } {
+    return { blocks: this.#results.length, blockBytes: this.#results[0]!.bytes({}) };
+  }
+
+  /** Writes the values of a medium's inputs, with zeros as padding. */
+  write({ inputs }: PreparedMedium): void {
+    for (const [name, { data }] of Object.entries(inputs)) {
+      const { region, columns, stride } = this.#inputs.get(name)!;
+      const { queue } = this.#device.gpu;
+      if (columns === stride) {
+        queue.writeBuffer(region!.buffer, 0, data);
+        continue;
+      }
+      const padded = new Uint32Array((data.length / columns) * stride);
+      const bits = new Uint32Array(data.buffer, data.byteOffset, data.length);
+      for (let row = 0; row * columns < bits.length; row++)
+        padded.set(bits.subarray(row * columns, (row + 1) * columns), row * stride);
+      queue.writeBuffer(region!.buffer, 0, padded);
+    }
+  }
+
+  /** Submits segment by segment, and the copies of the results with the last one. A promise is to be waited for. */
+  submits(segments: number, { blocks }: MediaRows): Generator<Promise<void> | null, void, void> {
+    const last = (encoder: GPUCommandEncoder): void => {
+      for (const [i, result] of this.#results.entries()) {
+        const { buffer, offset } = this.#tape.region(result);
+        const target = blocks[i]!;
+        encoder.copyBufferToBuffer(buffer, offset, target.buffer, target.offset, target.size);
+      }
+    };
+    return this.#tape.submits({}, { submitEvery: segments, last });
+  }
+
+  free(): void {
+    this.#tape.destroy();
+    for (const tensor of this.#inputs.values()) this.#device.free(tensor.region!.buffer);
+  }
+}

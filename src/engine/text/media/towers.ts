@@ -1,0 +1,204 @@
+// The towers of a model on the device. Media that running requests need are computed one after the other, segment by segment, while steps of
+// other requests run between the segments. Their rows stay in a cache.
+
+import { EngineError } from '../../../files/error.ts';
+import { Arena } from '../../../gpu/arena.ts';
+import type { Device } from '../../../gpu/device.ts';
+import type { TextBatch } from '../../../kernels/batch.ts';
+import type { PreparedMedium, Tower } from '../../../models/media.ts';
+import type { Weights } from '../../weights/weights.ts';
+import type { Sequence } from '../sequence.ts';
+import type { Part } from '../step-plan.ts';
+import { createPace } from '../step/pace.ts';
+import { rowsOf, type Medium } from './medium.ts';
+import { RowCache } from './row-cache.ts';
+import { recordingKey, TowerRecording } from './tower-recording.ts';
+
+export interface TowersOptions {
+  /** Towers by name. */
+  weights: ReadonlyMap<string, Weights<Tower>>;
+  /** Blocks of rows that the language model takes: one, and one for each deep layer. */
+  blocks: number;
+  /** Columns of the language model's states. */
+  hidden: number;
+}
+
+export class Towers {
+  readonly #device: Device;
+  readonly #options: TowersOptions;
+  readonly #arena: Arena;
+  #rows: RowCache;
+  readonly #pace = createPace();
+  #recording: TowerRecording | null = null;
+  /** Bytes that rows may take beside the pages. */
+  rowBytes = 0;
+  #busy: Promise<void> | null = null;
+  #closed = false;
+  /** Media that running requests need. */
+  #wanted: ReadonlySet<string> = new Set();
+
+  constructor(device: Device, options: TowersOptions) {
+    this.#device = device;
+    this.#options = options;
+    this.#arena = new Arena(device);
+    this.#rows = new RowCache(device, 0);
+  }
+
+  /** Whether the device has the rows of a medium. */
+  get hasRows(): (medium: Medium) => boolean {
+    return this.#rows.has;
+  }
+
+  /** Bytes that the tape of a medium would take beside the weights, and those of its rows. */
+  measure(prepared: PreparedMedium): { scratch: number; rows: number } {
+    const { growth, rows } = this.#measured(prepared);
+    const inputs = Object.values(prepared.inputs).reduce((sum, { data }) => sum + data.byteLength, 0);
+    return { scratch: growth + inputs, rows };
+  }
+
+  /** Allocates what the tapes take that were measured last, so that the memory left is known. `rowBytes`: bytes of the cache of rows. */
+  settle(rowBytes: number): void {
+    this.#arena.settle();
+    this.rowBytes = rowBytes;
+    this.#rows = new RowCache(this.#device, rowBytes);
+  }
+
+  #measured(prepared: PreparedMedium): { growth: number; rows: number } {
+    const { blocks, blockBytes } = this.#record(prepared).sizes;
+    return { growth: this.#arena.growth(), rows: blocks * blockBytes };
+  }
+
+  /** Forgets the tapes that were measured. */
+  forget(): void {
+    this.#recording?.free();
+    this.#recording = null;
+    this.#arena.clear();
+  }
+
+  async warmUp(onProgress: (done: number, total: number) => void): Promise<void> {
+    await this.#recording?.compile(onProgress);
+  }
+
+  /**
+   * Begins to compute the next medium that one of these sequences needs, unless one is being computed. Returns a promise for its end, which
+   * rejects where the device fails; null: there is nothing to compute. A medium that cannot be computed ends its sequences.
+   */
+  advance(running: readonly Sequence[]): Promise<void> | null {
+    this.#wanted = new Set(running.flatMap(neededKeys));
+    if (this.#busy) return this.#busy;
+    for (const { request, progress } of running) {
+      const medium = request.media?.next(progress.computed, this.#rows.has);
+      if (!medium) continue;
+      this.#busy = this.#compute(medium, running).finally(() => (this.#busy = null));
+      this.#busy.catch(() => {}); // the loop waits for it, or finds the device lost
+      return this.#busy;
+    }
+    return null;
+  }
+
+  /** Copies the rows that the parts of a step take to their places in its inputs, before it is submitted. */
+  copyRows(
+    parts: readonly Part[],
+    { inputs, deepInputs = [] }: Pick<TextBatch, 'inputs' | 'deepInputs'>,
+  ): void {
+    const encoder = this.#device.gpu.createCommandEncoder();
+    let row = 0;
+    let copies = 0;
+    for (const { sequence, first, rows } of parts) {
+      for (const run of sequence.request.media?.within(first, first + rows) ?? []) {
+        const begin = Math.max(run.first, first);
+        const count = Math.min(run.end, first + rows) - begin;
+        const { blocks } = this.#rows.take(run.medium);
+        [inputs!, ...deepInputs].forEach((target, i) => {
+          const source = blocks[i]!;
+          const stride = source.size / rowsOf(run.medium);
+          const from = source.offset + stride * (run.row + begin - run.first);
+          const to = target.offset + stride * (row + begin - first);
+          encoder.copyBufferToBuffer(source.buffer, from, target.buffer, to, stride * count);
+        });
+        copies++;
+      }
+      row += rows;
+    }
+    if (copies > 0) this.#device.gpu.queue.submit([encoder.finish()]);
+  }
+
+  /** Ends what is being computed after its current segment. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#busy?.catch(() => {});
+  }
+
+  async #compute(medium: Medium, running: readonly Sequence[]): Promise<void> {
+    try {
+      await this.#run(medium);
+    } catch (error) {
+      if (!(error instanceof EngineError) || this.#device.isLost) throw error;
+      const { key } = medium;
+      for (const sequence of running)
+        if (sequence.request.media?.runs.some((run) => run.medium.key === key)) sequence.fail(error);
+    }
+  }
+
+  async #run(medium: Medium): Promise<void> {
+    const { prepared, key } = medium;
+    const device = this.#device;
+    const recording = this.#record(prepared);
+    await this.#reserve();
+    await recording.compile();
+    const { blocks, blockBytes } = recording.sizes;
+    const { rows, keep, free } = await this.#rows.allocate(blocks, blockBytes, (one) =>
+      this.#wanted.has(one),
+    );
+    try {
+      recording.write(prepared);
+      const units = blockBytes;
+      const segments = this.#pace.segments(units);
+      for (const waits of recording.submits(segments, rows)) {
+        const started = performance.now();
+        await (waits ?? device.gpu.queue.onSubmittedWorkDone());
+        if (waits === null) this.#pace.took(units, segments, performance.now() - started);
+        if (this.#closed || !this.#wanted.has(key)) return free();
+      }
+      keep(key);
+    } catch (error) {
+      free();
+      throw error;
+    }
+  }
+
+  /** Throws out_of_memory where the budget has no room for what the recorded tape takes. */
+  async #reserve(): Promise<void> {
+    const device = this.#device;
+    await device.reserve(device.memoryUsed + this.#arena.growth());
+    try {
+      this.#arena.settle();
+    } catch (error) {
+      // What was allocated for this medium is of no use for others.
+      this.#recording?.free();
+      this.#recording = null;
+      this.#arena.clear();
+      throw error;
+    }
+  }
+
+  /** Returns the tape of a medium: the last one, if it has the same layout. */
+  #record(prepared: PreparedMedium): TowerRecording {
+    if (this.#recording?.key === recordingKey(prepared)) return this.#recording;
+    this.#recording?.free();
+    this.#recording = null;
+    const { weights, hidden, blocks } = this.#options;
+    const tower = weights.get(prepared.tower)!.page;
+    const recording = TowerRecording.record(this.#device, this.#arena, tower, prepared);
+    if (recording.columns !== hidden || recording.sizes.blocks !== blocks)
+      throw new Error(
+        `the tower ${prepared.tower} makes ${recording.sizes.blocks} blocks of ${recording.columns} columns, the language model takes ${blocks} of ${hidden}`,
+      );
+    return (this.#recording = recording);
+  }
+}
+
+/** Keys of the media whose rows a running sequence still takes. */
+function neededKeys({ request: { media }, progress: { computed } }: Sequence): string[] {
+  return (media?.runs ?? []).flatMap(({ end, medium }) => (end > computed ? [medium.key] : []));
+}

@@ -1,0 +1,26 @@
+// Decoders of media files in a page.
+
+import { EngineError } from '../error.ts';
+import type { MediaDecoders } from '../media/decoders.ts';
+import { beyond } from '../media/media-error.ts';
+import { decodeColours, decodeImage } from './image.ts';
+
+export const PAGE_DECODERS: MediaDecoders = {
+  async image(bytes, name, { bounds: { maxImagePixels: most }, alpha }) {
+    const pixels = await (alpha === 'white' ? decodeImage : decodeColours)(bytes, name);
+    const { width, height } = pixels;
+    if (width * height > most)
+      throw beyond(name, `is an image of ${width} × ${height} pixels`, 'maxImagePixels', most);
+    return pixels;
+  },
+  video: async (_, name) => {
+    throw new EngineError('unsupported', `${name} is a video, which pages do not decode: send its frames`, {
+      param: name,
+    });
+  },
+  audio: async (_, name) => {
+    throw new EngineError('unsupported', `${name} is a sound, which pages do not decode: send its samples`, {
+      param: name,
+    });
+  },
+};
