@@ -253,7 +253,7 @@ def images():
         tensors[name] = whole.byte().contiguous()
         if name == 'nearly-square':
             tensors[f'{name}.values'] = pixels[:2].contiguous()
-    save_file(tensors, ROOT / 'images.safetensors')
+    save_file(tensors | videos(), ROOT / 'images.safetensors')
     return listed
 
 
@@ -287,18 +287,36 @@ CONVERSATIONS = {
     'two': [('user', ['palette', 'alpha', 'What differs?'])],
     'turns': [('user', ['four-to-one', 'A?']), ('assistant', ['So.']), ('user', ['one-pixel-wide', 'B?'])],
     'text': [('user', ['No picture.'])],
+    'video': [('user', ['video', 'palette', 'What moves?'])],
 }
-LIMITS = {'one': {}, 'two': {'max_patches': 3}, 'turns': {'min_patches': 2, 'max_patches': 4}, 'text': {}}
+LIMITS = {'one': {}, 'two': {'max_patches': 3}, 'turns': {'min_patches': 2, 'max_patches': 4}, 'text': {}, 'video': {}}
+
+
+def part_of(part):
+    return dict(type='image') if part in IMAGES else dict(type='video') if part == 'video' else dict(type='text', text=part)
+
+
+def video(width, height, count):
+    return numpy.stack([numpy.asarray(picture(width, height, 20 + i)) for i in range(count)])
+
+
+def videos():
+    """Frames of an odd size and those of conversations, and the bytes of the tiles that transformers' processor makes of the former."""
+    frames = video(31, 45, 3)
+    mean, std = (torch.tensor(PROCESSOR[key]).view(3, 1, 1) for key in ('image_mean', 'image_std'))
+    out = InternVLVideoProcessor(**PROCESSOR)([frames], return_tensors='pt')['pixel_values_videos'][0]
+    tiles = ((out * std + mean) * 255).round().byte()
+    return {'video': torch.from_numpy(frames), 'video.tiles': tiles.contiguous(), 'video.small': torch.from_numpy(video(SIDE, SIDE, 3))}
 
 
 def conversations(model, processor):
     listed = {}
     for name, turns in CONVERSATIONS.items():
-        parts = [dict(role=role, content=[dict(type='image') if part in IMAGES else dict(type='text', text=part) for part in content])
-                 for role, content in turns]
+        parts = [dict(role=role, content=[part_of(part) for part in content]) for role, content in turns]
         text = processor.apply_chat_template(parts, add_generation_prompt=True, tokenize=False)
         shown = [opened(IMAGES[part][0]) for _, content in turns for part in content if part in IMAGES]
-        inputs = processor(text=text, images=shown or None, return_tensors='pt', **LIMITS[name])
+        videos = {'videos': [video(SIDE, SIDE, 3)]} if name == 'video' else {}
+        inputs = processor(text=text, images=shown or None, return_tensors='pt', **videos, **LIMITS[name])
         inputs.pop('token_type_ids', None)
         out = model.generate(**inputs, do_sample=False, max_new_tokens=GREEDY, output_logits=True, return_dict_in_generate=True, eos_token_id=None)
         prompt = inputs['input_ids'][0]

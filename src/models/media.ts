@@ -13,6 +13,8 @@ export type { Clip, MediaKind, Sound, VideoSource };
 export interface MediaFamily {
   /** Class names of config.json. */
   classes: readonly string[];
+  /** Those of the classes whose config.json says all that their processors need; left out: none. */
+  withoutProcessors?: readonly string[];
   /** Changes to the language model's configuration, as keys that no published configuration has; left out: none. */
   text?(config: Json, outer: Json): Json;
   /** Errors: bad_checkpoint, unsupported. */

@@ -18,6 +18,7 @@ const FRAME_BOUNDS = { min: 1, max: 1 };
 
 export const INTERNVL: MediaFamily = {
   classes: ['InternVLForConditionalGeneration', 'InternVLChatModel'],
+  withoutProcessors: ['InternVLChatModel'],
   read(files) {
     const config = readInternVl(files);
     const isOriginal = config.tower.vit.layout === 'original';

@@ -71,29 +71,30 @@ beforeAll(async () => {
 });
 afterAll(() => device.destroy());
 
-describe.each(WAYS)('$title', ({ as, plain, cases }) => {
-  it.each(cases)('$checkpoint, $rows', { timeout: 240_000 }, async ({ checkpoint, rows, changes }) => {
-    const seen = disguise(device, as);
-    const config = readInternVl(mediaFiles(checkpoint, changes));
-    const { vit, side } = config.tower;
-    const tower = await loadTower(seen, checkpoint, config);
-    const patches = patchesOf(values.get(`${rows}.pixels`)!, vit.patch);
-    const found = await compute(
-      seen,
-      (_, input) => {
-        const given = { patches: input(patches) };
-        if (side === vit.side) return [tower(given)];
-        const { sources, shares } = placeMixtures(vit.side / vit.patch, side / vit.patch);
-        const shape = [(side / vit.patch) ** 2, 16];
-        const mixed = {
-          sources: input({ shape, values: Float32Array.from(sources) }, true),
-          shares: input({ shape, values: shares }),
-        };
-        return [tower({ ...given, ...mixed })];
-      },
-      { plain },
-    );
-    expectAgreement(found.values[0]!, values.get(`${rows}.rows`)!);
-    expect(found.values[0]!.length).toBe(patches.shape[0]! * config.rows * 32);
-  });
+describe.each(WAYS.map((way) => [way.title, way] as const))('%s', (_, { as, plain, cases }) => {
+  for (const { checkpoint, rows, changes } of cases)
+    it(`intern-vit ${rows} of ${checkpoint}`, { timeout: 240_000 }, async () => {
+      const seen = disguise(device, as);
+      const config = readInternVl(mediaFiles(checkpoint, changes));
+      const { vit, side } = config.tower;
+      const tower = await loadTower(seen, checkpoint, config);
+      const patches = patchesOf(values.get(`${rows}.pixels`)!, vit.patch);
+      const found = await compute(
+        seen,
+        (_, input) => {
+          const given = { patches: input(patches) };
+          if (side === vit.side) return [tower(given)];
+          const { sources, shares } = placeMixtures(vit.side / vit.patch, side / vit.patch);
+          const shape = [(side / vit.patch) ** 2, 16];
+          const mixed = {
+            sources: input({ shape, values: Float32Array.from(sources) }, true),
+            shares: input({ shape, values: shares }),
+          };
+          return [tower({ ...given, ...mixed })];
+        },
+        { plain },
+      );
+      expectAgreement(found.values[0]!, values.get(`${rows}.rows`)!);
+      expect(found.values[0]!.length).toBe(patches.shape[0]! * config.rows * 32);
+    });
 });

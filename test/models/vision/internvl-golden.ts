@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { readSafetensors } from '../../../src/files/checkpoint/safetensors.ts';
 import { openDiskSource } from '../../../src/files/source-disk.ts';
 import type { Json } from '../../../src/models/config-values.ts';
+import type { Clip } from '../../../src/files/media/decoded.ts';
 import type { MediaFiles } from '../../../src/models/media.ts';
 
 export const FOLDER = fileURLToPath(new URL('../../golden/internvl', import.meta.url));
@@ -45,4 +46,17 @@ export async function readTensors(
     found.set(key, { shape, bytes: new Uint8Array((await source.read(offset, bytes)).slice().buffer) });
   await source.close();
   return found;
+}
+
+/** Frames of images.safetensors, one a second. */
+export async function clipOf(name: string): Promise<Clip> {
+  const { shape, bytes } = (await readTensors('images.safetensors')).get(name)!;
+  const [count, height, width] = shape as [number, number, number];
+  const size = 3 * width * height;
+  const indices = Array.from({ length: count }, (_, i) => i);
+  return {
+    source: { width, height, frames: count, fps: 1, duration: count },
+    frames: indices.map((i) => ({ width, height, data: bytes.subarray(i * size, (i + 1) * size) })),
+    indices,
+  };
 }

@@ -17,7 +17,9 @@ export function readMedia(
   note: (message: string) => void,
 ): RunnerMedia | null {
   const family = wrapper && mediaFamily(wrapper.architecture);
-  if (!family || !beside || Object.keys(beside.processors).length === 0) return null;
+  if (!family || !beside) return null;
+  const needsProcessor = !family.withoutProcessors?.includes(wrapper.architecture);
+  if (needsProcessor && Object.keys(beside.processors).length === 0) return null;
   const { config, processors, tensors } = beside;
   try {
     const model = family.read({ config, processors, hidden });
