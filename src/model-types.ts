@@ -34,6 +34,7 @@ export type {
   FinishReason,
   GrammarCounters,
   LogitProcessor,
+  MediaTokens,
   PromptToken,
   ReasoningEffort,
   ReasoningOptions,

@@ -14,6 +14,14 @@ import { optionsOf, settingsGiven } from './setting-options.ts';
 import { createCommand } from './command.ts';
 import { EXIT } from './exit.ts';
 import type { OptionTable, Values } from './option.ts';
+import {
+  type Attached,
+  checkTakes,
+  contentWith,
+  MEDIA_OPTIONS,
+  readAttached,
+  takeMedia,
+} from './chat-media.ts';
 import { errorText } from './said.ts';
 import { ENGINE_OPTIONS, toModelOptions } from './engine-options.ts';
 import { showOpening } from './progress.ts';
@@ -48,7 +56,7 @@ const CHAT_OPTIONS = {
   },
 } as const satisfies OptionTable;
 
-const OPTIONS = { ...CHAT_OPTIONS, ...ENGINE_OPTIONS };
+const OPTIONS = { ...CHAT_OPTIONS, ...MEDIA_OPTIONS, ...ENGINE_OPTIONS };
 
 type ChatOptions = Values<typeof OPTIONS>;
 
@@ -75,16 +83,18 @@ export function createChat(open: OpenTextModel): CommandDef {
 
 async function chat(open: OpenTextModel, path: string, options: ChatOptions): Promise<number> {
   const log = createLog();
+  const attached = await readAttached(options);
   const progress = showOpening(log);
   const model = await open(toModelOptions(path, options), progress.event).finally(progress.end);
   try {
-    return await converse(model, options);
+    checkTakes(model.info, attached);
+    return await converse(model, options, attached);
   } finally {
     await model.close();
   }
 }
 
-async function converse(model: TextModel, options: ChatOptions): Promise<number> {
+async function converse(model: TextModel, options: ChatOptions, given: readonly Attached[]): Promise<number> {
   const { stdin, stderr } = process;
   const isTerminal = stdin.isTTY;
   const linewise = options.linewise ?? false;
@@ -105,6 +115,8 @@ async function converse(model: TextModel, options: ChatOptions): Promise<number>
 
   if (isTerminal) stderr.write(`${model.info.name}. ${HELP}\n`);
   let history = startHistory(options.system);
+  /** Media that no answered question had yet. */
+  let attached = given;
   let answers = 0;
   try {
     for await (const text of questions) {
@@ -117,9 +129,17 @@ async function converse(model: TextModel, options: ChatOptions): Promise<number>
         createLog().warn(`There is no command ${command.unknown}. ${HELP}`);
       } else {
         answering = new AbortController();
-        const longer = await exchange(model, history, command.say, options, answering.signal);
+        const said =
+          isTerminal || linewise ? await readMedia(command.say, model) : { text: command.say, attached: [] };
+        const media = [...attached, ...said.attached];
+        confirm(media);
+        const content = contentWith(said.text, media);
+        const longer = await exchange(model, history, content, options, answering.signal);
         answering = null;
-        if (longer !== history) answers += 1;
+        if (longer !== history) {
+          answers += 1;
+          attached = [];
+        }
         history = longer;
       }
     }
@@ -129,6 +149,17 @@ async function converse(model: TextModel, options: ChatOptions): Promise<number>
   }
   if (interrupted) return EXIT.interrupted;
   return isTerminal || answers > 0 ? EXIT.ok : EXIT.failed;
+}
+
+/** Takes media out of a line. A file that cannot be read stays a word of the line. */
+async function readMedia(line: string, { info }: TextModel): Promise<{ text: string; attached: Attached[] }> {
+  const { notes, ...said } = await takeMedia(line, info);
+  for (const note of notes) createLog().warn(note);
+  return said;
+}
+
+function confirm(media: readonly Attached[]): void {
+  if (media.length > 0) createLog().info(`Read ${media.map(({ said }) => said).join(', ')}.`);
 }
 
 type Command =
@@ -161,11 +192,11 @@ function startHistory(system: string | undefined): ChatMessage[] {
 async function exchange(
   model: TextModel,
   history: ChatMessage[],
-  text: string,
+  content: NonNullable<ChatMessage['content']>,
   options: ChatOptions,
   signal: AbortSignal,
 ): Promise<ChatMessage[]> {
-  const messages: ChatMessage[] = [...history, { role: 'user', content: text }];
+  const messages: ChatMessage[] = [...history, { role: 'user', content }];
   try {
     const answer = await stream(model, toRequest(messages, options), signal);
     return [...messages, { role: 'assistant', content: answer }];

@@ -7,6 +7,7 @@ import {
   type TextModelOptions,
   TOOL_CALL_FORMATS,
 } from '../index.ts';
+import { MEDIA_BOUNDS } from '../options/media.ts';
 import { LOADING, MODEL_SETTINGS, SHARING } from '../options/model.ts';
 import { forModels } from '../options/setting.ts';
 import type { OptionTable, Values } from './option.ts';
@@ -18,6 +19,7 @@ export const ENGINE_OPTIONS = {
   ...loading,
   'tool-call-parser': { ...loading['tool-call-parser'], kind: 'choice', choices: TOOL_CALL_FORMATS },
   'reasoning-parser': { ...loading['reasoning-parser'], kind: 'choice', choices: REASONING_FORMATS },
+  ...optionsOf(MEDIA_BOUNDS),
 } as const satisfies OptionTable;
 
 export const BATCH_OPTIONS = optionsOf(SHARING);

@@ -17,6 +17,7 @@ import { createCommand } from './command.ts';
 import { EXIT, UsageError } from './exit.ts';
 import type { Values } from './option.ts';
 import { BATCH_OPTIONS, ENGINE_OPTIONS } from './engine-options.ts';
+import { toMediaRules } from './media-options.ts';
 import { SERVER_OPTIONS } from './server-options.ts';
 import { packageVersion } from './package.ts';
 import { showOpening } from './progress.ts';
@@ -147,6 +148,7 @@ function toServerOptions(options: ServeOptions): ServerOptions {
     port,
     strict,
     maxQueuedImages: options['max-queued-requests'],
+    media: toMediaRules(options),
     version: packageVersion(),
     ...(apiKey !== undefined && { apiKey }),
     ...(adminApiKey !== undefined && { adminApiKey }),

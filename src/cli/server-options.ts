@@ -1,5 +1,6 @@
 // The command-line options of the HTTP server, among them the models to serve.
 
+import { MEDIA_OPTIONS } from './media-options.ts';
 import type { OptionTable } from './option.ts';
 
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
@@ -69,4 +70,5 @@ export const SERVER_OPTIONS = {
     group: 'Server',
     help: 'What the log shows.',
   },
+  ...MEDIA_OPTIONS,
 } as const satisfies OptionTable;

@@ -10,28 +10,28 @@ export const MEDIA_BOUNDS = {
     help: 'Most pixels of an image, or of a frame.',
     default: DEFAULTS.imagePixels,
     models: ['text'],
-    flag: { group: 'Media' },
+    flag: { group: 'Media', otherwise: String(DEFAULTS.imagePixels) },
   },
   maxVideoPixels: {
     kind: { type: 'integer', min: 1 },
     help: 'Most pixels that are decoded of a video, all frames together.',
     default: DEFAULTS.videoPixels,
     models: ['text'],
-    flag: { group: 'Media' },
+    flag: { group: 'Media', otherwise: String(DEFAULTS.videoPixels) },
   },
   maxVideoFrames: {
     kind: { type: 'integer', min: 1 },
     help: 'Most frames of a video, of which a model takes some.',
     default: DEFAULTS.videoFrames,
     models: ['text'],
-    flag: { group: 'Media' },
+    flag: { group: 'Media', otherwise: String(DEFAULTS.videoFrames) },
   },
   maxMediaSeconds: {
     kind: { type: 'integer', min: 1 },
     help: 'Longest video or sound, in seconds.',
     default: DEFAULTS.mediaSeconds,
     models: ['text'],
-    flag: { group: 'Media' },
+    flag: { group: 'Media', otherwise: String(DEFAULTS.mediaSeconds) },
   },
 } as const satisfies Settings;
 

@@ -29,6 +29,7 @@ const textEntry = z.strictObject({
   ...entry,
   ...languageModel,
   max_model_len: count,
+  modalities: z.array(z.enum(['text', 'image', 'video', 'audio'])).describe('What messages may hold.'),
   sampling_defaults: z.strictObject(
     underFieldNames(
       mapSampling(() => samplingDefault),

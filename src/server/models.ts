@@ -178,6 +178,7 @@ function textEntry({ info }: TextModel) {
   return {
     ...weightsEntry(info),
     max_model_len: contextLength,
+    modalities: ['text', ...info.media],
     sampling_defaults: underFieldNames(values, MODEL_SAMPLING, 'chat'),
   };
 }

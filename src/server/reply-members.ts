@@ -33,3 +33,12 @@ export const calledFunction = z.strictObject({
   name: z.string(),
   arguments: z.string().describe('JSON; cut short where the reply is.'),
 });
+
+/** Tokens of the prompt that stand for media, of the kinds that it has. */
+export const mediaUsage = {
+  image_tokens: count.optional(),
+  video_tokens: count.optional(),
+  audio_tokens: count.optional(),
+};
+
+export type MediaUsage = Partial<Record<keyof typeof mediaUsage, number>>;

@@ -2,6 +2,8 @@
 
 import { createHash } from 'node:crypto';
 import type { EmbeddingModel, ImageModel, OpenEvent, TextModel } from '../index.ts';
+import type { MEDIA_FETCHING } from '../options/media.ts';
+import type { SettingValues } from '../options/setting.ts';
 import { RequestError } from './errors.ts';
 import { createMetrics, type Metrics } from './admin/metrics.ts';
 import { createImageStore, type ImageStore } from './images/image-store.ts';
@@ -30,6 +32,8 @@ export interface ServerOptions {
   corsOrigins?: string[];
   /** Unknown names of fields are an error. */
   strict?: boolean;
+  /** How media are fetched; default: those of options/media.ts. */
+  media?: SettingValues<typeof MEDIA_FETCHING>;
   /** Requests that may wait for an image model; further ones get 429. */
   maxQueuedImages?: number;
   /** Milliseconds of silence after which a stream gets a comment. */

@@ -3,8 +3,10 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import {
   type ChatMessage,
+  type ContentPart,
   EngineError,
   type ErrorCode,
+  type MediaTokens,
   type TextEvent,
   type TextRequest,
   type TokenLogprob,
@@ -20,6 +22,19 @@ function lastText(request: TextRequest): string {
   const message: ChatMessage | undefined = request.prompt.messages.at(-1);
   const content = message?.content ?? '';
   return typeof content === 'string' ? content : content.map(({ text }) => text ?? '').join('');
+}
+
+/** Ten tokens for each medium. */
+function mediaTokens({ prompt }: TextRequest): { mediaTokens?: MediaTokens } {
+  if (!('messages' in prompt)) return {};
+  const types = prompt.messages.flatMap(({ content }) =>
+    Array.isArray(content) ? content.map(({ type }) => type) : [],
+  );
+  const tokens = (['image', 'video', 'audio'] as const).flatMap((kind) => {
+    const count = types.filter((type) => type === kind).length;
+    return count === 0 ? [] : [[kind, 10 * count]];
+  });
+  return tokens.length === 0 ? {} : { mediaTokens: Object.fromEntries(tokens) as MediaTokens };
 }
 
 function untilAborted(signal: AbortSignal | undefined): Promise<void> {
@@ -66,6 +81,13 @@ export async function* answer(
   const text = lastText(request);
   const [command, argument = ''] = text.split(' ');
   if (command === 'refuse') throw new EngineError(argument as ErrorCode, `refused with ${argument}`);
+  if (command === 'media') {
+    const { messages = [] } = request.prompt as { messages?: ChatMessage[] };
+    const content = messages.at(-1)!.content as ContentPart[];
+    const at = content.findIndex(({ type }) => type !== 'text');
+    const param = `messages.${messages.length - 1}.content.${at}.${content[at]!.type}`;
+    throw new EngineError(argument as ErrorCode, `${param} is no picture`, { param });
+  }
   const { lora } = request;
   if (lora !== undefined && lora !== 'poet') {
     const message = `lora ${lora} is not loaded: this model has poet`;
@@ -75,7 +97,7 @@ export async function* answer(
   const maxTokens = request.maxTokens ?? 100;
   const promptIds = request.promptIds && { promptIds: Array.from({ length: promptTokens }, (_, at) => at) };
   const compiled = request.constraint && { compileMs: 20 };
-  yield { type: 'accepted', promptTokens, maxTokens, ...promptIds, ...compiled };
+  yield { type: 'accepted', promptTokens, maxTokens, ...mediaTokens(request), ...promptIds, ...compiled };
   if (command === 'wait') await Promise.race([sleep(Number(argument)), untilAborted(signal)]);
   const cached = { device: 1, host: 0, storage: 0, storageBackend: 'file' };
   if (events) return yield* events;

@@ -7,6 +7,7 @@
 //   "flood N"  answers with N words of 1,000 characters
 //   "think W"  it thinks those words, then says "so"
 //   "call F J" it calls the tool F with the arguments J, given in pieces
+//   "media C"  it refuses the first medium of the last message with the EngineError code C
 //   "cut C"    after the first word each choice ends with an abort of error code C
 
 import {
@@ -64,6 +65,8 @@ export const fakeInfo: TextModelInfo = {
 export interface FakeModel extends TextModel {
   /** All requests that it received. */
   readonly requests: TextRequest[];
+  /** All prompts that it rendered, with their limits. */
+  readonly rendered: TextRequest[];
   /** LoRA adapters that are loaded. */
   adapters: LoraInfo[];
   /** Events that replace the answer after the acceptance. */
@@ -82,6 +85,7 @@ export function createFakeModel(): FakeModel {
     asleep: false,
     die: (reason) => end(reason),
     requests: [],
+    rendered: [],
     adapters: [],
     events: null,
     running: 0,
@@ -95,8 +99,9 @@ export function createFakeModel(): FakeModel {
         model.running -= 1;
       }
     },
-    renderPrompt(prompt) {
+    renderPrompt(prompt, limits) {
       const text = 'messages' in prompt ? JSON.stringify(prompt) : '';
+      model.rendered.push({ prompt, ...limits });
       return Promise.resolve({ text, ids: [...Buffer.from(text)] });
     },
     tokenize: (text, { addSpecialTokens = true } = {}) =>

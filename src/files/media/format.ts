@@ -67,6 +67,11 @@ export function mediaFormat(bytes: Uint8Array): MediaFormat | null {
   return found ? { name: found[1], kinds: found[2] } : null;
 }
 
+/** The kind of a file by its first bytes: animations are images, containers are videos. null: nothing that is read. */
+export function mediaKind(bytes: Uint8Array): MediaKind | null {
+  return mediaFormat(bytes)?.kinds[0] ?? null;
+}
+
 /** Returns the format of a medium of this kind. Throws bad_request for bytes that are nothing of the kind. */
 export function formatOf(bytes: Uint8Array, kind: MediaKind, name: string): string {
   const format = mediaFormat(bytes);

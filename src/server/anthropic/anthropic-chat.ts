@@ -1,9 +1,11 @@
 // Converts a request of Anthropic's interface to a chat completion, and renames the fields in errors back.
 
 import type { z } from 'zod';
-import type { ChatMessage } from '../../index.ts';
+import type { ChatMessage, ContentPart } from '../../index.ts';
 import type { MEMBERS, MessageBody, PromptBody } from './anthropic-schema.ts';
 import { RequestError } from '../errors.ts';
+import { dataUrl } from '../media/base64.ts';
+import { imagePart } from '../media/named-parts.ts';
 import { withoutMissing } from '../body/fields.ts';
 import { SAMPLING } from '../../options/text-request.ts';
 import { sharedFields } from '../body/setting-fields.ts';
@@ -25,12 +27,17 @@ export const MESSAGE_NAMES: Renames = [
 
 type Message = NonNullable<PromptBody['messages']>[number];
 type Block = Exclude<Message['content'], string>[number];
+interface LooseBlock {
+  type: string;
+  [member: string]: unknown;
+}
+
 type BlockOf<T extends keyof typeof MEMBERS> = z.infer<(typeof MEMBERS)[T]>;
 
 /** The members of the request that make up the prompt, as members of a body of /v1/chat/completions. */
 export function toPromptFields(body: PromptBody) {
   const { system, messages = [], tools, tool_choice: choice, thinking } = body;
-  const said = messages.flatMap(toMessages);
+  const said = messages.flatMap((message, at) => toMessages(message, `messages.${at}.content`));
   return withoutMissing({
     model: body.model,
     messages: [...instructionsOf(system), ...said],
@@ -106,18 +113,41 @@ function toReasoning(thinking: PromptBody['thinking']): unknown {
   return withoutMissing({ enabled: true, max_tokens: thinking.budget_tokens ?? undefined });
 }
 
-/** Results of tools become messages of their own, which precede the rest of the user's message. */
-function toMessages({ role, content }: Message): ChatMessage[] {
+/** Results of tools become messages of their own, which precede the rest of the user's message. `path`: that of the content. */
+function toMessages({ role, content }: Message, path: string): ChatMessage[] {
   if (typeof content === 'string') return [{ role, content }];
   if (role === 'assistant') return [toAssistant(content)];
-  const results = ofType(content, 'tool_result').map(
-    ({ tool_use_id: id, content: result, is_error: isError }): ChatMessage => {
-      const text = textOf(result ?? '');
-      return { role: 'tool', content: isError ? `Error: ${text}` : text, tool_call_id: id };
-    },
+  const results = content.flatMap((block, at) =>
+    isOf(block, 'tool_result') ? [toResult(block, `${path}.${at}`)] : [],
   );
-  const text = textOf(content);
-  return text === '' && results.length > 0 ? results : [...results, { role, content: text }];
+  const rest = contentOf(content, path);
+  return rest === '' && results.length > 0 ? results : [...results, { role, content: rest }];
+}
+
+function toResult(block: BlockOf<'tool_result'>, path: string): ChatMessage {
+  const { tool_use_id: id, content: result, is_error: isError } = block;
+  const said = contentOf(result ?? '', `${path}.tool_result.content`);
+  const content =
+    typeof said === 'string'
+      ? `${isError ? 'Error: ' : ''}${said}`
+      : [...(isError ? [{ type: 'text', text: 'Error:' }] : []), ...said];
+  return { role: 'tool', content, tool_call_id: id };
+}
+
+/** Content without images is one text, which every template takes. */
+function contentOf(content: string | readonly LooseBlock[], path: string): string | ContentPart[] {
+  if (typeof content === 'string' || !content.some(({ type }) => type === 'image')) return textOf(content);
+  return content.flatMap((block, at): ContentPart[] => {
+    if (isOf(block, 'image')) return [toImage(block, `${path}.${at}.image.source`)];
+    const text = textOf([block]);
+    return text === '' ? [] : [{ type: 'text', text }];
+  });
+}
+
+function toImage({ source }: BlockOf<'image'>, path: string): ContentPart {
+  return source.type === 'url'
+    ? imagePart(source.url, `${path}.url`)
+    : imagePart(dataUrl(source.data), `${path}.data`);
 }
 
 function toAssistant(content: readonly Block[]): ChatMessage {
@@ -140,11 +170,18 @@ function toAssistant(content: readonly Block[]): ChatMessage {
 
 /** Blocks of one type, which the schema has checked. */
 function ofType<T extends keyof typeof MEMBERS>(content: readonly Block[], type: T): BlockOf<T>[] {
-  return content.filter((block) => block.type === type) as unknown as BlockOf<T>[];
+  return content.filter((block) => isOf(block, type));
+}
+
+function isOf<B extends LooseBlock, T extends keyof typeof MEMBERS>(
+  block: B,
+  type: T,
+): block is B & BlockOf<T> {
+  return block.type === type;
 }
 
 /** Joins the text blocks; a tool reference is represented by the tool's name. */
-function textOf(content: string | readonly { type: string; [member: string]: unknown }[]): string {
+function textOf(content: string | readonly LooseBlock[]): string {
   if (typeof content === 'string') return content;
   return content
     .flatMap(({ type, text, tool_name: found }) =>

@@ -12,7 +12,7 @@ import { withMembers } from '../body/unknown-members.ts';
 
 const filled = z.string().min(1);
 
-const FOREIGN_BLOCKS = new Set(['image', 'document', 'search_result', 'container_upload']);
+const FOREIGN_BLOCKS = new Set(['document', 'search_result', 'container_upload']);
 
 type Issue = (message: string, path: string[], code?: string) => void;
 
@@ -24,7 +24,7 @@ function blocks(members: Readonly<Record<string, z.ZodObject>>) {
       context.addIssue({ code: 'custom', path, message, ...(code && { params: { code } }) });
     const own = Object.hasOwn(members, block.type) ? members[block.type] : undefined;
     if (FOREIGN_BLOCKS.has(block.type)) {
-      issue('is not read here: the served model reads text only; send text', [block.type], 'unsupported');
+      issue('is not read here; send text or images', [block.type], 'unsupported');
     } else if (!own) {
       issue(`must be one of ${types.join(', ')}, got ${JSON.stringify(block.type)}`, ['type'], 'unsupported');
     } else {
@@ -49,10 +49,17 @@ const textBlock = z.looseObject({ text: z.string(), cache_control: silent, citat
 const textBlocks = blocks({ text: textBlock });
 /** A tool that the client's tool search has found among `tools`. All of `tools` are in the prompt in any case. */
 const toolReference = z.looseObject({ tool_name: z.string(), cache_control: silent });
-const resultBlocks = blocks({ text: textBlock, tool_reference: toolReference });
+const base64Source = z.looseObject({ type: z.literal('base64'), data: z.string(), media_type: silent });
+const urlSource = z.looseObject({ type: z.literal('url'), url: filled });
+const imageBlock = z.looseObject({
+  source: z.discriminatedUnion('type', [base64Source, urlSource]),
+  cache_control: silent,
+});
+const resultBlocks = blocks({ text: textBlock, image: imageBlock, tool_reference: toolReference });
 
 export const MEMBERS = {
   text: textBlock,
+  image: imageBlock,
   thinking: z.looseObject({ thinking: z.string(), signature: silent }),
   redacted_thinking: z.looseObject({ data: silent }),
   // Tools that are added or removed during a conversation have no effect, because `tools` lists the current ones.

@@ -9,7 +9,9 @@ import { toTextRequest } from '../chat/chat-request.ts';
 import { readJson } from '../body/json-body.ts';
 import { listIgnored } from '../model-call.ts';
 import { findTextModel } from '../models.ts';
-import { renameParam, underNames } from '../body/renamed.ts';
+import { partNames } from '../media/named-parts.ts';
+import { withMedia } from '../media/request-media.ts';
+import { renameParam, underNames, underNamesLater } from '../body/renamed.ts';
 import { requireRunning, type Service } from '../service.ts';
 import { acceptText, callText, foldText, renamedFor } from '../text/text-call.ts';
 import { streamText } from '../text/text-stream.ts';
@@ -20,10 +22,11 @@ export async function anthropicMessages(service: Service, event: H3Event): Promi
   const { body, ignored } = checkMessages(await readJson(event.req), service.options.strict);
   const { model, adapter } = findTextModel(service, body.model);
   const asked = model.info.outputFormat.reasoning === null ? withoutThoughts(body) : body;
-  const chat = underNames(MESSAGE_NAMES, () => validateChat(toChat(asked), false).body);
-  const request = underNames(MESSAGE_NAMES, () => toTextRequest(chat, adapter));
+  const { chat, names } = chatOf(() => toChat(asked));
+  const named = underNames(names, () => toTextRequest(chat, adapter));
   listIgnored(event, ignored);
-  const rename = (error: unknown) => renameParam(renamedFor(chat)(error), MESSAGE_NAMES);
+  const request = await underNamesLater(names, withMedia(service, event, model, named));
+  const rename = (error: unknown) => renameParam(renamedFor(chat)(error), names);
   const call = callText(service, event, model, [request], rename);
   const head = {
     id: `msg_${randomUUID().replaceAll('-', '')}`,
@@ -45,9 +48,20 @@ export async function countTokens(service: Service, event: H3Event) {
   requireRunning(service);
   const { body, ignored } = checkCount(await readJson(event.req), service.options.strict);
   const { model } = findTextModel(service, body.model);
-  const chat = underNames(MESSAGE_NAMES, () => validateChat(toPromptFields(body), false).body);
+  const { chat, names } = chatOf(() => toPromptFields(body));
   listIgnored(event, ignored);
-  const { prompt } = underNames(MESSAGE_NAMES, () => toTextRequest(chat));
-  const { ids } = await model.renderPrompt(prompt);
+  const named = underNames(names, () => toTextRequest(chat));
+  const { prompt } = await underNamesLater(names, withMedia(service, event, model, named));
+  const rendered = model.renderPrompt(prompt).catch((error: unknown) => {
+    throw renamedFor(chat)(error);
+  });
+  const { ids } = await underNamesLater(names, rendered);
   return { input_tokens: ids.length };
+}
+
+/** The chat completion that stands for a request, and the names of its fields there. */
+function chatOf(convert: () => object) {
+  const asked = underNames(MESSAGE_NAMES, convert);
+  const names = [...partNames(asked), ...MESSAGE_NAMES];
+  return { chat: underNames(names, () => validateChat(asked, false).body), names };
 }

@@ -39,3 +39,12 @@ export function underNames<T>(renames: Renames, run: () => T): T {
     throw renameParam(error, renames);
   }
 }
+
+/** The same for a promise. */
+export async function underNamesLater<T>(renames: Renames, result: Promise<T>): Promise<T> {
+  try {
+    return await result;
+  } catch (error) {
+    throw renameParam(error, renames);
+  }
+}

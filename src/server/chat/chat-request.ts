@@ -14,12 +14,18 @@ export function toTextRequest(body: ChatBody, adapter?: string): TextRequest {
     prompt: toPrompt(body),
     maxTokens: body.max_completion_tokens ?? body.max_tokens,
     ...toGeneration(body, adapter),
+    ...toTileLimits(body),
     logprobs: body.logprobs ? (body.top_logprobs ?? 0) : undefined,
     ...toToolRequest(body),
     // Reasoning in the reply to input_ids, which no template made, is separated only on request.
     reasoning: toReasoning(body) ?? (body.input_ids ? {} : undefined),
   };
   return withoutMissing(request);
+}
+
+/** Limits on the tiles of images, for the engine. */
+export function toTileLimits(body: Pick<ChatBody, 'max_dynamic_patch' | 'min_dynamic_patch'>) {
+  return withoutMissing({ maxTiles: body.max_dynamic_patch, minTiles: body.min_dynamic_patch });
 }
 
 function toPrompt(body: ChatBody): TextPrompt {

@@ -5,13 +5,30 @@ import { LIMITS } from '../../index.ts';
 import { list, MOST_IDS, record, tokenId } from '../body/bounded.ts';
 import { by, type FieldTable, honoured, honouredSchema, neutralOnly, noEffect } from '../body/fields.ts';
 import { GENERATION_FIELDS, tokenCount } from '../text/generation-fields.ts';
+import { tileCount } from './content-parts.ts';
 import { messagesSchema } from './messages.ts';
 import { REASONING_FIELDS } from '../text/reasoning.ts';
 import { TOOL_FIELDS } from '../text/tools.ts';
 
+/** Limits on the tiles of images; those of a part take their place for that part. */
+export const TILE_FIELDS = {
+  max_dynamic_patch: honoured(
+    tileCount,
+    'Most tiles of an image, for models that divide images; an image_url or video_url part may have its own.',
+    undefined,
+    { stricter: `at most ${LIMITS.tiles}` },
+  ),
+  min_dynamic_patch: honoured(tileCount, 'Fewest tiles of an image.', undefined, {
+    stricter: `at most ${LIMITS.tiles}`,
+  }),
+} satisfies FieldTable;
+
 export const CHAT_FIELDS = {
   ...by('files/template/template.ts', {
-    messages: honoured(messagesSchema, 'Required: the conversation.'),
+    messages: honoured(
+      messagesSchema,
+      'Required: the conversation; content may mix text, image_url, video_url, audio_url, input_audio and file parts, as far as the model takes them.',
+    ),
   }),
   ...by('server/models.ts', {
     model: honoured(
@@ -64,9 +81,8 @@ export const CHAT_FIELDS = {
       'The prompt as token ids, in place of what messages would become.',
     ),
   }),
+  ...by('server/chat/chat-request.ts', TILE_FIELDS),
 
-  max_dynamic_patch: neutralOnly('Most patches of an image.'),
-  min_dynamic_patch: neutralOnly('Fewest patches of an image.'),
   modalities: neutralOnly('Kinds of output.', ['text']),
   audio: neutralOnly('How to speak the answer.'),
   verbosity: neutralOnly('How long the answer is.', 'medium'),

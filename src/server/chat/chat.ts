@@ -6,6 +6,7 @@ import { toTextRequest } from './chat-request.ts';
 import { chatForm } from './chat-stream.ts';
 import { checkTokenIds } from '../text/generation-request.ts';
 import { readJson } from '../body/json-body.ts';
+import { withMedia } from '../media/request-media.ts';
 import { listIgnored } from '../model-call.ts';
 import { findTextModel } from '../models.ts';
 import { completion, wishesOf } from './chat-reply.ts';
@@ -27,7 +28,8 @@ export async function chatCompletions(service: Service, event: H3Event): Promise
     model: body.model,
     system_fingerprint: fingerprint,
   };
-  const request = { ...toTextRequest(body, adapter), id: head.id };
+  const named = { ...toTextRequest(body, adapter), id: head.id };
+  const request = await withMedia(service, event, model, named);
   const call = callText(service, event, model, [request], renamedFor(body));
   const [{ fold }] = call.runs as [TextRun];
   const reply = { head, fold, wishes: wishesOf(body) };

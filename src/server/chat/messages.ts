@@ -2,36 +2,10 @@
 
 import { z } from 'zod';
 import type { ChatMessage } from '../../index.ts';
+import { contentPart, partPaths, toContentPart } from './content-parts.ts';
 import { list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
 
 const ROLES = ['system', 'user', 'assistant', 'tool', 'function', 'developer'] as const;
-const MEDIA_PARTS = new Set(['image_url', 'video_url', 'audio_url', 'input_audio', 'file']);
-
-const part = z
-  .looseObject({ type: z.string(), text: z.string().optional() })
-  .superRefine(({ type, text }, context) => {
-    if (MEDIA_PARTS.has(type)) {
-      context.addIssue({
-        code: 'custom',
-        message: `has the type ${type}, and the served model reads text only; send text parts`,
-        params: { code: 'unsupported' },
-      });
-    } else if (type !== 'text') {
-      context.addIssue({
-        code: 'custom',
-        path: ['type'],
-        message: `must be "text", got ${JSON.stringify(type)}`,
-      });
-    } else if (text === undefined) {
-      context.addIssue({
-        code: 'custom',
-        path: ['text'],
-        message: 'is required in a text part',
-        params: { code: 'missing_required_parameter' },
-      });
-    }
-  });
-
 /**
  * The arguments of a call as JSON text, as an object, or as the invalid text that a model wrote: agents send that back together
  * with the error it caused.
@@ -52,7 +26,7 @@ const message = z
       .toLowerCase()
       .meta({ enum: [...ROLES] })
       .pipe(z.enum(ROLES)),
-    content: z.union([z.string(), list(part, MOST_TURNS), z.null()]).optional(),
+    content: z.union([z.string(), list(contentPart, MOST_TURNS), z.null()]).optional(),
     name: z.string().nullish(),
     reasoning_content: z.string().nullish(),
     /** Names that other servers give to reasoning_content. */
@@ -93,14 +67,31 @@ export const messagesSchema = list(message, MOST_TURNS).min(1);
 
 type MessagesBody = z.infer<typeof messagesSchema>;
 
-/** Keeps unknown members, too, since templates may read any; converts the older form of a call to the newer one. */
+/**
+ * Keeps unknown members, too, since templates may read any; converts the older form of a call to the newer one. Media are not read yet:
+ * their parts hold a MediaSource.
+ */
 export function toChatMessages(body: MessagesBody): ChatMessage[] {
-  return body.map(({ function_call: older, ...message }): ChatMessage => {
+  return body.map(({ function_call: older, content, ...message }, at): ChatMessage => {
     const { reasoning, reasoning_content: thoughts, tool_calls: calls } = message;
     return {
       ...message,
+      ...(content !== undefined && {
+        content: Array.isArray(content)
+          ? content.map((part, i) => toContentPart(part, partPath(at, i)))
+          : content,
+      }),
       ...(thoughts == null && reasoning != null && { reasoning_content: reasoning }),
       ...(older && !calls?.length && { tool_calls: [{ type: 'function', function: older }] }),
     };
   });
+}
+
+const partPath = (message: number, part: number): string => `messages.${message}.content.${part}`;
+
+/** Pairs of a path in the engine's request and the path in the body, for the media of a conversation. */
+export function mediaPaths(body: MessagesBody = []): [engine: string, field: string][] {
+  return body.flatMap(({ content }, at) =>
+    Array.isArray(content) ? content.flatMap((part, i) => partPaths(part, partPath(at, i))) : [],
+  );
 }

@@ -1,7 +1,10 @@
-// Base64 of requests: data: URIs, and members that hold base64 by themselves.
+// The bytes of data: URIs.
 
 import type { ByteBudget } from './byte-budget.ts';
 import type { MediaSource } from './media-source.ts';
+
+/** The data: URI of a member that holds base64 by itself. */
+export const dataUrl = (base64: string): string => `data:;base64,${base64}`;
 
 /** Characters of a data: URI before its comma. */
 const MOST_OF_HEAD = 1000;
@@ -25,13 +28,15 @@ function unescaped(text: string, source: MediaSource): string {
 }
 
 /** Standard and URL-safe base64, with or without padding and line breaks. Throws RequestError. */
-export function base64Bytes(text: string, source: MediaSource, budget: ByteBudget): Uint8Array {
+function base64Bytes(text: string, source: MediaSource, budget: ByteBudget): Uint8Array {
   const digits = /\s/.test(text) ? text.replaceAll(/\s+/g, '') : text;
   if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(digits))
     throw source.error('is not base64; send the bytes of the file in base64');
   const length = digits.replace(/=+$/, '').length;
   if (length % 4 === 1) throw source.error('is base64 that is cut off; send the whole file');
-  const bytes = Math.floor((length * 3) / 4);
-  budget.take(bytes, source);
-  return Buffer.from(digits, 'base64');
+  const bytes = new Uint8Array(Math.floor((length * 3) / 4));
+  budget.take(bytes.length, source);
+  // In a buffer of its own, because a message between threads copies the whole buffer, and Node's small Buffers share one.
+  Buffer.from(bytes.buffer).write(digits, 'base64');
+  return bytes;
 }

@@ -135,7 +135,13 @@ async function readReply(reply: IncomingMessage, { source, budget }: Fetching): 
     budget.take(chunk.length, source);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks);
+  const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
 }
 
 /** The message does not repeat what a name resolved to. */

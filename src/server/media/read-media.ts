@@ -2,11 +2,11 @@
 
 import type { MediaKind } from '../../index.ts';
 import { isPublic } from './addresses.ts';
-import { base64Bytes, dataBytes } from './base64.ts';
+import { dataBytes } from './base64.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { fetchMedia, type FetchRules } from './fetch-media.ts';
 import { fileBytes } from './media-file.ts';
-import { MEDIA_PLURALS, type MediaSource } from './media-source.ts';
+import { MEDIA_NOUNS, type MediaSource } from './media-source.ts';
 import { mediaOption } from '../../options/names.ts';
 
 /** How a server reads media; values of options/media.ts. */
@@ -32,7 +32,11 @@ export async function readMedia(
   signal: AbortSignal,
   fetching: Partial<FetchRules> = {},
 ): Promise<Uint8Array[]> {
-  checkCounts(sources, rules);
+  checkCounts(
+    sources,
+    sources.map(({ kind }) => kind),
+    rules,
+  );
   const budget = new ByteBudget(rules.maxMediaBytes);
   const abort = new AbortController();
   const leave = (): void => abort.abort(signal.reason);
@@ -40,35 +44,33 @@ export async function readMedia(
   signal.addEventListener('abort', leave, { once: true });
   const isAllowed = rules.allowPrivateMedia ? () => true : isPublic;
   const fetchRules: FetchRules = { timeout: rules.mediaTimeout, isAllowed, ...fetching };
-  const read = (source: MediaSource) => readOne(source, { rules, fetchRules, budget, signal: abort.signal });
   try {
-    const distinct = new Map(sources.map((source) => [keyOf(source), source]));
-    const found = await inTurns(
-      [...distinct],
-      MOST_AT_ONCE,
-      async ([key, source]) => [key, await read(source)] as const,
-    );
+    const urls = new Set<string>();
+    const distinct = sources.filter(({ url }) => !urls.has(url) && urls.add(url));
+    const found = await inTurns(distinct, MOST_AT_ONCE, async (source) => {
+      const bytes = await readOne(source, { rules, fetchRules, budget, signal: abort.signal });
+      return [source.url, bytes] as const;
+    });
     const bytes = new Map(found);
-    return sources.map((source) => bytes.get(keyOf(source))!);
+    return sources.map(({ url }) => bytes.get(url)!);
   } finally {
     signal.removeEventListener('abort', leave);
     abort.abort();
   }
 }
 
-const keyOf = ({ address }: MediaSource): string =>
-  'url' in address ? `url ${address.url}` : `base64 ${address.base64}`;
-
-function checkCounts(
+/** Throws RequestError for the first medium beyond the number that a request may have of its kind; null: a kind that is not known yet. */
+export function checkCounts(
   sources: readonly MediaSource[],
+  kinds: readonly (MediaKind | null)[],
   { limitMmDataPerRequest: limits = {} }: MediaRules,
 ): void {
   for (const [kind, most] of Object.entries(limits) as [MediaKind, number][]) {
-    const own = sources.filter((source) => source.kind === kind);
+    const own = sources.filter((_, at) => kinds[at] === kind);
     const excess = own[most];
     if (!excess) continue;
     throw excess.error(
-      `is one of ${own.length} ${MEDIA_PLURALS[kind]}, above the limit of ${most} in one request (${mediaOption('limitMmDataPerRequest')}); send fewer`,
+      `is one of ${own.length} ${MEDIA_NOUNS[kind].many}, above the limit of ${most} in one request (${mediaOption('limitMmDataPerRequest')}); send fewer`,
     );
   }
 }
@@ -85,10 +87,8 @@ async function readOne(
   { rules, fetchRules, budget, signal }: Reading,
 ): Promise<Uint8Array> {
   signal.throwIfAborted();
-  const { address } = source;
-  if ('base64' in address) return base64Bytes(address.base64, source, budget);
-  if (/^data:/i.test(address.url)) return dataBytes(address.url, source, budget);
-  const url = urlOf(address.url, source);
+  if (/^data:/i.test(source.url)) return dataBytes(source.url, source, budget);
+  const url = urlOf(source.url, source);
   switch (url.protocol) {
     case 'http:':
     case 'https:':

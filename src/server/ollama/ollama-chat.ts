@@ -1,7 +1,9 @@
 // Converts a request of Ollama's interface to a chat completion, and renames the fields in errors back.
 
-import type { ChatMessage, TextModel, TextPrompt } from '../../index.ts';
+import type { ChatMessage, ContentPart, TextModel, TextPrompt } from '../../index.ts';
 import { RequestError } from '../errors.ts';
+import { dataUrl } from '../media/base64.ts';
+import { imagePart } from '../media/named-parts.ts';
 import { show, withoutMissing } from '../body/fields.ts';
 import { fillInPrompt } from '../text/fill-in.ts';
 import { OPTION_NAMES, toSampling } from './ollama-options.ts';
@@ -57,11 +59,11 @@ function toReasoning(think: TextBody['think']): unknown {
 
 /** Keeps members that are not Ollama's: the model's template may read them. */
 export function toMessages(messages: readonly OllamaMessage[]): ChatMessage[] {
-  return messages.map(({ thinking, tool_calls: calls, tool_name: name, tool_call_id: id, ...more }) => {
-    const { images: _, ...rest } = more;
+  return messages.map(({ thinking, tool_calls: calls, tool_name: name, tool_call_id: id, ...more }, at) => {
+    const { images, ...rest } = more;
     return withoutMissing({
       ...rest,
-      content: rest.content ?? '',
+      content: contentOf(rest.content ?? '', images, `messages.${at}.images`),
       name: name ?? undefined,
       reasoning_content: thinking || undefined,
       tool_calls: calls?.length ? calls.map(toCall) : undefined,
@@ -75,15 +77,26 @@ function toCall({ id, function: called }: NonNullable<OllamaMessage['tool_calls'
   return { ...(id && { id }), type: 'function' as const, function: { name, arguments: given } };
 }
 
-/** Returns the conversation that consists of a prompt and its system message. */
-export function promptMessages({ system, prompt = '' }: GenerateBody): ChatMessage[] {
-  const user = { role: 'user' as const, content: prompt };
+/** Images precede the text. `path`: that of the images. */
+function contentOf(
+  text: string,
+  images: readonly string[] | null | undefined,
+  path: string,
+): string | ContentPart[] {
+  if (!images?.length) return text;
+  const parts = images.map((image, at) => imagePart(dataUrl(image), `${path}.${at}`));
+  return [...parts, { type: 'text', text }];
+}
+
+/** Returns the conversation that consists of a prompt, its images and its system message. */
+export function promptMessages({ system, prompt = '', images }: GenerateBody): ChatMessage[] {
+  const user = { role: 'user' as const, content: contentOf(prompt, images, 'images') };
   return system ? [{ role: 'system', content: system }, user] : [user];
 }
 
 /** Returns the prompt of a request that no template renders: with `raw`, with a suffix, or to a model without a template; else null. */
 export async function plainPrompt(body: GenerateBody, model: TextModel): Promise<TextPrompt | null> {
-  const { prompt = '', raw, suffix, system, think } = body;
+  const { prompt = '', raw, suffix, system, think, images } = body;
   const why = raw
     ? 'raw takes the prompt as it is'
     : suffix
@@ -92,7 +105,7 @@ export async function plainPrompt(body: GenerateBody, model: TextModel): Promise
         ? null
         : `${model.info.name} has no chat template`;
   if (why === null) return null;
-  const param = system ? 'system' : think ? 'think' : null;
+  const param = system ? 'system' : think ? 'think' : images?.length ? 'images' : null;
   if (param !== null) {
     throw new RequestError('unsupported', `${param} is for the chat template, and ${why}; leave it out`, {
       param,

@@ -141,6 +141,12 @@ function parametersOf(sampling: Required<SamplingOptions>): string {
   return Object.values(lines).join('\n');
 }
 
-function capabilitiesOf({ outputFormat: { tools, reasoning } }: TextModel['info']): string[] {
-  return ['completion', ...(tools === null ? [] : ['tools']), ...(reasoning === null ? [] : ['thinking'])];
+function capabilitiesOf({ media, outputFormat: { tools, reasoning } }: TextModel['info']): string[] {
+  const vision = media.includes('image') ? ['vision'] : [];
+  return [
+    'completion',
+    ...vision,
+    ...(tools === null ? [] : ['tools']),
+    ...(reasoning === null ? [] : ['thinking']),
+  ];
 }

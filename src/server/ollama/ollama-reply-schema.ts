@@ -101,7 +101,7 @@ export const OllamaShow = z.strictObject({
   parameters: z.string().optional().describe('Of sampling, one a line.'),
   details,
   model_info: z.record(z.string(), z.union([z.string(), z.number()])),
-  capabilities: z.array(z.enum(['completion', 'tools', 'thinking', 'embedding'])),
+  capabilities: z.array(z.enum(['completion', 'vision', 'tools', 'thinking', 'embedding'])),
   ...modifiedAt,
 });
 

@@ -9,7 +9,6 @@ import {
   type FieldTable,
   type HonouredBody,
   honoured,
-  isEmpty,
   neutralOnly,
   noEffect,
   pickFields,
@@ -23,12 +22,8 @@ const model = honoured(
 );
 const keepAlive = noEffect('How long the model stays loaded: --sleep-idle-seconds says it for all.');
 
-const READS_TEXT = 'is for models that see, and the served model reads text only; send text';
-
-const images = z
-  .unknown()
-  .refine(isEmpty, { error: READS_TEXT, params: { code: 'unsupported' } })
-  .optional();
+/** Bytes of images in base64. */
+const images = list(filled, MOST_TURNS);
 
 const call = z.looseObject({
   id: z.string().nullish(),
@@ -45,7 +40,7 @@ const message = z.looseObject({
   role: z.enum(['system', 'user', 'assistant', 'tool']),
   content: z.string().nullish(),
   thinking: z.string().nullish(),
-  images,
+  images: images.nullish(),
   tool_calls: list(call, MOST_TOOLS).nullish(),
   tool_name: z.string().nullish(),
   tool_call_id: z.string().nullish(),
@@ -86,13 +81,13 @@ export const GENERATE_FIELDS = {
   ),
   system: honoured(z.string(), 'A system message before it.', ''),
   raw: honoured(z.boolean(), 'The prompt as it is, without a template.', false),
+  images: honoured(images, 'Images in base64, for models that see; they precede the prompt.'),
   suffix: honoured(
     z.string(),
     'What comes after the text: for models whose tokenizer has tokens to fill in the middle.',
     '',
   ),
   ...TEXT_FIELDS,
-  images: { ...neutralOnly('Images.'), refusal: READS_TEXT },
   template: neutralOnly(
     "A template in place of the checkpoint's own; raw takes a prompt made elsewhere.",
     '',

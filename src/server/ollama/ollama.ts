@@ -25,7 +25,9 @@ import {
   startClock,
 } from './ollama-reply.ts';
 import { checkGenerate, checkOllamaChat, type TextBody } from './ollama-schema.ts';
-import { type Renames, renameParam, underNames } from '../body/renamed.ts';
+import { partNames } from '../media/named-parts.ts';
+import { withMedia } from '../media/request-media.ts';
+import { type Renames, renameParam, underNames, underNamesLater } from '../body/renamed.ts';
 import { requireRunning, type Service } from '../service.ts';
 import { LINES } from '../sse.ts';
 import { acceptText, callText, foldText, renamedFor } from '../text/text-call.ts';
@@ -74,13 +76,19 @@ async function loaded(body: { model: string }, model: TextModel, said: object) {
 }
 
 async function answer(service: Service, event: H3Event, asked: Asked): Promise<unknown> {
-  const { body, route, model, adapter, messages, prompt, names } = asked;
+  const { body, route, model, adapter, messages, prompt } = asked;
   checkThinks(body, model);
   const clock = startClock(event.context.call?.startedAt ?? performance.now());
-  const chat = underNames(names, () => validateChat(toChat(body, messages), false).body);
-  const request = underNames(names, () => toTextRequest(chat, adapter));
+  const whole = toChat(body, messages);
+  const names = [...partNames(whole), ...asked.names];
+  const chat = underNames(names, () => validateChat(whole, false).body);
+  const named = underNames(names, () => toTextRequest(chat, adapter));
+  const request = await underNamesLater(
+    names,
+    withMedia(service, event, model, prompt ? { ...named, prompt } : named),
+  );
   const rename = (error: unknown) => renameParam(renamedFor(chat)(error), names);
-  const call = callText(service, event, model, [prompt ? { ...request, prompt } : request], rename);
+  const call = callText(service, event, model, [request], rename);
   const run = call.runs[0]!;
   run.events = clock.watch(run.events);
   const head = { model: body.model, route, logprobs: body.logprobs ?? false };

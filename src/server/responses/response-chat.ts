@@ -99,7 +99,7 @@ export function toChat(
     model: body.model,
     messages: [
       ...(instructions === undefined ? [] : [{ role: 'system', content: instructions }]),
-      ...toMessages(items),
+      ...toMessages(items, items.length - inputOf(body).length),
     ],
     ...Object.fromEntries(shared),
     max_completion_tokens: body.max_output_tokens,

@@ -9,8 +9,23 @@ const filled = z.string().min(1);
 /** Members of replies that requests send back; they have no effect. */
 const echoed = z.unknown().optional();
 
-const FOREIGN_PARTS = new Set(['input_image', 'input_file', 'input_audio']);
 const TEXT_PARTS = ['input_text', 'output_text', 'text', 'refusal'];
+
+/** Parts with media. Files that were uploaded are not kept here. */
+export const MEDIA_PARTS = {
+  input_image: z.looseObject({
+    image_url: filled,
+    /** Without effect: the model's own processor decides the size. */
+    detail: z.enum(['auto', 'low', 'high', 'original']).nullish(),
+  }),
+  input_file: z.looseObject({ file_data: filled.nullish(), file_url: filled.nullish(), filename: echoed }),
+  input_audio: z.looseObject({ input_audio: z.looseObject({ data: filled, format: echoed }) }),
+};
+
+type MediaPart = keyof typeof MEDIA_PARTS;
+/** A part with a medium after its check by the schema. */
+export type PartOf<T extends MediaPart> = z.infer<(typeof MEDIA_PARTS)[T]> & { type: T };
+const MEDIA_TYPES = Object.keys(MEDIA_PARTS);
 
 const part = z
   .looseObject({
@@ -20,18 +35,25 @@ const part = z
     annotations: echoed,
     logprobs: echoed,
   })
-  .superRefine(({ type, text, refusal }, context) => {
+  .superRefine((given, context) => {
+    const { type, text, refusal } = given;
     const issue = (message: string, path: string[], code?: string) =>
       context.addIssue({ code: 'custom', path, message, ...(code && { params: { code } }) });
-    if (FOREIGN_PARTS.has(type))
-      issue(`has the type ${type}, and the served model reads text only; send input_text`, [], 'unsupported');
-    else if (!TEXT_PARTS.includes(type))
-      issue(`must be one of ${TEXT_PARTS.join(', ')}, got ${JSON.stringify(type)}`, ['type']);
+    if (MEDIA_TYPES.includes(type)) {
+      const { error } = MEDIA_PARTS[type as MediaPart].safeParse(given);
+      for (const found of error?.issues ?? []) context.addIssue({ ...found, input: given } as never);
+      if (type === 'input_file' && !given['file_data'] && !given['file_url'])
+        issue('is required in such a part, or file_url', ['file_data'], 'missing_required_parameter');
+    } else if (!TEXT_PARTS.includes(type))
+      issue(`must be one of ${[...TEXT_PARTS, ...MEDIA_TYPES].join(', ')}, got ${JSON.stringify(type)}`, [
+        'type',
+      ]);
     else if ((type === 'refusal' ? refusal : text) === undefined)
       issue('is required in such a part', [type === 'refusal' ? type : 'text'], 'missing_required_parameter');
   });
 
-const content = z.union([z.string(), list(part, MOST_TURNS)]);
+const checkedPart = withMembers(part, (type) => MEDIA_PARTS[type as MediaPart]);
+const content = z.union([z.string(), list(checkedPart, MOST_TURNS)]);
 
 /** Message between agents of a program. Nothing is encrypted: encrypted content contains plain text that a model wrote. */
 const agentPart = z.union([

@@ -1,11 +1,22 @@
 // Converts the items of a response to the messages of a conversation.
 
-import type { ChatMessage, ToolCall } from '../../index.ts';
-import type { InputItem, ItemContent, ItemOf, ItemType } from './response-items.ts';
+import type { ChatMessage, ContentPart, ToolCall } from '../../index.ts';
+import { audioPart, filePart, imagePart } from '../media/named-parts.ts';
+import {
+  type InputItem,
+  type ItemContent,
+  type ItemOf,
+  type ItemType,
+  MEDIA_PARTS,
+  type PartOf,
+} from './response-items.ts';
 import { functionNames, nameOf, TOOL_SEARCH } from './response-tools.ts';
 
-/** Converts the items to messages. Consecutive items of the assistant become one message. */
-export function toMessages(items: readonly InputItem[]): ChatMessage[] {
+/**
+ * Converts the items to messages. Consecutive items of the assistant become one message. The first `kept` items are those of earlier
+ * requests.
+ */
+export function toMessages(items: readonly InputItem[], kept = 0): ChatMessage[] {
   const messages: ChatMessage[] = [];
   /** The assistant's last message, which takes further items until another role speaks. */
   let open: ChatMessage | null = null;
@@ -15,7 +26,8 @@ export function toMessages(items: readonly InputItem[]): ChatMessage[] {
     messages.push(open);
     return open;
   };
-  for (const item of items) {
+  for (const [at, item] of items.entries()) {
+    const path = at < kept ? null : `input.${at - kept}`;
     const type = (item.type ?? 'message') as ItemType;
     if (type === 'reasoning') {
       const own = assistant((message) => message.content === null && !message.tool_calls);
@@ -31,7 +43,7 @@ export function toMessages(items: readonly InputItem[]): ChatMessage[] {
     } else if (isOneOf(OUTPUTS, type)) {
       messages.push({
         role: 'tool',
-        content: resultText(item, type),
+        content: resultText(item, type, path),
         tool_call_id: item['call_id'] as string,
       });
       open = null;
@@ -40,7 +52,7 @@ export function toMessages(items: readonly InputItem[]): ChatMessage[] {
       open = null;
     } else if (type !== 'additional_tools') {
       const { role, content: said } = item as ItemOf<'message'>;
-      const text = textOf(said);
+      const text = contentOf(said, path && `${path}.content`);
       if (role === 'assistant') {
         assistant((message) => message.content === null && !message.tool_calls).content = text;
       } else {
@@ -71,8 +83,13 @@ function called(item: InputItem, type: (typeof CALLS)[number]): ToolCall['functi
 }
 
 /** Returns the text that the model gets as the result of a call; tools that a search found are described in it. */
-function resultText(item: InputItem, type: (typeof OUTPUTS)[number]): string {
-  if (type !== 'tool_search_output') return textOf((item as ItemOf<typeof type>).output, '\n');
+function resultText(
+  item: InputItem,
+  type: (typeof OUTPUTS)[number],
+  path: string | null,
+): Exclude<ChatMessage['content'], null | undefined> {
+  if (type !== 'tool_search_output')
+    return contentOf((item as ItemOf<typeof type>).output, path && `${path}.output`, '\n');
   const names = functionNames((item as ItemOf<typeof type>).tools);
   return names.length === 0 ? 'No tools found.' : `Found: ${names.join(', ')}`;
 }
@@ -86,7 +103,28 @@ function thoughts({ content: whole, summary }: ItemOf<'reasoning'>): string {
   return parts.map(({ text }) => text).join('');
 }
 
-function textOf(given: ItemContent, between = ''): string {
+/** Content without media is one text, which every template takes. `path`: that of the content; null: it is from an earlier request. */
+function contentOf(given: ItemContent, path: string | null, between = ''): string | ContentPart[] {
   if (typeof given === 'string') return given;
-  return given.map(({ text, refusal }) => text ?? refusal ?? '').join(between);
+  if (!given.some(isMedia)) return given.map(textOf).join(between);
+  return given.map((part, at) =>
+    isMedia(part) ? mediaPart(part, path, at) : { type: 'text', text: textOf(part) },
+  );
+}
+
+type ItemPart = Exclude<ItemContent, string>[number];
+
+const textOf = ({ text, refusal }: ItemPart): string => text ?? refusal ?? '';
+
+const isMedia = ({ type }: ItemPart): boolean => type in MEDIA_PARTS;
+
+function mediaPart(part: ItemPart, path: string | null, at: number): ContentPart {
+  const field = (member: string): string =>
+    path === null ? 'previous_response_id' : `${path}.${at}.${member}`;
+  if (part.type === 'input_image')
+    return imagePart((part as PartOf<'input_image'>).image_url, field('image_url'));
+  if (part.type === 'input_audio')
+    return audioPart((part as unknown as PartOf<'input_audio'>).input_audio.data, field('input_audio.data'));
+  const { file_url: url, file_data: data } = part as PartOf<'input_file'>;
+  return url ? filePart(url, field('file_url')) : filePart(data!, field('file_data'));
 }

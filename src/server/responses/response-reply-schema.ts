@@ -1,7 +1,7 @@
 // A response of OpenAI's newer interface, and the events of its stream.
 
 import { z } from 'zod';
-import { count, seconds } from '../reply-members.ts';
+import { count, mediaUsage, seconds } from '../reply-members.ts';
 import { TokenLogprob } from '../text/text-reply-schema.ts';
 
 const id = z.string();
@@ -63,7 +63,7 @@ export const OutputItem = z.discriminatedUnion('type', [
 
 export const ResponseUsage = z.strictObject({
   input_tokens: count,
-  input_tokens_details: z.strictObject({ cached_tokens: count }),
+  input_tokens_details: z.strictObject({ cached_tokens: count, ...mediaUsage }),
   output_tokens: count,
   output_tokens_details: z.strictObject({ reasoning_tokens: count }),
   total_tokens: count,

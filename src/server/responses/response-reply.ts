@@ -1,7 +1,7 @@
 // A response as one object and as the typed events of its stream.
 
 import { toErrorReply } from '../errors.ts';
-import { type Fold, usageOf } from '../text/reply-fold.ts';
+import { type Fold, mediaTokensOf, usageOf } from '../text/reply-fold.ts';
 import { createOutput, type OutputWishes, type ResponseOutput } from './response-output.ts';
 import type { ResponseReply } from './response-reply-schema.ts';
 import type { ResponseBody } from './response-schema.ts';
@@ -67,7 +67,7 @@ function usage(fold: Fold): ResponseReply['usage'] {
   const { prompt_tokens, completion_tokens, total_tokens, reasoning_tokens } = usageOf(fold);
   return {
     input_tokens: prompt_tokens,
-    input_tokens_details: { cached_tokens: fold.cachedTokens },
+    input_tokens_details: { cached_tokens: fold.cachedTokens, ...mediaTokensOf(fold) },
     output_tokens: completion_tokens,
     output_tokens_details: { reasoning_tokens },
     total_tokens,

@@ -9,7 +9,9 @@ import { checkTokenIds } from '../text/generation-request.ts';
 import { readJson } from '../body/json-body.ts';
 import { listIgnored } from '../model-call.ts';
 import { findTextModel } from '../models.ts';
-import { renameParam, underNames } from '../body/renamed.ts';
+import { partNames } from '../media/named-parts.ts';
+import { withMedia } from '../media/request-media.ts';
+import { renameParam, underNames, underNamesLater } from '../body/renamed.ts';
 import { conversationOf, inputOf, responseNames, toChat } from './response-chat.ts';
 import type { InputItem } from './response-items.ts';
 import { createOutput, type ResponseOutput } from './response-output.ts';
@@ -30,14 +32,16 @@ export async function responses(service: Service, event: H3Event): Promise<unkno
   const { tools = [] } = body;
   const left = notOffered(tools, service.options.strict);
   const offered = offerTools(tools, items, items.length - inputOf(body).length);
-  const names = responseNames(offered);
-  const chat = underNames(names, () => validateChat(toChat(body, items, offered), false).body);
-  const request = underNames(names, () => {
+  const asked = underNames(responseNames(offered), () => toChat(body, items, offered));
+  const names = [...partNames(asked), ...responseNames(offered)];
+  const chat = underNames(names, () => validateChat(asked, false).body);
+  const named = underNames(names, () => {
     checkTokenIds(chat, model.info);
     return fitting(toTextRequest(chat, adapter), body);
   });
   listIgnored(event, [...ignored, ...left]);
   if (left.length > 0) sayNotOffered(service);
+  const request = await underNamesLater(names, withMedia(service, event, model, named));
   const rename = (error: unknown) => renameParam(renamedFor(chat)(error), names);
   const call = callText(service, event, model, [request], rename);
   const head: ResponseHead = {

@@ -11,6 +11,7 @@ import type { GenerationBody } from './generation-fields.ts';
 import { processorField, processorPaths, toProcessors } from './logit-processors.ts';
 import { type ReasoningFields, reasoningPaths } from './reasoning.ts';
 import { checkOneConstraint, constraintPaths, toConstraint } from './response-format.ts';
+import { mediaPaths } from '../chat/messages.ts';
 import { checkIds, checkPromptIds } from '../tokens/token-ids.ts';
 
 /** Builds a TextRequest without its prompt and its length. `adapter`: the suffix of `model`. Throws RequestError. */
@@ -88,11 +89,20 @@ export function checkTokenIds(
   );
 }
 
+/** Members of a body that its routes do not share, under which errors are renamed. */
+type RenamedBody = GenerationBody &
+  ReasoningFields & {
+    input_ids?: number[] | undefined;
+    messages?: Parameters<typeof mediaPaths>[0];
+    functions?: unknown;
+  };
+
 /** Pairs of a path in the engine's request and the path in the body; longer ones come first. */
-function fieldPaths(
-  body: GenerationBody & ReasoningFields & { input_ids?: number[] | undefined },
-): [engine: string, field: string][] {
+function fieldPaths(body: RenamedBody): [engine: string, field: string][] {
   return [
+    ...mediaPaths(body.messages),
+    ['minTiles', 'min_dynamic_patch'],
+    ['maxTiles', 'max_dynamic_patch'],
     ...constraintPaths(body),
     ...reasoningPaths(body, processorField(body)),
     ...(body.input_ids ? [['prompt', 'input_ids'] as [string, string]] : []),
@@ -116,7 +126,7 @@ function fieldPaths(
 }
 
 /** Returns the engine's error with the client's names of the fields. */
-export function underFieldName(error: unknown, body: GenerationBody & { functions?: unknown }): unknown {
+export function underFieldName(error: unknown, body: RenamedBody): unknown {
   if (!(error instanceof EngineError)) return error;
   const paths = fieldPaths(body);
   return error.withPaths((path) => {

@@ -4,10 +4,12 @@ import {
   type CachedTokens,
   EngineError,
   type FinishReason,
+  type MediaTokens,
   type PromptToken,
   type TextEvent,
   type TokenLogprob,
 } from '../../index.ts';
+import type { MediaUsage } from '../reply-members.ts';
 import type { Extensions, Usage } from './text-reply-schema.ts';
 
 export interface Call {
@@ -36,6 +38,8 @@ export interface Choice {
 export interface Fold {
   choices: Choice[];
   promptTokens: number;
+  /** Tokens of the prompt that stand for media, by kind. */
+  mediaTokens?: MediaTokens;
   promptIds?: number[];
   /** Tokens of the prompt with log probabilities, if requested. */
   prompt?: PromptToken[];
@@ -63,6 +67,7 @@ export function startFold(n: number): Fold {
 export function applyEvent(fold: Fold, event: TextEvent): void {
   if (event.type === 'accepted') {
     fold.promptTokens = event.promptTokens;
+    if (event.mediaTokens) fold.mediaTokens = event.mediaTokens;
     if (event.promptIds) fold.promptIds = event.promptIds;
   } else if (event.type === 'prefill') {
     fold.cachedTokens = event.cachedTokens;
@@ -120,9 +125,19 @@ export function usageOf(fold: Fold): Usage {
     prompt_tokens: fold.promptTokens,
     completion_tokens: generated,
     total_tokens: fold.promptTokens + generated,
-    prompt_tokens_details: { cached_tokens: fold.cachedTokens },
+    prompt_tokens_details: { cached_tokens: fold.cachedTokens, ...mediaTokensOf(fold) },
     completion_tokens_details: { reasoning_tokens: reasoning },
     reasoning_tokens: reasoning,
+  };
+}
+
+/** Members of usage that count the tokens of media, of the kinds that the prompt has. */
+export function mediaTokensOf({ mediaTokens = {} }: Fold): MediaUsage {
+  const { image, video, audio } = mediaTokens;
+  return {
+    ...(image !== undefined && { image_tokens: image }),
+    ...(video !== undefined && { video_tokens: video }),
+    ...(audio !== undefined && { audio_tokens: audio }),
   };
 }
 

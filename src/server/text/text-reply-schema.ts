@@ -1,13 +1,13 @@
 // Schemas that the replies of several routes for text share: usage, log probabilities, calls, extensions.
 
 import { z } from 'zod';
-import { calledFunction, count } from '../reply-members.ts';
+import { calledFunction, count, mediaUsage } from '../reply-members.ts';
 
 export const Usage = z.strictObject({
   prompt_tokens: count.describe('Counted once, however many choices there are.'),
   completion_tokens: count,
   total_tokens: count,
-  prompt_tokens_details: z.strictObject({ cached_tokens: count }),
+  prompt_tokens_details: z.strictObject({ cached_tokens: count, ...mediaUsage }),
   completion_tokens_details: z.strictObject({ reasoning_tokens: count }),
   reasoning_tokens: count,
 });

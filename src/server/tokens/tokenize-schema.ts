@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { list, MOST_IDS, MOST_TOOLS, record, tokenId } from '../body/bounded.ts';
 import { bodyChecker } from '../body/body.ts';
 import { type FieldTable, honoured } from '../body/fields.ts';
+import { TILE_FIELDS } from '../chat/chat-schema.ts';
 import { messagesSchema } from '../chat/messages.ts';
 
 const model = honoured(z.string().min(1), 'A served name, its last segment, or "default".', 'default');
@@ -24,6 +25,7 @@ export const TOKENIZE_FIELDS = {
   ),
   tools: honoured(list(record(z.unknown()), MOST_TOOLS), 'Tools for the template.'),
   chat_template_kwargs: honoured(record(z.unknown()), 'Variables for the chat template.'),
+  ...TILE_FIELDS,
 } satisfies FieldTable;
 
 export const DETOKENIZE_FIELDS = {

@@ -6,6 +6,9 @@ import { RequestError } from '../errors.ts';
 import { readJson } from '../body/json-body.ts';
 import { toChatMessages } from '../chat/messages.ts';
 import { listIgnored } from '../model-call.ts';
+import { toTileLimits } from '../chat/chat-request.ts';
+import { withMedia } from '../media/request-media.ts';
+import { underFieldName } from '../text/generation-request.ts';
 import { findModel } from '../models.ts';
 import { requireRunning, type Service } from '../service.ts';
 import { checkTextIds } from './token-ids.ts';
@@ -34,7 +37,12 @@ export async function tokenize(service: Service, event: H3Event) {
       ...(tools && { tools: tools as unknown as Tool[] }),
       ...(templateKwargs && { templateKwargs }),
     };
-    const { ids } = await found.model.renderPrompt(conversation);
+    const { model } = found;
+    const request = await withMedia(service, event, model, { prompt: conversation });
+    const rendered = model.renderPrompt(request.prompt, toTileLimits(body)).catch((error: unknown) => {
+      throw underFieldName(error, body);
+    });
+    const { ids } = await rendered;
     return { tokens: ids, count: ids.length, max_model_len: most };
   }
   const options = { addSpecialTokens: body.add_special_tokens ?? true };

@@ -251,8 +251,8 @@ describe('errors', () => {
     [{ messages: [] }, 'messages must have at least 1'],
     [{ messages: [{ role: 'tool', content: 'a' }] }, 'messages.0.role must be one of'],
     [
-      { messages: [{ role: 'user', content: [{ type: 'image', source: {} }] }] },
-      'messages.0.content.0.image is not read here',
+      { messages: [{ role: 'user', content: [{ type: 'document', source: {} }] }] },
+      'messages.0.content.0.document is not read here',
     ],
     [
       { messages: [{ role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f' }] }] },

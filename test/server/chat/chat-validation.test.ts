@@ -113,23 +113,48 @@ describe('messages', () => {
       expect(() => validateChat(history(args), true)).not.toThrow();
   });
 
-  it.each(['image_url', 'video_url', 'audio_url', 'input_audio'])(
-    'a part of type %s is unsupported',
-    (type) => {
-      const content = [
-        { type: 'text', text: 'look' },
-        { type, [type]: { url: 'http://localhost/x' } },
-      ];
-      const messages = [
-        { role: 'system', content: 'x' },
-        { role: 'user', content },
-      ];
-      expect(refusal({ model: 'm', messages })).toMatchObject({
-        param: 'messages.1.content.1',
-        code: 'unsupported',
-      });
-    },
-  );
+  it.each<[object, string, string]>([
+    [{ type: 'image_url' }, 'image_url', 'missing_required_parameter'],
+    [{ type: 'image_url', image_url: 5 }, 'image_url', 'invalid_type'],
+    [{ type: 'image_url', image_url: {} }, 'image_url.url', 'missing_required_parameter'],
+    [{ type: 'image_url', image_url: { url: '' } }, 'image_url.url', 'invalid_value'],
+    [{ type: 'image_url', image_url: { url: 'a', detail: 'most' } }, 'image_url.detail', 'invalid_value'],
+    [
+      { type: 'image_url', image_url: { url: 'a', max_dynamic_patch: 0 } },
+      'image_url.max_dynamic_patch',
+      'invalid_value',
+    ],
+    [
+      { type: 'video_url', video_url: { url: 'a', min_dynamic_patch: 1.5 } },
+      'video_url.min_dynamic_patch',
+      'invalid_type',
+    ],
+    [{ type: 'audio_url', audio_url: null }, 'audio_url', 'invalid_type'],
+    [
+      { type: 'input_audio', input_audio: { format: 'wav' } },
+      'input_audio.data',
+      'missing_required_parameter',
+    ],
+    [{ type: 'file', file: { file_id: 'f' } }, 'file.file_data', 'missing_required_parameter'],
+  ])('%j is refused at %s', (part, param, code) => {
+    const content = [{ type: 'text', text: 'look' }, part];
+    const messages = [
+      { role: 'system', content: 'x' },
+      { role: 'user', content },
+    ];
+    expect(refusal({ model: 'm', messages })).toMatchObject({ param: `messages.1.content.1.${param}`, code });
+  });
+
+  it('knows the members of media', () => {
+    const content = [
+      { type: 'image_url', image_url: { url: 'a', detail: 'low', max_dynamic_patch: 4, shape: 'round' } },
+      { type: 'input_audio', input_audio: { data: 'a', format: 'wav' } },
+      { type: 'file', file: { file_data: 'a', filename: 'b' } },
+    ];
+    expect(validateChat({ model: 'm', messages: [{ role: 'user', content }] }, false).ignored).toEqual([
+      'messages.0.content.0.image_url.shape',
+    ]);
+  });
 
   it('passes what the roles allow', () => {
     const messages = [

@@ -5,8 +5,6 @@ import { field } from '../field-test.ts';
 const unsupported = (name: string, text = 'asks for what this server does not do') =>
   [text, { param: name, code: 'unsupported' }] as const;
 
-field('max_dynamic_patch', { neutral: [{}], refused: [[12, ...unsupported('max_dynamic_patch')]] });
-field('min_dynamic_patch', { neutral: [{}], refused: [[1, ...unsupported('min_dynamic_patch')]] });
 field('modalities', {
   neutral: [['text']],
   refused: [[['text', 'audio'], ...unsupported('modalities', 'send ["text"]')]],

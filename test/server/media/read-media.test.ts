@@ -94,7 +94,7 @@ function fetching(names: Record<string, string[]> = {}) {
   return { rules, lookup };
 }
 
-const source = (url: string, at = 0) => new MediaSource('image', { url }, `media.${at}`);
+const source = (url: string, at = 0) => new MediaSource('image', url, `media.${at}`);
 const local = (path: string): string => `http://127.0.0.1:${port}${path}`;
 
 const read = (
@@ -121,18 +121,16 @@ describe('addresses that are read', () => {
     expect(Buffer.from(redirected!)).toEqual(PIXELS);
   });
 
-  it('reads data: URIs and base64, standard or URL-safe, with line breaks and without padding', async () => {
+  it('reads data: URIs: base64, standard or URL-safe, with line breaks and without padding', async () => {
     const bytes = Buffer.from([251, 255, 191, 0, 1]);
     const text = bytes.toString('base64');
     const urls = [
       `data:image/png;base64,${text}`,
       `DATA:;charset=x;BASE64,${bytes.toString('base64url')}`,
       `data:image/png;base64,${encodeURIComponent(text)}`,
+      `data:;base64,${text.slice(0, 3)}\n${text.slice(3)}`,
     ];
     for (const found of await read(urls)) expect(Buffer.from(found)).toEqual(bytes);
-    const own = new MediaSource('image', { base64: `${text.slice(0, 3)}\n${text.slice(3)}` }, 'images.0');
-    const [found] = await readMedia([own], RULES, new AbortController().signal);
-    expect(Buffer.from(found!)).toEqual(bytes);
   });
 
   it('reads files below the allowed folder', async () => {

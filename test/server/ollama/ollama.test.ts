@@ -216,7 +216,10 @@ describe('errors', () => {
   it.each([
     [{ model: null }, 'model is required'],
     [{ messages: [{ role: 'robot', content: 'a' }] }, 'messages.0.role must be one of'],
-    [{ messages: [{ ...USER, images: ['aGk='] }] }, 'messages.0.images is for models that see'],
+    [
+      { messages: [{ ...USER, images: ['aGk='] }] },
+      'messages.0.images.0 is an image, and fake-chat reads text only',
+    ],
     [
       { messages: [{ role: 'assistant', tool_calls: [{ function: { name: 'f' } }] }] },
       'messages.0.tool_calls.0.function.arguments',
@@ -243,7 +246,9 @@ describe('errors', () => {
 
   it.each([
     [{ prompt: 3 }, 'prompt must be'],
-    [{ images: ['aGk='] }, 'the served model reads text only'],
+    [{ images: ['aGk='] }, 'images.0 is an image, and'],
+    [{ images: 'aGk=' }, 'images must be a list'],
+    [{ raw: true, images: ['aGk='] }, 'images is for the chat template, and raw'],
     [{ template: '{{ .Prompt }}' }, 'template = '],
     [{ context: [1, 2] }, 'context = '],
     [{ raw: true, system: 'Be kind.' }, 'system is for the chat template, and raw'],

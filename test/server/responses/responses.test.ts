@@ -160,7 +160,7 @@ describe('input', () => {
     [
       { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] },
       'unsupported',
-      'input.0.content.0',
+      'input.0.content.0.image_url',
     ],
     [
       { input: [{ type: 'function_call', call_id: 'a', name: 'f', arguments: {} }] },

@@ -1,0 +1,113 @@
+// Replaces the media that a request names by their bytes, once it is known that the model takes them.
+
+import type { H3Event } from 'h3';
+import { type ContentPart, type MediaKind, mediaKind, type TextModel, type TextPrompt } from '../../index.ts';
+import { MEDIA_FETCHING } from '../../options/media.ts';
+import { RequestError } from '../errors.ts';
+import { abortWithClient } from '../model-call.ts';
+import { type Service, SHUTDOWN } from '../service.ts';
+import { MEDIA_NOUNS, MediaSource } from './media-source.ts';
+import { checkCounts, type MediaRules, readMedia } from './read-media.ts';
+
+/**
+ * Returns the request with its media as bytes. The fetches end when the client leaves or the server stops. Throws RequestError, with paths of
+ * a chat completion.
+ */
+export async function withMedia<T extends { prompt: TextPrompt }>(
+  service: Service,
+  event: H3Event,
+  model: TextModel,
+  request: T,
+): Promise<T> {
+  const { prompt } = request;
+  if (!('messages' in prompt)) return request;
+  const sources = prompt.messages.flatMap(({ content }) =>
+    Array.isArray(content) ? content.flatMap(sourceOf) : [],
+  );
+  if (sources.length === 0) return request;
+  for (const source of sources) checkKind(source.kind, source, service, model);
+  const bytes = await fetched(service, event, sources);
+  const kinds = sources.map((source, at) => source.kind ?? kindOf(bytes[at]!, source, service, model));
+  checkCounts(sources, kinds, rulesOf(service));
+  const media = new Map(sources.map((source, at) => [source, { kind: kinds[at]!, bytes: bytes[at]! }]));
+  const messages = prompt.messages.map((message) => {
+    const { content } = message;
+    if (!Array.isArray(content)) return message;
+    return { ...message, content: content.map((part) => withBytes(part, media)) };
+  });
+  return { ...request, prompt: { ...prompt, messages } };
+}
+
+function sourceOf(part: ContentPart): MediaSource | [] {
+  const held = part[part.type];
+  return held instanceof MediaSource ? held : [];
+}
+
+async function fetched(
+  service: Service,
+  event: H3Event,
+  sources: readonly MediaSource[],
+): Promise<Uint8Array[]> {
+  const abort = abortWithClient(event);
+  service.running.add(abort);
+  try {
+    return await readMedia(sources, rulesOf(service), abort.signal);
+  } catch (error) {
+    if (!abort.signal.aborted) throw error;
+    throw abort.signal.reason === SHUTDOWN
+      ? new RequestError(
+          'stopping',
+          'the server shut down before the media had arrived; send the request again',
+        )
+      : new RequestError('cancelled', 'the client left before the media had arrived');
+  } finally {
+    service.running.delete(abort);
+  }
+}
+
+export function rulesOf({ options: { media } }: Service): MediaRules {
+  return {
+    maxMediaBytes: MEDIA_FETCHING.maxMediaBytes.default,
+    mediaTimeout: MEDIA_FETCHING.mediaTimeout.default,
+    allowPrivateMedia: MEDIA_FETCHING.allowPrivateMedia.default,
+    ...media,
+  };
+}
+
+type Media = ReadonlyMap<MediaSource, { kind: MediaKind; bytes: Uint8Array }>;
+
+function withBytes(part: ContentPart, media: Media): ContentPart {
+  const source = sourceOf(part);
+  if (!(source instanceof MediaSource)) return part;
+  const { kind, bytes } = media.get(source)!;
+  const { type, [type]: _, ...rest } = part;
+  return { ...rest, type: kind, [kind]: bytes };
+}
+
+/** The kind of a file, which its bytes tell. */
+function kindOf(bytes: Uint8Array, source: MediaSource, service: Service, model: TextModel): MediaKind {
+  const kind = mediaKind(bytes);
+  if (kind === null)
+    throw source.error('is neither an image nor a video nor a sound; send text in its place', 'unsupported');
+  checkKind(kind, source, service, model);
+  return kind;
+}
+
+/** Throws RequestError if the model does not take media of a kind; null: of any kind. */
+function checkKind(kind: MediaKind | null, source: MediaSource, service: Service, { info }: TextModel): void {
+  const takes = ({ media }: TextModel['info']): boolean =>
+    kind === null ? media.length > 0 : media.includes(kind);
+  if (takes(info)) return;
+  const what = kind === null ? 'a file' : MEDIA_NOUNS[kind].one;
+  const reads = ['text', ...info.media.map((own) => MEDIA_NOUNS[own].many)].join(' and ');
+  const others = service.slots.flatMap(({ names, phase }) =>
+    phase.name === 'ready' && phase.ready.kind === 'text' && takes(phase.ready.model.info)
+      ? names.slice(0, 1)
+      : [],
+  );
+  const remedy =
+    others.length === 0
+      ? 'no model that is served here takes it, so leave it out'
+      : `send it to ${others.join(' or ')}`;
+  throw source.error(`is ${what}, and ${info.name} reads ${reads} only; ${remedy}`, 'unsupported');
+}
