@@ -53,6 +53,8 @@ export interface MediaReaders {
 export interface ImageReader {
   /** Text that the chat template prints for an image. */
   placeholder: string;
+  /** Texts that chat templates of the class print instead; left out: none. */
+  otherPlaceholders?: readonly string[];
   /** What becomes of transparency: pixels are laid over white, or keep their colours. */
   alpha: 'white' | 'dropped';
   /** Whether images are divided into tiles, so that limits on them have a meaning; left out: they are not. */

@@ -40,8 +40,9 @@ export interface InternTowerInput {
 /** → rows tile by tile, cell by cell, [1, tiles · cells, out] */
 export type InternTower = (input: InternTowerInput) => Tensor;
 
-/** Tiles that pass the layers together; the others wait, so that intermediates stay small. */
-const TILES_AT_ONCE = 4;
+/** Tiles that pass the layers together, and values of their widest intermediate; the others wait. */
+const MOST_AT_ONCE = 4;
+const MOST_VALUES = 2 ** 25;
 const PROJECTOR_EPS = 1e-5;
 
 export function internTower(config: InternTowerConfig, weights: WeightTable): InternTower {
@@ -49,6 +50,8 @@ export function internTower(config: InternTowerConfig, weights: WeightTable): In
   const names = INTERN_VIT_NAMES[vit.layout];
   const across = side / vit.patch;
   const count = across ** 2;
+  const fitting = Math.floor(MOST_VALUES / ((1 + count) * Math.max(vit.ffn, 3 * vit.hidden)));
+  const atOnce = Math.max(1, Math.min(MOST_AT_ONCE, fitting));
   const encode = internVit(vit, weights);
   const cell = merge ** 2 * vit.hidden;
   const norm = affine(weights, names.projector.norm, cell);
@@ -57,9 +60,9 @@ export function internTower(config: InternTowerConfig, weights: WeightTable): In
 
   return ({ patches, sources, shares }) => {
     const tiles = patches.shape[0] as number;
-    const parts = Array.from({ length: Math.ceil(tiles / TILES_AT_ONCE) }, (_, i) => {
-      const before = i * TILES_AT_ONCE;
-      const some = Math.min(TILES_AT_ONCE, tiles - before);
+    const parts = Array.from({ length: Math.ceil(tiles / atOnce) }, (_, i) => {
+      const before = i * atOnce;
+      const some = Math.min(atOnce, tiles - before);
       const x = encode(takeRows(patches, before * count, [some, count]), sources, shares);
       const grids = Array.from({ length: some }, (__, tile) =>
         takeRows(x, tile * (1 + count) + 1, [1, across, across]),

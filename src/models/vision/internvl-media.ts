@@ -12,6 +12,7 @@ import { cutTiles, tilePatches } from './internvl-tiles.ts';
 import { closestGrid, tileBounds } from './tile-grid.ts';
 
 const TOWER = 'tiles';
+const IMAGE = '<image>';
 const [START, TOKEN, END] = ['<img>', '<IMG_CONTEXT>', '</img>'];
 /** Tiles of a video's frame, as in both programs. */
 const FRAME_BOUNDS = { min: 1, max: 1 };
@@ -26,7 +27,9 @@ export const INTERNVL: MediaFamily = {
     return {
       readers: {
         image: {
-          placeholder: isOriginal ? '<image>' : TOKEN,
+          placeholder: isOriginal ? IMAGE : TOKEN,
+          // Templates of both layouts were published with either.
+          otherPlaceholders: [isOriginal ? TOKEN : IMAGE],
           tiles: true,
           alpha: 'dropped',
           prepare: (image, limits) => {

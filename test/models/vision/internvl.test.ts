@@ -8,6 +8,10 @@ import { readImage } from '../../../src/files/media/read-image.ts';
 import type { Pixels } from '../../../src/files/image/pixels.ts';
 import { mediaFamily } from '../../../src/models/media-families.ts';
 import type { MediaModel, PreparedMedium } from '../../../src/models/media.ts';
+import { internTower } from '../../../src/models/vision/intern-vit.ts';
+import { readInternVl } from '../../../src/models/vision/internvl-config.ts';
+import { tensorsOf } from '../../../src/models/weight-requests.ts';
+import { WeightTable } from '../../../src/models/weights.ts';
 import { clipOf, GOLDEN, mediaFiles, readTensors } from './internvl-golden.ts';
 
 const [SIDE, PATCH, ROWS] = [24, 6, 4];
@@ -149,6 +153,65 @@ it.each(['qwen2', 'qwen2-original'])('%s: each frame has its text and one tile',
   expect(Math.max(...differences)).toBeLessThanOrEqual(2);
   expect(differences.reduce((sum, one) => sum + one, 0) / differences.length).toBeLessThan(0.255);
   expect(tilesIn(video!.prepare(clip, { maxTiles: 6 }))).toBe(3 * 7);
+});
+
+/** Numbers of configurations as they are published, without what nothing reads. */
+const VIT_300M = {
+  hidden_act: 'gelu',
+  hidden_size: 1024,
+  image_size: 448,
+  intermediate_size: 4096,
+  layer_norm_eps: 1e-6,
+  norm_type: 'layer_norm',
+  num_attention_heads: 16,
+  num_channels: 3,
+  num_hidden_layers: 24,
+  patch_size: 14,
+  qk_normalization: false,
+  qkv_bias: true,
+};
+const VIT_6B = {
+  ...VIT_300M,
+  hidden_size: 3200,
+  intermediate_size: 12800,
+  norm_type: 'rms_norm',
+  num_attention_heads: 25,
+  num_hidden_layers: 45,
+  qk_normalization: true,
+  qkv_bias: false,
+};
+
+it.each([
+  ['300M', VIT_300M, 10 + 24 * 14, 'vision_model.encoder.layers.23.attn.qkv.bias', [3072]],
+  ['6B', VIT_6B, 10 + 45 * 13, 'vision_model.encoder.layers.44.attn.q_norm.weight', [3200]],
+] as const)('the published tower of %s reads its tensors', (_, vision_config, tensors, name, shape) => {
+  const config = {
+    llm_config: { model_type: 'qwen2' },
+    vision_config,
+    downsample_ratio: 0.5,
+    dynamic_image_size: true,
+    force_image_size: 448,
+    use_thumbnail: true,
+    max_dynamic_patch: 12,
+    min_dynamic_patch: 1,
+    pad2square: false,
+    ps_version: 'v2',
+    select_layer: -1,
+  };
+  const read = readInternVl({ config, processors: {}, hidden: 896 });
+  expect(read).toMatchObject({
+    rows: 256,
+    whole: true,
+    bounds: { min: 1, max: 12 },
+    tiles: { side: 448, patch: 14 },
+  });
+  const table = new WeightTable(new Set<string>());
+  internTower(read.tower, table);
+  const found = new Map(table.requests.flatMap(tensorsOf).map((one) => [one.name, one.shape]));
+  expect(found.size).toBe(tensors);
+  expect(found.get(name)).toEqual(shape);
+  expect(found.get('vision_model.embeddings.position_embedding')).toEqual([1025, vision_config.hidden_size]);
+  expect(found.get('mlp1.1.weight')).toEqual([896, 4 * vision_config.hidden_size]);
 });
 
 it('what is not built is refused by its key', () => {

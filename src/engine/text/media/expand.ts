@@ -15,15 +15,7 @@ export interface ExpandedText {
 
 /** `media`: in the order in which the conversation shows them. Throws bad_request if the text has another number of placeholders. */
 export function expandText(text: string, media: readonly Medium[], readers: MediaReaders): ExpandedText {
-  const queues = new Map<string, Medium[]>();
-  for (const medium of media) {
-    const { placeholder } = readers[medium.kind]!;
-    queues.set(placeholder, [...(queues.get(placeholder) ?? []), medium]);
-  }
-  for (const [placeholder, queue] of queues) {
-    const found = text.split(placeholder).length - 1;
-    if (found !== queue.length) throw miscounted(queue, found, placeholder);
-  }
+  const queues = queuesIn(text, media, readers);
   const runs: ExpandedText['runs'] = [];
   const longestFirst = [...queues.keys()].toSorted((a, b) => b.length - a.length);
   const pattern = new RegExp(
@@ -42,6 +34,24 @@ export function expandText(text: string, media: readonly Medium[], readers: Medi
       .join('');
   });
   return { text: expanded, runs };
+}
+
+/** The media by the placeholders at which they stand in the text. */
+function queuesIn(text: string, media: readonly Medium[], readers: MediaReaders): Map<string, Medium[]> {
+  const queues = new Map<string, Medium[]>();
+  for (const medium of media) {
+    const { placeholder } = readers[medium.kind]!;
+    queues.set(placeholder, [...(queues.get(placeholder) ?? []), medium]);
+  }
+  const count = (placeholder: string): number => text.split(placeholder).length - 1;
+  const shown = [...queues].map(([placeholder, queue]) => {
+    const others = queue[0]!.kind === 'image' ? (readers.image!.otherPlaceholders ?? []) : [];
+    const mostFirst = [placeholder, ...others].toSorted((a, b) => count(b) - count(a));
+    const found = mostFirst.find((one) => count(one) === queue.length);
+    if (found === undefined) throw miscounted(queue, count(mostFirst[0]!), mostFirst[0]!);
+    return [found, queue] as const;
+  });
+  return new Map(shown);
 }
 
 function miscounted(queue: readonly Medium[], found: number, placeholder: string): EngineError {

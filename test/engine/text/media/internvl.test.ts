@@ -8,8 +8,10 @@ import type {
   TextModel,
   TextRequest,
 } from '../../../../src/engine/text/text-model.ts';
+import { expandText } from '../../../../src/engine/text/media/expand.ts';
+import { mediaFamily } from '../../../../src/models/media-families.ts';
 import type { Clip } from '../../../../src/files/media/decoded.ts';
-import { clipOf, FOLDER, GOLDEN } from '../../../models/vision/internvl-golden.ts';
+import { clipOf, FOLDER, GOLDEN, mediaFiles } from '../../../models/vision/internvl-golden.ts';
 import { openMediaModel } from './media-golden.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -106,5 +108,18 @@ describe.each([
       // 17 × 44 pixels in at most 2 tiles: 1 × 2 and the whole; in at most 5: 1 × 3; 60 × 15 in 6 to 8: 6 × 1.
       expect(lengths).toEqual([4 * 3, 4 * 4, 4 * 7]);
     },
+  );
+});
+
+it.each(['qwen2', 'qwen2-original'])('%s: templates may print either placeholder', (checkpoint) => {
+  const files = mediaFiles(checkpoint);
+  const { readers } = mediaFamily((files.config['architectures'] as string[])[0]!)!.read(files);
+  const pixels = { width: 24, height: 24, data: new Uint8Array(3 * 24 * 24) };
+  const medium = { kind: 'image' as const, key: 'a', prepared: readers.image!.prepare(pixels, {}) };
+  for (const placeholder of ['<image>', '<IMG_CONTEXT>'])
+    expect(expandText(`A${placeholder}\nB`, [medium], readers).text).toBe('A<img><IMG_CONTEXT></img>\nB');
+  expect(() => expandText('<image> <image>', [medium], readers)).toThrow('leave it out of texts');
+  expect(() => expandText('A', [medium], readers)).toThrow(
+    "the model's chat template shows 0 of 1 parts of type image",
   );
 });
