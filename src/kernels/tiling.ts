@@ -56,7 +56,8 @@ export function tilingOf(tape: Tape, { kernel, weight, format, rows, splits, til
 function standardRows({ lanes, device }: Tape, { winograd }: Matrix, format: WeightFormat): number {
   const { usual, winograd: ofWinograd } = device.profile.tileRows;
   const rows = winograd ? ofWinograd : usual;
-  return format.tallTiles && lanes > 1 && rows % lanes === 0 ? rows : TILE_ROWS;
+  if (lanes === 1) return Math.min(rows, TILE_ROWS);
+  return format.tallTiles && rows % lanes === 0 ? rows : TILE_ROWS;
 }
 
 /** A product whose K is not divided yet. */
