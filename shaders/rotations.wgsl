@@ -10,8 +10,8 @@ struct Args {
   scale: f32,       // factor on cos and sin
   first: u32,       // index in a set at which this table's frequencies begin
   all: u32,         // frequencies of a set, over all tables
-  height: u32,      // frequencies from this index on use the row's height
-  width: u32,       // frequencies from this index on use the row's width
+  height: u32,      // frequencies from this index on use the row's height; where parts take turns, up to this one
+  width: u32,       // likewise of the row's width
 }
 
 @group(0) @binding(0) var<storage, read> rows: array<Row>;

@@ -128,7 +128,7 @@ def make(name):
             rows = model.model.get_image_features(seen['pixel_values'], seen['image_grid_thw'])
         tensors[f'rows.{i}'] = torch.cat(list(rows.pooler_output))
         for at, deep in enumerate(getattr(rows, 'deepstack_features', None) or []):
-            tensors[f'deep.{i}.{at}'] = deep
+            tensors[f'deep.{i}.{at}'] = torch.cat(list(deep)) if isinstance(deep, (tuple, list)) else deep
     save_file({key: value.contiguous() for key, value in tensors.items()}, folder / 'golden.safetensors')
     cases = [
         dict(case, ids=one['input_ids'][0].tolist(), greedy=tokens) for case, (_, one), tokens in zip(CASES, given, best[2], strict=True)

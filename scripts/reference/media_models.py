@@ -53,9 +53,33 @@ def qwen2_5_vl(vocabulary):
 
 def qwen2_vl(vocabulary):
     text = dict(TEXT, vocab_size=vocabulary, model_type='qwen2_vl_text', rope_parameters=dict(ROPE, mrope_section=[2, 3, 3]))
-    vision = dict(depth=2, embed_dim=40, hidden_size=48, num_heads=2, mlp_ratio=1.5, patch_size=6, spatial_merge_size=2, temporal_patch_size=2)
+    vision = dict(depth=2, embed_dim=40, hidden_size=48, num_heads=2, mlp_ratio=2, patch_size=6, spatial_merge_size=2, temporal_patch_size=2)
     config = transformers.Qwen2VLConfig(text_config=text, vision_config=vision, tie_word_embeddings=False, **IDS)
     return transformers.Qwen2VLForConditionalGeneration(config), Qwen2VLImageProcessorPil(**PATCH), with_images(object)
 
 
-MODELS = {'qwen2-5-vl': qwen2_5_vl, 'qwen2-vl': qwen2_vl}
+VISION3 = dict(depth=3, hidden_size=40, num_heads=2, intermediate_size=52, out_hidden_size=48, patch_size=6, spatial_merge_size=2,
+               temporal_patch_size=2, num_position_embeddings=25)  # fmt: skip
+
+
+def qwen3_vl(vocabulary):
+    rope = dict(ROPE, mrope_section=[4, 2, 2], mrope_interleaved=True)
+    text = dict(TEXT, num_hidden_layers=3, head_dim=16, vocab_size=vocabulary, model_type='qwen3_vl_text', rope_parameters=rope)
+    vision = dict(VISION3, deepstack_visual_indexes=[0, 2])
+    config = transformers.Qwen3VLConfig(text_config=text, vision_config=vision, tie_word_embeddings=False, **IDS)
+    return transformers.Qwen3VLForConditionalGeneration(config), Qwen2VLImageProcessorPil(**PATCH, **HALVES), with_images(object)
+
+
+HALVES = dict(image_mean=[0.5, 0.5, 0.5], image_std=[0.5, 0.5, 0.5])
+LINEAR = dict(head_dim=16, layer_types=['linear_attention', 'full_attention'], linear_key_head_dim=8, linear_value_head_dim=12,
+              linear_num_key_heads=2, linear_num_value_heads=4)  # fmt: skip
+
+
+def qwen3_5(vocabulary):
+    rope = dict(ROPE, mrope_section=[2, 1, 1], mrope_interleaved=True, partial_rotary_factor=0.5)
+    text = dict(TEXT, **LINEAR, vocab_size=vocabulary, model_type='qwen3_5_text', rope_parameters=rope)
+    config = transformers.Qwen3_5Config(text_config=text, vision_config=VISION3, tie_word_embeddings=False, **IDS)
+    return transformers.Qwen3_5ForConditionalGeneration(config), Qwen2VLImageProcessorPil(**PATCH, **HALVES), with_images(object)
+
+
+MODELS = {'qwen2-5-vl': qwen2_5_vl, 'qwen2-vl': qwen2_vl, 'qwen3-vl': qwen3_vl, 'qwen3-5': qwen3_5}

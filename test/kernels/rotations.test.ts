@@ -111,7 +111,13 @@ it('sections of the frequencies go by time, height and width, and each table by 
     sections: [4, 3, 3] as const,
   };
   const second = { ...readRope(readConfig('config.json', { rope_theta: 500 }), 12), attentionFactor: 0.5 };
-  const ropes = [first, second];
+  // Sections that take turns: time, height, width, time, height, width, then time alone.
+  const third = {
+    ...readRope(readConfig('config.json', { rope_theta: 2000 }), 16),
+    sections: [4, 2, 2] as const,
+    interleaved: true,
+  };
+  const ropes = [first, second, third];
   const places = [
     [0, 0, 0],
     [7, 7, 7],
@@ -127,7 +133,7 @@ it('sections of the frequencies go by time, height and width, and each table by 
     turns: upload(device, turns),
   });
   const both = await Promise.all(
-    [0, 1].map((index) =>
+    [0, 1, 2].map((index) =>
       compute({
         device,
         capacity: { rows: 8 },
@@ -139,7 +145,9 @@ it('sections of the frequencies go by time, height and width, and each table by 
   ropes.forEach((rope, table) =>
     inverseFrequencies(rope, 10).forEach((frequency, i) =>
       places.forEach(([time, height, width], row) => {
-        const position = table === 1 || i < 4 ? time : i < 7 ? height : width;
+        const parts = [time, height, width] as const;
+        const inSections = i < 4 ? time : i < 7 ? height : width;
+        const position = [inSections, time, i < 6 ? parts[i % 3]! : time][table]!;
         const [cos, sin] = [2 * i, 2 * i + 1].map((at) => both[table]![row]![at]! / rope.attentionFactor);
         expect(Math.abs(cos! - Math.cos(position * frequency))).toBeLessThan(1e-6);
         expect(Math.abs(sin! - Math.sin(position * frequency))).toBeLessThan(1e-6);

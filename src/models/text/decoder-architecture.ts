@@ -79,7 +79,18 @@ export function decoderArchitecture<Config extends DecoderModel>({
     gguf,
     ...(fusedExperts && { fusedExperts }),
     read: (json, className, file) =>
-      declare(read(json, headless[className]?.whole ?? className, file), layer, inputs),
+      withDeep(declare(read(json, headless[className]?.whole ?? className, file), layer, inputs), json),
+  };
+}
+
+/** Media families state the layers after which rows of media are added as `deep_inputs`, which no published configuration has. */
+function withDeep(declaration: TextDeclaration, { deep_inputs: deep }: Json): TextDeclaration {
+  if (typeof deep !== 'number') return declaration;
+  const { inputs, tied } = declaration;
+  return {
+    ...declaration,
+    inputs: { ...inputs, deep },
+    tied: tied && { ...tied, untied: withDeep(tied.untied, { deep_inputs: deep }) },
   };
 }
 

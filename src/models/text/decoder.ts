@@ -3,6 +3,7 @@
 import type { Tape } from '../../gpu/tape.ts';
 import type { Tensor } from '../../gpu/tensor.ts';
 import type { HeadShape, LayerStore, TextBatch } from '../../kernels/batch.ts';
+import { addInputs } from '../../kernels/add-inputs.ts';
 import { concat } from '../../kernels/concat.ts';
 import { embed } from '../../kernels/embed.ts';
 import { linear } from '../../kernels/matmul.ts';
@@ -188,6 +189,8 @@ function stack({ config, layer, inputs }: Decoder, weights: WeightTable, depth: 
     blocks.forEach((block, i) => {
       const { rope } = layers[i]!;
       x = block(x, rope === null ? null : turns[rope]!, batch, stores[i]!, entering);
+      const deep = batch.deepInputs?.[i];
+      if (deep) x = addInputs(x, batch, deep);
       after?.(x, i + 1);
       tape.cut();
     });

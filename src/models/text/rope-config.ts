@@ -24,7 +24,6 @@ export interface RopeDefaults {
  */
 function readSections(own: ConfigReader, dims: number): RopeConfig['sections'] {
   if (own.values['position_sections'] == null) return null;
-  own.only({ mrope_interleaved: [false] });
   const [time = 0, height = 0, width = 0, ...rest] = own.list('position_sections');
   if (rest.length === 0 && time + height + width === dims / 2) return [time, height, width];
   const problem = `is ${shown(own.values['position_sections'])}, three numbers are needed that add up to ${dims / 2}`;
@@ -59,6 +58,7 @@ export function readRope(
     factor: readFactor(own, type, context / originalContext),
     attentionFactor: 1,
     sections: readSections(own, dims),
+    ...(own.flag('position_interleaved', false) && { interleaved: true }),
     ...(isProportional && { proportion: share }),
     betaFast: own.real('beta_fast', 32),
     betaSlow: own.real('beta_slow', 1),

@@ -144,15 +144,25 @@ export function withTextPositions(config: Json): Record<string, unknown> {
   return withRope(config, ({ mrope_section: _section, mrope_interleaved: _interleaved, ...plain }) => plain);
 }
 
-/** Those of transformers' configuration class, where none are stated. */
-const SECTIONS = [16, 24, 24];
+/** Parts of a position: numbers of frequencies for time, height and width, and whether they take turns. */
+interface Sections {
+  /** Those of transformers' configuration class, where none are stated. */
+  sections: readonly number[];
+  interleaved: boolean;
+}
+
+const QWEN2_SECTIONS: Sections = { sections: [16, 24, 24], interleaved: false };
 
 /** Adds the sections of positions as `position_sections`. */
-export function withSections(config: Json): Record<string, unknown> {
+export function withSections(
+  config: Json,
+  { sections, interleaved }: Sections = QWEN2_SECTIONS,
+): Record<string, unknown> {
   const settings = (key: string): Json => (isObject(config[key]) ? config[key] : {});
   const key = Object.keys(settings('rope_scaling')).length > 0 ? 'rope_scaling' : 'rope_parameters';
   const rope = settings(key);
-  return { ...config, [key]: { ...rope, position_sections: rope['mrope_section'] ?? SECTIONS } };
+  const own = { position_sections: rope['mrope_section'] ?? sections, position_interleaved: interleaved };
+  return { ...config, [key]: { ...rope, ...own } };
 }
 
 /** Files of Qwen2-VL call the frequencies of the default type `mrope`. */

@@ -1,74 +1,98 @@
-// Images in Qwen2.5-VL: any size, cells of merged patches, positions of three parts.
+// Images in Qwen2-VL, Qwen2.5-VL, Qwen3-VL and Qwen3.5: any size, cells of merged patches, positions of three parts.
 
 import { resample } from '../../files/image/resample.ts';
 import { smartSize } from '../../files/image/smart-size.ts';
 import type { Pixels } from '../../files/image/pixels.ts';
-import type { MediaFamily, PreparedMedium, Tower } from '../media.ts';
+import type { Json } from '../config-values.ts';
+import type { MediaFamily, MediaFiles, MediaModel, PreparedMedium, Tower } from '../media.ts';
 import { withSections } from '../text/wrappers.ts';
 import type { WeightTable } from '../weights.ts';
+import { prepareFrames, type FramesConfig } from './qwen-frames.ts';
 import { qwenPlaces } from './qwen-places.ts';
 import { readQwenProcessorConfig, type QwenProcessorConfig } from './qwen-processor-config.ts';
-import { readQwenVisionConfig, type QwenVisionConfig } from './qwen-vision-config.ts';
-import { visionLayout, type VisionLayout } from './qwen-vision-layout.ts';
-import { visionPatches } from './qwen-vision-patches.ts';
+import { readQwenVisionConfig } from './qwen-vision-config.ts';
+import type { VisionLayout } from './qwen-vision-layout.ts';
 import { qwenVision } from './qwen-vision.ts';
+import { readQwenVitConfig } from './qwen-vit-config.ts';
+import { qwenVit } from './qwen-vit.ts';
 
 const IMAGE = '<|image_pad|>';
 
-export const QWEN_MEDIA: MediaFamily = {
+export const QWEN2_VL: MediaFamily = {
+  classes: ['Qwen2VLForConditionalGeneration'],
+  text: (config) => withSections(config, { sections: [16, 24, 24], interleaved: false }),
+  read: (files) => withVit(files, { isQwen3: false, hasDeep: false }),
+};
+
+export const QWEN2_5_VL: MediaFamily = {
   classes: ['Qwen2_5_VLForConditionalGeneration'],
-  text: withSections,
-  read({ config, processors }) {
-    const vision = readQwenVisionConfig(config);
-    const [file = 'preprocessor_config.json', json = {}] =
-      Object.entries(processors).find(([name]) => !name.startsWith('video')) ?? [];
-    const processor = readQwenProcessorConfig(json, file);
-    return {
-      readers: {
-        image: {
-          placeholder: IMAGE,
-          alpha: 'dropped',
-          prepare: (image) => prepareImage(vision, processor, image),
-        },
-      },
-      towers: { vision: (weights) => visionTower(vision, weights) },
-      spans: false,
-      places: qwenPlaces,
+  text: (config) => withSections(config, { sections: [16, 24, 24], interleaved: false }),
+  read(files) {
+    const vision = readQwenVisionConfig(files.config);
+    const tower = (weights: WeightTable): Tower => {
+      const run = qwenVision(vision, weights);
+      return ({ patches, rotations, places }, layout) => {
+        const groups = layout as VisionLayout['groups'];
+        return [run({ patches: patches!, rotations: rotations!, places: places!, groups })];
+      };
     };
+    return mediaModel({ ...vision, places: null }, files, tower);
   },
 };
 
-function visionTower(config: QwenVisionConfig, weights: WeightTable): Tower {
-  const tower = qwenVision(config, weights);
-  return ({ patches, rotations, places }, layout) => {
-    const groups = layout as VisionLayout['groups'];
-    return [tower({ patches: patches!, rotations: rotations!, places: places!, groups })];
+export const QWEN3_VL: MediaFamily = {
+  classes: ['Qwen3VLForConditionalGeneration'],
+  text: (config, outer) => ({
+    ...withSections(config, { sections: [24, 20, 20], interleaved: true }),
+    deep_inputs: readQwenVitConfig(outer, { isQwen3: true, hasDeep: true }).deep.length,
+  }),
+  read: (files) => withVit(files, { isQwen3: true, hasDeep: true }),
+};
+
+export const QWEN3_5: MediaFamily = {
+  classes: ['Qwen3_5ForConditionalGeneration', 'Qwen3_5MoeForConditionalGeneration'],
+  text: (config) => withSections(config, { sections: [11, 11, 10], interleaved: true }),
+  read: (files) => withVit(files, { isQwen3: true, hasDeep: false }),
+};
+
+function withVit(files: MediaFiles, form: { isQwen3: boolean; hasDeep: boolean }): MediaModel {
+  const vision = readQwenVitConfig(files.config, form);
+  return mediaModel({ ...vision, window: Infinity }, files, (weights) => qwenVit(vision, weights));
+}
+
+function mediaModel(
+  vision: FramesConfig,
+  { processors }: MediaFiles,
+  tower: MediaModel['towers'][string],
+): MediaModel {
+  const [file = 'preprocessor_config.json', json = {}] =
+    Object.entries(processors).find(([name]) => !name.startsWith('video')) ?? ([] as [string?, Json?]);
+  const processor = readQwenProcessorConfig(json, file);
+  return {
+    readers: {
+      image: {
+        placeholder: IMAGE,
+        alpha: 'dropped',
+        prepare: (image) => prepareImage(vision, processor, image),
+      },
+    },
+    towers: { vision: tower },
+    spans: false,
+    places: qwenPlaces,
   };
 }
 
-function prepareImage(
-  vision: QwenVisionConfig,
-  processor: QwenProcessorConfig,
-  image: Pixels,
-): PreparedMedium {
+function prepareImage(vision: FramesConfig, processor: QwenProcessorConfig, image: Pixels): PreparedMedium {
   const { patch, merge, minPixels, maxPixels } = processor;
   const { width, height } = smartSize(image, { multiple: patch * merge, minPixels, maxPixels });
   const seen = resample(image, width, height, { filter: 'bicubic' });
-  const [rows, columns] = [height / patch, width / patch];
-  const { patches, groups, places, rotations } = visionLayout(vision, { rows, columns });
-  const values = visionPatches(processor, { patches }, seen);
-  const count = patches.length;
-  const cells = count / merge ** 2;
+  const { inputs, groups, rows, columns } = prepareFrames(vision, processor, [seen]);
   return {
-    parts: [cells],
+    parts: [rows * columns],
     token: IMAGE,
     tower: 'vision',
-    inputs: {
-      patches: { shape: [1, count / merge, merge, values.length / count], data: values },
-      rotations: { shape: [count, vision.dims], data: rotations },
-      places: { shape: [count], data: places },
-    },
+    inputs,
     layout: groups,
-    grid: { times: [0], rows: rows / merge, columns: columns / merge },
+    grid: { times: [0], rows, columns },
   };
 }

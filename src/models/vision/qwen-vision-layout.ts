@@ -1,8 +1,6 @@
 // The order in which a Qwen2.5-VL tower sees the patches of an image: cells of merge × merge patches, windows of cells. Windows of one
 // shape follow each other, so that each shape is one attention over equally long items; rotations go with the patches.
 
-import type { QwenVisionConfig } from './qwen-vision-config.ts';
-
 const THETA = 10000;
 
 /** Rows and columns of an image, in patches; multiples of a cell's side. */
@@ -22,7 +20,17 @@ export interface VisionLayout {
   rotations: Float32Array<ArrayBuffer>;
 }
 
-export function visionLayout(config: QwenVisionConfig, { rows, columns }: VisionGrid): VisionLayout {
+/** What the order depends on. */
+export interface LayoutConfig {
+  /** Dimensions of a head. */
+  dims: number;
+  /** Patches along one side of a cell. */
+  merge: number;
+  /** Cells along one side of a window; Infinity: the image is one window. */
+  window: number;
+}
+
+export function visionLayout(config: LayoutConfig, { rows, columns }: VisionGrid): VisionLayout {
   const { merge, window } = config;
   const [down, across] = [rows / merge, columns / merge];
   if (!Number.isInteger(down) || !Number.isInteger(across))
@@ -63,12 +71,13 @@ export function visionLayout(config: QwenVisionConfig, { rows, columns }: Vision
 }
 
 function starts(cells: number, window: number): number[] {
+  if (window >= cells) return [0];
   return Array.from({ length: Math.ceil(cells / window) }, (_, i) => i * window);
 }
 
 /** The first half of the pairs turns by the row, the second by the column; angles are computed in f32, as in training. */
 function rotationsOf(
-  { dims }: QwenVisionConfig,
+  { dims }: Pick<LayoutConfig, 'dims'>,
   patches: VisionLayout['patches'],
 ): Float32Array<ArrayBuffer> {
   const rates = Float32Array.from({ length: dims / 4 }, (_, i) => 1 / Math.fround(THETA ** ((4 * i) / dims)));

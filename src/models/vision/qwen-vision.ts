@@ -16,7 +16,7 @@ const EPS = 1e-6;
 const ROOT = 'visual.';
 
 export interface VisionInput {
-  /** Values of the patches in the layout's order, [1, cells · merge, merge, channels · frames · patch²]. */
+  /** Values of the patches in the layout's order, [steps, cells · merge, merge, channels · frames · patch²]. */
   patches: Tensor;
   /** [patches, dims] */
   rotations: Tensor;
@@ -25,7 +25,7 @@ export interface VisionInput {
   groups: VisionLayout['groups'];
 }
 
-/** An image's patches → rows for the language model, cell by cell, [1, cells, out] */
+/** The patches of an image, or of each step of a video → rows for the language model, cell by cell, [steps, cells, out] */
 export type QwenVision = (input: VisionInput) => Tensor;
 
 export function qwenVision(config: QwenVisionConfig, weights: WeightTable): QwenVision {
@@ -90,7 +90,8 @@ function selfAttention(
     for (const i of [0, 1]) rotate({ x: y, first: i * hidden }, rotations, { heads, dims, layout: 'halves' });
     if (isWhole) return attended(y);
     let first = 0;
-    const parts = groups.map(({ windows, patches }) => {
+    const steps = Array.from({ length: y.shape[0] as number }, () => groups);
+    const parts = steps.flat().map(({ windows, patches }) => {
       const part = takeRows(y, first, [windows, patches]);
       first += windows * patches;
       return attended(part); //                                  [windows, patches, hidden]

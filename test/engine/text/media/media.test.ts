@@ -6,7 +6,7 @@ import { openMediaGolden, openMediaModel, requestOf, type MediaGolden } from './
 
 vi.setConfig({ testTimeout: 120_000 });
 
-describe.each(['qwen2-5-vl'])('%s', (name) => {
+describe.each(['qwen2-5-vl', 'qwen2-vl', 'qwen3-vl', 'qwen3-5'])('%s', (name) => {
   let golden: MediaGolden;
   let model: TextModel;
   beforeAll(async () => {

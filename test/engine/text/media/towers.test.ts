@@ -1,0 +1,92 @@
+// Processors and towers against transformers: values of patches, grids, rows for the language model. Rows are also computed with plain
+// kernels' bindings of 256 KiB.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mediaFamily } from '../../../../src/models/media-families.ts';
+import { openCheckpoint, type Checkpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
+import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import { TEXT_CLASSES } from '../../../../src/engine/architectures.ts';
+import { TowerRecording } from '../../../../src/engine/text/media/tower-recording.ts';
+import { openWeights } from '../../../../src/engine/weights/weights.ts';
+import { Arena } from '../../../../src/gpu/arena.ts';
+import type { Device } from '../../../../src/gpu/device.ts';
+import type { MediaModel, PreparedMedium } from '../../../../src/models/media.ts';
+import { disguise, openModelTestDevice } from '../../../gpu/test-device.ts';
+import { openMediaGolden, type MediaGolden } from './media-golden.ts';
+
+/** Relative to the largest value of the rows. */
+const TOLERANCE = 1e-4;
+
+let device: Device;
+beforeAll(async () => void (device = await openModelTestDevice()));
+afterAll(() => device.destroy());
+
+/** The blocks of rows of a prepared medium. */
+async function rowsOf(on: Device, checkpoint: Checkpoint, model: MediaModel, prepared: PreparedMedium) {
+  const weights = openWeights(on, checkpoint.beside!.tensors, model.towers[prepared.tower]!, {
+    format: null,
+  });
+  await weights.load();
+  const recording = TowerRecording.record(on, new Arena(on), weights.page, prepared);
+  const { blocks, blockBytes } = recording.sizes;
+  const buffers = Array.from({ length: blocks }, () => on.allocate('step', 'rows', blockBytes));
+  const regions = buffers.map((buffer) => ({ buffer, offset: 0, size: blockBytes }));
+  recording.write(prepared);
+  for (const waits of recording.submits(1, { blocks: regions })) await waits;
+  const read = await Promise.all(regions.map(async (region) => new Float32Array(await on.read(region))));
+  expect(on.takeError()).toBe(null);
+  const { columns } = recording;
+  recording.free();
+  weights.free();
+  return { columns, blocks: read };
+}
+
+function expectRows(
+  found: Float32Array,
+  columns: number,
+  { shape, values }: { shape: number[]; values: ArrayLike<number> },
+) {
+  const [rows = 0, width = 0] = shape;
+  expect(width).toBe(columns);
+  const stride = found.length / rows;
+  const largest = Array.from(values).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  let worst = 0;
+  for (let i = 0; i < values.length; i++) {
+    const at = Math.floor(i / width) * stride + (i % width);
+    worst = Math.max(worst, Math.abs(found[at]! - values[i]!));
+  }
+  expect(worst / largest).toBeLessThan(TOLERANCE);
+}
+
+describe.each(['qwen2-5-vl', 'qwen2-vl', 'qwen3-vl', 'qwen3-5'])('%s', (name) => {
+  let golden: MediaGolden;
+  let checkpoint: Checkpoint;
+  let model: MediaModel;
+  beforeAll(async () => {
+    golden = await openMediaGolden(name);
+    checkpoint = await openCheckpoint(await openDiskFolder(golden.path), TEXT_CLASSES);
+    const { config, processors } = checkpoint.beside!;
+    model = mediaFamily(checkpoint.wrapper!.architecture)!.read({ config, processors, hidden: 48 });
+  });
+  afterAll(() => checkpoint.close());
+
+  it.each([0, 1, 2])('image %i: patches and rows', async (i) => {
+    const prepared = model.readers.image!.prepare(golden.images[i]!, {});
+    const [time, rows, columns] = golden.tensors.get(`grid.${i}`)!.values;
+    expect(time).toBe(1);
+    expect(prepared.grid).toEqual({ times: [0], rows: rows! / 2, columns: columns! / 2 });
+    expect(prepared.parts).toEqual([(rows! * columns!) / 4]);
+    // Windows have an order of their own; the values are the same.
+    const sorted = (values: ArrayLike<number>) => Float32Array.from(values).toSorted();
+    const wanted = sorted(golden.tensors.get(`pixels.${i}`)!.values);
+    const values = sorted(prepared.inputs['patches']!.data);
+    expect(values).toHaveLength(wanted.length);
+    expect(values.every((value, at) => Math.abs(value - wanted[at]!) < 1e-5)).toBe(true);
+    for (const on of i === 0 ? [device, disguise(device, { bindingLimit: 256 << 10 })] : [device]) {
+      const found = await rowsOf(on, checkpoint, model, prepared);
+      expectRows(found.blocks[0]!, found.columns, golden.tensors.get(`rows.${i}`)! as never);
+      for (let at = 0; golden.tensors.has(`deep.${i}.${at}`); at++)
+        expectRows(found.blocks[1 + at]!, found.columns, golden.tensors.get(`deep.${i}.${at}`)! as never);
+    }
+  });
+});
