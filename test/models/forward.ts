@@ -62,7 +62,7 @@ function wholeModel({ generate }: TextDeclaration, weights: WeightTable): TextFo
   return (tape, batch, kv) => head(states(tape, batch, kv), batch);
 }
 
-const INPUTS = { embeddings: false, positions: 1, attention: 'causal' } as const;
+const INPUTS = { embeddings: false, attention: 'causal' } as const;
 
 /** Pages in a permuted order, so that ignoring the page table gives wrong results. */
 const PAGES = [1, 3, 0, 2];
@@ -96,6 +96,7 @@ export async function openForward(
   await checkpoint.close();
 
   const rows = options.rows ?? 64;
+  const inputs = { ...INPUTS, positions: declared.inputs.positions };
   const buffers = createStepBuffers(device, {
     rows,
     sampled: rows,
@@ -105,7 +106,7 @@ export async function openForward(
     slots: 1,
     sequences: 1,
     ropeWords: ropeWords(declared.ropes),
-    model: INPUTS,
+    model: inputs,
   });
   const format = options.kv ?? 'f32';
   const state = (bytes: number): Region => {
@@ -135,7 +136,7 @@ export async function openForward(
   const tape = new Tape(device, capacity, { plain: options.plain ?? false, rowAdapters });
   const logits = tape.keep(model(tape, buffers.batch, stores));
   tape.finish();
-  const writer = new BatchWriter(buffers, { ropes: declared.ropes, inputs: INPUTS });
+  const writer = new BatchWriter(buffers, { ropes: declared.ropes, inputs });
   let past = 0;
 
   return {

@@ -2,7 +2,7 @@
 // names.
 
 import type { Activation } from '../../kernels/activation.ts';
-import { checkHeads, readConfig, type Json } from '../config-values.ts';
+import { checkHeads, readConfig, shown, type Json } from '../config-values.ts';
 
 export interface QwenVitConfig {
   hidden: number;
@@ -69,12 +69,12 @@ export function readQwenVitConfig(
   const hidden = config.count(isQwen3 ? 'hidden_size' : 'embed_dim', isQwen3 ? 1152 : 1280);
   const heads = checkHeads(file, hidden, config.count('num_heads', 16));
   const stated = config.values['hidden_act'] ?? (isQwen3 ? 'gelu_pytorch_tanh' : 'quick_gelu');
-  const activation = ACTIVATIONS[String(stated)];
+  const activation = typeof stated === 'string' ? ACTIVATIONS[stated] : undefined;
   if (activation === undefined)
     throw config.error(
       'unsupported',
       'hidden_act',
-      `is ${String(stated)}, built are ${Object.keys(ACTIVATIONS).join(', ')}`,
+      `is ${shown(stated)}, built are ${Object.keys(ACTIVATIONS).join(', ')}`,
     );
   return {
     hidden,
