@@ -1,7 +1,9 @@
 // Images through the server and the engine: clients send them on each interface, and a tiny random Qwen2.5-VL answers with the tokens that
 // transformers computes. What is refused changes nothing for the requests after it.
 
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import Anthropic from '@anthropic-ai/sdk';
+import { generateText } from 'ai';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeImage, type TextModel } from '../../src/index.ts';
@@ -169,6 +171,21 @@ describe('other clients', () => {
     expect(tokens).toBe(caseOf('one').ids.length);
     expect(usage.input_tokens + (usage.cache_read_input_tokens ?? 0)).toBe(tokens);
     expect(content.length).toBe(1);
+  });
+
+  it('of the ai package', async () => {
+    const provider = createOpenAICompatible({ name: 'svc', baseURL: `${server.url}/v1`, includeUsage: true });
+    const content = [
+      { type: 'image' as const, image: Buffer.from(files[0]!, 'base64') },
+      { type: 'text' as const, text: 'What is this?' },
+    ];
+    const { usage } = await generateText({
+      model: provider('default'),
+      messages: [{ role: 'user', content }],
+      maxOutputTokens: 4,
+      maxRetries: 0,
+    });
+    expect(usage.inputTokens).toBe(caseOf('one').ids.length);
   });
 
   it("of Ollama's chat", async () => {

@@ -40,7 +40,21 @@ const checkedPart = z
     }
     const { error } = MEMBERS[type as PartType].safeParse(part);
     for (const issue of error?.issues ?? []) context.addIssue({ ...issue, input: part } as never);
+  })
+  .meta({ oneOf: TYPES.map(partSchema) });
+
+/** JSON Schema of a type of part, for /openapi.json. */
+function partSchema(type: PartType) {
+  const { properties, required = [] } = z.toJSONSchema(MEMBERS[type], {
+    io: 'input',
+    unrepresentable: 'any',
   });
+  return {
+    type: 'object',
+    properties: { type: { const: type }, ...properties },
+    required: ['type', ...required],
+  };
+}
 
 export const contentPart = withMembers(checkedPart, (type) => MEMBERS[type as PartType]);
 
