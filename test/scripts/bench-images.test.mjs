@@ -172,15 +172,6 @@ it('measures a Z-Image, its step alone', { timeout: PATIENCE }, async () => {
   expect(step.kernels.find(({ name }) => name === 'attend.wgsl')?.dispatches).toBe(3);
 });
 
-it('measures a Qwen-Image, its step alone', { timeout: PATIENCE }, async () => {
-  const folder = written(tinyQwenImage());
-  const request = { prompt: PROMPT, seed: 1, width: 64, height: 64, steps: 2, guidance: 1 };
-  const { result } = await measured(folder, request, ['step']);
-  expect(result.work).toMatchObject({ forwards: 1, decode: null });
-  const [step] = imageKernels(result, ['step']);
-  expect(step.kernels.find(({ name }) => name === 'attend.wgsl')?.dispatches).toBe(2);
-});
-
 it('measures a FLUX.1, its step alone, products and attention apart', { timeout: PATIENCE }, async () => {
   const folder = written(tinyFlux());
   const { result, text } = await measured(folder, { ...SMALL, steps: 2 }, ['step']);
