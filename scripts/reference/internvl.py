@@ -274,11 +274,19 @@ def media_images():
 
 
 def frames():
-    """Indices of the frames that transformers samples."""
-    chosen = {}
-    for total, wanted in ((1, 1), (7, 3), (31, 8), (90, 32), (300, 32), (1001, 32), (32, 32)):
-        metadata = transformers.video_utils.VideoMetadata(total_num_frames=total, fps=30.0)
-        chosen[f'{total} by {wanted}'] = InternVLVideoProcessor().sample_frames(metadata, num_frames=wanted).tolist()
+    """Indices of the frames that transformers samples: (frames, frames a second, settings)."""
+    cases = (
+        (1, 30.0, dict(num_frames=1)), (7, 25.0, dict(num_frames=3)), (31, 30.0, dict(num_frames=8)), (90, 30.0, dict(num_frames=32)),
+        (300, 29.97, dict(num_frames=32)), (1001, 24.0, dict(num_frames=32)), (32, 30.0, dict(num_frames=32)), (95, 30.0, dict(fps=2.0)),
+        (301, 23.976, dict(fps=1.5)), (64, 30.0, dict(num_frames=8, initial_shift=False)), (61, 30.0, dict(num_frames=7, initial_shift=3.5)),
+    )
+    chosen = []
+    for total, fps, settings in cases:
+        metadata = transformers.video_utils.VideoMetadata(total_num_frames=total, fps=fps)
+        # Numbers of frames are arguments, because the processor has no default for them.
+        given = {key: value for key, value in settings.items() if key != 'initial_shift'}
+        processor = InternVLVideoProcessor(**PROCESSOR, **{key: value for key, value in settings.items() if key == 'initial_shift'})
+        chosen.append({'frames': total, 'fps': fps, 'settings': settings, 'indices': processor.sample_frames(metadata, **given).tolist()})
     return chosen
 
 

@@ -209,6 +209,8 @@ export const REALS = {
   image_std: [1e-6, 10],
   rescale_factor: [1e-9, 1e3],
   downsample_ratio: [1 / 16, 1],
+  fps: [1e-3, 1e3],
+  initial_shift: [0, 2 ** 20],
   // schedules
   beta_start: [1e-9, 1],
   beta_end: [1e-9, 1],

@@ -5,6 +5,7 @@ import { isJsonObject, readConfig, shown, type ConfigReader } from '../config-va
 import type { MediaFiles } from '../media.ts';
 import { readInternVit, type InternLayout } from './intern-vit-config.ts';
 import type { InternTowerConfig } from './intern-vit.ts';
+import type { FrameRule } from './internvl-frames.ts';
 import type { TileConfig } from './internvl-tiles.ts';
 import type { TileBounds } from './tile-grid.ts';
 
@@ -17,8 +18,9 @@ export interface InternVlConfig {
   whole: boolean;
   /** Rows of a tile. */
   rows: number;
-  /** Largest number of frames of a video. */
-  frames: number;
+  /** Of frames of videos; sides are those of images. */
+  frameTiles: TileConfig;
+  frames: FrameRule;
 }
 
 /** ImageNet's, with which all published models were trained. */
@@ -28,7 +30,7 @@ const SPREADS = [0.229, 0.224, 0.225];
 const CLIP_MEANS = [0.48145466, 0.4578275, 0.40821073];
 const CLIP_SPREADS = [0.26862954, 0.26130258, 0.27577711];
 /** That of the original program. Transformers takes all frames where its configuration names no number. */
-const FRAMES = 32;
+const FRAMES: FrameRule = { most: 32, fps: null, shift: null };
 const ACTIVATIONS = { gelu: 'gelu', gelu_pytorch_tanh: 'gelu-tanh' } as const;
 /** 3 is Pillow's bicubic filter. */
 const PROCESSED = {
@@ -49,7 +51,6 @@ function readTransformers({ config: json, processors, hidden }: MediaFiles): Int
   const config = readConfig('config.json', json);
   config.only({ vision_feature_select_strategy: ['default'] });
   const processor = processorPart(processors, 'image_processor', 'preprocessor_config.json');
-  const video = processorPart(processors, 'video_processor', 'video_preprocessor_config.json');
   processor.only(PROCESSED);
   const side = sideOf(processor);
   const activation = config.choice('projector_hidden_act', ACTIVATIONS, 'gelu');
@@ -61,20 +62,53 @@ function readTransformers({ config: json, processors, hidden }: MediaFiles): Int
   });
   const rows = (side / tower.vit.patch / tower.merge) ** 2;
   checkRows(processors, rows);
+  const tiles = normalized(processor, { side, patch: tower.vit.patch });
   return {
     tower,
-    tiles: {
-      side,
-      patch: tower.vit.patch,
-      scale: processor.real('rescale_factor', 1 / 255),
-      means: processor.reals('image_mean', 3) ?? CLIP_MEANS,
-      spreads: processor.reals('image_std', 3) ?? CLIP_SPREADS,
-    },
+    tiles,
     bounds: { min: processor.count('min_patches', 1), max: processor.count('max_patches', 12) },
     whole: true,
     rows,
-    frames: video.count('num_frames', FRAMES),
+    ...videoSettings(processors, tiles),
   };
+}
+
+function normalized(processor: ConfigReader, sides: Pick<TileConfig, 'side' | 'patch'>): TileConfig {
+  return {
+    ...sides,
+    scale: processor.real('rescale_factor', 1 / 255),
+    means: processor.reals('image_mean', 3) ?? CLIP_MEANS,
+    spreads: processor.reals('image_std', 3) ?? CLIP_SPREADS,
+  };
+}
+
+/** Without settings of its own, a video is prepared like images. */
+function videoSettings(
+  processors: MediaFiles['processors'],
+  tiles: TileConfig,
+): Pick<InternVlConfig, 'frames' | 'frameTiles'> {
+  const video = processorPart(processors, 'video_processor', 'video_preprocessor_config.json');
+  if (Object.keys(video.values).length === 0) return { frames: FRAMES, frameTiles: tiles };
+  video.only({ ...PROCESSED, do_center_crop: [false] });
+  const side = sideOf(video);
+  if (side !== tiles.side)
+    throw video.error(
+      'unsupported',
+      'size',
+      `is ${side}, and only frames in the size of tiles, ${tiles.side}, are built`,
+    );
+  const { initial_shift: shift } = video.values;
+  const frames = {
+    most: video.count('num_frames', FRAMES.most),
+    fps: video.values['num_frames'] == null && video.values['fps'] != null ? video.real('fps') : null,
+    shift:
+      typeof shift === 'boolean' || shift == null
+        ? shift === false
+          ? 0
+          : null
+        : video.real('initial_shift'),
+  };
+  return { frames, frameTiles: normalized(video, tiles) };
 }
 
 /** InternVLChatModel */
@@ -93,9 +127,11 @@ function readOriginal({ config: json, hidden }: MediaFiles): InternVlConfig {
   });
   const isDynamic = config.flag('dynamic_image_size', false);
   const max = isDynamic ? config.count('max_dynamic_patch', 6) : 1;
+  const tiles = { side, patch: tower.vit.patch, scale: 1 / 255, means: MEANS, spreads: SPREADS };
   return {
     tower,
-    tiles: { side, patch: tower.vit.patch, scale: 1 / 255, means: MEANS, spreads: SPREADS },
+    tiles,
+    frameTiles: tiles,
     bounds: { min: Math.min(isDynamic ? config.count('min_dynamic_patch', 1) : 1, max), max },
     whole: config.flag('use_thumbnail', false),
     rows: (side / tower.vit.patch / tower.merge) ** 2,

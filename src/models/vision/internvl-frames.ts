@@ -2,12 +2,28 @@
 
 import { roundHalfEven } from '../../files/image/smart-size.ts';
 
-/** Transformers' rule: the middles of equal parts of all frames. At most as many as there are. */
-export function middleFrames(frames: number, wanted: number): number[] {
-  const count = Math.min(wanted, frames);
+export interface FrameRule {
+  /** Largest number of frames, where `fps` does not decide it. */
+  most: number;
+  /** Frames per second of the video; null: `most` of any video. */
+  fps: number | null;
+  /** Frames before the first one; null: half of the distance between two. */
+  shift: number | null;
+}
+
+/** Transformers' rule: frames at equal distances, of a short video all of them. */
+export function spacedFrames(
+  { frames, fps }: { frames: number; fps: number },
+  { most, fps: wanted, shift }: FrameRule,
+): number[] {
+  const asked = wanted === null ? most : Math.trunc((frames / fps) * wanted);
+  const count = Math.max(1, Math.min(asked, frames));
   const step = frames / count;
+  const first = Math.min(shift ?? step / 2, frames - 1);
   // The reference computes the times in f32.
-  return Array.from({ length: count }, (_, i) => Math.trunc(Math.fround(step / 2 + i * step)));
+  return Array.from({ length: Math.ceil((frames - first) / step) }, (_, i) =>
+    Math.trunc(Math.fround(first + i * step)),
+  );
 }
 
 /** The rule of InternVL's own program: parts between the first frame and the last, with beginnings that are rounded. */

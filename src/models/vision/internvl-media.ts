@@ -7,8 +7,8 @@ import type { MediaFamily, MediaInput, MediaModel, PreparedMedium } from '../med
 import { placeMixtures } from './interpolated-places.ts';
 import { internTower } from './intern-vit.ts';
 import { readInternVl, type InternVlConfig } from './internvl-config.ts';
-import { middleFrames, segmentFrames } from './internvl-frames.ts';
-import { cutTiles, tilePatches } from './internvl-tiles.ts';
+import { segmentFrames, spacedFrames } from './internvl-frames.ts';
+import { cutTiles, tilePatches, type TileConfig } from './internvl-tiles.ts';
 import { closestGrid, tileBounds } from './tile-grid.ts';
 
 const TOWER = 'tiles';
@@ -23,7 +23,6 @@ export const INTERNVL: MediaFamily = {
   read(files) {
     const config = readInternVl(files);
     const isOriginal = config.tower.vit.layout === 'original';
-    const choose = isOriginal ? segmentFrames : middleFrames;
     return {
       readers: {
         image: {
@@ -34,12 +33,15 @@ export const INTERNVL: MediaFamily = {
           alpha: 'dropped',
           prepare: (image, limits) => {
             const tiles = tilesOf(config, image, tileBounds(limits, config.bounds));
-            return prepared(config, tiles, [START, tiles.length * config.rows, END]);
+            return prepared(config, config.tiles, tiles, [START, tiles.length * config.rows, END]);
           },
         },
         video: {
           placeholder: '<video>',
-          frames: ({ frames }) => choose(frames, config.frames),
+          frames: (source) =>
+            isOriginal
+              ? segmentFrames(source.frames, config.frames.most)
+              : spacedFrames(source, config.frames),
           prepare: (clip, limits) => preparedClip(config, clip, tileBounds(limits, FRAME_BOUNDS)),
         },
       },
@@ -76,17 +78,18 @@ function preparedClip(
     const before = `${i === 0 ? '' : `${END}\n`}Frame${i + 1}: ${START}`;
     return [before, some.length * config.rows];
   });
-  return prepared(config, tiles.flat(), [...parts, END]);
+  return prepared(config, config.frameTiles, tiles.flat(), [...parts, END]);
 }
 
 function prepared(
   config: InternVlConfig,
+  values: TileConfig,
   tiles: readonly Pixels[],
   parts: readonly (string | number)[],
 ): PreparedMedium {
-  const { patch, side } = config.tiles;
+  const { patch, side } = values;
   const count = (side / patch) ** 2;
-  const patches = { shape: [tiles.length, count, 3 * patch ** 2], data: tilePatches(tiles, config.tiles) };
+  const patches = { shape: [tiles.length, count, 3 * patch ** 2], data: tilePatches(tiles, values) };
   return {
     parts,
     token: TOKEN,

@@ -23,17 +23,25 @@ export const GOLDEN = readJson('images.json') as unknown as {
   images: Record<string, ImageGolden>;
   /** Of the images of media-images.json: the tiles, and a digest of their bytes. */
   media_images: Record<string, { tiles: number; sha256: string }>;
-  /** Indices of frames, by `<frames of the video> by <wanted ones>`. */
-  frames: Record<string, number[]>;
+  /** Indices of the frames that a processor with these settings takes. */
+  frames: { frames: number; fps: number; settings: Json; indices: number[] }[];
 };
 
-/** Configurations of a checkpoint, as its class reads them. */
-export function mediaFiles(checkpoint: string, changes: Json = {}): MediaFiles {
+/** Configurations of a checkpoint, as its class reads them; `changes` to config.json, `video` to the settings of videos. */
+export function mediaFiles(checkpoint: string, changes: Json = {}, video: Json = {}): MediaFiles {
   const isOriginal = checkpoint.endsWith('-original');
-  const processors: MediaFiles['processors'] = isOriginal
-    ? {}
-    : { 'processor_config.json': readJson(`${checkpoint}/processor_config.json`) };
+  const processors: MediaFiles['processors'] = isOriginal ? {} : processorsOf(checkpoint, video);
   return { config: { ...readJson(`${checkpoint}/config.json`), ...changes }, processors, hidden: 32 };
+}
+
+function processorsOf(checkpoint: string, video: Json): MediaFiles['processors'] {
+  const config = readJson(`${checkpoint}/processor_config.json`);
+  return {
+    'processor_config.json': {
+      ...config,
+      video_processor: { ...(config['video_processor'] as Json), ...video },
+    },
+  };
 }
 
 /** Bytes of all tensors of a file of goldens. */

@@ -20,8 +20,8 @@ const [MEANS, SPREADS] = [
   [0.229, 0.224, 0.225],
 ] as const;
 
-function open(checkpoint: string, changes = {}): MediaModel {
-  const files = mediaFiles(checkpoint, changes);
+function open(checkpoint: string, changes = {}, video = {}): MediaModel {
+  const files = mediaFiles(checkpoint, changes, video);
   return mediaFamily((files.config['architectures'] as string[])[0]!)!.read(files);
 }
 
@@ -129,13 +129,18 @@ it('the limits of the request come before those of the model', () => {
 });
 
 it('frames of videos are chosen as transformers and the original program do', () => {
-  const chosen = (checkpoint: string, frames: number): number[] =>
-    open(checkpoint).readers.video!.frames({ width: 8, height: 8, frames, fps: 30, duration: frames / 30 });
-  for (const [name, indices] of Object.entries(GOLDEN.frames)) {
-    const [frames, wanted] = name.split(' by ').map(Number) as [number, number];
-    if (wanted === Math.min(frames, 32)) expect(chosen('qwen2', frames), name).toEqual(indices);
-  }
+  const chosen = (checkpoint: string, frames: number, fps = 30, settings = {}): number[] =>
+    open(checkpoint, {}, settings).readers.video!.frames({
+      width: 8,
+      height: 8,
+      frames,
+      fps,
+      duration: frames / fps,
+    });
+  for (const { frames, fps, settings, indices } of GOLDEN.frames)
+    expect(chosen('qwen2', frames, fps, settings), `${frames} frames`).toEqual(indices);
   expect(chosen('qwen2', 3)).toEqual([0, 1, 2]);
+  expect(chosen('qwen2', 3, 30, { fps: 2 })).toEqual([1]);
   expect(chosen('qwen2-original', 1)).toEqual([0]);
   // int(31.1875 / 2 + round(31.1875 · i)) for 999 frames
   expect(chosen('qwen2-original', 999).slice(0, 4)).toEqual([15, 46, 77, 109]);
@@ -247,6 +252,9 @@ it('what is not built is refused by its key', () => {
       'config.json: vision_config: norm_type "batch_norm" is not built; choose a checkpoint that has "layer_norm" or "rms_norm"',
     ],
   ];
+  expect(() => open('qwen2', {}, { size: { height: 36, width: 36 } })).toThrow(
+    'processor_config.json: video_processor: size is 36, and only frames in the size of tiles, 24, are built',
+  );
   for (const [checkpoint, changes, message] of refusals)
     expect(() => open(checkpoint, changes), message).toThrow(message);
 });
