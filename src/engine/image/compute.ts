@@ -154,15 +154,25 @@ export async function compute(device: Device, options: ComputeOptions, record: R
     return results;
   };
   try {
-    using recording = await recordTape(device, { ...options, tune: undefined }, recordInto, into);
-    await recording.runUnless(options.signal);
-    await device.gpu.queue.onSubmittedWorkDone();
-    await options.profiler?.add(() => recording.times());
+    await computeInto(device, options, recordInto, into);
     return into;
   } catch (error) {
     freeTensors(device, into);
     throw error;
   }
+}
+
+/** Records and runs a computation once, and copies its results into tensors. */
+export async function computeInto(
+  device: Device,
+  options: ComputeOptions,
+  record: Recorded,
+  into: readonly Tensor[],
+): Promise<void> {
+  using recording = await recordTape(device, { ...options, tune: undefined }, record, into);
+  await recording.runUnless(options.signal);
+  await device.gpu.queue.onSubmittedWorkDone();
+  await options.profiler?.add(() => recording.times());
 }
 
 /**

@@ -23,8 +23,8 @@ import type { Limit, Mix, Operand, Step, Term } from './schedules/schedule.ts';
 
 /** The recorded model: reads the latents, writes its guided output. */
 export interface Predictor extends Disposable {
-  /** Resolves when all is submitted. */
-  run(step: Step): Promise<void>;
+  /** `index`: that of the step in its plan. Resolves when all is submitted. */
+  run(step: Step, index: number): Promise<void>;
   /** GPU times of the kernels in all runs so far. */
   times(): Promise<KernelTime[]>;
 }
@@ -84,9 +84,14 @@ export class Denoiser {
     await recording.run();
   }
 
-  /** Runs a step and writes its predicted clean latents into `estimate`. Throws NotFiniteError. */
-  async step(step: Step, predictor: Predictor, draw: DrawNoise, estimate: Tensor | null): Promise<void> {
-    await predictor.run(step);
+  /** Runs a step after `predict` wrote the output, and writes its predicted clean latents into `estimate`. Throws NotFiniteError. */
+  async step(
+    step: Step,
+    predict: () => Promise<void>,
+    draw: DrawNoise,
+    estimate: Tensor | null,
+  ): Promise<void> {
+    await predict();
     if (step.limits) await this.limit(step.limits.terms, step.limits.by);
     if (estimate) await this.combine(step.estimate, 'estimate', estimate);
     if (step.drawsNoise) writeRows(this.device, this.tensorOf('noise'), draw());

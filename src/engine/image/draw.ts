@@ -24,7 +24,7 @@ import type { StageName } from './image-model.ts';
 import { latentTokens, shapeOfLatents } from './latent-shape.ts';
 import { cpuNoise, cudaNoise } from './noise.ts';
 import { previewer } from './preview.ts';
-import { sampleLatentsOf } from './sampler.ts';
+import { Sampler } from './sampler.ts';
 import { Scope } from './scope.ts';
 import { assertWanted, Stage } from './stage.ts';
 
@@ -33,6 +33,12 @@ const LOST_WEIGHTS: ReadonlySet<string> = new Set(['out_of_memory', 'bad_checkpo
 
 export async function draw(drawing: Drawing): Promise<void> {
   await new Run(drawingAsDrawn(drawing)).draw();
+}
+
+interface Sampling {
+  samples: readonly number[];
+  options: ComputeOptions;
+  done(sample: number, latents: Tensor): void;
 }
 
 class Run {
@@ -123,7 +129,10 @@ class Run {
     return await encodeReferences(this.drawing, references, this.tiling);
   }
 
-  /** Returns the latents of each sample; `owner` takes them over. */
+  /**
+   * Returns the latents of each sample; `owner` takes them over. Samples with a step that is not finite are drawn again from the first step
+   * by plain f32 kernels.
+   */
   private async denoise(
     prepared: Prepared,
     { encoded, references }: { encoded: Encoded | null; references: EncodedReferences },
@@ -132,37 +141,46 @@ class Run {
   ): Promise<Tensor[]> {
     using _ = this.enter('denoising');
     using denoiser = await prepared.load(references.latents);
-    const latents: Tensor[] = [];
-    for (const sample of samples) latents.push(owner.hold(await this.sample(denoiser, encoded, sample)));
-    return latents;
-  }
-
-  /**
-   * Returns the latents of one sample. If a step is not finite, they are computed again from the first step by plain f32 kernels.
-   */
-  private async sample(denoiser: DenoiserPage, encoded: Encoded | null, sample: number): Promise<Tensor> {
     const { options, emit } = this.drawing;
-    try {
-      return await this.sampleOnce(denoiser, encoded, sample, options);
-    } catch (error) {
-      if (!(error instanceof NotFiniteError) || options.plain) throw error;
+    const latents = new Map<number, Tensor>();
+    const done = (sample: number, made: Tensor): void => void latents.set(sample, owner.hold(made));
+    let failed = await this.sampleAll(denoiser, encoded, { samples, options, done });
+    if (failed.length > 0 && !options.plain) {
+      const message = 'a step gave values that are not finite numbers; the image is drawn again in plain f32';
+      failed.forEach(() => emit({ type: 'note', message }));
+      const plain = { ...options, plain: true };
+      failed = await this.sampleAll(denoiser, encoded, { samples: failed, options: plain, done });
     }
-    const message = 'a step gave values that are not finite numbers; the image is drawn again in plain f32';
-    emit({ type: 'note', message });
-    return this.sampleOnce(denoiser, encoded, sample, { ...options, plain: true });
+    if (failed.length > 0) throw new NotFiniteError();
+    return samples.map((sample) => latents.get(sample)!);
   }
 
-  private sampleOnce(
+  /** Passes the latents of each sample on, and returns the samples with a step that is not finite. */
+  private async sampleAll(
     denoiser: DenoiserPage,
     encoded: Encoded | null,
-    sample: number,
+    { samples, options, done }: Sampling,
+  ): Promise<number[]> {
+    using sampler = await this.openSampler(denoiser, encoded, options);
+    const failed: number[] = [];
+    for (const sample of samples) {
+      const made = await this.sample(sampler, sample).catch(ifNotFinite);
+      if (made) done(sample, made);
+      else failed.push(sample);
+    }
+    await sampler.profile();
+    return failed;
+  }
+
+  /** Records the denoiser for the samples of the request. */
+  private openSampler(
+    denoiser: DenoiserPage,
+    encoded: Encoded | null,
     options: ComputeOptions,
-  ): Promise<Tensor> {
-    const { autoencoder, components, latents, resolved, plan, references = [], signal, emit } = this.drawing;
+  ): Promise<Sampler> {
+    const { autoencoder, components, latents, resolved, plan, references = [] } = this.drawing;
     const { values } = resolved.event;
-    const { previews = 0, seed } = resolved.request;
-    const show = previews > 0 ? previewer(this.drawing, sample, this.tiling) : null;
-    return sampleLatentsOf({
+    return Sampler.open({
       device: components.device,
       autoencoder,
       shape: shapeOfLatents(latents, values),
@@ -170,10 +188,19 @@ class Run {
       strength: values.strength,
       encoded,
       takesMeans: references.length > 0,
-      noise: (values.generatorDevice === 'cuda' ? cudaNoise : cpuNoise)(seed + sample),
       options,
-      signal,
       predictor: (x, output, extra) => denoiser.record(x, output, extra, options),
+    });
+  }
+
+  private sample(sampler: Sampler, sample: number): Promise<Tensor> {
+    const { resolved, signal, emit } = this.drawing;
+    const { previews = 0, seed } = resolved.request;
+    const show = previews > 0 ? previewer(this.drawing, sample, this.tiling) : null;
+    const noise = resolved.event.values.generatorDevice === 'cuda' ? cudaNoise : cpuNoise;
+    return sampler.sample({
+      noise: noise(seed + sample),
+      signal,
       preview: show && { most: previews, show },
       onStep: (step) => emit({ type: 'step', sample, ...step }),
     });
@@ -191,6 +218,11 @@ class Run {
       drawing.emit({ type: 'image', sample, seed: drawing.resolved.request.seed + sample, image });
     }
   }
+}
+
+function ifNotFinite(error: unknown): null {
+  if (error instanceof NotFiniteError) return null;
+  throw error;
 }
 
 /**

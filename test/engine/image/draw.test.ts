@@ -12,7 +12,7 @@ import type { Tiling } from '../../../src/models/image/autoencoder-kl.ts';
 import type { UNet } from '../../../src/models/image/unet.ts';
 import type { ZImage } from '../../../src/models/image/z-image.ts';
 import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';
-import { drawOn, grey, openTiny, withPage, type Drawn } from './drawing.ts';
+import { drawOn, grey, openTiny, SMALL_BUDGET, withPage, type Drawn } from './drawing.ts';
 import { imagesOf } from './pipeline-golden.ts';
 
 /** Shaders compile slowly on a busy machine with an empty cache. */
@@ -188,4 +188,37 @@ it('passes without the prompt are computed where they count: in guidance above 1
   expect(await of(whole, flow, 0)).toEqual([1]);
   for (const guidance of [0.01, 3]) expect(await of(whole, flow, guidance)).toEqual([1, 1]);
   await whole.components.close();
+});
+
+it('records the steps of several samples once', async () => {
+  const device = await openModelTestDevice({ memoryBudget: SMALL_BUDGET });
+  const staged = await openTiny(device);
+  let recorded = 0;
+  const runner: FamilyModel = {
+    ...staged.runner,
+    async prepare(request) {
+      const prepared = await staged.runner.prepare(request);
+      const load: typeof prepared.load = async (references) => {
+        const page = await prepared.load(references);
+        const record: typeof page.record = (...given) => {
+          recorded++;
+          return page.record(...given);
+        };
+        return { record, [Symbol.dispose]: () => page[Symbol.dispose]() };
+      };
+      return { ...prepared, load };
+    },
+  };
+  const request = { image: grey(90), mask: grey(255), strength: 0.8, scheduler: 'euler-ancestral' };
+  const drawn = async (more: Partial<ImageRequest>) =>
+    imagesOf(await drawOn(staged, { ...request, ...more }, { with: { runner } }));
+  const together = await drawn({ samples: 3 });
+  expect(recorded).toBe(1);
+  const apart: typeof together = [];
+  for (const seed of [3, 4, 5]) apart.push(...(await drawn({ seed })));
+  expect(together).toEqual(apart);
+  expect(new Set(together.map(({ data }) => data.join())).size).toBe(3);
+  expect(device.memory()).toMatchObject({ step: 0, arena: 0 });
+  await staged.components.close();
+  device.destroy();
 });

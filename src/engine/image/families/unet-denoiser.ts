@@ -70,15 +70,11 @@ export async function unetPredictor(
     recordings.set(active.join(), new CountedRecording(scope.use(recording)));
   }
   const owner = scope.move();
-  let taken = 0;
-  const next = (): CountedRecording => recordings.get(activeOf(Math.min(taken, calls - 1)).join())!;
   return {
-    run({ inputScale, timestep }) {
+    run({ inputScale, timestep }, index) {
       scalars.write([inputScale, request.guidance, 1]);
       writeRows(device, time, new Float32Array(batch).fill(timestep));
-      const step = next();
-      taken++;
-      return step.run();
+      return recordings.get(activeOf(index).join())!.run();
     },
     times: () => timesOf(recordings.values()),
     [Symbol.dispose]: () => owner[Symbol.dispose](),
