@@ -1,6 +1,7 @@
 // The adapters of an image model: which are open, and which of them a request draws with. Those of the options are opened with the model,
 // those of `loraDir` when a request first names them; only their headers stay in memory.
 
+import { LRUCache } from 'lru-cache';
 import { countText } from '../../files/count-text.ts';
 import { EngineError } from '../../files/error.ts';
 import { option, say, type Prose } from '../../files/message.ts';
@@ -35,6 +36,8 @@ type Options = Pick<
 
 /** <lora:nickname> or <lora:nickname:scale>, as other programs write it. */
 const TAG = /<(?:lora|lyco):([^:<>]+)(?::\s*(-?(?:\d+(?:\.\d*)?|\.\d+))\s*)?>/gi;
+/** Most adapters of `loraDir` whose headers are kept, each with an open file. */
+const MOST_NAMED = 64;
 /** Name of the only adapter that is given without one. */
 const ONLY = 'default';
 
@@ -44,14 +47,18 @@ export class ImageAdapters {
   readonly #target: AdapterTarget;
   /** Adapters of the options, with their scales. */
   readonly #given: AppliedAdapter[] = [];
-  /** Adapters that requests named, by the names that they used. */
-  readonly #named = new Map<string, OpenAdapter>();
-  #lastChange: Promise<unknown> = Promise.resolve();
+  /** Adapters that requests named, by their paths; those that were named last stay open. */
+  readonly #named: LRUCache<string, Promise<OpenAdapter>>;
+  #isClosed = false;
 
   private constructor(files: AdapterFiles, options: Options, target: AdapterTarget) {
     this.#files = files;
     this.#options = options;
     this.#target = target;
+    this.#named = new LRUCache<string, Promise<OpenAdapter>>({
+      max: MOST_NAMED,
+      dispose: (opening) => void closeOpened(opening),
+    });
   }
 
   /** Opens the adapters of the options. Throws bad_request, model_not_found, bad_checkpoint and unsupported. */
@@ -102,24 +109,21 @@ export class ImageAdapters {
   }
 
   async close(): Promise<void> {
-    const open = [...this.#given.map(({ adapter }) => adapter), ...this.#named.values()];
+    this.#isClosed = true;
+    const named = [...this.#named.values()];
     this.#named.clear();
-    await Promise.all([...new Set(open)].map(({ file }) => file.close()));
+    await Promise.all([...named.map(closeOpened), ...this.#given.map(({ adapter }) => adapter.file.close())]);
   }
 
   async #apply(name: string, scale: number | undefined): Promise<AppliedAdapter> {
     const given = this.#given.find(({ adapter }) => adapter.name === name || adapter.file.name === name);
     if (given) return { adapter: given.adapter, scale: scale ?? given.scale };
-    const opening = this.#lastChange.then(() => this.#fromFolder(name));
-    this.#lastChange = opening.catch(() => {});
-    const adapter = await opening;
+    const adapter = await this.#fromFolder(name);
     return { adapter, scale: scale ?? ownScale(adapter) };
   }
 
   /** The adapter of this name in `loraDir`. */
   async #fromFolder(name: string): Promise<OpenAdapter> {
-    const known = this.#named.get(name);
-    if (known) return known;
     const { loraDir } = this.#options;
     const { platform } = this.#files;
     const found = loraDir === undefined ? 'missing' : await within(platform, name, loraDir);
@@ -130,11 +134,16 @@ export class ImageAdapters {
         { param: 'lora' },
       );
     if (found === 'missing') throw this.#unknown(name);
-    const adapter = await this.#open(found.path, name, name).catch((error: unknown) => {
+    const { path } = found;
+    const known = this.#named.get(path);
+    if (known) return known;
+    if (this.#isClosed) throw new EngineError('cancelled', 'the model was closed');
+    const opening = this.#open(path, name, name).catch((error: unknown) => {
+      if (this.#named.get(path) === opening) this.#named.delete(path); // another request may find it repaired
       throw aboutAdapter(error, 'lora');
     });
-    this.#named.set(name, adapter);
-    return adapter;
+    this.#named.set(path, opening);
+    return opening;
   }
 
   async #open(path: string, given: string, name: string | null): Promise<OpenAdapter> {
@@ -162,6 +171,12 @@ export class ImageAdapters {
       { param: 'lora' },
     );
   }
+}
+
+/** Closes the file of an adapter that may be opening. Requests that draw with it open it for each reading. */
+async function closeOpened(opening: Promise<OpenAdapter>): Promise<void> {
+  const adapter = await opening.catch(() => null);
+  await adapter?.file.close();
 }
 
 /** The changes that adapters make to each component; those of scale 0 make none. */

@@ -13,7 +13,8 @@ const FOREIGN: readonly [RegExp, string][] = [
   [/\bembedding:[\w.-]+/gi, 'the model was opened without a textual inversion of that name'],
   [/\[[^[\]:]*:[^[\]:]*:\s*[\d.]+\s*\]/g, 'a prompt does not change between steps here'],
   [/\[[^[\]|]*\|[^[\]]*\]/g, 'a prompt does not change between steps here'],
-  [/(?<=\S\s+)AND(?=\s+\S)/g, 'prompts are not drawn together here'],
+  // The word comes first: looking behind every space would take quadratic time.
+  [/AND(?<=\S\s+AND)(?=\s+\S)/g, 'prompts are not drawn together here'],
 ];
 /** Weighted words like (word:1.2), but not times of day like (at 12:30). */
 const WEIGHTED = /\([^()]*:\s*(?:\d?\.\d+|\d)\s*\)/g;

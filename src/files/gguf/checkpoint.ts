@@ -44,27 +44,32 @@ export async function openGgufCheckpoint(
 ): Promise<GgufCheckpoint> {
   const files = await openGgufFiles(folder, name);
   try {
-    const { keys } = files;
-    const gguf = classOf(files, known);
-    refuseTypes(files);
-    const { className, config } = await gguf.read(modelOf(files, gguf.name));
-    return {
-      architecture: className,
-      metadata: gguf.name,
-      keys,
-      config,
-      generationConfig: generationConfig(keys),
-      tensors: entries(files, gguf, config),
-      sources: files.sources,
-      tokenizer: () => openTokenizer({ ...tokenizerFiles(keys), file: keys.file }),
-      checkTokenizer: () => checkTokenizer(keys),
-      chatTemplate: chatTemplates(keys),
-      layout: layoutOf(keys, gguf.name),
-    };
+    return await ggufCheckpoint(files, known);
   } catch (error) {
     await Promise.all(files.sources.map((source) => source.close()));
     throw error;
   }
+}
+
+/** The checkpoint in opened files. */
+export async function ggufCheckpoint(files: GgufFiles, known: KnownClasses): Promise<GgufCheckpoint> {
+  const { keys } = files;
+  const gguf = classOf(files, known);
+  refuseTypes(files);
+  const { className, config } = await gguf.read(modelOf(files, gguf.name));
+  return {
+    architecture: className,
+    metadata: gguf.name,
+    keys,
+    config,
+    generationConfig: generationConfig(keys),
+    tensors: entries(files, gguf, config),
+    sources: files.sources,
+    tokenizer: () => openTokenizer({ ...tokenizerFiles(keys), file: keys.file }),
+    checkTokenizer: () => checkTokenizer(keys),
+    chatTemplate: chatTemplates(keys),
+    layout: layoutOf(keys, gguf.name),
+  };
 }
 
 /** Tokenizer and chat templates alone. */

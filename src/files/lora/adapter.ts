@@ -6,6 +6,7 @@ import { readSafetensors, type TensorEntry } from '../checkpoint/safetensors.ts'
 import { EngineError } from '../error.ts';
 import { parseJson } from '../json.ts';
 import { CONVERT_PICKLE, isPickle, PICKLED } from '../pickle.ts';
+import { ReopenedSource } from '../reopened-source.ts';
 import { smallValues } from '../pipeline/file-parts.ts';
 import { isRecord, readJson, type Folder } from '../source.ts';
 import { readKey } from './keys.ts';
@@ -22,6 +23,7 @@ export interface AdapterFile {
   unknown: readonly string[];
   /** The header's own statements, such as those of the program that trained it. */
   metadata: Readonly<Record<string, string>>;
+  /** Closes the file; tensors that are read later open it for that time. */
   close(): Promise<void>;
 }
 
@@ -40,7 +42,7 @@ export async function openAdapterFile(folder: Folder, beside: Folder = folder): 
   const file = chooseFile(folder, names);
   const isFile = folder.path.endsWith(file);
   const path = isFile ? folder.path : `${folder.path}/${file}`;
-  const source = await folder.open(file);
+  const source = await ReopenedSource.open(folder, file);
   try {
     const { tensors, metadata } = await readSafetensors(source);
     const settings = isFile && file !== PEFT_FILE ? null : await settingsIn(isFile ? beside : folder);

@@ -2,10 +2,12 @@
 
 import { EngineError } from '../error.ts';
 import type { KnownClasses } from '../checkpoint/architecture.ts';
-import { openGgufCheckpoint } from '../gguf/checkpoint.ts';
+import { ggufCheckpoint, type GgufCheckpoint } from '../gguf/checkpoint.ts';
+import type { Weights } from '../checkpoint/shards.ts';
 import { isGgufName } from '../gguf/file-names.ts';
 import { openGgufFiles } from '../gguf/open-files.ts';
 import { openGgufTower, type GgufTower } from '../gguf/tower.ts';
+import { ReopenedFolder } from '../reopened-source.ts';
 import type { Folder } from '../source.ts';
 import type { FileLayouts } from './file-layout.ts';
 import { closeFile, filePath, findPart, openFile, openPart, underPath } from './file-parts.ts';
@@ -65,107 +67,89 @@ export async function openComponentFile(
   }
 }
 
-/** A language model in a GGUF file of llama.cpp; null: the file holds another architecture. */
+/**
+ * A language model in a GGUF file of llama.cpp; null: the file holds another architecture. Its header is read once: the files are opened
+ * again for the weights.
+ */
 async function languageModel(
-  folder: Folder,
+  given: Folder,
   name: string,
   component: string,
   { classes }: ComponentClasses,
   { text, towers }: KnownFiles,
 ): Promise<PipelineComponent | null> {
-  const { keys, sources } = await openGgufFiles(folder, name);
-  await Promise.all(sources.map((source) => source.close()));
-  const stated = keys.get('general.architecture');
-  if (typeof stated !== 'string' || text.gguf?.().has(stated) !== true) return null;
-  const opened = await openGgufCheckpoint(folder, name, text);
-  await Promise.all(opened.sources.map((source) => source.close()));
-  const { architecture: className, config } = opened;
-  const tower = towers.find((one) => one.text === stated && classes?.includes(one.className) === true);
-  if (tower !== undefined) {
-    const own = await withTower(folder, name, {
-      component,
-      text,
-      tower,
-      needed: !classes!.includes(className),
-    });
-    if (own !== null) return own;
+  const folder = new ReopenedFolder(given);
+  try {
+    const files = await openGgufFiles(folder, name);
+    const stated = files.keys.get('general.architecture');
+    if (typeof stated !== 'string' || text.gguf?.().has(stated) !== true) return null;
+    const language = await ggufCheckpoint(files, text);
+    const tower = towers.find((one) => one.text === stated && classes?.includes(one.className) === true);
+    const whole = tower && (await withTower(folder, language, tower));
+    const found = whole ?? {
+      className: language.architecture,
+      config: language.config,
+      tensors: language.tensors,
+    };
+    if (classes !== null && !classes.includes(found.className))
+      throw tower
+        ? noTower(folder, name, component)
+        : otherClass(folder, name, component, { ...found, classes });
+    const { sources } = folder;
+    const weights = (): Promise<Weights> => {
+      for (const source of sources) source.stayOpen();
+      return Promise.resolve({ tensors: found.tensors, sources, path: folder.path });
+    };
+    return {
+      name: component,
+      className: found.className,
+      kind: 'model',
+      folder: given,
+      config: found.config,
+      impliedBy: filePath(folder, name),
+      weights,
+      hasTokenizer: true,
+    };
+  } finally {
+    await Promise.all(folder.sources.map((source) => source.close()));
   }
-  if (classes !== null && !classes.includes(className)) {
-    throw new EngineError(
-      'unsupported',
-      `${name} in ${folder.path} holds a ${className}, and the ${component} of this pipeline is ${classes.join(' or ')}: give the file of one`,
-      { param: 'componentPaths' },
-    );
-  }
-  const weights = async () => {
-    const { tensors, sources: own } = await openGgufCheckpoint(folder, name, text);
-    return { tensors, sources: own, path: folder.path };
-  };
-  const impliedBy = filePath(folder, name);
-  return {
-    name: component,
-    className,
-    kind: 'model',
-    folder,
-    config,
-    impliedBy,
-    weights,
-    hasTokenizer: true,
-  };
 }
 
-interface TowerRequest {
-  component: string;
-  text: KnownClasses;
-  tower: GgufTower;
-  /** Whether the component cannot be computed without it. */
-  needed: boolean;
-}
+type FoundModel = Pick<PipelineComponent, 'className' | 'config'> & Pick<Weights, 'tensors'>;
 
-/** A language model with the vision tower beside it; null: there is none, and none is needed. */
+/** A language model with the vision tower beside it; null: there is none. */
 async function withTower(
   folder: Folder,
-  name: string,
-  { component, text, tower, needed }: TowerRequest,
-): Promise<PipelineComponent | null> {
-  const names = await folder.names();
-  const open = async () => {
-    const language = await openGgufCheckpoint(folder, name, text);
-    try {
-      const vision = await openGgufTower(folder, names, tower);
-      return { language, vision, sources: [...language.sources, ...(vision?.sources ?? [])] };
-    } catch (error) {
-      await Promise.all(language.sources.map((source) => source.close()));
-      throw error;
+  language: GgufCheckpoint,
+  tower: GgufTower,
+): Promise<FoundModel | null> {
+  const vision = await openGgufTower(folder, await folder.names(), tower);
+  return (
+    vision && {
+      className: tower.className,
+      config: tower.config(language.config, { text: language.keys, tower: vision.keys }),
+      tensors: new Map([...language.tensors, ...vision.tensors]),
     }
-  };
-  const { language, vision, sources } = await open();
-  const { keys } = language;
-  await Promise.all(sources.map((source) => source.close()));
-  if (vision === null) {
-    if (!needed) return null;
-    throw new EngineError(
-      'unsupported',
-      `${name} in ${folder.path} holds a language model, and the ${component} of this pipeline sees images too: put its vision tower (mmproj-….gguf) into one folder with it, and give the folder`,
-      { param: 'componentPaths' },
-    );
-  }
-  const weights = async () => {
-    const again = await open();
-    const tensors = new Map([...again.language.tensors, ...again.vision!.tensors]);
-    return { tensors, sources: again.sources, path: folder.path };
-  };
-  const config = tower.config(language.config, { text: keys, tower: vision.keys });
-  const impliedBy = filePath(folder, name);
-  const { className } = tower;
-  return {
-    name: component,
-    className,
-    kind: 'model',
-    folder,
-    config,
-    impliedBy,
-    weights,
-    hasTokenizer: true,
-  };
+  );
+}
+
+function noTower({ path }: Folder, name: string, component: string): EngineError {
+  return new EngineError(
+    'unsupported',
+    `${name} in ${path} holds a language model, and the ${component} of this pipeline sees images too: put its vision tower (mmproj-….gguf) into one folder with it, and give the folder`,
+    { param: 'componentPaths' },
+  );
+}
+
+function otherClass(
+  { path }: Folder,
+  name: string,
+  component: string,
+  { className, classes }: { className: string; classes: readonly string[] },
+): EngineError {
+  return new EngineError(
+    'unsupported',
+    `${name} in ${path} holds a ${className}, and the ${component} of this pipeline is ${classes.join(' or ')}: give the file of one`,
+    { param: 'componentPaths' },
+  );
 }
