@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { pipelineEntry } from '../../../src/engine/image/families/registry.ts';
 import type {
   ImageEvent,
   ImageModel,
@@ -70,10 +71,13 @@ export async function storedTensor(
   tensor: string,
 ): Promise<Stored | null> {
   const source = await openDiskSource(`${FOLDER}/${name}/${file}.safetensors`).catch(() => null);
-  const entry = source && (await readSafetensors(source)).tensors.get(tensor);
-  const bytes = entry && (await source.read(entry.offset, entry.bytes));
-  await source?.close();
-  return entry && bytes ? { shape: entry.shape, bytes } : null;
+  if (source === null) return null;
+  try {
+    const entry = (await readSafetensors(source)).tensors.get(tensor);
+    return entry ? { shape: entry.shape, bytes: await source.read(entry.offset, entry.bytes) } : null;
+  } finally {
+    await source.close();
+  }
 }
 
 /** Images, or masks, one after the other. */
@@ -121,7 +125,8 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
     `${FOLDER}/${path}`,
   ]);
   const [image] = await storedImages(name, 'inputs', 'image');
-  const isEdit = /Edit|Flux2|Kontext/.test(golden.class); // sizes follow from the image's sides
+  // The size of what models of references draw follows from the sides of those.
+  const seesImages = pipelineEntry(golden.class).set.references !== undefined;
   const [mask] = await storedImages(name, 'inputs', 'mask');
   const further = await numberedImages(name, 'further');
   const [ipAdapterImage] = await storedImages(name, 'inputs', 'image_prompt');
@@ -149,7 +154,7 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
       // In diffusers the output has the image's size; this engine keeps near the model's default size.
       ...(image && {
         image,
-        ...(isEdit || 'width' in kwargs ? {} : { width: image.width, height: image.height }),
+        ...(seesImages || 'width' in kwargs ? {} : { width: image.width, height: image.height }),
       }),
       ...(further.length > 0 && { furtherImages: further }),
       ...(mask ? { mask } : {}),
