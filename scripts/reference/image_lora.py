@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from diffusers.loaders import lora_conversion_utils, lora_pipeline
+from peft import LoraConfig, PeftModel
 from safetensors.torch import save_file
 
 import image_pipelines
@@ -18,7 +19,9 @@ from image_checkpoints import ROOT
 from image_golden import write_case
 from image_pipeline_case import Pipeline, call
 from image_pipeline_cases_flux import DEV, FLUX
+from image_pipeline_cases_pixart import PIXART
 from image_pipeline_cases_qwen import QWEN
+from image_pipeline_cases_sana import SANA
 from image_pipeline_cases_sd3 import SD3
 
 SD, XL, Z = 'StableDiffusionPipeline', 'StableDiffusionXLPipeline', 'ZImagePipeline'
@@ -92,6 +95,14 @@ CASES = {
         replace(QWEN['pipeline-qwen-image-unguided'], exercises='kohya: names of diffusers joined by underscores', seeds=(9,)),
         [Adapter('kohya', 2.0, {'transformer': ('to_q', 'to_v', 'add_k_proj', 'to_out.0', 'to_add_out', 'net.2', 'mod.1')}, alpha=1)],
     ),
+    'lora-sana': (
+        replace(SANA['pipeline-sana-unguided'], exercises='diffusers: attention and the convolutions of the feed-forward parts', seeds=(12,)),
+        [Adapter('diffusers', 0.5, {'transformer': ('to_q', 'to_v', 'to_out.0', 'conv_inverted', 'conv_point')}, rank=3)],
+    ),
+    'lora-pixart': (
+        replace(PIXART['pipeline-pixart-unguided'], exercises='PEFT, whose settings stand beside the file: diffusers has no loader for PixArt', seeds=(13,)),
+        [Adapter('peft', 1.0, {'transformer': ('to_q', 'to_v', 'to_out.0', 'net.0.proj', 'net.2', 'proj_out')}, alpha=3)],
+    ),
 }  # fmt: skip
 
 
@@ -111,6 +122,10 @@ def former(component, module):
 
 def comfy(_, module):
     return f'diffusion_model.{module}', '.lora_A.weight', '.lora_B.weight'
+
+
+def peft(_, module):
+    return f'base_model.model.{module}', '.lora_A.weight', '.lora_B.weight'
 
 
 def sgm(component, module):
@@ -183,7 +198,7 @@ def drawn(pipe, adapter, seed):
             tensors[f'{name}{down}'], tensors[f'{name}{up}'] = a, b
             if adapter.control:
                 tensors[f'{name}{up.removesuffix(".weight")}.bias'] = torch.randn(weight.shape[0]) * 0.2
-            if adapter.alpha is not None:
+            if adapter.alpha is not None and adapter.names != 'peft':
                 tensors[f'{name}.alpha'] = torch.tensor(float(adapter.alpha))
             if adapter.dora:
                 lengths = weight.flatten(1).norm(dim=1)
@@ -197,6 +212,14 @@ def drawn(pipe, adapter, seed):
     return {key: value.detach().contiguous() for key, value in tensors.items()}
 
 
+def load_peft(pipe, folder, adapter, tensors):
+    """As PEFT loads what it saved; the pipeline has no loader of its own."""
+    targets = sorted({name.removeprefix('base_model.model.').rsplit('.lora_', 1)[0] for name in tensors})
+    save_file(tensors, folder / 'adapter_model.safetensors')
+    LoraConfig(r=adapter.rank, lora_alpha=adapter.alpha, target_modules=targets).save_pretrained(folder)
+    pipe.transformer = PeftModel.from_pretrained(pipe.transformer, str(folder)).merge_and_unload()
+
+
 def make(name):
     case, adapters = CASES[name]
     folder = ROOT / name
@@ -208,6 +231,9 @@ def make(name):
         names = []
         for i, adapter in enumerate(adapters):
             tensors = drawn(pipe if i == 0 else opened(case), adapter, 40 + i)
+            if adapter.names == 'peft':
+                load_peft(pipe, folder, adapter, tensors)
+                return pipe
             save_file(tensors, folder / f'adapter-{i}.safetensors')
             pipe.load_lora_weights(str(folder), weight_name=f'adapter-{i}.safetensors', adapter_name=f'a{i}')
             names.append(f'a{i}')
@@ -228,7 +254,10 @@ def make(name):
         'exercises': case.exercises,
         'arguments': case.arguments,
         'seeds': case.seeds,
-        'adapters': [{'file': f'adapter-{i}.safetensors', 'scale': one.scale} for i, one in enumerate(adapters)],
+        'adapters': [
+            {'file': 'adapter_model.safetensors' if one.names == 'peft' else f'adapter-{i}.safetensors', 'scale': one.scale}
+            for i, one in enumerate(adapters)
+        ],
         'scheduler': {
             'class': type(pipe.scheduler).__name__,
             'config': {key: v for key, v in pipe.scheduler.config.items() if not key.startswith('_')},

@@ -152,6 +152,30 @@ const ADAPTERS: readonly (readonly [fits: string, families: RegExp, modules: rea
   ['Z-Image', /^z-image/, under('diffusion_model', blocks(29, square('layers.#.attention.to_q', 3840)))],
   ['Z-Image', /^z-image/, flat(blocks(29, ['layers.#.feed_forward.w1', 10240, 3840]))],
   ['Sana', /^sana/, under('transformer', blocks(19, square('transformer_blocks.#.attn1.to_q', 2240)))],
+  ['Sana', /^sana/, under('transformer', blocks(27, ['transformer_blocks.#.ff.conv_inverted', 5760, 1152]))],
+  [
+    'PixArt',
+    /^pixart/,
+    under(
+      'transformer',
+      blocks(27, square('transformer_blocks.#.attn1.to_q', 1152), [
+        'transformer_blocks.#.ff.net.0.proj',
+        4608,
+        1152,
+      ]),
+    ),
+  ],
+  ['PixArt', /^pixart/, flat(blocks(27, ['transformer_blocks.#.ff.net.2', 1152, 4608]))],
+  [
+    'PixArt or Sana 0.6B',
+    /^(?:pixart|sana)/,
+    under('transformer', blocks(27, square('transformer_blocks.#.attn1.to_q', 1152))),
+  ],
+  [
+    'PixArt or Sana 0.6B',
+    /^(?:pixart|sana)/,
+    flat(blocks(27, square('transformer_blocks.#.attn2.to_v', 1152))),
+  ],
   ['Wan', /^none$/, under('diffusion_model', blocks(29, square('blocks.#.self_attn.q', 1536)))],
   ['HunyuanVideo', /^none$/, flat(blocks(19, ['double_blocks.#.img_attn.qkv', 9216, 3072]))],
   ['LTX-Video', /^none$/, under('transformer', blocks(27, square('transformer_blocks.#.attn1.to_q', 2048)))],
@@ -169,6 +193,8 @@ const CHECKPOINTS: Readonly<Record<string, string>> = {
   flux2: 'flux2',
   'flux2-klein': 'flux2-klein',
   'qwen-image': 'qwen-image',
+  sana: 'sana',
+  pixart: 'pixart',
 };
 
 async function targetOf(name: string): Promise<AdapterTarget> {
@@ -248,6 +274,10 @@ describe('modules that two families name alike in the same sizes', () => {
   ]);
   const QWEN = headers(blocks(59, ...DOUBLE, ['transformer_blocks.#.img_mlp.net.2', 3072, 12288]));
   const FLUX = headers([...FLUX_DOUBLE, ...blocks(18, ['transformer_blocks.#.ff.net.2', 3072, 12288])]);
+  const NARROW = square('transformer_blocks.#.attn1.to_q', 1152);
+  const SANA_MODULES = blocks(27, NARROW, ['transformer_blocks.#.ff.conv_inverted', 5760, 1152]);
+  const PIXART_MODULES = blocks(27, NARROW, ['transformer_blocks.#.ff.net.0.proj', 4608, 1152]);
+  const [SANA, PIXART] = [headers(SANA_MODULES), headers(PIXART_MODULES)];
   it.each([
     ['FLUX.1 or Chroma', 'flux2-klein', KLEIN, under('transformer', FLUX_DOUBLE)],
     [
@@ -257,6 +287,8 @@ describe('modules that two families name alike in the same sizes', () => {
       under('transformer', [...FLUX_DOUBLE, ['transformer_blocks.0.ff.net.2', 3072, 12288]]),
     ],
     ['Qwen-Image', 'flux', FLUX, under('transformer', blocks(59, ...DOUBLE))],
+    ['PixArt', 'sana', SANA, under('transformer', PIXART_MODULES)],
+    ['Sana', 'pixart', PIXART, under('transformer', SANA_MODULES)],
   ] as const)('are refused as those of %s in a model of %s', async (fits, name, tensors, modules) => {
     await expect(opening(modules, targetWith(name, tensors))).rejects.toThrow(
       `that this model does not have`,
@@ -267,6 +299,8 @@ describe('modules that two families name alike in the same sizes', () => {
   it('are taken where the model has all of them, and by Chroma from FLUX.1', async () => {
     const fewer = await opening(under('transformer', blocks(3, ...DOUBLE)), targetWith('qwen-image', QWEN));
     expect(fewer.changes.get('transformer')!.size).toBe(8);
+    const narrow = await opening(under('transformer', blocks(27, NARROW)), targetWith('sana', SANA));
+    expect(narrow.changes.get('transformer')!.size).toBe(28);
     const modulated = [...FLUX_DOUBLE, ['transformer_blocks.0.norm1.linear', 18432, 3072] as const];
     const { unmatched } = await opening(under('transformer', modulated), targetWith('chroma', FLUX));
     expect(unmatched).toEqual(['transformer.transformer_blocks.0.norm1.linear']);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ImageModelOptions, ImageRequest, Pixels } from '../../../src/engine/image/image-model.ts';
+import { parseJson } from '../../../src/files/json.ts';
 import { goldenRequest, imagesOf, listen, storedImages } from './pipeline-golden.ts';
 import { open } from './open-model.ts';
 
@@ -22,6 +23,8 @@ const GOLDENS = [
   'lora-flux-control',
   'lora-sd3',
   'lora-qwen-image',
+  'lora-sana',
+  'lora-pixart',
 ];
 
 interface Case {
@@ -29,7 +32,7 @@ interface Case {
 }
 
 function adaptersOf(name: string): Pick<ImageModelOptions, 'loraPath' | 'loraScale'> {
-  const { adapters } = JSON.parse(readFileSync(`${FOLDER}${name}/case.json`, 'utf8')) as Case;
+  const { adapters } = parseJson(readFileSync(`${FOLDER}${name}/case.json`, 'utf8')) as Case;
   return {
     loraPath: adapters.map(({ file }) => `${FOLDER}${name}/${file}`),
     loraScale: adapters.map(({ scale }) => scale),

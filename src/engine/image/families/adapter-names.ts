@@ -95,6 +95,14 @@ export function transformerAdapters(...originals: readonly OtherNames[]): Adapte
   };
 }
 
+/** Blocks of Sana 0.6B and of PixArt have the same names and widths, except in their feed-forward parts. */
+export const PIXART_OR_SANA: AdapterSign = {
+  models: 'PixArt or Sana 0.6B',
+  module: /transformer_blocks[._]\d+[._]attn[12][._]to_(?:q|k|v|out[._]0)$/,
+  width: 1152,
+  isVague: true,
+};
+
 /** T5's encoder; `nth`: the number that kohya's programs give to it. */
 export function t5Adapters(component: string, nth: number): AdapterPart {
   return {

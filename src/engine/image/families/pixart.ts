@@ -13,7 +13,7 @@ import {
   SIZE,
   type CallArgumentTable,
 } from '../call-arguments.ts';
-import { t5Adapters, transformerAdapters } from './adapter-names.ts';
+import { PIXART_OR_SANA, t5Adapters, transformerAdapters } from './adapter-names.ts';
 import type { ImageFamily, PipelineSet } from './family.ts';
 import { openPixArt, type PixArtArguments } from './pixart-model.ts';
 import { AUTOENCODER, denoiser, SCHEDULER, textEncoder, tokenizer } from './shared-components.ts';
@@ -57,7 +57,14 @@ export const pixartFamily: ImageFamily = {
   namedDefaults: [[/lcm/i, { steps: 4, guidance: 0 }]],
   adapters: {
     parts: [transformerAdapters(), t5Adapters('text_encoder', 1)],
-    signs: [{ models: 'PixArt', module: /transformer_blocks[._]\d+[._]attn1[._]to_q$/, columns: 1152 }],
+    signs: [
+      {
+        models: 'PixArt',
+        module: /(?<!single_|joint_)transformer_blocks[._]\d+[._]ff[._]net[._]/,
+        width: 1152,
+      },
+      PIXART_OR_SANA,
+    ],
   },
   takes: ['maxSequenceLength'],
   readsEmphasis: false,

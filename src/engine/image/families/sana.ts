@@ -13,7 +13,7 @@ import {
   type CallArgumentTable,
 } from '../call-arguments.ts';
 import { ORIGINAL_WORDS, originalNames, SANA_FILES } from '../layouts/sana.ts';
-import { decoderAdapters, transformerAdapters } from './adapter-names.ts';
+import { decoderAdapters, PIXART_OR_SANA, transformerAdapters } from './adapter-names.ts';
 import type { ImageFamily } from './family.ts';
 import { readDCAutoencoder } from './sana-autoencoder.ts';
 import { openSana, type SanaArguments } from './sana-model.ts';
@@ -73,6 +73,7 @@ export const sanaFamily: ImageFamily = {
     signs: [
       { models: 'Sana', module: /transformer_blocks[._]\d+[._]ff[._]conv_(?:inverted|depth|point)$/ },
       { models: 'Sana', module: /transformer_blocks[._]\d+[._]attn1[._]to_q$/, columns: 2240 },
+      PIXART_OR_SANA,
     ],
   },
   takes: ['maxSequenceLength', 'flowShift'],
