@@ -1,15 +1,16 @@
 // The sound checkpoints that mutation starts from: the models that ship and the golden ones, one for each supported class.
 
-import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { root } from '../setup/packages.mjs';
+import { readJson } from './python-json.mjs';
 
 const golden = (path) => join(root, 'test/golden', path);
 const image = (path) => golden(`image/checkpoints/${path}`);
 const pipeline = (name, size = 64) => ({ kind: 'image', size, from: image(name) });
 /** A pipeline of a golden, with the components that it takes from other checkpoints. */
 function composed(name) {
-  const { checkpoint, components } = JSON.parse(readFileSync(golden(`image/${name}/case.json`), 'utf8'));
+  const { checkpoint, components } = readJson(golden(`image/${name}/case.json`));
   const elsewhere = Object.entries(components).map(([part, path]) => [part, golden(`image/${path}`)]);
   return {
     kind: 'image',
@@ -21,6 +22,8 @@ function composed(name) {
 }
 /** A part that is given beside a model. */
 const beside = (path, options, request) => ({ kind: 'image', size: 32, from: image(path), options, request });
+/** Drawn in the size that is asked for, and not in one of training. */
+const UNBINNED = { maxSequenceLength: 20, kwargs: { use_resolution_binning: false } };
 const goldenText = (name) => ({ kind: 'text', from: golden(name), addsTokenizer: true });
 const embedding = (name) => ({ kind: 'embedding', from: golden(`embedding/${name}`) });
 
@@ -49,6 +52,8 @@ export const BASES = {
   sd3: composed('pipeline-sd3'),
   'flux2-klein': { ...composed('pipeline-flux2-klein'), request: { maxSequenceLength: 24 } },
   chroma: composed('pipeline-chroma'),
+  sana: { ...composed('pipeline-sana'), size: 64, request: UNBINNED },
+  pixart: { ...composed('pipeline-pixart'), size: 48, request: UNBINNED },
   controlnet: beside(
     'controlnet-sd1',
     { model: image('sd1'), controlnetPath: ['@/'] },

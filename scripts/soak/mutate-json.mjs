@@ -3,6 +3,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { jsonText, readJson } from './python-json.mjs';
 
 const MARK = '\u{e000}value\u{e000}';
 
@@ -58,7 +59,7 @@ const spelled = (path) => path.join('.');
 export function withMember(json, path, value) {
   const copy = structuredClone(json);
   parentOf(copy, path)[path.at(-1)] = MARK;
-  return JSON.stringify(copy, null, 2).replace(JSON.stringify(MARK), () => value);
+  return jsonText(copy, 2).replace(JSON.stringify(MARK), () => value);
 }
 
 const brief = (text) => (text.length > 40 ? `${text.slice(0, 20)}… (${text.length} characters)` : text);
@@ -66,7 +67,7 @@ const brief = (text) => (text.length > 40 ? `${text.slice(0, 20)}… (${text.len
 export function setKey({ folder, files, random }) {
   const file = random.pick(configsOf(files));
   if (!file) return null;
-  const json = JSON.parse(readFileSync(join(folder, file), 'utf8'));
+  const json = readJson(join(folder, file));
   const path = random.pick(placesIn(json));
   const value = random.pick(HOSTILE);
   const was = parentOf(json, path)[path.at(-1)];
@@ -77,12 +78,12 @@ export function setKey({ folder, files, random }) {
 export function removeKey({ folder, files, random }) {
   const file = random.pick(configsOf(files));
   if (!file) return null;
-  const json = JSON.parse(readFileSync(join(folder, file), 'utf8'));
+  const json = readJson(join(folder, file));
   const path = random.pick(placesIn(json));
   const parent = parentOf(json, path);
   if (Array.isArray(parent)) parent.splice(Number(path.at(-1)), 1);
   else delete parent[path.at(-1)];
-  writeFileSync(join(folder, file), JSON.stringify(json, null, 2));
+  writeFileSync(join(folder, file), jsonText(json, 2));
   return { file, key: spelled(path), isRemoved: true, what: `${file}: without ${spelled(path)}` };
 }
 
@@ -124,7 +125,7 @@ const INDEX_LIES = {
 export function lieInIndex({ folder, files, random }) {
   const file = files.find((path) => path.endsWith('.index.json'));
   if (!file) return null;
-  const index = JSON.parse(readFileSync(join(folder, file), 'utf8'));
+  const index = readJson(join(folder, file));
   const tensor = random.pick(Object.keys(index.weight_map));
   const lie = random.pick(Object.keys(INDEX_LIES));
   INDEX_LIES[lie](index, tensor);

@@ -1,9 +1,10 @@
 // The keys of configurations whose damage has ended, hung or misled something before, each with the values that did: drawn more often
 // than chance would.
 
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { withMember } from './mutate-json.mjs';
+import { readJson } from './python-json.mjs';
 
 const NUMBERS = ['0', '-1', '0.5', '1e9', '1e308', 'NaN', 'Infinity', '"8"', 'null', 'true', '[]'];
 const SLOW = '{"(a+)+$": 8, "((.*)*)*_proj": 8}';
@@ -107,7 +108,7 @@ export function lieInKnownKey({ folder, files, random }) {
   const known = files.filter((path) => hasKeys(path) && existsSync(join(folder, path)));
   if (known.length === 0) return null;
   const file = random.pick(known);
-  const json = JSON.parse(readFileSync(join(folder, file), 'utf8'));
+  const json = readJson(join(folder, file));
   const keys = KEYS[basename(file)];
   const own = Object.keys(keys).filter((key) => key in json || random.chance(0.1));
   if (own.length === 0) return null;

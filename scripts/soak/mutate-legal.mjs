@@ -2,11 +2,13 @@
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseJson } from '../../dist/files/json.js';
 import { configsOf, withMember } from './mutate-json.mjs';
+import { jsonText, readJson } from './python-json.mjs';
 import { pack, readTensors, unpack, writeTensors } from './mutate-tensors.mjs';
 
-const read = (folder, file) => JSON.parse(readFileSync(join(folder, file), 'utf8'));
-const write = (folder, file, json) => writeFileSync(join(folder, file), JSON.stringify(json, null, 2));
+const read = (folder, file) => readJson(join(folder, file));
+const write = (folder, file, json) => writeFileSync(join(folder, file), jsonText(json, 2));
 
 const reversed = (value) =>
   typeof value !== 'object' || value === null || Array.isArray(value)
@@ -125,12 +127,12 @@ const UNREAD = {
 };
 
 export const LEGAL = [
-  configText('keys in the other order', (text) => JSON.stringify(reversed(JSON.parse(text)))),
+  configText('keys in the other order', (text) => jsonText(reversed(parseJson(text)))),
   configText(
     'much white space',
-    (text) => `\r\n\t${JSON.stringify(JSON.parse(text), null, 8).replaceAll('\n', '\r\n')}\n\n`,
+    (text) => `\r\n\t${jsonText(parseJson(text), 8).replaceAll('\n', '\r\n')}\n\n`,
   ),
-  configText('no white space', (text) => JSON.stringify(JSON.parse(text))),
+  configText('no white space', (text) => jsonText(parseJson(text))),
   configText('a byte order mark', (text) => `\u{feff}${text}`),
   ({ folder, files, random }) => {
     const file = random.pick(configsOf(files).filter((path) => !Array.isArray(read(folder, path))));

@@ -153,18 +153,6 @@ const ADAPTERS: readonly (readonly [fits: string, families: RegExp, modules: rea
   ['Z-Image', /^z-image/, flat(blocks(29, ['layers.#.feed_forward.w1', 10240, 3840]))],
   ['Sana', /^sana/, under('transformer', blocks(19, square('transformer_blocks.#.attn1.to_q', 2240)))],
   ['Sana', /^sana/, under('transformer', blocks(27, ['transformer_blocks.#.ff.conv_inverted', 5760, 1152]))],
-  [
-    'PixArt',
-    /^pixart/,
-    under(
-      'transformer',
-      blocks(27, square('transformer_blocks.#.attn1.to_q', 1152), [
-        'transformer_blocks.#.ff.net.0.proj',
-        4608,
-        1152,
-      ]),
-    ),
-  ],
   ['PixArt', /^pixart/, flat(blocks(27, ['transformer_blocks.#.ff.net.2', 1152, 4608]))],
   [
     'PixArt or Sana 0.6B',

@@ -2,10 +2,15 @@
 
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { ImageEvent, ImageRequest } from '../../../src/engine/image/image-model.ts';
-import type { Parts } from '../../../src/engine/image/parts.ts';
 import type { FamilyModel } from '../../../src/engine/image/families/family.ts';
+import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
+import { sd3Family } from '../../../src/engine/image/families/sd3.ts';
 import { stableDiffusion } from '../../../src/engine/image/families/stable-diffusion.ts';
 import { zImage as zImageFamily } from '../../../src/engine/image/families/z-image.ts';
+import { openParts, type Parts } from '../../../src/engine/image/parts.ts';
+import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
+import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { Tape } from '../../../src/gpu/tape.ts';
 import type { Tiling } from '../../../src/models/image/autoencoder-kl.ts';
@@ -13,7 +18,7 @@ import type { UNet } from '../../../src/models/image/unet.ts';
 import type { ZImage } from '../../../src/models/image/z-image.ts';
 import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';
 import { drawOn, grey, openTiny, SMALL_BUDGET, withPage, type Drawn } from './drawing.ts';
-import { imagesOf } from './pipeline-golden.ts';
+import { goldenRequest, imagesOf } from './pipeline-golden.ts';
 
 /** Shaders compile slowly on a busy machine with an empty cache. */
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
@@ -221,4 +226,25 @@ it('records the steps of several samples once', async () => {
   expect(device.memory()).toMatchObject({ step: 0, arena: 0 });
   await staged.components.close();
   device.destroy();
+});
+
+it('a transformer of Stable Diffusion 3 that has no room leaves its positions nowhere', async () => {
+  const { device } = parts;
+  const { options } = await goldenRequest('pipeline-sd3');
+  const pipeline = await openPipeline(options.model, openDiskFolder, knownPipelines(), options);
+  const sd3 = await openParts(device, nodePlatform, pipeline, options, () => {});
+  const { components } = sd3;
+  const loaded: string[] = [];
+  const load: typeof components.load = async (name, part, build, given) => {
+    loaded.push(part);
+    if (part === 'denoiser') throw new EngineError('out_of_memory', 'none is left');
+    return components.load(name, part, build, given);
+  };
+  const full = Object.assign(Object.create(components) as typeof components, { load });
+  const runner = sd3Family.open(full, pipeline);
+  const request = { width: 32, height: 32, maxSequenceLength: 12, scheduler: 'flow-euler' };
+  await expect(drawOn(sd3, request, { with: { components: full, runner } })).rejects.toThrow('none is left');
+  expect(loaded.slice(-2)).toEqual(['places', 'denoiser']);
+  expect(device.memory()).toMatchObject({ step: 0, arena: 0 });
+  await components.close();
 });

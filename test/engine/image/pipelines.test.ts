@@ -164,7 +164,8 @@ const ALSO_GENERIC = [
 describe('generic', { timeout: PATIENCE }, () => {
   it.each(ALSO_GENERIC)('%s', async (name) => {
     const { model, request } = await openPipelineGolden(name, { backend: 'generic' });
-    const events = await listen(model, request).finally(() => model.close());
+    await using opened = model;
+    const events = await listen(opened, request);
     expect(events.filter(({ type }) => type === 'note')).toEqual([]);
     expectSame(imagesOf(events), await storedImages(name, 'outputs', 'pixels'));
   });

@@ -4,6 +4,10 @@
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { knownPipelines } from '../../../../src/engine/image/families/registry.ts';
+import { openPipeline } from '../../../../src/files/pipeline/pipeline-index.ts';
+import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import type { ByteSource, Folder } from '../../../../src/files/source.ts';
 import { textTensors, wrappedTensors } from '../../../../src/files/checkpoint/text-half.ts';
 import { temporaryFolders } from '../../../files/folders.ts';
 import { ggufOfFolder, typeId } from '../../../files/gguf/from-folder.ts';
@@ -73,6 +77,55 @@ it.each(['older names', 'the language model alone', 'the language model as a GGU
     await other.model.close();
   },
 );
+
+it('the header of a GGUF file is read once, and its tensors when they are needed', async () => {
+  const folder = join(await folderOf({}), 'text_encoder');
+  const config = JSON.parse(readFileSync(join(ENCODER, 'config.json'), 'utf8')) as { text_config: object };
+  const tensors = textTensors(await readTensors(join(ENCODER, 'model.safetensors'))).tensors;
+  writeComponent(
+    folder,
+    { ...config.text_config, model_type: 'qwen2', architectures: ['Qwen2ForCausalLM'] },
+    renamed(tensors),
+  );
+  const { options } = await goldenRequest(GOLDEN);
+  const componentPaths = { ...options.componentPaths, text_encoder: await writeGgufOf(folder) };
+  const read: number[] = [];
+  let open = 0;
+  const openFolder = async (path: string): Promise<Folder> => {
+    const found = await openDiskFolder(path);
+    return {
+      ...found,
+      async open(name) {
+        const source = await found.open(name);
+        if (!name.endsWith('.gguf')) return source;
+        open++;
+        const heard: Pick<ByteSource, 'read' | 'readInto'> = {
+          read: (offset, length) => (read.push(offset), source.read(offset, length)),
+          readInto: (offset, target) => (read.push(offset), source.readInto(offset, target)),
+        };
+        const close = () => {
+          open--;
+          return source.close();
+        };
+        return { ...source, ...heard, close };
+      },
+    };
+  };
+  const { components } = await openPipeline(options.model, openFolder, knownPipelines(), {
+    ...options,
+    componentPaths,
+  });
+  expect(read.filter((offset) => offset === 0)).toHaveLength(1);
+  expect(open).toBe(0);
+  const count = read.length;
+  const weights = await components['text_encoder']!.weights!();
+  expect(read).toHaveLength(count);
+  const [entry] = [...weights.tensors.values()];
+  expect(await entry!.source.read(entry!.offset, entry!.bytes)).toHaveLength(entry!.bytes);
+  expect(open).toBe(1);
+  await Promise.all(weights.sources.map((source) => source.close()));
+  expect(open).toBe(0);
+});
 
 /** Names of llama.cpp for tensors of the tower. */
 const TOWER: readonly (readonly [RegExp, string])[] = [

@@ -1,0 +1,73 @@
+// Which requests have a plan in common, and how many plans are kept.
+
+import { beforeEach, expect, it, vi } from 'vitest';
+import { MemoryPlanner } from '../../../src/engine/image/memory-planner.ts';
+import type { Parts } from '../../../src/engine/image/parts.ts';
+import type { Resolved } from '../../../src/engine/image/resolved.ts';
+
+const measure = vi.hoisted(() => vi.fn());
+vi.mock('../../../src/engine/image/paper-drawing.ts', async (load) => ({
+  ...(await load<object>()),
+  measure,
+}));
+beforeEach(() => {
+  measure.mockReset();
+  measure.mockResolvedValue({ stages: new Map(), peak: 1, host: 0, weights: new Map() });
+});
+
+/** A planner of a pipeline whose tokens are words. */
+function planner(): MemoryPlanner {
+  const tokenizer = { encode: (text: string) => text.split(' ').filter((word) => word !== '') };
+  const components = {
+    isSmall: false,
+    quantization: 'none',
+    tokenizerNames: ['tokenizer'],
+    tokenizer: async () => tokenizer,
+    reside: () => {},
+  };
+  const device = { memoryBudget: 1000, mayGrow: false };
+  const parts = { device, components } as unknown as Parts;
+  return new MemoryPlanner(parts, {
+    roles: new Map(),
+    asked: new Map(),
+    prefetch: 1,
+    leavable: [],
+    smaller: [],
+    openPaper: async () => ({}) as Parts,
+  });
+}
+
+function request(
+  words: number,
+  { negative = '', width = 64, prompt = Array(words).fill('a').join(' ') } = {},
+) {
+  const values = { width, height: 64, strength: null, negativePrompt: negative, samples: 1, guidance: 5 };
+  return { event: { values }, request: { prompt }, call: {} } as unknown as Resolved;
+}
+
+it('prompts of about as many tokens have one plan, longer ones and those of several windows another', async () => {
+  const memory = planner();
+  const plans = async (...given: Parameters<typeof request>): Promise<number> => {
+    measure.mockClear();
+    await memory.apply(request(...given));
+    return measure.mock.calls.length;
+  };
+  expect(await plans(3)).toBe(1);
+  expect(await plans(25)).toBe(0);
+  expect(await plans(26)).toBe(1);
+  expect(await plans(50)).toBe(0);
+  expect(await plans(1)).toBe(0);
+  expect(await plans(3, { negative: 'b' })).toBe(1);
+  expect(await plans(3, { prompt: 'a BREAK c' })).toBe(1);
+  expect(await plans(3, { prompt: 'a b c' })).toBe(0);
+});
+
+it('plans of the latest requests are kept', async () => {
+  const memory = planner();
+  for (let i = 0; i < 300; i++) await memory.apply(request(3, { width: 8 * (i + 1) }));
+  expect(measure).toHaveBeenCalledTimes(300);
+  await memory.apply(request(3, { width: 8 * 300 }));
+  expect(measure).toHaveBeenCalledTimes(300);
+  await memory.apply(request(3, { width: 8 }));
+  expect(measure).toHaveBeenCalledTimes(301);
+});
