@@ -1,7 +1,9 @@
 // Opens the towers of a model: their weights, and the memory that typical media take.
 
 import type { TensorEntry } from '../../../files/checkpoint/safetensors.ts';
+import { bytesText } from '../../../files/bytes-text.ts';
 import { EngineError } from '../../../files/error.ts';
+import { MEDIA_NOUNS } from '../../../files/media/media.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { MediaModel, PreparedMedium, Tower } from '../../../models/media.ts';
 import { weightBytesIn } from '../../weights/quantization.ts';
@@ -26,11 +28,20 @@ const SIDES = [1024, 512, 224];
 /** Seconds of a typical sound. */
 const SECONDS = 30;
 
-/** `deep`: layers after which rows are added. `unread`: nothing is read, for planning. Errors: out_of_memory, bad_checkpoint. */
+export interface TowerOptions {
+  hidden: number;
+  /** Layers after which rows are added. */
+  deep: number;
+  /** Nothing is read: for planning. */
+  unread: boolean;
+  onNote: (message: string) => void;
+}
+
+/** Errors: out_of_memory, bad_checkpoint. */
 export async function openTowers(
   device: Device,
   { model, tensors }: RunnerMedia,
-  { hidden, deep, unread }: { hidden: number; deep: number; unread: boolean },
+  { hidden, deep, unread, onNote }: TowerOptions,
 ): Promise<Towers> {
   const weights = new Map<string, Weights<Tower>>();
   for (const [name, page] of Object.entries(model.towers)) {
@@ -42,6 +53,10 @@ export async function openTowers(
       ...(!fits && { streamed: { bytes: 0 } }),
     });
     await opened.load({ unread });
+    if (opened.hostBytes > 0)
+      onNote(
+        `${bytesText(opened.hostBytes)} of weights that read ${kindsText(model)} are in host memory, from which each medium copies them`,
+      );
     weights.set(name, opened);
   }
   const towers = new Towers(device, { weights, hidden, blocks: 1 + deep });
@@ -55,6 +70,11 @@ export async function openTowers(
   }
   towers.settle(Math.max(rows, Math.min(KEPT_MEDIA * rows, ROW_SHARE * device.memoryBudget)));
   return towers;
+}
+
+function kindsText({ readers }: MediaModel): string {
+  const kinds = (['image', 'video', 'audio'] as const).filter((kind) => readers[kind]);
+  return kinds.map((kind) => MEDIA_NOUNS[kind].many).join(' and ');
 }
 
 /** One medium of each kind that the model takes. */

@@ -6,13 +6,21 @@ import type { Device } from '../../../gpu/device.ts';
 import { Tape } from '../../../gpu/tape.ts';
 import { Tensor, tensorBytes } from '../../../gpu/tensor.ts';
 import type { PreparedMedium, Tower } from '../../../models/media.ts';
+import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { compileTape } from '../../compile.ts';
 import type { MediaRows } from './row-cache.ts';
 
 /** Media with equal ones have equal tapes. */
-export function recordingKey({ tower, inputs, layout }: PreparedMedium): string {
+export function recordingKey({ tower, inputs, layout }: PreparedMedium, plain = false): string {
   const shapes = Object.entries(inputs).map(([name, { shape }]) => [name, shape]);
-  return JSON.stringify([tower, shapes, layout]);
+  return JSON.stringify([tower, shapes, layout, plain]);
+}
+
+interface Recorded {
+  tape: Tape;
+  inputs: Map<string, Tensor>;
+  results: readonly Tensor[];
+  checks: readonly Tensor[];
 }
 
 export class TowerRecording {
@@ -22,23 +30,30 @@ export class TowerRecording {
   readonly #inputs: Map<string, Tensor>;
   /** Rows for the language model, then those of deep layers. */
   readonly #results: readonly Tensor[];
+  /** A word that is raised by values that are not finite, and a constant. */
+  readonly #checks: readonly Tensor[];
 
-  private constructor(
-    device: Device,
-    key: string,
-    { tape, inputs, results }: { tape: Tape; inputs: Map<string, Tensor>; results: readonly Tensor[] },
-  ) {
+  private constructor(device: Device, key: string, { tape, inputs, results, checks }: Recorded) {
     this.#device = device;
     this.key = key;
     this.#tape = tape;
     this.#inputs = inputs;
     this.#results = results;
+    this.#checks = checks;
   }
 
   /** Throws out_of_memory. */
-  static record(device: Device, arena: Arena, tower: Tower, prepared: PreparedMedium): TowerRecording {
-    const tape = new Tape(device, {}, { arena });
+  static record(
+    device: Device,
+    arena: Arena,
+    tower: Tower,
+    prepared: PreparedMedium,
+    { plain = false }: { plain?: boolean } = {},
+  ): TowerRecording {
+    const tape = new Tape(device, {}, { arena, plain });
     const inputs = new Map<string, Tensor>();
+    const checks: Tensor[] = [];
+    const key = recordingKey(prepared, plain);
     try {
       for (const [name, { shape, data }] of Object.entries(prepared.inputs)) {
         const dtype = data instanceof Float32Array ? 'f32' : 'u32';
@@ -46,12 +61,17 @@ export class TowerRecording {
         inputs.set(name, new Tensor(shape, dtype, { region: { buffer, offset: 0, size: buffer.size } }));
       }
       const onTape = [...inputs].map(([name, tensor]) => [name, tensor.on(tape)] as const);
-      const results = tower(Object.fromEntries(onTape), prepared.layout).map((result) => tape.keep(result));
+      const flag = device.tensor('step', 'finite check', [1], new Uint32Array(1));
+      const one = device.tensor('step', 'one', [1], Float32Array.of(1));
+      checks.push(flag, one);
+      const results = tower(Object.fromEntries(onTape), prepared.layout).map((result) =>
+        tape.keep(linearCombination([result], one.region!, flag.region!)),
+      );
       tape.finish();
-      return new TowerRecording(device, recordingKey(prepared), { tape, inputs, results });
+      return new TowerRecording(device, key, { tape, inputs, results, checks });
     } catch (error) {
       tape.destroy();
-      for (const tensor of inputs.values()) device.free(tensor.region!.buffer);
+      for (const tensor of [...inputs.values(), ...checks]) device.free(tensor.region!.buffer);
       throw error;
     }
   }
@@ -76,6 +96,7 @@ export class TowerRecording {
 
   /** Writes the values of a medium's inputs, with zeros as padding. */
   write({ inputs }: PreparedMedium): void {
+    this.#device.gpu.queue.writeBuffer(this.#checks[0]!.region!.buffer, 0, new Uint32Array(1));
     for (const [name, { data }] of Object.entries(inputs)) {
       const { region, columns, stride } = this.#inputs.get(name)!;
       const { queue } = this.#device.gpu;
@@ -103,8 +124,15 @@ export class TowerRecording {
     return this.#tape.submits({}, { submitEvery: segments, last });
   }
 
+  /** Whether all rows of the last run are finite; f16 inside of kernels overflows at 65504. */
+  async isFinite(): Promise<boolean> {
+    const [raised] = new Uint32Array(await this.#device.read(this.#checks[0]!.region!));
+    return raised === 0;
+  }
+
   free(): void {
     this.#tape.destroy();
-    for (const tensor of this.#inputs.values()) this.#device.free(tensor.region!.buffer);
+    for (const tensor of [...this.#inputs.values(), ...this.#checks])
+      this.#device.free(tensor.region!.buffer);
   }
 }

@@ -11,7 +11,7 @@ import type { Sequence } from '../sequence.ts';
 import type { Part } from '../step-plan.ts';
 import { createPace } from '../step/pace.ts';
 import { rowsOf, type Medium } from './medium.ts';
-import { RowCache } from './row-cache.ts';
+import { RowCache, type MediaRows } from './row-cache.ts';
 import { recordingKey, TowerRecording } from './tower-recording.ts';
 
 export interface TowersOptions {
@@ -140,31 +140,42 @@ export class Towers {
     }
   }
 
+  /** Computes a medium, and again with plain f32 kernels if its rows are not finite. */
   async #run(medium: Medium): Promise<void> {
-    const { prepared, key } = medium;
-    const device = this.#device;
-    const recording = this.#record(prepared);
-    await this.#reserve();
-    await recording.compile();
-    const { blocks, blockBytes } = recording.sizes;
-    const { rows, keep, free } = await this.#rows.allocate(blocks, blockBytes, (one) =>
-      this.#wanted.has(one),
-    );
-    try {
-      recording.write(prepared);
-      const units = blockBytes;
-      const segments = this.#pace.segments(units);
-      for (const waits of recording.submits(segments, rows)) {
-        const started = performance.now();
-        await (waits ?? device.gpu.queue.onSubmittedWorkDone());
-        if (waits === null) this.#pace.took(units, segments, performance.now() - started);
-        if (this.#closed || !this.#wanted.has(key)) return free();
+    for (const plain of [false, true]) {
+      const recording = this.#record(medium.prepared, plain);
+      await this.#reserve();
+      await recording.compile();
+      const { blocks, blockBytes } = recording.sizes;
+      const isWanted = (key: string): boolean => this.#wanted.has(key);
+      const { rows, keep, free } = await this.#rows.allocate(blocks, blockBytes, isWanted);
+      try {
+        if (!(await this.#submit(recording, medium, rows))) return free();
+        if (await recording.isFinite()) return keep(medium.key);
+        free();
+      } catch (error) {
+        free();
+        throw error;
       }
-      keep(key);
-    } catch (error) {
-      free();
-      throw error;
     }
+    throw new EngineError(
+      'internal',
+      `the ${medium.kind} makes values that are not finite numbers: the checkpoint may be damaged; fetch it again`,
+    );
+  }
+
+  /** Returns false if the rows are not wanted any more. */
+  async #submit(recording: TowerRecording, { prepared, key }: Medium, rows: MediaRows): Promise<boolean> {
+    recording.write(prepared);
+    const { blockBytes } = recording.sizes;
+    const segments = this.#pace.segments(blockBytes);
+    for (const waits of recording.submits(segments, rows)) {
+      const started = performance.now();
+      await (waits ?? this.#device.gpu.queue.onSubmittedWorkDone());
+      if (waits === null) this.#pace.took(blockBytes, segments, performance.now() - started);
+      if (this.#closed || !this.#wanted.has(key)) return false;
+    }
+    return true;
   }
 
   /** Throws out_of_memory where the budget has no room for what the recorded tape takes. */
@@ -183,13 +194,13 @@ export class Towers {
   }
 
   /** Returns the tape of a medium: the last one, if it has the same layout. */
-  #record(prepared: PreparedMedium): TowerRecording {
-    if (this.#recording?.key === recordingKey(prepared)) return this.#recording;
+  #record(prepared: PreparedMedium, plain = false): TowerRecording {
+    if (this.#recording?.key === recordingKey(prepared, plain)) return this.#recording;
     this.#recording?.free();
     this.#recording = null;
     const { weights, hidden, blocks } = this.#options;
     const tower = weights.get(prepared.tower)!.page;
-    const recording = TowerRecording.record(this.#device, this.#arena, tower, prepared);
+    const recording = TowerRecording.record(this.#device, this.#arena, tower, prepared, { plain });
     if (recording.columns !== hidden || recording.sizes.blocks !== blocks)
       throw new Error(
         `the tower ${prepared.tower} makes ${recording.sizes.blocks} blocks of ${recording.columns} columns, the language model takes ${blocks} of ${hidden}`,

@@ -34,7 +34,8 @@ export async function openRunner(
     configSource: checkpoint.configSource,
   });
   const unread = unreadNote(weights.unread, checkpoint.architecture);
-  if (unread !== null) onNote(unread);
+  // Those of towers are read apart.
+  if (unread !== null && !options.media) onNote(unread);
   const { fileBytes } = weights;
   const slot = await packedSlot(options.packed, checkpoint, device, quantized, fileBytes > 0);
   if (!options.unread) await weights.load({ slot, onProgress, onNote });
@@ -43,7 +44,7 @@ export async function openRunner(
   const { media, unread: isUnread = false } = options;
   const { deep = 0 } = config.inputs;
   const towers = media
-    ? await openTowers(device, media, { hidden: config.hidden, deep, unread: isUnread })
+    ? await openTowers(device, media, { hidden: config.hidden, deep, unread: isUnread, onNote })
     : null;
   const loras = createLoraHost(device, weights.adaptable);
   await options.adapters(loras);

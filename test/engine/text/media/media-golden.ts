@@ -3,7 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Platform } from '../../../../src/engine/platform.ts';
 import { nodePlatform } from '../../../../src/engine/platform-node.ts';
+import type { OpenEvent } from '../../../../src/engine/session/open-event.ts';
 import { openTextModelInline } from '../../../../src/engine/text/open.ts';
 import type {
   ChatMessage,
@@ -48,8 +50,10 @@ export async function openMediaGolden(name: string): Promise<MediaGolden> {
 export function openMediaModel(
   { path }: Pick<MediaGolden, 'path'>,
   options: Partial<TextModelOptions> = {},
+  { platform = nodePlatform, onEvent }: { platform?: Platform; onEvent?: (event: OpenEvent) => void } = {},
 ): Promise<TextModel> {
-  return openTextModelInline(nodePlatform, { model: path, safe: true, memoryBudget: 2 ** 30, ...options });
+  const all = { model: path, safe: true, memoryBudget: 2 ** 30, ...options };
+  return openTextModelInline(platform, all, onEvent);
 }
 
 /** The conversation of a case, with the images in place of their names. */

@@ -2,6 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { TextEvent, TextModel, TextRequest } from '../../../../src/engine/text/text-model.ts';
+import type { Platform } from '../../../../src/engine/platform.ts';
+import { nodePlatform } from '../../../../src/engine/platform-node.ts';
+import type { Device } from '../../../../src/gpu/device.ts';
 import { messagesOf, openMediaGolden, openMediaModel, requestOf, type MediaGolden } from './media-golden.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -85,6 +88,23 @@ it('tells the tokens of a prompt with images before anything is computed', async
   expect((await model.metrics()).steps).toBe(before.steps);
 });
 
+it('keeps the weights of the tower in host memory where the budget is tight', async () => {
+  const notes: string[] = [];
+  const tight = await openMediaModel(
+    golden,
+    { contextLength: 256, maxRunningRequests: 2, prefillChunk: 16, memoryBudget: 1000 * 1024 },
+    { onEvent: (event) => event.type === 'note' && notes.push(event.message) },
+  );
+  try {
+    expect(notes.join()).toContain('weights that read images are in host memory');
+    for (const one of golden.cases.slice(0, 2))
+      expect(idsOf(await eventsOf(requestOf(golden, one), tight))).toEqual(one.greedy);
+    expect(tight.info.memory.budget).toBe(1000 * 1024);
+  } finally {
+    await tight.close();
+  }
+});
+
 describe('refuses', () => {
   const image = () => golden.images[0]!;
   const ask = (content: object[], more: Partial<TextRequest> = {}) =>
@@ -117,6 +137,31 @@ describe('refuses', () => {
     await expect(ask(many)).rejects.toMatchObject({ code: 'context_length_exceeded' });
     expect(idsOf(await eventsOf(requestOf(golden, caseOf('one'))))).toEqual(caseOf('one').greedy);
   });
+});
+
+it('goes on after the loss of the device, whose rows are computed again', async () => {
+  const devices: Device[] = [];
+  const platform: Platform = {
+    ...nodePlatform,
+    async openDevice(options) {
+      const device = await nodePlatform.openDevice(options);
+      devices.push(device);
+      return device;
+    },
+  };
+  const lost = await openMediaModel(golden, { prefillChunk: 16, maxRunningRequests: 4 }, { platform });
+  try {
+    const all = golden.cases.map((one) => eventsOf(requestOf(golden, one), lost));
+    while ((await lost.metrics()).generatedTokens < 20)
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    devices.at(-1)!.destroy();
+    expect((await Promise.all(all)).map((events) => idsOf(events))).toEqual(
+      golden.cases.map((one) => one.greedy),
+    );
+    expect((await lost.metrics()).deviceRestarts).toBe(1);
+  } finally {
+    await lost.close();
+  }
 });
 
 function narrow(width: number) {
