@@ -3,6 +3,7 @@
 
 import type { TileLimits } from '../media.ts';
 import { EngineError } from '../../files/error.ts';
+import { field, say, subject } from '../../files/message.ts';
 
 export interface TileGrid {
   columns: number;
@@ -22,12 +23,12 @@ const MOST_TILES = 128;
  * bounds that exclude each other.
  */
 export function tileBounds({ minTiles, maxTiles }: TileLimits, own: TileBounds): TileBounds {
-  checkCount('min_dynamic_patch', minTiles);
-  checkCount('max_dynamic_patch', maxTiles);
+  checkCount('minTiles', minTiles);
+  checkCount('maxTiles', maxTiles);
   if (minTiles !== undefined && maxTiles !== undefined && minTiles > maxTiles) {
-    const problem = `min_dynamic_patch is ${minTiles} and max_dynamic_patch ${maxTiles}`;
-    throw new EngineError('bad_request', `${problem}: give a minimum that is not above the maximum`, {
-      param: 'min_dynamic_patch',
+    const problem = say`${subject('minTiles')} is ${minTiles}, and ${field('maxTiles')} ${maxTiles}`;
+    throw new EngineError('bad_request', say`${problem}: give a minimum that is not above the maximum`, {
+      param: 'minTiles',
     });
   }
   const max = maxTiles ?? Math.max(own.max, minTiles ?? 1);
@@ -36,9 +37,8 @@ export function tileBounds({ minTiles, maxTiles }: TileLimits, own: TileBounds):
 
 function checkCount(param: string, tiles: number | undefined): void {
   if (tiles === undefined || (Number.isInteger(tiles) && tiles >= 1 && tiles <= MOST_TILES)) return;
-  throw new EngineError('bad_request', `${param} is ${tiles}: give a whole number from 1 to ${MOST_TILES}`, {
-    param,
-  });
+  const message = say`${subject(param)} is ${tiles}: give a whole number from 1 to ${MOST_TILES}`;
+  throw new EngineError('bad_request', message, { param });
 }
 
 /** `side`: pixels along a side of a tile. */

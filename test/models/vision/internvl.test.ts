@@ -121,10 +121,10 @@ it('the limits of the request come before those of the model', () => {
   expect(tiles('qwen2-original', {}, { use_thumbnail: false })).toBe(4);
   expect(tiles('qwen2-original', {}, { dynamic_image_size: false })).toBe(1);
   expect(() => tiles('qwen2', { minTiles: 3, maxTiles: 2 })).toThrow(
-    'min_dynamic_patch is 3 and max_dynamic_patch 2: give a minimum that is not above the maximum',
+    'minTiles is 3, and `maxTiles` 2: give a minimum that is not above the maximum',
   );
   expect(() => tiles('qwen2', { maxTiles: 129 })).toThrow(
-    'max_dynamic_patch is 129: give a whole number from 1 to 128',
+    'maxTiles is 129: give a whole number from 1 to 128',
   );
 });
 

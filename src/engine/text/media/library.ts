@@ -1,6 +1,7 @@
 // The media of conversations, decoded and prepared. Equal media of recent requests are prepared once.
 
 import { EngineError } from '../../../files/error.ts';
+import { say, subject } from '../../../files/message.ts';
 import type { MediaDecoders } from '../../../files/media/decoders.ts';
 import type { MediaBounds } from '../../../files/media/media.ts';
 import { LruCache } from '../../../grammar/lru-cache.ts';
@@ -108,7 +109,7 @@ export class MediaLibrary {
     } catch (cause) {
       if (!(cause instanceof EngineError) || cause.code !== 'bad_request' || cause.param?.startsWith(path))
         throw cause;
-      throw new EngineError('bad_request', `${name}: ${cause.message}`, { param: name, cause });
+      throw new EngineError('bad_request', say`${subject(name)}: ${cause}`, { param: name, cause });
     }
   }
 

@@ -1,0 +1,89 @@
+// Limits on the tiles of images, sent over HTTP to a tiny InternVL in the layout of its own program.
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { TextModel } from '../../src/index.ts';
+import { type RunningServer, startServer } from '../../src/server/lifecycle.ts';
+import { openMediaModel } from '../engine/text/media/media-golden.ts';
+import { FOLDER, GOLDEN } from '../models/vision/internvl-golden.ts';
+import { checkReplies } from './docs/checked-replies.ts';
+
+let model: TextModel;
+let server: RunningServer;
+let endChecks = (): void => {};
+
+beforeAll(async () => {
+  const log = { error: console.error, warn() {}, info() {}, debug() {} };
+  server = await startServer({ host: '127.0.0.1', port: 0 }, log);
+  endChecks = checkReplies(server.url);
+  model = await openMediaModel({ path: `${FOLDER}/qwen2-original` });
+  server.addModel().ready(model);
+}, 120_000);
+
+afterAll(async () => {
+  await server?.close();
+  endChecks();
+  await model?.close();
+});
+
+/** Rows of one tile. */
+const ROWS = 4;
+
+async function complete(limits: object, parts: readonly [name: string, limits: object][]) {
+  const images = parts.map(([name, own]) => ({
+    type: 'image_url',
+    image_url: { url: `data:image/png;base64,${GOLDEN.images[name]!.file}`, ...own },
+  }));
+  const content = [...images, { type: 'text', text: 'Look.' }];
+  const body = {
+    model: 'default',
+    messages: [{ role: 'user', content }],
+    max_completion_tokens: 1,
+    ...limits,
+  };
+  const response = await fetch(`${server.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const reply = (await response.json()) as {
+    usage?: { prompt_tokens_details: { image_tokens: number } };
+    error?: { message: string; param: string };
+  };
+  return {
+    status: response.status,
+    tiles: (reply.usage?.prompt_tokens_details.image_tokens ?? 0) / ROWS,
+    error: reply.error,
+  };
+}
+
+it("an image's own limits come before those of the request, and those before the model's", async () => {
+  const own = GOLDEN.images['exif-turned']!.tiles;
+  expect(await complete({}, [['exif-turned', {}]])).toMatchObject({ status: 200, tiles: own });
+  expect(await complete({ max_dynamic_patch: 2 }, [['exif-turned', {}]])).toMatchObject({ tiles: 3 });
+  const both: [string, object][] = [
+    ['exif-turned', { max_dynamic_patch: 1 }],
+    ['exif-turned', {}],
+    ['four-to-one', { min_dynamic_patch: 6 }],
+  ];
+  expect(await complete({ max_dynamic_patch: 8 }, both)).toMatchObject({ tiles: 1 + 4 + 7 });
+});
+
+it('limits that no image can have are refused by their field', async () => {
+  const part = 'messages.0.content.0';
+  const refusals: [object, object, string][] = [
+    [
+      { max_dynamic_patch: 129 },
+      {},
+      `${part}.image_url.url: max_dynamic_patch is 129: give a whole number from 1 to 128`,
+    ],
+    [
+      { max_dynamic_patch: 2 },
+      { min_dynamic_patch: 3 },
+      `${part}.image_url.url: min_dynamic_patch is 3, and max_dynamic_patch 2: give a minimum that is not above the maximum`,
+    ],
+  ];
+  for (const [limits, own, message] of refusals) {
+    const { status, error } = await complete(limits, [['four-to-one', own]]);
+    expect({ status, message: error?.message }).toEqual({ status: 400, message });
+  }
+});
