@@ -165,9 +165,11 @@ export class ImageAdapters {
   #unknown(name: string): EngineError {
     const names = this.#given.map(({ adapter }) => adapter.name);
     const loaded = names.length === 0 ? 'none was given' : `those given are ${names.join(', ')}`;
+    const inFolder = this.#options.loraDir === undefined ? '' : say`, or a file in ${option('loraDir')}`;
+    const remedy = names.length === 0 ? 'give it with the model' : 'name one of them';
     return new EngineError(
       'model_not_found',
-      say`there is no adapter ${JSON.stringify(name)} here; ${loaded}: name one of them, or a file in ${option('loraDir')}`,
+      say`there is no adapter ${JSON.stringify(name)} here; ${loaded}: ${remedy}${inFolder}`,
       { param: 'lora' },
     );
   }
