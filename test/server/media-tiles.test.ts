@@ -1,5 +1,6 @@
-// Limits on the tiles of images, sent over HTTP to a tiny InternVL in the layout of its own program.
+// Limits on the tiles of images, and animations as videos, sent over HTTP to a tiny InternVL in the layout of its own program.
 
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { TextModel } from '../../src/index.ts';
 import { type RunningServer, startServer } from '../../src/server/lifecycle.ts';
@@ -40,20 +41,26 @@ async function complete(limits: object, parts: readonly [name: string, limits: o
     max_completion_tokens: 1,
     ...limits,
   };
+  const { status, reply } = await send(body);
+  return {
+    status,
+    tiles: (reply.usage?.prompt_tokens_details['image_tokens'] ?? 0) / ROWS,
+    error: reply.error,
+  };
+}
+
+async function send(body: object) {
   const response = await fetch(`${server.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
   const reply = (await response.json()) as {
-    usage?: { prompt_tokens_details: { image_tokens: number } };
+    choices?: { token_ids: number[] }[];
+    usage?: { prompt_tokens_details: Record<string, number> };
     error?: { message: string; param: string };
   };
-  return {
-    status: response.status,
-    tiles: (reply.usage?.prompt_tokens_details.image_tokens ?? 0) / ROWS,
-    error: reply.error,
-  };
+  return { status: response.status, reply };
 }
 
 it("an image's own limits come before those of the request, and those before the model's", async () => {
@@ -86,4 +93,28 @@ it('limits that no image can have are refused by their field', async () => {
     const { status, error } = await complete(limits, [['four-to-one', own]]);
     expect({ status, message: error?.message }).toEqual({ status: 400, message });
   }
+});
+
+it('animated GIF and WebP files are videos, or images where they are sent as such', async () => {
+  const golden = readFileSync(`${FOLDER}/../media-images.json`, 'utf8');
+  const animations = JSON.parse(golden) as { name: string; file: string }[];
+  const ask = async (type: string, name: string) => {
+    const { file } = animations.find((one) => one.name === name)!;
+    const content = [
+      { type, [type]: { url: `data:;base64,${file}` } },
+      { type: 'text', text: 'What moves?' },
+    ];
+    const messages = [{ role: 'user', content }];
+    const sampling = { temperature: 0, ignore_eos: true, max_completion_tokens: 16, return_token_ids: true };
+    const { reply } = await send({ model: 'default', messages, ...sampling });
+    return { ids: reply.choices?.[0]?.token_ids, tokens: reply.usage!.prompt_tokens_details };
+  };
+  const gif = await ask('video_url', 'animation.gif');
+  expect(gif.tokens['video_tokens']).toBeGreaterThan(ROWS);
+  expect(gif.tokens).not.toHaveProperty('image_tokens');
+  expect((await ask('video_url', 'animation.webp')).ids).toEqual(gif.ids);
+  const still = await ask('image_url', 'animation.gif');
+  expect(still.tokens['image_tokens']).toBeGreaterThan(0);
+  expect(still.tokens).not.toHaveProperty('video_tokens');
+  expect(still.ids).not.toEqual(gif.ids);
 });

@@ -79,8 +79,11 @@ async function silenceDecoders(): Promise<void> {
   decoders?.Log.setLevel(decoders.AV_LOG_QUIET);
 }
 
+/** Node states a code; bundlers put an error of their own in the place of an optional package that they did not find. */
 function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error ? error.code : null;
+  return code === 'ERR_MODULE_NOT_FOUND' || /^Could not resolve "/.test(error.message);
 }
 
 /** The error for a container without the package that reads it. */

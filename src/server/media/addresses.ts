@@ -2,6 +2,7 @@
 // the metadata services of clouds, also where an IPv6 address contains the IPv4 address.
 
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import { networkInterfaces } from 'node:os';
 
 /** IPv4 networks that are not public: IANA's registry of special-purpose addresses, multicast and reserved ones. */
 const CLOSED: readonly (readonly [network: string, prefix: number])[] = [
@@ -62,6 +63,17 @@ export function isPublic(address: string): boolean {
     return isPublic([high >> 8, high & 255, low >> 8, low & 255].join('.'));
   }
   return openIpv6.check(address, 'ipv6') && !closedIpv6.check(address, 'ipv6');
+}
+
+/**
+ * A test for addresses that requests may name: public ones, without those of this machine, whose services a firewall may protect from
+ * others only.
+ */
+export function allowsPublic(interfaces = networkInterfaces()): (address: string) => boolean {
+  const own = new BlockList();
+  for (const { address, family } of Object.values(interfaces).flatMap((found) => found ?? []))
+    own.addAddress(address.split('%')[0]!, family === 'IPv6' ? 'ipv6' : 'ipv4');
+  return (address) => isPublic(address) && !own.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
 }
 
 /** The eight numbers of an IPv6 address; a URL writes its last part in hexadecimal too. */

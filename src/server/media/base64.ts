@@ -27,11 +27,12 @@ function unescaped(text: string, source: MediaSource): string {
   }
 }
 
+const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
+
 /** Standard and URL-safe base64, with or without padding and line breaks. Throws RequestError. */
 function base64Bytes(text: string, source: MediaSource, budget: ByteBudget): Uint8Array {
-  const digits = /\s/.test(text) ? text.replaceAll(/\s+/g, '') : text;
-  if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(digits))
-    throw source.error('is not base64; send the bytes of the file in base64');
+  const digits = BASE64.test(text) ? text : text.replaceAll(/\s+/g, '');
+  if (!BASE64.test(digits)) throw source.error('is not base64; send the bytes of the file in base64');
   const length = digits.replace(/=+$/, '').length;
   if (length % 4 === 1) throw source.error('is base64 that is cut off; send the whole file');
   const bytes = new Uint8Array(Math.floor((length * 3) / 4));

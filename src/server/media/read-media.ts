@@ -1,7 +1,7 @@
 // The media of a request as bytes: counted against the limits, each address read once.
 
 import type { MediaKind } from '../../index.ts';
-import { isPublic } from './addresses.ts';
+import { allowsPublic } from './addresses.ts';
 import { dataBytes } from './base64.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { fetchMedia, type FetchRules } from './fetch-media.ts';
@@ -42,7 +42,7 @@ export async function readMedia(
   const leave = (): void => abort.abort(signal.reason);
   if (signal.aborted) leave();
   signal.addEventListener('abort', leave, { once: true });
-  const isAllowed = rules.allowPrivateMedia ? () => true : isPublic;
+  const isAllowed = rules.allowPrivateMedia ? () => true : allowsPublic();
   const fetchRules: FetchRules = { timeout: rules.mediaTimeout, isAllowed, ...fetching };
   try {
     const urls = new Set<string>();

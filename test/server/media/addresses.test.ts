@@ -1,5 +1,6 @@
+import type { networkInterfaces } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { isPublic } from '../../../src/server/media/addresses.ts';
+import { allowsPublic, isPublic } from '../../../src/server/media/addresses.ts';
 
 describe('addresses', () => {
   it.each([
@@ -64,4 +65,19 @@ describe('addresses', () => {
     'example.org',
     '',
   ])('%s is not', (address) => expect(isPublic(address)).toBe(false));
+});
+
+it('a public address of this machine is not allowed, in whatever form', () => {
+  const isAllowed = allowsPublic({
+    eth0: [
+      { address: '8.8.4.4', family: 'IPv4' },
+      { address: '2606:4700::5', family: 'IPv6' },
+      { address: 'fe80::1%eth0', family: 'IPv6' },
+    ] as NonNullable<ReturnType<typeof networkInterfaces>[string]>,
+    lo: undefined,
+  });
+  expect(['8.8.8.8', '2606:4700::6'].map(isAllowed)).toEqual([true, true]);
+  expect(['8.8.4.4', '::ffff:8.8.4.4', '2606:4700:0:0::5', '10.0.0.1'].map(isAllowed)).toEqual(
+    Array(4).fill(false),
+  );
 });
