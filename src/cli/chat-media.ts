@@ -32,6 +32,8 @@ export const MEDIA_OPTIONS = {
 export interface Attached {
   kind: MediaKind;
   bytes: Uint8Array;
+  /** Of the file. */
+  name: string;
   /** Name, format and size, to confirm what was read. */
   said: string;
 }
@@ -76,6 +78,7 @@ async function readFile(path: string, name: string, kinds: readonly MediaKind[])
   return {
     kind,
     bytes,
+    name: basename(path),
     said: `${basename(path)} (${format.name} ${NOUNS[kind]}, ${sizeText(bytes.length)})`,
   };
 }
@@ -153,4 +156,21 @@ export function contentWith(text: string, attached: readonly Attached[]): string
   if (attached.length === 0) return text;
   const parts = attached.map(({ kind, bytes }): ContentPart => ({ type: kind, [kind]: bytes }));
   return text === '' ? parts : [...parts, { type: 'text', text }];
+}
+
+/** The path of a medium in a request; media precede the text of their message. */
+const MEDIUM_PATH = /^messages\.\d+\.content\.(\d+)(\.|$)/;
+
+/** The place among `media` of the one that an error is about, if it is one of them. */
+export function refusedMedium({ param }: EngineError, media: readonly Attached[]): number | null {
+  const at = MEDIUM_PATH.exec(param ?? '')?.[1];
+  return at !== undefined && media[Number(at)] ? Number(at) : null;
+}
+
+/** The error with the name of the file in place of its path in the request. */
+export function underFileName(error: EngineError, media: readonly Attached[]): EngineError {
+  return error.withPaths((path) => {
+    const at = MEDIUM_PATH.exec(path)?.[1];
+    return (at !== undefined && media[Number(at)]?.name) || null;
+  });
 }

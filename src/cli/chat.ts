@@ -20,7 +20,9 @@ import {
   contentWith,
   MEDIA_OPTIONS,
   readAttached,
+  refusedMedium,
   takeMedia,
+  underFileName,
 } from './chat-media.ts';
 import { errorText } from './said.ts';
 import { ENGINE_OPTIONS, toModelOptions } from './engine-options.ts';
@@ -134,13 +136,17 @@ async function converse(model: TextModel, options: ChatOptions, given: readonly 
         const media = [...attached, ...said.attached];
         confirm(media);
         const content = contentWith(said.text, media);
-        const longer = await exchange(model, history, content, options, answering.signal);
+        const request = toRequest([...history, { role: 'user', content }], options);
+        const answer = await ask(model, request, media, answering.signal);
         answering = null;
-        if (longer !== history) {
+        if (typeof answer === 'string') {
           answers += 1;
           attached = [];
+          history = [...history, { role: 'user', content }, { role: 'assistant', content: answer }];
+        } else {
+          // One that the model does not read would make every later question fail.
+          attached = attached.filter((_, at) => at !== answer.refused);
         }
-        history = longer;
       }
     }
   } finally {
@@ -188,23 +194,20 @@ function startHistory(system: string | undefined): ChatMessage[] {
   return system ? [{ role: 'system', content: system }] : [];
 }
 
-/** Returns the history with one question and its answer; a failed question leaves the history unchanged. */
-async function exchange(
+/** Shows the answer to a question and returns it; of a failed question, the medium that was refused, if one was. */
+async function ask(
   model: TextModel,
-  history: ChatMessage[],
-  content: NonNullable<ChatMessage['content']>,
-  options: ChatOptions,
+  request: TextRequest,
+  media: readonly Attached[],
   signal: AbortSignal,
-): Promise<ChatMessage[]> {
-  const messages: ChatMessage[] = [...history, { role: 'user', content }];
+): Promise<string | { refused: number | null }> {
   try {
-    const answer = await stream(model, toRequest(messages, options), signal);
-    return [...messages, { role: 'assistant', content: answer }];
+    return await stream(model, request, signal);
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
     const remedy = error.code === 'context_length_exceeded' ? '; /reset starts a new conversation' : '';
-    createLog().error(`${errorText(error)}${remedy}`);
-    return history;
+    createLog().error(`${errorText(underFileName(error, media))}${remedy}`);
+    return { refused: refusedMedium(error, media) };
   }
 }
 

@@ -25,10 +25,11 @@ describe('options', () => {
   it('read files, and say what was read', async () => {
     const attached = await readAttached({ image: [path('a.png')], audio: [path('sound.wav')] });
     expect(attached).toEqual([
-      { kind: 'image', bytes: new Uint8Array(IMAGE), said: 'a.png (PNG image, 17 B)' },
+      { kind: 'image', bytes: new Uint8Array(IMAGE), name: 'a.png', said: 'a.png (PNG image, 17 B)' },
       {
         kind: 'audio',
         bytes: new Uint8Array(Buffer.from('RIFF....WAVE')),
+        name: 'sound.wav',
         said: 'sound.wav (WAV sound, 12 B)',
       },
     ]);

@@ -1,12 +1,13 @@
 // svc with the fake model in place of the engine, as a process of its own.
 //   SVC_FAKE_OPEN   "slow": opening takes until the process is stopped; "mortal": the first model dies soon after; an error
 //                   code: opening fails with it
+//   SVC_FAKE_MEDIA  kinds of media that the model takes, with commas; left out: none
 
 import { createChat } from '../../src/cli/chat.ts';
 import { createGenerate } from '../../src/cli/generate.ts';
 import { run } from '../../src/cli/run.ts';
 import { createServe, type OpenTextModel } from '../../src/cli/serve.ts';
-import { EngineError, type ErrorCode } from '../../src/index.ts';
+import { EngineError, type ErrorCode, type TextModelInfo } from '../../src/index.ts';
 import { createFakeEmbeddingModel } from '../server/fake-embedding-model.ts';
 import { createFakeModel } from '../server/fake-model.ts';
 import { createFakeImageModel } from './fake-image-model.ts';
@@ -28,6 +29,8 @@ const open: OpenTextModel = async (options, onEvent = () => {}) => {
   else if (mode && mode !== 'mortal')
     throw new EngineError(mode as ErrorCode, `opening failed with ${mode}.`);
   const model = createFakeModel();
+  const media = (process.env['SVC_FAKE_MEDIA']?.split(',') ?? []) as TextModelInfo['media'];
+  Object.assign(model, { info: { ...model.info, media } });
   if (mode === 'mortal' && opened++ === 0) setTimeout(() => model.die(new Error('the thread ended')), 100);
   return model;
 };

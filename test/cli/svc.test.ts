@@ -119,6 +119,25 @@ describe('svc chat', () => {
     expect({ code, out }).toEqual({ code: 1, out: '' });
   });
 
+  it('shows files to the model, says what it read, and drops what the model refuses', async () => {
+    const image = join(home, 'a b.png');
+    writeFileSync(image, Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'));
+    const args = ['chat', '/m', '--linewise', '--image', image];
+    const sees = { SVC_FAKE_MEDIA: 'image' };
+    const input = `refuse overloaded\nhello\nmedia bad_request '${image}'\nso\n`;
+    const { code, out, err } = await run(FAKE, args, input, sees);
+    expect({ code, out }).toEqual({ code: 0, out: 'hello\nso\n' });
+    // With the question that failed, with the next one, and in the line.
+    expect(err.match(/Read a b\.png \(PNG image, 8 B\)\./g)).toHaveLength(3);
+    expect(err).toContain('a b.png is no picture');
+    const refused = await run(FAKE, args, 'media bad_request\nhello\n', sees);
+    expect(refused).toMatchObject({ code: 0, out: 'hello\n' });
+    expect(refused.err.match(/Read a b\.png/g)).toHaveLength(1);
+    const blind = await run(FAKE, args, 'hello\n');
+    expect(blind.code).toBe(3);
+    expect(blind.err).toContain('--image is for models that take it, and fake-chat reads text only');
+  });
+
   it('stops an answer at the first interrupt and leaves at the second', async () => {
     const { child, seen, ended } = launch(FAKE, ['chat', '/m', '--linewise']);
     child.stdin.write('hang here\n');
