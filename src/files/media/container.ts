@@ -83,7 +83,7 @@ async function silenceDecoders(): Promise<void> {
 function isMissing(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error ? error.code : null;
-  return code === 'ERR_MODULE_NOT_FOUND' || /^Could not resolve "/.test(error.message);
+  return code === 'ERR_MODULE_NOT_FOUND' || error.message.startsWith('Could not resolve "');
 }
 
 /** The error for a container without the package that reads it. */
