@@ -74,6 +74,8 @@ export const COUNTS = {
   patch_size: [1, 2 ** 7],
   spatial_merge_size: [1, 2 ** 4],
   embed_dim: SIZE,
+  min_frames: [1, 2 ** 16],
+  max_frames: [1, 2 ** 16],
   num_position_embeddings: [1, 2 ** 20],
   deepstack_visual_indexes: [0, 2 ** 10],
   temporal_patch_size: [1, 2 ** 4],
@@ -210,6 +212,7 @@ export const REALS = {
   rescale_factor: [1e-9, 1e3],
   downsample_ratio: [1 / 16, 1],
   fps: [1e-3, 1e3],
+  tokens_per_second: [1e-3, 1e4],
   initial_shift: [0, 2 ** 20],
   // schedules
   beta_start: [1e-9, 1],

@@ -8,6 +8,8 @@ export interface SizeBounds {
   multiple: number;
   minPixels: number;
   maxPixels: number;
+  /** Frames of a video whose pixels are counted together, and their number as a multiple of a step's; left out: one. */
+  frames?: { count: number; padded: number };
 }
 
 interface Size {
@@ -19,7 +21,10 @@ interface Size {
 const MOST_RATIO = 200;
 
 /** Throws bad_request for an image whose sides differ by more than a factor of 200. */
-export function smartSize({ width, height }: Size, { multiple, minPixels, maxPixels }: SizeBounds): Size {
+export function smartSize(
+  { width, height }: Size,
+  { multiple, minPixels, maxPixels, frames = { count: 1, padded: 1 } }: SizeBounds,
+): Size {
   if (Math.max(width, height) / Math.min(width, height) > MOST_RATIO) {
     throw new EngineError(
       'bad_request',
@@ -29,15 +34,15 @@ export function smartSize({ width, height }: Size, { multiple, minPixels, maxPix
   }
   const rounded = (side: number): number => roundHalfEven(side / multiple) * multiple;
   const size = { width: rounded(width), height: rounded(height) };
-  const pixels = size.width * size.height;
+  const pixels = frames.padded * size.width * size.height;
   if (pixels > maxPixels) {
-    const shrink = Math.sqrt((height * width) / maxPixels);
+    const shrink = Math.sqrt((frames.count * height * width) / maxPixels);
     const down = (side: number): number =>
       Math.max(multiple, Math.floor(side / shrink / multiple) * multiple);
     return { width: down(width), height: down(height) };
   }
   if (pixels >= minPixels) return size;
-  const growth = Math.sqrt(minPixels / (height * width));
+  const growth = Math.sqrt(minPixels / (frames.count * height * width));
   const up = (side: number): number => Math.ceil((side * growth) / multiple) * multiple;
   return { width: up(width), height: up(height) };
 }

@@ -1,15 +1,17 @@
-// Images in Qwen2-VL, Qwen2.5-VL, Qwen3-VL and Qwen3.5: any size, cells of merged patches, positions of three parts.
+// Images and videos in Qwen2-VL, Qwen2.5-VL, Qwen3-VL and Qwen3.5: any size, cells of merged patches, positions of three parts.
 
 import { resample } from '../../files/image/resample.ts';
 import { smartSize } from '../../files/image/smart-size.ts';
 import type { Pixels } from '../../files/image/pixels.ts';
-import type { Json } from '../config-values.ts';
+import { readConfig, type Json } from '../config-values.ts';
 import type { MediaFamily, MediaFiles, MediaModel, PreparedMedium, Tower } from '../media.ts';
 import { withSections } from '../text/wrappers.ts';
 import type { WeightTable } from '../weights.ts';
 import { prepareFrames, type FramesConfig } from './qwen-frames.ts';
 import { qwenPlaces } from './qwen-places.ts';
 import { readQwenProcessorConfig, type QwenProcessorConfig } from './qwen-processor-config.ts';
+import { readQwenVideoConfig, type QwenVideoConfig } from './qwen-video-config.ts';
+import { qwenVideoReader } from './qwen-video.ts';
 import { readQwenVisionConfig } from './qwen-vision-config.ts';
 import type { VisionLayout } from './qwen-vision-layout.ts';
 import { qwenVision } from './qwen-vision.ts';
@@ -36,7 +38,11 @@ export const QWEN2_5_VL: MediaFamily = {
         return [run({ patches: patches!, rotations: rotations!, places: places!, groups })];
       };
     };
-    return mediaModel({ ...vision, places: null }, files, tower);
+    const inner = files.config['vision_config'];
+    const perSecond = readConfig('config.json', files.config)
+      .within('vision_config', isRecord(inner) ? inner : {})
+      .real('tokens_per_second', 4);
+    return mediaModel({ ...vision, places: null }, files, tower, { perSecond });
   },
 };
 
@@ -57,13 +63,15 @@ export const QWEN3_5: MediaFamily = {
 
 function withVit(files: MediaFiles, form: { isQwen3: boolean; hasDeep: boolean }): MediaModel {
   const vision = readQwenVitConfig(files.config, form);
-  return mediaModel({ ...vision, window: Infinity }, files, (weights) => qwenVit(vision, weights));
+  const tower = (weights: WeightTable): Tower => qwenVit(vision, weights);
+  return mediaModel({ ...vision, window: Infinity }, files, tower, form.isQwen3 ? 'text' : 'index');
 }
 
 function mediaModel(
   vision: FramesConfig,
   { processors }: MediaFiles,
   tower: MediaModel['towers'][string],
+  time: QwenVideoConfig['time'],
 ): MediaModel {
   const [file = 'preprocessor_config.json', json = {}] =
     Object.entries(processors).find(([name]) => !name.startsWith('video')) ?? ([] as [string?, Json?]);
@@ -75,6 +83,7 @@ function mediaModel(
         alpha: 'dropped',
         prepare: (image) => prepareImage(vision, processor, image),
       },
+      video: qwenVideoReader(vision, readQwenVideoConfig(processors, time)),
     },
     towers: { vision: tower },
     spans: false,
@@ -95,4 +104,8 @@ function prepareImage(vision: FramesConfig, processor: QwenProcessorConfig, imag
     layout: groups,
     grid: { times: [0], rows, columns },
   };
+}
+
+function isRecord(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

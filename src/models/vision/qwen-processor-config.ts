@@ -28,18 +28,35 @@ const CHANNELS = 3;
 const MEANS = [0.48145466, 0.4578275, 0.40821073];
 const SPREADS = [0.26862954, 0.26130258, 0.27577711];
 
+/** Values where the file leaves them out, and the part of processor_config.json that has them. */
+export interface ProcessorDefaults {
+  part?: 'image_processor' | 'video_processor';
+  minPixels?: number;
+  maxPixels?: number;
+  patch?: number;
+}
+
 /** `json`: preprocessor_config.json, or processor_config.json, in which the settings of images are one of several parts. */
-export function readQwenProcessorConfig(json: Json, file = 'preprocessor_config.json'): QwenProcessorConfig {
+export function readQwenProcessorConfig(
+  json: Json,
+  file = 'preprocessor_config.json',
+  {
+    part = 'image_processor',
+    minPixels = 56 * 56,
+    maxPixels = 28 * 28 * 1280,
+    patch = 14,
+  }: ProcessorDefaults = {},
+): QwenProcessorConfig {
   const outer = readConfig(file, json);
-  const own = json['image_processor'];
-  const config = isRecord(own) ? outer.within('image_processor', own) : outer;
+  const own = json[part];
+  const config = isRecord(own) ? outer.within(part, own) : outer;
   config.only(NEUTRAL);
   const stated = config.values['size'];
   const size = config.within('size', isRecord(stated) ? stated : {});
   return {
-    minPixels: config.count('min_pixels', size.count('shortest_edge', 56 * 56)),
-    maxPixels: config.count('max_pixels', size.count('longest_edge', 28 * 28 * 1280)),
-    patch: config.count('patch_size', 14),
+    minPixels: config.count('min_pixels', size.count('shortest_edge', minPixels)),
+    maxPixels: config.count('max_pixels', size.count('longest_edge', maxPixels)),
+    patch: config.count('patch_size', patch),
     merge: config.count('merge_size', 2),
     frames: config.count('temporal_patch_size', 2),
     scale: config.real('rescale_factor', 1 / 255),

@@ -20,6 +20,8 @@ export interface RunnerMedia {
 const WEIGHT_SHARE = 1 / 4;
 /** Memory of a typical medium's tape, as a share of the budget. */
 const SCRATCH_SHARE = 1 / 8;
+/** The share that the smallest of these may take. */
+const LARGEST_SCRATCH_SHARE = 1 / 3;
 /** Rows that are kept: those of so many typical media, as a share of the budget at most. */
 const KEPT_MEDIA = 8;
 const ROW_SHARE = 1 / 16;
@@ -61,15 +63,30 @@ export async function openTowers(
   }
   const towers = new Towers(device, { weights, hidden, blocks: 1 + deep });
   let rows = 0;
-  for (const [at, side] of SIDES.entries()) {
-    const taken = typicalMedia(model, side).map((prepared) => towers.measure(prepared));
-    rows = taken.reduce((most, one) => Math.max(most, one.rows), 0);
-    const scratch = taken.reduce((most, one) => Math.max(most, one.scratch), 0);
-    if (scratch <= SCRATCH_SHARE * device.memoryBudget || at === SIDES.length - 1) break;
+  for (const side of SIDES) {
+    const { scratch, rows: found } = measured(towers, typicalMedia(model, side));
+    rows = found;
+    const most = side === SIDES.at(-1) ? LARGEST_SCRATCH_SHARE : SCRATCH_SHARE;
+    if (scratch <= most * device.memoryBudget) break;
+    // Where even the smallest does not fit, media take what is left when they come.
     towers.forget();
   }
   towers.settle(Math.max(rows, Math.min(KEPT_MEDIA * rows, ROW_SHARE * device.memoryBudget)));
   return towers;
+}
+
+/** The most that any of these media takes; Infinity where the budget has no room for it. */
+function measured(towers: Towers, media: readonly PreparedMedium[]): { scratch: number; rows: number } {
+  try {
+    const taken = media.map((prepared) => towers.measure(prepared));
+    return {
+      scratch: Math.max(0, ...taken.map(({ scratch }) => scratch)),
+      rows: Math.max(0, ...taken.map(({ rows }) => rows)),
+    };
+  } catch (error) {
+    if (error instanceof EngineError && error.code === 'out_of_memory') return { scratch: Infinity, rows: 0 };
+    throw error;
+  }
 }
 
 function kindsText({ readers }: MediaModel): string {

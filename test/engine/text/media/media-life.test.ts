@@ -92,14 +92,14 @@ it('keeps the weights of the tower in host memory where the budget is tight', as
   const notes: string[] = [];
   const tight = await openMediaModel(
     golden,
-    { contextLength: 256, maxRunningRequests: 2, prefillChunk: 16, memoryBudget: 1000 * 1024 },
+    { contextLength: 256, maxRunningRequests: 2, prefillChunk: 16, memoryBudget: 1180 * 1024 },
     { onEvent: (event) => event.type === 'note' && notes.push(event.message) },
   );
   try {
-    expect(notes.join()).toContain('weights that read images are in host memory');
+    expect(notes.join()).toContain('weights that read images and videos are in host memory');
     for (const one of golden.cases.slice(0, 2))
       expect(idsOf(await eventsOf(requestOf(golden, one), tight))).toEqual(one.greedy);
-    expect(tight.info.memory.budget).toBe(1000 * 1024);
+    expect(tight.info.memory.budget).toBe(1180 * 1024);
   } finally {
     await tight.close();
   }
@@ -120,7 +120,7 @@ describe('refuses', () => {
       [{ type: 'text', text: 'a <|image_pad|>' }],
       'bad_request',
     ],
-    ['a video', [{ type: 'video', video: new Uint8Array(4) }], 'unsupported'],
+    ['a sound', [{ type: 'audio', audio: new Uint8Array(4) }], 'unsupported'],
     ['bytes that are no image', [{ type: 'image', image: new Uint8Array(40) }], 'bad_request'],
     ['an image without bytes', [{ type: 'image' }], 'bad_request'],
     ['an image of 1 × 300', [{ type: 'image', image: narrow(300) }], 'bad_request'],

@@ -1,0 +1,60 @@
+// Converts the configurations of processors to how Qwen's models see a video. Only this file knows their key names.
+
+import { readConfig, type Json } from '../config-values.ts';
+import { readQwenProcessorConfig, type QwenProcessorConfig } from './qwen-processor-config.ts';
+
+export interface QwenVideoConfig {
+  processor: QwenProcessorConfig;
+  /** Frames that are taken in a second, and bounds on their number. */
+  fps: number;
+  least: number;
+  most: number;
+  /** How time is told: by the index of a step, by positions that count so many in a second, or by text. */
+  time: 'index' | { perSecond: number } | 'text';
+}
+
+/** Pixels along one side of a cell in transformers' classes, whose bounds of pixels are multiples of a cell. */
+const CELLS = { index: 28, text: 32 };
+const LEAST_CELLS = 128;
+const MOST_CELLS = 768;
+
+/** `processors`: configurations by file name. */
+export function readQwenVideoConfig(
+  processors: Readonly<Record<string, Json>>,
+  time: QwenVideoConfig['time'],
+): QwenVideoConfig {
+  const file = videoFile(processors);
+  const json = processors[file] ?? {};
+  const cell = time === 'text' ? CELLS.text : CELLS.index;
+  const processor = readQwenProcessorConfig(json, file, {
+    part: 'video_processor',
+    minPixels: LEAST_CELLS * cell ** 2,
+    maxPixels: MOST_CELLS * cell ** 2,
+    patch: cell / 2,
+  });
+  const part = json['video_processor'];
+  const outer = readConfig(file, json);
+  const config = isRecord(part) ? outer.within('video_processor', part) : outer;
+  return {
+    processor,
+    fps: config.real('fps', 2),
+    least: config.count('min_frames', 4),
+    most: config.count('max_frames', 768),
+    time,
+  };
+}
+
+/** Older checkpoints have one file for images and videos. */
+function videoFile(processors: Readonly<Record<string, Json>>): string {
+  const names = Object.keys(processors);
+  return (
+    names.find((one) => one.startsWith('video')) ??
+    names.find((one) => isRecord(processors[one]!['video_processor'])) ??
+    names.find((one) => one.startsWith('preprocessor')) ??
+    'video_preprocessor_config.json'
+  );
+}
+
+function isRecord(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

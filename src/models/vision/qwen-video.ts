@@ -1,0 +1,93 @@
+// Videos in Qwen's models: frames are chosen by their time, two of them make a step, and a step is as an image is. Qwen2.5-VL knows the time of
+// a step by its position, Qwen3-VL by text before it.
+
+import { resample } from '../../files/image/resample.ts';
+import { roundHalfEven, smartSize } from '../../files/image/smart-size.ts';
+import type { Pixels } from '../../files/image/pixels.ts';
+import type { Clip, PreparedMedium, VideoReader, VideoSource } from '../media.ts';
+import { prepareFrames, type FramesConfig } from './qwen-frames.ts';
+import type { QwenVideoConfig } from './qwen-video-config.ts';
+
+const VIDEO = '<|video_pad|>';
+const [START, END] = ['<|vision_start|>', '<|vision_end|>'];
+
+type Sides = Pick<Pixels, 'width' | 'height'>;
+
+export function qwenVideoReader(vision: FramesConfig, config: QwenVideoConfig): VideoReader {
+  const frames = (source: VideoSource): number[] =>
+    config.time === 'text' ? evenFrames(source, config) : steppedFrames(source, config);
+  const fit = (frame: Pixels, source: VideoSource): Pixels =>
+    fitted(frame, frameSize(config, frame, frames(source).length));
+  return { placeholder: VIDEO, frames, fit, prepare: (clip) => prepareClip(vision, config, clip) };
+}
+
+/** Frames in equal steps from the first one on; their number is a multiple of a step's. */
+function steppedFrames({ frames: total, fps }: VideoSource, config: QwenVideoConfig): number[] {
+  const { frames: step } = config.processor;
+  const whole = (count: number): number => Math.floor(count / step) * step;
+  const wanted = (total / fps) * config.fps;
+  const most = whole(Math.min(config.most, total));
+  const count = whole(Math.min(Math.max(wanted, config.least), most, total));
+  if (count === 0) return Array.from({ length: total }, (_, i) => i);
+  return Array.from({ length: count }, (_, i) => Math.trunc((i * total) / count));
+}
+
+/** Frames in equal distances from the first to the last one. */
+function evenFrames({ frames: total, fps }: VideoSource, config: QwenVideoConfig): number[] {
+  const wanted = Math.trunc((total / fps) * config.fps);
+  const count = Math.min(Math.max(wanted, config.least), config.most, total);
+  const step = count === 1 ? 0 : (total - 1) / (count - 1);
+  return Array.from({ length: count }, (_, i) => roundHalfEven(i * step));
+}
+
+/** The size in which frames are seen; where time is text, bounds of pixels are those of all frames. */
+function frameSize({ processor, time }: QwenVideoConfig, { width, height }: Sides, count: number): Sides {
+  const { patch, merge, minPixels, maxPixels, frames: step } = processor;
+  const multiple = patch * merge;
+  if (time !== 'text') return smartSize({ width, height }, { multiple, minPixels, maxPixels });
+  const growth = Math.max(multiple / height, multiple / width, 1);
+  const grown = (side: number): number => (growth > 1 ? Math.trunc(side * growth) : side);
+  const padded = Math.max(1, roundHalfEven(count / step)) * step;
+  const bounds = { multiple, minPixels, maxPixels, frames: { count, padded } };
+  return smartSize({ width: grown(width), height: grown(height) }, bounds);
+}
+
+function fitted(frame: Pixels, { width, height }: Sides): Pixels {
+  if (frame.width === width && frame.height === height) return frame;
+  return resample(frame, width, height, { filter: 'bicubic' });
+}
+
+function prepareClip(vision: FramesConfig, config: QwenVideoConfig, clip: Clip): PreparedMedium {
+  const { processor, time } = config;
+  const { indices, source } = clip;
+  const size = frameSize(config, source, clip.frames.length);
+  const shown = clip.frames.map((frame) => fitted(frame, size));
+  const steps = stepsOf(shown, processor.frames);
+  const { inputs, groups, rows, columns } = prepareFrames(vision, processor, steps);
+  const cells = rows * columns;
+  const medium = { token: VIDEO, tower: 'vision', inputs, layout: groups } as const;
+  if (time === 'text') {
+    const parts = stepsOf(indices, processor.frames).flatMap((step): (string | number)[] => {
+      const seconds = (step[0]! / source.fps + step.at(-1)! / source.fps) / 2;
+      return [`<${oneDigit(seconds)} seconds>${START}`, cells, END];
+    });
+    return { ...medium, parts, grid: { times: [0], rows, columns } };
+  }
+  const seconds = Math.fround(processor.frames / ((indices.length / source.frames) * source.fps));
+  const interval = time === 'index' ? 1 : Math.fround(time.perSecond * seconds);
+  const times = steps.map((_, i) => Math.trunc(Math.fround(i * interval)));
+  return { ...medium, parts: [steps.length * cells], grid: { times, rows, columns } };
+}
+
+/** Runs of `size` entries; the last entry fills the last one up. */
+function stepsOf<T>(list: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(list.length / size) }, (_, i) =>
+    Array.from({ length: size }, (__, k) => list[Math.min(i * size + k, list.length - 1)]!),
+  );
+}
+
+/** One digit after the point, exact halves to the even one, as Python formats. */
+function oneDigit(value: number): string {
+  const isHalf = (value * 4) % 1 === 0 && (value * 2) % 1 !== 0;
+  return isHalf ? (roundHalfEven(value * 10) / 10).toFixed(1) : value.toFixed(1);
+}
