@@ -1,13 +1,13 @@
 // The interface between the engine and models that read images, videos or sounds: what a processor makes of a decoded medium, and the
 // towers that turn it into rows for the language model. A family (`MediaFamily`) is registered in media-families.ts.
 
-import type { Clip, MediaKind, Sound, VideoSource } from '../files/media/decoded.ts';
+import type { Clip, MediaKind, Sound, TileLimits, VideoSource } from '../files/media/decoded.ts';
 import type { Pixels } from '../files/image/pixels.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import type { Json } from './config-values.ts';
 import type { WeightTable } from './weights.ts';
 
-export type { Clip, MediaKind, Sound, VideoSource };
+export type { Clip, MediaKind, Sound, TileLimits, VideoSource };
 
 /** Classes whose towers stand before a language model that models/text/wrappers.ts finds within them. */
 export interface MediaFamily {
@@ -76,12 +76,6 @@ export interface AudioReader {
   /** Samples per second of the sounds that `prepare` takes. */
   rate: number;
   prepare(sound: Sound, limits: TileLimits): PreparedMedium;
-}
-
-/** Limits that a request sets on the tiles of an image; left out: the model's own. */
-export interface TileLimits {
-  minTiles?: number;
-  maxTiles?: number;
 }
 
 /** What stands for a medium in the prompt, and what its tower reads. A `prepare` is pure and throws bad_request. */

@@ -5,7 +5,7 @@ import { type MessagePart } from '../../files/message.ts';
 import type { ErrorCode } from '../../files/error.ts';
 import type { MediaKind } from '../../files/media/decoded.ts';
 import type { AdapterSummary } from '../../gpu/adapter.ts';
-import type { TileLimits } from '../../models/media.ts';
+import type { TileLimits } from '../../files/media/decoded.ts';
 import type { Quantization } from '../session/open-event.ts';
 import type { MODEL_SETTINGS } from '../../options/model.ts';
 import type { ForModels, SettingValues } from '../../options/setting.ts';

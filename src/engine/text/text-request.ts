@@ -2,7 +2,7 @@
 
 import type { Pixels } from '../../files/image/pixels.ts';
 import type { Clip, Sound } from '../../files/media/decoded.ts';
-import type { TileLimits } from '../../models/media.ts';
+import type { TileLimits } from '../../files/media/decoded.ts';
 import type { TextConstraint } from '../../grammar/text-constraint.ts';
 import type { SettingValues } from '../../options/setting.ts';
 import type { SAMPLING, SCHEDULING } from '../../options/text-request.ts';

@@ -3,7 +3,7 @@
 import { type Prose, option, say, subject } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import { constraint, processor } from './constraint-rules.ts';
-import type { TileLimits } from '../../models/media.ts';
+import type { TileLimits } from '../../files/media/decoded.ts';
 import { LIMITS } from '../../options/limits.ts';
 import { MODEL_SETTINGS } from '../../options/model.ts';
 import { forModels } from '../../options/setting.ts';

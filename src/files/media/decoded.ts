@@ -30,3 +30,9 @@ export interface Sound {
   /** Samples per second. */
   rate: number;
 }
+
+/** Limits that a request sets on the tiles of an image; left out: the model's own. */
+export interface TileLimits {
+  minTiles?: number;
+  maxTiles?: number;
+}
