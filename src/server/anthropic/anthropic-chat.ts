@@ -116,7 +116,7 @@ function toReasoning(thinking: PromptBody['thinking']): unknown {
 /** Results of tools become messages of their own, which precede the rest of the user's message. `path`: that of the content. */
 function toMessages({ role, content }: Message, path: string): ChatMessage[] {
   if (typeof content === 'string') return [{ role, content }];
-  if (role === 'assistant') return [toAssistant(content)];
+  if (role === 'assistant') return [toAssistant(content, path)];
   const results = content.flatMap((block, at) =>
     isOf(block, 'tool_result') ? [toResult(block, `${path}.${at}`)] : [],
   );
@@ -150,7 +150,7 @@ function toImage({ source }: BlockOf<'image'>, path: string): ContentPart {
     : imagePart(dataUrl(source.data), `${path}.data`);
 }
 
-function toAssistant(content: readonly Block[]): ChatMessage {
+function toAssistant(content: readonly Block[], path: string): ChatMessage {
   const thoughts = ofType(content, 'thinking')
     .map(({ thinking }) => thinking)
     .join('');
@@ -159,10 +159,9 @@ function toAssistant(content: readonly Block[]): ChatMessage {
     type: 'function' as const,
     function: { name, arguments: input },
   }));
-  const text = textOf(content);
   return {
     role: 'assistant',
-    content: text,
+    content: contentOf(content, path),
     ...(thoughts !== '' && { reasoning_content: thoughts }),
     ...(calls.length > 0 && { tool_calls: calls }),
   };

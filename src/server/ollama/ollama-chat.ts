@@ -85,7 +85,7 @@ function contentOf(
 ): string | ContentPart[] {
   if (!images?.length) return text;
   const parts = images.map((image, at) => imagePart(dataUrl(image), `${path}.${at}`));
-  return [...parts, { type: 'text', text }];
+  return text === '' ? parts : [...parts, { type: 'text', text }];
 }
 
 /** Returns the conversation that consists of a prompt, its images and its system message. */

@@ -61,7 +61,7 @@ export async function ollamaGenerate(service: Service, event: H3Event): Promise<
   const { body, ignored } = checkGenerate(await readUntypedJson(event.req), service.options.strict);
   const { model, adapter } = findTextModel(service, body.model);
   listIgnored(event, ignored);
-  if (!body.prompt && !body.suffix) return loaded(body, model, { response: '' });
+  if (!body.prompt && !body.suffix && !body.images?.length) return loaded(body, model, { response: '' });
   const prompt = await plainPrompt(body, model);
   const messages = promptMessages(body);
   const names = GENERATE_NAMES;

@@ -154,6 +154,21 @@ describe("Anthropic's messages", () => {
     expect((body as unknown as Refused).error.message).toContain(message);
   });
 
+  it("take images in the assistant's messages", async () => {
+    const { send, model } = await open();
+    const said = [{ type: 'text', text: 'drawn' }, image(base64)];
+    const turns = [
+      { role: 'assistant', content: said },
+      { role: 'user', content: 'Thanks' },
+    ];
+    const { status } = await send('/v1/messages', { model: 'default', max_tokens: 9, messages: turns });
+    expect(status).toBe(200);
+    expect(contentOf(model.requests[0]!, 0)).toEqual([
+      { type: 'text', text: 'drawn' },
+      { type: 'image', image: bytes(IMAGE) },
+    ]);
+  });
+
   it('count the tokens of images', async () => {
     const { send, model } = await open();
     const { status, body } = await send('/v1/messages/count_tokens', user([image(base64)]));
@@ -175,6 +190,12 @@ describe("Ollama's routes", () => {
     const part = { type: 'image', image: bytes(IMAGE) };
     expect(contentOf(model.requests[0]!)).toEqual([part, part, { type: 'text', text: 'look' }]);
     expect(contentOf(model.requests[1]!)).toEqual([part, { type: 'text', text: 'look' }]);
+  });
+
+  it('take images without a text', async () => {
+    const { send, model } = await open();
+    await send('/api/generate', { model: 'default', stream: false, images: [encoded] });
+    expect(contentOf(model.requests[0]!)).toEqual([{ type: 'image', image: bytes(IMAGE) }]);
   });
 
   it('name the image that is refused', async () => {
