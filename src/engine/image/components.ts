@@ -10,6 +10,7 @@ import type { Quantization } from '../session/open-event.ts';
 import type { WeightTable } from '../../models/weights.ts';
 import { checkRequests } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';
+import { plannedBytes } from '../weights/planned-bytes.ts';
 import type { PackedCache, PackedSlot } from '../platform.ts';
 import { unreadNote } from '../weights/unread.ts';
 import type { WeightChanges } from '../weights/change.ts';
@@ -23,9 +24,8 @@ import { RESIDENT, STAGED, type Residencies, type Residency } from './residency.
 
 /** Share of the budget up to which all weights stay on the device. */
 const RESIDENT_SHARE = 0.125;
-/** Bytes of packed weights in multiples of those in the file, for padding; and of weights in f32, which most files store in 16 bits. */
-const PADDED = 1.1;
-const WIDENED = 2;
+/** Bytes on the device for a moment while weights are read: a chunk of a file, factors of adapters, and what is merged of them. */
+const READING_BYTES = 64 * 2 ** 20;
 
 export interface ComponentsOptions extends FormatOptions {
   pipeline: Pipeline;
@@ -62,9 +62,6 @@ export interface PageBytes {
 }
 
 const NO_CHANGES: WeightChanges = new Map();
-
-const bytesOf = ({ tensors }: Weights): number =>
-  [...tensors.values()].reduce((sum, { bytes }) => sum + bytes, 0);
 
 export class Components {
   readonly device: Device;
@@ -262,14 +259,16 @@ export class Components {
     const format = formatOfComponent(weights, options, this.format);
     const residency = this.residencyOf(name);
     const streamed = residency.kind === 'streamed' ? residency.resident : undefined;
-    const growth = format === FORMATS.f32 ? WIDENED * PADDED : PADDED;
-    if (!streamed) await device.reserve(device.memoryUsed + Math.ceil(growth * bytesOf(weights)));
     const page = (table: WeightTable): P => build(table, this.get(name));
     const { plain, unread, packed } = options;
+    const layout = { format, plain, memoryBudget: unread?.memoryBudget ?? device.memoryBudget };
+    if (!streamed && device.mayGrow)
+      await device.reserve(
+        device.memoryUsed + plannedBytes(device, weights.tensors, page, layout) + READING_BYTES,
+      );
     const opened = openWeights(device, weights.tensors, page, {
-      ...{ format, plain, streamed, mayStore: packed !== null },
-      keepsCopies: residency.kind === 'streamed',
-      memoryBudget: unread?.memoryBudget ?? device.memoryBudget,
+      ...layout,
+      ...{ streamed, mayStore: packed !== null, keepsCopies: residency.kind === 'streamed' },
     });
     this.count(name, opened);
     return opened;

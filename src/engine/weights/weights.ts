@@ -18,9 +18,10 @@ import { HostedMatrices } from './hosted-matrices.ts';
 import { InputOrders } from './input-orders.ts';
 import { bufferBytes, streamedRequests, type ResidentPart } from './layers.ts';
 import { loadPacked, savePacked } from './packed.ts';
-import { planOptionsOf, type LayoutOptions } from './plan-options.ts';
+import { planOn } from './planned-bytes.ts';
+import type { LayoutOptions } from './plan-options.ts';
 import { placeWeights, type PackedRegion } from './place.ts';
-import { parametersOf, planWeights, type WeightPlan } from './plan.ts';
+import { parametersOf, type WeightPlan } from './plan.ts';
 import { uploadsOf } from './pack.ts';
 import { refuseBiases, spareBiases } from './spare-biases.ts';
 import { StoredFile } from './stored-file.ts';
@@ -64,12 +65,7 @@ export function openWeights<Page>(
 ): Weights<Page> {
   const collected = collect(tensors, build);
   const unread = checkRequests(collected, tensors, options.configSource);
-  const storedBytes = [...tensors.values()].reduce((sum, { bytes }) => sum + bytes, 0);
-  const plan = planWeights(
-    collected.requests,
-    (name) => tensors.get(name)!.dtype,
-    planOptionsOf(device, storedBytes, options),
-  );
+  const plan = planOn(device, tensors, collected, options);
   const hosted = options.streamed ? streamedRequests(plan, options.streamed) : new Set<number>();
   return new Weights(device, tensors, collected, { plan, unread, hosted, options });
 }

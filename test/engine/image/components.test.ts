@@ -2,8 +2,11 @@
 
 import { statSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { readAutoencoder } from '../../../src/engine/image/autoencoder.ts';
 import type { StageName } from '../../../src/engine/image/image-model.ts';
 import type { Parts } from '../../../src/engine/image/parts.ts';
+import { Device } from '../../../src/gpu/device.ts';
+import { readShader } from '../../../src/gpu/node.ts';
 import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { drawOn, grey, openTiny, SMALL_BUDGET } from './drawing.ts';
 import { imagesOf, tinyPipeline } from './pipeline-golden.ts';
@@ -66,4 +69,19 @@ it('the peak is the largest stage, not the sum', async () => {
   expect(Math.abs(more('text-encoding'))).toBeLessThan(0.1 * TEXT);
   expect(more('denoising')).toBeGreaterThan(0.8 * TEXT);
   expect(more('decoding')).toBeGreaterThan(0.8 * (TEXT + UNET));
+});
+
+it('an estimated budget grows by what weights take on the device, and what reading them takes', async () => {
+  const { gpu, profile, summary } = resident.device;
+  const estimated = { memoryBudget: 1000, mayGrow: true };
+  const device = new Device(gpu, { shaders: readShader, profile, summary, ...estimated });
+  const { components } = await openTiny(device, 'sd1', { allF32: true });
+  const vae = readAutoencoder(components.get('vae'));
+  const loaded = await components.load('vae', 'decoder', vae.decoder, {});
+  const { all } = components.weightBytes('vae');
+  expect(all).toBeGreaterThan(0);
+  expect(device.memory().weights).toBe(all);
+  expect(device.memoryBudget).toBe(all + 64 * 2 ** 20);
+  loaded[Symbol.dispose]();
+  await components.close();
 });

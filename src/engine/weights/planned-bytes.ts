@@ -1,0 +1,34 @@
+// The plan of a page's weights on a device, before memory is allocated for them.
+
+import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import type { Device } from '../../gpu/device.ts';
+import type { WeightTable } from '../../models/weights.ts';
+import { checkRequests } from './check.ts';
+import { collect, type Collected } from './collect.ts';
+import { planOptionsOf, type LayoutOptions } from './plan-options.ts';
+import { planWeights, type WeightPlan } from './plan.ts';
+
+type Tensors = ReadonlyMap<string, TensorEntry>;
+
+export function planOn(
+  device: Device,
+  tensors: Tensors,
+  { requests }: Pick<Collected<unknown>, 'requests'>,
+  options: LayoutOptions,
+): WeightPlan {
+  const storedBytes = [...tensors.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+  const dtypeOf = (name: string): string => tensors.get(name)!.dtype;
+  return planWeights(requests, dtypeOf, planOptionsOf(device, storedBytes, options));
+}
+
+/** Bytes that a page's weights take on a device. Throws what opening them throws about the checkpoint's tensors. */
+export function plannedBytes(
+  device: Device,
+  tensors: Tensors,
+  build: (weights: WeightTable) => unknown,
+  options: LayoutOptions,
+): number {
+  const collected = collect(tensors, build);
+  checkRequests(collected, tensors);
+  return planOn(device, tensors, collected, options).bytes;
+}
