@@ -38,6 +38,8 @@ export interface MediaModel {
    * without a leading `model.`.
    */
   towers: Readonly<Record<string, (weights: WeightTable) => Tower>>;
+  /** Whether media stand before the texts of their message where the chat template takes text only; left out: where their parts are. */
+  mediaFirst?: boolean;
   /** Whether the tokens of a run see each other; otherwise they see earlier ones only. */
   spans: boolean;
   /** Positions of three parts of `tokens` tokens; left out: each token's is its index. `media` are in order. */

@@ -54,7 +54,7 @@ export async function renderPrompt(
   const media = (await library?.read(prompt.messages, limits, signal)) ?? NO_MEDIA;
   const render = async (messages: ChatMessage[]): Promise<RenderedPrompt> => {
     const byTemplate = (rendering: ChatRendering) =>
-      renderChat({ ...rendering, ...(library && { media: library.placeholders }) }, context, signal);
+      renderChat({ ...rendering, ...(library && library.shown) }, context, signal);
     const shown = library ? withoutBytes(messages) : messages;
     const rendered = await renderConversation(
       { ...prompt, messages: shown },

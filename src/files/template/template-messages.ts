@@ -50,13 +50,20 @@ export type CallText = (
 /** Text that stands for a part of a type other than text. */
 type Placeholders = Readonly<Record<string, string>>;
 
+interface Preparing {
+  callText?: CallText | null | undefined;
+  media?: Placeholders;
+  /** Whether media come before the texts of their message where the template takes text only. */
+  mediaFirst?: boolean;
+}
+
 /** Between text parts where the template takes text only. */
 const PART_SEPARATOR = '\n';
 
 export function prepareMessages(
   messages: readonly TemplateMessage[],
   traits: TemplateTraits,
-  { callText = null, media = {} }: { callText?: CallText | null | undefined; media?: Placeholders } = {},
+  { callText = null, media = {}, mediaFirst = false }: Preparing = {},
 ): Record<string, unknown>[] {
   return withCallsSaid(messages, traits, callText).map((message, at) => {
     const { role, content, tool_calls: calls } = message;
@@ -67,7 +74,7 @@ export function prepareMessages(
       ...(empties
         ? { content: null }
         : content !== undefined && {
-            content: preparedContent(message, traits, media, `messages.${at}.content`),
+            content: preparedContent(message, traits, { media, mediaFirst }, `messages.${at}.content`),
           }),
       ...(calls && { tool_calls: calls.map((call) => preparedCall(call, traits)) }),
     });
@@ -127,14 +134,17 @@ function knownRole(role: string, roles: ReadonlySet<string>): string {
 function preparedContent(
   { role, content }: TemplateMessage,
   { takesText, takesParts }: TemplateTraits,
-  media: Placeholders,
+  { media, mediaFirst }: { media: Placeholders; mediaFirst: boolean },
   path: string,
 ): TemplateMessage['content'] {
   if (content == null) return null;
   if (typeof content === 'string') return takesText ? content : [{ type: 'text', text: content }];
   const texts = content.map((part, at) => textOf(part, media, `${path}.${at}`));
   const isSingle = texts.length <= 1 && role !== 'user';
-  return takesText && (isSingle || !takesParts) ? texts.join(PART_SEPARATOR) : content;
+  if (!takesText || (!isSingle && takesParts)) return content;
+  const isMedium = (_: string, at: number): boolean => mediaFirst && content[at]!.type !== 'text';
+  const others = texts.filter((text, at) => !isMedium(text, at));
+  return [...texts.filter(isMedium), ...others].join(PART_SEPARATOR);
 }
 
 function textOf(part: TextPart, media: Placeholders, path: string): string {

@@ -30,6 +30,8 @@ export interface ChatRendering {
   callText?: CallText;
   /** Text that stands for a part of a type other than text, by type; left out: there are no such parts. */
   media?: Readonly<Record<string, string>>;
+  /** Whether such parts come before the texts of their message where the template takes text only; left out: no. */
+  mediaFirst?: boolean;
   /** Variables of the template's own, such as enable_thinking; laid over the usual ones. */
   kwargs?: Record<string, unknown>;
 }
@@ -97,7 +99,7 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
       return { ...rest, messages: withCallsSaid(messages, traits, callText ?? null) };
     },
     render(
-      { messages, tools, addGenerationPrompt = true, callText, media = {}, kwargs = {} },
+      { messages, tools, addGenerationPrompt = true, callText, media = {}, mediaFirst = false, kwargs = {} },
       { quick = false } = {},
     ) {
       // Only the template knows the model's built-in tools and the form of training data.
@@ -114,7 +116,7 @@ export function openChatTemplate(sources: ChatTemplates | null, specials: Specia
       };
       const as = (form: readonly TemplateMessage[]): string => {
         const named = traits.shortIds ? withShortIds(form) : form;
-        const prepared = prepareMessages(named, traits, { callText, media });
+        const prepared = prepareMessages(named, traits, { callText, media, mediaFirst });
         const limits = { ...RENDER_LIMITS, milliseconds: end - performance.now() };
         return template.render({ ...variables, messages: prepared }, { limits });
       };

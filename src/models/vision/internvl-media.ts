@@ -47,6 +47,8 @@ export const INTERNVL: MediaFamily = {
       },
       towers: { [TOWER]: towerOf(config) },
       spans: false,
+      // As the original program does with a question that names no place for them.
+      mediaFirst: isOriginal,
     };
   },
 };

@@ -4,6 +4,7 @@ import { EngineError } from '../../../files/error.ts';
 import { say, subject } from '../../../files/message.ts';
 import type { MediaDecoders } from '../../../files/media/decoders.ts';
 import type { MediaBounds } from '../../../files/media/media.ts';
+import type { ChatRendering } from '../../../files/template/template.ts';
 import { LruCache } from '../../../grammar/lru-cache.ts';
 import type { MediaKind, MediaModel, PreparedMedium, TileLimits } from '../../../models/media.ts';
 import type { ChatMessage, ContentPart } from '../text-request.ts';
@@ -44,6 +45,11 @@ export class MediaLibrary {
   /** Text that the template prints for a medium, by kind. */
   get placeholders(): Readonly<Record<string, string>> {
     return Object.fromEntries(this.kinds.map((kind) => [kind, this.model.readers[kind]!.placeholder]));
+  }
+
+  /** How templates show media. */
+  get shown(): Pick<ChatRendering, 'media' | 'mediaFirst'> {
+    return { media: this.placeholders, mediaFirst: this.model.mediaFirst ?? false };
   }
 
   /** Reads the media of messages. Limits of a part take the place of those of the request. Errors: bad_request, unsupported, cancelled. */

@@ -92,6 +92,13 @@ describe.each([
     expect(together.map(({ ids }) => ids)).toEqual(all.map(({ greedy }) => greedy));
   });
 
+  it.runIf(checkpoint === 'qwen2-original')('shows images before the texts of their message', async () => {
+    const rendered = async (...content: ContentPart[]) =>
+      (await model.renderPrompt({ messages: [{ role: 'user', content }] })).ids;
+    const [image, text] = [partOf('alpha'), partOf('What?')];
+    expect(await rendered(text, image)).toEqual(await rendered(image, text));
+  });
+
   it.runIf(checkpoint === 'qwen2-original')(
     "a part's limits apply to it, those of the request to the others",
     async () => {
