@@ -10,6 +10,7 @@ import { EDIT_FIELDS, IMAGE_FIELDS } from '../dist/server/images/image-schema.js
 import { ROUTES } from '../dist/server/routes.js';
 import { FORMATS } from '../dist/kernels/formats.js';
 import { imageFamilies } from '../dist/engine/image/families/registry.js';
+import { mediaFamily } from '../dist/models/media-families.js';
 import { textClasses } from '../dist/models/text/registry.js';
 import { wrapperClasses } from '../dist/models/text/wrappers.js';
 import { CHAT_FIELDS } from '../dist/server/chat/chat-schema.js';
@@ -142,8 +143,13 @@ function architectureTable() {
     serves.map((kind) => serving[kind]).join(', '),
     examples ?? '',
   ]);
-  const names = wrapperClasses().map((name) => `\`${name}\``);
-  const wrappers = [[names.join(', '), '', 'text, by the text model within', '']];
+  const named = (names) => names.map((name) => `\`${name}\``).join(', ');
+  const reads = wrapperClasses().filter((name) => mediaFamily(name) !== null);
+  const others = wrapperClasses().filter((name) => mediaFamily(name) === null);
+  const wrappers = [
+    [named(reads), '', 'text, with images, videos or sounds', ''],
+    [named(others), '', 'text, by the text model within', ''],
+  ];
   return table(['Architecture', '`model_type`', 'Opens for', 'Published models'], [...own, ...wrappers]);
 }
 

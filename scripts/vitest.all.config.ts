@@ -73,7 +73,11 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'swiftshader',
-          include: ['test/kernels/**/*.test.ts', 'test/models/text/decoder.test.ts'],
+          include: [
+            'test/kernels/**/*.test.ts',
+            'test/models/text/decoder.test.ts',
+            'test/engine/text/media/towers.test.ts',
+          ],
           isolate: false,
           env: { SVC_VULKAN_DRIVER: 'swiftshader' },
         },

@@ -2,7 +2,9 @@
 
 import { noteOf, type Note, type Prose } from '../../files/message.ts';
 import type { Folder } from '../../files/source.ts';
+import type { Wrapper } from '../../files/checkpoint/checkpoint.ts';
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
+import { mediaFamily } from '../../models/media-families.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import { TEXT_CLASSES } from '../architectures.ts';
 import { stateCopies } from '../text/cache/kv-pages.ts';
@@ -13,6 +15,8 @@ import { openRunner } from '../text/step/open-runner.ts';
 import type { Runner, RunnerCheckpoint } from '../text/step/runner.ts';
 import { residentLayers } from '../text/streaming.ts';
 import type { TextModelOptions } from '../text/text-model.ts';
+import type { RunnerMedia } from '../text/media/open-towers.ts';
+import { readMedia } from '../text/media/text-media.ts';
 import { wrapperNote } from '../text/wrapper-note.ts';
 import type { ResidentPart } from '../weights/layers.ts';
 import { weightBytesIn } from '../weights/quantization.ts';
@@ -47,14 +51,15 @@ export async function planText(
     note,
   );
   const { architecture, wrapper, declaration, tensors } = checkpoint;
-  if (wrapper) note(wrapperNote(architecture, wrapper));
-  const weights = readWeights(checkpoint, declaration.generate!, wrapper);
+  const media = readMedia({ wrapper, beside: checkpoint.beside ?? null }, declaration, note);
+  if (wrapper && !media) note(towerNote(architecture, wrapper, checkpoint));
+  const weights = readWeights(checkpoint, declaration.generate!, media ? null : wrapper);
   const { memoryBudget: budget } = options;
   const device = place.openDevice(budget);
   const bytesIn = weightBytesIn(device, tensors, declaration.generate!);
   const quantization = await chosenQuantization(device, options.quantization, bytesIn, note);
   const contextLength = Math.min(options.contextLength ?? declaration.context, declaration.context);
-  const model = new PlannedText(place, checkpoint, options);
+  const model = new PlannedText(place, { ...checkpoint, media }, options);
   const openings = new PlannedOpenings(model, budget, place.memory, bytesIn.choices);
   const fit = await openings.fit(quantization, contextLength);
   const asked = fit.choices.find((choice) => choice.quantization === quantization);
@@ -74,6 +79,12 @@ export async function planText(
     budget,
     ...fit,
   };
+}
+
+/** Tells that only the text model is counted: because nothing else is read, or because headers are not known. */
+function towerNote(opened: string, wrapper: Wrapper, { beside }: PlannedCheckpoint): string {
+  if (beside !== undefined || mediaFamily(wrapper.architecture) === null) return wrapperNote(opened, wrapper);
+  return `${wrapper.architecture} reads media, too: its towers are not counted, of which no headers are read`;
 }
 
 type OpenedCache = Pick<Runner, 'layout' | 'copyBytes'>;
@@ -97,7 +108,7 @@ function cacheOf({ layout, copyBytes }: OpenedCache, contextLength: number): Mod
 
 /** The parts of a checkpoint that its memory depends on. */
 export type PlannedTextCheckpoint = RunnerCheckpoint &
-  Pick<PlannedCheckpoint, 'declaration' | 'generationConfig' | 'config'>;
+  Pick<PlannedCheckpoint, 'declaration' | 'generationConfig' | 'config'> & { media?: RunnerMedia | null };
 
 export class PlannedText implements PlannedModel {
   /** Whether layers may be in host memory and are not yet. */
@@ -159,6 +170,7 @@ export class PlannedText implements PlannedModel {
       kept: null,
       packed: null,
       adapters: () => Promise.resolve(),
+      media: this.#checkpoint.media ?? null,
       unread: true,
     };
     const silent = { onProgress: () => {}, onNote: () => {} };

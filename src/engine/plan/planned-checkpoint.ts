@@ -17,6 +17,8 @@ import { withBitsAndBytes } from './planned-codes.ts';
 export interface PlannedCheckpoint
   extends RunnerCheckpoint, Pick<Checkpoint, 'wrapper' | 'config' | 'generationConfig'> {
   declaration: TextDeclaration;
+  /** Left out: nothing but the names of the towers' tensors is known. */
+  beside?: Checkpoint['beside'];
 }
 
 /** The page of a declaration that a kind of model is opened with. */

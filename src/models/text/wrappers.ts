@@ -1,7 +1,8 @@
 // Classes that put a vision or audio tower before a text model. For a prompt of text only they compute what the text model computes: the
 // towers only replace rows of the embedding, and the three parts of a multimodal position are equal. So such a checkpoint is opened as its
-// text model. Goldens of transformers (test/golden/wrappers) compare the logits of Llava, SmolVLM, Mistral3 (with Mistral and Ministral 3),
-// Qwen2-VL, Qwen3-VL, Qwen3.5, Qwen3.5-MoE, Gemma3 and Gemma4; the other classes are opened by the same rule, without a golden.
+// text model, to which a family of media-families.ts adds its towers. Goldens of transformers (test/golden/wrappers) compare the logits of
+// Llava, SmolVLM, Mistral3 (with Mistral and Ministral 3), Qwen2-VL, Qwen3-VL, Qwen3.5, Qwen3.5-MoE, Gemma3 and Gemma4; the other classes
+// are opened by the same rule, without a golden.
 
 import { EngineError } from '../../files/error.ts';
 import type { Json } from '../config-values.ts';

@@ -122,6 +122,17 @@ describe('a language model', () => {
     expect(planned.ignored.tensors).toBeGreaterThan(10);
   });
 
+  it('that reads images counts its towers', async () => {
+    const path = `${GOLDEN}media/qwen3-vl`;
+    const planned = await plan(path);
+    const text = await plan(path, {}, { openFolder: withoutProcessors });
+    expect(planned.notes).toEqual([]);
+    expect(planned.ignored.modules).toEqual([]);
+    expect(text.notes).toHaveLength(1);
+    expect(planned.choices[0]!.weights).toBeGreaterThan(1.5 * text.choices[0]!.weights);
+    expect(planned.choices[0]!.scratch).toBeGreaterThan(text.choices[0]!.scratch);
+  });
+
   it('opens with a shorter context, another quantization or a larger budget, and these fit', async () => {
     const path = shippedFolder('svc-chat-mini')!;
     const { choices } = await plan(path);
@@ -209,3 +220,12 @@ it('an image pipeline is planned component by component', async () => {
     param: 'contextLength',
   });
 });
+
+/** A folder without the configurations of processors, so that its towers are of no use. */
+async function withoutProcessors(path: string) {
+  const folder = await openDiskFolder(path);
+  return {
+    ...folder,
+    names: async () => (await folder.names()).filter((name) => !name.includes('preprocessor')),
+  };
+}

@@ -62,6 +62,18 @@ it('choices of a request share its images', async () => {
   for (const choice of [0, 1, 2]) expect(idsOf(events, choice)).toEqual(one.greedy);
 });
 
+it('a constraint and log probabilities go with images', async () => {
+  const events = await eventsOf({
+    ...requestOf(golden, caseOf('one')),
+    constraint: { type: 'regex', pattern: '[a-c]{3}' },
+    ignoreEos: false,
+    promptLogprobs: 0,
+  });
+  expect(events.map((event) => (event.type === 'delta' ? event.text : '')).join('')).toMatch(/^[a-c]{3}/);
+  const prompt = events.find((event) => event.type === 'prompt')!;
+  expect(prompt.tokens.map(({ id }) => id)).toEqual(caseOf('one').ids);
+});
+
 it('requests that are retracted inside their images go on to the same tokens', async () => {
   const small = await openMediaModel(golden, {
     prefillChunk: 16,
