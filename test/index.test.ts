@@ -20,6 +20,8 @@ it('is these names and no more', () => {
     'imageFormatOf',
     'LIMITS',
     'listModels',
+    'mediaFormat',
+    'mediaKind',
     'openEmbeddingModel',
     'openImageModel',
     'openTextModel',

@@ -5,7 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../src/files/error.ts';
 import { field, noteOf, option, partsOf, say, subject, textOf, withPaths } from '../../src/files/message.ts';
 import { IMAGE_FLAGS, MODEL_FLAGS, modelOption } from '../../src/options/names.ts';
+import type { TextRequest } from '../../src/engine/text/text-request.ts';
 import { fromWire, toWire } from '../../src/engine/session/wire-error.ts';
+
+/** Fields of text requests that messages name. */
+const TILE_LIMITS: (keyof TextRequest)[] = ['minTiles', 'maxTiles'];
 
 const message = say`${subject('topP')} is ${3}: raise ${option('memoryBudget')}, or ${say`lower ${field('steps')}`}`;
 
@@ -62,8 +66,9 @@ it('names no option and no field that there is not', () => {
     ),
   );
   expect(named.length).toBeGreaterThan(40);
+  const fields = new Set([...IMAGE_FLAGS.keys(), ...TILE_LIMITS]);
   const unknown = named.filter(
-    ([, kind, setting]) => !(kind === 'option' ? MODEL_FLAGS : IMAGE_FLAGS).has(setting),
+    ([, kind, setting]) => !(kind === 'option' ? MODEL_FLAGS : fields).has(setting),
   );
   expect(unknown).toEqual([]);
 });

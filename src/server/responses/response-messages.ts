@@ -119,12 +119,12 @@ const textOf = ({ text, refusal }: ItemPart): string => text ?? refusal ?? '';
 const isMedia = ({ type }: ItemPart): boolean => type in MEDIA_PARTS;
 
 function mediaPart(part: ItemPart, path: string | null, at: number): ContentPart {
-  const field = (member: string): string =>
+  const pathOf = (member: string): string =>
     path === null ? 'previous_response_id' : `${path}.${at}.${member}`;
   if (part.type === 'input_image')
-    return imagePart((part as PartOf<'input_image'>).image_url, field('image_url'));
+    return imagePart((part as PartOf<'input_image'>).image_url, pathOf('image_url'));
   if (part.type === 'input_audio')
-    return audioPart((part as unknown as PartOf<'input_audio'>).input_audio.data, field('input_audio.data'));
+    return audioPart((part as unknown as PartOf<'input_audio'>).input_audio.data, pathOf('input_audio.data'));
   const { file_url: url, file_data: data } = part as PartOf<'input_file'>;
-  return url ? filePart(url, field('file_url')) : filePart(data!, field('file_data'));
+  return url ? filePart(url, pathOf('file_url')) : filePart(data!, pathOf('file_data'));
 }

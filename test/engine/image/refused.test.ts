@@ -219,7 +219,8 @@ it.each([{ backend: 'generic' }, { allF32: true }] satisfies Partial<ImageModelO
 
 it('what only Stable Diffusion takes is refused by Z-Image', async () => {
   const { model } = await open({ model: tinyPipeline('z-image') });
-  const refusal = (wrong: object) => model.resolve({ prompt: 'a house', seed: 1, ...wrong });
+  const refusal = (wrong: object) =>
+    model.resolve({ prompt: 'a house', seed: 1, width: 64, height: 64, ...wrong });
   for (const param of ['guidanceRescale', 'clipSkip'])
     await expect(refusal({ [param]: 1 })).rejects.toMatchObject({ code: 'bad_request', param });
   await expect(refusal({ guidanceRescale: 0, clipSkip: 0 })).resolves.toMatchObject({ type: 'resolved' });
