@@ -161,15 +161,20 @@ class ChatModel(nn.Module):
                 narrow = name.endswith(("o_proj.weight", "down_proj.weight"))
                 nn.init.normal_(weight, std=residual if narrow else c.hidden_size**-0.5 if "layers" in name else 0.02)
 
-    def forward(self, blocks: list[Tensor], chosen: Tensor | None = None) -> Tensor:
+    def forward(
+        self, blocks: list[Tensor], chosen: Tensor | None = None, shown: tuple[Tensor, Tensor] | None = None
+    ) -> Tensor:
         """Logits of the tokens in `chosen`, indices into the laid-out blocks (all when None).
 
-        Each block is (rows, length) of token ids whose rows start at position 0.
+        Each block is (rows, length) of token ids whose rows start at position 0. `shown`: indices of tokens whose
+        embeddings a vision tower made, and those embeddings (tokens, hidden).
         """
         shapes = [(block.shape[0], block.shape[1]) for block in blocks]
         positions = torch.cat([torch.arange(length).repeat(rows) for rows, length in shapes])
         cos, sin = rope_angles(self.c, positions)
         x = self.model.embed_tokens(torch.cat([block.reshape(-1) for block in blocks]))  # (tokens, hidden)
+        if shown is not None:
+            x = x.index_copy(0, *shown)
         last = self.model.layers[-1]
         for layer in self.model.layers:
             x = layer(

@@ -21,7 +21,7 @@ import dialogues
 from render import segments
 
 VOCABULARY = 2048
-SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<img>", "</img>", "<IMG_CONTEXT>", "<video>"]
 MARKS = ["<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"]
 SPACED_SHARE = 0.36
 """The share of all merges that put a space before a word."""

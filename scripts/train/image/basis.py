@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from objects import box_of
-from pictures import read_scenes
+from scenes import read_scenes
 
 PATCH, CHANNELS = 8, 8
 EVENNESS = 0.6

@@ -14,11 +14,13 @@ from pathlib import Path
 import numpy as np
 import torch
 from diffusers import StableDiffusionPipeline
+from labels import FIELDS
 from PIL import Image
-
 from prompts import Prompt, hand_written, held_out_prompts
-from reading import Reading, FIELDS, load, read
+
+from reading import Reading, load, read
 from render import render, sheet
+
 
 def draw(folder: Path, prompts: list[str], steps: int | None, guidance: float | None, batch: int) -> list[np.ndarray]:
     defaults = json.loads((folder / "svc.json").read_text())

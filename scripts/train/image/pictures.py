@@ -16,7 +16,7 @@ import numpy as np
 
 from brush import SIZE
 from render import render
-from scenes import Scene, Thing, draw_scene, held_out
+from scenes import Scene, draw_scene, held_out
 
 SHARD = 2048
 COUNTS = {0: 0.14, 1: 0.42, 2: 0.28, 3: 0.16}
@@ -36,11 +36,6 @@ def scenes_of(shard: int) -> list[Scene]:
 def write_scenes(path: Path, scenes: list[Scene]) -> None:
     lines = [json.dumps({**vars(s), "things": [vars(t) for t in s.things]}) for s in scenes]
     path.write_text("\n".join(lines) + "\n")
-
-
-def read_scenes(path: Path) -> list[Scene]:
-    raw = [json.loads(line) for line in path.read_text().splitlines()]
-    return [Scene(**{**r, "things": [Thing(**t) for t in r["things"]]}) for r in raw]
 
 
 def wait_while(pause: Path | None) -> None:

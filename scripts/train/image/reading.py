@@ -14,15 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from labels import CELLS, FIELDS, NOWHERE, labels_of, loss_of
+from scenes import COLOURS, KINDS, PLACES, draw_scene
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from objects import box_of
 from render import render
-from scenes import COLOURS, KINDS, PLACES, SEASONS, TERRAINS, TIMES, WEATHERS, Scene, draw_scene
-
-FIELDS = {"terrain": TERRAINS, "time": TIMES, "weather": WEATHERS, "season": SEASONS}
-NOWHERE = -100  # cross_entropy's own word for "no label"
 
 
 @dataclass
@@ -32,7 +29,6 @@ class Reading:
     twice: set[str]  # kinds that stand in two places
 
 
-CELLS = 8
 SECOND = -2  # a peak's logit apart from the first: of the painter's own things, each drawn once, 1.5 % have one
 
 
@@ -62,27 +58,6 @@ class Reader(nn.Module):
         colours = (colours.flatten(3) * share.unsqueeze(2)).sum(3)
         wide = F.relu(self.squeeze(h)).flatten(1)
         return {"where": where, "colours": colours} | {n: head(wide) for n, head in self.fields.items()}
-
-
-def labels_of(scenes: list[Scene]) -> dict[str, Tensor]:
-    """Returns the labels of scenes as class indices; cells and colours exist only for kinds that the scene contains."""
-    cells, colours = (torch.full((len(scenes), len(KINDS)), NOWHERE) for _ in range(2))
-    for row, scene in enumerate(scenes):
-        for thing in scene.things:
-            kind, (left, top, right, bottom) = KINDS.index(thing.kind), box_of(thing)
-            x, y = (min(CELLS - 1, max(0, int((a + b) / 2 * CELLS))) for a, b in ((left, right), (top, bottom)))
-            cells[row, kind], colours[row, kind] = y * CELLS + x, COLOURS.index(thing.colour)
-    fields = {n: torch.tensor([values.index(getattr(s, n)) for s in scenes]) for n, values in FIELDS.items()}
-    return {"cells": cells, "colours": colours} | fields
-
-
-def loss_of(logits: dict[str, Tensor], labels: dict[str, Tensor]) -> Tensor:
-    where, cells = logits["where"].flatten(2), labels["cells"]
-    there = (cells != NOWHERE).float()
-    loss = 2 * F.binary_cross_entropy_with_logits(where.amax(2), there) * len(KINDS) / 3
-    for values, targets in ((where, cells), (logits["colours"], labels["colours"])):
-        loss = loss + F.cross_entropy(values.flatten(0, 1), targets.flatten(), ignore_index=NOWHERE)
-    return loss + sum(F.cross_entropy(logits[name], labels[name]) for name in FIELDS) / 2
 
 
 def mirrored_half(x: Tensor, labels: dict[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:

@@ -3,9 +3,11 @@
 `draw_scene` makes a scene at random; `held_out` says which combinations training never sees.
 """
 
+import json
 import random
 import zlib
 from dataclasses import dataclass, field
+from pathlib import Path
 
 TERRAINS = ("mountains", "sea", "desert", "forest", "city", "meadow", "lake")
 TIMES = ("day", "sunrise", "sunset", "night")
@@ -128,3 +130,9 @@ def mirrored(scene: Scene) -> Scene:
     swap = {"left": "right", "right": "left", "centre": "centre"}
     things = [Thing(**{**vars(t), "place": swap[t.place], "x": 1 - t.x}) for t in scene.things]
     return Scene(scene.terrain, scene.time, scene.weather, scene.season, scene.seed, things)
+
+
+def read_scenes(path: Path) -> list[Scene]:
+    """The scenes of a shard, as pictures.py writes them."""
+    raw = [json.loads(line) for line in path.read_text().splitlines()]
+    return [Scene(**{**r, "things": [Thing(**t) for t in r["things"]]}) for r in raw]

@@ -24,8 +24,7 @@ from captions import caption
 from model import Noise, make_unet
 from muon import optimizers, restore, take_step
 from objects import box_of
-from pictures import read_scenes
-from scenes import KINDS, Scene, mirrored
+from scenes import KINDS, Scene, mirrored, read_scenes
 
 CURRICULUM = [(0.0, (0.2, 0.8, 0.0, 0.0)), (0.3, (0.12, 0.55, 0.33, 0.0)), (0.55, (0.08, 0.35, 0.32, 0.25))]
 """From that share of the run on, the shares of pictures with no, one, two and three things."""
@@ -72,7 +71,7 @@ class Stream:
         shares = self.shares or next(s for start, s in reversed(CURRICULUM) if progress >= start)
         pictures, captions, weights = [], [], []
         for things in self.rng.choices(range(4), shares, k=count):
-            (shard, row, scene), = self.rng.choices(self.by_count[things], cum_weights=self.weights[things])
+            ((shard, row, scene),) = self.rng.choices(self.by_count[things], cum_weights=self.weights[things])
             flip = self.rng.random() < 0.5
             scene = mirrored(scene) if flip else scene
             pictures.append(self.pictures[shard][row][:, :: -1 if flip else 1])

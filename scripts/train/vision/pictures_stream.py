@@ -1,0 +1,81 @@
+"""Endless batches of conversations about pictures.
+
+The pictures are those of image/pictures.py: shards of scenes and what the painter made of them.
+"""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import questions
+import torch
+from scenes import Scene, mirrored, read_scenes
+from tokenizers import Tokenizer
+from torch import Tensor
+
+import data
+
+IMAGE = "<IMG_CONTEXT>"
+"""The token in whose places the tower's rows stand."""
+TURNS = {1: 0.3, 2: 0.25, 3: 0.2, 4: 0.15, 6: 0.1}
+"""Number of questions about a picture → share of conversations."""
+
+Block = tuple[Tensor, Tensor, Tensor]
+"""Ids and flags as in data.py (rows, length), and the picture of each row."""
+
+
+def with_picture(text: str, tokens: int) -> str:
+    """A user's text behind a picture, as InternVL's processor writes it."""
+    return f"<img>{IMAGE * tokens}</img>\n{text}"
+
+
+def conversation(rng: random.Random, scene: Scene, tokens: int) -> dict:
+    turns = questions.conversation(rng, scene, rng.choices(list(TURNS), list(TURNS.values()))[0])
+    messages: list[dict] = []
+    for i, turn in enumerate(turns):
+        user = with_picture(turn.user, tokens) if i == 0 else turn.user
+        messages += [{"role": "user", "content": user}, {"role": "assistant", "content": turn.reply}]
+    return {"system": "", "tools": [], "thinking": False, "messages": messages}
+
+
+def shifted(rng: random.Random, picture: np.ndarray) -> np.ndarray:
+    """The picture moved by up to three pixels, so that no position is learnt by heart."""
+    x, y = rng.randint(0, 6), rng.randint(0, 6)
+    side = picture.shape[0]
+    return np.pad(picture, ((3, 3), (3, 3), (0, 0)), mode="edge")[y : y + side, x : x + side]
+
+
+class Stream:
+    """An iterator of (pictures u8 (n, 3, side, side), scenes, blocks)."""
+
+    def __init__(self, tokenizer: Tokenizer, folder: Path, seed: int, count: int, tokens: int):
+        self.tokenizer, self.count, self.tokens = tokenizer, count, tokens
+        self.rng = random.Random(seed)
+        self.shards: list[tuple[np.ndarray, list[Scene]]] = []
+        for path in sorted(folder.glob("scenes-???.jsonl")):
+            stored = path.with_name(path.name.replace("scenes", "pictures")).with_suffix(".npy")
+            self.shards.append((np.load(stored, mmap_mode="r"), read_scenes(path)))
+
+    def __next__(self) -> tuple[Tensor, list[Scene], list[Block]]:
+        rng, pictures, scenes, examples = self.rng, [], [], []
+        for at in range(self.count):
+            shard, known = rng.choice(self.shards)
+            row = rng.randrange(len(known))
+            flip = rng.random() < 0.5
+            scene = mirrored(known[row]) if flip else known[row]
+            pictures.append(shifted(rng, shard[row][:, :: -1 if flip else 1]))
+            scenes.append(scene)
+            examples.append((*data.encode(self.tokenizer, conversation(rng, scene, self.tokens)), at))
+        x = torch.from_numpy(np.stack(pictures)).permute(0, 3, 1, 2)
+        return x, scenes, blocks(examples)
+
+
+def blocks(examples: list[tuple[list[int], list[bool], int]]) -> list[Block]:
+    """Blocks as data.py makes them, with the pictures of their rows."""
+    examples = sorted(examples, key=lambda e: len(e[0]))
+    made, row = [], 0
+    for ids, wanted in data.blocks([(ids, flags) for ids, flags, _ in examples]):
+        shown = torch.tensor([at for _, _, at in examples[row : row + len(ids)]])
+        made.append((ids, wanted, shown))
+        row += len(ids)
+    return made

@@ -1,0 +1,332 @@
+"""Questions about a scene, with their answers.
+
+Each kind of question has phrasings, the last of which training never sees, and replies. `exchange` makes one turn;
+`conversation` several about the same picture.
+"""
+
+import random
+from collections.abc import Callable
+
+from captions import NAMES, article
+from scenes import COLOURS, KINDS, Scene, Thing
+
+from exchange import Exchange
+from phrases import expand, roughen, sentence
+
+COUNT = {0: "no", 1: "one", 2: "two", 3: "three"}
+PLACE = {"left": "on the left", "centre": "in the middle", "right": "on the right"}
+WEATHER = {
+    "clear": ["clear", "clear and dry"],
+    "cloudy": ["cloudy", "cloudy"],
+    "rain": ["raining", "rainy"],
+    "fog": ["foggy", "foggy"],
+    "snowfall": ["snowing", "snowing"],
+}
+WEATHER_WORD = {"clear": "clear", "cloudy": "cloud", "rain": "rain", "fog": "fog", "snowfall": "snow"}
+TIME = {"day": "day", "sunrise": "sunrise", "sunset": "sunset", "night": "night"}
+TIME_PHRASE = {"day": "by day", "sunrise": "at sunrise", "sunset": "at sunset", "night": "at night"}
+LAND = {
+    "mountains": "mountains",
+    "sea": "the sea",
+    "desert": "a desert",
+    "forest": "a forest",
+    "city": "a city",
+    "meadow": "a meadow",
+    "lake": "a lake",
+}
+LAND_WORD = {name: name for name in LAND} | {"mountains": "mountain"}
+PICTURE = "[picture|image|photo|painting]"
+
+Maker = Callable[[random.Random, Scene, bool], Exchange | None]
+"""None: the question has no sense for the scene."""
+
+
+def _ask(rng: random.Random, forms: list[str], held_out: bool, **slots: object) -> str:
+    form = forms[-1] if held_out else rng.choice(forms[:-1])
+    text = expand(rng, form, **slots)
+    return text if held_out else roughen(rng, text)
+
+
+def _exchange(user: str, reply: str, expect: list[str], any_of: bool = False) -> Exchange:
+    return Exchange(user, sentence(reply), "I look at the picture.", expect, any_of)
+
+
+def _named(thing: Thing) -> str:
+    return f"{thing.colour} {thing.kind}"
+
+
+def _listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+
+
+def _in_order(scene: Scene) -> list[Thing]:
+    return sorted(scene.things, key=lambda t: t.x)
+
+
+def describe(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
+    forms = [
+        f"[please |]describe [this|the] {PICTURE}[.|]",
+        f"what [is|do you see] in [this|the] {PICTURE}?",
+        f"what does [this|the] {PICTURE} show?",
+        "what do you see?",
+        "what is this?",
+        f"tell me [about|what is in] [this|the] {PICTURE}[.|]",
+        "describe what you see[.|]",
+        f"can you describe [this|the] {PICTURE}?",
+        "caption this[.|]",
+        f"what can be seen in [this|the] {PICTURE}?",
+    ]
+    things = [f"{article(_named(t))} {PLACE[t.place]}" for t in _in_order(scene)]
+    setting = f"{LAND[scene.terrain]} {TIME_PHRASE[scene.time]} in {scene.season}"
+    weather = "" if scene.weather == "clear" else f" It is {WEATHER[scene.weather][0]}."
+    shown = f"{_listed(things)}, before {setting}" if things else f"{setting}, with nothing in front"
+    start = "" if held_out else rng.choice(["", "This is ", "I see ", "The picture shows ", "I see "])
+    words = [LAND_WORD[scene.terrain], scene.time, scene.season, *(w for t in scene.things for w in (t.colour, t.kind))]
+    return _exchange(_ask(rng, forms, held_out), f"{start}{shown}.{weather}", words)
+
+
+def things(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
+    forms = [
+        f"[what|which] [things|objects] are [there|in the {PICTURE}|in this {PICTURE}]?",
+        f"list the [things|objects] in [this|the] {PICTURE}[.|]",
+        "name [all the|the] [things|objects] [that you see|you can see][.|]",
+        "[what|which] objects do you see?",
+        f"[which|what] [things|objects] can you find in [this|the] {PICTURE}?",
+    ]
+    listed = _listed([article(_named(t)) for t in _in_order(scene)]) if scene.things else "nothing but the landscape"
+    expect = [t.kind for t in scene.things] or ["nothing"]
+    return _exchange(_ask(rng, forms, held_out), rng.choice(["I see ", "There is ", ""]) + listed + ".", expect)
+
+
+def count(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
+    forms = [
+        "how many [things|objects] [do you see|are there|can you see]?",
+        f"how many [things|objects] are in [this|the] {PICTURE}?",
+        "count the [things|objects][.|]",
+        f"[how many|what number of] [things|objects] does [this|the] {PICTURE} [show|have]?",
+        f"what is the number of [things|objects] in [this|the] {PICTURE}?",
+    ]
+    n = len(scene.things)
+    what = "thing" if n == 1 else "things"
+    names = _listed([article(_named(t)) for t in _in_order(scene)]) if n else ""
+    reply = f"{COUNT[n]} {what}" + (f": {names}" if n else "") + "."
+    return _exchange(_ask(rng, forms, held_out), reply, [COUNT[n], str(n)], True)
+
+
+def colour(rng: random.Random, scene: Scene, held_out: bool) -> Exchange | None:
+    if not scene.things:
+        return None
+    thing = rng.choice(scene.things)
+    forms = [
+        "what [colour|color] is the {kind}?",
+        "which [colour|color] [does the {kind} have|has the {kind}|is the {kind}]?",
+        "the {kind} is what [colour|color]?",
+        "what is the [colour|color] of the {kind}?",
+        "tell me the [colour|color] of the {kind}[.|]",
+        "[colour|color] of the {kind}?",
+        "in [what|which] [colour|color] is the {kind} [painted|shown]?",
+    ]
+    kind = thing.kind if held_out else rng.choice(NAMES[thing.kind])
+    reply = rng.choice([f"The {thing.kind} is {thing.colour}.", f"It is {thing.colour}.", f"{thing.colour}."])
+    return _exchange(_ask(rng, forms, held_out, kind=kind), reply, [thing.colour])
+
+
+def place(rng: random.Random, scene: Scene, held_out: bool) -> Exchange | None:
+    if not scene.things:
+        return None
+    thing = rng.choice(scene.things)
+    forms = [
+        "where is the {kind}?",
+        "where do you see the {kind}?",
+        "on which side is the {kind}?",
+        "is the {kind} on the left, in the middle or on the right?",
+        "[what|which] is the place of the {kind}?",
+        f"where in [this|the] {PICTURE} is the {{kind}}?",
+    ]
+    kind = thing.kind if held_out else rng.choice(NAMES[thing.kind])
+    reply = rng.choice(
+        [f"The {thing.kind} is {PLACE[thing.place]}.", f"It is {PLACE[thing.place]}.", f"{PLACE[thing.place]}."]
+    )
+    word = {"left": "left", "centre": "middle", "right": "right"}[thing.place]
+    return _exchange(_ask(rng, forms, held_out, kind=kind), reply, [word])
+
+
+def at_place(rng: random.Random, scene: Scene, held_out: bool) -> Exchange | None:
+    """What stands at a side; only where one thing at most does."""
+    where = rng.choice(list(PLACE))
+    there = [t for t in scene.things if t.place == where]
+    if len(there) > 1:
+        return None
+    forms = [
+        "what is {place}?",
+        "what do you see {place}?",
+        "[which|what] thing is {place}?",
+        f"what can be seen {{place}} [of the {PICTURE}|]?",
+    ]
+    reply = f"{article(_named(there[0]))}." if there else "There is nothing."
+    return _exchange(_ask(rng, forms, held_out, place=PLACE[where]), reply, [there[0].kind] if there else ["nothing"])
+
+
+def _yes_no(rng: random.Random, user: str, is_so: bool, yes: str, no: str) -> Exchange:
+    reply = rng.choice([f"Yes, {yes}.", "Yes."]) if is_so else rng.choice([f"No, {no}.", "No."])
+    return _exchange(user, reply, ["yes" if is_so else "no"])
+
+
+def is_there(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
+    present = {t.kind for t in scene.things}
+    is_so = bool(present) and rng.random() < 0.5
+    kind = rng.choice(sorted(present) if is_so else [k for k in KINDS if k not in present])
+    forms = [
+        "is there {a}?",
+        f"is there {{a}} in [this|the] {PICTURE}?",
+        "do you see {a}?",
+        "can you see {a}?",
+        f"does [this|the] {PICTURE} [show|have|contain] {{a}}?",
+        f"[is|can] {{a}} [be seen|visible] in [this|the] {PICTURE}?".replace("[is|can]", "can").replace(
+            "[be seen|visible]", "be seen"
+        ),
+    ]
+    name = kind if held_out else rng.choice(NAMES[kind])
+    thing = next((t for t in scene.things if t.kind == kind), None)
+    yes = f"there is {article(_named(thing))} {PLACE[thing.place]}" if thing else ""
+    return _yes_no(rng, _ask(rng, forms, held_out, a=article(name)), is_so, yes, f"there is no {kind}")
+
+
+def is_coloured(rng: random.Random, scene: Scene, held_out: bool) -> Exchange | None:
+    if not scene.things:
+        return None
+    thing = rng.choice(scene.things)
+    is_so = rng.random() < 0.5
+    asked = thing.colour if is_so else rng.choice([c for c in COLOURS if c != thing.colour])
+    forms = ["is the {kind} {colour}?", "is it a {colour} {kind}?", "does the {kind} look {colour}?"]
+    user = _ask(rng, forms, held_out, kind=thing.kind, colour=asked)
+    return _yes_no(rng, user, is_so, f"the {thing.kind} is {thing.colour}", f"it is {thing.colour}")
+
+
+def weather(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
+    forms = [
+        "what is the weather[ like|]?",
+        f"how is the weather in [this|the] {PICTURE}?",
+        "what weather is it?",
+        "what kind of weather do you see?",
+        "[describe|tell me] the weather[.|]",
+        f"what weather does [this|the] {PICTURE} show?",
+    ]
+    word = rng.choice(WEATHER[scene.weather])
+    reply = rng.choice(
+        [
+            f"It is {word}.",
+            f"The weather is {word}." if scene.weather in ("clear", "cloudy", "fog") else f"It is {word}.",
+        ]
+    )
+    return _exchange(_ask(rng, forms, held_out), reply, [WEATHER_WORD[scene.weather]])
+
+
+def is_weather(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
+    is_so = rng.random() < 0.5
+    asked = scene.weather if is_so else rng.choice([w for w in WEATHER if w != scene.weather])
+    word = WEATHER[asked][0]
+    forms = ["is it {word}?", f"is it {{word}} in [this|the] {PICTURE}?", "would you say that it is {word}?"]
+    told = f"it is {WEATHER[scene.weather][0]}"
+    return _yes_no(rng, _ask(rng, forms, held_out, word=word), is_so, told, told)
+
+
+def time(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
+    forms = [
+        "what time of [the |]day is it?",
+        "is it day or night?",
+        f"when was [this|the] {PICTURE} [taken|painted|made]: by day, at night, at sunrise or at sunset?",
+        "which time of [the |]day do you see?",
+        f"what time of day does [this|the] {PICTURE} show?",
+    ]
+    reply = rng.choice(
+        [f"It is {TIME[scene.time]}.", f"{TIME[scene.time]}.", f"The time of day is {TIME[scene.time]}."]
+    )
+    return _exchange(_ask(rng, forms, held_out), reply, [scene.time])
+
+
+def season(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
+    forms = [
+        "[what|which] season is it?",
+        f"[what|which] season is [this|the] {PICTURE} from?",
+        "[which|what] season do you see?",
+        "is it spring, summer, autumn or winter?",
+        f"[what|which] season does [this|the] {PICTURE} show?",
+    ]
+    reply = rng.choice([f"It is {scene.season}.", f"{scene.season}.", f"This is {scene.season}."])
+    return _exchange(_ask(rng, forms, held_out), reply, [scene.season])
+
+
+def land(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
+    forms = [
+        "what [kind of |]landscape is [this|it]?",
+        "where is this?",
+        "what is in the background?",
+        f"[what|which] [place|landscape] does [this|the] {PICTURE} show?",
+        "what kind of land do you see?",
+        f"where was [this|the] {PICTURE} [taken|painted|made]?",
+    ]
+    where = LAND[scene.terrain]
+    reply = rng.choice(
+        [f"This is {where}.", f"{where}.", f"I see {where}."]
+        if scene.terrain != "mountains"
+        else ["These are mountains.", "Mountains.", "I see mountains."]
+    )
+    return _exchange(_ask(rng, forms, held_out), reply, [LAND_WORD[scene.terrain]])
+
+
+def unknowable(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
+    """What no picture tells, and things that are not there."""
+    absent = rng.choice([k for k in KINDS if k not in {t.kind for t in scene.things}])
+    if rng.random() < 0.4:
+        forms = ["what [colour|color] is the {kind}?", "where is the {kind}?", "which side is the {kind} on?"]
+        reply = rng.choice([f"I see no {absent}.", f"There is no {absent}."])
+        return _exchange(_ask(rng, forms, held_out, kind=absent), reply, ["no"])
+    forms = [
+        f"who [painted|made|took] [this|the] {PICTURE}?",
+        f"in [which|what] country [is this|was this {PICTURE} taken]?",
+        "what is the name of this place?",
+        "how old is the painter?",
+        f"how much does [this|the] {PICTURE} cost?",
+        "what year is it?",
+        f"what music goes with [this|the] {PICTURE}?",
+        "what is behind the camera?",
+        "who lives there?",
+        f"to whom does [this|the] {PICTURE} belong?",
+    ]
+    reply = rng.choice(["I do not know that.", "The picture does not tell, so I do not know.", "I do not know."])
+    return _exchange(_ask(rng, forms, held_out), reply, ["not know"])
+
+
+KINDS_OF_QUESTIONS: dict[str, tuple[Maker, float]] = {
+    "describe": (describe, 3.0),
+    "things": (things, 1.5),
+    "count": (count, 1.5),
+    "colour": (colour, 2.0),
+    "place": (place, 1.5),
+    "at place": (at_place, 1.2),
+    "is there": (is_there, 1.5),
+    "is coloured": (is_coloured, 1.0),
+    "weather": (weather, 1.5),
+    "is weather": (is_weather, 0.6),
+    "time": (time, 1.0),
+    "season": (season, 1.2),
+    "land": (land, 1.0),
+    "unknowable": (unknowable, 1.0),
+}
+"""Kind → its maker, and its share."""
+
+
+def exchange(rng: random.Random, scene: Scene, kind: str, held_out: bool = False) -> Exchange | None:
+    return KINDS_OF_QUESTIONS[kind][0](rng, scene, held_out)
+
+
+def conversation(rng: random.Random, scene: Scene, turns: int) -> list[Exchange]:
+    """Turns about one picture, which comes with the first of them."""
+    shares = [share for _, share in KINDS_OF_QUESTIONS.values()]
+    made: list[Exchange] = []
+    while len(made) < turns:
+        one = exchange(rng, scene, rng.choices(list(KINDS_OF_QUESTIONS), shares)[0])
+        if one is not None:
+            made.append(one)
+    return made
