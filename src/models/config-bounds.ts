@@ -86,6 +86,7 @@ export const COUNTS = {
   max_pixels: [1, 2 ** 28],
   shortest_edge: [1, 2 ** 28],
   longest_edge: [1, 2 ** 28],
+  scale_factor: [1, 2 ** 6],
   image_seq_length: TOKENS,
   min_patches: [1, 2 ** 7],
   max_patches: [1, 2 ** 7],

@@ -15,6 +15,7 @@ import { rmsnorm } from '../../kernels/rmsnorm.ts';
 import { affine } from '../affine.ts';
 import type { WeightTable } from '../weights.ts';
 import type { InternVitConfig } from './intern-vit-config.ts';
+import { inTurns, tilesAtOnce } from './tile-turns.ts';
 import { INTERN_VIT_NAMES, type InternLayerNames } from './intern-vit-names.ts';
 
 export interface InternTowerConfig {
@@ -40,9 +41,6 @@ export interface InternTowerInput {
 /** → rows tile by tile, cell by cell, [1, tiles · cells, out] */
 export type InternTower = (input: InternTowerInput) => Tensor;
 
-/** Tiles that pass the layers together, and values of their widest intermediate; the others wait. */
-const MOST_AT_ONCE = 4;
-const MOST_VALUES = 2 ** 25;
 const PROJECTOR_EPS = 1e-5;
 
 export function internTower(config: InternTowerConfig, weights: WeightTable): InternTower {
@@ -50,8 +48,7 @@ export function internTower(config: InternTowerConfig, weights: WeightTable): In
   const names = INTERN_VIT_NAMES[vit.layout];
   const across = side / vit.patch;
   const count = across ** 2;
-  const fitting = Math.floor(MOST_VALUES / ((1 + count) * Math.max(vit.ffn, 3 * vit.hidden)));
-  const atOnce = Math.max(1, Math.min(MOST_AT_ONCE, fitting));
+  const atOnce = tilesAtOnce((1 + count) * Math.max(vit.ffn, 3 * vit.hidden));
   const encode = internVit(vit, weights);
   const cell = merge ** 2 * vit.hidden;
   const norm = affine(weights, names.projector.norm, cell);
@@ -59,18 +56,16 @@ export function internTower(config: InternTowerConfig, weights: WeightTable): In
   const second = weights.matrix(names.projector.second, out, out, { bias: true });
 
   return ({ patches, sources, shares }) => {
-    const tiles = patches.shape[0] as number;
-    const parts = Array.from({ length: Math.ceil(tiles / atOnce) }, (_, i) => {
-      const before = i * atOnce;
-      const some = Math.min(atOnce, tiles - before);
-      const x = encode(takeRows(patches, before * count, [some, count]), sources, shares);
-      const grids = Array.from({ length: some }, (__, tile) =>
+    const rows = inTurns(patches, atOnce, (some) => {
+      const tiles = some.shape[0] as number;
+      const x = encode(some, sources, shares);
+      const grids = Array.from({ length: tiles }, (_, tile) =>
         takeRows(x, tile * (1 + count) + 1, [1, across, across]),
       );
-      const cells = patchify(joinRows(grids, [some, across, across]), { size: merge, order: 'pqc' });
+      const cells = patchify(joinRows(grids, [tiles, across, across]), { size: merge, order: 'pqc' });
       return linear(linear(layernorm(cells, norm, PROJECTOR_EPS), first, { activation }), second);
     });
-    return joinRows(parts, [1, (tiles * count) / merge ** 2]);
+    return joinRows(rows, [1, ((patches.shape[0] as number) * count) / merge ** 2]);
   };
 }
 

@@ -6,7 +6,8 @@ import type { MediaFiles } from '../media.ts';
 import { readInternVit, type InternLayout } from './intern-vit-config.ts';
 import type { InternTowerConfig } from './intern-vit.ts';
 import type { FrameRule } from './internvl-frames.ts';
-import type { TileConfig } from './internvl-tiles.ts';
+import { processorPart } from './processor-part.ts';
+import type { TileConfig } from './tiles.ts';
 import type { TileBounds } from './tile-grid.ts';
 
 export interface InternVlConfig {
@@ -177,14 +178,6 @@ function withLayers(
 function visionOf(config: ConfigReader): ConfigReader {
   const vision = config.values['vision_config'];
   return config.within('vision_config', isJsonObject(vision) ? vision : {});
-}
-
-/** Settings of one kind of media, from a file of their own or as a part of processor_config.json. */
-function processorPart(processors: MediaFiles['processors'], part: string, file: string): ConfigReader {
-  const inner = processors['processor_config.json']?.[part];
-  return isJsonObject(inner)
-    ? readConfig('processor_config.json', {}).within(part, inner)
-    : readConfig(file, processors[file] ?? {});
 }
 
 function sideOf(processor: ConfigReader): number {

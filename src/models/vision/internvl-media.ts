@@ -8,8 +8,9 @@ import { placeMixtures } from './interpolated-places.ts';
 import { internTower } from './intern-vit.ts';
 import { readInternVl, type InternVlConfig } from './internvl-config.ts';
 import { segmentFrames, spacedFrames } from './internvl-frames.ts';
-import { cutTiles, tilePatches, type TileConfig } from './internvl-tiles.ts';
+import { cutTiles } from './internvl-tiles.ts';
 import { closestGrid, tileBounds } from './tile-grid.ts';
+import { tilePatches, type TileConfig } from './tiles.ts';
 
 const TOWER = 'tiles';
 const IMAGE = '<image>';

@@ -1,0 +1,103 @@
+// Converts the configuration of Idefics3 and SmolVLM to what their tower and their processor need. Only this file knows the key names.
+
+import type { Activation } from '../../kernels/activation.ts';
+import { checkHeads, isJsonObject, readConfig, type ConfigReader } from '../config-values.ts';
+import type { MediaFiles } from '../media.ts';
+import { processorPart } from './processor-part.ts';
+import type { TileConfig } from './tiles.ts';
+
+export interface Idefics3VisionConfig {
+  /** Pixels along a side of a tile, and of a patch. */
+  side: number;
+  patch: number;
+  hidden: number;
+  ffn: number;
+  heads: number;
+  layers: number;
+  eps: number;
+  activation: Activation;
+  /** Patches along a side of a cell; each cell becomes one row of the result. */
+  merge: number;
+  /** Columns of the result. */
+  out: number;
+}
+
+export interface Idefics3Config {
+  tower: Idefics3VisionConfig;
+  tiles: TileConfig;
+  /** Pixels of the longest side of an image before it is divided. */
+  longest: number;
+  /** Whether images larger than a tile are divided. */
+  splits: boolean;
+  /** Rows of a tile. */
+  rows: number;
+}
+
+const ACTIVATIONS = { gelu_pytorch_tanh: 'gelu-tanh', gelu: 'gelu' } as const;
+/** 1 is Pillow's Lanczos filter. */
+const PROCESSED = {
+  do_resize: [true],
+  do_rescale: [true],
+  do_normalize: [true],
+  do_convert_rgb: [true],
+  resample: [1],
+};
+const HALVES = [0.5, 0.5, 0.5];
+
+export function readIdefics3({ config: json, processors, hidden: out }: MediaFiles): Idefics3Config {
+  const config = readConfig('config.json', json);
+  const processor = processorPart(processors, 'image_processor', 'preprocessor_config.json');
+  processor.only(PROCESSED);
+  const tower = readTower(config, out);
+  const side = longestEdge(processor, 'max_image_size', 364);
+  if (side !== tower.side) {
+    const problem = `has a longest_edge of ${side}, and only tiles as large as the tower's images, ${tower.side}, are built`;
+    throw processor.error('unsupported', 'max_image_size', problem);
+  }
+  return {
+    tower,
+    tiles: {
+      side,
+      patch: tower.patch,
+      scale: processor.real('rescale_factor', 1 / 255),
+      means: processor.reals('image_mean', 3) ?? HALVES,
+      spreads: processor.reals('image_std', 3) ?? HALVES,
+    },
+    longest: longestEdge(processor, 'size', 4 * 364),
+    splits: processor.flag('do_image_splitting', true),
+    rows: (side / tower.patch / tower.merge) ** 2,
+  };
+}
+
+function readTower(outer: ConfigReader, out: number): Idefics3VisionConfig {
+  const config = within(outer, 'vision_config');
+  config.only({ num_channels: [3] });
+  const side = config.count('image_size', 224);
+  const patch = config.count('patch_size', 32);
+  const merge = outer.count('scale_factor', 2);
+  const hidden = config.count('hidden_size', 1152);
+  if (side % (patch * merge) !== 0) {
+    const problem = `is ${merge}, which does not divide tiles of ${side} pixels in patches of ${patch}`;
+    throw outer.error('bad_checkpoint', 'scale_factor', problem);
+  }
+  return {
+    side,
+    patch,
+    hidden,
+    ffn: config.count('intermediate_size', 3072),
+    heads: checkHeads('config.json', hidden, config.count('num_attention_heads', 16)),
+    layers: config.count('num_hidden_layers', 12),
+    eps: config.real('layer_norm_eps', 1e-6),
+    activation: config.choice('hidden_act', ACTIVATIONS, 'gelu_pytorch_tanh'),
+    merge,
+    out,
+  };
+}
+
+function within(config: ConfigReader, key: string): ConfigReader {
+  const inner = config.values[key];
+  return config.within(key, isJsonObject(inner) ? inner : {});
+}
+
+const longestEdge = (config: ConfigReader, key: string, otherwise: number): number =>
+  within(config, key).count('longest_edge', otherwise);

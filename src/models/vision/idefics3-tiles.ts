@@ -1,0 +1,68 @@
+// What the processor of Idefics3 and SmolVLM makes of an image: tiles of a grid, and behind them the whole image in the size of one.
+
+import type { Pixels } from '../../files/image/pixels.ts';
+import { resample } from '../../files/image/resample.ts';
+import type { TileGrid } from './tile-grid.ts';
+import { gridTiles } from './tiles.ts';
+
+type Size = Pick<Pixels, 'width' | 'height'>;
+
+export interface SplitRule {
+  /** Pixels along a side of a tile. */
+  side: number;
+  /** Pixels of the longest side of an image before it is divided. */
+  longest: number;
+  splits: boolean;
+}
+
+export interface SplitImage {
+  tiles: Pixels[];
+  /** Grid of the tiles before the last one; null: there is one tile. */
+  grid: TileGrid | null;
+}
+
+/** No image becomes longer than this, whatever the processor's settings say. */
+const MOST_PIXELS = 4096;
+
+export function splitImage(image: Pixels, { side, longest, splits }: SplitRule): SplitImage {
+  const first = sized(image, firstSize(image, longest));
+  if (!splits) return { tiles: [sized(first, { width: side, height: side })], grid: null };
+  const canvas = sized(first, wholeTiles(first, side));
+  const grid = { columns: canvas.width / side, rows: canvas.height / side };
+  if (grid.columns === 1 && grid.rows === 1) return { tiles: [canvas], grid: null };
+  return { tiles: [...gridTiles(canvas, side, grid), sized(canvas, { width: side, height: side })], grid };
+}
+
+/** The longest side has its pixels, and the other follows the ratio, rounded up to an even number. */
+function firstSize({ width, height }: Size, longest: number): Size {
+  const ratio = width / height;
+  const even = (pixels: number): number => pixels + (pixels % 2);
+  const size =
+    width >= height
+      ? { width: longest, height: Math.max(1, even(Math.trunc(longest / ratio))) }
+      : { width: Math.max(1, even(Math.trunc(longest * ratio))), height: longest };
+  return bounded(size);
+}
+
+function bounded(size: Size): Size {
+  const { width, height } = size;
+  const ratio = width / height;
+  if (width >= height && width > MOST_PIXELS)
+    return { width: MOST_PIXELS, height: Math.max(1, Math.trunc(MOST_PIXELS / ratio)) };
+  if (height > width && height > MOST_PIXELS)
+    return { width: Math.max(1, Math.trunc(MOST_PIXELS * ratio)), height: MOST_PIXELS };
+  return size;
+}
+
+/** The longer side is rounded up to whole tiles, and the other follows the ratio and is rounded up likewise. */
+function wholeTiles({ width, height }: Size, side: number): Size {
+  const up = (pixels: number): number => Math.ceil(pixels / side) * side;
+  const ratio = width / height;
+  if (width >= height) return { width: up(width), height: up(Math.trunc(up(width) / ratio)) };
+  return { width: up(Math.trunc(up(height) * ratio)), height: up(height) };
+}
+
+function sized(image: Pixels, { width, height }: Size): Pixels {
+  if (image.width === width && image.height === height) return image;
+  return resample(image, width, height, { filter: 'lanczos' });
+}
