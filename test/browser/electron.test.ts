@@ -14,6 +14,9 @@ import { usePages } from './chromium.ts';
 
 vi.mock('electron', () => electron);
 
+/** A worker or a page ends within this time, on a busy machine. */
+const SOON = { timeout: 30_000 };
+
 const CHAT = { model: 'svc-chat-mini', contextLength: 256, quantization: 'int8' as const };
 interface Embedded {
   text: string;
@@ -125,7 +128,7 @@ pages.test(
     expect(values).toHaveLength(embedding.length);
     for (const [i, value] of values.entries()) expect(value).toBeCloseTo(embedding[i]!, 3);
     await embedder.close();
-    await expect.poll(workers).toBe(0);
+    await expect.poll(workers, SOON).toBe(0);
     expect((await main.adapters()).map(({ software }) => software)).toEqual([true]);
   },
   120_000,
@@ -173,7 +176,7 @@ pages.test(
     const leaving = two.generate({ ...REQUEST, maxTokens: 200, ignoreEos: true });
     while ((await one.metrics()).running === 0) await leaving.next();
     second.close();
-    await expect.poll(async () => (await one.metrics()).running).toBe(0);
+    await expect.poll(async () => (await one.metrics()).running, SOON).toBe(0);
     expect(await reply(one)).toBe(replies[0]);
 
     const long = 'All work and no play. '.repeat(1000); // goes to the worker for long texts

@@ -69,6 +69,6 @@ describe.each([false, true])('cross-origin isolated: %s', (isolated) => {
     expect(await compile(page, HOSTILE, 100)).toBe('cancelled');
     expect(await compile(page, { type: 'regex', pattern: '[cd]{3}' })).toMatch(/^[cd]{3}$/);
     await page.evaluate(() => model.close());
-    await expect.poll(() => workers(page)).toBe(0);
+    await expect.poll(() => workers(page), { timeout: 30_000 }).toBe(0);
   });
 });
