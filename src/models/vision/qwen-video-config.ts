@@ -9,6 +9,8 @@ export interface QwenVideoConfig {
   fps: number;
   least: number;
   most: number;
+  /** Most cells of a frame; null: only the pixels of all frames are bounded. */
+  mostCells: number | null;
   /** How time is told: by the index of a step, by positions that count so many in a second, or by text. */
   time: 'index' | { perSecond: number } | 'text';
 }
@@ -40,6 +42,7 @@ export function readQwenVideoConfig(
     fps: config.real('fps', 2),
     least: config.count('min_frames', 4),
     most: config.count('max_frames', 768),
+    mostCells: config.flag('cap_pixels_per_frame', false) ? config.count('max_video_tokens', 768) : null,
     time,
   };
 }

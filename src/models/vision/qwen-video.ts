@@ -41,15 +41,26 @@ function evenFrames({ frames: total, fps }: VideoSource, config: QwenVideoConfig
 }
 
 /** The size in which frames are seen; where time is text, bounds of pixels are those of all frames. */
-function frameSize({ processor, time }: QwenVideoConfig, { width, height }: Sides, count: number): Sides {
-  const { patch, merge, minPixels, maxPixels, frames: step } = processor;
+function frameSize(config: QwenVideoConfig, { width, height }: Sides, count: number): Sides {
+  const { processor, time } = config;
+  const { patch, merge, minPixels, frames: step } = processor;
   const multiple = patch * merge;
-  if (time !== 'text') return smartSize({ width, height }, { multiple, minPixels, maxPixels });
+  if (time !== 'text')
+    return smartSize({ width, height }, { multiple, minPixels, maxPixels: processor.maxPixels });
+  const maxPixels = mostPixels(config, count);
   const growth = Math.max(multiple / height, multiple / width, 1);
   const grown = (side: number): number => (growth > 1 ? Math.trunc(side * growth) : side);
   const padded = Math.max(1, roundHalfEven(count / step)) * step;
   const bounds = { multiple, minPixels, maxPixels, frames: { count, padded } };
   return smartSize({ width: grown(width), height: grown(height) }, bounds);
+}
+
+/** Most pixels of all frames. A frame has its share of them, and where cells of a frame are bounded no more than those. */
+function mostPixels({ processor, mostCells }: QwenVideoConfig, count: number): number {
+  const { patch, merge, minPixels, maxPixels } = processor;
+  if (mostCells === null) return maxPixels;
+  const ofFrame = Math.min(mostCells * (patch * merge) ** 2, Math.floor(maxPixels / count));
+  return Math.max(ofFrame, Math.trunc(minPixels * 1.05)) * count;
 }
 
 function fitted(frame: Pixels, { width, height }: Sides): Pixels {

@@ -1,0 +1,51 @@
+// Sizes of the frames of Qwen3-VL's videos, with and without a bound on the cells of a frame, as transformers' processor makes them.
+
+import { expect, it } from 'vitest';
+import { openMediaGolden } from '../../engine/text/media/media-golden.ts';
+import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
+import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { TEXT_CLASSES } from '../../../src/engine/architectures.ts';
+import { mediaFamily } from '../../../src/models/media-families.ts';
+
+it.each([
+  { frames: 2, height: 100, width: 60, cap: false, grid: [1, 12, 8] },
+  { frames: 2, height: 100, width: 60, cap: true, grid: [1, 8, 4] },
+  { frames: 6, height: 90, width: 160, cap: false, grid: [3, 6, 12] },
+  { frames: 6, height: 90, width: 160, cap: true, grid: [3, 4, 8] },
+  { frames: 20, height: 64, width: 64, cap: false, grid: [10, 4, 4] },
+  { frames: 20, height: 64, width: 64, cap: true, grid: [10, 4, 4] },
+])(
+  '$frames frames of $width × $height pixels, capped: $cap',
+  async ({ frames, height, width, cap, grid }) => {
+    const { path } = await openMediaGolden('qwen3-vl');
+    const checkpoint = await openCheckpoint(await openDiskFolder(path), TEXT_CLASSES);
+    const { config } = checkpoint.beside!;
+    await checkpoint.close();
+    const vision = { ...(config['vision_config'] as object), patch_size: 8, spatial_merge_size: 2 };
+    const video = {
+      size: { shortest_edge: 4 * 16 * 16, longest_edge: 40 * 16 * 16 * 4 },
+      patch_size: 8,
+      merge_size: 2,
+      cap_pixels_per_frame: cap,
+      max_video_tokens: 12,
+    };
+    const family = mediaFamily('Qwen3VLForConditionalGeneration')!;
+    const { readers } = family.read({
+      config: { ...config, vision_config: vision },
+      processors: {
+        'preprocessor_config.json': { patch_size: 8, merge_size: 2 },
+        'video_preprocessor_config.json': video,
+      },
+      hidden: 48,
+    });
+    const frame = { width, height, data: new Uint8Array(3 * width * height) };
+    const indices = Array.from({ length: frames }, (_, i) => i);
+    const source = { width, height, frames, fps: 2, duration: frames / 2 };
+    const { grid: made, parts } = readers.video!.prepare(
+      { source, indices, frames: indices.map(() => frame) },
+      {},
+    );
+    const steps = parts.filter((part) => typeof part === 'number').length;
+    expect([steps, 2 * made!.rows, 2 * made!.columns]).toEqual(grid);
+  },
+);
