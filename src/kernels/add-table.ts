@@ -2,8 +2,7 @@
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-
-const WORKGROUP = 64;
+import { walkers } from './walkers.ts';
 
 /** x [items, n · columns] or [items, columns], which is repeated, plus table [n, columns] → [items, n · columns] */
 export function addTable(x: Tensor, table: Tensor): Tensor {
@@ -25,7 +24,7 @@ export function addTable(x: Tensor, table: Tensor): Tensor {
       values,
     },
     bind: { x, table, y },
-    groups: () => [Math.min(Math.ceil(values / WORKGROUP), tape.device.capabilities.maxWorkgroups)],
+    groups: () => walkers(tape, values),
   });
   return y;
 }

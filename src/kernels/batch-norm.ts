@@ -3,8 +3,7 @@
 import { tapeOf } from '../gpu/tape.ts';
 import type { Extent, Tensor } from '../gpu/tensor.ts';
 import { stripsOf } from './row-strips.ts';
-
-const WORKGROUP = 64;
+import { walkers } from './walkers.ts';
 
 /** Statistics of each channel. */
 export interface Statistics {
@@ -44,7 +43,7 @@ function record(
       params: { UNDO: undo },
       args: { x_quads: x.stride / 4, y_quads: y.stride / 4, columns, all_quads: quads, eps },
       bind: { x: strip.of(x), mean, variance, y: strip.of(y) },
-      groups: () => [Math.min(Math.ceil(quads / WORKGROUP), tape.device.capabilities.maxWorkgroups)],
+      groups: () => walkers(tape, quads),
     });
   }
   return y;

@@ -2,7 +2,7 @@
 
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-import { walkers } from './repeat.ts';
+import { walkers } from './walkers.ts';
 
 /** The source image at a noise level: scalars[image] · image + scalars[noise] · noise. */
 export interface Known {

@@ -3,8 +3,7 @@
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { bandsOf } from './row-strips.ts';
-
-const WORKGROUP = 64;
+import { walkers } from './walkers.ts';
 
 /** x u32 [items, height, width] → [items, height, width, 3] in -1 … 1, or in 0 … 1 unless they are centred */
 export function fromPixels(x: Tensor, { centred = true }: { centred?: boolean } = {}): Tensor {
@@ -22,7 +21,7 @@ export function fromPixels(x: Tensor, { centred = true }: { centred?: boolean } 
         y_quads: y.stride / 4,
       },
       bind: { x: image, y: perPixel },
-      groups: () => [Math.min(Math.ceil(quads / WORKGROUP), tape.device.capabilities.maxWorkgroups)],
+      groups: () => walkers(tape, quads),
     });
   }
   return y;

@@ -2,7 +2,7 @@
 
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-import { walkers } from './repeat.ts';
+import { walkers } from './walkers.ts';
 
 /** x [2, …], negative then positive → negative + scalars[scalar] · (positive − negative) [1, …] */
 export function guidance(x: Tensor, scalars: Operand, scalar: number): Tensor {

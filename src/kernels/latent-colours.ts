@@ -2,7 +2,7 @@
 
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-import { walkers } from './repeat.ts';
+import { walkers } from './walkers.ts';
 
 /**
  * x [1, h, w, c], factors f32 [c + 1][side][side][4] (red, green, blue of each channel at each pixel, then the offset) →

@@ -3,7 +3,7 @@
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-import { walkers } from './repeat.ts';
+import { walkers } from './walkers.ts';
 
 /** latents of the denoiser = (latents of the autoencoder − shift) · scale */
 export interface LatentScale {

@@ -5,7 +5,7 @@ import { tapeOf, type Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { quadsOf, type Columns } from './columns.ts';
 import { fits, mostPixels, view } from './pixels.ts';
-import { walkers } from './repeat.ts';
+import { walkers } from './walkers.ts';
 
 export interface LinearAttention {
   heads: number;

@@ -2,8 +2,7 @@
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-
-const WORKGROUP = 64;
+import { walkers } from './walkers.ts';
 
 export interface Patches {
   /** Side of a patch in pixels. */
@@ -69,6 +68,6 @@ function record(
       patch_stride: sequence.stride,
     },
     bind: { x, y },
-    groups: () => [Math.min(Math.ceil(values / WORKGROUP), tape.device.capabilities.maxWorkgroups)],
+    groups: () => walkers(tape, values),
   });
 }

@@ -4,7 +4,7 @@ import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { imageStrips } from './image-strips.ts';
 import { imageShape } from './pixels.ts';
-import { walkers } from './repeat.ts';
+import { walkers } from './walkers.ts';
 
 export interface Shuffle {
   /** Pixels of the result along a side of a pixel of x. */

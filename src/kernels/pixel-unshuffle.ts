@@ -5,7 +5,7 @@ import type { Tensor } from '../gpu/tensor.ts';
 import { imageStrips } from './image-strips.ts';
 import type { Shuffle } from './pixel-shuffle.ts';
 import { imageShape } from './pixels.ts';
-import { walkers } from './repeat.ts';
+import { walkers } from './walkers.ts';
 
 /**
  * Makes consecutive channels of factor · factor pixels, then averages neighbours of them so that `channels` are left; x [batch, factor ·

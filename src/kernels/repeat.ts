@@ -1,14 +1,8 @@
 // Repeats a tensor for every item of a batch, scaled by a number of the step.
 
-import { tapeOf, type Operand, type Tape } from '../gpu/tape.ts';
+import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-
-const WORKGROUP = 64;
-
-/** Number of workgroups of a kernel whose lanes process `quads` with a stride. */
-export function walkers(tape: Tape, quads: number): [number] {
-  return [Math.min(Math.ceil(quads / WORKGROUP), tape.device.capabilities.maxWorkgroups)];
-}
+import { walkers } from './walkers.ts';
 
 /** x [1, …] · scalars[scalar], repeated `times` times → [times, …] */
 export function repeat(x: Tensor, times: number, scalars: Operand, scalar: number): Tensor {

@@ -2,8 +2,7 @@
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-
-const WORKGROUP = 64;
+import { walkers } from './walkers.ts';
 
 /** The same values, row by row, in another shape; all extents are fixed numbers. */
 export function reshape(x: Tensor, shape: readonly number[]): Tensor {
@@ -22,7 +21,7 @@ export function reshape(x: Tensor, shape: readonly number[]): Tensor {
       x_stride: x.stride,
     },
     bind: { x, y },
-    groups: () => [Math.min(Math.ceil(values / WORKGROUP), tape.device.capabilities.maxWorkgroups)],
+    groups: () => walkers(tape, values),
   });
   return y;
 }

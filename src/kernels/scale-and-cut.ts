@@ -4,7 +4,7 @@ import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { imageStrips } from './image-strips.ts';
 import { imageShape } from './pixels.ts';
-import { walkers } from './repeat.ts';
+import { walkers } from './walkers.ts';
 
 /**
  * Scales images so that they cover height × width, and cuts the rest equally on both sides; x [batch, tall, wide, channels] → [batch,

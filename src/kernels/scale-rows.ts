@@ -2,7 +2,7 @@
 
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-import { walkers } from './repeat.ts';
+import { walkers } from './walkers.ts';
 import { stripsOf } from './row-strips.ts';
 
 /** x [rows, columns] · weights f32 [rows] → [rows, columns]; rows are fixed numbers */

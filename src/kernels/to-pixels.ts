@@ -3,8 +3,7 @@
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { bandsOf } from './row-strips.ts';
-
-const WORKGROUP = 64;
+import { walkers } from './walkers.ts';
 
 /**
  * x [items, height, width, 3] in -1 … 1 → u32 [items, height, width], rounded, alpha 255. `notFinite` (u32 [1]) becomes 1 if a
@@ -18,7 +17,7 @@ export function toPixels(x: Tensor, notFinite: Operand): Tensor {
     tape.dispatch('to-pixels.wgsl', {
       args: { first, pixels, width: y.columns, x_stride: x.stride, y_stride: y.stride },
       bind: { x: perPixel, y: image, not_finite: notFinite },
-      groups: () => [Math.min(Math.ceil(pixels / WORKGROUP), tape.device.capabilities.maxWorkgroups)],
+      groups: () => walkers(tape, pixels),
     });
   }
   return y;
