@@ -59,7 +59,7 @@ export interface ImageReader {
   otherPlaceholders?: readonly string[];
   /** What becomes of transparency: pixels are laid over white, or keep their colours. */
   alpha: 'white' | 'dropped';
-  /** Whether images are divided into tiles, so that limits on them have a meaning; left out: they are not. */
+  /** Whether images are divided into tiles within limits that a request may set; left out: it may not. */
   tiles?: boolean;
   prepare(image: Pixels, limits: TileLimits): PreparedMedium;
 }

@@ -155,7 +155,7 @@ export class MediaLibrary {
 export function uselessTiles(param: string): EngineError {
   return new EngineError(
     'bad_request',
-    `${param} has no effect on this model, which divides no images: leave it out`,
+    `${param} has no effect on this model, which takes no limits on tiles: leave it out`,
     {
       param,
     },
