@@ -89,6 +89,7 @@ export const COUNTS = {
   longest_edge: [1, 2 ** 28],
   scale_factor: [1, 2 ** 6],
   image_seq_length: TOKENS,
+  image_seq_len: TOKENS,
   min_patches: [1, 2 ** 7],
   max_patches: [1, 2 ** 7],
   min_dynamic_patch: [1, 2 ** 7],

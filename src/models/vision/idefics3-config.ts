@@ -54,6 +54,8 @@ export function readIdefics3({ config: json, processors, hidden: out }: MediaFil
     const problem = `has a longest_edge of ${side}, and only tiles as large as the tower's images, ${tower.side}, are built`;
     throw processor.error('unsupported', 'max_image_size', problem);
   }
+  const rows = (side / tower.patch / tower.merge) ** 2;
+  checkRows(processors, rows);
   return {
     tower,
     tiles: {
@@ -65,8 +67,16 @@ export function readIdefics3({ config: json, processors, hidden: out }: MediaFil
     },
     longest: longestEdge(processor, 'size', 4 * 364),
     splits: processor.flag('do_image_splitting', true),
-    rows: (side / tower.patch / tower.merge) ** 2,
+    rows,
   };
+}
+
+/** Throws if the processor was saved for another number of rows, because its texts would not fit the tower. */
+function checkRows(processors: MediaFiles['processors'], rows: number): void {
+  const config = readConfig('processor_config.json', processors['processor_config.json'] ?? {});
+  const stated = config.count('image_seq_len', rows);
+  if (stated !== rows)
+    throw config.error('bad_checkpoint', 'image_seq_len', `is ${stated}, and a tile has ${rows} rows`);
 }
 
 function readTower(outer: ConfigReader, out: number): Idefics3VisionConfig {

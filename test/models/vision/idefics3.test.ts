@@ -95,6 +95,14 @@ it('tiles of another size than the images of the tower are refused', () => {
   expect(prepare).toThrow(/max_image_size/);
 });
 
+it('a processor that was saved for another number of rows is refused', () => {
+  const files = filesOf('idefics3');
+  const processors = {
+    'processor_config.json': { ...files.processors['processor_config.json'], image_seq_len: 9 },
+  };
+  expect(() => readIdefics3({ ...files, processors })).toThrow(/image_seq_len.* is 9, and a tile has 4 rows/);
+});
+
 describe('the tower', () => {
   let device: Device;
   beforeAll(async () => void (device = await openModelTestDevice()));
