@@ -103,31 +103,36 @@ it('a processor that was saved for another number of rows is refused', () => {
   expect(() => readIdefics3({ ...files, processors })).toThrow(/image_seq_len.* is 9, and a tile has 4 rows/);
 });
 
-describe('the tower', () => {
+describe('tower', () => {
   let device: Device;
   beforeAll(async () => void (device = await openModelTestDevice()));
   afterAll(() => device.destroy());
 
-  it.each([
+  const cases = [
     { title: 'tuned', as: {}, plain: false, name: 'idefics3' },
     { title: 'tuned', as: {}, plain: false, name: 'smolvlm' },
     { title: 'plain', as: {}, plain: true, name: 'smolvlm' },
     { title: 'bindings of 256 KiB', as: { bindingLimit: 256 << 10 }, plain: false, name: 'idefics3' },
-  ])('$name, $title', async ({ as, plain, name }) => {
-    const on = disguise(device, as);
-    const values = await readValues(`${FOLDER}/${name}.safetensors`);
-    const source = await openDiskSource(`${FOLDER}/${name}/model.safetensors`);
-    const { tensors } = await readSafetensors(source);
-    const own = [...tensors].filter(([key]) => /vision_model|connector/.test(key));
-    const named = new Map(own.map(([key, entry]) => [key.replace(/^model\./, ''), entry]));
-    const { tower } = readIdefics3(filesOf(name));
-    const weights = openWeights(on, named, (table) => idefics3Tower(tower, table), { format: null });
-    await weights.load();
-    await source.close();
-    const patches = patchesOf(values.get('pixels')!);
-    const found = await compute(on, (_, input) => [weights.page(input(patches))], { plain });
-    expectAgreement(found.values[0]!, values.get('rows')!);
-  });
+  ];
+
+  it.each(cases.map((one) => [one.title, one.name, one] as const))(
+    '%s %s',
+    async (_, name, { as, plain }) => {
+      const on = disguise(device, as);
+      const values = await readValues(`${FOLDER}/${name}.safetensors`);
+      const source = await openDiskSource(`${FOLDER}/${name}/model.safetensors`);
+      const { tensors } = await readSafetensors(source);
+      const own = [...tensors].filter(([key]) => /vision_model|connector/.test(key));
+      const named = new Map(own.map(([key, entry]) => [key.replace(/^model\./, ''), entry]));
+      const { tower } = readIdefics3(filesOf(name));
+      const weights = openWeights(on, named, (table) => idefics3Tower(tower, table), { format: null });
+      await weights.load();
+      await source.close();
+      const patches = patchesOf(values.get('pixels')!);
+      const found = await compute(on, (_, input) => [weights.page(input(patches))], { plain });
+      expectAgreement(found.values[0]!, values.get('rows')!);
+    },
+  );
 });
 
 /** [tiles, 3, side, side] → [tiles, patches, 3 · patch²] */
