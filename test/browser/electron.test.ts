@@ -84,9 +84,14 @@ async function losses(chat: InWindow<TextModel>, events: readonly OpenEvent[]): 
 
   const [worker] = page.workers().filter((one) => one.url().includes('electron-worker'));
   expect(await continued(() => worker!.evaluate(() => self.close()).catch(() => {}))).toBe(whole);
-  expect(notes()).toContainEqual(
-    expect.stringMatching(/the engine's worker ended .*loading the model again/),
-  );
+  // On a busy machine the reply may be over before the worker has ended; the next one finds it gone.
+  const notesAfterReply = async (): Promise<string[]> => {
+    await reply(chat);
+    return notes();
+  };
+  await expect
+    .poll(notesAfterReply, SOON)
+    .toContainEqual(expect.stringMatching(/the engine's worker ended .*loading the model again/));
   expect(newest()).toBe(crashed);
 
   const begun = continued(() => crashed.crash());
