@@ -161,6 +161,16 @@ class ChatModel(nn.Module):
                 narrow = name.endswith(("o_proj.weight", "down_proj.weight"))
                 nn.init.normal_(weight, std=residual if narrow else c.hidden_size**-0.5 if "layers" in name else 0.02)
 
+    @torch.no_grad()
+    def grow_from(self, weights: dict[str, Tensor]) -> None:
+        """Takes the weights of a model with fewer tokens or layers. A layer that it lacks adds nothing until it has learnt."""
+        for name, parameter in self.named_parameters():
+            given = weights.get(name)
+            if given is not None:
+                parameter[: len(given)] = given.float()
+            elif name.endswith(("o_proj.weight", "down_proj.weight")):
+                parameter.zero_()
+
     def forward(
         self, blocks: list[Tensor], chosen: Tensor | None = None, shown: tuple[Tensor, Tensor] | None = None
     ) -> Tensor:

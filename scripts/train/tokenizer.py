@@ -6,12 +6,15 @@ commonest words. A rare word is thereby cut the same way with a space before it 
 sentence and JSON needs. A digit is always one token.
 
     python tokenizer.py ../../models/svc-chat-mini
+    python tokenizer.py --extend ../../models/svc-chat-mini
+
+The second form keeps every token and its id, and adds the special ones that are missing behind them, so that trained weights stay of use.
 """
 
+import argparse
 import collections
 import json
 import random
-import sys
 from pathlib import Path
 
 import regex
@@ -69,6 +72,11 @@ def train(corpus: list[str]) -> Tokenizer:
     tokenizer.normalizer = normalizers.NFC()
     tokenizer.pre_tokenizer = _pre_tokenizer(SPLIT)
     tokenizer.decoder = decoders.ByteLevel()
+    return extended(tokenizer)
+
+
+def extended(tokenizer: Tokenizer) -> Tokenizer:
+    """The tokenizer with those of SPECIAL and MARKS that it lacks, behind its own tokens."""
     tokenizer.add_special_tokens([AddedToken(t, normalized=False, special=True) for t in SPECIAL])
     tokenizer.add_tokens([AddedToken(t, normalized=False, special=False) for t in MARKS])
     return tokenizer
@@ -86,7 +94,7 @@ def save(tokenizer: Tokenizer, folder: Path) -> None:
             "single_word": False,
             "special": t in SPECIAL,
         }
-        for t in SPECIAL + MARKS
+        for t in sorted(SPECIAL + MARKS, key=tokenizer.token_to_id)
     }
     config = {
         "tokenizer_class": "PreTrainedTokenizerFast",
@@ -120,13 +128,22 @@ def check(folder: Path) -> None:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model", type=Path, help="folder of the checkpoint")
+    parser.add_argument("--extend", action="store_true", help="add missing special tokens to the folder's tokenizer")
+    args = parser.parse_args()
+    if args.extend:
+        tokenizer = extended(Tokenizer.from_file(str(args.model / "tokenizer.json")))
+        save(tokenizer, args.model)
+        check(args.model)
+        print(f"{tokenizer.get_vocab_size()} tokens")
+        return
     rng = random.Random(1)
     made = [dialogues.conversation(rng, skill) for _ in range(2500) for skill in dialogues.SKILLS]
     corpus = [regex.sub(r"</?think>|</?tool_\w+>|<\|\w+\|>", "", text) for one in made for text, _ in segments(one)]
     tokenizer = train(corpus)
-    folder = Path(sys.argv[1])
-    save(tokenizer, folder)
-    check(folder)
+    save(tokenizer, args.model)
+    check(args.model)
     texts = ["".join(text for text, _ in segments(one)) for one in made]
     lengths = [len(tokenizer.encode(text).ids) for text in texts[:4500]]
     print(

@@ -4,7 +4,7 @@
     python ../image/pictures.py --data data/ --shards 64
     python train_sight.py --model ../../../models/svc-chat-mini --data data/ --state state/ --minutes 110
 
-Each step takes a batch of texts and a batch of pictures. Workers, saves and pauses are those of image/workers.py.
+The chat model starts from the weights in the model's folder where there are any (of Qwen3ForCausalLM). Each step takes a batch of texts and a batch of pictures. Workers, saves and pauses are those of image/workers.py.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import sight as seeing
 import torch
 import workers
 from muon import restore, take_step
+from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from tower import TowerConfig
 
@@ -50,6 +51,8 @@ def work(rank: int, args: argparse.Namespace) -> None:
     config, tower = Config(vocab_size=tokenizer.get_vocab_size(), num_hidden_layers=args.layers), TowerConfig()
     both = torch.nn.ModuleDict({"chat": ChatModel(config), "sight": seeing.Sight(tower, config.hidden_size)})
     chat, sight = both["chat"], both["sight"]
+    if (weights := args.model / "model.safetensors").exists():
+        chat.grow_from(load_file(weights))
     tuned = optimizers(chat, sight, args.muon_lr, args.adam_lr)
     average = workers.Average(both, args.average)
     if saved := run.load():
@@ -105,11 +108,11 @@ def main() -> None:
     workers.add_arguments(parser, minutes=110)
     parser.add_argument("--model", type=Path, required=True, help="folder with tokenizer.json")
     parser.add_argument("--data", type=Path, required=True, help="folder of pictures and scenes")
-    parser.add_argument("--layers", type=int, default=4)
+    parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--tokens", type=int, default=3072, help="tokens of texts a worker takes at once")
     parser.add_argument("--pictures", type=int, default=24, help="pictures a worker takes at once")
-    parser.add_argument("--muon-lr", type=float, default=0.02)
-    parser.add_argument("--adam-lr", type=float, default=0.003)
+    parser.add_argument("--muon-lr", type=float, default=0.014)
+    parser.add_argument("--adam-lr", type=float, default=0.002)
     parser.add_argument("--average", type=float, default=0.998, help="how much of the moving average a step keeps")
     parser.add_argument("--seed", type=int, default=1)
     workers.start(work, parser.parse_args())
