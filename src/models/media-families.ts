@@ -5,9 +5,19 @@ import type { MediaFamily } from './media.ts';
 import { textHalf, withTextPositions, wrappedHalf, type TextHalf } from './text/wrappers.ts';
 import { IDEFICS3 } from './vision/idefics3-media.ts';
 import { INTERNVL } from './vision/internvl-media.ts';
+import { MISTRAL3, PIXTRAL } from './vision/pixtral-media.ts';
 import { QWEN2_5_VL, QWEN2_VL, QWEN3_5, QWEN3_VL } from './vision/qwen-media.ts';
 
-const families: MediaFamily[] = [INTERNVL, IDEFICS3, QWEN2_VL, QWEN2_5_VL, QWEN3_VL, QWEN3_5];
+const families: MediaFamily[] = [
+  INTERNVL,
+  IDEFICS3,
+  QWEN2_VL,
+  QWEN2_5_VL,
+  QWEN3_VL,
+  QWEN3_5,
+  MISTRAL3,
+  PIXTRAL,
+];
 
 /** The family of a class of config.json; null: it reads text only. */
 export function mediaFamily(className: string): MediaFamily | null {

@@ -73,14 +73,15 @@ const IMAGE_FILES = [
   'vision/qwen-vision',
   'vision/intern-vit',
   'vision/idefics3',
+  'vision/pixtral',
 ];
 
 it.runIf(cached)('goldens of image modules agree on SwiftShader as well', { timeout: 240_000 }, async () => {
   const { passed, failed, messages } = await runOnSwiftShader(
     IMAGE_FILES,
-    'tuned (clip-projection|unet-sdxl|controlnet-sdxl|ip-adapter-sd1-plus|clip-vision|vae-(de|en)code|tiny-decode|z-image-padded|qwen-image-references|vae-qwen-image-decode|qwen-vision|intern-vit qwen. of .*-original|smolvlm|flux-references|flux2|chroma|vae-flux2-decode|t5|sd3-dual|dc-(shuffle-)?decode|sana-placed|pixart-alpha)',
+    'tuned (clip-projection|unet-sdxl|controlnet-sdxl|ip-adapter-sd1-plus|clip-vision|vae-(de|en)code|tiny-decode|z-image-padded|qwen-image-references|vae-qwen-image-decode|qwen-vision|intern-vit qwen. of .*-original|smolvlm|mistral3|flux-references|flux2|chroma|vae-flux2-decode|t5|sd3-dual|dc-(shuffle-)?decode|sana-placed|pixart-alpha)',
   );
   expect(messages).toEqual([]);
   expect(failed).toBe(0);
-  expect(passed).toBe(28);
+  expect(passed).toBe(29);
 });

@@ -28,6 +28,13 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
   }
   if (!names.some((name) => SAFETENSORS.test(name))) refuseForeignWeights(path, names);
   if (names.includes('adapter_config.json')) throw adapterFolder(path);
+  if (names.includes(MISTRAL)) {
+    throw new EngineError(
+      'unsupported',
+      `${path} holds a model in Mistral's own layout (${MISTRAL}), which is not read: fetch the files of the Hugging Face layout, config.json and model.safetensors, from a revision or a conversion that has them`,
+      { param: MISTRAL },
+    );
+  }
   throw new EngineError(
     'bad_checkpoint',
     `${path} has no config.json: give the folder of a whole checkpoint`,
@@ -37,6 +44,7 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
   );
 }
 
+const MISTRAL = 'params.json';
 const SAFETENSORS = /\.safetensors(\.index\.json)?$/;
 /** File names of an adapter, and of weights in any format. */
 const ADAPTER = /^adapter_(config\.json$|model\.)/;

@@ -1,4 +1,4 @@
-// Arithmetic on decoded pixels where a page has no libvips. Results equal those of libvips to the last bit.
+// Arithmetic on decoded pixels where a page has no libvips. Results equal those of libvips to the last bit, but for those that equal Pillow's.
 
 import type { Pixels } from './pixels.ts';
 
@@ -19,6 +19,17 @@ export function flatten({ width, height, data }: Rgba, background: number): Pixe
     made[to++] = (data[from]! * alpha + behind) / 255;
     made[to++] = (data[from + 1]! * alpha + behind) / 255;
     made[to++] = (data[from + 2]! * alpha + behind) / 255;
+  }
+  return { width, height, data: made };
+}
+
+/** Composites over white as Pillow does, with a product that is rounded. */
+export function overWhite({ width, height, data }: Rgba): Pixels {
+  const made = new Uint8Array(3 * width * height);
+  for (let from = 0, to = 0; from < data.length; from += 4) {
+    const alpha = data[from + 3]!;
+    for (let i = 0; i < 3; i++)
+      made[to++] = Math.floor((data[from + i]! * alpha + 255 * (255 - alpha)) / 255 + 0.5);
   }
   return { width, height, data: made };
 }

@@ -6,7 +6,7 @@ import type { Clip, VideoSource } from './decoded.ts';
 import { checkVideo, chooseFrames, fitted } from './frame-choice.ts';
 import { type AlphaRule, type FrameChoice, type MediaBounds, MEDIA_NOUNS } from './media.ts';
 import { beyond, undecodable } from './media-error.ts';
-import { openSharp, threeChannels, withoutAlpha } from './read-image.ts';
+import { openSharp, readRgb } from './read-image.ts';
 
 /** Pixels that are decoded at once. */
 const RANGE_PIXELS = 2 ** 26;
@@ -73,11 +73,7 @@ async function decodeRange(
   alpha: AlphaRule,
 ): Promise<(index: number) => Pixels> {
   const pipeline = await openSharp(bytes, { page: first, pages: count });
-  const { data, info } = await withoutAlpha(pipeline, alpha)
-    .toColourspace('srgb')
-    .raw({ depth: 'uchar' })
-    .toBuffer({ resolveWithObject: true });
-  const rgb = threeChannels(data, info);
+  const { data: rgb } = await readRgb(pipeline, alpha);
   const size = 3 * width * height;
   return (index) => ({ width, height, data: rgb.slice((index - first) * size, (index - first + 1) * size) });
 }

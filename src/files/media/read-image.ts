@@ -4,6 +4,7 @@
 
 import type { Metadata, Sharp, SharpOptions } from 'sharp';
 import type { Pixels } from '../image/pixels.ts';
+import { overWhite } from '../image/rgba.ts';
 import { formatOf } from './format.ts';
 import { type AlphaRule, MEDIA_NOUNS, type MediaBounds } from './media.ts';
 import { beyond, undecodable } from './media-error.ts';
@@ -41,29 +42,30 @@ export async function openSharp(bytes: Uint8Array, options: SharpOptions = {}): 
 
 async function toRgb(pipeline: Sharp, { space }: Metadata, alpha: AlphaRule): Promise<Pixels> {
   const isCmyk = space === 'cmyk';
-  const coloured = isCmyk
-    ? pipeline.pipelineColourspace('cmyk').toColourspace('cmyk')
-    : withoutAlpha(pipeline, alpha).toColourspace('srgb');
+  if (!isCmyk) return readRgb(pipeline, alpha);
+  const inks = pipeline.pipelineColourspace('cmyk').toColourspace('cmyk').raw({ depth: 'uchar' });
+  const { data, info } = await inks.toBuffer({ resolveWithObject: true });
+  return { width: info.width, height: info.height, data: cmykToRgb(data) };
+}
+
+/** Computes the pipeline; of several frames, the rows of all follow each other. */
+export async function readRgb(pipeline: Sharp, alpha: AlphaRule): Promise<Pixels> {
+  const coloured = (alpha === 'white' ? pipeline : pipeline.removeAlpha()).toColourspace('srgb');
   const { data, info } = await coloured.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true });
-  return {
-    width: info.width,
-    height: info.height,
-    data: isCmyk ? cmykToRgb(data) : threeChannels(data, info),
-  };
+  const { width, height, channels } = info;
+  const hasAlpha = channels === 2 || channels === 4;
+  const values = channels < 3 ? threeColours(data, channels) : new Uint8Array(data);
+  return hasAlpha ? overWhite({ width, height, data: values }) : { width, height, data: values };
 }
 
-export function withoutAlpha(pipeline: Sharp, alpha: AlphaRule): Sharp {
-  return alpha === 'white'
-    ? pipeline.flatten({ background: '#ffffff' }).removeAlpha()
-    : pipeline.removeAlpha();
-}
-
-/** A grey image may come back with one channel. */
-export function threeChannels(data: Uint8Array, { channels }: { channels: number }): Uint8Array {
-  if (channels === 3) return new Uint8Array(data);
-  const rgb = new Uint8Array(3 * data.length);
-  for (let at = 0; at < data.length; at++) rgb.fill(data[at]!, 3 * at, 3 * at + 3);
-  return rgb;
+/** A grey image may come back with one channel, and alpha behind it. */
+function threeColours(data: Uint8Array, channels: number): Uint8Array {
+  const made = new Uint8Array((data.length / channels) * (channels + 2));
+  for (let from = 0, to = 0; from < data.length; from += channels, to += channels + 2) {
+    made.fill(data[from]!, to, to + 3);
+    if (channels === 2) made[to + 3] = data[from + 1]!;
+  }
+  return made;
 }
 
 /** CMYK → RGB by the product of ink and key, rounded as PIL rounds. */

@@ -3,11 +3,11 @@
 import { EngineError } from '../error.ts';
 import type { MediaDecoders } from '../media/decoders.ts';
 import { beyond } from '../media/media-error.ts';
-import { decodeColours, decodeImage } from './image.ts';
+import { decodeColours, decodeOverWhite } from './image.ts';
 
 export const PAGE_DECODERS: MediaDecoders = {
   async image(bytes, name, { bounds: { maxImagePixels: most }, alpha }) {
-    const pixels = await (alpha === 'white' ? decodeImage : decodeColours)(bytes, name);
+    const pixels = await (alpha === 'white' ? decodeOverWhite : decodeColours)(bytes, name);
     const { width, height } = pixels;
     if (width * height > most)
       throw beyond(name, `is an image of ${width} × ${height} pixels`, 'maxImagePixels', most);

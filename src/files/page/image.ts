@@ -21,6 +21,7 @@ import {
   orient,
   type Rgba,
   transparency,
+  overWhite,
   withoutAlpha,
 } from '../image/rgba.ts';
 import { decodeRgba } from './image-decoder.ts';
@@ -57,6 +58,11 @@ async function encodeOnCanvas(image: Pixels, format: ImageFormat, quality: numbe
 /** Decodes an image; transparent parts become white. `name` is for messages. */
 export async function decodeImage(bytes: Uint8Array, name: string): Promise<Pixels> {
   return decode(bytes, name, (rgba) => flatten(rgba, WHITE));
+}
+
+/** Decodes an image; transparent parts become white, with Pillow's rounding. */
+export async function decodeOverWhite(bytes: Uint8Array, name: string): Promise<Pixels> {
+  return decode(bytes, name, overWhite);
 }
 
 /** Decodes an image; transparent pixels keep their colours. */

@@ -1,16 +1,20 @@
-// Square tiles of an image, and the values of their patches as towers read them.
+// Square tiles of an image, and the values of patches as towers read them.
 
 import type { Pixels } from '../../files/image/pixels.ts';
 import type { TileGrid } from './tile-grid.ts';
 
-export interface TileConfig {
-  /** Pixels along a side of a tile, and of a patch; the latter divides the former. */
-  side: number;
+export interface PatchConfig {
+  /** Pixels along a side of a patch. */
   patch: number;
   /** Factor on a byte; then (value − mean) / spread of each channel. */
   scale: number;
   means: readonly number[];
   spreads: readonly number[];
+}
+
+export interface TileConfig extends PatchConfig {
+  /** Pixels along a side of a tile, a multiple of a patch's. */
+  side: number;
 }
 
 const CHANNELS = 3;
@@ -33,25 +37,39 @@ function cut({ width, data }: Pixels, side: number, left: number, top: number): 
 
 /** Values of the tiles' patches, channel by channel; → [tiles, patches, channels · patch²] */
 export function tilePatches(tiles: readonly Pixels[], config: TileConfig): Float32Array<ArrayBuffer> {
-  const { side, patch } = config;
+  const size = CHANNELS * config.side ** 2;
   const tables = byteTables(config);
-  const across = side / patch;
-  const values = new Float32Array(tiles.length * CHANNELS * side * side);
-  let at = 0;
-  for (const { data } of tiles) {
-    for (let i = 0; i < across * across; i++) {
-      const [top, left] = [Math.floor(i / across) * patch, (i % across) * patch];
-      for (const [channel, table] of tables.entries())
-        for (let y = top; y < top + patch; y++)
-          for (let x = left; x < left + patch; x++)
-            values[at++] = table[data[CHANNELS * (y * side + x) + channel]!]!;
-    }
-  }
+  const values = new Float32Array(tiles.length * size);
+  tiles.forEach((tile, i) => writePatches(tile, config.patch, tables, values.subarray(i * size)));
   return values;
 }
 
+/** Values of the patches of an image whose sides are multiples of one; → [patches, channels · patch²] */
+export function imagePatches(image: Pixels, config: PatchConfig): Float32Array<ArrayBuffer> {
+  const values = new Float32Array(CHANNELS * image.width * image.height);
+  writePatches(image, config.patch, byteTables(config), values);
+  return values;
+}
+
+function writePatches(
+  { width, height, data }: Pixels,
+  patch: number,
+  tables: readonly Float32Array[],
+  values: Float32Array,
+): void {
+  let at = 0;
+  for (let top = 0; top < height; top += patch) {
+    for (let left = 0; left < width; left += patch) {
+      for (const [channel, table] of tables.entries())
+        for (let y = top; y < top + patch; y++)
+          for (let x = left; x < left + patch; x++)
+            values[at++] = table[data[CHANNELS * (y * width + x) + channel]!]!;
+    }
+  }
+}
+
 /** The normalized values of all bytes, by channel. */
-function byteTables({ scale, means, spreads }: TileConfig): Float32Array[] {
+function byteTables({ scale, means, spreads }: PatchConfig): Float32Array[] {
   return Array.from({ length: CHANNELS }, (_, channel) =>
     Float32Array.from({ length: 256 }, (__, byte) => (byte * scale - means[channel]!) / spreads[channel]!),
   );

@@ -136,6 +136,12 @@ describe('other kinds of folder', () => {
       'unsupported',
       /is an adapter/,
     ],
+    [
+      "Mistral's own layout",
+      files('params.json', 'consolidated.safetensors', 'tekken.json'),
+      'unsupported',
+      /Mistral's own layout \(params\.json\).*fetch the files of the Hugging Face layout/,
+    ],
     ['nothing', files('README.md'), 'bad_checkpoint', /no config\.json/],
     ['no weights', files('config.json'), 'bad_checkpoint', /no safetensors file/],
     [

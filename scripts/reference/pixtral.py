@@ -1,0 +1,192 @@
+"""Makes tiny checkpoints of Pixtral and Mistral 3, and what transformers computes with them:
+
+    python scripts/reference/pixtral.py        with torchvision, which transformers' processor class asks for
+
+test/golden/pixtral/<name>/ is a checkpoint with random weights in f16, its tokenizer and its processor: pixtral in the files of transformers 5,
+mistral3 in those of transformers 4. <name>.json beside it: odd images of internvl/images.json and of media-images.json with their size, the
+number of their tokens and a digest of their bytes; conversations with their token ids and the tokens that greedy decoding yields.
+<name>.safetensors: pixels of noise, and the rows that the tower makes of them.
+"""
+
+import base64
+import hashlib
+import io
+import json
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy
+import torch
+import transformers
+from PIL import Image, ImageOps
+from safetensors.torch import save_file
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers.models.pixtral.image_processing_pil_pixtral import PixtralImageProcessorPil
+
+torch.set_num_threads(1)
+transformers.utils.logging.disable_progress_bar()
+ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'pixtral'
+FILES = json.loads((ROOT.parent / 'internvl' / 'images.json').read_text())['images']
+GREEDY, SEEDS, MARGIN = 24, 400, 0.007
+SPECIAL = ['<s>', '</s>', '[INST]', '[/INST]', '[IMG]', '[IMG_BREAK]', '[IMG_END]']
+BYTES = 256
+TEMPLATE = (
+    "<s>{% for message in messages %}{% if message['role'] == 'user' %}[INST]{% if message['content'] is string %}{{ message['content'] }}"
+    "{% else %}{% for block in message['content'] %}{% if block['type'] == 'text' %}{{ block['text'] }}{% elif block['type'] in ['image', 'image_url'] %}"
+    "[IMG]{% endif %}{% endfor %}{% endif %}[/INST]{% else %}{% if message['content'] is string %}{{ message['content'] }}{% else %}"
+    "{{ message['content'][0]['text'] }}{% endif %}</s>{% endif %}{% endfor %}"
+)
+TEXT = dict(model_type='mistral', hidden_size=40, intermediate_size=56, num_hidden_layers=2, num_attention_heads=3, num_key_value_heads=1, head_dim=16,
+            vocab_size=BYTES + len(SPECIAL) + 5, max_position_embeddings=1024, rope_parameters=dict(rope_type='default', rope_theta=10000.0),
+            rms_norm_eps=1e-5, bos_token_id=256, eos_token_id=257, pad_token_id=256, sliding_window=None)  # fmt: skip
+VISION = dict(model_type='pixtral', hidden_size=36, intermediate_size=52, num_hidden_layers=3, num_attention_heads=3)
+IMAGE = BYTES + SPECIAL.index('[IMG]')
+
+
+def pixtral():
+    """One token a patch, the states of the last layer but one."""
+    vision = dict(VISION, patch_size=6, hidden_act='silu')
+    config = transformers.LlavaConfig(text_config=TEXT, vision_config=vision, image_token_index=IMAGE, vision_feature_layer=-2,
+                                      vision_feature_select_strategy='full', projector_hidden_act='gelu', image_seq_length=1)
+    return transformers.LlavaForConditionalGeneration(config), dict(patch_size=6), 50
+
+
+def mistral3():
+    """One token for a cell of 2 × 2 patches; gelu in the tower, and an unusual theta."""
+    vision = dict(VISION, num_hidden_layers=2, patch_size=4, hidden_act='gelu', rope_parameters=dict(rope_type='axial', rope_theta=5000.0))
+    config = transformers.Mistral3Config(text_config=TEXT, vision_config=vision, image_token_index=IMAGE, spatial_merge_size=2,
+                                         tie_word_embeddings=False)
+    return transformers.Mistral3ForConditionalGeneration(config), dict(patch_size=4, spatial_merge_size=2), 60
+
+
+CONVERSATIONS = {
+    'one': [('user', ['exif-turned', 'Look here.'])],
+    'two': [('user', ['palette', 'alpha', 'What differs?'])],
+    'turns': [('user', ['four-to-one', 'A?']), ('assistant', ['So.']), ('user', ['B?', 'one-pixel-wide'])],
+    'text': [('user', ['No picture.'])],
+}
+
+
+def byte_tokenizer():
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = Tokenizer(models.BPE(vocab={letter: i for i, letter in enumerate(letters)}, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token='<s>', eos_token='</s>', pad_token='<s>')
+    fast.add_special_tokens({'additional_special_tokens': SPECIAL})
+    return fast
+
+
+def draw(model, seed):
+    """Standard deviations by role, so that attention is not flat; stored in f16 and computed with what is stored."""
+    generator = torch.Generator().manual_seed(seed)
+    for name, weight in model.named_parameters():
+        noise = torch.randn(weight.shape, generator=generator)
+        if weight.dim() == 1:
+            weight.data = noise * 0.2 + (1.0 if 'norm' in name or 'ln_pre' in name else 0.0)
+        elif 'embed_tokens' in name:
+            weight.data = noise
+        else:
+            gain = 2.0 if 'q_proj' in name or 'k_proj' in name or 'lm_head' in name else 1.0
+            weight.data = noise * gain / weight[0].numel() ** 0.5
+        weight.data = weight.data.half().float()
+
+
+def opened(file):
+    return ImageOps.exif_transpose(Image.open(io.BytesIO(base64.b64decode(file))))
+
+
+def seen(processor, image):
+    """What the processor makes of an image by itself."""
+    out = processor(text='[IMG]', images=[image], return_tensors='np')
+    pixels = out['pixel_values'][0]
+    mean, std = (numpy.array(values, numpy.float64)[:, None, None] for values in (processor.image_processor.image_mean, processor.image_processor.image_std))
+    whole = (pixels * std + mean) * 255
+    assert abs(whole - whole.round()).max() < 1e-2
+    made = whole.round().astype(numpy.uint8)
+    return dict(size=list(made.shape[1:]), tokens=len(out['input_ids'][0]), sha256=hashlib.sha256(made.tobytes()).hexdigest())
+
+
+def images(processor):
+    stored = json.loads((ROOT.parent / 'media-images.json').read_text())
+    others = {case['name']: seen(processor, opened(case['file'])) for case in stored if 'rgb' in case}
+    return {'images': {name: seen(processor, opened(one['file'])) for name, one in FILES.items()}, 'media_images': others}
+
+
+def conversations(model, processor):
+    listed, margins = {}, []
+    for name, turns in CONVERSATIONS.items():
+        parts = [
+            dict(role=role, content=[dict(type='image') if part in FILES else dict(type='text', text=part) for part in content])
+            for role, content in turns
+        ]
+        text = processor.apply_chat_template(parts, tokenize=False)
+        shown = [opened(FILES[part]['file']) for _, content in turns for part in content if part in FILES]
+        inputs = processor(text=text, images=shown or None, return_tensors='pt', add_special_tokens=False)
+        inputs.pop('token_type_ids', None)
+        out = model.generate(**inputs, do_sample=False, max_new_tokens=GREEDY, output_logits=True, return_dict_in_generate=True, eos_token_id=None)
+        prompt = inputs['input_ids'][0]
+        tokens = out.sequences[0, prompt.numel() :]
+        rows = torch.cat(out.logits)
+        best = rows.topk(2).values
+        margins.append(((best[:, 0] - best[:, 1]) / rows.abs().amax(-1)).min().item())
+        if len(set(tokens.tolist())) < 6:
+            return None, 0
+        listed[name] = dict(turns=turns, ids=prompt.tolist(), greedy=tokens.tolist())
+    return listed, min(margins)
+
+
+@torch.no_grad()
+def make(name, build):
+    model, settings, longest = build()
+    model = model.eval().float()
+    processor = transformers.PixtralProcessor(PixtralImageProcessorPil(size=dict(longest_edge=longest)), byte_tokenizer(), chat_template=TEMPLATE, **settings)
+    best = (None, -1.0, 0)
+    for seed in range(SEEDS):
+        draw(model, seed)
+        listed, margin = conversations(model, processor)
+        if margin > best[1] and listed:
+            best = (listed, margin, seed)
+            print(f'{name} seed {seed}: margin {margin:.4f}', flush=True)
+        if best[1] > MARGIN:
+            break
+    draw(model, best[2])
+    folder = ROOT / name
+    folder.mkdir(parents=True, exist_ok=True)
+    processor.save_pretrained(folder)
+    model.config.dtype, model.config.architectures = 'float16', [type(model).__name__]
+    model.config.save_pretrained(folder)
+    tensors = {key: value.half().contiguous() for key, value in model.state_dict().items()}
+    if name == 'mistral3':
+        older_files(folder, tensors)
+    else:
+        save_file(tensors, folder / 'model.safetensors')
+    patch = model.config.vision_config.patch_size
+    sizes = torch.tensor([[8 * patch, 6 * patch]])
+    pixels = torch.randn(1, 3, 8 * patch, 6 * patch, generator=torch.Generator().manual_seed(7))
+    rows = model.model.get_image_features(pixels, image_sizes=sizes).pooler_output[0]
+    save_file({'pixels': pixels, 'rows': rows.contiguous()}, ROOT / f'{name}.safetensors')
+    made = {'command': 'python scripts/reference/pixtral.py', 'made_with': {one: version(one) for one in ('torch', 'transformers', 'pillow')}}
+    document = made | {'margin': round(best[1], 4)} | images(processor) | {'conversations': best[0]}
+    (ROOT / f'{name}.json').write_text(json.dumps(document, indent=1) + '\n')
+
+
+def older_files(folder, tensors):
+    """Names of tensors and of processors' files before transformers 5."""
+
+    def older(key):
+        if key.startswith('model.language_model.'):
+            return key.replace('model.language_model.', 'language_model.model.')
+        return key.removeprefix('model.') if key.startswith('model.') else f'language_model.{key}'
+
+    save_file({older(key): value for key, value in tensors.items()}, folder / 'model.safetensors')
+    config = json.loads((folder / 'processor_config.json').read_text())
+    image = config.pop('image_processor')
+    (folder / 'processor_config.json').write_text(json.dumps(config, indent=2) + '\n')
+    (folder / 'preprocessor_config.json').write_text(json.dumps(image, indent=2) + '\n')
+
+
+if __name__ == '__main__':
+    ROOT.mkdir(parents=True, exist_ok=True)
+    for name, build in dict(pixtral=pixtral, mistral3=mistral3).items():
+        make(name, build)

@@ -1,0 +1,191 @@
+// Converts the configurations of Mistral 3 and of Pixtral in transformers' classes to what their tower and their processor need. Only this
+// file knows the key names.
+
+import type { Activation } from '../../kernels/activation.ts';
+import { checkHeads, isJsonObject, readConfig, shown, type ConfigReader } from '../config-values.ts';
+import type { MediaFiles } from '../media.ts';
+import { processorPart } from './processor-part.ts';
+import type { PatchConfig } from './tiles.ts';
+
+export interface PixtralVisionConfig {
+  /** Pixels along a side of a patch. */
+  patch: number;
+  hidden: number;
+  ffn: number;
+  heads: number;
+  /** Dimensions of a head. */
+  dims: number;
+  /** Layers that are computed, of those that there are. */
+  layers: number;
+  allLayers: number;
+  theta: number;
+  gate: 'silu' | 'gelu';
+  /** Patches along a side of a cell, and eps of the norm before they are merged; null: each patch is one row of the result. */
+  merger: { merge: number; eps: number } | null;
+  /** Of the projector. */
+  activation: Activation;
+  bias: boolean;
+  /** Columns of the result. */
+  out: number;
+}
+
+export interface PixtralConfig {
+  tower: PixtralVisionConfig;
+  patches: PatchConfig;
+  /** Pixels along a side of a cell, which is one token. */
+  cell: number;
+  /** Most pixels of the sides of an image. */
+  most: { width: number; height: number };
+}
+
+/** What differs between the classes where config.json is silent. */
+interface ClassDefaults {
+  hasMerger: boolean;
+  layer: number;
+  bias: boolean;
+  patch: number;
+}
+
+const LLAVA: ClassDefaults = { hasMerger: false, layer: -2, bias: true, patch: 16 };
+const MISTRAL3: ClassDefaults = { hasMerger: true, layer: -1, bias: false, patch: 14 };
+const GATES = { silu: 'silu', gelu: 'gelu' } as const;
+const ACTIVATIONS = { gelu: 'gelu', gelu_pytorch_tanh: 'gelu-tanh', silu: 'silu' } as const;
+/** 3 is Pillow's bicubic filter. */
+const PROCESSED = {
+  do_resize: [true],
+  do_rescale: [true],
+  do_normalize: [true],
+  do_convert_rgb: [true],
+  do_center_crop: [false],
+  resample: [3],
+};
+/** CLIP's. */
+const MEANS = [0.48145466, 0.4578275, 0.40821073];
+const SPREADS = [0.26862954, 0.26130258, 0.27577711];
+
+/** LlavaForConditionalGeneration; throws unsupported for towers that are not Pixtral's. */
+export function readPixtral(files: MediaFiles): PixtralConfig {
+  const config = readConfig('config.json', files.config);
+  const vision = within(config, 'vision_config');
+  const type = vision.values['model_type'] ?? 'clip_vision_model';
+  if (type !== 'pixtral') {
+    const problem = `is ${shown(type)}, and of this class only towers of Pixtral are built: images are refused`;
+    throw vision.error('unsupported', 'model_type', problem);
+  }
+  config.only({ vision_feature_select_strategy: ['full'] });
+  if (config.values['vision_feature_select_strategy'] == null) throw noFirstPatch(config);
+  return readFiles(files, LLAVA);
+}
+
+/** Left out, the strategy drops the first patch of an image, which leaves fewer rows than tokens. */
+function noFirstPatch(config: ConfigReader) {
+  const problem = 'is left out, which means default; a tower of Pixtral needs full';
+  return config.error('unsupported', 'vision_feature_select_strategy', problem);
+}
+
+/** Mistral3ForConditionalGeneration */
+export function readMistral3(files: MediaFiles): PixtralConfig {
+  return readFiles(files, MISTRAL3);
+}
+
+function readFiles({ config: json, processors, hidden: out }: MediaFiles, own: ClassDefaults): PixtralConfig {
+  const config = readConfig('config.json', json);
+  const processor = processorPart(processors, 'image_processor', 'preprocessor_config.json');
+  processor.only(PROCESSED);
+  const tower = readTower(config, own, out);
+  checkTexts(processors, tower);
+  return {
+    tower,
+    patches: {
+      patch: tower.patch,
+      scale: processor.real('rescale_factor', 1 / 255),
+      means: processor.reals('image_mean', 3) ?? MEANS,
+      spreads: processor.reals('image_std', 3) ?? SPREADS,
+    },
+    cell: tower.patch * (tower.merger?.merge ?? 1),
+    most: mostOf(processor),
+  };
+}
+
+function readTower(config: ConfigReader, own: ClassDefaults, out: number): PixtralVisionConfig {
+  const vision = within(config, 'vision_config');
+  vision.only({ num_channels: [3] });
+  const hidden = vision.count('hidden_size', 1024);
+  const heads = checkHeads('vision_config', hidden, vision.count('num_attention_heads', 16));
+  const merge = config.count('spatial_merge_size', 2);
+  const allLayers = vision.count('num_hidden_layers', 24);
+  return {
+    patch: patchOf(vision, own),
+    hidden,
+    ffn: vision.count('intermediate_size', 4096),
+    heads,
+    dims: hidden / heads,
+    layers: layersOf(config, allLayers, own),
+    allLayers,
+    theta: thetaOf(vision),
+    gate: vision.choice('hidden_act', GATES, 'gelu'),
+    merger: own.hasMerger ? { merge, eps: within(config, 'text_config').real('rms_norm_eps', 1e-5) } : null,
+    activation: config.choice('projector_hidden_act', ACTIVATIONS, 'gelu'),
+    bias: config.flag('multimodal_projector_bias', own.bias),
+    out,
+  };
+}
+
+function patchOf(vision: ConfigReader, own: ClassDefaults): number {
+  const [height, width] = vision.each('patch_size', 2, own.patch) as [number, number];
+  if (height === width) return height;
+  throw vision.error('unsupported', 'patch_size', `is ${shown([height, width])}, and only squares are built`);
+}
+
+/** The tower up to the layer whose states are taken: -1 means the last one, 0 the states before the first. */
+function layersOf(config: ConfigReader, all: number, own: ClassDefaults): number {
+  const stated = config.values['vision_feature_layer'] ?? own.layer;
+  const chosen: unknown = Array.isArray(stated) && stated.length === 1 ? stated[0] : stated;
+  const layers = typeof chosen === 'number' && chosen < 0 ? all + 1 + chosen : chosen;
+  if (typeof layers === 'number' && Number.isInteger(layers) && layers >= 0 && layers <= all) return layers;
+  const code = Array.isArray(chosen) ? 'unsupported' : 'bad_checkpoint';
+  const problem = `is ${shown(chosen)}, one layer of the tower's ${all} is needed`;
+  throw config.error(code, 'vision_feature_layer', problem);
+}
+
+/** Files of transformers 5 have it among the rope parameters. */
+function thetaOf(vision: ConfigReader): number {
+  const rope = within(vision, 'rope_parameters');
+  rope.only({ rope_type: ['axial', 'default'] });
+  return rope.real('rope_theta', vision.real('rope_theta', 10000));
+}
+
+/** `longest_edge` bounds both sides, `height` and `width` each its own. */
+function mostOf(processor: ConfigReader): PixtralConfig['most'] {
+  const size = within(processor, 'size');
+  const isBySide = size.values['longest_edge'] == null && size.values['height'] != null;
+  if (isBySide) return { height: size.count('height'), width: size.count('width') };
+  const longest = size.count('longest_edge', 1024);
+  return { height: longest, width: longest };
+}
+
+/** Throws where the processor was saved for other patches, because its texts would not fit the tower, or writes other tokens. */
+function checkTexts(
+  processors: MediaFiles['processors'],
+  { patch, merger }: Pick<PixtralVisionConfig, 'patch' | 'merger'>,
+): void {
+  const config = readConfig('processor_config.json', processors['processor_config.json'] ?? {});
+  config.only({
+    image_token: ['[IMG]'],
+    image_break_token: ['[IMG_BREAK]'],
+    image_end_token: ['[IMG_END]'],
+  });
+  for (const [key, own] of [
+    ['patch_size', patch],
+    ['spatial_merge_size', merger?.merge ?? 1],
+  ] as const) {
+    const stated = config.count(key, own);
+    if (stated !== own)
+      throw config.error('bad_checkpoint', key, `is ${stated}, and the tower of config.json has ${own}`);
+  }
+}
+
+function within(config: ConfigReader, key: string): ConfigReader {
+  const inner = config.values[key];
+  return config.within(key, isJsonObject(inner) ? inner : {});
+}

@@ -1,0 +1,44 @@
+// Conversations of goldens whose parts are names of images of internvl/images.json, or texts.
+
+import type {
+  ChatMessage,
+  ContentPart,
+  TextModel,
+  TextRequest,
+} from '../../../../src/engine/text/text-model.ts';
+import { GOLDEN } from '../../../models/vision/internvl-golden.ts';
+
+export interface Conversation {
+  turns: [role: ChatMessage['role'], content: string[]][];
+  /** Ids of the prompt, and the tokens that follow greedily. */
+  ids: number[];
+  greedy: number[];
+}
+
+const partOf = (part: string): ContentPart => {
+  const golden = GOLDEN.images[part];
+  return golden
+    ? { type: 'image', image: new Uint8Array(Buffer.from(golden.file, 'base64')) }
+    : { type: 'text', text: part };
+};
+
+export function requestOf({ turns, greedy }: Conversation): TextRequest {
+  return {
+    prompt: { messages: turns.map(([role, content]) => ({ role, content: content.map(partOf) })) },
+    temperature: 0,
+    maxTokens: greedy.length,
+    ignoreEos: true,
+    promptIds: true,
+  };
+}
+
+/** Ids of the prompt, and of the tokens that follow. */
+export async function run(model: TextModel, request: TextRequest) {
+  const events = [];
+  for await (const event of model.generate(request)) events.push(event);
+  const accepted = events.find((event) => event.type === 'accepted');
+  return {
+    prompt: accepted?.promptIds,
+    ids: events.flatMap((event) => (event.type === 'delta' ? event.ids : [])),
+  };
+}

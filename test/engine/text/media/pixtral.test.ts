@@ -1,0 +1,40 @@
+// Pixtral and Mistral 3, opened as users open them, against what transformers generates for several images and turns.
+
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { TextModel } from '../../../../src/engine/text/text-model.ts';
+import { requestOf, run, type Conversation } from './conversations.ts';
+import { openMediaModel } from './media-golden.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const FOLDER = fileURLToPath(new URL('../../../golden/pixtral', import.meta.url));
+const IMAGE = 260;
+
+describe.each(['pixtral', 'mistral3'])('%s', (name) => {
+  const text = readFileSync(`${FOLDER}/${name}.json`, 'utf8');
+  const { conversations } = JSON.parse(text) as { conversations: Record<string, Conversation> };
+  let model: TextModel;
+  beforeAll(async () => {
+    model = await openMediaModel({ path: `${FOLDER}/${name}` }, { prefillChunk: 16 });
+  });
+  afterAll(() => model.close());
+
+  it('makes the ids and the tokens of transformers, one request after the other and all at once', async () => {
+    expect(model.info.media).toEqual(['image']);
+    for (const [title, one] of Object.entries(conversations))
+      expect(await run(model, requestOf(one)), title).toEqual({ prompt: one.ids, ids: one.greedy });
+    await model.flushCache();
+    const all = Object.values(conversations);
+    const found = await Promise.all(all.map((one) => run(model, requestOf(one))));
+    expect(found.map(({ ids }) => ids)).toEqual(all.map(({ greedy }) => greedy));
+  });
+
+  it('counts the tokens that take rows, and not those that end rows of an image', async () => {
+    const { turns, ids } = conversations['two']!;
+    const { prompt } = requestOf({ turns, ids, greedy: [] });
+    const { mediaTokens } = await model.renderPrompt(prompt);
+    expect(mediaTokens).toEqual({ image: ids.filter((id) => id === IMAGE).length });
+  });
+});
