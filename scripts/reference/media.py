@@ -23,6 +23,8 @@ from media_models import MODELS, SPECIALS
 
 ROOT = Path(__file__).parents[2] / 'test' / 'golden' / 'media'
 GREEDY, MARGIN, SEEDS = 24, 0.04, 400
+# Experts as published, all of a layer in one tensor: [experts, rows, inputs] by rows, [experts, inputs, rows] by columns.
+FUSED = {'qwen3-vl-moe': 'columns', 'qwen3-5-moe': 'rows'}
 TEMPLATE = (
     '{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.content is string %}{{ m.content }}{% else %}{% for c in m.content %}'
     "{% if c.type == 'image' %}<|vision_start|><|image_pad|><|vision_end|>{% elif c.type == 'video' %}"
@@ -135,6 +137,9 @@ def make(name):
     ]
     (folder / 'golden.json').write_text(json.dumps({'lead': round(best[0], 4), 'cases': cases}) + '\n')
     model.half().save_pretrained(folder)
+    if name in FUSED:
+        tensors = {key: value.mT if FUSED[name] == 'columns' and '.experts.' in key else value for key, value in model.state_dict().items()}
+        save_file({key: value.contiguous() for key, value in tensors.items()}, folder / 'model.safetensors')
     words.save_pretrained(folder)
     image_processor.save_pretrained(folder)
     for extra in ('generation_config.json', 'chat_template.jinja'):

@@ -70,6 +70,16 @@ def qwen3_vl(vocabulary):
     return transformers.Qwen3VLForConditionalGeneration(config), Qwen2VLImageProcessorPil(**PATCH, **HALVES), with_images(object)
 
 
+def qwen3_vl_moe(vocabulary):
+    """The first layer has no experts."""
+    rope = dict(ROPE, mrope_section=[4, 2, 2], mrope_interleaved=True)
+    experts = dict(num_experts=6, num_experts_per_tok=2, moe_intermediate_size=28, mlp_only_layers=[0])
+    text = dict(TEXT, **experts, num_hidden_layers=3, head_dim=16, vocab_size=vocabulary, model_type='qwen3_vl_moe_text', rope_parameters=rope)
+    vision = dict(VISION3, deepstack_visual_indexes=[0, 2])
+    config = transformers.Qwen3VLMoeConfig(text_config=text, vision_config=vision, tie_word_embeddings=False, **IDS)
+    return transformers.Qwen3VLMoeForConditionalGeneration(config), Qwen2VLImageProcessorPil(**PATCH, **HALVES), with_images(object)
+
+
 HALVES = dict(image_mean=[0.5, 0.5, 0.5], image_std=[0.5, 0.5, 0.5])
 LINEAR = dict(head_dim=16, layer_types=['linear_attention', 'full_attention'], linear_key_head_dim=8, linear_value_head_dim=12,
               linear_num_key_heads=2, linear_num_value_heads=4)  # fmt: skip
@@ -82,4 +92,20 @@ def qwen3_5(vocabulary):
     return transformers.Qwen3_5ForConditionalGeneration(config), Qwen2VLImageProcessorPil(**PATCH, **HALVES), with_images(object)
 
 
-MODELS = {'qwen2-5-vl': qwen2_5_vl, 'qwen2-vl': qwen2_vl, 'qwen3-vl': qwen3_vl, 'qwen3-5': qwen3_5}
+def qwen3_5_moe(vocabulary):
+    rope = dict(ROPE, mrope_section=[2, 1, 1], mrope_interleaved=True, partial_rotary_factor=0.5)
+    experts = dict(num_experts=6, num_experts_per_tok=2, moe_intermediate_size=28, shared_expert_intermediate_size=20)
+    text = dict(TEXT, **LINEAR, **experts, vocab_size=vocabulary, model_type='qwen3_5_moe_text', rope_parameters=rope)
+    del text['intermediate_size']
+    config = transformers.Qwen3_5MoeConfig(text_config=text, vision_config=VISION3, tie_word_embeddings=False, **IDS)
+    return transformers.Qwen3_5MoeForConditionalGeneration(config), Qwen2VLImageProcessorPil(**PATCH, **HALVES), with_images(object)
+
+
+MODELS = {
+    'qwen2-5-vl': qwen2_5_vl,
+    'qwen2-vl': qwen2_vl,
+    'qwen3-vl': qwen3_vl,
+    'qwen3-vl-moe': qwen3_vl_moe,
+    'qwen3-5': qwen3_5,
+    'qwen3-5-moe': qwen3_5_moe,
+}

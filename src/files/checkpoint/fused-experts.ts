@@ -5,8 +5,9 @@
 import { EngineError } from '../error.ts';
 import type { Dtype, TensorEntry } from './safetensors.ts';
 
-/** How the tensors of numbers are stored: [experts, rows, k], or [experts, k, rows]. */
-export type ExpertOrder = 'rows' | 'columns';
+/** How the tensors of numbers are stored: [experts, rows, k], or [experts, k, rows]; `shapes`: either, as a layer's shapes tell. */
+export type ExpertOrder = StatedOrder | 'shapes';
+type StatedOrder = 'rows' | 'columns';
 
 type Header = Pick<TensorEntry, 'name' | 'dtype' | 'shape'>;
 
@@ -27,7 +28,7 @@ export function splitExperts(
 ): Map<string, TensorEntry> {
   return new Map(
     [...tensors].flatMap(([name, entry]) => {
-      const parts = split(entry, tensors, order);
+      const parts = split(entry, tensors, order === 'shapes' ? orderOf(name, tensors) : order);
       if (parts === null) return [[name, entry] as const];
       return splitName(name, parts.length).map((own, i) => [own, parts[i]!] as const);
     }),
@@ -45,7 +46,7 @@ export function splitName(name: string, count: number): string[] {
 function split(
   entry: TensorEntry,
   tensors: ReadonlyMap<string, Header>,
-  order: ExpertOrder,
+  order: StatedOrder,
 ): TensorEntry[] | null {
   const [, , , suffix = ''] = FUSED.exec(entry.name) ?? ['', '', '', 'none'];
   const kind = suffix as Kind;
@@ -66,12 +67,20 @@ function split(
 
 const RANKS: Readonly<Record<Kind, number>> = { '': 3, _blocks: 4, _scales: 3, _bias: 2 };
 
+/** Gate and up have twice the rows that the last projection has inputs. */
+function orderOf(name: string, tensors: ReadonlyMap<string, Header>): StatedOrder {
+  const [, experts] = FUSED.exec(name) ?? [];
+  const [gateUp, down] = ['gate_up_proj', 'down_proj'].map((one) => tensors.get(`${experts}.${one}`)?.shape);
+  const isByColumns = gateUp && down && gateUp[1] === down[2] && gateUp[2] === 2 * down[1]!;
+  return isByColumns ? 'columns' : 'rows';
+}
+
 /** Type and shape of one expert's part. */
 function asWeight(
   kind: Kind,
   shape: number[],
   dtype: TensorEntry['dtype'],
-  order: ExpertOrder,
+  order: StatedOrder,
 ): Pick<TensorEntry, 'dtype' | 'shape' | 'isTransposed'> {
   if (kind === '_blocks') return { dtype: 'F4' satisfies Dtype, shape: [shape[0]!, shape[1]! * BLOCK] };
   if (kind === '_scales') return { dtype: 'F8_E8M0' satisfies Dtype, shape };

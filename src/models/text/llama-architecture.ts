@@ -15,6 +15,8 @@ export const LLAMA = decoderArchitecture({
     Qwen3Model: { whole: 'Qwen3ForCausalLM', examples: 'Qwen3-Embedding' },
   },
   gguf: LLAMA_GGUF,
+  // Qwen3-VL-MoE was published by columns, and transformers 5 saves it by rows; the other classes have a tensor for each expert.
+  fusedExperts: 'shapes',
   read: readLlamaConfig,
   layer: llamaLayer,
 });

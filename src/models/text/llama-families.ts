@@ -205,7 +205,12 @@ export const FAMILIES: ReadonlyMap<string, Family> = new Map([
       kvHeads: 4,
       dims: null,
       windows: 'all',
-      experts: QWEN_EXPERTS,
+      // Within Qwen3-VL-MoE, one tensor of a layer has gate and up of all experts.
+      experts: {
+        ...QWEN_EXPERTS,
+        projections: { ...QWEN_EXPERTS.projections, gateUp: 'gate_up_proj' },
+        gateUpOrder: 'halves',
+      },
     },
   ],
   [

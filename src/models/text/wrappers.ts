@@ -35,6 +35,7 @@ const WRAPPERS: ReadonlyMap<string, boolean | null> = new Map([
   ['Qwen2VLForConditionalGeneration', false],
   ['Qwen2_5_VLForConditionalGeneration', false],
   ['Qwen3VLForConditionalGeneration', false],
+  ['Qwen3VLMoeForConditionalGeneration', false],
   ['Qwen3_5ForConditionalGeneration', false],
   ['Qwen3_5MoeForConditionalGeneration', false],
 ]);
@@ -59,6 +60,21 @@ const TYPES = new Map<string, { modelType: string; defaults: Json }>([
     'qwen3_vl_text',
     { modelType: 'qwen3', defaults: { max_position_embeddings: 128000, rope_theta: 500000 } },
   ],
+  [
+    'qwen3_vl_moe_text',
+    {
+      modelType: 'qwen3_moe',
+      defaults: {
+        max_position_embeddings: 128000,
+        rope_theta: 500000,
+        num_key_value_heads: 16,
+        num_experts: 60,
+        num_experts_per_tok: 4,
+        moe_intermediate_size: 1408,
+        norm_topk_prob: true,
+      },
+    },
+  ],
 ]);
 
 const SIZES = { hidden_size: 4096, num_hidden_layers: 32, num_attention_heads: 32 };
@@ -69,6 +85,16 @@ const DEFAULT_SIZES: ReadonlyMap<string, Json> = new Map([
   ['ministral3', { ...SIZES, num_hidden_layers: 34, vocab_size: 131072, intermediate_size: 14336 }],
   ['qwen2', { ...SIZES, vocab_size: 151936, intermediate_size: 22016 }],
   ['qwen3', { ...SIZES, vocab_size: 151936, intermediate_size: 22016 }],
+  [
+    'qwen3_moe',
+    {
+      vocab_size: 151936,
+      hidden_size: 2048,
+      intermediate_size: 5632,
+      num_hidden_layers: 24,
+      num_attention_heads: 16,
+    },
+  ],
 ]);
 
 /** Keys of the outer config.json that apply to the text model if its own config does not state them. */

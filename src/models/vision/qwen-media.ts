@@ -47,7 +47,7 @@ export const QWEN2_5_VL: MediaFamily = {
 };
 
 export const QWEN3_VL: MediaFamily = {
-  classes: ['Qwen3VLForConditionalGeneration'],
+  classes: ['Qwen3VLForConditionalGeneration', 'Qwen3VLMoeForConditionalGeneration'],
   text: (config, outer) => ({
     ...withSections(config, { sections: [24, 20, 20], interleaved: true }),
     deep_inputs: readQwenVitConfig(outer, { isQwen3: true, hasDeep: true }).deep.length,

@@ -146,3 +146,16 @@ describe('numbers, [experts, k, rows]', () => {
     );
   });
 });
+
+it.each([
+  ['by rows', [3, 40, 12], [3, 12, 20], [40, 12], [12, 20]],
+  ['by columns', [3, 12, 40], [3, 20, 12], [40, 12], [12, 20]],
+  ['by columns, as many inputs as rows of gate and up', [3, 40, 40], [3, 20, 40], [40, 40], [40, 20]],
+  ['by rows, as many inputs as rows of gate and up', [3, 40, 40], [3, 40, 20], [40, 40], [40, 20]],
+])('the shapes of a layer tell the order of its experts: %s', (_, gateUp, down, ...wanted) => {
+  const stored = (name: string, shape: number[]) =>
+    entry(`mlp.experts.${name}`, 'F16', shape, new Uint8Array(2 * shape.reduce((a, b) => a * b, 1)));
+  const split = splitExperts(tensorsOf(stored('gate_up_proj', gateUp), stored('down_proj', down)), 'shapes');
+  const found = ['gate_up_proj', 'down_proj'].map((name) => split.get(`mlp.experts.2.${name}.weight`)!.shape);
+  expect(found).toEqual(wanted);
+});

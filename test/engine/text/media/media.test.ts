@@ -6,33 +6,36 @@ import { openMediaGolden, openMediaModel, requestOf, type MediaGolden } from './
 
 vi.setConfig({ testTimeout: 120_000 });
 
-describe.each(['qwen2-5-vl', 'qwen2-vl', 'qwen3-vl', 'qwen3-5'])('%s', (name) => {
-  let golden: MediaGolden;
-  let model: TextModel;
-  beforeAll(async () => {
-    golden = await openMediaGolden(name);
-    model = await openMediaModel(golden, { prefillChunk: 16 });
-  });
-  afterAll(() => model.close());
+describe.each(['qwen2-5-vl', 'qwen2-vl', 'qwen3-vl', 'qwen3-vl-moe', 'qwen3-5', 'qwen3-5-moe'])(
+  '%s',
+  (name) => {
+    let golden: MediaGolden;
+    let model: TextModel;
+    beforeAll(async () => {
+      golden = await openMediaGolden(name);
+      model = await openMediaModel(golden, { prefillChunk: 16 });
+    });
+    afterAll(() => model.close());
 
-  it('makes the ids and the tokens of transformers, one request after the other and all at once', async () => {
-    expect(model.info.media).toContain('image');
-    const run = async (one: MediaGolden['cases'][number]) => {
-      const events = [];
-      for await (const event of model.generate(requestOf(golden, one))) events.push(event);
-      const accepted = events.find((event) => event.type === 'accepted');
-      const ids = events.flatMap((event) => (event.type === 'delta' ? event.ids : []));
-      return { prompt: accepted?.promptIds, media: accepted?.mediaTokens, ids };
-    };
-    for (const one of golden.cases) {
-      const { prompt, media, ids } = await run(one);
-      expect(prompt).toEqual(one.ids);
-      const tokens = one.ids.filter((id) => id === 261).length;
-      expect(media).toEqual(tokens > 0 ? { image: tokens } : undefined);
-      expect(ids, one.name).toEqual(one.greedy);
-    }
-    await model.flushCache();
-    const together = await Promise.all(golden.cases.map(run));
-    expect(together.map(({ ids }) => ids)).toEqual(golden.cases.map((one) => one.greedy));
-  });
-});
+    it('makes the ids and the tokens of transformers, one request after the other and all at once', async () => {
+      expect(model.info.media).toContain('image');
+      const run = async (one: MediaGolden['cases'][number]) => {
+        const events = [];
+        for await (const event of model.generate(requestOf(golden, one))) events.push(event);
+        const accepted = events.find((event) => event.type === 'accepted');
+        const ids = events.flatMap((event) => (event.type === 'delta' ? event.ids : []));
+        return { prompt: accepted?.promptIds, media: accepted?.mediaTokens, ids };
+      };
+      for (const one of golden.cases) {
+        const { prompt, media, ids } = await run(one);
+        expect(prompt).toEqual(one.ids);
+        const tokens = one.ids.filter((id) => id === 261).length;
+        expect(media).toEqual(tokens > 0 ? { image: tokens } : undefined);
+        expect(ids, one.name).toEqual(one.greedy);
+      }
+      await model.flushCache();
+      const together = await Promise.all(golden.cases.map(run));
+      expect(together.map(({ ids }) => ids)).toEqual(golden.cases.map((one) => one.greedy));
+    });
+  },
+);
