@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url';
 
 const OPEN = new Set(['files/error.ts', 'files/message.ts', 'files/bytes-text.ts', 'files/count-text.ts']);
 
+const SOUNDS = ['mp3', 'flac', 'vorbis', 'opus'].map((codec) => `@audio/decode-${codec}`);
+
 /**
  * Rooms under src/, top to bottom. `rooms`: imports of values, from a room or from one file of it; `types`: rooms only `import type` may reach; `packages`: from npm;
  * `node`: which of the room's files may import Node's own modules (true: all), and each other; `page`: which need a page or its worker;
@@ -75,14 +77,14 @@ export const ROOMS = {
   files: {
     does: 'bytes to values and back; no GPU, knows nothing above',
     rooms: [],
-    packages: ['@huggingface/tokenizers', 'sharp', 'ioredis'],
+    packages: ['@huggingface/tokenizers', 'sharp', 'ioredis', ...SOUNDS],
     node: [
       /^(cache-folder|shipped|source-disk|tuned-file)\.ts$/,
       /^hub\/(hub|hub-disk|hub-env|hub-folder|hub-list|hub-local|hub-lock|modelhub)\.ts$/,
       /^checkpoint\/(quantized-cache|shard-folder|weights-identity)\.ts$/,
       /^pages\/(page-store-.*|stored-page)\.ts$/,
       /^image\/image\.ts$/,
-      /^media\/(read-image|read-animation|read-container|read-video|container|decoders-node)\.ts$/,
+      /^media\/(read-image|read-animation|read-container|read-video|read-sound|sound-container|container|decoders-node)\.ts$/,
     ],
     page: [/^page\//, /^opfs\//],
   },

@@ -18,10 +18,12 @@ export interface Mediabunny {
       options?: { metadataOnly: true },
     ): AsyncGenerator<{ timestamp: number; duration: number }, void>;
   };
+  AudioSampleSink: new (track: AudioTrack) => { samples(): AsyncGenerator<AudioSample, void> };
 }
 
 export interface ContainerInput {
   getPrimaryVideoTrack(): Promise<VideoTrack | null>;
+  getPrimaryAudioTrack(): Promise<AudioTrack | null>;
   dispose(): void;
 }
 
@@ -39,6 +41,20 @@ export interface VideoSample {
   readonly visibleRect: { width: number; height: number };
   allocationSize(options: { format: 'RGBA' }): number;
   copyTo(target: Uint8Array, options: { format: 'RGBA' }): Promise<unknown>;
+  close(): void;
+}
+
+export interface AudioTrack {
+  /** null: an unknown codec. */
+  readonly codec: string | null;
+  canDecode(): Promise<boolean>;
+}
+
+export interface AudioSample {
+  readonly numberOfChannels: number;
+  readonly numberOfFrames: number;
+  readonly sampleRate: number;
+  copyTo(target: Float32Array, options: { planeIndex: number; format: 'f32-planar' }): void;
   close(): void;
 }
 

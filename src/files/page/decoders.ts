@@ -3,6 +3,7 @@
 import { EngineError } from '../error.ts';
 import type { MediaDecoders } from '../media/decoders.ts';
 import { beyond } from '../media/media-error.ts';
+import { soundReader } from '../media/sound-reader.ts';
 import { decodeColours, decodeOverWhite } from './image.ts';
 
 export const PAGE_DECODERS: MediaDecoders = {
@@ -18,9 +19,11 @@ export const PAGE_DECODERS: MediaDecoders = {
       param: name,
     });
   },
-  audio: async (_, name) => {
-    throw new EngineError('unsupported', `${name} is a sound, which pages do not decode: send its samples`, {
-      param: name,
-    });
-  },
+  audio: soundReader(async (_, name, format) => {
+    throw new EngineError(
+      'unsupported',
+      `${name} is a ${format} file, which pages do not decode: give WAV, MP3, FLAC or Ogg`,
+      { param: name },
+    );
+  }),
 };

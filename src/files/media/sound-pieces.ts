@@ -1,0 +1,140 @@
+// Sound files piece by piece, so that a long one is refused before all of it is decoded and other work runs in between. Decoders of
+// compressed sounds are WebAssembly within npm packages, which run in Node, in pages and in workers.
+
+import { latin1Text, viewOf } from '../image/file-parts.ts';
+import { parseWav } from './wav.ts';
+
+export interface SoundPiece {
+  /** Samples by channel. */
+  channels: readonly Float32Array[];
+  /** Samples of a channel per second. */
+  rate: number;
+}
+
+/** Bytes that are decoded at once. */
+const PIECE_BYTES = 2 ** 14;
+/** Frames that are read of a WAV file at once. */
+const PIECE_FRAMES = 2 ** 16;
+
+interface Decoded {
+  channelData: Float32Array[];
+  sampleRate: number;
+  /** Frames that were not decoded. */
+  errors?: readonly { message: string }[];
+}
+
+interface Decoder {
+  decode(bytes: Uint8Array): Decoded;
+  flush?(): Decoded;
+  free(): void;
+}
+
+interface Codec {
+  open(): Promise<Decoder>;
+  /** Throws an Error with the reason for a file that is cut off. `decoded`: samples of a channel. */
+  check(bytes: Uint8Array, decoded: number): void;
+}
+
+const VORBIS: Codec = {
+  open: async () => (await import('@audio/decode-vorbis')).decoder(),
+  check: checkOgg,
+};
+
+const CODECS: Readonly<Record<string, Codec>> = {
+  MP3: { open: async () => (await import('@audio/decode-mp3')).decoder(), check: checkMp3 },
+  FLAC: { open: async () => (await import('@audio/decode-flac')).decoder(), check: checkFlac },
+  Vorbis: VORBIS,
+  Opus: { open: async () => (await import('@audio/decode-opus')).decoder(), check: checkOgg },
+  'Ogg FLAC': { open: async () => (await import('@audio/decode-flac')).decoder(), check: checkOgg },
+};
+
+/** What the first page of an Ogg file holds. */
+const OGG_CODECS: Readonly<Record<string, string>> = {
+  OpusHead: 'Opus',
+  '\x01vorbis': 'Vorbis',
+  '\x7fFLAC': 'Ogg FLAC',
+};
+
+/** Returns the pieces of a file in a format of format.ts; null: the format is not decoded here. */
+export function soundPieces(bytes: Uint8Array, format: string): AsyncGenerator<SoundPiece, void> | null {
+  if (format === 'WAV') return wavPieces(bytes);
+  const start = latin1Text(bytes, 0, 200);
+  const mark = Object.keys(OGG_CODECS).find((text) => start.includes(text));
+  const codec = CODECS[format === 'Ogg' ? (OGG_CODECS[mark ?? ''] ?? '') : format];
+  return codec ? codecPieces(bytes, codec) : null;
+}
+
+async function* wavPieces(bytes: Uint8Array): AsyncGenerator<SoundPiece, void> {
+  const { channels: count, rate, frames, decode } = parseWav(bytes);
+  for (let first = 0; first < frames; first += PIECE_FRAMES) {
+    const some = Math.min(PIECE_FRAMES, frames - first);
+    const samples = decode(first, some);
+    const channels = Array.from({ length: count }, (_, channel) =>
+      Float32Array.from({ length: some }, (_sample, i) => samples[i * count + channel]!),
+    );
+    yield { channels, rate };
+  }
+}
+
+async function* codecPieces(bytes: Uint8Array, { open, check }: Codec): AsyncGenerator<SoundPiece, void> {
+  const decoder = await open();
+  let decoded = 0;
+  try {
+    for (let first = 0; first < bytes.length; first += PIECE_BYTES) {
+      const piece = pieceOf(decoder.decode(bytes.subarray(first, first + PIECE_BYTES)));
+      decoded += piece.channels[0]?.length ?? 0;
+      yield piece;
+    }
+    const last = decoder.flush && pieceOf(decoder.flush());
+    decoded += last?.channels[0]?.length ?? 0;
+    if (last) yield last;
+  } finally {
+    decoder.free();
+  }
+  check(bytes, decoded);
+}
+
+function pieceOf({ channelData, sampleRate, errors = [] }: Decoded): SoundPiece {
+  if (errors[0]) throw new Error(errors[0].message);
+  return { channels: channelData, rate: sampleRate };
+}
+
+/** STREAMINFO, the first block, states the number of samples, or zero. */
+function checkFlac(bytes: Uint8Array, decoded: number): void {
+  const view = viewOf(bytes);
+  const stated = (view.getUint8(21) & 15) * 2 ** 32 + view.getUint32(22);
+  if (decoded < stated) throw new Error(`${stated} samples stated, ${decoded} there`);
+}
+
+const [LAST_PAGE, HEADER] = [4, 27];
+
+/** The last page has a flag, and states its size. */
+function checkOgg(bytes: Uint8Array): void {
+  const view = viewOf(bytes);
+  let flags = 0;
+  for (let at = 0; at < bytes.length;) {
+    if (at + HEADER > bytes.length || latin1Text(bytes, at, at + 4) !== 'OggS') break;
+    flags = view.getUint8(at + 5);
+    const segments = bytes.subarray(at + HEADER, at + HEADER + view.getUint8(at + 26));
+    at += HEADER + segments.length + segments.reduce((sum, size) => sum + size, 0);
+    if (at > bytes.length) throw new Error('its last page is not whole');
+  }
+  if ((flags & LAST_PAGE) === 0) throw new Error('its last page is missing');
+}
+
+/** Samples that encoders add at both ends, and that decoders leave out: a delay, and what fills the last frame. */
+const MP3_SLACK = 529 + 2 * 1152;
+
+/** A first frame with the mark Xing or Info states the number of frames, where it has one. */
+function checkMp3(bytes: Uint8Array, decoded: number): void {
+  const at = latin1Text(bytes, 0, Math.min(bytes.length, 2 ** 16)).search(/Xing|Info/);
+  // Behind the frame's header, whose size depends on channels and version.
+  const head = [36, 21, 13].map((size) => at - size).find((from) => from >= 0 && bytes[from] === 0xff);
+  if (head === undefined || at + 12 > bytes.length) return;
+  const view = viewOf(bytes);
+  if ((view.getUint32(at + 4) & 1) === 0) return;
+  // MPEG 1 has 1152 samples a frame, later versions 576.
+  const isFirst = (bytes[head + 1]! & 0x18) === 0x18;
+  const stated = view.getUint32(at + 8) * (isFirst ? 1152 : 576);
+  if (decoded + MP3_SLACK < stated) throw new Error(`${stated} samples stated, ${decoded} there`);
+}

@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest';
+import { EngineError } from '../../../src/files/error.ts';
+import { loadMediabunny } from '../../../src/files/media/container.ts';
+import { readSound } from '../../../src/files/media/read-sound.ts';
+import { resampler } from '../../../src/files/media/resample-sound.ts';
+import { PAGE_DECODERS } from '../../../src/files/page/decoders.ts';
+import { soundGoldens } from './sounds-golden.ts';
+
+const RATE = 16_000;
+const bounds = { maxMediaSeconds: 60 };
+const goldens = soundGoldens();
+const golden = (name: string) => goldens.find((one) => one.name === name)!;
+const read = (file: Uint8Array, maxMediaSeconds = 60) =>
+  readSound(file, 'sound', { bounds: { maxMediaSeconds }, rate: RATE });
+
+async function refusal(file: Uint8Array, maxMediaSeconds?: number): Promise<EngineError> {
+  const error = await read(file, maxMediaSeconds).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(EngineError);
+  expect((error as EngineError).param).toBe('sound');
+  return error as EngineError;
+}
+
+/** Decibels of the difference below the sound. */
+function likeness(found: Float32Array, wanted: Float32Array): number {
+  let [energy, error] = [0, 0];
+  wanted.forEach((value, i) => {
+    energy += value ** 2;
+    error += (value - found[i]!) ** 2;
+  });
+  return 10 * Math.log10(energy / error);
+}
+
+describe('sounds', () => {
+  it.each(goldens)('$name has the samples that load_audio reads', async ({ file, samples }) => {
+    const sound = await read(file);
+    expect(sound.rate).toBe(RATE);
+    expect(sound.samples.length).toBe(samples.length);
+    expect(likeness(sound.samples, samples)).toBeGreaterThan(60);
+  });
+
+  it('keeps the rate that the model takes, and raises lower ones', async () => {
+    const { file, samples } = golden('16-bit');
+    expect((await read(file)).samples).toEqual(samples);
+    const higher = await readSound(golden('mu-law').file, 'sound', { bounds, rate: 24_000 });
+    expect(higher.samples.length).toBe(Math.ceil(0.27 * 24_000));
+  });
+
+  it('is read alike where there is no Node', async () => {
+    const { file, samples } = golden('flac');
+    const all = { maxImagePixels: 1, maxVideoPixels: 1, maxVideoFrames: 1, maxMediaSeconds: 60 };
+    const sound = await PAGE_DECODERS.audio(file, 'sound', { bounds: all, rate: RATE });
+    expect(likeness(sound.samples, samples)).toBeGreaterThan(60);
+  });
+});
+
+describe('resampling', () => {
+  const tone = (rate: number, hertz: number) =>
+    Float32Array.from({ length: rate / 2 }, (_, i) => Math.sin((2 * Math.PI * hertz * i) / rate));
+  const level = (samples: Float32Array) => {
+    const middle = samples.subarray(samples.length / 4, (3 * samples.length) / 4);
+    return 10 * Math.log10(2 * (middle.reduce((sum, value) => sum + value ** 2, 0) / middle.length) + 1e-20);
+  };
+  const run = (from: number, to: number, hertz: number) => {
+    const { length, resample } = resampler(from, to);
+    const samples = tone(from, hertz);
+    return resample(samples, 0, length(samples.length));
+  };
+
+  it.each([
+    [48_000, 16_000],
+    [44_100, 16_000],
+    [44_099, 16_000],
+    [8_000, 16_000],
+  ])('%d to %d passes what both rates hold and damps the rest by 60 dB at least', (from, to) => {
+    const half = Math.min(from, to) / 2;
+    for (const share of [0.01, 0.4, 0.9])
+      expect(Math.abs(level(run(from, to, share * half)))).toBeLessThan(0.01);
+    if (from > to)
+      for (const share of [1.005, 1.3, 2]) expect(level(run(from, to, share * half))).toBeLessThan(-100);
+  });
+});
+
+describe('refusals', () => {
+  it('states how long a sound may be', async () => {
+    for (const name of ['16-bit', 'flac', 'vorbis', 'mp3']) {
+      const { code, message } = await refusal(golden(name).file, 0.1);
+      expect(code).toBe('bad_request');
+      expect(message).toContain('0.1');
+    }
+  });
+
+  it.each(['16-bit', 'mp3-low', 'flac', 'vorbis', 'opus'])('%s cut off', async (name) => {
+    const { file } = golden(name);
+    const { code, message } = await refusal(file.subarray(0, Math.floor(file.length * 0.6)));
+    expect(code).toBe('bad_request');
+    expect(message).toMatch(/damaged or cut off/);
+  });
+
+  it('what is no sound, what has no samples, and rates that nobody hears', async () => {
+    const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+    expect((await refusal(png)).message).toContain('is a PNG file, an image and not a sound');
+    expect((await refusal(Buffer.from('hello there'))).message).toContain('no known format');
+    const { file } = golden('16-bit');
+    const empty = Buffer.from(file.subarray(0, 44));
+    empty.writeUInt32LE(0, 40);
+    expect((await refusal(empty)).message).toContain('no samples');
+    const slow = Buffer.from(file);
+    slow.writeUInt32LE(7, 24);
+    expect((await refusal(slow)).message).toContain('7 samples a second');
+    const adpcm = Buffer.from(file);
+    adpcm.writeUInt16LE(17, 20);
+    expect((await refusal(adpcm)).message).toContain('format 17');
+    expect(
+      (await refusal(golden('float').file.map((byte, at) => (at > 100 ? 255 : byte)))).message,
+    ).toContain('finite');
+  });
+
+  it('names the package that containers need', async () => {
+    const m4a = Buffer.concat([Buffer.from('0000001c', 'hex'), Buffer.from('ftypM4A \0\0\0\0M4A mp42isom')]);
+    const { code, message } = await refusal(m4a);
+    if (await loadMediabunny()) expect(message).toMatch(/damaged or cut off/);
+    else
+      expect([code, message]).toEqual([
+        'unsupported',
+        expect.stringContaining('npm install @mediabunny/server'),
+      ]);
+  });
+
+  it('stops when the request is cancelled', async () => {
+    const signal = AbortSignal.abort(new EngineError('cancelled', 'it is cancelled'));
+    const reading = readSound(golden('flac').file, 'sound', { bounds, rate: RATE, signal });
+    await expect(reading).rejects.toThrow('it is cancelled');
+  });
+});
