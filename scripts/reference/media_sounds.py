@@ -2,8 +2,6 @@
 (load_audio with soundfile and soxr), and the features that its extractor for Whisper makes of these.
 
     python scripts/reference/media_sounds.py
-
-It needs soundfile and soxr, and says so if they are missing.
 """
 
 import base64
