@@ -45,10 +45,7 @@ const SHAPES = [
   { share: 2, dims: 24, kvHeads: 1, window: 40 },
   { share: 2, dims: 128, kvHeads: 2, window: null },
   { share: 3, dims: 64, kvHeads: 1, window: 8 },
-  { share: 3, dims: 16, kvHeads: 2, window: 40 },
-  { share: 4, dims: 24, kvHeads: 2, window: null },
   { share: 4, dims: 80, kvHeads: 1, window: 8 },
-  { share: 8, dims: 64, kvHeads: 2, window: 40 },
   { share: 8, dims: 128, kvHeads: 1, window: null },
   { share: 2, dims: 512, kvHeads: 1, window: null },
 ];
@@ -62,7 +59,7 @@ for (const { share, dims, kvHeads, window } of SHAPES) {
     expect(worstError(of, all)).toBeLessThan(TOLERANCE);
 
     // Alone, with three other rows, and in a step of its own tile.
-    for (const row of [0, 20, 21, 28, 29]) {
+    for (const row of [0, 21, 29]) {
       const alone = await run(device, of, { rows: 1, tiles: 1, tileRows: 1 }, [row]);
       expect(differingRows(alone, [all[row]!])).toEqual([]);
     }
@@ -87,7 +84,7 @@ describe('long contexts, in chunks', () => {
     const all = await run(hardware, of, { ...CAPACITY, contextPages: 24 });
     expect(worstError(of, all)).toBeLessThan(TOLERANCE);
     // By several workgroups with different other rows, and by one workgroup.
-    for (const chosen of [[0], [13], [4, 5, 6, 7], [0, 1, 2, 3, 13], [30, 31, 32, 33], [0, 13, 34]]) {
+    for (const chosen of [[13], [0, 1, 2, 3, 13], [0, 13, 34]]) {
       const expected = chosen.map((row) => all[row]!);
       for (const contextPages of [24, undefined]) {
         const capacity = { rows: 16, tiles: 4, tileRows: 16, ...(contextPages && { contextPages }) };
@@ -168,7 +165,7 @@ describe('spans whose tokens see each other', () => {
       const of = problem(on, shape, 'f32', window, SEQUENCES, SPANS);
       const all = await run(on, of, CAPACITY);
       expect(worstError(of, all)).toBeLessThan(TOLERANCE);
-      for (const row of [0, 20, 21, 22, 25, 28, 29]) {
+      for (const row of [0, 21, 25]) {
         const alone = await run(on, of, { rows: 1, tiles: 1, tileRows: 1 }, [row]);
         expect(differingRows(alone, [all[row]!])).toEqual([]);
       }
@@ -220,7 +217,7 @@ describe('without subgroups', () => {
       const of = problem(plain, { heads: 6, kvHeads: 2, dims }, format, window);
       const all = await run(plain, of, CAPACITY);
       expect(worstError(of, all)).toBeLessThan(TOLERANCE);
-      for (const row of [0, 20, 21, 29]) {
+      for (const row of [0, 21]) {
         const alone = await run(plain, of, { rows: 1, tiles: 1, tileRows: 1 }, [row]);
         expect(differingRows(alone, [all[row]!])).toEqual([]);
       }

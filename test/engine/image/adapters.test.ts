@@ -49,7 +49,7 @@ function expectSame(found: readonly Pixels[], wanted: readonly Pixels[]): void {
 }
 
 /** Which kernels run is no matter of adapters: one pipeline is drawn by both kinds. */
-const DRAWN = [...GOLDENS.map((name) => [name, 'svc'] as const), ['lora-sdxl-sgm', 'generic'] as const];
+const DRAWN = [...GOLDENS.map((name) => [name, 'svc'] as const), ['lora-sd1-two', 'generic'] as const];
 
 describe('images with adapters', { timeout: PATIENCE }, () => {
   it.each(DRAWN)('%s, %s', async (name, backend) => {

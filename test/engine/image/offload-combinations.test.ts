@@ -100,7 +100,7 @@ it.each([
 });
 
 describe('adapters', () => {
-  it.each<[Options]>([[{}], [{ quantization: 'int8' }], [{ backend: 'generic' }]])('%j', async (options) => {
+  it.each<[Options]>([[{}], [{ quantization: 'int8' }]])('%j', async (options) => {
     const { options: golden, request } = await goldenRequest('lora-z-image');
     const given = { ...golden, ...options, loraPath: [`${LORA_FOLDER}adapter-0.safetensors`] };
     const one = { ...request, samples: 1 };

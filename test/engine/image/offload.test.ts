@@ -34,13 +34,12 @@ beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 describe.each([
-  ['sd1', 'int8', 'svc'],
-  ['sd1', 'none', 'generic'],
-  ['z-image', 'none', 'svc'],
-  ['qwen-image', 'int4', 'svc'],
-] as const)('%s, quantization %s, backend %s', (name, quantization, backend) => {
+  ['sd1', 'int8'],
+  ['z-image', 'none'],
+  ['qwen-image', 'int4'],
+] as const)('%s, quantization %s', (name, quantization) => {
   it('draws the same bits wherever its weights are', async () => {
-    const parts = await openTiny(device, name, { quantization, backend });
+    const parts = await openTiny(device, name, { quantization });
     const { components } = parts;
     const { denoiser } = parts.context.pipeline.family;
     const drawAs = async (others: Residency, own: Residency, prefetch: number): Promise<string[]> => {

@@ -44,7 +44,7 @@ it('draws the recorded image, which pages of Chromium are held to as well', asyn
 it('previews it by a linear map, also where its decoder waits its turn', async () => {
   const options = { model: inRoot(path), memoryBudget: 64 << 20 };
   const small = await openImageModelInline(nodePlatform, options);
-  const events = await listen(small, { prompt, seed: Number(seed), previews: 4 });
+  const events = await listen(small, { prompt, seed: Number(seed), steps: 10, previews: 4 });
   await small.close();
   expect(events.filter(({ type }) => type === 'note')).toEqual([]);
   const previews = events.flatMap((event) => (event.type === 'preview' ? [event.image] : []));
@@ -57,7 +57,7 @@ it('previews it by a linear map, also where its decoder waits its turn', async (
   expect(away).toEqual(away.toSorted((a, b) => b - a));
   expect(away.at(-1)).toBeLessThan(12);
   // A decoder that stays on the device makes the previews in the same way.
-  const others = await listen(model, { prompt, seed: Number(seed), previews: 4 });
+  const others = await listen(model, { prompt, seed: Number(seed), steps: 10, previews: 4 });
   expect(others.flatMap((event) => (event.type === 'preview' ? [event.image] : []))).toEqual(previews);
 });
 
