@@ -12,7 +12,10 @@ struct Args {
   image_channels: u32, // channels of the image: those of a patch, or the first of them
   size: u32,         // side of a patch in pixels
   tokens: u32,       // tokens of an item in the sequence; at least the number of patches
-  items: u32,
+  first: u32,          // rows of y before those that are written
+  rows: u32,           // rows that are written
+  image_first: u32,    // pixels before the bound part of the image
+  sequence_first: u32, // tokens before the bound part of the sequence
   image_stride: u32, // columns from one pixel to the next
   patch_stride: u32,   // columns from one token to the next
 }
@@ -29,7 +32,8 @@ struct Pixel {
 }
 
 fn in_image(at: Pixel) -> u32 {
-  return ((at.item * args.height + at.row) * args.width + at.column) * args.image_stride + at.channel;
+  let pixel = (at.item * args.height + at.row) * args.width + at.column - args.image_first;
+  return pixel * args.image_stride + at.channel;
 }
 
 fn in_sequence(at: Pixel) -> u32 {
@@ -37,7 +41,7 @@ fn in_sequence(at: Pixel) -> u32 {
   let token = at.row / args.size * patches_across + at.column / args.size;
   let pixel = at.row % args.size * args.size + at.column % args.size;
   let place = select(at.channel * args.size * args.size + pixel, pixel * args.channels + at.channel, PIXELS_FIRST);
-  return (at.item * args.tokens + token) * args.patch_stride + place;
+  return (at.item * args.tokens + token - args.sequence_first) * args.patch_stride + place;
 }
 
 // The pixel and channel of the value at `place` in a token.
@@ -53,9 +57,9 @@ fn pixel_of(item: u32, token: u32, place: u32) -> Pixel {
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) workgroups: vec3u) {
   let stride = select(args.image_stride, args.patch_stride, TO_PATCHES);
-  let rows = args.items * select(args.height * args.width, args.tokens, TO_PATCHES);
-  for (var i = id.x; i < rows * stride; i += workgroups.x * WORKGROUP) {
-    let row = i / stride;
+  let bound = select(args.image_first, args.sequence_first, TO_PATCHES);
+  for (var i = id.x; i < args.rows * stride; i += workgroups.x * WORKGROUP) {
+    let row = args.first + i / stride;
     let column = i % stride;
     var value = 0.0;
     if (TO_PATCHES) {
@@ -67,6 +71,6 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) workg
       let item = row / (args.height * args.width);
       value = x[in_sequence(Pixel(item, pixel / args.width, pixel % args.width, column))];
     }
-    y[i] = value;
+    y[(row - bound) * stride + column] = value;
   }
 }

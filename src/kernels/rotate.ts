@@ -24,7 +24,9 @@ export function rotate({ x, first }: HeadsOf, table: Tensor | null, rotation: Ro
   const tokens = table?.rows({}) ?? 1;
   if (table && (table.columns !== dims || x.rows({}) % tokens !== 0))
     throw new Error(`rotate: a table of [${table.shape.join()}] for [${x.shape.join()}] in heads of ${dims}`);
-  for (const strip of stripsOf(tape, [x])) {
+  // A table with a row for each of x is divided like x; one for several items is bound whole.
+  const isAlike = table !== null && x.rows({}) === tokens;
+  for (const strip of stripsOf(tape, isAlike ? [x, table] : [x])) {
     tape.dispatch('rotate.wgsl', {
       params: {
         GAIN: norm ? 'weight' : 'none',
@@ -35,13 +37,17 @@ export function rotate({ x, first }: HeadsOf, table: Tensor | null, rotation: Ro
         heads,
         dims,
         tokens,
-        first_row: strip.firstRow,
+        first_row: isAlike ? 0 : strip.firstRow,
         x_stride: x.stride,
         x_first: first,
         table_stride: table?.stride ?? 0,
         eps: norm?.eps ?? 0,
       },
-      bind: { x: strip.of(x), ...(table ? { table } : {}), ...(norm ? { weight: norm.weight } : {}) },
+      bind: {
+        x: strip.of(x),
+        ...(table ? { table: isAlike ? strip.of(table) : table } : {}),
+        ...(norm ? { weight: norm.weight } : {}),
+      },
       groups: (sizes) => [Math.ceil(heads / WORKGROUP), strip.count(sizes)],
     });
   }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { patchify, unpatchify } from '../../src/kernels/patchify.ts';
-import { openTestDevice } from '../gpu/test-device.ts';
+import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, Random } from './compute.ts';
 
 let device: Device;
@@ -13,13 +13,18 @@ const SHAPES = [
   { items: 2, height: 6, width: 10, channels: 16, size: 2 },
   { items: 1, height: 9, width: 3, channels: 5, size: 3 },
   { items: 3, height: 7, width: 5, channels: 33, size: 1 },
+  // Of an image, and of its patches, several bindings of 256 KiB, which do not begin where rows of patches do.
+  { items: 2, height: 74, width: 26, channels: 40, size: 2, narrow: true },
 ];
+
+const on = ({ narrow = false }: { narrow?: boolean }): Device =>
+  narrow ? disguise(device, { bindingLimit: 256 << 10 }) : device;
 
 describe.each(['pqc', 'cpq'] as const)('%s', (order) => {
   it.each(SHAPES)('$items × $height × $width × $channels by $size', async (shape) => {
     const { items, height, width, channels, size } = shape;
     const picture = new Random(height * width).floats(items * height * width * channels);
-    const run = { device, capacity: {}, sizes: {} };
+    const run = { device: on(shape), capacity: {}, sizes: {} };
     const patches = await compute({
       ...run,
       record: (_, input) => patchify(input([items, height, width, channels], picture), { size, order }),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { rmsnorm, rmsnormRows } from '../../src/kernels/rmsnorm.ts';
-import { openTestDevice } from '../gpu/test-device.ts';
+import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, differingRows, Random, upload } from './compute.ts';
 
 const EPS = 1e-5;
@@ -66,4 +66,25 @@ it('values near the ends of f32 that squares still hold', async () => {
   });
   expectNear(y[0]!, reference(values.subarray(0, 4), Float32Array.from([1, 2, -1, 0.5])));
   expectNear(y[1]!, reference(values.subarray(4), Float32Array.from([1, 2, -1, 0.5])));
+});
+
+it('rows are chosen among several bindings of 256 KiB, for several others', async () => {
+  const narrow = disguise(device, { bindingLimit: 256 << 10 });
+  const [rows, columns] = [2111, 40];
+  const random = new Random(9);
+  const values = random.floats(rows * columns);
+  const weight = random.floats(columns);
+  const gain = narrow.tensor('weights', 'gain', [columns], weight);
+  const chosen = Uint32Array.from({ length: rows }, (_, i) => (i * 1009) % rows);
+  const index = upload(narrow, chosen);
+  const y = await compute({
+    device: narrow,
+    capacity: { rows, sampled: rows },
+    sizes: { rows, sampled: rows },
+    record: (_, input) => rmsnormRows(input(['rows', columns], values), gain, EPS, index, 'sampled'),
+  });
+  expect(y.length).toBe(rows);
+  y.forEach((row, i) =>
+    expectNear(row, reference(values.subarray(chosen[i]! * columns, (chosen[i]! + 1) * columns), weight)),
+  );
 });

@@ -111,4 +111,6 @@ it('in strips of 256 KiB', async () => {
   const narrow = disguise(device, { bindingLimit: 256 << 10 });
   const of = { items: 2, tokens: 411, heads: 3, dims: 32, interleaved: true, normed: true };
   await expectRotated(narrow, of);
+  // A table that takes several bindings.
+  await expectRotated(narrow, { ...of, items: 1, tokens: 2111 });
 });

@@ -6,13 +6,11 @@ import { mediaFamily } from '../../../../src/models/media-families.ts';
 import { openCheckpoint, type Checkpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
 import { openDiskFolder } from '../../../../src/files/source-disk.ts';
 import { TEXT_CLASSES } from '../../../../src/engine/architectures.ts';
-import { TowerRecording } from '../../../../src/engine/text/media/tower-recording.ts';
-import { openWeights } from '../../../../src/engine/weights/weights.ts';
-import { Arena } from '../../../../src/gpu/arena.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
-import type { MediaModel, PreparedMedium } from '../../../../src/models/media.ts';
+import type { MediaModel } from '../../../../src/models/media.ts';
 import { disguise, openModelTestDevice } from '../../../gpu/test-device.ts';
 import { openMediaGolden, type MediaGolden } from './media-golden.ts';
+import { rowsOf } from './tower-rows.ts';
 
 /** Relative to the largest value of the rows. */
 const TOLERANCE = 1e-4;
@@ -20,26 +18,6 @@ const TOLERANCE = 1e-4;
 let device: Device;
 beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
-
-/** The blocks of rows of a prepared medium. */
-async function rowsOf(on: Device, checkpoint: Checkpoint, model: MediaModel, prepared: PreparedMedium) {
-  const weights = openWeights(on, checkpoint.beside!.tensors, model.towers[prepared.tower]!, {
-    format: null,
-  });
-  await weights.load();
-  const recording = TowerRecording.record(on, new Arena(on), weights.page, prepared);
-  const { blocks, blockBytes } = recording.sizes;
-  const buffers = Array.from({ length: blocks }, () => on.allocate('step', 'rows', blockBytes));
-  const regions = buffers.map((buffer) => ({ buffer, offset: 0, size: blockBytes }));
-  recording.write(prepared);
-  for (const waits of recording.submits(1, { blocks: regions })) await waits;
-  const read = await Promise.all(regions.map(async (region) => new Float32Array(await on.read(region))));
-  expect(on.takeError()).toBe(null);
-  const { columns } = recording;
-  recording.free();
-  weights.free();
-  return { columns, blocks: read };
-}
 
 function expectRows(
   found: Float32Array,
