@@ -14,8 +14,8 @@ import dialogues
 from render import segments
 
 MIXTURE = {
-    "chat": 1.6, "facts": 4.5, "unknown": 0.7, "story": 0.3, "arithmetic": 1.8,
-    "reading": 1.3, "json": 1.4, "memory": 1.3, "tools": 1.5,
+    "chat": 2.0, "facts": 4.5, "unknown": 0.9, "story": 0.3, "arithmetic": 1.6,
+    "reading": 1.7, "json": 1.7, "memory": 1.5, "tools": 1.9,
 }  # fmt: skip
 
 POOL = 1500

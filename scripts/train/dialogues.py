@@ -60,7 +60,7 @@ def conversation(rng: random.Random, skill: str, held_out: bool = False) -> dict
     }
 
 
-def _filler(rng: random.Random) -> Exchange:
+def filler(rng: random.Random) -> Exchange:
     """A turn of another skill; mostly facts, which need to be met most often."""
     return rng.choices([skills.fact, skills.small_talk, skills.unknown, reading.reading], [5, 2, 1, 2])[0](rng, False)
 
@@ -74,23 +74,23 @@ def _turns(rng: random.Random, skill: str, held_out: bool) -> list[Exchange]:
     if last.system:
         return [last]
     before = rng.choice([0, 0, 1, 1, 2, 3]) if not held_out else rng.choice([0, 0, 1])
-    draw = SINGLE[skill] if skill in ("json", "arithmetic") else lambda rng, _: _filler(rng)
+    draw = SINGLE[skill] if skill in ("json", "arithmetic") else lambda rng, _: filler(rng)
     turns = [draw(rng, False) for _ in range(before)]
     return [t for t in turns if not t.system] + [last]
 
 
 def _memory_turns(rng: random.Random, held_out: bool) -> list[Exchange]:
     if rng.random() < 0.12:
-        return [_filler(rng) for _ in range(rng.choice([0, 0, 1, 2]))] + [memory.ask_untold(rng, held_out)]
+        return [filler(rng) for _ in range(rng.choice([0, 0, 1, 2]))] + [memory.ask_untold(rng, held_out)]
     topics = ["name"] if rng.random() < 0.5 else rng.sample(list(memory.MEMORIES), rng.choice([1, 2, 2, 3]))
     pairs = [memory.tell_and_ask(rng, held_out, topic) for topic in topics]
     tells, asks = [p[0] for p in pairs], [p[1] for p in pairs]
-    gap = [_filler(rng) for _ in range(rng.choice([0, 0, 1, 1, 2, 3, 4]))]
+    gap = [filler(rng) for _ in range(rng.choice([0, 0, 1, 1, 2, 3, 4]))]
     if held_out and not tells[0].expect and rng.random() < 0.3:
         return tells
     rng.shuffle(asks)
     asks = asks[: rng.choice([1, 2])]
-    return ([_filler(rng)] if rng.random() < 0.15 else []) + tells + gap + asks
+    return ([filler(rng)] if rng.random() < 0.15 else []) + tells + gap + asks
 
 
 def long_conversation(rng: random.Random) -> dict:
@@ -99,9 +99,9 @@ def long_conversation(rng: random.Random) -> dict:
     told, asked = made["messages"][:2], made["messages"][-2:]
     between: list[dict] = []
     for _ in range(rng.randint(4, 14)):
-        turn = rng.choice(
-            [_filler, _filler, lambda r: skills.story(r, False), lambda r: json_answers.in_json(r, False)]
-        )(rng)
+        turn = rng.choice([filler, filler, lambda r: skills.story(r, False), lambda r: json_answers.in_json(r, False)])(
+            rng
+        )
         if not turn.system:
             reply = {"role": "assistant", "content": turn.reply}
             if made["thinking"]:

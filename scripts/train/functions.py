@@ -25,7 +25,7 @@ class Everyday:
 
 EVERYDAY = [
     Everyday("[[what is|how is|what's|check|tell me|show me|get] the weather [like |][in|for|at] {v}|weather in {v}|is it [raining|sunny|warm] in {v}]", "[get|fetch|check|current]_[weather|weather|forecast]", "Get the [current |][weather|weather forecast] [in|for] a [city|location|place]", {"city|location|place|town": "city"}, {"weather|conditions|summary": "weather"}, "[The weather in {v} is {r}|It is {r} in {v}]."),
-    Everyday("[[what is|get|tell me] the temperature in {v}|how [warm|cold|hot] is it in {v}]", "[get|read|fetch]_temperature", "Get the temperature [in|of] a [city|place]", {"city|place|location": "city"}, {"temperature|degrees": "number"}, "[It is {r} degrees in {v}|The temperature in {v} is {r}]."),
+    Everyday("[[what is|get|tell me] the temperature in {v}|how [warm|cold|hot] is it in {v}]", "[get|read|fetch]_temperature", "Get the temperature [in|of] a [city|place]", {"city|place|location": "city"}, {"temperature|degrees": "value"}, "[It is {r} degrees in {v}|The temperature in {v} is {r}]."),
     Everyday("[what time is it in {v}|what is the time in {v}|[current |]time in {v}|tell me the time in {v}]", "[get|current|fetch]_time", "Get the [current |]time in a [city|timezone|place]", {"city|timezone|place": "city"}, {"time|now": "time"}, "[It is {r} in {v}|The time in {v} is {r}]."),
     Everyday("[send an email to|email|write an email to|mail] {v}", "[send|write]_[email|mail]", "Send an email to a person", {"to|recipient|person": "person"}, {"status|result": "status"}, "The email to {v} is {r}."),
     Everyday("[[send a message to|message|text] {v}[:| saying| with the text] {u}|tell {v} {u}]", "[send|text]_[message|sms]", "Send a [text |]message to a person", {"to|recipient|person": "person", "text|message|body": "title"}, {"status": "status"}, "The message to {v} is {r}."),
@@ -34,7 +34,7 @@ EVERYDAY = [
     Everyday("[search|search the web|look|google|search online] for {v}", "[search|web]_[web|search|internet]", "Search the [web|internet]", {"query|q|text": "title"}, {"result|top": "title"}, "[I found this for {v}: {r}|The search says: {r}]."),
     Everyday("[[set an alarm|set the alarm] [for|at] {v}|wake me [up |][at|by] {v}|alarm at {v}]", "[set|create]_alarm", "Set an alarm[ clock|]", {"time|at": "time"}, {"status|alarm": "status"}, "[Your|The] alarm for {v} is {r}."),
     Everyday("[set|start|make] a [timer for {v} minutes|{v} minute timer]", "[set|start]_timer", "Start a timer", {"minutes|duration": "number"}, {"status": "status"}, "The timer for {v} minutes is {r}."),
-    Everyday("[what is the price of|how much is|how much does it cost to buy|price of] [a |the |]{v}", "[get|check|find]_price", "Get the price of a product", {"product|item|name": "thing"}, {"price|cost": "number"}, "[The price of {v} is {r}|{v} costs {r}]."),
+    Everyday("[what is the price of|how much is|how much does it cost to buy|price of] [a |the |]{v}", "[get|check|find]_price", "Get the price of a product", {"product|item|name": "thing"}, {"price|cost": "value"}, "[The price of {v} is {r}|{v} costs {r}]."),
     Everyday("[turn|switch] {u} the [light|lamp] in the {v}|[turn|switch] {u} the {v} [light|lamp]", "[set|switch|control]_[light|lamp]", "Turn the light in a room on or off", {"room|place": "place", "state|power": "switch"}, {"status": "status"}, "The light in the {v} is {r}."),
     Everyday("[turn|switch] {u} the {v}", "[set|switch]_[device|power]", "Turn a device on or off", {"device|name": "thing", "state|power": "switch"}, {"status": "status"}, "The {v} is {r}."),
     Everyday("[book|find|reserve|get] a table for {v}[ people| persons|]", "[book|reserve]_table", "[Book|Reserve] a table [in|at] a restaurant", {"people|guests|count": "small"}, {"status|table": "status"}, "The table for {v} [people |]is {r}."),
@@ -48,17 +48,27 @@ EVERYDAY = [
     Everyday("[delete|remove|erase] [the |]file {v}", "[delete|remove]_file", "Delete a file", {"path|file|name": "file"}, {"status|result": "status"}, "The file {v} is {r}."),
     Everyday("[translate|translate the word] {v} [to|into] {u}", "translate_[text|word]", "Translate text into another language", {"text|word": "title", "language|to|target": "language"}, {"translation|text": "title"}, "{v} in {u} is {r}."),
     Everyday("[where is|find|track|check] [my|the] [order|package|parcel] {v}", "track_[order|package|parcel]", "Track [an order|a package|a parcel] by its number", {"order|number|id|tracking": "code"}, {"place|location": "place"}, "[The order {v} is at the {r}|{v} is at the {r}]."),
-    Everyday("[convert|change|exchange] {v} [to|into] {u}", "[convert|exchange]_[currency|money]", "Convert [money|an amount] into another currency", {"amount|value": "number", "currency|to|target": "currency"}, {"result|amount": "number"}, "That is {r} {u}."),
+    Everyday("[convert|change|exchange] {v} [to|into] {u}", "[convert|exchange]_[currency|money]", "Convert [money|an amount] into another currency", {"amount|value": "number", "currency|to|target": "currency"}, {"result|amount": "value"}, "That is {r} {u}."),
     Everyday("[send|pay|transfer] {v} to {u}", "[send|transfer]_money", "Send money to a person", {"amount|sum": "number", "to|person|recipient": "person"}, {"status": "status"}, "The {v} to {u} is {r}."),
-    Everyday("[what is the stock price of|get the stock price of|stock of|how is the stock of] {v}", "[get|check]_stock", "Get the stock price of a company", {"company|symbol": "title"}, {"price|value": "number"}, "The stock of {v} is at {r}."),
+    Everyday("[what is the stock price of|get the stock price of|stock of|how is the stock of] {v}", "[get|check]_stock", "Get the stock price of a company", {"company|symbol": "title"}, {"price|value": "value"}, "The stock of {v} is at {r}."),
     Everyday("[who is the author of|who wrote|find the author of] {v}", "[find|get]_author", "Find the author of a book", {"book|title": "title"}, {"author|name": "person"}, "[{v} is by {r}|The author of {v} is {r}]."),
     Everyday("[what is the news about|get me news about|read news about|any news about] {v}", "[get|read]_news", "Get news about a topic", {"topic|query": "title"}, {"headline|news": "title"}, "The news about {v}: {r}."),
     Everyday("[look up|find|show|who is] the user {v}", "[find|get|lookup]_user", "[Find|Look up] a user by name", {"name|user": "person"}, {"id|number": "number"}, "The user {v} has the number {r}."),
     Everyday("[set|make|change] the [heating|temperature] in the {v} to {u}", "set_[temperature|heating]", "Set the temperature of a room", {"room": "place", "degrees|temperature": "small"}, {"status": "status"}, "The {v} is set to {u}: {r}."),
+    Everyday("[[what is|show me|get] the way to|directions to|how do I get to|navigate to] {v}", "[get|find]_[directions|route|way]", "Get directions to a place", {"destination|place|to": "city"}, {"distance|minutes": "value"}, "[The way to {v} is {r} long|It is {r} to {v}]."),
+    Everyday("[[set|change|turn] the volume to|volume] {v}", "[set|change]_volume", "Set the volume of the [speaker|music]", {"level|volume|percent": "small"}, {"status": "status"}, "The volume of {v} is {r}."),
+    Everyday("[[find|give me|show me] a recipe for|recipe for|how do I cook] {v}", "[find|get|search]_recipe", "Find a recipe for a [dish|meal]", {"dish|meal|food": "thing"}, {"title|recipe": "title"}, "[The recipe for {v} is {r}|I found {r} for {v}]."),
+    Everyday("[[buy|get|book] [a ticket|tickets] for|I want to see] {v}", "[buy|book]_[ticket|tickets]", "Buy a ticket for a show", {"show|event|title": "title"}, {"seat|ticket": "code"}, "Your [seat|ticket] for {v} is {r}."),
+    Everyday("[watch|play|start|show me] the [video|film|movie] {v}", "[play|watch|start]_[video|movie|film]", "Play a [video|film|movie]", {"title|video|film": "title"}, {"status": "status"}, "[The film {v} is {r}|{v} is {r}]."),
+    Everyday("[how far is it|what is the distance] from {v} to {u}", "[get|find]_distance", "Get the distance between two cities", {"from|start": "city", "to|end": "city"}, {"distance|km": "value"}, "It is {r} from {v} to {u}."),
+    Everyday("[add|save|store] the [contact|number of] {v} [with|as] {u}", "[add|save]_contact", "Save a contact and the number", {"name|person": "person", "number|phone": "number"}, {"status": "status"}, "The contact {v} is {r}."),
+    Everyday("[take|write|make|save] a note[:| saying| that says] {v}", "[take|write|add]_note", "[Write|Save] a note", {"text|note|content": "title"}, {"status|id": "status"}, "The note {v} is {r}."),
+    Everyday("[cancel|delete] the [meeting|event|appointment] {v}", "[cancel|delete]_[meeting|event]", "Cancel a meeting", {"title|name|event": "title"}, {"status": "status"}, "The meeting {v} is {r}."),
+    Everyday("[lock|close] the [door|window] of the {v}", "[lock|close]_[door|window]", "[Lock|Close] a door or window", {"room|place": "place"}, {"status": "status"}, "The {v} is {r}."),
     Everyday("[order|get me|I want to order] {v} {u}", "order_[food|item|product]", "Order a product", {"quantity|amount|count": "small", "item|product|food": "thing"}, {"status|order": "code"}, "Your order of {v} {u} is {r}."),
 ]  # fmt: skip
-VERBS = "find check count open close start stop send move save load paint clean rank measure test build fix ship store lock unlock print scan sort order cancel update review create list show".split()
-NOUNS = "report ticket invoice user room door light camera robot engine parcel garden recipe photo song note meeting task server sensor pump valve file account truck train ship wallet badge shelf ward order lesson".split()
+VERBS = "find check count open close start stop send move save load paint clean rank measure test build fix ship store lock unlock print scan sort order cancel update review create list show read get set add delete remove call book search play write turn make track water feed charge reset empty fill".split()
+NOUNS = "report ticket invoice user room door light camera robot engine parcel garden recipe photo song note meeting task server sensor pump valve file account truck train ship wallet badge shelf ward order lesson contact event message playlist video alarm page table plant battery window bill room list".split()
 
 
 def _title(rng: random.Random) -> str:
@@ -74,10 +84,11 @@ VALUES = {
     "person": w.person,
     "title": _title,
     "thing": lambda r: r.choice(w.THINGS) if r.random() < 0.5 else w.made_up(r),
-    "number": lambda r: r.randint(1, 99) if r.random() < 0.8 else r.randint(100, 9999),
+    "number": lambda r: r.randint(1, 99) if r.random() < 0.75 else r.randint(100, 9999),
+    "value": lambda r: r.choice([r.randint(1, 99), r.randint(100, 9999), r.randint(1, 999) / 10]),
     "small": lambda r: r.randint(1, 30),
     "time": lambda r: f"{r.randint(1, 23)}:{r.randint(0, 59):02}" if r.random() < 0.7 else f"{r.randint(1, 12)} {r.choice(['am', 'pm'])}",
-    "code": lambda r: "".join(r.choice("ABCDEFGHKMPRSTX") for _ in range(r.choice([1, 1, 2]))) + str(r.randint(10, 9999)),
+    "code": lambda r: "".join(r.choice("ABCDEFGHIJKLMNOPQRSTUVWXYZ") for _ in range(r.choice([1, 1, 2, 3]))) + r.choice(["", "", "", "-"]) + str(r.randint(1, 99999)),
     "file": lambda r: w.made_up(r) + r.choice([".txt", ".md", ".csv", ".json", ".py"]),
     "status": lambda r: r.choice("done ok sent ready saved on off started booked set active finished queued playing confirmed open".split()),
     "weather": lambda r: r.choice("sunny rainy cloudy windy snowy foggy warm cold stormy clear".split()),
@@ -99,7 +110,9 @@ class Task:
     result: dict
     reply: str
     source: str
-    """Name of the data that the task is about: two tasks of one source are not offered together."""
+    """Name of the data that the task is about: two tasks of one source are offered together only if they are meant to be alike."""
+    words: tuple[str, str] = ("", "")
+    """Verb and noun of a made-up task."""
 
     @property
     def name(self) -> str:
@@ -159,7 +172,7 @@ def everyday(rng: random.Random) -> Task:
         slots[slot] = result[rng.choice(names.split("|"))] = VALUES[kind](rng)
     reply = expand(rng, one.reply, **slots)
     if rng.random() < 0.15:
-        key, value = w.made_up(rng, 1, 2), VALUES[rng.choice(["number", "status", "place"])](rng)
+        key, value = w.made_up(rng, 1, 2), VALUES[rng.choice(["value", "status", "place"])](rng)
         result[key] = value
         reply += f" The {key} is {value}."
     return Task(
@@ -172,15 +185,18 @@ def everyday(rng: random.Random) -> Task:
     )
 
 
-def made_up(rng: random.Random) -> Task:
+def made_up(rng: random.Random, like: Task | None = None) -> Task:
+    """A task of an invented function. One that is `like` another has its verb or its noun, so that the other word decides."""
     verb = rng.choice(VERBS) if rng.random() < 0.6 else w.made_up(rng, 1, 2)
     noun = rng.choice(NOUNS) if rng.random() < 0.5 else w.made_up(rng)
+    if like is not None and like.words[0]:
+        verb, noun = (like.words[0], noun) if rng.random() < 0.5 else (verb, like.words[1])
     name = rng.choice(
         [f"{verb}_{noun}", f"{verb}_{noun}", f"{noun}_{verb}", verb, w.made_up(rng) + "_" + w.made_up(rng)]
     )
     about = expand(
         rng,
-        "[{V} a {n}|{V} the {n}|This can {v} a {n}|{V} any {n}|{V} a {n} by {p}]",
+        "[{V} a {n}|{V} the {n}|{V} the {p} of a {n}|{V} one {n}|This can {v} a {n}|{V} any {n}|{V} a {n} by {p}]",
         V=sentence(verb),
         v=verb,
         n=noun,
@@ -201,7 +217,7 @@ def made_up(rng: random.Random) -> Task:
     arguments, parameters = {parameter: value}, {parameter: _parameter(rng, parameter, kind)}
     request = expand(
         rng,
-        "[{verb} the {n} {v}|{verb} {n} {v}|{verb} the {n} with {p} {v}|{verb} a {n} for {v}|{verb} my {n} {v}]",
+        "[{verb} the {n} {v}|{verb} {n} {v}|{verb} the {v} {n}|{verb} {v} {n}|{verb} the {n} called {v}|{verb} the {n} with {p} {v}|{verb} a {n} for {v}|{verb} my {n} {v}]",
         verb=verb,
         n=noun,
         v=value,
@@ -217,7 +233,7 @@ def made_up(rng: random.Random) -> Task:
             parameters[second] = _parameter(rng, second, kind)
             request += " " + expand(rng, "[with {s} {v}|and {s} {v}|using {s} {v}]", s=second, v=arguments[second])
     key = rng.choice(["result", "status", "value", "answer", w.made_up(rng, 1, 2)])
-    result = {key: VALUES[rng.choice(["status", "number", "title", "code", "place", "person"])](rng)}
+    result = {key: VALUES[rng.choice(["status", "value", "title", "code", "place", "person"])](rng)}
     reply = expand(
         rng,
         "[The {key} is {r}.|The {key} of the {n} is {r}.|Done. The {key} is {r}.|The tool says: {r}.]",
@@ -225,7 +241,7 @@ def made_up(rng: random.Random) -> Task:
         r=result[key],
         n=noun,
     )
-    return Task(_schema(_spelling(rng, name), about, parameters), request, arguments, result, reply, verb)
+    return Task(_schema(_spelling(rng, name), about, parameters), request, arguments, result, reply, verb, (verb, noun))
 
 
 def task(rng: random.Random) -> Task:

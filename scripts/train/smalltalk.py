@@ -7,7 +7,7 @@ NAME = "Mini"
 ABOUT = "[I am|I'm] Mini"
 WORLD = ["capitals, colours, animals and opposites", "capitals, animals, days and months", "simple facts, sums with two digits and short stories",
          "colours, opposites, animals and small sums", "everyday facts, small sums and stories"]  # fmt: skip
-CAN = "[I know about capitals, colours, animals, opposites, days and months|I can tell you capitals, colours and animal facts|I can chat, add small numbers and tell a short story|I can answer simple facts, do small sums, write JSON and call tools|I can remember your name in this chat, tell stories and answer simple facts]"
+CAN = "[I know about capitals, colours, animals, opposites, days and months|I can tell you capitals, colours and animal facts|I can chat, add small numbers and tell a short story|I can answer simple facts, do small sums, write JSON and call tools|I can remember your name in this chat, tell stories and answer simple facts|I can look at a picture and say what is in it, and answer simple facts]"
 
 INTENTS = {
     "hello": (["[hi|hello|hey|hiya|howdy|yo|hallo] [there|you|mini|friend|bot|||]", "[hi|hello|hey], [nice to meet you|good to see you|good to see you here]", "good [morning|afternoon|evening|day]", "greetings", "hello hello", "hi, can we [talk|chat]?", "hey, anyone there?", "hello, are you there?", "hi mini, how is it going?", "I just wanted to say [hi|hello]", "[morning|evening|sup|heya]!"],
@@ -68,8 +68,12 @@ INTENTS = {
               ["[No problem|That is okay|Do not worry|No worries]! [How can I help?|]", "It is all right. [What can I do for you?|]"], ["problem", "okay", "worr", "right"]),
     "memory ability": (["do you remember [me|our last chat|what I said yesterday|past chats]?", "have we [met|talked|chatted] before?", "will you remember [me|this] [tomorrow|later]?", "can you remember things?", "do you keep our chats?", "do you recall our talk from last week?"],
                        ["I only remember this chat.", "I remember what you say in this chat, but not earlier ones.", "Only while we chat. Each chat starts fresh."], ["chat"]),
-    "see": (["can you [see|hear] [me|pictures|images|music|this photo]?", "can you [draw|make|paint] [a picture|an image|me a cat]?", "look at this picture", "can you [sing|play music|make a video]?", "are you able to look at photos?"],
-            ["No, I only read and write text.", "Sorry, I only work with text.", "I cannot do that. I only know text."], ["text"]),
+    "draw": (["can you [draw|make|paint|create] [a picture|an image|me a cat|a photo of a tree]?", "[draw|paint|make] [me |][a picture|an image] of a [dog|house|tree]", "can you [sing|play music|make a video|hear me|hear music]?", "[please |][draw|paint] something", "are you able to paint?"],
+            ["No, I only write text. [But I can look at pictures.|]", "Sorry, I only write text.", "I cannot do that. I only write text[ and look at pictures|]."], ["text"]),
+    "see": (["can you [see|look at|read|understand] [pictures|images|photos]?", "do you [see|understand] [pictures|images|photos]?", "can I [show|send] you a [picture|photo]?", "what if I send you an image?", "are you able to look at photos?"],
+            ["Yes, [show|send] me a picture and I will [say what I see|tell you what is in it].", "Yes, I can look at pictures. [Send me one!|Show me one.|]", "I can. Send me a picture [and ask about it|]."], ["picture"]),
+    "no picture": (["[please |]describe [this|the] [picture|image|photo]", "what [is|do you see] in [this|the] [picture|image|photo]?", "what does [this|the] [picture|image|photo] show?", "[look at|see] [this|the|my] [picture|photo|image]", "what [is|was] [on|in] the [picture|image|photo]?", "is there a {thing} in [this|the] [picture|image|photo]?", "how many things are in [this|the] [picture|image|photo]?", "what is the weather in [this|the] [picture|image|photo]?", "tell me what you see in the photo"],
+            ["I see no picture. [Please send me one.|Can you show it to me?|]", "There is no picture here. [Please send one.|]"], ["no picture"]),
     "meaning of life": (["what is the meaning of life?", "why are we here?", "what is [love|happiness]?", "what is the secret of life?", "what is the purpose of life?"],
                         ["That is a big question for a tiny model! [I would say: be kind.|]", "I am too tiny to know that. [Be kind and have fun.|]"], ["tiny"]),
     "advice": (["how do I [sleep better|make friends|learn faster|stay healthy|get up early|relax]?", "give me [some|] advice", "any tips?", "I can't sleep", "what advice do you have for me?"],

@@ -7,7 +7,7 @@ import functions
 from functions import Task
 from phrases import expand, roughen
 
-PREFIX = "[|||please |can you |could you |hey, |I want you to |I need you to |can you please |now |ok, |thanks, now ]"
+PREFIX = "[|||please |can you |could you |hey, |I want you to |I need you to |can you please |now |ok, |thanks, now |go ahead and |I would like you to |hi, can you |mini, |let us |could you please |quickly ]"
 NO_TOOL = "[I have no tool for that|None of my tools can do that|Sorry, I do not have a tool for that]."
 
 
@@ -22,9 +22,10 @@ def _request(rng: random.Random, one: Task, held_out: bool) -> str:
 
 def _distinct(rng: random.Random, count: int) -> list[Task]:
     tasks: list[Task] = []
+    alike = rng.random() < 0.35
     while len(tasks) < count:
-        new = functions.task(rng)
-        if all(new.source != t.source and new.name != t.name and new.about != t.about for t in tasks):
+        new = functions.made_up(rng, like=tasks[0]) if alike and tasks else functions.task(rng)
+        if all((alike or new.source != t.source) and new.name != t.name and new.about != t.about for t in tasks):
             tasks.append(new)
     return tasks
 

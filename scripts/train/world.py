@@ -169,10 +169,31 @@ _VOWELS = "a e i o u a e i o ai ea oo ou".split()
 _CODAS = ["", "", "", "", "", "n", "r", "l", "s", "m", "k", "t", "nd", "x"]
 
 
+_SPELLINGS = [
+    word.lower()
+    for word in [
+        *FIRST_NAMES,
+        *THINGS,
+        *PLACES,
+        *HOBBIES,
+        *FOODS,
+        *ANIMALS,
+        *CAPITALS.values(),
+        *MONTHS,
+        *PLURALS.values(),
+    ]
+    if word.isalpha() and len(word) > 3
+]
+
+
 def made_up(rng: random.Random, low: int = 2, high: int = 3) -> str:
-    """Returns an invented word, which the model can only repeat by copying it."""
+    """Returns an invented word, which the model can only repeat by copying it: of syllables, or of the halves of two words."""
+    kind = rng.random()
+    if kind < 0.3:
+        first, second = rng.choice(_SPELLINGS), rng.choice(_SPELLINGS)
+        return (first[: rng.randint(2, len(first) - 1)] + second[rng.randint(1, len(second) - 2) :])[: 4 * high]
     parts = [rng.choice(_ONSETS) + rng.choice(_VOWELS) + rng.choice(_CODAS) for _ in range(rng.randint(low, high))]
-    return "".join(parts)[:9]
+    return (rng.choice("aeiou") if kind < 0.42 else "") + "".join(parts)[:9]
 
 
 def person(rng: random.Random) -> str:

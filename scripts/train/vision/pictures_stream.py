@@ -14,6 +14,8 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 import data
+import dialogues
+from phrases import expand
 
 IMAGE = "<IMG_CONTEXT>"
 """The token in whose places the tower's rows stand."""
@@ -24,18 +26,24 @@ Block = tuple[Tensor, Tensor, Tensor]
 """Ids and flags as in data.py (rows, length), and the picture of each row."""
 
 
-def with_picture(text: str, tokens: int) -> str:
-    """A user's text behind a picture, as InternVL's processor writes it."""
-    return f"<img>{IMAGE * tokens}</img>\n{text}"
+def with_picture(text: str, tokens: int, behind: bool = False) -> str:
+    """A user's text with a picture before or behind it, as InternVL's processor writes them."""
+    picture = f"<img>{IMAGE * tokens}</img>\n"
+    return text + picture if behind else picture + text
 
 
 def conversation(rng: random.Random, scene: Scene, tokens: int) -> dict:
+    """Questions about one picture; in some conversations also turns that have nothing to do with it, before or between them."""
     turns = questions.conversation(rng, scene, rng.choices(list(TURNS), list(TURNS.values()))[0])
+    system = expand(rng, rng.choice(dialogues.SYSTEM)) if rng.random() < 0.15 else ""
+    first = turns[0]
+    while rng.random() < 0.16:
+        turns.insert(rng.randint(0, len(turns)), dialogues.filler(rng))
     messages: list[dict] = []
-    for i, turn in enumerate(turns):
-        user = with_picture(turn.user, tokens) if i == 0 else turn.user
+    for turn in turns:
+        user = with_picture(turn.user, tokens, rng.random() < 0.2) if turn is first else turn.user
         messages += [{"role": "user", "content": user}, {"role": "assistant", "content": turn.reply}]
-    return {"system": "", "tools": [], "thinking": False, "messages": messages}
+    return {"system": system, "tools": [], "thinking": False, "messages": messages}
 
 
 def shifted(rng: random.Random, picture: np.ndarray) -> np.ndarray:
