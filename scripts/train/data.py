@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 import dialogues
-from render import segments
+from template import segments
 
 MIXTURE = {
     "chat": 2.0, "facts": 4.5, "unknown": 0.9, "story": 0.3, "arithmetic": 1.6,

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import dialogues
-from render import TOOLS_HEAD, TOOLS_TAIL
+from template import TOOLS_HEAD, TOOLS_TAIL
 
 LONGEST = 200
 """Tokens of a reply."""
@@ -48,10 +48,12 @@ def by_server(url: str) -> Ask:
 
 def by_transformers(folder: Path) -> Ask:
     import torch
-    from transformers import AutoTokenizer, GenerationConfig, Qwen3ForCausalLM
+    import transformers
+    from transformers import AutoTokenizer, GenerationConfig
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = Qwen3ForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    (own_class,) = json.loads((folder / "config.json").read_text())["architectures"]
+    model = getattr(transformers, own_class).from_pretrained(folder, dtype=torch.float32).eval()
     own = GenerationConfig.from_pretrained(folder, max_new_tokens=LONGEST)
     best = GenerationConfig(
         do_sample=False, max_new_tokens=LONGEST, eos_token_id=own.eos_token_id, pad_token_id=own.pad_token_id
@@ -113,7 +115,7 @@ def run(case: dict, ask: Ask, greedy: bool) -> tuple[bool, list[str]]:
     """Plays the case turn by turn with the model's own replies.
 
     Tools are written into the messages in the template's words, so that a server without
-    tool support sees the very same prompt.
+    tool support sees the very same prompt. The URL of a case's picture stands before its first question.
     """
     system = case.get("system", "")
     if case.get("tools"):
@@ -124,6 +126,9 @@ def run(case: dict, ask: Ask, greedy: bool) -> tuple[bool, list[str]]:
     for turn in case["turns"]:
         user = turn["user"] if "user" in turn else f"<tool_response>\n{turn['tool']}\n</tool_response>"
         messages.append({"role": "user", "content": user})
+        if picture := case.get("picture") if turn is case["turns"][0] else None:
+            parts = [{"type": "image_url", "image_url": {"url": picture}}, {"type": "text", "text": user}]
+            messages[-1]["content"] = parts
         reply = ask(messages, case.get("thinking", False), greedy)
         replies.append(reply)
         messages.append({"role": "assistant", "content": reply.split("</think>")[-1].strip()})
@@ -160,6 +165,18 @@ def held_out(count: int) -> list[dict]:
     return cases
 
 
+def print_rates(columns: dict[str, dict[str, list[bool]]], skills: list[str]) -> None:
+    """A table of Markdown: for each column, the results by skill."""
+    print("| skill | " + " | ".join(columns) + " |")
+    print("|---" * (1 + len(columns)) + "|")
+    for skill in [*skills, "all"]:
+        row = []
+        for rates in columns.values():
+            results = [p for s, ps in rates.items() if skill in (s, "all") for p in ps]
+            row.append(f"{100 * sum(results) / len(results):.0f} % of {len(results)}" if results else "")
+        print(f"| {skill} | " + " | ".join(row) + " |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--url")
@@ -185,14 +202,7 @@ def main() -> None:
                         f"{setting} {case['skill']}: {[t.get('user', t.get('tool')) for t in case['turns']]}\n    {replies} wanted {[t.get('expect') for t in case['turns']][-1]}",
                         flush=True,
                     )
-    print("| skill | " + " | ".join(columns) + " |")
-    print("|---" * (1 + len(columns)) + "|")
-    for skill in [*dialogues.SKILLS, "all"]:
-        row = []
-        for rates in columns.values():
-            results = [p for s, ps in rates.items() if skill in (s, "all") for p in ps]
-            row.append(f"{100 * sum(results) / len(results):.0f} % of {len(results)}" if results else "")
-        print(f"| {skill} | " + " | ".join(row) + " |")
+    print_rates(columns, dialogues.SKILLS)
 
 
 if __name__ == "__main__":

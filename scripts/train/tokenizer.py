@@ -21,7 +21,7 @@ import regex
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 import dialogues
-from render import segments
+from template import segments
 
 VOCABULARY = 2048
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<img>", "</img>", "<IMG_CONTEXT>", "<video>"]
@@ -111,7 +111,7 @@ def save(tokenizer: Tokenizer, folder: Path) -> None:
 
 
 def check(folder: Path) -> None:
-    """`render.py` and the template say the same of every kind of conversation."""
+    """`template.py` and the template say the same of every kind of conversation."""
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
