@@ -1,5 +1,5 @@
 // npm start: set-up, then a server with the shipped models, three questions asked over HTTP with the answers streamed, a picture drawn where
-// there is a model that draws, and the address.
+// there is a model that draws, its description by one that reads images, and the address.
 //   npm start -- --once            leaves after the answers; exit code 1 if one of them failed
 //   npm start -- --help            says so
 //   npm start -- --port 8080 ...   every other argument goes to `svc serve`
@@ -14,6 +14,7 @@ const QUESTIONS = [
   'What is the capital of France?',
   'What is my name?',
 ];
+const ABOUT_PICTURE = 'What do you see in this picture?';
 /** The README's first picture. */
 const PICTURE = { prompt: 'a red balloon over snowy mountains at sunset', seed: 3 };
 const FOLDER = 'outputs';
@@ -23,7 +24,7 @@ const once = process.argv.includes('--once');
 const passed = process.argv.slice(2).filter((arg) => arg !== '--once');
 const key = option('--api-key') ?? process.env.SVC_API_KEY;
 
-const HELP = `npm start [-- options]: sets up what is missing, serves the models that ship, asks three questions, has a\npicture drawn and prints the address.
+const HELP = `npm start [-- options]: sets up what is missing, serves the models that ship, asks three questions, has a\npicture drawn and described, and prints the address.
   --once      leave after the answers; exit code 1 where one of them failed
   --help      this page
   others      go to \`svc serve\`, as --port 8080 or --model-path Qwen/Qwen3-0.6B; \`npx svc serve --help\` lists them`;
@@ -55,9 +56,10 @@ async function start() {
   try {
     await whenReady(base, server);
     talking = true;
-    const [chats, draws] = await kindsServed(base);
+    const { chats, sees, draws } = await modelsServed(base);
     if (chats) await converse(base);
-    if (draws) await draw(base);
+    const picture = draws ? await draw(base) : null;
+    if (picture && sees) await describe(base, sees, picture);
     talking = false;
   } catch (error) {
     console.error(`\n${error.message}`);
@@ -75,31 +77,49 @@ async function converse(base) {
   for (const question of QUESTIONS) {
     process.stdout.write(`\n> ${question}\n`);
     messages.push({ role: 'user', content: question });
-    const answer = await streamChat(
-      base,
-      { messages },
-      { key, onText: (text) => process.stdout.write(text) },
-    );
-    if (answer.trim() === '') throw new Error('The server sent an empty answer.');
-    messages.push({ role: 'assistant', content: answer });
-    process.stdout.write('\n');
+    messages.push({ role: 'assistant', content: await printAnswer(base, { messages }) });
   }
 }
 
-/** Whether a model that chats and one that draws are served. */
-async function kindsServed(base) {
-  const { data } = await call(base, '/v1/models');
-  return [data.some((model) => !model.pipeline), data.some((model) => model.pipeline)];
+/** Prints the answer as it comes; returns it. */
+async function printAnswer(base, request) {
+  const answer = await streamChat(base, request, { key, onText: (text) => process.stdout.write(text) });
+  if (answer.trim() === '') throw new Error('The server sent an empty answer.');
+  process.stdout.write('\n');
+  return answer;
 }
 
-/** Has one picture drawn and prints its path. */
+/** Whether a model that chats and one that draws are served, and the name of one that reads images. */
+async function modelsServed(base) {
+  const { data } = await call(base, '/v1/models');
+  return {
+    chats: data.some((model) => !model.pipeline),
+    sees: data.find((model) => model.modalities?.includes('image') && !model.pipeline)?.id,
+    draws: data.some((model) => model.pipeline),
+  };
+}
+
+/** Shows the picture to a model and prints what it says. */
+async function describe(base, model, picture) {
+  process.stdout.write(`\n> [the picture] ${ABOUT_PICTURE}\n`);
+  const url = `data:image/png;base64,${picture.toString('base64')}`;
+  const content = [
+    { type: 'image_url', image_url: { url } },
+    { type: 'text', text: ABOUT_PICTURE },
+  ];
+  await printAnswer(base, { model, messages: [{ role: 'user', content }], temperature: 0 });
+}
+
+/** Has one picture drawn, prints its path and returns its bytes. */
 async function draw(base) {
   process.stdout.write(`\n> Draw ${PICTURE.prompt}\n`);
   const started = performance.now();
   const { data, unknown_words: unknown = [] } = await call(base, '/v1/images/generations', PICTURE);
-  const path = await saveNew(Buffer.from(data[0].b64_json, 'base64'));
+  const picture = Buffer.from(data[0].b64_json, 'base64');
+  const path = await saveNew(picture);
   if (unknown.length > 0) console.log(`(the model does not know: ${unknown.join(', ')})`);
   console.log(`${path} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
+  return picture;
 }
 
 /** Under the first number that is free, as `svc generate` names its pictures. */
