@@ -88,7 +88,7 @@ export function placeModules(matrices: readonly Matrix[], { path, modules }: Lor
   if (unknown === undefined) return placed;
   throw new EngineError(
     'unsupported',
-    `${path} adapts ${unknown}, which is not among this model's ${[...new Set(matrices.flatMap(({ parts }) => parts.map(({ name }) => name.split('.').at(-2))))].join(', ')}: train one on those`,
+    `${path} adapts ${unknown}, which is not among this language model's ${[...new Set(matrices.flatMap(({ parts }) => parts.map(({ name }) => name.split('.').at(-2))))].join(', ')}: train one on those`,
     { param: unknown },
   );
 }

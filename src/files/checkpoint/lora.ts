@@ -7,6 +7,7 @@ import { readGgufLora, type LoraBase } from '../gguf/lora.ts';
 import { CONFIG, readLoraConfig, type Json, type LoraConfig } from './lora-config.ts';
 import type { LoraModule } from './lora-module.ts';
 import { readSafetensors, type TensorEntry } from './safetensors.ts';
+import { textModule } from './text-half.ts';
 import { readJson, readText, type ByteSource, type Folder } from '../source.ts';
 
 export type { LoraModule };
@@ -135,7 +136,7 @@ function readModules(
         `has factors of [${A.shape.join(', ')}] and [${B.shape.join(', ')}], ${CONFIG} asks for rank ${stated}`,
       );
     return {
-      name,
+      name: textModule(name),
       a: A,
       b: B,
       rank,

@@ -1,5 +1,5 @@
 // Tensors of a text model that another class wraps, renamed to the names that they have in the text model alone; alone or with the
-// tensors of the towers beside it.
+// tensors of the towers beside it. Adapters of such a model name its modules in the same ways.
 
 /** Prefixes of text model modules in wrapping classes: of transformers before version 5, since version 5, and of Idefics. */
 const PREFIXES: readonly (readonly [there: string, alone: string])[] = [
@@ -53,6 +53,12 @@ export function besideTensors<Entry>(tensors: ReadonlyMap<string, Entry>): Map<s
 export function wrappedTensors<Entry>(tensors: ReadonlyMap<string, Entry>): Map<string, Entry> {
   const named = (name: string): string => ownName(name) ?? name.replace(/^model\.visual\./, 'visual.');
   return new Map([...tensors].map(([name, entry]) => [named(name), entry]));
+}
+
+/** The name of a module in the text model alone; modules that are not within another class's text model keep theirs. */
+export function textModule(name: string): string {
+  const own = ownName(`${name}.`);
+  return own === null ? name : own.slice(0, -1);
 }
 
 function ownName(name: string): string | null {
