@@ -125,6 +125,7 @@ export const FOLDERS = {
   'models/text': 'language models and text encoders: their configurations, their pages',
   'models/image': 'denoisers and autoencoders: their configurations, their pages',
   'models/vision': 'vision towers: their configurations, what they are given of an image, their pages',
+  'models/audio': 'encoders of sounds: their configurations, what they are given of a sound, their pages',
   'grammar/schema': 'JSON Schema as a grammar',
   'grammar/lark': 'Lark grammars, and expressions of Python and Rust, as regular expressions',
   'grammar/stops': 'stop strings and stop expressions as automata over characters',

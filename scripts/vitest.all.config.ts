@@ -77,6 +77,7 @@ export default defineConfig({
             'test/kernels/**/*.test.ts',
             'test/models/text/decoder.test.ts',
             'test/engine/text/media/towers.test.ts',
+            'test/engine/text/media/sound-towers.test.ts',
           ],
           isolate: false,
           env: { SVC_VULKAN_DRIVER: 'swiftshader' },

@@ -1,6 +1,8 @@
 // The families of media models that are built in. A new one is one line here.
 
 import type { Json } from './config-values.ts';
+import { QWEN2_AUDIO } from './audio/qwen2-audio.ts';
+import { VOXTRAL } from './audio/voxtral.ts';
 import type { MediaFamily } from './media.ts';
 import { textHalf, withTextPositions, wrappedHalf, type TextHalf } from './text/wrappers.ts';
 import { IDEFICS3 } from './vision/idefics3-media.ts';
@@ -17,6 +19,8 @@ const families: MediaFamily[] = [
   QWEN3_5,
   MISTRAL3,
   PIXTRAL,
+  QWEN2_AUDIO,
+  VOXTRAL,
 ];
 
 /** The family of a class of config.json; null: it reads text only. */

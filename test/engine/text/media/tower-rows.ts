@@ -1,5 +1,6 @@
-// Rows that a tower makes of a prepared medium.
+// Rows that a tower makes of a prepared medium, and their comparison.
 
+import { expect } from 'vitest';
 import { TowerRecording } from '../../../../src/engine/text/media/tower-recording.ts';
 import { openWeights } from '../../../../src/engine/weights/weights.ts';
 import type { Checkpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
@@ -18,10 +19,11 @@ export async function rowsOf(
   { beside }: Pick<Checkpoint, 'beside'>,
   { towers }: MediaModel,
   prepared: PreparedMedium,
+  { plain = false }: { plain?: boolean } = {},
 ): Promise<TowerRows> {
   const weights = openWeights(on, beside!.tensors, towers[prepared.tower]!, { format: null });
   await weights.load();
-  const recording = TowerRecording.record(on, new Arena(on), weights.page, prepared);
+  const recording = TowerRecording.record(on, new Arena(on), weights.page, prepared, { plain });
   const { blocks, blockBytes } = recording.sizes;
   const buffers = Array.from({ length: blocks }, () => on.allocate('step', 'rows', blockBytes));
   const regions = buffers.map((buffer) => ({ buffer, offset: 0, size: blockBytes }));
@@ -34,4 +36,24 @@ export async function rowsOf(
   const error = on.takeError();
   if (error !== null) throw error;
   return { columns, blocks: read };
+}
+
+/** Relative to the largest value of the rows. */
+const TOLERANCE = 1e-4;
+
+export function expectRows(
+  found: Float32Array,
+  columns: number,
+  { shape, values }: { shape: number[]; values: ArrayLike<number> },
+) {
+  const [rows = 0, width = 0] = shape;
+  expect(width).toBe(columns);
+  const stride = found.length / rows;
+  const largest = Array.from(values).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  let worst = 0;
+  for (let i = 0; i < values.length; i++) {
+    const at = Math.floor(i / width) * stride + (i % width);
+    worst = Math.max(worst, Math.abs(found[at]! - values[i]!));
+  }
+  expect(worst / largest).toBeLessThan(TOLERANCE);
 }

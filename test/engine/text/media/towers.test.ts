@@ -10,31 +10,11 @@ import type { Device } from '../../../../src/gpu/device.ts';
 import type { MediaModel } from '../../../../src/models/media.ts';
 import { disguise, openModelTestDevice } from '../../../gpu/test-device.ts';
 import { openMediaGolden, type MediaGolden } from './media-golden.ts';
-import { rowsOf } from './tower-rows.ts';
-
-/** Relative to the largest value of the rows. */
-const TOLERANCE = 1e-4;
+import { expectRows, rowsOf } from './tower-rows.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
-
-function expectRows(
-  found: Float32Array,
-  columns: number,
-  { shape, values }: { shape: number[]; values: ArrayLike<number> },
-) {
-  const [rows = 0, width = 0] = shape;
-  expect(width).toBe(columns);
-  const stride = found.length / rows;
-  const largest = Array.from(values).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-  let worst = 0;
-  for (let i = 0; i < values.length; i++) {
-    const at = Math.floor(i / width) * stride + (i % width);
-    worst = Math.max(worst, Math.abs(found[at]! - values[i]!));
-  }
-  expect(worst / largest).toBeLessThan(TOLERANCE);
-}
 
 describe.each(['qwen2-5-vl', 'qwen2-vl', 'qwen3-vl', 'qwen3-5'])('%s', (name) => {
   let golden: MediaGolden;

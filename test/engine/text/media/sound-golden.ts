@@ -1,0 +1,35 @@
+// Checkpoints of scripts/reference/audio.py, their sounds and conversations.
+
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { ChatMessage } from '../../../../src/engine/text/text-model.ts';
+
+export interface SoundConversation {
+  name: string;
+  /** Parts are texts, or numbers of sounds. */
+  turns: [role: ChatMessage['role'], content: string | (string | number)[]][];
+  ids: number[];
+  greedy: number[];
+}
+
+export interface SoundGolden {
+  path: string;
+  /** WAV files. */
+  sounds: Uint8Array[];
+  conversations: SoundConversation[];
+}
+
+const FOLDER = fileURLToPath(new URL('../../../golden/audio', import.meta.url));
+
+export function soundGolden(name: string): SoundGolden {
+  const path = `${FOLDER}/${name}`;
+  const { sounds, conversations } = JSON.parse(readFileSync(`${path}.json`, 'utf8')) as {
+    sounds: string[];
+    conversations: SoundConversation[];
+  };
+  return {
+    path,
+    conversations,
+    sounds: sounds.map((file) => new Uint8Array(Buffer.from(file, 'base64'))),
+  };
+}
