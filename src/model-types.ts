@@ -3,7 +3,7 @@
 export type { ErrorCode } from './files/error.ts';
 export type { Message, MessagePart, Names } from './files/message.ts';
 export type { CachedModel, CachedRevision, RemovedModel } from './files/hub/hub-cache.ts';
-export type { Clip, MediaKind, Sound, VideoSource } from './files/media/decoded.ts';
+export type { Clip, MediaKind, RgbaPixels, Sound, VideoSource } from './files/media/decoded.ts';
 export type { OpenEvent, Quantization } from './engine/session/open-event.ts';
 export type { AdapterSummary } from './gpu/adapter.ts';
 export type {

@@ -1,7 +1,7 @@
 // A request to a text model as plain data: the prompt, sampling values, constraints on the reply, and its end.
 
 import type { Pixels } from '../../files/image/pixels.ts';
-import type { Clip, Sound } from '../../files/media/decoded.ts';
+import type { Clip, RgbaPixels, Sound } from '../../files/media/decoded.ts';
 import type { TileLimits } from '../../files/media/decoded.ts';
 import type { TextConstraint } from '../../grammar/text-constraint.ts';
 import type { SettingValues } from '../../options/setting.ts';
@@ -17,7 +17,7 @@ export type Role = 'system' | 'user' | 'assistant' | 'tool' | 'function' | 'deve
 export interface ContentPart extends TileLimits {
   type: string;
   text?: string;
-  image?: Uint8Array | Pixels;
+  image?: Uint8Array | Pixels | RgbaPixels;
   video?: Uint8Array | Clip;
   audio?: Uint8Array | Sound;
   [member: string]: unknown;

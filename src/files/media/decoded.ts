@@ -4,6 +4,14 @@ import type { Pixels } from '../image/pixels.ts';
 
 export type MediaKind = 'image' | 'video' | 'audio';
 
+/** Pixels with alpha, as an ImageData of a page has them. */
+export interface RgbaPixels {
+  width: number;
+  height: number;
+  /** width · height · 4 bytes, RGB not multiplied by alpha. */
+  data: Uint8Array | Uint8ClampedArray;
+}
+
 /** What the header of a video tells before frames are decoded. */
 export interface VideoSource {
   width: number;

@@ -3,6 +3,7 @@
 import { EngineError } from '../../../files/error.ts';
 import { say, subject } from '../../../files/message.ts';
 import type { MediaDecoders } from '../../../files/media/decoders.ts';
+import { checkGiven, coloursOf } from '../../../files/media/given.ts';
 import type { MediaBounds } from '../../../files/media/media.ts';
 import type { ChatRendering } from '../../../files/template/template.ts';
 import { LruCache } from '../../../grammar/lru-cache.ts';
@@ -92,6 +93,7 @@ export class MediaLibrary {
       throw new EngineError('bad_request', `${path}.${kind} is missing: give the bytes of a file there`, {
         param: `${path}.${kind}`,
       });
+    checkGiven(kind, given, `${path}.${kind}`, this.#bounds);
     const key = await mediumKey(kind, given, limits);
     const known = this.#known.get(key) ?? this.#pending.get(key);
     if (known) return known;
@@ -129,7 +131,9 @@ export class MediaLibrary {
     if (type === 'image') {
       const { alpha } = readers.image!;
       const pixels =
-        image instanceof Uint8Array ? await this.#decoders.image(image, name, { bounds, alpha }) : image!;
+        image instanceof Uint8Array
+          ? await this.#decoders.image(image, name, { bounds, alpha })
+          : coloursOf(image!, alpha);
       return readers.image!.prepare(pixels, limits);
     }
     if (type === 'video') {

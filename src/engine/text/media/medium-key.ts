@@ -2,9 +2,9 @@
 
 import type { Pixels } from '../../../files/image/pixels.ts';
 import type { MediaKind, TileLimits } from '../../../models/media.ts';
-import type { Clip, Sound } from '../../../files/media/decoded.ts';
+import type { Clip, RgbaPixels, Sound } from '../../../files/media/decoded.ts';
 
-type Given = Uint8Array | Pixels | Clip | Sound;
+type Given = Uint8Array | Pixels | RgbaPixels | Clip | Sound;
 
 export async function mediumKey(kind: MediaKind, given: Given, limits: TileLimits): Promise<string> {
   const { head, bytes } = piecesOf(given);
@@ -24,7 +24,8 @@ function piecesOf(given: Given): { head: unknown; bytes: readonly Uint8Array[] }
     const { buffer, byteOffset, byteLength } = given.samples;
     return { head: given.rate, bytes: [new Uint8Array(buffer, byteOffset, byteLength)] };
   }
-  return { head: [given.width, given.height], bytes: [given.data] };
+  const { buffer, byteOffset, byteLength } = given.data;
+  return { head: [given.width, given.height], bytes: [new Uint8Array(buffer, byteOffset, byteLength)] };
 }
 
 async function sha256(bytes: Uint8Array): Promise<string> {
