@@ -21,10 +21,14 @@ export interface Attention {
   keyCounts?: Tensor;
   /** Factor on the scores; default 1 / sqrt(dims). */
   scale?: number;
+  /** Most work of a segment, as products of queries, keys and columns: more is divided by cuts of the tape. Left out: any. */
+  mostWork?: number;
   /** f32 [1, queries + keys − 1, heads], added to the scores: row key − query + queries − 1 for a key and a query of an item. */
   bias?: Tensor;
 }
 
+/** Work of less than a second on a slow GPU, where drivers end what takes longer. */
+export const SEGMENT_WORK = 2 ** 36;
 /** Lanes that cooperate; an adapter with smaller subgroups uses the plain variant. */
 const LANES = 8;
 /** Dimensions of the largest head that one workgroup computes whole. */
@@ -44,29 +48,48 @@ export function attend(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention)
   const variant = variantOf(tape, dims);
   const dispatched = tape.device.capabilities.maxWorkgroups * variant.queriesAtOnce;
   const job = { tape, q, k, v, y, attention, variant, all: { queries, keys } };
-  if (queries <= dispatched && [q.x, k.x, v.x, y].every((tensor) => fits(tape, tensor))) {
-    record(job, { firstItem: 0, items, queries: [0, queries], keys: [0, keys] }, null);
-    return y;
-  }
-  const mostQueries = Math.min(mostPixels(tape, q.x), mostPixels(tape, y), dispatched);
-  const mostKeys = Math.min(mostPixels(tape, k.x), mostPixels(tape, v.x));
-  for (let firstItem = 0; firstItem < items; firstItem++) {
-    for (const strip of ranges(queries, mostQueries)) {
-      const state = tape.tensor([strip[1] - strip[0], heads * job.variant.parts * 2]);
-      for (const window of ranges(keys, mostKeys))
-        record(job, { firstItem, items: 1, queries: strip, keys: window }, state);
-    }
+  const isWhole = queries <= dispatched && [q.x, k.x, v.x, y].every((tensor) => fits(tape, tensor));
+  const most = isWhole ? Infinity : Math.min(mostPixels(tape, q.x), mostPixels(tape, y), dispatched);
+  const mostKeys = isWhole ? keys : Math.min(mostPixels(tape, k.x), mostPixels(tape, v.x));
+  const parts = dividedParts(job, items, { isWhole, most });
+  for (const part of parts) {
+    const [first, last] = part.queries;
+    const state = isWhole ? null : tape.tensor([last - first, heads * variant.parts * 2]);
+    for (const window of ranges(keys, mostKeys)) record(job, { ...part, keys: window }, state);
+    if (attention.mostWork !== undefined && parts.length > 1) tape.cut();
   }
   return y;
+}
+
+/** Many items whole, or ranges of at most `most` queries of one item; within the work of a segment. */
+function dividedParts(
+  { attention: { heads, dims, mostWork = Infinity }, variant, all: { queries, keys } }: Job,
+  items: number,
+  { isWhole, most }: { isWhole: boolean; most: number },
+): Omit<Part, 'keys'>[] {
+  const worked = Math.floor(mostWork / (keys * heads * dims));
+  if (isWhole && queries <= worked)
+    return ranges(items, Math.floor(worked / queries)).map(([first, last]) => ({
+      firstItem: first,
+      items: last - first,
+      queries: [0, queries],
+    }));
+  // Whole tiles of queries.
+  const { queriesAtOnce } = variant;
+  const strip = Math.min(most, Math.max(1, Math.floor(worked / queriesAtOnce)) * queriesAtOnce);
+  return Array.from({ length: items }, (_, firstItem) =>
+    ranges(queries, strip).map((range) => ({ firstItem, items: 1, queries: range })),
+  ).flat();
 }
 
 type Range = readonly [first: number, last: number];
 
 function ranges(count: number, most: number): Range[] {
   if (most < 1) throw new Error('attend: a row exceeds one binding');
-  return Array.from({ length: Math.ceil(count / most) }, (_, i) => [
-    i * most,
-    Math.min((i + 1) * most, count),
+  const each = Math.max(1, Math.min(count, most));
+  return Array.from({ length: Math.ceil(count / each) }, (_, i) => [
+    i * each,
+    Math.min((i + 1) * each, count),
   ]);
 }
 

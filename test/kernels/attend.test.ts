@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
+import { Tape } from '../../src/gpu/tape.ts';
 import { attend } from '../../src/kernels/attend.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, differingRows, Random } from './compute.ts';
@@ -22,6 +23,7 @@ interface Problem {
   scale: number | undefined;
   /** [queries + keys − 1][heads], by distance. */
   bias: Float32Array | null;
+  mostWork?: number;
   q: Float32Array;
   kv: Float32Array;
 }
@@ -45,7 +47,7 @@ function problem(given: Partial<Problem> & { queries: number; keys: number; dims
 
 /** Runs q in a tensor of its own, with keys and values side by side in another, from column four on. */
 function run(on: Device, of: Problem, from = 0, to: number = of.items): Promise<Float32Array[]> {
-  const { queries, keys, heads, kvHeads, dims, causal, keyCounts, scale, bias } = of;
+  const { queries, keys, heads, kvHeads, dims, causal, keyCounts, scale, bias, mostWork } = of;
   const width = heads * dims;
   const kvWidth = kvHeads * dims;
   const items = to - from;
@@ -67,6 +69,7 @@ function run(on: Device, of: Problem, from = 0, to: number = of.items): Promise<
         causal,
         ...(counts ? { keyCounts: counts } : {}),
         ...(added ? { bias: added } : {}),
+        ...(mostWork !== undefined && { mostWork }),
       };
       return attend(
         { x: q, first: 0 },
@@ -205,6 +208,16 @@ describe.each([
     expectRight(of, await run(on, of));
   });
 
+  it('more work than a segment may have, by items and by queries, gives the same', async () => {
+    const on = disguise(device, as);
+    const of = { items: 3, queries: 70, keys: 45, dims: 24, heads: 2 };
+    const item = of.queries * of.keys * of.dims * of.heads;
+    const more = { keyCounts: [45, 1, 33], causal: true };
+    const whole = await run(on, problem({ ...of, ...more }));
+    for (const mostWork of [2 * item, item - 1, 1])
+      expect(differingRows(await run(on, problem({ ...of, ...more, mostWork })), whole)).toEqual([]);
+  });
+
   it('scores far apart', async () => {
     const of = problem({ queries: 9, keys: 65, dims: 8, scale: 40 });
     expectRight(of, await run(disguise(device, as), of));
@@ -224,4 +237,18 @@ it('several teams of eight lanes a workgroup', async () => {
     expectRight(of, y);
     expect(differingRows(y, await run(device, of))).toEqual([]);
   }
+});
+
+it.each([
+  ['all at once', 3, 0],
+  ['an item at a time', 1, 3],
+  ['a part of an item', 0.99, 6],
+])('segments end behind parts of the work: %s', (_, items, segments) => {
+  const tape = new Tape(device, {});
+  const [tokens, heads, dims] = [64, 2, 24];
+  const x = tape.tensor([3, tokens, 3 * heads * dims]);
+  const [q, k, v] = [0, 1, 2].map((i) => ({ x, first: i * heads * dims }));
+  attend(q!, k!, v!, { heads, dims, mostWork: items * tokens ** 2 * heads * dims });
+  expect(tape.segmentCount).toBe(segments);
+  tape.destroy();
 });

@@ -2,7 +2,7 @@
 // rotation; cells of patches are merged, where the class does so, and a projector makes them rows for the language model.
 
 import type { Tensor } from '../../gpu/tensor.ts';
-import { attend } from '../../kernels/attend.ts';
+import { attend, SEGMENT_WORK } from '../../kernels/attend.ts';
 import { takeRows } from '../../kernels/copy-rows.ts';
 import { linear, linearAdd, linearGeglu, linearSwiglu } from '../../kernels/matmul.ts';
 import { patchify } from '../../kernels/patchify.ts';
@@ -60,7 +60,7 @@ function layer(config: PixtralVisionConfig, weights: WeightTable, name: string) 
     const y = linear(rmsnorm(x, before!, EPS), qkv); // [1, patches, 3 · hidden]
     for (const i of [0, 1]) rotate({ x: y, first: i * hidden }, rotations, { heads, dims, layout: 'halves' });
     const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * hidden }));
-    x = linearAdd(attend(q!, k!, v!, { heads, dims }), out, x);
+    x = linearAdd(attend(q!, k!, v!, { heads, dims, mostWork: SEGMENT_WORK }), out, x);
     x = linearAdd(gated(rmsnorm(x, between!, EPS)), down, x);
     x.tape!.cut();
     return x;

@@ -2,7 +2,7 @@
 // a cell are merged into one row for the language model.
 
 import type { Tensor } from '../../gpu/tensor.ts';
-import { attend } from '../../kernels/attend.ts';
+import { attend, SEGMENT_WORK } from '../../kernels/attend.ts';
 import { joinRows, takeRows } from '../../kernels/copy-rows.ts';
 import { linear, linearAdd, linearSwiglu } from '../../kernels/matmul.ts';
 import { patchify } from '../../kernels/patchify.ts';
@@ -83,7 +83,7 @@ function selfAttention(
     : weights.matrix(`${name}.qkv.weight`, 3 * hidden, hidden, options);
   const attended = (y: Tensor): Tensor => {
     const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * hidden }));
-    return attend(q!, k!, v!, { heads, dims });
+    return attend(q!, k!, v!, { heads, dims, mostWork: SEGMENT_WORK });
   };
   return (x: Tensor, rotations: Tensor, groups: VisionLayout['groups']): Tensor => {
     const y = linear(x, qkv); //                                 [1, cells · merge, merge, 3 · hidden]

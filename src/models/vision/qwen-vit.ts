@@ -2,7 +2,7 @@
 // one row for the language model. States of some layers may be merged, too.
 
 import type { Tensor } from '../../gpu/tensor.ts';
-import { attend } from '../../kernels/attend.ts';
+import { attend, SEGMENT_WORK } from '../../kernels/attend.ts';
 import { joinRows } from '../../kernels/copy-rows.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linear, linearAdd } from '../../kernels/matmul.ts';
@@ -91,7 +91,7 @@ function layer(config: QwenVitConfig, weights: WeightTable, name: string) {
     const y = linear(layernorm(x, norms[0]!, EPS), qkv); //  [frames, cells · merge, merge, 3 · hidden]
     for (const i of [0, 1]) rotate({ x: y, first: i * hidden }, rotations, { heads, dims, layout: 'halves' });
     const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * hidden }));
-    x = linearAdd(attend(q!, k!, v!, { heads, dims }), out, x);
+    x = linearAdd(attend(q!, k!, v!, { heads, dims, mostWork: SEGMENT_WORK }), out, x);
     x = linearAdd(linear(layernorm(x, norms[1]!, EPS), up, { activation }), down, x);
     x.tape!.cut();
     return x;
