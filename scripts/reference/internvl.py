@@ -237,7 +237,7 @@ IMAGES = {
 
 
 def opened(file):
-    return ImageOps.exif_transpose(Image.open(io.BytesIO(file))).convert('RGB')
+    return ImageOps.exif_transpose(Image.open(io.BytesIO(file)))
 
 
 def images():

@@ -19,7 +19,7 @@ export const IDEFICS3: MediaFamily = {
       readers: {
         image: {
           placeholder: IMAGE,
-          alpha: 'dropped',
+          alpha: 'white',
           prepare(image) {
             const { tiles, grid } = splitImage(image, { ...config, side: config.tiles.side });
             const { patch, side } = config.tiles;

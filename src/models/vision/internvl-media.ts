@@ -31,7 +31,7 @@ export const INTERNVL: MediaFamily = {
           // Templates of both layouts were published with either.
           otherPlaceholders: [isOriginal ? TOKEN : IMAGE],
           tiles: true,
-          alpha: 'dropped',
+          alpha: 'white',
           prepare: (image, limits) => {
             const tiles = tilesOf(config, image, tileBounds(limits, config.bounds));
             return prepared(config, config.tiles, tiles, [START, tiles.length * config.rows, END]);

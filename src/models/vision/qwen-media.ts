@@ -80,7 +80,7 @@ function mediaModel(
     readers: {
       image: {
         placeholder: IMAGE,
-        alpha: 'dropped',
+        alpha: 'white',
         prepare: (image) => prepareImage(vision, processor, image),
       },
       video: qwenVideoReader(vision, readQwenVideoConfig(processors, time)),

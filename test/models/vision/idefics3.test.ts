@@ -39,9 +39,9 @@ function filesOf(name: string, processor: Json = {}): MediaFiles {
   return { config: readJson(`${FOLDER}/${name}/config.json`), processors, hidden: 32 };
 }
 
-function prepareWith(name: string, processor: Json = {}) {
+function readerWith(name: string, processor: Json = {}) {
   const files = filesOf(name, processor);
-  return mediaFamily((files.config['architectures'] as string[])[0]!)!.read(files).readers.image!.prepare;
+  return mediaFamily((files.config['architectures'] as string[])[0]!)!.read(files).readers.image!;
 }
 
 /** Tiles, and the digest of their bytes [tiles, 3, side, side], of which the prepared values were made. */
@@ -64,11 +64,11 @@ function digestOf({ inputs }: PreparedMedium): { tiles: number; sha256: string }
 
 describe.each(NAMES)('%s', (name) => {
   it('cuts odd images into the tiles of transformers', async () => {
-    const prepare = prepareWith(name);
+    const { alpha, prepare } = readerWith(name);
     const golden = goldenOf(name);
     for (const [title, { file }] of Object.entries(INTERNVL.images)) {
       const bytes = new Uint8Array(Buffer.from(file, 'base64'));
-      const image = await readImage(bytes, 'image', { bounds: { maxImagePixels: 1e6 } });
+      const image = await readImage(bytes, 'image', { bounds: { maxImagePixels: 1e6 }, alpha });
       expect(digestOf(prepare(image, {})), title).toEqual(golden.images[title]);
     }
     const stored = JSON.parse(
@@ -85,13 +85,13 @@ describe.each(NAMES)('%s', (name) => {
 
 it('an image that is not divided is one tile', () => {
   const image = { width: 70, height: 30, data: new Uint8Array(3 * 70 * 30).fill(9) };
-  const { inputs, parts } = prepareWith('idefics3', { do_image_splitting: false })(image, {});
+  const { inputs, parts } = readerWith('idefics3', { do_image_splitting: false }).prepare(image, {});
   expect(inputs['patches']!.shape[0]).toBe(1);
   expect(parts).toEqual(['<fake_token_around_image><global-img>', 4, '<fake_token_around_image>']);
 });
 
 it('tiles of another size than the images of the tower are refused', () => {
-  const prepare = () => prepareWith('idefics3', { max_image_size: { longest_edge: 48 } });
+  const prepare = () => readerWith('idefics3', { max_image_size: { longest_edge: 48 } });
   expect(prepare).toThrow(/max_image_size/);
 });
 
