@@ -38,11 +38,8 @@ const FILES: readonly LlamaFiles[] = [
   { name: 'qwen2moe', className: 'Qwen2MoeForCausalLM', more: (model) => qwenExperts(model, false) },
   { name: 'qwen3', className: 'Qwen3ForCausalLM', more: biases },
   { name: 'qwen3vl', className: 'Qwen3ForCausalLM', more: biases },
-  {
-    name: 'qwen3moe',
-    className: 'Qwen3MoeForCausalLM',
-    more: (model) => ({ ...biases(model), ...qwenExperts(model, true) }),
-  },
+  { name: 'qwen3moe', className: 'Qwen3MoeForCausalLM', more: qwen3Experts },
+  { name: 'qwen3vlmoe', className: 'Qwen3MoeForCausalLM', more: qwen3Experts },
   {
     name: 'olmoe',
     className: 'OlmoeForCausalLM',
@@ -133,6 +130,10 @@ function experts({ keys, architecture }: GgufModel, normed: boolean): Json {
     num_experts_per_tok: keys.count(`${architecture}.expert_used_count`),
     norm_topk_prob: keys.flag(`${architecture}.expert_weights_norm`, normed),
   };
+}
+
+function qwen3Experts(model: GgufModel): Json {
+  return { ...biases(model), ...qwenExperts(model, true) };
 }
 
 /** Layers without a router have one block for all tokens. */
