@@ -4,6 +4,7 @@
 //                    the Q4_0, Q8_0 and Q4_K_M of GGUF files; a synthetic Gemma 3 and a synthetic Qwen3.5 of 250 M in int4; a synthetic gpt-oss with
 //                    250 M weights a token, its experts in MXFP4;
 //                    "cache, …": conversations with and without the prefix cache, and new tokens after shared ones from each tier;
+//                    "picture, …": a question about a picture, and a second one, on towers of fewer layers;
 //                    grammar: compiling constraints, and their masks over 151,000 tokens;
 //                    constrained: decoding under a grammar beside free decoding;
 //                    "images, …": synthetic SD1 with a narrow UNet, SD1.5; Z-Image, Qwen-Image, FLUX.1 and SD3.5 medium of fewer layers
@@ -26,6 +27,7 @@ import { ggufFile, MIXES } from './bench/gguf.mjs';
 import { gptOssCheckpoint } from './bench/gpt-oss.mjs';
 import { hybridCheckpoint } from './bench/hybrid.mjs';
 import { constrainedLines, grammarLines } from './bench/grammar-table.mjs';
+import { seeingCases } from './bench/seeing.mjs';
 import { lines } from './bench/table.mjs';
 import { setUp } from './setup.mjs';
 
@@ -97,8 +99,8 @@ async function cases() {
     lines: constrainedLines,
     kernels: () => [],
   };
-  return [...text, ...cacheCases(shipped(false)), grammar, constrained, ...images].filter(({ name }) =>
-    name.includes(options.only ?? ''),
+  return [...text, ...cacheCases(shipped(false)), ...seeingCases(), grammar, constrained, ...images].filter(
+    ({ name }) => name.includes(options.only ?? ''),
   );
 }
 
