@@ -89,7 +89,8 @@ def qwen2_audio():
     words = tokenizer(QWEN_SPECIALS, '<|im_end|>', None)
     extractor = transformers.WhisperFeatureExtractor(feature_size=20, chunk_length=1, return_attention_mask=True)
     processor = transformers.Qwen2AudioProcessor(extractor, words)
-    words.chat_template = processor.default_chat_template
+    # Published templates look for the part's key, and not for its type.
+    words.chat_template = processor.default_chat_template.replace(" or content['type'] == 'audio'", '')
     audio = dict(num_mel_bins=20, encoder_layers=2, encoder_attention_heads=2, encoder_ffn_dim=52, d_model=40, max_source_positions=50)
     config = transformers.Qwen2AudioConfig(
         audio_config=audio, text_config=dict(TEXT, model_type='qwen2', vocab_size=len(words), eos_token_id=258), audio_token_index=259
@@ -143,7 +144,7 @@ def voxtral():
 def messages_of(turns):
     return [
         dict(role=role, content=content if isinstance(content, str) else
-             [dict(type='audio') if isinstance(part, int) else dict(type='text', text=part) for part in content])
+             [dict(type='audio', audio='') if isinstance(part, int) else dict(type='text', text=part) for part in content])
         for role, content in turns
     ]  # fmt: skip
 

@@ -183,11 +183,17 @@ export function mediaOf(messages: readonly ChatMessage[], media: MediaByPart): M
   );
 }
 
-/** The messages as a template sees them: of a medium its kind alone. */
+/** The messages as a template sees them: of a medium its kind, and the key that some templates look for. */
 export function withoutBytes(messages: readonly ChatMessage[]): ChatMessage[] {
+  const shown = (part: ContentPart): ContentPart => {
+    if (!isMedium(part)) return part;
+    return part.type === 'audio' ? { type: 'audio', audio: EMPTY } : { type: part.type };
+  };
   return messages.map((message) =>
     Array.isArray(message.content) && message.content.some(isMedium)
-      ? { ...message, content: message.content.map((part) => (isMedium(part) ? { type: part.type } : part)) }
+      ? { ...message, content: message.content.map(shown) }
       : message,
   );
 }
+
+const EMPTY = new Uint8Array(0);
