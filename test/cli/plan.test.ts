@@ -23,7 +23,7 @@ describe('svc plan', () => {
     expect(code).toBe(0);
     for (const line of [
       /^class +Qwen3ForCausalLM$/m,
-      /^KV cache +2 KiB a token: 4096 tokens 8 MiB$/m,
+      /^KV cache +3 KiB a token: 4096 tokens 12 MiB$/m,
       /^budget +1 GiB$/m,
       /^int4 .* opens with 4096 tokens of context$/m,
       /^result +fits$/m,

@@ -64,8 +64,8 @@ export async function planText(
   const fit = await openings.fit(quantization, contextLength);
   const asked = fit.choices.find((choice) => choice.quantization === quantization);
   const inForce = asked?.opens ? asked.contextLength! : contextLength;
-  for (const message of contextNotes(options, declaration.context, inForce, device)) note(message);
   if (asked?.opens) for (const message of model.opened(asked.quantization).streaming) note(message);
+  for (const message of contextNotes(options, declaration.context, inForce, device)) note(message);
   return {
     model: options.model,
     kind: 'text',

@@ -1,4 +1,5 @@
-// Writes the GGUF file of a Qwen3 checkpoint in a folder, as a converter would: tensors as they are stored, tokens and merges, template.
+// Writes the GGUF file of a Qwen3 checkpoint in a folder, as a converter would: tensors as they are stored, tokens and merges, template;
+// of a class that reads images the language model alone.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +8,9 @@ import { tensorType, type GgufTypeName } from '../../../src/files/gguf/tensor-ty
 import { openDiskSource } from '../../../src/files/source-disk.ts';
 import { writeGguf, type Written, type WrittenTensor } from './write-gguf.ts';
 
+const TOWERS = /^model\.(?:vision_tower|multi_modal_projector)\./;
 const NAMES: readonly [string, string][] = [
+  ['model.language_model.', 'model.'],
   ['model.embed_tokens', 'token_embd'],
   ['model.norm', 'output_norm'],
   ['model.layers', 'blk'],
@@ -47,12 +50,14 @@ async function tensorsOf(folder: string): Promise<WrittenTensor[]> {
   try {
     const { tensors } = await readSafetensors(source);
     return await Promise.all(
-      [...tensors.values()].map(async ({ name, dtype, shape, offset, bytes }) => ({
-        name: NAMES.reduce((text, [there, here]) => text.replace(there, here), name),
-        type: typeId(dtype as GgufTypeName),
-        shape,
-        bytes: await source.read(offset, bytes),
-      })),
+      [...tensors.values()]
+        .filter(({ name }) => !TOWERS.test(name))
+        .map(async ({ name, dtype, shape, offset, bytes }) => ({
+          name: NAMES.reduce((text, [there, here]) => text.replace(there, here), name),
+          type: typeId(dtype as GgufTypeName),
+          shape,
+          bytes: await source.read(offset, bytes),
+        })),
     );
   } finally {
     await source.close();
@@ -60,7 +65,8 @@ async function tensorsOf(folder: string): Promise<WrittenTensor[]> {
 }
 
 function metadataOf(folder: string): Record<string, Written> {
-  const config = json(folder, 'config.json') as Record<string, number>;
+  const whole = json(folder, 'config.json');
+  const config = (whole['text_config'] ?? whole) as Record<string, number>;
   const { model, added_tokens: added } = json(folder, 'tokenizer.json') as {
     model: { vocab: Record<string, number>; merges: (string | [string, string])[] };
     added_tokens: { id: number; content: string; special: boolean }[];

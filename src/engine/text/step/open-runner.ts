@@ -43,8 +43,12 @@ export async function openRunner(
   for (const note of streaming) onNote(note);
   const { media, unread: isUnread = false } = options;
   const { deep = 0 } = config.inputs;
+  const onStreamed = (note: string): void => {
+    streaming.push(note);
+    onNote(note);
+  };
   const towers = media
-    ? await openTowers(device, media, { hidden: config.hidden, deep, unread: isUnread, onNote })
+    ? await openTowers(device, media, { hidden: config.hidden, deep, unread: isUnread, onNote: onStreamed })
     : null;
   const loras = createLoraHost(device, weights.adaptable);
   await options.adapters(loras);
