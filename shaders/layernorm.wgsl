@@ -6,6 +6,8 @@
 #import "lib/modulate.$MODULATE.wgsl"
 
 const WORKGROUP = 32u;
+// Whether only a part of x is bound; rows that are not in it are left to other dispatches.
+const WINDOWED = false;
 
 struct Args {
   quads: u32,       // quads of columns per row
@@ -17,6 +19,9 @@ struct Args {
   scale_first: u32, // first quad of the scale's columns
   shift_quads: u32,
   shift_first: u32,
+  first_index: u32,  // with WINDOWED: entries of the index before this strip
+  first_source: u32, // rows of x before the bound ones
+  source_rows: u32,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
@@ -37,7 +42,11 @@ fn sum_of_all(value: f32, local: u32, turn: u32) -> f32 {
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
-  let x0 = picked(workgroup.x) * args.quads;
+  let source = picked(workgroup.x);
+  if (WINDOWED && source >= args.source_rows) {
+    return;
+  }
+  let x0 = source * args.quads;
   let y0 = workgroup.x * args.quads;
   var sum = 0.0;
   for (var i = local; i < args.quads; i += WORKGROUP) {

@@ -3,7 +3,7 @@
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import { Tensor, type Region } from '../gpu/tensor.ts';
 import { modulationOperands, type Modulation } from './modulation.ts';
-import { stripsOf } from './row-strips.ts';
+import { ALL_ROWS, pickedRows, stripsOf } from './row-strips.ts';
 
 /** Weight and bias, vectors of [columns]; a bias of null adds nothing. */
 export interface Affine {
@@ -31,7 +31,7 @@ export function layernorm(
   for (const strip of stripsOf(tape, [x, y])) {
     tape.dispatch('layernorm.wgsl', {
       params: { PICK: 'all', AFFINE: scaling.variant, MODULATE: variant },
-      args: { quads: x.stride / 4, columns: x.columns, eps, first_row: strip.firstRow, ...args },
+      args: { quads: x.stride / 4, columns: x.columns, eps, first_row: strip.firstRow, ...args, ...ALL_ROWS },
       bind: { x: strip.of(x), y: strip.of(y), ...scaling.bind, ...bind },
       groups: (sizes) => [strip.count(sizes)],
     });
@@ -53,11 +53,14 @@ export function layernormRows(
   const y = into ? new Tensor(shape, 'f32', { tape, region: into }) : tape.tensor(shape);
   const { variant, args } = modulationOperands(x, null);
   const scaling = affineOperands(affine);
-  tape.dispatch('layernorm.wgsl', {
-    params: { PICK: 'index', AFFINE: scaling.variant, MODULATE: variant },
-    args: { quads: x.stride / 4, columns: x.columns, eps, first_row: 0, ...args },
-    bind: { x, y, index, ...scaling.bind },
-    groups: (sizes) => [y.rows(sizes)],
-  });
+  const all = { quads: x.stride / 4, columns: x.columns, eps, first_row: 0, ...args };
+  for (const part of pickedRows(tape, x, y)) {
+    tape.dispatch('layernorm.wgsl', {
+      params: { ...part.params, AFFINE: scaling.variant, MODULATE: variant },
+      args: { ...all, ...part.args },
+      bind: { x: part.x, y: part.y, index, ...scaling.bind },
+      groups: (sizes) => [part.count(sizes)],
+    });
+  }
   return y;
 }

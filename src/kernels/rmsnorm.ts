@@ -3,9 +3,7 @@
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import { Tensor, type Extent, type Region } from '../gpu/tensor.ts';
 import { modulationOperands, type Modulation } from './modulation.ts';
-import { stripsOf } from './row-strips.ts';
-
-const WHOLE = { first_index: 0, first_source: 0, source_rows: 0 };
+import { ALL_ROWS, pickedRows, stripsOf } from './row-strips.ts';
 
 /** x / sqrt(mean(x²) + eps) · weight, then · (1 + scale) + shift; x [rows, columns], weight [columns] → [rows, columns] */
 export function rmsnorm(
@@ -20,7 +18,7 @@ export function rmsnorm(
   for (const strip of stripsOf(tape, [x, y])) {
     tape.dispatch('rmsnorm.wgsl', {
       params: { PICK: 'all', MODULATE: variant },
-      args: { quads: x.stride / 4, columns: x.columns, eps, first_row: strip.firstRow, ...args, ...WHOLE },
+      args: { quads: x.stride / 4, columns: x.columns, eps, first_row: strip.firstRow, ...args, ...ALL_ROWS },
       bind: { x: strip.of(x), y: strip.of(y), weight, ...bind },
       groups: (sizes) => [strip.count(sizes)],
     });
@@ -45,18 +43,13 @@ export function rmsnormRows(
   const y = into ? new Tensor(shape, 'f32', { tape, region: into }) : tape.tensor(shape);
   const { variant, args } = modulationOperands(x, null);
   const all = { quads: x.stride / 4, columns: x.columns, eps, first_row: 0, ...args };
-  const [sources, targets] = [stripsOf(tape, [x], Infinity), stripsOf(tape, [y])];
-  const isWhole = sources.length === 1 && targets.length === 1;
-  for (const target of targets) {
-    for (const source of sources) {
-      const first = { first_index: target.firstRow, first_source: source.firstRow };
-      tape.dispatch('rmsnorm.wgsl', {
-        params: { PICK: isWhole ? 'index' : 'window', MODULATE: variant, WINDOWED: !isWhole },
-        args: { ...all, ...first, source_rows: source.rows },
-        bind: { x: source.of(x), weight, index, y: target.of(y) },
-        groups: (sizes) => [target.count(sizes)],
-      });
-    }
+  for (const part of pickedRows(tape, x, y)) {
+    tape.dispatch('rmsnorm.wgsl', {
+      params: { ...part.params, MODULATE: variant },
+      args: { ...all, ...part.args },
+      bind: { x: part.x, weight, index, y: part.y },
+      groups: (sizes) => [part.count(sizes)],
+    });
   }
   return y;
 }

@@ -42,6 +42,34 @@ export function stripsOf(tape: Tape, tensors: readonly Tensor[], groupRows = 1):
   });
 }
 
+/** Parts of the rows of x and of picked ones, and what a kernel that reads those needs: `lib/pick.*.wgsl`. */
+export interface PickedRows {
+  x: Operand;
+  y: Operand;
+  params: { PICK: 'index' | 'window'; WINDOWED: boolean };
+  args: { first_index: number; first_source: number; source_rows: number };
+  /** Rows of this part of y in a step. */
+  count(sizes: Sizes): number;
+}
+
+/** What kernels that read all rows give in place of the args of `PickedRows`. */
+export const ALL_ROWS = { first_index: 0, first_source: 0, source_rows: 0 };
+
+/** Divides rows picked from x into y: every part of y meets every part of x, and a dispatch writes the rows whose sources it binds. */
+export function pickedRows(tape: Tape, x: Tensor, y: Tensor): PickedRows[] {
+  const [sources, targets] = [stripsOf(tape, [x], Infinity), stripsOf(tape, [y])];
+  const isWhole = sources.length === 1 && targets.length === 1;
+  return targets.flatMap((target) =>
+    sources.map((source) => ({
+      x: source.of(x),
+      y: target.of(y),
+      params: { PICK: isWhole ? 'index' : 'window', WINDOWED: !isWhole },
+      args: { first_index: target.firstRow, first_source: source.firstRow, source_rows: source.rows },
+      count: (sizes) => target.count(sizes),
+    })),
+  );
+}
+
 /** Pixels that fit one binding of an image and of the tensor that has a row for each of its pixels. */
 export interface Band {
   /** Pixels before these in the bound part of the image, which begins at a whole row. */

@@ -151,3 +151,26 @@ it('chosen rows are as among all', async () => {
     ),
   ).toEqual([]);
 });
+
+it('chosen rows of more rows than a binding holds, each from any part', async () => {
+  const of = problem(1, 300, 67);
+  const narrow = disguise(device, { bindingLimit: 16 << 10 });
+  const weight = narrow.tensor('weights', 'weight', [67], of.weight);
+  const bias = narrow.tensor('weights', 'bias', [67], of.bias);
+  const all = await run(device, of, { kind: 'layer', affine: true, shift: false, scale: false });
+  const chosen = Array.from({ length: 300 }, (_, i) => (i * 131) % 300);
+  const index = narrow.tensor('step', 'index', [300], Uint32Array.from(chosen));
+  const some = await compute({
+    device: narrow,
+    capacity: {},
+    sizes: {},
+    record: (_, input) =>
+      layernormRows(input([1, 300, 67], of.x), { weight, bias }, EPS, index, index.columns),
+  });
+  expect(
+    differingRows(
+      some,
+      chosen.map((row) => all[row]!),
+    ),
+  ).toEqual([]);
+});
