@@ -5,6 +5,7 @@ import { QWEN2_AUDIO } from './audio/qwen2-audio.ts';
 import { VOXTRAL } from './audio/voxtral.ts';
 import type { MediaFamily } from './media.ts';
 import { textHalf, withTextPositions, wrappedHalf, type TextHalf } from './text/wrappers.ts';
+import { GEMMA3 } from './vision/gemma3-media.ts';
 import { IDEFICS3 } from './vision/idefics3-media.ts';
 import { INTERNVL } from './vision/internvl-media.ts';
 import { MISTRAL3, PIXTRAL } from './vision/pixtral-media.ts';
@@ -21,6 +22,7 @@ const families: MediaFamily[] = [
   PIXTRAL,
   QWEN2_AUDIO,
   VOXTRAL,
+  GEMMA3,
 ];
 
 /** The family of a class of config.json; null: it reads text only. */

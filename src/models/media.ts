@@ -40,8 +40,10 @@ export interface MediaModel {
   towers: Readonly<Record<string, (weights: WeightTable) => Tower>>;
   /** Whether media stand before the texts of their message where the chat template takes text only; left out: where their parts are. */
   mediaFirst?: boolean;
-  /** Whether the tokens of a run see each other; otherwise they see earlier ones only. */
-  spans: boolean;
+  /** The most tokens of a run, where the tokens of each run see each other; false: they see earlier ones only. */
+  spans: number | false;
+  /** Names of matrices that checkpoints store column by column, as [k, rows]; left out: none. */
+  transposed?: readonly string[];
   /** Positions of three parts of `tokens` tokens; left out: each token's is its index. `media` are in order. */
   places?: (tokens: number, media: readonly PlacedMedium[]) => Place[];
 }

@@ -16,7 +16,7 @@ import type { Runner, RunnerCheckpoint } from '../text/step/runner.ts';
 import { residentLayers } from '../text/streaming.ts';
 import type { TextModelOptions } from '../text/text-model.ts';
 import type { RunnerMedia } from '../text/media/open-towers.ts';
-import { readMedia } from '../text/media/text-media.ts';
+import { readMedia, withMedia } from '../text/media/text-media.ts';
 import { wrapperNote } from '../text/wrapper-note.ts';
 import type { ResidentPart } from '../weights/layers.ts';
 import { weightBytesIn } from '../weights/quantization.ts';
@@ -50,8 +50,9 @@ export async function planText(
     ({ generate }) => generate!,
     note,
   );
-  const { architecture, wrapper, declaration, tensors } = checkpoint;
-  const media = readMedia({ wrapper, beside: checkpoint.beside ?? null }, declaration, note);
+  const { architecture, wrapper, tensors } = checkpoint;
+  const media = readMedia({ wrapper, beside: checkpoint.beside ?? null }, checkpoint.declaration, note);
+  const declaration = withMedia(checkpoint.declaration, media);
   if (wrapper && !media) note(towerNote(architecture, wrapper, checkpoint));
   const weights = readWeights(checkpoint, declaration.generate!, media ? null : wrapper);
   const { memoryBudget: budget } = options;
@@ -59,7 +60,7 @@ export async function planText(
   const bytesIn = weightBytesIn(device, tensors, declaration.generate!);
   const quantization = await chosenQuantization(device, options.quantization, bytesIn, note);
   const contextLength = Math.min(options.contextLength ?? declaration.context, declaration.context);
-  const model = new PlannedText(place, { ...checkpoint, media }, options);
+  const model = new PlannedText(place, { ...checkpoint, declaration, media }, options);
   const openings = new PlannedOpenings(model, budget, place.memory, bytesIn.choices);
   const fit = await openings.fit(quantization, contextLength);
   const asked = fit.choices.find((choice) => choice.quantization === quantization);

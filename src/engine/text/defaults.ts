@@ -90,7 +90,8 @@ function endIds(file: string, { eos_token_id: named }: Readonly<Record<string, u
 
 /**
  * Rows of the largest step: the widest intermediate must fit into one binding, and every running sequence needs a row; its fixed states
- * must fit into one binding of each layer, too.
+ * must fit into one binding of each layer, too. Where rows of a span see each other, a span fits beside a row of every other sequence, so
+ * that it is never put off for them.
  */
 export function stepRows(
   device: Device,
@@ -105,15 +106,32 @@ export function stepRows(
   const tile = (rows: number): number => Math.ceil(rows / TILE_ROWS) * TILE_ROWS;
   const ofStates = config.layers.map((layer) => (layer.kind === 'slot' ? rowsOf(layer.values) : Infinity));
   const mostSlots = Math.min(rowsOf(config.vocabulary), fitting, ...ofStates);
-  if (tile(slots) > mostSlots) {
-    throw new EngineError(
-      'bad_request',
-      say`${countText(slots, 'request')} at once ${slots === 1 ? 'needs' : 'need'} more than the ${bytesText(device.capabilities.bindingLimit)} that this adapter binds: lower ${option('maxRunningRequests')} to at most ${mostSlots - (mostSlots % TILE_ROWS)}`,
-      { param: 'maxRunningRequests' },
-    );
-  }
+  if (tile(slots) > mostSlots) throw tooManyAtOnce(device, slots, mostSlots - (mostSlots % TILE_ROWS));
+  const { span = 1 } = config.inputs;
+  const least = tile(slots - 1 + span);
+  if (least > fitting) throw tooLongSpan(device, span, slots, fitting - (fitting % TILE_ROWS) + 1 - span);
   const chunk = wanted ?? device.profile.stepRows.text;
-  return Math.max(Math.min(tile(chunk), fitting - (fitting % TILE_ROWS)), tile(slots));
+  return Math.max(Math.min(tile(chunk), fitting - (fitting % TILE_ROWS)), least);
+}
+
+function tooManyAtOnce(device: Device, slots: number, most: number): EngineError {
+  return new EngineError(
+    'bad_request',
+    say`${countText(slots, 'request')} at once ${slots === 1 ? 'needs' : 'need'} more than the ${bytesText(device.capabilities.bindingLimit)} that this adapter binds: lower ${option('maxRunningRequests')} to at most ${most}`,
+    { param: 'maxRunningRequests' },
+  );
+}
+
+/** `most`: requests that leave room for a span; less than 1: it has none beside any. */
+function tooLongSpan(device: Device, span: number, slots: number, most: number): EngineError {
+  const { bindingLimit } = device.capabilities;
+  const remedy =
+    most < 1 ? say`open a smaller model` : say`lower ${option('maxRunningRequests')} to at most ${most}`;
+  return new EngineError(
+    'bad_request',
+    say`an image of ${span} tokens that see each other, beside ${countText(slots, 'request')} at once, needs more than the ${bytesText(bindingLimit)} that this adapter binds: ${remedy}`,
+    { param: 'maxRunningRequests' },
+  );
 }
 
 /** Number of rows whose expert choices fit into one binding, as tiles of one expert each; Infinity without experts. */

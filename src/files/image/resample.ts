@@ -13,6 +13,7 @@ const sinc = (x: number): number => (x === 0 ? 1 : Math.sin(Math.PI * x) / (Math
 
 const FILTERS = {
   lanczos: { reach: 3, at: (x: number) => (Math.abs(x) < 3 ? sinc(x) * sinc(x / 3) : 0) },
+  bilinear: { reach: 1, at: (x: number) => Math.max(0, 1 - Math.abs(x)) },
   /** Bicubic filter with a = −1/2. */
   bicubic: {
     reach: 2,

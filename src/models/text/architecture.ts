@@ -106,6 +106,8 @@ export interface TextInputs {
    * whole text.
    */
   attention: 'causal' | 'spans' | 'whole';
+  /** The most rows of a span, which one step computes; left out: the engine is told of no spans. */
+  span?: number;
 }
 
 export interface DeclaredExperts {

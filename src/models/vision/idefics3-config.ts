@@ -1,21 +1,12 @@
 // Converts the configuration of Idefics3 and SmolVLM to what their tower and their processor need. Only this file knows the key names.
 
-import type { Activation } from '../../kernels/activation.ts';
-import { checkHeads, isJsonObject, readConfig, type ConfigReader } from '../config-values.ts';
+import { readConfig, type ConfigReader } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
 import { processorPart } from './processor-part.ts';
+import { readSiglip, within, type SiglipConfig } from './siglip-config.ts';
 import type { TileConfig } from './tiles.ts';
 
-export interface Idefics3VisionConfig {
-  /** Pixels along a side of a tile, and of a patch. */
-  side: number;
-  patch: number;
-  hidden: number;
-  ffn: number;
-  heads: number;
-  layers: number;
-  eps: number;
-  activation: Activation;
+export interface Idefics3VisionConfig extends SiglipConfig {
   /** Patches along a side of a cell; each cell becomes one row of the result. */
   merge: number;
   /** Columns of the result. */
@@ -33,7 +24,6 @@ export interface Idefics3Config {
   rows: number;
 }
 
-const ACTIVATIONS = { gelu_pytorch_tanh: 'gelu-tanh', gelu: 'gelu' } as const;
 /** 1 is Pillow's Lanczos filter. */
 const PROCESSED = {
   do_resize: [true],
@@ -80,33 +70,14 @@ function checkRows(processors: MediaFiles['processors'], rows: number): void {
 }
 
 function readTower(outer: ConfigReader, out: number): Idefics3VisionConfig {
-  const config = within(outer, 'vision_config');
-  config.only({ num_channels: [3] });
-  const side = config.count('image_size', 224);
-  const patch = config.count('patch_size', 32);
+  const siglip = readSiglip(outer, { hidden: 1152, heads: 16, patch: 32 });
+  const { side, patch } = siglip;
   const merge = outer.count('scale_factor', 2);
-  const hidden = config.count('hidden_size', 1152);
   if (side % (patch * merge) !== 0) {
     const problem = `is ${merge}, which does not divide tiles of ${side} pixels in patches of ${patch}`;
     throw outer.error('bad_checkpoint', 'scale_factor', problem);
   }
-  return {
-    side,
-    patch,
-    hidden,
-    ffn: config.count('intermediate_size', 3072),
-    heads: checkHeads('config.json', hidden, config.count('num_attention_heads', 16)),
-    layers: config.count('num_hidden_layers', 12),
-    eps: config.real('layer_norm_eps', 1e-6),
-    activation: config.choice('hidden_act', ACTIVATIONS, 'gelu_pytorch_tanh'),
-    merge,
-    out,
-  };
-}
-
-function within(config: ConfigReader, key: string): ConfigReader {
-  const inner = config.values[key];
-  return config.within(key, isJsonObject(inner) ? inner : {});
+  return { ...siglip, merge, out };
 }
 
 const longestEdge = (config: ConfigReader, key: string, otherwise: number): number =>

@@ -61,7 +61,13 @@ it.each([-1, 0.5, 1e9, '2', true, [null], [[2]], NaN, {}])('eos_token_id %j is r
 it('requests at once are as many as one binding has fixed states for', () => {
   const device = openPaperDevice({ shaders: readShader, memoryBudget: 2 ** 30 });
   const values = Math.floor(device.capabilities.bindingLimit / 4 / 20 / 4) * 4;
-  const config = { widest: 64, vocabulary: 64, experts: null, layers: [{ kind: 'slot', values }] };
+  const config = {
+    widest: 64,
+    vocabulary: 64,
+    experts: null,
+    layers: [{ kind: 'slot', values }],
+    inputs: {},
+  };
   const rowsFor = (slots: number): number =>
     stepRows(device, config as unknown as TextDeclaration, 64, slots);
   expect(rowsFor(16)).toBe(64);

@@ -29,7 +29,7 @@ export class PromptMedia {
     { spans, places }: Pick<MediaModel, 'spans' | 'places'>,
   ) {
     this.runs = runs;
-    this.spans = spans;
+    this.spans = spans !== false;
     this.tokens = countTokens(runs);
     this.#places = places?.(tokens, placedMedia(runs)) ?? null;
     const last = this.#places?.reduce((most, place) => Math.max(most, ...place), -1) ?? tokens - 1;

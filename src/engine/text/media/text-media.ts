@@ -1,6 +1,7 @@
 // The media that a checkpoint's class takes beside text.
 
 import type { Checkpoint } from '../../../files/checkpoint/checkpoint.ts';
+import type { TensorEntry } from '../../../files/checkpoint/safetensors.ts';
 import { EngineError } from '../../../files/error.ts';
 import { mediaFamily } from '../../../models/media-families.ts';
 import type { TextDeclaration } from '../../../models/text/architecture.ts';
@@ -20,9 +21,10 @@ export function readMedia(
   if (!family || !beside) return null;
   const needsProcessor = !family.withoutProcessors?.includes(wrapper.architecture);
   if (needsProcessor && Object.keys(beside.processors).length === 0) return null;
-  const { config, processors, tensors } = beside;
+  const { config, processors } = beside;
   try {
     const model = family.read({ config, processors, hidden });
+    const tensors = withTransposed(beside.tensors, model.transposed ?? []);
     const isThere = Object.values(model.towers).every((page) =>
       collect(tensors, page).requests.some(({ names }) => names.some((name) => tensors.has(name))),
     );
@@ -34,8 +36,21 @@ export function readMedia(
   }
 }
 
+function withTransposed(
+  tensors: ReadonlyMap<string, TensorEntry>,
+  names: readonly string[],
+): ReadonlyMap<string, TensorEntry> {
+  const changed = names.flatMap((name) => {
+    const entry = tensors.get(name);
+    if (!entry) return [];
+    return [[name, { ...entry, shape: entry.shape.toReversed(), isTransposed: true }] as const];
+  });
+  return changed.length === 0 ? tensors : new Map([...tensors, ...changed]);
+}
+
 /** The declaration of a text model whose prompts hold media. */
 export function withMedia(declaration: TextDeclaration, media: RunnerMedia | null): TextDeclaration {
-  if (!media?.model.spans) return declaration;
-  return { ...declaration, inputs: { ...declaration.inputs, attention: 'spans' } };
+  const span = media?.model.spans;
+  if (!span) return declaration;
+  return { ...declaration, inputs: { ...declaration.inputs, attention: 'spans', span } };
 }

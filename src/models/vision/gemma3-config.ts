@@ -1,0 +1,96 @@
+// Converts the configuration of Gemma 3 to what its tower and its processor need. Only this file knows the key names.
+
+import { readConfig, type ConfigReader } from '../config-values.ts';
+import type { MediaFiles } from '../media.ts';
+import { processorPart } from './processor-part.ts';
+import { readSiglip, within, type SiglipConfig } from './siglip-config.ts';
+import type { TileConfig } from './tiles.ts';
+
+export interface Gemma3VisionConfig extends SiglipConfig {
+  /** Rows along a side of an image; each is the mean of a square of patches. */
+  across: number;
+  /** Columns of the result. */
+  out: number;
+}
+
+/** Crops of long images, which are shown behind the whole image. */
+export interface ScanRule {
+  /** Least pixels along a side of a crop. */
+  least: number;
+  /** The most crops of an image. */
+  most: number;
+  /** Ratio of the sides from which an image is cropped. */
+  ratio: number;
+}
+
+export interface Gemma3Config {
+  tower: Gemma3VisionConfig;
+  tiles: TileConfig;
+  /** null: images are not cropped. */
+  scan: ScanRule | null;
+}
+
+/** 2 is Pillow's bilinear filter. */
+const PROCESSED = {
+  do_resize: [true],
+  do_rescale: [true],
+  do_normalize: [true],
+  do_convert_rgb: [true],
+  resample: [2],
+};
+const HALVES = [0.5, 0.5, 0.5];
+
+export function readGemma3({ config: json, processors, hidden: out }: MediaFiles): Gemma3Config {
+  const config = readConfig('config.json', json);
+  const processor = processorPart(processors, 'image_processor', 'preprocessor_config.json');
+  processor.only(PROCESSED);
+  const tower = readTower(config, out);
+  checkSide(processor, tower);
+  checkRows(processors, tower.across ** 2);
+  return {
+    tower,
+    tiles: {
+      side: tower.side,
+      patch: tower.patch,
+      scale: processor.real('rescale_factor', 1 / 255),
+      means: processor.reals('image_mean', 3) ?? HALVES,
+      spreads: processor.reals('image_std', 3) ?? HALVES,
+    },
+    scan: processor.flag('do_pan_and_scan', false) ? scanOf(processor) : null,
+  };
+}
+
+const scanOf = (processor: ConfigReader): ScanRule => ({
+  least: processor.count('pan_and_scan_min_crop_size', 256),
+  most: processor.count('pan_and_scan_max_num_crops', 4),
+  ratio: processor.real('pan_and_scan_min_ratio_to_activate', 1.2),
+});
+
+/** Published files state the type of the tower, and that it pools nothing. */
+function readTower(config: ConfigReader, out: number): Gemma3VisionConfig {
+  within(config, 'vision_config').only({ model_type: ['siglip_vision_model'] });
+  const siglip = readSiglip(config, { hidden: 768, heads: 12, patch: 16 });
+  const rows = config.count('mm_tokens_per_image', 256);
+  const across = Math.floor(Math.sqrt(rows));
+  const patches = siglip.side / siglip.patch;
+  if (across ** 2 === rows && patches % across === 0) return { ...siglip, across, out };
+  const problem = `is ${rows}, and squares of as many do not divide ${patches} × ${patches} patches`;
+  throw config.error('bad_checkpoint', 'mm_tokens_per_image', problem);
+}
+
+/** Throws unless images are resized to those of the tower. */
+function checkSide(processor: ConfigReader, { side }: Gemma3VisionConfig): void {
+  const size = within(processor, 'size');
+  const [height, width] = [size.count('height', 224), size.count('width', 224)];
+  if (height === side && width === side) return;
+  const problem = `is ${height} × ${width}, and only images as large as the tower's, ${side} × ${side}, are built`;
+  throw processor.error('unsupported', 'size', problem);
+}
+
+/** Throws if the processor was saved for another number of rows, because its texts would not fit the tower. */
+function checkRows(processors: MediaFiles['processors'], rows: number): void {
+  const config = readConfig('processor_config.json', processors['processor_config.json'] ?? {});
+  const stated = config.count('image_seq_length', rows);
+  if (stated !== rows)
+    throw config.error('bad_checkpoint', 'image_seq_length', `is ${stated}, and an image has ${rows} rows`);
+}

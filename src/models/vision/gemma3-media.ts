@@ -1,0 +1,67 @@
+// Images of Gemma 3: the whole image in the tower's size, and behind it crops of a long one where the processor makes them. The tokens of
+// an image see each other.
+
+import type { Pixels } from '../../files/image/pixels.ts';
+import { resample } from '../../files/image/resample.ts';
+import type { MediaFamily, MediaModel, PreparedMedium } from '../media.ts';
+import { readGemma3, type Gemma3Config } from './gemma3-config.ts';
+import { panAndScan } from './gemma3-crops.ts';
+import { GEMMA3_PROJECTION, gemma3Tower, meanOfSquares } from './gemma3.ts';
+import { tilePatches } from './tiles.ts';
+
+const TOWER = 'vision';
+const [START, TOKEN, END] = ['<start_of_image>', '<image_soft_token>', '<end_of_image>'];
+const [BEFORE, AFTER] = [`\n\n${START}`, `${END}\n\n`];
+const [WHOLE, CROPS] = ['Here is the original image ', ' and here are some crops to help you see better '];
+
+export const GEMMA3: MediaFamily = {
+  classes: ['Gemma3ForConditionalGeneration'],
+  read(files) {
+    const config = readGemma3(files);
+    return {
+      readers: {
+        image: { placeholder: START, alpha: 'white', prepare: (image) => prepareImage(config, image) },
+      },
+      towers: { [TOWER]: towerOf(config) },
+      spans: config.tower.across ** 2,
+      transposed: [GEMMA3_PROJECTION],
+    };
+  },
+};
+
+function towerOf({ tower }: Gemma3Config): MediaModel['towers'][string] {
+  return (weights) => {
+    const run = gemma3Tower(tower, weights);
+    return ({ patches, sources, shares }) => [run({ patches: patches!, sources: sources!, shares: shares! })];
+  };
+}
+
+function prepareImage({ tower, tiles, scan }: Gemma3Config, image: Pixels): PreparedMedium {
+  const crops = scan === null ? [] : panAndScan(image, scan);
+  const { patch, side } = tiles;
+  const fitted = [image, ...crops].map((one) => resample(one, side, side, { filter: 'bilinear' }));
+  const { shape, sources, shares } = meanOfSquares(tower);
+  return {
+    parts: partsOf(crops.length, tower.across ** 2),
+    token: TOKEN,
+    tower: TOWER,
+    inputs: {
+      patches: {
+        shape: [fitted.length, (side / patch) ** 2, 3 * patch ** 2],
+        data: tilePatches(fitted, tiles),
+      },
+      sources: { shape, data: sources },
+      shares: { shape, data: shares },
+    },
+    layout: null,
+  };
+}
+
+function partsOf(crops: number, rows: number): (string | number)[] {
+  if (crops === 0) return [BEFORE, rows, AFTER];
+  const behind = Array.from({ length: crops }, (_, i) => [
+    `${AFTER}${i === 0 ? CROPS : ' '}${BEFORE}`,
+    rows,
+  ]).flat();
+  return [`${WHOLE}${BEFORE}`, rows, ...behind, AFTER];
+}

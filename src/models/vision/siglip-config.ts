@@ -1,0 +1,44 @@
+// Reads the vision_config of a class whose tower is SigLIP's encoder. Only this file knows the key names.
+
+import type { Activation } from '../../kernels/activation.ts';
+import { checkHeads, isJsonObject, type ConfigReader } from '../config-values.ts';
+
+export interface SiglipConfig {
+  /** Pixels along a side of an image, and of a patch. */
+  side: number;
+  patch: number;
+  hidden: number;
+  ffn: number;
+  heads: number;
+  layers: number;
+  eps: number;
+  activation: Activation;
+}
+
+const ACTIVATIONS = { gelu_pytorch_tanh: 'gelu-tanh', gelu: 'gelu' } as const;
+
+/** `defaults`: sizes of transformers' configuration class. */
+export function readSiglip(
+  outer: ConfigReader,
+  defaults: { hidden: number; heads: number; patch: number },
+): SiglipConfig {
+  const config = within(outer, 'vision_config');
+  config.only({ num_channels: [3] });
+  const hidden = config.count('hidden_size', defaults.hidden);
+  return {
+    side: config.count('image_size', 224),
+    patch: config.count('patch_size', defaults.patch),
+    hidden,
+    ffn: config.count('intermediate_size', 3072),
+    heads: checkHeads('config.json', hidden, config.count('num_attention_heads', defaults.heads)),
+    layers: config.count('num_hidden_layers', 12),
+    eps: config.real('layer_norm_eps', 1e-6),
+    activation: config.choice('hidden_act', ACTIVATIONS, 'gelu_pytorch_tanh'),
+  };
+}
+
+/** The settings within `key`; none where it has none. */
+export function within(config: ConfigReader, key: string): ConfigReader {
+  const inner = config.values[key];
+  return config.within(key, isJsonObject(inner) ? inner : {});
+}

@@ -1,0 +1,49 @@
+// SigLIP's encoder, whose images have a fixed size: patches with learned positions pass transformer layers and a norm.
+
+import type { Tensor } from '../../gpu/tensor.ts';
+import { joinRows, takeRows } from '../../kernels/copy-rows.ts';
+import { layernorm } from '../../kernels/layernorm.ts';
+import { linearAdd } from '../../kernels/matmul.ts';
+import { affine } from '../affine.ts';
+import { clipLayer } from '../text/clip.ts';
+import type { WeightTable } from '../weights.ts';
+import type { SiglipConfig } from './siglip-config.ts';
+import { tilesAtOnce } from './tile-turns.ts';
+
+export interface Siglip {
+  /** patches [images, patches, 3 · patch²] → [images, patches, hidden] */
+  run(patches: Tensor): Tensor;
+  /** Images that pass the layers together. */
+  atOnce: number;
+}
+
+/** `name`: prefix of the tensors, which ends with a dot. */
+export function siglip(config: SiglipConfig, weights: WeightTable, name: string): Siglip {
+  const { side, patch, hidden, ffn, eps } = config;
+  const count = (side / patch) ** 2;
+  const stored = [3, patch, patch];
+  const embed = weights.matrix(`${name}embeddings.patch_embedding.weight`, hidden, 3 * patch ** 2, {
+    bias: true,
+    stored,
+  });
+  const places = weights.table(`${name}embeddings.position_embedding.weight`, count, hidden);
+  const layers = Array.from({ length: config.layers }, (_, i) =>
+    clipLayer(config, weights, `${name}encoder.layers.${i}`, { causal: false }),
+  );
+  const norm = affine(weights, `${name}post_layernorm`, hidden);
+
+  return {
+    atOnce: tilesAtOnce(count * Math.max(ffn, 3 * hidden)),
+    run(patches) {
+      const images = patches.shape[0] as number;
+      const table = takeRows(places.on(patches.tape!), 0, [count]);
+      const positions = joinRows(
+        Array.from({ length: images }, () => table),
+        [images, count],
+      );
+      let x = linearAdd(patches, embed, positions); //                   [images, patches, hidden]
+      for (const layer of layers) x = layer(x);
+      return layernorm(x, norm, eps);
+    },
+  };
+}
