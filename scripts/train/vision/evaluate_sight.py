@@ -1,7 +1,8 @@
-"""Pass rates of questions about pictures by kind, over HTTP from `svc serve`.
+"""Pass rates of questions about pictures by kind, over HTTP from `svc serve` or in transformers from the checkpoint.
 
     export PYTHONPATH=..:../image
-    python evaluate_sight.py --url http://127.0.0.1:30000 --drawn drawn/
+    python evaluate_sight.py --url http://127.0.0.1:30000 --drawn drawn/           # what a user gets
+    python evaluate_sight.py --model ../../../models/svc-chat-mini --drawn drawn/  # the same without the server
 
 Three sets: the painter's pictures of combinations that training never saw, with phrasings that it never saw; questions.jsonl, which
 is written by hand, about scenes that are painted for it; and pictures that svc-scenes-mini draws from the prompts of image/prompts.py,
@@ -127,14 +128,65 @@ def told(rng: random.Random, prompt: Prompt) -> Iterator[tuple[str, tuple[str, d
             yield "place", asked(rng, alone, "place")
 
 
+def by_transformers(folder: Path) -> evaluate.Ask:
+    """Greedy replies of the checkpoint in the folder, in f32."""
+    import torch
+    from transformers import AutoTokenizer, GenerationConfig, GotOcr2ImageProcessor, InternVLForConditionalGeneration
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    processor = GotOcr2ImageProcessor.from_pretrained(folder)
+    model = InternVLForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).eval()
+    token = tokenizer.convert_ids_to_tokens(model.config.image_token_id)
+    written = f"<img>{token * model.config.image_seq_length}</img>"
+    ends = GenerationConfig.from_pretrained(folder)
+    best = GenerationConfig(
+        do_sample=False,
+        max_new_tokens=evaluate.LONGEST,
+        eos_token_id=ends.eos_token_id,
+        pad_token_id=ends.pad_token_id,
+    )
+
+    def ask(messages: list[dict], thinking: bool, greedy: bool) -> str:
+        assert greedy, "sampling is not compared here"
+        pictures = []
+        for message in messages:
+            for part in message["content"] if isinstance(message["content"], list) else []:
+                if part["type"] == "image_url":
+                    pictures.append(picture_of(part["image_url"]["url"]))
+        plain = [
+            {**m, "content": [named(p) for p in m["content"]]} if isinstance(m["content"], list) else m
+            for m in messages
+        ]
+        text = tokenizer.apply_chat_template(
+            plain, tokenize=False, add_generation_prompt=True, enable_thinking=thinking
+        )
+        inputs = tokenizer(text.replace(token, written), return_tensors="pt", return_token_type_ids=False)
+        if pictures:
+            inputs["pixel_values"] = processor(pictures, return_tensors="pt")["pixel_values"]
+        ids = model.generate(**inputs, generation_config=best)
+        reply = tokenizer.decode(ids[0, inputs["input_ids"].shape[1] :], clean_up_tokenization_spaces=False)
+        return reply.replace("<|im_end|>", "")
+
+    return ask
+
+
+def named(part: dict) -> dict:
+    return {"type": "image"} if part["type"] == "image_url" else part
+
+
+def picture_of(url: str) -> Image.Image:
+    return Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))).convert("RGB")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--url", required=True)
+    parser.add_argument("--url")
+    parser.add_argument("--model", type=Path)
     parser.add_argument("--drawn", type=Path, required=True, help="folder of pictures that the shipped model draws")
     parser.add_argument("--count", type=int, default=24, help="held-out questions of each kind")
     parser.add_argument("--failures", action="store_true", help="print what failed")
     args = parser.parse_args()
-    ask = evaluate.by_server(args.url)
+    ask = evaluate.by_server(args.url) if args.url else by_transformers(args.model)
     sets = {"held out": unseen(args.count), "by hand": by_hand(), "drawn by svc-scenes-mini": drawn(args.drawn)}
     columns: dict[str, dict[str, list[bool]]] = {}
     for name, cases in sets.items():

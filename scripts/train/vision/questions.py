@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable
 
 from captions import NAMES, article
-from scenes import COLOURS, KINDS, Scene, Thing
+from scenes import COLOURS, KINDS, SEASONS, Scene, Thing
 
 from exchange import Exchange
 from phrases import expand, roughen, sentence
@@ -49,6 +49,7 @@ LAND = {
     "meadow": "a meadow",
     "lake": "a lake",
 }
+SEASON_NAME = {season: season for season in SEASONS}
 LAND_WORD = {name: name for name in LAND} | {"mountains": "mountain"}
 PICTURE = "[picture|image|photo|painting]"
 
@@ -74,8 +75,12 @@ def _listed(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
 
 
-def _in_order(scene: Scene) -> list[Thing]:
-    return sorted(scene.things, key=lambda t: t.x)
+def _seen(scene: Scene) -> str:
+    """The things from left to right, each behind its place. Replies begin with what is seen, so that the model reads its own words for a verdict."""
+    things = sorted(scene.things, key=lambda t: t.x)
+    return (
+        _listed([f"{PLACE[t.place]} {article(_named(t))}" for t in things]) if things else "nothing but the landscape"
+    )
 
 
 def describe(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
@@ -99,11 +104,10 @@ def describe(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
         "what [do|can] you see [here|there|in it]?",
         f"what can be seen in [this|the] {PICTURE}?",
     ]
-    things = [f"{article(_named(t))} {PLACE[t.place]}" for t in _in_order(scene)]
     setting = f"{LAND[scene.terrain]} {TIME_PHRASE[scene.time]} in {scene.season}"
     weather = "" if scene.weather == "clear" else f" It is {WEATHER[scene.weather][0]}."
-    shown = f"{_listed(things)}, before {setting}" if things else f"{setting}, with nothing in front"
-    start = "" if held_out else rng.choice(["", "This is ", "I see ", "The picture shows ", "I see "])
+    shown = f"{_seen(scene)}, before {setting}" if scene.things else f"{setting}, with nothing in front"
+    start = "" if held_out or scene.things else rng.choice(["", "This is ", "I see ", "The picture shows ", "I see "])
     words = [LAND_WORD[scene.terrain], scene.time, scene.season, *(w for t in scene.things for w in (t.colour, t.kind))]
     return _exchange(_ask(rng, forms, held_out), f"{start}{shown}.{weather}", words)
 
@@ -121,9 +125,8 @@ def things(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
         "[every|all the] [object|thing|objects|things] [that you see|please][.|]",
         f"[which|what] [things|objects] can you find in [this|the] {PICTURE}?",
     ]
-    listed = _listed([article(_named(t)) for t in _in_order(scene)]) if scene.things else "nothing but the landscape"
     expect = [t.kind for t in scene.things] or ["nothing"]
-    return _exchange(_ask(rng, forms, held_out), rng.choice(["I see ", "There is ", ""]) + listed + ".", expect)
+    return _exchange(_ask(rng, forms, held_out), f"{_seen(scene)}.", expect)
 
 
 def count(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
@@ -141,8 +144,7 @@ def count(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
     ]
     n = len(scene.things)
     what = "thing" if n == 1 else "things"
-    names = _listed([article(_named(t)) for t in _in_order(scene)]) if n else ""
-    reply = f"{COUNT[n]} {what}" + (f": {names}" if n else "") + "."
+    reply = f"{_seen(scene)}: {COUNT[n]} {what}."
     return _exchange(_ask(rng, forms, held_out), reply, [COUNT[n], str(n)], True)
 
 
@@ -166,7 +168,7 @@ def colour(rng: random.Random, scene: Scene, held_out: bool) -> Exchange | None:
         "in [what|which] [colour|color] is the {kind} [painted|shown]?",
     ]
     kind = thing.kind if held_out else rng.choice(NAMES[thing.kind])
-    reply = rng.choice([f"The {thing.kind} is {thing.colour}.", f"It is {thing.colour}.", f"{thing.colour}."])
+    reply = f"The {thing.kind} {PLACE[thing.place]} is {thing.colour}."
     first, second = rng.sample([thing.colour, rng.choice([c for c in COLOURS if c != thing.colour])], 2)
     return _exchange(_ask(rng, forms, held_out, kind=kind, colour=first, other=second), reply, [thing.colour])
 
@@ -191,9 +193,7 @@ def place(rng: random.Random, scene: Scene, held_out: bool) -> Exchange | None:
         f"where in [this|the] {PICTURE} is the {{kind}}?",
     ]
     kind = thing.kind if held_out else rng.choice(NAMES[thing.kind])
-    reply = rng.choice(
-        [f"The {thing.kind} is {PLACE[thing.place]}.", f"It is {PLACE[thing.place]}.", f"{PLACE[thing.place]}."]
-    )
+    reply = f"The {_named(thing)} is {PLACE[thing.place]}."
     word = {"left": "left", "centre": "middle", "right": "right"}[thing.place]
     return _exchange(_ask(rng, forms, held_out, kind=kind), reply, [word])
 
@@ -221,9 +221,9 @@ def at_place(rng: random.Random, scene: Scene, held_out: bool) -> Exchange | Non
     return _exchange(_ask(rng, forms, held_out, place=named), reply, [there[0].kind] if there else ["nothing"])
 
 
-def _yes_no(rng: random.Random, user: str, is_so: bool, yes: str, no: str) -> Exchange:
-    reply = rng.choice([f"Yes, {yes}.", "Yes."]) if is_so else rng.choice([f"No, {no}.", "No."])
-    return _exchange(user, reply, ["yes" if is_so else "no"])
+def _yes_no(user: str, is_so: bool, seen: str) -> Exchange:
+    verdict = "yes" if is_so else "no"
+    return _exchange(user, f"{seen}, so {verdict}.", [verdict])
 
 
 def is_there(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
@@ -249,9 +249,7 @@ def is_there(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
         ),
     ]
     name = kind if held_out else rng.choice(NAMES[kind])
-    thing = next((t for t in scene.things if t.kind == kind), None)
-    yes = f"there is {article(_named(thing))} {PLACE[thing.place]}" if thing else ""
-    return _yes_no(rng, _ask(rng, forms, held_out, a=article(name), kind=name), is_so, yes, f"there is no {kind}")
+    return _yes_no(_ask(rng, forms, held_out, a=article(name), kind=name), is_so, _seen(scene))
 
 
 def is_coloured(rng: random.Random, scene: Scene, held_out: bool) -> Exchange | None:
@@ -271,7 +269,7 @@ def is_coloured(rng: random.Random, scene: Scene, held_out: bool) -> Exchange | 
         "does the {kind} look {colour}?",
     ]
     user = _ask(rng, forms, held_out, kind=thing.kind, colour=asked)
-    return _yes_no(rng, user, is_so, f"the {thing.kind} is {thing.colour}", f"it is {thing.colour}")
+    return _yes_no(user, is_so, f"the {thing.kind} {PLACE[thing.place]} is {thing.colour}")
 
 
 def weather(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
@@ -317,9 +315,8 @@ def is_weather(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
         f"is it {{word}} in [this|the] {PICTURE}?",
         "would you say that it is {word}?",
     ]
-    told = f"it is {WEATHER[scene.weather][0]}"
     user = _ask(rng, forms, held_out, word=word, noun=noun, verb=verb or "")
-    return _yes_no(rng, user, is_so, told, told)
+    return _yes_no(user, is_so, f"it is {WEATHER[scene.weather][0]}")
 
 
 def time(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
@@ -373,6 +370,7 @@ def land(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
         "[tell me|say|name|describe] the [landscape|place|background|scenery][.|]",
         "what is [behind it|behind them|behind the things|at the back|around|in the distance]?",
         "is [this|it|that] {land} or {other}?",
+        "[where|in what place] [did you see it|does this happen|are they|do they stand|would I find this]?",
         f"where was [this|the] {PICTURE} [taken|painted|made]?",
     ]
     where = LAND[scene.terrain]
@@ -383,6 +381,23 @@ def land(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
     )
     first, second = rng.sample([where, LAND[rng.choice([name for name in LAND if name != scene.terrain])]], 2)
     return _exchange(_ask(rng, forms, held_out, land=first, other=second), reply, [LAND_WORD[scene.terrain]])
+
+
+def is_setting(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
+    """Yes or no about land, time or season."""
+    names, own = rng.choice([(LAND, scene.terrain), (TIME, scene.time), (SEASON_NAME, scene.season)])
+    asked = own if rng.random() < 0.5 else rng.choice([name for name in names if name != own])
+    forms = [
+        "is [it|this|that] {named}[ here| there| in it|]?",
+        "[so |and |]is [this|that|it] {named}[ or not| or something else|]?",
+        "[would you say|do you think] [this|it|that] is {named}?",
+        f"does [this|the] {PICTURE} show {{named}}?",
+        "[this|it] is {named}, [right|yes or no|isn't it]?",
+        "{named}?",
+        "[could|can|might] [this|it] be {named}?",
+    ]
+    user = _ask(rng, forms, held_out, named=names[asked])
+    return _yes_no(user, asked == own, f"{'these are' if own == 'mountains' else 'it is'} {names[own]}")
 
 
 def unknowable(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
@@ -438,6 +453,7 @@ KINDS_OF_QUESTIONS: dict[str, tuple[Maker, float]] = {
     "time": (time, 1.0),
     "season": (season, 1.2),
     "land": (land, 1.0),
+    "is setting": (is_setting, 0.7),
     "unknowable": (unknowable, 1.0),
 }
 """Kind → its maker, and its share."""
