@@ -46,7 +46,7 @@ export function checkRequests(
       read.add(scalesOf(tensors, { ...tensors.get(name)!, name }).name);
     }
   }
-  for (const { name } of spareBiases(requests, tensors)) read.add(name);
+  for (const name of spareBiases(requests, tensors).keys()) read.add(name);
   const isIgnored = (name: string): boolean => ignored.some((names) => names.test(name));
   const left = [...tensors.keys()].filter(
     (name) => !read.has(name) && !isIgnored(name) && !isIgnored(scaledBy(tensors, name) ?? name),

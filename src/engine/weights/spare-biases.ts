@@ -8,20 +8,22 @@ import type { CheckedTensor } from './damaged.ts';
 
 const BIAS = /\.bias$/;
 
-/** Names of biases beside weights in codes that no request reads. */
-export function spareBiases<Header extends Pick<TensorEntry, 'name' | 'coded'>>(
+/** Biases beside weights in codes that no request reads, by their names in the architecture. */
+export function spareBiases<Header extends Pick<TensorEntry, 'coded'>>(
   requests: readonly WeightRequest[],
   tensors: ReadonlyMap<string, Header>,
-): Header[] {
+): Map<string, Header> {
   const read = new Set(requests.flatMap(tensorsOf).map(({ name }) => name));
-  return [...tensors.values()].filter(({ name }) => {
+  const isSpare = (name: string): boolean => {
     const weight = name.replace(BIAS, '.weight');
     return BIAS.test(name) && !read.has(name) && read.has(weight) && tensors.get(weight)?.coded !== undefined;
-  });
+  };
+  return new Map([...tensors].filter(([name]) => isSpare(name)));
 }
 
-/** Throws bad_checkpoint for one of `names` that has other values than zero. */
-export function refuseBiases(checked: readonly CheckedTensor[], names: ReadonlySet<string>): void {
+/** Throws bad_checkpoint for one of these biases that has other values than zero. */
+export function refuseBiases(checked: readonly CheckedTensor[], biases: Iterable<TensorEntry>): void {
+  const names = new Set(Array.from(biases, ({ name }) => name));
   const found = checked.find(({ entry, counts }) => names.has(entry.name) && !counts.isZero);
   if (!found) return;
   throw new EngineError(

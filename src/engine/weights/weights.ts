@@ -198,7 +198,7 @@ export class Weights<Page> {
     };
     await load([...requests.keys()].filter((i) => !this.#hosted.has(i)));
     for (const batch of this.#matrices.batches) yield* this.#matrices.fill(batch, () => load(batch), !unread);
-    refuseBiases(checked, new Set(spareBiases(requests, this.#tensors).map(({ name }) => name)));
+    refuseBiases(checked, spareBiases(requests, this.#tensors).values());
     refuseZeroTail(checked);
     if (changes.size > 0) await this.#beside.set(changes, { unread });
     // Biases of the matrices that were packed last are among them.
@@ -244,7 +244,7 @@ export class Weights<Page> {
     const orders = new InputOrders(this.#device, requests, handles);
     try {
       const uploads = uploadsOf(this.#device, requests, handles, this.#tensors, orders);
-      const spare = spareBiases(requests, this.#tensors);
+      const spare = [...spareBiases(requests, this.#tensors).values()];
       const merged = new Map([...changes].filter(([name]) => this.#isMerged(name)));
       const wanted = [...uploads, ...spare.map((entry): Wanted => ({ entry, place: () => {} }))];
       return await uploadChanged(this.#device, wanted, merged, { onProgress, unread });
