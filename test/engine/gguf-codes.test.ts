@@ -13,7 +13,7 @@ import { openTestDevice } from '../gpu/test-device.ts';
 import { Random } from '../kernels/compute.ts';
 import { columnsOf, packStored, randomBlocks, type StoredMatrix } from '../kernels/stored.ts';
 
-/** Formats of a layer as in the mixes that are published. Rows of ffn_down are no whole blocks of 256. */
+/** Formats of layers as in the mixes that are published, which come again and again. Rows of ffn_down are no whole blocks of 256. */
 const USUAL: Record<string, PackedName> = {
   q: 'q4_k',
   k: 'q4_k',
@@ -27,12 +27,11 @@ const LAYERS: readonly Record<string, PackedName>[] = [
   USUAL,
   { ...USUAL, v: 'q4_k', up: 'q6_k' },
   { ...USUAL, output: 'q6_k' },
-  USUAL,
 ];
 
 function typeOf(name: string): PackedName {
   const [, layer, part] = /^blk\.(\d+)\.(?:attn|ffn)_(\w+)\.weight$/.exec(name) ?? [];
-  return layer === undefined ? 'q6_k' : LAYERS[Number(layer)]![part!]!;
+  return layer === undefined ? 'q6_k' : LAYERS[Number(layer) % LAYERS.length]![part!]!;
 }
 
 /** Largest f16 scales, none of which is subnormal: weights are about 2⁻³ in most formats. */
