@@ -20,6 +20,7 @@ MIXTURE = {
 
 POOL = 1500
 BLOCK_TOKENS = 1024
+"""Tokens of a block on a CPU, where larger ones leave its caches; a GPU wants fewer and larger ones."""
 
 Example = tuple[list[int], list[bool]]
 
@@ -35,13 +36,13 @@ def encode(tokenizer: Tokenizer, conversation: dict) -> Example:
     return ids, wanted
 
 
-def blocks(examples: list[Example]) -> list[tuple[Tensor, Tensor]]:
-    """Blocks (rows, length) of ids and of whether the token after each is to be learnt."""
+def blocks(examples: list[Example], most: int = BLOCK_TOKENS) -> list[tuple[Tensor, Tensor]]:
+    """Blocks (rows, length) of at most `most` ids, and of whether the token after each is to be learnt."""
     examples = sorted(examples, key=lambda e: len(e[0]))
     made, start = [], 0
     while start < len(examples):
         end = start + 1
-        while end < len(examples) and len(examples[end][0]) * (end + 1 - start) <= BLOCK_TOKENS:
+        while end < len(examples) and len(examples[end][0]) * (end + 1 - start) <= most:
             end += 1
         length = len(examples[end - 1][0])
         ids = torch.zeros(end - start, length, dtype=torch.long)
@@ -57,8 +58,8 @@ def blocks(examples: list[Example]) -> list[tuple[Tensor, Tensor]]:
 class Stream:
     """An iterator of batches of about `tokens`; `longest` and `long_share` may change underway."""
 
-    def __init__(self, tokenizer: Tokenizer, seed: int, tokens: int):
-        self.tokenizer, self.tokens = tokenizer, tokens
+    def __init__(self, tokenizer: Tokenizer, seed: int, tokens: int, block: int = BLOCK_TOKENS):
+        self.tokenizer, self.tokens, self.block = tokenizer, tokens, block
         self.rng = random.Random(seed)
         self.longest, self.long_share = 512, 0.0
         self.pool: list[tuple[Tensor, Tensor]] = []
@@ -72,7 +73,7 @@ class Stream:
             )
             if len(example[0]) <= self.longest:
                 examples.append(example)
-        self.pool = blocks(examples)
+        self.pool = blocks(examples, self.block)
         rng.shuffle(self.pool)
 
     def __next__(self) -> list[tuple[Tensor, Tensor]]:

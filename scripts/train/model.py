@@ -78,7 +78,7 @@ class RMSNorm(nn.Module):
 
 def rope_angles(c: Config, positions: Tensor) -> tuple[Tensor, Tensor]:
     """cos and sin of the rotary angles, each (tokens, 1, head_dim / 2)."""
-    frequencies = c.rope_theta ** (-torch.arange(0, c.head_dim, 2).float() / c.head_dim)
+    frequencies = c.rope_theta ** (-torch.arange(0, c.head_dim, 2, device=positions.device).float() / c.head_dim)
     angles = (positions[:, None].float() * frequencies)[:, None, :]
     return angles.cos(), angles.sin()
 
@@ -180,7 +180,7 @@ class ChatModel(nn.Module):
         embeddings a vision tower made, and those embeddings (tokens, hidden).
         """
         shapes = [(block.shape[0], block.shape[1]) for block in blocks]
-        positions = torch.cat([torch.arange(length).repeat(rows) for rows, length in shapes])
+        positions = torch.cat([torch.arange(length).repeat(rows) for rows, length in shapes]).to(blocks[0].device)
         cos, sin = rope_angles(self.c, positions)
         x = self.model.embed_tokens(torch.cat([block.reshape(-1) for block in blocks]))  # (tokens, hidden)
         if shown is not None:

@@ -39,9 +39,10 @@ def rate(progress: float) -> float:
 
 def loss_of(model: ChatModel, batch: list) -> torch.Tensor:
     """Mean cross entropy of the tokens that the model is to write."""
+    device = next(model.parameters()).device
     wanted = torch.cat([flags.reshape(-1) for _, flags in batch]).nonzero()[:, 0]
     following = torch.cat([torch.roll(ids, -1, dims=1).reshape(-1) for ids, _ in batch])[wanted]
-    return F.cross_entropy(model([ids for ids, _ in batch], wanted), following)
+    return F.cross_entropy(model([ids.to(device) for ids, _ in batch], wanted.to(device)), following.to(device))
 
 
 @torch.no_grad()

@@ -112,8 +112,8 @@ class Average:
     @torch.no_grad()
     def update(self, module: torch.nn.Module, step: int) -> None:
         keep = min(self.longest, (1 + step) / (10 + step))
-        for name, value in module.state_dict().items():
-            self.weights[name].lerp_(value, 1 - keep)
+        now = module.state_dict()
+        torch._foreach_lerp_(list(self.weights.values()), [now[name] for name in self.weights], 1 - keep)
 
     @contextlib.contextmanager
     def applied(self, module: torch.nn.Module):

@@ -56,10 +56,36 @@ Maker = Callable[[random.Random, Scene, bool], Exchange | None]
 """None: the question has no sense for the scene."""
 
 
+BEFORE = [
+    "[so|and|ok|okay|well|now|hey|hi|hello|please|right|hm]",
+    "[hey|hi|hello|ok|so] mini",
+    "[one|another|a quick|my next] question",
+    "[tell me|say|answer|let me know|I wonder|guess]",
+    "[I want to know|I would like to know|I need to know|can you say]",
+    f"[look at|about|from|judging by] [this|the] {PICTURE}",
+]
+"""What people put before a question."""
+BEHIND = [
+    "please",
+    "[thanks|thank you]",
+    "[mini|buddy|friend]",
+    "[in your view|in your opinion|you think]",
+    "[in short|in a word|quickly]",
+]
+
+
 def ask(rng: random.Random, forms: list[str], held_out: bool, **slots: object) -> str:
     form = forms[-1] if held_out else rng.choice(forms[:-1])
     text = expand(rng, form, **slots)
-    return text if held_out else roughen(rng, text)
+    if held_out:
+        return text
+    if rng.random() < 0.2:
+        text = expand(rng, rng.choice(BEFORE)) + rng.choice([" ", ", ", ": "]) + text
+    if rng.random() < 0.08:
+        text = (
+            text.rstrip("?.") + rng.choice([" ", ", "]) + expand(rng, rng.choice(BEHIND)) + rng.choice(["?", "", "."])
+        )
+    return roughen(rng, text)
 
 
 def answered(user: str, reply: str, expect: list[str], any_of: bool = False) -> Exchange:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import questions
 import torch
+from labels import labels_of
 from scenes import Scene, mirrored, read_scenes
 from tokenizers import Tokenizer
 from torch import Tensor
@@ -54,17 +55,19 @@ def shifted(rng: random.Random, picture: np.ndarray) -> np.ndarray:
 
 
 class Stream:
-    """An iterator of (pictures u8 (n, 3, side, side), scenes, blocks)."""
+    """An iterator of (pictures u8 (n, 3, side, side), the readout's labels, blocks)."""
 
-    def __init__(self, tokenizer: Tokenizer, folder: Path, seed: int, count: int, tokens: int):
-        self.tokenizer, self.count, self.tokens = tokenizer, count, tokens
+    def __init__(
+        self, tokenizer: Tokenizer, folder: Path, seed: int, count: int, tokens: int, block: int = data.BLOCK_TOKENS
+    ):
+        self.tokenizer, self.count, self.tokens, self.block = tokenizer, count, tokens, block
         self.rng = random.Random(seed)
         self.shards: list[tuple[np.ndarray, list[Scene]]] = []
         for path in sorted(folder.glob("scenes-???.jsonl")):
             stored = path.with_name(path.name.replace("scenes", "pictures")).with_suffix(".npy")
             self.shards.append((np.load(stored, mmap_mode="r"), read_scenes(path)))
 
-    def __next__(self) -> tuple[Tensor, list[Scene], list[Block]]:
+    def __next__(self) -> tuple[Tensor, dict[str, Tensor], list[Block]]:
         rng, pictures, scenes, examples = self.rng, [], [], []
         for at in range(self.count):
             shard, known = rng.choice(self.shards)
@@ -75,14 +78,14 @@ class Stream:
             scenes.append(scene)
             examples.append((*data.encode(self.tokenizer, conversation(rng, scene, self.tokens)), at))
         x = torch.from_numpy(np.stack(pictures)).permute(0, 3, 1, 2)
-        return x, scenes, blocks(examples)
+        return x, labels_of(scenes), blocks(examples, self.block)
 
 
-def blocks(examples: list[tuple[list[int], list[bool], int]]) -> list[Block]:
+def blocks(examples: list[tuple[list[int], list[bool], int]], most: int) -> list[Block]:
     """Blocks as data.py makes them, with the pictures of their rows."""
     examples = sorted(examples, key=lambda e: len(e[0]))
     made, row = [], 0
-    for ids, wanted in data.blocks([(ids, flags) for ids, flags, _ in examples]):
+    for ids, wanted in data.blocks([(ids, flags) for ids, flags, _ in examples], most):
         shown = torch.tensor([at for _, _, at in examples[row : row + len(ids)]])
         made.append((ids, wanted, shown))
         row += len(ids)

@@ -35,6 +35,9 @@ def weather(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
         "[is it|do we have] [good|bad|nice|dry|wet] weather or what?",
         "what is the weather doing?",
         "is it clear, cloudy, rainy, foggy or snowing?",
+        f"[what|which] weather [has|is in|was in] [this|the] {PICTURE}?",
+        "[will|would|do] I [get wet|need an umbrella|need a coat][ there|]? [what|how] is the weather?",
+        "[what|which] weather did [they|the painter] [paint|have|see]?",
         f"what weather does [this|the] {PICTURE} show?",
     ]
     word = rng.choice(WEATHER[scene.weather])
@@ -60,6 +63,10 @@ def is_weather(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
         "is the weather {word}?",
         "{word}[ weather|]?",
         "it is {word}, [right|yes or no|isn't it]?",
+        "[I think|I believe|I guess|I say] it is {word}, [is that right|right|am I right|yes or no]?",
+        f"[is|was] the [sky|air|weather|{PICTURE}] {{word}}?",
+        "[can|could] you say it is {word}?",
+        "is that [a |]{word} [weather|day|scene]?",
         *(named if asked != "clear" else []),
         *(["does it {verb}?", "does it {verb}[ there| here| in it| outside|]?"] if verb else []),
         f"is it {{word}} in [this|the] {PICTURE}?",
@@ -81,6 +88,9 @@ def time(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
         f"[when|at what time] is [this|the] {PICTURE} [set|made|taken]?",
         "[tell me|say|name] the time of day[.|]",
         "when [is this|was this|is that]?",
+        "is it [early|late|dark|light|bright] there? [what|which] time of day?",
+        f"[what|which] [time|hour] of [the |]day [has|is in|was it in] [this|the] {PICTURE}?",
+        "[at|during] [what|which] time of [the |]day [is that|was it|did they paint it]?",
         f"what time of day does [this|the] {PICTURE} show?",
     ]
     reply = rng.choice(
@@ -99,6 +109,9 @@ def season(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
         "[tell me|say|name|guess] the season[.|]",
         "[summer or winter|spring or autumn|winter or spring|autumn or summer|spring, summer, autumn or winter]?",
         "in [what|which] season [is this|are we|was it made]?",
+        f"[what|which] season [has|is in|was it in|did they paint in] [this|the|it|that] {PICTURE}?",
+        "[is it|is that] [warm|cold|hot] there? [what|which] season?",
+        "[which|what] of the [four |]seasons is [it|this|that|shown]?",
         "is it spring, summer, autumn or winter?",
         f"[what|which] season does [this|the] {PICTURE} show?",
     ]
@@ -124,6 +137,12 @@ def land(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
         f"where [did|would|could] [you|one|they|I|somebody] [see|find|paint|draw|meet] [this|it|that|the {PICTURE}]?",
         f"[where|which landscape] is [this|the] {PICTURE} [from|of|set in]?",
         "where was [it|this|that][ one| then| drawn| seen|]?",
+        f"[in |at |][what|which] place was [it|this|that|the {PICTURE}] [made|seen|drawn|taken|painted]?",
+        f"[where|in what landscape] did [they|the painter|somebody] [make|take|paint|draw] [it|this|that|the {PICTURE}]?",
+        "[what|which] [land|country side|landscape|kind of place] [is|lies|do you see] behind the [house|tree|tent|boat|balloon|kite|sun|moon|star]?",
+        "what [is|lies|stands|do you see] behind the [house|tree|tent|boat|balloon|kite|sun|moon|star]?",
+        "[is it|is that|are there] mountains, sea, desert, forest, city, meadow or lake?",
+        "where [in the world |]could [this|it|that] be?",
         f"where was [this|the] {PICTURE} [taken|painted|made]?",
     ]
     where = LAND[scene.terrain]
@@ -146,6 +165,11 @@ def is_setting(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
         "[would you say|do you think] [this|it|that] is {named}?",
         f"does [this|the] {PICTURE} show {{named}}?",
         "[this|it] is {named}, [right|yes or no|isn't it]?",
+        "[I think|I believe|I guess|I say] [it|this] is {named}, [is that right|right|am I right|yes or no]?",
+        "[do|can] you [see|recognize] {named}[ here| there| in it|]?",
+        "[did they|did the painter] [paint|draw|show] {named}?",
+        f"[is|was] [this|the] {PICTURE} [of|from|about|set in|made in] {{named}}?",
+        "[would|could] [you|one|I|we] [call it|say it is|say that it is] {named}?",
         "{named}?",
         "[could|can|might] [this|it] be {named}?",
     ]
@@ -163,6 +187,11 @@ def unknowable(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
             "[colour|color] of the {kind}?",
             "[and |so ]where is the {kind}?",
             "is the {kind} [on the left or on the right|big or small|near or far]?",
+            "[what|which] [colour|color] [do|would] you see [on|give] the {kind}?",
+            "[where|in what place] [does|did] the {kind} [stand|hang|fly|appear]?",
+            "[do you see|can you see|do you know] where the {kind} is?",
+            "is the {kind} [red|blue|green|white|black|yellow|pink]?",
+            "the {kind}: [where is it|what colour|what color]?",
             "[tell me|say] [where the {kind} is|what [colour|color] the {kind} has][.|]",
             "which side is the {kind} on?",
         ]

@@ -42,6 +42,14 @@ def describe(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
         "[tell me|say] what you see[.|]",
         f"[what|which] [scene|view] [is this|do you see|does [this|the] {PICTURE} show]?",
         "what [do|can] you see [here|there|in it]?",
+        "[what am I|what are we] [looking at|seeing][ here| there|]?",
+        f"[what|which things] [have we|do we have|has it|have you] [got |][here|there|in the {PICTURE}]?",
+        f"[could|would|will] you [describe|caption|explain|tell me about] [it|this|the {PICTURE}][ for me|]?",
+        "[describe|caption|explain] [it|the scene|the view|everything|all][ for me| please| to me|][.|]",
+        f"[I cannot see|I am blind, tell me about] [it|this|the {PICTURE}][. what is on it?| so describe it|]",
+        f"[what is|what's] [on|in] [it|the {PICTURE}|this]?",
+        "[your|a] description[ please|]?",
+        "[what|whatever] did [the painter|they|somebody] [paint|draw|show] [here|there|in it]?",
         f"what can be seen in [this|the] {PICTURE}?",
     ]
     setting = f"{LAND[scene.terrain]} {TIME_PHRASE[scene.time]} in {scene.season}"
@@ -63,6 +71,12 @@ def things(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
         "[list|name|tell me|give me|say] [all |]the [objects|things][.| please]",
         f"what [all |][is|do you find|stands] in [this|the] {PICTURE} [besides|apart from] the landscape?",
         "[every|all the] [object|thing|objects|things] [that you see|please][.|]",
+        "[which|what] [thing|object|stuff] [do you see|is there|is it][ there| here|]?",
+        "any [things|objects|stuff][ here| there| in it|]?[ which ones?| what are they?|]",
+        "[name|list] [everything|all][ you see| that is there| you can see| in it|][.|]",
+        "what [has|did] [the painter|they|somebody] [put|place|paint] [in front of the landscape|there|in it]?",
+        "[what|which] [are|were] the [things|objects][ here| there| in it|]?",
+        "I see [something|things], [what is it|what are they|which]?",
         f"[which|what] [things|objects] can you find in [this|the] {PICTURE}?",
     ]
     expect = [t.kind for t in scene.things] or ["nothing"]
@@ -80,6 +94,10 @@ def count(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
         f"[can you |please |]count [all |][the |][things|objects] [in [this|the] {PICTURE}|that you see|][.|]",
         "[give me|tell me|say] the [number|count] of [things|objects][.|]",
         "[is it|are there] one, two or three [things|objects]?",
+        "count [everything|them|all|it][ please| for me|][.|]",
+        "[so |and |][how many|what number] is [that|it]?",
+        "how many [things|objects] [would you count|have we|has it|stand there|can be found][ here| there| in all|]?",
+        "[how many|the number][ please|]?",
         f"what is the number of [things|objects] in [this|the] {PICTURE}?",
     ]
     n = len(scene.things)
@@ -105,6 +123,12 @@ def colour(rng: random.Random, scene: Scene, held_out: bool) -> Exchange | None:
         "[do you know|can you tell me|can you see|say|name] the [colour|color] of the {kind}[.|?]",
         "[what is|what would you say is] the {kind}'s [colour|color]?",
         "is the {kind} {colour} or {other}?",
+        "[what|which] [colour|color] [do|would|can] you [see|give|call] the {kind}?",
+        "how is the {kind} [painted|coloured|colored]?",
+        "[what|which] [colour|color] [did they|did the painter] [paint|give|make] the {kind}?",
+        "the [colour|color] [of|that] the {kind}[ has|], [what is it|which|please]?",
+        "[do you see|can you see] [what|which] [colour|color] the {kind} [is|has]?",
+        "[and |]the {kind}?[ what|] [colour|color]?",
         "in [what|which] [colour|color] is the {kind} [painted|shown]?",
     ]
     kind = thing.kind if held_out else rng.choice(NAMES[thing.kind])
@@ -129,6 +153,11 @@ def place(rng: random.Random, scene: Scene, held_out: bool) -> Exchange | None:
         "the {kind}: where is it?",
         "{kind} [where|place|position]?",
         "[tell me|say|show me|find] where the {kind} is[.|]",
+        "[where|in what place] [does|did] the {kind} [stand|hang|fly|appear]?",
+        "[where|which part] [should|must|do] I look [for|to see] the {kind}?",
+        "[do you see|can you see|do you know] where the {kind} is[ in it| there|]?",
+        "[could|can] you [find|locate|point at] the {kind}[ for me|]? where[ is it|]?",
+        "[locate|point at|position of] the {kind}[.|]",
         f"in which part of [this|the] {PICTURE} is the {{kind}}?",
         f"where in [this|the] {PICTURE} is the {{kind}}?",
     ]
@@ -152,6 +181,10 @@ def at_place(rng: random.Random, scene: Scene, held_out: bool) -> Exchange | Non
         "is there [anything|something] {place}?",
         "[tell me|say|describe|name] what is {place}[.|]",
         "{place}, what is [there|that|it]?",
+        "[what|which thing] [can I find|do we have|stands|appears|is shown] {place}?",
+        "[can|do] you see [anything|something] {place}?[ what is it?| what?|]",
+        f"[look|if I look] {{place}}[ of the {PICTURE}|], what [is there|do you see|do I see]?",
+        f"what [is|was] [painted|drawn] {{place}}[ of the {PICTURE}|]?",
         "anything {place}?",
         "what about {place}?",
         f"what can be seen {{place}} [of the {PICTURE}|]?",
@@ -178,6 +211,12 @@ def is_there(rng: random.Random, scene: Scene, held_out: bool) -> Exchange:
         "is [this|that|it] {a}?",
         "{a}, [is there one|do you see one|yes or no]?",
         "are there any {kind}s?",
+        "[any|some] {kind}s[ there| in it| here|]?",
+        "[do|can] you see [any |]{kind}s[ there| in it| here|]?",
+        "[do we have|have we|has it|have you got] {a}[ here| there|]?",
+        f"[is|was] {{a}} [painted|drawn|shown|in it|part of it|part of the {PICTURE}]?",
+        "[did they|did the painter] [paint|draw|put] {a}[ there| in it|]?",
+        "[I think|I believe|I guess] there is {a}, [is that right|right|am I right|yes or no]?",
         f"does [this|the] {PICTURE} [show|have|contain] {{a}}?",
         f"[is|can] {{a}} [be seen|visible] in [this|the] {PICTURE}?".replace("[is|can]", "can").replace(
             "[be seen|visible]", "be seen"
@@ -201,6 +240,13 @@ def is_coloured(rng: random.Random, scene: Scene, held_out: bool) -> Exchange | 
         "does the {kind} have the [colour|color] {colour}?",
         "{colour} {kind}, [right|yes or no|is that so]?",
         "[do|can] you see a {colour} {kind}?",
+        "is [the|that] {kind} [really |]{colour}?",
+        "[would|could|can|do] [you|I|one|we] call [the|this|that] {kind} {colour}?",
+        "is there a {colour} {kind}[ in it| here| there|]?",
+        "[has|is] the {kind} [got |][a |]{colour} [colour|color|paint]?",
+        "[did they|did the painter] [paint|make|draw] the {kind} {colour}?",
+        "[I think|I believe|I guess] the {kind} is {colour}, [is that right|right|am I right|yes or no]?",
+        "is {colour} the [colour|color] of the {kind}?",
         "does the {kind} look {colour}?",
     ]
     user = ask(rng, forms, held_out, kind=thing.kind, colour=asked)

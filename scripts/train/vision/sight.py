@@ -2,9 +2,9 @@
 
 import torch
 import torch.nn.functional as F
-from labels import CELLS, FIELDS, labels_of
+from labels import CELLS, FIELDS
 from labels import loss_of as readout_loss
-from scenes import COLOURS, KINDS, Scene
+from scenes import COLOURS, KINDS
 from torch import Tensor, nn
 from tower import Projector, TowerConfig, VisionTower, normalized
 
@@ -53,20 +53,24 @@ def roughened(pictures: Tensor) -> Tensor:
     if torch.rand(()) < 0.5:
         small = int(torch.randint(48, side, ()))
         pictures = F.interpolate(F.interpolate(pictures, size=small, mode="area"), size=side, mode="bilinear")
-    gain, lift = 1 + 0.08 * torch.randn(n, 1, 1, 1), 0.03 * torch.randn(n, 3, 1, 1)
-    return (pictures * gain + lift + 0.03 * torch.rand(()) * torch.randn_like(pictures)).clamp(0, 1)
+    device = pictures.device
+    gain, lift = 1 + 0.08 * torch.randn(n, 1, 1, 1, device=device), 0.03 * torch.randn(n, 3, 1, 1, device=device)
+    return (pictures * gain + lift + 0.03 * float(torch.rand(())) * torch.randn_like(pictures)).clamp(0, 1)
 
 
 def picture_losses(
-    chat: ChatModel, sight: Sight, image: int, batch: tuple[Tensor, list[Scene], list]
+    chat: ChatModel, sight: Sight, image: int, batch: tuple[Tensor, dict[str, Tensor], list]
 ) -> tuple[Tensor, Tensor]:
     """Mean cross entropy of the replies about pictures, and the loss of the readout. `image`: id of the pictures' token."""
-    pictures, scenes, blocks = batch
-    rows, read = sight(roughened(pictures.float() / 255))
+    pictures, labels, blocks = batch
+    device = next(chat.parameters()).device
     laid = torch.cat([ids.reshape(-1) for ids, _, _ in blocks])
     order = torch.cat([shown for _, _, shown in blocks])
-    places = (laid == image).nonzero()[:, 0]
+    places = (laid == image).nonzero()[:, 0].to(device)
     wanted = torch.cat([flags.reshape(-1) for _, flags, _ in blocks]).nonzero()[:, 0]
-    following = torch.cat([torch.roll(ids, -1, dims=1).reshape(-1) for ids, _, _ in blocks])[wanted]
-    logits = chat([ids for ids, _, _ in blocks], wanted, (places, rows[order].flatten(0, 1)))
-    return F.cross_entropy(logits, following), readout_loss(read, labels_of(scenes))
+    following = torch.cat([torch.roll(ids, -1, dims=1).reshape(-1) for ids, _, _ in blocks])[wanted].to(device)
+    rows, read = sight(roughened(pictures.to(device).float() / 255))
+    shown = rows[order.to(device)].flatten(0, 1).float()
+    logits = chat([ids.to(device) for ids, _, _ in blocks], wanted.to(device), (places, shown))
+    labels = {name: values.to(device) for name, values in labels.items()}
+    return F.cross_entropy(logits, following), readout_loss(read, labels)

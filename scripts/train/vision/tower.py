@@ -169,4 +169,4 @@ STD = torch.tensor([0.229, 0.224, 0.225]).view(3, 1, 1)
 
 def normalized(pictures: Tensor) -> Tensor:
     """Pictures (n, 3, side, side) in 0 … 1 as the processor gives them to the tower."""
-    return (pictures - MEAN) / STD
+    return (pictures - MEAN.to(pictures.device)) / STD.to(pictures.device)

@@ -3,15 +3,17 @@
     export PYTHONPATH=..:../image
     python ../image/pictures.py --data data/ --shards 64
     python train_sight.py --model ../../../models/svc-chat-mini --data data/ --state state/ --minutes 110
+    python train_sight.py ... --device cuda --workers 1 --feeders 12 --block 4096 --tokens 16384 --pictures 128 --minutes 6   # on a GPU
 
-The chat model starts from the weights in the model's folder where there are any (of Qwen3ForCausalLM). Each step takes a batch of texts and a batch of pictures. Workers, saves and pauses are those of image/workers.py.
+The models start from the weights in the model's folder where there are any: of a Qwen3ForCausalLM, or of the checkpoint that export_sight.py writes.
+Each step takes a batch of texts and a batch of pictures. Workers, saves and pauses are those of image/workers.py.
 """
 
 import argparse
-import random
 import time
 from pathlib import Path
 
+import feed
 import pictures_stream
 import sight as seeing
 import torch
@@ -21,10 +23,11 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from tower import TowerConfig
 
-import data as texts
+from data import BLOCK_TOKENS
+from export_sight import PARTS
 from model import ChatModel, Config
 from optimizer import Muon
-from train import LONG_FROM, held_out_batches, held_out_losses
+from train import held_out_batches, held_out_losses
 from train import loss_of as text_loss
 
 READOUT = 0.15
@@ -44,6 +47,19 @@ def optimizers(chat: torch.nn.Module, sight: torch.nn.Module, muon_lr: float, ad
     return made
 
 
+def begin_from(weights: dict[str, torch.Tensor], both: torch.nn.ModuleDict) -> None:
+    """Takes up a checkpoint of a chat model, or of one that sees: the names of the latter have other prefixes."""
+    if not any(name.startswith("model.language_model.") for name in weights):
+        both["chat"].grow_from(weights)
+        return
+    own = {}
+    for name, weight in weights.items():
+        (prefix, published) = next(part for part in PARTS.items() if name.startswith(part[1]))
+        own[prefix + name.removeprefix(published)] = weight.float()
+    missing, unexpected = both.load_state_dict(own, strict=False)
+    assert not unexpected and all(name.startswith("sight.readout.") for name in missing), (missing, unexpected)
+
+
 def work(rank: int, args: argparse.Namespace) -> None:
     run = workers.Run(rank, args, "sight")
     torch.manual_seed(args.seed)
@@ -52,7 +68,8 @@ def work(rank: int, args: argparse.Namespace) -> None:
     both = torch.nn.ModuleDict({"chat": ChatModel(config), "sight": seeing.Sight(tower, config.hidden_size)})
     chat, sight = both["chat"], both["sight"]
     if (weights := args.model / "model.safetensors").exists():
-        chat.grow_from(load_file(weights))
+        begin_from(load_file(weights), both)
+    both.to(args.device)
     tuned = optimizers(chat, sight, args.muon_lr, args.adam_lr)
     average = workers.Average(both, args.average)
     if saved := run.load():
@@ -71,31 +88,33 @@ def work(rank: int, args: argparse.Namespace) -> None:
         }
 
     seed = args.seed + 1000 * run.done["step"] + rank
-    text_stream = texts.Stream(tokenizer, seed, args.tokens)
-    picture_stream = pictures_stream.Stream(tokenizer, args.data, seed, args.pictures, tower.tokens)
+    batches, progress = feed.feed(args, seed, tower.tokens)
     image = tokenizer.token_to_id(pictures_stream.IMAGE)
     held_out = held_out_batches(tokenizer) if rank == 0 else {}
-    random.seed(seed)
     torch.manual_seed(seed)
-    parameters, running = list(both.parameters()), [0.0, 0.0, 0.0]
+    parameters, running = list(both.parameters()), None
+    halves = torch.autocast(args.device, torch.bfloat16, enabled=args.device != "cpu")
     while run.progress < 1:
         run.pause(state)
-        if run.progress > LONG_FROM:
-            text_stream.longest, text_stream.long_share = 1024, 0.06
-        of_text = text_loss(chat, next(text_stream))
+        progress.fill_(run.progress)
+        of_texts, about_pictures = next(batches)
+        with halves:
+            of_text = text_loss(chat, of_texts)
         of_text.backward()
-        of_pictures, of_readout = seeing.picture_losses(chat, sight, image, next(picture_stream))
+        with halves:
+            of_pictures, of_readout = seeing.picture_losses(chat, sight, image, about_pictures)
         (of_pictures + READOUT * of_readout).backward()
         take_step(tuned, workers.rate(run.progress, warm_up=0.01))
         average.update(both, run.done["step"])
         run.finish_step(state)
         run.meet(parameters)
-        losses = [of_text.item(), of_pictures.item(), of_readout.item()]
-        running = [b if a == 0 else 0.97 * a + 0.03 * b for a, b in zip(running, losses)]
+        losses = torch.stack([of_text, of_pictures, of_readout]).detach()
+        running = losses if running is None else running.lerp(losses, 0.03)
         if rank == 0 and run.done["step"] % 20 == 0:
+            text, pictures, readout = running.tolist()
             speed = run.done["step"] * args.pictures * args.workers / run.done["seconds"]
             print(
-                f"{time.strftime('%H:%M:%S')} step {run.done['step']} text {running[0]:.3f} pictures {running[1]:.3f} readout {running[2]:.3f} run {run.progress:.3f}, {speed:.1f} pictures a second",
+                f"{time.strftime('%H:%M:%S')} step {run.done['step']} text {text:.3f} pictures {pictures:.3f} readout {readout:.3f} run {run.progress:.3f}, {speed:.1f} pictures a second",
                 flush=True,
             )
         if rank == 0 and run.done["step"] % 400 == 0:
@@ -111,6 +130,12 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--tokens", type=int, default=3072, help="tokens of texts a worker takes at once")
     parser.add_argument("--pictures", type=int, default=24, help="pictures a worker takes at once")
+    parser.add_argument(
+        "--block", type=int, default=BLOCK_TOKENS, help="tokens of the blocks that a batch is cut into; 4096 on a GPU"
+    )
+    parser.add_argument(
+        "--feeders", type=int, default=0, help="processes a worker has for making batches; 0: it makes them itself"
+    )
     parser.add_argument("--muon-lr", type=float, default=0.014)
     parser.add_argument("--adam-lr", type=float, default=0.002)
     parser.add_argument("--average", type=float, default=0.998, help="how much of the moving average a step keeps")
