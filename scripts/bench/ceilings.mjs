@@ -6,8 +6,10 @@ import { availableParallelism } from 'node:os';
 
 const CHAINS = 16;
 const PER_TURN = 4;
-const FMA = { workgroups: 128, turns: 1500 };
-const LOADS = { workgroups: 512, turns: 64 };
+/** Work of a software adapter, which it does in some tens of milliseconds. */
+const SOFTWARE = { fma: { workgroups: 128, turns: 1500 }, loads: { workgroups: 512, turns: 64 } };
+/** Work of a GPU: enough workgroups for all its lanes, and more bytes (1 GiB) than its caches hold. */
+const GPU = { fma: { workgroups: 16384, turns: 1500 }, loads: { workgroups: 8192, turns: 64 } };
 const REPEATS = 6;
 const STORAGE = 0x80;
 const UNIFORM = 0x40 | 0x8;
@@ -22,14 +24,15 @@ export async function stopwatch(work) {
   return { wall, quiet: (user + system) / 1000 / availableParallelism() };
 }
 
-/** @returns {Promise<{ gflops: number, gbytes: number }>} the best of several; for idle cores if `quiet` */
+/** @returns {Promise<{ gflops: number, gbytes: number }>} the best of several; on a software adapter (`quiet`) for idle cores */
 export async function measureCeilings(gpu, quiet) {
-  const fma = await best(gpu, 'fma.wgsl', FMA, quiet);
-  const loads = await best(gpu, 'loads.wgsl', LOADS, quiet);
-  const invocations = FMA.workgroups * 64;
+  const work = quiet ? SOFTWARE : GPU;
+  const fma = await best(gpu, 'fma.wgsl', work.fma, quiet);
+  const loads = await best(gpu, 'loads.wgsl', work.loads, quiet);
+  const invocations = work.fma.workgroups * 64;
   return {
-    gflops: (2 * CHAINS * PER_TURN * FMA.turns * invocations) / fma / 1e6,
-    gbytes: (16 * 2 * LOADS.turns * LOADS.workgroups * 64) / loads / 1e6,
+    gflops: (2 * CHAINS * PER_TURN * work.fma.turns * invocations) / fma / 1e6,
+    gbytes: (16 * 2 * work.loads.turns * work.loads.workgroups * 64) / loads / 1e6,
   };
 }
 
@@ -43,8 +46,10 @@ async function best(gpu, file, { workgroups, turns }, quiet) {
   const args = gpu.createBuffer({ size: 16, usage: UNIFORM });
   gpu.queue.writeBuffer(args, 0, new Uint32Array([turns, 0, 0, 0]));
   const sink = gpu.createBuffer({ size: workgroups * 64 * 16, usage: STORAGE });
-  const source = gpu.createBuffer({ size: 16 * 2 * turns * workgroups * 64, usage: STORAGE | 0x8 });
-  const buffers = code.includes('source') ? [sink, args, source] : [sink, args];
+  const buffers = [sink, args];
+  if (code.includes('source')) {
+    buffers.push(gpu.createBuffer({ size: 16 * 2 * turns * workgroups * 64, usage: STORAGE | 0x8 }));
+  }
   const bindGroup = gpu.createBindGroup({
     layout: pipeline.getBindGroupLayout(0),
     entries: buffers.map((buffer, binding) => ({ binding, resource: { buffer } })),
@@ -63,6 +68,6 @@ async function best(gpu, file, { workgroups, turns }, quiet) {
     });
     if (i > 0) least = Math.min(least, quiet ? time.quiet : time.wall); // the first one compiles
   }
-  for (const buffer of [args, sink, source]) buffer.destroy();
+  for (const buffer of buffers) buffer.destroy();
   return least;
 }
