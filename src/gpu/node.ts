@@ -77,8 +77,8 @@ async function start(flags: string[], driver = 'system'): Promise<GPU> {
 }
 
 async function find(flags: string[]): Promise<FoundAdapter[]> {
-  const mayAsk =
-    !process.env['SVC_VULKAN_DRIVER'] && (process.platform !== 'linux' || systemHasVulkanLoader());
+  const wanted = process.env['SVC_VULKAN_DRIVER'] || 'system';
+  const mayAsk = wanted === 'system' && (process.platform !== 'linux' || systemHasVulkanLoader());
   const own = mayAsk ? await findAdapters(await start(flags)) : [];
   if (own.length > 0) return own;
   const driver = preloadCachedDriver();
