@@ -93,6 +93,7 @@ def work(rank: int, args: argparse.Namespace) -> None:
     held_out = held_out_batches(tokenizer) if rank == 0 else {}
     torch.manual_seed(seed)
     parameters, running = list(both.parameters()), None
+    torch.set_float32_matmul_precision("high")
     halves = torch.autocast(args.device, torch.bfloat16, enabled=args.device != "cpu")
     while run.progress < 1:
         run.pause(state)
