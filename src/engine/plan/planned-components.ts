@@ -3,7 +3,7 @@
 
 import type { EmbeddedWord } from '../../files/pipeline/embedded-words.ts';
 import { EngineError } from '../../files/error.ts';
-import { checkTokenizerFiles } from '../../files/checkpoint/checkpoint.ts';
+import { checkTokenizerFiles } from '../../files/checkpoint/tokenizer-files.ts';
 import type { Weights } from '../../files/checkpoint/shards.ts';
 import { chooseWeights, openComponentWeights } from '../../files/pipeline/pipeline-weights.ts';
 import type { Pipeline, PipelineComponent } from '../../files/pipeline/pipeline-index.ts';

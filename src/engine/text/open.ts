@@ -1,10 +1,7 @@
 // Opens a text model in this thread: its files, then a session with its runner on a device, then the model that serves requests on it.
 
-import {
-  checkTokenizerFiles,
-  openCheckpoint,
-  readCheckpointConfig,
-} from '../../files/checkpoint/checkpoint.ts';
+import { openCheckpoint, readCheckpointConfig } from '../../files/checkpoint/checkpoint.ts';
+import { checkTokenizerFiles } from '../../files/checkpoint/tokenizer-files.ts';
 import { isGgufName } from '../../files/gguf/file-names.ts';
 import type { Folder } from '../../files/source.ts';
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';

@@ -47,7 +47,7 @@ async function readSpeech(
 ): Promise<Speech> {
   const tokenizer = await checkpoint.tokenizer();
   checkVocabularySize(tokenizer, vocabulary);
-  const template = openChatTemplate(checkpoint.chatTemplate, tokenizer.specials);
+  const template = openChatTemplate(checkpoint.chatTemplate, tokenizer.specials, tokenizer.chat);
   const detected = detectFormats(template.source, (text) => tokenizer.tokenToId(text) !== null);
   const output = outputFormat({ tools, reasoning }, detected);
   return { tokenizer, template, output, endIds: endTokens(checkpoint, tokenizer, vocabulary) };

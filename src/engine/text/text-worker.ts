@@ -72,6 +72,6 @@ class TextWorker {
 
   async #open(path: string): Promise<Speech> {
     const { tokenizer, chatTemplate } = await readCheckpointSpeech(await this.#openFolder(path));
-    return { tokenizer, template: openChatTemplate(chatTemplate, tokenizer.specials) };
+    return { tokenizer, template: openChatTemplate(chatTemplate, tokenizer.specials, tokenizer.chat) };
   }
 }

@@ -19,10 +19,10 @@ import { openShards, type Weights } from './shards.ts';
 import { readProcessors } from './processors.ts';
 import { besideTensors, textTensors } from './text-half.ts';
 import type { Quantized } from '../quantized.ts';
-import { isRecord, readBytes, readJson, readText, type Folder } from '../source.ts';
+import { isRecord, readJson, readText, type Folder } from '../source.ts';
 import type { ChatTemplates } from '../template/template.ts';
-import { SPIECE, spieceTokenizer, withSpieceTokens } from '../tokenizer/sentencepiece.ts';
-import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.ts';
+import type { Tokenizer } from '../tokenizer/tokenizer.ts';
+import { checkTokenizerFiles, readTokenizer } from './tokenizer-files.ts';
 
 export type { Checkpoint, ConfigSource, Wrapper };
 
@@ -183,65 +183,6 @@ function openFiles(folder: Folder, names: string[]): Promise<Weights> {
     `${folder.path} has neither model.safetensors nor ${INDEX} (but ${found}): fetch the whole checkpoint, or where it was published so, a repository in the layout of transformers`,
     { param: INDEX },
   );
-}
-
-/** The tokenizer of a folder: tokenizer.json, vocab.json with merges.txt, or T5's spiece.model. */
-export async function readTokenizer(
-  folder: Folder,
-  names: string[],
-  config: Record<string, unknown>,
-): Promise<Tokenizer> {
-  const map = names.includes('special_tokens_map.json')
-    ? await readJson(folder, 'special_tokens_map.json')
-    : {};
-  // special_tokens_map.json takes precedence over a tokenizer_config.json without a list of tokens, like in transformers. Stable
-  // Diffusion 2 pads with the token of its map.
-  const tokenizerConfig = isRecord(config['added_tokens_decoder'])
-    ? { ...map, ...config }
-    : { ...config, ...map };
-  if (names.includes('tokenizer.json')) {
-    return openTokenizer({ tokenizerJson: await readJson(folder, 'tokenizer.json'), tokenizerConfig });
-  }
-  if (names.includes('vocab.json') && names.includes('merges.txt')) {
-    const vocab = await readJson(folder, 'vocab.json');
-    return openTokenizer({ vocab, merges: await readText(folder, 'merges.txt'), tokenizerConfig });
-  }
-  if (names.includes(SPIECE)) {
-    const tokenizerJson = spieceTokenizer(await readBytes(folder, SPIECE), tokenizerConfig);
-    return openTokenizer({ tokenizerJson, file: SPIECE, tokenizerConfig: withSpieceTokens(tokenizerConfig) });
-  }
-  throw missingTokenizer(folder.path, names);
-}
-
-/** Throws if a folder has no readable tokenizer, judging by its file names. `alsoRead`: names that are enough for the model's class. */
-export function checkTokenizerFiles(
-  path: string,
-  names: readonly string[],
-  alsoRead: readonly string[] = [],
-): void {
-  if (alsoRead.some((name) => names.includes(name))) return;
-  const hasPair = names.includes('vocab.json') && names.includes('merges.txt');
-  // A GGUF file has its tokenizer in its metadata.
-  if (!names.includes('tokenizer.json') && !hasPair && ggufOf(path, names) === null)
-    throw missingTokenizer(path, names);
-}
-
-/** Tokenizer files of other formats: SentencePiece, tiktoken, Mistral's own. */
-const FOREIGN_TOKENIZERS = ['tokenizer.model', 'tekken.json', SPIECE];
-
-function missingTokenizer(path: string, names: readonly string[]): EngineError {
-  const foreign = FOREIGN_TOKENIZERS.find((name) => names.includes(name));
-  return foreign === undefined
-    ? new EngineError(
-        'bad_checkpoint',
-        `${path} has no tokenizer: fetch tokenizer.json and tokenizer_config.json, where its repository has none those of the model that it was made from`,
-        { param: 'tokenizer.json' },
-      )
-    : new EngineError(
-        'unsupported',
-        `${path} has its tokenizer only as ${foreign}, which is not read: take a converted repository that has tokenizer.json`,
-        { param: foreign },
-      );
 }
 
 /** The chat templates of a folder, from a file of their own or tokenizer_config.json; null where there are none. */

@@ -4,9 +4,11 @@
 
 import { EngineError } from '../error.ts';
 import type { SpecialTokens } from '../tokenizer/special-tokens.ts';
+import type { TekkenChat } from '../tokenizer/tekken.ts';
 import { rendersHarmony, renderHarmony } from './harmony.ts';
 import { JinjaTemplate } from './jinja/jinja.ts';
 import { QUICK_MILLISECONDS, RENDER_LIMITS } from './jinja/meter.ts';
+import { MistralFormat } from './mistral.ts';
 import {
   prepareMessages,
   withCallsSaid,
@@ -39,7 +41,7 @@ export interface ChatRendering {
 export interface ChatTemplate {
   /** Why nothing can be rendered: the checkpoint has no template, or a broken one. Plain text prompts need none. */
   problem: EngineError | null;
-  /** Jinja source of all templates together; '' if there is none. */
+  /** Jinja source of all templates together, or the marks of a format without one; '' if there is none. */
   source: string;
   /** Whether the template reads a variable of that name. */
   reads(variable: string): boolean;
@@ -61,12 +63,17 @@ function parse(name: string, source: string, specials: SpecialTokens): Parsed {
   return { template, ...probeTemplate(template, specials) };
 }
 
-export function openChatTemplate(sources: ChatTemplates | null, specials: SpecialTokens): ChatTemplate {
+/** `chat`: the format of conversations where the tokenizer's file tells it, which is used where there are no templates. */
+export function openChatTemplate(
+  sources: ChatTemplates | null,
+  specials: SpecialTokens,
+  chat: TekkenChat | null = null,
+): ChatTemplate {
   const [name = 'default', first] =
     Object.entries(sources ?? {}).toSorted(
       ([a], [b]) => Number(b === 'default') - Number(a === 'default'),
     )[0] ?? [];
-  if (first === undefined) return closedTemplate(missingTemplate());
+  if (first === undefined) return chat === null ? closedTemplate(missingTemplate()) : openMistral(chat);
   let withoutTools: Parsed;
   let withTools: Parsed;
   try {
@@ -164,6 +171,23 @@ function checkedKwargs(kwargs: Record<string, unknown>): Record<string, unknown>
     );
   }
   return kwargs;
+}
+
+function openMistral(chat: TekkenChat): ChatTemplate {
+  let format: MistralFormat;
+  try {
+    format = new MistralFormat(chat);
+  } catch (cause) {
+    if (cause instanceof EngineError) return closedTemplate(cause);
+    throw cause;
+  }
+  return {
+    problem: null,
+    source: format.marks,
+    reads: (variable) => variable === 'tools' || (variable === 'reasoning_effort' && format.efforts !== null),
+    portable: ({ callText: _, ...rendering }) => rendering,
+    render: ({ kwargs = {}, ...rendering }) => format.render({ ...rendering, kwargs: checkedKwargs(kwargs) }),
+  };
 }
 
 function closedTemplate(problem: EngineError): ChatTemplate {

@@ -30,6 +30,13 @@ export function standInText(text: string): string {
   return result;
 }
 
+/** The same of bytes that a text's characters U+0000 to U+00FF are, as atob returns them. */
+export function standInBinary(binary: string): string {
+  let result = '';
+  for (let at = 0; at < binary.length; at++) result += CHARACTERS[binary.charCodeAt(at)]!;
+  return result;
+}
+
 function standInBytes(text: string): string {
   let result = '';
   for (const byte of encoder.encode(text)) result += CHARACTERS[byte]!;

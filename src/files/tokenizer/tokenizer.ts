@@ -12,6 +12,7 @@ import {
   type AddedToken,
   type SpecialTokens,
 } from './special-tokens.ts';
+import type { TekkenChat } from './tekken.ts';
 import { tokenDecoder } from './token-decoder.ts';
 import { checkTokenIds } from './token-ids.ts';
 import { assembleTokenizer, withClassTokens } from './tokenizer-pair.ts';
@@ -34,6 +35,8 @@ export interface Tokenizer extends TokenPieces {
   eosId: number | null;
   /** bos_token, eos_token and their kin, as chat templates name them. */
   specials: SpecialTokens;
+  /** The format of conversations, where the tokenizer's file tells it; null: it does not. */
+  chat: TekkenChat | null;
 }
 
 interface TokenizerFiles {
@@ -41,6 +44,7 @@ interface TokenizerFiles {
   /** The file that tokenizerJson is of, for messages; left out: tokenizer.json. */
   file?: string;
   tokenizerConfig?: Record<string, unknown>;
+  chat?: TekkenChat;
   /** vocab.json and merges.txt, where there is no tokenizer.json. */
   vocab?: Record<string, unknown>;
   merges?: string;
@@ -92,6 +96,7 @@ export function openTokenizer(files: TokenizerFiles): Tokenizer {
     specialIds,
     markIds,
     specials,
+    chat: files.chat ?? null,
     leadingSpaces: decoder?.leadingSpaces ?? 0,
     eosId: typeof eos === 'string' ? tokenToId(eos) : null,
     tokenBytes,

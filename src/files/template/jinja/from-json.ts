@@ -5,8 +5,8 @@ import type { Meter } from './meter.ts';
 import { Float, type Value } from './values.ts';
 
 /**
- * JSON text of an object, as a client sent it. In a template it is a dict that prints, and joins other text, as that text: a template that
- * reads its members or pipes it to tojson has an object, and one that prints it keeps what the client wrote.
+ * JSON text as a client sent it; a variable of a template is an object's. In a template it is a dict that prints, and joins other text, as
+ * that text: a template that reads its members or pipes it to tojson has an object, and one that prints it keeps what the client wrote.
  */
 export class JsonSource {
   readonly text: string;
@@ -43,7 +43,7 @@ function numberOf(value: number, isInt: boolean): Value {
 const TOKEN =
   /[\t\n\r ]*("[^"\\]*(?:\\[\s\S][^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null|[[\]{},:])/y;
 
-/** Reads text that is known to be JSON of an object. Unlike JSON.parse it keeps 1.0 apart from 1, and all digits. */
+/** Reads text that is known to be JSON. Unlike JSON.parse it keeps 1.0 apart from 1, and all digits. */
 class JsonReader {
   readonly #text: string;
   readonly #meter: Meter;
@@ -56,8 +56,9 @@ class JsonReader {
   }
 
   read(): Value {
+    const first = this.#take();
+    if (first !== '{') return this.#value(first);
     const dict = new Dict(this.#text);
-    this.#take();
     this.#members(dict);
     return dict;
   }

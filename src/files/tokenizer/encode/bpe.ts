@@ -1,7 +1,7 @@
 // Byte-pair encoding: a piece begins as characters; the adjacent pair with the lowest merge rank is merged first, the leftmost
 // among equals. Short pieces are searched linearly, long ones keep their pairs in a heap, so that the time grows as n log n.
 
-import { PairTable } from './pair-table.ts';
+import { readMerges, type Merges } from './merges.ts';
 import { byteIds, vocabularyOf, type TokenModel } from './vocabulary.ts';
 
 const MOST_SCANNED = 32;
@@ -56,42 +56,10 @@ export function createBpe(config: Record<string, unknown>): TokenModel {
   };
 }
 
-interface Merges {
-  /** Two tokens → the merge's rank. */
-  ranks: PairTable;
-  /** Rank → the token that the merge makes. */
-  made: Int32Array;
-}
-
-function readMerges(config: Record<string, unknown>, ids: ReadonlyMap<string, number>): Merges {
-  const given = config['merges'];
-  if (!Array.isArray(given)) throw new Error('the model has no list of merges');
-  const dropped =
-    typeof config['continuing_subword_prefix'] === 'string' ? config['continuing_subword_prefix'].length : 0;
-  const ranks = new PairTable(given.length);
-  const made = new Int32Array(given.length);
-  given.forEach((merge: unknown, rank) => {
-    const pair: unknown = typeof merge === 'string' ? merge.split(' ') : merge;
-    // Some published files contain merges in which a converter replaced no-break spaces by plain ones.
-    if (typeof merge === 'string' && merge.split(' ').length > 2) return;
-    const [left, right] = Array.isArray(pair) ? (pair as unknown[]) : [];
-    if (typeof left !== 'string' || typeof right !== 'string') {
-      throw new Error(`merge ${rank + 1} is ${JSON.stringify(merge)} instead of two tokens`);
-    }
-    const [a, b, both] = [ids.get(left), ids.get(right), ids.get(left + right.slice(dropped))];
-    if (a === undefined || b === undefined || both === undefined) {
-      throw new Error(`merge ${rank + 1} is ${JSON.stringify([left, right])}, which the vocabulary lacks`);
-    }
-    ranks.set(a, b, rank);
-    made[rank] = both;
-  });
-  return { ranks, made };
-}
-
 /** Modifies `tokens`. */
-function mergeShort(tokens: number[], { ranks, made }: Merges): number[] {
+function mergeShort(tokens: number[], { rankOf, made }: Merges): number[] {
   const near: number[] = [];
-  for (let at = 0; at + 1 < tokens.length; at++) near.push(ranks.get(tokens[at]!, tokens[at + 1]!));
+  for (let at = 0; at + 1 < tokens.length; at++) near.push(rankOf(tokens[at]!, tokens[at + 1]!));
   for (;;) {
     let best = -1;
     for (let at = 0; at < near.length; at++) {
@@ -99,20 +67,20 @@ function mergeShort(tokens: number[], { ranks, made }: Merges): number[] {
       if (rank >= 0 && (best < 0 || rank < near[best]!)) best = at;
     }
     if (best < 0) return tokens;
-    tokens.splice(best, 2, made[near[best]!]!);
+    tokens.splice(best, 2, made(near[best]!));
     near.splice(best, 1);
-    if (best > 0) near[best - 1] = ranks.get(tokens[best - 1]!, tokens[best]!);
-    if (best < near.length) near[best] = ranks.get(tokens[best]!, tokens[best + 1]!);
+    if (best > 0) near[best - 1] = rankOf(tokens[best - 1]!, tokens[best]!);
+    if (best < near.length) near[best] = rankOf(tokens[best]!, tokens[best + 1]!);
   }
 }
 
-function mergeLong(start: readonly number[], { ranks, made }: Merges): number[] {
+function mergeLong(start: readonly number[], { rankOf, made }: Merges): number[] {
   const tokens = Int32Array.from(start);
   const next = Int32Array.from(start, (_, at) => (at + 1 < start.length ? at + 1 : -1));
   const before = Int32Array.from(start, (_, at) => at - 1);
   const heap = new Heap();
   const rankAt = (at: number): number =>
-    at < 0 || next[at]! < 0 ? -1 : ranks.get(tokens[at]!, tokens[next[at]!]!);
+    at < 0 || next[at]! < 0 ? -1 : rankOf(tokens[at]!, tokens[next[at]!]!);
   const offer = (at: number): void => {
     const rank = rankAt(at);
     if (rank >= 0) heap.push(rank * POSITIONS + at);
@@ -125,7 +93,7 @@ function mergeLong(start: readonly number[], { ranks, made }: Merges): number[] 
     // An earlier merge may have consumed one of the two tokens.
     if (tokens[at]! < 0 || rankAt(at) !== rank) continue;
     const gone = next[at]!;
-    tokens[at] = made[rank]!;
+    tokens[at] = made(rank);
     tokens[gone] = -1;
     const follower = next[gone]!;
     next[at] = follower;

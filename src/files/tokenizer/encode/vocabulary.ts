@@ -11,7 +11,9 @@ export interface TokenModel {
   encode(piece: string, into: number[]): void;
 }
 
-export function vocabularyOf(vocab: unknown): Map<string, number> {
+/** `vocab`: an object of a file, or a map that was made here. */
+export function vocabularyOf(vocab: unknown): ReadonlyMap<string, number> {
+  if (vocab instanceof Map) return vocab as ReadonlyMap<string, number>;
   if (!isRecord(vocab)) throw new Error('the model has no vocabulary');
   const ids = new Map<string, number>();
   for (const [token, id] of Object.entries(vocab)) {

@@ -1,0 +1,72 @@
+// The tokenizer of a folder, whichever files it has: tokenizer.json, vocab.json with merges.txt, Mistral's tekken.json, or T5's spiece.model.
+
+import { ggufOf } from './gguf-folder.ts';
+import { EngineError } from '../error.ts';
+import { isRecord, readBytes, readJson, readText, type Folder } from '../source.ts';
+import { SPIECE, spieceTokenizer, withSpieceTokens } from '../tokenizer/sentencepiece.ts';
+import { TEKKEN, tekkenFiles } from '../tokenizer/tekken.ts';
+import { openTokenizer, type Tokenizer } from '../tokenizer/tokenizer.ts';
+
+export async function readTokenizer(
+  folder: Folder,
+  names: string[],
+  config: Record<string, unknown>,
+): Promise<Tokenizer> {
+  const map = names.includes('special_tokens_map.json')
+    ? await readJson(folder, 'special_tokens_map.json')
+    : {};
+  // special_tokens_map.json takes precedence over a tokenizer_config.json without a list of tokens, like in transformers. Stable
+  // Diffusion 2 pads with the token of its map.
+  const tokenizerConfig = isRecord(config['added_tokens_decoder'])
+    ? { ...map, ...config }
+    : { ...config, ...map };
+  if (names.includes('tokenizer.json')) {
+    return openTokenizer({ tokenizerJson: await readJson(folder, 'tokenizer.json'), tokenizerConfig });
+  }
+  if (names.includes('vocab.json') && names.includes('merges.txt')) {
+    const vocab = await readJson(folder, 'vocab.json');
+    return openTokenizer({ vocab, merges: await readText(folder, 'merges.txt'), tokenizerConfig });
+  }
+  if (names.includes(TEKKEN)) {
+    const { tokenizerJson, roles, chat } = tekkenFiles(await readJson(folder, TEKKEN));
+    return openTokenizer({
+      ...{ tokenizerJson, file: TEKKEN, chat },
+      tokenizerConfig: { ...roles, ...tokenizerConfig },
+    });
+  }
+  if (names.includes(SPIECE)) {
+    const tokenizerJson = spieceTokenizer(await readBytes(folder, SPIECE), tokenizerConfig);
+    return openTokenizer({ tokenizerJson, file: SPIECE, tokenizerConfig: withSpieceTokens(tokenizerConfig) });
+  }
+  throw missingTokenizer(folder.path, names);
+}
+
+/** Throws if a folder has no readable tokenizer, judging by its file names. `alsoRead`: names that are enough for the model's class. */
+export function checkTokenizerFiles(
+  path: string,
+  names: readonly string[],
+  alsoRead: readonly string[] = [],
+): void {
+  if (['tokenizer.json', TEKKEN, ...alsoRead].some((name) => names.includes(name))) return;
+  const hasPair = names.includes('vocab.json') && names.includes('merges.txt');
+  // A GGUF file has its tokenizer in its metadata.
+  if (!hasPair && ggufOf(path, names) === null) throw missingTokenizer(path, names);
+}
+
+/** Tokenizer files of other formats: SentencePiece, tiktoken. */
+const FOREIGN_TOKENIZERS = ['tokenizer.model', SPIECE];
+
+function missingTokenizer(path: string, names: readonly string[]): EngineError {
+  const foreign = FOREIGN_TOKENIZERS.find((name) => names.includes(name));
+  return foreign === undefined
+    ? new EngineError(
+        'bad_checkpoint',
+        `${path} has no tokenizer: fetch tokenizer.json and tokenizer_config.json, where its repository has none those of the model that it was made from`,
+        { param: 'tokenizer.json' },
+      )
+    : new EngineError(
+        'unsupported',
+        `${path} has its tokenizer only as ${foreign}, which is not read: take a converted repository that has tokenizer.json`,
+        { param: foreign },
+      );
+}
