@@ -48,7 +48,6 @@ describe('before its weights are fetched, a model is refused', () => {
     [{ ...LLAMA, hidden_act: 'relu' }, {}, /hidden_act/],
     [LLAMA, { 'modules.json': '[]' }, /makes embeddings \(by its modules.json\)/],
     [LLAMA, { 'tokenizer.model': 'x' }, /tokenizer only as tokenizer\.model/],
-    [LLAMA, { 'tekken.json': '{}' }, /tokenizer only as tekken\.json/],
     [LLAMA, {}, /has no tokenizer/],
   ])('%j with %j', async (config, others, message) => {
     const { hub, platform } = await fixture(config, others);

@@ -185,7 +185,10 @@ function openMistral(chat: TekkenChat): ChatTemplate {
     problem: null,
     source: format.marks,
     reads: (variable) => variable === 'tools' || (variable === 'reasoning_effort' && format.efforts !== null),
-    portable: ({ callText: _, ...rendering }) => rendering,
+    portable(rendering) {
+      const { callText: _, ...data } = rendering;
+      return data;
+    },
     render: ({ kwargs = {}, ...rendering }) => format.render({ ...rendering, kwargs: checkedKwargs(kwargs) }),
   };
 }

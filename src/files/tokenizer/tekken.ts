@@ -144,7 +144,7 @@ function effortsOf({ model_settings_builder: settings }: Record<string, unknown>
   const { values, default: usual = null } = stated;
   const isList = Array.isArray(values) && values.every((value) => typeof value === 'string');
   if (isList && (usual === null || values.includes(usual as string)))
-    return { values: values as string[], usual: usual as string | null };
+    return { values, usual: usual as string | null };
   throw wrong(
     `model_settings_builder.reasoning_effort is ${shown(stated)}, values and a default of them are needed`,
   );
