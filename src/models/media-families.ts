@@ -6,7 +6,7 @@ import { VOXTRAL } from './audio/voxtral.ts';
 import type { MediaFamily } from './media.ts';
 import { textHalf, withTextPositions, wrappedHalf, type TextHalf } from './text/wrappers.ts';
 import { GEMMA3 } from './vision/gemma3-media.ts';
-import { IDEFICS3 } from './vision/idefics3-media.ts';
+import { IDEFICS3, SMOLVLM } from './vision/idefics3-media.ts';
 import { INTERNVL } from './vision/internvl-media.ts';
 import { MISTRAL3, PIXTRAL } from './vision/pixtral-media.ts';
 import { QWEN2_5_VL, QWEN2_VL, QWEN3_5, QWEN3_VL } from './vision/qwen-media.ts';
@@ -14,6 +14,7 @@ import { QWEN2_5_VL, QWEN2_VL, QWEN3_5, QWEN3_VL } from './vision/qwen-media.ts'
 const families: MediaFamily[] = [
   INTERNVL,
   IDEFICS3,
+  SMOLVLM,
   QWEN2_VL,
   QWEN2_5_VL,
   QWEN3_VL,

@@ -68,6 +68,8 @@ export interface ImageReader {
 
 export interface VideoReader {
   placeholder: string;
+  /** Whether chat templates get the placeholder as a part of type text, because published ones leave videos out; left out: they do not. */
+  isShownAsText?: boolean;
   /** Indices of the frames that are taken; one may stand more than once. */
   frames(source: VideoSource): number[];
   /** Applied to each frame when it is decoded, so that only small frames stay in memory; left out: frames stay as they are. */

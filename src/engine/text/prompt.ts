@@ -55,7 +55,7 @@ export async function renderPrompt(
   const render = async (messages: ChatMessage[]): Promise<RenderedPrompt> => {
     const byTemplate = (rendering: ChatRendering) =>
       renderChat({ ...rendering, ...(library && library.shown) }, context, signal);
-    const shown = library ? withoutBytes(messages) : messages;
+    const shown = library ? withoutBytes(messages, library.model.readers) : messages;
     const rendered = await renderConversation(
       { ...prompt, messages: shown },
       byTemplate,

@@ -33,6 +33,8 @@ export interface ResampleOptions {
   filter?: keyof typeof FILTERS;
   /** Part of the image to use, in pixels; with zero height or width: its edge. */
   box?: { left: number; top: number; right: number; bottom: number };
+  /** Filters along rows first, whatever the sizes, as torchvision does with the frames of videos; left out: as Pillow does. */
+  rowsFirst?: boolean;
 }
 
 export function resample(
@@ -52,12 +54,13 @@ export class Resampling {
   /** Values are rounded to eight bits between the passes, so their order matters. */
   readonly #columnsFirst: boolean;
 
-  constructor(image: Pixels, width: number, height: number, { filter = 'lanczos', box }: ResampleOptions) {
+  constructor(image: Pixels, width: number, height: number, options: ResampleOptions) {
+    const { filter = 'lanczos', box, rowsFirst = false } = options;
     const { left, top, right, bottom } = box ?? { left: 0, top: 0, right: image.width, bottom: image.height };
     this.#image = image;
     this.#across = tapsOf(FILTERS[filter], image.width, [left, right], width);
     this.#down = tapsOf(FILTERS[filter], image.height, [top, bottom], height);
-    this.#columnsFirst = image.height - height > 2 * Math.max(image.width - width, 0);
+    this.#columnsFirst = !rowsFirst && image.height - height > 2 * Math.max(image.width - width, 0);
   }
 
   /** Returns the rows from `from` to before `to` of the resized image. */

@@ -10,6 +10,8 @@ export interface SizeBounds {
   maxPixels: number;
   /** Frames of a video whose pixels are counted together, and their number as a multiple of a step's; left out: one. */
   frames?: { count: number; padded: number };
+  /** Size that messages tell; left out: that of the image. */
+  stated?: Size;
 }
 
 interface Size {
@@ -23,12 +25,18 @@ const MOST_RATIO = 200;
 /** Throws bad_request for an image whose sides differ by more than a factor of 200. */
 export function smartSize(
   { width, height }: Size,
-  { multiple, minPixels, maxPixels, frames = { count: 1, padded: 1 } }: SizeBounds,
+  {
+    multiple,
+    minPixels,
+    maxPixels,
+    frames = { count: 1, padded: 1 },
+    stated = { width, height },
+  }: SizeBounds,
 ): Size {
   if (Math.max(width, height) / Math.min(width, height) > MOST_RATIO) {
     throw new EngineError(
       'bad_request',
-      `an image of ${width} × ${height} pixels is too narrow: one side may be at most ${MOST_RATIO} times the other`,
+      `an image of ${stated.width} × ${stated.height} pixels is too narrow: one side may be at most ${MOST_RATIO} times the other`,
       { param: 'image' },
     );
   }

@@ -25,7 +25,7 @@ export interface Idefics3Config {
 }
 
 /** 1 is Pillow's Lanczos filter. */
-const PROCESSED = {
+export const PROCESSED = {
   do_resize: [true],
   do_rescale: [true],
   do_normalize: [true],
@@ -48,16 +48,23 @@ export function readIdefics3({ config: json, processors, hidden: out }: MediaFil
   checkRows(processors, rows);
   return {
     tower,
-    tiles: {
-      side,
-      patch: tower.patch,
-      scale: processor.real('rescale_factor', 1 / 255),
-      means: processor.reals('image_mean', 3) ?? HALVES,
-      spreads: processor.reals('image_std', 3) ?? HALVES,
-    },
+    tiles: readTileValues(processor, tower),
     longest: longestEdge(processor, 'size', 4 * 364),
     splits: processor.flag('do_image_splitting', true),
     rows,
+  };
+}
+
+export function readTileValues(
+  processor: ConfigReader,
+  { side, patch }: Pick<TileConfig, 'side' | 'patch'>,
+): TileConfig {
+  return {
+    side,
+    patch,
+    scale: processor.real('rescale_factor', 1 / 255),
+    means: processor.reals('image_mean', 3) ?? HALVES,
+    spreads: processor.reals('image_std', 3) ?? HALVES,
   };
 }
 
@@ -80,5 +87,5 @@ function readTower(outer: ConfigReader, out: number): Idefics3VisionConfig {
   return { ...siglip, merge, out };
 }
 
-const longestEdge = (config: ConfigReader, key: string, otherwise: number): number =>
+export const longestEdge = (config: ConfigReader, key: string, otherwise: number): number =>
   within(config, key).count('longest_edge', otherwise);

@@ -1,44 +1,73 @@
-// Images of Idefics3 and SmolVLM: tiles, each behind a token for its row and column, and the whole image behind them.
+// Images of Idefics3 and SmolVLM: tiles, each behind a token for its row and column, and the whole image behind them. SmolVLM reads videos, too.
 
-import type { MediaFamily, MediaModel } from '../media.ts';
+import type { Pixels } from '../../files/image/pixels.ts';
+import type { MediaFamily, MediaFiles, MediaModel, PreparedMedium, VideoReader } from '../media.ts';
 import { readIdefics3, type Idefics3Config } from './idefics3-config.ts';
 import { splitImage } from './idefics3-tiles.ts';
 import { idefics3Tower } from './idefics3.ts';
+import { smolVlmVideoReader } from './smolvlm-video.ts';
+import { readSmolVlmVideo } from './smolvlm-video-config.ts';
 import type { TileGrid } from './tile-grid.ts';
-import { tilePatches } from './tiles.ts';
+import { tilePatches, type TileConfig } from './tiles.ts';
 
 const TOWER = 'tiles';
 const IMAGE = '<image>';
 const [AROUND, WHOLE] = ['<fake_token_around_image>', '<global-img>'];
 
 export const IDEFICS3: MediaFamily = {
-  classes: ['Idefics3ForConditionalGeneration', 'SmolVLMForConditionalGeneration'],
+  classes: ['Idefics3ForConditionalGeneration'],
+  read: (files) => mediaModel(readIdefics3(files)),
+};
+
+export const SMOLVLM: MediaFamily = {
+  classes: ['SmolVLMForConditionalGeneration'],
   read(files) {
     const config = readIdefics3(files);
-    return {
-      readers: {
-        image: {
-          placeholder: IMAGE,
-          alpha: 'white',
-          prepare(image) {
-            const { tiles, grid } = splitImage(image, { ...config, side: config.tiles.side });
-            const { patch, side } = config.tiles;
-            const shape = [tiles.length, (side / patch) ** 2, 3 * patch ** 2];
-            return {
-              parts: partsOf(grid, config.rows),
-              token: IMAGE,
-              tower: TOWER,
-              inputs: { patches: { shape, data: tilePatches(tiles, config.tiles) } },
-              layout: null,
-            };
-          },
-        },
-      },
-      towers: { [TOWER]: towerOf(config) },
-      spans: false,
-    };
+    return mediaModel(config, videoReader(files, config));
   },
 };
+
+function mediaModel(config: Idefics3Config, video?: VideoReader): MediaModel {
+  return {
+    readers: {
+      image: {
+        placeholder: IMAGE,
+        alpha: 'white',
+        prepare(image) {
+          const { tiles, grid } = splitImage(image, { ...config, side: config.tiles.side });
+          return prepared(config.tiles, tiles, partsOf(grid, config.rows));
+        },
+      },
+      ...(video && { video }),
+    },
+    towers: { [TOWER]: towerOf(config) },
+    spans: false,
+  };
+}
+
+function videoReader(files: MediaFiles, config: Idefics3Config): VideoReader {
+  const video = readSmolVlmVideo(files, config);
+  return smolVlmVideoReader(video, {
+    frameParts: partsOf(null, config.rows),
+    prepared: (tiles, parts) => prepared(video.tiles, tiles, parts),
+  });
+}
+
+function prepared(
+  values: TileConfig,
+  tiles: readonly Pixels[],
+  parts: readonly (string | number)[],
+): PreparedMedium {
+  const { patch, side } = values;
+  const shape = [tiles.length, (side / patch) ** 2, 3 * patch ** 2];
+  return {
+    parts,
+    token: IMAGE,
+    tower: TOWER,
+    inputs: { patches: { shape, data: tilePatches(tiles, values) } },
+    layout: null,
+  };
+}
 
 function towerOf({ tower }: Idefics3Config): MediaModel['towers'][string] {
   return (weights) => {

@@ -1,11 +1,12 @@
 // What the processor of Idefics3 and SmolVLM makes of an image: tiles of a grid, and behind them the whole image in the size of one.
 
 import type { Pixels } from '../../files/image/pixels.ts';
-import { resample } from '../../files/image/resample.ts';
+import { resample, type ResampleOptions } from '../../files/image/resample.ts';
 import type { TileGrid } from './tile-grid.ts';
 import { gridTiles } from './tiles.ts';
 
 type Size = Pick<Pixels, 'width' | 'height'>;
+type ResampleOrder = Pick<ResampleOptions, 'rowsFirst'>;
 
 export interface SplitRule {
   /** Pixels along a side of a tile. */
@@ -25,12 +26,22 @@ export interface SplitImage {
 const MOST_PIXELS = 4096;
 
 export function splitImage(image: Pixels, { side, longest, splits }: SplitRule): SplitImage {
+  if (!splits) return { tiles: [wholeTile(image, { side, longest })], grid: null };
   const first = sized(image, firstSize(image, longest));
-  if (!splits) return { tiles: [sized(first, { width: side, height: side })], grid: null };
   const canvas = sized(first, wholeTiles(first, side));
   const grid = { columns: canvas.width / side, rows: canvas.height / side };
   if (grid.columns === 1 && grid.rows === 1) return { tiles: [canvas], grid: null };
   return { tiles: [...gridTiles(canvas, side, grid), sized(canvas, { width: side, height: side })], grid };
+}
+
+/** The whole image in the size of a tile, which is resized twice. */
+export function wholeTile(
+  image: Pixels,
+  { side, longest }: Pick<SplitRule, 'side' | 'longest'>,
+  order: ResampleOrder = {},
+): Pixels {
+  const first = sized(image, firstSize(image, longest), order);
+  return sized(first, { width: side, height: side }, order);
 }
 
 /** The longest side has its pixels, and the other follows the ratio, rounded up to an even number. */
@@ -62,7 +73,7 @@ function wholeTiles({ width, height }: Size, side: number): Size {
   return { width: up(Math.trunc(up(height) * ratio)), height: up(height) };
 }
 
-function sized(image: Pixels, { width, height }: Size): Pixels {
+function sized(image: Pixels, { width, height }: Size, order: ResampleOrder = {}): Pixels {
   if (image.width === width && image.height === height) return image;
-  return resample(image, width, height, { filter: 'lanczos' });
+  return resample(image, width, height, { filter: 'lanczos', ...order });
 }

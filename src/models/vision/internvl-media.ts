@@ -64,11 +64,12 @@ function towerOf({ tower }: InternVlConfig): MediaModel['towers'][string] {
 }
 
 function tilesOf(
-  { tiles, whole }: InternVlConfig,
+  { tiles: { side }, whole }: InternVlConfig,
   image: Pixels,
   bounds: { min: number; max: number },
+  rowsFirst = false,
 ): Pixels[] {
-  return cutTiles(image, tiles.side, closestGrid(image, tiles.side, bounds), whole);
+  return cutTiles(image, { side, grid: closestGrid(image, side, bounds), whole, rowsFirst });
 }
 
 function preparedClip(
@@ -76,7 +77,9 @@ function preparedClip(
   { frames }: Clip,
   bounds: { min: number; max: number },
 ): PreparedMedium {
-  const tiles = frames.map((frame) => tilesOf(config, frame, bounds));
+  // Transformers resizes frames by torchvision, the original program by Pillow.
+  const rowsFirst = config.tower.vit.layout === 'transformers';
+  const tiles = frames.map((frame) => tilesOf(config, frame, bounds, rowsFirst));
   const parts = tiles.flatMap((some, i) => {
     const before = `${i === 0 ? '' : `${END}\n`}Frame${i + 1}: ${START}`;
     return [before, some.length * config.rows];

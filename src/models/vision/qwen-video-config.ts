@@ -9,8 +9,8 @@ export interface QwenVideoConfig {
   fps: number;
   least: number;
   most: number;
-  /** Most cells of a frame; null: only the pixels of all frames are bounded. */
-  mostCells: number | null;
+  /** Most tokens of a frame where time is told by text, else of the whole video; null: only pixels are bounded. */
+  mostTokens: number | null;
   /** How time is told: by the index of a step, by positions that count so many in a second, or by text. */
   time: 'index' | { perSecond: number } | 'text';
 }
@@ -19,6 +19,7 @@ export interface QwenVideoConfig {
 const CELLS = { index: 28, text: 32 };
 const LEAST_CELLS = 128;
 const MOST_CELLS = 768;
+const MOST_TOKENS = { index: 128_000, text: 768 };
 
 /** `processors`: configurations by file name. */
 export function readQwenVideoConfig(
@@ -27,7 +28,8 @@ export function readQwenVideoConfig(
 ): QwenVideoConfig {
   const file = videoFile(processors);
   const json = processors[file] ?? {};
-  const cell = time === 'text' ? CELLS.text : CELLS.index;
+  const form = time === 'text' ? 'text' : 'index';
+  const cell = CELLS[form];
   const processor = readQwenProcessorConfig(json, file, {
     part: 'video_processor',
     minPixels: LEAST_CELLS * cell ** 2,
@@ -37,12 +39,15 @@ export function readQwenVideoConfig(
   const part = json['video_processor'];
   const outer = readConfig(file, json);
   const config = isRecord(part) ? outer.within('video_processor', part) : outer;
+  // Transformers takes a number of frames in the place of frames per second, of which published checkpoints have the latter.
+  config.only({ num_frames: [null] });
+  const isCapped = config.flag('cap_pixels_per_frame', false);
   return {
     processor,
     fps: config.real('fps', 2),
     least: config.count('min_frames', 4),
     most: config.count('max_frames', 768),
-    mostCells: config.flag('cap_pixels_per_frame', false) ? config.count('max_video_tokens', 768) : null,
+    mostTokens: isCapped ? config.count('max_video_tokens', MOST_TOKENS[form]) : null,
     time,
   };
 }

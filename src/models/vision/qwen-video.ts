@@ -46,26 +46,37 @@ function frameSize(config: QwenVideoConfig, { width, height }: Sides, count: num
   const { patch, merge, minPixels, frames: step } = processor;
   const multiple = patch * merge;
   if (time !== 'text')
-    return smartSize({ width, height }, { multiple, minPixels, maxPixels: processor.maxPixels });
+    return smartSize({ width, height }, { multiple, minPixels, maxPixels: mostPixelsOfFrame(config, count) });
   const maxPixels = mostPixels(config, count);
   const growth = Math.max(multiple / height, multiple / width, 1);
   const grown = (side: number): number => (growth > 1 ? Math.trunc(side * growth) : side);
   const padded = Math.max(1, roundHalfEven(count / step)) * step;
-  const bounds = { multiple, minPixels, maxPixels, frames: { count, padded } };
+  const bounds = { multiple, minPixels, maxPixels, frames: { count, padded }, stated: { width, height } };
   return smartSize({ width: grown(width), height: grown(height) }, bounds);
 }
 
-/** Most pixels of all frames. A frame has its share of them, and where cells of a frame are bounded no more than those. */
-function mostPixels({ processor, mostCells }: QwenVideoConfig, count: number): number {
-  const { patch, merge, minPixels, maxPixels } = processor;
-  if (mostCells === null) return maxPixels;
-  const ofFrame = Math.min(mostCells * (patch * merge) ** 2, Math.floor(maxPixels / count));
-  return Math.max(ofFrame, Math.trunc(minPixels * 1.05)) * count;
+/** Most pixels of a frame: those of the processor, and where the tokens of all frames are bounded no more than its share of nine tenths of them. */
+function mostPixelsOfFrame({ processor, mostTokens }: QwenVideoConfig, count: number): number {
+  const { patch, merge, minPixels, maxPixels, frames: step } = processor;
+  if (mostTokens === null) return maxPixels;
+  const all = Math.trunc(mostTokens * (patch * merge) ** 2 * 0.9);
+  return Math.max(Math.min(maxPixels, Math.floor((all * step) / count)), leastShare(minPixels));
 }
+
+/** Most pixels of all frames. A frame has its share of them, and where cells of a frame are bounded no more than those. */
+function mostPixels({ processor, mostTokens }: QwenVideoConfig, count: number): number {
+  const { patch, merge, minPixels, maxPixels } = processor;
+  if (mostTokens === null) return maxPixels;
+  const ofFrame = Math.min(mostTokens * (patch * merge) ** 2, Math.floor(maxPixels / count));
+  return Math.max(ofFrame, leastShare(minPixels)) * count;
+}
+
+/** Pixels that a frame has however many there are. */
+const leastShare = (minPixels: number): number => Math.trunc(minPixels * 1.05);
 
 function fitted(frame: Pixels, { width, height }: Sides): Pixels {
   if (frame.width === width && frame.height === height) return frame;
-  return resample(frame, width, height, { filter: 'bicubic' });
+  return resample(frame, width, height, { filter: 'bicubic', rowsFirst: true });
 }
 
 function prepareClip(vision: FramesConfig, config: QwenVideoConfig, clip: Clip): PreparedMedium {

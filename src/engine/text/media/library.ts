@@ -7,7 +7,13 @@ import { checkGiven, coloursOf } from '../../../files/media/given.ts';
 import type { MediaBounds } from '../../../files/media/media.ts';
 import type { ChatRendering } from '../../../files/template/template.ts';
 import { LruCache } from '../../../grammar/lru-cache.ts';
-import type { MediaKind, MediaModel, PreparedMedium, TileLimits } from '../../../models/media.ts';
+import type {
+  MediaKind,
+  MediaModel,
+  MediaReaders,
+  PreparedMedium,
+  TileLimits,
+} from '../../../models/media.ts';
 import type { ChatMessage, ContentPart } from '../text-request.ts';
 import { mediumKey } from './medium-key.ts';
 import type { Medium } from './medium.ts';
@@ -183,10 +189,14 @@ export function mediaOf(messages: readonly ChatMessage[], media: MediaByPart): M
   );
 }
 
-/** The messages as a template sees them: of a medium its kind, and the key that some templates look for. */
-export function withoutBytes(messages: readonly ChatMessage[]): ChatMessage[] {
+/** The messages as a template sees them: of a medium its kind, and the key that some templates look for, or its placeholder as text. */
+export function withoutBytes(
+  messages: readonly ChatMessage[],
+  { video }: Pick<MediaReaders, 'video'>,
+): ChatMessage[] {
   const shown = (part: ContentPart): ContentPart => {
     if (!isMedium(part)) return part;
+    if (part.type === 'video' && video?.isShownAsText) return { type: 'text', text: video.placeholder };
     return part.type === 'audio' ? { type: 'audio', audio: EMPTY } : { type: part.type };
   };
   return messages.map((message) =>

@@ -21,7 +21,7 @@ describe.each(['idefics3', 'smolvlm'])('%s', (name) => {
   afterAll(() => model.close());
 
   it('makes the ids and the tokens of transformers, one request after the other and all at once', async () => {
-    expect(model.info.media).toEqual(['image']);
+    expect(model.info.media).toEqual(name === 'smolvlm' ? ['image', 'video'] : ['image']);
     for (const [title, one] of Object.entries(conversations))
       expect(await run(model, requestOf(one)), title).toEqual({ prompt: one.ids, ids: one.greedy });
     const all = Object.values(conversations);
