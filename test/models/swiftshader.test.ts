@@ -1,4 +1,4 @@
-// Goldens of image modules on a second driver with subgroups of four and no f16; scripts/vitest.all.config.ts runs those of language models there.
+// Goldens of image modules and of towers on a second driver with subgroups of four and no f16; scripts/vitest.all.config.ts runs those of language models there.
 // A process has one driver, so they run in a child.
 
 import { execFile } from 'node:child_process';
@@ -29,7 +29,7 @@ function runOnSwiftShader(files: readonly string[], names: string): Promise<Outc
   return new Promise((resolve, reject) => {
     execFile(
       process.execPath,
-      [...args, ...files.map((file) => `test/models/${file}.test.ts`), '-t', names],
+      [...args, ...files.map((file) => `test/${file}.test.ts`), '-t', names],
       { cwd: root, env: { ...process.env, SVC_VULKAN_DRIVER: 'swiftshader' }, maxBuffer: 2 ** 26 },
       (error, stdout, stderr) => {
         const report = stdout.indexOf('{"numTotal');
@@ -70,18 +70,35 @@ const IMAGE_FILES = [
   'image/autoencoder-dc',
   'image/sana',
   'image/pixart',
-  'vision/qwen-vision',
-  'vision/intern-vit',
-  'vision/idefics3',
-  'vision/pixtral',
+];
+
+/** Towers of models that read media. */
+const TOWER_FILES = [
+  'models/vision/qwen-vision',
+  'models/vision/intern-vit',
+  'models/vision/idefics3',
+  'models/vision/pixtral',
+  'models/vision/gemma3',
+  'engine/text/media/towers',
+  'engine/text/media/sound-towers',
 ];
 
 it.runIf(cached)('goldens of image modules agree on SwiftShader as well', { timeout: 240_000 }, async () => {
   const { passed, failed, messages } = await runOnSwiftShader(
-    IMAGE_FILES,
-    'tuned (clip-projection|unet-sdxl|controlnet-sdxl|ip-adapter-sd1-plus|clip-vision|vae-(de|en)code|tiny-decode|z-image-padded|qwen-image-references|vae-qwen-image-decode|qwen-vision|intern-vit qwen. of .*-original|smolvlm|mistral3|flux-references|flux2|chroma|vae-flux2-decode|t5|sd3-dual|dc-(shuffle-)?decode|sana-placed|pixart-alpha)',
+    IMAGE_FILES.map((file) => `models/${file}`),
+    'tuned (clip-projection|unet-sdxl|controlnet-sdxl|ip-adapter-sd1-plus|clip-vision|vae-(de|en)code|tiny-decode|z-image-padded|qwen-image-references|vae-qwen-image-decode|flux-references|flux2|chroma|vae-flux2-decode|t5|sd3-dual|dc-(shuffle-)?decode|sana-placed|pixart-alpha)',
   );
   expect(messages).toEqual([]);
   expect(failed).toBe(0);
-  expect(passed).toBe(29);
+  expect(passed).toBe(23);
+});
+
+it.runIf(cached)('each tower of media agrees on SwiftShader as well', { timeout: 240_000 }, async () => {
+  const { passed, failed, messages } = await runOnSwiftShader(
+    TOWER_FILES,
+    'tuned (qwen-vision-small|intern-vit qwen. of .*-original|smolvlm|mistral3|whole)|(qwen2-vl|qwen3-vl) image 1|(qwen2-audio|voxtral) sound 1',
+  );
+  expect(messages).toEqual([]);
+  expect(failed).toBe(0);
+  expect(passed).toBe(10);
 });

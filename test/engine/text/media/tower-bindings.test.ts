@@ -1,47 +1,70 @@
-// Images whose tensors are larger than a binding of 256 KiB: each tower makes the rows that it makes with bindings of any size.
+// Media whose tensors are larger than a binding: each tower makes the rows that it makes with bindings of any size, in more dispatches. Where
+// the pictures of a tower have one size and its tensors are small, the bindings are smaller than any adapter's.
 
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TEXT_CLASSES } from '../../../../src/engine/architectures.ts';
+import { readMedia } from '../../../../src/engine/text/media/text-media.ts';
 import { openCheckpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
 import { openDiskFolder } from '../../../../src/files/source-disk.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import type { Json } from '../../../../src/models/config-values.ts';
-import { mediaFamily } from '../../../../src/models/media-families.ts';
+import type { MediaReaders, PreparedMedium } from '../../../../src/models/media.ts';
 import { disguise, openModelTestDevice } from '../../../gpu/test-device.ts';
 import { rowsOf } from './tower-rows.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../../golden/', import.meta.url));
-const LIMIT = 256 << 10;
 /** Relative to the largest value of the rows. */
 const TOLERANCE = 1e-5;
 /** Bounds of the processors, which are narrow. */
-const BOUNDS: Json = { shortest_edge: 1, longest_edge: 2 ** 20 };
+const WIDE: Json = { size: { shortest_edge: 1, longest_edge: 2 ** 20 } };
 
 let device: Device;
 beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
+function preparedBy({ image, audio }: MediaReaders, side: number): PreparedMedium {
+  if (audio) {
+    const samples = Float32Array.from({ length: audio.rate - 100 }, (_, i) => Math.sin(i ** 2 / 1e5));
+    return audio.prepare({ rate: audio.rate, samples }, {});
+  }
+  const data = Uint8Array.from({ length: 3 * side * side }, (_, i) => (i * 7919) % 251);
+  return image!.prepare({ width: side, height: side, data }, {});
+}
+
 it.each([
-  // Pixels along a side of the image
-  ['media/qwen2-5-vl', 252],
-  ['media/qwen3-vl', 252],
-  ['pixtral/mistral3', 200],
-])('%s', async (path, side) => {
+  // Bytes of a binding, pixels along a side of the image, changes to configurations
+  ['media/qwen2-5-vl', 256 << 10, 252, {}, WIDE],
+  ['media/qwen3-vl', 256 << 10, 252, {}, WIDE],
+  ['pixtral/mistral3', 256 << 10, 200, {}, WIDE],
+  ['internvl/qwen2-original', 256 << 10, 240, { force_image_size: 240 }, {}],
+  ['internvl/qwen3', 16 << 10, 60, {}, {}],
+  ['idefics3/idefics3', 32 << 10, 60, {}, {}],
+  ['gemma3-media/whole', 32 << 10, 60, {}, {}],
+  ['audio/qwen2-audio', 16 << 10, 0, {}, {}],
+  ['audio/voxtral', 16 << 10, 0, {}, {}],
+])('%s in bindings of %i bytes', async (path, limit, side, changes, processor) => {
   const checkpoint = await openCheckpoint(await openDiskFolder(GOLDEN + path), TEXT_CLASSES);
   const { config, processors } = checkpoint.beside!;
-  const wide = { ...processors['preprocessor_config.json'], size: BOUNDS };
-  const files = { config, processors: { ...processors, 'preprocessor_config.json': wide } };
-  const hidden = (config['text_config'] as Json)['hidden_size'] as number;
-  const model = mediaFamily(checkpoint.wrapper!.architecture)!.read({ ...files, hidden });
-  const data = Uint8Array.from({ length: 3 * side * side }, (_, i) => (i * 7919) % 251);
-  const prepared = model.readers.image!.prepare({ width: side, height: side, data }, {});
-  const { shape } = prepared.inputs['patches']!;
-  expect(shape.reduce((product, extent) => product * extent) * 4).toBeGreaterThan(LIMIT);
-  const narrow = disguise(device, { bindingLimit: LIMIT });
-  const wanted = await rowsOf(device, checkpoint, model, prepared);
-  const found = await rowsOf(narrow, checkpoint, model, prepared);
+  const file = 'preprocessor_config.json';
+  const beside = {
+    ...checkpoint.beside!,
+    config: { ...config, ...changes },
+    processors:
+      file in processors ? { ...processors, [file]: { ...processors[file], ...processor } } : processors,
+  };
+  const hidden = ((config['text_config'] ?? config['llm_config']) as Json | undefined)?.['hidden_size'];
+  const { model, tensors } = readMedia(
+    { ...checkpoint, beside },
+    { hidden: Number(hidden ?? 48) },
+    () => {},
+  )!;
+  const prepared = preparedBy(model.readers, side);
+  const read = { beside: { ...beside, tensors: new Map(tensors) } };
+  const wanted = await rowsOf(device, read, model, prepared);
+  const found = await rowsOf(disguise(device, { bindingLimit: limit }), read, model, prepared);
   await checkpoint.close();
+  expect(found.dispatches).toBeGreaterThan(wanted.dispatches);
   wanted.blocks.forEach((block, i) => {
     const largest = block.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
     const worst = block.reduce((most, value, at) => {

@@ -4,14 +4,17 @@ import { expect } from 'vitest';
 import { TowerRecording } from '../../../../src/engine/text/media/tower-recording.ts';
 import { openWeights } from '../../../../src/engine/weights/weights.ts';
 import type { Checkpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
+import type { Tape } from '../../../../src/gpu/tape.ts';
 import { Arena } from '../../../../src/gpu/arena.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
-import type { MediaModel, PreparedMedium } from '../../../../src/models/media.ts';
+import type { MediaModel, PreparedMedium, Tower } from '../../../../src/models/media.ts';
 
 export interface TowerRows {
   columns: number;
   /** With padding behind each row. */
   blocks: Float32Array[];
+  /** Of the tower's tape. */
+  dispatches: number;
 }
 
 export async function rowsOf(
@@ -23,7 +26,13 @@ export async function rowsOf(
 ): Promise<TowerRows> {
   const weights = openWeights(on, beside!.tensors, towers[prepared.tower]!, { format: null });
   await weights.load();
-  const recording = TowerRecording.record(on, new Arena(on), weights.page, prepared, { plain });
+  let dispatches = 0;
+  const tower: Tower = (inputs, layout) => {
+    const results = weights.page(inputs, layout);
+    dispatches = (results[0]!.tape as Tape).dispatchCount;
+    return results;
+  };
+  const recording = TowerRecording.record(on, new Arena(on), tower, prepared, { plain });
   const { blocks, blockBytes } = recording.sizes;
   const buffers = Array.from({ length: blocks }, () => on.allocate('step', 'rows', blockBytes));
   const regions = buffers.map((buffer) => ({ buffer, offset: 0, size: blockBytes }));
@@ -35,7 +44,7 @@ export async function rowsOf(
   weights.free();
   const error = on.takeError();
   if (error !== null) throw error;
-  return { columns, blocks: read };
+  return { columns, blocks: read, dispatches };
 }
 
 /** Relative to the largest value of the rows. */

@@ -39,11 +39,11 @@ describe.each(['qwen2-5-vl', 'qwen2-vl', 'qwen3-vl', 'qwen3-5'])('%s', (name) =>
     expect(data).toHaveLength(wanted.length);
     // Windows have an order of their own, and tell it.
     const places = prepared.inputs['places']?.data;
-    for (let patch = 0; patch < shape[0]!; patch++)
-      for (let at = 0; at < shape[1]!; at++) {
-        const value = data[(places?.[patch] ?? patch) * shape[1]! + at]!;
-        expect(Math.abs(value - wanted[patch * shape[1]! + at]!)).toBeLessThan(1e-5);
-      }
+    const distance = (value: number, at: number): number => {
+      const patch = Math.floor(at / shape[1]!);
+      return Math.abs(value - data[(places?.[patch] ?? patch) * shape[1]! + (at % shape[1]!)]!);
+    };
+    expect(wanted.reduce((most, value, at) => Math.max(most, distance(value, at)), 0)).toBeLessThan(1e-5);
     for (const on of i === 0 ? [device, disguise(device, { bindingLimit: 256 << 10 })] : [device]) {
       const found = await rowsOf(on, checkpoint, model, prepared);
       expectRows(found.blocks[0]!, found.columns, golden.tensors.get(`rows.${i}`)! as never);
