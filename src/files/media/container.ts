@@ -2,6 +2,7 @@
 // @mediabunny/server brings. Its license does not allow them to be part of this package.
 
 import { EngineError } from '../error.ts';
+import type { StatedColours } from './video-colours.ts';
 
 /** The part of mediabunny that is used here. */
 export interface Mediabunny {
@@ -39,8 +40,12 @@ export interface VideoTrack {
 
 export interface VideoSample {
   readonly visibleRect: { width: number; height: number };
-  allocationSize(options: { format: 'RGBA' }): number;
-  copyTo(target: Uint8Array, options: { format: 'RGBA' }): Promise<unknown>;
+  /** null: a format without a name. */
+  readonly format: string | null;
+  readonly colorSpace: StatedColours;
+  /** Without a format: the sample's own. */
+  allocationSize(options?: { format: 'RGBA' }): number;
+  copyTo(target: Uint8Array, options?: { format: 'RGBA' }): Promise<unknown>;
   close(): void;
 }
 

@@ -16,6 +16,7 @@ import { checkVideo, chooseFrames, fitted } from './frame-choice.ts';
 import type { Clip, VideoSource as Source } from './decoded.ts';
 import { type FrameChoice, type MediaBounds, MEDIA_NOUNS } from './media.ts';
 import { beyond, undecodable } from './media-error.ts';
+import { planeFormat, rgbOfPlanes } from './video-colours.ts';
 
 /** EXIF's number for a turn by so many degrees. */
 const ORIENTATIONS: Readonly<Record<VideoTrack['rotation'], number>> = { 0: 1, 90: 6, 180: 3, 270: 8 };
@@ -102,7 +103,8 @@ async function trackSource(
   }
   // Packets come in decoding order, which differs where frames are predicted from later ones.
   stamps.sort((a, b) => a - b);
-  const duration = end - (stamps[0] ?? 0);
+  const rate = steadyRate(stamps);
+  const duration = rate === null ? end - (stamps[0] ?? 0) : stamps.length / rate;
   const isTurned = track.rotation === 90 || track.rotation === 270;
   const { codedWidth, codedHeight } = track;
   const source = {
@@ -110,14 +112,41 @@ async function trackSource(
     height: isTurned ? codedWidth : codedHeight,
     frames: stamps.length,
     duration,
-    fps: duration > 0 ? stamps.length / duration : 1,
+    fps: rate ?? (duration > 0 ? stamps.length / duration : 1),
   };
   return { source, middles: stamps.map((stamp, at) => (stamp + (stamps[at + 1] ?? end)) / 2) };
+}
+
+/** Seconds by which a container's clock may move a beginning: WebM's counts milliseconds, others are finer. */
+const [COARSE_CLOCK, FINE_CLOCK] = [5.1e-4, 2e-5];
+
+/**
+ * Frames per second where the beginnings of the frames are those of a usual rate, but for the clock; null: they are not. Models choose frames by
+ * whole numbers, which a rate that is measured would miss by a hair. `stamps` are sorted.
+ */
+export function steadyRate(stamps: readonly number[]): number | null {
+  const [first = 0] = stamps;
+  const span = (stamps.at(-1) ?? 0) - first;
+  if (!(span > 0)) return null;
+  const mean = (stamps.length - 1) / span;
+  const usual = [Math.round(mean), (Math.round(mean * 1.001) * 1000) / 1001, Math.round(mean * 2) / 2];
+  const isCoarse = stamps.every((stamp) => Math.abs(stamp * 1000 - Math.round(stamp * 1000)) < 1e-4);
+  const clock = isCoarse ? COARSE_CLOCK : FINE_CLOCK;
+  const isNear = (rate: number): boolean =>
+    stamps.every((stamp, i) => Math.abs(stamp - first - i / rate) <= clock);
+  return usual.find((rate) => rate > 0 && isNear(rate)) ?? null;
 }
 
 async function pixelsOf(sample: VideoSample, orientation: number): Promise<Pixels> {
   try {
     const { width, height } = sample.visibleRect;
+    const layout = planeFormat(sample.format, sample.colorSpace);
+    if (layout) {
+      // The package would take every video for one of standard definition.
+      const planes = new Uint8Array(sample.allocationSize());
+      await sample.copyTo(planes);
+      return orient(rgbOfPlanes(planes, { width, height }, layout, sample.colorSpace), orientation);
+    }
     const rgba = new Uint8Array(sample.allocationSize({ format: 'RGBA' }));
     await sample.copyTo(rgba, { format: 'RGBA' });
     const data = new Uint8Array(3 * width * height);
