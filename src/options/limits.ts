@@ -51,4 +51,6 @@ export const DEFAULTS = {
   /** Bytes of the media of one request, and milliseconds of fetching one. */
   mediaBytes: 256e6,
   mediaTimeout: 30_000,
+  /** Milliseconds of decoding one medium: an hour of sound takes a minute or two. */
+  mediaDecodeTimeout: 300_000,
 } as const;

@@ -33,6 +33,14 @@ export const MEDIA_BOUNDS = {
     models: ['text'],
     flag: { group: 'Media', otherwise: String(DEFAULTS.mediaSeconds) },
   },
+  /** Time in milliseconds. */
+  mediaDecodeTimeout: {
+    kind: { type: 'duration' },
+    help: 'How long decoding one medium may take.',
+    default: DEFAULTS.mediaDecodeTimeout,
+    models: ['text'],
+    flag: { group: 'Media', otherwise: `${DEFAULTS.mediaDecodeTimeout / 1000}` },
+  },
 } as const satisfies Settings;
 
 /** How a server reads the media that requests name. */

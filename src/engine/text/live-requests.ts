@@ -23,6 +23,8 @@ export class LiveRequest {
   sequences: Sequence[] = [];
   /** Set if the request ends before it has sequences. */
   ended: { error?: EngineError } | null = null;
+  /** Aborts when the request ends, with its error. */
+  readonly abort = new AbortController();
   readonly #timers: ReturnType<typeof setTimeout>[] = [];
   readonly #onLeave: (request: LiveRequest) => void;
 

@@ -64,13 +64,17 @@ export class LocalTextModel implements TextModel {
     this.#placeFor(request);
     const live = this.#live.enter(request);
     const abort = (): void => this.#end(live);
-    let stopListening = (): void => {};
+    if (signal?.aborted) live.abort.abort();
+    let stopListening = onAbort(signal, () => live.abort.abort());
     let adapter: Adapter | null = null;
     try {
       if (request.lora !== undefined) adapter = await adapters.acquire(request.lora);
       const events = new EventQueue(mergeEvents);
-      const { compileMs, ...prepared } = await prepareReply(request, adapter, context, signal);
-      const { ids, media } = prepared;
+      const end = { signal, ended: live.abort.signal };
+      const prepared = await prepareReply(request, adapter, context, end).catch((error: unknown) => {
+        throw live.ended?.error ?? error;
+      });
+      const { ids, media, compileMs } = prepared;
       const emit = untilAllDone(events, request.n ?? 1);
       const sequences = createSequences(request, prepared, context, emit);
       this.#displace(this.#placeFor(request)); // other requests may have arrived since the first check
@@ -83,6 +87,7 @@ export class LocalTextModel implements TextModel {
         ...(compileMs !== null && { compileMs }),
       });
       live.sequences = sequences;
+      stopListening();
       stopListening = onAbort(signal, abort);
       await this.#schedule(live, adapter);
       yield* events.read();
@@ -183,6 +188,7 @@ export class LocalTextModel implements TextModel {
 
   #end(request: LiveRequest, error?: EngineError): void {
     request.ended ??= error ? { error } : {};
+    request.abort.abort(error);
     this.#parts.loop.abort(request.sequences, error);
   }
 }

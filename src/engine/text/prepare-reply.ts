@@ -8,7 +8,7 @@ import { planReply } from './output/reply.ts';
 import { checkWgsl, withThinkingBudget } from './processors.ts';
 import { stopsOf } from './request-stops.ts';
 import type { PromptMedia } from './media/prompt-media.ts';
-import { renderPrompt } from './prompt.ts';
+import { renderPrompt, type PromptEnd } from './prompt.ts';
 import type { Reply, RequestContext } from './request.ts';
 import type { TextRequest } from './text-model.ts';
 
@@ -22,18 +22,18 @@ export interface PreparedReply {
   compileMs: number | null;
 }
 
-/** Errors: bad_request, context_length_exceeded, timed_out, cancelled where `signal` aborts. */
+/** Errors: bad_request, context_length_exceeded, timed_out, cancelled where `signal` aborts. `ended` ends the reading of media, with its reason. */
 export async function prepareReply(
   request: TextRequest,
   adapter: Adapter | null,
   context: RequestContext,
-  signal: AbortSignal | undefined,
+  { signal, ended }: PromptEnd,
 ): Promise<PreparedReply> {
   const { grammars, longText, checkProcessor } = context;
   await checkWgsl(request, checkProcessor);
   const stops = await stopsOf(request, longText?.stops ?? null, signal);
   const plan = planReply(withThinkingBudget(request), context);
-  const { ids, media, begins, said } = await renderPrompt(plan.prompt, context, request, signal);
+  const { ids, media, begins, said } = await renderPrompt(plan.prompt, context, request, { signal, ended });
   const source = grammarOfReply(request, plan, begins, context);
   const found = source ? await grammars.get(source, signal) : null;
   // If the vocabulary cannot spell JSON, the grammar does not compile and calls stay unconstrained.

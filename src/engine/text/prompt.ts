@@ -24,12 +24,19 @@ export interface RenderedPrompt extends Rendered {
   media: PromptMedia | null;
 }
 
+/** When a prompt is not needed any more. */
+export interface PromptEnd {
+  signal?: AbortSignal | undefined;
+  /** Aborts when the request ends, for whatever reason. */
+  ended?: AbortSignal;
+}
+
 /** Renders and tokenizes a prompt. `limits`: those of the request. Throws bad_request for an invalid one. */
 export async function renderPrompt(
   prompt: TextPrompt,
   context: RequestContext,
   limits: TileLimits = {},
-  signal?: AbortSignal,
+  { signal, ended }: PromptEnd = {},
 ): Promise<RenderedPrompt> {
   checkPrompt(prompt);
   if (context.library === null) checkNoTiles(limits);
@@ -51,7 +58,9 @@ export async function renderPrompt(
     return { text, ids, begins: beginsAfter(text, thinking), said: '', media: null };
   }
   const { library } = context;
-  const media = (await library?.read(prompt.messages, limits, signal)) ?? NO_MEDIA;
+  // Without a template the rendering below throws.
+  const isClosed = context.template.problem !== null;
+  const media = (!isClosed && (await library?.read(prompt.messages, limits, ended))) || NO_MEDIA;
   const render = async (messages: ChatMessage[]): Promise<RenderedPrompt> => {
     const byTemplate = (rendering: ChatRendering) =>
       renderChat({ ...rendering, ...(library && library.shown) }, context, signal);

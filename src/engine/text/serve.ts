@@ -94,6 +94,7 @@ function mediaBounds(options: TextModelOptions): MediaBounds {
     maxVideoPixels: options.maxVideoPixels ?? DEFAULTS.videoPixels,
     maxVideoFrames: options.maxVideoFrames ?? DEFAULTS.videoFrames,
     maxMediaSeconds: options.maxMediaSeconds ?? DEFAULTS.mediaSeconds,
+    mediaDecodeTimeout: options.mediaDecodeTimeout ?? DEFAULTS.mediaDecodeTimeout,
   };
 }
 
@@ -116,7 +117,7 @@ function requestContext(
     ),
     vocabulary,
     contextLength: session.parts.runner.contextLength,
-    library: media && new MediaLibrary(media.model, platform.media, mediaBounds(options)),
+    library: media && new MediaLibrary(media.model, speech.template, platform.media, mediaBounds(options)),
     checkProcessor: options.customLogitProcessors
       ? (code) => session.parts.runner.checkProcessor(code)
       : null,
@@ -154,7 +155,7 @@ function describeModel(
       kv: memory.kv,
       arena: memory.arena + memory.step,
     },
-    media: library?.kinds ?? [],
+    media: [...(library?.kinds ?? [])],
     hasChatTemplate: template.problem === null,
     outputFormat: describeFormat(output),
     adapter: device.summary,

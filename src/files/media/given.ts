@@ -7,6 +7,7 @@ import type { Clip, MediaKind, RgbaPixels, Sound } from './decoded.ts';
 import { checkVideo } from './frame-choice.ts';
 import type { AlphaRule, MediaBounds } from './media.ts';
 import { beyond } from './media-error.ts';
+import { LEAST_RATE, MOST_RATE } from './sound-reader.ts';
 
 /** Throws bad_request for what is neither the bytes of a file nor a whole medium of the kind. */
 export function checkGiven(kind: MediaKind, given: unknown, name: string, bounds: MediaBounds): void {
@@ -72,12 +73,15 @@ function checkSound(given: object, name: string, { maxMediaSeconds: most }: Medi
   const { samples, rate } = given as Partial<Sound>;
   if (!(samples instanceof Float32Array) || samples.length === 0)
     throw wrong(name, 'has no samples', 'a Float32Array of them');
-  if (typeof rate !== 'number' || !(rate > 0) || !Number.isFinite(rate))
-    throw wrong(name, `has a rate of ${String(rate)}`, 'samples per second');
+  if (!samples.every(Number.isFinite)) throw wrong(name, 'has samples that are not finite', 'numbers');
+  if (!isCount(rate)) throw wrong(name, `has a rate of ${String(rate)}`, RATES);
   const seconds = samples.length / rate;
   if (seconds > most)
     throw beyond(name, `lasts ${Number(seconds.toFixed(1))} seconds`, 'maxMediaSeconds', most);
+  if (rate < LEAST_RATE || rate > MOST_RATE) throw wrong(name, `has a rate of ${rate}`, RATES);
 }
+
+const RATES = `a whole number of samples per second, ${LEAST_RATE} to ${MOST_RATE}`;
 
 const isIndex = (value: unknown): boolean => Number.isInteger(value) && (value as number) >= 0;
 

@@ -19,6 +19,8 @@ export interface MediaBounds {
   maxVideoPixels: number;
   maxVideoFrames: number;
   maxMediaSeconds: number;
+  /** Milliseconds that decoding may take. */
+  mediaDecodeTimeout?: number;
 }
 
 /** How a model takes a video; pure functions. */

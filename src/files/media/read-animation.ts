@@ -6,7 +6,7 @@ import type { Clip, VideoSource } from './decoded.ts';
 import { checkVideo, chooseFrames, fitted } from './frame-choice.ts';
 import { type AlphaRule, type FrameChoice, type MediaBounds, MEDIA_NOUNS } from './media.ts';
 import { beyond, undecodable } from './media-error.ts';
-import { openSharp, readRgb } from './read-image.ts';
+import { decodingSeconds, openSharp, readRgb } from './read-image.ts';
 
 /** Pixels that are decoded at once. */
 const RANGE_PIXELS = 2 ** 26;
@@ -35,7 +35,7 @@ export async function readAnimation(
       const first = decode[frames.length]!;
       const range = decode.slice(frames.length).filter((index) => index < first + most);
       const count = range.at(-1)! - first + 1;
-      const frameAt = await decodeRange(bytes, first, count, source, choice.alpha ?? 'dropped');
+      const frameAt = await decodeRange(bytes, { first, count }, source, bounds, choice.alpha ?? 'dropped');
       frames.push(...range.map((index) => fitted(frameAt(index), source, choice)));
     }
     return clip(frames);
@@ -67,13 +67,13 @@ async function animationSource(bytes: Uint8Array): Promise<VideoSource> {
 /** Decodes `count` frames from `first` on; the result gives a frame by its index in the animation. */
 async function decodeRange(
   bytes: Uint8Array,
-  first: number,
-  count: number,
+  { first, count }: { first: number; count: number },
   { width, height }: VideoSource,
+  bounds: MediaBounds,
   alpha: AlphaRule,
 ): Promise<(index: number) => Pixels> {
   const pipeline = await openSharp(bytes, { page: first, pages: count });
-  const { data: rgb } = await readRgb(pipeline, alpha);
+  const { data: rgb } = await readRgb(pipeline.timeout(decodingSeconds(bounds)), alpha);
   const size = 3 * width * height;
   return (index) => ({ width, height, data: rgb.slice((index - first) * size, (index - first + 1) * size) });
 }

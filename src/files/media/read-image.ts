@@ -10,23 +10,37 @@ import { type AlphaRule, MEDIA_NOUNS, type MediaBounds } from './media.ts';
 import { beyond, undecodable } from './media-error.ts';
 
 export interface ImageReading {
-  bounds: Pick<MediaBounds, 'maxImagePixels'>;
+  bounds: Pick<MediaBounds, 'maxImagePixels' | 'mediaDecodeTimeout'>;
   /** Default: dropped. */
   alpha?: AlphaRule;
+  signal?: AbortSignal;
 }
 
-/** Decodes an image. `name` is the parameter that holds it, for messages. Throws bad_request. */
+/** Decodes an image. `name` is the parameter that holds it, for messages. Throws bad_request, and the signal's reason. */
 export async function readImage(bytes: Uint8Array, name: string, reading: ImageReading): Promise<Pixels> {
   formatOf(bytes, 'image', name);
   try {
     const pipeline = await openSharp(bytes);
     const metadata = await pipeline.metadata();
     checkPixels(metadata, name, reading.bounds);
-    return await toRgb(pipeline.autoOrient(), metadata, reading.alpha ?? 'dropped');
+    reading.signal?.throwIfAborted();
+    const limited = pipeline.autoOrient().timeout(decodingSeconds(reading.bounds));
+    return await toRgb(limited, metadata, reading.alpha ?? 'dropped');
   } catch (cause) {
+    if (reading.signal?.aborted) throw cause;
     throw undecodable(name, MEDIA_NOUNS.image.one, cause);
   }
 }
+
+/** The longest time that libvips may take for what it decodes at once, which no signal interrupts; 0: unlimited. */
+export function decodingSeconds({ mediaDecodeTimeout: most = 0 }: Pick<MediaBounds, 'mediaDecodeTimeout'>): {
+  seconds: number;
+} {
+  return { seconds: Math.min(Math.ceil(most / 1000), MOST_SECONDS) };
+}
+
+/** The longest time that sharp takes. */
+const MOST_SECONDS = 3600;
 
 function checkPixels({ width, height }: Metadata, name: string, bounds: ImageReading['bounds']): void {
   const { maxImagePixels: most } = bounds;

@@ -15,8 +15,8 @@ export interface SoundReading {
   signal?: AbortSignal;
 }
 
-/** Rates of files that are read, in samples per second. */
-const [LEAST_RATE, MOST_RATE] = [1000, 384_000];
+/** Rates of sounds that are read, in samples per second. */
+export const [LEAST_RATE, MOST_RATE] = [1000, 384_000];
 /** Samples that are resampled before other work runs. */
 const TURN_SAMPLES = 2 ** 14;
 
@@ -38,7 +38,7 @@ export function soundReader(
     const format = formatOf(bytes, 'audio', name);
     try {
       const pieces = soundPieces(bytes, format) ?? (await openContainer(bytes, name, format));
-      return await resampled(await join(pieces, name, reading), reading);
+      return await resampleSound(await join(pieces, name, reading), reading);
     } catch (cause) {
       if (reading.signal?.aborted) throw cause;
       throw undecodable(name, MEDIA_NOUNS.audio.one, cause);
@@ -87,7 +87,11 @@ function meanOf(channels: readonly Float32Array[]): Float32Array {
   return first!.map((_, i) => channels.reduce((sum, channel) => sum + channel[i]!, 0) / channels.length);
 }
 
-async function resampled({ samples, rate }: Sound, { rate: wanted, signal }: SoundReading): Promise<Sound> {
+/** The sound at another rate; rates are whole numbers. Throws the signal's reason. */
+export async function resampleSound(
+  { samples, rate }: Sound,
+  { rate: wanted, signal }: Pick<SoundReading, 'rate' | 'signal'>,
+): Promise<Sound> {
   if (rate === wanted) return { samples, rate };
   const { length, resample } = resampler(rate, wanted);
   const result = new Float32Array(length(samples.length));

@@ -14,7 +14,7 @@ const pixels = (width: number, height: number, channels = 3) => ({
 });
 const SOURCE = { width: 2, height: 2, frames: 2, fps: 1, duration: 2 };
 const CLIP = { source: SOURCE, frames: [pixels(2, 2), pixels(2, 2)], indices: [0, 1] };
-const SOUND = { samples: new Float32Array(16), rate: 8 };
+const SOUND = { samples: new Float32Array(2000), rate: 1000 };
 
 describe('passes', () => {
   it.each<[MediaKind, unknown]>([
@@ -45,7 +45,10 @@ describe('refuses', () => {
     ['video', { ...CLIP, frames: [pixels(2, 2), pixels(2, 2, 4)] }, /frames.1 has alpha/],
     ['audio', { ...SOUND, samples: [0] }, /no samples/],
     ['audio', { ...SOUND, rate: NaN }, /a rate of NaN/],
-    ['audio', { ...SOUND, rate: 4 }, /lasts 4 seconds, above the limit of 2/],
+    ['audio', { ...SOUND, rate: 1000.5 }, /a rate of 1000.5: give a whole number of samples per second/],
+    ['audio', { ...SOUND, rate: 400_000 }, /a rate of 400000/],
+    ['audio', { ...SOUND, samples: Float32Array.of(0, NaN) }, /samples that are not finite/],
+    ['audio', { ...SOUND, rate: 500 }, /lasts 4 seconds, above the limit of 2/],
   ])('%s %#', (kind, given, message) => {
     expect(check(kind, given)).toThrow(
       expect.objectContaining({ code: 'bad_request', message: expect.stringMatching(message) as string }),

@@ -5,8 +5,8 @@ import { say, subject } from '../../../files/message.ts';
 import type { MediaDecoders } from '../../../files/media/decoders.ts';
 import { checkGiven, coloursOf } from '../../../files/media/given.ts';
 import type { MediaBounds } from '../../../files/media/media.ts';
-import type { ChatRendering } from '../../../files/template/template.ts';
-import { LruCache } from '../../../grammar/lru-cache.ts';
+import { resampleSound } from '../../../files/media/sound-reader.ts';
+import type { ChatRendering, ChatTemplate } from '../../../files/template/template.ts';
 import type {
   MediaKind,
   MediaModel,
@@ -15,17 +15,16 @@ import type {
   TileLimits,
 } from '../../../models/media.ts';
 import type { ChatMessage, ContentPart } from '../text-request.ts';
+import { cancelled, decodeWithin } from './decode-within.ts';
+import { MediumCache } from './medium-cache.ts';
 import { mediumKey } from './medium-key.ts';
 import type { Medium } from './medium.ts';
 
-/** Bytes of the prepared media that are kept. */
-const KEPT_BYTES = 2 ** 28;
-
-const KINDS: readonly string[] = ['image', 'video', 'audio'] satisfies MediaKind[];
+const KINDS: readonly MediaKind[] = ['image', 'video', 'audio'];
 
 /** Whether a part of a message is a medium, whatever models take. */
 export function isMedium(part: ContentPart): part is ContentPart & { type: MediaKind } {
-  return KINDS.includes(part.type);
+  return KINDS.some((kind) => kind === part.type);
 }
 
 /** The media of some messages, by their parts. */
@@ -35,28 +34,44 @@ export class MediaLibrary {
   readonly model: MediaModel;
   readonly #decoders: MediaDecoders;
   readonly #bounds: MediaBounds;
-  readonly #known = new LruCache<string, Medium>({ maxSize: KEPT_BYTES, sizeOf: bytesOf });
-  /** Media that are being prepared, by key. */
-  readonly #pending = new Map<string, Promise<Medium>>();
+  readonly #media = new MediumCache();
+  /** Kinds that conversations with the model may hold: the towers read them, and the chat template prints them. */
+  readonly kinds: readonly MediaKind[];
 
-  constructor(model: MediaModel, decoders: MediaDecoders, bounds: MediaBounds) {
+  constructor(
+    model: MediaModel,
+    template: Pick<ChatTemplate, 'problem' | 'render'>,
+    decoders: MediaDecoders,
+    bounds: MediaBounds,
+  ) {
     this.model = model;
     this.#bounds = bounds;
     this.#decoders = decoders;
-  }
-
-  get kinds(): MediaKind[] {
-    return (['image', 'video', 'audio'] as const).filter((kind) => this.model.readers[kind]);
-  }
-
-  /** Text that the template prints for a medium, by kind. */
-  get placeholders(): Readonly<Record<string, string>> {
-    return Object.fromEntries(this.kinds.map((kind) => [kind, this.model.readers[kind]!.placeholder]));
+    this.kinds = KINDS.filter((kind) => model.readers[kind] && this.#isPrinted(kind, template));
   }
 
   /** How templates show media. */
   get shown(): Pick<ChatRendering, 'media' | 'mediaFirst'> {
-    return { media: this.placeholders, mediaFirst: this.model.mediaFirst ?? false };
+    const { readers, mediaFirst = false } = this.model;
+    const media = KINDS.flatMap((kind) => (readers[kind] ? [[kind, readers[kind].placeholder]] : []));
+    return { media: Object.fromEntries(media) as Record<string, string>, mediaFirst };
+  }
+
+  /** Whether the template prints the placeholder of a medium that a message shows. */
+  #isPrinted(kind: MediaKind, template: Pick<ChatTemplate, 'problem' | 'render'>): boolean {
+    if (template.problem !== null) return false;
+    const content: ContentPart[] = [{ type: kind }, { type: 'text', text: 'a' }];
+    const { readers } = this.model;
+    const others = kind === 'image' ? readers.image!.otherPlaceholders : [];
+    try {
+      const text = template.render({
+        messages: withoutBytes([{ role: 'user', content }], readers),
+        ...this.shown,
+      });
+      return [readers[kind]!.placeholder, ...(others ?? [])].some((one) => text.includes(one));
+    } catch {
+      return false;
+    }
   }
 
   /** Reads the media of messages. Limits of a part take the place of those of the request. Errors: bad_request, unsupported, cancelled. */
@@ -71,8 +86,9 @@ export class MediaLibrary {
       if (!Array.isArray(content)) continue;
       for (const [i, part] of content.entries()) {
         if (!isMedium(part)) continue;
-        if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
-        media.set(part, await this.#medium(part, tileLimits(part, limits), `messages.${at}.content.${i}`));
+        if (signal?.aborted) throw cancelled();
+        const path = `messages.${at}.content.${i}`;
+        media.set(part, await this.#medium(part, tileLimits(part, limits), path, signal));
       }
     }
     return media;
@@ -85,15 +101,15 @@ export class MediaLibrary {
     if (name !== null) throw uselessTiles(path === null ? name : `${path}.${name}`);
   }
 
-  async #medium(part: ContentPart & { type: MediaKind }, limits: TileLimits, path: string): Promise<Medium> {
+  async #medium(
+    part: ContentPart & { type: MediaKind },
+    limits: TileLimits,
+    path: string,
+    signal: AbortSignal | undefined,
+  ): Promise<Medium> {
     const kind = part.type;
     this.#checkTiles(part, path);
-    if (!this.model.readers[kind])
-      throw new EngineError(
-        'unsupported',
-        `${path} is a part of type ${kind}, and this model takes ${this.kinds.join(' and ')} beside text: leave it out`,
-        { param: path },
-      );
+    if (!this.kinds.includes(kind)) throw untaken(path, kind, this.kinds);
     const given = part[kind];
     if (given === undefined)
       throw new EngineError('bad_request', `${path}.${kind} is missing: give the bytes of a file there`, {
@@ -101,25 +117,23 @@ export class MediaLibrary {
       });
     checkGiven(kind, given, `${path}.${kind}`, this.#bounds);
     const key = await mediumKey(kind, given, limits);
-    const known = this.#known.get(key) ?? this.#pending.get(key);
-    if (known) return known;
-    const prepared = this.#prepare(part, limits, path)
-      .then((made): Medium => ({ kind, key, prepared: made }))
-      .finally(() => this.#pending.delete(key));
-    this.#pending.set(key, prepared);
-    const medium = await prepared;
-    this.#known.set(key, medium);
-    return medium;
+    return this.#media.get(key, signal, async (abandoned) => {
+      const prepared = await this.#prepare(part, limits, path, abandoned);
+      return { kind, key, prepared };
+    });
   }
 
   async #prepare(
     part: ContentPart & { type: MediaKind },
     limits: TileLimits,
     path: string,
+    abandoned: AbortSignal,
   ): Promise<PreparedMedium> {
     const name = `${path}.${part.type}`;
     try {
-      return await this.#decodeAndPrepare(part, limits, name);
+      return await decodeWithin(name, this.#bounds, abandoned, (signal) =>
+        this.#decodeAndPrepare(part, limits, name, signal),
+      );
     } catch (cause) {
       if (!(cause instanceof EngineError) || cause.code !== 'bad_request' || cause.param?.startsWith(path))
         throw cause;
@@ -131,6 +145,7 @@ export class MediaLibrary {
     { type, image, video, audio }: ContentPart,
     limits: TileLimits,
     name: string,
+    signal: AbortSignal,
   ): Promise<PreparedMedium> {
     const { readers } = this.model;
     const bounds = this.#bounds;
@@ -138,27 +153,35 @@ export class MediaLibrary {
       const { alpha } = readers.image!;
       const pixels =
         image instanceof Uint8Array
-          ? await this.#decoders.image(image, name, { bounds, alpha })
+          ? await this.#decoders.image(image, name, { bounds, alpha, signal })
           : coloursOf(image!, alpha);
+      signal.throwIfAborted();
       return readers.image!.prepare(pixels, limits);
     }
     if (type === 'video') {
       const { frames, fit } = readers.video!;
-      const reading = { bounds, frames, ...(fit && { fit }) };
+      const reading = { bounds, frames, ...(fit && { fit }), signal };
       const clip = video instanceof Uint8Array ? await this.#decoders.video(video, name, reading) : video!;
+      signal.throwIfAborted();
       return readers.video!.prepare(clip, limits);
     }
     const { rate } = readers.audio!;
     const sound =
-      audio instanceof Uint8Array ? await this.#decoders.audio(audio, name, { bounds, rate }) : audio!;
-    if (sound.rate !== rate)
-      throw new EngineError(
-        'bad_request',
-        `${name} has ${sound.rate} samples a second and this model takes ${rate}: resample it, or send the file`,
-        { param: name },
-      );
+      audio instanceof Uint8Array
+        ? await this.#decoders.audio(audio, name, { bounds, rate, signal })
+        : await resampleSound(audio!, { rate, signal });
+    signal.throwIfAborted();
     return readers.audio!.prepare(sound, limits);
   }
+}
+
+function untaken(path: string, kind: MediaKind, kinds: readonly MediaKind[]): EngineError {
+  const taken = ['text', ...kinds].join(' and ');
+  return new EngineError(
+    'unsupported',
+    `${path} is a part of type ${kind}, and this model takes ${taken} only: leave it out`,
+    { param: path },
+  );
 }
 
 /** The error of limits on tiles for a model that does not divide images. */
@@ -176,10 +199,6 @@ function tileLimits(part: ContentPart, request: TileLimits): TileLimits {
   const minTiles = part.minTiles ?? request.minTiles;
   const maxTiles = part.maxTiles ?? request.maxTiles;
   return { ...(minTiles !== undefined && { minTiles }), ...(maxTiles !== undefined && { maxTiles }) };
-}
-
-function bytesOf({ prepared: { inputs } }: Medium): number {
-  return Object.values(inputs).reduce((sum, { data }) => sum + data.byteLength, 0);
 }
 
 /** The media that messages show, in order. */
