@@ -10,7 +10,7 @@ import { MediaSource } from '../media/media-source.ts';
 const filled = z.string().min(1);
 export const tileCount = z.int().min(1).max(LIMITS.tiles);
 const tiles = { max_dynamic_patch: tileCount.nullish(), min_dynamic_patch: tileCount.nullish() };
-/** Members without effect: the model's own processor decides the size of an image, and bytes tell their format. */
+/** A member without effect. */
 const silent = z.unknown().optional();
 const detail = z.enum(['auto', 'low', 'high']).nullish();
 
@@ -22,7 +22,7 @@ const MEMBERS = {
   }),
   video_url: z.looseObject({ video_url: z.union([filled, z.looseObject({ url: filled, ...tiles })]) }),
   audio_url: z.looseObject({ audio_url: z.union([filled, z.looseObject({ url: filled })]) }),
-  input_audio: z.looseObject({ input_audio: z.looseObject({ data: filled, format: silent }) }),
+  input_audio: z.looseObject({ input_audio: z.looseObject({ data: filled, format: filled.nullish() }) }),
   file: z.looseObject({ file: z.looseObject({ file_data: filled, filename: silent }) }),
 };
 
@@ -67,6 +67,8 @@ interface NamedMedium {
   url: string;
   /** Path of the address below the part. */
   member: string;
+  /** The declared format; left out: none. */
+  format?: string | null | undefined;
   minTiles?: number | undefined;
   maxTiles?: number | undefined;
 }
@@ -78,8 +80,8 @@ function namedMedium(part: BodyPart): NamedMedium | null {
   const type = part.type as PartType;
   if (type === 'text') return null;
   if (type === 'input_audio') {
-    const { data } = (part as unknown as PartOf<typeof type>).input_audio;
-    return { kind: 'audio', url: dataUrl(data), member: 'input_audio.data' };
+    const { data, format } = (part as unknown as PartOf<typeof type>).input_audio;
+    return { kind: 'audio', url: dataUrl(data), member: 'input_audio.data', format };
   }
   if (type === 'file') {
     const { file_data: data } = (part as unknown as PartOf<typeof type>).file;
@@ -100,8 +102,8 @@ function namedMedium(part: BodyPart): NamedMedium | null {
 export function toContentPart(part: BodyPart, path: string): ContentPart {
   const named = namedMedium(part);
   if (!named) return part;
-  const { kind, url, member, minTiles, maxTiles } = named;
-  const medium = new MediaSource(kind, url, `${path}.${member}`);
+  const { kind, url, member, format, minTiles, maxTiles } = named;
+  const medium = new MediaSource(kind, url, `${path}.${member}`, format);
   return withoutMissing({ type: kind ?? 'file', [kind ?? 'file']: medium, minTiles, maxTiles });
 }
 

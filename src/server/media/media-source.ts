@@ -18,11 +18,14 @@ export class MediaSource {
   readonly url: string;
   /** Path of the field in the request that holds the URL, for errors. */
   readonly field: string;
+  /** The format that the request declares; null: none. */
+  readonly format: string | null;
 
-  constructor(kind: MediaKind | null, url: string, field: string) {
+  constructor(kind: MediaKind | null, url: string, field: string, format: string | null = null) {
     this.kind = kind;
     this.url = url;
     this.field = field;
+    this.format = format;
   }
 
   /** An error about this medium. */

@@ -17,8 +17,8 @@ export function filePart(url: string, field: string): NamedPart {
 }
 
 /** An input_audio part. */
-export function audioPart(data: string, field: string): NamedPart {
-  return { type: 'input_audio', input_audio: { data }, [FIELD]: field };
+export function audioPart(audio: { data: string; format?: string | null }, field: string): NamedPart {
+  return { type: 'input_audio', input_audio: audio, [FIELD]: field };
 }
 
 export interface NamedPart {

@@ -6,6 +6,7 @@ import { MEDIA_FETCHING } from '../../options/media.ts';
 import { RequestError } from '../errors.ts';
 import { abortWithClient } from '../model-call.ts';
 import { type Service, SHUTDOWN } from '../service.ts';
+import { checkDeclaredFormat } from './declared-format.ts';
 import { MEDIA_NOUNS, MediaSource } from './media-source.ts';
 import { checkCounts, type MediaRules, readMedia } from './read-media.ts';
 
@@ -27,6 +28,7 @@ export async function withMedia<T extends { prompt: TextPrompt }>(
   if (sources.length === 0) return request;
   for (const source of sources) checkKind(source.kind, source, service, model);
   const bytes = await fetched(service, event, sources);
+  for (const [at, source] of sources.entries()) checkDeclaredFormat(source, bytes[at]!);
   const kinds = sources.map((source, at) => source.kind ?? kindOf(bytes[at]!, source, service, model));
   checkCounts(sources, kinds, rulesOf(service));
   const media = new Map(sources.map((source, at) => [source, { kind: kinds[at]!, bytes: bytes[at]! }]));

@@ -19,7 +19,7 @@ export const MEDIA_PARTS = {
     detail: z.enum(['auto', 'low', 'high', 'original']).nullish(),
   }),
   input_file: z.looseObject({ file_data: filled.nullish(), file_url: filled.nullish(), filename: echoed }),
-  input_audio: z.looseObject({ input_audio: z.looseObject({ data: filled, format: echoed }) }),
+  input_audio: z.looseObject({ input_audio: z.looseObject({ data: filled, format: filled.nullish() }) }),
 };
 
 type MediaPart = keyof typeof MEDIA_PARTS;

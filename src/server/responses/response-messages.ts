@@ -118,13 +118,18 @@ const textOf = ({ text, refusal }: ItemPart): string => text ?? refusal ?? '';
 
 const isMedia = ({ type }: ItemPart): boolean => type in MEDIA_PARTS;
 
+const audioOf = ({ input_audio: { data, format } }: PartOf<'input_audio'>) => ({
+  data,
+  ...(format != null && { format }),
+});
+
 function mediaPart(part: ItemPart, path: string | null, at: number): ContentPart {
   const pathOf = (member: string): string =>
     path === null ? 'previous_response_id' : `${path}.${at}.${member}`;
   if (part.type === 'input_image')
     return imagePart((part as PartOf<'input_image'>).image_url, pathOf('image_url'));
   if (part.type === 'input_audio')
-    return audioPart((part as unknown as PartOf<'input_audio'>).input_audio.data, pathOf('input_audio.data'));
+    return audioPart(audioOf(part as unknown as PartOf<'input_audio'>), pathOf('input_audio.data'));
   const { file_url: url, file_data: data } = part as PartOf<'input_file'>;
   return url ? filePart(url, pathOf('file_url')) : filePart(data!, pathOf('file_data'));
 }

@@ -32,7 +32,7 @@ describe('chat completions', () => {
         { type: 'image_url', image_url: data(IMAGE) },
         { type: 'video_url', video_url: { url: data(VIDEO), min_dynamic_patch: 2 } },
         { type: 'audio_url', audio_url: { url: data(SOUND) } },
-        { type: 'input_audio', input_audio: { data: SOUND.toString('base64'), format: 'mp3' } },
+        { type: 'input_audio', input_audio: { data: SOUND.toString('base64'), format: 'audio/wav' } },
         { type: 'file', file: { file_data: data(VIDEO), filename: 'x.png' } },
       ]),
       max_dynamic_patch: 12,
@@ -52,6 +52,25 @@ describe('chat completions', () => {
     expect(body['usage']).toMatchObject({
       prompt_tokens_details: { image_tokens: 20, video_tokens: 20, audio_tokens: 20 },
     });
+  });
+
+  it('refuse a sound of another format than the declared one, and a format that nobody knows', async () => {
+    const { send, model } = await open();
+    const part = (format: unknown) => ({
+      type: 'input_audio',
+      input_audio: { data: SOUND.toString('base64'), format },
+    });
+    const param = 'messages.0.content.0.input_audio.data';
+    for (const [format, message] of [
+      ['mp3', 'is a WAV file, and its format is declared as "mp3"; send the format of the bytes, or none'],
+      ['pcm16', 'is declared as "pcm16", which is no format that is read; send wav, mp3,'],
+    ] as const) {
+      const { status, body } = await send('/v1/chat/completions', user([part(format)]));
+      expect(status).toBe(400);
+      expect(body).toMatchObject({ error: { param, message: expect.stringContaining(message) as string } });
+    }
+    expect((await send('/v1/chat/completions', user([part(null)]))).status).toBe(200);
+    expect(model.requests).toHaveLength(1);
   });
 
   it('count no media where there are none', async () => {

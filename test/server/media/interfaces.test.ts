@@ -90,6 +90,16 @@ describe('responses', () => {
       message: expect.stringContaining(`${param} ${message}`) as string,
     });
   });
+
+  it('refuse a sound of another format than the declared one', async () => {
+    const { send } = await open();
+    const part = { type: 'input_audio', input_audio: { data: SOUND.toString('base64'), format: 'flac' } };
+    const { status, body } = await send('/v1/responses', input([part]));
+    expect([status, (body as unknown as Refused).error.param]).toEqual([
+      400,
+      'input.0.content.0.input_audio.data',
+    ]);
+  });
 });
 
 describe("Anthropic's messages", () => {

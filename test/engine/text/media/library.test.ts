@@ -114,7 +114,7 @@ describe('decoding', () => {
     const own = library({ image });
     const leaving = [new AbortController(), new AbortController()];
     const reads = leaving.map(({ signal }) => own.read(FILE, {}, signal));
-    reads.forEach((read) => read.catch(() => {}));
+    for (const read of reads) read.catch(() => {});
     await decoding(signals);
     leaving[0]!.abort();
     await expect(reads[0]).rejects.toMatchObject({ code: 'cancelled' });
