@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { ChatMessage } from '../../../../src/engine/text/text-model.ts';
+import type { ChatMessage, TextRequest } from '../../../../src/engine/text/text-model.ts';
 
 export interface SoundConversation {
   name: string;
@@ -31,5 +31,30 @@ export function soundGolden(name: string): SoundGolden {
     path,
     conversations,
     sounds: sounds.map((file) => new Uint8Array(Buffer.from(file, 'base64'))),
+  };
+}
+
+export function soundRequest(
+  { sounds }: Pick<SoundGolden, 'sounds'>,
+  { turns, greedy }: Pick<SoundConversation, 'turns' | 'greedy'>,
+): TextRequest {
+  return {
+    prompt: {
+      messages: turns.map(([role, content]) => ({
+        role,
+        content:
+          typeof content === 'string'
+            ? content
+            : content.map((part) =>
+                typeof part === 'number'
+                  ? { type: 'audio' as const, audio: sounds[part]! }
+                  : { type: 'text' as const, text: part },
+              ),
+      })),
+    },
+    temperature: 0,
+    maxTokens: greedy.length,
+    ignoreEos: true,
+    promptIds: true,
   };
 }

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { TextModel, TextRequest } from '../../../../src/engine/text/text-model.ts';
 import { openMediaModel } from './media-golden.ts';
-import { soundGolden, type SoundConversation } from './sound-golden.ts';
+import { soundGolden, soundRequest, type SoundConversation } from './sound-golden.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -18,25 +18,8 @@ describe.each([
   });
   afterAll(() => model.close());
 
-  const requestOf = ({ turns, greedy }: Pick<SoundConversation, 'turns' | 'greedy'>): TextRequest => ({
-    prompt: {
-      messages: turns.map(([role, content]) => ({
-        role,
-        content:
-          typeof content === 'string'
-            ? content
-            : content.map((part) =>
-                typeof part === 'number'
-                  ? { type: 'audio' as const, audio: sounds[part]! }
-                  : { type: 'text' as const, text: part },
-              ),
-      })),
-    },
-    temperature: 0,
-    maxTokens: greedy.length,
-    ignoreEos: true,
-    promptIds: true,
-  });
+  const requestOf = (one: Pick<SoundConversation, 'turns' | 'greedy'>): TextRequest =>
+    soundRequest({ sounds }, one);
   const run = async (one: SoundConversation) => {
     const events = [];
     for await (const event of model.generate(requestOf(one))) events.push(event);
