@@ -16,7 +16,9 @@ let device: Device;
 beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
-describe.each(['qwen2-5-vl', 'qwen2-vl', 'qwen3-vl', 'qwen3-5'])('%s', (name) => {
+const NAMES = ['qwen2-5-vl', 'qwen2-vl', 'qwen3-vl', 'qwen3-vl-moe', 'qwen3-5', 'qwen3-5-moe'];
+
+describe.each(NAMES)('%s', (name) => {
   let golden: MediaGolden;
   let checkpoint: Checkpoint;
   let model: MediaModel;
