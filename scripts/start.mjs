@@ -4,20 +4,10 @@
 //   npm start -- --help            says so
 //   npm start -- --port 8080 ...   every other argument goes to `svc serve`
 
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { freePort, startServer, streamChat, whenReady } from './server-child.mjs';
+import { FirstTalk } from './first-talk.mjs';
+import { freePort, startServer, whenReady } from './server-child.mjs';
 import { setUp } from './setup.mjs';
 
-const QUESTIONS = [
-  'Hello, my name is Ada. Who are you?',
-  'What is the capital of France?',
-  'What is my name?',
-];
-const ABOUT_PICTURE = 'What do you see in this picture?';
-/** The README's first picture. */
-const PICTURE = { prompt: 'a red balloon over snowy mountains at sunset', seed: 3 };
-const FOLDER = 'outputs';
 const FIRST_PORT = 30000;
 
 const once = process.argv.includes('--once');
@@ -56,10 +46,7 @@ async function start() {
   try {
     await whenReady(base, server);
     talking = true;
-    const { chats, sees, draws } = await modelsServed(base);
-    if (chats) await converse(base);
-    const picture = draws ? await draw(base) : null;
-    if (picture && sees) await describe(base, sees, picture);
+    await new FirstTalk(base, { key, print: (text) => process.stdout.write(text) }).run();
     talking = false;
   } catch (error) {
     console.error(`\n${error.message}`);
@@ -69,81 +56,6 @@ async function start() {
   if (once) return server.stop();
   printAddress(base);
   return server.ended;
-}
-
-/** Asks the questions in one conversation and prints the answers as they come. */
-async function converse(base) {
-  const messages = [];
-  for (const question of QUESTIONS) {
-    process.stdout.write(`\n> ${question}\n`);
-    messages.push({ role: 'user', content: question });
-    messages.push({ role: 'assistant', content: await printAnswer(base, { messages }) });
-  }
-}
-
-/** Prints the answer as it comes; returns it. */
-async function printAnswer(base, request) {
-  const answer = await streamChat(base, request, { key, onText: (text) => process.stdout.write(text) });
-  if (answer.trim() === '') throw new Error('The server sent an empty answer.');
-  process.stdout.write('\n');
-  return answer;
-}
-
-/** Whether a model that chats and one that draws are served, and the name of one that reads images. */
-async function modelsServed(base) {
-  const { data } = await call(base, '/v1/models');
-  return {
-    chats: data.some((model) => !model.pipeline),
-    sees: data.find((model) => model.modalities?.includes('image') && !model.pipeline)?.id,
-    draws: data.some((model) => model.pipeline),
-  };
-}
-
-/** Shows the picture to a model and prints what it says. */
-async function describe(base, model, picture) {
-  process.stdout.write(`\n> [the picture] ${ABOUT_PICTURE}\n`);
-  const url = `data:image/png;base64,${picture.toString('base64')}`;
-  const content = [
-    { type: 'image_url', image_url: { url } },
-    { type: 'text', text: ABOUT_PICTURE },
-  ];
-  await printAnswer(base, { model, messages: [{ role: 'user', content }], temperature: 0 });
-}
-
-/** Has one picture drawn, prints its path and returns its bytes. */
-async function draw(base) {
-  process.stdout.write(`\n> Draw ${PICTURE.prompt}\n`);
-  const started = performance.now();
-  const { data, unknown_words: unknown = [] } = await call(base, '/v1/images/generations', PICTURE);
-  const picture = Buffer.from(data[0].b64_json, 'base64');
-  const path = await saveNew(picture);
-  if (unknown.length > 0) console.log(`(the model does not know: ${unknown.join(', ')})`);
-  console.log(`${path} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
-  return picture;
-}
-
-/** Under the first number that is free, as `svc generate` names its pictures. */
-async function saveNew(bytes) {
-  await mkdir(FOLDER, { recursive: true });
-  for (let index = 0; ; index++) {
-    const path = join(FOLDER, `generated_image_${index}.png`);
-    try {
-      await writeFile(path, bytes, { flag: 'wx' });
-      return path;
-    } catch (error) {
-      if (error.code !== 'EEXIST') throw error;
-    }
-  }
-}
-
-/** The JSON that the server answers with. */
-async function call(base, path, body) {
-  const reply = await fetch(base + path, {
-    headers: { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) },
-    ...(body && { method: 'POST', body: JSON.stringify(body) }),
-  });
-  if (!reply.ok) throw new Error(`The server answered ${reply.status}: ${await reply.text()}`);
-  return reply.json();
 }
 
 function printAddress(base) {

@@ -73,9 +73,12 @@ pages.test(
   },
 );
 
-pages.test(
-  'a page goes on with its reply after it was frozen, and after the GPU process has crashed',
-  async () => {
+/** Attempts to freeze a page: the browser drops one whose freezing takes seconds, as it may on a busy machine. */
+const ATTEMPTS = 3;
+
+/** A page that was left while it replied, and shown again; `whole` is the reply without that. */
+async function frozenWhileReplying(): Promise<{ page: Page; whole: string }> {
+  for (let attempt = 1; ; attempt++) {
     const page = await openChat();
     await begin(page);
     const whole = await ended(page);
@@ -88,6 +91,15 @@ pages.test(
     await begun(page);
     await page.goto(`${pages.url}list/svc-chat-mini`);
     await page.goBack({ waitUntil: 'commit' });
+    const isKept = await page.evaluate(() => 'seen' in globalThis);
+    if (isKept || attempt === ATTEMPTS) return { page, whole };
+  }
+}
+
+pages.test(
+  'a page goes on with its reply after it was frozen, and after the GPU process has crashed',
+  async () => {
+    const { page, whole } = await frozenWhileReplying();
     expect(await ended(page)).toBe(whole);
     expect(await page.evaluate(() => seen)).toEqual(['freeze', 'resume', 'kept']);
     expect(await page.evaluate(async () => (await model.metrics()).deviceRestarts)).toBe(0);
@@ -100,4 +112,5 @@ pages.test(
     expect(await ended(page)).toBe(whole);
     expect(await page.evaluate(async () => (await model.metrics()).deviceRestarts)).toBe(1);
   },
+  120_000,
 );
