@@ -78,6 +78,8 @@ export class Device {
   readonly lost: Promise<string>;
   /** Units of a tape, about a layer each, by which copies of operands in host memory precede their use. */
   prefetch = 1;
+  /** Called where `reserve` finds too little: each may free what its owner can do without for now. */
+  readonly reliefs = new Set<() => void>();
   #isLost = false;
   #reason: string | null = null;
   /** Pipelines that the driver is known to have compiled. */
@@ -242,7 +244,7 @@ export class Device {
 
   /** Raises a guessed budget to `bytes` if the device can give them. */
   reserve(bytes: number): Promise<boolean> {
-    return this.#memory.reserve(bytes);
+    return this.#memory.reserve(bytes, this.reliefs);
   }
 
   get memoryUsed(): number {
@@ -272,9 +274,8 @@ export class Device {
     const { columns, stride } = tensor;
     const padded = new Uint32Array(buffer.size / 4);
     const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
-    for (let row = 0; row * columns < bits.length; row++) {
+    for (let row = 0; row * columns < bits.length; row++)
       padded.set(bits.subarray(row * columns, (row + 1) * columns), row * stride);
-    }
     this.gpu.queue.writeBuffer(buffer, 0, padded);
     return tensor;
   }

@@ -153,10 +153,17 @@ export class DeviceMemory {
   }
 
   /**
-   * Raises an estimated budget to `bytes` if the device can provide them; resolves with whether the budget is at least `bytes`.
-   * WebGPU does not report free memory, so buffers of that size are allocated under an error scope and destroyed.
+   * Raises an estimated budget to `bytes` if the device can provide them; resolves with whether the budget is at least `bytes`. Where it is
+   * not, `reliefs` are called, which may free memory.
    */
-  async reserve(bytes: number): Promise<boolean> {
+  async reserve(bytes: number, reliefs: Iterable<() => void> = []): Promise<boolean> {
+    if (await this.#raise(bytes)) return true;
+    for (const relieve of reliefs) relieve();
+    return false;
+  }
+
+  /** WebGPU does not report free memory, so buffers of that size are allocated under an error scope and destroyed. */
+  async #raise(bytes: number): Promise<boolean> {
     if (bytes <= this.#budget) return true;
     if (!this.mayGrow) return false;
     const piece = Math.min(this.#gpu.limits.maxBufferSize, TRIAL_BYTES);

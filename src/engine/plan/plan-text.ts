@@ -15,7 +15,7 @@ import { openRunner } from '../text/step/open-runner.ts';
 import type { Runner, RunnerCheckpoint } from '../text/step/runner.ts';
 import { residentLayers } from '../text/streaming.ts';
 import type { TextModelOptions } from '../text/text-model.ts';
-import type { RunnerMedia } from '../text/media/open-towers.ts';
+import type { RunnerMedia } from '../text/media/tower-weights.ts';
 import { readMedia, withMedia } from '../text/media/text-media.ts';
 import { wrapperNote } from '../text/wrapper-note.ts';
 import type { ResidentPart } from '../weights/layers.ts';

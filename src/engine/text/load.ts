@@ -10,7 +10,7 @@ import type { Platform } from '../platform.ts';
 import type { AdapterHost, Adapters } from './adapters.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import { stepRows } from './defaults.ts';
-import type { RunnerMedia } from './media/open-towers.ts';
+import type { RunnerMedia } from './media/tower-weights.ts';
 import { openRunner } from './step/open-runner.ts';
 import { residentLayers } from './streaming.ts';
 import type { KeptSizes, Runner, RunnerOptions } from './step/runner.ts';

@@ -1,8 +1,10 @@
 // The metrics of a text model, gathered from its scheduler, its cache, its grammars and its loop.
 
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
+import type { DeviceSession } from '../session/device-session.ts';
 import type { Adapters } from './adapters.ts';
 import type { CacheTiers } from './cache/cache-tiers.ts';
+import type { Loaded } from './load.ts';
 import type { EngineLoop } from './loop.ts';
 import type { RequestContext } from './request.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -16,10 +18,12 @@ export interface MetricsSources {
   tiers: CacheTiers | null;
   adapters: Adapters;
   pageBytes: number;
+  session: DeviceSession<Loaded>;
 }
 
 export function textMetrics(sources: MetricsSources): TextMetrics {
-  const { context, scheduler, loop, tiers, adapters, pageBytes } = sources;
+  const { context, scheduler, loop, tiers, adapters, pageBytes, session } = sources;
+  const { towers } = session.parts.runner;
   const { pages, running, waiting, retractions } = scheduler;
   return {
     running: running.length,
@@ -36,6 +40,7 @@ export function textMetrics(sources: MetricsSources): TextMetrics {
     adapters: { loaded: adapters.list().length, most: adapters.most },
     ...loop.counters,
     retractions,
+    ...(towers && { towers: towers.weightBytes }),
   };
 }
 

@@ -30,7 +30,6 @@ import { checkTextRequest, TILE_LIMITS } from './text-rules.ts';
 export interface TextModelParts extends MetricsSources {
   info: TextModelInfo;
   timeouts: Pick<LiveOptions, 'queueTimeout' | 'totalTimeout'>;
-  session: DeviceSession<Loaded>;
 }
 
 export class LocalTextModel implements TextModel {

@@ -7,7 +7,7 @@ import type { TextDeclaration } from '../../models/text/architecture.ts';
 import { readText } from '../../models/text/registry.ts';
 import { endTokens } from './defaults.ts';
 import { detectFormats, outputFormat } from './output/detect.ts';
-import type { RunnerMedia } from './media/open-towers.ts';
+import type { RunnerMedia } from './media/tower-weights.ts';
 import { readMedia, withMedia } from './media/text-media.ts';
 import type { RequestContext } from './request.ts';
 import type { TextModelOptions } from './text-model.ts';

@@ -201,6 +201,8 @@ export interface TextMetrics {
   generatedTokens: number;
   retractions: number;
   deviceRestarts: number;
+  /** Bytes of the weights that read media: both are zero while they have left for something that needs the memory; left out: text only. */
+  towers?: { deviceBytes: number; hostBytes: number };
 }
 
 export interface TextModel {

@@ -91,6 +91,7 @@ export const TextMetrics = z.strictObject({
   generatedTokens: count,
   retractions: count,
   deviceRestarts: count,
+  towers: z.strictObject({ deviceBytes: bytes, hostBytes: bytes }).optional(),
 }) satisfies z.ZodType<engine.TextMetrics>;
 
 export const EmbeddingModelInfo = z.strictObject({

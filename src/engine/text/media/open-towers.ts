@@ -1,23 +1,11 @@
 // Opens the towers of a model: their weights, and the memory that typical media take.
 
-import type { TensorEntry } from '../../../files/checkpoint/safetensors.ts';
-import { bytesText } from '../../../files/bytes-text.ts';
 import { EngineError } from '../../../files/error.ts';
-import { MEDIA_NOUNS } from '../../../files/media/media.ts';
 import type { Device } from '../../../gpu/device.ts';
-import type { MediaModel, PreparedMedium, Tower } from '../../../models/media.ts';
-import { weightBytesIn } from '../../weights/quantization.ts';
-import { openWeights, type Weights } from '../../weights/weights.ts';
+import type { MediaModel, PreparedMedium } from '../../../models/media.ts';
+import { TowerWeights, type RunnerMedia } from './tower-weights.ts';
 import { Towers } from './towers.ts';
 
-/** The media of a text model, and the tensors of its towers. */
-export interface RunnerMedia {
-  model: MediaModel;
-  tensors: ReadonlyMap<string, TensorEntry>;
-}
-
-/** Towers stay on the device if their weights take at most this share of what the budget leaves. */
-const WEIGHT_SHARE = 1 / 4;
 /** Memory of a typical medium's tape, as a share of the budget. */
 const SCRATCH_SHARE = 1 / 8;
 /** The share that the smallest of these may take. */
@@ -34,6 +22,8 @@ export interface TowerOptions {
   hidden: number;
   /** Layers after which rows are added. */
   deep: number;
+  /** Bytes of the KV pages that are of use. */
+  pageBytes: number;
   /** Nothing is read: for planning. */
   unread: boolean;
   onNote: (message: string) => void;
@@ -42,25 +32,13 @@ export interface TowerOptions {
 /** Errors: out_of_memory, bad_checkpoint. */
 export async function openTowers(
   device: Device,
-  { model, tensors }: RunnerMedia,
-  { hidden, deep, unread, onNote }: TowerOptions,
+  media: RunnerMedia,
+  { hidden, deep, pageBytes, unread, onNote }: TowerOptions,
 ): Promise<Towers> {
-  const weights = new Map<string, Weights<Tower>>();
-  for (const [name, page] of Object.entries(model.towers)) {
-    const bytes = weightBytesIn(device, tensors, page)('none');
-    const fits = await device.reserve(device.memoryUsed + bytes / WEIGHT_SHARE);
-    const opened = openWeights(device, tensors, page, {
-      format: null,
-      mayStore: false,
-      ...(!fits && { streamed: { bytes: 0 } }),
-    });
-    await opened.load({ unread });
-    if (opened.hostBytes > 0)
-      onNote(
-        `${bytesText(opened.hostBytes)} of weights that read ${kindsText(model)} are in host memory, from which each medium copies them`,
-      );
-    weights.set(name, opened);
-  }
+  const { model } = media;
+  const weights = new TowerWeights(device, media);
+  await weights.enter(pageBytes + SCRATCH_SHARE * device.memoryBudget, { unread });
+  if (weights.note !== null) onNote(weights.note);
   const towers = new Towers(device, { weights, hidden, blocks: 1 + deep });
   let rows = 0;
   for (const side of SIDES) {
@@ -87,11 +65,6 @@ function measured(towers: Towers, media: readonly PreparedMedium[]): { scratch: 
     if (error instanceof EngineError && error.code === 'out_of_memory') return { scratch: Infinity, rows: 0 };
     throw error;
   }
-}
-
-function kindsText({ readers }: MediaModel): string {
-  const kinds = (['image', 'video', 'audio'] as const).filter((kind) => readers[kind]);
-  return kinds.map((kind) => MEDIA_NOUNS[kind].many).join(' and ');
 }
 
 /** One medium of each kind that the model takes. */

@@ -6,7 +6,7 @@ import { EngineError } from '../../../files/error.ts';
 import { mediaFamily } from '../../../models/media-families.ts';
 import type { TextDeclaration } from '../../../models/text/architecture.ts';
 import { collect } from '../../weights/collect.ts';
-import type { RunnerMedia } from './open-towers.ts';
+import type { RunnerMedia } from './tower-weights.ts';
 
 /**
  * Returns null for a model that takes text only, for a checkpoint without the towers of its class or without their processor, and, with a

@@ -5,18 +5,17 @@ import { EngineError } from '../../../files/error.ts';
 import { Arena } from '../../../gpu/arena.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { TextBatch } from '../../../kernels/batch.ts';
-import type { PreparedMedium, Tower } from '../../../models/media.ts';
-import type { Weights } from '../../weights/weights.ts';
+import type { PreparedMedium } from '../../../models/media.ts';
 import type { Sequence } from '../sequence.ts';
 import type { Part } from '../step-plan.ts';
 import { createPace } from '../step/pace.ts';
 import { rowsOf, type Medium } from './medium.ts';
 import { RowCache, type MediaRows } from './row-cache.ts';
 import { recordingKey, TowerRecording } from './tower-recording.ts';
+import type { TowerBytes, TowerWeights } from './tower-weights.ts';
 
 export interface TowersOptions {
-  /** Towers by name. */
-  weights: ReadonlyMap<string, Weights<Tower>>;
+  weights: TowerWeights;
   /** Blocks of rows that the language model takes: one, and one for each deep layer. */
   blocks: number;
   /** Columns of the language model's states. */
@@ -61,7 +60,20 @@ export class Towers {
     this.#arena.settle();
     this.rowBytes = rowBytes;
     this.#rows = new RowCache(this.#device, rowBytes);
+    this.#device.reliefs.add(this.#makeRoom);
   }
+
+  /** Bytes of the weights, by where they are. */
+  get weightBytes(): TowerBytes {
+    return this.#options.weights.bytes;
+  }
+
+  /** Frees the weights of idle towers, and their tape, which binds them. */
+  readonly #makeRoom = (): void => {
+    if (this.#busy || this.#closed || !this.#options.weights.leave()) return;
+    this.#recording?.free();
+    this.#recording = null;
+  };
 
   #measured(prepared: PreparedMedium): { growth: number; rows: number } {
     const { blocks, blockBytes } = this.#record(prepared).sizes;
@@ -126,6 +138,7 @@ export class Towers {
   /** Ends what is being computed after its current segment. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#device.reliefs.delete(this.#makeRoom);
     await this.#busy?.catch(() => {});
   }
 
@@ -142,6 +155,8 @@ export class Towers {
 
   /** Computes a medium, and again with plain f32 kernels if its rows are not finite. */
   async #run(medium: Medium): Promise<void> {
+    const { weights } = this.#options;
+    if (weights.isAway) await weights.enter(this.rowBytes);
     for (const plain of [false, true]) {
       const recording = this.#record(medium.prepared, plain);
       await this.#reserve();
@@ -199,7 +214,7 @@ export class Towers {
     this.#recording?.free();
     this.#recording = null;
     const { weights, hidden, blocks } = this.#options;
-    const tower = weights.get(prepared.tower)!.page;
+    const tower = weights.page(prepared.tower);
     const recording = TowerRecording.record(this.#device, this.#arena, tower, prepared, { plain });
     if (recording.columns !== hidden || recording.sizes.blocks !== blocks)
       throw new Error(

@@ -2,6 +2,7 @@
 
 import { bytesText } from '../../../files/bytes-text.ts';
 import type { Device } from '../../../gpu/device.ts';
+import type { KvFormat } from '../../../kernels/batch.ts';
 import type { TextDeclaration } from '../../../models/text/architecture.ts';
 import type { PackedCache, PackedSlot } from '../../platform.ts';
 import { formatOf } from '../../weights/plan.ts';
@@ -42,17 +43,21 @@ export async function openRunner(
   const streaming = streamingNotes(weights);
   for (const note of streaming) onNote(note);
   const { media, unread: isUnread = false } = options;
-  const { deep = 0 } = config.inputs;
+  const {
+    hidden,
+    inputs: { deep = 0 },
+  } = config;
+  const kvFormat = storedAsF32(checkpoint) && quantized === null ? 'f32' : 'f16';
+  const pageBytes = usefulBytes(device, config, options, kvFormat);
   const onStreamed = (note: string): void => {
     streaming.push(note);
     onNote(note);
   };
   const towers = media
-    ? await openTowers(device, media, { hidden: config.hidden, deep, unread: isUnread, onNote: onStreamed })
+    ? await openTowers(device, media, { hidden, deep, pageBytes, unread: isUnread, onNote: onStreamed })
     : null;
   const loras = createLoraHost(device, weights.adaptable);
   await options.adapters(loras);
-  const kvFormat = storedAsF32(checkpoint) && quantized === null ? 'f32' : 'f16';
   return new TextRunner(device, config, options, {
     model: weights.page,
     weights,
@@ -81,6 +86,19 @@ async function reserveMemory(
   const bytesWith = (pages: number): number => least + layout.pageBytes * pages + besides(pages);
   if (await device.reserve(bytesWith(usefulPages(device, layout, options)))) return;
   await device.reserve(bytesWith(layout.pagesOf(options.contextLength)));
+}
+
+/** Bytes of all pages that are useful, with the fixed states beside them. */
+function usefulBytes(
+  device: Device,
+  config: TextDeclaration,
+  options: RunnerOptions,
+  format: KvFormat,
+): number {
+  const layout =
+    options.kept?.layout ?? pageLayout(config.layers, format, options, device.capabilities.bindingLimit);
+  const pages = usefulPages(device, layout, options);
+  return layout.pageBytes * pages + statesBeside(config.layers, layout, roundedSlots(options.slots))(pages);
 }
 
 /** Tells where the weights are that are not on the device. */

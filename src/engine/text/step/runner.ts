@@ -12,7 +12,7 @@ import type { PageLayout } from '../cache/page-layout.ts';
 import type { PageMover } from '../cache/page-mover.ts';
 import type { PageMoves } from '../cache/sequence-pages.ts';
 import type { StateMover } from '../cache/state-mover.ts';
-import type { RunnerMedia } from '../media/open-towers.ts';
+import type { RunnerMedia } from '../media/tower-weights.ts';
 import type { Towers } from '../media/towers.ts';
 import type { Part } from '../step-plan.ts';
 
