@@ -2,7 +2,7 @@
 
 import type { KnownClasses } from '../files/checkpoint/architecture.ts';
 import { fusedExperts, ggufClasses, textClasses } from '../models/text/registry.ts';
-import { mediaHalf } from '../models/media-families.ts';
+import { GGUF_TOWERS, mediaHalf } from '../models/media-families.ts';
 import { CODE_ONLY } from '../models/text/wrappers.ts';
 
 function modelTypes(): ReadonlyMap<string, string> {
@@ -36,6 +36,7 @@ export const TEXT_CLASSES: KnownClasses = {
     return embeddersOnly();
   },
   gguf: ggufClasses,
+  towers: () => GGUF_TOWERS,
   fusedExperts,
   purpose: 'run',
   textHalf: mediaHalf,

@@ -6,7 +6,7 @@ import { open, readdir, realpath, stat, type FileHandle } from 'node:fs/promises
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { EngineError } from './error.ts';
 import { refusePickle } from './pickle.ts';
-import { isGgufName, setOf } from './gguf/file-names.ts';
+import { isGgufName, modelFiles } from './gguf/file-names.ts';
 import { malformed } from './gguf/header-cursor.ts';
 import { isGguf } from './gguf/sniff.ts';
 import { assertRange, readJson, type ByteSource, type Folder } from './source.ts';
@@ -57,7 +57,7 @@ function fileFolder(root: string): Folder {
   };
 }
 
-/** A folder with nothing but one GGUF file, and the other parts of it if it is split. */
+/** A folder with nothing but one GGUF file, the other parts of it if it is split, and its tower. */
 async function openGgufFolder(root: string): Promise<Folder> {
   const source = await openDiskSource(root);
   try {
@@ -82,7 +82,7 @@ async function openGgufFolder(root: string): Promise<Folder> {
   const [folder, file] = [dirname(root), basename(root)];
   return {
     path: root,
-    names: async () => [...setOf(file, await readdir(folder)).names],
+    names: async () => modelFiles(file, await readdir(folder)),
     open: (name) => openDiskSource(join(folder, name)),
   };
 }

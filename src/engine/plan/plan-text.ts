@@ -53,6 +53,7 @@ export async function planText(
   const { architecture, wrapper, tensors } = checkpoint;
   const media = readMedia({ wrapper, beside: checkpoint.beside ?? null }, checkpoint.declaration, note);
   const declaration = withMedia(checkpoint.declaration, media);
+  if (checkpoint.towerNote) note(checkpoint.towerNote);
   if (wrapper && !media) note(towerNote(architecture, wrapper, checkpoint));
   const weights = readWeights(checkpoint, declaration.generate!, media ? null : wrapper);
   const { memoryBudget: budget } = options;

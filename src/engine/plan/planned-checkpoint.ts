@@ -19,6 +19,7 @@ export interface PlannedCheckpoint
   declaration: TextDeclaration;
   /** Left out: nothing but the names of the towers' tensors is known. */
   beside?: Checkpoint['beside'];
+  towerNote?: Checkpoint['towerNote'];
 }
 
 /** The page of a declaration that a kind of model is opened with. */

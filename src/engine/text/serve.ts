@@ -84,6 +84,7 @@ export async function serve(
 
 function noteProblems({ checkpoint, speech, media }: TextFiles, note: (message: string) => void): void {
   if (checkpoint.wrapper && !media) note(wrapperNote(checkpoint.architecture, checkpoint.wrapper));
+  if (checkpoint.towerNote) note(`${checkpoint.path}: ${checkpoint.towerNote}`);
   if (checkpoint.generationConfigProblem) note(`${checkpoint.path}: ${checkpoint.generationConfigProblem}`);
   if (speech.template.problem) note(`${checkpoint.path}: ${speech.template.problem.message}`);
 }

@@ -4,6 +4,7 @@
 import { EngineError } from '../error.ts';
 import type { ExpertOrder } from './fused-experts.ts';
 import type { GgufClass } from '../gguf/model.ts';
+import type { GgufTower } from '../gguf/tower.ts';
 import { isRecord } from '../source.ts';
 import { MODULES } from './embedding-folder.ts';
 
@@ -16,6 +17,8 @@ export interface KnownClasses {
   embeddings?: readonly string[];
   /** GGUF files that are read, by their general.architecture; left out: none. */
   gguf?: () => ReadonlyMap<string, GgufClass>;
+  /** Towers in files beside those; left out: none is opened. */
+  towers?: () => readonly GgufTower[];
   /** How the checkpoints of a class store experts in one tensor; null, or left out: they do not. */
   fusedExperts?: (architecture: string) => ExpertOrder | null;
   /** For messages: "those that run". */

@@ -50,6 +50,7 @@ export async function openCheckpoint(folder: Folder, known: KnownClasses): Promi
     architecture,
     wrapper: wrapper === null ? null : { architecture: wrapper, left: [], leftTensors: 0, ...left },
     beside: wrapper === null ? null : { config: stated, processors, tensors: besideTensors(stored) },
+    towerNote: null,
     config,
     configSource: CONFIG_JSON,
     ...generation,

@@ -1,9 +1,10 @@
 // Folders that are opened by a GGUF file.
 
 import { EngineError } from '../error.ts';
-import { openGgufCheckpoint } from '../gguf/checkpoint.ts';
-import { ggufSets, setsText } from '../gguf/file-names.ts';
-import type { Folder } from '../source.ts';
+import { openGgufCheckpoint, type GgufCheckpoint } from '../gguf/checkpoint.ts';
+import { ggufSets, setsText, towerBeside } from '../gguf/file-names.ts';
+import { openGgufTower, PROJECTOR, type GgufTower } from '../gguf/tower.ts';
+import type { ByteSource, Folder } from '../source.ts';
 import type { Tokenizer } from '../tokenizer/tokenizer.ts';
 import { refuseUnknownClass, type KnownClasses } from './architecture.ts';
 import { refuseEmbeddingFolder } from './checkpoint-refusal.ts';
@@ -28,33 +29,72 @@ export function ggufOf(path: string, names: readonly string[]): string | null {
 
 /** Opens the file `name`. On an error nothing stays open. */
 export async function openGguf(folder: Folder, name: string, known: KnownClasses): Promise<Checkpoint> {
-  const {
-    sources,
-    tokenizer: readOwn,
-    layout,
-    metadata,
-    ...opened
-  } = await openGgufCheckpoint(folder, name, known);
+  const opened = await openGgufCheckpoint(folder, name, known);
+  const { sources: own, tokenizer: readOwn, layout, metadata, keys: _keys, ...language } = opened;
+  const sources = [...own];
   const close = async (): Promise<void> => void (await Promise.all(sources.map((source) => source.close())));
   try {
-    checkGgufClass(folder.path, opened.architecture, layout, known);
+    checkGgufClass(folder.path, language.architecture, layout, known);
+    const { sources: towerSources, ...tower } = await openTower(folder, name, opened, known);
+    sources.push(...towerSources);
+    let tokenizer: Tokenizer | undefined;
+    return {
+      ...language,
+      ...tower,
+      path: folder.path,
+      configSource: { name, metadata },
+      generationConfigProblem: null,
+      shards: own.map((source) => source.name),
+      tokenizer: async () => (tokenizer ??= readOwn()),
+      layout: async (otherwise) => layout ?? { pooling: otherwise, normalize: true, mostTokens: null },
+      close,
+    };
   } catch (error) {
     await close();
     throw error;
   }
-  let tokenizer: Tokenizer | undefined;
-  return {
-    ...opened,
-    path: folder.path,
-    wrapper: null,
-    beside: null,
-    configSource: { name, metadata },
-    generationConfigProblem: null,
-    shards: sources.map((source) => source.name),
-    tokenizer: async () => (tokenizer ??= readOwn()),
-    layout: async (otherwise) => layout ?? { pooling: otherwise, normalize: true, mostTokens: null },
-    close,
-  };
+}
+
+type WithTower = Pick<Checkpoint, 'wrapper' | 'beside' | 'towerNote'> &
+  Partial<Pick<Checkpoint, 'config' | 'architecture'>> & { sources: readonly ByteSource[] };
+
+/** Opens the tower beside a language model. One of a kind that is not built leaves the model with text only. */
+async function openTower(
+  folder: Folder,
+  name: string,
+  { config, architecture, metadata, keys }: GgufCheckpoint,
+  { towers = () => [], modelTypes, textHalf }: KnownClasses,
+): Promise<WithTower> {
+  const all = towers();
+  const none = (towerNote: string | null): WithTower => ({ wrapper: null, beside: null, towerNote, sources: [] });
+  const file = all.length === 0 ? null : towerBeside(name, await folder.names());
+  if (file === null) return none(all.length === 0 ? null : missingTower(name, { metadata, keys }, all));
+  const [type] = [...modelTypes].find(([, className]) => className === architecture) ?? [];
+  const language = { metadata, keys, config: { ...config, model_type: type } };
+  try {
+    const { className, tensors, sources, ...beside } = await openGgufTower(folder, file, language, all);
+    const half = textHalf?.(beside.config, className) ?? null;
+    return {
+      wrapper: { architecture: className, left: [], leftTensors: 0 },
+      beside: { ...beside, tensors },
+      towerNote: null,
+      ...half,
+      sources,
+    };
+  } catch (error) {
+    if (!(error instanceof EngineError && error.param === PROJECTOR)) throw error;
+    return none(`${error.message}: ${name} is opened for text only`);
+  }
+}
+
+/** A note for a language model that is published with a tower; null: it may stand alone. */
+function missingTower(
+  name: string,
+  language: Pick<GgufCheckpoint, 'metadata' | 'keys'>,
+  towers: readonly GgufTower[],
+): string | null {
+  if (!towers.some((tower) => tower.isExpected?.(language) === true)) return null;
+  return `${name} is the language model of one that reads images, and takes text only: put the file of its tower, mmproj-….gguf, into the same folder`;
 }
 
 /** Throws where a GGUF file is of another kind of model than the one that is opened. */

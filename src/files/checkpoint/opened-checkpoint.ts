@@ -13,6 +13,8 @@ export interface Checkpoint {
   wrapper: Wrapper | null;
   /** What the wrapping class has beside the text model; null: no class wraps it. */
   beside: BesideText | null;
+  /** Why a model whose class reads media is opened for text only, where its files say so; null: they do not. */
+  towerNote: string | null;
   config: Record<string, unknown>;
   configSource: ConfigSource;
   /** Contents of generation_config.json; {} if it does not exist. */

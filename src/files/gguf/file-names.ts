@@ -73,3 +73,43 @@ export function hasTag({ tag }: GgufSet, wanted: string): boolean {
 export function setsText(sets: readonly GgufSet[]): string {
   return sets.map(({ tag, names: [first] }) => (tag === null ? first : `${tag} (${first})`)).join(', ');
 }
+
+/** The files that a model is opened by: all of its set, and the tower that lies in the same folder. */
+export function modelFiles(name: string, names: readonly string[]): string[] {
+  const folder = (path: string): string => path.slice(0, path.lastIndexOf('/') + 1);
+  const set = setOf(name, names);
+  if (BESIDE.test(name)) return [...set.names];
+  const tower = towerBeside(name, names.filter((one) => folder(one) === folder(name)));
+  return tower === null ? [...set.names] : [...set.names, tower];
+}
+
+const TOWER = /(^|[-._/])mmproj(?=[-._]|$)/i;
+/** Types of towers in the order in which they are taken: published towers lose by other types. */
+const TOWER_TYPES = ['F16', 'BF16', 'Q8_0', 'F32'];
+
+/**
+ * The file with the tower of a model, by names: one that is named like the model, or in a folder with one model any. Several are taken in the
+ * order of TOWER_TYPES. null: there is none.
+ */
+export function towerBeside(model: string, names: readonly string[]): string | null {
+  const stems = new Set(ggufSets(names).map((set) => stemOf(set.names[0]!)));
+  const towers = names.filter((name) => isGgufName(name) && TOWER.test(name)).toSorted();
+  const named = towers.filter((name) => stemOf(name) === stemOf(model));
+  const fitting = named.length > 0 ? named : towers.filter((name) => stems.size <= 1 || stemOf(name) === '');
+  return fitting.toSorted((a, b) => towerRank(a) - towerRank(b))[0] ?? null;
+}
+
+function towerRank(name: string): number {
+  const rank = TOWER_TYPES.indexOf(tagOf(name) ?? '');
+  return rank < 0 ? TOWER_TYPES.length : rank;
+}
+
+/** What names of a model's files have in common, whatever their quantization. */
+function stemOf(name: string): string {
+  const plain = name.slice(name.lastIndexOf('/') + 1).replace(SPLIT, '').replace(/\.gguf$/i, '');
+  return plain
+    .replace(TOWER, '')
+    .replace(TAG, '')
+    .replace(/^[-._]+|[-._]+$/g, '')
+    .toLowerCase();
+}

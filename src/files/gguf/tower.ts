@@ -1,116 +1,140 @@
-// The vision tower of a model of texts and images, which llama.cpp keeps in a file of its own (mmproj) beside that of the language model.
+// The towers of a model that reads images or sounds, which llama.cpp keeps in a file of their own (mmproj) beside that of the language model.
 
 import type { TensorEntry } from '../checkpoint/safetensors.ts';
 import { EngineError } from '../error.ts';
-import { assertRange, type ByteSource, type Folder } from '../source.ts';
-import { ggufSets, isGgufName } from './file-names.ts';
+import type { ByteSource, Folder } from '../source.ts';
 import type { GgufTensor } from './gguf.ts';
 import { malformed } from './header-cursor.ts';
 import type { GgufKeys } from './keys.ts';
+import type { GgufPart } from './model.ts';
 import { openGgufFiles } from './open-files.ts';
 import { entryOf } from './tensors.ts';
+import { joinFrames, PATCHES, SECOND_FRAME } from './tower-frames.ts';
 
-/** Declaration of the towers of a class. */
+type Json = Record<string, unknown>;
+
+/** The language model that a tower stands before. */
+export interface TowerLanguage {
+  /** general.architecture */
+  metadata: string;
+  /** Its config.json, with model_type. */
+  config: Readonly<Json>;
+  keys: GgufKeys;
+}
+
+/** The file of a tower, as declarations read it. */
+export interface TowerFile {
+  keys: GgufKeys;
+  tensors: ReadonlyMap<string, GgufTensor>;
+  language: TowerLanguage;
+}
+
+/** Both models together, as a folder with config.json would have them. */
+export interface TowerReading {
+  className: string;
+  config: Json;
+  /** Configurations of processors, by file name. */
+  processors: Record<string, Json>;
+}
+
+/** Declaration of the files of a kind of tower. */
 export interface GgufTower {
   /** clip.projector_type */
   projector: string;
-  /** general.architecture of the language model's file. */
-  text: string;
-  /** The class of both together. */
-  className: string;
-  /** config.json of both together. */
-  config(
-    text: Readonly<Record<string, unknown>>,
-    keys: { text: GgufKeys; tower: GgufKeys },
-  ): Record<string, unknown>;
-  /** The page's name of a tensor; null: the page has none such. */
-  named(name: string): string | null;
+  /** general.architecture of the language models that it was trained with; null: of any. */
+  texts: readonly string[] | null;
+  /** Whether a language model stands behind such a tower in every published model; left out: none does. */
+  isExpected?(language: Pick<TowerLanguage, 'metadata' | 'keys'>): boolean;
+  /** The classes of both together. */
+  classNames: readonly string[];
+  /** The matrix that makes rows for the language model, and the dimension in which their columns are counted. */
+  output: { tensor: string; dimension: 0 | 1 };
+  /** Throws unsupported and bad_checkpoint. */
+  read(file: TowerFile): TowerReading;
+  /** Parts of a tensor; none for one that is not read; null: the page has none such. */
+  parts(tensor: Pick<GgufTensor, 'name' | 'shape'>, file: TowerFile): readonly GgufPart[] | null;
 }
 
-export interface OpenedTower {
-  keys: GgufKeys;
+export interface OpenedTower extends TowerReading {
   tensors: Map<string, TensorEntry>;
   sources: ByteSource[];
 }
 
-/** Opens the tower beside the file of a language model; null: there is none. Throws unsupported for several, and for another kind. */
+/** Metadata key of the kind of a projector, for errors. */
+export const PROJECTOR = 'clip.projector_type';
+
+/**
+ * Opens the file `name` of a folder. Throws unsupported for a kind that is not built, by `PROJECTOR`, and bad_checkpoint for the tower of another
+ * model. On an error nothing stays open.
+ */
 export async function openGgufTower(
   folder: Folder,
-  names: readonly string[],
-  tower: GgufTower,
-): Promise<OpenedTower | null> {
-  const models = new Set(ggufSets(names).flatMap((set) => set.names));
-  const found = names.filter((name) => isGgufName(name) && !models.has(name) && /mmproj/i.test(name));
-  const [name, other] = found;
-  if (name === undefined) return null;
-  if (other !== undefined)
-    throw new EngineError(
-      'unsupported',
-      `${folder.path} holds the towers ${found.join(' and ')}: leave one of them in the folder`,
-    );
+  name: string,
+  language: TowerLanguage,
+  towers: readonly GgufTower[],
+): Promise<OpenedTower> {
   const { keys, tensors, sources } = await openGgufFiles(folder, name);
   try {
-    const projector = keys.text('clip.vision.projector_type', keys.text('clip.projector_type', ''));
-    if (projector !== tower.projector)
-      throw keys.unsupported('clip.projector_type', `it is ${tower.projector}`);
-    return { keys, tensors: towerTensors(keys.file, tensors, tower), sources };
+    const tower = towerOf(keys, towers);
+    const file = { keys, tensors, language };
+    checkPair(tower, file);
+    return { ...tower.read(file), tensors: entries(tower, file), sources };
   } catch (error) {
     await Promise.all(sources.map((source) => source.close()));
     throw error;
   }
 }
 
-const PATCHES = 'v.patch_embd.weight';
-/** The second frame of the patches. */
-const SECOND = `${PATCHES}.1`;
+/** Keys of files of one kind, and of files that hold a tower for images, one for sounds, or both. */
+const PROJECTORS = [PROJECTOR, 'clip.vision.projector_type', 'clip.audio.projector_type'];
 
-function towerTensors(
-  file: string,
-  tensors: ReadonlyMap<string, GgufTensor>,
-  tower: GgufTower,
-): Map<string, TensorEntry> {
-  const entries = new Map<string, TensorEntry>();
-  for (const tensor of tensors.values()) {
-    if (tensor.name === SECOND) continue;
-    const name = tower.named(tensor.name) ?? tensor.name;
-    const entry = entryOf(tensor, { name, shape: tensor.shape });
-    const second = tensor.name === PATCHES ? tensors.get(SECOND) : undefined;
-    entries.set(name, second === undefined ? entry : joinFrames(file, entry, second));
-  }
-  return entries;
+function towerOf(keys: GgufKeys, towers: readonly GgufTower[]): GgufTower {
+  const key = PROJECTORS.find((one) => keys.get(one) !== undefined) ?? PROJECTOR;
+  const projector = keys.text(key);
+  const tower = towers.find((one) => one.projector === projector);
+  const known = towers.map((one) => one.projector);
+  if (tower === undefined || PROJECTORS.slice(1).every((one) => keys.get(one) !== undefined))
+    throw new EngineError(
+      'unsupported',
+      `${keys.file}: ${tower ? 'a tower for images beside one for sounds' : `${key} ${projector}`} is not built; towers of ${known.join(', ')} are`,
+      { param: PROJECTOR },
+    );
+  return tower;
 }
 
-/** Patches of two frames [rows, channels, 2, patch, patch], of which a file has [rows, channels, patch, patch] each. */
-function joinFrames(file: string, first: TensorEntry, second: GgufTensor): TensorEntry {
-  const [rows = 0, channels = 0, ...patch] = first.shape;
-  if (second.shape.join() !== first.shape.join() || second.type !== first.dtype || patch.length !== 2)
-    throw malformed(
-      file,
-      `its patches are ${first.dtype} of [${first.shape.join(', ')}] and ${second.type} of [${second.shape.join(', ')}]`,
+/** Throws where the tower was trained with another language model. */
+function checkPair(tower: GgufTower, { keys, tensors, language }: TowerFile): void {
+  const other = (problem: string): EngineError =>
+    new EngineError(
+      'bad_checkpoint',
+      `${keys.file} is the tower of another model than ${language.keys.file}: ${problem}; put the mmproj file of this model in its place`,
+      { param: keys.file },
     );
-  const chunk = first.bytes / rows / channels;
-  const own = { name: first.source.name, size: first.offset + 2 * first.bytes };
-  let joined: Promise<Uint8Array<ArrayBuffer>> | null = null;
-  const join = async (): Promise<Uint8Array<ArrayBuffer>> => {
-    const all = new Uint8Array(2 * first.bytes);
-    const frames = [first, second] as const;
-    for (const [frame, { source, offset, bytes }] of frames.entries()) {
-      const values = await source.read(offset, bytes);
-      for (let i = 0; i < rows * channels; i++)
-        all.set(values.subarray(i * chunk, (i + 1) * chunk), (2 * i + frame) * chunk);
+  if (tower.texts !== null && !tower.texts.includes(language.metadata))
+    throw other(
+      `towers of ${tower.projector} stand before ${tower.texts.join(' and ')}, and general.architecture is ${language.metadata}`,
+    );
+  const { tensor, dimension } = tower.output;
+  const columns = tensors.get(tensor)?.shape[dimension];
+  if (columns === undefined) throw malformed(keys.file, `it has no tensor ${tensor} with rows and columns`);
+  const { hidden_size: hidden } = language.config;
+  if (columns !== hidden) throw other(`its rows have ${columns} columns, and those of the model ${String(hidden)}`);
+}
+
+/** Tensors under the page's names. One that the tower does not know keeps its own, and is refused as one that nothing reads. */
+function entries(tower: GgufTower, file: TowerFile): Map<string, TensorEntry> {
+  const found = new Map<string, TensorEntry>();
+  const second = file.tensors.get(SECOND_FRAME);
+  for (const tensor of file.tensors.values()) {
+    if (tensor === second) continue;
+    const parts = tower.parts(tensor, file) ?? [{ name: tensor.name, shape: tensor.shape }];
+    for (const part of parts) {
+      const { file: name } = file.keys;
+      if (found.has(part.name)) throw malformed(name, `two of its tensors are ${part.name}`);
+      const entry = entryOf(tensor, part);
+      const isSplit = tensor.name === PATCHES && second !== undefined;
+      found.set(part.name, isSplit ? joinFrames(name, entry, second) : entry);
     }
-    return all;
-  };
-  const read = async (offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> => {
-    assertRange(own, offset, length);
-    const at = offset - first.offset;
-    return (await (joined ??= join())).slice(at, at + length);
-  };
-  const source: ByteSource = {
-    ...own,
-    read,
-    readInto: async (offset, target) => target.set(await read(offset, target.length)),
-    close: () => Promise.resolve(),
-  };
-  return { ...first, shape: [rows, channels, 2, ...patch], source, bytes: 2 * first.bytes };
+  }
+  return found;
 }

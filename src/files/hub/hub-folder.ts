@@ -5,7 +5,7 @@ import { openHub } from './hub-env.ts';
 import { DiskCache } from './hub-disk.ts';
 import type { ResolveOptions } from './hub.ts';
 import { sessionOf, withHint } from './hub-resolve.ts';
-import { chooseGguf, splitTag } from './hub-gguf.ts';
+import { chooseGguf, splitTag, withTower } from './hub-gguf.ts';
 import { checkId, checkRevision } from './hub-id.ts';
 import { RemoteFile } from './hub-remote.ts';
 
@@ -38,6 +38,7 @@ export async function openHubFolder(
   });
   const hasWeights = listing.files.some(({ path }) => path.endsWith('.safetensors'));
   const gguf = tag === null && hasWeights ? null : chooseGguf(id, listing.files, tag);
+  const parts = gguf && withTower(gguf.set.names[0]!, listing.files).map(({ path }) => path);
   return async (path) => {
     const prefix = path === id || path === model ? '' : `${path.slice(id.length + 1)}/`;
     const files = new Map(
@@ -46,14 +47,14 @@ export async function openHubFolder(
         .map((file) => [file.path.slice(prefix.length), file]),
     );
     // A file in a folder of its own is a quantization, too.
-    for (const name of gguf?.set.names ?? [])
+    for (const name of parts ?? [])
       files.set(
         name,
         listing.files.find((file) => file.path === name)!,
       );
     return {
       path,
-      names: async () => (gguf === null || prefix !== '' ? [...files.keys()] : [...gguf.set.names]),
+      names: async () => (parts === null || prefix !== '' ? [...files.keys()] : parts),
       async open(name) {
         const file = files.get(name);
         if (file === undefined)

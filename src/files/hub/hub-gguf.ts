@@ -3,7 +3,15 @@
 
 import { bytesText } from '../bytes-text.ts';
 import { EngineError } from '../error.ts';
-import { ggufSets, hasTag, isQuantizationName, setOf, setsText, type GgufSet } from '../gguf/file-names.ts';
+import {
+  ggufSets,
+  hasTag,
+  isGgufName,
+  isQuantizationName,
+  modelFiles,
+  setsText,
+  type GgufSet,
+} from '../gguf/file-names.ts';
 import type { OnHubEvent } from './hub-events.ts';
 import { snapshotOf, type RepoCache, type Snapshot } from './hub-cache.ts';
 
@@ -91,6 +99,12 @@ export function chooseGguf(
   return { set, note };
 }
 
+/** The files of the set that begins with `name`, and its tower. */
+export function withTower<F extends Sized>(name: string, files: readonly F[]): F[] {
+  const names = modelFiles(name, files.map(({ path }) => path));
+  return names.map((one) => files.find(({ path }) => path === one)!);
+}
+
 interface GgufOptions {
   allow?: unknown;
   component?: string;
@@ -116,7 +130,7 @@ export function ggufFiles<F extends Sized>(
   const chosen = chooseGguf(id, files, tag, mostBytes);
   if (chosen === null) return null;
   if (chosen.note !== null) onProgress?.({ type: 'chosen', id, message: chosen.note });
-  return chosen.set.names.map((name) => files.find(({ path }) => path === name)!);
+  return withTower(chosen.set.names[0]!, files);
 }
 
 export function withTag(id: string, sets: readonly GgufSet[], tag: string): GgufSet {
@@ -145,12 +159,8 @@ export async function cachedGguf(
 /** The file that is named behind an id, with the other parts of a split one. Throws model_not_found for one that the repository lacks. */
 export function namedFile<F extends Sized>(id: string, name: string, files: readonly F[]): F[] {
   const found = files.find(({ path }) => path === name);
-  const { names } = setOf(
-    name,
-    files.map(({ path }) => path),
-  );
   if (found) {
-    const parts = names.map((part) => files.find(({ path }) => path === part) ?? found);
+    const parts = isGgufName(name) ? withTower(name, files) : [found];
     // PEFT's file does not say how strong the adapter is.
     const settings = name.replace(/(^|\/)adapter_model\.safetensors$/, '$1adapter_config.json');
     return [...parts, ...files.filter(({ path }) => path === settings && settings !== name)];

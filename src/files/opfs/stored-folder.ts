@@ -1,7 +1,7 @@
 // Folders of stored models, by the paths that stand for them: `hub:owner/name/commit`, a folder of a pipeline below it, or a GGUF file.
 
 import { EngineError } from '../error.ts';
-import { isGgufName, setOf } from '../gguf/file-names.ts';
+import { isGgufName, modelFiles } from '../gguf/file-names.ts';
 import { folderOf, nameOf } from '../posix-path.ts';
 import type { ByteSource, Folder } from '../source.ts';
 import { STORED, type OpfsCache, type OpfsRepo } from './opfs-cache.ts';
@@ -20,7 +20,7 @@ export function storedPath(path: string): StoredPath | null {
   return owner && name && commit ? { id: `${owner}/${name}`, commit, inner: inner.join('/') } : null;
 }
 
-/** Opens a folder of a stored model. A GGUF file is a folder with that file and its other parts, a safetensors file one with itself alone. */
+/** Opens a folder of a stored model. A GGUF file is a folder with that file, its other parts and its tower, a safetensors file one with itself alone. */
 export async function openStored(cache: OpfsCache, path: string): Promise<Folder> {
   const stored = storedPath(path);
   if (stored === null) throw notStored(path);
@@ -36,7 +36,7 @@ export async function openStored(cache: OpfsCache, path: string): Promise<Folder
   const names = inside.filter((name) => !name.includes('/'));
   return {
     path,
-    names: async () => (!isFile ? names : isGguf ? [...setOf(nameOf(inner), names).names] : [nameOf(inner)]),
+    names: async () => (!isFile ? names : isGguf ? modelFiles(nameOf(inner), names) : [nameOf(inner)]),
     open: (name) => contentOf(repo, commit, `${prefix}${name}`),
   };
 }

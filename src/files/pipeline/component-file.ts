@@ -4,7 +4,7 @@ import { EngineError } from '../error.ts';
 import type { KnownClasses } from '../checkpoint/architecture.ts';
 import { ggufCheckpoint, type GgufCheckpoint } from '../gguf/checkpoint.ts';
 import type { Weights } from '../checkpoint/shards.ts';
-import { isGgufName } from '../gguf/file-names.ts';
+import { isGgufName, towerBeside } from '../gguf/file-names.ts';
 import { openGgufFiles } from '../gguf/open-files.ts';
 import { openGgufTower, type GgufTower } from '../gguf/tower.ts';
 import { ReopenedFolder } from '../reopened-source.ts';
@@ -84,15 +84,17 @@ async function languageModel(
     const stated = files.keys.get('general.architecture');
     if (typeof stated !== 'string' || text.gguf?.().has(stated) !== true) return null;
     const language = await ggufCheckpoint(files, text);
-    const tower = towers.find((one) => one.text === stated && classes?.includes(one.className) === true);
-    const whole = tower && (await withTower(folder, language, tower));
+    const fitting = towers.filter(({ texts, classNames }) => {
+      return texts?.includes(stated) === true && classNames.some((one) => classes?.includes(one) === true);
+    });
+    const whole = fitting.length > 0 ? await withTower(folder, name, language, fitting) : null;
     const found = whole ?? {
       className: language.architecture,
       config: language.config,
       tensors: language.tensors,
     };
     if (classes !== null && !classes.includes(found.className))
-      throw tower
+      throw fitting.length > 0
         ? noTower(folder, name, component)
         : otherClass(folder, name, component, { ...found, classes });
     const { sources } = folder;
@@ -120,17 +122,15 @@ type FoundModel = Pick<PipelineComponent, 'className' | 'config'> & Pick<Weights
 /** A language model with the vision tower beside it; null: there is none. */
 async function withTower(
   folder: Folder,
-  language: GgufCheckpoint,
-  tower: GgufTower,
+  name: string,
+  { metadata, config, keys, tensors }: GgufCheckpoint,
+  towers: readonly GgufTower[],
 ): Promise<FoundModel | null> {
-  const vision = await openGgufTower(folder, await folder.names(), tower);
-  return (
-    vision && {
-      className: tower.className,
-      config: tower.config(language.config, { text: language.keys, tower: vision.keys }),
-      tensors: new Map([...language.tensors, ...vision.tensors]),
-    }
-  );
+  const file = towerBeside(name, await folder.names());
+  if (file === null) return null;
+  const tower = await openGgufTower(folder, file, { metadata, config, keys }, towers);
+  const { className, config: both } = tower;
+  return { className, config: both, tensors: new Map([...tensors, ...tower.tensors]) };
 }
 
 function noTower({ path }: Folder, name: string, component: string): EngineError {

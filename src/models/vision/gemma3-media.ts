@@ -10,7 +10,8 @@ import { GEMMA3_PROJECTION, gemma3Tower, meanOfSquares } from './gemma3.ts';
 import { tilePatches } from './tiles.ts';
 
 const TOWER = 'vision';
-const [START, TOKEN, END] = ['<start_of_image>', '<image_soft_token>', '<end_of_image>'];
+const [START, END] = ['<start_of_image>', '<end_of_image>'];
+export const GEMMA3_TOKEN = '<image_soft_token>';
 const [BEFORE, AFTER] = [`\n\n${START}`, `${END}\n\n`];
 const [WHOLE, CROPS] = ['Here is the original image ', ' and here are some crops to help you see better '];
 
@@ -43,7 +44,7 @@ function prepareImage({ tower, tiles, scan }: Gemma3Config, image: Pixels): Prep
   const { shape, sources, shares } = meanOfSquares(tower);
   return {
     parts: partsOf(crops.length, tower.across ** 2),
-    token: TOKEN,
+    token: GEMMA3_TOKEN,
     tower: TOWER,
     inputs: {
       patches: {

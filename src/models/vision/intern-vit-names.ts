@@ -14,8 +14,9 @@ export interface InternVitNames {
 
 export interface InternLayerNames {
   norms: readonly [string, string];
-  /** Queries, keys and values in one tensor, or in three. */
-  qkv: readonly string[];
+  /** Queries, keys and values in three tensors, and in one; null: they are in three. */
+  apart: readonly string[];
+  whole: string | null;
   queryNorm: string;
   keyNorm: string;
   out: string;
@@ -33,7 +34,8 @@ const TRANSFORMERS: InternVitNames = {
     const name = `vision_tower.encoder.layer.${i}`;
     return {
       norms: [`${name}.layernorm_before`, `${name}.layernorm_after`],
-      qkv: ['q', 'k', 'v'].map((part) => `${name}.attention.${part}_proj.weight`),
+      apart: ['q', 'k', 'v'].map((part) => `${name}.attention.${part}_proj.weight`),
+      whole: null,
       queryNorm: `${name}.attention.q_norm.weight`,
       keyNorm: `${name}.attention.k_norm.weight`,
       out: `${name}.attention.projection_layer.weight`,
@@ -58,7 +60,9 @@ const ORIGINAL: InternVitNames = {
     const name = `vision_model.encoder.layers.${i}`;
     return {
       norms: [`${name}.norm1`, `${name}.norm2`],
-      qkv: [`${name}.attn.qkv.weight`],
+      // GGUF files have them apart.
+      apart: ['q', 'k', 'v'].map((part) => `${name}.attn.${part}.weight`),
+      whole: `${name}.attn.qkv.weight`,
       queryNorm: `${name}.attn.q_norm.weight`,
       keyNorm: `${name}.attn.k_norm.weight`,
       out: `${name}.attn.proj.weight`,

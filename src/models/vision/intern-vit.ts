@@ -138,7 +138,8 @@ function normOf({ norm, eps, hidden }: InternVitConfig, weights: WeightTable, na
 
 function selfAttention(config: InternVitConfig, weights: WeightTable, names: InternLayerNames) {
   const { hidden, heads, dims, bias, queryNorm } = config;
-  const parts = names.qkv.map((name) => ({ name, rows: (3 * hidden) / names.qkv.length }));
+  const stored = names.whole === null || weights.has(names.apart[0]!) ? names.apart : [names.whole];
+  const parts = stored.map((name) => ({ name, rows: (3 * hidden) / stored.length }));
   const qkv = weights.stacked(parts, hidden, { bias, split: 'columns' });
   const normed = [names.queryNorm, names.keyNorm];
   const weightsOf = queryNorm === null ? [] : normed.map((name) => weights.vector(name, hidden));

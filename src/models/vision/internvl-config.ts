@@ -25,8 +25,8 @@ export interface InternVlConfig {
 }
 
 /** ImageNet's, with which all published models were trained. */
-const MEANS = [0.485, 0.456, 0.406];
-const SPREADS = [0.229, 0.224, 0.225];
+export const INTERNVL_MEANS = [0.485, 0.456, 0.406];
+export const INTERNVL_SPREADS = [0.229, 0.224, 0.225];
 /** CLIP's, which transformers' processor has where its file names none. */
 const CLIP_MEANS = [0.48145466, 0.4578275, 0.40821073];
 const CLIP_SPREADS = [0.26862954, 0.26130258, 0.27577711];
@@ -128,7 +128,7 @@ function readOriginal({ config: json, hidden }: MediaFiles): InternVlConfig {
   });
   const isDynamic = config.flag('dynamic_image_size', false);
   const max = isDynamic ? config.count('max_dynamic_patch', 6) : 1;
-  const tiles = { side, patch: tower.vit.patch, scale: 1 / 255, means: MEANS, spreads: SPREADS };
+  const tiles = { side, patch: tower.vit.patch, scale: 1 / 255, means: INTERNVL_MEANS, spreads: INTERNVL_SPREADS };
   return {
     tower,
     tiles,

@@ -4,6 +4,7 @@
 import type { Tensor } from '../../gpu/tensor.ts';
 import { attend, SEGMENT_WORK } from '../../kernels/attend.ts';
 import { joinRows, takeRows } from '../../kernels/copy-rows.ts';
+import type { Matrix } from '../../kernels/matrix.ts';
 import { linear, linearAdd, linearSwiglu } from '../../kernels/matmul.ts';
 import { patchify } from '../../kernels/patchify.ts';
 import { rmsnorm, rmsnormRows } from '../../kernels/rmsnorm.ts';
@@ -75,12 +76,7 @@ function selfAttention(
   name: string,
   isWhole: boolean,
 ) {
-  // GGUF files have queries, keys and values apart.
-  const apart = ['q', 'k', 'v'].map((part) => ({ name: `${name}.${part}.weight`, rows: hidden }));
-  const options = { bias: true, split: 'columns' } as const;
-  const qkv = weights.has(apart[0]!.name)
-    ? weights.stacked(apart, hidden, options)
-    : weights.matrix(`${name}.qkv.weight`, 3 * hidden, hidden, options);
+  const qkv = visionQkv(weights, name, hidden);
   const attended = (y: Tensor): Tensor => {
     const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * hidden }));
     return attend(q!, k!, v!, { heads, dims, mostWork: SEGMENT_WORK });
@@ -98,4 +94,13 @@ function selfAttention(
     });
     return joinRows(parts, x.shape.slice(0, -1) as number[]);
   };
+}
+
+/** Queries, keys and values of a layer in one matrix. GGUF files have them apart. */
+export function visionQkv(weights: WeightTable, name: string, hidden: number): Matrix {
+  const apart = ['q', 'k', 'v'].map((part) => ({ name: `${name}.${part}.weight`, rows: hidden }));
+  const options = { bias: true, split: 'columns' } as const;
+  return weights.has(apart[0]!.name)
+    ? weights.stacked(apart, hidden, options)
+    : weights.matrix(`${name}.qkv.weight`, 3 * hidden, hidden, options);
 }

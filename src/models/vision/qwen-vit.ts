@@ -12,6 +12,7 @@ import { rotate } from '../../kernels/rotate.ts';
 import { affine } from '../affine.ts';
 import type { Tower } from '../media.ts';
 import type { WeightTable } from '../weights.ts';
+import { visionQkv } from './qwen-vision.ts';
 import type { QwenVitConfig } from './qwen-vit-config.ts';
 
 const EPS = 1e-6;
@@ -82,7 +83,7 @@ function merger(
 function layer(config: QwenVitConfig, weights: WeightTable, name: string) {
   const { hidden, ffn, heads, dims, activation, names } = config;
   const norms = ['norm1', 'norm2'].map((norm) => affine(weights, `${name}.${norm}`, hidden));
-  const qkv = weights.matrix(`${name}.attn.qkv.weight`, 3 * hidden, hidden, { bias: true, split: 'columns' });
+  const qkv = visionQkv(weights, `${name}.attn`, hidden);
   const out = weights.matrix(`${name}.attn.proj.weight`, hidden, hidden, { bias: true, split: 'rows' });
   const up = weights.matrix(`${name}.${names.ffn[0]}.weight`, ffn, hidden, { bias: true, split: 'columns' });
   const down = weights.matrix(`${name}.${names.ffn[1]}.weight`, hidden, ffn, { bias: true, split: 'rows' });

@@ -1,0 +1,126 @@
+// Towers in GGUF files, as llama.cpp's converter writes them (scripts/reference/gguf_towers.py): their rows are those of the safetensors files,
+// which other tests compare with transformers, and a pair of files generates what transformers does.
+
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { TEXT_CLASSES } from '../../../../src/engine/architectures.ts';
+import { readMedia } from '../../../../src/engine/text/media/text-media.ts';
+import { openCheckpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
+import { towerBeside } from '../../../../src/files/gguf/file-names.ts';
+import { GgufKeys } from '../../../../src/files/gguf/keys.ts';
+import { openGgufTower } from '../../../../src/files/gguf/tower.ts';
+import { readSound } from '../../../../src/files/media/read-sound.ts';
+import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import type { Device } from '../../../../src/gpu/device.ts';
+import { GGUF_TOWERS } from '../../../../src/models/media-families.ts';
+import type { MediaModel, PreparedMedium } from '../../../../src/models/media.ts';
+import { openModelTestDevice } from '../../../gpu/test-device.ts';
+import { requestOf as conversationOf, run, type Conversation } from './conversations.ts';
+import { openMediaGolden, openMediaModel, requestOf } from './media-golden.ts';
+import { soundGolden } from './sound-golden.ts';
+import { expectRows, rowsOf } from './tower-rows.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const GOLDEN = fileURLToPath(new URL('../../../golden', import.meta.url));
+
+let device: Device;
+beforeAll(async () => void (device = await openModelTestDevice()));
+afterAll(() => device.destroy());
+
+interface Pair {
+  name: string;
+  /** Folder of the safetensors files. */
+  from: string;
+  /** general.architecture of the language model. */
+  metadata: string;
+}
+
+const PAIRS: readonly Pair[] = [
+  { name: 'qwen2-vl', from: 'media/qwen2-vl', metadata: 'qwen2vl' },
+  { name: 'qwen2-5-vl', from: 'media/qwen2-5-vl', metadata: 'qwen2vl' },
+  { name: 'qwen3-vl', from: 'media/qwen3-vl', metadata: 'qwen3vl' },
+  { name: 'gemma3', from: 'gemma3-media/whole', metadata: 'gemma3' },
+  { name: 'internvl', from: 'internvl/qwen2-original', metadata: 'qwen2' },
+  { name: 'smolvlm', from: 'idefics3/smolvlm', metadata: 'llama' },
+  { name: 'pixtral', from: 'pixtral/pixtral', metadata: 'llama' },
+  { name: 'mistral3', from: 'pixtral/mistral3', metadata: 'llama' },
+  { name: 'qwen2-audio', from: 'audio/qwen2-audio', metadata: 'qwen2' },
+  { name: 'voxtral', from: 'audio/voxtral', metadata: 'llama' },
+];
+
+type Limited = Conversation & { limits?: { max_patches?: number } };
+
+const IMAGE = {
+  width: 50,
+  height: 34,
+  data: Uint8Array.from({ length: 50 * 34 * 3 }, (_, i) => (i * 37 + (i % 11) * 29) % 256),
+};
+
+async function prepared({ readers: { image, audio } }: MediaModel): Promise<PreparedMedium> {
+  if (image) return image.prepare(IMAGE, {});
+  const { sounds } = soundGolden('voxtral');
+  const sound = await readSound(sounds[0]!, 'sound', { bounds: { maxMediaSeconds: 9 }, rate: audio!.rate });
+  return audio!.prepare({ ...sound, samples: sound.samples.subarray(0, 9000) }, {});
+}
+
+it.each(PAIRS)('$name: the rows are those of the safetensors files', async ({ name, from, metadata }) => {
+  const plain = await openCheckpoint(await openDiskFolder(`${GOLDEN}/${from}`), TEXT_CLASSES);
+  const folder = await openDiskFolder(`${GOLDEN}/gguf-towers/${name}`);
+  const hidden = plain.config['hidden_size'] as number;
+  const keys = new GgufKeys({ name: 'text.gguf', metadata: new Map() });
+  const language = { metadata, keys, config: plain.config };
+  const file = towerBeside(`${name}.gguf`, await folder.names())!;
+  const tower = await openGgufTower(folder, file, language, GGUF_TOWERS);
+  try {
+    const wrapper = { architecture: tower.className, left: [], leftTensors: 0 };
+    const own = readMedia(plain, { hidden }, expect.fail)!;
+    const other = readMedia({ wrapper, beside: tower }, { hidden }, expect.fail)!;
+    const [wanted, medium] = await Promise.all([own, other].map(({ model }) => prepared(model)));
+    const { inputs: _own, ...text } = wanted!;
+    const { inputs: _inputs, ...made } = medium!;
+    expect(made).toEqual(text);
+    const [plainRows, rows] = [
+      await rowsOf(device, { beside: { ...plain.beside!, tensors: new Map(own.tensors) } }, own.model, wanted!),
+      await rowsOf(device, { beside: { ...tower, tensors: new Map(other.tensors) } }, other.model, medium!),
+    ];
+    expect(rows.columns).toBe(plainRows.columns);
+    for (const [i, values] of plainRows.blocks.entries()) {
+      const stride = [values.length, 1];
+      expectRows(rows.blocks[i]!, 1, { shape: stride, values });
+    }
+  } finally {
+    await Promise.all(tower.sources.map((source) => source.close()));
+    await plain.close();
+  }
+});
+
+describe('a pair of files generates the tokens of transformers', () => {
+  it.each(['qwen2-5-vl', 'qwen3-vl'])('%s', async (name) => {
+    const golden = await openMediaGolden(name);
+    const model = await openMediaModel({ path: `${GOLDEN}/gguf-towers/${name}` });
+    expect(model.info.media).toEqual(['image', 'video']);
+    for (const one of golden.cases.filter(({ images }) => images.length > 0).slice(0, 2))
+      expect(await run(model, requestOf(golden, one)), one.name).toEqual({ prompt: one.ids, ids: one.greedy });
+    await model.close();
+  });
+
+  it.each([
+    { name: 'gemma3', from: 'gemma3-media/whole' },
+    { name: 'internvl', from: 'internvl/qwen2' },
+    { name: 'smolvlm', from: 'idefics3/smolvlm' },
+    { name: 'mistral3', from: 'pixtral/mistral3' },
+  ])('$name', async ({ name, from }) => {
+    const text = readFileSync(`${GOLDEN}/${from}.json`, 'utf8');
+    const { conversations } = JSON.parse(text) as { conversations: Record<string, Limited> };
+    const model = await openMediaModel({ path: `${GOLDEN}/gguf-towers/${name}` });
+    expect(model.info.media).toContain('image');
+    for (const title of ['one', 'two']) {
+      const { limits, ...one } = conversations[title]!;
+      const request = { ...conversationOf(one), ...(limits?.max_patches && { maxTiles: limits.max_patches }) };
+      expect(await run(model, request), title).toEqual({ prompt: one.ids, ids: one.greedy });
+    }
+    await model.close();
+  });
+});
