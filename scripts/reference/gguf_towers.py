@@ -151,7 +151,9 @@ def main():
             convert(folder, target / f'mmproj-{name}-{tag}.gguf', name, ModelType.MMPROJ, {})
             if has_text:
                 text = config.get('text_config') or config.get('llm_config') or config
-                own = {'set_vocab': vocabulary(folder, text['vocab_size']), 'no_mtp': True}
+                # Of Gemma the converter keeps the rows of known tokens only.
+                size = 264 if name == 'gemma3' else text['vocab_size']
+                own = {'set_vocab': vocabulary(folder, size), 'no_mtp': True}
                 convert(folder, target / f'{name}-{tag}.gguf', name, ModelType.TEXT, own)
 
 
