@@ -69,10 +69,12 @@ async function openTower(
   const none = (towerNote: string | null): WithTower => ({ wrapper: null, beside: null, towerNote, sources: [] });
   const file = all.length === 0 ? null : towerBeside(name, await folder.names());
   if (file === null) return none(all.length === 0 ? null : missingTower(name, { metadata, keys }, all));
-  const [type] = [...modelTypes].find(([, className]) => className === architecture) ?? [];
-  const language = { metadata, keys, config: { ...config, model_type: type } };
+  const language = { metadata, keys, config, architecture };
   try {
-    const { className, tensors, sources, ...beside } = await openGgufTower(folder, file, language, all);
+    const { className, tensors, sources, ...beside } = await openGgufTower(folder, file, language, {
+      towers: all,
+      modelTypes,
+    });
     const half = textHalf?.(beside.config, className) ?? null;
     return {
       wrapper: { architecture: className, left: [], leftTensors: 0 },

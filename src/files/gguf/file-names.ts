@@ -83,6 +83,11 @@ export function modelFiles(name: string, names: readonly string[]): string[] {
   return tower === null ? [...set.names] : [...set.names, tower];
 }
 
+/** Whether files are of no use alone: towers whose models are gone, or none at all. */
+export function isRest(names: readonly string[]): boolean {
+  return names.every((name) => TOWER.test(name));
+}
+
 const TOWER = /(^|[-._/])mmproj(?=[-._]|$)/i;
 /** Types of towers in the order in which they are taken: published towers lose by other types. */
 const TOWER_TYPES = ['F16', 'BF16', 'Q8_0', 'F32'];

@@ -60,19 +60,26 @@ export interface OpenedTower extends TowerReading {
   sources: ByteSource[];
 }
 
+/** A language model as it is opened alone: of the class `architecture`. */
+export interface OpenedLanguage extends TowerLanguage {
+  architecture: string;
+}
+
 /** Metadata key of the kind of a projector, for errors. */
 export const PROJECTOR = 'clip.projector_type';
 
 /**
- * Opens the file `name` of a folder. Throws unsupported for a kind that is not built, by `PROJECTOR`, and bad_checkpoint for the tower of another
+ * Opens the file `name` of a folder. `modelTypes`: model_type → class. Throws unsupported for a kind that is not built, by `PROJECTOR`, and bad_checkpoint for the tower of another
  * model. On an error nothing stays open.
  */
 export async function openGgufTower(
   folder: Folder,
   name: string,
-  language: TowerLanguage,
-  towers: readonly GgufTower[],
+  { architecture, ...opened }: OpenedLanguage,
+  { towers, modelTypes }: { towers: readonly GgufTower[]; modelTypes: ReadonlyMap<string, string> },
 ): Promise<OpenedTower> {
+  const [type] = [...modelTypes].find(([, className]) => className === architecture) ?? [];
+  const language = { ...opened, config: { ...opened.config, model_type: type } };
   const { keys, tensors, sources } = await openGgufFiles(folder, name);
   try {
     const tower = towerOf(keys, towers);

@@ -2,7 +2,7 @@
 import { lstat, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { EngineError } from '../error.ts';
-import { ggufSets, hasTag } from '../gguf/file-names.ts';
+import { ggufSets, hasTag, isRest } from '../gguf/file-names.ts';
 import type { PipelineFolders } from '../pipeline/pipeline-classes.ts';
 import { snapshotGaps, type CachedModel, type CachedRevision, type RemovedModel } from './hub-cache.ts';
 import { DiskCache, listFiles, type DiskRepo } from './hub-disk.ts';
@@ -151,7 +151,7 @@ async function removeGguf(
     );
   }
   for (const path of removed.flatMap(({ names }) => names)) await rm(join(repo.snapshots, path));
-  if ((await listFiles(repo.snapshots)).length > 0) return removeUnused(repo);
+  if (!isRest(await listFiles(repo.snapshots))) return removeUnused(repo);
   await rm(repo.dir, { recursive: true });
   await rm(repo.locks, { recursive: true, force: true });
 }

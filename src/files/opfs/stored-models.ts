@@ -1,7 +1,7 @@
 // Lists and removes stored models.
 
 import { EngineError } from '../error.ts';
-import { ggufSets, hasTag } from '../gguf/file-names.ts';
+import { ggufSets, hasTag, isRest } from '../gguf/file-names.ts';
 import { snapshotGaps, type CachedModel, type CachedRevision, type RemovedModel } from '../hub/hub-cache.ts';
 import { splitRemoved } from '../hub/hub-gguf.ts';
 import { pause } from '../hub/hub-http.ts';
@@ -120,7 +120,7 @@ async function removePart(repo: OpfsRepo, tag: string | null, revision: string |
     for (const [one, paths] of names) {
       const files = record.snapshots.get(one);
       for (const path of paths ?? files?.keys() ?? []) files?.delete(path);
-      if (files?.size !== 0) continue;
+      if (files === undefined || !isRest([...files.keys()])) continue;
       record.snapshots.delete(one);
       for (const [ref, target] of record.refs) if (target === one) record.refs.delete(ref);
     }

@@ -87,7 +87,7 @@ async function languageModel(
     const fitting = towers.filter(({ texts, classNames }) => {
       return texts?.includes(stated) === true && classNames.some((one) => classes?.includes(one) === true);
     });
-    const whole = fitting.length > 0 ? await withTower(folder, name, language, fitting) : null;
+    const whole = fitting.length > 0 ? await withTower(folder, name, language, { towers: fitting, modelTypes: text.modelTypes }) : null;
     const found = whole ?? {
       className: language.architecture,
       config: language.config,
@@ -123,12 +123,12 @@ type FoundModel = Pick<PipelineComponent, 'className' | 'config'> & Pick<Weights
 async function withTower(
   folder: Folder,
   name: string,
-  { metadata, config, keys, tensors }: GgufCheckpoint,
-  towers: readonly GgufTower[],
+  { metadata, config, keys, tensors, architecture }: GgufCheckpoint,
+  known: Parameters<typeof openGgufTower>[3],
 ): Promise<FoundModel | null> {
   const file = towerBeside(name, await folder.names());
   if (file === null) return null;
-  const tower = await openGgufTower(folder, file, { metadata, config, keys }, towers);
+  const tower = await openGgufTower(folder, file, { metadata, config, keys, architecture }, known);
   const { className, config: both } = tower;
   return { className, config: both, tensors: new Map([...tensors, ...tower.tensors]) };
 }

@@ -48,11 +48,12 @@ describe('a quantization behind the id', () => {
     expect(splitTag(model)).toEqual({ id, tag });
   });
 
-  test('is fetched alone, and found in the cache from then on', async () => {
+  test('is fetched with its tower alone, and found in the cache from then on', async () => {
     const { open, path, hub, repo, events } = await fixture();
     const model = await open(`${ID}:q8_0`);
     expect(model).toEqual({ path: path('tiny-Q8_0.gguf'), id: ID, revision: commitOf('one') });
-    expect(await readdir(join(repo, 'blobs'))).toHaveLength(1);
+    expect(await readdir(path('.'))).toEqual(['mmproj-tiny-F16.gguf', 'tiny-Q8_0.gguf']);
+    expect(await readdir(join(repo, 'blobs'))).toHaveLength(2);
     expect(events.filter(({ type }) => type === 'chosen')).toEqual([]);
     hub.seen.length = 0;
     const env = { HF_HUB_OFFLINE: '1' };
@@ -194,7 +195,7 @@ describe('a file behind the id', () => {
   });
 });
 
-test('quantizations in the cache are listed, and removed one by one', async () => {
+test('quantizations in the cache are listed, and removed one by one, and the tower with the last', async () => {
   const { open, env, home } = await fixture();
   await open(`${ID}:Q8_0`);
   await open(`${ID}:Q3_K_M`);
@@ -211,12 +212,12 @@ test('quantizations in the cache are listed, and removed one by one', async () =
   expect(await readdir(join(home, 'hub'))).not.toContain('models--acme--tiny');
 });
 
-test('a folder on the hub has the files of one quantization', async () => {
+test('a folder on the hub has the files of one quantization, and its tower', async () => {
   const { env } = await fixture();
   const names = async (model: string) =>
     (await (await openHubFolder(model, { env, limits: IMPATIENT }))(model)).names();
-  expect(await names(ID)).toEqual(['tiny-Q4_K_M.gguf']);
-  expect(await names(`${ID}:Q8_0`)).toEqual(['tiny-Q8_0.gguf']);
+  expect(await names(ID)).toEqual(['tiny-Q4_K_M.gguf', 'mmproj-tiny-F16.gguf']);
+  expect(await names(`${ID}:Q8_0`)).toEqual(['tiny-Q8_0.gguf', 'mmproj-tiny-F16.gguf']);
   const folder = await (await openHubFolder(`${ID}:BF16`, { env, limits: IMPATIENT }))(`${ID}:BF16`);
   const [, second] = await folder.names();
   const source = await folder.open(second!);

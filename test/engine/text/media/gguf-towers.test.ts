@@ -71,9 +71,9 @@ it.each(PAIRS)('$name: the rows are those of the safetensors files', async ({ na
   const folder = await openDiskFolder(`${GOLDEN}/gguf-towers/${name}`);
   const hidden = plain.config['hidden_size'] as number;
   const keys = new GgufKeys({ name: 'text.gguf', metadata: new Map() });
-  const language = { metadata, keys, config: plain.config };
+  const language = { metadata, keys, config: plain.config, architecture: plain.architecture };
   const file = towerBeside(`${name}.gguf`, await folder.names())!;
-  const tower = await openGgufTower(folder, file, language, GGUF_TOWERS);
+  const tower = await openGgufTower(folder, file, language, { ...TEXT_CLASSES, towers: GGUF_TOWERS });
   try {
     const wrapper = { architecture: tower.className, left: [], leftTensors: 0 };
     const own = readMedia(plain, { hidden }, expect.fail)!;
