@@ -10,6 +10,7 @@ const NODE_ONLY: Readonly<Record<string, string>> = {
   inline: 'in a page the engine always runs in a worker: leave it out',
   storageCache: 'prompts are stored in files or in Redis in Node only: leave it out, or set hostCache',
   storageCacheBytes: 'prompts are stored in files in Node only: leave it out, or set hostCache',
+  mmproj: 'it is a path on the disk of Node: pass the file among those of the model',
   loraDir:
     'it is a folder on the disk of Node: pass the adapters in loraPaths, or in loraPath of an image model',
 };

@@ -26,6 +26,12 @@ export const LOADING = {
     models: ALL,
     flag: { group: 'Model' },
   },
+  mmproj: {
+    kind: { type: 'text' },
+    help: 'GGUF file of the tower with which a GGUF model reads images or sounds, or owner/name:FILE.',
+    models: TEXT,
+    flag: { group: 'Model', value: 'path', otherwise: 'the mmproj file beside the model' },
+  },
   /** Default: the model's context length, shortened if memory is too small. */
   contextLength: {
     kind: { type: 'integer', min: 1, max: 2 ** 31 - 1 },

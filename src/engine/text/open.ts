@@ -1,8 +1,11 @@
 // Opens a text model in this thread: its files, then a session with its runner on a device, then the model that serves requests on it.
 
-import { openCheckpoint, readCheckpointConfig } from '../../files/checkpoint/checkpoint.ts';
+import { openCheckpoint, readCheckpointConfig, refuseTower } from '../../files/checkpoint/checkpoint.ts';
 import { checkTokenizerFiles } from '../../files/checkpoint/tokenizer-files.ts';
+import { EngineError } from '../../files/error.ts';
 import { isGgufName } from '../../files/gguf/file-names.ts';
+import type { GivenTower } from '../../files/gguf/tower.ts';
+import { option, say } from '../../files/message.ts';
 import type { Folder } from '../../files/source.ts';
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import { ggufClasses, readText } from '../../models/text/registry.ts';
@@ -35,8 +38,10 @@ export function openTextModelInline(
   signal?: AbortSignal,
 ): Promise<TextModel> {
   return Opening.run(onEvent, signal, async (opening) => {
-    const path = await fetchModel(platform, options, opening.onEvent, signal, inspect);
-    const checkpoint = await openCheckpoint(await platform.openFolder(path), TEXT_CLASSES);
+    const tower = await givenTower(platform, options, opening.onEvent, signal);
+    const inspected = (folder: Folder): Promise<void> => inspect(folder, tower);
+    const path = await fetchModel(platform, options, opening.onEvent, signal, inspected);
+    const checkpoint = await openCheckpoint(await platform.openFolder(path), TEXT_CLASSES, tower);
     opening.resources.defer(() => checkpoint.close());
     const files = await readTextFiles(checkpoint, options, opening.note);
     const { architecture, config } = checkpoint;
@@ -47,18 +52,38 @@ export function openTextModelInline(
   });
 }
 
+/** The tower that the option names. Errors: bad_request, and those of finding and fetching it. */
+async function givenTower(
+  platform: Platform,
+  { mmproj }: Pick<TextModelOptions, 'mmproj'>,
+  onEvent: (event: OpenEvent) => void,
+  signal: AbortSignal | undefined,
+): Promise<GivenTower | undefined> {
+  if (mmproj === undefined) return undefined;
+  if (!isGgufName(mmproj))
+    throw new EngineError(
+      'bad_request',
+      say`${option('mmproj')} ${mmproj} names no GGUF file: give the path of one, mmproj-….gguf, or owner/name:FILE`,
+      { param: 'mmproj' },
+    );
+  const folder = await platform.openFolder(await fetchModel(platform, { model: mmproj }, onEvent, signal));
+  const [name = ''] = await folder.names();
+  return { folder, name };
+}
+
 /** Makes the checks that need no weights. */
-async function inspect(folder: Folder): Promise<void> {
+async function inspect(folder: Folder, tower: GivenTower | undefined): Promise<void> {
   const names = await folder.names();
-  if (names.some(isGgufName)) return inspectGguf(folder);
+  if (names.some(isGgufName)) return inspectGguf(folder, tower);
+  if (tower) refuseTower(folder.path);
   const { config, architecture, configSource } = await readCheckpointConfig(folder, TEXT_CLASSES);
   readText(config, architecture, configSource);
   checkTokenizerFiles(folder.path, names);
 }
 
 /** Makes the checks of a GGUF file, whose header has everything but the weights themselves: its tensors and its tokenizer too. */
-async function inspectGguf(folder: Folder): Promise<void> {
-  const checkpoint = await openCheckpoint(folder, TEXT_CLASSES);
+async function inspectGguf(folder: Folder, tower: GivenTower | undefined): Promise<void> {
+  const checkpoint = await openCheckpoint(folder, TEXT_CLASSES, tower);
   try {
     const declaration = readText(checkpoint.config, checkpoint.architecture, checkpoint.configSource);
     const { tensors, configSource } = checkpoint;

@@ -15,6 +15,8 @@ import type { Checkpoint, ConfigSource, Wrapper } from './opened-checkpoint.ts';
 import { readCoded } from '../coded/fold.ts';
 import { EngineError } from '../error.ts';
 import { readGgufSpeech } from '../gguf/checkpoint.ts';
+import type { GivenTower } from '../gguf/tower.ts';
+import { option, say } from '../message.ts';
 import { openShards, type Weights } from './shards.ts';
 import { readProcessors } from './processors.ts';
 import { besideTensors, textTensors } from './text-half.ts';
@@ -29,10 +31,16 @@ export type { Checkpoint, ConfigSource, Wrapper };
 const CONFIG_JSON: ConfigSource = { name: 'config.json', metadata: null };
 const INDEX = 'model.safetensors.index.json';
 
-export async function openCheckpoint(folder: Folder, known: KnownClasses): Promise<Checkpoint> {
+/** `tower`: that of a GGUF model; left out: the one beside it. Throws bad_request for the tower of any other model. */
+export async function openCheckpoint(
+  folder: Folder,
+  known: KnownClasses,
+  tower?: GivenTower,
+): Promise<Checkpoint> {
   const names = await folder.names();
   const gguf = ggufOf(folder.path, names);
-  if (gguf !== null) return openGguf(folder, gguf, known);
+  if (gguf !== null) return openGguf(folder, gguf, known, tower);
+  if (tower) refuseTower(folder.path);
   const { config, stated, architecture, wrapper, quantized } = await readCheckpointConfig(folder, known);
   const [generation, tokenizerConfig] = await Promise.all([
     readGenerationConfig(folder, names),
@@ -62,6 +70,15 @@ export async function openCheckpoint(folder: Folder, known: KnownClasses): Promi
     layout: (otherwise) => readEmbeddingLayout(folder, otherwise),
     close: async () => void (await Promise.all(sources.map((source) => source.close()))),
   };
+}
+
+/** Throws for a tower that was given for a model in other files. */
+export function refuseTower(path: string): never {
+  throw new EngineError(
+    'bad_request',
+    say`${path} is no GGUF model, and has its towers among its own weights: leave out ${option('mmproj')}`,
+    { param: 'mmproj' },
+  );
 }
 
 /** Tokenizer and chat templates of a folder that was opened as a checkpoint before; its class and weights are not looked at. */

@@ -3,7 +3,7 @@
 import { EngineError } from '../error.ts';
 import { openGgufCheckpoint, type GgufCheckpoint } from '../gguf/checkpoint.ts';
 import { ggufSets, setsText, towerBeside } from '../gguf/file-names.ts';
-import { openGgufTower, PROJECTOR, type GgufTower } from '../gguf/tower.ts';
+import { openGgufTower, PROJECTOR, type GgufTower, type GivenTower } from '../gguf/tower.ts';
 import type { ByteSource, Folder } from '../source.ts';
 import type { Tokenizer } from '../tokenizer/tokenizer.ts';
 import { refuseUnknownClass, type KnownClasses } from './architecture.ts';
@@ -27,15 +27,20 @@ export function ggufOf(path: string, names: readonly string[]): string | null {
   return sets[0]?.names[0] ?? null;
 }
 
-/** Opens the file `name`. On an error nothing stays open. */
-export async function openGguf(folder: Folder, name: string, known: KnownClasses): Promise<Checkpoint> {
+/** Opens the file `name`; `given`: its tower, left out: one that lies beside it. On an error nothing stays open. */
+export async function openGguf(
+  folder: Folder,
+  name: string,
+  known: KnownClasses,
+  given?: GivenTower,
+): Promise<Checkpoint> {
   const opened = await openGgufCheckpoint(folder, name, known);
   const { sources: own, tokenizer: readOwn, layout, metadata, keys: _keys, ...language } = opened;
   const sources = [...own];
   const close = async (): Promise<void> => void (await Promise.all(sources.map((source) => source.close())));
   try {
     checkGgufClass(folder.path, language.architecture, layout, known);
-    const { sources: towerSources, ...tower } = await openTower(folder, name, opened, known);
+    const { sources: towerSources, ...tower } = await openTower(folder, name, opened, known, given);
     sources.push(...towerSources);
     let tokenizer: Tokenizer | undefined;
     return {
@@ -58,33 +63,38 @@ export async function openGguf(folder: Folder, name: string, known: KnownClasses
 type WithTower = Pick<Checkpoint, 'wrapper' | 'beside' | 'towerNote'> &
   Partial<Pick<Checkpoint, 'config' | 'architecture'>> & { sources: readonly ByteSource[] };
 
-/** Opens the tower beside a language model. One of a kind that is not built leaves the model with text only. */
+/**
+ * Opens the tower of a language model. One beside it of a kind that is not built leaves the model with text only; one that was given is
+ * refused.
+ */
 async function openTower(
   folder: Folder,
   name: string,
   { config, architecture, metadata, keys }: GgufCheckpoint,
   { towers = () => [], modelTypes, textHalf }: KnownClasses,
+  given?: GivenTower,
 ): Promise<WithTower> {
   const all = towers();
   const none = (towerNote: string | null): WithTower => ({ wrapper: null, beside: null, towerNote, sources: [] });
-  const file = all.length === 0 ? null : towerBeside(name, await folder.names());
+  const beside = all.length === 0 || given ? null : towerBeside(name, await folder.names());
+  const file = given ?? (beside === null ? null : { folder, name: beside });
   if (file === null) return none(all.length === 0 ? null : missingTower(name, { metadata, keys }, all));
   const language = { metadata, keys, config, architecture };
   try {
-    const { className, tensors, sources, ...beside } = await openGgufTower(folder, file, language, {
+    const { className, tensors, sources, ...rest } = await openGgufTower(file.folder, file.name, language, {
       towers: all,
       modelTypes,
     });
-    const half = textHalf?.(beside.config, className) ?? null;
+    const half = textHalf?.(rest.config, className) ?? null;
     return {
       wrapper: { architecture: className, left: [], leftTensors: 0 },
-      beside: { ...beside, tensors },
+      beside: { ...rest, tensors },
       towerNote: null,
       ...half,
       sources,
     };
   } catch (error) {
-    if (!(error instanceof EngineError && error.param === PROJECTOR)) throw error;
+    if (given || !(error instanceof EngineError && error.param === PROJECTOR)) throw error;
     return none(`${error.message}: ${name} is opened for text only`);
   }
 }

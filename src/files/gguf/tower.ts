@@ -65,6 +65,12 @@ export interface OpenedLanguage extends TowerLanguage {
   architecture: string;
 }
 
+/** The file of a tower that is named apart from the model. */
+export interface GivenTower {
+  folder: Folder;
+  name: string;
+}
+
 /** Metadata key of the kind of a projector, for errors. */
 export const PROJECTOR = 'clip.projector_type';
 
@@ -96,7 +102,11 @@ export async function openGgufTower(
 const PROJECTORS = [PROJECTOR, 'clip.vision.projector_type', 'clip.audio.projector_type'];
 
 function towerOf(keys: GgufKeys, towers: readonly GgufTower[]): GgufTower {
-  const key = PROJECTORS.find((one) => keys.get(one) !== undefined) ?? PROJECTOR;
+  const key = PROJECTORS.find((one) => keys.get(one) !== undefined);
+  if (key === undefined)
+    throw new EngineError('unsupported', `${keys.file} holds no tower (${PROJECTOR} is missing): give an mmproj file`, {
+      param: PROJECTOR,
+    });
   const projector = keys.text(key);
   const tower = towers.find((one) => one.projector === projector);
   const known = towers.map((one) => one.projector);
