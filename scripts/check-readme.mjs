@@ -10,7 +10,7 @@ import { EDIT_FIELDS, IMAGE_FIELDS } from '../dist/server/images/image-schema.js
 import { ROUTES } from '../dist/server/routes.js';
 import { FORMATS } from '../dist/kernels/formats.js';
 import { imageFamilies } from '../dist/engine/image/families/registry.js';
-import { mediaFamily } from '../dist/models/media-families.js';
+import { GGUF_TOWERS, mediaFamily } from '../dist/models/media-families.js';
 import { textClasses } from '../dist/models/text/registry.js';
 import { wrapperClasses } from '../dist/models/text/wrappers.js';
 import { CHAT_FIELDS } from '../dist/server/chat/chat-schema.js';
@@ -153,6 +153,17 @@ function architectureTable() {
   return table(['Architecture', '`model_type`', 'Opens for', 'Published models'], [...own, ...wrappers]);
 }
 
+/** Towers of llama.cpp's files, with the language models that they stand before. */
+function towerTable() {
+  const named = (names) => names.map((name) => `\`${name}\``).join(', ');
+  const rows = GGUF_TOWERS.map(({ projector, texts, classNames }) => [
+    `\`${projector}\``,
+    texts === null ? 'any' : named(texts),
+    named(classNames),
+  ]);
+  return table(['`clip.projector_type`', '`general.architecture` of the language model', 'Opens as'], rows);
+}
+
 /** Classes of model_index.json by family. */
 function pipelineTable() {
   const rows = imageFamilies().map(({ name, examples, pipelines, components }) => [
@@ -192,6 +203,7 @@ const DOCUMENTS = {
   },
   'src/models/README.md': {
     architectures: architectureTable(),
+    towers: towerTable(),
     formats: formatTable(),
     pipelines: pipelineTable(),
   },

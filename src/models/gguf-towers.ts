@@ -68,7 +68,10 @@ export function encoderSizes({ keys, tensors }: TowerFile, kind: 'vision' | 'aud
 
 /** Size of images and patches. */
 export function imageSizes({ keys }: TowerFile) {
-  return { image_size: keys.count('clip.vision.image_size'), patch_size: keys.count('clip.vision.patch_size') };
+  return {
+    image_size: keys.count('clip.vision.image_size'),
+    patch_size: keys.count('clip.vision.patch_size'),
+  };
 }
 
 /** The epsilon of norms, as the file rounded it to f32. */

@@ -75,7 +75,12 @@ async function openTower(
   given?: GivenTower,
 ): Promise<WithTower> {
   const all = towers();
-  const none = (towerNote: string | null): WithTower => ({ wrapper: null, beside: null, towerNote, sources: [] });
+  const none = (towerNote: string | null): WithTower => ({
+    wrapper: null,
+    beside: null,
+    towerNote,
+    sources: [],
+  });
   const beside = all.length === 0 || given ? null : towerBeside(name, await folder.names());
   const file = given ?? (beside === null ? null : { folder, name: beside });
   if (file === null) return none(all.length === 0 ? null : missingTower(name, { metadata, keys }, all));

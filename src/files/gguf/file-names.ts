@@ -79,7 +79,10 @@ export function modelFiles(name: string, names: readonly string[]): string[] {
   const folder = (path: string): string => path.slice(0, path.lastIndexOf('/') + 1);
   const set = setOf(name, names);
   if (BESIDE.test(name)) return [...set.names];
-  const tower = towerBeside(name, names.filter((one) => folder(one) === folder(name)));
+  const tower = towerBeside(
+    name,
+    names.filter((one) => folder(one) === folder(name)),
+  );
   return tower === null ? [...set.names] : [...set.names, tower];
 }
 
@@ -111,7 +114,10 @@ function towerRank(name: string): number {
 
 /** What names of a model's files have in common, whatever their quantization. */
 function stemOf(name: string): string {
-  const plain = name.slice(name.lastIndexOf('/') + 1).replace(SPLIT, '').replace(/\.gguf$/i, '');
+  const plain = name
+    .slice(name.lastIndexOf('/') + 1)
+    .replace(SPLIT, '')
+    .replace(/\.gguf$/i, '');
   return plain
     .replace(TOWER, '')
     .replace(TAG, '')

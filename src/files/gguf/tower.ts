@@ -104,9 +104,13 @@ const PROJECTORS = [PROJECTOR, 'clip.vision.projector_type', 'clip.audio.project
 function towerOf(keys: GgufKeys, towers: readonly GgufTower[]): GgufTower {
   const key = PROJECTORS.find((one) => keys.get(one) !== undefined);
   if (key === undefined)
-    throw new EngineError('unsupported', `${keys.file} holds no tower (${PROJECTOR} is missing): give an mmproj file`, {
-      param: PROJECTOR,
-    });
+    throw new EngineError(
+      'unsupported',
+      `${keys.file} holds no tower (${PROJECTOR} is missing): give an mmproj file`,
+      {
+        param: PROJECTOR,
+      },
+    );
   const projector = keys.text(key);
   const tower = towers.find((one) => one.projector === projector);
   const known = towers.map((one) => one.projector);
@@ -135,7 +139,8 @@ function checkPair(tower: GgufTower, { keys, tensors, language }: TowerFile): vo
   const columns = tensors.get(tensor)?.shape[dimension];
   if (columns === undefined) throw malformed(keys.file, `it has no tensor ${tensor} with rows and columns`);
   const { hidden_size: hidden } = language.config;
-  if (columns !== hidden) throw other(`its rows have ${columns} columns, and those of the model ${String(hidden)}`);
+  if (columns !== hidden)
+    throw other(`its rows have ${columns} columns, and those of the model ${String(hidden)}`);
 }
 
 /** Tensors under the page's names. One that the tower does not know keeps its own, and is refused as one that nothing reads. */

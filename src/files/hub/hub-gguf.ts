@@ -101,7 +101,10 @@ export function chooseGguf(
 
 /** The files of the set that begins with `name`, and its tower. */
 export function withTower<F extends Sized>(name: string, files: readonly F[]): F[] {
-  const names = modelFiles(name, files.map(({ path }) => path));
+  const names = modelFiles(
+    name,
+    files.map(({ path }) => path),
+  );
   return names.map((one) => files.find(({ path }) => path === one)!);
 }
 

@@ -87,7 +87,10 @@ async function languageModel(
     const fitting = towers.filter(({ texts, classNames }) => {
       return texts?.includes(stated) === true && classNames.some((one) => classes?.includes(one) === true);
     });
-    const whole = fitting.length > 0 ? await withTower(folder, name, language, { towers: fitting, modelTypes: text.modelTypes }) : null;
+    const whole =
+      fitting.length > 0
+        ? await withTower(folder, name, language, { towers: fitting, modelTypes: text.modelTypes })
+        : null;
     const found = whole ?? {
       className: language.architecture,
       config: language.config,

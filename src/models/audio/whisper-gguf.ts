@@ -49,7 +49,11 @@ const tower = ({ className, modelType, names: own, ...declared }: WhisperFiles):
       architectures: [className],
       tie_word_embeddings: file.language.config['tie_word_embeddings'],
       text_config: file.language.config,
-      audio_config: { ...encoderSizes(file, 'audio'), num_mel_bins: melsOf(file), max_source_positions: rowsOf(file) },
+      audio_config: {
+        ...encoderSizes(file, 'audio'),
+        num_mel_bins: melsOf(file),
+        max_source_positions: rowsOf(file),
+      },
     },
     processors: {
       'preprocessor_config.json': { feature_size: melsOf(file), chunk_length: rowsOf(file) / ROWS },
@@ -57,7 +61,9 @@ const tower = ({ className, modelType, names: own, ...declared }: WhisperFiles):
   }),
   parts(tensor, { tensors }) {
     const parts = wholePart(tensor, tensors, own);
-    return COLUMN.test(tensor.name) ? (parts?.map((part) => ({ ...part, shape: [part.shape[0]!] })) ?? null) : parts;
+    return COLUMN.test(tensor.name)
+      ? (parts?.map((part) => ({ ...part, shape: [part.shape[0]!] })) ?? null)
+      : parts;
   },
 });
 

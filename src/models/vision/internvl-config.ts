@@ -128,7 +128,13 @@ function readOriginal({ config: json, hidden }: MediaFiles): InternVlConfig {
   });
   const isDynamic = config.flag('dynamic_image_size', false);
   const max = isDynamic ? config.count('max_dynamic_patch', 6) : 1;
-  const tiles = { side, patch: tower.vit.patch, scale: 1 / 255, means: INTERNVL_MEANS, spreads: INTERNVL_SPREADS };
+  const tiles = {
+    side,
+    patch: tower.vit.patch,
+    scale: 1 / 255,
+    means: INTERNVL_MEANS,
+    spreads: INTERNVL_SPREADS,
+  };
   return {
     tower,
     tiles,

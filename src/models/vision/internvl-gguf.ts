@@ -2,7 +2,14 @@
 // InternVisionModel, gguf-py's tensor_mapping.py.
 
 import type { GgufTower, TowerFile } from '../../files/gguf/tower.ts';
-import { encoderSizes, imageSizes, normalization, normEps, wholePart, type TowerNames } from '../gguf-towers.ts';
+import {
+  encoderSizes,
+  imageSizes,
+  normalization,
+  normEps,
+  wholePart,
+  type TowerNames,
+} from '../gguf-towers.ts';
 import { INTERNVL_MEANS, INTERNVL_SPREADS } from './internvl-config.ts';
 
 const NAMES: TowerNames = {
@@ -81,6 +88,7 @@ function checkNormalization(file: TowerFile): void {
     ['image_std', INTERNVL_SPREADS],
   ] as const) {
     const isOwn = (stated[key] ?? own).every((value, i) => Math.abs(value - own[i]!) < 1e-6);
-    if (!isOwn) throw file.keys.unsupported(`clip.vision.${key}`, `towers of InternVL with ${own.join(', ')} are`);
+    if (!isOwn)
+      throw file.keys.unsupported(`clip.vision.${key}`, `towers of InternVL with ${own.join(', ')} are`);
   }
 }

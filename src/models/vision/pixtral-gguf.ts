@@ -68,7 +68,9 @@ export const PIXTRAL_VISION_GGUF: GgufTower = {
         multimodal_projector_bias: tensors.has('mm.1.bias'),
         ...(merges && { spatial_merge_size: keys.count('clip.vision.spatial_merge_size', 2) }),
       },
-      processors: { 'preprocessor_config.json': { ...normalization(file), size: { longest_edge: image_size } } },
+      processors: {
+        'preprocessor_config.json': { ...normalization(file), size: { longest_edge: image_size } },
+      },
     };
   },
   parts(tensor, { keys, tensors }) {

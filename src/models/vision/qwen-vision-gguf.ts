@@ -132,7 +132,9 @@ function layersWhere(layers: number, is: (i: number) => boolean): number[] {
 }
 
 function deepLayers({ keys, tensors }: TowerFile): number[] {
-  return layersWhere(keys.count('clip.vision.block_count'), (i) => tensors.has(`v.deepstack.${i}.fc1.weight`));
+  return layersWhere(keys.count('clip.vision.block_count'), (i) =>
+    tensors.has(`v.deepstack.${i}.fc1.weight`),
+  );
 }
 
 function sizesOf({ keys }: TowerFile) {
@@ -196,6 +198,9 @@ function qwen3Processors(file: TowerFile, vision: Json): Record<string, Record<s
   };
   return {
     'preprocessor_config.json': { ...own, size },
-    'video_preprocessor_config.json': { ...own, size: { shortest_edge: 64 ** 2, longest_edge: 6 * 2048 ** 2 } },
+    'video_preprocessor_config.json': {
+      ...own,
+      size: { shortest_edge: 64 ** 2, longest_edge: 6 * 2048 ** 2 },
+    },
   };
 }

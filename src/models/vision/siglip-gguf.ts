@@ -2,7 +2,14 @@
 // tensor_mapping.py; what files leave out is as the published processors have it.
 
 import type { GgufTower } from '../../files/gguf/tower.ts';
-import { encoderSizes, imageSizes, normalization, normEps, wholePart, type TowerNames } from '../gguf-towers.ts';
+import {
+  encoderSizes,
+  imageSizes,
+  normalization,
+  normEps,
+  wholePart,
+  type TowerNames,
+} from '../gguf-towers.ts';
 import { GEMMA3_TOKEN } from './gemma3-media.ts';
 import { GEMMA3_PROJECTION } from './gemma3.ts';
 
@@ -55,7 +62,9 @@ export const GEMMA3_VISION_GGUF: GgufTower = {
         vision_config: { ...encoderSizes(file), ...images, layer_norm_eps: normEps(file, 1e-6) },
         mm_tokens_per_image: Math.floor(side / images.patch_size / pooled) ** 2,
       },
-      processors: { 'preprocessor_config.json': { ...normalization(file), size: { height: side, width: side } } },
+      processors: {
+        'preprocessor_config.json': { ...normalization(file), size: { height: side, width: side } },
+      },
     };
   },
   parts(tensor, { tensors }) {

@@ -84,7 +84,9 @@ describe('a language model', () => {
   it.each([GEMMA, QWEN])('without its tower takes text only, with a note: %s', async (file) => {
     const { wrapper, beside, towerNote } = await opened(folderOf(file));
     expect([wrapper, beside]).toEqual([null, null]);
-    expect(towerNote).toMatch(/takes text only: put the file of its tower, mmproj-….gguf, into the same folder$/);
+    expect(towerNote).toMatch(
+      /takes text only: put the file of its tower, mmproj-….gguf, into the same folder$/,
+    );
   });
 
   it('that may stand alone has no note', async () => {
@@ -94,7 +96,8 @@ describe('a language model', () => {
   it('takes text only beside a tower that is not built, and with one that is named is refused', async () => {
     const folder = folderOf(GEMMA);
     const tower = withProjector(folder, 'gemma9');
-    const known = /mmproj-other\.gguf: clip\.projector_type gemma9 is not built; towers of qwen2vl_merger, .*voxtral are/;
+    const known =
+      /mmproj-other\.gguf: clip\.projector_type gemma9 is not built; towers of qwen2vl_merger, .*voxtral are/;
     const { wrapper, towerNote } = await opened(folder);
     expect(wrapper).toBe(null);
     expect(towerNote).toMatch(known);
@@ -128,11 +131,19 @@ describe('a tower that is named', () => {
   });
 
   it.each([
-    [{ model: GEMMA, mmproj: `${GOLDEN}/gemma3` }, /`mmproj` .*gemma3 names no GGUF file: give the path of one/],
-    [{ model: GEMMA, mmproj: GEMMA }, /gemma3-F16\.gguf holds no tower \(clip\.projector_type is missing\): give an mmproj file/],
+    [
+      { model: GEMMA, mmproj: `${GOLDEN}/gemma3` },
+      /`mmproj` .*gemma3 names no GGUF file: give the path of one/,
+    ],
+    [
+      { model: GEMMA, mmproj: GEMMA },
+      /gemma3-F16\.gguf holds no tower \(clip\.projector_type is missing\): give an mmproj file/,
+    ],
     [{ model: `${GOLDEN}/../qwen3`, mmproj: GEMMA_TOWER }, /is no GGUF model, .*: leave out `mmproj`/],
   ])('is refused: %j', async (options, message) => {
-    await expect(openTextModelInline(nodePlatform, { memoryBudget: 2 ** 30, ...options })).rejects.toThrow(message);
+    await expect(openTextModelInline(nodePlatform, { memoryBudget: 2 ** 30, ...options })).rejects.toThrow(
+      message,
+    );
   });
 });
 
@@ -143,9 +154,14 @@ it('knows matrices whose names the first converters exchanged', () => {
     'v.blk.0.ffn_up.weight': [8, 24],
     'v.blk.0.ffn_down.weight': [24, 8],
   };
-  const tensors = new Map(Object.entries(shapes).map(([name, shape]) => [name, { name, shape } as unknown as GgufTensor]));
+  const tensors = new Map(
+    Object.entries(shapes).map(([name, shape]) => [name, { name, shape } as unknown as GgufTensor]),
+  );
   const named = (name: string) => towerName({ name, shape: [] }, tensors, names);
-  expect(['v.blk.1.ffn_up.weight', 'v.blk.1.ffn_down.bias'].map(named)).toEqual(['l.1.down.weight', 'l.1.up.bias']);
+  expect(['v.blk.1.ffn_up.weight', 'v.blk.1.ffn_down.bias'].map(named)).toEqual([
+    'l.1.down.weight',
+    'l.1.up.bias',
+  ]);
 });
 
 it('every kind of tower makes a class that reads media', () => {

@@ -83,7 +83,12 @@ it.each(PAIRS)('$name: the rows are those of the safetensors files', async ({ na
     const { inputs: _inputs, ...made } = medium!;
     expect(made).toEqual(text);
     const [plainRows, rows] = [
-      await rowsOf(device, { beside: { ...plain.beside!, tensors: new Map(own.tensors) } }, own.model, wanted!),
+      await rowsOf(
+        device,
+        { beside: { ...plain.beside!, tensors: new Map(own.tensors) } },
+        own.model,
+        wanted!,
+      ),
       await rowsOf(device, { beside: { ...tower, tensors: new Map(other.tensors) } }, other.model, medium!),
     ];
     expect(rows.columns).toBe(plainRows.columns);
@@ -110,7 +115,10 @@ describe('a pair of files generates the tokens of transformers', () => {
     const model = await openMediaModel({ path: `${GOLDEN}/gguf-towers/${name}` });
     expect(model.info.media).toEqual(['image', 'video']);
     for (const one of golden.cases.filter(({ images }) => images.length > 0).slice(0, 2))
-      expect(await run(model, requestOf(golden, one)), one.name).toEqual({ prompt: one.ids, ids: one.greedy });
+      expect(await run(model, requestOf(golden, one)), one.name).toEqual({
+        prompt: one.ids,
+        ids: one.greedy,
+      });
     await model.close();
   });
 
@@ -139,7 +147,10 @@ describe('a pair of files generates the tokens of transformers', () => {
     // A reply of Gemma's holds tokens without a name, of which its file has no rows.
     for (const title of ['one', name === 'gemma3' ? 'turns' : 'two']) {
       const { limits, ...one } = conversations[title]!;
-      const request = { ...conversationOf(one), ...(limits?.max_patches && { maxTiles: limits.max_patches }) };
+      const request = {
+        ...conversationOf(one),
+        ...(limits?.max_patches && { maxTiles: limits.max_patches }),
+      };
       expect(await run(model, request), title).toEqual({ prompt: one.ids, ids: one.greedy });
     }
     await model.close();
