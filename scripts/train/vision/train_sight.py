@@ -30,9 +30,6 @@ from optimizer import Muon
 from train import held_out_batches, held_out_losses
 from train import loss_of as text_loss
 
-READOUT = 0.15
-"""Share of the readout's loss in a step's."""
-
 
 def optimizers(chat: torch.nn.Module, sight: torch.nn.Module, muon_lr: float, adam_lr: float) -> list:
     """Muon for the matrices of both models' layers, Adam for the rest."""
@@ -104,7 +101,7 @@ def work(rank: int, args: argparse.Namespace) -> None:
         of_text.backward()
         with halves:
             of_pictures, of_readout = seeing.picture_losses(chat, sight, image, about_pictures)
-        (of_pictures + READOUT * of_readout).backward()
+        (of_pictures + args.readout * of_readout).backward()
         take_step(tuned, workers.rate(run.progress, warm_up=0.01))
         average.update(both, run.done["step"])
         run.finish_step(state)
@@ -136,6 +133,12 @@ def main() -> None:
     )
     parser.add_argument(
         "--feeders", type=int, default=0, help="processes a worker has for making batches; 0: it makes them itself"
+    )
+    parser.add_argument(
+        "--readout",
+        type=float,
+        default=0.15,
+        help="share of the readout's loss; 0 for short runs from a tower that sees: a new readout would disturb it",
     )
     parser.add_argument("--muon-lr", type=float, default=0.014)
     parser.add_argument("--adam-lr", type=float, default=0.002)
