@@ -5,16 +5,13 @@ import { fileURLToPath } from 'node:url';
 
 /** The greedy token ids of replies of models/svc-chat-mini, at most REPLY_TOKENS of them. */
 export const REPLIES: readonly { question: string; ids: readonly number[] }[] = [
-  { question: 'Hello!', ids: [881, 0, 1403, 1419, 1461, 13, 1580, 1426, 1403, 1484, 30, 2041] },
-  {
-    question: 'What is the capital of France?',
-    ids: [47, 272, 258, 1399, 1400, 1500, 1412, 1816, 582, 330, 13, 2041],
-  },
+  { question: 'Hello!', ids: [881, 0, 1403, 1419, 1461, 13, 1593, 1712, 1405, 1460, 1411, 1404, 30, 2041] },
+  { question: 'What is the capital of France?', ids: [47, 272, 258, 13, 2041] },
   {
     question: 'Tell me a short story.',
     ids: [
-      560, 1425, 1398, 1517, 1438, 220, 1272, 68, 1503, 1398, 1573, 1680, 13, 1635, 1425, 220, 1272, 68, 1527,
-      1435, 1398, 1573, 1680, 11, 1507, 1479, 1413, 1528, 13, 220, 1272, 68,
+      560, 220, 387, 67, 1588, 11, 220, 1116, 287, 1400, 1551, 1433, 1411, 1400, 1624, 13, 220, 1116, 287,
+      1433, 1411, 1400, 1624, 1402, 1503, 1398, 1575, 1690, 13, 1541, 220, 1116,
     ],
   },
 ];
