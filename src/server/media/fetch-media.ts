@@ -104,6 +104,13 @@ function send(url: URL, { source, rules, signal }: Fetching): Promise<IncomingMe
   return new Promise((resolve, reject) => {
     const sent = (isHttps ? httpsRequest : httpRequest)(url, options, resolve);
     sent.on('error', reject);
+    sent.on('upgrade', ({ statusCode = 0 }: IncomingMessage, socket) => {
+      socket.destroy();
+      reject(statusError(statusCode, source));
+    });
+    // A connection may close without a reply and without an error.
+    sent.on('close', () => reject(new Error('the connection closed without a reply')));
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
     sent.end();
   });
 }
@@ -123,8 +130,7 @@ function checkedLookup(source: MediaSource, { isAllowed, lookup = dnsLookup }: F
 
 async function readReply(reply: IncomingMessage, { source, budget }: Fetching): Promise<Uint8Array> {
   const { statusCode: status, headers } = reply;
-  if (status !== 200)
-    throw source.error(`cannot be fetched: its server answered ${status}; check the address`);
+  if (status !== 200) throw statusError(status, source);
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity')
     throw source.error(`comes with content-encoding ${encoding}, which is not read; send a data: URI`);
@@ -154,6 +160,9 @@ const lateError = (source: MediaSource, { timeout }: FetchRules): RequestError =
   source.error(
     `did not arrive within ${timeout / 1000} seconds (${mediaOption('mediaTimeout')}); send a data: URI`,
   );
+
+const statusError = (status: number | undefined, source: MediaSource): RequestError =>
+  source.error(`cannot be fetched: its server answered ${status}; check the address`);
 
 function unreachable(error: unknown, source: MediaSource): RequestError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'no connection';
