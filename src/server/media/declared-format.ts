@@ -4,26 +4,26 @@ import { mediaFormat } from '../../index.ts';
 import type { MediaSource } from './media-source.ts';
 
 /** Formats of files (files/media/format.ts) that each declared name stands for. */
-const FORMATS: Readonly<Record<string, readonly string[]>> = {
-  wav: ['WAV'],
-  mp3: ['MP3'],
-  flac: ['FLAC'],
-  ogg: ['Ogg'],
-  opus: ['Ogg', 'WebM'],
-  aac: ['AAC', 'MPEG-4 audio', 'MP4'],
-  m4a: ['MPEG-4 audio', 'MP4'],
-  mp4: ['MPEG-4 audio', 'MP4'],
-  webm: ['WebM'],
-};
+const FORMATS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['wav', ['WAV']],
+  ['mp3', ['MP3']],
+  ['flac', ['FLAC']],
+  ['ogg', ['Ogg']],
+  ['opus', ['Ogg', 'WebM']],
+  ['aac', ['AAC', 'MPEG-4 audio', 'MP4']],
+  ['m4a', ['MPEG-4 audio', 'MP4']],
+  ['mp4', ['MPEG-4 audio', 'MP4']],
+  ['webm', ['WebM']],
+]);
 
 /** Throws RequestError for a name that is not known, and for bytes of another format; what is no sound at all is refused elsewhere. */
 export function checkDeclaredFormat(source: MediaSource, bytes: Uint8Array): void {
   const { format } = source;
   if (format === null) return;
-  const known = FORMATS[format.toLowerCase().replace(/^audio\/(x-)?/, '')];
+  const known = FORMATS.get(format.toLowerCase().replace(/^audio\/(x-)?/, ''));
   if (!known)
     throw source.error(
-      `is declared as ${JSON.stringify(format)}, which is no format that is read; send ${Object.keys(FORMATS).join(', ')}, or no format`,
+      `is declared as ${JSON.stringify(format)}, which is no format that is read; send ${[...FORMATS.keys()].join(', ')}, or no format`,
     );
   const found = mediaFormat(bytes);
   if (!found?.kinds.includes('audio') || known.includes(found.name)) return;
