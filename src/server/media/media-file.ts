@@ -1,7 +1,7 @@
 // Files that requests name by file: URLs: regular files below one folder, symbolic links resolved.
 
 import { constants } from 'node:fs';
-import { open, realpath } from 'node:fs/promises';
+import { type FileHandle, open, realpath } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ByteBudget } from './byte-budget.ts';
@@ -18,6 +18,9 @@ export async function fileBytes(
     throw source.error(
       `is a file of the server, which reads none without ${mediaOption('allowedMediaPath')}; send a data: URI`,
     );
+  // On Windows the path of such a URL is on the network, and resolving it would contact the host.
+  if (url.host !== '')
+    throw source.error(`names the host ${url.host}, of which no files are read; send file:///<path>`);
   const path = await pathWithin(url, allowed);
   if (path === null)
     throw source.error(
@@ -31,15 +34,31 @@ export async function fileBytes(
     const stat = await file.stat();
     if (!stat.isFile()) throw source.error('is not a regular file; send one');
     budget.take(stat.size, source);
-    // The signal ends long reads; a file that grows meanwhile is read up to the size that was counted.
-    signal.throwIfAborted();
-    const bytes = new Uint8Array(stat.size);
-    const { bytesRead } = await file.read(bytes, 0, stat.size, 0);
-    signal.throwIfAborted();
-    return bytes.subarray(0, bytesRead);
+    return await readPieces(file, stat.size, source, signal);
   } finally {
     await file.close();
   }
+}
+
+/** Bytes of one read, before which the signal is checked. */
+const PIECE_BYTES = 2 ** 22;
+
+/** Reads a file up to the size that was counted, also where it grows meanwhile. Throws RequestError, and the signal's reason if it aborts. */
+async function readPieces(
+  file: FileHandle,
+  size: number,
+  source: MediaSource,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  signal.throwIfAborted();
+  const bytes = new Uint8Array(size);
+  for (let at = 0; at < size; ) {
+    const { bytesRead } = await file.read(bytes, at, Math.min(PIECE_BYTES, size - at), at);
+    signal.throwIfAborted();
+    if (bytesRead === 0) throw source.error('became shorter while it was read; send the request again');
+    at += bytesRead;
+  }
+  return bytes;
 }
 
 async function pathWithin(url: URL, allowed: string): Promise<string | null> {
