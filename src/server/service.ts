@@ -7,6 +7,7 @@ import type { SettingValues } from '../options/setting.ts';
 import { RequestError } from './errors.ts';
 import { createMetrics, type Metrics } from './admin/metrics.ts';
 import { createImageStore, type ImageStore } from './images/image-store.ts';
+import { HeldBytes } from './media/byte-budget.ts';
 import { createResponseStore, type ResponseStore } from './responses/response-store.ts';
 import { createTurns, type Turns } from './turns.ts';
 
@@ -103,6 +104,8 @@ export interface Service {
   replies: number;
   /** Images that were requested as URLs. */
   readonly images: ImageStore;
+  /** Media of the requests in progress. */
+  readonly media: HeldBytes;
   readonly metrics: Metrics;
   readonly responses: ResponseStore;
 }
@@ -119,6 +122,7 @@ export function createService(options: ServerOptions, log: Log): Service {
     running: new Set(),
     replies: 0,
     images: createImageStore(),
+    media: new HeldBytes(),
     metrics: createMetrics(),
     responses: createResponseStore(),
   };

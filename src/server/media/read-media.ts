@@ -3,7 +3,7 @@
 import type { MediaKind } from '../../index.ts';
 import { allowsPublic } from './addresses.ts';
 import { dataBytes } from './base64.ts';
-import { ByteBudget } from './byte-budget.ts';
+import type { ByteBudget } from './byte-budget.ts';
 import { fetchMedia, type FetchRules } from './fetch-media.ts';
 import { fileBytes } from './media-file.ts';
 import { MEDIA_NOUNS, type MediaSource } from './media-source.ts';
@@ -23,13 +23,13 @@ export interface MediaRules {
 const MOST_AT_ONCE = 8;
 
 /**
- * Reads all media of a request, in order. Equal addresses are read once and share their bytes. An error ends the other fetches. Throws
- * RequestError, and the signal's reason if it aborts.
+ * Reads all media of a request, in order. Equal addresses are read once and share their bytes, which `budget` counts until the caller
+ * releases it. An error ends the other fetches. Throws RequestError, and the signal's reason if it aborts.
  */
 export async function readMedia(
   sources: readonly MediaSource[],
   rules: MediaRules,
-  signal: AbortSignal,
+  { budget, signal }: { budget: ByteBudget; signal: AbortSignal },
   fetching: Partial<FetchRules> = {},
 ): Promise<Uint8Array[]> {
   checkCounts(
@@ -37,7 +37,6 @@ export async function readMedia(
     sources.map(({ kind }) => kind),
     rules,
   );
-  const budget = new ByteBudget(rules.maxMediaBytes);
   const abort = new AbortController();
   const leave = (): void => abort.abort(signal.reason);
   if (signal.aborted) leave();

@@ -1,11 +1,12 @@
 // Replaces the media that a request names by their bytes, once it is known that the model takes them.
 
-import type { H3Event } from 'h3';
+import { type H3Event, onDispose } from 'h3';
 import { type ContentPart, type MediaKind, mediaKind, type TextModel, type TextPrompt } from '../../index.ts';
 import { MEDIA_FETCHING } from '../../options/media.ts';
 import { RequestError } from '../errors.ts';
 import { abortWithClient } from '../model-call.ts';
 import { type Service, SHUTDOWN } from '../service.ts';
+import { ByteBudget } from './byte-budget.ts';
 import { checkDeclaredFormat } from './declared-format.ts';
 import { MEDIA_NOUNS, MediaSource } from './media-source.ts';
 import { checkCounts, type MediaRules, readMedia } from './read-media.ts';
@@ -51,9 +52,13 @@ async function fetched(
   sources: readonly MediaSource[],
 ): Promise<Uint8Array[]> {
   const abort = abortWithClient(event);
+  const rules = rulesOf(service);
+  const budget = new ByteBudget(rules.maxMediaBytes, service.media);
+  // The request holds the bytes until its reply has ended.
+  onDispose(event, () => budget.release());
   service.running.add(abort);
   try {
-    return await readMedia(sources, rulesOf(service), abort.signal);
+    return await readMedia(sources, rules, { budget, signal: abort.signal });
   } catch (error) {
     if (!abort.signal.aborted) throw error;
     throw abort.signal.reason === SHUTDOWN

@@ -64,6 +64,8 @@ describe('chat completions', () => {
     for (const [format, message] of [
       ['mp3', 'is a WAV file, and its format is declared as "mp3"; send the format of the bytes, or none'],
       ['pcm16', 'is declared as "pcm16", which is no format that is read; send wav, mp3,'],
+      ['constructor', 'is declared as "constructor", which is no format that is read'],
+      ['__proto__', 'is declared as "__proto__", which is no format that is read'],
     ] as const) {
       const { status, body } = await send('/v1/chat/completions', user([part(format)]));
       expect(status).toBe(400);
@@ -152,6 +154,13 @@ describe('chat completions', () => {
     });
   });
 
+  it('give the bytes of their media back when they end', async () => {
+    const { send } = await open(['image'], { maxMediaBytes: IMAGE.length });
+    const content = [{ type: 'image_url', image_url: data(IMAGE) }];
+    for (let i = 0; i < 6; i++)
+      expect((await send('/v1/chat/completions', user(content))).status, `request ${i}`).toBe(200);
+  });
+
   it('end the fetch when the client leaves', async () => {
     const { post, model, server } = await open();
     const leaving = new AbortController();
@@ -204,7 +213,7 @@ describe('a model that does not take the kind', () => {
     );
   });
 
-  it('a file of no kind', async () => {
+  it('refuses a file that is no medium', async () => {
     const { send } = await open();
     const file = { type: 'file', file: { file_data: data(Buffer.from('%PDF-1.7')) } };
     const { body } = await send('/v1/chat/completions', user([file]));

@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { RequestError } from '../../../src/server/errors.ts';
+import { ByteBudget, HeldBytes } from '../../../src/server/media/byte-budget.ts';
 import type { FetchRules } from '../../../src/server/media/fetch-media.ts';
 import { MediaSource } from '../../../src/server/media/media-source.ts';
 import { type MediaRules, readMedia } from '../../../src/server/media/read-media.ts';
@@ -41,6 +42,9 @@ const ROUTES: Record<string, (reply: ServerResponse, request: IncomingMessage) =
   '/to-file': (reply) => reply.writeHead(302, { location: 'file:///etc/passwd' }).end(),
   '/to-nowhere': (reply) => reply.writeHead(302).end(),
   '/in-circles': (reply) => reply.writeHead(302, { location: '/in-circles' }).end(),
+  '/switches': ({ socket }) =>
+    socket!.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n'),
+  '/switches-to-nothing': ({ socket }) => socket!.end('HTTP/1.1 101 Switching Protocols\r\n\r\n'),
   '/breaks-off': (reply) => {
     reply.writeHead(200, { 'content-length': 1000 }).write('a few bytes');
     setTimeout(() => reply.destroy(), 20);
@@ -102,7 +106,16 @@ const read = (
   rules: Partial<MediaRules> = {},
   how = fetching().rules,
   signal?: AbortSignal,
-) => readMedia(urls.map(source), { ...RULES, ...rules }, signal ?? new AbortController().signal, how);
+) => {
+  const all = { ...RULES, ...rules };
+  const budget = new ByteBudget(all.maxMediaBytes);
+  return readMedia(
+    urls.map(source),
+    all,
+    { budget, signal: signal ?? new AbortController().signal },
+    how,
+  );
+};
 
 async function refusal(reading: Promise<unknown>): Promise<RequestError> {
   const error = await reading.then(
@@ -137,6 +150,15 @@ describe('addresses that are read', () => {
     const url = pathToFileURL(join(folder, 'allowed', 'below', 'a b.png')).href;
     const [found] = await read([url], { allowedMediaPath: join(folder, 'allowed') });
     expect(Buffer.from(found!)).toEqual(PIXELS);
+  });
+
+  it('reads a file of several pieces to its end', async () => {
+    const bytes = Buffer.alloc(2 ** 22 + 12_345, 'a piece of a file');
+    const path = join(folder, 'allowed', 'large');
+    await writeFile(path, bytes);
+    const rules = { allowedMediaPath: join(folder, 'allowed'), maxMediaBytes: bytes.length };
+    const [found] = await read([pathToFileURL(path).href], rules);
+    expect(Buffer.compare(found!, bytes)).toBe(0);
   });
 
   it('fetches equal addresses of a request once', async () => {
@@ -190,6 +212,8 @@ describe('refusals', () => {
   });
 
   it.each([
+    ['/switches', 'cannot be fetched: its server answered 101'],
+    ['/switches-to-nothing', 'cannot be fetched'],
     ['/missing', 'cannot be fetched: its server answered 404'],
     ['/packed', 'comes with content-encoding gzip'],
     ['/to-file', 'redirects to an address that begins with file:'],
@@ -223,6 +247,20 @@ describe('refusals', () => {
     expect(await read([data(60_000), data(40_000)])).toHaveLength(2);
     const error = await refusal(read([data(60_000), data(40_001)]));
     expect(error).toMatchObject({ code: 'request_too_large', param: 'media.1' });
+  });
+
+  it('counts the bytes of all requests together until they are released', () => {
+    const held = new HeldBytes();
+    const budgets = Array.from({ length: 5 }, () => new ByteBudget(100, held));
+    for (const budget of budgets.slice(0, 4)) budget.take(100, source(''));
+    const last = (): void => budgets[4]!.take(1, source(''));
+    expect(last).toThrow(
+      'media.0 brings the media of all requests above the limit of 400 bytes together (4 times --max-media-bytes); send the request again once others have ended',
+    );
+    budgets[0]!.release();
+    budgets[0]!.release();
+    expect(held.used).toBe(300);
+    expect(last).not.toThrow();
   });
 
   it.each(['/silent', '/slow'])('a slow host: %s', async (path) => {
@@ -273,6 +311,13 @@ describe('refusals', () => {
     const error = await refusal(read([url], { allowedMediaPath: join(folder, 'allowed') }));
     expect(error.message).toBe(
       'media.0 names no file below the folder of --allowed-media-path; send one of those, or a data: URI',
+    );
+  });
+
+  it('a file of another host, which is not contacted', async () => {
+    const error = await refusal(read(['file://host.test/share/a.png'], { allowedMediaPath: folder }));
+    expect(error.message).toBe(
+      'media.0 names the host host.test, of which no files are read; send file:///<path>',
     );
   });
 
