@@ -2,6 +2,7 @@
 // body are listed in a response header.
 
 import type { H3Event } from 'h3';
+import { RequestError } from './errors.ts';
 import { SHUTDOWN, type Service } from './service.ts';
 
 /** Aborts in the tick in which the connection closes. */
@@ -13,6 +14,30 @@ export function abortWithClient({ req, context: { call } }: H3Event): AbortContr
     if (call && abort.signal.reason === SHUTDOWN) call.cutShort = true;
   });
   return abort;
+}
+
+/**
+ * Runs a call whose signal aborts when the client leaves or the server stops. `done`: what had to happen before, for the errors that the
+ * call throws then.
+ */
+export async function whileClientWaits<T>(
+  service: Service,
+  event: H3Event,
+  done: string,
+  call: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const abort = abortWithClient(event);
+  service.running.add(abort);
+  try {
+    return await call(abort.signal);
+  } catch (error) {
+    if (!abort.signal.aborted) throw error;
+    throw abort.signal.reason === SHUTDOWN
+      ? new RequestError('stopping', `the server shut down before ${done}; send the request again`)
+      : new RequestError('cancelled', `the client left before ${done}`);
+  } finally {
+    service.running.delete(abort);
+  }
 }
 
 /** Counts a request as running until its events end. */

@@ -99,10 +99,11 @@ export function createFakeModel(): FakeModel {
         model.running -= 1;
       }
     },
-    renderPrompt(prompt, limits) {
+    async renderPrompt(prompt, limits, { signal } = {}) {
       const text = 'messages' in prompt ? JSON.stringify(prompt) : '';
       model.rendered.push({ prompt, ...limits });
-      return Promise.resolve({ text, ids: [...Buffer.from(text)] });
+      if (text.includes('hang here')) await untilAborted(signal!);
+      return { text, ids: [...Buffer.from(text)] };
     },
     tokenize: (text, { addSpecialTokens = true } = {}) =>
       Promise.resolve([...(addSpecialTokens ? [1] : []), ...Buffer.from(text)]),
@@ -156,4 +157,10 @@ export function createFakeModel(): FakeModel {
     [Symbol.asyncDispose]: () => model.close(),
   };
   return model;
+}
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) =>
+    signal.addEventListener('abort', () => reject(new EngineError('cancelled', 'the prompt is not needed'))),
+  );
 }

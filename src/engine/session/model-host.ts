@@ -17,7 +17,7 @@ export interface HostedModel<Options, M> {
 export class ModelHost<Options, M extends AnyModel> {
   readonly #port: Port;
   readonly #hosted: HostedModel<Options, M>;
-  /** Requests in progress, by id. */
+  /** Requests in progress and calls that can be cancelled, by id. */
   readonly #running = new Map<number, AbortController>();
   readonly #leaving = new AbortController();
   #model: M | null = null;
@@ -79,11 +79,17 @@ export class ModelHost<Options, M extends AnyModel> {
     }
   }
 
-  async #call({ id, method, given }: CallMessage): Promise<void> {
+  async #call({ id, method, given, cancellable }: CallMessage): Promise<void> {
+    const controller = new AbortController();
+    if (cancellable !== null) this.#running.set(id, controller);
+    const { signal } = controller;
+    const whole = given.map((one, at) => (at === cancellable ? { ...(one as object), signal } : one));
     try {
-      this.#post({ type: 'result', id, value: await this.#answer(method, given), error: null });
+      this.#post({ type: 'result', id, value: await this.#answer(method, whole), error: null });
     } catch (error) {
       this.#post({ type: 'result', id, value: null, error: toWire(error) });
+    } finally {
+      this.#running.delete(id);
     }
   }
 

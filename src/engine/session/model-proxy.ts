@@ -83,20 +83,24 @@ class ModelProxy {
     return this.#ended.promise;
   }
 
-  call(method: string, given: readonly unknown[]): Promise<unknown> {
-    if (this.#gone) return Promise.reject(this.#gone);
+  /** The signal of an argument, if one has any, aborts the call. */
+  async call(method: string, given: readonly unknown[]): Promise<unknown> {
+    if (this.#gone) throw this.#gone;
+    const { data, cancellable, signal } = withoutSignal(given);
+    if (signal?.aborted) throw cancelledBefore();
     const id = this.#nextId++;
     const pending = withResolvers<unknown>();
     this.#calls.set(id, pending);
     this.#hold();
+    const stopListening = onAbort(signal, () => this.#post({ type: 'abort', id }));
     try {
-      this.#post({ type: 'call', id, method, given });
+      this.#post({ type: 'call', id, method, given: data, cancellable });
     } catch (cause) {
       this.#calls.delete(id);
       this.#hold();
       pending.reject(notData(cause));
     }
-    return pending.promise;
+    return pending.promise.finally(stopListening);
   }
 
   async *generate(
@@ -227,3 +231,18 @@ class ModelProxy {
     else events?.close();
   }
 }
+
+/** Takes the signal out of the arguments of a call, since no message holds one. */
+function withoutSignal(given: readonly unknown[]): {
+  data: readonly unknown[];
+  cancellable: number | null;
+  signal: AbortSignal | undefined;
+} {
+  const at = given.findIndex(hasSignal);
+  if (at < 0) return { data: given, cancellable: null, signal: undefined };
+  const { signal, ...rest } = given[at] as { signal: AbortSignal };
+  return { data: given.with(at, rest), cancellable: at, signal };
+}
+
+const hasSignal = (one: unknown): boolean =>
+  typeof one === 'object' && one !== null && 'signal' in one && one.signal instanceof AbortSignal;

@@ -7,7 +7,8 @@ export type ToHost =
   | { type: 'open'; options: unknown }
   | { type: 'generate'; id: number; request: unknown; more: object }
   | { type: 'abort'; id: number }
-  | { type: 'call'; id: number; method: string; given: readonly unknown[] }
+  /** `cancellable`: index of the argument that is to have a signal, which a message `abort` aborts; null: none. */
+  | { type: 'call'; id: number; method: string; given: readonly unknown[]; cancellable: number | null }
   /**
    * The process ends, or the opening is cancelled. `done` is shared memory in which the answer is signalled; null: the answer is a
    * message `left`.

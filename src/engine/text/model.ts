@@ -101,9 +101,13 @@ export class LocalTextModel implements TextModel {
   async renderPrompt(
     prompt: TextPrompt,
     limits: TileLimits = {},
+    { signal }: { signal?: AbortSignal } = {},
   ): Promise<{ text: string; ids: number[]; mediaTokens?: MediaTokens }> {
     objectOf(TILE_LIMITS)(limits, 'limits');
-    const { text, ids, media } = await renderPrompt(prompt, this.#parts.context, limits);
+    const { text, ids, media } = await renderPrompt(prompt, this.#parts.context, limits, {
+      signal,
+      ...(signal && { ended: signal }),
+    });
     return { text, ids, ...(media && { mediaTokens: media.tokens }) };
   }
 

@@ -218,11 +218,12 @@ export interface TextModel {
   generate(request: TextRequest, options?: { signal?: AbortSignal }): AsyncGenerator<TextEvent, void, void>;
   /**
    * Text and token ids of the prompt, as the chat template and the tokenizer produce them; in the text each medium is the template's
-   * placeholder, among the ids it has its tokens. Throws EngineError.
+   * placeholder, among the ids it has its tokens. Throws EngineError; cancelled if `signal` aborts, which ends the decoding of media.
    */
   renderPrompt(
     prompt: TextPrompt,
     limits?: TileLimits,
+    options?: { signal?: AbortSignal },
   ): Promise<{ text: string; ids: number[]; mediaTokens?: MediaTokens }>;
   /** Token ids of a text. `addSpecialTokens` (default true): with the special tokens that the tokenizer puts around it. */
   tokenize(text: string, options?: { addSpecialTokens?: boolean }): Promise<number[]>;

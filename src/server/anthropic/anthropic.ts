@@ -7,7 +7,7 @@ import { createBlocks, messageForm, messageOf } from './anthropic-reply.ts';
 import { checkCount, checkMessages } from './anthropic-schema.ts';
 import { toTextRequest } from '../chat/chat-request.ts';
 import { readJson } from '../body/json-body.ts';
-import { listIgnored } from '../model-call.ts';
+import { listIgnored, whileClientWaits } from '../model-call.ts';
 import { findTextModel } from '../models.ts';
 import { partNames } from '../media/named-parts.ts';
 import { withMedia } from '../media/request-media.ts';
@@ -52,9 +52,11 @@ export async function countTokens(service: Service, event: H3Event) {
   listIgnored(event, ignored);
   const named = underNames(names, () => toTextRequest(chat));
   const { prompt } = await underNamesLater(names, withMedia(service, event, model, named));
-  const rendered = model.renderPrompt(prompt).catch((error: unknown) => {
-    throw renamedFor(chat)(error);
-  });
+  const rendered = whileClientWaits(service, event, 'the prompt was rendered', (signal) =>
+    model.renderPrompt(prompt, {}, { signal }).catch((error: unknown) => {
+      throw renamedFor(chat)(error);
+    }),
+  );
   const { ids } = await underNamesLater(names, rendered);
   return { input_tokens: ids.length };
 }

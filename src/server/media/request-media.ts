@@ -3,9 +3,8 @@
 import { type H3Event, onDispose } from 'h3';
 import { type ContentPart, type MediaKind, mediaKind, type TextModel, type TextPrompt } from '../../index.ts';
 import { MEDIA_FETCHING } from '../../options/media.ts';
-import { RequestError } from '../errors.ts';
-import { abortWithClient } from '../model-call.ts';
-import { type Service, SHUTDOWN } from '../service.ts';
+import { whileClientWaits } from '../model-call.ts';
+import type { Service } from '../service.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { checkDeclaredFormat } from './declared-format.ts';
 import { MEDIA_NOUNS, MediaSource } from './media-source.ts';
@@ -46,30 +45,18 @@ function sourceOf(part: ContentPart): MediaSource | [] {
   return held instanceof MediaSource ? held : [];
 }
 
-async function fetched(
+function fetched(
   service: Service,
   event: H3Event,
   sources: readonly MediaSource[],
 ): Promise<Uint8Array[]> {
-  const abort = abortWithClient(event);
   const rules = rulesOf(service);
   const budget = new ByteBudget(rules.maxMediaBytes, service.media);
   // The request holds the bytes until its reply has ended.
   onDispose(event, () => budget.release());
-  service.running.add(abort);
-  try {
-    return await readMedia(sources, rules, { budget, signal: abort.signal });
-  } catch (error) {
-    if (!abort.signal.aborted) throw error;
-    throw abort.signal.reason === SHUTDOWN
-      ? new RequestError(
-          'stopping',
-          'the server shut down before the media had arrived; send the request again',
-        )
-      : new RequestError('cancelled', 'the client left before the media had arrived');
-  } finally {
-    service.running.delete(abort);
-  }
+  return whileClientWaits(service, event, 'the media had arrived', (signal) =>
+    readMedia(sources, rules, { budget, signal }),
+  );
 }
 
 export function rulesOf({ options: { media } }: Service): MediaRules {

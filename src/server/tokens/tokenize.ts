@@ -5,7 +5,7 @@ import type { TextPrompt, Tool } from '../../index.ts';
 import { RequestError } from '../errors.ts';
 import { readJson } from '../body/json-body.ts';
 import { toChatMessages } from '../chat/messages.ts';
-import { listIgnored } from '../model-call.ts';
+import { listIgnored, whileClientWaits } from '../model-call.ts';
 import { toTileLimits } from '../chat/chat-request.ts';
 import { withMedia } from '../media/request-media.ts';
 import { underFieldName } from '../text/generation-request.ts';
@@ -39,10 +39,11 @@ export async function tokenize(service: Service, event: H3Event) {
     };
     const { model } = found;
     const request = await withMedia(service, event, model, { prompt: conversation });
-    const rendered = model.renderPrompt(request.prompt, toTileLimits(body)).catch((error: unknown) => {
-      throw underFieldName(error, body);
-    });
-    const { ids } = await rendered;
+    const { ids } = await whileClientWaits(service, event, 'the prompt was rendered', (signal) =>
+      model.renderPrompt(request.prompt, toTileLimits(body), { signal }).catch((error: unknown) => {
+        throw underFieldName(error, body);
+      }),
+    );
     return { tokens: ids, count: ids.length, max_model_len: most };
   }
   const options = { addSpecialTokens: body.add_special_tokens ?? true };

@@ -86,6 +86,28 @@ describe('over a port', () => {
   });
 });
 
+describe('the signal of a call', () => {
+  it('aborts the call on the far side', async () => {
+    const { model, fake } = await connect();
+    const leaving = new AbortController();
+    const { prompt } = ask('hang here');
+    const rendering = model.renderPrompt(prompt, {}, { signal: leaving.signal });
+    while (fake.rendered.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    leaving.abort();
+    await expect(rendering).rejects.toMatchObject({ code: 'cancelled' });
+  });
+
+  it('refuses a call where it has aborted before, and lets others pass', async () => {
+    const { model, fake } = await connect();
+    const { prompt } = ask('a');
+    const given = [prompt, {}, { signal: AbortSignal.abort() }] as const;
+    await expect(model.renderPrompt(...given)).rejects.toMatchObject({ code: 'cancelled' });
+    expect(fake.rendered).toEqual([]);
+    const { text } = await model.renderPrompt(prompt, {}, { signal: new AbortController().signal });
+    expect(text).toContain('"a"');
+  });
+});
+
 describe('the process', () => {
   it('is kept alive only while something waits on the far side', async () => {
     const ports = portPair();

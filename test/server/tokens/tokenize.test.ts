@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { createFakeEmbeddingModel } from '../fake-embedding-model.ts';
-import { start } from '../harness.ts';
+import { eventually, start } from '../harness.ts';
 
 interface Reply {
   tokens?: number[] | number[][];
@@ -23,8 +23,24 @@ async function startTokenizing() {
     });
     return { status: response.status, body: (await response.json()) as Reply };
   };
-  return { url, model, post };
+  return { url, model, post, server };
 }
+
+it.each(['/tokenize', '/v1/messages/count_tokens'])('%s ends when the client leaves', async (path) => {
+  const { url, model, server } = await startTokenizing();
+  const leaving = new AbortController();
+  const messages = [{ role: 'user', content: 'hang here' }];
+  const asked = fetch(url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'chat', messages }),
+    signal: leaving.signal,
+  });
+  await eventually(() => model.rendered.length === 1 && server.running() === 1, 'the call');
+  leaving.abort();
+  await expect(asked).rejects.toThrow();
+  await eventually(() => server.running() === 0, 'the end of the call');
+});
 
 describe.each(['', '/v1'])('%s/tokenize', (prefix) => {
   const path = `${prefix}/tokenize`;
