@@ -6,7 +6,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const OPEN = new Set(['files/error.ts', 'files/message.ts', 'files/bytes-text.ts', 'files/count-text.ts']);
+const OPEN = new Set([
+  'files/error.ts',
+  'files/message.ts',
+  'files/bytes-text.ts',
+  'files/count-text.ts',
+  'files/media-nouns.ts',
+]);
 
 const SOUNDS = ['mp3', 'flac', 'vorbis', 'opus'].map((codec) => `@audio/decode-${codec}`);
 
@@ -14,7 +20,7 @@ const SOUNDS = ['mp3', 'flac', 'vorbis', 'opus'].map((codec) => `@audio/decode-$
  * Rooms under src/, top to bottom. `rooms`: imports of values, from a room or from one file of it; `types`: rooms only `import type` may reach; `packages`: from npm;
  * `node`: which of the room's files may import Node's own modules (true: all), and each other; `page`: which need a page or its worker;
  * the rest runs anywhere.
- * files/error.ts, files/message.ts, files/bytes-text.ts and files/count-text.ts, the words of errors, are open to every room that is not `closed`.
+ * files/error.ts, files/message.ts, files/bytes-text.ts, files/count-text.ts and files/media-nouns.ts, the words of errors, are open to every room that is not `closed`.
  */
 export const ROOMS = {
   cli: {

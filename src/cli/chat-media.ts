@@ -6,6 +6,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type ContentPart, mediaFormat, type MediaKind, type TextModelInfo } from '../index.ts';
 import { EngineError } from '../files/error.ts';
+import { MEDIA_NOUNS, takenText } from '../files/media-nouns.ts';
 import { readBounded } from './bounded-file.ts';
 import { UsageError } from './exit.ts';
 import type { OptionTable, Values } from './option.ts';
@@ -38,8 +39,6 @@ export interface Attached {
   said: string;
 }
 
-const NOUNS: Readonly<Record<MediaKind, string>> = { image: 'image', video: 'video', audio: 'sound' };
-
 /** Reads the files of options. Throws UsageError. */
 export async function readAttached(options: Values<typeof MEDIA_OPTIONS>): Promise<Attached[]> {
   const attached: Attached[] = [];
@@ -47,7 +46,8 @@ export async function readAttached(options: Values<typeof MEDIA_OPTIONS>): Promi
     for (const path of options[kind] ?? []) {
       const name = `--${kind} ${path}`;
       const read = await readFile(path, name, [kind]);
-      if (!read) throw new UsageError(`${name} is no ${NOUNS[kind]} that is read: give another file`);
+      if (!read)
+        throw new UsageError(`${name} is no ${MEDIA_NOUNS[kind].noun} that is read: give another file`);
       attached.push(read);
     }
   }
@@ -58,10 +58,9 @@ export async function readAttached(options: Values<typeof MEDIA_OPTIONS>): Promi
 export function checkTakes({ name, media }: TextModelInfo, attached: readonly Attached[]): void {
   const wrong = attached.find(({ kind }) => !media.includes(kind));
   if (!wrong) return;
-  const reads = ['text', ...media.map((kind) => `${NOUNS[kind]}s`)].join(' and ');
   throw new EngineError(
     'unsupported',
-    `--${wrong.kind} is for models that take it, and ${name} reads ${reads} only: leave it out, or name another model`,
+    `--${wrong.kind} is for models that take it, and ${name} reads ${takenText(media)} only: leave it out, or name another model`,
   );
 }
 
@@ -79,7 +78,7 @@ async function readFile(path: string, name: string, kinds: readonly MediaKind[])
     kind,
     bytes,
     name: basename(path),
-    said: `${basename(path)} (${format.name} ${NOUNS[kind]}, ${sizeText(bytes.length)})`,
+    said: `${basename(path)} (${format.name} ${MEDIA_NOUNS[kind].noun}, ${sizeText(bytes.length)})`,
   };
 }
 
@@ -104,7 +103,9 @@ export async function takeMedia(
     if (path === null || kinds.length === 0) continue;
     const kind = kinds.find((one) => media.includes(one));
     if (kind === undefined) {
-      notes.push(`${basename(path)} is sent as its name only: ${name} does not take ${NOUNS[kinds[0]!]}s.`);
+      notes.push(
+        `${basename(path)} is sent as its name only: ${name} does not take ${MEDIA_NOUNS[kinds[0]!].many}.`,
+      );
       continue;
     }
     try {

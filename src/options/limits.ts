@@ -18,8 +18,8 @@ export const LIMITS = {
   stopIds: 256,
   biases: 1024,
   processors: 16,
-  /** Tiles of an image. */
-  tiles: 4096,
+  /** Tiles of an image; all grids up to it are compared. */
+  tiles: 128,
   bannedWords: 1000,
   /** Bytes of all banned words together, in UTF-8. */
   bannedWordBytes: 8192,

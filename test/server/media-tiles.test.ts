@@ -77,21 +77,24 @@ it("an image's own limits come before those of the request, and those before the
 
 it('limits that no image can have are refused by their field', async () => {
   const part = 'messages.0.content.0';
-  const refusals: [object, object, string][] = [
+  const refusals: [object, object, string, string][] = [
+    [{ max_dynamic_patch: 129 }, {}, 'max_dynamic_patch', 'max_dynamic_patch must be at most 128, got 129'],
     [
-      { max_dynamic_patch: 129 },
       {},
-      `${part}.image_url.url: max_dynamic_patch is 129: give a whole number from 1 to 128`,
+      { max_dynamic_patch: 129 },
+      `${part}.image_url.max_dynamic_patch`,
+      `${part}.image_url.max_dynamic_patch must be at most 128, got 129`,
     ],
     [
       { max_dynamic_patch: 2 },
       { min_dynamic_patch: 3 },
+      `${part}.image_url.min_dynamic_patch`,
       `${part}.image_url.url: min_dynamic_patch is 3, and max_dynamic_patch 2: give a minimum that is not above the maximum`,
     ],
   ];
-  for (const [limits, own, message] of refusals) {
+  for (const [limits, own, param, message] of refusals) {
     const { status, error } = await complete(limits, [['four-to-one', own]]);
-    expect({ status, message: error?.message }).toEqual({ status: 400, message });
+    expect({ status, error }).toMatchObject({ status: 400, error: { param, message } });
   }
 });
 

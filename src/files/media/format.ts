@@ -3,7 +3,7 @@
 import { latin1Text } from '../image/file-parts.ts';
 import { EngineError } from '../error.ts';
 import type { MediaKind } from './decoded.ts';
-import { MEDIA_NOUNS } from './media.ts';
+import { MEDIA_NOUNS } from '../media-nouns.ts';
 
 export interface MediaFormat {
   /** Its name in messages. */

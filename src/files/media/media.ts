@@ -1,14 +1,7 @@
-// What the readers of media share: nouns for messages, bounds, and how a model's processor takes a video.
+// What the readers of media share: bounds, and how a model's processor takes a video.
 
 import type { Pixels } from '../image/pixels.ts';
-import type { MediaKind, VideoSource } from './decoded.ts';
-
-/** Names of the kinds in messages, with an article and in the plural. */
-export const MEDIA_NOUNS: Readonly<Record<MediaKind, { one: string; many: string }>> = {
-  image: { one: 'an image', many: 'images' },
-  video: { one: 'a video', many: 'videos' },
-  audio: { one: 'a sound', many: 'sounds' },
-};
+import type { VideoSource } from './decoded.ts';
 
 /** What becomes of transparency: pixels keep their colours, as in most processors, or are laid over white. */
 export type AlphaRule = 'dropped' | 'white';

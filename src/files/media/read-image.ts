@@ -6,7 +6,8 @@ import type { Metadata, Sharp, SharpOptions } from 'sharp';
 import type { Pixels } from '../image/pixels.ts';
 import { overWhite } from '../image/rgba.ts';
 import { formatOf } from './format.ts';
-import { type AlphaRule, MEDIA_NOUNS, type MediaBounds } from './media.ts';
+import { MEDIA_NOUNS } from '../media-nouns.ts';
+import type { AlphaRule, MediaBounds } from './media.ts';
 import { beyond, undecodable } from './media-error.ts';
 
 export interface ImageReading {

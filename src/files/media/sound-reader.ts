@@ -3,7 +3,8 @@
 import { EngineError } from '../error.ts';
 import type { Sound } from './decoded.ts';
 import { formatOf } from './format.ts';
-import { type MediaBounds, MEDIA_NOUNS } from './media.ts';
+import { MEDIA_NOUNS } from '../media-nouns.ts';
+import type { MediaBounds } from './media.ts';
 import { beyond, undecodable } from './media-error.ts';
 import { resampler } from './resample-sound.ts';
 import { type SoundPiece, soundPieces } from './sound-pieces.ts';

@@ -15,16 +15,11 @@ export interface TileBounds {
   max: number;
 }
 
-/** Largest number of tiles that a request may ask for; all grids up to it are compared. */
-const MOST_TILES = 128;
-
 /**
  * Bounds of a request over those of the model. A bound that the request leaves out gives way to the other one. Throws bad_request for
  * bounds that exclude each other.
  */
 export function tileBounds({ minTiles, maxTiles }: TileLimits, own: TileBounds): TileBounds {
-  checkCount('minTiles', minTiles);
-  checkCount('maxTiles', maxTiles);
   if (minTiles !== undefined && maxTiles !== undefined && minTiles > maxTiles) {
     const problem = say`${subject('minTiles')} is ${minTiles}, and ${field('maxTiles')} ${maxTiles}`;
     throw new EngineError('bad_request', say`${problem}: give a minimum that is not above the maximum`, {
@@ -33,12 +28,6 @@ export function tileBounds({ minTiles, maxTiles }: TileLimits, own: TileBounds):
   }
   const max = maxTiles ?? Math.max(own.max, minTiles ?? 1);
   return { min: minTiles ?? Math.min(own.min, max), max };
-}
-
-function checkCount(param: string, tiles: number | undefined): void {
-  if (tiles === undefined || (Number.isInteger(tiles) && tiles >= 1 && tiles <= MOST_TILES)) return;
-  const message = say`${subject(param)} is ${tiles}: give a whole number from 1 to ${MOST_TILES}`;
-  throw new EngineError('bad_request', message, { param });
 }
 
 /** `side`: pixels along a side of a tile. */

@@ -52,7 +52,7 @@ async function readPieces(
 ): Promise<Uint8Array> {
   signal.throwIfAborted();
   const bytes = new Uint8Array(size);
-  for (let at = 0; at < size; ) {
+  for (let at = 0; at < size;) {
     const { bytesRead } = await file.read(bytes, at, Math.min(PIECE_BYTES, size - at), at);
     signal.throwIfAborted();
     if (bytesRead === 0) throw source.error('became shorter while it was read; send the request again');

@@ -4,13 +4,6 @@ import type { MediaKind } from '../../index.ts';
 import { RequestError, type RequestErrorCode } from '../errors.ts';
 import type { ErrorCode } from '../../files/error.ts';
 
-/** Names of the kinds in messages. */
-export const MEDIA_NOUNS: Readonly<Record<MediaKind, { one: string; many: string }>> = {
-  image: { one: 'an image', many: 'images' },
-  video: { one: 'a video', many: 'videos' },
-  audio: { one: 'a sound', many: 'sounds' },
-};
-
 export class MediaSource {
   /** null: a file, whose bytes tell its kind. */
   readonly kind: MediaKind | null;

@@ -6,7 +6,8 @@ import { dataBytes } from './base64.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import { fetchMedia, type FetchRules } from './fetch-media.ts';
 import { fileBytes } from './media-file.ts';
-import { MEDIA_NOUNS, type MediaSource } from './media-source.ts';
+import type { MediaSource } from './media-source.ts';
+import { MEDIA_NOUNS } from '../../files/media-nouns.ts';
 import { mediaOption } from '../../options/names.ts';
 
 /** How a server reads media; values of options/media.ts. */

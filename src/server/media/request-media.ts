@@ -2,12 +2,13 @@
 
 import { type H3Event, onDispose } from 'h3';
 import { type ContentPart, type MediaKind, mediaKind, type TextModel, type TextPrompt } from '../../index.ts';
+import { MEDIA_NOUNS, takenText } from '../../files/media-nouns.ts';
 import { MEDIA_FETCHING } from '../../options/media.ts';
 import { whileClientWaits } from '../model-call.ts';
 import type { Service } from '../service.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { checkDeclaredFormat } from './declared-format.ts';
-import { MEDIA_NOUNS, MediaSource } from './media-source.ts';
+import { MediaSource } from './media-source.ts';
 import { checkCounts, type MediaRules, readMedia } from './read-media.ts';
 
 /**
@@ -45,11 +46,7 @@ function sourceOf(part: ContentPart): MediaSource | [] {
   return held instanceof MediaSource ? held : [];
 }
 
-function fetched(
-  service: Service,
-  event: H3Event,
-  sources: readonly MediaSource[],
-): Promise<Uint8Array[]> {
+function fetched(service: Service, event: H3Event, sources: readonly MediaSource[]): Promise<Uint8Array[]> {
   const rules = rulesOf(service);
   const budget = new ByteBudget(rules.maxMediaBytes, service.media);
   // The request holds the bytes until its reply has ended.
@@ -93,7 +90,6 @@ function checkKind(kind: MediaKind | null, source: MediaSource, service: Service
     kind === null ? media.length > 0 : media.includes(kind);
   if (takes(info)) return;
   const what = kind === null ? 'a file' : MEDIA_NOUNS[kind].one;
-  const reads = ['text', ...info.media.map((own) => MEDIA_NOUNS[own].many)].join(' and ');
   const others = service.slots.flatMap(({ names, phase }) =>
     phase.name === 'ready' && phase.ready.kind === 'text' && takes(phase.ready.model.info)
       ? names.slice(0, 1)
@@ -103,5 +99,8 @@ function checkKind(kind: MediaKind | null, source: MediaSource, service: Service
     others.length === 0
       ? 'no model that is served here takes it, so leave it out'
       : `send it to ${others.join(' or ')}`;
-  throw source.error(`is ${what}, and ${info.name} reads ${reads} only; ${remedy}`, 'unsupported');
+  throw source.error(
+    `is ${what}, and ${info.name} reads ${takenText(info.media)} only; ${remedy}`,
+    'unsupported',
+  );
 }

@@ -89,7 +89,7 @@ describe('a language model', () => {
     );
   });
 
-  it('that may stand alone has no note', async () => {
+  it('opens without a tower and without a note if its architecture is also that of models without one', async () => {
     expect((await opened(folderOf(MISTRAL))).towerNote).toBe(null);
   });
 

@@ -245,7 +245,7 @@ field('max_dynamic_patch', {
   asks: [[12, { maxTiles: 12 }]],
   refused: [
     [0, 'must be at least 1'],
-    [4097, 'must be at most 4096'],
+    [129, 'must be at most 128'],
     [1.5, 'must be a whole number'],
   ],
 });

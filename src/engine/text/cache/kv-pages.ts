@@ -65,16 +65,16 @@ export function statesBeside(
   return (pages) => ofSlots + copiesBytes(stateCopies(pages, layout, bytes), bytes);
 }
 
-/** Pages that the memory budget has room for. `besides`: bytes that are taken beside so many pages, which increase with them. */
+/** Pages that the memory budget has room for. `extra`: bytes that are taken beside so many pages, which increase with them. */
 export function fittingPages(
   device: Device,
   layout: PageLayout,
-  besides: (pages: number) => number = () => 0,
+  extra: (pages: number) => number = () => 0,
 ): number {
-  const free = device.memoryBudget - device.memoryUsed - besides(0);
+  const free = device.memoryBudget - device.memoryUsed - extra(0);
   const least = leastPages(layout);
   const pages = largestWithin(pagesWithin(free, layout), (count) => {
-    return pagesWithin(device.memoryBudget - device.memoryUsed - besides(count), layout) >= count;
+    return pagesWithin(device.memoryBudget - device.memoryUsed - extra(count), layout) >= count;
   });
   if (pages < least) {
     throw new EngineError(

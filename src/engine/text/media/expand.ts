@@ -85,7 +85,7 @@ export function expandIds(
     if (run === undefined || tokens.get(run.medium.prepared.token) !== id) throw strayToken(ids, runs);
     const { medium, rows } = run;
     const row = rowsBefore.get(medium) ?? 0;
-    // One picture that is shown twice begins anew at its first row.
+    // A medium that is shown twice begins anew at its first row.
     const first = row === rowsOf(medium) ? 0 : row;
     placed.push({ medium, row: first, first: expanded.length, end: expanded.length + rows });
     rowsBefore.set(medium, first + rows);

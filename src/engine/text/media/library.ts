@@ -3,6 +3,7 @@
 import { EngineError } from '../../../files/error.ts';
 import { say, subject } from '../../../files/message.ts';
 import type { MediaDecoders } from '../../../files/media/decoders.ts';
+import { takenText } from '../../../files/media-nouns.ts';
 import { checkGiven, coloursOf } from '../../../files/media/given.ts';
 import type { MediaBounds } from '../../../files/media/media.ts';
 import { resampleSound } from '../../../files/media/sound-reader.ts';
@@ -137,7 +138,8 @@ export class MediaLibrary {
     } catch (cause) {
       if (!(cause instanceof EngineError) || cause.code !== 'bad_request' || cause.param?.startsWith(path))
         throw cause;
-      throw new EngineError('bad_request', say`${subject(name)}: ${cause}`, { param: name, cause });
+      const param = tileParam(cause, part, path) ?? name;
+      throw new EngineError('bad_request', say`${subject(name)}: ${cause}`, { param, cause });
     }
   }
 
@@ -176,10 +178,9 @@ export class MediaLibrary {
 }
 
 function untaken(path: string, kind: MediaKind, kinds: readonly MediaKind[]): EngineError {
-  const taken = ['text', ...kinds].join(' and ');
   return new EngineError(
     'unsupported',
-    `${path} is a part of type ${kind}, and this model takes ${taken} only: leave it out`,
+    `${path} is a part of type ${kind}, and this model takes ${takenText(kinds)} only: leave it out`,
     { param: path },
   );
 }
@@ -199,6 +200,12 @@ function tileLimits(part: ContentPart, request: TileLimits): TileLimits {
   const minTiles = part.minTiles ?? request.minTiles;
   const maxTiles = part.maxTiles ?? request.maxTiles;
   return { ...(minTiles !== undefined && { minTiles }), ...(maxTiles !== undefined && { maxTiles }) };
+}
+
+/** The parameter with the limit on tiles that an error is about: the part's own, or the request's; null: it is about the medium. */
+function tileParam({ param }: EngineError, part: ContentPart, path: string): string | null {
+  if (param !== 'minTiles' && param !== 'maxTiles') return null;
+  return part[param] === undefined ? param : `${path}.${param}`;
 }
 
 /** The media that messages show, in order. */

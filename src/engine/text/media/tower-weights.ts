@@ -6,7 +6,7 @@
 
 import { bytesText } from '../../../files/bytes-text.ts';
 import type { TensorEntry } from '../../../files/checkpoint/safetensors.ts';
-import { MEDIA_NOUNS } from '../../../files/media/media.ts';
+import { MEDIA_NOUNS } from '../../../files/media-nouns.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { MediaModel, Tower } from '../../../models/media.ts';
 import { weightBytesIn } from '../../weights/quantization.ts';

@@ -82,8 +82,8 @@ async function reserveMemory(
     options.kept?.layout ?? pageLayout(config.layers, 'f16', options, device.capabilities.bindingLimit);
   const bytesIn = weightBytesIn(device, checkpoint.tensors, config.generate!);
   const least = bytesIn(options.quantization) + RESERVE_BYTES;
-  const besides = statesBeside(config.layers, layout, roundedSlots(options.slots));
-  const bytesWith = (pages: number): number => least + layout.pageBytes * pages + besides(pages);
+  const extra = statesBeside(config.layers, layout, roundedSlots(options.slots));
+  const bytesWith = (pages: number): number => least + layout.pageBytes * pages + extra(pages);
   if (await device.reserve(bytesWith(usefulPages(device, layout, options)))) return;
   await device.reserve(bytesWith(layout.pagesOf(options.contextLength)));
 }

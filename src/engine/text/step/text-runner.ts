@@ -119,8 +119,8 @@ export class TextRunner implements Runner {
     this.stateBytes = stateBytes(layers, slots);
     const states = statesBeside(layers, layout, slots);
     const rowBytes = parts.towers?.rowBytes ?? 0;
-    const besides = (count: number): number => states(count) + rowBytes;
-    this.pages = kept?.pages ?? Math.min(mostPages, fittingPages(device, layout, besides));
+    const extra = (count: number): number => states(count) + rowBytes;
+    this.pages = kept?.pages ?? Math.min(mostPages, fittingPages(device, layout, extra));
     this.copies = stateCopies(this.pages, layout, this.copyBytes);
     this.contextLength = Math.min(options.contextLength, layout.contextWithin(this.pages));
     const stores = storesOf(this.pages);

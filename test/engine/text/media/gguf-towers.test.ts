@@ -122,7 +122,7 @@ describe('a pair of files generates the tokens of transformers', () => {
     await model.close();
   });
 
-  it('voxtral', async () => {
+  it('from the sounds of a conversation with Voxtral', async () => {
     const { sounds, conversations } = soundGolden('voxtral');
     const model = await openMediaModel({ path: `${GOLDEN}/gguf-towers/voxtral` }, { maxMediaSeconds: 3 });
     expect(model.info.media).toEqual(['audio']);

@@ -3,6 +3,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { MediaLibrary } from '../../../../src/engine/text/media/library.ts';
 import type { ChatMessage, ContentPart } from '../../../../src/engine/text/text-request.ts';
+import { takenText } from '../../../../src/files/media-nouns.ts';
 import type { Pixels } from '../../../../src/files/image/pixels.ts';
 import type { Sound } from '../../../../src/files/media/decoded.ts';
 import type { MediaDecoders } from '../../../../src/files/media/decoders.ts';
@@ -77,7 +78,7 @@ describe('the kinds are those that the chat template prints', () => {
     const read = own.read(message({ type: 'video', video: Uint8Array.of(1) }), {}, undefined);
     await expect(read).rejects.toMatchObject({
       code: 'unsupported',
-      message: `messages.0.content.0 is a part of type video, and this model takes ${['text', ...own.kinds].join(' and ')} only: leave it out`,
+      message: `messages.0.content.0 is a part of type video, and this model takes ${takenText(own.kinds)} only: leave it out`,
     });
   });
 });

@@ -70,7 +70,7 @@ it('Idefics3 reads no videos', async () => {
     await expect(run(model, { prompt, maxTokens: 1 })).rejects.toMatchObject({
       code: 'unsupported',
       message:
-        'messages.0.content.0 is a part of type video, and this model takes text and image only: leave it out',
+        'messages.0.content.0 is a part of type video, and this model takes text and images only: leave it out',
     });
   } finally {
     await model.close();

@@ -1,0 +1,15 @@
+// The words for media in messages.
+
+import type { MediaKind } from './media/decoded.ts';
+
+/** Names of the kinds: alone, with an article, and in the plural. */
+export const MEDIA_NOUNS: Readonly<Record<MediaKind, { noun: string; one: string; many: string }>> = {
+  image: { noun: 'image', one: 'an image', many: 'images' },
+  video: { noun: 'video', one: 'a video', many: 'videos' },
+  audio: { noun: 'sound', one: 'a sound', many: 'sounds' },
+};
+
+/** What a model with media of these kinds takes, as `text and images`. */
+export function takenText(kinds: readonly MediaKind[]): string {
+  return ['text', ...kinds.map((kind) => MEDIA_NOUNS[kind].many)].join(' and ');
+}

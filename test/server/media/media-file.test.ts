@@ -1,0 +1,62 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ByteBudget } from '../../../src/server/media/byte-budget.ts';
+import { fileBytes } from '../../../src/server/media/media-file.ts';
+import { MediaSource } from '../../../src/server/media/media-source.ts';
+
+const PIXELS = Buffer.from('the bytes of an image');
+let folder = '';
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc-media-'));
+  await mkdir(join(folder, 'allowed', 'below'), { recursive: true });
+  await mkdir(join(folder, 'allowed-not'));
+  await writeFile(join(folder, 'allowed', 'below', 'a b.png'), PIXELS);
+  await writeFile(join(folder, 'allowed-not', 'secret'), 'secret');
+  await symlink(join(folder, 'allowed-not', 'secret'), join(folder, 'allowed', 'link'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const read = (url: string, signal = new AbortController().signal): Promise<Uint8Array> =>
+  fileBytes(new URL(url), new MediaSource('image', url, 'media.0'), {
+    allowed: join(folder, 'allowed'),
+    budget: new ByteBudget(1e7),
+    signal,
+  });
+const urlOf = (...path: string[]): string => pathToFileURL(join(folder, 'allowed', ...path)).href;
+
+it('reads files below the allowed folder', async () => {
+  expect(Buffer.from(await read(urlOf('below', 'a b.png')))).toEqual(PIXELS);
+});
+
+it('reads a file of several pieces to its end, unless the signal aborts', async () => {
+  const bytes = Buffer.alloc(2 ** 22 + 12_345, 'a piece of a file');
+  await writeFile(join(folder, 'allowed', 'large'), bytes);
+  expect(Buffer.compare(await read(urlOf('large')), bytes)).toBe(0);
+  await expect(read(urlOf('large'), AbortSignal.abort(new Error('left')))).rejects.toThrow('left');
+});
+
+it.each([
+  'allowed-not/secret',
+  'allowed/link',
+  'allowed/../allowed-not/secret',
+  'allowed/missing',
+  'allowed',
+])('refuses the file %s, which is not below the allowed folder', async (path) => {
+  await expect(read(`${pathToFileURL(folder).href}/${path}`)).rejects.toThrow(
+    'media.0 names no file below the folder of --allowed-media-path; send one of those, or a data: URI',
+  );
+});
+
+it('refuses a file of another host, which is not contacted', async () => {
+  await expect(read('file://host.test/share/a.png')).rejects.toThrow(
+    'media.0 names the host host.test, of which no files are read; send file:///<path>',
+  );
+});
+
+it('refuses a folder in place of a file', async () => {
+  await expect(read(urlOf('below'))).rejects.toThrow('is not a regular file');
+});
