@@ -6,13 +6,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const OPEN = new Set([
-  'files/error.ts',
-  'files/message.ts',
-  'files/bytes-text.ts',
-  'files/count-text.ts',
-  'files/media-nouns.ts',
-]);
+const OPEN_NAMES = ['error', 'message', 'bytes-text', 'count-text', 'media-nouns'];
+const OPEN = new Set(OPEN_NAMES.map((name) => `files/${name}.ts`));
 
 const SOUNDS = ['mp3', 'flac', 'vorbis', 'opus'].map((codec) => `@audio/decode-${codec}`);
 
@@ -20,7 +15,7 @@ const SOUNDS = ['mp3', 'flac', 'vorbis', 'opus'].map((codec) => `@audio/decode-$
  * Rooms under src/, top to bottom. `rooms`: imports of values, from a room or from one file of it; `types`: rooms only `import type` may reach; `packages`: from npm;
  * `node`: which of the room's files may import Node's own modules (true: all), and each other; `page`: which need a page or its worker;
  * the rest runs anywhere.
- * files/error.ts, files/message.ts, files/bytes-text.ts, files/count-text.ts and files/media-nouns.ts, the words of errors, are open to every room that is not `closed`.
+ * The files of OPEN, the words of errors, are open to every room that is not `closed`.
  */
 export const ROOMS = {
   cli: {
