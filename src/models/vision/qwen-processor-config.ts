@@ -1,7 +1,7 @@
 // Converts the processor's configuration of Qwen's vision models to what is done to an image before the tower. Only this file knows its key
 // names.
 
-import { readConfig, type Json } from '../config-values.ts';
+import { isJsonObject, readConfig, type Json } from '../config-values.ts';
 
 export interface QwenProcessorConfig {
   minPixels: number;
@@ -49,10 +49,10 @@ export function readQwenProcessorConfig(
 ): QwenProcessorConfig {
   const outer = readConfig(file, json);
   const own = json[part];
-  const config = isRecord(own) ? outer.within(part, own) : outer;
+  const config = isJsonObject(own) ? outer.within(part, own) : outer;
   config.only(NEUTRAL);
   const stated = config.values['size'];
-  const size = config.within('size', isRecord(stated) ? stated : {});
+  const size = config.within('size', isJsonObject(stated) ? stated : {});
   return {
     minPixels: config.count('min_pixels', size.count('shortest_edge', minPixels)),
     maxPixels: config.count('max_pixels', size.count('longest_edge', maxPixels)),
@@ -63,8 +63,4 @@ export function readQwenProcessorConfig(
     means: config.reals('image_mean', CHANNELS) ?? MEANS,
     spreads: config.reals('image_std', CHANNELS) ?? SPREADS,
   };
-}
-
-function isRecord(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 // Converts the configurations of processors to how Qwen's models see a video. Only this file knows their key names.
 
-import { readConfig, type Json } from '../config-values.ts';
+import { isJsonObject, readConfig, type Json } from '../config-values.ts';
 import { readQwenProcessorConfig, type QwenProcessorConfig } from './qwen-processor-config.ts';
 
 export interface QwenVideoConfig {
@@ -38,7 +38,7 @@ export function readQwenVideoConfig(
   });
   const part = json['video_processor'];
   const outer = readConfig(file, json);
-  const config = isRecord(part) ? outer.within('video_processor', part) : outer;
+  const config = isJsonObject(part) ? outer.within('video_processor', part) : outer;
   // Transformers takes a number of frames in the place of frames per second, of which published checkpoints have the latter.
   config.only({ num_frames: [null] });
   const isCapped = config.flag('cap_pixels_per_frame', false);
@@ -57,12 +57,8 @@ function videoFile(processors: Readonly<Record<string, Json>>): string {
   const names = Object.keys(processors);
   return (
     names.find((one) => one.startsWith('video')) ??
-    names.find((one) => isRecord(processors[one]!['video_processor'])) ??
+    names.find((one) => isJsonObject(processors[one]!['video_processor'])) ??
     names.find((one) => one.startsWith('preprocessor')) ??
     'video_preprocessor_config.json'
   );
-}
-
-function isRecord(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

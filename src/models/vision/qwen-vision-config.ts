@@ -1,7 +1,7 @@
 // Converts the vision_config of a Qwen2_5_VLForConditionalGeneration to the configuration of qwen-vision.ts. Only this file knows its
 // key names.
 
-import { checkHeads, readConfig, type Json } from '../config-values.ts';
+import { checkHeads, isJsonObject, readConfig, type Json } from '../config-values.ts';
 
 export interface QwenVisionConfig {
   hidden: number;
@@ -28,7 +28,7 @@ export interface QwenVisionConfig {
 export function readQwenVisionConfig(json: Json, file = 'config.json'): QwenVisionConfig {
   const outer = readConfig(file, json);
   const inner = json['vision_config'];
-  const config = outer.within('vision_config', isRecord(inner) ? inner : {});
+  const config = outer.within('vision_config', isJsonObject(inner) ? inner : {});
   config.only({ hidden_act: ['silu'] });
   const hidden = config.count('hidden_size', 3584);
   const heads = checkHeads(file, hidden, config.count('num_heads', 16));
@@ -54,8 +54,4 @@ export function readQwenVisionConfig(json: Json, file = 'config.json'): QwenVisi
     window,
     whole: new Set(config.list('fullatt_block_indexes', [7, 15, 23, 31])),
   };
-}
-
-function isRecord(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

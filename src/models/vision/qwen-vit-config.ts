@@ -2,7 +2,7 @@
 // names.
 
 import type { Activation } from '../../kernels/activation.ts';
-import { checkHeads, readConfig, shown, type Json } from '../config-values.ts';
+import { checkHeads, isJsonObject, readConfig, shown, type Json } from '../config-values.ts';
 
 export interface QwenVitConfig {
   hidden: number;
@@ -65,7 +65,7 @@ export function readQwenVitConfig(
   file = 'config.json',
 ): QwenVitConfig {
   const inner = json['vision_config'];
-  const config = readConfig(file, json).within('vision_config', isRecord(inner) ? inner : {});
+  const config = readConfig(file, json).within('vision_config', isJsonObject(inner) ? inner : {});
   const hidden = config.count(isQwen3 ? 'hidden_size' : 'embed_dim', isQwen3 ? 1152 : 1280);
   const heads = checkHeads(file, hidden, config.count('num_heads', 16));
   const stated = config.values['hidden_act'] ?? (isQwen3 ? 'gelu_pytorch_tanh' : 'quick_gelu');
@@ -92,8 +92,4 @@ export function readQwenVitConfig(
     deep: hasDeep ? config.list('deepstack_visual_indexes', [8, 16, 24]) : [],
     names: isQwen3 ? QWEN3 : QWEN2,
   };
-}
-
-function isRecord(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
