@@ -113,26 +113,25 @@ export class Towers {
     parts: readonly Part[],
     { inputs, deepInputs = [] }: Pick<TextBatch, 'inputs' | 'deepInputs'>,
   ): void {
-    const encoder = this.#device.gpu.createCommandEncoder();
+    let encoder: GPUCommandEncoder | null = null;
     let row = 0;
-    let copies = 0;
     for (const { sequence, first, rows } of parts) {
       for (const run of sequence.request.media?.within(first, first + rows) ?? []) {
         const begin = Math.max(run.first, first);
         const count = Math.min(run.end, first + rows) - begin;
         const { blocks } = this.#rows.take(run.medium);
+        const commands = (encoder ??= this.#device.gpu.createCommandEncoder());
         [inputs!, ...deepInputs].forEach((target, i) => {
           const source = blocks[i]!;
           const stride = source.size / rowsOf(run.medium);
           const from = source.offset + stride * (run.row + begin - run.first);
           const to = target.offset + stride * (row + begin - first);
-          encoder.copyBufferToBuffer(source.buffer, from, target.buffer, to, stride * count);
+          commands.copyBufferToBuffer(source.buffer, from, target.buffer, to, stride * count);
         });
-        copies++;
       }
       row += rows;
     }
-    if (copies > 0) this.#device.gpu.queue.submit([encoder.finish()]);
+    if (encoder !== null) this.#device.gpu.queue.submit([encoder.finish()]);
   }
 
   /** Ends what is being computed after its current segment. */
