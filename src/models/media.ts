@@ -5,6 +5,7 @@ import type { Clip, MediaKind, Sound, TileLimits, VideoSource } from '../files/m
 import type { Pixels } from '../files/image/pixels.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import type { Json } from './config-values.ts';
+import type { Preparation } from './preparation.ts';
 import type { WeightTable } from './weights.ts';
 
 export type { Clip, MediaKind, Sound, TileLimits, VideoSource };
@@ -63,7 +64,7 @@ export interface ImageReader {
   alpha: 'white' | 'dropped';
   /** Whether images are divided into tiles within limits that a request may set; left out: it may not. */
   tiles?: boolean;
-  prepare(image: Pixels, limits: TileLimits): PreparedMedium;
+  prepare(image: Pixels, limits: TileLimits): Preparation;
 }
 
 export interface VideoReader {
@@ -74,17 +75,17 @@ export interface VideoReader {
   frames(source: VideoSource): number[];
   /** Applied to each frame when it is decoded, so that only small frames stay in memory; left out: frames stay as they are. */
   fit?(frame: Pixels, source: VideoSource): Pixels;
-  prepare(clip: Clip, limits: TileLimits): PreparedMedium;
+  prepare(clip: Clip, limits: TileLimits): Preparation;
 }
 
 export interface AudioReader {
   placeholder: string;
   /** Samples per second of the sounds that `prepare` takes. */
   rate: number;
-  prepare(sound: Sound, limits: TileLimits): PreparedMedium;
+  prepare(sound: Sound, limits: TileLimits): Preparation;
 }
 
-/** What stands for a medium in the prompt, and what its tower reads. A `prepare` is pure and throws bad_request. */
+/** What stands for a medium in the prompt, and what its tower reads. A `prepare` is pure; its pieces throw bad_request. */
 export interface PreparedMedium {
   /** What replaces the placeholder: text, special tokens included, and runs of tokens that take the tower's rows, by their number, in order. */
   parts: readonly (string | number)[];

@@ -26,7 +26,7 @@ export async function fitTurns<T extends { ids: readonly number[] }>(
 }
 
 /** Indices at which turns begin: the first message that is not a system message, and each user message after it. */
-function turnStarts(messages: readonly ChatMessage[]): number[] {
+export function turnStarts(messages: readonly ChatMessage[]): number[] {
   const first = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   return messages.flatMap(({ role }, at) => (at === first || (at > first && role === 'user') ? [at] : []));
 }

@@ -9,8 +9,10 @@ import type { TileLimits } from '../../models/media.ts';
 import { fitTurns } from './fitting.ts';
 import { expandIds, expandText, placeMedia } from './media/expand.ts';
 import { mediaOf, uselessTiles, withoutBytes, type MediaByPart } from './media/library.ts';
+import { MediaRoom } from './media/media-room.ts';
 import type { Medium } from './media/medium.ts';
 import type { PromptMedia } from './media/prompt-media.ts';
+import { readLastTurns, type ReadTurns } from './media/read-turns.ts';
 import { LONG_TEXT } from './text-threads.ts';
 import { beginsAfter, renderConversation, type Rendered } from './output/reply-start.ts';
 import { thinkingTags } from './output/thinking.ts';
@@ -58,9 +60,7 @@ export async function renderPrompt(
     return { text, ids, begins: beginsAfter(text, thinking), said: '', media: null };
   }
   const { library } = context;
-  // Without a template the rendering below throws.
-  const isClosed = context.template.problem !== null;
-  const media = (!isClosed && (await library?.read(prompt.messages, limits, ended))) || NO_MEDIA;
+  const { messages: kept, media } = await readMedia(prompt, context, limits, ended);
   const render = async (messages: ChatMessage[]): Promise<RenderedPrompt> => {
     const byTemplate = (rendering: ChatRendering) =>
       renderChat({ ...rendering, ...(library && library.shown) }, context, signal);
@@ -73,7 +73,21 @@ export async function renderPrompt(
     );
     return { ...rendered, ...(await encodeShown(rendered.text, mediaOf(messages, media), context)) };
   };
-  return prompt.dropOldest ? fitTurns(prompt.messages, contextLength - 1, render) : render(prompt.messages);
+  return prompt.dropOldest ? fitTurns(kept, contextLength - 1, render) : render([...kept]);
+}
+
+/** Reads the media of a conversation; of one that may be shortened only those for which the context has room. */
+async function readMedia(
+  { messages, dropOldest }: Extract<TextPrompt, { messages: ChatMessage[] }>,
+  { library, template, contextLength: context }: RequestContext,
+  limits: TileLimits,
+  signal: AbortSignal | undefined,
+): Promise<ReadTurns> {
+  // Without a template the rendering throws.
+  if (!library || template.problem !== null) return { messages, media: NO_MEDIA };
+  if (dropOldest) return readLastTurns(library, messages, { limits, context, signal });
+  const media = await library.read(messages, limits, signal, { room: new MediaRoom(context) });
+  return { messages, media };
 }
 
 function checkNoTiles({ minTiles, maxTiles }: TileLimits): void {

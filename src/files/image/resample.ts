@@ -46,6 +46,28 @@ export function resample(
   return new Resampling(image, width, height, options).rows(0, height);
 }
 
+/** Values of a band of a resized image. */
+const BAND_VALUES = 2 ** 19;
+
+/** The image that `resample` returns, by bands of rows: yields between them. */
+export function* resampleInBands(
+  image: Pixels,
+  width: number,
+  height: number,
+  options: ResampleOptions = {},
+): Generator<void, Pixels, void> {
+  const resampling = new Resampling(image, width, height, options);
+  const data = new Uint8Array(3 * width * height);
+  // A pass reads up to all pixels of its image.
+  const work = Math.max(width, image.width) * Math.max(1, image.height / height);
+  const band = Math.max(1, Math.floor(BAND_VALUES / work));
+  for (let from = 0; from < height; from += band) {
+    if (from > 0) yield;
+    data.set(resampling.rows(from, Math.min(height, from + band)).data, 3 * width * from);
+  }
+  return { width, height, data };
+}
+
 /** An image that is resized by bands of rows. */
 export class Resampling {
   readonly #image: Pixels;

@@ -11,12 +11,15 @@ export interface MelConfig {
   mels: number;
 }
 
+/** Frames between which other work may run. */
+const PIECE_FRAMES = 128;
+
 /** The smallest power, and the range below the largest, in powers of ten. */
 const [LEAST, RANGE] = [1e-10, 8];
 
 export interface MelSpectrum {
-  /** Features of a sound that silence fills up to `frames` frames, of which the first `wanted` are returned: [wanted, mels]. */
-  (samples: Float32Array, frames: number, wanted: number): Float32Array<ArrayBuffer>;
+  /** Features of a sound that silence fills up to `frames` frames, of which the first `wanted` are returned: [wanted, mels]; yields between pieces. */
+  (samples: Float32Array, frames: number, wanted: number): Generator<void, Float32Array<ArrayBuffer>, void>;
 }
 
 export function melSpectrum(config: MelConfig): MelSpectrum {
@@ -24,13 +27,14 @@ export function melSpectrum(config: MelConfig): MelSpectrum {
   const powers = spectrum(window);
   const bands = melBands(config);
 
-  return (samples, frames, wanted) => {
+  return function* (samples, frames, wanted) {
     const logs = new Float32Array(wanted * mels).fill(Math.log10(LEAST));
     let most = Math.log10(LEAST);
     // Frames are centred on their samples, so that those behind the sound are silent.
     const heard = Math.min(frames, Math.ceil((samples.length + window / 2) / hop));
     const row = new Float32Array(mels);
     for (let frame = 0; frame < heard; frame++) {
+      if (frame % PIECE_FRAMES === 0) yield;
       const found = powers(samples, frame * hop - window / 2, frames * hop);
       for (const [mel, { first, weights }] of bands.entries()) {
         let sum = 0;

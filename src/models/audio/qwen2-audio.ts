@@ -6,7 +6,8 @@ import { layernorm } from '../../kernels/layernorm.ts';
 import { linear } from '../../kernels/matmul.ts';
 import { mixRows } from '../../kernels/mix-rows.ts';
 import { affine } from '../affine.ts';
-import type { MediaFamily, PreparedMedium, Sound } from '../media.ts';
+import type { MediaFamily, Sound } from '../media.ts';
+import type { Preparation } from '../preparation.ts';
 import type { WeightTable } from '../weights.ts';
 import { melSpectrum } from './mel-spectrum.ts';
 import { readWhisper, type WhisperConfig, type WhisperSettings } from './whisper-config.ts';
@@ -43,15 +44,16 @@ export const QWEN2_AUDIO: MediaFamily = {
   },
 };
 
-function prepare(
+function* prepare(
   { mel, frames }: WhisperSettings,
   spectrum: ReturnType<typeof melSpectrum>,
   { samples }: Sound,
-): PreparedMedium {
+): Preparation {
   const heard = Math.ceil(samples.length / mel.hop);
   const rows = Math.ceil(heard / 2);
   const tokens = Math.floor(rows / POOLED);
   checkLength(samples.length / mel.rate, (frames * mel.hop) / mel.rate, tokens);
+  yield tokens;
   // The last pair's convolution sees one frame more.
   const seen = Math.min(frames, 2 * rows + 1);
   const sources = Uint32Array.from({ length: tokens * POOLED }, (_, i) => i);
@@ -61,7 +63,7 @@ function prepare(
     token: TOKEN,
     tower: TOWER,
     inputs: {
-      features: { shape: [1, seen, mel.mels], data: spectrum(samples, frames, seen) },
+      features: { shape: [1, seen, mel.mels], data: yield* spectrum(samples, frames, seen) },
       sources: { shape: [tokens, POOLED], data: sources },
       shares: { shape: [tokens, POOLED], data: shares },
     },

@@ -7,7 +7,8 @@ import { linear } from '../../kernels/matmul.ts';
 import { reshape } from '../../kernels/reshape.ts';
 import { affine } from '../affine.ts';
 import { readConfig } from '../config-values.ts';
-import type { MediaFamily, MediaFiles, PreparedMedium, Sound } from '../media.ts';
+import type { MediaFamily, MediaFiles, Sound } from '../media.ts';
+import type { Preparation } from '../preparation.ts';
 import { inTurns, tilesAtOnce } from '../vision/tile-turns.ts';
 import type { WeightTable } from '../weights.ts';
 import { melSpectrum } from './mel-spectrum.ts';
@@ -56,19 +57,20 @@ function readJoined({ config: json }: MediaFiles, { hidden, ffn, positions }: Wh
   return joined;
 }
 
-function prepare(
+function* prepare(
   { encoder, mel, frames }: WhisperSettings,
   joined: number,
   spectrum: ReturnType<typeof melSpectrum>,
   { samples }: Sound,
-): PreparedMedium {
+): Preparation {
   const windows = Math.ceil(samples.length / (frames * mel.hop));
+  yield (windows * encoder.positions) / joined;
   const all = windows * frames;
   return {
     parts: [BEGIN, (windows * encoder.positions) / joined],
     token: TOKEN,
     tower: TOWER,
-    inputs: { features: { shape: [windows, frames, mel.mels], data: spectrum(samples, all, all) } },
+    inputs: { features: { shape: [windows, frames, mel.mels], data: yield* spectrum(samples, all, all) } },
     layout: null,
   };
 }

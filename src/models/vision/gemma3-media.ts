@@ -2,8 +2,9 @@
 // an image see each other.
 
 import type { Pixels } from '../../files/image/pixels.ts';
-import { resample } from '../../files/image/resample.ts';
-import type { MediaFamily, MediaModel, PreparedMedium } from '../media.ts';
+import { resampleInBands } from '../../files/image/resample.ts';
+import type { MediaFamily, MediaModel } from '../media.ts';
+import type { Preparation } from '../preparation.ts';
 import { readGemma3, type Gemma3Config } from './gemma3-config.ts';
 import { panAndScan } from './gemma3-crops.ts';
 import { GEMMA3_PROJECTION, gemma3Tower, meanOfSquares } from './gemma3.ts';
@@ -37,10 +38,13 @@ function towerOf({ tower }: Gemma3Config): MediaModel['towers'][string] {
   };
 }
 
-function prepareImage({ tower, tiles, scan }: Gemma3Config, image: Pixels): PreparedMedium {
+function* prepareImage({ tower, tiles, scan }: Gemma3Config, image: Pixels): Preparation {
   const crops = scan === null ? [] : panAndScan(image, scan);
   const { patch, side } = tiles;
-  const fitted = [image, ...crops].map((one) => resample(one, side, side, { filter: 'bilinear' }));
+  yield (1 + crops.length) * tower.across ** 2;
+  const fitted: Pixels[] = [];
+  for (const one of [image, ...crops])
+    fitted.push(yield* resampleInBands(one, side, side, { filter: 'bilinear' }));
   const { shape, sources, shares } = meanOfSquares(tower);
   return {
     parts: partsOf(crops.length, tower.across ** 2),
@@ -49,7 +53,7 @@ function prepareImage({ tower, tiles, scan }: Gemma3Config, image: Pixels): Prep
     inputs: {
       patches: {
         shape: [fitted.length, (side / patch) ** 2, 3 * patch ** 2],
-        data: tilePatches(fitted, tiles),
+        data: yield* tilePatches(fitted, tiles),
       },
       sources: { shape, data: sources },
       shares: { shape, data: shares },

@@ -1,9 +1,10 @@
 // Images of Idefics3 and SmolVLM: tiles, each behind a token for its row and column, and the whole image behind them. SmolVLM reads videos, too.
 
 import type { Pixels } from '../../files/image/pixels.ts';
-import type { MediaFamily, MediaFiles, MediaModel, PreparedMedium, VideoReader } from '../media.ts';
+import type { MediaFamily, MediaFiles, MediaModel, VideoReader } from '../media.ts';
+import type { Preparation } from '../preparation.ts';
 import { readIdefics3, type Idefics3Config } from './idefics3-config.ts';
-import { splitImage } from './idefics3-tiles.ts';
+import { splitImage, tilesOfSplit } from './idefics3-tiles.ts';
 import { idefics3Tower } from './idefics3.ts';
 import { smolVlmVideoReader } from './smolvlm-video.ts';
 import { readSmolVlmVideo } from './smolvlm-video-config.ts';
@@ -33,9 +34,11 @@ function mediaModel(config: Idefics3Config, video?: VideoReader): MediaModel {
       image: {
         placeholder: IMAGE,
         alpha: 'white',
-        prepare(image) {
-          const { tiles, grid } = splitImage(image, { ...config, side: config.tiles.side });
-          return prepared(config.tiles, tiles, partsOf(grid, config.rows));
+        *prepare(image) {
+          const rule = { ...config, side: config.tiles.side };
+          yield tilesOfSplit(image, rule) * config.rows;
+          const { tiles, grid } = yield* splitImage(image, rule);
+          return yield* prepared(config.tiles, tiles, partsOf(grid, config.rows));
         },
       },
       ...(video && { video }),
@@ -53,18 +56,18 @@ function videoReader(files: MediaFiles, config: Idefics3Config): VideoReader {
   });
 }
 
-function prepared(
+function* prepared(
   values: TileConfig,
   tiles: readonly Pixels[],
   parts: readonly (string | number)[],
-): PreparedMedium {
+): Preparation {
   const { patch, side } = values;
   const shape = [tiles.length, (side / patch) ** 2, 3 * patch ** 2];
   return {
     parts,
     token: IMAGE,
     tower: TOWER,
-    inputs: { patches: { shape, data: tilePatches(tiles, values) } },
+    inputs: { patches: { shape, data: yield* tilePatches(tiles, values) } },
     layout: null,
   };
 }

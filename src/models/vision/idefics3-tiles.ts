@@ -1,7 +1,7 @@
 // What the processor of Idefics3 and SmolVLM makes of an image: tiles of a grid, and behind them the whole image in the size of one.
 
 import type { Pixels } from '../../files/image/pixels.ts';
-import { resample, type ResampleOptions } from '../../files/image/resample.ts';
+import { resampleInBands, type ResampleOptions } from '../../files/image/resample.ts';
 import type { TileGrid } from './tile-grid.ts';
 import { gridTiles } from './tiles.ts';
 
@@ -25,23 +25,39 @@ export interface SplitImage {
 /** No image becomes longer than this, whatever the processor's settings say. */
 const MOST_PIXELS = 4096;
 
-export function splitImage(image: Pixels, { side, longest, splits }: SplitRule): SplitImage {
-  if (!splits) return { tiles: [wholeTile(image, { side, longest })], grid: null };
-  const first = sized(image, firstSize(image, longest));
-  const canvas = sized(first, wholeTiles(first, side));
-  const grid = { columns: canvas.width / side, rows: canvas.height / side };
-  if (grid.columns === 1 && grid.rows === 1) return { tiles: [canvas], grid: null };
-  return { tiles: [...gridTiles(canvas, side, grid), sized(canvas, { width: side, height: side })], grid };
+export function* splitImage(
+  image: Pixels,
+  { side, longest, splits }: SplitRule,
+): Generator<void, SplitImage, void> {
+  if (!splits) return { tiles: [yield* wholeTile(image, { side, longest })], grid: null };
+  const first = yield* sized(image, firstSize(image, longest));
+  const canvas = yield* sized(first, wholeTiles(first, side));
+  const grid = gridOf(canvas, side);
+  if (grid === null) return { tiles: [canvas], grid };
+  const whole = yield* sized(canvas, { width: side, height: side });
+  return { tiles: [...gridTiles(canvas, side, grid), whole], grid };
+}
+
+/** Number of the tiles that `splitImage` makes. */
+export function tilesOfSplit(image: Size, { side, longest, splits }: SplitRule): number {
+  const grid = splits ? gridOf(wholeTiles(firstSize(image, longest), side), side) : null;
+  return grid === null ? 1 : grid.columns * grid.rows + 1;
+}
+
+/** null: one tile. */
+function gridOf({ width, height }: Size, side: number): TileGrid | null {
+  const grid = { columns: width / side, rows: height / side };
+  return grid.columns === 1 && grid.rows === 1 ? null : grid;
 }
 
 /** The whole image in the size of a tile, which is resized twice. */
-export function wholeTile(
+export function* wholeTile(
   image: Pixels,
   { side, longest }: Pick<SplitRule, 'side' | 'longest'>,
   order: ResampleOrder = {},
-): Pixels {
-  const first = sized(image, firstSize(image, longest), order);
-  return sized(first, { width: side, height: side }, order);
+): Generator<void, Pixels, void> {
+  const first = yield* sized(image, firstSize(image, longest), order);
+  return yield* sized(first, { width: side, height: side }, order);
 }
 
 /** The longest side has its pixels, and the other follows the ratio, rounded up to an even number. */
@@ -73,7 +89,11 @@ function wholeTiles({ width, height }: Size, side: number): Size {
   return { width: up(Math.trunc(up(height) * ratio)), height: up(height) };
 }
 
-function sized(image: Pixels, { width, height }: Size, order: ResampleOrder = {}): Pixels {
+function* sized(
+  image: Pixels,
+  { width, height }: Size,
+  order: ResampleOrder = {},
+): Generator<void, Pixels, void> {
   if (image.width === width && image.height === height) return image;
-  return resample(image, width, height, { filter: 'lanczos', ...order });
+  return yield* resampleInBands(image, width, height, { filter: 'lanczos', ...order });
 }

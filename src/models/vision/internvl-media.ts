@@ -3,13 +3,14 @@
 
 import type { Clip } from '../../files/media/decoded.ts';
 import type { Pixels } from '../../files/image/pixels.ts';
-import type { MediaFamily, MediaInput, MediaModel, PreparedMedium } from '../media.ts';
+import type { MediaFamily, MediaInput, MediaModel } from '../media.ts';
+import type { Preparation } from '../preparation.ts';
 import { placeMixtures } from './interpolated-places.ts';
 import { internTower } from './intern-vit.ts';
 import { readInternVl, type InternVlConfig } from './internvl-config.ts';
 import { segmentFrames, spacedFrames } from './internvl-frames.ts';
-import { cutTiles } from './internvl-tiles.ts';
-import { closestGrid, tileBounds } from './tile-grid.ts';
+import { cutTiles, tilesOfGrid } from './internvl-tiles.ts';
+import { closestGrid, tileBounds, type TileBounds } from './tile-grid.ts';
 import { tilePatches, type TileConfig } from './tiles.ts';
 
 const TOWER = 'tiles';
@@ -32,10 +33,7 @@ export const INTERNVL: MediaFamily = {
           otherPlaceholders: [isOriginal ? TOKEN : IMAGE],
           tiles: true,
           alpha: 'white',
-          prepare: (image, limits) => {
-            const tiles = tilesOf(config, image, tileBounds(limits, config.bounds));
-            return prepared(config, config.tiles, tiles, [START, tiles.length * config.rows, END]);
-          },
+          prepare: (image, limits) => preparedImage(config, image, tileBounds(limits, config.bounds)),
         },
         video: {
           placeholder: '<video>',
@@ -63,39 +61,48 @@ function towerOf({ tower }: InternVlConfig): MediaModel['towers'][string] {
   };
 }
 
-function tilesOf(
-  { tiles: { side }, whole }: InternVlConfig,
-  image: Pixels,
-  bounds: { min: number; max: number },
-  rowsFirst = false,
-): Pixels[] {
-  return cutTiles(image, { side, grid: closestGrid(image, side, bounds), whole, rowsFirst });
+function* preparedImage(config: InternVlConfig, image: Pixels, bounds: TileBounds): Preparation {
+  const { whole, rows, tiles: values } = config;
+  const grid = closestGrid(image, values.side, bounds);
+  yield tilesOfGrid(grid, whole) * rows;
+  const tiles = yield* cutTiles(image, { side: values.side, grid, whole });
+  return yield* prepared(config, values, tiles, [START, tiles.length * rows, END]);
 }
 
-function preparedClip(
-  config: InternVlConfig,
-  { frames }: Clip,
-  bounds: { min: number; max: number },
-): PreparedMedium {
-  // Transformers resizes frames by torchvision, the original program by Pillow.
-  const rowsFirst = config.tower.vit.layout === 'transformers';
-  const tiles = frames.map((frame) => tilesOf(config, frame, bounds, rowsFirst));
-  const parts = tiles.flatMap((some, i) => {
+function* preparedClip(config: InternVlConfig, { frames }: Clip, bounds: TileBounds): Preparation {
+  const {
+    whole,
+    rows,
+    tiles: { side },
+  } = config;
+  const grids = frames.map((frame) => closestGrid(frame, side, bounds));
+  const counts = grids.map((grid) => tilesOfGrid(grid, whole));
+  yield counts.reduce((sum, count) => sum + count, 0) * rows;
+  const tiles: Pixels[] = [];
+  const rowsFirst = resizesRowsFirst(config);
+  for (const [i, grid] of grids.entries())
+    tiles.push(...(yield* cutTiles(frames[i]!, { side, grid, whole, rowsFirst })));
+  const parts = counts.flatMap((count, i) => {
     const before = `${i === 0 ? '' : `${END}\n`}Frame${i + 1}: ${START}`;
-    return [before, some.length * config.rows];
+    return [before, count * rows];
   });
-  return prepared(config, config.frameTiles, tiles.flat(), [...parts, END]);
+  return yield* prepared(config, config.frameTiles, tiles, [...parts, END]);
 }
 
-function prepared(
+/** Transformers resizes frames by torchvision, the original program by Pillow. */
+function resizesRowsFirst({ tower }: InternVlConfig): boolean {
+  return tower.vit.layout === 'transformers';
+}
+
+function* prepared(
   config: InternVlConfig,
   values: TileConfig,
   tiles: readonly Pixels[],
   parts: readonly (string | number)[],
-): PreparedMedium {
+): Preparation {
   const { patch, side } = values;
   const count = (side / patch) ** 2;
-  const patches = { shape: [tiles.length, count, 3 * patch ** 2], data: tilePatches(tiles, values) };
+  const patches = { shape: [tiles.length, count, 3 * patch ** 2], data: yield* tilePatches(tiles, values) };
   return {
     parts,
     token: TOKEN,

@@ -1,8 +1,9 @@
 // Images of Pixtral and Mistral 3: any resolution up to a longest side, a token for each cell, and a token that ends each row of cells.
 
 import type { Pixels } from '../../files/image/pixels.ts';
-import { resample } from '../../files/image/resample.ts';
-import type { MediaFamily, MediaModel, PreparedMedium } from '../media.ts';
+import { resampleInBands } from '../../files/image/resample.ts';
+import type { MediaFamily, MediaModel } from '../media.ts';
+import type { Preparation } from '../preparation.ts';
 import { readMistral3, readPixtral, type PixtralConfig } from './pixtral-config.ts';
 import { pixtralTower, type PixtralGrid } from './pixtral.ts';
 import { imagePatches } from './tiles.ts';
@@ -35,13 +36,15 @@ function mediaModel(config: PixtralConfig): MediaModel {
   };
 }
 
-function prepareImage(config: PixtralConfig, image: Pixels): PreparedMedium {
+function* prepareImage(config: PixtralConfig, image: Pixels): Preparation {
   const { tower, patches, cell } = config;
   const { width, height } = cellSize(image, config);
+  yield (width / cell) * (height / cell);
   const seen =
     image.width === width && image.height === height
       ? image
-      : resample(image, width, height, { filter: 'bicubic' });
+      : yield* resampleInBands(image, width, height, { filter: 'bicubic' });
+  yield;
   const grid = { rows: height / tower.patch, columns: width / tower.patch };
   const count = grid.rows * grid.columns;
   return {

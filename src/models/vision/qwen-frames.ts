@@ -21,18 +21,24 @@ export interface PreparedFrames {
 }
 
 /** `steps`: the images of each step in time, whose sides are multiples of a cell. */
-export function prepareFrames(
+export function* prepareFrames(
   config: FramesConfig,
   processor: QwenProcessorConfig,
   steps: readonly (Pixels | readonly Pixels[])[],
-): PreparedFrames {
+): Generator<void, PreparedFrames, void> {
   const { merge, dims, window, places: side } = config;
   const [first] = steps;
   const { width, height } = 'data' in first! ? first : first![0]!;
   const grid = { rows: height / processor.patch, columns: width / processor.patch };
   const layout = visionLayout(config, grid);
   const count = layout.patches.length;
-  const values = joined(steps.map((images) => visionPatches(processor, layout, images)));
+  const patches: Float32Array<ArrayBuffer>[] = [];
+  for (const images of steps) {
+    yield;
+    patches.push(visionPatches(processor, layout, images));
+  }
+  const values = joined(patches);
+  yield;
   const columns = values.length / count / steps.length;
   const inputs: Record<string, MediaInput> = {
     patches: { shape: [steps.length, count / merge, merge, columns], data: values },

@@ -1,10 +1,11 @@
 // Images and videos in Qwen2-VL, Qwen2.5-VL, Qwen3-VL and Qwen3.5: any size, cells of merged patches, positions of three parts.
 
-import { resample } from '../../files/image/resample.ts';
+import { resampleInBands } from '../../files/image/resample.ts';
 import { smartSize } from '../../files/image/smart-size.ts';
 import type { Pixels } from '../../files/image/pixels.ts';
-import { readConfig, type Json } from '../config-values.ts';
-import type { MediaFamily, MediaFiles, MediaModel, PreparedMedium, Tower } from '../media.ts';
+import { isJsonObject, readConfig, type Json } from '../config-values.ts';
+import type { MediaFamily, MediaFiles, MediaModel, Tower } from '../media.ts';
+import type { Preparation } from '../preparation.ts';
 import { withSections } from '../text/wrappers.ts';
 import type { WeightTable } from '../weights.ts';
 import { prepareFrames, type FramesConfig } from './qwen-frames.ts';
@@ -40,7 +41,7 @@ export const QWEN2_5_VL: MediaFamily = {
     };
     const inner = files.config['vision_config'];
     const perSecond = readConfig('config.json', files.config)
-      .within('vision_config', isRecord(inner) ? inner : {})
+      .within('vision_config', isJsonObject(inner) ? inner : {})
       .real('tokens_per_second', 4);
     return mediaModel({ ...vision, places: null }, files, tower, { perSecond });
   },
@@ -91,11 +92,12 @@ function mediaModel(
   };
 }
 
-function prepareImage(vision: FramesConfig, processor: QwenProcessorConfig, image: Pixels): PreparedMedium {
+function* prepareImage(vision: FramesConfig, processor: QwenProcessorConfig, image: Pixels): Preparation {
   const { patch, merge, minPixels, maxPixels } = processor;
   const { width, height } = smartSize(image, { multiple: patch * merge, minPixels, maxPixels });
-  const seen = resample(image, width, height, { filter: 'bicubic' });
-  const { inputs, groups, rows, columns } = prepareFrames(vision, processor, [seen]);
+  yield (width * height) / (patch * merge) ** 2;
+  const seen = yield* resampleInBands(image, width, height, { filter: 'bicubic' });
+  const { inputs, groups, rows, columns } = yield* prepareFrames(vision, processor, [seen]);
   return {
     parts: [rows * columns],
     token: IMAGE,
@@ -104,8 +106,4 @@ function prepareImage(vision: FramesConfig, processor: QwenProcessorConfig, imag
     layout: groups,
     grid: { times: [0], rows, columns },
   };
-}
-
-function isRecord(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,10 +1,11 @@
 // Videos in Qwen's models: frames are chosen by their time, two of them make a step, and a step is as an image is. Qwen2.5-VL knows the time of
 // a step by its position, Qwen3-VL by text before it.
 
-import { resample } from '../../files/image/resample.ts';
+import { resampleInBands } from '../../files/image/resample.ts';
 import { roundHalfEven, smartSize } from '../../files/image/smart-size.ts';
 import type { Pixels } from '../../files/image/pixels.ts';
-import type { Clip, PreparedMedium, VideoReader, VideoSource } from '../media.ts';
+import type { Clip, VideoReader, VideoSource } from '../media.ts';
+import { finished, type Preparation } from '../preparation.ts';
 import { prepareFrames, type FramesConfig } from './qwen-frames.ts';
 import type { QwenVideoConfig } from './qwen-video-config.ts';
 
@@ -17,7 +18,7 @@ export function qwenVideoReader(vision: FramesConfig, config: QwenVideoConfig): 
   const frames = (source: VideoSource): number[] =>
     config.time === 'text' ? evenFrames(source, config) : steppedFrames(source, config);
   const fit = (frame: Pixels, source: VideoSource): Pixels =>
-    fitted(frame, frameSize(config, frame, frames(source).length));
+    finished(fitted(frame, frameSize(config, frame, frames(source).length)));
   return { placeholder: VIDEO, frames, fit, prepare: (clip) => prepareClip(vision, config, clip) };
 }
 
@@ -74,18 +75,21 @@ function mostPixels({ processor, mostTokens }: QwenVideoConfig, count: number): 
 /** Pixels that a frame has however many there are. */
 const leastShare = (minPixels: number): number => Math.trunc(minPixels * 1.05);
 
-function fitted(frame: Pixels, { width, height }: Sides): Pixels {
+function* fitted(frame: Pixels, { width, height }: Sides): Generator<void, Pixels, void> {
   if (frame.width === width && frame.height === height) return frame;
-  return resample(frame, width, height, { filter: 'bicubic', rowsFirst: true });
+  return yield* resampleInBands(frame, width, height, { filter: 'bicubic', rowsFirst: true });
 }
 
-function prepareClip(vision: FramesConfig, config: QwenVideoConfig, clip: Clip): PreparedMedium {
+function* prepareClip(vision: FramesConfig, config: QwenVideoConfig, clip: Clip): Preparation {
   const { processor, time } = config;
   const { indices, source } = clip;
   const size = frameSize(config, source, clip.frames.length);
-  const shown = clip.frames.map((frame) => fitted(frame, size));
+  const cellsOfStep = (size.width * size.height) / (processor.patch * processor.merge) ** 2;
+  yield Math.ceil(clip.frames.length / processor.frames) * cellsOfStep;
+  const shown: Pixels[] = [];
+  for (const frame of clip.frames) shown.push(yield* fitted(frame, size));
   const steps = stepsOf(shown, processor.frames);
-  const { inputs, groups, rows, columns } = prepareFrames(vision, processor, steps);
+  const { inputs, groups, rows, columns } = yield* prepareFrames(vision, processor, steps);
   const cells = rows * columns;
   const medium = { token: VIDEO, tower: 'vision', inputs, layout: groups } as const;
   if (time === 'text') {

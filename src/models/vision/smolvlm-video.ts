@@ -3,6 +3,7 @@
 import { roundHalfEven } from '../../files/image/smart-size.ts';
 import type { Pixels } from '../../files/image/pixels.ts';
 import type { Clip, VideoReader, VideoSource } from '../media.ts';
+import { finished } from '../preparation.ts';
 import { wholeTile } from './idefics3-tiles.ts';
 import { numberWords } from './number-words.ts';
 import type { SmolVlmVideoConfig } from './smolvlm-video-config.ts';
@@ -24,18 +25,21 @@ export function smolVlmVideoReader(config: SmolVlmVideoConfig, form: SmolVlmVide
   const { side } = config.tiles;
   const isTile = ({ width, height }: Pick<Pixels, 'width' | 'height'>): boolean =>
     width === side && height === side;
-  const squared = (frame: Pixels): Pixels =>
+  const squared = (frame: Pixels): Generator<void, Pixels, void> =>
     wholeTile(frame, { side, longest: config.longest }, { rowsFirst: true });
   return {
     placeholder: VIDEO,
     isShownAsText: true,
     frames: (source) => evenFrames(source, config),
     // Frames that have the size of a tile from the beginning are resized twice, too, which is left to `prepare`.
-    fit: (frame, source) => (isTile(source) ? frame : squared(frame)),
-    prepare(clip) {
+    fit: (frame, source) => (isTile(source) ? frame : finished(squared(frame))),
+    *prepare(clip) {
       const isFitted = (frame: Pixels): boolean => isTile(frame) && !isTile(clip.source);
-      const tiles = clip.frames.map((frame) => (isFitted(frame) ? frame : squared(frame)));
-      return form.prepared(tiles, partsOf(clip, form.frameParts));
+      const parts = partsOf(clip, form.frameParts);
+      yield parts.reduce<number>((sum, part) => sum + (typeof part === 'number' ? part : 0), 0);
+      const tiles: Pixels[] = [];
+      for (const frame of clip.frames) tiles.push(isFitted(frame) ? frame : yield* squared(frame));
+      return yield* form.prepared(tiles, parts);
     },
   };
 }

@@ -35,12 +35,18 @@ function cut({ width, data }: Pixels, side: number, left: number, top: number): 
   return { width: side, height: side, data: made };
 }
 
-/** Values of the tiles' patches, channel by channel; → [tiles, patches, channels · patch²] */
-export function tilePatches(tiles: readonly Pixels[], config: TileConfig): Float32Array<ArrayBuffer> {
+/** Values of the tiles' patches, channel by channel, a tile at a time; → [tiles, patches, channels · patch²] */
+export function* tilePatches(
+  tiles: readonly Pixels[],
+  config: TileConfig,
+): Generator<void, Float32Array<ArrayBuffer>, void> {
   const size = CHANNELS * config.side ** 2;
   const tables = byteTables(config);
   const values = new Float32Array(tiles.length * size);
-  tiles.forEach((tile, i) => writePatches(tile, config.patch, tables, values.subarray(i * size)));
+  for (const [i, tile] of tiles.entries()) {
+    yield;
+    writePatches(tile, config.patch, tables, values.subarray(i * size));
+  }
   return values;
 }
 

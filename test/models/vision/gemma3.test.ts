@@ -15,6 +15,7 @@ import type { Json } from '../../../src/models/config-values.ts';
 import type { MediaFiles, MediaModel, PreparedMedium } from '../../../src/models/media.ts';
 import { GEMMA3 } from '../../../src/models/vision/gemma3-media.ts';
 import { panAndScan } from '../../../src/models/vision/gemma3-crops.ts';
+import { finished } from '../../../src/models/preparation.ts';
 import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';
 import { compute, expectAgreement, readValues } from '../image-golden.ts';
 import { GOLDEN as INTERNVL } from './internvl-golden.ts';
@@ -85,7 +86,7 @@ describe.each(['whole', 'scan'] as const)('%s', (name) => {
     const see = async (file: string): Promise<SeenImage> => {
       const bytes = new Uint8Array(Buffer.from(file, 'base64'));
       const image = await readImage(bytes, 'image', { bounds: { maxImagePixels: 1e6 }, alpha });
-      return seenOf(prepare(image, {}));
+      return seenOf(finished(prepare(image, {})));
     };
     let compared = 0;
     const compare = async (title: string, file: string, wanted: SeenImage | null | undefined) => {
@@ -154,7 +155,7 @@ describe('tower', () => {
     const { model, tensors } = readMedia(checkpoint, { hidden: 44 }, () => {})!;
     expect(model.spans).toBe(ROWS);
     const pixels = { width: SIDE, height: SIDE, data: new Uint8Array(3 * SIDE * SIDE) };
-    const prepared = model.readers.image!.prepare(pixels, {});
+    const prepared = finished(model.readers.image!.prepare(pixels, {}));
     const weights = openWeights(on, tensors, model.towers[prepared.tower]!, { format: null });
     await weights.load();
     await checkpoint.close();

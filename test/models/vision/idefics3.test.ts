@@ -15,6 +15,7 @@ import type { Json } from '../../../src/models/config-values.ts';
 import type { MediaFiles, PreparedMedium } from '../../../src/models/media.ts';
 import { readIdefics3 } from '../../../src/models/vision/idefics3-config.ts';
 import { idefics3Tower } from '../../../src/models/vision/idefics3.ts';
+import { finished } from '../../../src/models/preparation.ts';
 import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';
 import { compute, expectAgreement, readValues, type Values } from '../image-golden.ts';
 import { GOLDEN as INTERNVL } from './internvl-golden.ts';
@@ -69,7 +70,7 @@ describe.each(NAMES)('%s', (name) => {
     for (const [title, { file }] of Object.entries(INTERNVL.images)) {
       const bytes = new Uint8Array(Buffer.from(file, 'base64'));
       const image = await readImage(bytes, 'image', { bounds: { maxImagePixels: 1e6 }, alpha });
-      expect(digestOf(prepare(image, {})), title).toEqual(golden.images[title]);
+      expect(digestOf(finished(prepare(image, {}))), title).toEqual(golden.images[title]);
     }
     const stored = JSON.parse(
       readFileSync(fileURLToPath(new URL('../../golden/media-images.json', import.meta.url)), 'utf8'),
@@ -78,14 +79,18 @@ describe.each(NAMES)('%s', (name) => {
       if (rgb === undefined) continue;
       const [width, height] = size;
       const data = new Uint8Array(inflateSync(Buffer.from(rgb, 'base64')));
-      expect(digestOf(prepare({ width, height, data }, {})), title).toEqual(golden.media_images[title]);
+      expect(digestOf(finished(prepare({ width, height, data }, {}))), title).toEqual(
+        golden.media_images[title],
+      );
     }
   });
 });
 
 it('an image that is not divided is one tile', () => {
   const image = { width: 70, height: 30, data: new Uint8Array(3 * 70 * 30).fill(9) };
-  const { inputs, parts } = readerWith('idefics3', { do_image_splitting: false }).prepare(image, {});
+  const { inputs, parts } = finished(
+    readerWith('idefics3', { do_image_splitting: false }).prepare(image, {}),
+  );
   expect(inputs['patches']!.shape[0]).toBe(1);
   expect(parts).toEqual(['<fake_token_around_image><global-img>', 4, '<fake_token_around_image>']);
 });

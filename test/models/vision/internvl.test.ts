@@ -12,6 +12,7 @@ import { internTower } from '../../../src/models/vision/intern-vit.ts';
 import { readInternVl } from '../../../src/models/vision/internvl-config.ts';
 import { tensorsOf } from '../../../src/models/weight-requests.ts';
 import { WeightTable } from '../../../src/models/weights.ts';
+import { finished } from '../../../src/models/preparation.ts';
 import { clipOf, GOLDEN, mediaFiles, readTensors } from './internvl-golden.ts';
 
 const [SIDE, PATCH, ROWS] = [24, 6, 4];
@@ -68,7 +69,7 @@ it.each(['qwen2', 'qwen2-original'])(
         ...(minTiles !== undefined && { minTiles }),
         ...(maxTiles !== undefined && { maxTiles }),
       };
-      const prepared = image!.prepare(pixels, given);
+      const prepared = finished(image!.prepare(pixels, given));
       expect(tilesIn(prepared), name).toBe(tiles);
       expect(prepared.parts, name).toEqual(['<img>', tiles * ROWS, '</img>']);
       expect(Buffer.compare(bytesOf(prepared), tensors.get(name)!.bytes), name).toBe(0);
@@ -87,7 +88,7 @@ it('the images of all formats become the tiles of transformers', () => {
   for (const { name, size, rgb } of cases) {
     if (rgb === undefined) continue;
     const data = new Uint8Array(inflateSync(Buffer.from(rgb, 'base64')));
-    const prepared = image!.prepare({ width: size[0], height: size[1], data }, {});
+    const prepared = finished(image!.prepare({ width: size[0], height: size[1], data }, {}));
     const digest = createHash('sha256').update(bytesOf(prepared)).digest('hex');
     expect({ tiles: tilesIn(prepared), sha256: digest }, name).toEqual(GOLDEN.media_images[name]);
   }
@@ -102,16 +103,22 @@ it('values are normalized as transformers does', async () => {
       bounds: { maxImagePixels: 1e6 },
     },
   );
-  const { data } = image!.prepare(pixels, {}).inputs['patches']!;
+  const { data } = finished(image!.prepare(pixels, {})).inputs['patches']!;
   const wanted = new Float32Array(
     (await readTensors('images.safetensors')).get('nearly-square.values')!.bytes.buffer,
   );
   for (let x = 0; x < PATCH; x++) expect(data[x]).toBeCloseTo(wanted[x]!, 5);
 });
 
+it('the rows of many tiles are known before any of them is made', () => {
+  const { image } = open('qwen2-original').readers;
+  const work = image!.prepare(grey(50, 50), { minTiles: 120, maxTiles: 128 });
+  expect(work.next()).toEqual({ done: false, value: 122 * ROWS });
+});
+
 it('the limits of the request come before those of the model', () => {
   const tiles = (checkpoint: string, limits: object, changes = {}): number =>
-    tilesIn(open(checkpoint, changes).readers.image!.prepare(grey(50, 50), limits));
+    tilesIn(finished(open(checkpoint, changes).readers.image!.prepare(grey(50, 50), limits)));
   expect(tiles('qwen2-original', {})).toBe(5);
   expect(tiles('qwen2-original', {}, { max_dynamic_patch: 3 })).toBe(1);
   expect(tiles('qwen2-original', { maxTiles: 9 }, { max_dynamic_patch: 3 })).toBe(5);
@@ -146,7 +153,7 @@ it('frames of videos are chosen as transformers and the original program do', ()
 it.each(['qwen2', 'qwen2-original'])('%s: each frame has its text and one tile', async (checkpoint) => {
   const { video } = open(checkpoint).readers;
   const clip = await clipOf('video');
-  const prepared = video!.prepare(clip, {});
+  const prepared = finished(video!.prepare(clip, {}));
   const [first, second, third] = ['Frame1: <img>', '</img>\nFrame2: <img>', '</img>\nFrame3: <img>'];
   expect(prepared.parts).toEqual([first, ROWS, second, ROWS, third, ROWS, '</img>']);
   // torchvision resizes frames in fixed point of another precision than Pillow.
@@ -154,7 +161,7 @@ it.each(['qwen2', 'qwen2-original'])('%s: each frame has its text and one tile',
   const differences = bytesOf(prepared).map((byte, i) => Math.abs(byte - wanted[i]!));
   expect(Math.max(...differences)).toBeLessThanOrEqual(2);
   expect(differences.reduce((sum, one) => sum + one, 0) / differences.length).toBeLessThan(0.255);
-  expect(tilesIn(video!.prepare(clip, { maxTiles: 6 }))).toBe(3 * 7);
+  expect(tilesIn(finished(video!.prepare(clip, { maxTiles: 6 })))).toBe(3 * 7);
 });
 
 /** Numbers of configurations as they are published, without what nothing reads. */

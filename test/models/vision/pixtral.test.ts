@@ -12,6 +12,7 @@ import type { Device } from '../../../src/gpu/device.ts';
 import type { Json } from '../../../src/models/config-values.ts';
 import { mediaFamily } from '../../../src/models/media-families.ts';
 import type { MediaFiles, MediaModel, PreparedMedium } from '../../../src/models/media.ts';
+import { finished } from '../../../src/models/preparation.ts';
 import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';
 import { compute, expectAgreement, readValues } from '../image-golden.ts';
 import { GOLDEN as INTERNVL } from './internvl-golden.ts';
@@ -90,7 +91,7 @@ describe.each(['pixtral', 'mistral3'] as const)('%s', (name) => {
     const see = async (file: string): Promise<SeenImage> => {
       const bytes = new Uint8Array(Buffer.from(file, 'base64'));
       const image = await readImage(bytes, 'image', { bounds: { maxImagePixels: 1e6 }, alpha });
-      return seenOf(prepare(image, {}), PATCHES[name]);
+      return seenOf(finished(prepare(image, {})), PATCHES[name]);
     };
     for (const [title, wanted] of Object.entries(golden.images))
       expect(await see(INTERNVL.images[title]!.file), title).toEqual(wanted);
@@ -105,13 +106,16 @@ describe.each(['pixtral', 'mistral3'] as const)('%s', (name) => {
 
 it('a line that shrinks to nothing has one cell', () => {
   const image = { width: 1, height: 500, data: new Uint8Array(1500).fill(9) };
-  expect(openModel('mistral3').readers.image!.prepare(image, {}).layout).toEqual({ rows: 16, columns: 2 });
+  expect(finished(openModel('mistral3').readers.image!.prepare(image, {})).layout).toEqual({
+    rows: 16,
+    columns: 2,
+  });
 });
 
 it('bounds of both sides are those of the file', () => {
   const image = { width: 90, height: 90, data: new Uint8Array(3 * 90 * 90) };
   const { prepare } = openModel('pixtral', {}, { size: { height: 24, width: 80 } }).readers.image!;
-  expect(prepare(image, {}).layout).toEqual({ rows: 4, columns: 4 });
+  expect(finished(prepare(image, {})).layout).toEqual({ rows: 4, columns: 4 });
 });
 
 it.each([
@@ -145,9 +149,8 @@ describe('tower', () => {
     const [height, width] = shape.slice(2) as [number, number];
     const model = openModel(name);
     // The values of these patches are replaced.
-    const prepared = model.readers.image!.prepare(
-      { width, height, data: new Uint8Array(3 * width * height) },
-      {},
+    const prepared = finished(
+      model.readers.image!.prepare({ width, height, data: new Uint8Array(3 * width * height) }, {}),
     );
     const source = await openDiskSource(`${FOLDER}/${name}/model.safetensors`);
     const { tensors } = await readSafetensors(source);

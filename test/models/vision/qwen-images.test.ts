@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { readImage } from '../../../src/files/media/read-image.ts';
 import { mediaFamily } from '../../../src/models/media-families.ts';
 import type { MediaFiles, PreparedMedium } from '../../../src/models/media.ts';
+import { finished } from '../../../src/models/preparation.ts';
 
 interface Settings {
   patch_size: number;
@@ -81,10 +82,10 @@ it.each([
     const image = await readImage(bytes, 'image', { bounds: { maxImagePixels: 1e6 }, alpha });
     if (!wanted) {
       const problem = `an image of ${image.width} × ${image.height} pixels is too narrow: one side may be at most 200 times the other`;
-      expect(() => prepare(image, {}), title).toThrow(problem);
+      expect(() => finished(prepare(image, {})), title).toThrow(problem);
       continue;
     }
-    const prepared = prepare(image, {});
+    const prepared = finished(prepare(image, {}));
     const { times, rows, columns } = prepared.grid!;
     const { merge_size: merge } = settings;
     expect([times.length, rows * merge, columns * merge], title).toEqual(wanted.grid);

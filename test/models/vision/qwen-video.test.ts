@@ -6,6 +6,7 @@ import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import { TEXT_CLASSES } from '../../../src/engine/architectures.ts';
 import { mediaFamily } from '../../../src/models/media-families.ts';
+import { finished } from '../../../src/models/preparation.ts';
 
 it.each([
   { frames: 2, height: 100, width: 60, cap: false, grid: [1, 12, 8] },
@@ -41,9 +42,8 @@ it.each([
     const frame = { width, height, data: new Uint8Array(3 * width * height) };
     const indices = Array.from({ length: frames }, (_, i) => i);
     const source = { width, height, frames, fps: 2, duration: frames / 2 };
-    const { grid: made, parts } = readers.video!.prepare(
-      { source, indices, frames: indices.map(() => frame) },
-      {},
+    const { grid: made, parts } = finished(
+      readers.video!.prepare({ source, indices, frames: indices.map(() => frame) }, {}),
     );
     const steps = parts.filter((part) => typeof part === 'number').length;
     expect([steps, 2 * made!.rows, 2 * made!.columns]).toEqual(grid);

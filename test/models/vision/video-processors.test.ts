@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { mediaFamily } from '../../../src/models/media-families.ts';
 import type { MediaFiles, PreparedMedium, VideoReader } from '../../../src/models/media.ts';
 import { numberWords } from '../../../src/models/vision/number-words.ts';
+import { finished } from '../../../src/models/preparation.ts';
 import { frameOf } from './drawn-clips.ts';
 
 interface Settings {
@@ -102,7 +103,7 @@ function seenBy(reader: VideoReader, [frames, fps, width, height]: ClipSizes) {
   const indices = reader.frames(source);
   const fit = reader.fit ?? ((frame) => frame);
   const shown = indices.map((t) => fit(frameOf(t, source), source));
-  return { indices, prepared: reader.prepare({ source, indices, frames: shown }, {}) };
+  return { indices, prepared: finished(reader.prepare({ source, indices, frames: shown }, {})) };
 }
 
 /** The largest and the mean distance of bytes to those of transformers. */

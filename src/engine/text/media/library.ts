@@ -1,24 +1,18 @@
 // The media of conversations, decoded and prepared. Equal media of recent requests are prepared once.
 
 import { EngineError } from '../../../files/error.ts';
-import { say, subject } from '../../../files/message.ts';
 import type { MediaDecoders } from '../../../files/media/decoders.ts';
 import { takenText } from '../../../files/media-nouns.ts';
-import { checkGiven, coloursOf } from '../../../files/media/given.ts';
+import { checkGiven } from '../../../files/media/given.ts';
 import type { MediaBounds } from '../../../files/media/media.ts';
-import { resampleSound } from '../../../files/media/sound-reader.ts';
 import type { ChatRendering, ChatTemplate } from '../../../files/template/template.ts';
-import type {
-  MediaKind,
-  MediaModel,
-  MediaReaders,
-  PreparedMedium,
-  TileLimits,
-} from '../../../models/media.ts';
+import type { MediaKind, MediaModel, MediaReaders, TileLimits } from '../../../models/media.ts';
 import type { ChatMessage, ContentPart } from '../text-request.ts';
-import { cancelled, decodeWithin } from './decode-within.ts';
+import { cancelled } from './decode-within.ts';
+import { MediaRoom } from './media-room.ts';
 import { MediumCache } from './medium-cache.ts';
 import { mediumKey } from './medium-key.ts';
+import { MediumReader, named } from './medium-reader.ts';
 import type { Medium } from './medium.ts';
 
 const KINDS: readonly MediaKind[] = ['image', 'video', 'audio'];
@@ -33,7 +27,7 @@ export type MediaByPart = ReadonlyMap<ContentPart, Medium>;
 
 export class MediaLibrary {
   readonly model: MediaModel;
-  readonly #decoders: MediaDecoders;
+  readonly #reader: MediumReader;
   readonly #bounds: MediaBounds;
   readonly #media = new MediumCache();
   /** Kinds that conversations with the model may hold: the towers read them, and the chat template prints them. */
@@ -47,7 +41,7 @@ export class MediaLibrary {
   ) {
     this.model = model;
     this.#bounds = bounds;
-    this.#decoders = decoders;
+    this.#reader = new MediumReader(model.readers, decoders, bounds);
     this.kinds = KINDS.filter((kind) => model.readers[kind] && this.#isPrinted(kind, template));
   }
 
@@ -75,11 +69,15 @@ export class MediaLibrary {
     }
   }
 
-  /** Reads the media of messages. Limits of a part take the place of those of the request. Errors: bad_request, unsupported, cancelled. */
+  /**
+   * Reads the media of messages, of which the first has the index `from` in its request. Limits of a part take the place of those of the
+   * request. Errors: context_length_exceeded as soon as the media alone do not fit into `room`, bad_request, unsupported, cancelled.
+   */
   async read(
     messages: readonly ChatMessage[],
     limits: TileLimits,
     signal: AbortSignal | undefined,
+    { room = new MediaRoom(Infinity), from = 0 }: { room?: MediaRoom; from?: number } = {},
   ): Promise<MediaByPart> {
     const media = new Map<ContentPart, Medium>();
     this.#checkTiles(limits, null);
@@ -88,8 +86,11 @@ export class MediaLibrary {
       for (const [i, part] of content.entries()) {
         if (!isMedium(part)) continue;
         if (signal?.aborted) throw cancelled();
-        const path = `messages.${at}.content.${i}`;
-        media.set(part, await this.#medium(part, tileLimits(part, limits), path, signal));
+        const path = `messages.${from + at}.content.${i}`;
+        const reading = { limits: tileLimits(part, limits), path, plan: room.plan, signal };
+        const medium = await this.#medium(part, reading);
+        room.take(medium, path);
+        media.set(part, medium);
       }
     }
     return media;
@@ -104,9 +105,7 @@ export class MediaLibrary {
 
   async #medium(
     part: ContentPart & { type: MediaKind },
-    limits: TileLimits,
-    path: string,
-    signal: AbortSignal | undefined,
+    { limits, path, plan, signal }: PartReading,
   ): Promise<Medium> {
     const kind = part.type;
     this.#checkTiles(part, path);
@@ -118,63 +117,24 @@ export class MediaLibrary {
       });
     checkGiven(kind, given, `${path}.${kind}`, this.#bounds);
     const key = await mediumKey(kind, given, limits);
-    return this.#media.get(key, signal, async (abandoned) => {
-      const prepared = await this.#prepare(part, limits, path, abandoned);
-      return { kind, key, prepared };
-    });
-  }
-
-  async #prepare(
-    part: ContentPart & { type: MediaKind },
-    limits: TileLimits,
-    path: string,
-    abandoned: AbortSignal,
-  ): Promise<PreparedMedium> {
-    const name = `${path}.${part.type}`;
     try {
-      return await decodeWithin(name, this.#bounds, abandoned, (signal) =>
-        this.#decodeAndPrepare(part, limits, name, signal),
-      );
+      return await this.#media.get(key, signal, async (abandoned) => {
+        const prepared = await this.#reader.read(part, { limits, plan, abandoned });
+        return { kind, key, prepared };
+      });
     } catch (cause) {
-      if (!(cause instanceof EngineError) || cause.code !== 'bad_request' || cause.param?.startsWith(path))
-        throw cause;
-      const param = tileParam(cause, part, path) ?? name;
-      throw new EngineError('bad_request', say`${subject(name)}: ${cause}`, { param, cause });
+      // Requests that wait for one medium have it under different names.
+      const param = cause instanceof EngineError ? tileParam(cause, part, path) : null;
+      throw named(cause, `${path}.${kind}`, param);
     }
   }
+}
 
-  async #decodeAndPrepare(
-    { type, image, video, audio }: ContentPart,
-    limits: TileLimits,
-    name: string,
-    signal: AbortSignal,
-  ): Promise<PreparedMedium> {
-    const { readers } = this.model;
-    const bounds = this.#bounds;
-    if (type === 'image') {
-      const { alpha } = readers.image!;
-      const pixels =
-        image instanceof Uint8Array
-          ? await this.#decoders.image(image, name, { bounds, alpha, signal })
-          : coloursOf(image!, alpha);
-      signal.throwIfAborted();
-      return readers.image!.prepare(pixels, limits);
-    }
-    if (type === 'video') {
-      const { frames, fit } = readers.video!;
-      const reading = { bounds, frames, ...(fit && { fit }), signal };
-      const clip = video instanceof Uint8Array ? await this.#decoders.video(video, name, reading) : video!;
-      signal.throwIfAborted();
-      return readers.video!.prepare(clip, limits);
-    }
-    const { rate } = readers.audio!;
-    const sound =
-      audio instanceof Uint8Array
-        ? await this.#decoders.audio(audio, name, { bounds, rate, signal })
-        : await resampleSound(audio!, { rate, signal });
-    signal.throwIfAborted();
-    return readers.audio!.prepare(sound, limits);
-  }
+interface PartReading {
+  limits: TileLimits;
+  path: string;
+  plan: MediaRoom['plan'];
+  signal: AbortSignal | undefined;
 }
 
 function untaken(path: string, kind: MediaKind, kinds: readonly MediaKind[]): EngineError {

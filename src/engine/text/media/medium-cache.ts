@@ -3,6 +3,7 @@
 import { LruCache } from '../../../grammar/lru-cache.ts';
 import { unlessAborted } from '../../abort-listeners.ts';
 import { cancelled } from './decode-within.ts';
+import { bytesOf } from './media-room.ts';
 import type { Medium } from './medium.ts';
 
 /** Bytes of the prepared media that are kept. */
@@ -56,8 +57,4 @@ export class MediumCache {
     this.#pending.set(key, pending);
     return pending;
   }
-}
-
-function bytesOf({ prepared: { inputs } }: Medium): number {
-  return Object.values(inputs).reduce((sum, { data }) => sum + data.byteLength, 0);
 }

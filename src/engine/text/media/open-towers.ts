@@ -3,6 +3,7 @@
 import { EngineError } from '../../../files/error.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { MediaModel, PreparedMedium } from '../../../models/media.ts';
+import { finished } from '../../../models/preparation.ts';
 import { TowerWeights, type RunnerMedia } from './tower-weights.ts';
 import { Towers } from './towers.ts';
 
@@ -72,15 +73,15 @@ function typicalMedia({ readers: { image, video, audio } }: MediaModel, side: nu
   const pixels = { width: side, height: side, data: new Uint8Array(3 * side * side) };
   const source = { width: side, height: side, frames: 16, fps: 2, duration: 8 };
   const media: (() => PreparedMedium)[] = [];
-  if (image) media.push(() => image.prepare(pixels, {}));
+  if (image) media.push(() => finished(image.prepare(pixels, {})));
   if (video) {
     const frame = { width: side / 2, height: side / 2, data: new Uint8Array((3 * side * side) / 4) };
     const indices = video.frames(source);
-    media.push(() => video.prepare({ source, indices, frames: indices.map(() => frame) }, {}));
+    media.push(() => finished(video.prepare({ source, indices, frames: indices.map(() => frame) }, {})));
   }
   if (audio) {
     const { rate } = audio;
-    media.push(() => audio.prepare({ rate, samples: new Float32Array(SECONDS * rate) }, {}));
+    media.push(() => finished(audio.prepare({ rate, samples: new Float32Array(SECONDS * rate) }, {})));
   }
   return media.flatMap((prepare) => {
     try {

@@ -8,6 +8,7 @@ import { openCheckpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
 import type { Pixels } from '../../../../src/files/image/pixels.ts';
 import { openDiskFolder } from '../../../../src/files/source-disk.ts';
 import { mediaFamily } from '../../../../src/models/media-families.ts';
+import { finished } from '../../../../src/models/preparation.ts';
 import { readValues } from '../../../models/image-golden.ts';
 import { openMediaGolden, openMediaModel } from './media-golden.ts';
 
@@ -51,7 +52,7 @@ describe.each(['qwen2-vl', 'qwen2-5-vl', 'qwen3-vl', 'qwen3-5'])('%s', (name) =>
     const indices = readers.video!.frames(source);
     expect(indices).toEqual(golden.chosen);
     const clip = { source, indices, frames: indices.map((i) => frames[i]!) };
-    const prepared = readers.video!.prepare(clip, {});
+    const prepared = finished(readers.video!.prepare(clip, {}));
     const { shape, values: wanted } = tensors.get('pixels')!;
     const columns = shape[1]!;
     const { data } = prepared.inputs['patches']!;

@@ -16,6 +16,7 @@ import type { ContentPart } from '../../../../src/engine/text/text-model.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import { GGUF_TOWERS } from '../../../../src/models/media-families.ts';
 import type { MediaModel, PreparedMedium } from '../../../../src/models/media.ts';
+import { finished } from '../../../../src/models/preparation.ts';
 import { openModelTestDevice } from '../../../gpu/test-device.ts';
 import { requestOf as conversationOf, run, type Conversation } from './conversations.ts';
 import { openMediaGolden, openMediaModel, requestOf } from './media-golden.ts';
@@ -60,10 +61,10 @@ const IMAGE = {
 };
 
 async function prepared({ readers: { image, audio } }: MediaModel): Promise<PreparedMedium> {
-  if (image) return image.prepare(IMAGE, {});
+  if (image) return finished(image.prepare(IMAGE, {}));
   const { sounds } = soundGolden('voxtral');
   const sound = await readSound(sounds[0]!, 'sound', { bounds: { maxMediaSeconds: 9 }, rate: audio!.rate });
-  return audio!.prepare({ ...sound, samples: sound.samples.subarray(0, 9000) }, {});
+  return finished(audio!.prepare({ ...sound, samples: sound.samples.subarray(0, 9000) }, {}));
 }
 
 it.each(PAIRS)('$name: the rows are those of the safetensors files', async ({ name, from, metadata }) => {

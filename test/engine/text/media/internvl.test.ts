@@ -11,6 +11,7 @@ import type {
 import { expandText } from '../../../../src/engine/text/media/expand.ts';
 import { mediaFamily } from '../../../../src/models/media-families.ts';
 import type { Clip } from '../../../../src/files/media/decoded.ts';
+import { finished } from '../../../../src/models/preparation.ts';
 import { clipOf, FOLDER, GOLDEN, mediaFiles } from '../../../models/vision/internvl-golden.ts';
 import { openMediaModel } from './media-golden.ts';
 
@@ -122,7 +123,7 @@ it.each(['qwen2', 'qwen2-original'])('%s: templates may print either placeholder
   const files = mediaFiles(checkpoint);
   const { readers } = mediaFamily((files.config['architectures'] as string[])[0]!)!.read(files);
   const pixels = { width: 24, height: 24, data: new Uint8Array(3 * 24 * 24) };
-  const medium = { kind: 'image' as const, key: 'a', prepared: readers.image!.prepare(pixels, {}) };
+  const medium = { kind: 'image' as const, key: 'a', prepared: finished(readers.image!.prepare(pixels, {})) };
   for (const placeholder of ['<image>', '<IMG_CONTEXT>'])
     expect(expandText(`A${placeholder}\nB`, [medium], readers).text).toBe('A<img><IMG_CONTEXT></img>\nB');
   expect(() => expandText('<image> <image>', [medium], readers)).toThrow('leave it out of texts');

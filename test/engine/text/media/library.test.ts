@@ -2,34 +2,47 @@
 
 import { describe, expect, it, vi } from 'vitest';
 import { MediaLibrary } from '../../../../src/engine/text/media/library.ts';
+import { MediaRoom } from '../../../../src/engine/text/media/media-room.ts';
+import { readLastTurns } from '../../../../src/engine/text/media/read-turns.ts';
 import type { ChatMessage, ContentPart } from '../../../../src/engine/text/text-request.ts';
+import { EngineError } from '../../../../src/files/error.ts';
 import { takenText } from '../../../../src/files/media-nouns.ts';
 import type { Pixels } from '../../../../src/files/image/pixels.ts';
 import type { Sound } from '../../../../src/files/media/decoded.ts';
 import type { MediaDecoders } from '../../../../src/files/media/decoders.ts';
 import { openChatTemplate } from '../../../../src/files/template/template.ts';
 import type { MediaModel, PreparedMedium } from '../../../../src/models/media.ts';
+import type { Preparation } from '../../../../src/models/preparation.ts';
 
 const prepared = (data: Float32Array<ArrayBuffer>): PreparedMedium => ({
-  parts: [1],
+  parts: [data.length],
   token: '<x>',
   tower: 'tower',
   inputs: { values: { shape: [data.length], data } },
   layout: null,
 });
 
+/** Each value takes a row. */
+function* inPieces(data: Float32Array<ArrayBuffer>): Preparation {
+  yield data.length;
+  made.push(data.length);
+  return prepared(data);
+}
+/** Numbers of the values that were computed. */
+const made: number[] = [];
+
 const MODEL: MediaModel = {
   readers: {
     image: {
       placeholder: '<image>',
       alpha: 'dropped',
-      prepare: ({ data }) => prepared(Float32Array.from(data)),
+      prepare: ({ data }) => inPieces(Float32Array.from(data)),
     },
-    video: { placeholder: '<video>', frames: () => [0], prepare: () => prepared(new Float32Array(1)) },
+    video: { placeholder: '<video>', frames: () => [0], prepare: () => inPieces(new Float32Array(1)) },
     audio: {
       placeholder: '<audio>',
       rate: 16_000,
-      prepare: ({ samples }) => prepared(Float32Array.from(samples)),
+      prepare: ({ samples }) => inPieces(Float32Array.from(samples)),
     },
   },
   towers: {},
@@ -95,6 +108,93 @@ function slow() {
 }
 
 const decoding = (signals: readonly AbortSignal[]) => vi.waitFor(() => expect(signals).toHaveLength(1));
+
+describe('media that do not fit', () => {
+  const FOUR = new Float32Array(4);
+  const sound = (samples: Float32Array): ContentPart => ({ type: 'audio', audio: { rate: 16_000, samples } });
+
+  it('are refused before their values are computed, and before later ones are read', async () => {
+    const own = library();
+    const read = (...content: ContentPart[]) =>
+      own.read(message(...content), {}, undefined, { room: new MediaRoom(10) });
+    const before = made.length;
+    await expect(read(sound(new Float32Array(10)))).rejects.toMatchObject({
+      code: 'context_length_exceeded',
+      message: expect.stringContaining('the prompt is too long: 10 tokens > 10') as string,
+    });
+    expect(made).toHaveLength(before);
+    const several = [4, 5, 6].map((count) => sound(FOUR.map(() => count)));
+    await expect(read(...several, { type: 'video' })).rejects.toMatchObject({
+      code: 'context_length_exceeded',
+    });
+    expect((await read(sound(FOUR), sound(FOUR.map(() => 4)))).size).toBe(2);
+  });
+
+  it('leave with their turns where the oldest may be dropped, and are not prepared', async () => {
+    const user = (samples: number): ChatMessage => ({
+      role: 'user',
+      content: [sound(new Float32Array(samples))],
+    });
+    const turns = [user(7), user(3), user(4)];
+    const reading = { limits: {}, context: 10, signal: undefined };
+    const { messages, media } = await readLastTurns(library(), turns, reading);
+    expect(messages).toEqual(turns.slice(1));
+    expect([...media.keys()]).toHaveLength(2);
+    await expect(readLastTurns(library(), [user(3), user(12)], reading)).rejects.toMatchObject({
+      code: 'context_length_exceeded',
+    });
+  });
+});
+
+it('each request that waits for a medium gets its error under its own name', async () => {
+  const image: MediaDecoders['image'] = async (_, name) => {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    throw new EngineError('bad_request', `${name} is torn`, { param: name });
+  };
+  const own = library({ image });
+  const [part] = FILE[0]!.content as ContentPart[];
+  const reads = [FILE, message({ type: 'text', text: 'a' }, part!)].map((one) =>
+    own.read(one, {}, undefined),
+  );
+  const failed = await Promise.all(reads.map((read) => read.catch((error: unknown) => error)));
+  for (const [i, error] of failed.entries())
+    expect(error).toMatchObject({
+      param: `messages.0.content.${i}.image`,
+      message: `messages.0.content.${i}.image is torn`,
+    });
+});
+
+it('other work runs while a medium is prepared, which ends when no request waits', async () => {
+  let pieces = 0;
+  const model: MediaModel = {
+    ...MODEL,
+    readers: {
+      image: {
+        ...MODEL.readers.image!,
+        *prepare() {
+          for (;;) {
+            const end = performance.now() + 2;
+            while (performance.now() < end);
+            pieces++;
+            yield;
+          }
+        },
+      },
+    },
+  };
+  const decoders = { image: () => Promise.resolve(PIXELS) } as unknown as MediaDecoders;
+  const own = new MediaLibrary(model, ALL, decoders, BOUNDS);
+  const leaving = new AbortController();
+  const read = own.read(FILE, {}, leaving.signal);
+  setTimeout(() => leaving.abort(), 30);
+  await expect(read).rejects.toMatchObject({ code: 'cancelled' });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  const done = pieces;
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(pieces).toBe(done);
+  const late = new MediaLibrary(model, ALL, decoders, { ...BOUNDS, mediaDecodeTimeout: 20 });
+  await expect(late.read(FILE, {}, undefined)).rejects.toMatchObject({ code: 'bad_request' });
+});
 
 describe('decoding', () => {
   it('is done once for requests that wait at the same time, and for those that come later', async () => {

@@ -8,6 +8,7 @@ import { openDiskFolder } from '../../../../src/files/source-disk.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import { mediaFamily } from '../../../../src/models/media-families.ts';
 import type { MediaModel } from '../../../../src/models/media.ts';
+import { finished } from '../../../../src/models/preparation.ts';
 import { disguise, openModelTestDevice } from '../../../gpu/test-device.ts';
 import { readValues, type Values } from '../../../models/image-golden.ts';
 import { soundGolden } from './sound-golden.ts';
@@ -34,7 +35,7 @@ describe.each(['qwen2-audio', 'voxtral'])('%s', (name) => {
 
   const prepare = async (i: number) => {
     const sound = await readSound(sounds[i]!, 'sound', { bounds: { maxMediaSeconds: 9 }, rate: RATE });
-    return model.readers.audio!.prepare(sound, {});
+    return finished(model.readers.audio!.prepare(sound, {}));
   };
 
   it.each([0, 1])('sound %i: features and rows', async (i) => {
@@ -85,7 +86,7 @@ it('Qwen2-Audio hears a window, and nothing too short', async () => {
     hidden: 48,
   });
   const prepare = (samples: number) =>
-    readers.audio!.prepare({ rate: RATE, samples: new Float32Array(samples) }, {});
+    finished(readers.audio!.prepare({ rate: RATE, samples: new Float32Array(samples) }, {}));
   expect(prepare(RATE).parts).toEqual([25]);
   expect(() => prepare(RATE + 1600)).toThrow(
     'it lasts 1.1 seconds, and this model hears at most 1 of one sound',

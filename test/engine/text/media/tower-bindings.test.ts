@@ -10,6 +10,7 @@ import { openDiskFolder } from '../../../../src/files/source-disk.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import type { Json } from '../../../../src/models/config-values.ts';
 import type { MediaReaders, PreparedMedium } from '../../../../src/models/media.ts';
+import { finished } from '../../../../src/models/preparation.ts';
 import { disguise, openModelTestDevice } from '../../../gpu/test-device.ts';
 import { rowsOf } from './tower-rows.ts';
 
@@ -26,10 +27,10 @@ afterAll(() => device.destroy());
 function preparedBy({ image, audio }: MediaReaders, side: number): PreparedMedium {
   if (audio) {
     const samples = Float32Array.from({ length: audio.rate - 100 }, (_, i) => Math.sin(i ** 2 / 1e5));
-    return audio.prepare({ rate: audio.rate, samples }, {});
+    return finished(audio.prepare({ rate: audio.rate, samples }, {}));
   }
   const data = Uint8Array.from({ length: 3 * side * side }, (_, i) => (i * 7919) % 251);
-  return image!.prepare({ width: side, height: side, data }, {});
+  return finished(image!.prepare({ width: side, height: side, data }, {}));
 }
 
 it.each([

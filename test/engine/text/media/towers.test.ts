@@ -8,6 +8,7 @@ import { openDiskFolder } from '../../../../src/files/source-disk.ts';
 import { TEXT_CLASSES } from '../../../../src/engine/architectures.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import type { MediaModel } from '../../../../src/models/media.ts';
+import { finished } from '../../../../src/models/preparation.ts';
 import { disguise, openModelTestDevice } from '../../../gpu/test-device.ts';
 import { openMediaGolden, type MediaGolden } from './media-golden.ts';
 import { expectRows, rowsOf } from './tower-rows.ts';
@@ -31,7 +32,7 @@ describe.each(NAMES)('%s', (name) => {
   afterAll(() => checkpoint.close());
 
   it.each([0, 1, 2])('image %i: patches and rows', async (i) => {
-    const prepared = model.readers.image!.prepare(golden.images[i]!, {});
+    const prepared = finished(model.readers.image!.prepare(golden.images[i]!, {}));
     const [time, rows, columns] = golden.tensors.get(`grid.${i}`)!.values;
     expect(time).toBe(1);
     expect(prepared.grid).toEqual({ times: [0], rows: rows! / 2, columns: columns! / 2 });

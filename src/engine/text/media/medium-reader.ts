@@ -1,0 +1,82 @@
+// Decodes a medium, and prepares it as its model takes it.
+
+import { EngineError } from '../../../files/error.ts';
+import { say, subject } from '../../../files/message.ts';
+import type { MediaDecoders } from '../../../files/media/decoders.ts';
+import { coloursOf } from '../../../files/media/given.ts';
+import type { MediaBounds } from '../../../files/media/media.ts';
+import { resampleSound } from '../../../files/media/sound-reader.ts';
+import type { MediaKind, MediaReaders, PreparedMedium, TileLimits } from '../../../models/media.ts';
+import type { Preparation } from '../../../models/preparation.ts';
+import type { ContentPart } from '../text-request.ts';
+import { decodeWithin } from './decode-within.ts';
+import { prepareInTurns } from './prepare-in-turns.ts';
+
+/** Name of a medium in errors, until it is known which request they are for (see `named`). */
+const UNNAMED = 'medium';
+
+export interface MediumReading {
+  limits: TileLimits;
+  /** Called with the number of rows that a medium takes, before they are computed. */
+  plan: (rows: number) => void;
+  /** Aborts when no request waits any more. */
+  abandoned: AbortSignal;
+}
+
+export class MediumReader {
+  readonly #readers: MediaReaders;
+  readonly #decoders: MediaDecoders;
+  readonly #bounds: MediaBounds;
+
+  constructor(readers: MediaReaders, decoders: MediaDecoders, bounds: MediaBounds) {
+    this.#readers = readers;
+    this.#decoders = decoders;
+    this.#bounds = bounds;
+  }
+
+  /** The part has a medium of a kind that the model reads. Errors have no name that a request knows (see `named`). */
+  read(part: ContentPart & { type: MediaKind }, reading: MediumReading): Promise<PreparedMedium> {
+    const { limits, plan, abandoned } = reading;
+    return decodeWithin(UNNAMED, this.#bounds, abandoned, async (signal) => {
+      const begin = await this.#decode(part, signal);
+      signal.throwIfAborted();
+      return prepareInTurns(begin(limits), plan, signal);
+    });
+  }
+
+  async #decode(
+    { type, image, video, audio }: ContentPart & { type: MediaKind },
+    signal: AbortSignal,
+  ): Promise<(limits: TileLimits) => Preparation> {
+    const readers = this.#readers;
+    const bounds = this.#bounds;
+    if (type === 'image') {
+      const { alpha } = readers.image!;
+      const pixels =
+        image instanceof Uint8Array
+          ? await this.#decoders.image(image, UNNAMED, { bounds, alpha, signal })
+          : coloursOf(image!, alpha);
+      return (limits) => readers.image!.prepare(pixels, limits);
+    }
+    if (type === 'video') {
+      const { frames, fit } = readers.video!;
+      const reading = { bounds, frames, ...(fit && { fit }), signal };
+      const clip = video instanceof Uint8Array ? await this.#decoders.video(video, UNNAMED, reading) : video!;
+      return (limits) => readers.video!.prepare(clip, limits);
+    }
+    const { rate } = readers.audio!;
+    const sound =
+      audio instanceof Uint8Array
+        ? await this.#decoders.audio(audio, UNNAMED, { bounds, rate, signal })
+        : await resampleSound(audio!, { rate, signal });
+    return (limits) => readers.audio!.prepare(sound, limits);
+  }
+}
+
+/** An error of a reader as the request sees it that holds the medium under `name`. `param`: the field to blame; null: the medium. */
+export function named(cause: unknown, name: string, param: string | null): unknown {
+  if (!(cause instanceof EngineError)) return cause;
+  if (cause.param === UNNAMED) return cause.underName(name);
+  if (cause.code !== 'bad_request') return cause;
+  return new EngineError('bad_request', say`${subject(name)}: ${cause}`, { param: param ?? name, cause });
+}
