@@ -9,7 +9,7 @@ import { affine } from '../affine.ts';
 import { readConfig } from '../config-values.ts';
 import type { MediaFamily, MediaFiles, Sound } from '../media.ts';
 import type { Preparation } from '../preparation.ts';
-import { inTurns, tilesAtOnce } from '../vision/tile-turns.ts';
+import { inTurns, tilesAtOnce } from '../tile-turns.ts';
 import type { WeightTable } from '../weights.ts';
 import { melSpectrum } from './mel-spectrum.ts';
 import { readWhisper, type WhisperConfig, type WhisperSettings } from './whisper-config.ts';

@@ -4,7 +4,7 @@ import type { Activation } from '../../kernels/activation.ts';
 import type { CountKey } from '../config-bounds.ts';
 import { checkHeads, isJsonObject, readConfig, type ConfigReader } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
-import { processorPart } from '../vision/processor-part.ts';
+import { processorPart } from '../processor-part.ts';
 import type { MelConfig } from './mel-spectrum.ts';
 
 export interface WhisperConfig {

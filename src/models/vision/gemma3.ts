@@ -9,7 +9,7 @@ import { rmsnorm } from '../../kernels/rmsnorm.ts';
 import type { WeightTable } from '../weights.ts';
 import type { Gemma3VisionConfig } from './gemma3-config.ts';
 import { siglip } from './siglip.ts';
-import { inTurns } from './tile-turns.ts';
+import { inTurns } from '../tile-turns.ts';
 
 export interface Gemma3Images {
   /** [images, patches, 3 · patch²] */

@@ -2,7 +2,7 @@
 
 import { readConfig, type ConfigReader } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
-import { processorPart } from './processor-part.ts';
+import { processorPart } from '../processor-part.ts';
 import { readSiglip, within, type SiglipConfig } from './siglip-config.ts';
 import type { TileConfig } from './tiles.ts';
 

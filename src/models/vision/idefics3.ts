@@ -8,7 +8,7 @@ import { patchify } from '../../kernels/patchify.ts';
 import type { WeightTable } from '../weights.ts';
 import type { Idefics3VisionConfig } from './idefics3-config.ts';
 import { siglip } from './siglip.ts';
-import { inTurns } from './tile-turns.ts';
+import { inTurns } from '../tile-turns.ts';
 
 /** patches [tiles, patches, 3 · patch²] → rows tile by tile, cell by cell, [1, tiles · cells, out] */
 export type Idefics3Tower = (patches: Tensor) => Tensor;

@@ -15,7 +15,7 @@ import { rmsnorm } from '../../kernels/rmsnorm.ts';
 import { affine } from '../affine.ts';
 import type { WeightTable } from '../weights.ts';
 import type { InternVitConfig } from './intern-vit-config.ts';
-import { inTurns, tilesAtOnce } from './tile-turns.ts';
+import { inTurns, tilesAtOnce } from '../tile-turns.ts';
 import { INTERN_VIT_NAMES, type InternLayerNames } from './intern-vit-names.ts';
 
 export interface InternTowerConfig {

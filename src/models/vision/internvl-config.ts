@@ -6,7 +6,7 @@ import type { MediaFiles } from '../media.ts';
 import { readInternVit, type InternLayout } from './intern-vit-config.ts';
 import type { InternTowerConfig } from './intern-vit.ts';
 import type { FrameRule } from './internvl-frames.ts';
-import { processorPart } from './processor-part.ts';
+import { processorPart } from '../processor-part.ts';
 import type { TileConfig } from './tiles.ts';
 import type { TileBounds } from './tile-grid.ts';
 

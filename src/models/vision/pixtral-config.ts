@@ -4,7 +4,7 @@
 import type { Activation } from '../../kernels/activation.ts';
 import { checkHeads, isJsonObject, readConfig, shown, type ConfigReader } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
-import { processorPart } from './processor-part.ts';
+import { processorPart } from '../processor-part.ts';
 import type { PatchConfig } from './tiles.ts';
 
 export interface PixtralVisionConfig {

@@ -8,7 +8,7 @@ import { affine } from '../affine.ts';
 import { clipLayer } from '../text/clip.ts';
 import type { WeightTable } from '../weights.ts';
 import type { SiglipConfig } from './siglip-config.ts';
-import { tilesAtOnce } from './tile-turns.ts';
+import { tilesAtOnce } from '../tile-turns.ts';
 
 export interface Siglip {
   /** patches [images, patches, 3 · patch²] → [images, patches, hidden] */

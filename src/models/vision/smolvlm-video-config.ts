@@ -3,7 +3,7 @@
 import { isJsonObject } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
 import { longestEdge, PROCESSED, readTileValues, type Idefics3Config } from './idefics3-config.ts';
-import { processorPart } from './processor-part.ts';
+import { processorPart } from '../processor-part.ts';
 import { within } from './siglip-config.ts';
 import type { TileConfig } from './tiles.ts';
 

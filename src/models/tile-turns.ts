@@ -1,7 +1,7 @@
 // Many tiles pass a tower's layers in turns, so that their intermediates take a bounded room.
 
-import type { Tensor } from '../../gpu/tensor.ts';
-import { takeRows } from '../../kernels/copy-rows.ts';
+import type { Tensor } from '../gpu/tensor.ts';
+import { takeRows } from '../kernels/copy-rows.ts';
 
 /** Tiles that pass the layers together, and values of their widest intermediate; the others wait. */
 const MOST_AT_ONCE = 4;
