@@ -15,6 +15,7 @@ import {
   type MistralPart,
   type MistralTurn,
 } from './mistral-turns.ts';
+import { FORMATS, type MistralVersion } from './mistral-versions.ts';
 import { prepareMessages, type TemplateMessage, type TemplateTraits } from './template-messages.ts';
 import { withShortIds } from './template-turns.ts';
 
@@ -26,51 +27,6 @@ export interface MistralRendering {
   kwargs?: Record<string, unknown>;
 }
 
-interface Format {
-  /** Whether system messages stand between marks of their own; otherwise their text opens the last message of the user. */
-  marksSystem: boolean;
-  /** The user's message that tools and settings stand before. */
-  toolsBefore: 'first' | 'last';
-  /** `list`: JSON of all calls; `ids`: each call's name, id and arguments; `names`: without ids. */
-  calls: 'list' | 'ids' | 'names';
-  /** `json`: an object with the id; `ids`: the id before the text; `text`: the text alone. */
-  results: 'json' | 'ids' | 'text';
-  ordersResults: boolean;
-  between: string;
-  /** Whether reasoning and settings have marks, where the tokenizer has these. */
-  marksThinking: boolean;
-  /** Texts that must be special tokens. */
-  tokens: string;
-}
-
-const V3: Format = {
-  ...{ marksSystem: false, toolsBefore: 'last', calls: 'list', results: 'json' },
-  ...{ ordersResults: false, between: PARAGRAPH, marksThinking: false },
-  tokens:
-    '<s> </s> [INST] [/INST] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_CALLS] [TOOL_RESULTS] [/TOOL_RESULTS]',
-};
-const V7: Format = {
-  ...V3,
-  ...{ marksSystem: true, results: 'ids' },
-  tokens: `${V3.tokens} [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [TOOL_CONTENT]`,
-};
-const V11: Format = {
-  ...V7,
-  ...{ calls: 'ids', ordersResults: true },
-  tokens: `${V7.tokens} [CALL_ID] [ARGS]`,
-};
-const V13: Format = {
-  ...V11,
-  ...{ toolsBefore: 'first', calls: 'names', results: 'text', marksThinking: true },
-};
-const V15: Format = { ...V13, between: '', tokens: `${V13.tokens} [MODEL_SETTINGS] [/MODEL_SETTINGS]` };
-const FORMATS: ReadonlyMap<string, Format> = new Map([
-  ['v3', V3],
-  ['v7', V7],
-  ['v11', V11],
-  ['v13', V13],
-  ['v15', V15],
-]);
 const THINKING = ['[THINK]', '[/THINK]'] as const;
 
 const TRAITS: TemplateTraits = {
@@ -83,7 +39,7 @@ export class MistralFormat {
   /** Marks that replies may hold. */
   readonly marks: string;
   readonly efforts: TekkenChat['efforts'];
-  readonly #format: Format;
+  readonly #format: MistralVersion;
   readonly #thinks: boolean;
 
   /** Throws unsupported for a version that is not known, bad_checkpoint where the tokenizer lacks a token of its version. */
@@ -106,7 +62,7 @@ export class MistralFormat {
     }
     this.#format = format;
     this.#thinks = format.marksThinking && THINKING.every((mark) => specials.includes(mark));
-    this.efforts = format === V15 ? efforts : null;
+    this.efforts = format.hasSettings ? efforts : null;
     this.marks = `[TOOL_CALLS]${format.calls === 'list' ? '' : '[ARGS]'}${this.#thinks ? THINKING.join('') : ''}`;
   }
 
