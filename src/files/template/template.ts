@@ -74,23 +74,20 @@ export function openChatTemplate(
       ([a], [b]) => Number(b === 'default') - Number(a === 'default'),
     )[0] ?? [];
   if (first === undefined) return chat === null ? closedTemplate(missingTemplate()) : openMistral(chat);
-  let withoutTools: Parsed;
-  let withTools: Parsed;
   try {
-    withoutTools = parse(name, first, specials);
-    withTools =
-      sources?.['tool_use'] === undefined ? withoutTools : parse('tool_use', sources['tool_use'], specials);
+    const withoutTools = parse(name, first, specials);
+    const tools = sources?.['tool_use'];
+    const withTools = tools === undefined ? withoutTools : parse('tool_use', tools, specials);
+    return openJinja({ withoutTools, withTools }, Object.values(sources ?? {}).join('\n'));
   } catch (cause) {
-    if (cause instanceof EngineError) return closedTemplate(cause);
-    return closedTemplate(
-      new EngineError(
-        'unsupported',
-        `the checkpoint's chat template cannot be read (${reasonOf(cause)}): put one that can into a chat_template.jinja beside its config.json and open it again; from a program, a plain text prompt needs none`,
-        { param: 'chat_template', cause },
-      ),
-    );
+    return closedTemplate(cause instanceof EngineError ? cause : unreadableTemplate(cause));
   }
-  const source = Object.values(sources ?? {}).join('\n');
+}
+
+function openJinja(
+  { withoutTools, withTools }: Record<'withoutTools' | 'withTools', Parsed>,
+  source: string,
+): ChatTemplate {
   const variables = new Set([
     ...namedVariables(withoutTools.template.syntax),
     ...namedVariables(withTools.template.syntax),
@@ -203,6 +200,14 @@ function closedTemplate(problem: EngineError): ChatTemplate {
       throw new EngineError(problem.code, problem.message, { param: 'messages', cause: problem });
     },
   };
+}
+
+function unreadableTemplate(cause: unknown): EngineError {
+  return new EngineError(
+    'unsupported',
+    `the checkpoint's chat template cannot be read (${reasonOf(cause)}): put one that can into a chat_template.jinja beside its config.json and open it again; from a program, a plain text prompt needs none`,
+    { param: 'chat_template', cause },
+  );
 }
 
 function missingTemplate(): EngineError {
