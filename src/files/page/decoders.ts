@@ -1,17 +1,23 @@
 // Decoders of media files in a page.
 
 import { EngineError } from '../error.ts';
+import { readHeader } from '../image/image-header.ts';
 import type { MediaDecoders } from '../media/decoders.ts';
 import { beyond } from '../media/media-error.ts';
 import { soundReader } from '../media/sound-reader.ts';
 import { decodeColours, decodeOverWhite } from './image.ts';
 
 export const PAGE_DECODERS: MediaDecoders = {
-  async image(bytes, name, { bounds: { maxImagePixels: most }, alpha }) {
+  async image(bytes, name, { bounds: { maxImagePixels: most }, alpha, signal }) {
+    const check = ({ width, height }: { width: number; height: number }): void => {
+      signal?.throwIfAborted();
+      if (width * height > most)
+        throw beyond(name, `is an image of ${width} × ${height} pixels`, 'maxImagePixels', most);
+    };
+    const header = readHeader(bytes);
+    if (header !== null && typeof header === 'object') check(header);
     const pixels = await (alpha === 'white' ? decodeOverWhite : decodeColours)(bytes, name);
-    const { width, height } = pixels;
-    if (width * height > most)
-      throw beyond(name, `is an image of ${width} × ${height} pixels`, 'maxImagePixels', most);
+    check(pixels);
     return pixels;
   },
   video: async (_, name) => {

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import * as pageFace from '../../../src/browser.ts';
 import * as face from '../../../src/index.ts';
 import { pngChunks } from '../../../src/files/image/file-parts.ts';
+import { PAGE_DECODERS } from '../../../src/files/page/decoders.ts';
 import { decodeImage, encodeImage } from '../../../src/files/page/image.ts';
 
 const NAMES = [
@@ -78,4 +79,13 @@ it('a PNG file of a page has the pixels and the parameters of one of Node', asyn
   const fromNode = await face.encodeImage(image, { format: 'png', parameters });
   const text = (bytes: Uint8Array) => [...pngChunks(bytes)].find(({ type }) => type === 'iTXt')!.data;
   expect(text(file)).toEqual(new Uint8Array(text(fromNode)));
+});
+
+it('a medium is held against its bound by its header, and not decoded for a request that has left', async () => {
+  const file = await encodeImage(image, { format: 'png' });
+  const bounds = { maxImagePixels: 1, maxVideoPixels: 1, maxVideoFrames: 1, maxMediaSeconds: 1 };
+  const read = PAGE_DECODERS.image(file, 'image', { bounds, alpha: 'white' });
+  await expect(read).rejects.toThrow('image is an image of 2 × 1 pixels, above the limit of 1');
+  const reading = { bounds, alpha: 'white', signal: AbortSignal.abort(new Error('left')) } as const;
+  await expect(PAGE_DECODERS.image(file, 'image', reading)).rejects.toThrow('left');
 });
