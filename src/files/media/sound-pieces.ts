@@ -11,8 +11,8 @@ export interface SoundPiece {
   rate: number;
 }
 
-/** Bytes that are decoded at once. */
-const PIECE_BYTES = 2 ** 14;
+/** Bytes that are decoded at once: few, because silence of many seconds takes some of them. */
+const PIECE_BYTES = 2 ** 11;
 /** Frames that are read of a WAV file at once. */
 const PIECE_FRAMES = 2 ** 16;
 
@@ -54,6 +54,13 @@ const OGG_CODECS: Readonly<Record<string, string>> = {
   '\x01vorbis': 'Vorbis',
   '\x7fFLAC': 'Ogg FLAC',
 };
+
+/** Seconds that a file states before its samples, which may be less than it has; null: it states none. */
+export function statedSeconds(bytes: Uint8Array, format: string): number | null {
+  if (format !== 'FLAC' || bytes.length < FLAC_HEAD) return null;
+  const [samples, rate] = [flacSamples(bytes), viewOf(bytes).getUint32(18) >>> 12];
+  return rate === 0 ? null : samples / rate;
+}
 
 /** Returns the pieces of a file in a format of format.ts; null: the format is not decoded here. */
 export function soundPieces(bytes: Uint8Array, format: string): AsyncGenerator<SoundPiece, void> | null {
@@ -99,10 +106,17 @@ function pieceOf({ channelData, sampleRate, errors = [] }: Decoded): SoundPiece 
   return { channels: channelData, rate: sampleRate };
 }
 
-/** STREAMINFO, the first block, states the number of samples, or zero. */
-function checkFlac(bytes: Uint8Array, decoded: number): void {
+/** Bytes up to the end of what STREAMINFO, the first block, states of samples. */
+const FLAC_HEAD = 26;
+
+/** The number of samples of a channel that STREAMINFO states, or zero. */
+function flacSamples(bytes: Uint8Array): number {
   const view = viewOf(bytes);
-  const stated = (view.getUint8(21) & 15) * 2 ** 32 + view.getUint32(22);
+  return (view.getUint8(21) & 15) * 2 ** 32 + view.getUint32(22);
+}
+
+function checkFlac(bytes: Uint8Array, decoded: number): void {
+  const stated = flacSamples(bytes);
   if (decoded < stated) throw new Error(`${stated} samples stated, ${decoded} there`);
 }
 

@@ -7,7 +7,7 @@ import { MEDIA_NOUNS } from '../media-nouns.ts';
 import type { MediaBounds } from './media.ts';
 import { beyond, undecodable } from './media-error.ts';
 import { resampler } from './resample-sound.ts';
-import { type SoundPiece, soundPieces } from './sound-pieces.ts';
+import { type SoundPiece, soundPieces, statedSeconds } from './sound-pieces.ts';
 
 export interface SoundReading {
   bounds: Pick<MediaBounds, 'maxMediaSeconds'>;
@@ -18,6 +18,8 @@ export interface SoundReading {
 
 /** Rates of sounds that are read, in samples per second. */
 export const [LEAST_RATE, MOST_RATE] = [1000, 384_000];
+/** Milliseconds of decoding after which other work runs. */
+const TURN = 5;
 /** Samples that are resampled before other work runs. */
 const TURN_SAMPLES = 2 ** 14;
 
@@ -38,6 +40,8 @@ export function soundReader(
   return async (bytes, name, reading) => {
     const format = formatOf(bytes, 'audio', name);
     try {
+      const most = reading.bounds.maxMediaSeconds;
+      if ((statedSeconds(bytes, format) ?? 0) > most) throw tooLong(name, most);
       const pieces = soundPieces(bytes, format) ?? (await openContainer(bytes, name, format));
       return await resampleSound(await join(pieces, name, reading), reading);
     } catch (cause) {
@@ -54,6 +58,7 @@ async function join(
 ): Promise<Sound> {
   const parts: Float32Array[] = [];
   let [rate, length] = [0, 0];
+  let began = performance.now();
   for await (const piece of pieces) {
     if (!piece.channels[0]?.length) continue;
     if (rate !== 0 && piece.rate !== rate) throw new Error(`its rate changes from ${rate} to ${piece.rate}`);
@@ -66,10 +71,13 @@ async function join(
       );
     parts.push(meanOf(piece.channels));
     length += piece.channels[0].length;
-    if (length > most * rate) throw beyond(name, `lasts more than ${most} seconds`, 'maxMediaSeconds', most);
-    await turn();
+    if (length > most * rate) throw tooLong(name, most);
     signal?.throwIfAborted();
+    if (performance.now() - began < TURN) continue;
+    await turn();
+    began = performance.now();
   }
+  signal?.throwIfAborted();
   if (length === 0)
     throw new EngineError('bad_request', `${name} has no samples; give a sound with some`, { param: name });
   const samples = new Float32Array(length);
@@ -81,6 +89,9 @@ async function join(
   if (!samples.every(Number.isFinite)) throw new Error('a sample is not a finite number');
   return { samples, rate };
 }
+
+const tooLong = (name: string, most: number): EngineError =>
+  beyond(name, `lasts more than ${most} seconds`, 'maxMediaSeconds', most);
 
 function meanOf(channels: readonly Float32Array[]): Float32Array {
   const [first] = channels;

@@ -81,6 +81,12 @@ describe('resampling', () => {
 });
 
 describe('refusals', () => {
+  it('refuses a FLAC file by the length that it states, before it is decoded', async () => {
+    const head = Uint8Array.from(golden('flac').file.subarray(0, 42));
+    new DataView(head.buffer).setUint32(22, 2 ** 31);
+    expect((await refusal(head)).message).toContain('lasts more than 60 seconds');
+  });
+
   it('states how long a sound may be', async () => {
     for (const name of ['16-bit', 'flac', 'vorbis', 'mp3']) {
       const { code, message } = await refusal(golden(name).file, 0.1);
