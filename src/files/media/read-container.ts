@@ -12,7 +12,7 @@ import {
   type VideoSample,
   type VideoTrack,
 } from './container.ts';
-import { checkVideo, chooseFrames, fitted } from './frame-choice.ts';
+import { checkVideo, chooseFrames, countDecoded, fitted } from './frame-choice.ts';
 import type { Clip, VideoSource as Source } from './decoded.ts';
 import { MEDIA_NOUNS } from '../media-nouns.ts';
 import type { FrameChoice, MediaBounds } from './media.ts';
@@ -70,11 +70,17 @@ async function readTrack(library: Mediabunny, track: VideoTrack, reading: TrackR
   const { decode, clip } = chooseFrames(source, name, bounds, choice);
   const wanted = decode.map((index) => middles[index]!);
   const frames: Pixels[] = [];
+  const count = countDecoded(name, bounds);
   for await (const sample of new library.VideoSampleSink(track).samplesAtTimestamps(wanted)) {
-    signal?.throwIfAborted();
     if (!sample) throw new Error(`frame ${decode[frames.length]} is missing`);
-    const frame = await pixelsOf(sample, ORIENTATIONS[track.rotation]);
-    frames.push(fitted(frame, source, choice));
+    try {
+      signal?.throwIfAborted();
+      count(sample.visibleRect);
+      const frame = await pixelsOf(sample, ORIENTATIONS[track.rotation]);
+      frames.push(fitted(frame, source, choice));
+    } finally {
+      sample.close();
+    }
   }
   if (frames.length < decode.length) throw new Error(`frame ${decode[frames.length]} is missing`);
   return clip(frames);
@@ -139,25 +145,21 @@ export function steadyRate(stamps: readonly number[]): number | null {
 }
 
 async function pixelsOf(sample: VideoSample, orientation: number): Promise<Pixels> {
-  try {
-    const { width, height } = sample.visibleRect;
-    const layout = planeFormat(sample.format, sample.colorSpace);
-    if (layout) {
-      // The package would take every video for one of standard definition.
-      const planes = new Uint8Array(sample.allocationSize());
-      await sample.copyTo(planes);
-      return orient(rgbOfPlanes(planes, { width, height }, layout, sample.colorSpace), orientation);
-    }
-    const rgba = new Uint8Array(sample.allocationSize({ format: 'RGBA' }));
-    await sample.copyTo(rgba, { format: 'RGBA' });
-    const data = new Uint8Array(3 * width * height);
-    for (let from = 0, to = 0; to < data.length; from += 4, to += 3) {
-      data[to] = rgba[from]!;
-      data[to + 1] = rgba[from + 1]!;
-      data[to + 2] = rgba[from + 2]!;
-    }
-    return orient({ width, height, data }, orientation);
-  } finally {
-    sample.close();
+  const { width, height } = sample.visibleRect;
+  const layout = planeFormat(sample.format, sample.colorSpace);
+  if (layout) {
+    // The package would take every video for one of standard definition.
+    const planes = new Uint8Array(sample.allocationSize());
+    await sample.copyTo(planes);
+    return orient(rgbOfPlanes(planes, { width, height }, layout, sample.colorSpace), orientation);
   }
+  const rgba = new Uint8Array(sample.allocationSize({ format: 'RGBA' }));
+  await sample.copyTo(rgba, { format: 'RGBA' });
+  const data = new Uint8Array(3 * width * height);
+  for (let from = 0, to = 0; to < data.length; from += 4, to += 3) {
+    data[to] = rgba[from]!;
+    data[to + 1] = rgba[from + 1]!;
+    data[to + 2] = rgba[from + 2]!;
+  }
+  return orient({ width, height, data }, orientation);
 }
