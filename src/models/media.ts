@@ -74,7 +74,7 @@ export interface VideoReader {
   /** Indices of the frames that are taken; one may stand more than once. */
   frames(source: VideoSource): number[];
   /** Applied to each frame when it is decoded, so that only small frames stay in memory; left out: frames stay as they are. */
-  fit?(frame: Pixels, source: VideoSource): Pixels;
+  fit?(frame: Pixels, source: VideoSource, limits: TileLimits): Pixels;
   prepare(clip: Clip, limits: TileLimits): Preparation;
 }
 

@@ -30,6 +30,8 @@ export interface Clip {
   frames: readonly Pixels[];
   /** Indices of the frames in the source. */
   indices: readonly number[];
+  /** Whether the frames are what the model's `fit` made of them; left out: they are as they were filmed. */
+  isFitted?: true;
 }
 
 /** One channel of samples, -1 to 1. */

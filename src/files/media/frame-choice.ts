@@ -16,6 +16,21 @@ export function checkVideo(source: VideoSource, name: string, bounds: MediaBound
     throw beyond(name, `lasts ${Number(duration.toFixed(1))} seconds`, 'maxMediaSeconds', maxMediaSeconds);
 }
 
+/** Counts the pixels of frames as they are decoded, which may be larger than the file states. Throws bad_request beyond the bounds. */
+export function countDecoded(
+  name: string,
+  { maxImagePixels, maxVideoPixels }: Pick<MediaBounds, 'maxImagePixels' | 'maxVideoPixels'>,
+): (frame: { width: number; height: number }) => void {
+  let pixels = 0;
+  return ({ width, height }) => {
+    if (width * height > maxImagePixels)
+      throw beyond(name, `has a frame of ${width} × ${height} pixels`, 'maxImagePixels', maxImagePixels);
+    pixels += width * height;
+    if (pixels > maxVideoPixels)
+      throw beyond(name, `has frames of ${pixels} pixels to decode`, 'maxVideoPixels', maxVideoPixels);
+  };
+}
+
 export interface ChosenFrames {
   /** Frames to decode, in rising order and each once. */
   decode: number[];
@@ -27,7 +42,7 @@ export function chooseFrames(
   source: VideoSource,
   name: string,
   bounds: MediaBounds,
-  { frames: choose }: FrameChoice,
+  { frames: choose, fit }: FrameChoice,
 ): ChosenFrames {
   const { width, height, frames: count } = source;
   if (count === 0)
@@ -48,6 +63,7 @@ export function chooseFrames(
       source,
       indices,
       frames: indices.map((index) => frames[decode.indexOf(index)]!),
+      ...(fit && { isFitted: true as const }),
     }),
   };
 }

@@ -5,7 +5,10 @@ import { roundHalfEven } from '../../files/image/smart-size.ts';
 export interface FrameRule {
   /** Largest number of frames, where `fps` does not decide it. */
   most: number;
-  /** Frames per second of the video; null: `most` of any video. */
+  /**
+   * Frames per second of the video; null: `most` of any video. The number of frames then has no bound but `maxVideoFrames`: a clip whose rows
+   * exceed the context is refused before they are computed, and fitted frames are small.
+   */
   fps: number | null;
   /** Frames before the first one; null: half of the distance between two. */
   shift: number | null;

@@ -4,14 +4,14 @@
 import type { Clip } from '../../files/media/decoded.ts';
 import type { Pixels } from '../../files/image/pixels.ts';
 import type { MediaFamily, MediaInput, MediaModel } from '../media.ts';
-import type { Preparation } from '../preparation.ts';
+import { finished, type Preparation } from '../preparation.ts';
 import { placeMixtures } from './interpolated-places.ts';
 import { internTower } from './intern-vit.ts';
 import { readInternVl, type InternVlConfig } from './internvl-config.ts';
 import { segmentFrames, spacedFrames } from './internvl-frames.ts';
 import { cutTiles, tilesOfGrid } from './internvl-tiles.ts';
 import { closestGrid, tileBounds, type TileBounds } from './tile-grid.ts';
-import { tilePatches, type TileConfig } from './tiles.ts';
+import { gridTiles, tilePatches, type TileConfig } from './tiles.ts';
 
 const TOWER = 'tiles';
 const IMAGE = '<image>';
@@ -41,6 +41,7 @@ export const INTERNVL: MediaFamily = {
             isOriginal
               ? segmentFrames(source.frames, config.frames.most)
               : spacedFrames(source, config.frames),
+          fit: (frame, _, limits) => finished(stripOf(config, frame, tileBounds(limits, FRAME_BOUNDS))),
           prepare: (clip, limits) => preparedClip(config, clip, tileBounds(limits, FRAME_BOUNDS)),
         },
       },
@@ -69,24 +70,41 @@ function* preparedImage(config: InternVlConfig, image: Pixels, bounds: TileBound
   return yield* prepared(config, values, tiles, [START, tiles.length * rows, END]);
 }
 
-function* preparedClip(config: InternVlConfig, { frames }: Clip, bounds: TileBounds): Preparation {
+/** Frames of a clip are as they were filmed, or strips of their tiles where they are fitted. */
+function* preparedClip(config: InternVlConfig, { frames, isFitted }: Clip, bounds: TileBounds): Preparation {
   const {
     whole,
     rows,
     tiles: { side },
   } = config;
-  const grids = frames.map((frame) => closestGrid(frame, side, bounds));
-  const counts = grids.map((grid) => tilesOfGrid(grid, whole));
+  const counts = frames.map((frame) =>
+    isFitted ? frame.height / side : tilesOfGrid(closestGrid(frame, side, bounds), whole),
+  );
   yield counts.reduce((sum, count) => sum + count, 0) * rows;
   const tiles: Pixels[] = [];
-  const rowsFirst = resizesRowsFirst(config);
-  for (const [i, grid] of grids.entries())
-    tiles.push(...(yield* cutTiles(frames[i]!, { side, grid, whole, rowsFirst })));
+  for (const [i, frame] of frames.entries()) {
+    const strip = isFitted ? frame : yield* stripOf(config, frame, bounds);
+    tiles.push(...gridTiles(strip, side, { columns: 1, rows: counts[i]! }));
+  }
   const parts = counts.flatMap((count, i) => {
     const before = `${i === 0 ? '' : `${END}\n`}Frame${i + 1}: ${START}`;
     return [before, count * rows];
   });
   return yield* prepared(config, config.frameTiles, tiles, [...parts, END]);
+}
+
+/** The tiles of a frame, one below the other: small, however large the frame is. */
+function* stripOf(config: InternVlConfig, frame: Pixels, bounds: TileBounds): Generator<void, Pixels, void> {
+  const {
+    whole,
+    tiles: { side },
+  } = config;
+  const grid = closestGrid(frame, side, bounds);
+  const tiles = yield* cutTiles(frame, { side, grid, whole, rowsFirst: resizesRowsFirst(config) });
+  if (tiles.length === 1) return tiles[0]!;
+  const data = new Uint8Array(tiles.length * tiles[0]!.data.length);
+  for (const [i, tile] of tiles.entries()) data.set(tile.data, i * tile.data.length);
+  return { width: side, height: tiles.length * side, data };
 }
 
 /** Transformers resizes frames by torchvision, the original program by Pillow. */

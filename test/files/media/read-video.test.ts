@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../../src/files/error.ts';
 import type { MediaBounds } from '../../../src/files/media/media.ts';
 import { loadMediabunny } from '../../../src/files/media/container.ts';
+import { countDecoded } from '../../../src/files/media/frame-choice.ts';
 import { readVideo, type VideoReading } from '../../../src/files/media/read-video.ts';
 
 const golden = (name: string): string =>
@@ -37,6 +38,13 @@ async function refusal(file: string, limits: Partial<MediaBounds> = {}): Promise
   expect((error as EngineError).param).toBe('video');
   return error as EngineError;
 }
+
+it('frames that are larger than their file states are counted when they are decoded', () => {
+  const count = countDecoded('video', { maxImagePixels: 100, maxVideoPixels: 250 });
+  expect(() => count({ width: 11, height: 10 })).toThrow('video has a frame of 11 × 10 pixels');
+  for (let i = 0; i < 2; i++) count({ width: 10, height: 10 });
+  expect(() => count({ width: 10, height: 10 })).toThrow('video has frames of 300 pixels to decode');
+});
 
 describe('animations', () => {
   it.each(animations)('$name has the frames that PIL decodes', async ({ file, size, frames }) => {

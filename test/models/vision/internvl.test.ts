@@ -162,6 +162,11 @@ it.each(['qwen2', 'qwen2-original'])('%s: each frame has its text and one tile',
   expect(Math.max(...differences)).toBeLessThanOrEqual(2);
   expect(differences.reduce((sum, one) => sum + one, 0) / differences.length).toBeLessThan(0.255);
   expect(tilesIn(finished(video!.prepare(clip, { maxTiles: 6 })))).toBe(3 * 7);
+  for (const limits of [{}, { maxTiles: 6 }]) {
+    const frames = clip.frames.map((frame) => video!.fit!(frame, clip.source, limits));
+    const fitted = finished(video!.prepare({ ...clip, frames, isFitted: true }, limits));
+    expect(fitted).toEqual(finished(video!.prepare(clip, limits)));
+  }
 });
 
 /** Numbers of configurations as they are published, without what nothing reads. */

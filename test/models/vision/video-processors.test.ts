@@ -102,7 +102,7 @@ function seenBy(reader: VideoReader, [frames, fps, width, height]: ClipSizes) {
   const source = sourceOf([frames, fps, width, height]);
   const indices = reader.frames(source);
   const fit = reader.fit ?? ((frame) => frame);
-  const shown = indices.map((t) => fit(frameOf(t, source), source));
+  const shown = indices.map((t) => fit(frameOf(t, source), source, {}));
   return { indices, prepared: finished(reader.prepare({ source, indices, frames: shown }, {})) };
 }
 

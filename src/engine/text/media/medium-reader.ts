@@ -4,9 +4,17 @@ import { EngineError } from '../../../files/error.ts';
 import { say, subject } from '../../../files/message.ts';
 import type { MediaDecoders } from '../../../files/media/decoders.ts';
 import { coloursOf } from '../../../files/media/given.ts';
+import type { Pixels } from '../../../files/image/pixels.ts';
 import type { MediaBounds } from '../../../files/media/media.ts';
 import { resampleSound } from '../../../files/media/sound-reader.ts';
-import type { MediaKind, MediaReaders, PreparedMedium, TileLimits } from '../../../models/media.ts';
+import type {
+  Clip,
+  MediaKind,
+  MediaReaders,
+  PreparedMedium,
+  TileLimits,
+  VideoSource,
+} from '../../../models/media.ts';
 import type { Preparation } from '../../../models/preparation.ts';
 import type { ContentPart } from '../text-request.ts';
 import { decodeWithin } from './decode-within.ts';
@@ -38,16 +46,17 @@ export class MediumReader {
   read(part: ContentPart & { type: MediaKind }, reading: MediumReading): Promise<PreparedMedium> {
     const { limits, plan, abandoned } = reading;
     return decodeWithin(UNNAMED, this.#bounds, abandoned, async (signal) => {
-      const begin = await this.#decode(part, signal);
+      const work = await this.#decode(part, limits, signal);
       signal.throwIfAborted();
-      return prepareInTurns(begin(limits), plan, signal);
+      return prepareInTurns(work, plan, signal);
     });
   }
 
   async #decode(
     { type, image, video, audio }: ContentPart & { type: MediaKind },
+    limits: TileLimits,
     signal: AbortSignal,
-  ): Promise<(limits: TileLimits) => Preparation> {
+  ): Promise<Preparation> {
     const readers = this.#readers;
     const bounds = this.#bounds;
     if (type === 'image') {
@@ -56,21 +65,32 @@ export class MediumReader {
         image instanceof Uint8Array
           ? await this.#decoders.image(image, UNNAMED, { bounds, alpha, signal })
           : coloursOf(image!, alpha);
-      return (limits) => readers.image!.prepare(pixels, limits);
+      return readers.image!.prepare(pixels, limits);
     }
     if (type === 'video') {
       const { frames, fit } = readers.video!;
-      const reading = { bounds, frames, ...(fit && { fit }), signal };
-      const clip = video instanceof Uint8Array ? await this.#decoders.video(video, UNNAMED, reading) : video!;
-      return (limits) => readers.video!.prepare(clip, limits);
+      const reading = {
+        bounds,
+        frames,
+        ...(fit && { fit: (frame: Pixels, source: VideoSource) => fit(frame, source, limits) }),
+        signal,
+      };
+      const clip =
+        video instanceof Uint8Array ? await this.#decoders.video(video, UNNAMED, reading) : ofCaller(video!);
+      return readers.video!.prepare(clip, limits);
     }
     const { rate } = readers.audio!;
     const sound =
       audio instanceof Uint8Array
         ? await this.#decoders.audio(audio, UNNAMED, { bounds, rate, signal })
         : await resampleSound(audio!, { rate, signal });
-    return (limits) => readers.audio!.prepare(sound, limits);
+    return readers.audio!.prepare(sound, limits);
   }
+}
+
+/** A clip that a caller gives is as it was filmed. */
+function ofCaller({ source, indices, frames }: Clip): Clip {
+  return { source, indices, frames };
 }
 
 /** An error of a reader as the request sees it that holds the medium under `name`. `param`: the field to blame; null: the medium. */
