@@ -5,7 +5,6 @@ import type { Clip, MediaKind, Sound, TileLimits, VideoSource } from '../files/m
 import type { Pixels } from '../files/image/pixels.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import type { Json } from './config-values.ts';
-import type { Preparation } from './preparation.ts';
 import type { WeightTable } from './weights.ts';
 
 export type { Clip, MediaKind, Sound, TileLimits, VideoSource };
@@ -84,6 +83,9 @@ export interface AudioReader {
   rate: number;
   prepare(sound: Sound, limits: TileLimits): Preparation;
 }
+
+/** Yields the number of rows that the medium takes before their values are computed, then nothing between pieces; returns the medium. */
+export type Preparation = Generator<number | void, PreparedMedium, void>;
 
 /** What stands for a medium in the prompt, and what its tower reads. A `prepare` is pure; its pieces throw bad_request. */
 export interface PreparedMedium {

@@ -3,8 +3,7 @@
 
 import type { Pixels } from '../../files/image/pixels.ts';
 import { resampleInBands } from '../../files/image/resample.ts';
-import type { MediaFamily, MediaModel } from '../media.ts';
-import type { Preparation } from '../preparation.ts';
+import type { MediaFamily, MediaModel, Preparation } from '../media.ts';
 import { readGemma3, type Gemma3Config } from './gemma3-config.ts';
 import { panAndScan } from './gemma3-crops.ts';
 import { GEMMA3_PROJECTION, gemma3Tower, meanOfSquares } from './gemma3.ts';

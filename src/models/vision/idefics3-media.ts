@@ -1,8 +1,7 @@
 // Images of Idefics3 and SmolVLM: tiles, each behind a token for its row and column, and the whole image behind them. SmolVLM reads videos, too.
 
 import type { Pixels } from '../../files/image/pixels.ts';
-import type { MediaFamily, MediaFiles, MediaModel, VideoReader } from '../media.ts';
-import type { Preparation } from '../preparation.ts';
+import type { MediaFamily, MediaFiles, MediaModel, VideoReader, Preparation } from '../media.ts';
 import { readIdefics3, type Idefics3Config } from './idefics3-config.ts';
 import { splitImage, tilesOfSplit } from './idefics3-tiles.ts';
 import { idefics3Tower } from './idefics3.ts';

@@ -3,8 +3,8 @@
 
 import type { Clip } from '../../files/media/decoded.ts';
 import type { Pixels } from '../../files/image/pixels.ts';
-import type { MediaFamily, MediaInput, MediaModel } from '../media.ts';
-import { finished, type Preparation } from '../preparation.ts';
+import type { MediaFamily, MediaInput, MediaModel, Preparation } from '../media.ts';
+import { finished } from '../preparation.ts';
 import { placeMixtures } from './interpolated-places.ts';
 import { internTower } from './intern-vit.ts';
 import { readInternVl, type InternVlConfig } from './internvl-config.ts';

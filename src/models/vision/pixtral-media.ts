@@ -2,8 +2,7 @@
 
 import type { Pixels } from '../../files/image/pixels.ts';
 import { resampleInBands } from '../../files/image/resample.ts';
-import type { MediaFamily, MediaModel } from '../media.ts';
-import type { Preparation } from '../preparation.ts';
+import type { MediaFamily, MediaModel, Preparation } from '../media.ts';
 import { readMistral3, readPixtral, type PixtralConfig } from './pixtral-config.ts';
 import { pixtralTower, type PixtralGrid } from './pixtral.ts';
 import { imagePatches } from './tiles.ts';

@@ -4,8 +4,8 @@
 import { resampleInBands } from '../../files/image/resample.ts';
 import { roundHalfEven, smartSize } from '../../files/image/smart-size.ts';
 import type { Pixels } from '../../files/image/pixels.ts';
-import type { Clip, VideoReader, VideoSource } from '../media.ts';
-import { finished, type Preparation } from '../preparation.ts';
+import type { Clip, VideoReader, VideoSource, Preparation } from '../media.ts';
+import { finished } from '../preparation.ts';
 import { prepareFrames, type FramesConfig } from './qwen-frames.ts';
 import type { QwenVideoConfig } from './qwen-video-config.ts';
 

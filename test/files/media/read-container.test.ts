@@ -24,7 +24,7 @@ vi.mock('../../../src/files/media/container.ts', () => ({
   needsMediabunny: () => new Error('is not asked'),
   loadMediabunny: async () => ({
     ALL_FORMATS: [],
-    BufferSource: class {},
+    BufferSource: function () {},
     Input: class {
       getPrimaryVideoTrack = async () => track;
       dispose() {}

@@ -14,8 +14,8 @@ import type {
   PreparedMedium,
   TileLimits,
   VideoSource,
+  Preparation,
 } from '../../../models/media.ts';
-import type { Preparation } from '../../../models/preparation.ts';
 import type { ContentPart } from '../text-request.ts';
 import { decodeWithin } from './decode-within.ts';
 import { prepareInTurns } from './prepare-in-turns.ts';

@@ -1,7 +1,6 @@
 // Does the work of a processor piece by piece, so that steps of other requests are recorded in between, and a request that leaves ends it.
 
-import type { PreparedMedium } from '../../../models/media.ts';
-import type { Preparation } from '../../../models/preparation.ts';
+import type { PreparedMedium, Preparation } from '../../../models/media.ts';
 
 /** Milliseconds after which other work runs. */
 const TURN = 5;

@@ -11,8 +11,7 @@ import type { Pixels } from '../../../../src/files/image/pixels.ts';
 import type { Sound } from '../../../../src/files/media/decoded.ts';
 import type { MediaDecoders } from '../../../../src/files/media/decoders.ts';
 import { openChatTemplate } from '../../../../src/files/template/template.ts';
-import type { MediaModel, PreparedMedium } from '../../../../src/models/media.ts';
-import type { Preparation } from '../../../../src/models/preparation.ts';
+import type { MediaModel, PreparedMedium, Preparation } from '../../../../src/models/media.ts';
 
 const prepared = (data: Float32Array<ArrayBuffer>): PreparedMedium => ({
   parts: [data.length],
