@@ -31,6 +31,8 @@ interface Decoder {
 
 interface Codec {
   open(): Promise<Decoder>;
+  /** The first place from `at` on where pieces may end; left out: anywhere. */
+  end?(bytes: Uint8Array, at: number): number;
   /** Throws an Error with the reason for a file that is cut off. `decoded`: samples of a channel. */
   check(bytes: Uint8Array, decoded: number): void;
 }
@@ -42,7 +44,11 @@ const VORBIS: Codec = {
 
 const CODECS: Readonly<Record<string, Codec>> = {
   MP3: { open: async () => (await import('@audio/decode-mp3')).decoder(), check: checkMp3 },
-  FLAC: { open: async () => (await import('@audio/decode-flac')).decoder(), check: checkFlac },
+  FLAC: {
+    open: async () => (await import('@audio/decode-flac')).decoder(),
+    end: nextFrame,
+    check: checkFlac,
+  },
   Vorbis: VORBIS,
   Opus: { open: async () => (await import('@audio/decode-opus')).decoder(), check: checkOgg },
   'Ogg FLAC': { open: async () => (await import('@audio/decode-flac')).decoder(), check: checkOgg },
@@ -83,12 +89,16 @@ async function* wavPieces(bytes: Uint8Array): AsyncGenerator<SoundPiece, void> {
   }
 }
 
-async function* codecPieces(bytes: Uint8Array, { open, check }: Codec): AsyncGenerator<SoundPiece, void> {
+async function* codecPieces(
+  bytes: Uint8Array,
+  { open, end, check }: Codec,
+): AsyncGenerator<SoundPiece, void> {
   const decoder = await open();
   let decoded = 0;
   try {
-    for (let first = 0; first < bytes.length; first += PIECE_BYTES) {
-      const piece = pieceOf(decoder.decode(bytes.subarray(first, first + PIECE_BYTES)));
+    for (let first = 0, next = 0; first < bytes.length; first = next) {
+      next = end?.(bytes, first + PIECE_BYTES) ?? first + PIECE_BYTES;
+      const piece = pieceOf(decoder.decode(bytes.subarray(first, next)));
       decoded += piece.channels[0]?.length ?? 0;
       yield piece;
     }
@@ -104,6 +114,16 @@ async function* codecPieces(bytes: Uint8Array, { open, check }: Codec): AsyncGen
 function pieceOf({ channelData, sampleRate, errors = [] }: Decoded): SoundPiece {
   if (errors[0]) throw new Error(errors[0].message);
   return { channels: channelData, rate: sampleRate };
+}
+
+/** The largest frame that the decoder finds. */
+const MOST_FRAME = 2 ** 19;
+
+/** The place of the next two bytes that begin a frame of FLAC: the decoder loses a frame whose header is divided. */
+function nextFrame(bytes: Uint8Array, at: number): number {
+  const most = Math.min(at + MOST_FRAME, bytes.length);
+  while (at < most && (bytes[at] !== 0xff || (bytes[at + 1]! & 0xfe) !== 0xf8)) at++;
+  return at;
 }
 
 /** Bytes up to the end of what STREAMINFO, the first block, states of samples. */

@@ -53,6 +53,40 @@ describe('sounds', () => {
   });
 });
 
+it('reads all of a FLAC file of tiny frames, whose headers may stand anywhere', async () => {
+  const [frames, block] = [2000, 256];
+  const sound = await read(flacOfSilence(frames, block));
+  expect(sound.samples.length).toBe(frames * block);
+});
+
+/** Remainder of bytes by a polynomial of `bits` bits. */
+function remainder(bytes: readonly number[], bits: 8 | 16, polynomial: number): number {
+  let value = 0;
+  for (const byte of bytes) {
+    value ^= byte << (bits - 8);
+    for (let i = 0; i < 8; i++) value = (value << 1) ^ ((value >> (bits - 1)) & 1 ? polynomial : 0);
+    value &= 2 ** bits - 1;
+  }
+  return value;
+}
+
+/** Frames of one constant each, at the rate of the tests. */
+function flacOfSilence(frames: number, block: number): Uint8Array {
+  const head = new DataView(new ArrayBuffer(42));
+  [0x664c6143, 0x80000022].forEach((word, i) => head.setUint32(4 * i, word));
+  [block, block].forEach((size, i) => head.setUint16(8 + 2 * i, size));
+  head.setUint32(18, (RATE << 12) | 0xf0); // one channel of 16 bits
+  head.setUint32(22, frames * block);
+  const all = Array.from({ length: frames }, (_, i) => {
+    const number = i < 0x80 ? [i] : i < 0x800 ? [0xc0 | (i >> 6), 0x80 | (i & 63)] : [];
+    const start = [0xff, 0xf8, 0x75, 0x08, ...number, (block - 1) >> 8, (block - 1) & 255];
+    const frame = [...start, remainder(start, 8, 0x07), 0, 0, 0];
+    const sum = remainder(frame, 16, 0x8005);
+    return [...frame, sum >> 8, sum & 255];
+  });
+  return Uint8Array.from([...new Uint8Array(head.buffer), ...all.flat()]);
+}
+
 describe('resampling', () => {
   const tone = (rate: number, hertz: number) =>
     Float32Array.from({ length: rate / 2 }, (_, i) => Math.sin((2 * Math.PI * hertz * i) / rate));
