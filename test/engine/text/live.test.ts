@@ -82,7 +82,7 @@ describe('time-outs', () => {
     let kept = 0;
     // A busy machine may need longer for its first token.
     for (const total of [60, 120, 240, 480]) {
-      const { events, error } = await follow({ ...long, timeouts: { total, queue: 1 } });
+      const { events, error } = await follow({ ...long, timeouts: { total, queue: 50 } });
       const end = events.at(-1)!;
       expect(end).toMatchObject({ type: 'done', finishReason: 'abort', error: { code: 'timed_out' } });
       expect(error).toMatchObject({ code: 'timed_out' });
