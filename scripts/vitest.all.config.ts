@@ -11,9 +11,10 @@ import parts from './vitest.config.ts';
 
 const { include, ...common } = parts.test ?? {};
 
-/** Files that open no device and start no process with one. */
+/** Files that open no device and start no process with one, without those that replace modules, which need a process of their own. */
 const WITHOUT_DEVICE = [
-  'test/{files,grammar,options,engine/image/schedules}/**/*.test.ts',
+  ...filesIn('test/files').filter((path) => !replacesParts(path)),
+  'test/{grammar,options,engine/image/schedules}/**/*.test.ts',
   'test/server/!(images)/**/*.test.ts',
   'test/engine/text/output/!(shipped).test.ts',
 ];
