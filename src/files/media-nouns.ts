@@ -9,7 +9,7 @@ export const MEDIA_NOUNS: Readonly<Record<MediaKind, { noun: string; one: string
   audio: { noun: 'sound', one: 'a sound', many: 'sounds' },
 };
 
-/** What a model with media of these kinds takes, as `text and images`. */
+/** Returns the words for what a model that reads these kinds of media takes, such as `text and images`. */
 export function takenText(kinds: readonly MediaKind[]): string {
   return ['text', ...kinds.map((kind) => MEDIA_NOUNS[kind].many)].join(' and ');
 }

@@ -112,7 +112,7 @@ function towerRank(name: string): number {
   return rank < 0 ? TOWER_TYPES.length : rank;
 }
 
-/** What names of a model's files have in common, whatever their quantization. */
+/** Returns the part of a file's name that all quantizations of its model share. */
 function stemOf(name: string): string {
   const plain = name
     .slice(name.lastIndexOf('/') + 1)

@@ -17,7 +17,7 @@ type Json = Record<string, unknown>;
 export interface TowerLanguage {
   /** general.architecture */
   metadata: string;
-  /** Its config.json, with model_type. */
+  /** The content of a config.json, with model_type. */
   config: Readonly<Json>;
   keys: GgufKeys;
 }

@@ -1,4 +1,4 @@
-// What the readers of media share: bounds, and how a model's processor takes a video.
+// Types that the readers of media share: bounds, and how a model's processor takes a video.
 
 import type { Pixels } from '../image/pixels.ts';
 import type { VideoSource } from './decoded.ts';

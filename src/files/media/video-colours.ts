@@ -13,7 +13,7 @@ export interface PlaneFormat {
   /** Pixels that share a colour, across and down. */
   across: number;
   down: number;
-  /** Of a value. */
+  /** Number of bits of a value. */
   bits: number;
 }
 

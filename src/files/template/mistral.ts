@@ -187,7 +187,7 @@ function asJson(given: string | JsonSource): string | JsonSource {
   }
 }
 
-/** What Python's json.dumps writes. */
+/** Returns a value as JSON in the form that Python's json.dumps writes. */
 function pythonJson(value: unknown): string {
   const meter = new Meter('of tekken.json', RENDER_LIMITS);
   const style = { ascii: false, indent: null, separators: null, sort: false };

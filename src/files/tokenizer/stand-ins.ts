@@ -30,7 +30,7 @@ export function standInText(text: string): string {
   return result;
 }
 
-/** The same of bytes that a text's characters U+0000 to U+00FF are, as atob returns them. */
+/** Returns the stand-in characters of bytes. `binary`: a text as atob returns it, in which each character (U+0000 to U+00FF) is a byte. */
 export function standInBinary(binary: string): string {
   let result = '';
   for (let at = 0; at < binary.length; at++) result += CHARACTERS[binary.charCodeAt(at)]!;

@@ -9,7 +9,7 @@ export interface Merges {
   made(rank: number): number;
 }
 
-/** What `merges` is where a vocabulary has no list: two tokens merge wherever their texts together are a token, lowest id first. */
+/** The value of `merges` for a vocabulary without a list: two tokens merge where their joined text is a token, and the merge with the lowest id comes first. */
 export const BY_ID = 'by-id';
 
 /** Throws plain errors that say what is wrong with the file. */
