@@ -10,7 +10,7 @@ import type { TextModel } from '../../../../src/engine/text/text-model.ts';
 import { STAND_INS } from '../../../../src/files/tokenizer/stand-ins.ts';
 import { readTensors, writeTensors } from '../../image/tiny-tensors.ts';
 import { openMediaModel } from './media-golden.ts';
-import { soundGolden, type SoundConversation } from './sound-golden.ts';
+import { soundGolden, soundRequest, type SoundConversation } from './sound-golden.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -76,21 +76,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function run({ turns, greedy }: SoundConversation) {
-  const messages = turns.map(([role, content]) => ({
-    role,
-    content:
-      typeof content === 'string'
-        ? content
-        : content.map((part) =>
-            typeof part === 'number'
-              ? { type: 'audio' as const, audio: sounds[part]! }
-              : { type: 'text' as const, text: part },
-          ),
-  }));
+async function run(conversation: SoundConversation) {
   const events = [];
-  const asked = { temperature: 0, maxTokens: greedy.length, ignoreEos: true, promptIds: true };
-  for await (const event of model.generate({ prompt: { messages }, ...asked })) events.push(event);
+  for await (const event of model.generate(soundRequest({ sounds }, conversation))) events.push(event);
   const accepted = events.find((event) => event.type === 'accepted');
   return {
     prompt: accepted?.promptIds,
