@@ -37,13 +37,22 @@ export async function readAnimation(
       const range = decode.slice(frames.length).filter((index) => index < first + most);
       const count = range.at(-1)! - first + 1;
       const frameAt = await decodeRange(bytes, { first, count }, source, bounds, choice.alpha ?? 'dropped');
-      frames.push(...range.map((index) => fitted(frameAt(index), source, choice)));
+      for (const index of range) {
+        frames.push(fitted(frameAt(index), source, choice));
+        await otherWork();
+        signal?.throwIfAborted();
+      }
     }
     return clip(frames);
   } catch (cause) {
     if (signal?.aborted) throw cause;
     throw undecodable(name, MEDIA_NOUNS.video.one, cause);
   }
+}
+
+/** Fitting a frame takes milliseconds to tens of them: between two of them steps of other requests are recorded. */
+function otherWork(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
 }
 
 /** Of an animation even the frames that are not taken are decoded. */
