@@ -208,7 +208,7 @@ function mixed() {
 /** The short form opens the same few each time. */
 async function mutated() {
   const only = options.mutation?.split(',').map(Number) ?? null;
-  const count = Number(options.mutations ?? (short ? 60 : 500));
+  const count = Number(options.mutations ?? (short ? 42 : 500));
   const drawn = short && !options.seed ? 13 : seed;
   const matching = new RegExp(options.mutated ?? '^');
   const tell = onlyMutations ? (line) => console.log(line) : undefined;

@@ -60,7 +60,14 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'engine and server', include: ENGINE, exclude: WITHOUT_DEVICE, isolate: false },
+        test: {
+          name: 'engine and server',
+          include: ENGINE,
+          exclude: WITHOUT_DEVICE,
+          isolate: false,
+          // llvmpipe then computes in the thread that submits: the workers already occupy the cores, and handing small dispatches over costs more.
+          env: { LP_NUM_THREADS: '0' },
+        },
       },
       {
         extends: true,

@@ -1,4 +1,4 @@
-// Devices for tests: validation and bounds checks on, a fixed budget.
+// Devices for tests: a fixed budget, and validation and bounds checks on but in tests of the whole engine.
 
 import type { Device } from '../../src/gpu/device.ts';
 import { PROFILES, type AdapterProfile } from '../../src/gpu/adapter-profile.ts';
@@ -14,6 +14,11 @@ export async function openTestDevice(options: OpenDeviceOptions = {}): Promise<D
 /** A device for whole models, whose kernels have small tiles. */
 export async function openModelTestDevice(options: OpenDeviceOptions = {}): Promise<Device> {
   return openModelDevice({ safe: true, memoryBudget: TEST_BUDGET, ...options });
+}
+
+/** The same with the flags that programs get, so that the driver's cache has its shaders where another test opened the model as programs do. */
+export async function openEngineTestDevice(options: OpenDeviceOptions = {}): Promise<Device> {
+  return openModelDevice({ memoryBudget: TEST_BUDGET, ...options });
 }
 
 export interface Disguise {
