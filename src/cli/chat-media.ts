@@ -20,7 +20,7 @@ const file = (kind: string) =>
     kind: 'texts',
     group: 'Conversation',
     value: 'file',
-    help: `${kind} for the first question, for models that take them; repeat it for several. A path in a line does the same later.`,
+    help: `${kind} for the first question, for models that take them; repeat it for several. A path in a line of a terminal, or with --linewise, does the same later.`,
     otherwise: 'none',
   }) as const;
 

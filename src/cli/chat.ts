@@ -1,6 +1,7 @@
 // svc chat: a conversation in the terminal. Answers go to standard output, everything else goes to standard error, so that
 // questions can be piped in and answers piped out.
 
+import { existsSync } from 'node:fs';
 import type { CommandDef } from 'citty';
 import {
   type ChatMessage,
@@ -12,7 +13,7 @@ import {
 import { SAMPLING } from '../options/text-request.ts';
 import { optionsOf, settingsGiven } from './setting-options.ts';
 import { createCommand } from './command.ts';
-import { EXIT } from './exit.ts';
+import { EXIT, UsageError } from './exit.ts';
 import type { OptionTable, Values } from './option.ts';
 import {
   type Attached,
@@ -79,8 +80,18 @@ export function createChat(open: OpenTextModel): CommandDef {
     ],
     options: OPTIONS,
     notes: `In the conversation: ${HELP} Several lines are one question where they are pasted, or stand between """ and """. Ctrl-C stops an answer, and leaves where there is none.`,
-    run: ({ options, positionals: [model] }) => chat(open, model ?? shippedModelPath(), options),
+    run: ({ options, positionals: [model] }) => chat(open, modelNamed(model), options),
   });
+}
+
+/** The shipped model where none is named. Throws UsageError for what is a question. */
+function modelNamed(model: string | undefined): string {
+  if (model === undefined) return shippedModelPath();
+  if (/\s/.test(model) && !existsSync(model))
+    throw new UsageError(
+      `'${model}' is no folder that is there; a question is piped into svc chat, or typed there`,
+    );
+  return model;
 }
 
 async function chat(open: OpenTextModel, path: string, options: ChatOptions): Promise<number> {
@@ -182,6 +193,7 @@ function readCommand(text: string): Command {
   if (name === 'exit' || name === 'quit') return { leave: true };
   if (name === 'reset') return { system: null };
   if (name === 'system') return { system: rest };
+  if (!/^[a-z]*$/i.test(name)) return { say: text }; // a path
   return { unknown: `/${name}` };
 }
 

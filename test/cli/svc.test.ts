@@ -99,9 +99,10 @@ describe('svc chat', () => {
   });
 
   it('answers line by line where asked to, and obeys commands', async () => {
-    const input = 'hello there\n\n/what\n/reset\n/system be brief\nwell now\n//etc\n/exit\nnever said\n';
+    const input =
+      'hello there\n\n/what\n/reset\n/system be brief\nwell now\n//etc\n/no/picture.png here\n/exit\nnever said\n';
     const { code, out, err } = await run(FAKE, ['chat', '/m', '--linewise'], input);
-    expect({ code, out }).toEqual({ code: 0, out: 'hello there\nwell now\n/etc\n' });
+    expect({ code, out }).toEqual({ code: 0, out: 'hello there\nwell now\n/etc\n/no/picture.png here\n' });
     expect(err).toContain('There is no command /what. /reset forgets');
     expect(err).toContain('A new conversation begins.\n');
     expect(err).toContain('System message: be brief');

@@ -79,7 +79,7 @@ function checkLength({ prompt }: TextRequest, tokens: number, contextLength: num
   throw new EngineError(
     'context_length_exceeded',
     // The wording of Anthropic's API: agents recognize it and shorten the conversation.
-    `the prompt is too long: ${tokens} tokens > ${contextLength}, which the context holds with the reply: shorten the conversation`,
+    `the prompt is too long: ${tokens} tokens > ${contextLength - 1}, which the context holds with the reply: shorten the conversation`,
     { param },
   );
 }

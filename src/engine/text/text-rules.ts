@@ -76,7 +76,8 @@ export const TILE_LIMITS: RulesOf<TileLimits> = { minTiles: tiles, maxTiles: til
 
 /** The bytes of a file, or what they are decoded to. */
 const medium: Rule = (value, name) => {
-  if (!(value instanceof Uint8Array)) recordOf(anything)(value, name);
+  if (typeof value !== 'object' || value === null)
+    refuse(value, name, 'the bytes of a file as a Uint8Array, or what they are decoded to');
 };
 
 /** The template decides which content parts it accepts and with which members. */

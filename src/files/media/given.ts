@@ -13,7 +13,7 @@ import { LEAST_RATE, MOST_RATE } from './sound-reader.ts';
 export function checkGiven(kind: MediaKind, given: unknown, name: string, bounds: MediaBounds): void {
   if (given instanceof Uint8Array) return;
   if (typeof given !== 'object' || given === null)
-    throw wrong(name, `is ${typeof given}`, 'the bytes of a file, or the decoded medium');
+    throw wrong(name, `is ${typeof given}`, 'the bytes of a file as a Uint8Array, or the decoded medium');
   if (kind === 'image') checkPixels(given, name, bounds);
   else if (kind === 'video') checkClip(given, name, bounds);
   else checkSound(given, name, bounds);
@@ -30,7 +30,11 @@ export function coloursOf({ width, height, data }: Pixels | RgbaPixels, alpha: A
 function checkPixels(given: object, name: string, { maxImagePixels: most }: MediaBounds): void {
   const { width, height, data } = given as Partial<RgbaPixels>;
   if (!isCount(width) || !isCount(height))
-    throw wrong(name, `has a width of ${String(width)} and a height of ${String(height)}`, 'both in pixels');
+    throw wrong(
+      name,
+      `has a width of ${String(width)} and a height of ${String(height)}`,
+      'both in pixels, or the bytes of a file as a Uint8Array',
+    );
   if (width * height > most)
     throw beyond(name, `is an image of ${width} × ${height} pixels`, 'maxImagePixels', most);
   const isBytes = data instanceof Uint8Array || data instanceof Uint8ClampedArray;

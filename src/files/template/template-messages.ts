@@ -153,7 +153,7 @@ function textOf(part: TextPart, media: Placeholders, path: string): string {
   if (part.type !== 'text') {
     throw new EngineError(
       'unsupported',
-      `${path} is a part of type ${JSON.stringify(part.type)}, and this model reads text only: send text parts`,
+      `${path} is a part of type ${JSON.stringify(part.type)}, and this model reads ${typesRead(media)}`,
       { param: path },
     );
   }
@@ -163,6 +163,14 @@ function textOf(part: TextPart, media: Placeholders, path: string): string {
     });
   }
   return part.text;
+}
+
+/** What a model reads, and what to send. */
+function typesRead(media: Placeholders): string {
+  const types = ['text', ...Object.keys(media)].map((type) => JSON.stringify(type));
+  return types.length === 1
+    ? 'text only: send text parts'
+    : `parts of the types ${types.join(', ')}: send those, media as the bytes of a file or decoded`;
 }
 
 function preparedCall(call: TemplateToolCall, { argumentsAsText }: TemplateTraits): Record<string, unknown> {

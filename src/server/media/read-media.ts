@@ -100,7 +100,7 @@ async function readOne(
   }
 }
 
-const ADDRESSES = 'send an http:, https: or data: URL';
+const ADDRESSES = 'send an http:, https:, data: or file: URL';
 
 function urlOf(text: string, source: MediaSource): URL {
   try {

@@ -80,12 +80,12 @@ describe('length', () => {
     expect(one(request, promptTokens).request.maxTokens).toBe(expected);
   });
 
-  it.each([32, 33, 500])('a prompt of %d tokens leaves no room in 32', (promptTokens) => {
+  it.each([32, 33, 500])('a prompt of %d tokens leaves no room for a reply in 32', (promptTokens) => {
     const { code, message } = refusal(() => create({}, promptTokens));
     expect(code).toBe('context_length_exceeded');
     // Claude Code parses the message in this way and then shortens the conversation itself.
     const numbers = /prompt is too long[^0-9]*(\d+)\s*tokens?\s*>\s*(\d+)/i.exec(message);
-    expect(numbers?.slice(1)).toEqual([String(promptTokens), '32']);
+    expect(numbers?.slice(1)).toEqual([String(promptTokens), '31']);
   });
 
   it('an empty prompt is refused', () => {

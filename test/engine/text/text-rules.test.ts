@@ -113,6 +113,11 @@ describe('requests', () => {
     [message({ role: 'user', content: null }), 'messages.0.content', 'is null'],
     [message({ role: 'user', content: 5 }), 'messages.0.content', 'is 5'],
     [message({ role: 'user', content: [{ text: 'a' }] }), 'messages.0.content.0.type', 'is missing'],
+    [
+      message({ role: 'user', content: [{ type: 'image', image: 'a.png' }] }),
+      'messages.0.content.0.image',
+      'is "a.png", it must be the bytes of a file as a Uint8Array',
+    ],
     [message({ content: 'hi' }), 'messages.0.role', 'is missing'],
     [
       message({ role: 'user', content: 'hi', tool_calls: [{ function: { name: 'f', arguments: '{}' } }] }),

@@ -80,6 +80,10 @@ describe('beside what mistral-common takes', () => {
     expect(() => templateOf('v7').render({ messages })).toThrow(
       /messages\.1\.content\.0 is a part of type "audio", and this model reads text only/,
     );
+    const linked = [{ role: 'user', content: [{ type: 'audio_url' }] }];
+    expect(() => templateOf('v7').render({ messages: linked, media: { audio: '[AUDIO]' } })).toThrow(
+      'messages.0.content.0 is a part of type "audio_url", and this model reads parts of the types "text", "audio": send those',
+    );
   });
 
   it('begins with the user in v3', () => {

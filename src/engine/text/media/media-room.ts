@@ -43,7 +43,7 @@ function tooLong(rows: number, context: number): EngineError {
   return new EngineError(
     'context_length_exceeded',
     // The wording of Anthropic's API, as for other prompts.
-    `the prompt is too long: ${rows} tokens > ${context}, which the context holds with the reply, and media alone take them: send fewer or smaller media`,
+    `the prompt is too long: ${rows} tokens > ${context - 1}, which the context holds with the reply, and media alone take them: send fewer or smaller media`,
     { param: 'messages' },
   );
 }

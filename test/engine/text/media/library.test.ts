@@ -119,7 +119,7 @@ describe('media that do not fit', () => {
     const before = made.length;
     await expect(read(sound(new Float32Array(10)))).rejects.toMatchObject({
       code: 'context_length_exceeded',
-      message: expect.stringContaining('the prompt is too long: 10 tokens > 10') as string,
+      message: expect.stringContaining('the prompt is too long: 10 tokens > 9') as string,
     });
     expect(made).toHaveLength(before);
     const several = [4, 5, 6].map((count) => sound(FOUR.map(() => count)));
