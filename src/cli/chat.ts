@@ -84,12 +84,12 @@ export function createChat(open: OpenTextModel): CommandDef {
   });
 }
 
-/** The shipped model where none is named. Throws UsageError for what is a question. */
+/** The shipped model where none is named. Throws UsageError where a question stands in the place of the model. */
 function modelNamed(model: string | undefined): string {
   if (model === undefined) return shippedModelPath();
   if (/\s/.test(model) && !existsSync(model))
     throw new UsageError(
-      `'${model}' is no folder that is there; a question is piped into svc chat, or typed there`,
+      `'${model}' is no folder of a model that is there: pipe a question into svc chat, or type it in the conversation`,
     );
   return model;
 }
@@ -193,7 +193,7 @@ function readCommand(text: string): Command {
   if (name === 'exit' || name === 'quit') return { leave: true };
   if (name === 'reset') return { system: null };
   if (name === 'system') return { system: rest };
-  if (!/^[a-z]*$/i.test(name)) return { say: text }; // a path
+  if (!/^[a-z]*$/i.test(name)) return { say: text }; // names of commands have letters alone: this is a path
   return { unknown: `/${name}` };
 }
 

@@ -108,6 +108,14 @@ describe('svc chat', () => {
     expect(err).toContain('System message: be brief');
   });
 
+  it('says how questions are given where one stands in the place of the model', async () => {
+    const { code, err } = await run(FAKE, ['chat', 'what is this?']);
+    expect(code).not.toBe(0);
+    expect(err).toContain(
+      "'what is this?' is no folder of a model that is there: pipe a question into svc chat",
+    );
+  });
+
   it('goes on after a question that failed', async () => {
     const input = 'refuse context_length_exceeded\nhello\n';
     const { code, out, err } = await run(FAKE, ['chat', '/m', '--linewise'], input);

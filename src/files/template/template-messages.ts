@@ -165,7 +165,7 @@ function textOf(part: TextPart, media: Placeholders, path: string): string {
   return part.text;
 }
 
-/** What a model reads, and what to send. */
+/** The types of parts that a model reads, and what to send instead, as the end of a message that refuses a part of another type. */
 function typesRead(media: Placeholders): string {
   const types = ['text', ...Object.keys(media)].map((type) => JSON.stringify(type));
   return types.length === 1

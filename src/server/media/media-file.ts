@@ -16,7 +16,7 @@ export async function fileBytes(
 ): Promise<Uint8Array> {
   if (allowed === undefined)
     throw source.error(
-      `is a file of the server, which reads none without ${mediaOption('allowedMediaPath')}; start it with the folder there, or send a data: URI`,
+      `is a file of the server, which reads none without ${mediaOption('allowedMediaPath')}; start the server with the folder of the file there, or send a data: URI`,
     );
   // On Windows the path of such a URL is on the network, and resolving it would contact the host.
   if (url.host !== '')
