@@ -205,7 +205,7 @@ function mixed() {
   return mixedLoad({ base, server, minutes, clients: CLIENTS, seed, singles: answers });
 }
 
-/** The short form opens the same few each time. */
+/** The short form opens the same few each time, one of each kind of mutation. */
 async function mutated() {
   const only = options.mutation?.split(',').map(Number) ?? null;
   const count = Number(options.mutations ?? (short ? 42 : 500));
