@@ -27,15 +27,20 @@ const ENGINE = ['test/engine', 'test/server'].flatMap((folder) =>
   filesIn(folder).filter((path) => !path.includes('/session/') && !replacesParts(path)),
 );
 
+/** The command, devices, Electron's parts and scripts, without the files that need a process of their own. */
+const PROGRAMS = ['test/cli', 'test/electron', 'test/gpu', 'test/scripts'].flatMap((folder) =>
+  filesIn(folder).filter((path) => !replacesParts(path)),
+);
+
 function filesIn(folder: string): string[] {
   const names = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
   return names
-    .filter((name) => name.endsWith('.test.ts'))
+    .filter((name) => /\.test\.(ts|mjs)$/.test(name))
     .map((name) => `${folder}/${name.replaceAll('\\', '/')}`);
 }
 
 function replacesParts(path: string): boolean {
-  return /vi\.(mock|useFakeTimers)\(/.test(readFileSync(join(root, path), 'utf8'));
+  return /vi\.(mock|doMock|useFakeTimers)\(/.test(readFileSync(join(root, path), 'utf8'));
 }
 
 /** Files that drive a browser; scripts/test.mjs leaves them out where there is none. */
@@ -51,7 +56,7 @@ export default defineConfig({
         test: {
           name: 'first adapter',
           include: include ?? [],
-          exclude: [...WITHOUT_DEVICE, ...COMPUTING, ...ENGINE, IN_CHROMIUM],
+          exclude: [...WITHOUT_DEVICE, ...COMPUTING, ...ENGINE, ...PROGRAMS, IN_CHROMIUM],
         },
       },
       {
@@ -68,6 +73,10 @@ export default defineConfig({
           // llvmpipe then computes in the thread that submits: the workers already occupy the cores, and handing small dispatches over costs more.
           env: { LP_NUM_THREADS: '0' },
         },
+      },
+      {
+        extends: true,
+        test: { name: 'programs', include: PROGRAMS, isolate: false },
       },
       {
         extends: true,

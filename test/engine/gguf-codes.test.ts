@@ -9,7 +9,7 @@ import type { GgufTypeName } from '../../src/files/gguf/tensor-types.ts';
 import type { PackedName } from '../../src/kernels/formats.ts';
 import { ggufOfFolder, typeId } from '../files/gguf/from-folder.ts';
 import { f32Tensor, type WrittenTensor } from '../files/gguf/write-gguf.ts';
-import { openEngineTestDevice } from '../gpu/test-device.ts';
+import { openModelTestDevice } from '../gpu/test-device.ts';
 import { Random } from '../kernels/compute.ts';
 import { columnsOf, packStored, randomBlocks, type StoredMatrix } from '../kernels/stored.ts';
 
@@ -62,7 +62,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 async function valuesOf(matrices: ReadonlyMap<string, StoredMatrix>): Promise<Map<string, Float32Array>> {
-  const device = await openEngineTestDevice();
+  const device = await openModelTestDevice();
   const values = new Map<string, Float32Array>();
   for (const [name, matrix] of matrices) {
     const columns = await columnsOf(device, packStored(device, typeOf(name), matrix, { format: 'f32' }));

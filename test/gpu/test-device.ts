@@ -1,4 +1,4 @@
-// Devices for tests: a fixed budget, and validation and bounds checks on but in tests of the whole engine.
+// Devices for tests: a fixed budget, and for tests of kernels validation and bounds checks.
 
 import type { Device } from '../../src/gpu/device.ts';
 import { PROFILES, type AdapterProfile } from '../../src/gpu/adapter-profile.ts';
@@ -11,13 +11,11 @@ export async function openTestDevice(options: OpenDeviceOptions = {}): Promise<D
   return openKeptDevice({ safe: true, memoryBudget: TEST_BUDGET, ...options });
 }
 
-/** A device for whole models, whose kernels have small tiles. */
+/**
+ * A device for whole models: kernels with small tiles, and the flags that programs get, so that models alone and engines around them share
+ * the shaders in the driver's cache.
+ */
 export async function openModelTestDevice(options: OpenDeviceOptions = {}): Promise<Device> {
-  return openModelDevice({ safe: true, memoryBudget: TEST_BUDGET, ...options });
-}
-
-/** The same with the flags that programs get, so that the driver's cache has its shaders where another test opened the model as programs do. */
-export async function openEngineTestDevice(options: OpenDeviceOptions = {}): Promise<Device> {
   return openModelDevice({ memoryBudget: TEST_BUDGET, ...options });
 }
 

@@ -12,7 +12,7 @@ import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import { unet } from '../../../src/models/image/unet.ts';
 import { readUNetConfig } from '../../../src/models/image/unet-config.ts';
-import { openEngineTestDevice } from '../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { draw, expectNear, expectSame, write } from './drawn-files.ts';
 import { originalAutoencoder, originalUNet, originalZImage } from './original-names.ts';
 import { newFolder, scratch, tinySD1, tinyXL } from './tiny-pipelines.ts';
@@ -136,7 +136,7 @@ describe('a denoiser in GGUF', () => {
       await expectNear(pipeline, { model: pipeline.folder, transformerWeightsPath: path });
       if (architecture !== 'sd1') return;
       // The budget does not hold the text encoder as it is stored, and the denoiser keeps its codes.
-      const device = await openEngineTestDevice({ memoryBudget: 9 * 2 ** 20 });
+      const device = await openModelTestDevice({ memoryBudget: 9 * 2 ** 20 });
       const { components } = await openParts(
         device,
         nodePlatform,

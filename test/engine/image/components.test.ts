@@ -7,7 +7,7 @@ import type { StageName } from '../../../src/engine/image/image-model.ts';
 import type { Parts } from '../../../src/engine/image/parts.ts';
 import { Device } from '../../../src/gpu/device.ts';
 import { readShader } from '../../../src/gpu/node.ts';
-import { openEngineTestDevice } from '../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { drawOn, grey, openTiny, SMALL_BUDGET } from './drawing.ts';
 import { imagesOf, tinyPipeline } from './pipeline-golden.ts';
 
@@ -17,8 +17,8 @@ vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 let resident: Parts;
 let moving: Parts;
 beforeAll(async () => {
-  resident = await openTiny(await openEngineTestDevice());
-  moving = await openTiny(await openEngineTestDevice({ memoryBudget: SMALL_BUDGET }));
+  resident = await openTiny(await openModelTestDevice());
+  moving = await openTiny(await openModelTestDevice({ memoryBudget: SMALL_BUDGET }));
 });
 afterAll(async () => {
   for (const { components, device } of [resident, moving]) {

@@ -6,14 +6,14 @@ import type { Device } from '../../../src/gpu/device.ts';
 import type { Tape } from '../../../src/gpu/tape.ts';
 import type { Tensor } from '../../../src/gpu/tensor.ts';
 import { linearCombination } from '../../../src/kernels/linear-combination.ts';
-import { openEngineTestDevice } from '../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../gpu/test-device.ts';
 
 const SEGMENTS = 8;
 
 let device: Device;
 let given: { x: Tensor; two: Tensor; flag: Tensor };
 beforeAll(async () => {
-  device = await openEngineTestDevice();
+  device = await openModelTestDevice();
   given = {
     x: device.tensor('step', 'x', [4], Float32Array.of(1, 2, 3, 4)),
     two: device.tensor('step', 'two', [1], Float32Array.of(2)),

@@ -10,7 +10,7 @@ import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import type { KernelTime } from '../../../src/gpu/kernel-times.ts';
-import { openEngineTestDevice } from '../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { drawOn, grey } from './drawing.ts';
 import { newFolder, tinyControlNet, tinySD1, tinyXL } from './tiny-pipelines.ts';
 import { writeComponent } from './tiny-tensors.ts';
@@ -44,7 +44,7 @@ it('a ControlNet without sizes and pooled text is refused for Stable Diffusion X
 });
 
 it('a profile counts the kernels of a ControlNet in the steps in which it takes part', async () => {
-  const device = await openEngineTestDevice();
+  const device = await openModelTestDevice();
   const [model, net] = [tinySD1().folder, folderOf(tinyControlNet('sd1', 21))];
   const given = { model, componentPaths: { controlnet: net } };
   const pipeline = await openPipeline(model, openDiskFolder, knownPipelines(), given);

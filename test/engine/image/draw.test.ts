@@ -16,7 +16,7 @@ import { Tape } from '../../../src/gpu/tape.ts';
 import type { Tiling } from '../../../src/models/image/autoencoder-kl.ts';
 import type { UNet } from '../../../src/models/image/unet.ts';
 import type { ZImage } from '../../../src/models/image/z-image.ts';
-import { disguise, openEngineTestDevice } from '../../gpu/test-device.ts';
+import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';
 import { drawOn, grey, openTiny, SMALL_BUDGET, withPage, type Drawn } from './drawing.ts';
 import { goldenRequest, imagesOf } from './pipeline-golden.ts';
 
@@ -24,7 +24,7 @@ import { goldenRequest, imagesOf } from './pipeline-golden.ts';
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 let parts: Parts;
-beforeAll(async () => void (parts = await openTiny(await openEngineTestDevice())));
+beforeAll(async () => void (parts = await openTiny(await openModelTestDevice())));
 afterAll(async () => {
   await parts.components.close();
   parts.device.destroy();
@@ -89,7 +89,7 @@ it('compiles what an image needs without drawing it, and then no more', async ()
   const options = { onKernels: (done: number, total: number) => void heard.push([done, total]) };
   // A combination of settings that no other test uses.
   const request = { guidance: 4, guidanceRescale: 0.5, scheduler: 'unipc', steps: 3 };
-  const device = await openEngineTestDevice();
+  const device = await openModelTestDevice();
   const fresh = await openTiny(device);
   try {
     const run = vi.spyOn(Tape.prototype, 'run');
@@ -196,7 +196,7 @@ it('passes without the prompt are computed where they count: in guidance above 1
 });
 
 it('records the steps of several samples once', async () => {
-  const device = await openEngineTestDevice({ memoryBudget: SMALL_BUDGET });
+  const device = await openModelTestDevice({ memoryBudget: SMALL_BUDGET });
   const staged = await openTiny(device);
   let recorded = 0;
   const runner: FamilyModel = {

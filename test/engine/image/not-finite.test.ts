@@ -18,7 +18,7 @@ import type { ClipForward } from '../../../src/models/text/clip.ts';
 import type { TextForward } from '../../../src/models/text/architecture.ts';
 import type { UNet } from '../../../src/models/image/unet.ts';
 import type { ZImage } from '../../../src/models/image/z-image.ts';
-import { openEngineTestDevice } from '../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { drawOn, grey, openTiny, withPage } from './drawing.ts';
 import { imagesOf } from './pipeline-golden.ts';
 
@@ -31,7 +31,7 @@ let zImage: Parts;
 /** A flag that is not read. */
 let unheard: Tensor;
 beforeAll(async () => {
-  device = await openEngineTestDevice();
+  device = await openModelTestDevice();
   factor = device.tensor('weights', 'factor', [1], Float32Array.of(1));
   unheard = device.tensor('weights', 'unheard', [1], Uint32Array.of(0));
   parts = await openTiny(device);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { imageFamilies } from '../../../src/engine/image/families/registry.ts';
 import type { ImageModelOptions } from '../../../src/engine/image/image-model.ts';
 import type { Device } from '../../../src/gpu/device.ts';
-import { openEngineTestDevice } from '../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { goldenRequest, PIPELINE_GOLDENS } from './pipeline-golden.ts';
 import { drawPlanned, drawResident, drawStreamed, expectAsPlanned } from './planned-drawing.ts';
 
@@ -13,7 +13,7 @@ import { drawPlanned, drawResident, drawStreamed, expectAsPlanned } from './plan
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 let device: Device;
-beforeAll(async () => void (device = await openEngineTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 const GOLDENS = await Promise.all(

@@ -17,7 +17,7 @@ import {
 import { zImage } from '../../../src/models/image/z-image.ts';
 import { readZImageConfig } from '../../../src/models/image/z-image-config.ts';
 import type { Device } from '../../../src/gpu/device.ts';
-import { openEngineTestDevice } from '../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { drawOn, openTiny } from './drawing.ts';
 import { open } from './open-model.ts';
 import { imagesOf, tinyPipeline } from './pipeline-golden.ts';
@@ -30,7 +30,7 @@ const streamed = (layers: number): Residency => ({ kind: 'streamed', resident: {
 const KEPT: Residency = { kind: 'staged', kept: true };
 
 let device: Device;
-beforeAll(async () => void (device = await openEngineTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 describe.each([

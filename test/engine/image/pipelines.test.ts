@@ -16,7 +16,7 @@ import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import type { Tensor } from '../../../src/gpu/tensor.ts';
-import { disguise, openEngineTestDevice } from '../../gpu/test-device.ts';
+import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';
 import {
   goldenRequest,
   lastLatents,
@@ -32,7 +32,7 @@ import {
 const PATIENCE = 300_000;
 
 let device: Device;
-beforeAll(async () => void (device = await openEngineTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 /**

@@ -11,12 +11,12 @@ import type { TunedVariants } from '../../../src/gpu/tuning.ts';
 import { linear } from '../../../src/kernels/matmul.ts';
 import { FORMATS } from '../../../src/kernels/formats.ts';
 import { allocateMatrix, stacked } from '../../../src/kernels/matrix.ts';
-import { openEngineTestDevice } from '../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { REQUEST } from './open-model.ts';
 import { tinyPipeline } from './pipeline-golden.ts';
 
 let device: Device;
-beforeAll(async () => void (device = await openEngineTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 it('says what it found, and keeps it for the adapter', async ({ skip }) => {

@@ -21,13 +21,13 @@ import type { Device } from '../../../src/gpu/device.ts';
 import { readShader } from '../../../src/gpu/node.ts';
 import { openPaperDevice } from '../../../src/gpu/paper-device.ts';
 import { readText } from '../../../src/models/text/registry.ts';
-import { openEngineTestDevice } from '../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../gpu/test-device.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../golden/', import.meta.url));
 const MIB = 2 ** 20;
 
 let device: Device;
-beforeAll(async () => void (device = await openEngineTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 /** Plans for the adapter of the tests. */
@@ -70,7 +70,7 @@ describe('a language model', () => {
     const declaration = readText(checkpoint.config, checkpoint.architecture);
     const sizes = runnerSizes(device, declaration, { slots: DEFAULTS.runningRequests, endTokens: 1 });
     // A device of its own, because an arena keeps the slots of earlier models.
-    const own = await openEngineTestDevice();
+    const own = await openModelTestDevice();
     const options = { kept: null, packed: null, adapters: () => Promise.resolve() };
     const runner = await openRunner(
       own,

@@ -12,7 +12,7 @@ import { linear, linearAdd, linearGeglu, linearSwiglu } from '../../../src/kerne
 import type { Matrix } from '../../../src/kernels/matrix.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
 import { memorySource } from '../../files/memory-source.ts';
-import { disguise, openEngineTestDevice } from '../../gpu/test-device.ts';
+import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';
 import { compute } from '../../kernels/compute.ts';
 
 const ROWS = 37;
@@ -21,7 +21,7 @@ const ROUNDING = 2e-6;
 
 let device: Device;
 beforeAll(async () => {
-  device = await openEngineTestDevice();
+  device = await openModelTestDevice();
 });
 afterAll(() => device.destroy());
 

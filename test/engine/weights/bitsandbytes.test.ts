@@ -6,12 +6,12 @@ import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
 import { readCoded } from '../../../src/files/coded/fold.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import type { Matrix } from '../../../src/kernels/matrix.ts';
-import { openEngineTestDevice } from '../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { columnsOf } from '../../kernels/stored.ts';
 import { changed, openCodedGolden } from '../../files/coded/coded-golden.ts';
 
 let device: Device;
-beforeAll(async () => void (device = await openEngineTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 const caseOf = await openCodedGolden('bitsandbytes-weights');

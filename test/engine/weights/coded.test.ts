@@ -7,7 +7,7 @@ import { foldCoded, readCoded } from '../../../src/files/coded/fold.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import type { Matrix } from '../../../src/kernels/matrix.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
-import { disguise, openEngineTestDevice } from '../../gpu/test-device.ts';
+import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';
 import { linear } from '../../../src/kernels/matmul.ts';
 import { memorySource } from '../../files/memory-source.ts';
 import { compute } from '../../kernels/compute.ts';
@@ -16,7 +16,7 @@ import { changed } from '../../files/coded/coded-golden.ts';
 import { settingsOf, unfolded } from './coded-weights-golden.ts';
 
 let device: Device;
-beforeAll(async () => void (device = await openEngineTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 type Tensors = Map<string, TensorEntry>;

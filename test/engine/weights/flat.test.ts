@@ -5,12 +5,12 @@ import { openWeights } from '../../../src/engine/weights/weights.ts';
 import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { memorySource } from '../../files/memory-source.ts';
-import { openEngineTestDevice } from '../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { Random } from '../../kernels/compute.ts';
 import { columnsOf, packStored, randomBlocks } from '../../kernels/stored.ts';
 
 let device: Device;
-beforeAll(async () => void (device = await openEngineTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 /** Rows of 320 values, 1¼ blocks; more than are read at once. */

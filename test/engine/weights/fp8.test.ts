@@ -10,12 +10,12 @@ import { linear } from '../../../src/kernels/matmul.ts';
 import type { Matrix } from '../../../src/kernels/matrix.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
 import { memorySource } from '../../files/memory-source.ts';
-import { disguise, openEngineTestDevice } from '../../gpu/test-device.ts';
+import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';
 import { compute, Random } from '../../kernels/compute.ts';
 import { columnsOf } from '../../kernels/stored.ts';
 
 let device: Device;
-beforeAll(async () => void (device = await openEngineTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 type Tensors = Map<string, TensorEntry>;

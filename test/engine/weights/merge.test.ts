@@ -15,7 +15,7 @@ import type { Matrix } from '../../../src/kernels/matrix.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
 import type { ProductFactor } from '../../../src/files/lora/module.ts';
 import { memorySource } from '../../files/memory-source.ts';
-import { disguise, openEngineTestDevice } from '../../gpu/test-device.ts';
+import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';
 
 const FOLDER = fileURLToPath(new URL('../../golden/image/lora-layers', import.meta.url));
 /** Sums of a few products of f32, of values below 3. */
@@ -33,7 +33,7 @@ async function stored(name: string): Promise<ReadonlyMap<string, TensorEntry>> {
 }
 
 beforeAll(async () => {
-  device = await openEngineTestDevice();
+  device = await openModelTestDevice();
   base = await stored('base');
   expected = await stored('expected');
 });

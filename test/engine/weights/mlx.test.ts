@@ -8,12 +8,12 @@ import type { Device } from '../../../src/gpu/device.ts';
 import type { Matrix } from '../../../src/kernels/matrix.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
 import { memorySource } from '../../files/memory-source.ts';
-import { openEngineTestDevice } from '../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { columnsOf } from '../../kernels/stored.ts';
 import { openCodedGolden } from '../../files/coded/coded-golden.ts';
 
 let device: Device;
-beforeAll(async () => void (device = await openEngineTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 const caseOf = await openCodedGolden('mlx-weights');

@@ -17,12 +17,12 @@ import { unet } from '../../../src/models/image/unet.ts';
 import { readUNetConfig } from '../../../src/models/image/unet-config.ts';
 import { readText } from '../../../src/models/text/registry.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
-import { disguise, openEngineTestDevice } from '../../gpu/test-device.ts';
+import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../golden/', import.meta.url));
 
 let device: Device;
-beforeAll(async () => void (device = await openEngineTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 async function headersOf(path: string): Promise<Map<string, TensorEntry>> {

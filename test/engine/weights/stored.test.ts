@@ -12,12 +12,12 @@ import type { Matrix } from '../../../src/kernels/matrix.ts';
 import type { PackedName } from '../../../src/kernels/formats.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
 import { memorySource } from '../../files/memory-source.ts';
-import { disguise, openEngineTestDevice } from '../../gpu/test-device.ts';
+import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';
 import { compute, differingRows, Random } from '../../kernels/compute.ts';
 import { columnsOf, packStored, randomBlocks } from '../../kernels/stored.ts';
 
 let device: Device;
-beforeAll(async () => void (device = await openEngineTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 const K = 256;

@@ -15,11 +15,11 @@ import { FORMATS, type WeightFormat } from '../../../src/kernels/formats.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
 import type { Matrix } from '../../../src/kernels/matrix.ts';
 import { memorySource } from '../../files/memory-source.ts';
-import { disguise, openEngineTestDevice } from '../../gpu/test-device.ts';
+import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';
 import { Random } from '../../kernels/compute.ts';
 
 let device: Device;
-beforeAll(async () => void (device = await openEngineTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 /** A checkpoint of f32 tensors, each with the values it holds; left out: random ones. */

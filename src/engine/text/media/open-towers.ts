@@ -75,9 +75,13 @@ function typicalMedia({ readers: { image, video, audio } }: MediaModel, side: nu
   const media: (() => PreparedMedium)[] = [];
   if (image) media.push(() => finished(image.prepare(pixels, {})));
   if (video) {
-    const frame = { width: side / 2, height: side / 2, data: new Uint8Array((3 * side * side) / 4) };
+    const filmed = { width: side / 2, height: side / 2, data: new Uint8Array((3 * side * side) / 4) };
     const indices = video.frames(source);
-    media.push(() => finished(video.prepare({ source, indices, frames: indices.map(() => frame) }, {})));
+    media.push(() => {
+      const frame = video.fit ? video.fit(filmed, source, {}) : filmed;
+      const frames = indices.map(() => frame);
+      return finished(video.prepare({ source, indices, frames, ...(video.fit && { isFitted: true }) }, {}));
+    });
   }
   if (audio) {
     const { rate } = audio;

@@ -76,8 +76,8 @@ export class TowerRecording {
     }
   }
 
-  compile(onKernels?: (done: number, total: number) => void): Promise<void> {
-    return compileTape(this.#device, this.#tape, onKernels);
+  compile(): Promise<void> {
+    return compileTape(this.#device, this.#tape);
   }
 
   get segments(): number {

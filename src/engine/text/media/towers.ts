@@ -1,5 +1,6 @@
 // The towers of a model on the device. Media that running requests need are computed one after the other, segment by segment, while steps of
-// other requests run between the segments. Their rows stay in a cache.
+// other requests run between the segments. Their rows stay in a cache. Their kernels are compiled for the first medium: models that see are
+// asked about texts, too, and then ready much sooner.
 
 import { EngineError } from '../../../files/error.ts';
 import { Arena } from '../../../gpu/arena.ts';
@@ -85,10 +86,6 @@ export class Towers {
     this.#recording?.free();
     this.#recording = null;
     this.#arena.clear();
-  }
-
-  async warmUp(onProgress: (done: number, total: number) => void): Promise<void> {
-    await this.#recording?.compile(onProgress);
   }
 
   /**

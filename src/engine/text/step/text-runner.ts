@@ -136,7 +136,6 @@ export class TextRunner implements Runner {
 
   async warmUp(onProgress: (done: number, total: number) => void): Promise<void> {
     await warmUp(this.device, this.#recordings.tapes, onProgress);
-    await this.towers?.warmUp(onProgress);
   }
 
   movePages(moves: PageMoves): void {

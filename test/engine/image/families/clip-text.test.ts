@@ -10,7 +10,7 @@ import { openPipeline } from '../../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../../src/files/source-disk.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import type { Tensor } from '../../../../src/gpu/tensor.ts';
-import { openEngineTestDevice } from '../../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../../gpu/test-device.ts';
 import { tinyPipeline } from '../pipeline-golden.ts';
 
 /** Shaders compile slowly on a busy machine with an empty cache. */
@@ -19,7 +19,7 @@ vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 const WINDOW = 77;
 
 let device: Device;
-beforeAll(async () => void (device = await openEngineTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 async function openTiny(name: string): Promise<Parts> {

@@ -17,7 +17,7 @@ import type { Device } from '../../../../src/gpu/device.ts';
 import { GGUF_TOWERS } from '../../../../src/models/media-families.ts';
 import type { MediaModel, PreparedMedium } from '../../../../src/models/media.ts';
 import { finished } from '../../../../src/models/preparation.ts';
-import { openEngineTestDevice } from '../../../gpu/test-device.ts';
+import { openModelTestDevice } from '../../../gpu/test-device.ts';
 import { requestOf as conversationOf, run, type Conversation } from './conversations.ts';
 import { openMediaGolden, openMediaModel, requestOf } from './media-golden.ts';
 import { soundGolden } from './sound-golden.ts';
@@ -28,7 +28,7 @@ vi.setConfig({ testTimeout: 120_000 });
 const GOLDEN = fileURLToPath(new URL('../../../golden', import.meta.url));
 
 let device: Device;
-beforeAll(async () => void (device = await openEngineTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 interface Pair {

@@ -163,8 +163,12 @@ it('goes on after the loss of the device, whose rows are computed again', async 
   };
   const lost = await openMediaModel(golden, { prefillChunk: 16, maxRunningRequests: 4 }, { platform });
   try {
-    const all = golden.cases.map((one) => eventsOf(requestOf(golden, one), lost));
-    while ((await lost.metrics()).generatedTokens < 20)
+    const askAll = () => golden.cases.map((one) => eventsOf(requestOf(golden, one), lost));
+    // So that the tower is idle at the loss, and the rows that it made are lost.
+    await Promise.all(askAll());
+    const before = (await lost.metrics()).generatedTokens;
+    const all = askAll();
+    while ((await lost.metrics()).generatedTokens < before + 20)
       await new Promise((resolve) => setTimeout(resolve, 2));
     devices.at(-1)!.destroy();
     expect((await Promise.all(all)).map((events) => idsOf(events))).toEqual(

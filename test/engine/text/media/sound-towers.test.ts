@@ -9,7 +9,7 @@ import type { Device } from '../../../../src/gpu/device.ts';
 import { mediaFamily } from '../../../../src/models/media-families.ts';
 import type { MediaModel } from '../../../../src/models/media.ts';
 import { finished } from '../../../../src/models/preparation.ts';
-import { disguise, openEngineTestDevice } from '../../../gpu/test-device.ts';
+import { disguise, openModelTestDevice } from '../../../gpu/test-device.ts';
 import { readValues, type Values } from '../../../models/image-golden.ts';
 import { soundGolden } from './sound-golden.ts';
 import { expectRows, rowsOf } from './tower-rows.ts';
@@ -17,7 +17,7 @@ import { expectRows, rowsOf } from './tower-rows.ts';
 const [MELS, RATE] = [20, 16_000];
 
 let device: Device;
-beforeAll(async () => void (device = await openEngineTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 describe.each(['qwen2-audio', 'voxtral'])('%s', (name) => {

@@ -11,7 +11,7 @@ import type { Device } from '../../../../src/gpu/device.ts';
 import type { Json } from '../../../../src/models/config-values.ts';
 import type { MediaReaders, PreparedMedium } from '../../../../src/models/media.ts';
 import { finished } from '../../../../src/models/preparation.ts';
-import { disguise, openEngineTestDevice } from '../../../gpu/test-device.ts';
+import { disguise, openModelTestDevice } from '../../../gpu/test-device.ts';
 import { rowsOf } from './tower-rows.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../../golden/', import.meta.url));
@@ -21,7 +21,7 @@ const TOLERANCE = 1e-5;
 const WIDE: Json = { size: { shortest_edge: 1, longest_edge: 2 ** 20 } };
 
 let device: Device;
-beforeAll(async () => void (device = await openEngineTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 function preparedBy({ image, audio }: MediaReaders, side: number): PreparedMedium {

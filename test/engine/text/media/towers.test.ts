@@ -9,12 +9,12 @@ import { TEXT_CLASSES } from '../../../../src/engine/architectures.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import type { MediaModel } from '../../../../src/models/media.ts';
 import { finished } from '../../../../src/models/preparation.ts';
-import { disguise, openEngineTestDevice } from '../../../gpu/test-device.ts';
+import { disguise, openModelTestDevice } from '../../../gpu/test-device.ts';
 import { openMediaGolden, type MediaGolden } from './media-golden.ts';
 import { expectRows, rowsOf } from './tower-rows.ts';
 
 let device: Device;
-beforeAll(async () => void (device = await openEngineTestDevice()));
+beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
 const NAMES = ['qwen2-5-vl', 'qwen2-vl', 'qwen3-vl', 'qwen3-vl-moe', 'qwen3-5', 'qwen3-5-moe'];
