@@ -22,7 +22,7 @@ const WITHOUT_DEVICE = [
 /** Kernels and models on a device, without sessions around them. */
 const COMPUTING = ['test/kernels/**/*.test.ts', 'test/models/**/*.test.ts'];
 
-/** Sessions of models and servers around them, without the files that need a process of their own: those that replace modules or timers, or end threads. */
+/** Sessions of models and servers around them, without the files that need a process of their own: those that replace modules, timers or the environment, or end threads. */
 const ENGINE = ['test/engine', 'test/server'].flatMap((folder) =>
   filesIn(folder).filter((path) => !path.includes('/session/') && !replacesParts(path)),
 );
@@ -40,7 +40,7 @@ function filesIn(folder: string): string[] {
 }
 
 function replacesParts(path: string): boolean {
-  return /vi\.(mock|doMock|useFakeTimers)\(/.test(readFileSync(join(root, path), 'utf8'));
+  return /vi\.(mock|doMock|stubEnv|useFakeTimers)\(/.test(readFileSync(join(root, path), 'utf8'));
 }
 
 /** Files that drive a browser; scripts/test.mjs leaves them out where there is none. */

@@ -24,6 +24,8 @@ function runOnSwiftShader(files: readonly string[], names: string): Promise<Outc
     'node_modules/vitest/vitest.mjs',
     'run',
     '--config=scripts/vitest.config.ts',
+    '--no-isolate',
+    '--maxWorkers=1',
     '--reporter=json',
   ];
   return new Promise((resolve, reject) => {
