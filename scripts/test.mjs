@@ -78,6 +78,7 @@ console.log(
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
 console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
 process.exitCode = total.failed > 0 ? 1 : 0;
+setTimeout(() => process.exit(), 5_000).unref(); // a browser that hung may keep this process open
 
 /** Runs one step, prints its line, counts it; returns its value, or null where it failed. */
 async function timed(name, step) {

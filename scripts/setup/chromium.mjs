@@ -20,6 +20,10 @@ export const CHROMIUM_FLAGS = [
   '--no-sandbox',
 ];
 
+/** Milliseconds until a browser that has not answered counts as broken: the whole probe, and the shader in its page. */
+const PROBE_LIMIT = 120_000;
+const WEBGPU_LIMIT = 30_000;
+
 /** @typedef {{ path: string, version: string } | { reason: string }} Found */
 
 /** @returns {Promise<Found>} an installed browser, else Debian's, fetched into the cache where that is possible */
@@ -36,7 +40,7 @@ export async function ensureChromium() {
 export async function findChromium() {
   const reasons = [];
   for (const path of candidates()) {
-    const found = await probe(path);
+    const found = await within(PROBE_LIMIT, probe(path), { reason: 'it did not start in time' });
     if (found.version) return { path, version: found.version };
     reasons.push(`${path}: ${found.reason}`);
   }
@@ -144,7 +148,11 @@ async function probe(path) {
     browser = await chromium.launch({ executablePath: path, args: CHROMIUM_FLAGS, timeout: 30_000 });
     const page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${server.address().port}/`); // WebGPU needs a secure context
-    const missing = await within(30_000, page.evaluate(computeInPage));
+    const missing = await within(
+      WEBGPU_LIMIT,
+      page.evaluate(computeInPage),
+      'its WebGPU did not answer in time',
+    );
     return missing === null ? { version: browser.version() } : { reason: missing };
   } catch (error) {
     return { reason: String(error.message).split('\n')[0] };
@@ -154,12 +162,13 @@ async function probe(path) {
   }
 }
 
-async function within(milliseconds, promise) {
+/** Resolves with the promise's value, or with `late` after so many milliseconds. */
+async function within(milliseconds, promise, late) {
   let timer;
-  const late = new Promise((resolve) => {
-    timer = setTimeout(() => resolve('its WebGPU did not answer in time'), milliseconds);
+  const ended = new Promise((resolve) => {
+    timer = setTimeout(() => resolve(late), milliseconds);
   });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+  return Promise.race([promise, ended]).finally(() => clearTimeout(timer));
 }
 
 /** Runs in the page. Returns why WebGPU cannot be used there, or null. */

@@ -134,7 +134,7 @@ function requestContext(
 
 /** Collects the members of a model's info that depend on its files and its device. */
 function describeModel(
-  { path }: Checkpoint,
+  { path, wrapper }: Checkpoint,
   { architecture, vocabulary, context: modelContextLength }: TextDeclaration,
   { name, contextLength, template, output, library }: Omit<RequestContext, 'sampling'>,
   { device, runner, quantization }: Loaded,
@@ -143,8 +143,8 @@ function describeModel(
   return {
     path,
     name,
-    architecture,
-    parameters: runner.parameters,
+    architecture: library && wrapper ? wrapper.architecture : architecture,
+    parameters: runner.parameters + (runner.towers?.parameters ?? 0),
     quantization,
     weightFormats: runner.weightFormats,
     vocabSize: vocabulary,

@@ -116,7 +116,9 @@ export interface TextModelInfo {
   path: string;
   /** Last segment of the folder or hub id. */
   name: string;
+  /** Name of the model's class: that of the whole model where media are read, else that of its language model. */
   architecture: string;
+  /** Those of towers included, where media are read. */
   parameters: number;
   quantization: Exclude<Quantization, 'auto'>;
   /** Formats of the matrices on the device: as stored (`f16`, `q4_k`, `mxfp4` …), or those of `quantization`. */

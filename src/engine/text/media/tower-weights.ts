@@ -32,6 +32,7 @@ export class TowerWeights {
   readonly #media: RunnerMedia;
   /** By the names of towers; null: they have left. */
   #weights: Map<string, Weights<Tower>> | null = null;
+  #parameters = 0;
 
   constructor(device: Device, media: RunnerMedia) {
     this.#device = device;
@@ -49,6 +50,11 @@ export class TowerWeights {
       deviceBytes: all.reduce((sum, { deviceBytes }) => sum + deviceBytes, 0),
       hostBytes: all.reduce((sum, { hostBytes }) => sum + hostBytes, 0),
     };
+  }
+
+  /** Number of parameters, wherever they are. */
+  get parameters(): number {
+    return this.#parameters;
   }
 
   page(tower: string): Tower {
@@ -87,6 +93,7 @@ export class TowerWeights {
       throw error;
     }
     this.#weights = opened;
+    this.#parameters = [...opened.values()].reduce((sum, { parameters }) => sum + parameters, 0);
   }
 
   /** Frees resident weights, which nothing may be using; returns whether there are any. */

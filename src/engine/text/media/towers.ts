@@ -69,6 +69,11 @@ export class Towers {
     return this.#options.weights.bytes;
   }
 
+  /** Number of the weights' parameters. */
+  get parameters(): number {
+    return this.#options.weights.parameters;
+  }
+
   /** Frees the weights of idle towers, and their tape, which binds them. */
   readonly #makeRoom = (): void => {
     if (this.#busy || this.#closed || !this.#options.weights.leave()) return;

@@ -1,7 +1,9 @@
 // Models that read images, opened as users open them, against what transformers computes.
 
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { TextModel } from '../../../../src/engine/text/text-model.ts';
+import { readValues, type Values } from '../../../models/image-golden.ts';
 import { openMediaGolden, openMediaModel, requestOf, type MediaGolden } from './media-golden.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -16,6 +18,14 @@ describe.each(['qwen2-5-vl', 'qwen2-vl', 'qwen3-vl', 'qwen3-vl-moe', 'qwen3-5', 
       model = await openMediaModel(golden, { prefillChunk: 16 });
     });
     afterAll(() => model.close());
+
+    it('is described with its tower', async () => {
+      expect(model.info.architecture).toMatch(/ForConditionalGeneration$/);
+      const stored = await readValues(join(golden.path, 'model.safetensors'));
+      const read = [...stored].filter(([name]) => !name.startsWith('mtp.'));
+      const count = ({ shape }: Values): number => shape.reduce((a, b) => a * b, 1);
+      expect(model.info.parameters).toBe(read.reduce((sum, [, values]) => sum + count(values), 0));
+    });
 
     it('makes the ids and the tokens of transformers, one request after the other and all at once', async () => {
       expect(model.info.media).toContain('image');
