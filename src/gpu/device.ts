@@ -5,6 +5,7 @@ import type { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
 import { profileOf, type AdapterProfile } from './adapter-profile.ts';
 import { Arena } from './arena.ts';
+import { readCapabilities, type Capabilities } from './capabilities.ts';
 import { toEngineError } from './device-error.ts';
 import { HostBuffers } from './host-buffers.ts';
 import { link, type LinkedShader, type Params, type ShaderSource } from './linker.ts';
@@ -15,28 +16,10 @@ import {
   type MemoryPeak,
   type MemoryRemedies,
 } from './memory.ts';
-import { subgroupLanes } from './subgroup-lanes.ts';
 import { Tuning } from './tuning.ts';
 import { Tensor, tensorBytes, type Dtype, type Region } from './tensor.ts';
 
 export type { MemoryKind } from './memory.ts';
-
-export interface Capabilities {
-  /** Number of lanes among which a kernel may broadcast: 4, 8, 16 or 32; 1 without subgroups of a known size. */
-  lanes: number;
-  /** Number of lanes that share a split of K: at least a whole subgroup. */
-  columnLanes: number;
-  /** Whether shaders may compute in f16; storing f16 does not require it. */
-  f16: boolean;
-  /** Largest number of bytes in one binding. */
-  bindingLimit: number;
-  maxBufferSize: number;
-  timestamps: boolean;
-  /** Maximum workgroups along one dimension of a dispatch. */
-  maxWorkgroups: number;
-  /** Maximum invocations of one workgroup. */
-  maxInvocations: number;
-}
 
 export interface Pipeline {
   gpu: GPUComputePipeline;
@@ -96,16 +79,7 @@ export class Device {
     this.profile = settings.profile ?? profileOf(settings.summary);
     this.tuning = settings.tuning ?? new Tuning();
     this.#shaders = settings.shaders;
-    this.capabilities = {
-      lanes: settings.portable ? 1 : subgroupLanes(gpu, settings.summary),
-      columnLanes: Math.max(this.profile.columnLanes, settings.summary.subgroupMaxSize),
-      f16: gpu.features.has('shader-f16'),
-      bindingLimit: Math.min(settings.bindingLimit ?? Infinity, gpu.limits.maxStorageBufferBindingSize),
-      maxBufferSize: gpu.limits.maxBufferSize,
-      timestamps: gpu.features.has('timestamp-query'),
-      maxWorkgroups: gpu.limits.maxComputeWorkgroupsPerDimension,
-      maxInvocations: gpu.limits.maxComputeInvocationsPerWorkgroup,
-    };
+    this.capabilities = readCapabilities(gpu, this.profile, settings);
     this.#memory = new DeviceMemory(gpu, {
       ...settings,
       // Errors that follow from the missing buffer may be reported before it.
@@ -152,6 +126,11 @@ export class Device {
     const error = this.#error;
     this.#error = null;
     return error;
+  }
+
+  /** Whether the GPU layer has reported an error that was not taken yet. */
+  get hasError(): boolean {
+    return this.#error !== null;
   }
 
   /** Returns the pipeline of a shader, which is created once. Layouts are explicit, because `auto` compiles again each time. */
@@ -215,6 +194,14 @@ export class Device {
   /** Allocates a storage buffer within the budget. Throws out_of_memory. */
   allocate(kind: MemoryKind, label: string, bytes: number): GPUBuffer {
     return this.#memory.allocate(kind, label, bytes);
+  }
+
+  /**
+   * Runs `allocate`, which must not wait for anything, and waits until the device has what it allocated. Throws out_of_memory where it has no
+   * room for it: `takeError` does not return such an error.
+   */
+  secure<T>(allocate: () => T): Promise<T> {
+    return this.#memory.secure(allocate);
   }
 
   /** Allocates a buffer in host memory beside the budget, from which the device copies. Throws out_of_memory. */

@@ -56,6 +56,8 @@ export class DeviceMemory {
   readonly #onFailure: (error: EngineError) => void;
   readonly #allocated = new Map<GPUBuffer, MemoryKind>();
   readonly #totals: Record<MemoryKind, number> = { weights: 0, kv: 0, arena: 0, step: 0 };
+  /** Outcomes of the allocations that a call of `secure` makes; null outside of one. */
+  #secured: Promise<EngineError | null>[] | null = null;
   #budget: number;
   #peak = 0;
   #highest: MemoryPeak = { bytes: 0, weights: 0 };
@@ -101,7 +103,9 @@ export class DeviceMemory {
     this.#expectRoom(label, size);
     this.#gpu.pushErrorScope('out-of-memory');
     const buffer = this.#gpu.createBuffer({ label, size, usage: STORAGE });
-    this.#report(label, size, this.used, this.#gpu.popErrorScope());
+    const failed = this.#failureOf(label, size, this.used, this.#gpu.popErrorScope());
+    if (this.#secured) this.#secured.push(failed);
+    else failed.then((error) => error && this.#onFailure(error));
     this.#allocated.set(buffer, kind);
     this.#totals[kind] += size;
     const { used } = this;
@@ -110,16 +114,34 @@ export class DeviceMemory {
     return buffer;
   }
 
-  /** Passes on that the device had no room for a buffer beside the bytes in use. */
-  #report(label: string, size: number, used: number, failed: Promise<GPUError | null>): void {
-    failed.then(
-      (error) => {
-        if (!error) return;
-        const message = say`the GPU has no room for the ${bytesText(size)} of ${label} beside the ${bytesText(used)} in use, although the memory budget is ${bytesText(this.#budget)}: ${this.#remedies.device(used)}`;
-        this.#onFailure(new EngineError('out_of_memory', message));
-      },
-      () => {}, // the device is lost, which is reported elsewhere
-    );
+  /**
+   * Runs `allocate`, which must not wait for anything, and waits until the device has what it allocated. Throws out_of_memory where the
+   * device has no room for it: such a failure is not passed to `onFailure`.
+   */
+  async secure<T>(allocate: () => T): Promise<T> {
+    const outcomes: Promise<EngineError | null>[] = (this.#secured = []);
+    let value: T;
+    try {
+      value = allocate();
+    } finally {
+      this.#secured = null;
+    }
+    const failed = (await Promise.all(outcomes)).find((error) => error !== null);
+    if (failed) throw failed;
+    return value;
+  }
+
+  /** Resolves with an error where the device had no room for a buffer beside the bytes in use, and with null where it is lost. */
+  async #failureOf(
+    label: string,
+    size: number,
+    used: number,
+    scope: Promise<GPUError | null>,
+  ): Promise<EngineError | null> {
+    const error = await scope.catch(() => null); // the loss of a device is reported elsewhere
+    if (!error) return null;
+    const message = say`the GPU has no room for the ${bytesText(size)} of ${label} beside the ${bytesText(used)} in use, although the memory budget is ${bytesText(this.#budget)}: ${this.#remedies.device(used)}`;
+    return new EngineError('out_of_memory', message);
   }
 
   #expectRoom(label: string, size: number): void {

@@ -6,7 +6,8 @@ import { NO_TOKEN_ALLOWED, NOT_A_TOKEN } from '../../kernels/sample.ts';
 import { acceptForced } from './constrained.ts';
 import { readLogprob } from './logprobs.ts';
 import { lostTwice, noTokenAllowed, notANumber } from './sampling-errors.ts';
-import type { Drawn, Launched, Runner } from './step/runner.ts';
+import { allSubmitted, awaitsToken, supersede, type Step } from './launched-step.ts';
+import type { Runner } from './step/runner.ts';
 import type { Scheduler } from './scheduler.ts';
 import { asEngineError, type Sequence } from './sequence.ts';
 import { endsPrompt, type Part } from './step-plan.ts';
@@ -27,14 +28,6 @@ export interface LoopOptions {
   storageBackend?: string | undefined;
   /** Opens a new runner after the device was lost. */
   restart(reason: string): Promise<Runner>;
-}
-
-interface Step {
-  parts: Part[];
-  launched: Launched;
-  drawn: Promise<Drawn> | null;
-  /** Parts whose next token has been prescribed by the constraint after the launch: the sampled token is dropped. */
-  superseded: Set<Part>;
 }
 
 /** Most steps in flight. */
@@ -111,7 +104,8 @@ export class EngineLoop {
       try {
         const parts = submitted.length < DEPTH ? this.#scheduler.plan() : [];
         const moves = this.#scheduler.takeMoves();
-        const tower = this.#runner.towers?.advance(this.#scheduler.running) ?? null;
+        const mayWait = parts.length > 0 || submitted.length > 0;
+        const tower = this.#runner.towers?.advance(this.#scheduler.running, { mayWait }) ?? null;
         this.#woken = false;
         this.#runner.pageCleaner.ahead(this.#scheduler.pages.pool.touched);
         // Pages that a sequence released while it ran were returned before the validity of their values was known.
@@ -147,6 +141,8 @@ export class EngineLoop {
   async #awaitTower(tower: Promise<void>): Promise<void> {
     const woken = new Promise<void>((resolve) => (this.#onWake = resolve));
     await Promise.race([tower, woken]);
+    const error = this.#runner.device.takeError();
+    if (error !== null) throw error;
     // A medium that cannot be computed has ended its sequences.
     this.#scheduler.sweep();
   }
@@ -255,13 +251,14 @@ export class EngineLoop {
     }
   }
 
-  /** Ends all sequences and empties the prefix cache: any page may hold wrong values now. */
+  /** Ends all sequences and empties the caches: any page, and any row of a medium, may hold wrong values now. */
   #endAll(error: EngineError): void {
     for (const sequence of this.#all()) sequence.finish('abort', null, error);
     this.#runner.pageCleaner.restart();
     this.#scheduler.restart();
     this.#scheduler.sweep();
     this.#scheduler.flush();
+    this.#runner.towers?.restart();
   }
 }
 
@@ -272,27 +269,4 @@ function attempt(sequence: Sequence, take: () => void): void {
   } catch (error) {
     sequence.fail(error);
   }
-}
-
-/** Waits for a step that reads weights from files. */
-async function allSubmitted({ submitted, drop }: Launched): Promise<void> {
-  try {
-    await submitted;
-  } catch (error) {
-    drop();
-    throw error;
-  }
-}
-
-/** Whether the mask of this part needs a token that is still in flight. */
-function awaitsToken({ samples, sequence }: Part): boolean {
-  return samples && sequence.isConstrained && !sequence.finished && sequence.progress.inFlight > 1;
-}
-
-/** Drops the token that a step is about to sample for a sequence, because the constraint has prescribed it meanwhile. */
-function supersede(step: Step, sequence: Sequence): void {
-  const part = step.parts.find((one) => one.samples && one.sequence === sequence);
-  if (part === undefined) return;
-  step.superseded.add(part);
-  sequence.progress.inFlight--;
 }

@@ -1,5 +1,5 @@
 // Rows of media on the device: results of towers, which prompts copy into their steps. The least recently used ones leave when the cache is
-// full, except those that running requests still need.
+// full or something else needs the memory, except those that running requests still need.
 
 import type { Device } from '../../../gpu/device.ts';
 import type { Region } from '../../../gpu/tensor.ts';
@@ -16,16 +16,19 @@ interface Kept extends MediaRows {
 }
 
 export class RowCache {
+  /** Bytes that the cache takes, unless running requests need more. */
+  most = 0;
   readonly #device: Device;
-  readonly #most: number;
+  readonly #isNeeded: (key: string) => boolean;
   /** In the order of use: the least recently used entry first. */
   readonly #kept = new Map<string, Kept>();
   #bytes = 0;
 
-  /** `most`: bytes that the cache takes, unless running requests need more. */
-  constructor(device: Device, most: number) {
+  /** `isNeeded`: whether a running request needs the rows of a key. */
+  constructor(device: Device, isNeeded: (key: string) => boolean) {
     this.#device = device;
-    this.#most = most;
+    this.#isNeeded = isNeeded;
+    device.reliefs.add(() => this.#dropWhile(() => true));
   }
 
   readonly has = ({ key }: Medium): boolean => this.#kept.has(key);
@@ -38,23 +41,27 @@ export class RowCache {
     return kept;
   }
 
-  /** Allocates the rows of a medium. `isNeeded`: whether a running request needs those of a key. Throws out_of_memory. */
+  /** Keys of the rows that are needed. */
+  get needed(): string[] {
+    return [...this.#kept.keys()].filter(this.#isNeeded);
+  }
+
+  /** Allocates the rows of a medium. Throws out_of_memory. */
   async allocate(
     blocks: number,
     blockBytes: number,
-    isNeeded: (key: string) => boolean,
   ): Promise<{ rows: MediaRows; keep: (key: string) => void; free: () => void }> {
     const device = this.#device;
     const bytes = blocks * blockBytes;
-    for (const [key, kept] of this.#kept) {
-      if (this.#bytes + bytes <= this.#most) break;
-      if (!isNeeded(key)) this.#drop(key, kept);
-    }
+    this.#dropWhile(() => this.#bytes + bytes > this.most);
     await device.reserve(device.memoryUsed + bytes);
     const buffers: GPUBuffer[] = [];
     const free = (): void => buffers.forEach((buffer) => device.free(buffer));
     try {
-      for (let i = 0; i < blocks; i++) buffers.push(device.allocate('step', 'rows of a medium', blockBytes));
+      await device.secure(() => {
+        for (let i = 0; i < blocks; i++)
+          buffers.push(device.allocate('step', 'rows of a medium', blockBytes));
+      });
     } catch (error) {
       free();
       throw error;
@@ -70,6 +77,14 @@ export class RowCache {
   /** Frees all rows. */
   clear(): void {
     for (const [key, kept] of this.#kept) this.#drop(key, kept);
+  }
+
+  /** Drops rows that are not needed, as long as there is a reason. */
+  #dropWhile(isReason: () => boolean): void {
+    for (const [key, kept] of this.#kept) {
+      if (!isReason()) break;
+      if (!this.#isNeeded(key)) this.#drop(key, kept);
+    }
   }
 
   #drop(key: string, { buffers, bytes }: Kept): void {

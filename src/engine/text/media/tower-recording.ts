@@ -76,12 +76,9 @@ export class TowerRecording {
     }
   }
 
-  compile(): Promise<void> {
-    return compileTape(this.#device, this.#tape);
-  }
-
-  get segments(): number {
-    return this.#tape.segmentCount;
+  /** Compiles its kernels; an error thrown by `onKernel`, which is called before each, ends it. */
+  compile(onKernel: () => void): Promise<void> {
+    return compileTape(this.#device, this.#tape, onKernel);
   }
 
   /** Columns of the rows. */

@@ -10,6 +10,7 @@ import type { PreparedMedium } from '../../../models/media.ts';
 import type { Sequence } from '../sequence.ts';
 import type { Part } from '../step-plan.ts';
 import { createPace } from '../step/pace.ts';
+import { cancelled } from './decode-within.ts';
 import { rowsOf, type Medium } from './medium.ts';
 import { RowCache, type MediaRows } from './row-cache.ts';
 import { recordingKey, TowerRecording } from './tower-recording.ts';
@@ -27,26 +28,33 @@ export class Towers {
   readonly #device: Device;
   readonly #options: TowersOptions;
   readonly #arena: Arena;
-  #rows: RowCache;
+  readonly #rows: RowCache;
   readonly #pace = createPace();
   #recording: TowerRecording | null = null;
-  /** Bytes that rows may take beside the pages. */
-  rowBytes = 0;
   #busy: Promise<void> | null = null;
-  #closed = false;
+  #running: readonly Sequence[] = [];
   /** Media that running requests need. */
   #wanted: ReadonlySet<string> = new Set();
+  /** Rows that others needed when the memory was too small for a medium, which waits until they need fewer; null: none waits. */
+  #postponed: string | null = null;
+  /** Number of calls of `restart`. */
+  #restarts = 0;
 
   constructor(device: Device, options: TowersOptions) {
     this.#device = device;
     this.#options = options;
     this.#arena = new Arena(device);
-    this.#rows = new RowCache(device, 0);
+    this.#rows = new RowCache(device, (key) => this.#wanted.has(key));
   }
 
   /** Whether the device has the rows of a medium. */
   get hasRows(): (medium: Medium) => boolean {
     return this.#rows.has;
+  }
+
+  /** Bytes that rows may take beside the pages. */
+  get rowBytes(): number {
+    return this.#rows.most;
   }
 
   /** Bytes that the tape of a medium would take beside the weights, and those of its rows. */
@@ -59,8 +67,7 @@ export class Towers {
   /** Allocates what the tapes take that were measured last, so that the memory left is known. `rowBytes`: bytes of the cache of rows. */
   settle(rowBytes: number): void {
     this.#arena.settle();
-    this.rowBytes = rowBytes;
-    this.#rows = new RowCache(this.#device, rowBytes);
+    this.#rows.most = rowBytes;
     this.#device.reliefs.add(this.#makeRoom);
   }
 
@@ -76,10 +83,22 @@ export class Towers {
 
   /** Frees the weights of idle towers, and their tape, which binds them. */
   readonly #makeRoom = (): void => {
-    if (this.#busy || this.#closed || !this.#options.weights.leave()) return;
+    if (this.#busy || !this.#options.weights.leave()) return;
     this.#recording?.free();
     this.#recording = null;
   };
+
+  /** Forgets what an error of the device may have spoiled: rows, tapes, and weights on the device. */
+  restart(): void {
+    this.#restarts++;
+    this.#rows.clear();
+    if (!this.#busy) this.#clear();
+  }
+
+  #clear(): void {
+    this.forget();
+    this.#options.weights.leave();
+  }
 
   #measured(prepared: PreparedMedium): { growth: number; rows: number } {
     const { blocks, blockBytes } = this.#record(prepared).sizes;
@@ -95,15 +114,21 @@ export class Towers {
 
   /**
    * Begins to compute the next medium that one of these sequences needs, unless one is being computed. Returns a promise for its end, which
-   * rejects where the device fails; null: there is nothing to compute. A medium that cannot be computed ends its sequences.
+   * rejects where the device fails; null: there is nothing to compute now. A medium that cannot be computed ends its sequences. `mayWait`: other
+   * work goes on, so that a medium without room may wait for rows that others need.
    */
-  advance(running: readonly Sequence[]): Promise<void> | null {
+  advance(running: readonly Sequence[], { mayWait }: { mayWait: boolean }): Promise<void> | null {
+    this.#running = running;
     this.#wanted = new Set(running.flatMap(neededKeys));
     if (this.#busy) return this.#busy;
+    const needed = this.#rows.needed.join();
+    if (mayWait && needed === this.#postponed) return null;
+    this.#postponed = null;
     for (const { request, progress } of running) {
       const medium = request.media?.next(progress.computed, this.#rows.has);
       if (!medium) continue;
-      this.#busy = this.#compute(medium, running).finally(() => (this.#busy = null));
+      const postponed = mayWait && needed !== '' ? needed : null;
+      this.#busy = this.#compute(medium, postponed).finally(() => (this.#busy = null));
       this.#busy.catch(() => {}); // the loop waits for it, or finds the device lost
       return this.#busy;
     }
@@ -136,38 +161,49 @@ export class Towers {
     if (encoder !== null) this.#device.gpu.queue.submit([encoder.finish()]);
   }
 
-  /** Ends what is being computed after its current segment. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#device.reliefs.delete(this.#makeRoom);
-    await this.#busy?.catch(() => {});
-  }
-
-  async #compute(medium: Medium, running: readonly Sequence[]): Promise<void> {
+  async #compute(medium: Medium, postponed: string | null): Promise<void> {
+    const restarts = this.#restarts;
     try {
-      await this.#run(medium);
+      await this.#run(medium, () => restarts !== this.#restarts || this.#device.hasError);
     } catch (error) {
       if (!(error instanceof EngineError) || this.#device.isLost) throw error;
-      const { key } = medium;
-      for (const sequence of running)
-        if (sequence.request.media?.runs.some((run) => run.medium.key === key)) sequence.fail(error);
+      // What was allocated for this medium is of no use for others.
+      if (error.code === 'out_of_memory') this.forget();
+      if (error.code === 'out_of_memory' && postponed !== null) this.#postponed = postponed;
+      else if (error.code !== 'cancelled') this.#fail(medium, error);
+    } finally {
+      if (restarts !== this.#restarts) this.#clear();
     }
   }
 
-  /** Computes a medium, and again with plain f32 kernels if its rows are not finite. */
-  async #run(medium: Medium): Promise<void> {
+  #fail({ key }: Medium, error: EngineError): void {
+    for (const sequence of this.#running) if (neededKeys(sequence).includes(key)) sequence.fail(error);
+  }
+
+  /**
+   * Computes a medium, and again with plain f32 kernels if its rows are not finite. `isSpoiled`: whether an error of the device, which the
+   * engine's loop takes, may have made them wrong. Throws cancelled where the medium is not wanted any more.
+   */
+  async #run(medium: Medium, isSpoiled: () => boolean): Promise<void> {
+    const device = this.#device;
     const { weights } = this.#options;
+    const expectWanted = (): void => {
+      if (!this.#wanted.has(medium.key)) throw cancelled();
+    };
     if (weights.isAway) await weights.enter(this.rowBytes);
     for (const plain of [false, true]) {
-      const recording = this.#record(medium.prepared, plain);
-      await this.#reserve();
-      await recording.compile();
+      expectWanted();
+      const recording = await device.secure(() => this.#record(medium.prepared, plain));
+      await device.reserve(device.memoryUsed + this.#arena.growth());
+      await device.secure(() => this.#arena.settle());
+      await recording.compile(expectWanted);
       const { blocks, blockBytes } = recording.sizes;
-      const isWanted = (key: string): boolean => this.#wanted.has(key);
-      const { rows, keep, free } = await this.#rows.allocate(blocks, blockBytes, isWanted);
+      const { rows, keep, free } = await this.#rows.allocate(blocks, blockBytes);
       try {
-        if (!(await this.#submit(recording, medium, rows))) return free();
-        if (await recording.isFinite()) return keep(medium.key);
+        await this.#submit(recording, medium, { rows, expectWanted });
+        const isFinite = await recording.isFinite();
+        if (isSpoiled()) return free();
+        if (isFinite) return keep(medium.key);
         free();
       } catch (error) {
         free();
@@ -180,8 +216,12 @@ export class Towers {
     );
   }
 
-  /** Returns false if the rows are not wanted any more. */
-  async #submit(recording: TowerRecording, { prepared, key }: Medium, rows: MediaRows): Promise<boolean> {
+  /** `expectWanted` throws where the rows are not wanted any more, and ends it after a segment. */
+  async #submit(
+    recording: TowerRecording,
+    { prepared }: Medium,
+    { rows, expectWanted }: { rows: MediaRows; expectWanted: () => void },
+  ): Promise<void> {
     recording.write(prepared);
     const { blockBytes } = recording.sizes;
     const segments = this.#pace.segments(blockBytes);
@@ -189,23 +229,7 @@ export class Towers {
       const started = performance.now();
       await (waits ?? this.#device.gpu.queue.onSubmittedWorkDone());
       if (waits === null) this.#pace.took(blockBytes, segments, performance.now() - started);
-      if (this.#closed || !this.#wanted.has(key)) return false;
-    }
-    return true;
-  }
-
-  /** Throws out_of_memory where the budget has no room for what the recorded tape takes. */
-  async #reserve(): Promise<void> {
-    const device = this.#device;
-    await device.reserve(device.memoryUsed + this.#arena.growth());
-    try {
-      this.#arena.settle();
-    } catch (error) {
-      // What was allocated for this medium is of no use for others.
-      this.#recording?.free();
-      this.#recording = null;
-      this.#arena.clear();
-      throw error;
+      expectWanted();
     }
   }
 

@@ -14,17 +14,18 @@ const BLOCK = 1024;
 const medium = (key: string) => ({ key }) as Medium;
 
 /** A cache for three media of two blocks, with those that are needed. */
-function cacheOfThree() {
-  const before = device.memoryUsed;
-  const cache = new RowCache(device, 3 * 2 * BLOCK);
+function cacheOfThree(on = device) {
+  const before = on.memoryUsed;
   const needed = new Set<string>();
+  const cache = new RowCache(on, (key) => needed.has(key));
+  cache.most = 3 * 2 * BLOCK;
   const add = async (key: string): Promise<void> => {
-    const { rows, keep } = await cache.allocate(2, BLOCK, (one) => needed.has(one));
+    const { rows, keep } = await cache.allocate(2, BLOCK);
     expect(rows.blocks).toHaveLength(2);
     keep(key);
   };
   const keys = (...all: string[]): string[] => all.filter((key) => cache.has(medium(key)));
-  return { cache, needed, add, keys, used: () => device.memoryUsed - before };
+  return { cache, needed, add, keys, used: () => on.memoryUsed - before };
 }
 
 it('the rows that were used longest ago leave when the budget is full', async () => {
@@ -59,8 +60,24 @@ it('rows that running requests need stay, beyond the budget, and leave afterward
 
 it('rows that were allocated and not kept are freed', async () => {
   const { cache, keys, used } = cacheOfThree();
-  const { free } = await cache.allocate(2, BLOCK, () => false);
+  const { free } = await cache.allocate(2, BLOCK);
   expect(used()).toBe(2 * BLOCK);
   free();
   expect([used(), keys('a')]).toEqual([0, []]);
+});
+
+it('rows that nobody needs make room for others, and rows that are needed do not', async () => {
+  const small = await openTestDevice({ memoryBudget: 8 * BLOCK });
+  const { cache, needed, add, keys } = cacheOfThree(small);
+  cache.most = Infinity;
+  for (const key of ['a', 'b', 'c']) await add(key);
+  needed.add('b');
+  expect(cache.needed).toEqual(['b']);
+  small.allocate('step', 'something else', 2 * BLOCK);
+  await add('d');
+  expect(keys('a', 'b', 'c', 'd')).toEqual(['b', 'd']);
+  needed.add('d');
+  await expect(cache.allocate(3, BLOCK)).rejects.toThrow(/rows of a medium needs/);
+  expect(keys('b', 'd')).toEqual(['b', 'd']);
+  small.destroy();
 });

@@ -1,0 +1,45 @@
+// What kernels may use of a device: its limits and features, as numbers.
+
+import type { AdapterSummary } from './adapter.ts';
+import type { AdapterProfile } from './adapter-profile.ts';
+
+export interface Capabilities {
+  /** Number of lanes among which a kernel may broadcast: 4, 8, 16 or 32; 1 without subgroups of a known size. */
+  lanes: number;
+  /** Number of lanes that share a split of K: at least a whole subgroup. */
+  columnLanes: number;
+  /** Whether shaders may compute in f16; storing f16 does not require it. */
+  f16: boolean;
+  /** Largest number of bytes in one binding. */
+  bindingLimit: number;
+  maxBufferSize: number;
+  timestamps: boolean;
+  /** Maximum workgroups along one dimension of a dispatch. */
+  maxWorkgroups: number;
+  /** Maximum invocations of one workgroup. */
+  maxInvocations: number;
+}
+
+/** `bindingLimit` lowers that of the device; `portable`: kernels use no subgroups. */
+export function readCapabilities(
+  gpu: GPUDevice,
+  profile: AdapterProfile,
+  { summary, portable, bindingLimit }: { summary: AdapterSummary; portable?: boolean; bindingLimit?: number },
+): Capabilities {
+  return {
+    lanes: portable ? 1 : subgroupLanes(gpu, summary),
+    columnLanes: Math.max(profile.columnLanes, summary.subgroupMaxSize),
+    f16: gpu.features.has('shader-f16'),
+    bindingLimit: Math.min(bindingLimit ?? Infinity, gpu.limits.maxStorageBufferBindingSize),
+    maxBufferSize: gpu.limits.maxBufferSize,
+    timestamps: gpu.features.has('timestamp-query'),
+    maxWorkgroups: gpu.limits.maxComputeWorkgroupsPerDimension,
+    maxInvocations: gpu.limits.maxComputeInvocationsPerWorkgroup,
+  };
+}
+
+/** Kernels broadcast only among the first lanes, so the smallest subgroup size counts. */
+function subgroupLanes(gpu: GPUDevice, { subgroupMinSize }: AdapterSummary): number {
+  if (!gpu.features.has('subgroups') || subgroupMinSize < 4) return 1;
+  return Math.min(subgroupMinSize, 16);
+}
