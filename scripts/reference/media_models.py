@@ -45,7 +45,7 @@ def with_images(processor_class):
 def qwen2_5_vl(vocabulary):
     text = dict(TEXT, vocab_size=vocabulary, model_type='qwen2_5_vl_text', rope_parameters=dict(ROPE, mrope_section=[2, 3, 3]))
     vision = dict(depth=3, hidden_size=40, num_heads=2, intermediate_size=52, out_hidden_size=48, patch_size=6, window_size=24,
-                  fullatt_block_indexes=[1], spatial_merge_size=2, temporal_patch_size=2)  # fmt: skip
+                  fullatt_block_indexes=[1], spatial_merge_size=2, temporal_patch_size=2, tokens_per_second=2)  # fmt: skip
     config = transformers.Qwen2_5_VLConfig(text_config=text, vision_config=vision, tie_word_embeddings=False, **IDS)
     model = transformers.Qwen2_5_VLForConditionalGeneration(config)
     return model, Qwen2VLImageProcessorPil(**PATCH), with_images(object)

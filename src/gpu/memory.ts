@@ -105,7 +105,7 @@ export class DeviceMemory {
     const buffer = this.#gpu.createBuffer({ label, size, usage: STORAGE });
     const failed = this.#failureOf(label, size, this.used, this.#gpu.popErrorScope());
     if (this.#secured) this.#secured.push(failed);
-    else failed.then((error) => error && this.#onFailure(error));
+    else void failed.then((error) => error && this.#onFailure(error));
     this.#allocated.set(buffer, kind);
     this.#totals[kind] += size;
     const { used } = this;

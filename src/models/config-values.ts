@@ -54,6 +54,12 @@ export class ConfigReader {
     return new ConfigReader(this.#file, values, this.#outer);
   }
 
+  /** A reader of the settings that are the value of `key`; of none where that is no object. */
+  part(key: string): ConfigReader {
+    const inner = this.values[key];
+    return this.within(key, isJsonObject(inner) ? inner : {});
+  }
+
   /** A reader of the settings that are the value of `key`. */
   within(key: string, values: Json): ConfigReader {
     return new ConfigReader(this.#file, values, key);

@@ -54,11 +54,14 @@ export interface MediaReaders {
   audio?: AudioReader;
 }
 
-export interface ImageReader {
-  /** Text that the chat template prints for an image. */
+interface ShownReader {
+  /** Text that the chat template prints for a medium. */
   placeholder: string;
   /** Texts that chat templates of the class print instead; left out: none. */
   otherPlaceholders?: readonly string[];
+}
+
+export interface ImageReader extends ShownReader {
   /** What becomes of transparency: pixels are laid over white, or keep their colours. */
   alpha: 'white' | 'dropped';
   /** Whether images are divided into tiles within limits that a request may set; left out: it may not. */
@@ -66,8 +69,7 @@ export interface ImageReader {
   prepare(image: Pixels, limits: TileLimits): Preparation;
 }
 
-export interface VideoReader {
-  placeholder: string;
+export interface VideoReader extends ShownReader {
   /** Whether chat templates get the placeholder as a part of type text, because published ones leave videos out; left out: they do not. */
   isShownAsText?: boolean;
   /** Indices of the frames that are taken; one may stand more than once. */
@@ -77,8 +79,7 @@ export interface VideoReader {
   prepare(clip: Clip, limits: TileLimits): Preparation;
 }
 
-export interface AudioReader {
-  placeholder: string;
+export interface AudioReader extends ShownReader {
   /** Samples per second of the sounds that `prepare` takes. */
   rate: number;
   prepare(sound: Sound, limits: TileLimits): Preparation;

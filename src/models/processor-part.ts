@@ -14,3 +14,14 @@ export function processorPart(
     ? readConfig('processor_config.json', {}).within(part, inner)
     : readConfig(file, processors[file] ?? {});
 }
+
+/** Throws if the processor was saved for another number of rows of a tile or an image, because its texts would not fit the tower. */
+export function checkRows(
+  processors: MediaFiles['processors'],
+  key: 'image_seq_length' | 'image_seq_len',
+  { rows, of }: { rows: number; of: 'a tile' | 'an image' },
+): void {
+  const config = readConfig('processor_config.json', processors['processor_config.json'] ?? {});
+  const stated = config.count(key, rows);
+  if (stated !== rows) throw config.error('bad_checkpoint', key, `is ${stated}, and ${of} has ${rows} rows`);
+}

@@ -4,9 +4,7 @@
 import type { Pixels } from '../../files/image/pixels.ts';
 import { resample } from '../../files/image/resample.ts';
 import type { ClipVisionConfig } from '../../models/vision/clip-vision-config.ts';
-
-const MEANS = [0.48145466, 0.4578275, 0.40821073];
-const SPREADS = [0.26862954, 0.26130258, 0.27577711];
+import { CLIP_MEANS, CLIP_SPREADS } from '../../models/vision/clip-colours.ts';
 
 type Sides = Pick<ClipVisionConfig, 'side' | 'patch'>;
 
@@ -26,7 +24,7 @@ export function clipPatches(image: Pixels, { side, patch }: Sides): Float32Array
         const y = top! + row * patch + Math.floor(i / patch);
         const x = left! + column * patch + (i % patch);
         const value = whole.data[3 * (y * whole.width + x) + channel]! / 255;
-        values[at++] = (value - MEANS[channel]!) / SPREADS[channel]!;
+        values[at++] = (value - CLIP_MEANS[channel]!) / CLIP_SPREADS[channel]!;
       }
   }
   return values;

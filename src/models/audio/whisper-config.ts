@@ -2,7 +2,7 @@
 
 import type { Activation } from '../../kernels/activation.ts';
 import type { CountKey } from '../config-bounds.ts';
-import { checkHeads, isJsonObject, readConfig, type ConfigReader } from '../config-values.ts';
+import { checkHeads, readConfig, type ConfigReader } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
 import { processorPart } from '../processor-part.ts';
 import type { MelConfig } from './mel-spectrum.ts';
@@ -76,6 +76,5 @@ function readEncoder(json: MediaFiles['config']): WhisperConfig {
 }
 
 function audioConfig(json: MediaFiles['config']): ConfigReader {
-  const inner = json['audio_config'];
-  return readConfig('config.json', json).within('audio_config', isJsonObject(inner) ? inner : {});
+  return readConfig('config.json', json).part('audio_config');
 }

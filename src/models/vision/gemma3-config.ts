@@ -2,8 +2,8 @@
 
 import { readConfig, type ConfigReader } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
-import { processorPart } from '../processor-part.ts';
-import { readSiglip, within, type SiglipConfig } from './siglip-config.ts';
+import { checkRows, processorPart } from '../processor-part.ts';
+import { readSiglip, type SiglipConfig } from './siglip-config.ts';
 import type { TileConfig } from './tiles.ts';
 
 export interface Gemma3VisionConfig extends SiglipConfig {
@@ -46,7 +46,7 @@ export function readGemma3({ config: json, processors, hidden: out }: MediaFiles
   processor.only(PROCESSED);
   const tower = readTower(config, out);
   checkSide(processor, tower);
-  checkRows(processors, tower.across ** 2);
+  checkRows(processors, 'image_seq_length', { rows: tower.across ** 2, of: 'an image' });
   return {
     tower,
     tiles: {
@@ -68,7 +68,7 @@ const scanOf = (processor: ConfigReader): ScanRule => ({
 
 /** Published files state the type of the tower, and that it pools nothing. */
 function readTower(config: ConfigReader, out: number): Gemma3VisionConfig {
-  within(config, 'vision_config').only({ model_type: ['siglip_vision_model'] });
+  config.part('vision_config').only({ model_type: ['siglip_vision_model'] });
   const siglip = readSiglip(config, { hidden: 768, heads: 12, patch: 16 });
   const rows = config.count('mm_tokens_per_image', 256);
   const across = Math.floor(Math.sqrt(rows));
@@ -80,17 +80,9 @@ function readTower(config: ConfigReader, out: number): Gemma3VisionConfig {
 
 /** Throws unless images are resized to those of the tower. */
 function checkSide(processor: ConfigReader, { side }: Gemma3VisionConfig): void {
-  const size = within(processor, 'size');
+  const size = processor.part('size');
   const [height, width] = [size.count('height', 224), size.count('width', 224)];
   if (height === side && width === side) return;
   const problem = `is ${height} × ${width}, and only images as large as the tower's, ${side} × ${side}, are built`;
   throw processor.error('unsupported', 'size', problem);
-}
-
-/** Throws if the processor was saved for another number of rows, because its texts would not fit the tower. */
-function checkRows(processors: MediaFiles['processors'], rows: number): void {
-  const config = readConfig('processor_config.json', processors['processor_config.json'] ?? {});
-  const stated = config.count('image_seq_length', rows);
-  if (stated !== rows)
-    throw config.error('bad_checkpoint', 'image_seq_length', `is ${stated}, and an image has ${rows} rows`);
 }

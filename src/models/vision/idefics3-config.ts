@@ -2,8 +2,8 @@
 
 import { readConfig, type ConfigReader } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
-import { processorPart } from '../processor-part.ts';
-import { readSiglip, within, type SiglipConfig } from './siglip-config.ts';
+import { checkRows, processorPart } from '../processor-part.ts';
+import { readSiglip, type SiglipConfig } from './siglip-config.ts';
 import type { TileConfig } from './tiles.ts';
 
 export interface Idefics3VisionConfig extends SiglipConfig {
@@ -45,7 +45,7 @@ export function readIdefics3({ config: json, processors, hidden: out }: MediaFil
     throw processor.error('unsupported', 'max_image_size', problem);
   }
   const rows = (side / tower.patch / tower.merge) ** 2;
-  checkRows(processors, rows);
+  checkRows(processors, 'image_seq_len', { rows: rows, of: 'a tile' });
   return {
     tower,
     tiles: readTileValues(processor, tower),
@@ -68,14 +68,6 @@ export function readTileValues(
   };
 }
 
-/** Throws if the processor was saved for another number of rows, because its texts would not fit the tower. */
-function checkRows(processors: MediaFiles['processors'], rows: number): void {
-  const config = readConfig('processor_config.json', processors['processor_config.json'] ?? {});
-  const stated = config.count('image_seq_len', rows);
-  if (stated !== rows)
-    throw config.error('bad_checkpoint', 'image_seq_len', `is ${stated}, and a tile has ${rows} rows`);
-}
-
 function readTower(outer: ConfigReader, out: number): Idefics3VisionConfig {
   const siglip = readSiglip(outer, { hidden: 1152, heads: 16, patch: 32 });
   const { side, patch } = siglip;
@@ -88,4 +80,4 @@ function readTower(outer: ConfigReader, out: number): Idefics3VisionConfig {
 }
 
 export const longestEdge = (config: ConfigReader, key: string, otherwise: number): number =>
-  within(config, key).count('longest_edge', otherwise);
+  config.part(key).count('longest_edge', otherwise);

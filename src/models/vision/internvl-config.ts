@@ -6,9 +6,10 @@ import type { MediaFiles } from '../media.ts';
 import { readInternVit, type InternLayout } from './intern-vit-config.ts';
 import type { InternTowerConfig } from './intern-vit.ts';
 import type { FrameRule } from './internvl-frames.ts';
-import { processorPart } from '../processor-part.ts';
+import { checkRows, processorPart } from '../processor-part.ts';
 import type { TileConfig } from './tiles.ts';
 import type { TileBounds } from './tile-grid.ts';
+import { CLIP_MEANS, CLIP_SPREADS } from './clip-colours.ts';
 
 export interface InternVlConfig {
   tower: InternTowerConfig;
@@ -27,9 +28,6 @@ export interface InternVlConfig {
 /** ImageNet's, with which all published models were trained. */
 export const INTERNVL_MEANS = [0.485, 0.456, 0.406];
 export const INTERNVL_SPREADS = [0.229, 0.224, 0.225];
-/** CLIP's, which transformers' processor has where its file names none. */
-const CLIP_MEANS = [0.48145466, 0.4578275, 0.40821073];
-const CLIP_SPREADS = [0.26862954, 0.26130258, 0.27577711];
 /** That of the original program. Transformers takes all frames where its configuration names no number. */
 const FRAMES: FrameRule = { most: 32, fps: null, shift: null };
 const ACTIVATIONS = { gelu: 'gelu', gelu_pytorch_tanh: 'gelu-tanh' } as const;
@@ -62,7 +60,7 @@ function readTransformers({ config: json, processors, hidden }: MediaFiles): Int
     layerKey: 'vision_feature_layer',
   });
   const rows = (side / tower.vit.patch / tower.merge) ** 2;
-  checkRows(processors, rows);
+  checkRows(processors, 'image_seq_length', { rows: rows, of: 'a tile' });
   const tiles = normalized(processor, { side, patch: tower.vit.patch });
   return {
     tower,
@@ -118,7 +116,7 @@ function readOriginal({ config: json, hidden }: MediaFiles): InternVlConfig {
   // The first version transposes the cells; a configuration that names none has it.
   config.only({ pad2square: [false] });
   config.choice('ps_version', { v2: true }, 'v1');
-  const vision = visionOf(config);
+  const vision = config.part('vision_config');
   const side = config.count('force_image_size', readInternVit(vision, 'original').side);
   const tower = towerOf(config, 'original', {
     side,
@@ -157,7 +155,7 @@ function towerOf(
 ): InternTowerConfig {
   const ratio = config.real('downsample_ratio', 0.5);
   const merge = Math.round(1 / ratio);
-  const vit = readInternVit(visionOf(config), layout);
+  const vit = readInternVit(config.part('vision_config'), layout);
   const across = settings.side / vit.patch;
   if (merge * ratio !== 1 || !Number.isInteger(across) || across % merge !== 0) {
     const problem = `is ${ratio}, which does not divide tiles of ${settings.side} pixels in patches of ${vit.patch}`;
@@ -181,23 +179,9 @@ function withLayers(
   return { ...vit, layers, lastNorm: vit.lastNorm && layers === vit.allLayers };
 }
 
-function visionOf(config: ConfigReader): ConfigReader {
-  const vision = config.values['vision_config'];
-  return config.within('vision_config', isJsonObject(vision) ? vision : {});
-}
-
 function sideOf(processor: ConfigReader): number {
-  const stated = processor.values['size'];
-  const size = processor.within('size', isJsonObject(stated) ? stated : {});
+  const size = processor.part('size');
   const [height, width] = [size.count('height', 384), size.count('width', 384)];
   if (height === width) return height;
   throw processor.error('unsupported', 'size', `is ${width} × ${height}, and only square tiles are built`);
-}
-
-/** Throws if the processor was saved for another number of rows, because its texts would not fit the tower. */
-function checkRows(processors: MediaFiles['processors'], rows: number): void {
-  const config = readConfig('processor_config.json', processors['processor_config.json'] ?? {});
-  const stated = config.count('image_seq_length', rows);
-  if (stated !== rows)
-    throw config.error('bad_checkpoint', 'image_seq_length', `is ${stated}, and a tile has ${rows} rows`);
 }

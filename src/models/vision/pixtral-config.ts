@@ -2,10 +2,11 @@
 // file knows the key names.
 
 import type { Activation } from '../../kernels/activation.ts';
-import { checkHeads, isJsonObject, readConfig, shown, type ConfigReader } from '../config-values.ts';
+import { checkHeads, readConfig, shown, type ConfigReader } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
 import { processorPart } from '../processor-part.ts';
 import type { PatchConfig } from './tiles.ts';
+import { CLIP_MEANS, CLIP_SPREADS } from './clip-colours.ts';
 
 export interface PixtralVisionConfig {
   /** Pixels along a side of a patch. */
@@ -59,14 +60,11 @@ const PROCESSED = {
   do_center_crop: [false],
   resample: [3],
 };
-/** CLIP's. */
-const MEANS = [0.48145466, 0.4578275, 0.40821073];
-const SPREADS = [0.26862954, 0.26130258, 0.27577711];
 
 /** LlavaForConditionalGeneration; throws unsupported for towers that are not Pixtral's. */
 export function readPixtral(files: MediaFiles): PixtralConfig {
   const config = readConfig('config.json', files.config);
-  const vision = within(config, 'vision_config');
+  const vision = config.part('vision_config');
   const type = vision.values['model_type'] ?? 'clip_vision_model';
   if (type !== 'pixtral') {
     const problem = `is ${shown(type)}, and of this class only towers of Pixtral are built: images are refused`;
@@ -99,8 +97,8 @@ function readFiles({ config: json, processors, hidden: out }: MediaFiles, own: C
     patches: {
       patch: tower.patch,
       scale: processor.real('rescale_factor', 1 / 255),
-      means: processor.reals('image_mean', 3) ?? MEANS,
-      spreads: processor.reals('image_std', 3) ?? SPREADS,
+      means: processor.reals('image_mean', 3) ?? CLIP_MEANS,
+      spreads: processor.reals('image_std', 3) ?? CLIP_SPREADS,
     },
     cell: tower.patch * (tower.merger?.merge ?? 1),
     most: mostOf(processor),
@@ -108,7 +106,7 @@ function readFiles({ config: json, processors, hidden: out }: MediaFiles, own: C
 }
 
 function readTower(config: ConfigReader, own: ClassDefaults, out: number): PixtralVisionConfig {
-  const vision = within(config, 'vision_config');
+  const vision = config.part('vision_config');
   vision.only({ num_channels: [3] });
   const hidden = vision.count('hidden_size', 1024);
   const heads = checkHeads('vision_config', hidden, vision.count('num_attention_heads', 16));
@@ -124,7 +122,7 @@ function readTower(config: ConfigReader, own: ClassDefaults, out: number): Pixtr
     allLayers,
     theta: thetaOf(vision),
     gate: vision.choice('hidden_act', GATES, 'gelu'),
-    merger: own.hasMerger ? { merge, eps: within(config, 'text_config').real('rms_norm_eps', 1e-5) } : null,
+    merger: own.hasMerger ? { merge, eps: config.part('text_config').real('rms_norm_eps', 1e-5) } : null,
     activation: config.choice('projector_hidden_act', ACTIVATIONS, 'gelu'),
     bias: config.flag('multimodal_projector_bias', own.bias),
     out,
@@ -150,14 +148,14 @@ function layersOf(config: ConfigReader, all: number, own: ClassDefaults): number
 
 /** Files of transformers 5 have it among the rope parameters. */
 function thetaOf(vision: ConfigReader): number {
-  const rope = within(vision, 'rope_parameters');
+  const rope = vision.part('rope_parameters');
   rope.only({ rope_type: ['axial', 'default'] });
   return rope.real('rope_theta', vision.real('rope_theta', 10000));
 }
 
 /** `longest_edge` bounds both sides, `height` and `width` each its own. */
 function mostOf(processor: ConfigReader): PixtralConfig['most'] {
-  const size = within(processor, 'size');
+  const size = processor.part('size');
   const isBySide = size.values['longest_edge'] == null && size.values['height'] != null;
   if (isBySide) return { height: size.count('height'), width: size.count('width') };
   const longest = size.count('longest_edge', 1024);
@@ -183,9 +181,4 @@ function checkTexts(
     if (stated !== own)
       throw config.error('bad_checkpoint', key, `is ${stated}, and the tower of config.json has ${own}`);
   }
-}
-
-function within(config: ConfigReader, key: string): ConfigReader {
-  const inner = config.values[key];
-  return config.within(key, isJsonObject(inner) ? inner : {});
 }

@@ -3,8 +3,9 @@
 import { resampleInBands } from '../../files/image/resample.ts';
 import { smartSize } from '../../files/image/smart-size.ts';
 import type { Pixels } from '../../files/image/pixels.ts';
-import { isJsonObject, readConfig, type Json } from '../config-values.ts';
+import { readConfig } from '../config-values.ts';
 import type { MediaFamily, MediaFiles, MediaModel, Tower, Preparation } from '../media.ts';
+import { processorPart } from '../processor-part.ts';
 import { withSections } from '../text/wrappers.ts';
 import type { WeightTable } from '../weights.ts';
 import { prepareFrames, type FramesConfig } from './qwen-frames.ts';
@@ -38,10 +39,8 @@ export const QWEN2_5_VL: MediaFamily = {
         return [run({ patches: patches!, rotations: rotations!, places: places!, groups })];
       };
     };
-    const inner = files.config['vision_config'];
-    const perSecond = readConfig('config.json', files.config)
-      .within('vision_config', isJsonObject(inner) ? inner : {})
-      .real('tokens_per_second', 4);
+    const config = readConfig('config.json', files.config).part('vision_config');
+    const perSecond = config.real('tokens_per_second', 4);
     return mediaModel({ ...vision, places: null }, files, tower, { perSecond });
   },
 };
@@ -73,9 +72,9 @@ function mediaModel(
   tower: MediaModel['towers'][string],
   time: QwenVideoConfig['time'],
 ): MediaModel {
-  const [file = 'preprocessor_config.json', json = {}] =
-    Object.entries(processors).find(([name]) => !name.startsWith('video')) ?? ([] as [string?, Json?]);
-  const processor = readQwenProcessorConfig(json, file);
+  const processor = readQwenProcessorConfig(
+    processorPart(processors, 'image_processor', 'preprocessor_config.json'),
+  );
   return {
     readers: {
       image: {

@@ -1,7 +1,8 @@
 // Converts the processor's configuration of Qwen's vision models to what is done to an image before the tower. Only this file knows its key
 // names.
 
-import { isJsonObject, readConfig, type Json } from '../config-values.ts';
+import { type ConfigReader } from '../config-values.ts';
+import { CLIP_MEANS, CLIP_SPREADS } from './clip-colours.ts';
 
 export interface QwenProcessorConfig {
   minPixels: number;
@@ -24,35 +25,17 @@ const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
   resample: [3],
 };
 const CHANNELS = 3;
-/** Those of CLIP. */
-const MEANS = [0.48145466, 0.4578275, 0.40821073];
-const SPREADS = [0.26862954, 0.26130258, 0.27577711];
 
-/** Values where the file leaves them out, and the part of processor_config.json that has them. */
-export interface ProcessorDefaults {
-  part?: 'image_processor' | 'video_processor';
-  minPixels?: number;
-  maxPixels?: number;
-  patch?: number;
-}
+/** Values where the file leaves them out. */
+export type ProcessorDefaults = Partial<Pick<QwenProcessorConfig, 'minPixels' | 'maxPixels' | 'patch'>>;
 
-/** `json`: preprocessor_config.json, or processor_config.json, in which the settings of images are one of several parts. */
+/** `config`: settings of a processor of images or videos. */
 export function readQwenProcessorConfig(
-  json: Json,
-  file = 'preprocessor_config.json',
-  {
-    part = 'image_processor',
-    minPixels = 56 * 56,
-    maxPixels = 28 * 28 * 1280,
-    patch = 14,
-  }: ProcessorDefaults = {},
+  config: ConfigReader,
+  { minPixels = 56 * 56, maxPixels = 28 * 28 * 1280, patch = 14 }: ProcessorDefaults = {},
 ): QwenProcessorConfig {
-  const outer = readConfig(file, json);
-  const own = json[part];
-  const config = isJsonObject(own) ? outer.within(part, own) : outer;
   config.only(NEUTRAL);
-  const stated = config.values['size'];
-  const size = config.within('size', isJsonObject(stated) ? stated : {});
+  const size = config.part('size');
   return {
     minPixels: config.count('min_pixels', size.count('shortest_edge', minPixels)),
     maxPixels: config.count('max_pixels', size.count('longest_edge', maxPixels)),
@@ -60,7 +43,7 @@ export function readQwenProcessorConfig(
     merge: config.count('merge_size', 2),
     frames: config.count('temporal_patch_size', 2),
     scale: config.real('rescale_factor', 1 / 255),
-    means: config.reals('image_mean', CHANNELS) ?? MEANS,
-    spreads: config.reals('image_std', CHANNELS) ?? SPREADS,
+    means: config.reals('image_mean', CHANNELS) ?? CLIP_MEANS,
+    spreads: config.reals('image_std', CHANNELS) ?? CLIP_SPREADS,
   };
 }

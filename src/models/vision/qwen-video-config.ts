@@ -1,6 +1,7 @@
 // Converts the configurations of processors to how Qwen's models see a video. Only this file knows their key names.
 
-import { isJsonObject, readConfig, type Json } from '../config-values.ts';
+import type { MediaFiles } from '../media.ts';
+import { processorPart } from '../processor-part.ts';
 import { readQwenProcessorConfig, type QwenProcessorConfig } from './qwen-processor-config.ts';
 
 export interface QwenVideoConfig {
@@ -17,28 +18,25 @@ export interface QwenVideoConfig {
 
 /** Pixels along one side of a cell in transformers' classes, whose bounds of pixels are multiples of a cell. */
 const CELLS = { index: 28, text: 32 };
+const OWN_FILE = 'video_preprocessor_config.json';
 const LEAST_CELLS = 128;
 const MOST_CELLS = 768;
 const MOST_TOKENS = { index: 128_000, text: 768 };
 
-/** `processors`: configurations by file name. */
+/** `processors`: configurations by file name. Older checkpoints have one file for images and videos. */
 export function readQwenVideoConfig(
-  processors: Readonly<Record<string, Json>>,
+  processors: MediaFiles['processors'],
   time: QwenVideoConfig['time'],
 ): QwenVideoConfig {
-  const file = videoFile(processors);
-  const json = processors[file] ?? {};
+  const file = [OWN_FILE, 'preprocessor_config.json'].find((name) => processors[name]) ?? OWN_FILE;
+  const config = processorPart(processors, 'video_processor', file);
   const form = time === 'text' ? 'text' : 'index';
   const cell = CELLS[form];
-  const processor = readQwenProcessorConfig(json, file, {
-    part: 'video_processor',
+  const processor = readQwenProcessorConfig(config, {
     minPixels: LEAST_CELLS * cell ** 2,
     maxPixels: MOST_CELLS * cell ** 2,
     patch: cell / 2,
   });
-  const part = json['video_processor'];
-  const outer = readConfig(file, json);
-  const config = isJsonObject(part) ? outer.within('video_processor', part) : outer;
   // Transformers takes a number of frames in the place of frames per second, of which published checkpoints have the latter.
   config.only({ num_frames: [null] });
   const isCapped = config.flag('cap_pixels_per_frame', false);
@@ -50,15 +48,4 @@ export function readQwenVideoConfig(
     mostTokens: isCapped ? config.count('max_video_tokens', MOST_TOKENS[form]) : null,
     time,
   };
-}
-
-/** Older checkpoints have one file for images and videos. */
-function videoFile(processors: Readonly<Record<string, Json>>): string {
-  const names = Object.keys(processors);
-  return (
-    names.find((one) => one.startsWith('video')) ??
-    names.find((one) => isJsonObject(processors[one]!['video_processor'])) ??
-    names.find((one) => one.startsWith('preprocessor')) ??
-    'video_preprocessor_config.json'
-  );
 }

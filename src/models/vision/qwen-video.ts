@@ -19,7 +19,12 @@ export function qwenVideoReader(vision: FramesConfig, config: QwenVideoConfig): 
     config.time === 'text' ? evenFrames(source, config) : steppedFrames(source, config);
   const fit = (frame: Pixels, source: VideoSource): Pixels =>
     finished(fitted(frame, frameSize(config, frame, frames(source).length)));
-  return { placeholder: VIDEO, frames, fit, prepare: (clip) => prepareClip(vision, config, clip) };
+  // Where time is text, each step has tokens around it that take the place of those that the template prints around a video.
+  const placeholders =
+    config.time === 'text'
+      ? { placeholder: `${START}${VIDEO}${END}`, otherPlaceholders: [VIDEO] }
+      : { placeholder: VIDEO };
+  return { ...placeholders, frames, fit, prepare: (clip) => prepareClip(vision, config, clip) };
 }
 
 /** Frames in equal steps from the first one on; their number is a multiple of a step's. */

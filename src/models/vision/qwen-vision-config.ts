@@ -1,7 +1,7 @@
 // Converts the vision_config of a Qwen2_5_VLForConditionalGeneration to the configuration of qwen-vision.ts. Only this file knows its
 // key names.
 
-import { checkHeads, isJsonObject, readConfig, type Json } from '../config-values.ts';
+import { checkHeads, readConfig, type Json } from '../config-values.ts';
 
 export interface QwenVisionConfig {
   hidden: number;
@@ -27,8 +27,7 @@ export interface QwenVisionConfig {
 
 export function readQwenVisionConfig(json: Json, file = 'config.json'): QwenVisionConfig {
   const outer = readConfig(file, json);
-  const inner = json['vision_config'];
-  const config = outer.within('vision_config', isJsonObject(inner) ? inner : {});
+  const config = outer.part('vision_config');
   config.only({ hidden_act: ['silu'] });
   const hidden = config.count('hidden_size', 3584);
   const heads = checkHeads(file, hidden, config.count('num_heads', 16));

@@ -86,6 +86,8 @@ export const QWEN_VISION_GGUF: GgufTower = {
       window_size: file.keys.count('clip.vision.window_size', 112),
       fullatt_block_indexes: layersWhere(sizes.depth, (i) => (i + 1) % every === 0),
       hidden_act: 'silu',
+      // The file does not state it; published models have it.
+      tokens_per_second: 2,
     });
   },
   parts: (tensor, { tensors }) => wholePart(tensor, tensors, QWEN2_5),

@@ -2,7 +2,7 @@
 // names.
 
 import type { Activation } from '../../kernels/activation.ts';
-import { checkHeads, isJsonObject, readConfig, shown, type Json } from '../config-values.ts';
+import { checkHeads, readConfig, shown, type Json } from '../config-values.ts';
 
 export interface QwenVitConfig {
   hidden: number;
@@ -64,8 +64,7 @@ export function readQwenVitConfig(
   { isQwen3, hasDeep }: { isQwen3: boolean; hasDeep: boolean },
   file = 'config.json',
 ): QwenVitConfig {
-  const inner = json['vision_config'];
-  const config = readConfig(file, json).within('vision_config', isJsonObject(inner) ? inner : {});
+  const config = readConfig(file, json).part('vision_config');
   const hidden = config.count(isQwen3 ? 'hidden_size' : 'embed_dim', isQwen3 ? 1152 : 1280);
   const heads = checkHeads(file, hidden, config.count('num_heads', 16));
   const stated = config.values['hidden_act'] ?? (isQwen3 ? 'gelu_pytorch_tanh' : 'quick_gelu');

@@ -1,7 +1,7 @@
 // Reads the vision_config of a class whose tower is SigLIP's encoder. Only this file knows the key names.
 
 import type { Activation } from '../../kernels/activation.ts';
-import { checkHeads, isJsonObject, type ConfigReader } from '../config-values.ts';
+import { checkHeads, type ConfigReader } from '../config-values.ts';
 
 export interface SiglipConfig {
   /** Pixels along a side of an image, and of a patch. */
@@ -22,7 +22,7 @@ export function readSiglip(
   outer: ConfigReader,
   defaults: { hidden: number; heads: number; patch: number },
 ): SiglipConfig {
-  const config = within(outer, 'vision_config');
+  const config = outer.part('vision_config');
   config.only({ num_channels: [3] });
   const hidden = config.count('hidden_size', defaults.hidden);
   return {
@@ -35,10 +35,4 @@ export function readSiglip(
     eps: config.real('layer_norm_eps', 1e-6),
     activation: config.choice('hidden_act', ACTIVATIONS, 'gelu_pytorch_tanh'),
   };
-}
-
-/** The settings within `key`; none where it has none. */
-export function within(config: ConfigReader, key: string): ConfigReader {
-  const inner = config.values[key];
-  return config.within(key, isJsonObject(inner) ? inner : {});
 }

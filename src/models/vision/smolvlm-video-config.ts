@@ -4,7 +4,6 @@ import { isJsonObject } from '../config-values.ts';
 import type { MediaFiles } from '../media.ts';
 import { longestEdge, PROCESSED, readTileValues, type Idefics3Config } from './idefics3-config.ts';
 import { processorPart } from '../processor-part.ts';
-import { within } from './siglip-config.ts';
 import type { TileConfig } from './tiles.ts';
 
 export interface SmolVlmVideoConfig {
@@ -35,7 +34,7 @@ export function readSmolVlmVideo(
     const problem = `has a longest_edge of ${stated}, and only frames as large as the tower's images, ${side}, are built`;
     throw config.error('unsupported', 'max_image_size', problem);
   }
-  const sampling = within(config, 'video_sampling');
+  const sampling = config.part('video_sampling');
   const isSampling = isJsonObject(config.values['video_sampling']);
   const longest = longestEdge(config, 'size', longestEdge(sampling, 'video_size', 4 * side));
   return {

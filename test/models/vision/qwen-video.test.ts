@@ -49,3 +49,27 @@ it.each([
     expect([steps, 2 * made!.rows, 2 * made!.columns]).toEqual(grid);
   },
 );
+
+it('settings in processor_config.json precede those in files of their own, as for transformers', async () => {
+  const { path } = await openMediaGolden('qwen2-5-vl');
+  const checkpoint = await openCheckpoint(await openDiskFolder(path), TEXT_CLASSES);
+  const { config } = checkpoint.beside!;
+  await checkpoint.close();
+  const old = { patch_size: 6, min_pixels: 576, max_pixels: 144 * 1000 };
+  const saved = { patch_size: 6, size: { shortest_edge: 576, longest_edge: 144 * 16 } };
+  const files = { 'preprocessor_config.json': old, 'video_preprocessor_config.json': old };
+  const family = mediaFamily('Qwen2_5_VLForConditionalGeneration')!;
+  const rowsOf = (processors: Record<string, Record<string, unknown>>): number[] => {
+    const { readers } = family.read({ config, processors, hidden: 48 });
+    const pixels = { width: 240, height: 240, data: new Uint8Array(3 * 240 * 240) };
+    const source = { width: 240, height: 240, frames: 2, fps: 2, duration: 1 };
+    const clip = { source, indices: [0, 1], frames: [pixels, pixels] };
+    return [readers.image!.prepare(pixels, {}), readers.video!.prepare(clip, {})].map((medium) =>
+      finished(medium).parts.reduce<number>((sum, part) => sum + (typeof part === 'number' ? part : 0), 0),
+    );
+  };
+  expect(rowsOf(files)).toEqual([400, 400]);
+  const nested = { 'processor_config.json': { image_processor: saved, video_processor: saved } };
+  expect(rowsOf(nested)).toEqual([16, 16]);
+  expect(rowsOf({ ...files, ...nested })).toEqual([16, 16]);
+});

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { resample } from '../../../src/files/image/resample.ts';
 import { smartSize } from '../../../src/files/image/smart-size.ts';
+import { readConfig } from '../../../src/models/config-values.ts';
 import { readQwenProcessorConfig } from '../../../src/models/vision/qwen-processor-config.ts';
 import { readQwenVisionConfig } from '../../../src/models/vision/qwen-vision-config.ts';
 import { visionLayout } from '../../../src/models/vision/qwen-vision-layout.ts';
@@ -11,7 +12,7 @@ import { qwenVision } from '../../../src/models/vision/qwen-vision.ts';
 import { wrappedTensors } from '../../../src/files/checkpoint/text-half.ts';
 import { describeGoldens, expectAgreement, load, type ModuleGolden } from '../image-golden.ts';
 
-const PROCESSOR = readQwenProcessorConfig({});
+const PROCESSOR = readQwenProcessorConfig(readConfig('preprocessor_config.json', {}));
 
 /** The image of a golden, as the processor resizes it. */
 function imageOf(golden: ModuleGolden) {

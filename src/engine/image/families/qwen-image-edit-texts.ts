@@ -112,7 +112,8 @@ function imageToken(components: ComponentAccess): number {
 
 function readProcessor(components: ComponentAccess) {
   const { name, config } = components.get('processor');
-  return readQwenProcessorConfig(config, `${name}/preprocessor_config.json`);
+  const whole = readConfig(`${name}/preprocessor_config.json`, config);
+  return readQwenProcessorConfig('image_processor' in config ? whole.part('image_processor') : whole);
 }
 
 function towerPage(components: ComponentAccess): (table: WeightTable) => QwenVision {

@@ -45,8 +45,8 @@ function queuesIn(text: string, media: readonly Medium[], readers: MediaReaders)
   }
   const count = (placeholder: string): number => text.split(placeholder).length - 1;
   const shown = [...queues].map(([placeholder, queue]) => {
-    const others = queue[0]!.kind === 'image' ? (readers.image!.otherPlaceholders ?? []) : [];
-    const mostFirst = [placeholder, ...others].toSorted((a, b) => count(b) - count(a));
+    const { otherPlaceholders = [] } = readers[queue[0]!.kind]!;
+    const mostFirst = [placeholder, ...otherPlaceholders].toSorted((a, b) => count(b) - count(a));
     const found = mostFirst.find((one) => count(one) === queue.length);
     if (found === undefined) throw miscounted(queue, count(mostFirst[0]!), mostFirst[0]!);
     return [found, queue] as const;

@@ -57,13 +57,13 @@ export class MediaLibrary {
     if (template.problem !== null) return false;
     const content: ContentPart[] = [{ type: kind }, { type: 'text', text: 'a' }];
     const { readers } = this.model;
-    const others = kind === 'image' ? readers.image!.otherPlaceholders : [];
+    const { placeholder, otherPlaceholders = [] } = readers[kind]!;
     try {
       const text = template.render({
         messages: withoutBytes([{ role: 'user', content }], readers),
         ...this.shown,
       });
-      return [readers[kind]!.placeholder, ...(others ?? [])].some((one) => text.includes(one));
+      return [placeholder, ...otherPlaceholders].some((one) => text.includes(one));
     } catch {
       return false;
     }
