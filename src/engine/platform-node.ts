@@ -42,7 +42,10 @@ export const nodePlatform: Platform = {
     const store = /^rediss?:\/\//.test(where)
       ? await openRedisStore(where, onTrouble)
       : await openFileStore(where === 'file' ? cacheFolder('pages') : where, most, onTrouble);
-    const identity = `${await weightsIdentity(checkpoint.path, checkpoint.shards)} ${computed}`;
+    const { path, shards, beside } = checkpoint;
+    const weights = [await weightsIdentity(path, shards)];
+    if (beside?.file) weights.push(await weightsIdentity(beside.file.path, [beside.file.name]));
+    const identity = `${weights.join(' ')} ${computed}`;
     return Object.assign(store, {
       name: (before: string | null, scope: string, tokens: string) =>
         pageName(identity, before, scope, tokens),

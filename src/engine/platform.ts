@@ -1,6 +1,7 @@
 // The interface between the engine and its surroundings: device, files, caches, threads. Node implements it in platform-node.ts; a browser
 // page or a test may implement it otherwise. Nothing else in this room depends on where it runs.
 
+import type { Checkpoint } from '../files/checkpoint/checkpoint.ts';
 import type { HubEvent } from '../files/hub/hub-events.ts';
 import type { MediaDecoders } from '../files/media/decoders.ts';
 import type { PageStore } from '../files/pages/page-store.ts';
@@ -52,7 +53,7 @@ export interface PageStorageOptions {
   where: string;
   /** Limit on the stored bytes. */
   most: number;
-  checkpoint: { path: string; shards: readonly string[] };
+  checkpoint: Pick<Checkpoint, 'path' | 'shards' | 'beside'>;
   /** Everything other than the weights that determines the bytes of a page. */
   computed: string;
   onTrouble(message: string): void;

@@ -93,7 +93,7 @@ async function openTower(
     const half = textHalf?.(rest.config, className) ?? null;
     return {
       wrapper: { architecture: className, left: [], leftTensors: 0 },
-      beside: { ...rest, tensors },
+      beside: { ...rest, tensors, file: { path: file.folder.path, name: file.name } },
       towerNote: null,
       ...half,
       sources,

@@ -53,6 +53,8 @@ export interface BesideText {
   processors: Record<string, Record<string, unknown>>;
   /** Tensors that the text model does not have, by their names without a leading `model.`. */
   tensors: Map<string, TensorEntry>;
+  /** The file of the tensors, and the path of its folder; left out: they are in those of the text model. */
+  file?: { path: string; name: string };
 }
 
 export interface Wrapper {

@@ -191,7 +191,7 @@ test('an adapter that is gone ends a request that was not let in yet', async () 
   const storage = await place.openPageStore({
     where: join(home, 'pages'),
     most: 2 ** 20,
-    checkpoint: { path: home, shards: [] },
+    checkpoint: { path: home, shards: [], beside: null },
     computed: '',
     onTrouble: () => {},
   });

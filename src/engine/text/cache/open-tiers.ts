@@ -51,7 +51,9 @@ export async function openTiers(
   }
   const states = loaded.copyBytes === 0 ? [] : [{ states: loaded.copyBytes }];
   const facts = [PAGE_LAYOUT, checkpoint.config, quantization, kvFormat, device.summary];
-  const laidOut = [...facts, ...grouped, ...states];
+  const { beside } = checkpoint;
+  const media = beside === null ? [] : [{ config: beside.config, processors: beside.processors }];
+  const laidOut = [...facts, ...grouped, ...states, ...media];
   const computed = JSON.stringify(laidOut);
   const runner = (): Runner => parts().runner;
   const place = { where: storageCache ?? '', most: storageCacheBytes, checkpoint, computed, onTrouble };

@@ -67,6 +67,15 @@ async function prepared({ readers: { image, audio } }: MediaModel): Promise<Prep
   return finished(audio!.prepare({ ...sound, samples: sound.samples.subarray(0, 9000) }, {}));
 }
 
+/** Positions in time of the steps of a video of four seconds; null: the model takes none, or tells time otherwise. */
+function stepTimes({ readers: { video } }: MediaModel): readonly number[] | null {
+  if (!video) return null;
+  const source = { width: IMAGE.width, height: IMAGE.height, frames: 8, fps: 2, duration: 4 };
+  const indices = video.frames(source);
+  const frames = indices.map(() => video.fit?.(IMAGE, source, {}) ?? IMAGE);
+  return finished(video.prepare({ source, indices, frames, isFitted: true }, {})).grid?.times ?? null;
+}
+
 it.each(PAIRS)('$name: the rows are those of the safetensors files', async ({ name, from, metadata }) => {
   const plain = await openCheckpoint(await openDiskFolder(`${GOLDEN}/${from}`), TEXT_CLASSES);
   const folder = await openDiskFolder(`${GOLDEN}/gguf-towers/${name}`);
@@ -83,6 +92,7 @@ it.each(PAIRS)('$name: the rows are those of the safetensors files', async ({ na
     const { inputs: _own, ...text } = wanted!;
     const { inputs: _inputs, ...made } = medium!;
     expect(made).toEqual(text);
+    expect(stepTimes(other.model)).toEqual(stepTimes(own.model));
     const [plainRows, rows] = [
       await rowsOf(
         device,
