@@ -1,6 +1,6 @@
 // The format of a medium by its first bytes. The type that a server or a client states is not used.
 
-import { latin1Text } from '../image/file-parts.ts';
+import { latin1Text, SVG_START } from '../image/file-parts.ts';
 import { EngineError } from '../error.ts';
 import type { MediaKind } from './decoded.ts';
 import { MEDIA_NOUNS } from '../media-nouns.ts';
@@ -42,7 +42,7 @@ const FORMATS: readonly (readonly [RegExp, string, readonly MediaKind[]])[] = [
 /** Formats that are recognised to be refused by name. */
 const UNREAD: readonly (readonly [RegExp, string])[] = [
   [/^BM[^]{4}\0\0\0\0/, 'BMP'],
-  [/^\s*(<\?xml[^>]*>\s*)?(<!--[^]*?-->\s*)*(<!DOCTYPE svg[^>]*>\s*)?<svg/, 'SVG'],
+  [SVG_START, 'SVG'],
   [/^[^]{4}ftyp(heic|heix|hevc|mif1|msf1)/, 'HEIC'],
   [/^\xff\n|^\0{3}[^]JXL /, 'JPEG XL'],
   [/^%PDF-/, 'PDF'],
