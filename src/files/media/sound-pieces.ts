@@ -61,11 +61,21 @@ const OGG_CODECS: Readonly<Record<string, string>> = {
   '\x7fFLAC': 'Ogg FLAC',
 };
 
-/** Seconds that a file states before its samples, which may be less than it has; null: it states none. */
-export function statedSeconds(bytes: Uint8Array, format: string): number | null {
+/** The length of a sound: samples of a channel, and how many are a second. */
+export interface StatedLength {
+  samples: number;
+  rate: number;
+}
+
+/** What a file states of its length before its samples; a FLAC file may have more. null: it states nothing. Throws an Error for a damaged WAV. */
+export function statedLength(bytes: Uint8Array, format: string): StatedLength | null {
+  if (format === 'WAV') {
+    const { frames, rate } = parseWav(bytes);
+    return { samples: frames, rate };
+  }
   if (format !== 'FLAC' || bytes.length < FLAC_HEAD) return null;
   const [samples, rate] = [flacSamples(bytes), viewOf(bytes).getUint32(18) >>> 12];
-  return rate === 0 ? null : samples / rate;
+  return rate === 0 ? null : { samples, rate };
 }
 
 /** Returns the pieces of a file in a format of format.ts; null: the format is not decoded here. */

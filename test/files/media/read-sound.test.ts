@@ -1,8 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { EngineError } from '../../../src/files/error.ts';
 import { loadMediabunny } from '../../../src/files/media/container.ts';
 import { readSound } from '../../../src/files/media/read-sound.ts';
-import { resampler } from '../../../src/files/media/resample-sound.ts';
+import { Resampler } from '../../../src/files/media/resample-sound.ts';
+import type { SoundPiece } from '../../../src/files/media/sound-pieces.ts';
+import { resampleSound, soundReader } from '../../../src/files/media/sound-reader.ts';
 import { PAGE_DECODERS } from '../../../src/files/page/decoders.ts';
 import { soundGoldens } from './sounds-golden.ts';
 
@@ -87,6 +89,21 @@ function flacOfSilence(frames: number, block: number): Uint8Array {
   return Uint8Array.from([...new Uint8Array(head.buffer), ...all.flat()]);
 }
 
+/** The samples at another rate, pushed in pieces. */
+function resampled(samples: Float32Array, from: number, to: number, step = samples.length): Float32Array {
+  const resampler = new Resampler(from, to);
+  const made: Float32Array[] = [];
+  // Each piece lies where the one before it was.
+  const piece = new Float32Array(step);
+  for (let first = 0; first < samples.length; first += step) {
+    const some = samples.subarray(first, first + step);
+    piece.set(some);
+    made.push(...resampler.push(piece.subarray(0, some.length)));
+  }
+  made.push(...resampler.end());
+  return Float32Array.from(made.flatMap((some) => [...some]));
+}
+
 describe('resampling', () => {
   const tone = (rate: number, hertz: number) =>
     Float32Array.from({ length: rate / 2 }, (_, i) => Math.sin((2 * Math.PI * hertz * i) / rate));
@@ -94,11 +111,7 @@ describe('resampling', () => {
     const middle = samples.subarray(samples.length / 4, (3 * samples.length) / 4);
     return 10 * Math.log10(2 * (middle.reduce((sum, value) => sum + value ** 2, 0) / middle.length) + 1e-20);
   };
-  const run = (from: number, to: number, hertz: number) => {
-    const { length, resample } = resampler(from, to);
-    const samples = tone(from, hertz);
-    return resample(samples, 0, length(samples.length));
-  };
+  const run = (from: number, to: number, hertz: number) => resampled(tone(from, hertz), from, to);
 
   it.each([
     [48_000, 16_000],
@@ -111,6 +124,87 @@ describe('resampling', () => {
       expect(Math.abs(level(run(from, to, share * half)))).toBeLessThan(0.01);
     if (from > to)
       for (const share of [1.005, 1.3, 2]) expect(level(run(from, to, share * half))).toBeLessThan(-100);
+  });
+
+  it.each([
+    [44_100, 16_000, 4410],
+    [44_099, 16_000, 4410],
+    [383_999, 16_000, 20_000],
+    [8_000, 24_000, 4000],
+    [1_000, 16_000, 7],
+  ])('%d to %d does not depend on the pieces of %d samples', (from, to, length) => {
+    const samples = Float32Array.from({ length }, (_, i) => Math.sin(i * i));
+    const whole = resampled(samples, from, to);
+    expect(whole.length).toBe(Math.ceil((length * to) / from));
+    for (const step of [1, 16, 1021]) expect(resampled(samples, from, to, step)).toEqual(whole);
+  });
+
+  it('computes the weights that a short sound needs, and hands over after a bounded number of multiplications', () => {
+    // Each weight takes one square root; 2,049 rows of 4,536 would be all of them.
+    const weights = vi.spyOn(Math, 'sqrt');
+    let [length, most, before] = [0, 0, 0];
+    try {
+      const resampler = new Resampler(383_999, 16_000);
+      for (const part of [resampler.push(new Float32Array(5000)), resampler.end()])
+        for (const some of part) {
+          length += some.length;
+          most = Math.max(most, weights.mock.calls.length - before);
+          before = weights.mock.calls.length;
+        }
+    } finally {
+      weights.mockRestore();
+    }
+    expect(length).toBe(209);
+    expect(before).toBeLessThan(209 * 4536);
+    expect(most).toBeLessThan(2 ** 16);
+    const exact = new Resampler(384_000, 16_000);
+    for (const some of exact.push(new Float32Array(40_000))) expect(some.length * 4536).toBeLessThan(2 ** 21);
+  });
+});
+
+describe('a sound is resampled while it is decoded', () => {
+  const mp4 = Buffer.from('\0\0\0\x1cftypisom');
+  const [rate, length, count] = [384_000, 8192, 20];
+  const sample = (i: number) => Math.sin(i / 50) / 2;
+  const reader = (pieces: () => AsyncGenerator<SoundPiece, void>) =>
+    soundReader(async () => pieces())(mp4, 'sound', { bounds, rate: RATE });
+
+  it('and its pieces are not kept', async () => {
+    const sound = await reader(async function* () {
+      const left = new Float32Array(length);
+      const right = new Float32Array(length);
+      for (let at = 0; at < count * length; at += length) {
+        left.forEach((_, i) => (left[i] = sample(at + i) + 0.25));
+        right.forEach((_, i) => (right[i] = sample(at + i) - 0.25));
+        yield { channels: [left, right], rate };
+      }
+    });
+    const whole = Float32Array.from({ length: count * length }, (_, i) => sample(i));
+    const wanted = await resampleSound({ samples: whole, rate }, { rate: RATE });
+    expect(sound.samples.length).toBe(Math.ceil((count * length * RATE) / rate));
+    expect(likeness(sound.samples, wanted.samples)).toBeGreaterThan(100);
+  });
+
+  it('and a sample that is no number ends it', async () => {
+    let given = 0;
+    const reading = reader(async function* () {
+      for (; given < count; given++)
+        yield { channels: [new Float32Array(length).fill(given === 2 ? NaN : 0)], rate };
+    });
+    await expect(reading).rejects.toThrow('not a finite number');
+    expect(given).toBe(2);
+  });
+
+  it('and other work runs while there is nothing to decode', async () => {
+    const other = { turns: 0 };
+    const timer = setInterval(() => other.turns++);
+    const reading = reader(async function* () {
+      const end = performance.now() + 5000;
+      while (other.turns < 3 && performance.now() < end) yield { channels: [], rate };
+      yield { channels: [new Float32Array(length)], rate };
+    });
+    await reading.finally(() => clearInterval(timer));
+    expect(other.turns).toBeGreaterThanOrEqual(3);
   });
 });
 
