@@ -13,8 +13,8 @@ export interface SoundPiece {
 
 /** Bytes that are decoded at once: few, because silence of many seconds takes some of them. */
 const PIECE_BYTES = 2 ** 11;
-/** Frames that are read of a WAV file at once. */
-const PIECE_FRAMES = 2 ** 16;
+/** Samples, of all channels together, that are read of a WAV file at once. */
+const PIECE_SAMPLES = 2 ** 16;
 
 interface Decoded {
   channelData: Float32Array[];
@@ -89,12 +89,14 @@ export function soundPieces(bytes: Uint8Array, format: string): AsyncGenerator<S
 
 async function* wavPieces(bytes: Uint8Array): AsyncGenerator<SoundPiece, void> {
   const { channels: count, rate, frames, decode } = parseWav(bytes);
-  for (let first = 0; first < frames; first += PIECE_FRAMES) {
-    const some = Math.min(PIECE_FRAMES, frames - first);
+  const most = Math.ceil(PIECE_SAMPLES / count);
+  for (let first = 0; first < frames; first += most) {
+    const some = Math.min(most, frames - first);
     const samples = decode(first, some);
-    const channels = Array.from({ length: count }, (_, channel) =>
-      Float32Array.from({ length: some }, (_sample, i) => samples[i * count + channel]!),
-    );
+    const channels = Array.from({ length: count }, () => new Float32Array(some));
+    channels.forEach((channel, at) => {
+      for (let i = 0; i < some; i++) channel[i] = samples[i * count + at]!;
+    });
     yield { channels, rate };
   }
 }

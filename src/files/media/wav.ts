@@ -2,6 +2,7 @@
 // divided by 2^(n-1).
 
 import { latin1Text } from '../image/file-parts.ts';
+import { UnreadFormat } from './media-error.ts';
 
 /** A sound whose frames (one sample of each channel) are decoded on demand. */
 export interface WavSound {
@@ -48,7 +49,10 @@ function expandMuLaw(code: number): number {
 /** Sizes that stand for one that was not known when the header was written. */
 const UNKNOWN_SIZES = [0, 0xffffffff];
 
-/** Throws an Error with the reason for files that are cut off or of formats that are not read. */
+/** The most channels of files that are read. */
+const MOST_CHANNELS = 64;
+
+/** Throws an Error with the reason for files that are cut off, and UnreadFormat. */
 export function parseWav(bytes: Uint8Array): WavSound {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const chunks = findChunks(view, bytes);
@@ -58,6 +62,10 @@ export function parseWav(bytes: Uint8Array): WavSound {
   const width = bits / 8;
   if (channels === 0 || rate === 0 || block !== channels * width)
     throw new Error(`frames of ${block} bytes for ${channels} channels of ${bits} bits`);
+  if (channels > MOST_CHANNELS)
+    throw new UnreadFormat(
+      `has ${channels} channels; give a sound of ${MOST_CHANNELS} at most, such as stereo`,
+    );
   const { first, size } = chunks.data;
   if (first + size > bytes.length)
     throw new Error(`${size} bytes of samples stated, ${bytes.length - first} there`);

@@ -3,7 +3,7 @@ import { EngineError } from '../../../src/files/error.ts';
 import { loadMediabunny } from '../../../src/files/media/container.ts';
 import { readSound } from '../../../src/files/media/read-sound.ts';
 import { Resampler } from '../../../src/files/media/resample-sound.ts';
-import type { SoundPiece } from '../../../src/files/media/sound-pieces.ts';
+import { type SoundPiece, soundPieces } from '../../../src/files/media/sound-pieces.ts';
 import { resampleSound, soundReader } from '../../../src/files/media/sound-reader.ts';
 import { PAGE_DECODERS } from '../../../src/files/page/decoders.ts';
 import { soundGoldens } from './sounds-golden.ts';
@@ -205,6 +205,37 @@ describe('a sound is resampled while it is decoded', () => {
     });
     await reading.finally(() => clearInterval(timer));
     expect(other.turns).toBeGreaterThanOrEqual(3);
+  });
+});
+
+describe('channels of a WAV file', () => {
+  /** Each frame has one value in all channels. */
+  function wavOf(channels: number, frames: number): Buffer {
+    const file = Buffer.alloc(44 + 2 * channels * frames);
+    file.write('RIFF\0\0\0\0WAVEfmt ');
+    file.writeUInt32LE(16, 16);
+    [1, channels].forEach((value, i) => file.writeUInt16LE(value, 20 + 2 * i));
+    file.writeUInt32LE(RATE, 24);
+    [2 * channels, 16].forEach((value, i) => file.writeUInt16LE(value, 32 + 2 * i));
+    file.write('data', 36);
+    file.writeUInt32LE(2 * channels * frames, 40);
+    for (let i = 0; i < channels * frames; i++)
+      file.writeInt16LE(Math.floor(i / channels) % 1000, 44 + 2 * i);
+    return file;
+  }
+
+  it('are read up to 64, few frames of them at once', async () => {
+    const file = wavOf(64, 3000);
+    for await (const { channels } of soundPieces(file, 'WAV')!)
+      expect(channels.length * channels[0]!.length).toBeLessThanOrEqual(2 ** 16);
+    const { samples } = await read(file);
+    expect(samples).toEqual(Float32Array.from({ length: 3000 }, (_, i) => (i % 1000) / 2 ** 15));
+  });
+
+  it.each([65, 20_000])('are refused if there are %d', async (channels) => {
+    const { code, message } = await refusal(wavOf(channels, 2));
+    expect(code).toBe('unsupported');
+    expect(message).toBe(`sound has ${channels} channels; give a sound of 64 at most, such as stereo`);
   });
 });
 
