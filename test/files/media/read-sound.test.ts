@@ -1,8 +1,7 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../../src/files/error.ts';
 import { loadMediabunny } from '../../../src/files/media/container.ts';
 import { readSound } from '../../../src/files/media/read-sound.ts';
-import { Resampler } from '../../../src/files/media/resample-sound.ts';
 import { type SoundPiece, soundPieces } from '../../../src/files/media/sound-pieces.ts';
 import { resampleSound, soundReader } from '../../../src/files/media/sound-reader.ts';
 import { PAGE_DECODERS } from '../../../src/files/page/decoders.ts';
@@ -52,113 +51,6 @@ describe('sounds', () => {
     const all = { maxImagePixels: 1, maxVideoPixels: 1, maxVideoFrames: 1, maxMediaSeconds: 60 };
     const sound = await PAGE_DECODERS.audio(file, 'sound', { bounds: all, rate: RATE });
     expect(likeness(sound.samples, samples)).toBeGreaterThan(60);
-  });
-});
-
-it('reads all of a FLAC file of tiny frames, whose headers may stand anywhere', async () => {
-  const [frames, block] = [2000, 256];
-  const sound = await read(flacOfSilence(frames, block));
-  expect(sound.samples.length).toBe(frames * block);
-});
-
-/** Remainder of bytes by a polynomial of `bits` bits. */
-function remainder(bytes: readonly number[], bits: 8 | 16, polynomial: number): number {
-  let value = 0;
-  for (const byte of bytes) {
-    value ^= byte << (bits - 8);
-    for (let i = 0; i < 8; i++) value = (value << 1) ^ ((value >> (bits - 1)) & 1 ? polynomial : 0);
-    value &= 2 ** bits - 1;
-  }
-  return value;
-}
-
-/** Frames of one constant each, at the rate of the tests. */
-function flacOfSilence(frames: number, block: number): Uint8Array {
-  const head = new DataView(new ArrayBuffer(42));
-  [0x664c6143, 0x80000022].forEach((word, i) => head.setUint32(4 * i, word));
-  [block, block].forEach((size, i) => head.setUint16(8 + 2 * i, size));
-  head.setUint32(18, (RATE << 12) | 0xf0); // one channel of 16 bits
-  head.setUint32(22, frames * block);
-  const all = Array.from({ length: frames }, (_, i) => {
-    const number = i < 0x80 ? [i] : i < 0x800 ? [0xc0 | (i >> 6), 0x80 | (i & 63)] : [];
-    const start = [0xff, 0xf8, 0x75, 0x08, ...number, (block - 1) >> 8, (block - 1) & 255];
-    const frame = [...start, remainder(start, 8, 0x07), 0, 0, 0];
-    const sum = remainder(frame, 16, 0x8005);
-    return [...frame, sum >> 8, sum & 255];
-  });
-  return Uint8Array.from([...new Uint8Array(head.buffer), ...all.flat()]);
-}
-
-/** The samples at another rate, pushed in pieces. */
-function resampled(samples: Float32Array, from: number, to: number, step = samples.length): Float32Array {
-  const resampler = new Resampler(from, to);
-  const made: Float32Array[] = [];
-  // Each piece lies where the one before it was.
-  const piece = new Float32Array(step);
-  for (let first = 0; first < samples.length; first += step) {
-    const some = samples.subarray(first, first + step);
-    piece.set(some);
-    made.push(...resampler.push(piece.subarray(0, some.length)));
-  }
-  made.push(...resampler.end());
-  return Float32Array.from(made.flatMap((some) => [...some]));
-}
-
-describe('resampling', () => {
-  const tone = (rate: number, hertz: number) =>
-    Float32Array.from({ length: rate / 2 }, (_, i) => Math.sin((2 * Math.PI * hertz * i) / rate));
-  const level = (samples: Float32Array) => {
-    const middle = samples.subarray(samples.length / 4, (3 * samples.length) / 4);
-    return 10 * Math.log10(2 * (middle.reduce((sum, value) => sum + value ** 2, 0) / middle.length) + 1e-20);
-  };
-  const run = (from: number, to: number, hertz: number) => resampled(tone(from, hertz), from, to);
-
-  it.each([
-    [48_000, 16_000],
-    [44_100, 16_000],
-    [44_099, 16_000],
-    [8_000, 16_000],
-  ])('%d to %d passes what both rates hold and damps the rest by 60 dB at least', (from, to) => {
-    const half = Math.min(from, to) / 2;
-    for (const share of [0.01, 0.4, 0.9])
-      expect(Math.abs(level(run(from, to, share * half)))).toBeLessThan(0.01);
-    if (from > to)
-      for (const share of [1.005, 1.3, 2]) expect(level(run(from, to, share * half))).toBeLessThan(-100);
-  });
-
-  it.each([
-    [44_100, 16_000, 4410],
-    [44_099, 16_000, 4410],
-    [383_999, 16_000, 20_000],
-    [8_000, 24_000, 4000],
-    [1_000, 16_000, 7],
-  ])('%d to %d does not depend on the pieces of %d samples', (from, to, length) => {
-    const samples = Float32Array.from({ length }, (_, i) => Math.sin(i * i));
-    const whole = resampled(samples, from, to);
-    expect(whole.length).toBe(Math.ceil((length * to) / from));
-    for (const step of [1, 16, 1021]) expect(resampled(samples, from, to, step)).toEqual(whole);
-  });
-
-  it('computes the weights that a short sound needs, and hands over after a bounded number of multiplications', () => {
-    // Each weight takes one square root; 2,049 rows of 4,536 would be all of them.
-    const weights = vi.spyOn(Math, 'sqrt');
-    let [length, most, before] = [0, 0, 0];
-    try {
-      const resampler = new Resampler(383_999, 16_000);
-      for (const part of [resampler.push(new Float32Array(5000)), resampler.end()])
-        for (const some of part) {
-          length += some.length;
-          most = Math.max(most, weights.mock.calls.length - before);
-          before = weights.mock.calls.length;
-        }
-    } finally {
-      weights.mockRestore();
-    }
-    expect(length).toBe(209);
-    expect(before).toBeLessThan(209 * 4536);
-    expect(most).toBeLessThan(2 ** 16);
-    const exact = new Resampler(384_000, 16_000);
-    for (const some of exact.push(new Float32Array(40_000))) expect(some.length * 4536).toBeLessThan(2 ** 21);
   });
 });
 
