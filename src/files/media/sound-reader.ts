@@ -2,7 +2,7 @@
 
 import { EngineError } from '../error.ts';
 import type { Sound } from './decoded.ts';
-import { formatOf } from './format.ts';
+import { formatOf, tagLength } from './format.ts';
 import { MEDIA_NOUNS } from '../media-nouns.ts';
 import type { MediaBounds } from './media.ts';
 import { beyond, undecodable } from './media-error.ts';
@@ -32,8 +32,10 @@ export type OpenContainer = (
 export function soundReader(
   openContainer: OpenContainer,
 ): (bytes: Uint8Array, name: string, reading: SoundReading) => Promise<Sound> {
-  return async (bytes, name, reading) => {
-    const format = formatOf(bytes, 'audio', name);
+  return async (file, name, reading) => {
+    const format = formatOf(file, 'audio', name);
+    // Decoders of MP3 know its tags.
+    const bytes = format === 'MP3' ? file : file.subarray(tagLength(file));
     try {
       const stated = statedLength(bytes, format);
       if (stated) checkLength(stated, name, reading);

@@ -30,6 +30,19 @@ const SAMPLES: Readonly<Record<string, ReadSample>> = {
   [`${MU_LAW}:8`]: (view, at) => expandMuLaw(view.getUint8(at)) / 2 ** 15,
 };
 
+/** Names of codecs that are not read. */
+const UNREAD: Readonly<Record<number, string>> = {
+  [PCM]: 'PCM of another width',
+  [FLOAT]: 'floating-point numbers of another width',
+  2: 'Microsoft ADPCM',
+  17: 'IMA ADPCM',
+  0x31: 'GSM 6.10',
+  0x50: 'MPEG audio',
+  0x55: 'MP3',
+  0xff: 'AAC',
+  0x161: 'Windows Media Audio',
+};
+
 /** G.711: sign, three bits of exponent, four of mantissa; even bits are inverted. */
 function expandALaw(code: number): number {
   const bits = code ^ 0x55;
@@ -58,7 +71,10 @@ export function parseWav(bytes: Uint8Array): WavSound {
   const chunks = findChunks(view, bytes);
   const { format, channels, rate, block, bits } = readFormat(view, chunks.format);
   const read = SAMPLES[`${format}:${bits}`];
-  if (!read) throw new Error(`samples of format ${format} with ${bits} bits are not read`);
+  if (!read)
+    throw new UnreadFormat(
+      `is a WAV file with ${UNREAD[format] ?? 'samples of an unknown codec'} (format ${format}, ${bits} bits), which is not read; convert it to a WAV file of 16-bit PCM, to FLAC or to MP3`,
+    );
   const width = bits / 8;
   if (channels === 0 || rate === 0 || block !== channels * width)
     throw new Error(`frames of ${block} bytes for ${channels} channels of ${bits} bits`);

@@ -131,6 +131,12 @@ describe('channels of a WAV file', () => {
   });
 });
 
+it('a FLAC file is read behind a tag', async () => {
+  const { file, samples } = golden('flac');
+  const tagged = Buffer.concat([Buffer.from('ID3\x04\0\0\0\0\0\x07 fLaC a'), file]);
+  expect(likeness((await read(tagged)).samples, samples)).toBeGreaterThan(60);
+});
+
 describe('refusals', () => {
   it('refuses a FLAC file by the length that it states, before it is decoded', async () => {
     const head = Uint8Array.from(golden('flac').file.subarray(0, 42));
@@ -166,7 +172,11 @@ describe('refusals', () => {
     expect((await refusal(slow)).message).toContain('7 samples a second');
     const adpcm = Buffer.from(file);
     adpcm.writeUInt16LE(17, 20);
-    expect((await refusal(adpcm)).message).toContain('format 17');
+    const { code, message } = await refusal(adpcm);
+    expect(code).toBe('unsupported');
+    expect(message).toMatch(
+      /^sound is a WAV file with IMA ADPCM \(format 17, 16 bits\), which is not read; convert it to a WAV file of 16-bit PCM/,
+    );
     expect(
       (await refusal(golden('float').file.map((byte, at) => (at > 100 ? 255 : byte)))).message,
     ).toContain('finite');
