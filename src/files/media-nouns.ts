@@ -13,3 +13,8 @@ export const MEDIA_NOUNS: Readonly<Record<MediaKind, { noun: string; one: string
 export function takenText(kinds: readonly MediaKind[]): string {
   return ['text', ...kinds.map((kind) => MEDIA_NOUNS[kind].many)].join(' and ');
 }
+
+/** `a WAV file`, `an MP3 file`: a file of a format with its article. */
+export function fileText(format: string): string {
+  return `${/^([AEIO]|MP|HTML|SVG)/.test(format) ? 'an' : 'a'} ${format} file`;
+}

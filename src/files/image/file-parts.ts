@@ -54,6 +54,12 @@ export const isPng = (file: Uint8Array): boolean =>
 export const isJpeg = (file: Uint8Array): boolean => latin1Text(file, 0, 3) === '\xff\xd8\xff';
 export const isWebp = (file: Uint8Array): boolean => /^RIFF[^]{4}WEBP$/.test(latin1Text(file, 0, 12));
 
+/**
+ * The beginning of an SVG file: an XML declaration, comments and a document type may precede its root. A comment ends at the first `-->`, so
+ * that there is one way to match several, and a text that is no SVG is refused after one pass.
+ */
+export const SVG_START = /^\s*(<\?xml[^>]*>\s*)?(<!--(?:(?!-->)[^])*-->\s*)*(<!DOCTYPE svg[^>]*>\s*)?<svg/;
+
 export interface FilePart {
   type: string;
   data: Uint8Array;

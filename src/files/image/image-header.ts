@@ -10,6 +10,7 @@ import {
   latin1Text,
   pngChunks,
   riffChunks,
+  SVG_START,
   viewOf,
 } from './file-parts.ts';
 import type { ImageFormat } from './pixels.ts';
@@ -34,7 +35,7 @@ const OTHER_FORMATS: readonly (readonly [RegExp, string])[] = [
   [/^GIF8/, 'gif'],
   [/^(II\*\0|MM\0\*)/, 'tiff'],
   [/^[^]{4}ftyp(avif|avis|heic|heix|hevc|mif1|msf1)/, 'heif'],
-  [/^\s*(<\?xml[^>]*>\s*)?(<!--[^]*?-->\s*)*(<!DOCTYPE svg[^>]*>\s*)?<svg/, 'svg'],
+  [SVG_START, 'svg'],
 ];
 
 /** Returns the header, or the name of a format that is not read; null for anything else. */

@@ -2,6 +2,7 @@
 // @mediabunny/server brings. Its license does not allow them to be part of this package.
 
 import { EngineError } from '../error.ts';
+import { fileText } from '../media-nouns.ts';
 import type { StatedColours } from './video-colours.ts';
 
 /** The part of mediabunny that is used here. */
@@ -111,7 +112,7 @@ function isMissing(error: unknown): boolean {
 export function needsMediabunny(name: string, format: string, instead: string): EngineError {
   return new EngineError(
     'unsupported',
-    `${name} is a ${format} file, which needs the optional package @mediabunny/server: run npm install @mediabunny/server beside svc-engine, or ${instead}`,
+    `${name} is ${fileText(format)}, which needs the optional package @mediabunny/server: run npm install @mediabunny/server beside svc-engine, or ${instead}`,
     { param: name },
   );
 }

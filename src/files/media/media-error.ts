@@ -15,9 +15,14 @@ export function beyond(
   return new EngineError('bad_request', message, { param: name });
 }
 
+/** A whole file that is not read. The message continues the name of the medium: what the file is, and the remedy. */
+export class UnreadFormat extends Error {}
+
 /** A medium whose bytes cannot be decoded. */
 export function undecodable(name: string, noun: string, cause: unknown): EngineError {
   if (cause instanceof EngineError) return cause;
+  if (cause instanceof UnreadFormat)
+    return new EngineError('unsupported', `${name} ${cause.message}`, { param: name, cause });
   const reason = (cause instanceof Error ? cause.message : String(cause)).split('\n')[0]!.trim();
   return new EngineError(
     'bad_request',

@@ -2,6 +2,7 @@
 // compressed sounds are WebAssembly within npm packages, which run in Node, in pages and in workers.
 
 import { latin1Text, viewOf } from '../image/file-parts.ts';
+import { flacFrames } from './flac-frames.ts';
 import { parseWav } from './wav.ts';
 
 export interface SoundPiece {
@@ -13,8 +14,8 @@ export interface SoundPiece {
 
 /** Bytes that are decoded at once: few, because silence of many seconds takes some of them. */
 const PIECE_BYTES = 2 ** 11;
-/** Frames that are read of a WAV file at once. */
-const PIECE_FRAMES = 2 ** 16;
+/** Samples, of all channels together, that are read of a WAV or FLAC file at once. */
+const PIECE_SAMPLES = 2 ** 16;
 
 interface Decoded {
   channelData: Float32Array[];
@@ -31,10 +32,19 @@ interface Decoder {
 
 interface Codec {
   open(): Promise<Decoder>;
-  /** The first place from `at` on where pieces may end; left out: anywhere. */
-  end?(bytes: Uint8Array, at: number): number;
+  /** Where the file is divided; left out: anywhere. Throws an Error for damage. */
+  parts?(bytes: Uint8Array): Iterable<CodecPart>;
   /** Throws an Error with the reason for a file that is cut off. `decoded`: samples of a channel. */
   check(bytes: Uint8Array, decoded: number): void;
+}
+
+/** Bytes that are decoded at once: those before `end` that no earlier part has. Numbers are samples of a channel. */
+interface CodecPart {
+  end: number;
+  /** The decoder has made at least so many by then. */
+  due: number;
+  /** There are so many up to `end`; the decoder makes the last of them when it knows that the file is over. */
+  total: number;
 }
 
 const VORBIS: Codec = {
@@ -46,7 +56,7 @@ const CODECS: Readonly<Record<string, Codec>> = {
   MP3: { open: async () => (await import('@audio/decode-mp3')).decoder(), check: checkMp3 },
   FLAC: {
     open: async () => (await import('@audio/decode-flac')).decoder(),
-    end: nextFrame,
+    parts: flacParts,
     check: checkFlac,
   },
   Vorbis: VORBIS,
@@ -61,11 +71,21 @@ const OGG_CODECS: Readonly<Record<string, string>> = {
   '\x7fFLAC': 'Ogg FLAC',
 };
 
-/** Seconds that a file states before its samples, which may be less than it has; null: it states none. */
-export function statedSeconds(bytes: Uint8Array, format: string): number | null {
+/** The length of a sound: samples of a channel, and how many are a second. */
+export interface StatedLength {
+  samples: number;
+  rate: number;
+}
+
+/** What a file states of its length before its samples; a FLAC file may have more. null: it states nothing. Throws an Error for a damaged WAV. */
+export function statedLength(bytes: Uint8Array, format: string): StatedLength | null {
+  if (format === 'WAV') {
+    const { frames, rate } = parseWav(bytes);
+    return { samples: frames, rate };
+  }
   if (format !== 'FLAC' || bytes.length < FLAC_HEAD) return null;
   const [samples, rate] = [flacSamples(bytes), viewOf(bytes).getUint32(18) >>> 12];
-  return rate === 0 ? null : samples / rate;
+  return rate === 0 ? null : { samples, rate };
 }
 
 /** Returns the pieces of a file in a format of format.ts; null: the format is not decoded here. */
@@ -79,51 +99,83 @@ export function soundPieces(bytes: Uint8Array, format: string): AsyncGenerator<S
 
 async function* wavPieces(bytes: Uint8Array): AsyncGenerator<SoundPiece, void> {
   const { channels: count, rate, frames, decode } = parseWav(bytes);
-  for (let first = 0; first < frames; first += PIECE_FRAMES) {
-    const some = Math.min(PIECE_FRAMES, frames - first);
+  const most = Math.ceil(PIECE_SAMPLES / count);
+  for (let first = 0; first < frames; first += most) {
+    const some = Math.min(most, frames - first);
     const samples = decode(first, some);
-    const channels = Array.from({ length: count }, (_, channel) =>
-      Float32Array.from({ length: some }, (_sample, i) => samples[i * count + channel]!),
-    );
+    const channels = Array.from({ length: count }, () => new Float32Array(some));
+    channels.forEach((channel, at) => {
+      for (let i = 0; i < some; i++) channel[i] = samples[i * count + at]!;
+    });
     yield { channels, rate };
   }
 }
 
 async function* codecPieces(
   bytes: Uint8Array,
-  { open, end, check }: Codec,
+  { open, parts = equalParts, check }: Codec,
 ): AsyncGenerator<SoundPiece, void> {
   const decoder = await open();
-  let decoded = 0;
+  let [first, decoded, stated] = [0, 0, 0];
+  const count = (piece: SoundPiece, due: number): SoundPiece => {
+    decoded += piece.channels[0]?.length ?? 0;
+    if (decoded < due) throw new Error(`${due} samples in its frames, ${decoded} decoded`);
+    return piece;
+  };
   try {
-    for (let first = 0, next = 0; first < bytes.length; first = next) {
-      next = end?.(bytes, first + PIECE_BYTES) ?? first + PIECE_BYTES;
-      const piece = pieceOf(decoder.decode(bytes.subarray(first, next)));
-      decoded += piece.channels[0]?.length ?? 0;
-      yield piece;
+    for (const { end, due, total } of parts(bytes)) {
+      yield count(
+        pieceOf(() => decoder.decode(bytes.subarray(first, end))),
+        due,
+      );
+      [first, stated] = [end, total];
     }
-    const last = decoder.flush && pieceOf(decoder.flush());
-    decoded += last?.channels[0]?.length ?? 0;
-    if (last) yield last;
+    if (decoder.flush)
+      yield count(
+        pieceOf(() => decoder.flush!()),
+        stated,
+      );
   } finally {
     decoder.free();
   }
   check(bytes, decoded);
 }
 
-function pieceOf({ channelData, sampleRate, errors = [] }: Decoded): SoundPiece {
+/** Throws an Error for the first frame that is not decoded. */
+function pieceOf(decode: () => Decoded): SoundPiece {
+  const { channelData, sampleRate, errors = [] } = silently(decode);
   if (errors[0]) throw new Error(errors[0].message);
   return { channels: channelData, rate: sampleRate };
 }
 
-/** The largest frame that the decoder finds. */
-const MOST_FRAME = 2 ** 19;
+/** Decoders write warnings about damaged frames on the console. `run` does not wait, so that nothing else is silenced. */
+function silently<T>(run: () => T): T {
+  const { error, warn } = console;
+  Object.assign(console, { error() {}, warn() {} });
+  try {
+    return run();
+  } finally {
+    Object.assign(console, { error, warn });
+  }
+}
 
-/** The place of the next two bytes that begin a frame of FLAC: the decoder loses a frame whose header is divided. */
-function nextFrame(bytes: Uint8Array, at: number): number {
-  const most = Math.min(at + MOST_FRAME, bytes.length);
-  while (at < most && (bytes[at] !== 0xff || (bytes[at + 1]! & 0xfe) !== 0xf8)) at++;
-  return at;
+function* equalParts(bytes: Uint8Array): Generator<CodecPart, void> {
+  for (let end = PIECE_BYTES; end < bytes.length + PIECE_BYTES; end += PIECE_BYTES)
+    yield { end, due: 0, total: 0 };
+}
+
+/** Parts end between frames, as the decoder loses a frame whose header is divided. It decodes a frame when the next one begins. */
+function* flacParts(bytes: Uint8Array): Generator<CodecPart, void> {
+  let [first, end, due, total, size] = [0, 0, 0, 0, 0];
+  for (const frame of flacFrames(bytes)) {
+    [end, due] = [frame.end, total];
+    total += frame.samples;
+    size += frame.samples * frame.channels;
+    if (end - first < PIECE_BYTES && size < PIECE_SAMPLES) continue;
+    yield { end, due, total };
+    [first, size] = [end, 0];
+  }
+  if (end > first) yield { end, due, total };
 }
 
 /** Bytes up to the end of what STREAMINFO, the first block, states of samples. */

@@ -2,12 +2,12 @@
 
 import { EngineError } from '../error.ts';
 import type { Sound } from './decoded.ts';
-import { formatOf } from './format.ts';
+import { formatOf, tagLength } from './format.ts';
 import { MEDIA_NOUNS } from '../media-nouns.ts';
 import type { MediaBounds } from './media.ts';
 import { beyond, undecodable } from './media-error.ts';
-import { resampler } from './resample-sound.ts';
-import { type SoundPiece, soundPieces, statedSeconds } from './sound-pieces.ts';
+import { SoundCollector } from './sound-collector.ts';
+import { type SoundPiece, soundPieces, type StatedLength, statedLength } from './sound-pieces.ts';
 
 export interface SoundReading {
   bounds: Pick<MediaBounds, 'maxMediaSeconds'>;
@@ -18,11 +18,6 @@ export interface SoundReading {
 
 /** Rates of sounds that are read, in samples per second. */
 export const [LEAST_RATE, MOST_RATE] = [1000, 384_000];
-/** Milliseconds of decoding after which other work runs. */
-const TURN = 5;
-/** Samples that are resampled before other work runs. */
-const TURN_SAMPLES = 2 ** 14;
-
 /** Opens the sound of a container that is not read here. Throws unsupported where nothing decodes it, and bad_request. */
 export type OpenContainer = (
   bytes: Uint8Array,
@@ -37,13 +32,17 @@ export type OpenContainer = (
 export function soundReader(
   openContainer: OpenContainer,
 ): (bytes: Uint8Array, name: string, reading: SoundReading) => Promise<Sound> {
-  return async (bytes, name, reading) => {
-    const format = formatOf(bytes, 'audio', name);
+  return async (file, name, reading) => {
+    const format = formatOf(file, 'audio', name);
+    // Decoders of MP3 know its tags.
+    const bytes = format === 'MP3' ? file : file.subarray(tagLength(file));
     try {
-      const most = reading.bounds.maxMediaSeconds;
-      if ((statedSeconds(bytes, format) ?? 0) > most) throw tooLong(name, most);
+      const stated = statedLength(bytes, format);
+      if (stated) checkLength(stated, name, reading);
+      const seconds = stated && stated.samples / stated.rate;
+      const collector = new SoundCollector(reading.rate, seconds, reading.signal);
       const pieces = soundPieces(bytes, format) ?? (await openContainer(bytes, name, format));
-      return await resampleSound(await join(pieces, name, reading), reading);
+      return await collect(pieces, collector, name, reading);
     } catch (cause) {
       if (reading.signal?.aborted) throw cause;
       throw undecodable(name, MEDIA_NOUNS.audio.one, cause);
@@ -51,52 +50,51 @@ export function soundReader(
   };
 }
 
-async function join(
+async function collect(
   pieces: AsyncGenerator<SoundPiece, void>,
+  collector: SoundCollector,
   name: string,
-  { bounds: { maxMediaSeconds: most }, signal }: SoundReading,
+  reading: SoundReading,
 ): Promise<Sound> {
-  const parts: Float32Array[] = [];
   let [rate, length] = [0, 0];
-  let began = performance.now();
-  for await (const piece of pieces) {
-    if (!piece.channels[0]?.length) continue;
-    if (rate !== 0 && piece.rate !== rate) throw new Error(`its rate changes from ${rate} to ${piece.rate}`);
-    rate = piece.rate;
-    if (rate < LEAST_RATE || rate > MOST_RATE)
-      throw new EngineError(
-        'bad_request',
-        `${name} has ${rate} samples a second; give a sound of ${LEAST_RATE} to ${MOST_RATE}`,
-        { param: name },
-      );
-    parts.push(meanOf(piece.channels));
-    length += piece.channels[0].length;
-    if (length > most * rate) throw tooLong(name, most);
-    signal?.throwIfAborted();
-    if (performance.now() - began < TURN) continue;
-    await turn();
-    began = performance.now();
+  for await (const { channels, rate: own } of pieces) {
+    await collector.pause();
+    if (!channels[0]?.length) continue;
+    if (rate !== 0 && own !== rate) throw new Error(`its rate changes from ${rate} to ${own}`);
+    rate = own;
+    length += channels[0].length;
+    checkLength({ samples: length, rate }, name, reading);
+    const samples = meanOf(channels);
+    if (!areFinite(samples)) throw new Error('a sample is not a finite number');
+    await collector.add(samples, rate);
   }
-  signal?.throwIfAborted();
+  await collector.pause();
   if (length === 0)
     throw new EngineError('bad_request', `${name} has no samples; give a sound with some`, { param: name });
-  const samples = new Float32Array(length);
-  let at = 0;
-  for (const part of parts) {
-    samples.set(part, at);
-    at += part.length;
-  }
-  if (!samples.every(Number.isFinite)) throw new Error('a sample is not a finite number');
-  return { samples, rate };
+  return collector.end();
 }
 
-const tooLong = (name: string, most: number): EngineError =>
-  beyond(name, `lasts more than ${most} seconds`, 'maxMediaSeconds', most);
+/** Throws bad_request for rates that are not read, and for sounds that are too long. */
+function checkLength({ samples, rate }: StatedLength, name: string, { bounds }: SoundReading): void {
+  if (rate < LEAST_RATE || rate > MOST_RATE)
+    throw new EngineError(
+      'bad_request',
+      `${name} has ${rate} samples a second; give a sound of ${LEAST_RATE} to ${MOST_RATE}`,
+      { param: name },
+    );
+  const most = bounds.maxMediaSeconds;
+  if (samples > most * rate) throw beyond(name, `lasts more than ${most} seconds`, 'maxMediaSeconds', most);
+}
 
 function meanOf(channels: readonly Float32Array[]): Float32Array {
   const [first] = channels;
   if (channels.length === 1) return first!;
   return first!.map((_, i) => channels.reduce((sum, channel) => sum + channel[i]!, 0) / channels.length);
+}
+
+function areFinite(samples: Float32Array): boolean {
+  for (let i = 0; i < samples.length; i++) if (!Number.isFinite(samples[i])) return false;
+  return true;
 }
 
 /** The sound at another rate; rates are whole numbers. Throws the signal's reason. */
@@ -105,15 +103,7 @@ export async function resampleSound(
   { rate: wanted, signal }: Pick<SoundReading, 'rate' | 'signal'>,
 ): Promise<Sound> {
   if (rate === wanted) return { samples, rate };
-  const { length, resample } = resampler(rate, wanted);
-  const result = new Float32Array(length(samples.length));
-  for (let first = 0; first < result.length; first += TURN_SAMPLES) {
-    result.set(resample(samples, first, Math.min(TURN_SAMPLES, result.length - first)), first);
-    await turn();
-    signal?.throwIfAborted();
-  }
-  return { samples: result, rate: wanted };
+  const collector = new SoundCollector(wanted, samples.length / rate, signal);
+  await collector.add(samples, rate);
+  return collector.end();
 }
-
-/** Lets other work run. */
-const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));

@@ -2,6 +2,7 @@
 // divided by 2^(n-1).
 
 import { latin1Text } from '../image/file-parts.ts';
+import { UnreadFormat } from './media-error.ts';
 
 /** A sound whose frames (one sample of each channel) are decoded on demand. */
 export interface WavSound {
@@ -29,6 +30,19 @@ const SAMPLES: Readonly<Record<string, ReadSample>> = {
   [`${MU_LAW}:8`]: (view, at) => expandMuLaw(view.getUint8(at)) / 2 ** 15,
 };
 
+/** Names of codecs that are not read. */
+const UNREAD: Readonly<Record<number, string>> = {
+  [PCM]: 'PCM of another width',
+  [FLOAT]: 'floating-point numbers of another width',
+  2: 'Microsoft ADPCM',
+  17: 'IMA ADPCM',
+  0x31: 'GSM 6.10',
+  0x50: 'MPEG audio',
+  0x55: 'MP3',
+  0xff: 'AAC',
+  0x161: 'Windows Media Audio',
+};
+
 /** G.711: sign, three bits of exponent, four of mantissa; even bits are inverted. */
 function expandALaw(code: number): number {
   const bits = code ^ 0x55;
@@ -48,16 +62,26 @@ function expandMuLaw(code: number): number {
 /** Sizes that stand for one that was not known when the header was written. */
 const UNKNOWN_SIZES = [0, 0xffffffff];
 
-/** Throws an Error with the reason for files that are cut off or of formats that are not read. */
+/** The most channels of files that are read. */
+const MOST_CHANNELS = 64;
+
+/** Throws an Error with the reason for files that are cut off, and UnreadFormat. */
 export function parseWav(bytes: Uint8Array): WavSound {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const chunks = findChunks(view, bytes);
   const { format, channels, rate, block, bits } = readFormat(view, chunks.format);
   const read = SAMPLES[`${format}:${bits}`];
-  if (!read) throw new Error(`samples of format ${format} with ${bits} bits are not read`);
+  if (!read)
+    throw new UnreadFormat(
+      `is a WAV file with ${UNREAD[format] ?? 'samples of an unknown codec'} (format ${format}, ${bits} bits), which is not read; convert it to a WAV file of 16-bit PCM, to FLAC or to MP3`,
+    );
   const width = bits / 8;
   if (channels === 0 || rate === 0 || block !== channels * width)
     throw new Error(`frames of ${block} bytes for ${channels} channels of ${bits} bits`);
+  if (channels > MOST_CHANNELS)
+    throw new UnreadFormat(
+      `has ${channels} channels; give a sound of ${MOST_CHANNELS} at most, such as stereo`,
+    );
   const { first, size } = chunks.data;
   if (first + size > bytes.length)
     throw new Error(`${size} bytes of samples stated, ${bytes.length - first} there`);

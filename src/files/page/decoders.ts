@@ -4,6 +4,7 @@ import { EngineError } from '../error.ts';
 import { readHeader } from '../image/image-header.ts';
 import type { MediaDecoders } from '../media/decoders.ts';
 import { beyond } from '../media/media-error.ts';
+import { fileText } from '../media-nouns.ts';
 import { soundReader } from '../media/sound-reader.ts';
 import { decodeColours, decodeOverWhite } from './image.ts';
 
@@ -28,7 +29,7 @@ export const PAGE_DECODERS: MediaDecoders = {
   audio: soundReader(async (_, name, format) => {
     throw new EngineError(
       'unsupported',
-      `${name} is a ${format} file, which pages do not decode: give WAV, MP3, FLAC or Ogg`,
+      `${name} is ${fileText(format)}, which pages do not decode: give WAV, MP3, FLAC or Ogg`,
       { param: name },
     );
   }),

@@ -1,6 +1,7 @@
 // The format that an `input_audio` part declares beside its bytes. As in OpenAI's API, bytes of another format are an error.
 
 import { mediaFormat } from '../../index.ts';
+import { fileText } from '../../files/media-nouns.ts';
 import type { MediaSource } from './media-source.ts';
 
 /** Formats of files (files/media/format.ts) that each declared name stands for. */
@@ -16,11 +17,28 @@ const FORMATS: ReadonlyMap<string, readonly string[]> = new Map([
   ['webm', ['WebM']],
 ]);
 
+/** Subtypes of MIME types that are other names of these. */
+const ALIASES: ReadonlyMap<string, string> = new Map([
+  ['mpeg', 'mp3'],
+  ['wave', 'wav'],
+  ['vnd.wave', 'wav'],
+]);
+
+/** `audio/ogg; codecs=opus` declares `ogg`. */
+function nameOf(format: string): string {
+  const [type = ''] = format.split(';');
+  const name = type
+    .trim()
+    .toLowerCase()
+    .replace(/^audio\/(x-)?/, '');
+  return ALIASES.get(name) ?? name;
+}
+
 /** Throws RequestError for a name that is not known, and for bytes of another format; what is no sound at all is refused elsewhere. */
 export function checkDeclaredFormat(source: MediaSource, bytes: Uint8Array): void {
   const { format } = source;
   if (format === null) return;
-  const known = FORMATS.get(format.toLowerCase().replace(/^audio\/(x-)?/, ''));
+  const known = FORMATS.get(nameOf(format));
   if (!known)
     throw source.error(
       `is declared as ${JSON.stringify(format)}, which is no format that is read; send ${[...FORMATS.keys()].join(', ')}, or no format`,
@@ -28,6 +46,6 @@ export function checkDeclaredFormat(source: MediaSource, bytes: Uint8Array): voi
   const found = mediaFormat(bytes);
   if (!found?.kinds.includes('audio') || known.includes(found.name)) return;
   throw source.error(
-    `is a ${found.name} file, and its format is declared as ${JSON.stringify(format)}; send the format of the bytes, or none`,
+    `is ${fileText(found.name)}, and its format is declared as ${JSON.stringify(format)}; send the format of the bytes, or none`,
   );
 }

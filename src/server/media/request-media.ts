@@ -1,7 +1,13 @@
 // Replaces the media that a request names by their bytes, once it is known that the model takes them.
 
 import { type H3Event, onDispose } from 'h3';
-import { type ContentPart, type MediaKind, mediaKind, type TextModel, type TextPrompt } from '../../index.ts';
+import {
+  type ContentPart,
+  mediaFormat,
+  type MediaKind,
+  type TextModel,
+  type TextPrompt,
+} from '../../index.ts';
 import { MEDIA_NOUNS, takenText } from '../../files/media-nouns.ts';
 import { MEDIA_FETCHING } from '../../options/media.ts';
 import { whileClientWaits } from '../model-call.ts';
@@ -75,11 +81,15 @@ function withBytes(part: ContentPart, media: Media): ContentPart {
   return { ...rest, type: kind, [kind]: bytes };
 }
 
-/** The kind of a file, which its bytes tell. */
+/** The kind of a file, which its bytes tell: of those that its format may hold, the first that the model reads. */
 function kindOf(bytes: Uint8Array, source: MediaSource, service: Service, model: TextModel): MediaKind {
-  const kind = mediaKind(bytes);
-  if (kind === null)
-    throw source.error('is neither an image nor a video nor a sound; send text in its place', 'unsupported');
+  const kinds = mediaFormat(bytes)?.kinds ?? [];
+  const kind = kinds.find((one) => model.info.media.includes(one)) ?? kinds[0];
+  if (kind === undefined)
+    throw source.error(
+      'is no image, video or sound of a format that is read; convert it to PNG, MP4 or WAV, or send text in its place',
+      'unsupported',
+    );
   checkKind(kind, source, service, model);
   return kind;
 }

@@ -101,7 +101,7 @@ describe('refusals', () => {
     ['an SVG', '<?xml version="1.0"?><svg xmlns="x">', '(SVG)'],
     ['a PDF', '%PDF-1.7', '(PDF)'],
     ['a sound', 'RIFF....WAVEfmt ', 'is a WAV file, a sound and not an image'],
-    ['a video', '....ftypisom', 'is a MP4 file, a video and not an image'],
+    ['a video', '....ftypisom', 'is an MP4 file, a video and not an image'],
   ])('refuses %s', async (_, text, message) => {
     expect((await refusal(Buffer.from(text, 'latin1'))).message).toContain(message);
   });

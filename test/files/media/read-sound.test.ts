@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../../src/files/error.ts';
 import { loadMediabunny } from '../../../src/files/media/container.ts';
 import { readSound } from '../../../src/files/media/read-sound.ts';
-import { resampler } from '../../../src/files/media/resample-sound.ts';
+import { type SoundPiece, soundPieces } from '../../../src/files/media/sound-pieces.ts';
+import { resampleSound, soundReader } from '../../../src/files/media/sound-reader.ts';
 import { PAGE_DECODERS } from '../../../src/files/page/decoders.ts';
 import { soundGoldens } from './sounds-golden.ts';
 
@@ -53,65 +54,86 @@ describe('sounds', () => {
   });
 });
 
-it('reads all of a FLAC file of tiny frames, whose headers may stand anywhere', async () => {
-  const [frames, block] = [2000, 256];
-  const sound = await read(flacOfSilence(frames, block));
-  expect(sound.samples.length).toBe(frames * block);
+describe('a sound is resampled while it is decoded', () => {
+  const mp4 = Buffer.from('\0\0\0\x1cftypisom');
+  const [rate, length, count] = [384_000, 8192, 20];
+  const sample = (i: number) => Math.sin(i / 50) / 2;
+  const reader = (pieces: () => AsyncGenerator<SoundPiece, void>) =>
+    soundReader(async () => pieces())(mp4, 'sound', { bounds, rate: RATE });
+
+  it('and its pieces are not kept', async () => {
+    const sound = await reader(async function* () {
+      // Each piece lies where the one before it was.
+      const piece = new Float32Array(length);
+      for (let at = 0; at < count * length; at += length) {
+        piece.forEach((_, i) => (piece[i] = sample(at + i)));
+        yield { channels: [piece], rate };
+      }
+    });
+    const whole = Float32Array.from({ length: count * length }, (_, i) => sample(i));
+    const wanted = await resampleSound({ samples: whole, rate }, { rate: RATE });
+    expect(sound.samples.length).toBe(Math.ceil((count * length * RATE) / rate));
+    expect(sound).toEqual(wanted);
+  });
+
+  it('and a sample that is no number ends it', async () => {
+    let given = 0;
+    const reading = reader(async function* () {
+      for (; given < count; given++)
+        yield { channels: [new Float32Array(length).fill(given === 2 ? NaN : 0)], rate };
+    });
+    await expect(reading).rejects.toThrow('not a finite number');
+    expect(given).toBe(2);
+  });
+
+  it('and other work runs while there is nothing to decode', async () => {
+    const other = { turns: 0 };
+    const timer = setInterval(() => other.turns++);
+    const reading = reader(async function* () {
+      const end = performance.now() + 5000;
+      while (other.turns < 3 && performance.now() < end) yield { channels: [], rate };
+      yield { channels: [new Float32Array(length)], rate };
+    });
+    await reading.finally(() => clearInterval(timer));
+    expect(other.turns).toBeGreaterThanOrEqual(3);
+  });
 });
 
-/** Remainder of bytes by a polynomial of `bits` bits. */
-function remainder(bytes: readonly number[], bits: 8 | 16, polynomial: number): number {
-  let value = 0;
-  for (const byte of bytes) {
-    value ^= byte << (bits - 8);
-    for (let i = 0; i < 8; i++) value = (value << 1) ^ ((value >> (bits - 1)) & 1 ? polynomial : 0);
-    value &= 2 ** bits - 1;
+describe('channels of a WAV file', () => {
+  /** Each frame has one value in all channels. */
+  function wavOf(channels: number, frames: number): Buffer {
+    const file = Buffer.alloc(44 + 2 * channels * frames);
+    file.write('RIFF\0\0\0\0WAVEfmt ');
+    file.writeUInt32LE(16, 16);
+    [1, channels].forEach((value, i) => file.writeUInt16LE(value, 20 + 2 * i));
+    file.writeUInt32LE(RATE, 24);
+    [2 * channels, 16].forEach((value, i) => file.writeUInt16LE(value, 32 + 2 * i));
+    file.write('data', 36);
+    file.writeUInt32LE(2 * channels * frames, 40);
+    for (let i = 0; i < channels * frames; i++)
+      file.writeInt16LE(Math.floor(i / channels) % 1000, 44 + 2 * i);
+    return file;
   }
-  return value;
-}
 
-/** Frames of one constant each, at the rate of the tests. */
-function flacOfSilence(frames: number, block: number): Uint8Array {
-  const head = new DataView(new ArrayBuffer(42));
-  [0x664c6143, 0x80000022].forEach((word, i) => head.setUint32(4 * i, word));
-  [block, block].forEach((size, i) => head.setUint16(8 + 2 * i, size));
-  head.setUint32(18, (RATE << 12) | 0xf0); // one channel of 16 bits
-  head.setUint32(22, frames * block);
-  const all = Array.from({ length: frames }, (_, i) => {
-    const number = i < 0x80 ? [i] : i < 0x800 ? [0xc0 | (i >> 6), 0x80 | (i & 63)] : [];
-    const start = [0xff, 0xf8, 0x75, 0x08, ...number, (block - 1) >> 8, (block - 1) & 255];
-    const frame = [...start, remainder(start, 8, 0x07), 0, 0, 0];
-    const sum = remainder(frame, 16, 0x8005);
-    return [...frame, sum >> 8, sum & 255];
+  it('are read up to 64, few frames of them at once', async () => {
+    const file = wavOf(64, 3000);
+    for await (const { channels } of soundPieces(file, 'WAV')!)
+      expect(channels.length * channels[0]!.length).toBeLessThanOrEqual(2 ** 16);
+    const { samples } = await read(file);
+    expect(samples).toEqual(Float32Array.from({ length: 3000 }, (_, i) => (i % 1000) / 2 ** 15));
   });
-  return Uint8Array.from([...new Uint8Array(head.buffer), ...all.flat()]);
-}
 
-describe('resampling', () => {
-  const tone = (rate: number, hertz: number) =>
-    Float32Array.from({ length: rate / 2 }, (_, i) => Math.sin((2 * Math.PI * hertz * i) / rate));
-  const level = (samples: Float32Array) => {
-    const middle = samples.subarray(samples.length / 4, (3 * samples.length) / 4);
-    return 10 * Math.log10(2 * (middle.reduce((sum, value) => sum + value ** 2, 0) / middle.length) + 1e-20);
-  };
-  const run = (from: number, to: number, hertz: number) => {
-    const { length, resample } = resampler(from, to);
-    const samples = tone(from, hertz);
-    return resample(samples, 0, length(samples.length));
-  };
-
-  it.each([
-    [48_000, 16_000],
-    [44_100, 16_000],
-    [44_099, 16_000],
-    [8_000, 16_000],
-  ])('%d to %d passes what both rates hold and damps the rest by 60 dB at least', (from, to) => {
-    const half = Math.min(from, to) / 2;
-    for (const share of [0.01, 0.4, 0.9])
-      expect(Math.abs(level(run(from, to, share * half)))).toBeLessThan(0.01);
-    if (from > to)
-      for (const share of [1.005, 1.3, 2]) expect(level(run(from, to, share * half))).toBeLessThan(-100);
+  it.each([65, 20_000])('are refused if there are %d', async (channels) => {
+    const { code, message } = await refusal(wavOf(channels, 2));
+    expect(code).toBe('unsupported');
+    expect(message).toBe(`sound has ${channels} channels; give a sound of 64 at most, such as stereo`);
   });
+});
+
+it('a FLAC file is read behind a tag', async () => {
+  const { file, samples } = golden('flac');
+  const tagged = Buffer.concat([Buffer.from('ID3\x04\0\0\0\0\0\x07 fLaC a'), file]);
+  expect(likeness((await read(tagged)).samples, samples)).toBeGreaterThan(60);
 });
 
 describe('refusals', () => {
@@ -149,7 +171,11 @@ describe('refusals', () => {
     expect((await refusal(slow)).message).toContain('7 samples a second');
     const adpcm = Buffer.from(file);
     adpcm.writeUInt16LE(17, 20);
-    expect((await refusal(adpcm)).message).toContain('format 17');
+    const { code, message } = await refusal(adpcm);
+    expect(code).toBe('unsupported');
+    expect(message).toMatch(
+      /^sound is a WAV file with IMA ADPCM \(format 17, 16 bits\), which is not read; convert it to a WAV file of 16-bit PCM/,
+    );
     expect(
       (await refusal(golden('float').file.map((byte, at) => (at > 100 ? 255 : byte)))).message,
     ).toContain('finite');

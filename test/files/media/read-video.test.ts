@@ -118,7 +118,7 @@ describe.runIf(!isInstalled)('containers without @mediabunny/server', () => {
     const error = await refusal(videos[0]!.file);
     expect(error.code).toBe('unsupported');
     expect(error.message).toBe(
-      'video is a MP4 file, which needs the optional package @mediabunny/server: run npm install @mediabunny/server beside svc-engine, or send the video as GIF or animated WebP',
+      'video is an MP4 file, which needs the optional package @mediabunny/server: run npm install @mediabunny/server beside svc-engine, or send the video as GIF or animated WebP',
     );
   });
 });

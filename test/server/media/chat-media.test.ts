@@ -1,6 +1,7 @@
 // Media in chat completions, on a fake model that takes them: what reaches the engine, how they are counted, and what is refused.
 
 import { describe, expect, it } from 'vitest';
+import type { MediaKind, TextModelInfo } from '../../../src/index.ts';
 import { createFakeModel, fakeInfo } from '../fake-model.ts';
 import { field } from '../field-test.ts';
 import { ask, eventually } from '../harness.ts';
@@ -9,6 +10,7 @@ import {
   contentOf,
   data,
   IMAGE,
+  OGG,
   open,
   type Refused,
   serveFiles,
@@ -73,6 +75,19 @@ describe('chat completions', () => {
     }
     expect((await send('/v1/chat/completions', user([part(null)]))).status).toBe(200);
     expect(model.requests).toHaveLength(1);
+  });
+
+  it.each([
+    ['audio/mpeg', Buffer.from('ID3')],
+    ['audio/x-wav', SOUND],
+    ['audio/wave', SOUND],
+    ['audio/vnd.wave', SOUND],
+    ['audio/ogg; codecs=opus', OGG],
+    ['Audio/WAV;rate=16000', SOUND],
+  ])('take the MIME type %s as the format of a sound', async (format, file) => {
+    const { send } = await open();
+    const part = { type: 'input_audio', input_audio: { data: file.toString('base64'), format } };
+    expect((await send('/v1/chat/completions', user([part]))).status).toBe(200);
   });
 
   it('count no media where there are none', async () => {
@@ -192,7 +207,7 @@ describe('a model that does not take the kind', () => {
   });
 
   it('names the served models that take it', async () => {
-    const { send, server } = await open(['audio']);
+    const { send, server, model } = await open(['audio']);
     for (const [name, media] of [
       ['org/sees', ['image']],
       ['reads', []],
@@ -206,11 +221,26 @@ describe('a model that does not take the kind', () => {
     expect((body as unknown as Refused).error.message).toBe(
       'messages.0.content.0.image_url.url is an image, and fake-chat reads text and sounds only; send it to org/sees or watches',
     );
+    Object.assign(model, { info: { ...fakeInfo, media: ['image'] } });
     const file = { type: 'file', file: { file_data: data(VIDEO) } };
     const refused = await send('/v1/chat/completions', user([file]));
     expect((refused.body as unknown as Refused).error.message).toBe(
-      'messages.0.content.0.file.file_data is a video, and fake-chat reads text and sounds only; send it to watches',
+      'messages.0.content.0.file.file_data is a video, and fake-chat reads text and images only; send it to watches',
     );
+  });
+
+  it.each<[string, Buffer, TextModelInfo['media'], MediaKind]>([
+    ['a voice message', OGG, ['audio'], 'audio'],
+    ['a voice message', OGG, ['image', 'video', 'audio'], 'audio'],
+    ['a container', VIDEO, ['audio'], 'audio'],
+    ['a container', VIDEO, ['video', 'audio'], 'video'],
+    ['an animation', Buffer.from('GIF89a'), ['video'], 'video'],
+  ])('takes a file of several kinds as one that the model reads: %s', async (_, file, media, kind) => {
+    const { send, model } = await open(media);
+    const part = { type: 'file', file: { file_data: data(file) } };
+    const { status } = await send('/v1/chat/completions', user([part]));
+    expect(status).toBe(200);
+    expect(contentOf(model.requests[0]!)).toEqual([{ type: kind, [kind]: bytes(file) }]);
   });
 
   it('refuses a file that is no medium', async () => {
@@ -219,7 +249,7 @@ describe('a model that does not take the kind', () => {
     const { body } = await send('/v1/chat/completions', user([file]));
     expect((body as unknown as Refused).error).toMatchObject({
       code: 'unsupported',
-      message: expect.stringContaining('is neither an image nor a video nor a sound') as string,
+      message: expect.stringContaining('is no image, video or sound of a format that is read') as string,
     });
   });
 });

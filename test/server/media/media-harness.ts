@@ -13,6 +13,7 @@ import { start } from '../harness.ts';
 export const IMAGE = Buffer.from('\x89PNG\r\n\x1a\n an image', 'latin1');
 export const SOUND = Buffer.from('RIFF....WAVE a sound', 'latin1');
 export const VIDEO = Buffer.from('....ftypisom a video', 'latin1');
+export const OGG = Buffer.from('OggS a voice', 'latin1');
 export const bytes = (file: Buffer) => new Uint8Array(file);
 export const data = (file: Buffer): string => `data:application/x;base64,${file.toString('base64')}`;
 
