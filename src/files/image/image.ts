@@ -2,6 +2,7 @@
 
 import type { Metadata, Sharp, SharpOptions } from 'sharp';
 import { EngineError } from '../error.ts';
+import { convertInBands, pickChannels, rgbPixels } from './bands.ts';
 import { embedText } from './image-embed.ts';
 import { parametersText } from './image-metadata.ts';
 import {
@@ -82,12 +83,12 @@ async function toRgb(pipeline: Sharp): Promise<Pixels> {
     .removeAlpha()
     .raw({ depth: 'uchar' })
     .toBuffer({ resolveWithObject: true });
+  const { width, height, channels } = info;
+  const values = { width, height, data: new Uint8Array(data.buffer, data.byteOffset, data.length) };
+  if (channels === 3) return rgbPixels(values);
   // A grey image may come back with one channel.
-  const rgb =
-    info.channels === 3
-      ? data
-      : Uint8Array.from({ length: 3 * data.length }, (_, at) => data[Math.floor(at / 3)] ?? 0);
-  return { width: info.width, height: info.height, data: new Uint8Array(rgb) };
+  const colours = channels < 3 ? [0, 0, 0] : [0, 1, 2];
+  return convertInBands(values, (band) => pickChannels(band, colours));
 }
 
 function openRaw({ width, height, data }: Pixels): Promise<Sharp> {

@@ -5,7 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../../src/files/error.ts';
 import { latin1Bytes, PNG_SIGNATURE, pngChunk } from '../../../src/files/image/file-parts.ts';
 import type { Pixels } from '../../../src/files/image/pixels.ts';
+import { overWhite } from '../../../src/files/image/rgba.ts';
 import { readImage } from '../../../src/files/media/read-image.ts';
+import { EXTRA, PHOTOMETRIC, tiffFile } from './tiff-file.ts';
 
 interface Case {
   name: string;
@@ -69,6 +71,43 @@ describe('images as PIL decodes them', () => {
     expect([image.width, image.height]).toEqual(animation.size);
     expect([...image.data.subarray(0, 3)]).toEqual([0, 120, 200]);
   });
+});
+
+describe('channels behind the colours', () => {
+  const { grey, rgb, cmyk } = PHOTOMETRIC;
+  const { alpha, nothing } = EXTRA;
+  // CMYK 10, 20, 30, 40 is RGB 207, 198, 190; half of each colour and half of white is what lies over white.
+  it.each([
+    ['CMYK', cmyk, [], [10, 20, 30, 40], [207, 198, 190], [207, 198, 190]],
+    ['CMYK and alpha', cmyk, [alpha], [10, 20, 30, 40, 0], [207, 198, 190], [255, 255, 255]],
+    ['CMYK and half an alpha', cmyk, [alpha], [10, 20, 30, 40, 51], [207, 198, 190], [245, 244, 242]],
+    ['grey and alpha', grey, [alpha], [10, 128], [10, 10, 10], [132, 132, 132]],
+    ['grey, alpha and a mask', grey, [alpha, nothing], [10, 128, 77], [10, 10, 10], [132, 132, 132]],
+    ['RGB and alpha', rgb, [alpha], [10, 20, 30, 128], [10, 20, 30], [132, 137, 142]],
+    ['RGB, alpha and a mask', rgb, [alpha, nothing], [10, 20, 30, 128, 77], [10, 20, 30], [132, 137, 142]],
+  ])('%s', async (_, photometric, extra, pixel, dropped, white) => {
+    const size = { width: 4, height: 2 };
+    const other = pixel.map((value) => (pixel.length + value) & 255);
+    const pixels = Array.from({ length: 8 }, (__, at) => (at === 0 ? pixel : other)).flat();
+    const file = tiffFile(size, photometric, extra, pixels);
+    for (const [rule, expected] of [['dropped', dropped] as const, ['white', white] as const]) {
+      const { width, height, data } = await readImage(file, 'image', { bounds, alpha: rule });
+      expect([width, height, data.length]).toEqual([4, 2, 24]);
+      expect([...data.subarray(0, 3)]).toEqual(expected);
+      const rest = Array.from({ length: 7 }, () => [...data.subarray(3, 6)]).flat();
+      expect([...data.subarray(3)]).toEqual(rest);
+    }
+  });
+});
+
+it('a large image is converted in bands to the same pixels', async () => {
+  const size = { width: 1024, height: 400 };
+  const rgba = Uint8Array.from({ length: 4 * size.width * size.height }, (_, at) => (at * 37) >> 5);
+  const png = await sharp(rgba, { raw: { ...size, channels: 4 } })
+    .png()
+    .toBuffer();
+  const image = await readImage(png, 'image', { bounds, alpha: 'white' });
+  expect(Buffer.compare(image.data, overWhite({ ...size, data: rgba }).data)).toBe(0);
 });
 
 describe('refusals', () => {
