@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { deflateSync, inflateSync } from 'node:zlib';
 import sharp from 'sharp';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { EngineError } from '../../../src/files/error.ts';
+import { BAND_PIXELS } from '../../../src/files/image/bands.ts';
 import { latin1Bytes, PNG_SIGNATURE, pngChunk } from '../../../src/files/image/file-parts.ts';
 import type { Pixels } from '../../../src/files/image/pixels.ts';
 import { overWhite } from '../../../src/files/image/rgba.ts';
@@ -100,14 +101,32 @@ describe('channels behind the colours', () => {
   });
 });
 
-it('a large image is converted in bands to the same pixels', async () => {
+describe('a large image', () => {
   const size = { width: 1024, height: 400 };
-  const rgba = Uint8Array.from({ length: 4 * size.width * size.height }, (_, at) => (at * 37) >> 5);
-  const png = await sharp(rgba, { raw: { ...size, channels: 4 } })
-    .png()
-    .toBuffer();
-  const image = await readImage(png, 'image', { bounds, alpha: 'white' });
-  expect(Buffer.compare(image.data, overWhite({ ...size, data: rgba }).data)).toBe(0);
+  const values = (channels: 2 | 4) =>
+    sharp(
+      Uint8Array.from({ length: channels * size.width * size.height }, (_, at) => (at * 37) >> 5),
+      { raw: { ...size, channels } },
+    );
+
+  it.each([
+    ['RGBA', () => values(4).png()],
+    ['grey and alpha', () => values(2).png()],
+    ['CMYK', () => values(4).removeAlpha().toColourspace('cmyk').jpeg()],
+  ])('of %s lets other work run while it is converted', async (_, make) => {
+    const file = await make().toBuffer();
+    const turns = vi.spyOn(globalThis, 'setTimeout');
+    const { data } = await readImage(file, 'image', { bounds, alpha: 'white' });
+    expect(turns).toHaveBeenCalledTimes(Math.ceil((size.width * size.height) / BAND_PIXELS) - 1);
+    turns.mockRestore();
+    expect(data.length).toBe(3 * size.width * size.height);
+  });
+
+  it('has the same pixels as one that is converted at once', async () => {
+    const image = await readImage(await values(4).png().toBuffer(), 'image', { bounds, alpha: 'white' });
+    const data = await values(4).raw().toBuffer();
+    expect(Buffer.compare(image.data, overWhite({ ...size, data }).data)).toBe(0);
+  });
 });
 
 describe('refusals', () => {
