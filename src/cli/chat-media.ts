@@ -82,8 +82,10 @@ async function readFile(path: string, name: string, kinds: readonly MediaKind[])
   };
 }
 
-/** Words of a line that may be paths: in quotes, with escaped spaces as terminals paste them, or plain. */
-const WORD = /"([^"]+)"|'([^']+)'|((?:\\.|[^\s"'\\])+)/g;
+/** Words of a line that may be paths: in quotes that no letter precedes or follows, with escaped spaces as terminals paste them, or plain. */
+const WORD = /(?<=^|\s)(?:"([^"]+)"|'([^']+)')(?=$|[\s?!.,;:)])|((?:\\.|[^\s"'\\])+)/g;
+/** What may end a clause behind a path. */
+const PUNCTUATION = /[?!.,;:)]+$/;
 
 /**
  * Takes the media out of a line: words that are paths of files of a kind that the model takes. Everything else stays as it was typed.
@@ -98,9 +100,9 @@ export async function takeMedia(
   let text = '';
   let end = 0;
   for (const match of line.matchAll(WORD)) {
-    const path = pathOf(match[1] ?? match[2] ?? unescaped(match[3]!));
-    const kinds = path === null ? [] : await kindsOf(path);
-    if (path === null || kinds.length === 0) continue;
+    const found = await fileOf(match);
+    if (!found) continue;
+    const { path, kinds, length } = found;
     const kind = kinds.find((one) => media.includes(one));
     if (kind === undefined) {
       notes.push(
@@ -116,9 +118,28 @@ export async function takeMedia(
       continue;
     }
     text += line.slice(end, match.index);
-    end = match.index + match[0].length;
+    end = match.index + length;
   }
   return { text: attached.length === 0 ? line : (text + line.slice(end)).trim(), attached, notes };
+}
+
+/** The file that a word names, and how many characters of it do: a plain word may end with punctuation. */
+async function fileOf([word, ...quoted]: RegExpMatchArray): Promise<MediaFile | null> {
+  const inQuotes = quoted[0] ?? quoted[1];
+  const spellings = inQuotes === undefined ? [...new Set([word, word.replace(PUNCTUATION, '')])] : [inQuotes];
+  for (const spelling of spellings) {
+    const path = pathOf(inQuotes ?? unescaped(spelling));
+    const kinds = path === null ? [] : await kindsOf(path);
+    const { length } = inQuotes === undefined ? spelling : word;
+    if (path !== null && kinds.length > 0) return { path, kinds, length };
+  }
+  return null;
+}
+
+interface MediaFile {
+  path: string;
+  kinds: readonly MediaKind[];
+  length: number;
 }
 
 /** On Windows a backslash separates folders. */

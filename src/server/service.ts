@@ -53,6 +53,8 @@ interface ReadyImage {
   kind: 'image';
   model: ImageModel;
   turns: Turns;
+  /** Turns of requests that send images, whose values are settled one request at a time. */
+  decoding: Turns;
 }
 
 interface ReadyEmbedding {
@@ -147,7 +149,7 @@ export function fillSlot({ options, metrics }: Service, slot: Slot, model: Serva
 function readyModel(model: ServableModel, options: ServerOptions, metrics: Metrics, name: string): Ready {
   if ('pipeline' in model.info) {
     const turns = createTurns(options.maxQueuedImages ?? QUEUED_IMAGES);
-    return { kind: 'image', model: model as ImageModel, turns };
+    return { kind: 'image', model: model as ImageModel, turns, decoding: createTurns(Infinity) };
   }
   if ('pooling' in model.info)
     return { kind: 'embedding', model: metrics.watchEmbeddings(name, model as EmbeddingModel) };

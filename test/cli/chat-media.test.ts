@@ -61,6 +61,30 @@ describe('a line', () => {
     expect(notes).toEqual([]);
   });
 
+  it.each<[string, (file: string) => string, string]>([
+    [
+      'apostrophes on both sides',
+      (file) => `what's in ${file} and why's it red`,
+      "what's in  and why's it red",
+    ],
+    ['an apostrophe before', (file) => `don't guess: ${file} isn't blue`, "don't guess:  isn't blue"],
+    ['an apostrophe at the start', (file) => `'tis ${file} that isn't blue`, "'tis  that isn't blue"],
+    ['a question mark', (file) => `what's in ${file}?`, "what's in ?"],
+    ['brackets', (file) => `that (see ${file}), or not`, 'that (see ), or not'],
+    ['points', (file) => `look at ${file}...`, 'look at ...'],
+    ['a bracket and quotes', (file) => `this ("${file}") one`, 'this ("") one'],
+    ['quotes and a question mark', (file) => `what is in "${file}"? Or 'it'?`, "what is in ? Or 'it'?"],
+  ])('takes a path with %s', async (_, line, rest) => {
+    const { text, attached } = await takeMedia(line(path('a.png')), sees);
+    expect([text, attached.length]).toEqual([rest, 1]);
+  });
+
+  it('takes a file whose name ends as a clause does', async () => {
+    writeFileSync(path('really?'), IMAGE);
+    const { text, attached } = await takeMedia(`what's in ${path('really?')}`, sees);
+    expect([text, attached.length]).toEqual(["what's in", 1]);
+  });
+
   it('of paths alone is a question without text', async () => {
     const { text, attached } = await takeMedia(
       `${path('a.png')} ${path('two words.png').replace(' ', '\\ ')}`,

@@ -1,10 +1,11 @@
 // PNG, JPEG and WebP files in Node: 8-bit RGB to bytes and back by libvips, through sharp, which is loaded when first needed.
 
 import type { Metadata, Sharp, SharpOptions } from 'sharp';
-import { EngineError } from '../error.ts';
+import { convertInBands, pickChannels, rgbPixels } from './bands.ts';
 import { embedText } from './image-embed.ts';
 import { parametersText } from './image-metadata.ts';
 import {
+  type CheckSize,
   type EncodeOptions,
   IMAGE_FORMATS,
   type ImageFormat,
@@ -29,9 +30,9 @@ const encoders: Record<ImageFormat, (pipeline: Sharp, quality: number) => Sharp>
   webp: (pipeline, quality) => pipeline.webp({ quality }),
 };
 
-/** Decodes an image; transparent parts become white. `name` is for messages. */
-export async function decodeImage(bytes: Uint8Array, name: string): Promise<Pixels> {
-  return decode(bytes, name, (pipeline) => pipeline.flatten({ background: '#ffffff' }));
+/** Decodes an image; transparent parts become white. `name` is for messages. Throws bad_request, and what `checkSize` throws. */
+export async function decodeImage(bytes: Uint8Array, name: string, checkSize?: CheckSize): Promise<Pixels> {
+  return decode(bytes, name, (pipeline) => pipeline.flatten({ background: '#ffffff' }), checkSize);
 }
 
 /** Decodes a mask to grey RGB; white pixels are redrawn. */
@@ -40,18 +41,24 @@ export async function decodeMask(bytes: Uint8Array, name: string): Promise<Pixel
 }
 
 /** Reads a mask as OpenAI's clients send it: transparent pixels are generated anew, or white ones in a mask without transparency. */
-export async function decodeAlphaMask(bytes: Uint8Array, name: string): Promise<Pixels> {
-  return decode(bytes, name, async (pipeline) => {
-    const { isOpaque } = await pipeline.clone().stats();
-    if (isOpaque) return greyMask(pipeline);
-    // Extract one channel first: the pipeline drops the alpha channel before it extracts one.
-    const { data, info } = await pipeline
-      .extractChannel('alpha')
-      .negate()
-      .raw({ depth: 'uchar' })
-      .toBuffer({ resolveWithObject: true });
-    return openSharp(data, { raw: { width: info.width, height: info.height, channels: 1 } });
-  });
+export async function decodeAlphaMask(
+  bytes: Uint8Array,
+  name: string,
+  checkSize?: CheckSize,
+): Promise<Pixels> {
+  return decode(bytes, name, maskPipeline, checkSize);
+}
+
+async function maskPipeline(pipeline: Sharp): Promise<Sharp> {
+  const { isOpaque } = await pipeline.clone().stats();
+  if (isOpaque) return greyMask(pipeline);
+  // Extract one channel first: the pipeline drops the alpha channel before it extracts one.
+  const { data, info } = await pipeline
+    .extractChannel('alpha')
+    .negate()
+    .raw({ depth: 'uchar' })
+    .toBuffer({ resolveWithObject: true });
+  return openSharp(data, { raw: { width: info.width, height: info.height, channels: 1 } });
 }
 
 const greyMask = (pipeline: Sharp): Sharp => pipeline.flatten({ background: '#000000' }).greyscale();
@@ -60,16 +67,18 @@ async function decode(
   bytes: Uint8Array,
   name: string,
   change: (pipeline: Sharp) => Sharp | Promise<Sharp>,
+  checkSize?: CheckSize,
 ): Promise<Pixels> {
-  try {
-    const pipeline = await openSharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error' });
-    assertReadable(await pipeline.metadata(), name);
-    return await toRgb(await change(pipeline.autoOrient()));
-  } catch (cause) {
-    if (cause instanceof EngineError) throw cause;
+  const unreadable = (cause: unknown): never => {
     const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);
     throw unreadableImage(name, /pixel limit/.test(String(reason)) ? TOO_MANY_PIXELS : reason, cause);
-  }
+  };
+  const options: SharpOptions = { limitInputPixels: MAX_PIXELS, failOn: 'error' };
+  const pipeline = await openSharp(bytes, options).catch(unreadable);
+  const metadata = await pipeline.metadata().catch(unreadable);
+  assertReadable(metadata, name);
+  checkSize?.(metadata);
+  return Promise.resolve(pipeline.autoOrient()).then(change).then(toRgb).catch(unreadable);
 }
 
 function assertReadable({ format }: Metadata, name: string): void {
@@ -82,12 +91,12 @@ async function toRgb(pipeline: Sharp): Promise<Pixels> {
     .removeAlpha()
     .raw({ depth: 'uchar' })
     .toBuffer({ resolveWithObject: true });
+  const { width, height, channels } = info;
+  const values = { width, height, data: new Uint8Array(data.buffer, data.byteOffset, data.length) };
+  if (channels === 3) return rgbPixels(values);
   // A grey image may come back with one channel.
-  const rgb =
-    info.channels === 3
-      ? data
-      : Uint8Array.from({ length: 3 * data.length }, (_, at) => data[Math.floor(at / 3)] ?? 0);
-  return { width: info.width, height: info.height, data: new Uint8Array(rgb) };
+  const colours = channels < 3 ? [0, 0, 0] : [0, 1, 2];
+  return convertInBands(values, (band) => pickChannels(band, colours));
 }
 
 function openRaw({ width, height, data }: Pixels): Promise<Sharp> {

@@ -11,6 +11,9 @@ export interface Pixels {
   data: Uint8Array;
 }
 
+/** Called with the size that a file states, before memory is allocated for its pixels. Refuses the image by an error of its own. */
+export type CheckSize = (size: { width: number; height: number }) => void;
+
 export const IMAGE_FORMATS = ['png', 'jpeg', 'webp'] as const;
 export type ImageFormat = (typeof IMAGE_FORMATS)[number];
 

@@ -61,8 +61,22 @@ function checkClip(given: object, name: string, bounds: MediaBounds): void {
       'all of them as numbers',
     );
   checkVideo(source!, name, bounds);
-  const [first] = frames as Pixels[];
-  (frames as Pixels[]).forEach((frame, i) => {
+  checkFrames(frames as Pixels[], name, bounds);
+  const beyondLast = (indices as number[]).find((index) => index >= count!);
+  if (beyondLast !== undefined)
+    throw wrong(
+      name,
+      `has a frame of index ${beyondLast}, and its source ${count} frames`,
+      'indices below that',
+    );
+}
+
+function checkFrames(frames: readonly Pixels[], name: string, bounds: MediaBounds): void {
+  const { maxVideoFrames, maxVideoPixels } = bounds;
+  const { length: count } = frames;
+  if (count > maxVideoFrames) throw beyond(name, `has ${count} frames`, 'maxVideoFrames', maxVideoFrames);
+  const [first] = frames;
+  frames.forEach((frame, i) => {
     const own = `${name}.frames.${i}`;
     if (typeof frame !== 'object' || frame === null) throw wrong(own, `is ${typeof frame}`, 'pixels');
     checkPixels(frame, own, bounds);
@@ -71,6 +85,14 @@ function checkClip(given: object, name: string, bounds: MediaBounds): void {
     if (frame.data.length !== 3 * frame.width * frame.height)
       throw wrong(own, 'has alpha', 'three bytes for each pixel');
   });
+  const { width, height } = first!;
+  if (count * width * height > maxVideoPixels)
+    throw beyond(
+      name,
+      `has ${count} frames of ${width} × ${height} pixels`,
+      'maxVideoPixels',
+      maxVideoPixels,
+    );
 }
 
 function checkSound(given: object, name: string, { maxMediaSeconds: most }: MediaBounds): void {

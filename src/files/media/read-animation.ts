@@ -36,7 +36,11 @@ export async function readAnimation(
       const first = decode[frames.length]!;
       const range = decode.slice(frames.length).filter((index) => index < first + most);
       const count = range.at(-1)! - first + 1;
-      const frameAt = await decodeRange(bytes, { first, count }, source, bounds, choice.alpha ?? 'dropped');
+      const frameAt = await decodeRange(bytes, { first, count }, source, {
+        bounds,
+        alpha: choice.alpha,
+        signal,
+      });
       for (const index of range) {
         frames.push(fitted(frameAt(index), source, choice));
         await otherWork();
@@ -79,11 +83,17 @@ async function decodeRange(
   bytes: Uint8Array,
   { first, count }: { first: number; count: number },
   { width, height }: VideoSource,
-  bounds: MediaBounds,
-  alpha: AlphaRule,
+  {
+    bounds,
+    alpha,
+    signal,
+  }: { bounds: MediaBounds; alpha: AlphaRule | undefined; signal: AbortSignal | undefined },
 ): Promise<(index: number) => Pixels> {
   const pipeline = await openSharp(bytes, { page: first, pages: count });
-  const { data: rgb } = await readRgb(pipeline.timeout(decodingSeconds(bounds)), alpha);
+  const { data: rgb } = await readRgb(pipeline.timeout(decodingSeconds(bounds)), {
+    ...(alpha && { alpha }),
+    ...(signal && { signal }),
+  });
   const size = 3 * width * height;
   return (index) => ({ width, height, data: rgb.slice((index - first) * size, (index - first + 1) * size) });
 }

@@ -3,6 +3,7 @@
 // 255 and which here keeps its high byte. An animation gives its first image.
 
 import type { Metadata, Sharp, SharpOptions } from 'sharp';
+import { channelsOf, convertInBands, pickChannels, type Raster, rgbPixels } from '../image/bands.ts';
 import type { Pixels } from '../image/pixels.ts';
 import { overWhite } from '../image/rgba.ts';
 import { formatOf } from './format.ts';
@@ -26,7 +27,7 @@ export async function readImage(bytes: Uint8Array, name: string, reading: ImageR
     checkPixels(metadata, name, reading.bounds);
     reading.signal?.throwIfAborted();
     const limited = pipeline.autoOrient().timeout(decodingSeconds(reading.bounds));
-    return await toRgb(limited, metadata, reading.alpha ?? 'dropped');
+    return await toRgb(limited, metadata, reading);
   } catch (cause) {
     if (reading.signal?.aborted) throw cause;
     throw undecodable(name, MEDIA_NOUNS.image.one, cause);
@@ -55,43 +56,54 @@ export async function openSharp(bytes: Uint8Array, options: SharpOptions = {}): 
   return sharp(bytes, { limitInputPixels: false, failOn: 'error', ignoreIcc: true, ...options });
 }
 
-async function toRgb(pipeline: Sharp, { space }: Metadata, alpha: AlphaRule): Promise<Pixels> {
-  const isCmyk = space === 'cmyk';
-  if (!isCmyk) return readRgb(pipeline, alpha);
-  const inks = pipeline.pipelineColourspace('cmyk').toColourspace('cmyk').raw({ depth: 'uchar' });
-  const { data, info } = await inks.toBuffer({ resolveWithObject: true });
-  return { width: info.width, height: info.height, data: cmykToRgb(data) };
+async function toRgb(pipeline: Sharp, { space }: Metadata, reading: ImageReading): Promise<Pixels> {
+  if (space !== 'cmyk') return readRgb(pipeline, reading);
+  const inks = pipeline.pipelineColourspace('cmyk').toColourspace('cmyk');
+  return convertInBands(await rawValues(inks), (band) => rgbOfCmyk(band, reading.alpha), reading.signal);
 }
 
 /** Computes the pipeline; of several frames, the rows of all follow each other. */
-export async function readRgb(pipeline: Sharp, alpha: AlphaRule): Promise<Pixels> {
+export async function readRgb(
+  pipeline: Sharp,
+  { alpha, signal }: Pick<ImageReading, 'alpha' | 'signal'>,
+): Promise<Pixels> {
   const coloured = (alpha === 'white' ? pipeline : pipeline.removeAlpha()).toColourspace('srgb');
-  const { data, info } = await coloured.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true });
-  const { width, height, channels } = info;
-  const hasAlpha = channels === 2 || channels === 4;
-  const values = channels < 3 ? threeColours(data, channels) : new Uint8Array(data);
-  return hasAlpha ? overWhite({ width, height, data: values }) : { width, height, data: values };
+  const values = await rawValues(coloured);
+  if (channelsOf(values) === 3) return rgbPixels(values);
+  return convertInBands(values, (band) => rgbOfColours(band, alpha), signal);
 }
 
-/** A grey image may come back with one channel, and alpha behind it. */
-function threeColours(data: Uint8Array, channels: number): Uint8Array {
-  const made = new Uint8Array((data.length / channels) * (channels + 2));
-  for (let from = 0, to = 0; from < data.length; from += channels, to += channels + 2) {
-    made.fill(data[from]!, to, to + 3);
-    if (channels === 2) made[to + 3] = data[from + 1]!;
-  }
-  return made;
+async function rawValues(pipeline: Sharp): Promise<Raster> {
+  const { data, info } = await pipeline.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true });
+  return {
+    width: info.width,
+    height: info.height,
+    data: new Uint8Array(data.buffer, data.byteOffset, data.length),
+  };
 }
 
-/** CMYK → RGB by the product of ink and key, rounded as PIL rounds. */
-function cmykToRgb(cmyk: Uint8Array): Uint8Array {
-  const rgb = new Uint8Array((cmyk.length / 4) * 3);
-  for (let from = 0, to = 0; from < cmyk.length; from += 4) {
-    const light = 255 - cmyk[from + 3]!;
+/** A grey image may come back with one channel. Behind the colours there may be alpha, and behind alpha bands without a meaning. */
+function rgbOfColours(band: Raster, alpha: AlphaRule = 'dropped'): Uint8Array {
+  const channels = channelsOf(band);
+  const colours = channels < 3 ? [0, 0, 0] : [0, 1, 2];
+  const at = channels < 3 ? 1 : 3;
+  if (alpha === 'dropped' || channels <= at) return pickChannels(band, colours);
+  return overWhite({ ...band, data: pickChannels(band, [...colours, at]) }).data;
+}
+
+/** CMYK, and behind it maybe alpha → RGB by the product of ink and key, rounded as PIL rounds. */
+function rgbOfCmyk(band: Raster, alpha: AlphaRule = 'dropped'): Uint8Array {
+  const { data } = band;
+  const channels = channelsOf(band);
+  const hasAlpha = alpha === 'white' && channels > 4;
+  const values = new Uint8Array(band.width * band.height * (hasAlpha ? 4 : 3));
+  for (let from = 0, to = 0; from < data.length; from += channels) {
+    const light = 255 - data[from + 3]!;
     for (let ink = 0; ink < 3; ink++) {
-      const product = cmyk[from + ink]! * light + 128;
-      rgb[to++] = light - ((product + (product >> 8)) >> 8);
+      const product = data[from + ink]! * light + 128;
+      values[to++] = light - ((product + (product >> 8)) >> 8);
     }
+    if (hasAlpha) values[to++] = data[from + 4]!;
   }
-  return rgb;
+  return hasAlpha ? overWhite({ ...band, data: values }).data : values;
 }

@@ -5,6 +5,7 @@ import { embedText } from '../image/image-embed.ts';
 import { readHeader, type ImageHeader } from '../image/image-header.ts';
 import { parametersText } from '../image/image-metadata.ts';
 import {
+  type CheckSize,
   type EncodeOptions,
   type ImageFormat,
   MAX_PIXELS,
@@ -55,9 +56,9 @@ async function encodeOnCanvas(image: Pixels, format: ImageFormat, quality: numbe
   return new Uint8Array(await blob.arrayBuffer());
 }
 
-/** Decodes an image; transparent parts become white. `name` is for messages. */
-export async function decodeImage(bytes: Uint8Array, name: string): Promise<Pixels> {
-  return decode(bytes, name, (rgba) => flatten(rgba, WHITE));
+/** Decodes an image; transparent parts become white. `name` is for messages. Throws bad_request, and what `checkSize` throws. */
+export async function decodeImage(bytes: Uint8Array, name: string, checkSize?: CheckSize): Promise<Pixels> {
+  return decode(bytes, name, (rgba) => flatten(rgba, WHITE), checkSize);
 }
 
 /** Decodes an image; transparent parts become white, with Pillow's rounding. */
@@ -76,14 +77,24 @@ export async function decodeMask(bytes: Uint8Array, name: string): Promise<Pixel
 }
 
 /** Reads a mask as OpenAI's clients send it: transparent pixels are generated anew, or white ones in a mask without transparency. */
-export async function decodeAlphaMask(bytes: Uint8Array, name: string): Promise<Pixels> {
-  return decode(bytes, name, (rgba) => (isOpaque(rgba) ? greyMask(rgba) : transparency(rgba)));
+export async function decodeAlphaMask(
+  bytes: Uint8Array,
+  name: string,
+  checkSize?: CheckSize,
+): Promise<Pixels> {
+  return decode(bytes, name, (rgba) => (isOpaque(rgba) ? greyMask(rgba) : transparency(rgba)), checkSize);
 }
 
 const greyMask = (rgba: Rgba): Pixels => greyscale(flatten(rgba, BLACK));
 
-async function decode(bytes: Uint8Array, name: string, toRgb: (rgba: Rgba) => Pixels): Promise<Pixels> {
+async function decode(
+  bytes: Uint8Array,
+  name: string,
+  toRgb: (rgba: Rgba) => Pixels,
+  checkSize?: CheckSize,
+): Promise<Pixels> {
   const header = checkedHeader(bytes, name);
+  checkSize?.(header);
   const rgba = await decodeRgba(bytes, header).catch((cause: unknown) => {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw unreadableImage(name, reason.replace(/\.$/, ''), cause);

@@ -7,13 +7,9 @@ import {
   type ImageEvent,
   type ImageModelInfo,
   coverImage,
-  decodeAlphaMask,
-  decodeImage,
   EngineError,
   type ImageRequest,
-  type Pixels,
   type ResolvedImageRequest,
-  sameProportions,
 } from '../../index.ts';
 import { RequestError } from '../errors.ts';
 import { IMAGE_SAMPLING } from '../../options/image-request.ts';
@@ -21,10 +17,8 @@ import { fieldNames, settingsIn } from '../body/setting-fields.ts';
 import { withoutMissing } from '../body/fields.ts';
 import { type ImageBody, MOST_IMAGES } from './image-schema.ts';
 
-/** The engine's requests: one for all images, or one for each entry of a list of seeds. */
-export async function toImageRequests(
-  body: ImageBody & { prompt: string },
-): Promise<[ImageRequest, ...ImageRequest[]]> {
+/** The engine's requests without their images: one for all images to draw, or one for each entry of a list of seeds. */
+export function toImageRequests(body: ImageBody & { prompt: string }): [ImageRequest, ...ImageRequest[]] {
   const { seed = randomInt(2 ** 32), n } = body;
   const kwargs = body.diffusers_kwargs ?? body.generic_kwargs;
   const { samples: _, ...drawn } = settingsIn(body, IMAGE_SAMPLING, 'images');
@@ -33,8 +27,6 @@ export async function toImageRequests(
     ...drawn,
     kwargs,
     ...sizeAsked(body),
-    ...(await readSources(body)),
-    ...(await readControls(body)),
   });
   if (!Array.isArray(seed)) return [{ ...common, seed, ...(n !== undefined && { samples: n }) }];
   const [first, ...others] = seed.map((one) => ({ ...common, seed: one, samples: 1 }));
@@ -45,41 +37,6 @@ function sizeAsked({ size, width, height }: ImageBody): { width?: number; height
   const [, wide, high] = /^(\d+)x(\d+)$/.exec(size ?? '') ?? [];
   if (wide !== undefined && high !== undefined) return { width: Number(wide), height: Number(high) };
   return withoutMissing({ width, height });
-}
-
-/** Decodes the source images and the mask; of several the last is the one whose size is taken. */
-async function readSources(body: ImageBody): Promise<Pick<ImageRequest, 'image' | 'furtherImages' | 'mask'>> {
-  const { image: sent, url, mask: maskFile } = body;
-  if (!sent && url === undefined) return {};
-  const files = Array.isArray(sent) ? sent : sent ? [sent] : [];
-  const images: Pixels[] = [];
-  for (const file of files) images.push(await decodeImage(await bytesOf(file), 'image'));
-  const image = images.pop() ?? (await decodeImage(bytesOfUrl(url ?? ''), 'url'));
-  const mask = maskFile && (await decodeAlphaMask(await bytesOf(maskFile), 'mask'));
-  if (mask && !sameProportions(mask, image)) {
-    throw new RequestError(
-      'invalid_value',
-      `mask has ${mask.width} × ${mask.height} pixels, and the image ${image.width} × ${image.height}; send both with the same proportions`,
-      { param: 'mask' },
-    );
-  }
-  return { image, ...(images.length > 0 && { furtherImages: images }), ...(mask && { mask }) };
-}
-
-/** Decodes the images of ControlNets and of an IP-Adapter. */
-async function readControls({
-  control_image: controls = [],
-  ip_adapter_image: prompt,
-}: ImageBody): Promise<Pick<ImageRequest, 'controlImages' | 'ipAdapterImage'>> {
-  const decode = async (sent: string | File, name: string): Promise<Pixels> =>
-    decodeImage(typeof sent === 'string' ? bytesOfUrl(sent) : await bytesOf(sent), name);
-  const controlImages: Pixels[] = [];
-  for (const one of Array.isArray(controls) ? controls : [controls])
-    controlImages.push(await decode(one, 'control_image'));
-  return {
-    ...(controlImages.length > 0 && { controlImages }),
-    ...(prompt !== undefined && { ipAdapterImage: await decode(prompt, 'ip_adapter_image') }),
-  };
 }
 
 /**
@@ -102,10 +59,6 @@ export async function fitSources(
   };
   return requests.map((request) => ({ ...request, ...fitted }));
 }
-
-const bytesOf = async (file: File): Promise<Uint8Array> => new Uint8Array(await file.arrayBuffer());
-
-const bytesOfUrl = (url: string): Uint8Array => Buffer.from(url.slice(url.indexOf(',') + 1), 'base64');
 
 export function checkCount({ samples }: ResolvedImageRequest): void {
   if (samples <= MOST_IMAGES) return;

@@ -8,16 +8,17 @@ import { countText } from '../../files/count-text.ts';
 import { readForm } from '../body/form-body.ts';
 import { applyImageEvent, imageResponse, type ImageReply, startImageReply } from './image-reply.ts';
 import { checkCount, fitSources, noteText, toImageRequests, underFieldName } from './image-request.ts';
-import { EDIT_FIELDS, IMAGE_FIELDS } from './image-schema.ts';
+import { EDIT_FIELDS, IMAGE_FIELDS, type ImageBody } from './image-schema.ts';
+import { decodeImages, sendsImages } from './image-sources.ts';
 import { streamImages } from './image-stream.ts';
 import { type Operation, validateImage } from './image-validation.ts';
 import { readJson } from '../body/json-body.ts';
-import { abortWithClient, listIgnored, whileRunning } from '../model-call.ts';
+import { abortWithClient, listIgnored, whileClientWaits, whileRunning } from '../model-call.ts';
 import { findModel } from '../models.ts';
 import { IMAGE_LIFETIME } from './image-store.ts';
 import { requireRunning, type Service } from '../service.ts';
 import { EVENT_STREAM_HEADERS } from '../sse.ts';
-import type { Turn } from '../turns.ts';
+import type { Turn, Turns } from '../turns.ts';
 
 const KEEP_ALIVE = 5000;
 
@@ -57,13 +58,15 @@ async function answer(
   sent: unknown,
 ): Promise<unknown> {
   const { body, ignored } = validateImage(sent, operation, service.options.strict ?? false);
-  const { model, turns } = findModel(service, 'image', body.model ?? 'default');
+  const { model, turns, decoding } = findModel(service, 'image', body.model ?? 'default');
   listIgnored(event, ignored);
   const abort = abortWithClient(event);
-  const asked = await toImageRequests(body);
-  // A request also waits its turn while a sleeping model is opened again.
+  const asked = toImageRequests(body);
+  // A request also waits its turn while its images are decoded, and while a sleeping model is opened again.
   const turn = turns.enter(abort.signal);
-  const { values, requests } = await settle(model, asked).catch((error: unknown) => {
+  const { values, requests } = await whileClientWaits(service, event, 'the drawing began', (signal) =>
+    settle(model, decoding, { body, asked, turn, signal }),
+  ).catch((error: unknown) => {
     turn.end();
     throw underFieldName(error, body);
   });
@@ -71,12 +74,7 @@ async function answer(
   const reply = startImageReply(body, values, kept);
   describeCall(event, reply, values.steps);
   const previews = body.partial_images ?? 0;
-  const drawn = draw(
-    model,
-    turn,
-    previews > 0 ? requests.map((one) => ({ ...one, previews })) : requests,
-    abort.signal,
-  );
+  const drawn = draw(model, turn, () => requests(abort.signal), { previews, signal: abort.signal });
   const events = whileRunning(service, abort, withNotes(service, drawn));
 
   if (!body.stream) {
@@ -94,27 +92,66 @@ async function answer(
   });
 }
 
+interface Settled {
+  values: ResolvedImageRequest;
+  /** The engine's requests with their images; called when the turn has begun. */
+  requests(signal: AbortSignal): Promise<ImageRequest[]>;
+}
+
 /**
- * Resolves all values of the requests. Throws for every invalid value before the reply begins, while an error can still set the
- * status.
+ * Resolves all values of the requests. Throws for every invalid value, and for images that cannot be decoded, before the reply begins,
+ * while an error can still set the status. A request that waits for others does not hold its decoded images, but decodes them once more
+ * in its turn: the queue is long, and a small file may hold many pixels.
  */
 async function settle(
   model: ImageModel,
-  asked: [ImageRequest, ...ImageRequest[]],
-): Promise<{ values: ResolvedImageRequest; requests: ImageRequest[] }> {
-  const { values } = await model.resolve(asked[0]);
-  checkCount(values);
-  return { values, requests: await fitSources(asked, values, model.info.supports) };
+  decoding: Turns,
+  { body, asked, turn, signal }: Asked,
+): Promise<Settled> {
+  const decoded = async (until: AbortSignal): Promise<[ImageRequest, ...ImageRequest[]]> => {
+    const images = await decodeImages(body, until);
+    const [first, ...others] = asked;
+    return [{ ...first, ...images }, ...others.map((one) => ({ ...one, ...images }))];
+  };
+  const place = sendsImages(body) ? decoding.enter(signal) : null;
+  try {
+    await place?.begun;
+    const whole = await decoded(signal);
+    const { values } = await model.resolve(whole[0]);
+    checkCount(values);
+    const fitted = (all: ImageRequest[]): Promise<ImageRequest[]> =>
+      fitSources(all, values, model.info.supports);
+    if (!place || turn.ahead === 0) {
+      const requests = await fitted(whole);
+      return { values, requests: async () => requests };
+    }
+    return { values, requests: async (until) => fitted(await decoded(until)) };
+  } finally {
+    place?.end();
+  }
+}
+
+interface Asked {
+  body: ImageBody;
+  asked: readonly [ImageRequest, ...ImageRequest[]];
+  turn: Turn;
+  signal: AbortSignal;
 }
 
 type Events = AsyncGenerator<ImageEvent, void, void>;
 
 /** Runs the requests in order; image indices continue from one request to the next. */
-async function* draw(model: ImageModel, turn: Turn, requests: ImageRequest[], signal: AbortSignal): Events {
+async function* draw(
+  model: ImageModel,
+  turn: Turn,
+  requests: () => Promise<ImageRequest[]>,
+  { previews, signal }: { previews: number; signal: AbortSignal },
+): Events {
   try {
     await turn.begun;
     let first = 0;
-    for (const request of requests) {
+    for (const one of await requests()) {
+      const request = previews > 0 ? { ...one, previews } : one;
       for await (const event of model.generate(request, { signal })) {
         yield 'sample' in event ? { ...event, sample: first + event.sample } : event;
       }

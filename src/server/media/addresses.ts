@@ -4,12 +4,13 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/** IPv4 networks that are not public: IANA's registry of special-purpose addresses, multicast and reserved ones. */
+/** IPv4 networks that are not public: IANA's registry of special-purpose addresses, multicast and reserved ones, and a cloud's service. */
 const CLOSED: readonly (readonly [network: string, prefix: number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
+  ['168.63.129.16', 32], // Azure's service for the machines on a host
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
@@ -53,16 +54,21 @@ const translated = TRANSLATED.map(([network, prefix, group]) => {
 
 /** Whether an IP address belongs to the public internet. */
 export function isPublic(address: string): boolean {
-  if (isIPv4(address)) return !closed.check(address, 'ipv4');
+  const ipv4 = ipv4Of(address);
+  if (ipv4 !== null) return !closed.check(ipv4, 'ipv4');
   // An address with a zone is one of a local network.
   if (!isIPv6(address) || address.includes('%')) return false;
-  const groups = groupsOf(address);
-  const within = translated.find(({ list }) => list.check(address, 'ipv6'));
-  if (within) {
-    const [high = 0, low = 0] = groups.slice(within.group);
-    return isPublic([high >> 8, high & 255, low >> 8, low & 255].join('.'));
-  }
   return openIpv6.check(address, 'ipv6') && !closedIpv6.check(address, 'ipv6');
+}
+
+/** The address itself if it is of IPv4, or the one that it contains; null: it contains none. */
+function ipv4Of(address: string): string | null {
+  if (isIPv4(address)) return address;
+  if (!isIPv6(address) || address.includes('%')) return null;
+  const within = translated.find(({ list }) => list.check(address, 'ipv6'));
+  if (!within) return null;
+  const [high = 0, low = 0] = groupsOf(address).slice(within.group);
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.');
 }
 
 /**
@@ -73,7 +79,12 @@ export function allowsPublic(interfaces = networkInterfaces()): (address: string
   const own = new BlockList();
   for (const { address, family } of Object.values(interfaces).flatMap((found) => found ?? []))
     own.addAddress(address.split('%')[0]!, family === 'IPv6' ? 'ipv6' : 'ipv4');
-  return (address) => isPublic(address) && !own.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
+  return (address) => {
+    if (!isPublic(address)) return false;
+    const ipv4 = ipv4Of(address);
+    const isOwn = own.check(address, isIPv4(address) ? 'ipv4' : 'ipv6');
+    return !isOwn && (ipv4 === null || !own.check(ipv4, 'ipv4'));
+  };
 }
 
 /** The eight numbers of an IPv6 address; a URL writes its last part in hexadecimal too. */

@@ -1,7 +1,7 @@
 // Files that requests name by file: URLs: regular files below one folder, symbolic links resolved.
 
 import { constants } from 'node:fs';
-import { type FileHandle, open, realpath } from 'node:fs/promises';
+import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ByteBudget } from './byte-budget.ts';
@@ -22,21 +22,48 @@ export async function fileBytes(
   if (url.host !== '')
     throw source.error(`names the host ${url.host}, of which no files are read; send file:///<path>`);
   const path = await pathWithin(url, allowed);
-  if (path === null)
+  const file = path === null ? null : await openReal(path, source);
+  if (file === null)
     throw source.error(
       `names no file below the folder of ${mediaOption('allowedMediaPath')}; send one of those, or a data: URI`,
     );
-  // Opening a named pipe would wait for its writer.
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => {
-    throw source.error('is a file that cannot be read; check its permissions');
-  });
   try {
-    const stat = await file.stat();
-    if (!stat.isFile()) throw source.error('is not a regular file; send one');
-    budget.take(stat.size, source);
-    return await readPieces(file, stat.size, source, signal);
+    const info = await file.stat();
+    if (!info.isFile()) throw source.error('is not a regular file; send one');
+    budget.take(info.size, source);
+    return await readPieces(file, info.size, source, signal);
   } finally {
     await file.close();
+  }
+}
+
+/** Opening a named pipe would wait for its writer. Not every platform refuses symbolic links. */
+const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | (constants.O_NOFOLLOW ?? 0);
+
+/** Codes of a last name that is a symbolic link: Linux and macOS, and FreeBSD. */
+const LINKED = new Set(['ELOOP', 'EMLINK']);
+
+/**
+ * Opens the file of a path without symbolic links; null if there is one in the path now: someone who writes in the folder may have put it
+ * there after the path was resolved. Throws RequestError.
+ */
+export async function openReal(path: string, source: MediaSource): Promise<FileHandle | null> {
+  const file = await open(path, FLAGS).catch((error: NodeJS.ErrnoException) => {
+    if (LINKED.has(error.code ?? '')) return null;
+    throw source.error('is a file that cannot be read; check its permissions');
+  });
+  if (file === null || (await isAt(path, file))) return file;
+  await file.close();
+  return null;
+}
+
+/** Whether a path still has no symbolic link, and names the open file: a link that was removed again has opened another one. */
+async function isAt(path: string, file: FileHandle): Promise<boolean> {
+  try {
+    const [real, named, opened] = await Promise.all([realpath(path), stat(path), file.stat()]);
+    return real === path && named.ino === opened.ino && named.dev === opened.dev;
+  } catch {
+    return false;
   }
 }
 

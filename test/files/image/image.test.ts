@@ -1,5 +1,6 @@
 import sharp from 'sharp';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { BAND_PIXELS } from '../../../src/files/image/bands.ts';
 import { decodeImage, decodeAlphaMask, decodeMask, encodeImage } from '../../../src/files/image/image.ts';
 import { embeddedText } from '../../../src/files/image/image-embed.ts';
 import { configInText, configOfImage, parametersText } from '../../../src/files/image/image-metadata.ts';
@@ -74,6 +75,19 @@ describe('encoding and decoding', () => {
     expect(pixel(await decodeImage(deep, 'x'), 2, 1)).toEqual([255, 0, 0]);
     const turned = await red.clone().withMetadata({ orientation: 6 }).jpeg().toBuffer();
     expect(await decodeImage(turned, 'x')).toMatchObject({ width: 2, height: 3 });
+  });
+
+  it('lets other work run while a large mask is converted', async () => {
+    const grey = Uint8Array.from({ length: 1024 * 400 }, (_, at) => (at * 37) >> 5);
+    const file = await sharp(grey, { raw: { width: 1024, height: 400, channels: 1 } })
+      .png()
+      .toBuffer();
+    const turns = vi.spyOn(globalThis, 'setTimeout');
+    const { data } = await decodeMask(file, 'x');
+    expect(turns).toHaveBeenCalledTimes(Math.ceil(grey.length / BAND_PIXELS) - 1);
+    turns.mockRestore();
+    expect(data.length).toBe(3 * grey.length);
+    expect(data.every((value, at) => value === grey[Math.floor(at / 3)])).toBe(true);
   });
 
   it('composites transparent images over white, and masks over black', async () => {

@@ -14,6 +14,11 @@ const pixels = (width: number, height: number, channels = 3) => ({
 });
 const SOURCE = { width: 2, height: 2, frames: 2, fps: 1, duration: 2 };
 const CLIP = { source: SOURCE, frames: [pixels(2, 2), pixels(2, 2)], indices: [0, 1] };
+const clipOf = (count: number, side: number) => ({
+  source: { ...SOURCE, frames: 1 },
+  frames: Array.from({ length: count }, () => pixels(side, side)),
+  indices: Array<number>(count).fill(0),
+});
 const SOUND = { samples: new Float32Array(2000), rate: 1000 };
 
 describe('passes', () => {
@@ -28,7 +33,7 @@ describe('passes', () => {
 });
 
 describe('refuses', () => {
-  it.each<[MediaKind, unknown, RegExp]>([
+  it.each<[MediaKind, unknown, RegExp, maxImagePixels?: number]>([
     ['image', 'data:image/png;base64,AA', /^it is string: give the bytes of a file/],
     ['image', null, /^it is object/],
     ['image', { ...pixels(2, 2), width: 2.5 }, /a width of 2.5/],
@@ -43,14 +48,21 @@ describe('refuses', () => {
     ['video', { ...CLIP, source: { ...SOURCE, duration: 3 } }, /lasts 3 seconds/],
     ['video', { ...CLIP, frames: [pixels(2, 2), pixels(2, 1)] }, /frames.1 has another size/],
     ['video', { ...CLIP, frames: [pixels(2, 2), pixels(2, 2, 4)] }, /frames.1 has alpha/],
+    ['video', clipOf(4, 2), /^it has 4 frames, above the limit of 3/],
+    ['video', clipOf(3, 6), /^it has 3 frames of 6 × 6 pixels, above the limit of 100/, 1000],
+    [
+      'video',
+      { ...CLIP, indices: [0, 2] },
+      /^it has a frame of index 2, and its source 2 frames: give indices/,
+    ],
     ['audio', { ...SOUND, samples: [0] }, /no samples/],
     ['audio', { ...SOUND, rate: NaN }, /a rate of NaN/],
     ['audio', { ...SOUND, rate: 1000.5 }, /a rate of 1000.5: give a whole number of samples per second/],
     ['audio', { ...SOUND, rate: 400_000 }, /a rate of 400000/],
     ['audio', { ...SOUND, samples: Float32Array.of(0, NaN) }, /samples that are not finite/],
     ['audio', { ...SOUND, rate: 500 }, /lasts 4 seconds, above the limit of 2/],
-  ])('%s %#', (kind, given, message) => {
-    expect(check(kind, given)).toThrow(
+  ])('%s %#', (kind, given, message, maxImagePixels = BOUNDS.maxImagePixels) => {
+    expect(() => checkGiven(kind, given, 'it', { ...BOUNDS, maxImagePixels })).toThrow(
       expect.objectContaining({ code: 'bad_request', message: expect.stringMatching(message) as string }),
     );
   });

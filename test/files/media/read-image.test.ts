@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { deflateSync, inflateSync } from 'node:zlib';
 import sharp from 'sharp';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { EngineError } from '../../../src/files/error.ts';
+import { BAND_PIXELS } from '../../../src/files/image/bands.ts';
 import { latin1Bytes, PNG_SIGNATURE, pngChunk } from '../../../src/files/image/file-parts.ts';
 import type { Pixels } from '../../../src/files/image/pixels.ts';
+import { overWhite } from '../../../src/files/image/rgba.ts';
 import { readImage } from '../../../src/files/media/read-image.ts';
+import { EXTRA, PHOTOMETRIC, tiffFile } from './tiff-file.ts';
 
 interface Case {
   name: string;
@@ -68,6 +71,61 @@ describe('images as PIL decodes them', () => {
     const image = await readImage(bytesOf(animation.file), 'image', { bounds });
     expect([image.width, image.height]).toEqual(animation.size);
     expect([...image.data.subarray(0, 3)]).toEqual([0, 120, 200]);
+  });
+});
+
+describe('channels behind the colours', () => {
+  const { grey, rgb, cmyk } = PHOTOMETRIC;
+  const { alpha, nothing } = EXTRA;
+  // CMYK 10, 20, 30, 40 is RGB 207, 198, 190; half of each colour and half of white is what lies over white.
+  it.each([
+    ['CMYK', cmyk, [], [10, 20, 30, 40], [207, 198, 190], [207, 198, 190]],
+    ['CMYK and alpha', cmyk, [alpha], [10, 20, 30, 40, 0], [207, 198, 190], [255, 255, 255]],
+    ['CMYK and half an alpha', cmyk, [alpha], [10, 20, 30, 40, 51], [207, 198, 190], [245, 244, 242]],
+    ['grey and alpha', grey, [alpha], [10, 128], [10, 10, 10], [132, 132, 132]],
+    ['grey, alpha and a mask', grey, [alpha, nothing], [10, 128, 77], [10, 10, 10], [132, 132, 132]],
+    ['RGB and alpha', rgb, [alpha], [10, 20, 30, 128], [10, 20, 30], [132, 137, 142]],
+    ['RGB, alpha and a mask', rgb, [alpha, nothing], [10, 20, 30, 128, 77], [10, 20, 30], [132, 137, 142]],
+  ])('%s', async (_, photometric, extra, pixel, dropped, white) => {
+    const size = { width: 4, height: 2 };
+    const other = pixel.map((value) => (pixel.length + value) & 255);
+    const pixels = Array.from({ length: 8 }, (__, at) => (at === 0 ? pixel : other)).flat();
+    const file = tiffFile(size, photometric, extra, pixels);
+    for (const [rule, expected] of [['dropped', dropped] as const, ['white', white] as const]) {
+      const { width, height, data } = await readImage(file, 'image', { bounds, alpha: rule });
+      expect([width, height, data.length]).toEqual([4, 2, 24]);
+      expect([...data.subarray(0, 3)]).toEqual(expected);
+      const rest = Array.from({ length: 7 }, () => [...data.subarray(3, 6)]).flat();
+      expect([...data.subarray(3)]).toEqual(rest);
+    }
+  });
+});
+
+describe('a large image', () => {
+  const size = { width: 1024, height: 400 };
+  const values = (channels: 2 | 4) =>
+    sharp(
+      Uint8Array.from({ length: channels * size.width * size.height }, (_, at) => (at * 37) >> 5),
+      { raw: { ...size, channels } },
+    );
+
+  it.each([
+    ['RGBA', () => values(4).png()],
+    ['grey and alpha', () => values(2).png()],
+    ['CMYK', () => values(4).removeAlpha().toColourspace('cmyk').jpeg()],
+  ])('of %s lets other work run while it is converted', async (_, make) => {
+    const file = await make().toBuffer();
+    const turns = vi.spyOn(globalThis, 'setTimeout');
+    const { data } = await readImage(file, 'image', { bounds, alpha: 'white' });
+    expect(turns).toHaveBeenCalledTimes(Math.ceil((size.width * size.height) / BAND_PIXELS) - 1);
+    turns.mockRestore();
+    expect(data.length).toBe(3 * size.width * size.height);
+  });
+
+  it('has the same pixels as one that is converted at once', async () => {
+    const image = await readImage(await values(4).png().toBuffer(), 'image', { bounds, alpha: 'white' });
+    const data = await values(4).raw().toBuffer();
+    expect(Buffer.compare(image.data, overWhite({ ...size, data }).data)).toBe(0);
   });
 });
 

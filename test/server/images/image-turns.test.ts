@@ -1,8 +1,9 @@
 // Requests for images that wait for earlier ones.
 
 import { describe, expect, it } from 'vitest';
+import type { Pixels } from '../../../src/index.ts';
 import { eventually } from '../harness.ts';
-import { readReply, startImages } from './image-harness.ts';
+import { formOf, type ImageHarness, pngFile, readReply, startImages } from './image-harness.ts';
 
 describe('requests wait for their turn', () => {
   it('in order, up to a bound, then 429', async () => {
@@ -57,5 +58,86 @@ describe('requests wait for their turn', () => {
     first.abort();
     await eventually(() => server.running() === 0, 'the first is gone');
     expect(model.requests).toHaveLength(1);
+  });
+});
+
+/** Lets the model draw something that does not end. Returns what ends it. */
+async function occupy({ generate, model }: ImageHarness): Promise<() => void> {
+  const leave = new AbortController();
+  generate({ prompt: 'hang' }, { signal: leave.signal }).catch(() => {});
+  await eventually(() => model.running === 1, 'the first is drawn');
+  return () => leave.abort();
+}
+
+describe('a request with images', () => {
+  const broken = (): File => new File(['no image'], 'x.png');
+
+  it('is refused by a full queue before they are decoded', async () => {
+    const images = await startImages({ maxQueuedImages: 0 });
+    const end = await occupy(images);
+    expect((await images.edit(formOf({ prompt: 'x', image: broken() }))).status).toBe(429);
+    expect((await images.edit(formOf({ prompt: '', image: broken(), n: '11' }))).status).toBe(400);
+    end();
+  });
+
+  it.each(['true', 'false'])(
+    'that cannot be decoded is refused while others are drawn, and gives its place back (stream: %s)',
+    async (stream) => {
+      const images = await startImages({ maxQueuedImages: 1 });
+      const end = await occupy(images);
+      for (let i = 0; i < 2; i++) {
+        const reply = await images.edit(formOf({ prompt: 'x', image: broken(), stream }));
+        expect(reply.status).toBe(400);
+        expect((await readReply(reply)).error).toMatchObject({ code: 'invalid_value', param: 'image' });
+      }
+      end();
+    },
+  );
+
+  it('does not hold its decoded images while it waits, and has them in its turn', async () => {
+    const images = await startImages();
+    const end = await occupy(images);
+    const { model, edit } = images;
+    const { resolve } = model;
+    let resolved: Pixels | undefined;
+    model.resolve = (request) => ((resolved = request.image), resolve(request));
+    const file = await pngFile(400, 200, '#0a0000');
+    // With this argument the engine gets the decoded images themselves, in their own size.
+    const crop = '{"padding_mask_crop": 8}';
+    const form = formOf({
+      prompt: 'x',
+      image: file,
+      mask: file,
+      'seed[]': ['3', '4'],
+      diffusers_kwargs: crop,
+    });
+    const reply = edit(form);
+    await eventually(() => resolved !== undefined && images.server.running() === 2, 'it waits');
+    end();
+    expect((await reply).status).toBe(200);
+    const drawn = model.requests.slice(1);
+    expect(drawn.map(({ seed }) => seed)).toEqual([3, 4]);
+    for (const { image, mask } of drawn) {
+      expect(image).toMatchObject({ width: 400, height: 200 });
+      expect(mask).toMatchObject({ width: 400, height: 200 });
+      expect(image?.data[0]).toBe(10);
+      expect(image).not.toBe(resolved);
+    }
+  });
+
+  it('decodes them one request at a time', async () => {
+    const { edit, model } = await startImages();
+    const { resolve } = model;
+    let [now, most] = [0, 0];
+    model.resolve = async (request) => {
+      most = Math.max(most, ++now);
+      await new Promise((settled) => setTimeout(settled, 5));
+      now--;
+      return resolve(request);
+    };
+    const image = await pngFile(16, 16, '#0a0000');
+    const replies = Array.from({ length: 4 }, () => edit(formOf({ prompt: 'x', image })));
+    expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(most).toBe(1);
   });
 });

@@ -27,6 +27,7 @@ describe('addresses', () => {
     '100.64.0.1',
     '127.0.0.1',
     '127.255.255.254',
+    '168.63.129.16',
     '169.254.169.254',
     '172.16.0.1',
     '172.31.255.255',
@@ -45,6 +46,7 @@ describe('addresses', () => {
     '::ffff:7f00:1',
     '::ffff:10.0.0.1',
     '::ffff:169.254.169.254',
+    '64:ff9b::168.63.129.16',
     '0:0:0:0:0:ffff:c0a8:101',
     '64:ff9b::7f00:1',
     '64:ff9b::10.1.2.3',
@@ -72,12 +74,13 @@ it('a public address of this machine is not allowed, in whatever form', () => {
     eth0: [
       { address: '8.8.4.4', family: 'IPv4' },
       { address: '2606:4700::5', family: 'IPv6' },
+      { address: '2002:808:808::5', family: 'IPv6' },
       { address: 'fe80::1%eth0', family: 'IPv6' },
     ] as NonNullable<ReturnType<typeof networkInterfaces>[string]>,
     lo: undefined,
   });
-  expect(['8.8.8.8', '2606:4700::6'].map(isAllowed)).toEqual([true, true]);
-  expect(['8.8.4.4', '::ffff:8.8.4.4', '2606:4700:0:0::5', '10.0.0.1'].map(isAllowed)).toEqual(
-    Array(4).fill(false),
-  );
+  const others = ['8.8.8.8', '2606:4700::6', '64:ff9b::8.8.8.8', '2002:808:808::6'];
+  expect(others.filter((address) => !isAllowed(address))).toEqual([]);
+  const own = ['8.8.4.4', '::ffff:8.8.4.4', '2606:4700:0:0::5', '64:ff9b::8.8.4.4', '2002:808:404::1'];
+  expect([...own, '2002:808:808::5', '10.0.0.1'].filter(isAllowed)).toEqual([]);
 });

@@ -1,10 +1,10 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ByteBudget } from '../../../src/server/media/byte-budget.ts';
-import { fileBytes } from '../../../src/server/media/media-file.ts';
+import { fileBytes, openReal } from '../../../src/server/media/media-file.ts';
 import { MediaSource } from '../../../src/server/media/media-source.ts';
 
 const PIXELS = Buffer.from('the bytes of an image');
@@ -59,4 +59,23 @@ it('refuses a file of another host, which is not contacted', async () => {
 
 it('refuses a folder in place of a file', async () => {
   await expect(read(urlOf('below'))).rejects.toThrow('is not a regular file');
+});
+
+describe('a path that was resolved', () => {
+  const source = new MediaSource('image', 'file:///x', 'media.0');
+  const openAt = async (...path: string[]): Promise<boolean> => {
+    const file = await openReal(join(await realpath(folder), ...path), source);
+    await file?.close();
+    return file !== null;
+  };
+
+  it('opens its file', async () => {
+    expect(await openAt('allowed', 'below', 'a b.png')).toBe(true);
+  });
+
+  it('opens nothing where a link has taken the place of the file or of a folder above it', async () => {
+    await symlink(join(folder, 'allowed-not'), join(folder, 'allowed', 'elsewhere'));
+    expect(await openAt('allowed', 'link')).toBe(false);
+    expect(await openAt('allowed', 'elsewhere', 'secret')).toBe(false);
+  });
 });
