@@ -70,7 +70,6 @@ export function mediaFormat(bytes: Uint8Array): MediaFormat | null {
   const format = formatAt(bytes, 0);
   const tag = tagLength(bytes);
   if (tag === 0) return format;
-  // Tags of MP3 files precede other sounds too.
   const tagged = formatAt(bytes, tag);
   return tagged && TAGGED.includes(tagged.name) ? tagged : format;
 }
@@ -81,13 +80,24 @@ function formatAt(bytes: Uint8Array, at: number): MediaFormat | null {
   return found ? { name: found[1], kinds: found[2] } : null;
 }
 
-const TAGGED: readonly string[] = ['FLAC', 'AAC'];
+/** Formats around which programs put tags of MP3 files. */
+export const TAGGED: readonly string[] = ['FLAC', 'AAC'];
 
 /** Flag of a tag that ends with a copy of its header. */
 const FOOTER = 0x10;
 
+/** Bytes of the older tag, which a file ends with. */
+const LAST_TAG = 128;
+
+/** The bytes of a sound between the tags of MP3 files. */
+export function withoutTags(bytes: Uint8Array): Uint8Array {
+  const end = bytes.length - LAST_TAG;
+  const hasLast = end > 0 && latin1Text(bytes, end, end + 3) === 'TAG';
+  return bytes.subarray(tagLength(bytes), hasLast ? end : bytes.length);
+}
+
 /** Bytes of the ID3 tag that a file begins with, or 0. They are a header of ten bytes and what follows it, whose size has 7 bits a byte. */
-export function tagLength(bytes: Uint8Array): number {
+function tagLength(bytes: Uint8Array): number {
   if (bytes.length < 10 || latin1Text(bytes, 0, 3) !== 'ID3') return 0;
   const size = bytes.subarray(6, 10).reduce((sum, byte) => sum * 2 ** 7 + (byte & 0x7f), 0);
   return 10 + size + (bytes[5]! & FOOTER ? 10 : 0);

@@ -2,7 +2,7 @@
 
 import { EngineError } from '../error.ts';
 import type { Sound } from './decoded.ts';
-import { formatOf, tagLength } from './format.ts';
+import { formatOf, TAGGED, withoutTags } from './format.ts';
 import { MEDIA_NOUNS } from '../media-nouns.ts';
 import type { MediaBounds } from './media.ts';
 import { beyond, undecodable } from './media-error.ts';
@@ -18,6 +18,7 @@ export interface SoundReading {
 
 /** Rates of sounds that are read, in samples per second. */
 export const [LEAST_RATE, MOST_RATE] = [1000, 384_000];
+
 /** Opens the sound of a container that is not read here. Throws unsupported where nothing decodes it, and bad_request. */
 export type OpenContainer = (
   bytes: Uint8Array,
@@ -34,8 +35,8 @@ export function soundReader(
 ): (bytes: Uint8Array, name: string, reading: SoundReading) => Promise<Sound> {
   return async (file, name, reading) => {
     const format = formatOf(file, 'audio', name);
-    // Decoders of MP3 know its tags.
-    const bytes = format === 'MP3' ? file : file.subarray(tagLength(file));
+    // Decoders of other formats do not know the tags of MP3 files.
+    const bytes = TAGGED.includes(format) ? withoutTags(file) : file;
     try {
       const stated = statedLength(bytes, format);
       if (stated) checkLength(stated, name, reading);

@@ -34,7 +34,7 @@ it('a plan within a budget names what fits', async () => {
 });
 
 it('a context beyond the model and the choice of auto are told as opening tells them', async () => {
-  const asked = { model, contextLength: 10_000, quantization: 'auto', memoryBudget: 10 * 2 ** 20 } as const;
+  const asked = { model, contextLength: 10_000, quantization: 'auto', memoryBudget: 24 * 2 ** 20 } as const;
   const { notes, opens } = await planModel(asked);
   const told: string[] = [];
   const opened = await openTextModel({ ...asked, inline: true }, (event) => {

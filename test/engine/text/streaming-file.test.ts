@@ -20,7 +20,7 @@ vi.setConfig({ testTimeout: 120_000 });
 const TOKENS = 12;
 const SIZE = { hidden: 128, layers: 8, heads: 4, kvHeads: 2, ffn: 384, vocabulary: 512, context: 256 };
 /** Bytes of the factors of a golden adapter. */
-const ADAPTER_BYTES = 2 ** 18;
+const ADAPTER_BYTES = 11 * 2 ** 15;
 /** Bytes of host memory for about half of the layers. */
 const HOST = 700 * 2 ** 10;
 

@@ -19,7 +19,12 @@ import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';
 import { Random } from '../../kernels/compute.ts';
 
 let device: Device;
-beforeAll(async () => void (device = await openModelTestDevice()));
+/** The same, whose kernels are chosen as for a CPU. */
+let cpu: Device;
+beforeAll(async () => {
+  device = await openModelTestDevice();
+  cpu = disguise(device, { profile: 'cpu' });
+});
 afterAll(() => device.destroy());
 
 /** A checkpoint of f32 tensors, each with the values it holds; left out: random ones. */
@@ -94,7 +99,7 @@ describe('a convolution', () => {
   it('of stride 1 is held in Winograd’s form on a CPU: G · g · Gᵀ of each filter g', async () => {
     const [out, channels] = [35, 37];
     const ask = (weights: WeightTable) => weights.conv('c', out, channels, 3, { bias: false });
-    const { asked, of } = await loaded(device, { c: [out, channels, 3, 3] }, ask);
+    const { asked, of } = await loaded(cpu, { c: [out, channels, 3, 3] }, ask);
     expect([asked.taps, asked.winograd, asked.blocks]).toEqual([16, true, 32]);
     const at = await unpack(asked);
     const G = [
@@ -123,8 +128,8 @@ describe('a convolution', () => {
       openWeights(on, checkpoint({ c: [out, channels, 3, 3] }).tensors, ask, { format }).page.winograd;
     expect([
       open(disguise(device, { profile: 'discrete' }), null),
-      open(device, FORMATS.int8),
-      open(disguise(device, { memoryBudget: 150_000 }), null),
+      open(cpu, FORMATS.int8),
+      open(disguise(device, { profile: 'cpu', memoryBudget: 150_000 }), null),
     ]).toEqual([false, false, false]);
   });
 
@@ -132,13 +137,13 @@ describe('a convolution', () => {
     const channels = winograd ? 37 : 5;
     const shapes = { c: [35, channels, 3, 3, 3] };
     const ask = (weights: WeightTable) => weights.conv('c', 35, channels, 3, { bias: false, frames: 3 });
-    const { asked, of } = await loaded(device, shapes, ask);
+    const { asked, of } = await loaded(cpu, shapes, ask);
     const last = Float32Array.from(
       { length: 35 * channels * 9 },
       (_, i) => of('c')[Math.floor(i / 9) * 27 + 18 + (i % 9)]!,
     );
     const flat = openWeights(
-      device,
+      cpu,
       checkpoint({ c: [35, channels, 3, 3] }, last).tensors,
       (weights) => weights.conv('c', 35, channels, 3, { bias: false }),
       { format: null },

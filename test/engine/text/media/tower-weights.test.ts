@@ -90,7 +90,7 @@ describe.each([
     expect(towers).toMatchObject({ hostBytes: 0 });
     await ample.model.close();
     // Less than all that was allocated, so that resident towers cost pages.
-    const memoryBudget = Math.floor(memory.weights + 0.5 * memory.kv + memory.arena);
+    const memoryBudget = Math.floor(memory.weights + 0.25 * memory.kv + memory.arena);
     const tight = await opened(family.path, { memoryBudget });
     try {
       const { memory: less } = tight.model.info;
