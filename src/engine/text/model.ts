@@ -104,11 +104,21 @@ export class LocalTextModel implements TextModel {
     { signal }: { signal?: AbortSignal } = {},
   ): Promise<{ text: string; ids: number[]; mediaTokens?: MediaTokens }> {
     objectOf(TILE_LIMITS)(limits, 'limits');
-    const { text, ids, media } = await renderPrompt(prompt, this.#parts.context, limits, {
-      signal,
-      ...(signal && { ended: signal }),
-    });
-    return { text, ids, ...(media && { mediaTokens: media.tokens }) };
+    const ended = new AbortController();
+    const end = (): void => ended.abort();
+    const stopListening = onAbort(signal, end);
+    if (signal?.aborted) end();
+    try {
+      const { context } = this.#parts;
+      const { text, ids, media } = await renderPrompt(prompt, context, limits, {
+        signal,
+        ended: ended.signal,
+      });
+      return { text, ids, ...(media && { mediaTokens: media.tokens }) };
+    } finally {
+      stopListening();
+      end();
+    }
   }
 
   async tokenize(text: string, options: { addSpecialTokens?: boolean } = {}): Promise<number[]> {

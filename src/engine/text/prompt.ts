@@ -9,7 +9,6 @@ import type { TileLimits } from '../../models/media.ts';
 import { fitTurns } from './fitting.ts';
 import { expandIds, expandText, placeMedia } from './media/expand.ts';
 import { mediaOf, uselessTiles, withoutBytes, type MediaByPart } from './media/library.ts';
-import { MediaRoom } from './media/media-room.ts';
 import type { Medium } from './media/medium.ts';
 import type { PromptMedia } from './media/prompt-media.ts';
 import { readLastTurns, type ReadTurns } from './media/read-turns.ts';
@@ -86,7 +85,7 @@ async function readMedia(
   // Without a template the rendering throws.
   if (!library || template.problem !== null) return { messages, media: NO_MEDIA };
   if (dropOldest) return readLastTurns(library, messages, { limits, context, signal });
-  const media = await library.read(messages, limits, signal, { room: new MediaRoom(context) });
+  const media = await library.read(messages, limits, signal, { room: library.room(context, signal) });
   return { messages, media };
 }
 

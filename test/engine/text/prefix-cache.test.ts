@@ -230,8 +230,12 @@ describe('conversations that share and branch, on few pages, some given up', () 
     await engine.loop.close();
     all.forEach(expectAlone);
     const { lookups, pages, retractions } = engine.scheduler;
-    // A prefix of several groups is found only where all of them have it. The shares depend on when requests arrive between steps.
-    expect(lookups.device).toBeGreaterThan(lookups.tokens / (copies > 0 ? 64 : windows.length > 1 ? 16 : 8));
+    // A prefix of several groups is found only where all of them have it. The shares depend on when requests arrive between steps; with one
+    // copy of states, none may be found.
+    if (copies !== 1)
+      expect(lookups.device).toBeGreaterThan(
+        lookups.tokens / (copies > 0 ? 64 : windows.length > 1 ? 16 : 8),
+      );
     expect(pages.evicted).toBeGreaterThan(0);
     expect(retractions).toBeGreaterThan(0);
     expect(pages.available).toBe(total);

@@ -9,6 +9,7 @@ import type { ChatRendering, ChatTemplate } from '../../../files/template/templa
 import type { MediaKind, MediaModel, MediaReaders, TileLimits } from '../../../models/media.ts';
 import type { ChatMessage, ContentPart } from '../text-request.ts';
 import { cancelled } from './decode-within.ts';
+import { HeldMedia } from './held-media.ts';
 import { MediaRoom } from './media-room.ts';
 import { MediumCache } from './medium-cache.ts';
 import { mediumKey } from './medium-key.ts';
@@ -30,6 +31,7 @@ export class MediaLibrary {
   readonly #reader: MediumReader;
   readonly #bounds: MediaBounds;
   readonly #media = new MediumCache();
+  readonly #held = new HeldMedia();
   /** Kinds that conversations with the model may hold: the towers read them, and the chat template prints them. */
   readonly kinds: readonly MediaKind[];
 
@@ -69,9 +71,14 @@ export class MediaLibrary {
     }
   }
 
+  /** Room for the media of a request until `ended` aborts; left out: for a prompt that is only counted. */
+  room(context: number, ended: AbortSignal | undefined): MediaRoom {
+    return new MediaRoom(context, this.#held, ended);
+  }
+
   /**
    * Reads the media of messages, of which the first has the index `from` in its request. Limits of a part take the place of those of the
-   * request. Errors: context_length_exceeded as soon as the media alone do not fit into `room`, bad_request, unsupported, cancelled.
+   * request. Errors: context_length_exceeded as soon as the media alone do not fit into `room`, bad_request, unsupported, overloaded, cancelled.
    */
   async read(
     messages: readonly ChatMessage[],

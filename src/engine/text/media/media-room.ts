@@ -1,10 +1,11 @@
 // The room that the media of a request have: tokens of the context, and memory for what their processors made of them.
 
 import { EngineError } from '../../../files/error.ts';
-import { rowsOf, type Medium } from './medium.ts';
+import { HeldMedia, MOST_HELD_BYTES } from './held-media.ts';
+import { bytesOf, rowsOf, type Medium } from './medium.ts';
 
 /** Bytes of a request's prepared media. */
-const MOST_BYTES = 2 ** 31;
+const MOST_BYTES = MOST_HELD_BYTES / 2;
 
 export class MediaRoom {
   /** Tokens that the context holds with the reply. */
@@ -12,9 +13,14 @@ export class MediaRoom {
   #rows = 0;
   #bytes = 0;
   readonly #held = new Set<string>();
+  readonly #all: HeldMedia;
+  readonly #ended: AbortSignal | undefined;
 
-  constructor(context: number) {
+  /** `all`: those of all requests; `ended` aborts when this one ends, left out: its media are not kept. */
+  constructor(context: number, all = new HeldMedia(), ended?: AbortSignal) {
     this.context = context;
+    this.#all = all;
+    this.#ended = ended;
   }
 
   /** Throws context_length_exceeded for a medium of which the context cannot hold so many tokens. */
@@ -22,21 +28,25 @@ export class MediaRoom {
     if (rows >= this.context) throw tooLong(rows, this.context);
   };
 
-  /** Counts a medium that is shown. Throws context_length_exceeded, and bad_request for more bytes than a request may take. */
+  /** Counts a medium that is shown. Throws context_length_exceeded, bad_request for more bytes than a request may take, overloaded and cancelled. */
   take(medium: Medium, param: string): void {
     this.#rows += rowsOf(medium);
     if (this.#rows >= this.context) throw tooLong(this.#rows, this.context);
     if (this.#held.has(medium.key)) return;
     this.#held.add(medium.key);
     this.#bytes += bytesOf(medium);
-    if (this.#bytes <= MOST_BYTES) return;
-    const [taken, most] = [this.#bytes, MOST_BYTES].map((bytes) => Math.ceil(bytes / 2 ** 20));
-    throw new EngineError(
-      'bad_request',
-      `${param} makes the prepared media of the request take ${taken} MiB, above the limit of ${most}: send fewer or smaller ones`,
-      { param },
-    );
+    if (this.#bytes > MOST_BYTES) throw tooLarge(this.#bytes, param);
+    if (this.#ended) this.#all.hold(medium, this.#ended, param);
   }
+}
+
+function tooLarge(bytes: number, param: string): EngineError {
+  const [taken, most] = [bytes, MOST_BYTES].map((count) => Math.ceil(count / 2 ** 20));
+  return new EngineError(
+    'bad_request',
+    `${param} makes the prepared media of the request take ${taken} MiB, above the limit of ${most}: send fewer or smaller ones`,
+    { param },
+  );
 }
 
 function tooLong(rows: number, context: number): EngineError {
@@ -46,9 +56,4 @@ function tooLong(rows: number, context: number): EngineError {
     `the prompt is too long: ${rows} tokens > ${context - 1}, which the context holds with the reply, and media alone take them: send fewer or smaller media`,
     { param: 'messages' },
   );
-}
-
-/** Bytes of what a processor made. */
-export function bytesOf({ prepared: { inputs } }: Medium): number {
-  return Object.values(inputs).reduce((sum, { data }) => sum + data.byteLength, 0);
 }

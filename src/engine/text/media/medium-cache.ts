@@ -3,8 +3,7 @@
 import { LruCache } from '../../../grammar/lru-cache.ts';
 import { unlessAborted } from '../../abort-listeners.ts';
 import { cancelled } from './decode-within.ts';
-import { bytesOf } from './media-room.ts';
-import type { Medium } from './medium.ts';
+import { bytesOf, type Medium } from './medium.ts';
 
 /** Bytes of the prepared media that are kept. */
 const KEPT_BYTES = 2 ** 28;

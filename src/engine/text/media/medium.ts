@@ -13,3 +13,8 @@ export interface Medium {
 export function rowsOf({ prepared: { parts } }: Medium): number {
   return parts.reduce<number>((sum, part) => sum + (typeof part === 'number' ? part : 0), 0);
 }
+
+/** Bytes of what a processor made. */
+export function bytesOf({ prepared: { inputs } }: Medium): number {
+  return Object.values(inputs).reduce((sum, { data }) => sum + data.byteLength, 0);
+}

@@ -5,7 +5,6 @@ import type { TileLimits } from '../../../models/media.ts';
 import { turnStarts } from '../fitting.ts';
 import type { ChatMessage } from '../text-request.ts';
 import type { MediaByPart, MediaLibrary } from './library.ts';
-import { MediaRoom } from './media-room.ts';
 
 export interface ReadTurns {
   /** The conversation without the turns whose media do not fit. */
@@ -19,7 +18,7 @@ export async function readLastTurns(
   messages: readonly ChatMessage[],
   { limits, context, signal }: { limits: TileLimits; context: number; signal: AbortSignal | undefined },
 ): Promise<ReadTurns> {
-  const room = new MediaRoom(context);
+  const room = library.room(context, signal);
   const starts = turnStarts(messages);
   const leading = messages.slice(0, starts[0]);
   let media = new Map(await library.read(leading, limits, signal, { room }));

@@ -1,6 +1,7 @@
 // What happens when a tower fails, waits for memory, or is not wanted any more: only requests that need its rows end, and no wrong rows stay.
 
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { HeldMedia } from '../../../../src/engine/text/media/held-media.ts';
 import { RowCache } from '../../../../src/engine/text/media/row-cache.ts';
 import { TowerRecording } from '../../../../src/engine/text/media/tower-recording.ts';
 import { nodePlatform } from '../../../../src/engine/platform-node.ts';
@@ -156,4 +157,20 @@ it('a request that leaves while kernels of its tower are compiled ends that', as
     ids: caseOf('one').greedy,
     error: undefined,
   });
+});
+
+it('no request holds prepared media once it has ended', async () => {
+  const hold = vi.spyOn(HeldMedia.prototype, 'hold');
+  const one = requestOf(golden, caseOf('several'));
+  const left = new AbortController();
+  await Promise.all([
+    run(one),
+    run(
+      { ...one, maxTokens: 500 },
+      { signal: left.signal, onEvent: ({ type }) => type === 'delta' && left.abort() },
+    ),
+    model.renderPrompt(one.prompt),
+  ]);
+  expect(hold.mock.calls.length).toBe(6);
+  for (const held of hold.mock.contexts as HeldMedia[]) expect(held.bytes).toBe(0);
 });
