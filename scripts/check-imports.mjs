@@ -59,7 +59,7 @@ export const ROOMS = {
   options: { does: 'every setting once: name, kind, bounds, default, help', rooms: [], closed: true },
   models: {
     does: 'tensors in, tensors out; what processors make of media',
-    rooms: ['kernels', 'files/image/resample.ts', 'files/image/smart-size.ts'],
+    rooms: ['kernels', 'files/image/resample.ts'],
     types: ['gpu', 'files'],
   },
   kernels: { does: 'one launcher a shader', rooms: ['gpu'] },

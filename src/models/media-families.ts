@@ -14,7 +14,7 @@ import { INTERNVL } from './vision/internvl-media.ts';
 import { PIXTRAL_VISION_GGUF } from './vision/pixtral-gguf.ts';
 import { MISTRAL3, PIXTRAL } from './vision/pixtral-media.ts';
 import { QWEN2_5_VL, QWEN2_VL, QWEN3_5, QWEN3_VL } from './vision/qwen-media.ts';
-import { QWEN2_VISION_GGUF, QWEN3_VISION_GGUF, QWEN_VISION_GGUF } from './vision/qwen-vision-gguf.ts';
+import { QWEN2_VISION_GGUF, QWEN3_VISION_GGUF, QWEN2_5_VISION_GGUF } from './vision/qwen-vision-gguf.ts';
 import { GEMMA3_VISION_GGUF, IDEFICS3_VISION_GGUF } from './vision/siglip-gguf.ts';
 
 const families: MediaFamily[] = [
@@ -35,7 +35,7 @@ const families: MediaFamily[] = [
 /** Towers that GGUF files of llama.cpp hold. */
 export const GGUF_TOWERS: readonly GgufTower[] = [
   QWEN2_VISION_GGUF,
-  QWEN_VISION_GGUF,
+  QWEN2_5_VISION_GGUF,
   QWEN3_VISION_GGUF,
   GEMMA3_VISION_GGUF,
   INTERNVL_VISION_GGUF,

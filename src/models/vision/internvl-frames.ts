@@ -1,6 +1,7 @@
 // Frames that InternVL's processors choose of a video: as many, evenly spaced, each from the middle of its part.
 
-import { roundHalfEven } from '../../files/image/smart-size.ts';
+import { roundHalfEven } from './smart-size.ts';
+
 
 export interface FrameRule {
   /** Largest number of frames, where `fps` does not decide it. */

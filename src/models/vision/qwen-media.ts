@@ -1,7 +1,6 @@
 // Images and videos in Qwen2-VL, Qwen2.5-VL, Qwen3-VL and Qwen3.5: any size, cells of merged patches, positions of three parts.
 
 import { resampleInBands } from '../../files/image/resample.ts';
-import { smartSize } from '../../files/image/smart-size.ts';
 import type { Pixels } from '../../files/image/pixels.ts';
 import { readConfig } from '../config-values.ts';
 import type { MediaFamily, MediaFiles, MediaModel, Tower, Preparation } from '../media.ts';
@@ -18,6 +17,7 @@ import type { VisionLayout } from './qwen-vision-layout.ts';
 import { qwenVision } from './qwen-vision.ts';
 import { readQwenVitConfig } from './qwen-vit-config.ts';
 import { qwenVit } from './qwen-vit.ts';
+import { smartSize } from './smart-size.ts';
 
 const IMAGE = '<|image_pad|>';
 

@@ -2,12 +2,12 @@
 // a step by its position, Qwen3-VL by text before it.
 
 import { resampleInBands } from '../../files/image/resample.ts';
-import { roundHalfEven, smartSize } from '../../files/image/smart-size.ts';
 import type { Pixels } from '../../files/image/pixels.ts';
 import type { Clip, VideoReader, VideoSource, Preparation } from '../media.ts';
 import { finished } from '../preparation.ts';
 import { prepareFrames, type FramesConfig } from './qwen-frames.ts';
 import type { QwenVideoConfig } from './qwen-video-config.ts';
+import { roundHalfEven, smartSize } from './smart-size.ts';
 
 const VIDEO = '<|video_pad|>';
 const [START, END] = ['<|vision_start|>', '<|vision_end|>'];

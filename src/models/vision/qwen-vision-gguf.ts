@@ -70,7 +70,7 @@ export const QWEN2_VISION_GGUF: GgufTower = {
   parts: (tensor, { tensors }) => wholePart(tensor, tensors, QWEN2),
 };
 
-export const QWEN_VISION_GGUF: GgufTower = {
+export const QWEN2_5_VISION_GGUF: GgufTower = {
   projector: 'qwen2.5vl_merger',
   texts: ['qwen2vl'],
   classNames: ['Qwen2_5_VLForConditionalGeneration'],

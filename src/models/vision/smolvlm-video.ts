@@ -1,11 +1,11 @@
 // Videos in SmolVLM: frames at equal distances, each seen whole in the size of a tile, behind a text that tells its minute and second.
 
-import { roundHalfEven } from '../../files/image/smart-size.ts';
 import type { Pixels } from '../../files/image/pixels.ts';
 import type { Clip, VideoReader, VideoSource } from '../media.ts';
 import { finished } from '../preparation.ts';
 import { wholeTile } from './idefics3-tiles.ts';
 import { numberWords } from './number-words.ts';
+import { roundHalfEven } from './smart-size.ts';
 import type { SmolVlmVideoConfig } from './smolvlm-video-config.ts';
 
 export interface SmolVlmVideoForm {

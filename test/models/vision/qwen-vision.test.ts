@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { resample } from '../../../src/files/image/resample.ts';
-import { smartSize } from '../../../src/files/image/smart-size.ts';
+import { smartSize } from '../../../src/models/vision/smart-size.ts';
 import { readConfig } from '../../../src/models/config-values.ts';
 import { readQwenProcessorConfig } from '../../../src/models/vision/qwen-processor-config.ts';
 import { readQwenVisionConfig } from '../../../src/models/vision/qwen-vision-config.ts';

@@ -2,7 +2,6 @@
 // states of the template's beginning. The tower leaves the device before the language model is loaded.
 
 import { resample } from '../../../files/image/resample.ts';
-import { smartSize } from '../../../files/image/smart-size.ts';
 import type { Region, Tensor } from '../../../gpu/tensor.ts';
 import { joinRows } from '../../../kernels/copy-rows.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
@@ -14,6 +13,7 @@ import { readQwenVisionConfig } from '../../../models/vision/qwen-vision-config.
 import { visionLayout, type VisionGrid } from '../../../models/vision/qwen-vision-layout.ts';
 import { visionPatches } from '../../../models/vision/qwen-vision-patches.ts';
 import { qwenVision, type QwenVision } from '../../../models/vision/qwen-vision.ts';
+import { smartSize } from '../../../models/vision/smart-size.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import type { StatesText } from '../../text/step/states.ts';
 import { compute, finitely, freeTensors, type ComputeOptions } from '../compute.ts';

@@ -5,7 +5,7 @@ import type {
   PipelineClass,
   PipelineFolders,
 } from '../../../files/pipeline/pipeline-classes.ts';
-import { QWEN_VISION_GGUF } from '../../../models/vision/qwen-vision-gguf.ts';
+import { QWEN2_5_VISION_GGUF } from '../../../models/vision/qwen-vision-gguf.ts';
 import { TEXT_CLASSES } from '../../architectures.ts';
 import { FAMILIES } from './built-in.ts';
 import type { ImageFamily, PipelineSet, PipelineTask } from './family.ts';
@@ -74,7 +74,7 @@ export function knownPipelines(): KnownPipelines {
     unbuiltFiles: UNBUILT_FILES,
     unreadTensors: UNREAD_TENSORS,
     text: TEXT_CLASSES,
-    towers: [QWEN_VISION_GGUF],
+    towers: [QWEN2_5_VISION_GGUF],
     taskOf: taskOfClassName,
     classOfModelId(id) {
       const family = FAMILIES.findLast(({ modelIds }) => modelIds.test(id));

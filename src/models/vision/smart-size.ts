@@ -1,7 +1,7 @@
 // The size in which Qwen's vision models see an image: sides that are multiples of a cell, and a number of pixels between bounds.
 // Source: smart_resize of transformers' Qwen2-VL processor.
 
-import { EngineError } from '../error.ts';
+import { EngineError } from '../../files/error.ts';
 
 export interface SizeBounds {
   /** Pixels along one side of a cell. */
