@@ -171,10 +171,10 @@ export function interleavedHalves(name: string, rows: number): MatrixPart[] {
 export function expertParts(each: readonly MatrixPart[][]): MatrixPart[] {
   const columns = GROUP * groupsOf(each[0]!.reduce((sum, { rows }) => sum + rows, 0));
   return each.flatMap((parts, expert) =>
-    parts.map(({ placement, ...part }) => ({
-      ...part,
-      placement: { ...placement, firstColumn: placement.firstColumn + expert * columns },
-    })),
+    parts.map((part) => {
+      const { placement } = part;
+      return { ...part, placement: { ...placement, firstColumn: placement.firstColumn + expert * columns } };
+    }),
   );
 }
 

@@ -18,8 +18,8 @@ export function inputOrders(
   { names, k }: { names: readonly string[]; k: number },
   stored: StoredNames,
 ): OrderedInputs {
+  if (!names.some((name) => stored.get?.(name)?.coded?.order)) return {};
   const found = names.map((name) => stored.get?.(name)?.coded?.order ?? null);
-  if (found.every((order) => order === null)) return {};
   const own = Uint32Array.from({ length: k }, (_, i) => i);
   // Tensors that are numbers are packed from the first k on.
   const sorted = found.toSorted((a, b) => Number(a !== null) - Number(b !== null));

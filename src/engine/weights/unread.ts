@@ -20,15 +20,18 @@ const LEFTOVERS =
 
 /** `left`: tensors that nothing reads; `read`: tensors that the page reads. */
 export function findUnread(left: readonly string[], read: ReadonlySet<string>): Unread {
-  const readModules = new Set([...read].flatMap(ancestorsOf));
-  const children = childrenOf([...read, ...left]);
+  if (left.length === 0) return { needed: [], modules: { names: [], tensors: 0 } };
+  const readModules = modulesOf(read);
+  let children: ReturnType<typeof childrenOf> | undefined;
+  // Large models of experts have a hundred thousand tensors, and few of them need this.
+  const childrenOnce = () => (children ??= childrenOf([...read, ...left]));
   const needed: string[] = [];
   const names = new Set<string>();
   for (const tensor of left) {
     const module = LEFTOVERS.test(tensor)
       ? parentOf(tensor.replace(/\._amax$/, ''))
       : outermostUnread(tensor, readModules);
-    if (module === null || (!LEFTOVERS.test(tensor) && isNeeded(module, children, readModules)))
+    if (module === null || (!LEFTOVERS.test(tensor) && isNeeded(module, childrenOnce, readModules)))
       needed.push(tensor);
     else names.add(module);
   }
@@ -46,12 +49,13 @@ function outermostUnread(tensor: string, readModules: ReadonlySet<string>): stri
  */
 function isNeeded(
   module: string,
-  children: ReadonlyMap<string, ReadonlySet<string>>,
+  childrenOnce: () => ReadonlyMap<string, ReadonlySet<string>>,
   readModules: ReadonlySet<string>,
 ): boolean {
   const around = parentOf(module);
   if (around === '') return false;
   if (around.split('.').some(isIndex)) return true;
+  const children = childrenOnce();
   const own = children.get(module)!;
   if (!isIndex(module.slice(around.length + 1))) return [...own].every((path) => !path.includes('.'));
   // Layers that predict further tokens contain modules that no other layer has.
@@ -73,10 +77,21 @@ function childrenOf(tensors: readonly string[]): Map<string, Set<string>> {
   return children;
 }
 
+/** All modules that hold these tensors. */
+function modulesOf(tensors: ReadonlySet<string>): Set<string> {
+  const modules = new Set<string>();
+  for (const tensor of tensors)
+    for (let module = parentOf(tensor); module !== '' && !modules.has(module); module = parentOf(module))
+      modules.add(module);
+  return modules;
+}
+
 /** a.b.weight → a, a.b */
 function ancestorsOf(tensor: string): string[] {
-  const names = tensor.split('.').slice(0, -1);
-  return names.map((_, i) => names.slice(0, i + 1).join('.'));
+  const ancestors: string[] = [];
+  for (let end = tensor.indexOf('.'); end >= 0; end = tensor.indexOf('.', end + 1))
+    ancestors.push(tensor.slice(0, end));
+  return ancestors;
 }
 
 function parentOf(name: string): string {

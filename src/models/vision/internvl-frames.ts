@@ -2,7 +2,6 @@
 
 import { roundHalfEven } from './smart-size.ts';
 
-
 export interface FrameRule {
   /** Largest number of frames, where `fps` does not decide it. */
   most: number;
