@@ -75,6 +75,8 @@ export class Resampling {
   readonly #down: readonly Taps[];
   /** Values are rounded to eight bits between the passes, so their order matters. */
   readonly #columnsFirst: boolean;
+  /** Rows of the image from `first` on, filtered for the last band: where an image shrinks, the next band needs most of them again. */
+  #filtered: { first: number; rows: Pixels } = { first: 0, rows: NONE };
 
   constructor(image: Pixels, width: number, height: number, options: ResampleOptions) {
     const { filter = 'lanczos', box, rowsFirst = false } = options;
@@ -91,13 +93,30 @@ export class Resampling {
     if (this.#columnsFirst) return filterRows(filterColumns(this.#image, down), this.#across);
     const first = Math.min(...down.map(({ first }) => first));
     const end = Math.max(...down.map(({ first, weights }) => first + weights.length));
-    const used = filterRows(rowsOf(this.#image, first, end), this.#across);
     return filterColumns(
-      used,
+      this.#filteredRows(first, end),
       down.map((taps) => ({ ...taps, first: taps.first - first })),
     );
   }
+
+  /** Rows of the image, each filtered along itself, once if bands are asked for in order. */
+  #filteredRows(first: number, end: number): Pixels {
+    const { first: begin, rows: last } = this.#filtered;
+    const known = begin + last.height;
+    const isShared = begin <= first && first < known;
+    const shared = isShared ? rowsOf(last, first - begin, Math.min(end, known) - begin) : NONE;
+    const from = first + shared.height;
+    const fresh = filterRows(rowsOf(this.#image, from, Math.max(from, end)), this.#across);
+    const data = new Uint8Array(shared.data.length + fresh.data.length);
+    data.set(shared.data);
+    data.set(fresh.data, shared.data.length);
+    const rows = { width: fresh.width, height: end - first, data };
+    this.#filtered = { first, rows };
+    return rows;
+  }
 }
+
+const NONE: Pixels = { width: 0, height: 0, data: new Uint8Array(0) };
 
 function rowsOf({ width, data }: Pixels, first: number, end: number): Pixels {
   return { width, height: end - first, data: data.subarray(3 * width * first, 3 * width * end) };
