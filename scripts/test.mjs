@@ -17,19 +17,22 @@ const rooms = ['src', 'test', 'scripts'];
 /** Configurations of published models, where they lie beside the project. */
 const zoo = join(root, '../shared/data/zoo');
 
-/** Node scripts, each a check that prints only what is wrong; as many run beside each other as there are cores. */
+/**
+ * Node scripts, each a check that prints only what is wrong; as many run beside each other as there are cores, the longest first, so that the
+ * cores end together.
+ */
 const checks = [
-  ['format', [bin('oxfmt/bin/oxfmt'), '--check', ...rooms]],
-  ['imports', [join(root, 'scripts/check-imports.mjs')]],
-  ['readme', [join(root, 'scripts/check-readme.mjs')]],
-  ['types', [bin('typescript/bin/tsc'), '-p', root]],
-  ['types without Node', [bin('typescript/bin/tsc'), '-p', join(root, 'scripts/tsconfig.browser.json')]],
-  ['lint', [bin('oxlint/bin/oxlint'), ...rooms]],
-  ['package', [join(root, 'scripts/pack-check.mjs')]],
-  ['shaders', [join(root, 'scripts/check-shaders.mjs')]],
   existsSync(zoo)
     ? ['zoo of published models', [join(root, 'scripts/check-zoo.mjs'), zoo]]
     : ['zoo of published models (not there: skipped)', ['-e', '']],
+  ['shaders', [join(root, 'scripts/check-shaders.mjs')]],
+  ['lint', [bin('oxlint/bin/oxlint'), ...rooms]],
+  ['package', [join(root, 'scripts/pack-check.mjs')]],
+  ['types', [bin('typescript/bin/tsc'), '-p', root]],
+  ['types without Node', [bin('typescript/bin/tsc'), '-p', join(root, 'scripts/tsconfig.browser.json')]],
+  ['imports', [join(root, 'scripts/check-imports.mjs')]],
+  ['readme', [join(root, 'scripts/check-readme.mjs')]],
+  ['format', [bin('oxfmt/bin/oxfmt'), '--check', ...rooms]],
 ];
 
 /** Runs alone: it watches how soon a server answers. */
