@@ -84,7 +84,7 @@ async function readFile(path: string, name: string, kinds: readonly MediaKind[])
 
 /** Words of a line that may be paths: in quotes that no letter precedes or follows, with escaped spaces as terminals paste them, or plain. */
 const WORD = /(?<=^|\s)(?:"([^"]+)"|'([^']+)')(?=$|[\s?!.,;:)])|((?:\\.|[^\s"'\\])+)/g;
-/** What may end a clause behind a path. */
+/** Punctuation that may follow a path in a sentence. */
 const PUNCTUATION = /[?!.,;:)]+$/;
 
 /**

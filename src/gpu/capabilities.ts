@@ -1,4 +1,4 @@
-// What kernels may use of a device: its limits and features, as numbers.
+// Limits and features of a device, by which kernels choose their variants.
 
 import type { AdapterSummary } from './adapter.ts';
 import type { AdapterProfile } from './adapter-profile.ts';

@@ -118,7 +118,7 @@ export interface TextModelInfo {
   name: string;
   /** Name of the model's class: that of the whole model where media are read, else that of its language model. */
   architecture: string;
-  /** Those of towers included, where media are read. */
+  /** Number of parameters; those of the towers are included where the model reads media. */
   parameters: number;
   quantization: Exclude<Quantization, 'auto'>;
   /** Formats of the matrices on the device: as stored (`f16`, `q4_k`, `mxfp4` …), or those of `quantization`. */

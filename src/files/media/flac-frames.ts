@@ -4,7 +4,7 @@
 export interface FlacFrame {
   /** Offset behind its last byte. */
   end: number;
-  /** Of each channel. */
+  /** Number of samples of each channel. */
   samples: number;
   channels: number;
 }
@@ -37,7 +37,7 @@ function endOfBlocks(bytes: Uint8Array): number {
 }
 
 interface Header {
-  /** In bytes. */
+  /** Length of the header in bytes. */
   length: number;
   samples: number;
   channels: number;

@@ -32,7 +32,7 @@ interface Decoder {
 
 interface Codec {
   open(): Promise<Decoder>;
-  /** Where the file is divided; left out: anywhere. Throws an Error for damage. */
+  /** Divides the file into parts that are decoded at once; left out: it may be divided anywhere. Throws an Error for a damaged file. */
   parts?(bytes: Uint8Array): Iterable<CodecPart>;
   /** Throws an Error with the reason for a file that is cut off. `decoded`: samples of a channel. */
   check(bytes: Uint8Array, decoded: number): void;
@@ -77,7 +77,7 @@ export interface StatedLength {
   rate: number;
 }
 
-/** What a file states of its length before its samples; a FLAC file may have more. null: it states nothing. Throws an Error for a damaged WAV. */
+/** Returns the length that a file states before its samples, or null if it states none. A FLAC file may be longer. Throws an Error for a damaged WAV file. */
 export function statedLength(bytes: Uint8Array, format: string): StatedLength | null {
   if (format === 'WAV') {
     const { frames, rate } = parseWav(bytes);

@@ -1,11 +1,12 @@
-// What processors made of the media of all requests that run or wait: equal media are held once, until the last request with them ends.
+// The prepared media of all running and waiting requests, bounded in bytes. Equal media are counted once, until the last request that has
+// them ends.
 
 import { EngineError } from '../../../files/error.ts';
 import { onAbort } from '../../abort-listeners.ts';
 import { cancelled } from './decode-within.ts';
 import { bytesOf, type Medium } from './medium.ts';
 
-/** Bytes of all of them. One request may take half. */
+/** Bytes that the prepared media of all requests may take. One request may take half of them. */
 export const MOST_HELD_BYTES = 2 ** 32;
 
 export class HeldMedia {
@@ -18,7 +19,7 @@ export class HeldMedia {
     this.#most = most;
   }
 
-  /** Bytes that are held. */
+  /** Bytes of the media that are counted now. */
   get bytes(): number {
     return this.#bytes;
   }

@@ -71,7 +71,7 @@ export class MediaLibrary {
     }
   }
 
-  /** Room for the media of a request until `ended` aborts; left out: for a prompt that is only counted. */
+  /** Returns the room for the media of a request, which are counted among those of all requests until `ended` aborts. */
   room(context: number, ended: AbortSignal | undefined): MediaRoom {
     return new MediaRoom(context, this.#held, ended);
   }

@@ -16,7 +16,7 @@ export class MediaRoom {
   readonly #all: HeldMedia;
   readonly #ended: AbortSignal | undefined;
 
-  /** `all`: those of all requests; `ended` aborts when this one ends, left out: its media are not kept. */
+  /** `all`: the media of all requests, among which this request's are counted until `ended` aborts; without `ended` they are not counted there. */
   constructor(context: number, all = new HeldMedia(), ended?: AbortSignal) {
     this.context = context;
     this.#all = all;

@@ -35,7 +35,7 @@ export class Towers {
   #running: readonly Sequence[] = [];
   /** Media that running requests need. */
   #wanted: ReadonlySet<string> = new Set();
-  /** Rows that others needed when the memory was too small for a medium, which waits until they need fewer; null: none waits. */
+  /** Keys of the rows that other requests needed when the memory was too small for a medium. It waits until they change; null: none waits. */
   #postponed: string | null = null;
   /** Number of calls of `restart`. */
   #restarts = 0;
@@ -167,7 +167,7 @@ export class Towers {
       await this.#run(medium, () => restarts !== this.#restarts || this.#device.hasError);
     } catch (error) {
       if (!(error instanceof EngineError) || this.#device.isLost) throw error;
-      // What was allocated for this medium is of no use for others.
+      // The tape's memory is freed, in which a smaller medium may find room.
       if (error.code === 'out_of_memory') this.forget();
       if (error.code === 'out_of_memory' && postponed !== null) this.#postponed = postponed;
       else if (error.code !== 'cancelled') this.#fail(medium, error);
