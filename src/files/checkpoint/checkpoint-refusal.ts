@@ -117,7 +117,8 @@ export async function refuseQuantized(
 ): Promise<Quantized | null> {
   const found = await quantizedFolder(folder, names, config);
   if (found === null || found.isRead) return found;
-  const size = found.bits !== null && found.bits > 4 ? 'int8' : 'int4';
+  // Of a mixture most weights, those of experts, have the fewest bits.
+  const size = (found.bits[0] ?? 0) > 4 ? 'int8' : 'int4';
   throw new EngineError(
     'unsupported',
     say`${folder.path} is quantized${describeQuantized({ ...found, method: found.method ?? 'an unnamed method' })} (${found.where}), which is not read (read are ${METHOD_NAMES.join(', ')}): take the original checkpoint, and ${option('quantization')} ${size} for its size`,
