@@ -22,7 +22,7 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
   if (names.length === 1 && weightsFileOf(names)?.endsWith('.safetensors') === true) {
     throw new EngineError(
       'unsupported',
-      `${path} is weights without config.json, which image models in one file are: \`npx svc-engine generate --model-path ${path} --prompt …\` draws with one; a language model is a folder`,
+      `${path} is weights without config.json: give the folder of a language model, which has config.json and a tokenizer beside its weights; if this is an image model in one file, \`npx svc-engine generate --model-path ${path} --prompt …\` draws with it`,
       { param: 'model_index.json' },
     );
   }
