@@ -261,21 +261,6 @@ it.each([
   );
 });
 
-it.each([
-  'model.embed_tokens.weight',
-  'model.language_model.embed_tokens.weight',
-  // The second of several files.
-  'model.layers.20.input_layernorm.weight',
-  'transformer.wte.weight',
-  'bert.embeddings.word_embeddings.weight',
-])('a safetensors file of a language model with %s is refused with its folder', async (name) => {
-  const path = write('language-model', [{ name, dtype: 'F32', shape: [2], bytes: new Uint8Array(8) }]);
-  const folder = path.slice(0, path.lastIndexOf('/'));
-  await expect(openPipeline(path, openDiskFolder, knownPipelines())).rejects.toThrow(
-    `${path} holds weights of a language model, which is opened by its folder: give ${folder} with its config.json and tokenizer`,
-  );
-});
-
 it('an empty GGUF file is refused', async () => {
   await expect(open({ 'm.gguf': writeGguf({}) })).rejects.toThrow(/holds no tensors/);
 });

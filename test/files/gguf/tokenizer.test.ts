@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../../src/files/error.ts';
 import { GgufKeys } from '../../../src/files/gguf/keys.ts';
 import { preTokenizer, preTokenizerNames } from '../../../src/files/gguf/pre-tokenizers.ts';
-import { endTokenProblem, tokenizerFiles } from '../../../src/files/gguf/tokenizer-json.ts';
+import { tokenizerFiles } from '../../../src/files/gguf/tokenizer-json.ts';
 import { endIds, readTokens } from '../../../src/files/gguf/vocabulary.ts';
 import type { GgufValue } from '../../../src/files/gguf/values.ts';
 import { openTokenizer, type Tokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
@@ -220,25 +220,6 @@ describe('a tokenizer from metadata', () => {
       own({ tokens: ['<|return|>', '<|call|>', '<|end|>'], token_type: Int32Array.from([3, 3, 3]) }),
     );
     expect(endIds(harmony, readTokens(harmony))).toEqual([0, 1]);
-  });
-
-  it('says which end token is beyond the vocabulary, and what ends a reply in its place', () => {
-    const tokens = ['<unk>', '<s>', '</s>', 'a'];
-    const token_type = Int32Array.from([2, 3, 3, 1]);
-    const problemOf = (values: Record<string, GgufValue>): string | null =>
-      endTokenProblem(keysOf(own({ model: 'llama', tokens, token_type, ...values })));
-    expect(problemOf({ eos_token_id: 2 })).toBeNull();
-    expect(problemOf({})).toBeNull();
-    expect(problemOf({ eos_token_id: 32_000 })).toBe(
-      'tokenizer.ggml.eos_token_id is 32000, beyond the vocabulary of 4 tokens, and is not used; replies end with "</s>"',
-    );
-    expect(problemOf({ model: 'gpt2', eos_token_id: 4, tokens: ['a', 'b', 'c', 'd'] })).toMatch(
-      /eos_token_id is 4, .*; no token ends a reply, which runs to its limit: fetch the file of another conversion/,
-    );
-    expect(problemOf({ eos_token_id: 2, eom_token_id: 9 })).toMatch(/eom_token_id is 9, .* with "<\/s>"$/);
-    // llama.cpp's defaults stand in.
-    const found = open({ model: 'llama', tokens, token_type, scores: new Float32Array(4), eos_token_id: 99 });
-    expect(found.eosId).toBe(2);
   });
 
   it('knows its pre-tokenizers, and every one of them can be built', () => {
