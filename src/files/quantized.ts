@@ -5,8 +5,8 @@ import { isRead, type Declared } from './coded/methods.ts';
 import { isRecord, readJson, type Folder } from './source.ts';
 
 export interface Quantized extends Declared {
-  /** Bits of a weight; null: nothing says. */
-  bits: number | null;
+  /** Bits of a weight, ascending; several where layers differ, none where nothing says. */
+  bits: readonly number[];
   /** Whether its tensors are read as they are. */
   isRead: boolean;
   /** The member and file that declare it, for messages. */
@@ -34,7 +34,7 @@ export function quantizedBy(config: Readonly<Record<string, unknown>>, file: str
   return {
     method,
     settings,
-    bits: bitsOf(settings),
+    bits: widthsOf(settings),
     isRead: isRead({ method, settings }),
     where: `${member} in ${file}`,
     file,
@@ -69,7 +69,7 @@ export async function quantizedFolder(
   return {
     method,
     settings,
-    bits: bitsOf(settings),
+    bits: widthsOf(settings),
     isRead: isRead({ method, settings }),
     where: beside,
     file: beside,
@@ -92,9 +92,15 @@ export function quantizedSign(
   return null;
 }
 
-/** "gptq to 4 bits", for messages; '' where nothing is known. */
-export function describeQuantized({ method, bits }: Pick<Quantized, 'method' | 'bits'>): string {
-  return `${method === null ? '' : ` with ${method}`}${bits === null ? '' : ` to ${bits} bits`}`;
+/** " with modelopt (NVFP4) to 4 bits", for messages; '' where nothing is known. */
+export function describeQuantized({
+  method,
+  settings,
+  bits,
+}: Pick<Quantized, 'method' | 'settings' | 'bits'>): string {
+  const { quant_algo: algorithm } = settings;
+  const named = typeof algorithm === 'string' && algorithm !== method ? ` (${algorithm})` : '';
+  return `${method === null ? '' : ` with ${method}${named}`}${bits.length === 0 ? '' : ` to ${bits.join(' and ')} bits`}`;
 }
 
 /** Quantization method: the name in the settings, or the method that their keys imply. */
@@ -120,8 +126,24 @@ const WORDS: readonly [RegExp, number][] = [
 ];
 /** Levels of settings that are looked through: config_groups → group → weights. */
 const LEVELS = 4;
+/** Settings of what is no weight: activations, caches, and HQQ's scales and offsets have bits of their own. */
+const NO_WEIGHTS = /activation|kv_cache|scale|zero/;
 
-function bitsOf(settings: Record<string, unknown>, levels = LEVELS): number | null {
+/** Bits of a weight, ascending; several where the settings give layers different ones. */
+function widthsOf(settings: Record<string, unknown>): number[] {
+  return [...new Set(bitsWithin(settings, LEVELS))].toSorted((a, b) => a - b);
+}
+
+function bitsWithin(settings: Record<string, unknown>, levels: number): number[] {
+  const stated = statedBits(settings);
+  if (stated !== null) return [stated];
+  if (levels === 0) return [];
+  return Object.entries(settings).flatMap(([key, value]) =>
+    isRecord(value) && !NO_WEIGHTS.test(key) ? bitsWithin(value, levels - 1) : [],
+  );
+}
+
+function statedBits(settings: Record<string, unknown>): number | null {
   const loaded = LOADED.find(({ keys }) => keys.some((key) => settings[key] === true));
   if (loaded !== undefined) return loaded.bits;
   const stated = BIT_KEYS.map((key) => settings[key]).find((value) => typeof value === 'number');
@@ -130,15 +152,6 @@ function bitsOf(settings: Record<string, unknown>, levels = LEVELS): number | nu
     const word = settings[key];
     const found = typeof word === 'string' ? WORDS.find(([pattern]) => pattern.test(word)) : undefined;
     if (found !== undefined) return found[1];
-  }
-  if (levels === 0) return null;
-  // Activations and caches have bits of their own.
-  const inner = Object.entries(settings).filter(
-    ([key, value]) => isRecord(value) && !/activation|kv_cache/.test(key),
-  );
-  for (const [, value] of inner) {
-    const bits = bitsOf(value as Record<string, unknown>, levels - 1);
-    if (bits !== null) return bits;
   }
   return null;
 }

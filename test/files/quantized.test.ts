@@ -26,8 +26,33 @@ describe('weights packed elsewhere', () => {
       'modelopt to 4 bits',
       4,
     ],
+    [
+      { quant_method: 'modelopt', quant_algo: 'NVFP4', kv_cache_scheme: { num_bits: 8 } },
+      'modelopt (NVFP4) to 4 bits',
+      4,
+    ],
+    // Qwen3.6-35B-A3B-NVFP4: attention in FP8, experts in NVFP4.
+    [
+      {
+        quant_method: 'modelopt',
+        quant_algo: 'MIXED_PRECISION',
+        config_groups: {
+          group_0: { input_activations: { num_bits: 8 }, weights: { num_bits: 8, type: 'float' } },
+          group_1: { input_activations: { num_bits: 4 }, weights: { num_bits: 4, type: 'float' } },
+        },
+      },
+      'modelopt (MIXED_PRECISION) to 4 and 8 bits',
+      4,
+    ],
     [{ quant_method: 'torchao', quant_type: 'int8wo' }, 'torchao to 8 bits', 8],
-    [{ quant_method: 'hqq', quant_config: { weight_quant_params: { nbits: 3 } } }, 'hqq to 3 bits', 4],
+    [
+      {
+        quant_method: 'hqq',
+        quant_config: { weight_quant_params: { nbits: 3 }, scale_quant_params: { nbits: 8 } },
+      },
+      'hqq to 3 bits',
+      4,
+    ],
     [{ bits: 4 }, 'an unnamed method to 4 bits', 4],
   ])('%j are refused by method and bits', async (packing, name, instead) => {
     const { code, message } = await refusal({
@@ -67,6 +92,18 @@ describe('weights packed elsewhere', () => {
         },
       },
       'NVFP4 to 4 bits (hf_quant_config.json)',
+    ],
+    [
+      {
+        'hf_quant_config.json': {
+          quantization: {
+            quant_algo: 'MIXED_PRECISION',
+            kv_cache_quant_algo: 'FP8',
+            quantized_layers: { 'layers.0': { quant_algo: 'FP8' }, 'layers.1': { quant_algo: 'NVFP4' } },
+          },
+        },
+      },
+      'MIXED_PRECISION to 4 and 8 bits (hf_quant_config.json)',
     ],
     [{ 'hf_quant_config.json': { quantization: { exclude: [] } } }, 'ModelOpt (hf_quant_config.json)'],
     [

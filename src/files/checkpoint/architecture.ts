@@ -68,32 +68,52 @@ export function architectureOf(
   return known ?? stated;
 }
 
-/** Throws unsupported for an unknown class. */
+/** Throws unsupported for a class that is not built, whether transformers or Python code of the repository defines it. */
 export function refuseUnknownClass(
   path: string,
   config: Json,
   architecture: string | null,
-  known: KnownClasses,
+  { names, purpose }: KnownClasses,
 ): void {
-  if (architecture !== null && known.names.includes(architecture)) return;
+  if (architecture !== null && names.includes(architecture)) return;
   const type = config['model_type'];
   const stated =
     architecture === null
-      ? `${FILE} names no architecture, and its model_type is ${JSON.stringify(type) ?? 'missing'}`
-      : `the architecture is ${architecture}`;
+      ? `${FILE} names no architecture, and its model_type is ${type === undefined ? 'missing' : `${JSON.stringify(type)}, of which no class is built`}`
+      : `the architecture is ${architecture}, which is not built`;
+  const { module } = codeOf(config, (key) => key.startsWith('AutoModel')) ?? {};
+  const code = module === undefined ? '' : `, and Python code of its repository (${module}.py) is never run`;
   throw new EngineError(
     'unsupported',
-    `${path}: ${stated}; those that ${known.purpose} are ${known.names.join(', ')}`,
-    {
-      param: FILE,
-    },
+    `${path}: ${stated}${code}; choose another model: \`npx svc-engine doctor\` lists the classes that ${purpose}`,
+    { param: FILE },
   );
 }
 
+interface Code {
+  /** The entry of auto_map: "modeling_x.XForCausalLM", or "owner/name--modeling_x.XForCausalLM". */
+  reference: string;
+  module: string;
+  className: string;
+}
+
+/** The first class that auto_map names for one of these roles; null: none. */
+function codeOf({ auto_map: map }: Json, isRole: (key: string) => boolean): Code | null {
+  if (!isRecord(map)) return null;
+  const named = Object.keys(map).filter(isRole);
+  const reference = named.map((key) => map[key]).find((value) => typeof value === 'string');
+  if (typeof reference !== 'string') return null;
+  const [module = '', className = ''] = reference
+    .slice(reference.lastIndexOf('--') + 1)
+    .replace(/^-/, '')
+    .split('.');
+  return { reference, module, className };
+}
+
 /**
- * Throws unsupported if auto_map replaces a class by Python code of the repository: by a class of another name, or by one of the
- * same name whose file is in the folder, since that file can compute anything. An entry whose file does not exist has no effect, and neither has one of a class that
- * only such files define and that is built in.
+ * Throws unsupported if auto_map replaces a class that is built by Python code of the repository: by a class of another name, or by one of
+ * the same name whose file is in the folder, since that file can compute anything. An entry whose file does not exist has no effect, and
+ * neither has one of a class that only such files define and that is built in.
  */
 export function refuseCustomCode(
   config: Json,
@@ -101,27 +121,20 @@ export function refuseCustomCode(
   architecture: string | null,
   { names, role, codeOnly = [] }: KnownClasses,
 ): void {
-  const { auto_map: map } = config;
-  if (!isRecord(map)) return;
-  const isKnown = architecture !== null && names.includes(architecture);
-  const roles = Object.keys(map).filter((key) => (isKnown ? key === role : key.startsWith('AutoModel')));
-  const reference = roles.map((key) => map[key]).find((value) => typeof value === 'string');
-  if (typeof reference !== 'string') return;
-  // "modeling_x.XForCausalLM", or "owner/name--modeling_x.XForCausalLM"
-  const [module = '', className = ''] = reference
-    .slice(reference.lastIndexOf('--') + 1)
-    .replace(/^-/, '')
-    .split('.');
+  if (architecture === null || !names.includes(architecture)) return;
+  const code = codeOf(config, (key) => key === role);
+  if (code === null) return;
+  const { reference, module, className } = code;
   const [stated] = Array.isArray(config['architectures']) ? (config['architectures'] as unknown[]) : [];
-  if (isKnown && stated === className && codeOnly.includes(className)) return;
-  const isSame = isKnown && familyOf(className) === familyOf(architecture);
+  if (stated === className && codeOnly.includes(className)) return;
+  const isSame = familyOf(className) === familyOf(architecture);
   if (isSame && (reference.includes('--') || !files.includes(`${module}.py`))) return;
   const problem = isSame
     ? `${architecture} is defined anew by Python code in its own repository (${module}.py, auto_map in ${FILE}), which is never run and may compute something else`
-    : `${(isKnown ? className : architecture) ?? reference} is defined by Python code in its own repository (${module}.py), which is never run`;
+    : `${className} is defined by Python code in its own repository (${module}.py, auto_map in ${FILE}), which is never run`;
   const remedy = isSame
     ? `choose a model of the plain class, or if you know that the file changes nothing, remove auto_map`
-    : `choose a model of ${names.join(', ')}`;
+    : `choose a model of the plain class ${architecture}`;
   throw new EngineError('unsupported', `${problem}: ${remedy}`, { param: FILE });
 }
 

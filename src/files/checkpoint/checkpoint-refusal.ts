@@ -22,7 +22,7 @@ export function refuseForeignFolder(path: string, names: readonly string[]): voi
   if (names.length === 1 && weightsFileOf(names)?.endsWith('.safetensors') === true) {
     throw new EngineError(
       'unsupported',
-      `${path} is weights without config.json, which image models in one file are: \`npx svc-engine generate --model-path ${path} --prompt …\` draws with one; a language model is a folder`,
+      `${path} is weights without config.json: give the folder of a language model, which has config.json and a tokenizer beside its weights; if this is an image model in one file, \`npx svc-engine generate --model-path ${path} --prompt …\` draws with it`,
       { param: 'model_index.json' },
     );
   }
@@ -117,7 +117,8 @@ export async function refuseQuantized(
 ): Promise<Quantized | null> {
   const found = await quantizedFolder(folder, names, config);
   if (found === null || found.isRead) return found;
-  const size = found.bits !== null && found.bits > 4 ? 'int8' : 'int4';
+  // Of a mixture most weights, those of experts, have the fewest bits.
+  const size = (found.bits[0] ?? 0) > 4 ? 'int8' : 'int4';
   throw new EngineError(
     'unsupported',
     say`${folder.path} is quantized${describeQuantized({ ...found, method: found.method ?? 'an unnamed method' })} (${found.where}), which is not read (read are ${METHOD_NAMES.join(', ')}): take the original checkpoint, and ${option('quantization')} ${size} for its size`,

@@ -48,7 +48,6 @@ export async function openGguf(
       ...tower,
       path: folder.path,
       configSource: { name, metadata },
-      generationConfigProblem: null,
       shards: own.map((source) => source.name),
       tokenizer: async () => (tokenizer ??= readOwn()),
       layout: async (otherwise) => layout ?? { pooling: otherwise, normalize: true, mostTokens: null },

@@ -20,8 +20,8 @@ export interface Checkpoint {
   /** Contents of generation_config.json; {} if it does not exist. */
   generationConfig: Record<string, unknown>;
   /**
-   * The reason why generation_config.json is ignored: it is not valid JSON, as in some files that were edited by hand. null: it is
-   * used.
+   * The reason why generation_config.json is ignored: it is not valid JSON, as in some files that were edited by hand. Or why an end token
+   * of a GGUF file is. null: all is used.
    */
   generationConfigProblem: string | null;
   tensors: Map<string, TensorEntry>;

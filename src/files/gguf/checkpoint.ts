@@ -15,7 +15,7 @@ import type { GgufClass, GgufModel } from './model.ts';
 import { openGgufFiles, type GgufFiles } from './open-files.ts';
 import { isNeverRead } from './tensor-types.ts';
 import { entryOf } from './tensors.ts';
-import { checkTokenizer, tokenizerFiles } from './tokenizer-json.ts';
+import { checkTokenizer, endTokenProblem, tokenizerFiles } from './tokenizer-json.ts';
 import { endIds, readTokens } from './vocabulary.ts';
 
 export interface GgufCheckpoint {
@@ -25,6 +25,8 @@ export interface GgufCheckpoint {
   keys: GgufKeys;
   config: Record<string, unknown>;
   generationConfig: Record<string, unknown>;
+  /** See Checkpoint. */
+  generationConfigProblem: string | null;
   tensors: Map<string, TensorEntry>;
   sources: ByteSource[];
   /** Throws where another tokenizer is asked for than can be read. */
@@ -63,6 +65,7 @@ export async function ggufCheckpoint(files: GgufFiles, known: KnownClasses): Pro
     keys,
     config,
     generationConfig: generationConfig(keys),
+    generationConfigProblem: hasTokens(keys) ? endTokenProblem(keys) : null,
     tensors: entries(files, gguf, config),
     sources: files.sources,
     tokenizer: () => openTokenizer({ ...tokenizerFiles(keys), file: keys.file }),
@@ -179,13 +182,14 @@ const SAMPLING: Readonly<Record<string, string>> = {
   penalty_repeat: 'repetition_penalty',
 };
 
+const hasTokens = (keys: GgufKeys): boolean => keys.get('tokenizer.ggml.tokens') !== undefined;
+
 function generationConfig(keys: GgufKeys): Record<string, unknown> {
   const stated = Object.entries(SAMPLING).flatMap(([name, own]) => {
     const key = `general.sampling.${name}`;
     return keys.get(key) === undefined ? [] : [[own, keys.real(key)] as const];
   });
-  const hasTokens = keys.get('tokenizer.ggml.tokens') !== undefined;
-  const ends = hasTokens ? endIds(keys, readTokens(keys)) : [];
+  const ends = hasTokens(keys) ? endIds(keys, readTokens(keys)) : [];
   return { ...Object.fromEntries(stated), ...(ends.length > 0 && { eos_token_id: ends }) };
 }
 

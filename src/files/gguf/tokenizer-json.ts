@@ -2,7 +2,7 @@
 
 import type { GgufKeys } from './keys.ts';
 import { MODELS, plainText, type Kind, type Parts, type Roles } from './tokenizer-kinds.ts';
-import { KIND, readTokens, roleIds, tokenizerKey as own } from './vocabulary.ts';
+import { END_KEYS, endIds, KIND, readTokens, roleIds, tokenizerKey as own } from './vocabulary.ts';
 
 export interface TokenizerFiles {
   tokenizerJson: Record<string, unknown>;
@@ -43,6 +43,22 @@ export function tokenizerFiles(keys: GgufKeys): TokenizerFiles {
 /** Throws what tokenizerFiles throws about the kind of the tokenizer and its rules; the tokens are not looked at. */
 export function checkTokenizer(keys: GgufKeys): void {
   kindOf(keys).check?.(keys);
+}
+
+/** What a user should know of an end token that is beyond the vocabulary, and so never sampled; null: there is none. */
+export function endTokenProblem(keys: GgufKeys): string | null {
+  const count = keys.texts(own('tokens'))?.length ?? 0;
+  const key = END_KEYS.find((name) => keys.get(name) !== undefined && keys.count(name) >= count);
+  if (key === undefined) return null;
+  const tokens = readTokens(keys);
+  const { eos_token: eos } = roleIds(keys, tokens, kindOf(keys).roles);
+  const ids = new Set([...endIds(keys, tokens), ...(eos === undefined ? [] : [eos])]);
+  const ends = Array.from(ids, (id) => JSON.stringify(tokens[id]!.text));
+  const instead =
+    ends.length > 0
+      ? `replies end with ${ends.join(', ')}`
+      : 'no token ends a reply, which runs to its limit: fetch the file of another conversion, or give stop_token_ids in requests';
+  return `${key} is ${keys.count(key)}, beyond the vocabulary of ${count} tokens, and is not used; ${instead}`;
 }
 
 function kindOf(keys: GgufKeys): Kind {

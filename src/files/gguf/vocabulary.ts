@@ -50,17 +50,21 @@ export type Role = keyof typeof ROLES;
 
 const KEPT = ['bos_token', 'eos_token'];
 
-/** Ids of roles; a role that a file leaves out has the id that llama.cpp takes for its kind of tokenizer, if that token is no text. */
+/**
+ * Ids of roles. A role that a file leaves out, or whose id is beyond the vocabulary, has the id that llama.cpp takes for its kind of
+ * tokenizer, if that token is no text.
+ */
 export function roleIds(
   keys: GgufKeys,
   tokens: readonly GgufToken[],
   otherwise: Readonly<Record<string, number>>,
 ): Readonly<Record<string, number>> {
   const found = Object.entries(ROLES).flatMap(([role, names]): [string, number][] => {
-    const key = names.map(own).find((name) => keys.get(name) !== undefined);
+    const stated = names.map(own).find((name) => keys.get(name) !== undefined);
+    // Converters write an id beyond the tokens where there is none.
+    const key = stated !== undefined && keys.count(stated) < tokens.length ? stated : undefined;
     const id = key === undefined ? otherwise[role] : keys.count(key);
     const token = id === undefined ? undefined : tokens[id];
-    // An id beyond the tokens stands for none, as converters write it.
     if (token === undefined) return [];
     const isText = token.kind === KIND.normal && keys.get(own('token_type')) !== undefined;
     // A token of text would be cut out of every text; a file may still begin or end replies with one.
@@ -92,11 +96,12 @@ const TURN_ENDS = new Set([
   '<eos>',
 ]);
 
+/** Keys of the tokens that end a reply. */
+export const END_KEYS: readonly string[] = ['eos_token_id', 'eot_token_id', 'eom_token_id'].map(own);
+
 /** Ids of the tokens that end a reply: eos, eot and eom, and control tokens that are known to end a turn. */
 export function endIds(keys: GgufKeys, tokens: readonly GgufToken[]): number[] {
-  const stated = ['eos_token_id', 'eot_token_id', 'eom_token_id'].flatMap((name) =>
-    keys.get(own(name)) === undefined ? [] : [keys.count(own(name))],
-  );
+  const stated = END_KEYS.flatMap((key) => (keys.get(key) === undefined ? [] : [keys.count(key)]));
   // In the harmony format <|end|> ends a message, and <|return|> the reply.
   const isHarmony = tokens.some(({ text }) => text === '<|return|>');
   const known = tokens

@@ -15,6 +15,13 @@ const INVERSION = /^(emb_params|clip_[lg])$/;
 /** Tensors of language models, their encoders and their towers in llama.cpp's files. */
 const LANGUAGE_MODEL = /^(token_embd|v\.patch_embd|enc\.output_norm)\./;
 
+/**
+ * Tensors of language models in the names of transformers; a shard may hold only layers. Text encoders of CLIP and T5 have other names, and
+ * adapters have endings of their own.
+ */
+const TRANSFORMERS_MODEL =
+  /(^|\.)layers\.\d+\.(input_layernorm|self_attn\.o_proj)\.weight$|^((\w+\.)*(model|language_model)\.)?embed_tokens\.weight$|^(transformer\.wte|gpt_neox\.embed_in|(\w+\.)?embeddings\.word_embeddings|lm_head)\.weight$/;
+
 /** Throws unsupported for a file that no family reads. */
 export function refuseFile(
   path: string,
@@ -29,6 +36,8 @@ function problemOf(path: string, tensors: ReadonlyMap<string, FileTensor>, known
   if (names.length === 0) return 'holds no tensors: fetch it again';
   if (names.some((name) => LANGUAGE_MODEL.test(name)))
     return say`holds a language model or a part of one, which draws nothing: \`npx svc-engine serve --model-path ${path}\` serves it, and a text encoder of an image model is given with ${option('componentPaths')}`;
+  if (names.some((name) => TRANSFORMERS_MODEL.test(name)))
+    return say`holds weights of a language model, which is opened by its folder: give ${folderText(path)} with its config.json and tokenizer to \`npx svc-engine serve --model-path\`, or the text encoder of an image model to ${option('componentPaths')}`;
   const unbuilt = known.unbuiltFiles.find(({ signs }) =>
     signs.every((sign) => names.some((name) => sign.test(name))),
   );
@@ -42,6 +51,12 @@ function problemOf(path: string, tensors: ReadonlyMap<string, FileTensor>, known
   if (component !== null)
     return say`holds ${component} and no denoiser: give a model, and this file as its ${component} with ${option('componentPaths')}`;
   return `holds tensors such as ${names[0] ?? ''}, which no family that is built in has: this version reads files of ${namesOfFamilies(known)}, and folders with model_index.json`;
+}
+
+/** The folder of a file by the path as a user wrote it, for messages. */
+function folderText(path: string): string {
+  const at = Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\'));
+  return at > 0 ? path.slice(0, at) : 'the folder that it lies in';
 }
 
 /** The component that a file holds alone; null: none. */

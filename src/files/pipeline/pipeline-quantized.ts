@@ -26,7 +26,7 @@ export function declaredQuantization(
   if (declared?.isRead) return declared;
   const beside = quantizedBeside(names);
   if (declared === null && beside === undefined) return null;
-  const found = declared ?? { method: null, bits: null, where: beside!, file: beside! };
+  const found = declared ?? { method: null, settings: {}, bits: [], where: beside!, file: beside! };
   throw new EngineError(
     'unsupported',
     say`the ${name} in ${path} is quantized${describeQuantized(found)} (${found.where}), which is not read: give the original with ${option('componentPaths')}, and ${option('quantization')} int8 or int4 for its size`,

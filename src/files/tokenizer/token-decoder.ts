@@ -1,12 +1,19 @@
 // From a vocabulary entry to the bytes it stands for. Three spellings cover the language models: byte-level (each
 // byte is a printable stand-in character, as GPT-2 chose them), SentencePiece pieces (▁ is a space, <0xE4> a byte),
-// and Metaspace. Working in bytes is what lets a stream hold half a character back.
+// and Metaspace. Working in bytes is what lets a stream hold half a character back. Added tokens, special or not, are
+// spelled like the others: Gemma's runs of spaces are added tokens made of ▁.
 
 import { STAND_INS } from './stand-ins.ts';
 
+interface TokenPlace {
+  /** The token opens its text. */
+  first: boolean;
+  /** The token was added after training. */
+  added: boolean;
+}
+
 interface TokenDecoder {
-  /** `first`: the token opens its text. */
-  bytes(token: string, first: boolean): Uint8Array;
+  bytes(token: string, place: TokenPlace): Uint8Array;
   /** Spaces cut from the start of a whole text. */
   leadingSpaces: number;
 }
@@ -17,12 +24,17 @@ interface DecoderStep {
 }
 
 const utf8 = new TextEncoder();
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** The decoder of a tokenizer.json, or null where it is none of these (WordPiece, BPE with suffixes, CTC). */
 export function tokenDecoder(config: unknown): TokenDecoder | null {
   const steps = flatten(config);
   if (steps === null || steps.length === 0) return null;
-  if (steps.every(({ type }) => type === 'ByteLevel')) return { bytes: byteLevelBytes, leadingSpaces: 0 };
+  if (steps.every(({ type }) => type === 'ByteLevel')) {
+    const bytes = (token: string, { added }: TokenPlace): Uint8Array =>
+      added ? addedByteLevelBytes(token) : byteLevelBytes(token);
+    return { bytes, leadingSpaces: 0 };
+  }
 
   const rewrites: ((token: string, first: boolean) => string)[] = [];
   let leadingSpaces = 0;
@@ -38,7 +50,7 @@ export function tokenDecoder(config: unknown): TokenDecoder | null {
       leadingSpaces += Number(step['start']);
     else return null;
   }
-  const bytes = (token: string, first: boolean): Uint8Array => {
+  const bytes = (token: string, { first }: TokenPlace): Uint8Array => {
     const byte = byteFallback ? fallbackByte(token) : null;
     if (byte !== null) return new Uint8Array([byte]);
     return bytesOf(rewrites.reduce((text, rewrite) => rewrite(text, first), token));
@@ -95,4 +107,22 @@ function byteLevelBytes(token: string): Uint8Array {
     bytes[at] = byte;
   }
   return bytes;
+}
+
+/**
+ * DeepSeek Coder's added token ö is matched as that letter, but is also the stand-in of a byte. Python's library decodes it to U+FFFD;
+ * here, as in llama.cpp, an added token whose bytes are no UTF-8 stands for its own text.
+ */
+function addedByteLevelBytes(token: string): Uint8Array {
+  const bytes = byteLevelBytes(token);
+  return isUtf8(bytes) ? bytes : utf8.encode(token);
+}
+
+function isUtf8(bytes: Uint8Array): boolean {
+  try {
+    strictUtf8.decode(bytes);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -25,7 +25,7 @@ export interface Tokenizer extends TokenPieces {
   /** `addSpecialTokens`: what the tokenizer puts around a plain prompt (BOS …). A rendered chat template has them already. */
   encode(text: string, options?: { addSpecialTokens?: boolean }): number[];
   decode(ids: readonly number[], options?: { skipSpecialTokens?: boolean }): string;
-  /** The bytes an id stands for in a text; special tokens as their text; none for an id without a token. */
+  /** The bytes an id stands for in a text, special tokens included; none for an id without a token. */
   tokenBytes(id: number, first?: boolean): Uint8Array;
   /** The token's bytes as text; U+FFFD where they are part of a character. */
   tokenText(id: number): string;
@@ -75,19 +75,17 @@ export function openTokenizer(files: TokenizerFiles): Tokenizer {
   checkTokenIds(vocabulary, ownAddedTokens(json), file);
   for (const { id, content } of vocabulary) tokens[id] = content;
   for (const { id, content } of added) tokens[id] = content;
-  const addedText = new Map(added.map(({ id, content }) => [id, content]));
+  const addedIds = new Set(added.map(({ id }) => id));
   const specialIds = new Set(added.filter(({ special }) => special).map(({ id }) => id));
   const markIds = new Set(added.filter(({ content }) => MARK.test(content)).map(({ id }) => id));
   const decoder = model.wordSuffix === '' ? tokenDecoder(json['decoder']) : null;
   const utf8 = new TextEncoder();
-  const highestId = vocabulary.reduce((most, { id }) => (id > most && !addedText.has(id) ? id : most), -1);
+  const highestId = vocabulary.reduce((most, { id }) => (id > most && !addedIds.has(id) ? id : most), -1);
 
   const tokenBytes = (id: number, first = false): Uint8Array => {
-    const text = addedText.get(id);
-    if (text !== undefined) return utf8.encode(text);
     const token = tokens[id];
     if (token === undefined) return new Uint8Array(0);
-    return decoder === null ? utf8.encode(token) : decoder.bytes(token, first);
+    return decoder === null ? utf8.encode(token) : decoder.bytes(token, { first, added: addedIds.has(id) });
   };
   const { eos_token: eos } = specials;
   const tokenizer: Tokenizer = {

@@ -73,10 +73,9 @@ export function readText(
 ): TextDeclaration {
   const architecture = architectures.find(({ classes }) => classes.some((one) => one.name === className));
   if (!architecture) {
-    const known = textClasses().map((one) => one.name);
     throw new EngineError(
       'unsupported',
-      `${name}: the class ${className} is not built; choose a model of ${known.join(', ')}`,
+      `${name}: the class ${className} is not built; choose another model: \`npx svc-engine doctor\` lists the classes that are`,
       { param: 'architectures' },
     );
   }

@@ -94,16 +94,15 @@ describe('a checkpoint that does not fit its config', () => {
 });
 
 describe('a model that does not run here', () => {
-  const RUNNING = ['LlamaForCausalLM', 'MistralForCausalLM', 'Qwen2ForCausalLM', 'Qwen3ForCausalLM'];
   beforeEach(() => {
     folder = goldenModel('qwen3');
   });
 
-  it('has an architecture nobody built: the message lists those that run', async () => {
+  it('has an architecture nobody built: the message says where those that run are listed', async () => {
     editConfig({ architectures: ['MambaForCausalLM'] });
     const { code, message } = await refusal();
     expect(code).toBe('unsupported');
-    for (const name of ['MambaForCausalLM', ...RUNNING]) expect(message).toContain(name);
+    expect(message).toMatch(/MambaForCausalLM, which is not built; .*doctor` lists the classes that run$/);
   });
 
   it('names none, nor a model_type', async () => {

@@ -23,7 +23,7 @@ describe('the class that computes a checkpoint', () => {
     [
       { architectures: ['GemmaForCausalLM'] },
       'unsupported',
-      /^\/m: the architecture is GemmaForCausalLM; those that run are/,
+      /^\/m: the architecture is GemmaForCausalLM, which is not built; choose another model: .* lists the classes that run$/,
     ],
     [{ architectures: ['__proto__'] }, 'unsupported', /the architecture is __proto__/],
     [{ architectures: ['constructor'] }, 'unsupported', /the architecture is constructor/],
@@ -63,16 +63,25 @@ describe('code of the repository', () => {
     'config.json': { ...config, auto_map: { AutoModelForCausalLM: target }, ...changes },
   });
 
-  it('that defines another class is refused by its name', async () => {
+  it('that defines a class which is not built is named beside that class', async () => {
     const other = { architectures: ['XForCausalLM'], model_type: 'x' };
     const error = await refusal(withMap('o/r--modeling_x.XForCausalLM', other));
     expect(error).toMatchObject({ code: 'unsupported' });
-    expect(error.message).toMatch(
-      /^XForCausalLM is defined by .* \(modeling_x\.py\), .* MistralForCausalLM$/,
+    expect(error.message).toBe(
+      '/m: the architecture is XForCausalLM, which is not built, and Python code of its repository (modeling_x.py) is never run; choose another model: `npx svc-engine doctor` lists the classes that run',
     );
+    const unnamed = await refusal(
+      withMap('modeling_x.XForCausalLM', { architectures: undefined, model_type: 'x' }),
+    );
+    expect(unnamed.message).toMatch(
+      /its model_type is "x", of which no class is built, and .*modeling_x\.py/,
+    );
+  });
+
+  it('that puts another class in place of one that is built is refused by its name', async () => {
     const hidden = await refusal(withMap('modeling_x.XForCausalLM'));
     expect(hidden.message).toMatch(
-      /^XForCausalLM is defined by Python code in its own repository \(modeling_x\.py\)/,
+      /^XForCausalLM is defined by Python code in its own repository \(modeling_x\.py, .*: choose a model of the plain class LlamaForCausalLM$/,
     );
   });
 

@@ -143,6 +143,12 @@ describe('other kinds of folder', () => {
       /Mistral's own layout \(params\.json\).*fetch the files of the Hugging Face layout/,
     ],
     ['nothing', files('README.md'), 'bad_checkpoint', /no config\.json/],
+    [
+      'one file of weights',
+      files('model.safetensors'),
+      'unsupported',
+      /^\/m is weights without config\.json: give the folder of a language model, .*; if this is an image model in one file, `npx svc-engine generate/,
+    ],
     ['no weights', files('config.json'), 'bad_checkpoint', /no safetensors file/],
     [
       'other weights',

@@ -240,6 +240,20 @@ describe('a GGUF file that is not what its model needs', () => {
     );
   });
 
+  it('with an end token beyond the vocabulary opens, and says so', async () => {
+    const tokens: Record<string, Written> = {
+      'tokenizer.ggml.model': 'llama',
+      'tokenizer.ggml.tokens': { items: 'string', values: ['<unk>', '<s>', '</s>'] },
+      'tokenizer.ggml.token_type': { items: 'i32', values: [2, 3, 3] },
+    };
+    const sound = await opened({ ...tokens, 'tokenizer.ggml.eos_token_id': 2 });
+    expect(sound.generationConfigProblem).toBeNull();
+    const beyond = await opened({ ...tokens, 'tokenizer.ggml.eos_token_id': 32_000 });
+    expect(beyond.generationConfigProblem).toMatch(
+      /eos_token_id is 32000, beyond .*; replies end with "<\/s>"$/,
+    );
+  });
+
   it('is refused by the file and its own name of a tensor where tensors and metadata differ', async () => {
     const { config, architecture, configSource, tensors } = await opened({ 'llama.feed_forward_length': 7 });
     const { generate } = readText(config, architecture, configSource);
