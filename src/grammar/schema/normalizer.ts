@@ -21,8 +21,10 @@ import {
   intersectShapes,
   NO_SHAPE,
   shapeOfValues,
+  subtractShapes,
   uniteShapes,
 } from './shape.ts';
+import { listedValues } from './listed-values.ts';
 import { ANY, NONE, type DynamicScope, type Json, type Shape, type Term } from './term.ts';
 import { Terms } from './terms.ts';
 
@@ -72,6 +74,8 @@ export class Normalizer implements Context {
   }
 
   enter(node: SchemaNode, dynamic: DynamicScope): Term {
+    const values = listedValues(node.keywords);
+    if (values !== null) return this.terms.some(values.map((value) => this.terms.value(value)));
     const isNew = this.document.hasDynamicAnchors && !dynamic.includes(node.resource);
     return this.terms.schema(node, isNew ? [...dynamic, node.resource] : dynamic);
   }
@@ -123,14 +127,27 @@ export class Normalizer implements Context {
       case 'not':
         return complementShape(this.shapeOf(term.of), this);
       case 'all':
-        return term.of
-          .map((each) => this.shapeOf(each))
-          .reduce((a, b) => intersectShapes(a, b, this), ANY_SHAPE);
+        return this.#workOutIntersection(term.of);
       case 'some':
         return this.#workOutUnion(term.of);
       case 'schema':
         return this.#workOutSchema(term);
     }
+  }
+
+  /** The intersection of terms; what some of them exclude is joined, so that its texts are complemented at once, and removed from the rest. */
+  #workOutIntersection(of: readonly Term[]): Shape {
+    const excluded = of.flatMap((each) => (each.kind === 'not' ? [each.of] : []));
+    const shape = of
+      .filter((each) => each.kind !== 'not')
+      .map((each) => this.shapeOf(each))
+      .reduce((a, b) => {
+        checkTime(this.bounds);
+        return intersectShapes(a, b, this);
+      }, ANY_SHAPE);
+    return excluded.length === 0
+      ? shape
+      : subtractShapes(shape, this.shapeOf(this.terms.some(excluded)), this);
   }
 
   /** The union of many values and other terms; the values are united first. */
