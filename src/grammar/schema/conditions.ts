@@ -6,7 +6,7 @@ import { allConditions, canMeet, MOST_CONDITIONS } from '../object-conditions.ts
 import { wordsDfa } from '../word-dfa.ts';
 import type { Context } from './context.ts';
 import { termOf } from './object-shape.ts';
-import { NONE, type NameClass, type ObjectShape, type Term } from './term.ts';
+import { NONE, type Condition, type NameClass, type ObjectShape, type Term } from './term.ts';
 
 /** Values of a property that meet the same conditions, as bits. */
 export interface Kind {
@@ -31,15 +31,15 @@ export interface KindShape extends ObjectShape {
 
 type IsInhabited = (term: Term) => boolean;
 
-/** Most different terms that the conditions of one object ask of the same name. */
-const MOST_TERMS = 6;
+/** Most kinds of values of one property. */
+const MOST_KINDS = 128;
 /** Most ways of meeting all conditions, where each becomes a shape. */
 const MOST_WAYS = 256;
 
 /** The terms of all kinds of values in a shape. */
 export function termsOfKinds(shape: ObjectShape, context: Context): Term[] {
   if (shape.conditions.length === 0) return [];
-  const { named, classes } = kindsOfShape(shape, () => true, context);
+  const { named, classes } = kindsOfShape(shape, context);
   return [...named.values(), ...classes.map(({ kinds }) => kinds)].flatMap((list) =>
     list.map(({ term }) => term),
   );
@@ -47,16 +47,15 @@ export function termsOfKinds(shape: ObjectShape, context: Context): Term[] {
 
 /** The objects of a shape that meet its conditions, as a union of shapes. */
 export function meetConditions(shape: ObjectShape, isInhabited: IsInhabited, context: Context): KindShape[] {
-  const { conditions, required, dependent, min, max } = shape;
-  if (conditions.length === 0) return [{ ...shape, kinds: null }];
-  if (conditions.length > MOST_CONDITIONS)
-    context.tooLarge(`more than ${MOST_CONDITIONS} conditions on the properties of one object`);
-  const { named, classes } = kindsOfShape(shape, isInhabited, context);
-  const absent = new Map<string, number>();
-  conditions.forEach(({ ways }, i) => {
-    for (const way of ways)
-      if (way.kind === 'lacks') absent.set(way.name, (absent.get(way.name) ?? 0) | (1 << i));
-  });
+  if (shape.conditions.length === 0) return [{ ...shape, kinds: null }];
+  const { required, dependent, min, max } = shape;
+  const { conditions, ...all } = kindsOfShape(shape, context);
+  const inhabited = (list: readonly Kind[]): Kind[] => list.filter(({ term }) => isInhabited(term));
+  const named = new Map([...all.named].map(([name, list]) => [name, inhabited(list)]));
+  const classes = all.classes
+    .map((each) => ({ ...each, kinds: inhabited(each.kinds) }))
+    .filter((each) => each.kinds.length > 0);
+  const absent = absences(conditions);
   const kinds: Kinds = {
     count: conditions.length,
     named,
@@ -70,7 +69,7 @@ export function meetConditions(shape: ObjectShape, isInhabited: IsInhabited, con
     classes: classes.map(({ names, term }) => ({ names, term })),
   };
   const isCounted = max === Infinity && dependent.size === 0 && (min <= required.size || classes.length > 0);
-  if (!isCounted) return eachWay({ ...base, kinds }, shape, context);
+  if (!isCounted) return eachWay({ ...base, kinds }, conditions, context);
   const open = {
     known: [...named].map(([name, list]) => ({
       kinds: list.map(({ meets }) => meets),
@@ -81,8 +80,17 @@ export function meetConditions(shape: ObjectShape, isInhabited: IsInhabited, con
   return canMeet(allConditions(conditions.length), open) ? [{ ...base, kinds }] : [];
 }
 
+function absences(conditions: readonly Condition[]): Map<string, number> {
+  const absent = new Map<string, number>();
+  conditions.forEach(({ ways }, i) => {
+    for (const way of ways)
+      if (way.kind === 'lacks') absent.set(way.name, (absent.get(way.name) ?? 0) | (1 << i));
+  });
+  return absent;
+}
+
 /** One shape for each way of meeting all conditions, where bounds or dependent names keep them from being followed while a text is written. */
-function eachWay(base: KindShape, { conditions }: ObjectShape, context: Context): KindShape[] {
+function eachWay(base: KindShape, conditions: readonly Condition[], context: Context): KindShape[] {
   let found = [{ ...base, kinds: base.kinds! }];
   for (const [i, { ways, at }] of conditions.entries()) {
     if (base.kinds!.classes.some((list) => list.some(({ meets }) => (meets & (1 << i)) !== 0))) {
@@ -127,13 +135,27 @@ function requiring(shape: Expanded, name: string, condition: number): Expanded[]
 }
 
 interface ShapeKinds {
+  /** The conditions that not every object of the shape meets. */
+  conditions: readonly Condition[];
   named: Map<string, Kind[]>;
   /** Classes of names without known names, cut so that the names of each meet the same conditions. */
   classes: (NameClass & { kinds: Kind[] })[];
 }
 
-function kindsOfShape(shape: ObjectShape, isInhabited: IsInhabited, context: Context): ShapeKinds {
-  const { conditions, required } = shape;
+/** The kinds of each shape, worked out once: what is known to be empty grows, and kinds must not change with it. */
+const known = new WeakMap<ObjectShape, ShapeKinds>();
+
+function kindsOfShape(shape: ObjectShape, context: Context): ShapeKinds {
+  let found = known.get(shape);
+  if (found === undefined) known.set(shape, (found = workOutKinds(shape, context)));
+  return found;
+}
+
+function workOutKinds(shape: ObjectShape, context: Context): ShapeKinds {
+  const { required } = shape;
+  const conditions = shape.conditions.filter((condition) => !isAlwaysMet(condition, shape, context));
+  if (conditions.length > MOST_CONDITIONS)
+    context.tooLarge(`more than ${MOST_CONDITIONS} conditions on the properties of one object`);
   const names = new Set([...shape.named.keys(), ...required]);
   for (const { ways } of conditions) for (const way of ways) if (way.kind !== 'other') names.add(way.name);
   const named = new Map<string, Kind[]>();
@@ -145,11 +167,11 @@ function kindsOfShape(shape: ObjectShape, isInhabited: IsInhabited, context: Con
         return isAbout && way.kind !== 'lacks' ? [way.term] : [];
       }),
     );
-    named.set(name, kindsOf(termOf(shape, name), asked, isInhabited, context));
+    named.set(name, kindsOf(termOf(shape, name), asked, context));
   }
-  const known = wordsDfa(names, context.bounds);
+  const words = wordsDfa(names, context.bounds);
   let classes = shape.classes.map((each) => ({
-    names: subtract(each.names, known, context.bounds),
+    names: subtract(each.names, words, context.bounds),
     term: each.term,
     asked: conditions.map((): Term[] => []),
   }));
@@ -170,33 +192,55 @@ function kindsOfShape(shape: ObjectShape, isInhabited: IsInhabited, context: Con
   const kept = classes.map(({ names: dfa, term, asked }) => ({
     names: dfa,
     term,
-    kinds: kindsOf(term, asked, isInhabited, context),
+    kinds: kindsOf(term, asked, context),
   }));
-  return { named, classes: kept.filter((each) => !isEmpty(each.names) && each.kinds.length > 0) };
+  return { conditions, named, classes: kept.filter(({ names: dfa }) => !isEmpty(dfa)) };
+}
+
+/** Whether each object of the shape meets a condition, as one of its required properties does. */
+function isAlwaysMet({ ways }: Condition, shape: ObjectShape, context: Context): boolean {
+  return ways.some(
+    (way) =>
+      way.kind === 'has' &&
+      shape.required.has(way.name) &&
+      isWithin(termOf(shape, way.name), way.term, context),
+  );
+}
+
+/** Whether all values of a term are values of another one; false also if that cannot be decided quickly. */
+function isWithin(inner: Term, outer: Term, context: Context): boolean {
+  const { terms } = context;
+  return terms.all([inner, outer]) === inner || context.isEmpty(terms.all([inner, terms.not(outer)]));
 }
 
 function withAsked(asked: readonly Term[][], at: number, term: Term): Term[][] {
   return asked.map((list, i) => (i === at ? [...list, term] : list));
 }
 
-/** The inhabited parts of a term, by the conditions that they meet. `asked`: for each condition, terms of which one is to be met. */
-function kindsOf(own: Term, asked: readonly Term[][], isInhabited: IsInhabited, context: Context): Kind[] {
+/** The parts of a term, by the conditions that they meet. `asked`: for each condition, terms of which one is to be met. */
+function kindsOf(own: Term, asked: readonly Term[][], context: Context): Kind[] {
   const { terms } = context;
   const meeting = new Map<Term, number>();
+  let always = 0;
   asked.forEach((list, i) => {
     for (const term of list) {
-      if (!context.isEmpty(terms.all([own, term]))) meeting.set(term, (meeting.get(term) ?? 0) | (1 << i));
+      if (isWithin(own, term, context)) always |= 1 << i;
+      else if (!context.isEmpty(terms.all([own, term])))
+        meeting.set(term, (meeting.get(term) ?? 0) | (1 << i));
     }
   });
-  if (meeting.size > MOST_TERMS)
-    context.tooLarge(`more than ${MOST_TERMS} conditions on the values of one property`);
-  let kinds: Kind[] = [{ term: own, meets: 0 }];
+  let kinds: Kind[] = [{ term: own, meets: always }];
   for (const [term, bits] of meeting) {
-    kinds = kinds.flatMap((kind) => [
-      { term: terms.all([kind.term, term]), meets: kind.meets | bits },
-      { term: terms.all([kind.term, terms.not(term)]), meets: kind.meets },
-    ]);
-    kinds = kinds.filter((kind) => kind.term !== NONE && !context.isEmpty(kind.term));
+    kinds = kinds
+      .flatMap((kind) => [
+        { term: terms.all([kind.term, term]), meets: kind.meets | bits },
+        { term: terms.all([kind.term, terms.not(term)]), meets: kind.meets },
+      ])
+      .filter((kind) => kind.term !== NONE && !context.isEmpty(kind.term));
+    if (kinds.length > MOST_KINDS)
+      context.tooLarge(
+        `more than ${MOST_KINDS} kinds of values of one property, by the conditions that they meet`,
+      );
   }
-  return kinds.filter((kind) => isInhabited(kind.term));
+  return kinds;
 }

@@ -30,6 +30,10 @@ import { Terms } from './terms.ts';
 
 const MOST_TERMS = 20_000;
 const MOST_ALTERNATIVES = 256;
+/** Longest text by which subschemas are compared, in UTF-16 units. */
+const MOST_COMPARED = 2_000;
+/** Keywords by which other subschemas refer to one. */
+const NAMING = /"(?:\$id|id|\$anchor|\$dynamicAnchor)":"/;
 /** Levels below a term that isEmpty() looks at. */
 const EMPTY_DEPTH = 3;
 
@@ -48,6 +52,8 @@ export class Normalizer implements Context {
   readonly document: SchemaDocument;
   readonly bounds: Limits;
   readonly terms: Terms;
+  readonly #alike = new Map<SchemaNode, SchemaNode>();
+  readonly #firstByText = new Map<string, SchemaNode>();
   readonly #shapes = new Map<Term, Shape>();
   readonly #alternatives = new Map<Term, Alternative[]>();
   readonly #empty = new Map<Term, boolean>([
@@ -77,7 +83,20 @@ export class Normalizer implements Context {
     const values = listedValues(node.keywords);
     if (values !== null) return this.terms.some(values.map((value) => this.terms.value(value)));
     const isNew = this.document.hasDynamicAnchors && !dynamic.includes(node.resource);
-    return this.terms.schema(node, isNew ? [...dynamic, node.resource] : dynamic);
+    return this.terms.schema(this.#firstAlike(node), isNew ? [...dynamic, node.resource] : dynamic);
+  }
+
+  /** The first subschema of a resource that reads as this one, so that equal subschemas are one term. */
+  #firstAlike(node: SchemaNode): SchemaNode {
+    const known = this.#alike.get(node);
+    if (known !== undefined || typeof node.value === 'boolean') return known ?? node;
+    const text = JSON.stringify(node.keywords);
+    const isNamed = text.length > MOST_COMPARED || NAMING.test(text);
+    const key = isNamed ? node.path : `${node.resource.index} ${text}`;
+    const first = this.#firstByText.get(key) ?? node;
+    this.#firstByText.set(key, first);
+    this.#alike.set(node, first);
+    return first;
   }
 
   isEmpty(term: Term): boolean {

@@ -142,7 +142,8 @@ function contentKey(content: object): string {
 }
 
 function findKey(content: object): string {
-  return JSON.stringify(content, (_key, part: unknown) => {
+  return JSON.stringify(content, (key, part: unknown) => {
+    if (key === 'at') return undefined; // where a condition comes from is for messages
     if (part instanceof Map) return [...part].toSorted(([x], [y]) => (x < y ? -1 : 1));
     if (part instanceof Set) return [...part].map(String).toSorted();
     if (typeof part === 'object' && part !== null && 'kind' in part && 'id' in part) return part.id;
