@@ -3,6 +3,7 @@
 
 import type { Dfa } from './dfa-table.ts';
 import type { Lexeme } from './lexeme.ts';
+import type { ValueKind } from './object-conditions.ts';
 
 export interface CompiledGrammar {
   nodes: GrammarNode[];
@@ -54,6 +55,21 @@ export interface ObjectNode {
   dependents: number[][];
   min: number;
   max: number;
+  /** null: there are none. An object that has some has no dependents, and no upper bound. */
+  conditions: ConditionsNode | null;
+}
+
+/** Conditions of which each must be met by a property or by the absence of one. The node of a name's value is then a choice of its kinds. */
+export interface ConditionsNode {
+  count: number;
+  /** The conditions that are met by the absence of impossible names, as bits. */
+  given: number;
+  /** [known names]: the kinds of values. */
+  known: ValueKind[][];
+  /** [known names]: the conditions that are met where the name does not occur, as bits. */
+  absent: number[];
+  /** [groups of other names]: the kinds of values. */
+  others: ValueKind[][];
 }
 
 /** A group of names that are not known one by one. */

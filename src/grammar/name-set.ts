@@ -6,6 +6,8 @@ export interface NameSet {
   /** [groups of other names]: the names as they were spelled, ascending. */
   readonly others: readonly (readonly string[])[];
   readonly count: number;
+  /** Conditions of the object that the values of its names meet, as bits. */
+  readonly met: number;
 }
 
 /** A known name, by its index, and those that were added before. */
@@ -18,12 +20,14 @@ interface KnownName {
   readonly high: number;
 }
 
-export const NO_NAMES: NameSet = { known: null, others: [], count: 0 };
+export const NO_NAMES: NameSet = { known: null, others: [], count: 0, met: 0 };
 
-export function withKnown(set: NameSet, index: number): NameSet {
+/** `meets`: the conditions that the value of the name meets, as bits. */
+export function withKnown(set: NameSet, index: number, meets = 0): NameSet {
   const { known } = set;
   return {
     others: set.others,
+    met: set.met | meets,
     known: {
       index,
       before: known,
@@ -43,19 +47,19 @@ function hash(index: number, salt: number): number {
 }
 
 /** `group`: index in `others` of the object's node. */
-export function withOther(set: NameSet, group: number, spelled: string): NameSet {
+export function withOther(set: NameSet, group: number, spelled: string, meets = 0): NameSet {
   const others = Array.from(
     { length: Math.max(set.others.length, group + 1) },
     (_, i) => set.others[i] ?? [],
   );
   others[group] = [...others[group]!, spelled].toSorted();
-  return { ...set, others, count: set.count + 1 };
+  return { ...set, others, count: set.count + 1, met: set.met | meets };
 }
 
 /** A key that is equal for equal sets. */
-export function nameSetKey({ known, others }: NameSet): string {
+export function nameSetKey({ known, others, met }: NameSet): string {
   const names = known === null ? '' : `${known.count}.${known.low}.${known.high}`;
-  return `(${names};${others.map((group) => JSON.stringify(group)).join()})`;
+  return `(${names};${others.map((group) => JSON.stringify(group)).join()}${met === 0 ? '' : `;${met}`})`;
 }
 
 /** Indices of the known names in the set. */

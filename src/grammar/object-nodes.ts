@@ -1,10 +1,11 @@
 // The nodes of JSON objects and arrays in a compiled grammar.
 
-import type { ArrayNode, ElementNode, ObjectNode, OtherNames } from './compiled-grammar.ts';
+import type { ArrayNode, ConditionsNode, ElementNode, ObjectNode, OtherNames } from './compiled-grammar.ts';
 import { countTexts, isInfiniteEverywhere, textsOf } from './dfa-language.ts';
 import { accepts, ANY_TEXT, intersect, isEmpty, subtract, TooLarge, type Dfa, type Limits } from './dfa.ts';
 import type { LexemeTable } from './lexeme-table.ts';
 import type { ArrayRule, Element, ObjectRule, Rule, SetRule } from './rule.ts';
+import type { ValueKind } from './object-conditions.ts';
 import { wordsDfa } from './word-dfa.ts';
 
 /** The parts of the compiler that build nodes. */
@@ -20,15 +21,21 @@ export interface NodeParts {
 /** Up to this count, the names of a pattern become known names. */
 const FEW_NAMES = 1000;
 /** Most known names of an object; each is an alternative wherever a name may begin. */
-const MOST_NAMES = 4096;
+const MOST_NAMES = 16_384;
 
 export function objectNode(rule: ObjectRule, parts: NodeParts): ObjectNode {
   const { limits } = parts;
   if (rule.properties.length > MOST_NAMES) throw new TooLarge(`an object of over ${MOST_NAMES} names`);
   const isAllowed = (name: string): boolean => rule.names === null || accepts(rule.names, name);
   const names = new NameGroups(parts);
-  for (const { name, value } of rule.properties)
-    if (value !== null && isAllowed(name)) names.addKnown(name, parts.nodeOf(value));
+  const { conditions } = rule;
+  const kindsOf = (list: { rule: Rule; meets: number }[] | undefined): ValueKind[] =>
+    list?.map((kind) => ({ value: parts.nodeOf(kind.rule), meets: kind.meets })) ?? [];
+  rule.properties.forEach(({ name, value }, i) => {
+    const absent = conditions?.absent[i] ?? 0;
+    if (value === null || !isAllowed(name)) names.conditions.given |= absent;
+    else names.addKnown(name, parts.nodeOf(value), { kinds: kindsOf(conditions?.properties[i]), absent });
+  });
 
   const listed = wordsDfa(
     rule.properties.map(({ name }) => name),
@@ -36,14 +43,14 @@ export function objectNode(rule: ObjectRule, parts: NodeParts): ObjectNode {
   );
   const allowed = rule.names ?? ANY_TEXT;
   let left = isEmpty(listed) ? allowed : subtract(allowed, listed, limits);
-  const addOthers = (dfa: Dfa, value: Rule | null): void => {
-    if (value !== null && !isEmpty(dfa)) names.addOthers(dfa, parts.nodeOf(value));
+  const addOthers = (dfa: Dfa, value: Rule | null, kinds: ValueKind[]): void => {
+    if (value !== null && !isEmpty(dfa)) names.addOthers(dfa, parts.nodeOf(value), kinds);
   };
-  for (const { names: pattern, value } of rule.patterns) {
-    addOthers(intersect(left, pattern, limits), value);
+  rule.patterns.forEach(({ names: pattern, value }, i) => {
+    addOthers(intersect(left, pattern, limits), value, kindsOf(conditions?.patterns[i]));
     left = subtract(left, pattern, limits);
-  }
-  addOthers(left, rule.rest);
+  });
+  addOthers(left, rule.rest, []);
 
   const { known, others } = names;
   const indices = new Map(known.map(({ name }, i) => [name, i]));
@@ -59,6 +66,7 @@ export function objectNode(rule: ObjectRule, parts: NodeParts): ObjectNode {
     ),
     min: rule.min,
     max: rule.max,
+    conditions: conditions === undefined ? null : { count: conditions.count, ...names.conditions },
   };
 }
 
@@ -79,30 +87,41 @@ export function setNode({ strings, literals, min, max }: SetRule, parts: NodePar
     dependents: known.map(() => []),
     min,
     max,
+    conditions: null,
   };
+}
+
+/** What the values and the absence of a known name do for the conditions of its object. */
+interface KnownKinds {
+  kinds: ValueKind[];
+  absent: number;
 }
 
 /** The names of an object while its node is built. */
 class NameGroups {
   readonly known: ObjectNode['known'] = [];
   readonly others: OtherNames[] = [];
+  readonly conditions: Omit<ConditionsNode, 'count'> = { given: 0, known: [], absent: [], others: [] };
   readonly #parts: NodeParts;
 
   constructor(parts: NodeParts) {
     this.#parts = parts;
   }
 
-  addKnown(name: string, value: number): void {
+  addKnown(name: string, value: number, { kinds, absent }: KnownKinds): void {
     this.known.push({ name, lexeme: this.#parts.lexemes.addLiteral(name, 'name'), value });
+    this.conditions.known.push(kinds);
+    this.conditions.absent.push(absent);
   }
 
   /** The names that an automaton accepts, which have the same value. */
-  addOthers(dfa: Dfa, value: number): void {
+  addOthers(dfa: Dfa, value: number, kinds: ValueKind[] = []): void {
     if ((countTexts(dfa)[0] ?? 0) <= FEW_NAMES) {
-      for (const name of textsOf(dfa)) this.addKnown(name, value);
+      for (const name of textsOf(dfa)) this.addKnown(name, value, { kinds, absent: 0 });
       return;
     }
     const lexeme = this.#parts.lexemes.add(dfa, 'name');
+    this.conditions.others.push(kinds);
     this.others.push({ lexeme, value, scarce: isInfiniteEverywhere(dfa) ? null : dfa });
   }
 }

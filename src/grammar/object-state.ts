@@ -3,7 +3,8 @@
 
 import type { ObjectNode } from './compiled-grammar.ts';
 import { TooLarge } from './dfa.ts';
-import { knownIndices, withKnown, type NameSet } from './name-set.ts';
+import { knownIndices, withKnown, withOther, type NameSet } from './name-set.ts';
+import { allConditions, canMeet, type OpenNames, type ValueKind } from './object-conditions.ts';
 
 /** Number of names of a group that remain, given those that are used. */
 export type Remaining = (group: number, used: readonly string[]) => number;
@@ -96,7 +97,64 @@ function missingNames(
 
 /** Whether the object can be completed. */
 export function canFinish(node: ObjectNode, used: NameSet, remaining: Remaining = unlimited): boolean {
-  return finishTest(node, used, remaining)(null);
+  return finishTest(node, used, remaining)(null) && canMeetAll(node, used, remaining);
+}
+
+/** The conditions that are not met if no further name comes, as bits. */
+function unmetConditions({ conditions }: ObjectNode, { met }: NameSet, has: ReadonlySet<number>): number {
+  if (conditions === null) return 0;
+  const absent = conditions.absent.filter((_, index) => !has.has(index));
+  return allConditions(conditions.count) & ~absent.reduce((all, bits) => all | bits, met | conditions.given);
+}
+
+/** Whether names can follow, and others stay away, so that all conditions are met. */
+function canMeetAll(node: ObjectNode, used: NameSet, remaining: Remaining): boolean {
+  const { conditions, required } = node;
+  if (conditions === null) return true;
+  const has = knownIndices(used);
+  const isAbsent = conditions.absent.map((_, index) => !has.has(index));
+  const known = conditions.known.flatMap((kinds, index) =>
+    isAbsent[index]!
+      ? [
+          {
+            kinds: kinds.map(({ meets }) => meets),
+            absent: required.includes(index) ? null : conditions.absent[index]!,
+          },
+        ]
+      : [],
+  );
+  const others = conditions.others.map((kinds, group) => ({
+    kinds: kinds.map(({ meets }) => meets),
+    left: remaining(group, used.others[group] ?? []),
+  }));
+  const open: OpenNames = { known, others };
+  return canMeet(allConditions(conditions.count) & ~(used.met | conditions.given), open);
+}
+
+/** The kinds of values that a known name may have next. */
+export function kindsOfKnown(
+  node: ObjectNode,
+  used: NameSet,
+  index: number,
+  remaining: Remaining,
+): ValueKind[] {
+  if (node.conditions === null) return [{ value: node.known[index]!.value, meets: 0 }];
+  return node.conditions.known[index]!.filter(({ meets }) =>
+    canMeetAll(node, withKnown(used, index, meets), remaining),
+  );
+}
+
+/** The kinds of values that a further name of a group may have. */
+export function kindsOfOther(
+  node: ObjectNode,
+  used: NameSet,
+  { group, spelled }: { group: number; spelled: string },
+  remaining: Remaining,
+): ValueKind[] {
+  if (node.conditions === null) return [{ value: node.others[group]!.value, meets: 0 }];
+  return node.conditions.others[group]!.filter(({ meets }) =>
+    canMeetAll(node, withOther(used, group, spelled, meets), remaining),
+  );
 }
 
 /** A test whether the object can be completed once it has the known name of an index, too; null: as it is. */
@@ -180,7 +238,7 @@ function smallestAddition(node: ObjectNode, has: Set<number>): Set<number> | nul
 export function mayClose(node: ObjectNode, used: NameSet): boolean {
   if (used.count < node.min || used.count > node.max) return false;
   const has = knownIndices(used);
-  return missingNames(node, has, has)?.size === 0;
+  return missingNames(node, has, has)?.size === 0 && unmetConditions(node, used, has) === 0;
 }
 
 /** Indices of the known names that may come next. */
@@ -189,7 +247,8 @@ export function nextKnown(node: ObjectNode, used: NameSet, remaining: Remaining)
   const finishes = finishTest(node, used, remaining);
   const found: number[] = [];
   for (let index = 0; index < node.known.length; index++) {
-    if (!has.has(index) && finishes(index)) found.push(index);
+    if (!has.has(index) && finishes(index) && kindsOfKnown(node, used, index, remaining).length > 0)
+      found.push(index);
   }
   return found;
 }
@@ -201,6 +260,7 @@ export function nextOthers(node: ObjectNode, used: NameSet, remaining: Remaining
     const after = { ...used, count: used.count + 1 };
     const remainingAfter: Remaining = (other, names) =>
       other === group ? remaining(other, names) - 1 : remaining(other, names);
-    return canFinish(node, after, remainingAfter) ? [group] : [];
+    if (!finishTest(node, after, remainingAfter)(null)) return [];
+    return kindsOfOther(node, used, { group, spelled: '' }, remaining).length > 0 ? [group] : [];
   });
 }

@@ -8,7 +8,8 @@ import { characters } from './expression.ts';
 import { createLexeme, type Lexeme } from './lexeme.ts';
 import { LruCache } from './lru-cache.ts';
 import { nameSetKey, type NameSet } from './name-set.ts';
-import { nextKnown, nextOthers, type Remaining } from './object-state.ts';
+import type { ValueKind } from './object-conditions.ts';
+import { kindsOfKnown, kindsOfOther, nextKnown, nextOthers, type Remaining } from './object-state.ts';
 
 /** Names that may come next: indices of known names, and groups of other names. */
 export interface NextNames {
@@ -46,11 +47,25 @@ export class PropertyNames {
     let found = this.#next.get(key);
     if (!found) {
       const object = this.#object(node);
-      const remaining: Remaining = (group, names) => this.#remaining(node, group, names);
+      const remaining = this.#remainingIn(node);
       found = { known: nextKnown(object, used, remaining), others: nextOthers(object, used, remaining) };
       this.#next.set(key, found);
     }
     return found;
+  }
+
+  /** See kindsOfKnown() in object-state.ts. */
+  kindsOfKnown(node: number, used: NameSet, index: number): ValueKind[] {
+    return kindsOfKnown(this.#object(node), used, index, this.#remainingIn(node));
+  }
+
+  /** See kindsOfOther() in object-state.ts. */
+  kindsOfOther(node: number, used: NameSet, group: number, spelled: string): ValueKind[] {
+    return kindsOfOther(this.#object(node), used, { group, spelled }, this.#remainingIn(node));
+  }
+
+  #remainingIn(node: number): Remaining {
+    return (group, names) => this.#remaining(node, group, names);
   }
 
   /** Index of the lexeme of a group of other names, without the used ones where the names can run out. */

@@ -4,6 +4,7 @@
 import { canFinish as arrayCanFinish } from './array-state.ts';
 import type {
   CompiledGrammar,
+  ConditionsNode,
   ElementNode,
   GrammarNode,
   ObjectNode,
@@ -11,6 +12,7 @@ import type {
 } from './compiled-grammar.ts';
 import { GrammarError } from './grammar-error.ts';
 import { NO_NAMES } from './name-set.ts';
+import type { ValueKind } from './object-conditions.ts';
 import { canFinish as objectCanFinish } from './object-state.ts';
 
 /** Largest upper bound on repetitions of a nullable node. */
@@ -111,6 +113,25 @@ function objectWithoutUnproductive(node: ObjectNode, productive: boolean[]): Obj
     others: node.others.filter(({ value }) => productive[value]),
     required: reindexed(node.required),
     dependents: node.dependents.filter((_, i) => indices.has(i)).map(reindexed),
+    conditions: node.conditions && conditionsWithoutUnproductive(node, node.conditions, productive),
+  };
+}
+
+function conditionsWithoutUnproductive(
+  { known, others }: ObjectNode,
+  conditions: ConditionsNode,
+  productive: boolean[],
+): ConditionsNode {
+  const isKept = ({ value }: { value: number }): boolean => productive[value] === true;
+  const keptKinds = (lists: ValueKind[][], of: readonly { value: number }[]): ValueKind[][] =>
+    lists.filter((_, i) => isKept(of[i]!)).map((list) => list.filter(isKept));
+  const given = conditions.absent.filter((_, i) => !isKept(known[i]!));
+  return {
+    count: conditions.count,
+    given: given.reduce((all, bits) => all | bits, conditions.given),
+    known: keptKinds(conditions.known, known),
+    absent: conditions.absent.filter((_, i) => isKept(known[i]!)),
+    others: keptKinds(conditions.others, others),
   };
 }
 

@@ -66,6 +66,18 @@ export interface ObjectRule {
   names: Dfa | null;
   min: number;
   max: number;
+  /** Left out: there are none. With conditions the object has no dependent names and no upper bound. */
+  conditions?: ObjectConditions;
+}
+
+/** Conditions of which each must be met by the value of a name or by the absence of a name. Bit i of a number stands for condition i. */
+export interface ObjectConditions {
+  count: number;
+  /** The kinds of values of names and patterns, by their index in `properties` and `patterns`; disjoint, and together the rule's value. */
+  properties: { rule: Rule; meets: number }[][];
+  patterns: { rule: Rule; meets: number }[][];
+  /** [properties]: the conditions that are met where the name does not occur. */
+  absent: number[];
 }
 
 /** A JSON array. */

@@ -106,9 +106,11 @@ export class StackExpansion {
       return found;
     }
     for (const i of known) {
-      const rest = arena.push(below, objectSymbol(arena, index, 'next', withKnown(used, i)));
-      const value = this.#value(arena, rest, node, node.known[i]!.value);
-      found.push(arena.push(value, lexemeSymbol(arena, node.known[i]!.lexeme, 0)));
+      for (const { value, meets } of this.#names.kindsOfKnown(index, used, i)) {
+        const rest = arena.push(below, objectSymbol(arena, index, 'next', withKnown(used, i, meets)));
+        const after = this.#value(arena, rest, node, value);
+        found.push(arena.push(after, lexemeSymbol(arena, node.known[i]!.lexeme, 0)));
+      }
     }
     for (const group of others) {
       const lexeme = this.#names.lexeme(index, group, used);
@@ -122,9 +124,13 @@ export class StackExpansion {
   afterName(below: StackEntry, name: NameSymbol, spelled: string): StackEntry | null {
     if (name.used.others[name.group]?.includes(spelled)) return null;
     const { arena } = below;
-    const rest = objectSymbol(arena, name.node, 'next', withOther(name.used, name.group, spelled));
     const node = this.#object(name.node);
-    return this.#value(arena, arena.push(below, rest), node, node.others[name.group]!.value);
+    const kinds = this.#names.kindsOfOther(name.node, name.used, name.group, spelled);
+    const ways = kinds.map(({ value, meets }) => {
+      const rest = objectSymbol(arena, name.node, 'next', withOther(name.used, name.group, spelled, meets));
+      return this.#value(arena, arena.push(below, rest), node, value);
+    });
+    return ways.length === 1 ? ways[0]! : arena.union(ways);
   }
 
   /** Whether the names of an object are the elements of an array, which no colons follow. */

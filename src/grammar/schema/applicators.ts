@@ -84,7 +84,7 @@ function oneOf(list: Term[], context: Context): Option[] {
     const others = list.filter(
       (other, j) => j !== i && (other === term || !context.isEmpty(terms.all([term, other]))),
     );
-    return { of: [term], where: terms.all(others.map((other) => terms.not(other))) };
+    return { of: [term], where: terms.not(terms.some(others)) };
   });
 }
 

@@ -4,6 +4,7 @@
 import { countTexts } from '../dfa-language.ts';
 import { isEmpty, subtract } from '../dfa.ts';
 import { elementOf } from './array-shape.ts';
+import { meetConditions, termsOfKinds, type KindShape } from './conditions.ts';
 import type { Context } from './context.ts';
 import {
   differingElements,
@@ -14,7 +15,6 @@ import {
 } from './element-automaton.ts';
 import { numberTexts } from './number.ts';
 import { termOf } from './object-shape.ts';
-import { termsOfSomeProperties, withoutSomeProperties } from './some-property.ts';
 import { wordsDfa } from '../word-dfa.ts';
 import { NONE, type ArrayShape, type ObjectShape, type Shape, type Term } from './term.ts';
 
@@ -55,7 +55,7 @@ function partsOf(shape: Shape, context: Context): Term[] {
     ...shape.objects.flatMap((object) => [
       ...object.named.values(),
       ...object.classes.map(({ term }) => term),
-      ...termsOfSomeProperties(object, context),
+      ...termsOfKinds(object, context),
     ]),
   ];
 }
@@ -94,14 +94,14 @@ export function inhabitedObjects(
   { objects }: Shape,
   isInhabited: IsInhabited,
   context: Context,
-): ObjectShape[] {
+): KindShape[] {
   return objects
-    .flatMap((object) => withoutSomeProperties(object, isInhabited, context))
+    .flatMap((object) => meetConditions(object, isInhabited, context))
     .flatMap((object) => inhabitedObject(object, isInhabited, context) ?? []);
 }
 
 /** The shape without names that cannot occur, and with all names required that must occur; null: no object has the shape. */
-function inhabitedObject(shape: ObjectShape, isInhabited: IsInhabited, context: Context): ObjectShape | null {
+function inhabitedObject(shape: KindShape, isInhabited: IsInhabited, context: Context): KindShape | null {
   const { dependent } = shape;
   const named = new Map(shape.named);
   for (const name of [

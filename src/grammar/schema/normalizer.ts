@@ -21,13 +21,19 @@ import {
   intersectShapes,
   NO_SHAPE,
   shapeOfValues,
+  subtractShapes,
   uniteShapes,
 } from './shape.ts';
+import { listedValues } from './listed-values.ts';
 import { ANY, NONE, type DynamicScope, type Json, type Shape, type Term } from './term.ts';
 import { Terms } from './terms.ts';
 
 const MOST_TERMS = 20_000;
 const MOST_ALTERNATIVES = 256;
+/** Longest text by which subschemas are compared, in UTF-16 units. */
+const MOST_COMPARED = 2_000;
+/** Keywords by which other subschemas refer to one. */
+const NAMING = /"(?:\$id|id|\$anchor|\$dynamicAnchor)":"/;
 /** Levels below a term that isEmpty() looks at. */
 const EMPTY_DEPTH = 3;
 
@@ -46,6 +52,8 @@ export class Normalizer implements Context {
   readonly document: SchemaDocument;
   readonly bounds: Limits;
   readonly terms: Terms;
+  readonly #alike = new Map<SchemaNode, SchemaNode>();
+  readonly #firstByText = new Map<string, SchemaNode>();
   readonly #shapes = new Map<Term, Shape>();
   readonly #alternatives = new Map<Term, Alternative[]>();
   readonly #empty = new Map<Term, boolean>([
@@ -72,8 +80,23 @@ export class Normalizer implements Context {
   }
 
   enter(node: SchemaNode, dynamic: DynamicScope): Term {
+    const values = listedValues(node.keywords);
+    if (values !== null) return this.terms.some(values.map((value) => this.terms.value(value)));
     const isNew = this.document.hasDynamicAnchors && !dynamic.includes(node.resource);
-    return this.terms.schema(node, isNew ? [...dynamic, node.resource] : dynamic);
+    return this.terms.schema(this.#firstAlike(node), isNew ? [...dynamic, node.resource] : dynamic);
+  }
+
+  /** The first subschema of a resource that reads as this one, so that equal subschemas are one term. */
+  #firstAlike(node: SchemaNode): SchemaNode {
+    const known = this.#alike.get(node);
+    if (known !== undefined || typeof node.value === 'boolean') return known ?? node;
+    const text = JSON.stringify(node.keywords);
+    const isNamed = text.length > MOST_COMPARED || NAMING.test(text);
+    const key = isNamed ? node.path : `${node.resource.index} ${text}`;
+    const first = this.#firstByText.get(key) ?? node;
+    this.#firstByText.set(key, first);
+    this.#alike.set(node, first);
+    return first;
   }
 
   isEmpty(term: Term): boolean {
@@ -123,14 +146,27 @@ export class Normalizer implements Context {
       case 'not':
         return complementShape(this.shapeOf(term.of), this);
       case 'all':
-        return term.of
-          .map((each) => this.shapeOf(each))
-          .reduce((a, b) => intersectShapes(a, b, this), ANY_SHAPE);
+        return this.#workOutIntersection(term.of);
       case 'some':
         return this.#workOutUnion(term.of);
       case 'schema':
         return this.#workOutSchema(term);
     }
+  }
+
+  /** The intersection of terms; what some of them exclude is joined, so that its texts are complemented at once, and removed from the rest. */
+  #workOutIntersection(of: readonly Term[]): Shape {
+    const excluded = of.flatMap((each) => (each.kind === 'not' ? [each.of] : []));
+    const shape = of
+      .filter((each) => each.kind !== 'not')
+      .map((each) => this.shapeOf(each))
+      .reduce((a, b) => {
+        checkTime(this.bounds);
+        return intersectShapes(a, b, this);
+      }, ANY_SHAPE);
+    return excluded.length === 0
+      ? shape
+      : subtractShapes(shape, this.shapeOf(this.terms.some(excluded)), this);
   }
 
   /** The union of many values and other terms; the values are united first. */

@@ -2,7 +2,7 @@
 
 import { accepts, ANY_TEXT, intersect, isEmpty, subtract, unite, type Dfa } from '../dfa.ts';
 import type { Context } from './context.ts';
-import { ANY, NONE, type NameClass, type ObjectShape, type Term } from './term.ts';
+import { ANY, NONE, type NameClass, type ObjectShape, type Term, type Way } from './term.ts';
 import { wordsDfa } from '../word-dfa.ts';
 
 /** The shape that every object matches. */
@@ -13,7 +13,7 @@ export const ANY_OBJECT: ObjectShape = {
   dependent: new Map(),
   min: 0,
   max: Infinity,
-  some: [],
+  conditions: [],
 };
 
 /** The term of the property of a name. */
@@ -38,7 +38,7 @@ export function intersectObjects(a: ObjectShape, b: ObjectShape, context: Contex
     dependent.set(name, new Set([...(dependent.get(name) ?? []), ...others]));
   }
   const classes = intersectClasses(a.classes, b.classes, context);
-  return { named, classes, required, dependent, min, max, some: [...a.some, ...b.some] };
+  return { named, classes, required, dependent, min, max, conditions: [...a.conditions, ...b.conditions] };
 }
 
 function intersectClasses(
@@ -61,16 +61,16 @@ function intersectClasses(
   return [...met].map(([term, names]) => ({ names, term }));
 }
 
-/** The objects outside a shape, as a union of shapes that each violate one condition. */
+/** The objects outside a shape, as a union of shapes. */
 export function complementObject(shape: ObjectShape, context: Context): ObjectShape[] {
-  const { terms, bounds } = context;
   const outside: ObjectShape[] = [];
   const add = (members: Partial<ObjectShape>): void => void outside.push({ ...ANY_OBJECT, ...members });
-  for (const [name, term] of shape.named) {
-    if (term === ANY) continue;
-    add({ named: new Map([[name, terms.not(term)]]), required: new Set([name]) });
-  }
-  for (const name of shape.required) add({ named: new Map([[name, NONE]]) });
+  const ways = waysOutside(shape, context);
+  const [only] = ways;
+  if (ways.length === 1 && only!.kind === 'has')
+    add({ named: new Map([[only!.name, only!.term]]), required: new Set([only!.name]) });
+  else if (ways.length === 1 && only!.kind === 'lacks') add({ named: new Map([[only!.name, NONE]]) });
+  else if (ways.length > 0) add({ conditions: [{ ways, at: context.place() }] });
   for (const [name, others] of shape.dependent) {
     for (const other of others)
       add({
@@ -81,19 +81,38 @@ export function complementObject(shape: ObjectShape, context: Context): ObjectSh
         ]),
       });
   }
+  if (shape.min > 0) add({ max: shape.min - 1 });
+  if (shape.max < Infinity) add({ min: shape.max + 1 });
+  for (const condition of shape.conditions) add(withoutWays(condition.ways, context));
+  return outside;
+}
+
+/** The ways in which the properties of an object can break a shape. */
+function waysOutside(shape: ObjectShape, { terms, bounds }: Context): Way[] {
+  const ways: Way[] = [];
+  for (const [name, term] of shape.named)
+    if (term !== ANY) ways.push({ kind: 'has', name, term: terms.not(term) });
+  for (const name of shape.required) ways.push({ kind: 'lacks', name });
   for (const { names, term } of shape.classes) {
     if (term === ANY) continue;
     const other =
       shape.named.size === 0 ? names : subtract(names, wordsDfa(shape.named.keys(), bounds), bounds);
-    if (isEmpty(other)) continue;
-    add({ some: [{ names: other, term: terms.not(term), at: context.place() }] });
+    if (!isEmpty(other)) ways.push({ kind: 'other', names: other, term: terms.not(term) });
   }
-  if (shape.min > 0) add({ max: shape.min - 1 });
-  if (shape.max < Infinity) add({ min: shape.max + 1 });
-  for (const { names, term } of shape.some) {
-    add({ classes: classesOf([{ names, term: terms.not(term) }], ANY, context) });
-  }
-  return outside;
+  return ways;
+}
+
+/** The objects for which none of the ways holds. */
+function withoutWays(ways: readonly Way[], context: Context): ObjectShape {
+  const { terms } = context;
+  return ways
+    .map((way): ObjectShape => {
+      if (way.kind === 'has') return { ...ANY_OBJECT, named: new Map([[way.name, terms.not(way.term)]]) };
+      if (way.kind === 'other')
+        return { ...ANY_OBJECT, classes: classesOf([{ ...way, term: terms.not(way.term) }], ANY, context) };
+      return { ...ANY_OBJECT, named: new Map([[way.name, ANY]]), required: new Set([way.name]) };
+    })
+    .reduce((a, b) => intersectObjects(a, b, context) ?? a);
 }
 
 /** Disjoint classes of names by the patterns that they match. The term of a class is the intersection of those of its patterns; `rest`: without one. */

@@ -16,6 +16,7 @@ import {
   sequence,
   string,
   text,
+  type ObjectConditions,
   type ObjectRule,
   type Rule,
 } from '../rule.ts';
@@ -26,6 +27,7 @@ import {
   inhabitedObjects,
   type IsInhabited,
 } from './inhabited.ts';
+import type { Kind, Kinds, KindShape } from './conditions.ts';
 import type { Context } from './context.ts';
 import { contradictionIn } from './contradiction.ts';
 import { SchemaDocument } from './document.ts';
@@ -39,7 +41,7 @@ import {
 import { Normalizer } from './normalizer.ts';
 import { numberTexts } from './number.ts';
 import { isAnyShape } from './shape.ts';
-import type { ArrayShape, ObjectShape, Term } from './term.ts';
+import type { ArrayShape, Term } from './term.ts';
 
 export interface SchemaOptions {
   /** How the request names the schema, as in response_format.json_schema.schema. */
@@ -154,16 +156,40 @@ function automatonRule(shape: ArrayShape, isInhabited: IsInhabited, context: Con
   return scope(rules, sequence(regular(PUNCTUATION.openArray), choice(...first)));
 }
 
-function objectRule(shape: ObjectShape, isInhabited: IsInhabited): ObjectRule {
+function objectRule(shape: KindShape, isInhabited: IsInhabited): ObjectRule {
+  const { kinds } = shape;
   const value = (term: Term): Rule | null => (isInhabited(term) ? reference(nameOf(term)) : null);
-  const single = shape.classes.length === 1 && shape.classes[0]!.names === ANY_TEXT;
+  const valueOf = (term: Term, list: readonly Kind[] | undefined): Rule | null =>
+    list === undefined || !isInhabited(term)
+      ? value(term)
+      : choice(...list.map((kind) => reference(nameOf(kind.term))));
+  const single = kinds === null && shape.classes.length === 1 && shape.classes[0]!.names === ANY_TEXT;
+  const properties = [...shape.named].map(([name, term]) => ({
+    name,
+    value: valueOf(term, kinds?.named.get(name)),
+  }));
   return object({
-    properties: [...shape.named].map(([name, term]) => ({ name, value: value(term) })),
-    patterns: single ? [] : shape.classes.map(({ names, term }) => ({ names, value: value(term) })),
+    properties,
+    patterns: single
+      ? []
+      : shape.classes.map(({ names, term }, i) => ({ names, value: valueOf(term, kinds?.classes[i]) })),
     rest: single ? value(shape.classes[0]!.term) : null,
     required: [...shape.required],
     dependentRequired: Object.fromEntries([...shape.dependent].map(([name, others]) => [name, [...others]])),
     min: shape.min,
     max: shape.max,
+    ...(kinds !== null && kinds.count > 0 && { conditions: conditionsOf(shape, kinds) }),
   });
+}
+
+function conditionsOf({ named }: KindShape, kinds: Kinds): ObjectConditions {
+  const rulesOf = (list: readonly Kind[]): { rule: Rule; meets: number }[] =>
+    list.map(({ term, meets }) => ({ rule: reference(nameOf(term)), meets }));
+  const names = [...named.keys()];
+  return {
+    count: kinds.count,
+    properties: names.map((name) => rulesOf(kinds.named.get(name) ?? [])),
+    patterns: kinds.classes.map(rulesOf),
+    absent: names.map((name) => kinds.absent.get(name) ?? 0),
+  };
 }

@@ -57,7 +57,10 @@ export function intersectShapes(a: Shape, b: Shape, context: Context): Shape {
   };
 }
 
-/** The intersections of each alternative of `a` with each of `b`. `any`: the alternative that allows everything. */
+/**
+ * The intersections of each alternative of `a` with each of `b`. `any`: the alternative that allows everything. An alternative that another
+ * one of the other side contains takes no further part: its intersections with the rest lie within it.
+ */
 function pairwise<T extends object>(
   a: readonly T[],
   b: readonly T[],
@@ -68,11 +71,23 @@ function pairwise<T extends object>(
   if (a.length === 1 && a[0] === any) return b;
   if (b.length === 1 && b[0] === any) return a;
   const met = new Map<string, T>();
+  const contained = new Set<T>();
   for (const x of a) {
+    const found = new Map<string, T>();
     for (const y of b) {
+      if (contained.has(y)) continue;
       const both = meet(x, y, context);
-      if (both !== null) met.set(contentKey(both), both);
+      if (both === null) continue;
+      const key = contentKey(both);
+      if (key === contentKey(x)) {
+        found.clear();
+        found.set(key, both);
+        break;
+      }
+      if (key === contentKey(y)) contained.add(y);
+      found.set(key, both);
     }
+    for (const [key, both] of found) met.set(key, both);
     checkAlternatives(met, context);
   }
   return [...met.values()];
@@ -127,7 +142,8 @@ function contentKey(content: object): string {
 }
 
 function findKey(content: object): string {
-  return JSON.stringify(content, (_key, part: unknown) => {
+  return JSON.stringify(content, (key, part: unknown) => {
+    if (key === 'at') return undefined; // where a condition comes from is for messages
     if (part instanceof Map) return [...part].toSorted(([x], [y]) => (x < y ? -1 : 1));
     if (part instanceof Set) return [...part].map(String).toSorted();
     if (typeof part === 'object' && part !== null && 'kind' in part && 'id' in part) return part.id;
@@ -145,21 +161,23 @@ function dfaKey(dfa: Dfa): string {
 }
 
 export function complementShape(shape: Shape, context: Context): Shape {
-  let arrays = ANY_SHAPE.arrays;
-  for (const each of shape.arrays) {
+  return subtractShapes(ANY_SHAPE, shape, context);
+}
+
+/** The values of `a` that are not in `b`. Alternatives of `b` are removed one after the other, so that each finds few of `a` left. */
+export function subtractShapes(a: Shape, b: Shape, context: Context): Shape {
+  let { arrays, objects } = a;
+  for (const each of b.arrays)
     arrays = pairwise(arrays, complementArray(each, context), ANY_ARRAY, intersectArrays, context);
-  }
-  let objects = ANY_SHAPE.objects;
-  for (const each of shape.objects) {
+  for (const each of b.objects)
     objects = pairwise(objects, complementObject(each, context), ANY_OBJECT, intersectObjects, context);
-  }
+  const others = { strings: complementTexts(stringsOf(b, context), context), longest: Infinity };
   return {
-    null: !shape.null,
-    true: !shape.true,
-    false: !shape.false,
-    numbers: complementNumbers(shape.numbers),
-    strings: complementTexts(stringsOf(shape, context), context),
-    longest: Infinity,
+    null: a.null && !b.null,
+    true: a.true && !b.true,
+    false: a.false && !b.false,
+    numbers: intersectNumbers(a.numbers, complementNumbers(b.numbers)),
+    ...intersectStrings(a, others, context),
     arrays,
     objects,
   };

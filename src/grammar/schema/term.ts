@@ -70,7 +70,7 @@ export interface ObjectShape {
   readonly dependent: ReadonlyMap<string, ReadonlySet<string>>;
   readonly min: number;
   readonly max: number;
-  readonly some: readonly SomeProperty[];
+  readonly conditions: readonly Condition[];
 }
 
 /** A set of names whose properties have the same term. */
@@ -79,8 +79,16 @@ export interface NameClass {
   readonly term: Term;
 }
 
-/** At least one property has a name of the class and a value of its term. */
-export interface SomeProperty extends NameClass {
+/** One of the ways must hold. */
+export interface Condition {
+  readonly ways: readonly Way[];
   /** JSON pointer of the subschema that asks for it. */
   readonly at: string;
 }
+
+export type Way =
+  /** The object has the name, with a value of the term. */
+  | { readonly kind: 'has'; readonly name: string; readonly term: Term }
+  | { readonly kind: 'lacks'; readonly name: string }
+  /** It has some name that the automaton accepts, with a value of the term. */
+  | { readonly kind: 'other'; readonly names: Dfa; readonly term: Term };

@@ -51,6 +51,26 @@ export class Terms {
     return this.#make(`shape ${this.#shapes++}`, { kind: 'shape', shape });
   }
 
+  /**
+   * The parts of an intersection, in which one term of the values that are left replaces the terms that allow or exclude certain values.
+   * So `{const: 'a'}` stays what it is beside `not: {const: 'b'}`. null: no value is left.
+   */
+  #withoutExcludedValues(parts: Term[]): Term[] | null {
+    const lists = parts.flatMap((part) => {
+      const values = valuesIn(part);
+      return values === null ? [] : [values];
+    });
+    if (lists.length === 0) return parts;
+    const left = new Set(lists[0]!.filter((value) => lists.every((list) => list.includes(value))));
+    const others: Term[] = [];
+    for (const part of parts) {
+      const excluded = part.kind === 'not' ? valuesIn(part.of) : null;
+      if (excluded !== null) for (const value of excluded) left.delete(value);
+      else if (valuesIn(part) === null) others.push(part);
+    }
+    return left.size === 0 ? null : [this.some(left), ...others];
+  }
+
   #make(key: string, content: Content<Term>): Term {
     let term = this.#made.get(key);
     if (term === undefined) {
@@ -72,10 +92,18 @@ export class Terms {
     for (const part of parts.values()) {
       if (part.kind === 'not' && parts.has(part.of.id)) return zero;
     }
-    const list = [...parts.values()].toSorted((a, b) => a.id - b.id);
+    const kept = kind === 'all' ? this.#withoutExcludedValues([...parts.values()]) : [...parts.values()];
+    if (kept === null) return zero;
+    const list = kept.toSorted((a, b) => a.id - b.id);
     if (list.length <= 1) return list[0] ?? one;
     return this.#make(`${kind} ${list.map(({ id }) => id).join()}`, { kind, of: list });
   }
+}
+
+/** The parts of a term that allows few values; null: it is not known to. */
+function valuesIn(term: Term): readonly Term[] | null {
+  if (term.kind === 'value') return [term];
+  return term.kind === 'some' && term.of.every(({ kind }) => kind === 'value') ? term.of : null;
 }
 
 /** A text that is equal for equal values, whatever the order of their members. */

@@ -1,0 +1,103 @@
+// Schemas whose oneOf or not asks that some property breaks a rule, in more ways than there could be alternatives for. ajv judges all objects of
+// few names and values.
+
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { expect, test } from 'vitest';
+import { accepts, grammarOf, nextBytes } from './judge.ts';
+
+/** Objects of some of the names, each with one of the values. */
+function objectsOf(names: readonly string[], values: readonly unknown[]): Record<string, unknown>[] {
+  return names.reduce<Record<string, unknown>[]>(
+    (found, name) => found.flatMap((one) => [one, ...values.map((value) => ({ ...one, [name]: value }))]),
+    [{}],
+  );
+}
+
+function expectSameAsAjv(schema: object, values: readonly unknown[]): void {
+  const isValid = new Ajv2020({ strict: false, validateSchema: false }).compile(schema);
+  const grammar = grammarOf(schema);
+  const judged = values.map((value) => {
+    const text = JSON.stringify(value);
+    return { text, accepted: accepts(grammar, text), valid: isValid(value) };
+  });
+  expect(judged.filter(({ accepted, valid }) => accepted !== valid)).toEqual([]);
+  expect(judged.some(({ valid }) => valid)).toBe(true);
+  expect(judged.some(({ valid }) => !valid)).toBe(true);
+}
+
+const integers = (...names: string[]): object =>
+  Object.fromEntries(names.map((name) => [name, { type: 'integer' }]));
+
+test('branches of oneOf that share objects, with many properties each', () => {
+  const branch = (i: number): object => ({
+    properties: { own: { const: i }, ...integers(...Array.from({ length: 8 }, (_, j) => `p${i}${j}`)) },
+  });
+  const schema = { type: 'object', oneOf: [0, 1, 2, 3, 4].map(branch) };
+  expectSameAsAjv(schema, objectsOf(['own', 'p00', 'p13', 'p47'], [0, 1, 'x']));
+});
+
+test('properties of no known name that break a rule', () => {
+  const schema = {
+    type: 'object',
+    oneOf: [
+      { properties: { a: { type: 'integer' } }, additionalProperties: { type: 'string' } },
+      {
+        properties: { b: { type: 'integer' } },
+        additionalProperties: { type: ['string', 'null'], maxLength: 1 },
+      },
+    ],
+  };
+  expectSameAsAjv(schema, objectsOf(['a', 'b', 'c', 'd'], [1, 'x', 'long', null]));
+});
+
+test('constants that tell branches apart where they occur', () => {
+  const branch = (kind: string, property: string): object => ({
+    properties: {
+      kind: { const: kind },
+      value: { required: [property], type: 'object', properties: integers(property) },
+    },
+  });
+  const schema = { type: 'object', oneOf: ['a', 'b', 'c', 'd'].map((kind) => branch(kind, `of ${kind}`)) };
+  const values = [1, { 'of a': 1 }, { 'of b': 2, 'of a': 'x' }, { 'of c': 1, 'of d': 1 }];
+  expectSameAsAjv(schema, [
+    ...objectsOf(['value', 'other'], values),
+    ...['a', 'c', 'e'].flatMap((kind) => values.map((value) => ({ kind, value }))),
+  ]);
+});
+
+test('a condition beside a bound on the number of properties', () => {
+  const not = { properties: { a: { type: 'integer' }, b: { type: 'string' } }, required: ['c'] };
+  expectSameAsAjv({ type: 'object', maxProperties: 2, not }, objectsOf(['a', 'b', 'c'], [1, 'x']));
+  expectSameAsAjv({ type: 'object', minProperties: 2, not }, objectsOf(['a', 'b', 'c'], [1, 'x']));
+});
+
+test('an object is not closed before its conditions are met, and can always be completed', () => {
+  const schema = {
+    type: 'object',
+    properties: integers('a', 'b'),
+    additionalProperties: false,
+    not: { properties: { a: { maximum: 9 }, b: { maximum: 9 } } },
+  };
+  const grammar = grammarOf(schema);
+  const after = (text: string): (number | null)[] => {
+    const constraint = grammar.start();
+    for (const byte of new TextEncoder().encode(text)) constraint.accept(byte);
+    return nextBytes(constraint);
+  };
+  const code = (character: string): number => character.charCodeAt(0);
+  expect(after('{')).not.toContain(code('}'));
+  expect(after('{"a":1')).not.toContain(code('}'));
+  expect(after('{"a":12')).toContain(code('}'));
+  expect(after('{"a":1,"b":1')).not.toContain(code('}'));
+  expect(after('{"a":1,"b":1').some((byte) => byte !== null && byte >= code('0') && byte <= code('9'))).toBe(
+    true,
+  );
+});
+
+test('objects of thousands of properties', () => {
+  const names = Array.from({ length: 5_000 }, (_, i) => `property_${i}`);
+  const schema = { type: 'object', properties: integers(...names), additionalProperties: false };
+  const grammar = grammarOf(schema);
+  expect(accepts(grammar, '{"property_4999":1}')).toBe(true);
+  expect(accepts(grammar, '{"property_5000":1}')).toBe(false);
+});
