@@ -9,10 +9,13 @@ import { join } from 'node:path';
 import { ensureAdapter, ensureSwiftShader } from './setup/adapter.mjs';
 import { buildIfStale } from './setup/build.mjs';
 import { ensureChromium } from './setup/chromium.mjs';
+import { findNaga } from './setup/naga.mjs';
 import { installIfStale, root } from './setup/packages.mjs';
 
 const bin = (path) => join(root, 'node_modules', path);
 const rooms = ['src', 'test', 'scripts'];
+
+const naga = findNaga();
 
 /** Configurations of published models, where they lie beside the project. */
 const zoo = join(root, '../shared/data/zoo');
@@ -26,6 +29,7 @@ const checks = [
     ? ['zoo of published models', [join(root, 'scripts/check-zoo.mjs'), zoo]]
     : ['zoo of published models (not there: skipped)', ['-e', '']],
   ['shaders', [join(root, 'scripts/check-shaders.mjs')]],
+  ...('path' in naga ? [['shaders in naga', [join(root, 'scripts/check-naga.mjs')]]] : []),
   ['lint', [bin('oxlint/bin/oxlint'), ...rooms]],
   ['package', [join(root, 'scripts/pack-check.mjs')]],
   ['types', [bin('typescript/bin/tsc'), '-p', root]],
@@ -78,6 +82,7 @@ console.log(swiftshader ? `Adapter: ${swiftshader}` : 'SwiftShader: NOT RUN');
 console.log(
   chromium?.path ? `Chromium: ${chromium.version}` : `Chromium: NOT RUN (${chromium?.reason ?? 'see above'})`,
 );
+console.log('path' in naga ? `naga: ${naga.version}` : `naga: NOT RUN (${naga.reason})`);
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
 console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
 process.exitCode = total.failed > 0 ? 1 : 0;
