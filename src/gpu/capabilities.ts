@@ -30,7 +30,8 @@ export function readCapabilities(
 ): Capabilities {
   return {
     lanes: portable ? 1 : subgroupLanes(gpu, summary),
-    columnLanes: Math.max(profile.columnLanes, summary.subgroupMaxSize),
+    // Without subgroups their sizes mean nothing: wgpu then tells 4 to 128.
+    columnLanes: Math.max(profile.columnLanes, gpu.features.has('subgroups') ? summary.subgroupMaxSize : 0),
     f16: gpu.features.has('shader-f16'),
     bindingLimit: Math.min(bindingLimit ?? Infinity, gpu.limits.maxStorageBufferBindingSize),
     maxBufferSize: gpu.limits.maxBufferSize,

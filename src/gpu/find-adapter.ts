@@ -57,7 +57,10 @@ function summarize(adapter: GPUAdapter, index: number): AdapterSummary {
     architecture: info.architecture,
     device: info.device,
     description: info.description,
-    software: /llvmpipe|swiftshader|microsoft basic render/i.test(info.description + info.architecture),
+    // Firefox and Safari tell no names.
+    software:
+      info.isFallbackAdapter ||
+      /llvmpipe|swiftshader|microsoft basic render/i.test(info.description + info.architecture),
     features: [...adapter.features].map(String).sort(),
     limits,
     subgroupMinSize: info.subgroupMinSize ?? 0,
