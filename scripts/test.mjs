@@ -9,10 +9,14 @@ import { join } from 'node:path';
 import { ensureAdapter, ensureSwiftShader } from './setup/adapter.mjs';
 import { buildIfStale } from './setup/build.mjs';
 import { ensureChromium } from './setup/chromium.mjs';
+import { ensureFirefox } from './setup/firefox.mjs';
+import { findNaga } from './setup/naga.mjs';
 import { installIfStale, root } from './setup/packages.mjs';
 
 const bin = (path) => join(root, 'node_modules', path);
 const rooms = ['src', 'test', 'scripts'];
+
+const naga = findNaga();
 
 /** Configurations of published models, where they lie beside the project. */
 const zoo = join(root, '../shared/data/zoo');
@@ -26,6 +30,7 @@ const checks = [
     ? ['zoo of published models', [join(root, 'scripts/check-zoo.mjs'), zoo]]
     : ['zoo of published models (not there: skipped)', ['-e', '']],
   ['shaders', [join(root, 'scripts/check-shaders.mjs')]],
+  ...('path' in naga ? [['shaders in naga', [join(root, 'scripts/check-naga.mjs')]]] : []),
   ['lint', [bin('oxlint/bin/oxlint'), ...rooms]],
   ['package', [join(root, 'scripts/pack-check.mjs')]],
   ['types', [bin('typescript/bin/tsc'), '-p', root]],
@@ -53,18 +58,22 @@ await timed('dependencies', installIfStale);
 let adapter = null;
 let swiftshader = null;
 let chromium = null;
+let firefox = null;
 if (existsSync(bin('vitest'))) {
   await timed('build', buildIfStale);
   adapter = await timed('adapter', ensureAdapter);
   swiftshader = await timed('second adapter', ensureSwiftShader);
   chromium = await timed('browser', ensureChromium);
-  process.env.SVC_CHROMIUM = chromium?.path ?? ''; // test files need not look for it again
+  firefox = await timed('second browser', ensureFirefox);
+  process.env.SVC_CHROMIUM = chromium?.path ?? ''; // test files need not look for them again
+  process.env.SVC_FIREFOX = firefox?.path ?? '';
   if (filter.length > 0) await runTests(['--config=scripts/vitest.config.ts', ...filter]);
   else {
     await runChecks();
     const projects = [
       ...(swiftshader ? [] : ['--project=!swiftshader']),
       ...(chromium?.path ? [] : ['--project=!chromium']),
+      ...(firefox?.path ? [] : ['--project=!firefox']),
     ];
     await runTests(['--config=scripts/vitest.all.config.ts', ...projects]);
     await timed('soak, short form', () => runQuietly(soak));
@@ -75,9 +84,8 @@ if (existsSync(bin('vitest'))) {
 for (const test of broken) console.log(`FAILED ${test}`);
 console.log(`\nAdapter: ${adapter ?? 'NONE'}`);
 console.log(swiftshader ? `Adapter: ${swiftshader}` : 'SwiftShader: NOT RUN');
-console.log(
-  chromium?.path ? `Chromium: ${chromium.version}` : `Chromium: NOT RUN (${chromium?.reason ?? 'see above'})`,
-);
+for (const [name, found] of Object.entries({ Chromium: chromium, Firefox: firefox, naga }))
+  console.log(`${name}: ${found?.path ? found.version : `NOT RUN (${found?.reason ?? 'see above'})`}`);
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
 console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
 process.exitCode = total.failed > 0 ? 1 : 0;

@@ -1,5 +1,5 @@
 // The tests of the whole `npm test`: all of them on the adapter that a program gets, and those of kernels and of the language models' goldens
-// once more on the second software adapter: four lanes, no f16, another compiler. Pages are tested in Chromium. The files of all projects
+// once more on the second software adapter: four lanes, no f16, another compiler. Pages are tested in Chromium and in Firefox. The files of all projects
 // share the workers. Most files also share a process with others for each worker, which saves a second of imports and set-up a file, and a fifth
 // of the CPU time of files that open devices; test/hooks.ts says what modules that they share must heed.
 
@@ -44,7 +44,8 @@ function replacesParts(path: string): boolean {
 }
 
 /** Files that drive a browser; scripts/test.mjs leaves them out where there is none. */
-const IN_CHROMIUM = 'test/browser/**/*.test.ts';
+const IN_CHROMIUM = 'test/browser/!(firefox).test.ts';
+const IN_FIREFOX = 'test/browser/firefox.test.ts';
 
 export default defineConfig({
   ...parts,
@@ -56,7 +57,7 @@ export default defineConfig({
         test: {
           name: 'first adapter',
           include: include ?? [],
-          exclude: [...WITHOUT_DEVICE, ...COMPUTING, ...ENGINE, ...PROGRAMS, IN_CHROMIUM],
+          exclude: [...WITHOUT_DEVICE, ...COMPUTING, ...ENGINE, ...PROGRAMS, IN_CHROMIUM, IN_FIREFOX],
         },
       },
       {
@@ -81,6 +82,10 @@ export default defineConfig({
       {
         extends: true,
         test: { name: 'chromium', include: [IN_CHROMIUM] },
+      },
+      {
+        extends: true,
+        test: { name: 'firefox', include: [IN_FIREFOX] },
       },
       {
         extends: true,

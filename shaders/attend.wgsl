@@ -77,7 +77,7 @@ fn main(
     for (var d = 0u; d < head_quads; d++) {
       let by_d = transpose(mat4x4f(k[at.x + d], k[at.y + d], k[at.z + d], k[at.w + d]));
       for (var t = 0u; t < TILES; t++) {
-        fold_eight(&s[t], query_quad(&queries, t, d), by_d);
+        fold_eight(&s, t, query_quad(&queries, t, d), by_d);
       }
     }
     if (BIASED) {

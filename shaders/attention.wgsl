@@ -71,10 +71,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
         let far = key_pair(head, d + 2u, args.dims, lane);
         for (var t = 0u; t < TILES; t++) {
           let qs = q[q0[t] + d / 4u];
-          fold(&s[t], qs.x, near[0]);
-          fold(&s[t], qs.y, near[1]);
-          fold(&s[t], qs.z, far[0]);
-          fold(&s[t], qs.w, far[1]);
+          fold(&s, t, qs.x, near[0]);
+          fold(&s, t, qs.y, near[1]);
+          fold(&s, t, qs.z, far[0]);
+          fold(&s, t, qs.w, far[1]);
         }
       }
 

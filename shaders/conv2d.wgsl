@@ -118,7 +118,7 @@ fn main(
           xs[t] = load(at[t], x_quad + quad);
         }
         for (var t = 0u; t < TILES; t++) {
-          fold_quad(&c[t], xs[t], w);
+          fold_quad(&c, t, xs[t], w);
         }
       }
     }

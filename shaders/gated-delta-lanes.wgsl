@@ -44,8 +44,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
         }
         for (var t = 0u; t < TILES; t++) {
           let row = (first + clamp(mine[t], kept, count - 1u) - kept) * args.qkv_quads;
-          fold_quad(&stored[t], qkv[row + keys + d], s);
-          fold_quad(&out[t], qkv[row + queries + d], s);
+          fold_quad(&stored, t, qkv[row + keys + d], s);
+          fold_quad(&out, t, qkv[row + queries + d], s);
         }
       }
     }

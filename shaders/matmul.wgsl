@@ -62,7 +62,7 @@ fn main(
         xs[t] = x[x0[t] + b * 8u + quad];
       }
       for (var t = 0u; t < TILES; t++) {
-        fold_quad(&c[t], xs[t], w);
+        fold_quad(&c, t, xs[t], w);
       }
     }
   }

@@ -68,7 +68,7 @@ fn main(
           }
           let w = unpack(pack, block_data, quad);
           for (var t = 0u; t < TILES; t++) {
-            fold_quad(&c[t], held[b * 8u + quad][t], w);
+            fold_quad(&c, t, held[b * 8u + quad][t], w);
           }
         }
       }

@@ -50,13 +50,13 @@ fn fold_quad(c: vec4f, q: vec4f, k: mat4x4f) -> vec4f {
 }
 
 // fold_quad for eight queries, one per lane.
-fn fold_eight(c: ptr<function, array<vec4f, 8>>, q: vec4f, k: mat4x4f) {
-  (*c)[0] = fold_quad((*c)[0], subgroupShuffle(q, lane_at(0u)), k);
-  (*c)[1] = fold_quad((*c)[1], subgroupShuffle(q, lane_at(1u)), k);
-  (*c)[2] = fold_quad((*c)[2], subgroupShuffle(q, lane_at(2u)), k);
-  (*c)[3] = fold_quad((*c)[3], subgroupShuffle(q, lane_at(3u)), k);
-  (*c)[4] = fold_quad((*c)[4], subgroupShuffle(q, lane_at(4u)), k);
-  (*c)[5] = fold_quad((*c)[5], subgroupShuffle(q, lane_at(5u)), k);
-  (*c)[6] = fold_quad((*c)[6], subgroupShuffle(q, lane_at(6u)), k);
-  (*c)[7] = fold_quad((*c)[7], subgroupShuffle(q, lane_at(7u)), k);
+fn fold_eight(c: ptr<function, array<array<vec4f, 8>, TILES>>, t: u32, q: vec4f, k: mat4x4f) {
+  (*c)[t][0] = fold_quad((*c)[t][0], subgroupShuffle(q, lane_at(0u)), k);
+  (*c)[t][1] = fold_quad((*c)[t][1], subgroupShuffle(q, lane_at(1u)), k);
+  (*c)[t][2] = fold_quad((*c)[t][2], subgroupShuffle(q, lane_at(2u)), k);
+  (*c)[t][3] = fold_quad((*c)[t][3], subgroupShuffle(q, lane_at(3u)), k);
+  (*c)[t][4] = fold_quad((*c)[t][4], subgroupShuffle(q, lane_at(4u)), k);
+  (*c)[t][5] = fold_quad((*c)[t][5], subgroupShuffle(q, lane_at(5u)), k);
+  (*c)[t][6] = fold_quad((*c)[t][6], subgroupShuffle(q, lane_at(6u)), k);
+  (*c)[t][7] = fold_quad((*c)[t][7], subgroupShuffle(q, lane_at(7u)), k);
 }

@@ -9,14 +9,14 @@ fn lane_row(lanes: Lanes) -> u32 {
   return 0u;
 }
 
-// c[i] += x of row i · w
-fn fold(c: ptr<function, array<vec4f, 1>>, x: f32, w: vec4f) {
-  (*c)[0] = fma(vec4f(x), w, (*c)[0]);
+// c[t][i] += x of row i · w
+fn fold(c: ptr<function, array<array<vec4f, LANES>, TILES>>, t: u32, x: f32, w: vec4f) {
+  (*c)[t][0] = fma(vec4f(x), w, (*c)[t][0]);
 }
 
 // fold for the four k's of a quad, row by row.
-fn fold_quad(c: ptr<function, array<vec4f, 1>>, x: vec4f, w: array<vec4f, 4>) {
-  (*c)[0] = fma_quad(x, w, (*c)[0]);
+fn fold_quad(c: ptr<function, array<array<vec4f, LANES>, TILES>>, t: u32, x: vec4f, w: array<vec4f, 4>) {
+  (*c)[t][0] = fma_quad(x, w, (*c)[t][0]);
 }
 
 fn fma_quad(x: vec4f, w: array<vec4f, 4>, c: vec4f) -> vec4f {

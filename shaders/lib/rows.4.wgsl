@@ -10,20 +10,20 @@ fn lane_row(lanes: Lanes) -> u32 {
   return lanes.id % LANES;
 }
 
-// c[i] += x of row i · w
-fn fold(c: ptr<function, array<vec4f, 4>>, x: f32, w: vec4f) {
-  (*c)[0] = fma(vec4f(subgroupBroadcast(x, 0u)), w, (*c)[0]);
-  (*c)[1] = fma(vec4f(subgroupBroadcast(x, 1u)), w, (*c)[1]);
-  (*c)[2] = fma(vec4f(subgroupBroadcast(x, 2u)), w, (*c)[2]);
-  (*c)[3] = fma(vec4f(subgroupBroadcast(x, 3u)), w, (*c)[3]);
+// c[t][i] += x of row i · w
+fn fold(c: ptr<function, array<array<vec4f, LANES>, TILES>>, t: u32, x: f32, w: vec4f) {
+  (*c)[t][0] = fma(vec4f(subgroupBroadcast(x, 0u)), w, (*c)[t][0]);
+  (*c)[t][1] = fma(vec4f(subgroupBroadcast(x, 1u)), w, (*c)[t][1]);
+  (*c)[t][2] = fma(vec4f(subgroupBroadcast(x, 2u)), w, (*c)[t][2]);
+  (*c)[t][3] = fma(vec4f(subgroupBroadcast(x, 3u)), w, (*c)[t][3]);
 }
 
 // fold for the four k's of a quad, row by row.
-fn fold_quad(c: ptr<function, array<vec4f, 4>>, x: vec4f, w: array<vec4f, 4>) {
-  (*c)[0] = fma_quad(subgroupBroadcast(x, 0u), w, (*c)[0]);
-  (*c)[1] = fma_quad(subgroupBroadcast(x, 1u), w, (*c)[1]);
-  (*c)[2] = fma_quad(subgroupBroadcast(x, 2u), w, (*c)[2]);
-  (*c)[3] = fma_quad(subgroupBroadcast(x, 3u), w, (*c)[3]);
+fn fold_quad(c: ptr<function, array<array<vec4f, LANES>, TILES>>, t: u32, x: vec4f, w: array<vec4f, 4>) {
+  (*c)[t][0] = fma_quad(subgroupBroadcast(x, 0u), w, (*c)[t][0]);
+  (*c)[t][1] = fma_quad(subgroupBroadcast(x, 1u), w, (*c)[t][1]);
+  (*c)[t][2] = fma_quad(subgroupBroadcast(x, 2u), w, (*c)[t][2]);
+  (*c)[t][3] = fma_quad(subgroupBroadcast(x, 3u), w, (*c)[t][3]);
 }
 
 fn fma_quad(x: vec4f, w: array<vec4f, 4>, c: vec4f) -> vec4f {

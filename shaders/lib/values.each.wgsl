@@ -1,8 +1,7 @@
 // Values times weights, key by key: each weight is shuffled once and used for all of a lane's dimensions.
-alias Weights = array<array<vec4f, 8>, TILES>; // weights of four keys per lane, for eight queries per tile
 
-// Adds the values of the four keys whose weights lane j holds; `at`: index of their first value.
-fn add_values(at: vec4u, j: u32, lane: u32, weights: ptr<function, Weights>, sums: ptr<function, Sums>) {
+// Adds the values of the four keys whose weights lane j holds, of eight queries per tile; `at`: index of their first value.
+fn add_values(at: vec4u, j: u32, lane: u32, weights: ptr<function, array<array<vec4f, 8>, TILES>>, sums: ptr<function, Sums>) {
   for (var u = 0u; u < 4u; u++) {
     var quads: array<vec4f, max(QUADS, 1u)>;
     for (var part = 0u; part < QUADS; part++) {

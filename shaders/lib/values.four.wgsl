@@ -1,10 +1,9 @@
 // Values times weights, four keys at once: a CPU, which keeps the sums in memory, then loads a sum once for four multiplications (a
 // seventh faster for heads of 40 dimensions on llvmpipe). For heads of at most 80 dimensions. The parts are unrolled by hand: with
 // a loop around these loops, drivers do not unroll some of them, which is five times slower.
-alias Weights = array<array<vec4f, 8>, TILES>; // weights of four keys per lane, for eight queries per tile
 
-// Adds the values of the four keys whose weights lane j holds; `at`: index of their first value.
-fn add_values(at: vec4u, j: u32, lane: u32, weights: ptr<function, Weights>, sums: ptr<function, Sums>) {
+// Adds the values of the four keys whose weights lane j holds, of eight queries per tile; `at`: index of their first value.
+fn add_values(at: vec4u, j: u32, lane: u32, weights: ptr<function, array<array<vec4f, 8>, TILES>>, sums: ptr<function, Sums>) {
   if (QUADS > 0u) {
     add_quad(0u, at, j, lane, weights, sums);
   }
@@ -25,7 +24,7 @@ fn add_values(at: vec4u, j: u32, lane: u32, weights: ptr<function, Weights>, sum
   }
 }
 
-fn add_quad(part: u32, at: vec4u, j: u32, lane: u32, weights: ptr<function, Weights>, sums: ptr<function, Sums>) {
+fn add_quad(part: u32, at: vec4u, j: u32, lane: u32, weights: ptr<function, array<array<vec4f, 8>, TILES>>, sums: ptr<function, Sums>) {
   let quad = min(part * 8u + lane, args.dims / 4u - 1u);
   let values = mat4x4f(v[at.x + quad], v[at.y + quad], v[at.z + quad], v[at.w + quad]);
   for (var t = 0u; t < TILES; t++) {
@@ -36,7 +35,7 @@ fn add_quad(part: u32, at: vec4u, j: u32, lane: u32, weights: ptr<function, Weig
   }
 }
 
-fn add_single(part: u32, at: vec4u, j: u32, lane: u32, weights: ptr<function, Weights>, sums: ptr<function, Sums>) {
+fn add_single(part: u32, at: vec4u, j: u32, lane: u32, weights: ptr<function, array<array<vec4f, 8>, TILES>>, sums: ptr<function, Sums>) {
   let quad = QUADS * 8u + part * 2u + lane / 4u;
   let d = lane % 4u;
   let values = vec4f(v[at.x + quad][d], v[at.y + quad][d], v[at.z + quad][d], v[at.w + quad][d]);

@@ -144,8 +144,8 @@ export function profileOf(summary: AdapterSummary): AdapterProfile {
   if (software) return CPU;
   const name = `${device} ${description}`;
   if (INTEGRATED_VENDORS.has(vendor)) return INTEGRATED;
-  // Architectures of Arc cards end in hpg (xe-hpg, xe-2hpg).
-  if (vendor === 'intel') return architecture.endsWith('hpg') ? DISCRETE : INTEGRATED;
+  // Architectures of Arc cards: gen-12hp (A cards), xe-2hpg (B cards); those of integrated graphics end in lp or lpg. Source: Dawn's gpu_info.json.
+  if (vendor === 'intel') return /hpg?$/.test(architecture) ? DISCRETE : INTEGRATED;
   if (vendor === 'nvidia') return /Tegra|Orin|Xavier|Thor|GB10/i.test(name) ? INTEGRATED : DISCRETE;
   if (vendor === 'amd') return isRadeonCard(name) ? DISCRETE : INTEGRATED;
   return DISCRETE;

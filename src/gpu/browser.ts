@@ -31,7 +31,7 @@ export function destroyDevices(): void {
 }
 
 export async function openDevice({ adapter: wanted, ...options }: OpenDeviceOptions = {}): Promise<Device> {
-  const { adapter, summary } = chooseAdapter(await findInBrowser(), wanted);
+  const { adapter, summary, languageFeatures } = chooseAdapter(await findInBrowser(), wanted);
   const gpu = await requestDevice(adapter);
   const profile = profileOf(summary);
   const { deviceMemory } = navigator as { deviceMemory?: number };
@@ -43,6 +43,7 @@ export async function openDevice({ adapter: wanted, ...options }: OpenDeviceOpti
     hostBudget: hostBudget(profile, freeBytes(deviceMemory), memoryBudget),
     mayGrow: options.memoryBudget === undefined && profile.memory.mayGrow,
     shaders: readShader,
+    languageFeatures,
     summary,
   });
   opened.add(device);

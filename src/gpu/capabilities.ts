@@ -1,7 +1,9 @@
 // Limits and features of a device, by which kernels choose their variants.
 
+import { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
 import type { AdapterProfile } from './adapter-profile.ts';
+import type { LinkedShader } from './linker.ts';
 
 export interface Capabilities {
   /** Number of lanes among which a kernel may broadcast: 4, 8, 16 or 32; 1 without subgroups of a known size. */
@@ -28,7 +30,8 @@ export function readCapabilities(
 ): Capabilities {
   return {
     lanes: portable ? 1 : subgroupLanes(gpu, summary),
-    columnLanes: Math.max(profile.columnLanes, summary.subgroupMaxSize),
+    // Without subgroups their sizes mean nothing: wgpu then tells 4 to 128.
+    columnLanes: Math.max(profile.columnLanes, gpu.features.has('subgroups') ? summary.subgroupMaxSize : 0),
     f16: gpu.features.has('shader-f16'),
     bindingLimit: Math.min(bindingLimit ?? Infinity, gpu.limits.maxStorageBufferBindingSize),
     maxBufferSize: gpu.limits.maxBufferSize,
@@ -42,4 +45,17 @@ export function readCapabilities(
 function subgroupLanes(gpu: GPUDevice, { subgroupMinSize }: AdapterSummary): number {
   if (!gpu.features.has('subgroups') || subgroupMinSize < 4) return 1;
   return Math.min(subgroupMinSize, 16);
+}
+
+/** Throws unsupported where a shader requires a WGSL language feature that is not among `features`; undefined: all are there. */
+export function checkLanguage(
+  { name, requires }: LinkedShader,
+  features: ReadonlySet<string> | undefined,
+): void {
+  const missing = requires.filter((feature) => features?.has(feature) === false);
+  if (missing.length === 0) return;
+  throw new EngineError(
+    'unsupported',
+    `${name} needs the WGSL language feature ${missing.join(' and ')}, which this WebGPU lacks: use a newer browser, or another one`,
+  );
 }

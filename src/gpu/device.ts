@@ -5,7 +5,7 @@ import type { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
 import { profileOf, type AdapterProfile } from './adapter-profile.ts';
 import { Arena } from './arena.ts';
-import { readCapabilities, type Capabilities } from './capabilities.ts';
+import { checkLanguage, readCapabilities, type Capabilities } from './capabilities.ts';
 import { toEngineError } from './device-error.ts';
 import { HostBuffers } from './host-buffers.ts';
 import { link, type LinkedShader, type Params, type ShaderSource } from './linker.ts';
@@ -29,6 +29,8 @@ export interface Pipeline {
 
 export interface DeviceSettings {
   shaders: ShaderSource;
+  /** WGSL language features that shaders may require; left out: all. */
+  languageFeatures?: ReadonlySet<string>;
   summary: AdapterSummary;
   /** Default: derived from the summary. */
   profile?: AdapterProfile;
@@ -69,6 +71,7 @@ export class Device {
   readonly compiled = new WeakSet<GPUComputePipeline>();
   readonly #memory: DeviceMemory;
   readonly #shaders: ShaderSource;
+  readonly #languageFeatures: ReadonlySet<string> | undefined;
   readonly #added = new Map<string, string>();
   readonly #pipelines = new Map<string, Pipeline>();
   #error: EngineError | null = null;
@@ -79,6 +82,7 @@ export class Device {
     this.profile = settings.profile ?? profileOf(settings.summary);
     this.tuning = settings.tuning ?? new Tuning();
     this.#shaders = settings.shaders;
+    this.#languageFeatures = settings.languageFeatures;
     this.capabilities = readCapabilities(gpu, this.profile, settings);
     this.#memory = new DeviceMemory(gpu, {
       ...settings,
@@ -160,6 +164,7 @@ export class Device {
   }
 
   #compile(shader: LinkedShader): Pipeline {
+    checkLanguage(shader, this.#languageFeatures);
     const layout = this.gpu.createBindGroupLayout({
       entries: shader.bindings.map(({ index, type }) => ({
         binding: index,

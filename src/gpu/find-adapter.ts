@@ -6,6 +6,8 @@ import type { AdapterSummary } from './adapter.ts';
 export interface FoundAdapter {
   adapter: GPUAdapter;
   summary: AdapterSummary;
+  /** Features of WGSL that its WebGPU has beyond the first version of the language. */
+  languageFeatures: ReadonlySet<string>;
 }
 
 const PREFERENCES: GPURequestAdapterOptions[] = [
@@ -29,12 +31,15 @@ const WANTED_LIMITS = [
 /** Lists the adapters, best first. WebGPU cannot list them, so each preference is requested and duplicates are dropped. */
 export async function findAdapters(gpu: GPU): Promise<FoundAdapter[]> {
   const found = new Map<string, FoundAdapter>();
+  // Browsers of 2023 do not tell them.
+  const { wgslLanguageFeatures = [] } = gpu as { wgslLanguageFeatures?: Iterable<string> };
+  const languageFeatures = new Set(wgslLanguageFeatures);
   for (const preference of PREFERENCES) {
     const adapter = await gpu.requestAdapter(preference);
     if (!adapter) continue;
     const summary = summarize(adapter, found.size);
     const key = JSON.stringify([summary.vendor, summary.device, summary.description]);
-    if (!found.has(key)) found.set(key, { adapter, summary });
+    if (!found.has(key)) found.set(key, { adapter, summary, languageFeatures });
   }
   return [...found.values()];
 }
@@ -52,7 +57,10 @@ function summarize(adapter: GPUAdapter, index: number): AdapterSummary {
     architecture: info.architecture,
     device: info.device,
     description: info.description,
-    software: /llvmpipe|swiftshader|microsoft basic render/i.test(info.description + info.architecture),
+    // Firefox and Safari tell no names.
+    software:
+      info.isFallbackAdapter ||
+      /llvmpipe|swiftshader|microsoft basic render/i.test(info.description + info.architecture),
     features: [...adapter.features].map(String).sort(),
     limits,
     subgroupMinSize: info.subgroupMinSize ?? 0,

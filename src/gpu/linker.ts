@@ -4,7 +4,8 @@
 //   #import "weights/$W.wgsl"        picks the variant that the parameter W names
 //   const ROWS = 16u;  alias T = f32;   right sides are replaced by parameters of the same name; the default's kind stays
 //
-// `enable`, `requires` and `diagnostic` lines of all files move to the top. What a kernel binds and takes is read off
+// `enable`, `requires` and `diagnostic` lines of all files move to the top; a file that uses a language feature beyond the first WGSL, which
+// every WebGPU compiles, names it by `requires`. What a kernel binds and takes is read off
 // the text, so that launchers speak names, never numbers.
 
 export type Param = number | boolean | string;
@@ -30,6 +31,8 @@ export interface LinkedShader {
   bindings: Binding[];
   /** Members of `struct Args`, in order; empty if the kernel has none. */
   args: ArgsField[];
+  /** WGSL language features that the code requires. */
+  requires: string[];
   /** Converts a 1-based line of `code` to `file.wgsl:line`. */
   locate(line: number): string;
 }
@@ -42,6 +45,7 @@ interface Line {
 
 const IMPORT = /^#import\s+"([^"]+)"\s*$/;
 const DIRECTIVE = /^(enable|requires|diagnostic)\b/;
+const REQUIRES = /^requires\s+([^;]+);/gm;
 const DECLARATION = /^(const|alias)\s+(\w+)(\s*:\s*\w+)?\s*=\s*([^;]+);(.*)$/;
 const BINDING =
   /@group\(0\)\s*@binding\((\d+)\)\s*var<\s*(uniform|storage)\s*(?:,\s*(read_write|read)\s*)?>\s*(\w+)/g;
@@ -82,6 +86,9 @@ export function link(source: ShaderSource, name: string, params: Params = {}): L
     code,
     bindings: readBindings(code, name),
     args: readArgs(code, name),
+    requires: [...code.matchAll(REQUIRES)].flatMap(([, names = '']) =>
+      names.split(',').map((one) => one.trim()),
+    ),
     locate(line) {
       const at = lines[line - 1];
       return (at ? `${at.file}:${at.line}` : name) + describe(params);

@@ -110,7 +110,7 @@ export async function openDevice(options: OpenDeviceOptions = {}): Promise<Devic
       'no GPU adapter answered: run `npx svc-engine doctor` for what this system needs',
     );
   }
-  const { adapter, summary } = chooseAdapter(found, options.adapter);
+  const { adapter, summary, languageFeatures } = chooseAdapter(found, options.adapter);
   const gpu = await requestDevice(adapter);
   if (leaving) {
     gpu.destroy();
@@ -125,6 +125,7 @@ export async function openDevice(options: OpenDeviceOptions = {}): Promise<Devic
     hostBudget: hostBudget(profile, freeHostMemory(), memoryBudget),
     mayGrow: options.memoryBudget === undefined && profile.memory.mayGrow,
     shaders: readShader,
+    languageFeatures,
     summary,
   });
   opened.add(device);

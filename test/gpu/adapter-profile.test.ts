@@ -35,6 +35,8 @@ it.each([
   ],
   ['integrated', { vendor: 'amd', architecture: 'rdna-2', description: 'AMD Radeon(TM) Graphics' }],
   ['discrete', { vendor: 'intel', architecture: 'xe-hpg', description: 'Intel(R) Arc(TM) A770 Graphics' }],
+  ['discrete', { vendor: 'intel', architecture: 'gen-12hp', description: 'Intel(R) Arc(tm) A770 (DG2)' }],
+  ['discrete', { vendor: 'intel', architecture: 'gen-12hp' }],
   ['discrete', { vendor: 'intel', architecture: 'xe-2hpg', description: 'Intel(R) Arc(TM) B580 Graphics' }],
   [
     'integrated',

@@ -1,8 +1,8 @@
-// Choosing the packages whose libraries a fetched Chromium lacks.
+// Choosing the packages whose libraries a fetched browser lacks.
 
 import { basename } from 'node:path';
 import { expect, it } from 'vitest';
-import { addMissing } from '../../scripts/setup/chromium.mjs';
+import { addMissing } from '../../scripts/setup/browser-package.mjs';
 
 const LIBRARIES = new Map([
   ['glib', ['/u/libglib.so.0', '/u/libgobject.so.0']],
@@ -20,17 +20,19 @@ function system(names) {
 
 it('takes packages whole, also where several missing libraries are of one package', () => {
   const { present, missing, add } = system(['libglib.so.0', 'libgobject.so.0']);
-  expect(addMissing(LIBRARIES, missing, add)).toEqual(['glib']);
+  expect(addMissing('Chromium', LIBRARIES, missing, add)).toEqual(['glib']);
   expect(present).toEqual(['libglib.so.0', 'libgobject.so.0']);
 });
 
 it('goes on with what the added libraries need', () => {
   const { present, missing, add } = system(['libnss.so']);
-  expect(addMissing(LIBRARIES, missing, add)).toEqual(['nss', 'nspr']);
+  expect(addMissing('Chromium', LIBRARIES, missing, add)).toEqual(['nss', 'nspr']);
   expect(present).toEqual(['libnss.so', 'libsoftokn.so', 'libnspr.so']);
 });
 
 it('ends where no package has a library', () => {
   const { missing, add } = system(['libglib.so.0', 'libother.so.1']);
-  expect(() => addMissing(LIBRARIES, missing, add)).toThrow('Chromium needs libother.so.1, which no package');
+  expect(() => addMissing('Chromium', LIBRARIES, missing, add)).toThrow(
+    'Chromium needs libother.so.1, which no package',
+  );
 });
