@@ -1,6 +1,7 @@
 // The conditions on the properties of an object shape, worked out: which kinds of values each name can have, which conditions each kind
 // meets, and which are met by the absence of a name. The complement of an object shape has such conditions, for `not` and `oneOf`.
 
+import { countTexts } from '../dfa-language.ts';
 import { accepts, intersect, isEmpty, subtract } from '../dfa.ts';
 import { allConditions, canMeet, MOST_CONDITIONS } from '../object-conditions.ts';
 import { wordsDfa } from '../word-dfa.ts';
@@ -68,7 +69,8 @@ export function meetConditions(shape: ObjectShape, isInhabited: IsInhabited, con
     named: new Map([...named].map(([name, list]) => [name, list.length === 0 ? NONE : termOf(shape, name)])),
     classes: classes.map(({ names, term }) => ({ names, term })),
   };
-  const isCounted = max === Infinity && dependent.size === 0 && (min <= required.size || classes.length > 0);
+  const hasMore = (): boolean => classes.some(({ names }) => countTexts(names)[0] === Infinity);
+  const isCounted = max === Infinity && dependent.size === 0 && (min <= required.size || hasMore());
   if (!isCounted) return eachWay({ ...base, kinds }, conditions, context);
   const open = {
     known: [...named].map(([name, list]) => ({

@@ -69,6 +69,9 @@ test('a condition beside a bound on the number of properties', () => {
   const not = { properties: { a: { type: 'integer' }, b: { type: 'string' } }, required: ['c'] };
   expectSameAsAjv({ type: 'object', maxProperties: 2, not }, objectsOf(['a', 'b', 'c'], [1, 'x']));
   expectSameAsAjv({ type: 'object', minProperties: 2, not }, objectsOf(['a', 'b', 'c'], [1, 'x']));
+  const few = { patternProperties: { '^[ab]$': {} }, additionalProperties: false, minProperties: 2 };
+  const some = { properties: { a: { type: 'integer' }, b: { type: 'string' } } };
+  expectSameAsAjv({ type: 'object', ...few, not: some }, objectsOf(['a', 'b', 'c'], [1, 'x']));
 });
 
 test('an object is not closed before its conditions are met, and can always be completed', () => {
