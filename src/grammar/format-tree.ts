@@ -7,7 +7,7 @@ import type { Limits } from './dfa.ts';
 import { ruleOfEbnf } from './ebnf.ts';
 import { regexDfa } from './regex.ts';
 import { choice, optional, regular, repeat, sequence, text, token, type Rule } from './rule.ts';
-import { ruleOfSchema } from './schema/schema-rule.ts';
+import { DECLARED, ruleOfSchema } from './schema/schema-rule.ts';
 import { textWithout } from './marker-dfa.ts';
 import { dispatchedText, restOfTag } from './structural-tag.ts';
 
@@ -27,7 +27,11 @@ export function ruleOfFormat(format: TextFormat, place: Place): Rule {
     case 'const_string':
       return text(format.value);
     case 'json_schema':
-      return ruleOfSchema(format.json_schema, { path: `${path}.json_schema`, limits });
+      return ruleOfSchema(format.json_schema, {
+        path: `${path}.json_schema`,
+        limits,
+        reading: { ...DECLARED, isOrdered: format.any_order !== true },
+      });
     case 'any_text': {
       const free = textWithout([...(format.excludes ?? []), ...ends], limits);
       const { dfa, longest } = boundLength(free, format.max_chars ?? Infinity, limits);

@@ -9,7 +9,7 @@ import { ruleOfFormat } from './format-tree.ts';
 import { changedError, GrammarError, withParam } from './grammar-error.ts';
 import { regexDfa } from './regex.ts';
 import { object, regular, type Rule } from './rule.ts';
-import { ruleOfSchema } from './schema/schema-rule.ts';
+import { DECLARED, ruleOfSchema, WHOLE } from './schema/schema-rule.ts';
 import { taggedText } from './structural-tag.ts';
 import type { TextConstraint } from './text-constraint.ts';
 
@@ -25,7 +25,11 @@ export function ruleOfConstraint(constraint: TextConstraint, bounds: Limits): Ru
     case 'ebnf':
       return withParam('constraint.grammar', () => ruleOfEbnf(constraint.grammar));
     case 'json_schema':
-      return ruleOfSchema(constraint.schema, { path: 'constraint.schema', limits: bounds });
+      return ruleOfSchema(constraint.schema, {
+        path: 'constraint.schema',
+        limits: bounds,
+        reading: constraint.strict === false ? WHOLE : DECLARED,
+      });
     case 'structural_tag':
       return withParam('constraint.structures', () => {
         const tags = constraint.structures.map(({ begin, schema, end }, i) => {

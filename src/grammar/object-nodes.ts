@@ -58,6 +58,8 @@ export function objectNode(rule: ObjectRule, parts: NodeParts): ObjectNode {
   return {
     kind: 'object',
     isSet: false,
+    // Names that bring others with them may come before those, so that no order is kept.
+    isOrdered: rule.isOrdered && Object.keys(rule.dependentRequired).length === 0,
     known,
     others,
     required: [...new Set(rule.required)].map(indexOf),
@@ -81,6 +83,7 @@ export function setNode({ strings, literals, min, max }: SetRule, parts: NodePar
   return {
     kind: 'object',
     isSet: true,
+    isOrdered: false,
     known,
     others,
     required: [],

@@ -4,6 +4,7 @@
 import type { ObjectNode } from './compiled-grammar.ts';
 import { TooLarge } from './dfa.ts';
 import { knownIndices, withKnown, withOther, type NameSet } from './name-set.ts';
+import { firstOpen, lastOpen, mayTakeOther, orderedFinishTest } from './object-order.ts';
 import { allConditions, canMeet, type OpenNames, type ValueKind } from './object-conditions.ts';
 
 /** Number of names of a group that remain, given those that are used. */
@@ -112,9 +113,11 @@ function canMeetAll(node: ObjectNode, used: NameSet, remaining: Remaining): bool
   const { conditions, required } = node;
   if (conditions === null) return true;
   const has = knownIndices(used);
-  const isAbsent = conditions.absent.map((_, index) => !has.has(index));
+  const first = node.isOrdered ? firstOpen(node, used) : 0;
+  const skipped = conditions.absent.filter((_, index) => index < first && !has.has(index));
+  const met = skipped.reduce((all, bits) => all | bits, used.met | conditions.given);
   const known = conditions.known.flatMap((kinds, index) =>
-    isAbsent[index]!
+    index >= first && !has.has(index)
       ? [
           {
             kinds: kinds.map(({ meets }) => meets),
@@ -128,7 +131,7 @@ function canMeetAll(node: ObjectNode, used: NameSet, remaining: Remaining): bool
     left: remaining(group, used.others[group] ?? []),
   }));
   const open: OpenNames = { known, others };
-  return canMeet(allConditions(conditions.count) & ~(used.met | conditions.given), open);
+  return canMeet(allConditions(conditions.count) & ~met, open);
 }
 
 /** The kinds of values that a known name may have next. */
@@ -163,6 +166,7 @@ function finishTest(
   used: NameSet,
   remaining: Remaining,
 ): (index: number | null) => boolean {
+  if (node.isOrdered) return orderedFinishTest(node, used, () => remainingOthers(node, used, remaining));
   const { min, max } = node;
   const { impossible, possibleCount, isTight, hasDependents, required } = factsOf(node);
   if (min > max) return () => false;
@@ -246,7 +250,9 @@ export function nextKnown(node: ObjectNode, used: NameSet, remaining: Remaining)
   const has = knownIndices(used);
   const finishes = finishTest(node, used, remaining);
   const found: number[] = [];
-  for (let index = 0; index < node.known.length; index++) {
+  const first = node.isOrdered ? firstOpen(node, used) : 0;
+  const last = node.isOrdered ? lastOpen(node, first) : node.known.length - 1;
+  for (let index = first; index <= last; index++) {
     if (!has.has(index) && finishes(index) && kindsOfKnown(node, used, index, remaining).length > 0)
       found.push(index);
   }
@@ -260,7 +266,10 @@ export function nextOthers(node: ObjectNode, used: NameSet, remaining: Remaining
     const after = { ...used, count: used.count + 1 };
     const remainingAfter: Remaining = (other, names) =>
       other === group ? remaining(other, names) - 1 : remaining(other, names);
-    if (!finishTest(node, after, remainingAfter)(null)) return [];
+    const canFollow = node.isOrdered
+      ? mayTakeOther(node, used, () => remainingOthers(node, used, remainingAfter))
+      : finishTest(node, after, remainingAfter)(null);
+    if (!canFollow) return [];
     return kindsOfOther(node, used, { group, spelled: '' }, remaining).length > 0 ? [group] : [];
   });
 }

@@ -5,7 +5,11 @@ import type { TextFormat } from './text-format.ts';
 /** The constraint of a whole text. */
 export type TextConstraint =
   | { type: 'json_object' }
-  | { type: 'json_schema'; schema: unknown }
+  /**
+   * Properties come in the order in which the schema declares them, and no others are written by an object that declares some, unless the schema
+   * allows them by additionalProperties or patternProperties. `strict` false: the whole language of the schema.
+   */
+  | { type: 'json_schema'; schema: unknown; strict?: boolean }
   | { type: 'regex'; pattern: string }
   /** W3C EBNF or llama.cpp's GBNF; the start rule is `root`. */
   | { type: 'ebnf'; grammar: string }

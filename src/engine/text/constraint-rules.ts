@@ -3,6 +3,7 @@
 import {
   anything,
   filledText,
+  flag,
   listOf,
   objectOf,
   oneOf,
@@ -18,7 +19,7 @@ import type { LogitProcessor, TextConstraint } from './text-model.ts';
 
 const CONSTRAINTS: { [Type in TextConstraint['type']]: Rules } = {
   json_object: {},
-  json_schema: { schema: anything },
+  json_schema: { schema: anything, strict: flag },
   regex: { pattern: text },
   ebnf: { grammar: filledText },
   structural_tag: {
@@ -36,7 +37,7 @@ export const constraint: Rule = (value, name) => {
   objectOf({ type: oneOf(...Object.keys(CONSTRAINTS)) }, { required: ['type'], open: true })(value, name);
   const { type, ...members } = value as TextConstraint;
   const rules = CONSTRAINTS[type];
-  objectOf(rules, { required: Object.keys(rules) })(members, name);
+  objectOf(rules, { required: Object.keys(rules).filter((member) => member !== 'strict') })(members, name);
 };
 
 const badWords: Rule = (value, name) => {

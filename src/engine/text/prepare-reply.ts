@@ -1,10 +1,11 @@
 // Prepares a request before it is scheduled: compiles its stops, renders and tokenizes its prompt, and compiles its grammar.
 
+import type { Grammar } from '../../grammar/grammar.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Adapter } from './adapters.ts';
-import { CALL_ARGUMENTS, mayConstrainCalls } from './output/call-constraint.ts';
+import { argumentsByTool, CALL_ARGUMENTS, mayConstrainCalls } from './output/call-constraint.ts';
 import { grammarOfReply } from './output/reply-constraint.ts';
-import { planReply } from './output/reply.ts';
+import { planReply, type ReplyPlan } from './output/reply.ts';
 import { checkWgsl, withThinkingBudget } from './processors.ts';
 import { stopsOf } from './request-stops.ts';
 import type { PromptMedia } from './media/prompt-media.ts';
@@ -39,9 +40,24 @@ export async function prepareReply(
   // If the vocabulary cannot spell JSON, the grammar does not compile and calls stay unconstrained.
   const isConstrained = source === null && mayConstrainCalls(plan);
   const compiled = isConstrained ? await grammars.get(CALL_ARGUMENTS, signal).catch(() => null) : null;
+  const byTool =
+    compiled === null ? new Map<string, Grammar>() : await grammarsByTool(plan, grammars, signal);
   if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
   const grammar = found?.grammar ?? null;
-  const argumentsGrammar = compiled?.grammar ?? null;
-  const reply = { plan, begins, said, grammar, argumentsGrammar, stops, adapter };
+  const argumentsGrammars = compiled && { any: compiled.grammar, byTool };
+  const reply = { plan, begins, said, grammar, argumentsGrammars, stops, adapter };
   return { ids, media, reply, compileMs: found?.compileMs ?? null };
+}
+
+/** The grammars of the tools' arguments, without those that do not compile. */
+async function grammarsByTool(
+  plan: ReplyPlan,
+  grammars: RequestContext['grammars'],
+  signal: AbortSignal | undefined,
+): Promise<Map<string, Grammar>> {
+  const found = [...argumentsByTool(plan)].map(async ([name, source]) => {
+    const compiled = await grammars.get(source, signal).catch(() => null);
+    return compiled === null ? [] : [[name, compiled.grammar] as const];
+  });
+  return new Map((await Promise.all(found)).flat());
 }

@@ -52,8 +52,8 @@ export interface Reply {
   /** Text of the answer that the prompt ends with (see `Rendered`). */
   said: string;
   grammar: Grammar | null;
-  /** Grammar of tool calls' arguments (see call-constraint.ts); null: arguments are not restricted. */
-  argumentsGrammar: Grammar | null;
+  /** Grammars of tool calls' arguments, of any tool and by tool (see call-constraint.ts); null: arguments are not restricted. */
+  argumentsGrammars: { any: Grammar; byTool: ReadonlyMap<string, Grammar> } | null;
   stops: readonly StopAutomata[];
   adapter: Adapter | null;
 }
@@ -178,13 +178,16 @@ class ChoiceFactory {
   }
 
   #withCallConstraint(constraint: Constraint | null): Constraint | null {
-    const { plan, begins, argumentsGrammar } = this.#reply;
-    if (argumentsGrammar === null) return constraint;
+    const { plan, begins, argumentsGrammars } = this.#reply;
+    if (argumentsGrammars === null) return constraint;
     const read = () => ({
       output: createOutput(plan, begins, this.#context),
       pieces: createPieces(this.#context.tokenizer, { ...this.#reading, skipSpecialTokens: true }),
     });
-    return withCallConstraint(constraint, createCallConstraint({ grammar: argumentsGrammar, read }));
+    return withCallConstraint(
+      constraint,
+      createCallConstraint({ grammar: argumentsGrammars.any, byTool: argumentsGrammars.byTool, read }),
+    );
   }
 
   #recorder(first: Recorder | null): Recorder | null {

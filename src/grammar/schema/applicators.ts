@@ -6,7 +6,7 @@ import { ANY_OBJECT } from './object-shape.ts';
 import type { KeywordReader } from './keyword-reader.ts';
 import { ANY_SHAPE, NO_SHAPE } from './shape.ts';
 import { describe, isObject } from './schema-value.ts';
-import { ANY, NONE, type Term } from './term.ts';
+import { ANY, NONE, UNDECLARED, type Term } from './term.ts';
 
 export interface Option {
   /** Terms that hold, and whose annotations count. */
@@ -114,7 +114,7 @@ function dependentSchemas(reader: KeywordReader, { terms }: Context): Applicator
     dependent.push([name, ['dependencies', name]]);
   }
   return dependent.map(([name, keys]) => {
-    const present = { ...ANY_OBJECT, named: new Map([[name, ANY]]), required: new Set([name]) };
+    const present = { ...ANY_OBJECT, named: new Map([[name, UNDECLARED]]), required: new Set([name]) };
     const absent = { ...ANY_OBJECT, named: new Map([[name, NONE]]) };
     return {
       keyword: keys[0],

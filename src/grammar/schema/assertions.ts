@@ -25,6 +25,7 @@ import { NOTHING_EVALUATED, type Evaluated } from './evaluated.ts';
 import { describe } from './schema-value.ts';
 import {
   ANY,
+  UNDECLARED,
   type ArrayShape,
   type Json,
   type NameClass,
@@ -199,8 +200,8 @@ function objectKeywords(
     term: reader.term('patternProperties', pattern),
   }));
   const hasRest = reader.has('additionalProperties');
-  const rest = hasRest ? reader.term('additionalProperties') : ANY;
-  const byPattern = { ...ANY_OBJECT, classes: classesOf(patterns, ANY, context) };
+  const rest = hasRest ? reader.term('additionalProperties') : UNDECLARED;
+  const byPattern = { ...ANY_OBJECT, classes: classesOf(patterns, UNDECLARED, context) };
   const named = new Map(
     properties.map(({ name, term }) => [name, context.terms.all([term, termOf(byPattern, name)])]),
   );

@@ -9,6 +9,8 @@ export interface Context {
   readonly document: SchemaDocument;
   readonly terms: Terms;
   readonly bounds: Limits;
+  /** Whether objects that declare properties are written without others. */
+  readonly isClosed: boolean;
   shapeOf(term: Term): Shape;
   /** Returns the term of a subschema that is reached from a dynamic scope. */
   enter(node: SchemaNode, dynamic: DynamicScope): Term;

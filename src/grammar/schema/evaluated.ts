@@ -6,7 +6,7 @@ import { ANY_ARRAY } from './array-shape.ts';
 import type { Context } from './context.ts';
 import { ANY_OBJECT, classesOf } from './object-shape.ts';
 import { ANY_SHAPE } from './shape.ts';
-import { ANY, type Shape, type Term } from './term.ts';
+import { ANY, UNDECLARED, type Shape, type Term } from './term.ts';
 
 export interface Evaluated {
   /** Number of evaluated elements at the start. */
@@ -48,8 +48,8 @@ export function unevaluatedItems({ items, contains }: Evaluated, term: Term, { t
 /** The values whose unevaluated properties have a term. */
 export function unevaluatedProperties({ names }: Evaluated, term: Term, context: Context): Shape {
   if (names === 'all') return ANY_SHAPE;
-  const named = new Map(names.words.map((name) => [name, ANY]));
-  const patterns = names.classes.map((each) => ({ names: each, term: ANY }));
+  const named = new Map(names.words.map((name) => [name, UNDECLARED]));
+  const patterns = names.classes.map((each) => ({ names: each, term: UNDECLARED }));
   const classes = patterns.length === 0 ? [{ names: ANY_TEXT, term }] : classesOf(patterns, term, context);
   return { ...ANY_SHAPE, objects: [{ ...ANY_OBJECT, named, classes }] };
 }

@@ -14,6 +14,7 @@ import {
   elementAutomaton,
 } from './element-automaton.ts';
 import { numberTexts } from './number.ts';
+import { readingsOf } from './declared.ts';
 import { termOf } from './object-shape.ts';
 import { wordsDfa } from '../word-dfa.ts';
 import { NONE, type ArrayShape, type ObjectShape, type Shape, type Term } from './term.ts';
@@ -52,7 +53,7 @@ function partsOf(shape: Shape, context: Context): Term[] {
       );
       return places.flatMap((kinds) => kinds.map(({ term }) => term));
     }),
-    ...shape.objects.flatMap((object) => [
+    ...(context.isClosed ? shape.objects.flatMap(readingsOf) : shape.objects).flatMap((object) => [
       ...object.named.values(),
       ...object.classes.map(({ term }) => term),
       ...termsOfKinds(object, context),
@@ -95,9 +96,16 @@ export function inhabitedObjects(
   isInhabited: IsInhabited,
   context: Context,
 ): KindShape[] {
-  return objects
-    .flatMap((object) => meetConditions(object, isInhabited, context))
-    .flatMap((object) => inhabitedObject(object, isInhabited, context) ?? []);
+  const kept = (object: ObjectShape): KindShape[] =>
+    meetConditions(object, isInhabited, context).flatMap(
+      (each) => inhabitedObject(each, isInhabited, context) ?? [],
+    );
+  if (!context.isClosed) return objects.flatMap(kept);
+  return objects.flatMap((object) => {
+    const [closed, whole] = readingsOf(object);
+    const found = kept(closed!);
+    return found.length > 0 || whole === undefined ? found : kept(whole);
+  });
 }
 
 /** The shape without names that cannot occur, and with all names required that must occur; null: no object has the shape. */

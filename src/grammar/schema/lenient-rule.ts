@@ -10,7 +10,10 @@ import { refusedPlace, type RefusedPlace } from './refusal.ts';
 const MOST_LEFT_OUT = 16;
 
 /** Returns null if no part of the schema can be enforced. Throws if the time limit is exceeded. */
-export function lenientRule(schema: unknown, { path, limits }: Required<SchemaOptions>): Rule | null {
+export function lenientRule(
+  schema: unknown,
+  { path, limits }: SchemaOptions & { limits: Limits },
+): Rule | null {
   let held: unknown = schema;
   for (let leftOut = 0; ; leftOut++) {
     const bounds = shareOf(limits);

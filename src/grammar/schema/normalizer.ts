@@ -25,7 +25,7 @@ import {
   uniteShapes,
 } from './shape.ts';
 import { listedValues } from './listed-values.ts';
-import { ANY, NONE, type DynamicScope, type Json, type Shape, type Term } from './term.ts';
+import { ANY, NONE, UNDECLARED, type DynamicScope, type Json, type Shape, type Term } from './term.ts';
 import { Terms } from './terms.ts';
 
 const MOST_TERMS = 20_000;
@@ -52,12 +52,14 @@ export class Normalizer implements Context {
   readonly document: SchemaDocument;
   readonly bounds: Limits;
   readonly terms: Terms;
+  readonly isClosed: boolean;
   readonly #alike = new Map<SchemaNode, SchemaNode>();
   readonly #firstByText = new Map<string, SchemaNode>();
   readonly #shapes = new Map<Term, Shape>();
   readonly #alternatives = new Map<Term, Alternative[]>();
   readonly #empty = new Map<Term, boolean>([
     [ANY, false],
+    [UNDECLARED, false],
     [NONE, true],
   ]);
   /** Terms being worked out, outermost first, each with the isEmpty() question that it belongs to. */
@@ -65,7 +67,8 @@ export class Normalizer implements Context {
   /** The current isEmpty() question; 0: none. */
   #question = 0;
 
-  constructor(document: SchemaDocument, bounds: Limits) {
+  constructor(document: SchemaDocument, bounds: Limits, isClosed: boolean) {
+    this.isClosed = isClosed;
     this.document = document;
     this.bounds = bounds;
     this.terms = new Terms(MOST_TERMS, () =>

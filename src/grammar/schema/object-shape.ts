@@ -2,13 +2,13 @@
 
 import { accepts, ANY_TEXT, intersect, isEmpty, subtract, unite, type Dfa } from '../dfa.ts';
 import type { Context } from './context.ts';
-import { ANY, NONE, type NameClass, type ObjectShape, type Term, type Way } from './term.ts';
+import { NONE, UNDECLARED, type NameClass, type ObjectShape, type Term, type Way } from './term.ts';
 import { wordsDfa } from '../word-dfa.ts';
 
 /** The shape that every object matches. */
 export const ANY_OBJECT: ObjectShape = {
   named: new Map(),
-  classes: [{ names: ANY_TEXT, term: ANY }],
+  classes: [{ names: ANY_TEXT, term: UNDECLARED }],
   required: new Set(),
   dependent: new Map(),
   min: 0,
@@ -76,7 +76,7 @@ export function complementObject(shape: ObjectShape, context: Context): ObjectSh
       add({
         required: new Set([name]),
         named: new Map([
-          [name, ANY],
+          [name, UNDECLARED],
           [other, NONE],
         ]),
       });
@@ -91,10 +91,10 @@ export function complementObject(shape: ObjectShape, context: Context): ObjectSh
 function waysOutside(shape: ObjectShape, { terms, bounds }: Context): Way[] {
   const ways: Way[] = [];
   for (const [name, term] of shape.named)
-    if (term !== ANY) ways.push({ kind: 'has', name, term: terms.not(term) });
+    if (term.kind !== 'any') ways.push({ kind: 'has', name, term: terms.not(term) });
   for (const name of shape.required) ways.push({ kind: 'lacks', name });
   for (const { names, term } of shape.classes) {
-    if (term === ANY) continue;
+    if (term.kind === 'any') continue;
     const other =
       shape.named.size === 0 ? names : subtract(names, wordsDfa(shape.named.keys(), bounds), bounds);
     if (!isEmpty(other)) ways.push({ kind: 'other', names: other, term: terms.not(term) });
@@ -109,8 +109,11 @@ function withoutWays(ways: readonly Way[], context: Context): ObjectShape {
     .map((way): ObjectShape => {
       if (way.kind === 'has') return { ...ANY_OBJECT, named: new Map([[way.name, terms.not(way.term)]]) };
       if (way.kind === 'other')
-        return { ...ANY_OBJECT, classes: classesOf([{ ...way, term: terms.not(way.term) }], ANY, context) };
-      return { ...ANY_OBJECT, named: new Map([[way.name, ANY]]), required: new Set([way.name]) };
+        return {
+          ...ANY_OBJECT,
+          classes: classesOf([{ ...way, term: terms.not(way.term) }], UNDECLARED, context),
+        };
+      return { ...ANY_OBJECT, named: new Map([[way.name, UNDECLARED]]), required: new Set([way.name]) };
     })
     .reduce((a, b) => intersectObjects(a, b, context) ?? a);
 }
@@ -136,7 +139,7 @@ export function classesOf(
 /** The shape restricted to objects whose names are in `names`. */
 export function withNames(shape: ObjectShape, names: Dfa, context: Context): ObjectShape {
   if (names === ANY_TEXT) return shape;
-  const classes = classesOf([{ names, term: ANY }], NONE, context);
+  const classes = classesOf([{ names, term: UNDECLARED }], NONE, context);
   return {
     ...shape,
     named: new Map([...shape.named].map(([name, term]) => [name, accepts(names, name) ? term : NONE])),

@@ -30,6 +30,7 @@ import {
 import type { Kind, Kinds, KindShape } from './conditions.ts';
 import type { Context } from './context.ts';
 import { contradictionIn } from './contradiction.ts';
+import { declaresProperties } from './declared.ts';
 import { SchemaDocument } from './document.ts';
 import {
   differingElements,
@@ -43,20 +44,38 @@ import { numberTexts } from './number.ts';
 import { isAnyShape } from './shape.ts';
 import type { ArrayShape, Term } from './term.ts';
 
+/** Which of the texts of a schema's values are written. What a schema says explicitly holds in every reading. */
+export interface SchemaReading {
+  /** Properties come in the order in which they are declared; declared ones may be left out where they are not required, and others follow them. */
+  isOrdered: boolean;
+  /** Properties that the schema says nothing about are not written by an object that declares properties, unless no other object fulfils it. */
+  isClosed: boolean;
+}
+
+/** The reading that OpenAI, xgrammar and llama.cpp share. */
+export const DECLARED: SchemaReading = { isOrdered: true, isClosed: true };
+/** The whole language of the schema. */
+export const WHOLE: SchemaReading = { isOrdered: false, isClosed: false };
+
 export interface SchemaOptions {
   /** How the request names the schema, as in response_format.json_schema.schema. */
   path: string;
   limits?: Limits;
+  /** Left out: DECLARED. */
+  reading?: SchemaReading;
 }
 
 /**
  * The rule of the JSON texts of the values that a schema allows. It is self-contained and can be part of any other rule. Throws
  * bad_request with the place of what cannot be enforced, and a remedy.
  */
-export function ruleOfSchema(schema: unknown, { path, limits: bounds = limits() }: SchemaOptions): Rule {
+export function ruleOfSchema(
+  schema: unknown,
+  { path, limits: bounds = limits(), reading = DECLARED }: SchemaOptions,
+): Rule {
   const document = new SchemaDocument(schema, path);
   try {
-    const context = new Normalizer(document, bounds);
+    const context = new Normalizer(document, bounds, reading.isClosed);
     const root = context.enter(document.root, []);
     const { terms, isInhabited } = inhabitedTerms(root, context);
     if (!isInhabited(root)) {
@@ -64,7 +83,10 @@ export function ruleOfSchema(schema: unknown, { path, limits: bounds = limits() 
       document.refuse(place, null, 'no value fulfils it', 'loosen what contradicts');
     }
     const inhabited = [...terms].filter(isInhabited);
-    const rules = inhabited.map((term): [string, Rule] => [nameOf(term), ruleOf(term, isInhabited, context)]);
+    const rules = inhabited.map((term): [string, Rule] => [
+      nameOf(term),
+      ruleOf(term, isInhabited, context, reading),
+    ]);
     return scope(Object.fromEntries(rules), reference(nameOf(root)));
   } catch (error) {
     if (!(error instanceof TooLarge)) throw error;
@@ -74,7 +96,7 @@ export function ruleOfSchema(schema: unknown, { path, limits: bounds = limits() 
 
 const nameOf = ({ id }: Term): string => `value ${id}`;
 
-function ruleOf(term: Term, isInhabited: IsInhabited, context: Context): Rule {
+function ruleOf(term: Term, isInhabited: IsInhabited, context: Context, { isOrdered }: SchemaReading): Rule {
   const shape = context.shapeOf(term);
   if (isAnyShape(shape)) return anyJson;
   const words = (['null', 'true', 'false'] as const).filter((word) => shape[word]);
@@ -86,7 +108,8 @@ function ruleOf(term: Term, isInhabited: IsInhabited, context: Context): Rule {
   for (const each of shape.arrays) {
     if (isArrayInhabited(each, isInhabited, context)) rules.push(arrayRule(each, isInhabited, context));
   }
-  for (const each of inhabitedObjects(shape, isInhabited, context)) rules.push(objectRule(each, isInhabited));
+  for (const each of inhabitedObjects(shape, isInhabited, context))
+    rules.push({ ...objectRule(each, isInhabited), isOrdered: isOrdered && declaresProperties(each) });
   return rules.length === 1 ? rules[0]! : choice(...rules);
 }
 

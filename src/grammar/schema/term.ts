@@ -24,6 +24,11 @@ export type Term = { readonly id: number } & (
 export const ANY: Term = { id: 0, kind: 'any' };
 /** The term of no value. */
 export const NONE: Term = { id: 1, kind: 'none' };
+/**
+ * The term of the properties that nothing is said about: it has all values, as ANY has, but is left out where only declared properties are
+ * written. Beside any other term it restricts nothing and allows nothing.
+ */
+export const UNDECLARED: Term = { id: 2, kind: 'any' };
 
 /** The values of each type that are allowed. */
 export interface Shape {

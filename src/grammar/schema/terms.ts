@@ -1,7 +1,7 @@
 // Makes terms by hash-consing: equal content is one object, so that the finitely many terms of a recursive schema are found again.
 
 import type { SchemaNode } from './document.ts';
-import { ANY, NONE, type DynamicScope, type Json, type Shape, type Term } from './term.ts';
+import { ANY, NONE, UNDECLARED, type DynamicScope, type Json, type Shape, type Term } from './term.ts';
 
 type Content<T> = T extends unknown ? Omit<T, 'id'> : never;
 
@@ -36,7 +36,7 @@ export class Terms {
 
   /** The complement. */
   not(of: Term): Term {
-    if (of === ANY) return NONE;
+    if (of.kind === 'any') return NONE;
     if (of === NONE) return ANY;
     return of.kind === 'not' ? of.of : this.#make(`not ${of.id}`, { kind: 'not', of });
   }
@@ -75,7 +75,7 @@ export class Terms {
     let term = this.#made.get(key);
     if (term === undefined) {
       if (this.#made.size >= this.#most) this.#refuse();
-      this.#made.set(key, (term = { ...content, id: this.#made.size + 2 } as Term));
+      this.#made.set(key, (term = { ...content, id: this.#made.size + 3 } as Term));
     }
     return term;
   }
@@ -83,12 +83,17 @@ export class Terms {
   /** `zero` absorbs all other parts, `one` is left out. */
   #combine(kind: 'all' | 'some', of: Iterable<Term>, zero: Term, one: Term): Term {
     const parts = new Map<number, Term>();
+    let isDeclared = false;
+    let isUndeclared = false;
     for (const term of of) {
       for (const part of term.kind === kind ? term.of : [term]) {
-        if (part === zero) return zero;
-        if (part !== one) parts.set(part.id, part);
+        if (part === zero || part.kind === zero.kind) return zero;
+        if (part === UNDECLARED) isUndeclared = true;
+        else isDeclared = true;
+        if (part.kind !== one.kind) parts.set(part.id, part);
       }
     }
+    if (kind === 'all' && isUndeclared && !isDeclared) return UNDECLARED;
     for (const part of parts.values()) {
       if (part.kind === 'not' && parts.has(part.of.id)) return zero;
     }

@@ -115,7 +115,9 @@ export function toConstraint({
     return { type: 'structural_tag', structures, triggers: format.triggers ?? [] };
   }
   const wanted = schemaOf(format);
-  return wanted === undefined ? { type: 'json_object' } : { type: 'json_schema', schema: wanted };
+  if (wanted === undefined) return { type: 'json_object' };
+  const strict = format.json_schema?.strict ?? undefined;
+  return { type: 'json_schema', schema: wanted, ...(strict !== undefined && { strict }) };
 }
 
 /** Maps the engine's paths into a constraint to the request's. Without a constraint the grammar comes from the tools. */

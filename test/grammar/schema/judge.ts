@@ -4,14 +4,15 @@ import type { Constraint } from '../../../src/engine/text/constraint.ts';
 import { compile } from '../../../src/grammar/compile.ts';
 import { limits } from '../../../src/grammar/dfa.ts';
 import { Grammar } from '../../../src/grammar/grammar.ts';
-import { ruleOfSchema } from '../../../src/grammar/schema/schema-rule.ts';
+import { ruleOfSchema, WHOLE, type SchemaReading } from '../../../src/grammar/schema/schema-rule.ts';
 import { idsOf, smallVocabulary } from '../small-vocabulary.ts';
 
 /** Token ids are bytes. */
 const vocabulary = smallVocabulary([]);
 
-export function grammarOf(schema: unknown): Grammar {
-  const rule = ruleOfSchema(schema, { path: 'schema' });
+/** Without `reading`: the whole language of the schema. */
+export function grammarOf(schema: unknown, reading: SchemaReading = WHOLE): Grammar {
+  const rule = ruleOfSchema(schema, { path: 'schema', reading });
   return new Grammar(compile(rule, vocabulary.available, limits()), vocabulary);
 }
 

@@ -43,6 +43,7 @@ export function bodyRule(body: Body, placed: PlacedTool, context: BodyContext): 
 export function argumentsRule({ tool, path }: PlacedTool, schemaRule: SchemaRule): Rule {
   const { parameters, strict } = tool.function;
   if (parameters === undefined) return object({ rest: null });
+  if (strict === false) return object();
   return schemaRule({ type: 'object', ...parameters }, path, strict === true) ?? object();
 }
 

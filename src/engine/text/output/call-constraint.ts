@@ -1,23 +1,33 @@
-// Constraint on optional tool calls: as soon as the arguments of a call have begun, a grammar restricts them to a JSON object until
-// the object is complete. Text outside of arguments is free, so that steps need not wait for masks. The token right after the
+// Constraint on optional tool calls: as soon as the arguments of a call have begun, a grammar restricts them to the parameters that the tool
+// declares, or to any JSON object where those are not enforced, until the object is complete. Text outside of arguments is free, so that steps need not wait for masks. The token right after the
 // beginning is free, too: usually it is sampled while the token before it is still being read back, and results must not depend on
-// timing. If that token cannot be part of an object, the call is not constrained.
+// timing. If that token begins something that is not declared, any JSON object may follow; if it cannot be part of an object, the call is not
+// constrained.
 
 import type { Constraint } from '../constraint.ts';
 import type { MatcherOptions } from '../../../grammar/grammar.ts';
 import type { Pieces } from '../piece.ts';
+import type { TextFormat } from '../../../grammar/text-format.ts';
 import type { TextConstraint } from '../text-request.ts';
 import type { OutputParser } from './output-parser.ts';
 import type { ReplyPlan } from './reply.ts';
 
 /** A JSON object and any text after it, since one token may contain the end of the object and further text. */
-export const CALL_ARGUMENTS: TextConstraint = {
-  type: 'format',
-  format: {
-    type: 'sequence',
-    elements: [{ type: 'json_schema', json_schema: { type: 'object' } }, { type: 'any_text' }],
-  },
-};
+export const CALL_ARGUMENTS: TextConstraint = callArguments({});
+
+function callArguments(parameters: Record<string, unknown>): TextConstraint {
+  const json_schema = { type: 'object', ...parameters };
+  const elements: TextFormat[] = [{ type: 'json_schema', json_schema }, { type: 'any_text' }];
+  return { type: 'format', format: { type: 'sequence', elements } };
+}
+
+/** The constraints on the arguments of tools by the tools' names. Tools that declare no properties, or are not strict, take any object. */
+export function argumentsByTool({ tools }: ReplyPlan): Map<string, TextConstraint> {
+  const declared = tools.tools.flatMap(({ function: { name, parameters, strict } }) =>
+    strict === false || parameters === undefined ? [] : [[name, callArguments(parameters)] as const],
+  );
+  return new Map(declared);
+}
 
 /** Whether calls are optional and their arguments may be JSON. Required calls are constrained by the grammar of the reply. */
 export function mayConstrainCalls({ tools, format }: ReplyPlan): boolean {
@@ -28,9 +38,15 @@ export function mayConstrainCalls({ tools, format }: ReplyPlan): boolean {
   );
 }
 
+interface Startable {
+  start(options: MatcherOptions): Constraint;
+}
+
 export interface CallConstraintParts {
   /** Compiled grammar of CALL_ARGUMENTS. */
-  grammar: { start(options: MatcherOptions): Constraint };
+  grammar: Startable;
+  /** Compiled grammars of the arguments of tools by their names (see argumentsByTool). */
+  byTool?: ReadonlyMap<string, Startable>;
   /** A new parser and decoder: those of the sequence lag behind while text is withheld for a stop string. */
   read(): { output: OutputParser; pieces: Pieces };
 }
@@ -38,12 +54,14 @@ export interface CallConstraintParts {
 const encoder = new TextEncoder();
 
 export function createCallConstraint(parts: CallConstraintParts): Constraint {
-  const { grammar } = parts;
+  const { grammar, byTool } = parts;
   const { output, pieces } = parts.read();
   const taken: number[] = [];
   let active: Constraint | null = null;
   /** Whether the last token began the arguments, so that the next token is free. */
   let begun = false;
+  /** Name of the tool that the last call is of. */
+  let name = '';
   /** Number of calls that had begun when the last one was constrained or given up. */
   let seen = 0;
 
@@ -51,7 +69,7 @@ export function createCallConstraint(parts: CallConstraintParts): Constraint {
   const begin = (given: string, isWhole: boolean): void => {
     if (given === '' || !isWhole) return;
     seen = output.toolCalls;
-    active = attempt(() => grammar.start({ opens: false, matched: given }));
+    active = matching(byTool?.get(name), given) ?? matching(grammar, given);
     begun = active !== null;
   };
 
@@ -60,7 +78,7 @@ export function createCallConstraint(parts: CallConstraintParts): Constraint {
     accept(id) {
       taken.push(id);
       const piece = pieces.of(id);
-      output.push(piece);
+      for (const part of output.push(piece)) if (part.kind === 'toolCall') name = part.name ?? name;
       const given = output.openArguments;
       const before = active;
       active = null;
@@ -73,6 +91,7 @@ export function createCallConstraint(parts: CallConstraintParts): Constraint {
           before.accept(id);
           return before;
         });
+        active ??= matching(grammar, given);
       }
     },
     forced: () => [],
@@ -108,8 +127,13 @@ export function withCallConstraint(constraint: Constraint | null, calls: Constra
   };
 }
 
+/** The grammar after arguments so far; null: they do not match it. */
+function matching(grammar: Startable | undefined, given: string): Constraint | null {
+  return attempt(() => grammar?.start({ opens: false, matched: given }) ?? null);
+}
+
 /** The constraint; null: the text so far is not the beginning of an object. */
-function attempt(make: () => Constraint): Constraint | null {
+function attempt(make: () => Constraint | null): Constraint | null {
   try {
     return make();
   } catch {
