@@ -39,6 +39,8 @@ export interface ServerOptions {
   maxQueuedImages?: number;
   /** Milliseconds of silence after which a stream gets a comment. */
   keepAlive?: number;
+  /** Milliseconds that the headers of a request may take to arrive, and its body beside what its bytes add. Default: 30 s. */
+  receiveTime?: number;
   /** Milliseconds that running requests get to end when the server stops. */
   drainTime?: number;
 }
