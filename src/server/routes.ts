@@ -16,7 +16,7 @@ import { TEXT_ROUTES } from './text-routes.ts';
 
 const READINESS: Route = {
   handle: readiness,
-  summary: '200 once every model answers; 503 before that, and while the server stops.',
+  summary: '200 once every model answers, those that sleep after they are opened again; 503 before that, and while the server stops.',
   group: 'Server',
   reply: 'Ready',
   notReady: 'NotReady',

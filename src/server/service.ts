@@ -92,6 +92,11 @@ export interface Slot {
   phase: Starting | { name: 'ready'; ready: Ready } | { name: 'failed'; reason: string };
 }
 
+/** Whether a slot's model is open, but has left its device: its next request opens it again, and waits for that. */
+export function isAsleep({ phase }: Slot): boolean {
+  return phase.name === 'ready' && phase.ready.model.asleep;
+}
+
 /** The reason of aborts by a server that stops. */
 export const SHUTDOWN = 'the server stops';
 
