@@ -40,7 +40,7 @@ const MASKS: Readonly<Record<number, readonly number[]>> = {
 const DEFAULT_FIELDS = [0xff0000, 0xff00, 0xff, 0xff000000];
 
 /** By the file's first bytes and the size of its header: two letters alone begin many texts. */
-export const BMP_START = /^BM[^]{12}[\x0c\x28\x34\x38\x40\x6c\x7c]\0\0\0/;
+export const BMP_START = /^BM[^]{12}[\f\x28\x34\x38\x40\x6c\x7c]\0\0\0/;
 
 export const isBmp = (file: Uint8Array): boolean => BMP_START.test(latin1Text(file, 0, 18));
 
