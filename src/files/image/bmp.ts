@@ -2,6 +2,7 @@
 // as sharp has it reads none. 32 bits without masks have no alpha, whatever their fourth byte says.
 
 import { BAND_PIXELS } from './bands.ts';
+import { colourRows, indexRows, lowest } from './bmp-rows.ts';
 import { decodeRuns, RUN_BITS } from './bmp-runs.ts';
 import { latin1Text, viewOf } from './file-parts.ts';
 import { decoderReason, MAX_PIXELS, TOO_MANY_PIXELS, unreadableImage } from './pixels.ts';
@@ -138,9 +139,6 @@ function isField(mask: number, bits: number): boolean {
   return mask < 2 ** bits && (field & (field + 1)) === 0;
 }
 
-/** The lowest bit of a mask of up to 32 bits, as a number. */
-const lowest = (mask: number): number => (mask & -mask) >>> 0;
-
 /** Decodes the pixels, while other work of the thread runs. Throws an Error where the file ends before them, and the signal's reason. */
 export async function decodeBmp(file: Uint8Array, header: BmpHeader, signal?: AbortSignal): Promise<Rgba> {
   const { width, height, bits, compression, isTopDown, start } = header;
@@ -162,36 +160,4 @@ export async function decodeBmp(file: Uint8Array, header: BmpHeader, signal?: Ab
     decodeRow(stored.subarray(stride * row, stride * (row + 1)), data.subarray(to, to + 4 * width));
   }
   return { width, height, data };
-}
-
-type DecodeRow = (stored: Uint8Array, rgba: Uint8Array) => void;
-
-/** Rows of numbers of colours in the palette; the first pixel of a byte is its highest bits. */
-function indexRows({ width, palette }: BmpHeader, bits: number): DecodeRow {
-  const perByte = 8 / bits;
-  return (stored, rgba) => {
-    for (let x = 0; x < width; x++) {
-      const byte = stored[Math.floor(x / perByte)]!;
-      const index = (byte >> (8 - bits * ((x % perByte) + 1))) & (2 ** bits - 1);
-      for (let channel = 0; channel < 3; channel++) rgba[4 * x + channel] = palette[3 * index + channel] ?? 0;
-      rgba[4 * x + 3] = 255;
-    }
-  };
-}
-
-/** Rows of colours: fields of a little-endian number, scaled to 8 bits as Pillow does, which cuts the fraction off. */
-function colourRows({ width, bits, masks }: BmpHeader): DecodeRow {
-  const bytes = bits / 8;
-  const shifts = masks.map((mask) => lowest(mask || 1));
-  const most = masks.map((mask, i) => mask / shifts[i]!);
-  return (stored, rgba) => {
-    for (let x = 0; x < width; x++) {
-      let pixel = 0;
-      for (let i = bytes - 1; i >= 0; i--) pixel = pixel * 256 + stored[bytes * x + i]!;
-      for (let channel = 0; channel < 4; channel++) {
-        const value = ((pixel & masks[channel]!) >>> 0) / shifts[channel]!;
-        rgba[4 * x + channel] = masks[channel] === 0 ? 255 : Math.floor((255 * value) / most[channel]!);
-      }
-    }
-  };
 }
