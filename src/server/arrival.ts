@@ -51,7 +51,8 @@ export function watchBody(request: IncomingMessage, response: ServerResponse, ti
     timer = setTimeout(() => setImmediate(look), Math.min(left, LIMITS.timeout)).unref();
   };
   wait(time);
-  socket.once('close', () => clearTimeout(timer));
+  // Also where the connection closes; a listener of the connection would stay for all of its requests.
+  request.once('close', () => clearTimeout(timer));
 }
 
 /** Aborts with the error of a body that arrives too slowly; undefined for requests that nothing watches. */

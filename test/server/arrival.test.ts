@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -5,6 +6,8 @@ import { timeLeft } from '../../src/server/arrival.ts';
 import { ask, eventually, start } from './harness.ts';
 
 const SECOND = 1000;
+/** Milliseconds: long enough for what is sent at once, on a busy machine too. */
+const TIME = 200;
 
 describe('the time of a body', () => {
   it.each([
@@ -56,26 +59,26 @@ describe('requests that trickle', () => {
     ],
     ["a chat of Ollama's", '/api/chat', (message: string) => ({ error: message })],
   ])('the body of %s gets 408 and its connection is closed', async (_, path, envelope) => {
-    const { url, model, lines } = await start({ receiveTime: 40 });
+    const { url, model, lines } = await start({ receiveTime: TIME });
     const answer = await trickle(url, `${head(path, 10_000)}{`).answer;
     expect(statuses(answer)).toEqual(['408']);
     expect(answer).toMatch(/^connection: close\r$/im);
     const text =
-      'the body arrived too slowly: it has 0.04 seconds (--receive-timeout), and one more for each 16 KiB that have come; send a smaller one, or by a faster connection';
+      'the body arrived too slowly: it has 0.2 seconds (--receive-timeout), and one more for each 16 KiB that have come; send a smaller one, or by a faster connection';
     expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject(envelope(text));
     expect(model.requests).toEqual([]);
     await eventually(() => lines.some((line) => line.includes(' 408 ')), 'the log says so');
   });
 
   it('headers get 408 and their connection is closed', async () => {
-    const { url } = await start({ receiveTime: 40 });
+    const { url } = await start({ receiveTime: TIME });
     const { answer } = trickle(url, 'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nx: ');
     expect(statuses(await answer)).toEqual(['408']);
-    expect(await answer).toContain('the headers did not arrive within 0.04 seconds (--receive-timeout)');
+    expect(await answer).toContain('the headers did not arrive within 0.2 seconds (--receive-timeout)');
   });
 
   it('a connection without a request is closed', async () => {
-    const { url } = await start({ receiveTime: 40 });
+    const { url } = await start({ receiveTime: TIME });
     const { hostname, port } = new URL(url);
     const socket = connect({ host: hostname, port: Number(port) });
     onTestFinished(() => void socket.destroy());
@@ -87,13 +90,13 @@ describe('requests that trickle', () => {
     ['is too large', head('/v1/chat/completions', 80 * 2 ** 20), '413'],
     ['belongs to no route', head('/nowhere', 1000), '404'],
   ])('a body that %s is answered, and its connection is closed then', async (_, bytes, status) => {
-    const { url } = await start({ receiveTime: 40 });
+    const { url } = await start({ receiveTime: TIME });
     expect(statuses(await trickle(url, bytes).answer)).toEqual([status]);
   });
 });
 
 it('a body is not cut while what has come extends its time', async () => {
-  const { url, model } = await start({ receiveTime: 20 });
+  const { url, model } = await start({ receiveTime: TIME });
   const json = JSON.stringify(ask('hi'));
   // A quarter of a mebibyte gives 16 seconds.
   const blanks = ' '.repeat(2 ** 18);
@@ -101,7 +104,7 @@ it('a body is not cut while what has come extends its time', async () => {
   const socket = connect({ host: hostname, port: Number(port) });
   onTestFinished(() => void socket.destroy());
   socket.write(head('/v1/chat/completions', blanks.length + json.length) + blanks);
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await new Promise((resolve) => setTimeout(resolve, 2 * TIME));
   expect(model.requests).toEqual([]);
   socket.write(json);
   const [answer] = (await once(socket, 'data')) as [Buffer];
@@ -110,8 +113,34 @@ it('a body is not cut while what has come extends its time', async () => {
 });
 
 it('a request that has arrived takes its time', async () => {
-  const { post } = await start({ receiveTime: 20 });
-  const response = await post(ask('wait 300 then'));
-  expect(response.status).toBe(200);
-  expect(await response.json()).toMatchObject({ choices: [{ finish_reason: 'stop' }] });
+  const { url } = await start({ receiveTime: TIME });
+  const json = JSON.stringify(ask(`wait ${2 * TIME} then`));
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  onTestFinished(() => void socket.destroy());
+  socket.write(head('/v1/chat/completions', json.length) + json);
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  expect(statuses(answer.toString())).toEqual(['200']);
+});
+
+it('requests of one connection leave no listeners on it', async () => {
+  const { url } = await start();
+  const { hostname, port } = new URL(url);
+  const counts: number[] = [];
+  const listening = new Set<Socket>();
+  const onSocket = (message: unknown): void => {
+    const { socket } = message as { socket: Socket };
+    listening.add(socket);
+    counts.push(socket.listenerCount('close'));
+  };
+  subscribe('http.server.response.finish', onSocket);
+  onTestFinished(() => void unsubscribe('http.server.response.finish', onSocket));
+  const socket = connect({ host: hostname, port: Number(port) });
+  onTestFinished(() => void socket.destroy());
+  for (let i = 0; i < 5; i++) {
+    socket.write('GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n');
+    await once(socket, 'data');
+  }
+  expect(listening.size).toBe(1);
+  expect(new Set(counts.slice(1)).size).toBe(1);
 });
