@@ -32,7 +32,7 @@ export {
   imageFormatOf,
   type Pixels,
 } from './files/image/pixels.ts';
-export { mediaFormat, mediaKind } from './files/media/format.ts';
+export { formatOf as checkMediaFormat, mediaFormat, mediaKind } from './files/media/format.ts';
 export { configOfImage, type ImageParameters } from './files/image/image-metadata.ts';
 export { PIPELINE_CLASSES } from './engine/image/families/class-names.ts';
 export { shippedImageModelPath, shippedModelPath } from './files/shipped.ts';

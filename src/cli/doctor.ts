@@ -55,18 +55,36 @@ async function examine(): Promise<{ examined: Examined[]; problem: string | null
   }
 }
 
-/** Lists what the build opens, a line a kind. */
+/** Columns of the lists of names. */
+const LABEL = 15;
+const WIDTH = 100;
+
+/** Lists what the build opens, in groups of lines: a class that several groups would list stands in the first. */
 export function describeSupported(supported: Supported): string {
+  const embedders = supported.embeddings.filter((name) => !supported.text.includes(name));
   const rows: [string, readonly string[]][] = [
     ['text', supported.text],
-    ['embeddings', supported.embeddings],
+    ['text and media', supported.media],
+    ['embeddings', [...embedders, 'and the classes of text']],
     ['images', supported.images],
     ['tensors', supported.tensorTypes],
-    ['image files', [...supported.tensorTypes, ...supported.imageTensorTypes]],
+    ['of images', [...supported.imageTensorTypes, 'and the types of tensors']],
     ['quantized by', supported.quantizedBy],
     ['quantized to', supported.quantizations],
   ];
-  return ['Models', ...rows.map(([kind, names]) => `  ${kind.padEnd(12)} ${names.join(', ')}`)].join('\n');
+  return ['Models', ...rows.flatMap(([kind, names]) => groupLines(kind, names))].join('\n');
+}
+
+/** The names of a group, in lines of at most WIDTH columns beside its label. */
+function groupLines(label: string, names: readonly string[]): string[] {
+  const lines: string[] = [];
+  names.forEach((name, at) => {
+    const text = at < names.length - 1 ? `${name},` : name;
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + text.length > WIDTH - LABEL - 2) lines.push(text);
+    else lines[lines.length - 1] = `${last} ${text}`;
+  });
+  return lines.map((line, at) => `  ${(at === 0 ? label : '').padEnd(LABEL)}${line}`);
 }
 
 export function verdict(examined: Examined[]): { healthy: boolean; complaint: string | null } {

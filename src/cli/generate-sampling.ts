@@ -56,7 +56,7 @@ export const INPUT_OPTIONS = {
     elsewhere: ['image', 'init-image', 'init-img', 'input-image', 'i'],
     group: INPUT,
     value: 'file',
-    help: 'PNG, JPEG or WebP to start from, or to edit; repeated for models that edit several.',
+    help: 'PNG, JPEG, WebP or BMP to start from, or to edit; repeated for models that edit several.',
   },
   strength,
   'mask-path': {
@@ -79,7 +79,7 @@ export const CONTROL_OPTIONS = {
     elsewhere: ['controlnet-image', 'control-image-path'],
     group: CONTROL,
     value: 'file',
-    help: 'PNG, JPEG or WebP that a ControlNet, or a model made for control images, sees, scaled to the size that is drawn; repeated for several ControlNets.',
+    help: 'PNG, JPEG, WebP or BMP that a ControlNet, or a model made for control images, sees, scaled to the size that is drawn; repeated for several ControlNets.',
   },
   'control-scale': controlScale,
   'control-start': controlStart,
@@ -91,7 +91,7 @@ export const CONTROL_OPTIONS = {
     isOne: true,
     group: CONTROL,
     value: 'file',
-    help: 'PNG, JPEG or WebP that an IP-Adapter shows to the denoiser beside the text; its middle is taken.',
+    help: 'PNG, JPEG, WebP or BMP that an IP-Adapter shows to the denoiser beside the text; its middle is taken.',
   },
   'ip-adapter-scale': ipAdapterScale,
 } as const satisfies OptionTable;

@@ -148,6 +148,7 @@ function toServerOptions(options: ServeOptions): ServerOptions {
     port,
     strict,
     maxQueuedImages: options['max-queued-requests'],
+    receiveTime: Math.ceil(1000 * options['receive-timeout']),
     media: toMediaRules(options),
     version: packageVersion(),
     ...(apiKey !== undefined && { apiKey }),

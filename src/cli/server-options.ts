@@ -1,5 +1,6 @@
 // The command-line options of the HTTP server, among them the models to serve.
 
+import { DEFAULTS, LIMITS } from '../options/limits.ts';
 import { MEDIA_OPTIONS } from './media-options.ts';
 import type { OptionTable } from './option.ts';
 
@@ -62,6 +63,15 @@ export const SERVER_OPTIONS = {
     group: 'Server',
     help: 'Refuse fields nobody knows instead of listing them in x-svc-ignored.',
     otherwise: 'off',
+  },
+  'receive-timeout': {
+    kind: 'number',
+    default: DEFAULTS.receiveTime / 1000,
+    above: 0,
+    max: Math.floor(LIMITS.timeout / 1000),
+    group: 'Server',
+    value: 'seconds',
+    help: 'How long the headers of a request may take to arrive, and its body, which has one second more for each 16 KiB that have come; then it gets 408.',
   },
   'log-level': {
     kind: 'choice',

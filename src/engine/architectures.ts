@@ -12,6 +12,17 @@ function modelTypes(): ReadonlyMap<string, string> {
   return new Map(named);
 }
 
+/** `model_type` as config.json states it, else the one that means the class; undefined where there is none. */
+export function modelTypeOf(
+  config: Readonly<Record<string, unknown>>,
+  className: string,
+): { modelType?: string } {
+  const stated = config['model_type'];
+  if (typeof stated === 'string' && stated !== '') return { modelType: stated };
+  const known = textClasses().find(({ name }) => name === className)?.modelType;
+  return known ? { modelType: known } : {};
+}
+
 function generators(): string[] {
   return textClasses()
     .filter(({ serves }) => serves.includes('generate'))

@@ -4,12 +4,15 @@ import { METHOD_NAMES } from '../files/coded/methods.ts';
 import { WIDENED_TYPES } from '../files/pipeline/float8-tensors.ts';
 import { CODED_FORMATS } from '../kernels/coded-formats.ts';
 import { QUANTIZED_FORMATS, SOURCES } from '../kernels/formats.ts';
+import { mediaClasses } from '../models/media-families.ts';
 import { EMBEDDING_CLASSES, TEXT_CLASSES } from './architectures.ts';
 import { PIPELINE_CLASSES } from './image/families/class-names.ts';
 
 export interface Supported {
   /** Classes of language models, as config.json names them. */
   text: readonly string[];
+  /** Classes of language models that also read images, videos or sounds. */
+  media: readonly string[];
   /** Classes that make embeddings. */
   embeddings: readonly string[];
   /** Classes of diffusers' pipelines. */
@@ -29,6 +32,7 @@ const FLAT = 'FLAT_';
 
 export const SUPPORTED: Supported = {
   text: TEXT_CLASSES.names,
+  media: mediaClasses(),
   embeddings: EMBEDDING_CLASSES.names,
   images: Object.keys(PIPELINE_CLASSES),
   tensorTypes: Object.keys(SOURCES).filter(

@@ -32,6 +32,9 @@ const families: MediaFamily[] = [
   GEMMA3,
 ];
 
+/** Classes of config.json whose models read images, videos or sounds. */
+export const mediaClasses = (): string[] => families.flatMap(({ classes }) => classes);
+
 /** Towers that GGUF files of llama.cpp hold. */
 export const GGUF_TOWERS: readonly GgufTower[] = [
   QWEN2_VISION_GGUF,

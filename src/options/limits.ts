@@ -51,6 +51,8 @@ export const DEFAULTS = {
   /** Bytes of the media of one request, and milliseconds of fetching one. */
   mediaBytes: 256e6,
   mediaTimeout: 30_000,
+  /** Milliseconds that the headers of a request may take to arrive, and its body beside what its bytes add. */
+  receiveTime: 30_000,
   /** Milliseconds of decoding one medium: an hour of sound takes a minute or two. */
   mediaDecodeTimeout: 300_000,
 } as const;

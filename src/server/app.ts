@@ -15,7 +15,7 @@ import {
 import { logCall, startCall } from './request-log.ts';
 import type { Method, Route } from './route.ts';
 import { routeHint } from './route-hint.ts';
-import { routeOf, ROUTES } from './routes.ts';
+import { envelopeOf, routeOf, ROUTES } from './routes.ts';
 import type { Service } from './service.ts';
 
 export function createApp(service: Service): H3 {
@@ -98,7 +98,7 @@ function errorReply(service: Service, event: H3Event, thrown: unknown): unknown 
     call.refusal = body.error;
   }
   const { req, url } = event;
-  const envelope = routeOf(req.method, url.pathname)?.envelope;
+  const envelope = envelopeOf(req.method, url.pathname);
   if (envelope === 'ollama') return toOllamaError(reply);
   return envelope === 'anthropic'
     ? { ...toAnthropicError(reply), request_id: call?.id ?? null }

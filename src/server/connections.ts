@@ -12,7 +12,8 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { RequestError, type RequestErrorCode, toErrorReply } from './errors.ts';
+import { headersLate, LAST_READ_TIME, watchBody } from './arrival.ts';
+import { RequestError, toErrorReply } from './errors.ts';
 import type { Log } from './service.ts';
 import { PING } from './sse.ts';
 
@@ -21,8 +22,6 @@ import { PING } from './sse.ts';
  * reset, which the next one discovers.
  */
 const PROBE_TIME = { first: 50, last: 2000 };
-/** Milliseconds that a refused client gets to read the error before its connection is closed. */
-const LAST_READ_TIME = 1000;
 
 const streams = new WeakSet<ServerResponse>();
 
@@ -31,13 +30,16 @@ export function takesComments(response: ServerResponse): void {
   streams.add(response);
 }
 
-export function watchConnections(server: Server, log: Log): void {
+/** `receiveTime`: milliseconds that the headers of a request may take, and its body beside what its bytes add. */
+export function watchConnections(server: Server, log: Log, receiveTime: number): void {
   const replies = new WeakMap<Duplex, ServerResponse>();
   // Without this option Node drops a reply as soon as its client has closed its side.
   Object.assign(server, { httpAllowHalfOpen: true });
-  server.on('request', (request, response) => {
+  // Before the routes, which read the body.
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
     replies.set(socket, response);
+    watchBody(request, response, receiveTime);
     let timer: NodeJS.Timeout | undefined;
     const ask = (wait: number) => {
       probe(request, response);
@@ -60,7 +62,7 @@ export function watchConnections(server: Server, log: Log): void {
       return;
     }
     log.debug(`a request that could not be read: ${error.message}`);
-    socket.end(unreadable(error));
+    socket.end(bytesOf(unreadable(error, receiveTime)));
     setTimeout(() => socket.destroy(), LAST_READ_TIME).unref();
   });
 }
@@ -74,22 +76,27 @@ function probe({ httpVersion, socket }: IncomingMessage, response: ServerRespons
   socket.end();
 }
 
-/** Errors by Node's error codes. */
-const REFUSALS: Readonly<Record<string, [code: RequestErrorCode, text: string]>> = {
-  HPE_HEADER_OVERFLOW: [
-    'headers_too_large',
-    `the headers are larger than ${maxHeaderSize} bytes; send less in them`,
-  ],
-  ERR_HTTP_REQUEST_TIMEOUT: ['late_request', 'the request took too long to arrive; send it again'],
-};
+/** The error of a connection that did not send HTTP, or not in time, by Node's error code. */
+function unreadable({ code, message }: NodeJS.ErrnoException, receiveTime: number): RequestError {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new RequestError(
+        'headers_too_large',
+        `the headers are larger than ${maxHeaderSize} bytes; send less in them`,
+      );
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return headersLate(receiveTime);
+    default:
+      return new RequestError(
+        'invalid_http',
+        `this is no HTTP request that can be read (${message}); send one of HTTP/1.1`,
+      );
+  }
+}
 
-/** The bytes of the reply to a connection that did not send HTTP. */
-function unreadable({ code, message }: NodeJS.ErrnoException): string {
-  const [name, text] = REFUSALS[String(code)] ?? [
-    'invalid_http',
-    `this is no HTTP request that can be read (${message}); send one of HTTP/1.1`,
-  ];
-  const { status, body } = toErrorReply(new RequestError(name, text));
+/** The bytes of a reply that ends its connection. */
+function bytesOf(error: RequestError): string {
+  const { status, body } = toErrorReply(error);
   const json = JSON.stringify(body);
   return [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

@@ -91,7 +91,7 @@ interface Mapping {
 const MAPPINGS: Record<RequestErrorCode | ErrorCode, Mapping> = {
   invalid_http: { status: 400 },
   headers_too_large: { status: 431 },
-  late_request: { status: 408 },
+  late_request: { status: 408, headers: { connection: 'close' } },
   invalid_json: { status: 400 },
   invalid_form: { status: 400 },
   invalid_content_type: { status: 400 },

@@ -7,8 +7,10 @@ import { endBy } from './end-process.ts';
 import { EngineError, type OpenEvent } from '../index.ts';
 import { isLoopback } from './access.ts';
 import { createApp } from './app.ts';
+import { headerLimits } from './arrival.ts';
 import { watchConnections } from './connections.ts';
 import { countText } from '../files/count-text.ts';
+import { DEFAULTS } from '../options/limits.ts';
 import {
   SHUTDOWN,
   createService,
@@ -58,15 +60,16 @@ export interface ServedModel {
 /** Starts the server, which answers 503 until a model is ready. Throws if it cannot listen on the port. */
 export async function startServer(options: ServerOptions, log: Log): Promise<RunningServer> {
   const service = createService(options, log);
+  const { receiveTime = DEFAULTS.receiveTime } = options;
   const server = serve(createApp(service), {
     hostname: options.host,
     port: options.port,
     gracefulShutdown: false,
     silent: true,
-    node: { keepAliveTimeout: IDLE_TIME },
+    node: { keepAliveTimeout: IDLE_TIME, ...headerLimits(receiveTime) },
   });
   const node = server.node?.server;
-  if (node) watchConnections(node as Server, log);
+  if (node) watchConnections(node as Server, log, receiveTime);
   await server.ready().catch((error: unknown) => {
     throw listenError(error, options);
   });

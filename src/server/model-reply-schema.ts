@@ -69,7 +69,10 @@ const bytes = count.describe('Bytes.');
 
 const origin = {
   model_path: z.string(),
+  served_model_name: z.string().optional().describe('The first of its names.'),
   served_model_names: z.array(z.string()),
+  model_type: z.string().nullable().describe('As config.json states it.'),
+  architectures: z.array(z.string()).describe('Its class.'),
   parameters: count,
   quantization: z.enum(WEIGHT_CHOICES),
   adapter: z.string().describe('The GPU.'),

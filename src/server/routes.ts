@@ -16,7 +16,8 @@ import { TEXT_ROUTES } from './text-routes.ts';
 
 const READINESS: Route = {
   handle: readiness,
-  summary: '200 once every model answers; 503 before that, and while the server stops.',
+  summary:
+    '200 once every model answers, those that sleep after they are opened again; 503 before that, and while the server stops.',
   group: 'Server',
   reply: 'Ready',
   notReady: 'NotReady',
@@ -184,4 +185,14 @@ const PATTERNS = Object.entries(ROUTES).map(([path, methods]) => ({
 export function routeOf(method: string, pathname: string): Route | null {
   const found = ROUTES[pathname] ?? PATTERNS.find(({ pattern }) => pattern.test(pathname))?.methods ?? {};
   return found[(method === 'HEAD' ? 'GET' : method) as Method] ?? null;
+}
+
+/** The form of errors of an address, also where it has no such route or method; undefined: OpenAI's. */
+export function envelopeOf(method: string, pathname: string): Route['envelope'] {
+  const known = routeOf(method, pathname);
+  if (known) return known.envelope;
+  const others = ROUTES[pathname] ?? PATTERNS.find(({ pattern }) => pattern.test(pathname))?.methods;
+  const [other] = Object.values(others ?? {});
+  if (other) return other.envelope;
+  return /^\/api(\/|$)/.test(pathname) ? 'ollama' : undefined;
 }

@@ -39,6 +39,8 @@ export interface ServerOptions {
   maxQueuedImages?: number;
   /** Milliseconds of silence after which a stream gets a comment. */
   keepAlive?: number;
+  /** Milliseconds that the headers of a request may take to arrive, and its body beside what its bytes add. Default: 30 s. */
+  receiveTime?: number;
   /** Milliseconds that running requests get to end when the server stops. */
   drainTime?: number;
 }
@@ -88,6 +90,11 @@ export interface Slot {
   /** null: unknown until the model is open. */
   kind: Kind | null;
   phase: Starting | { name: 'ready'; ready: Ready } | { name: 'failed'; reason: string };
+}
+
+/** Whether a slot's model is open, but has left its device: its next request opens it again, and waits for that. */
+export function isAsleep({ phase }: Slot): boolean {
+  return phase.name === 'ready' && phase.ready.model.asleep;
 }
 
 /** The reason of aborts by a server that stops. */

@@ -144,7 +144,7 @@ pages.test('damaged files and CMYK are refused by name', async () => {
     'cut webp': webp.subarray(0, 3000),
   });
   const pattern =
-    /^bad_request start\.png start\.png cannot be read as an image \(.+\): give a PNG, JPEG or WebP file$/;
+    /^bad_request start\.png start\.png cannot be read as an image \(.+\): give a PNG, JPEG, WebP or BMP file$/;
   for (const messages of Object.values(damaged))
     for (const message of messages) expect(message).toMatch(pattern);
   const answers = await decodeInPage(pages, { cmyk: await raw(3).toColourspace('cmyk').jpeg().toBuffer() });

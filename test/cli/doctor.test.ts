@@ -38,20 +38,49 @@ describe('an adapter', () => {
   });
 });
 
-it('lists classes of models and types of tensors from the registries', () => {
+describe('what opens', () => {
+  /** The names of each group. */
+  const groups = new Map<string, string[]>();
   const lines = describeSupported(SUPPORTED).split('\n');
-  expect(lines.map((line) => line.slice(0, 14).trim())).toEqual([
-    ...['Models', 'text', 'embeddings', 'images', 'tensors', 'image files', 'quantized by', 'quantized to'],
-  ]);
-  expect(lines[1]).toMatch(/Gemma3ForCausalLM.*LlamaForCausalLM/);
-  expect(lines[2]).toContain('BertModel');
-  expect(lines[3]).toContain('StableDiffusionPipeline');
-  expect(lines[4]).toMatch(/BF16.*Q4_K/);
-  expect(lines[4]).not.toContain('U4_');
-  expect(lines[4]).not.toContain('FLAT_');
-  expect(lines[5]).toMatch(/Q4_K.*F8_E5M2/);
-  expect(lines[6]).toMatch(/FP8.*GPTQ.*AWQ.*compressed-tensors.*bitsandbytes.*MLX/);
-  expect(lines[7]).toContain('int8, int4');
+  let label = '';
+  for (const line of lines.slice(1)) {
+    label = line.slice(2, 17).trim() || label;
+    const names = line.slice(17).split(/, ?/).filter(Boolean);
+    groups.set(label, [...(groups.get(label) ?? []), ...names]);
+  }
+
+  it('stands in groups, in lines that a terminal holds', () => {
+    expect([...groups.keys()]).toEqual([
+      'text',
+      'text and media',
+      'embeddings',
+      'images',
+      'tensors',
+      'of images',
+      'quantized by',
+      'quantized to',
+    ]);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(100);
+    const all = [...groups.values()].flat();
+    expect(all.filter((name, at) => all.indexOf(name) !== at)).toEqual([]);
+  });
+
+  it('is that of the registries', () => {
+    expect(groups.get('text')).toEqual(SUPPORTED.text);
+    expect(groups.get('text and media')).toEqual(
+      expect.arrayContaining(['Qwen2VLForConditionalGeneration', 'VoxtralForConditionalGeneration']),
+    );
+    expect(groups.get('embeddings')).toContain('BertModel');
+    expect(groups.get('images')).toEqual(SUPPORTED.images);
+    expect(groups.get('tensors')).toEqual(SUPPORTED.tensorTypes);
+    expect(groups.get('tensors')).toEqual(expect.arrayContaining(['BF16', 'Q4_K']));
+    expect(lines.join()).not.toMatch(/U4_|FLAT_/);
+    expect(groups.get('of images')).toContain('F8_E5M2');
+    expect(groups.get('quantized by')?.join()).toMatch(
+      /FP8.*GPTQ.*AWQ.*compressed-tensors.*bitsandbytes.*MLX/,
+    );
+    expect(groups.get('quantized to')).toEqual(['int8', 'int4']);
+  });
 });
 
 describe('the verdict', () => {

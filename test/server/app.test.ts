@@ -45,8 +45,22 @@ describe('refusals', () => {
     ['GET', '/a', 'GET /docs lists what there is'],
   ])('%s %s, where nobody answers, is told the address that was meant', async (method, path, hint) => {
     const { url } = await start();
-    const reply = (await (await fetch(url + path, { method })).json()) as { error: { message: string } };
-    expect(reply.error.message).toBe(`there is no ${method} ${path} here; ${hint}`);
+    const { error } = (await (await fetch(url + path, { method })).json()) as {
+      error: string | { message: string };
+    };
+    const message = `there is no ${method} ${path} here; ${hint}`;
+    expect(error).toEqual(path.startsWith('/api/') ? message : expect.objectContaining({ message }));
+  });
+
+  it.each([
+    ['GET', '/api/nowhere', 404],
+    ['GET', '/api', 404],
+    ['DELETE', '/api/chat', 405],
+  ])("%s %s has the form of Ollama's errors", async (method, path, status) => {
+    const { url } = await start();
+    const response = await fetch(url + path, { method });
+    expect(response.status).toBe(status);
+    expect(await response.json()).toEqual({ error: expect.stringContaining(path) as string });
   });
 
   it('a compressed body is refused as such', async () => {

@@ -248,7 +248,12 @@ describe('a request that takes too long', () => {
     const response = await fetch(`${url}/v1/chat/completions`, asked);
     expect(response.status).toBe(503);
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(await response.json()).toMatchObject({ error: { code: 'timed_out' } });
+    expect(await response.json()).toMatchObject({
+      error: {
+        code: 'timed_out',
+        message: 'the request took 300 ms, the most it may: ask for fewer tokens, or raise request_timeout',
+      },
+    });
   });
 
   it('ends with what it has, streaming', async () => {

@@ -28,6 +28,8 @@ export interface EmbeddingModelInfo {
   /** Last segment of the folder or hub id. */
   name: string;
   architecture: string;
+  /** `model_type` of the model's configuration; left out where there is none. */
+  modelType?: string;
   parameters: number;
   quantization: Exclude<Quantization, 'auto'>;
   /** Formats of the matrices on the device: as stored (`f16`, `q4_k`, `mxfp4` …), or those of `quantization`. */

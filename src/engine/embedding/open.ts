@@ -8,7 +8,7 @@ import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { TextDeclaration } from '../../models/text/architecture.ts';
 import { readText } from '../../models/text/registry.ts';
-import { EMBEDDING_CLASSES } from '../architectures.ts';
+import { EMBEDDING_CLASSES, modelTypeOf } from '../architectures.ts';
 import { fetchModel } from '../fetch-model.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform.ts';
@@ -116,6 +116,7 @@ function describe(
     path: checkpoint.path,
     name: modelName(options.model),
     architecture: declaration.architecture,
+    ...modelTypeOf(checkpoint.config, declaration.architecture),
     parameters: runner.parameters,
     quantization,
     weightFormats: runner.weightFormats,

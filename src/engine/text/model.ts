@@ -213,7 +213,10 @@ function untilAllDone(events: EventQueue<TextEvent>, choices: number): (event: T
   return (event) => {
     events.push(event);
     if (event.type !== 'done') return;
-    if (event.error) failure ??= new EngineError(event.error.code, event.error.message, event.error);
+    if (event.error && !failure) {
+      const { code, message, parts, param } = event.error;
+      failure = new EngineError(code, parts ? { parts } : message, param === undefined ? {} : { param });
+    }
     if (--open > 0) return;
     if (failure) events.fail(failure);
     else events.close();

@@ -5,6 +5,7 @@ import type { MediaBounds } from '../../files/media/media.ts';
 import { createVocabulary } from '../../grammar/vocabulary.ts';
 import type { TextDeclaration } from '../../models/text/architecture.ts';
 import { DEFAULTS } from '../../options/limits.ts';
+import { modelTypeOf } from '../architectures.ts';
 import type { Platform } from '../platform.ts';
 import type { DeviceSession } from '../session/device-session.ts';
 import type { Adapters } from './adapters.ts';
@@ -134,16 +135,19 @@ function requestContext(
 
 /** Collects the members of a model's info that depend on its files and its device. */
 function describeModel(
-  { path, wrapper }: Checkpoint,
+  { path, wrapper, config, beside }: Checkpoint,
   { architecture, vocabulary, context: modelContextLength }: TextDeclaration,
   { name, contextLength, template, output, library }: Omit<RequestContext, 'sampling'>,
   { device, runner, quantization }: Loaded,
 ) {
   const memory = device.memory();
+  const isWhole = library && wrapper;
+  const className = isWhole ? wrapper.architecture : architecture;
   return {
     path,
     name,
-    architecture: library && wrapper ? wrapper.architecture : architecture,
+    architecture: className,
+    ...modelTypeOf((isWhole && beside?.config) || config, className),
     parameters: runner.parameters + (runner.towers?.parameters ?? 0),
     quantization,
     weightFormats: runner.weightFormats,

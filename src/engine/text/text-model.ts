@@ -118,6 +118,8 @@ export interface TextModelInfo {
   name: string;
   /** Name of the model's class: that of the whole model where media are read, else that of its language model. */
   architecture: string;
+  /** `model_type` of the model's configuration; left out where there is none. */
+  modelType?: string;
   /** Number of parameters; those of the towers are included where the model reads media. */
   parameters: number;
   quantization: Exclude<Quantization, 'auto'>;

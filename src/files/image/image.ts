@@ -1,11 +1,13 @@
-// PNG, JPEG and WebP files in Node: 8-bit RGB to bytes and back by libvips, through sharp, which is loaded when first needed.
+// PNG, JPEG and WebP files in Node: 8-bit RGB to bytes and back by libvips, through sharp, which is loaded when first needed. BMP files are read, too.
 
 import type { Metadata, Sharp, SharpOptions } from 'sharp';
+import { checkedBmpHeader, decodeBmp, isBmp } from './bmp.ts';
 import { convertInBands, pickChannels, rgbPixels } from './bands.ts';
 import { embedText } from './image-embed.ts';
 import { parametersText } from './image-metadata.ts';
 import {
   type CheckSize,
+  decoderReason,
   type EncodeOptions,
   IMAGE_FORMATS,
   type ImageFormat,
@@ -69,16 +71,39 @@ async function decode(
   change: (pipeline: Sharp) => Sharp | Promise<Sharp>,
   checkSize?: CheckSize,
 ): Promise<Pixels> {
-  const unreadable = (cause: unknown): never => {
-    const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause);
-    throw unreadableImage(name, /pixel limit/.test(String(reason)) ? TOO_MANY_PIXELS : reason, cause);
-  };
+  const unreadable = unreadableBy(name);
+  if (isBmp(bytes)) return decodeBmpFile(bytes, name, change, checkSize);
   const options: SharpOptions = { limitInputPixels: MAX_PIXELS, failOn: 'error' };
   const pipeline = await openSharp(bytes, options).catch(unreadable);
   const metadata = await pipeline.metadata().catch(unreadable);
   assertReadable(metadata, name);
   checkSize?.(metadata);
   return Promise.resolve(pipeline.autoOrient()).then(change).then(toRgb).catch(unreadable);
+}
+
+function unreadableBy(name: string): (cause: unknown) => never {
+  return (cause) => {
+    const reason = decoderReason(cause);
+    throw unreadableImage(name, /pixel limit/.test(reason) ? TOO_MANY_PIXELS : reason, cause);
+  };
+}
+
+/** libvips does not read the format: it gets the pixels. */
+async function decodeBmpFile(
+  bytes: Uint8Array,
+  name: string,
+  change: (pipeline: Sharp) => Sharp | Promise<Sharp>,
+  checkSize?: CheckSize,
+): Promise<Pixels> {
+  const header = checkedBmpHeader(bytes, name);
+  checkSize?.(header);
+  const unreadable = unreadableBy(name);
+  const { width, height, data } = await decodeBmp(bytes, header).catch(unreadable);
+  const pipeline = await openSharp(data, {
+    raw: { width, height, channels: 4 },
+    limitInputPixels: MAX_PIXELS,
+  });
+  return Promise.resolve(pipeline).then(change).then(toRgb).catch(unreadable);
 }
 
 function assertReadable({ format }: Metadata, name: string): void {

@@ -45,11 +45,18 @@ export function qualityOf({ quality = DEFAULT_QUALITY }: EncodeOptions): number 
   });
 }
 
+/** Why a file is not decoded, in a decoder's words. libvips has none for an interlaced PNG that ends early. */
+export function decoderReason(cause: unknown): string {
+  const [line = ''] = (cause instanceof Error ? cause.message : String(cause)).split('\n');
+  const reason = line.trim().replace(/:$/, '');
+  return reason === '' || reason === 'Unknown error' ? 'its pixels end early, or are damaged' : reason;
+}
+
 /** The error of a file that is not decoded. `name` is the parameter that held it. */
 export function unreadableImage(name: string, reason: string | undefined, cause?: unknown): EngineError {
   return new EngineError(
     'bad_request',
-    `${name} cannot be read as an image (${reason}): give a PNG, JPEG or WebP file`,
+    `${name} cannot be read as an image (${reason}): give a PNG, JPEG, WebP or BMP file`,
     { param: name, cause },
   );
 }

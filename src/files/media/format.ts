@@ -1,5 +1,6 @@
 // The format of a medium by its first bytes. The type that a server or a client states is not used.
 
+import { BMP_START } from '../image/bmp.ts';
 import { latin1Text, SVG_START } from '../image/file-parts.ts';
 import { EngineError } from '../error.ts';
 import type { MediaKind } from './decoded.ts';
@@ -10,6 +11,9 @@ export interface MediaFormat {
   name: string;
   kinds: readonly MediaKind[];
 }
+
+/** Name of the format that libvips does not read. */
+export const BMP = 'BMP';
 
 const IMAGE: readonly MediaKind[] = ['image'];
 const MOVING: readonly MediaKind[] = ['image', 'video'];
@@ -25,6 +29,7 @@ const FORMATS: readonly (readonly [RegExp, string, readonly MediaKind[]])[] = [
   [/^RIFF[^]{4}WEBP/, 'WebP', MOVING],
   [/^GIF8[79]a/, 'GIF', MOVING],
   [/^(II\*\0|MM\0\*)/, 'TIFF', IMAGE],
+  [BMP_START, BMP, IMAGE],
   [/^[^]{4}ftyp(avif|avis)/, 'AVIF', IMAGE],
   [/^[^]{4}ftypM4[AB] /, 'MPEG-4 audio', AUDIO],
   [/^[^]{4}ftyp(qt {2}|isom|iso\d|mp4\d|avc1|M4V |M4VP|MSNV|dash|f4v |3g[p2]|mmp4)/, 'MP4', CONTAINER],
@@ -43,7 +48,6 @@ const FORMATS: readonly (readonly [RegExp, string, readonly MediaKind[]])[] = [
 
 /** Formats that are recognised to be refused by name. */
 const UNREAD: readonly (readonly [RegExp, string])[] = [
-  [/^BM[^]{4}\0\0\0\0/, 'BMP'],
   [SVG_START, 'SVG'],
   [/^[^]{4}ftyp(heic|heix|hevc|mif1|msf1)/, 'HEIC'],
   [/^\xff\n|^\0{3}[^]JXL /, 'JPEG XL'],
@@ -61,7 +65,7 @@ const UNREAD: readonly (readonly [RegExp, string])[] = [
 
 /** What is read of each kind. */
 const READ: Readonly<Record<MediaKind, string>> = {
-  image: 'PNG, JPEG, WebP, GIF, TIFF or AVIF',
+  image: 'PNG, JPEG, WebP, GIF, TIFF, BMP or AVIF',
   video: 'GIF, animated WebP, MP4, WebM, QuickTime or MPEG-TS',
   audio: 'WAV, MP3, FLAC, Ogg, Opus, AAC, M4A or WebM',
 };

@@ -1,6 +1,7 @@
 // Errors of media that are not decoded, in the words that all decoders share.
 
 import { EngineError } from '../error.ts';
+import { decoderReason } from '../image/pixels.ts';
 import { type Message, option, say, subject } from '../message.ts';
 import type { MediaBounds } from './media.ts';
 
@@ -23,7 +24,7 @@ export function undecodable(name: string, noun: string, cause: unknown): EngineE
   if (cause instanceof EngineError) return cause;
   if (cause instanceof UnreadFormat)
     return new EngineError('unsupported', `${name} ${cause.message}`, { param: name, cause });
-  const reason = (cause instanceof Error ? cause.message : String(cause)).split('\n')[0]!.trim();
+  const reason = decoderReason(cause);
   return new EngineError(
     'bad_request',
     `${name} cannot be read as ${noun} (${reason}); the file is damaged or cut off, so give a whole one`,

@@ -1,12 +1,13 @@
 // An image as PIL decodes it, which the processors of vision models are made with: EXIF orientation applied, ICC profiles ignored, CMYK
-// converted by the plain formula. Equal to PIL 13 to the last bit for JPEG, PNG, WebP, GIF and TIFF, but for 16-bit grey, which PIL cuts off at
+// converted by the plain formula. Equal to PIL 13 to the last bit for JPEG, PNG, WebP, GIF, TIFF and BMP, but for 16-bit grey, which PIL cuts off at
 // 255 and which here keeps its high byte. An animation gives its first image.
 
 import type { Metadata, Sharp, SharpOptions } from 'sharp';
 import { channelsOf, convertInBands, pickChannels, type Raster, rgbPixels } from '../image/bands.ts';
 import type { Pixels } from '../image/pixels.ts';
 import { overWhite } from '../image/rgba.ts';
-import { formatOf } from './format.ts';
+import { bmpHeader, decodeBmp } from '../image/bmp.ts';
+import { BMP, formatOf } from './format.ts';
 import { MEDIA_NOUNS } from '../media-nouns.ts';
 import type { AlphaRule, MediaBounds } from './media.ts';
 import { beyond, undecodable } from './media-error.ts';
@@ -20,8 +21,9 @@ export interface ImageReading {
 
 /** Decodes an image. `name` is the parameter that holds it, for messages. Throws bad_request, and the signal's reason. */
 export async function readImage(bytes: Uint8Array, name: string, reading: ImageReading): Promise<Pixels> {
-  formatOf(bytes, 'image', name);
+  const format = formatOf(bytes, 'image', name);
   try {
+    if (format === BMP) return await readBmp(bytes, name, reading);
     const pipeline = await openSharp(bytes);
     const metadata = await pipeline.metadata();
     checkPixels(metadata, name, reading.bounds);
@@ -34,6 +36,18 @@ export async function readImage(bytes: Uint8Array, name: string, reading: ImageR
   }
 }
 
+async function readBmp(
+  bytes: Uint8Array,
+  name: string,
+  { bounds, alpha, signal }: ImageReading,
+): Promise<Pixels> {
+  const header = bmpHeader(bytes);
+  checkPixels(header, name, bounds);
+  signal?.throwIfAborted();
+  const rgba = await decodeBmp(bytes, header, signal);
+  return convertInBands(rgba, (band) => rgbOfColours(band, alpha), signal);
+}
+
 /** The longest time that libvips may take for what it decodes at once, which no signal interrupts; 0: unlimited. */
 export function decodingSeconds({ mediaDecodeTimeout: most = 0 }: Pick<MediaBounds, 'mediaDecodeTimeout'>): {
   seconds: number;
@@ -44,7 +58,11 @@ export function decodingSeconds({ mediaDecodeTimeout: most = 0 }: Pick<MediaBoun
 /** The longest time that sharp takes. */
 const MOST_SECONDS = 3600;
 
-function checkPixels({ width, height }: Metadata, name: string, bounds: ImageReading['bounds']): void {
+function checkPixels(
+  { width, height }: Pick<Metadata, 'width' | 'height'>,
+  name: string,
+  bounds: ImageReading['bounds'],
+): void {
   const { maxImagePixels: most } = bounds;
   if (width * height > most)
     throw beyond(name, `is an image of ${width} × ${height} pixels`, 'maxImagePixels', most);

@@ -1,6 +1,7 @@
 // Decoders of media files in a page.
 
 import { EngineError } from '../error.ts';
+import { checkedBmpHeader, isBmp } from '../image/bmp.ts';
 import { readHeader } from '../image/image-header.ts';
 import type { MediaDecoders } from '../media/decoders.ts';
 import { beyond } from '../media/media-error.ts';
@@ -15,7 +16,7 @@ export const PAGE_DECODERS: MediaDecoders = {
       if (width * height > most)
         throw beyond(name, `is an image of ${width} × ${height} pixels`, 'maxImagePixels', most);
     };
-    const header = readHeader(bytes);
+    const header = isBmp(bytes) ? checkedBmpHeader(bytes, name) : readHeader(bytes);
     if (header !== null && typeof header === 'object') check(header);
     const pixels = await (alpha === 'white' ? decodeOverWhite : decodeColours)(bytes, name);
     check(pixels);

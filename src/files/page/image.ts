@@ -1,11 +1,13 @@
 // PNG, JPEG and WebP files in a page or its worker: 8-bit RGB to bytes and back by the browser's codecs.
 
 import { EngineError } from '../error.ts';
+import { checkedBmpHeader, decodeBmp, isBmp } from '../image/bmp.ts';
 import { embedText } from '../image/image-embed.ts';
 import { readHeader, type ImageHeader } from '../image/image-header.ts';
 import { parametersText } from '../image/image-metadata.ts';
 import {
   type CheckSize,
+  decoderReason,
   type EncodeOptions,
   type ImageFormat,
   MAX_PIXELS,
@@ -93,12 +95,18 @@ async function decode(
   toRgb: (rgba: Rgba) => Pixels,
   checkSize?: CheckSize,
 ): Promise<Pixels> {
+  const unreadable = (cause: unknown): never => {
+    throw unreadableImage(name, decoderReason(cause).replace(/\.$/, ''), cause);
+  };
+  // Browsers differ in the alpha of these files and in the rounding of 16 bits.
+  if (isBmp(bytes)) {
+    const stated = checkedBmpHeader(bytes, name);
+    checkSize?.(stated);
+    return toRgb(await decodeBmp(bytes, stated).catch(unreadable));
+  }
   const header = checkedHeader(bytes, name);
   checkSize?.(header);
-  const rgba = await decodeRgba(bytes, header).catch((cause: unknown) => {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw unreadableImage(name, reason.replace(/\.$/, ''), cause);
-  });
+  const rgba = await decodeRgba(bytes, header).catch(unreadable);
   return orient(toRgb(rgba), header.orientation);
 }
 

@@ -38,6 +38,7 @@ const samplingOf = <T extends z.ZodType>(value: T) => z.strictObject(mapSampling
 export const TextModelInfo = z.strictObject({
   ...common,
   architecture: z.string(),
+  modelType: z.string().optional(),
   weightFormats: z.array(z.string()),
   vocabSize: count,
   contextLength: count,
@@ -97,6 +98,7 @@ export const TextMetrics = z.strictObject({
 export const EmbeddingModelInfo = z.strictObject({
   ...common,
   architecture: z.string(),
+  modelType: z.string().optional(),
   weightFormats: z.array(z.string()),
   vocabSize: count,
   dimensions: count,

@@ -1,12 +1,17 @@
 // GET /readyz: 200 once every model answers; until then 503 with the progress of each model's opening.
 
 import type { H3Event } from 'h3';
-import type { Service } from '../service.ts';
+import { isAsleep, type Service } from '../service.ts';
 
 export function readiness({ stopping, slots }: Service, event: H3Event): unknown {
   const models = slots.flatMap(({ names, phase }) => (phase.name === 'ready' ? names : []));
   const opening = slots.find(({ phase }) => phase.name === 'starting');
-  if (!stopping && !opening && models.length > 0) return { status: 'ready', models };
+  if (!stopping && !opening && models.length > 0) {
+    // A model that sleeps answers, after it is opened again.
+    const asleep = slots.filter(isAsleep).flatMap(({ names }) => names);
+    const status = asleep.length === models.length ? 'asleep' : 'ready';
+    return { status, models, ...(asleep.length > 0 && { asleep }) };
+  }
   event.res.status = 503;
   event.res.headers.set('retry-after', '1');
   if (stopping) return { status: 'stopping' };

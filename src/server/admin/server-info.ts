@@ -3,14 +3,16 @@
 import type { H3Event } from 'h3';
 import { findModel } from '../models.ts';
 import { NOT_OFFERED } from '../responses/response-tools.ts';
-import type { Service, Slot } from '../service.ts';
+import { isAsleep, type Service, type Slot } from '../service.ts';
 
 export async function serverInfo(service: Service) {
-  const { options, slots, stopping, startedAt, replies } = service;
+  const { options, stopping, startedAt, replies, slots } = service;
   const { apiKey, adminApiKey, version, ...settings } = options;
+  const first = slots.find(({ phase }) => phase.name === 'ready');
   return {
+    ...(first && originOf(first)),
     version,
-    status: stopping ? 'stopping' : slots.every(({ phase }) => phase.name === 'ready') ? 'ready' : 'starting',
+    status: stopping ? 'stopping' : statusOf(slots),
     started_at: startedAt,
     uptime_seconds: Math.floor(Date.now() / 1000) - startedAt,
     // This count includes the request for /server_info itself.
@@ -22,8 +24,20 @@ export async function serverInfo(service: Service) {
   };
 }
 
-async function slotInfo({ names, kind, phase }: Slot) {
-  const common = { names, kind, phase: phase.name };
+/** Where a model is from and its name, as SGLang states them and its router reads them. */
+function originOf({ names, phase }: Slot) {
+  const path = phase.name === 'ready' ? phase.ready.model.info.path : '';
+  return { model_path: path, served_model_name: names[0] ?? '' };
+}
+
+function statusOf(slots: readonly Slot[]): 'starting' | 'ready' | 'asleep' {
+  if (!slots.every(({ phase }) => phase.name === 'ready')) return 'starting';
+  return slots.length > 0 && slots.every(isAsleep) ? 'asleep' : 'ready';
+}
+
+async function slotInfo(slot: Slot) {
+  const { names, kind, phase } = slot;
+  const common = { names, kind, phase: isAsleep(slot) ? ('asleep' as const) : phase.name };
   if (phase.name === 'failed') return { ...common, reason: phase.reason };
   if (phase.name === 'starting') return { ...common, progress: phase.progress };
   const { ready } = phase;
@@ -40,15 +54,30 @@ export function modelInfo(service: Service, { url }: H3Event) {
   const { info } = model;
   const slot = service.slots.find(({ phase }) => phase.name === 'ready' && phase.ready.model.info === info);
   return {
+    ...(slot && originOf(slot)),
     model_path: info.path,
     served_model_names: slot?.names ?? [],
     is_generation: kind === 'text',
+    ...classesOf(info),
     kind,
     parameters: info.parameters,
     quantization: info.quantization,
     memory: info.memory,
     adapter: info.adapter.description || info.adapter.device,
     ...('architecture' in info ? textMembers(info) : { pipeline: info.pipeline }),
+  };
+}
+
+/** The class of a model and its type, as SGLang and transformers name them. */
+function classesOf(info: object) {
+  const { architecture, pipeline, modelType } = info as {
+    architecture?: string;
+    pipeline?: string;
+    modelType?: string;
+  };
+  return {
+    model_type: modelType ?? null,
+    architectures: [architecture, pipeline].filter((name) => name !== undefined),
   };
 }
 

@@ -34,7 +34,12 @@ export const OpeningProgress = z
 
 const names = z.array(z.string());
 const kind = z.enum(['text', 'image', 'embedding']).nullable().describe('null: not known before it is open.');
-const ready = { names, phase: z.literal('ready') };
+const ready = {
+  names,
+  phase: z
+    .enum(['ready', 'asleep'])
+    .describe('asleep: has left its device; its next request opens it again.'),
+};
 
 const model = z.union([
   z.strictObject({
@@ -56,7 +61,9 @@ const model = z.union([
 
 export const ServerInfo = z.strictObject({
   version: z.string().optional(),
-  status: z.enum(['starting', 'ready', 'stopping']),
+  model_path: z.string().optional().describe('Of the first model that is open, as is its name.'),
+  served_model_name: z.string().optional(),
+  status: z.enum(['starting', 'ready', 'asleep', 'stopping']).describe('asleep: every model is.'),
   started_at: seconds,
   uptime_seconds: count,
   open_replies: count.describe('This one is counted too.'),
@@ -70,6 +77,11 @@ export const ServerInfo = z.strictObject({
     maxQueuedImages: count.optional(),
     keepAlive: z.number().optional().describe('Milliseconds.'),
     drainTime: z.number().optional().describe('Milliseconds.'),
+    receiveTime: z.number().optional().describe('Milliseconds.'),
+    media: z
+      .looseObject({})
+      .optional()
+      .describe('How media are fetched: --max-media-bytes, --media-timeout and the others.'),
   }),
   tools_not_offered: z
     .array(z.string())
@@ -77,7 +89,13 @@ export const ServerInfo = z.strictObject({
   models: z.array(model),
 });
 
-export const Ready = z.strictObject({ status: z.literal('ready'), models: names });
+export const Ready = z.strictObject({
+  status: z.enum(['ready', 'asleep']).describe('asleep: every model is.'),
+  models: names,
+  asleep: names
+    .optional()
+    .describe('Those that have left their device; their next request opens them again.'),
+});
 
 export const NotReady = z.union([
   z.strictObject({

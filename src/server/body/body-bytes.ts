@@ -1,6 +1,7 @@
 // Reads a request's body as bytes. The rest of a body that is too large is read and discarded: most clients read the reply only after
 // they have sent everything, and would otherwise see a closed connection in place of the error.
 
+import { lateSignal } from '../arrival.ts';
 import { RequestError } from '../errors.ts';
 
 const MEBIBYTE = 2 ** 20;
@@ -8,8 +9,18 @@ const BODY_LIMIT = 64 * MEBIBYTE;
 /** Bytes of a refused body after which the connection is closed. */
 const DISCARD_LIMIT = 4 * BODY_LIMIT;
 
-/** Throws RequestError. */
+/** Throws RequestError, also as soon as the body is late. */
 export async function readBytes(request: Request): Promise<Uint8Array<ArrayBuffer>> {
+  const late = lateSignal(request);
+  if (!late) return readWhole(request);
+  const lateness = new Promise<never>((_, reject) => {
+    late.addEventListener('abort', () => reject(late.reason), { once: true });
+    if (late.aborted) reject(late.reason);
+  });
+  return Promise.race([readWhole(request), lateness]);
+}
+
+async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
   const encoding = request.headers.get('content-encoding') ?? 'identity';
   if (encoding !== 'identity') {
     throw new RequestError(

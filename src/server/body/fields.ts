@@ -2,7 +2,7 @@
 // README are made.
 //   honoured      used; the schema holds kind and bounds
 //   neutral-only  of the contract, not built: the values that ask for nothing pass, any other is refused by name
-//   no-effect     of OpenAI's interface, without meaning on a local server: any value passes
+//   no-effect     of OpenAI's interface, without meaning on a local server: any value passes, or each of its words
 
 import { z } from 'zod';
 import { RequestError } from '../errors.ts';
@@ -63,8 +63,9 @@ export function neutralOnly(help: string, ...neutral: unknown[]): Field<'neutral
   return { status: 'neutral-only', help, schema: z.unknown(), default: neutral[0], neutral };
 }
 
-export function noEffect(help: string): Field<'no-effect'> {
-  return { status: 'no-effect', help, schema: z.unknown(), neutral: [] };
+/** `words`: the values that pass, of a field whose other values are mistakes; none: all pass. */
+export function noEffect(help: string, ...words: string[]): Field<'no-effect'> {
+  return { status: 'no-effect', help, schema: z.unknown(), neutral: words };
 }
 
 /** Picks some fields of a table, for another interface that has them too. */
@@ -120,6 +121,12 @@ export function sortFields(
         field.default === undefined ? 'leave it out' : `leave it out or send ${show(field.default)}`;
       const why = field.refusal ?? `asks for what this server does not do; ${remedy}`;
       throw new RequestError('unsupported', `${name} = ${show(value)} ${why}`, { param: name });
+    } else if (field.status === 'no-effect' && field.neutral.length > 0 && !isNeutral(field, value)) {
+      throw new RequestError(
+        'invalid_value',
+        `${name} = ${show(value)} is none of ${field.neutral.join(', ')}, which have no effect here; leave it out`,
+        { param: name },
+      );
     }
   }
   return { honoured, ignored };

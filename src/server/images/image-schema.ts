@@ -53,11 +53,11 @@ export const IMAGE_FIELDS = {
   ),
   control_image: honoured(
     z.union([sentImage, list(sentImage, MOST_CONTROLS).min(1)]),
-    'PNG, JPEG or WebP for the ControlNets of the model, one for each: data: URLs, or files of a form.',
+    'PNG, JPEG, WebP or BMP for the ControlNets of the model, one for each: data: URLs, or files of a form.',
   ),
   ip_adapter_image: honoured(
     sentImage,
-    'PNG, JPEG or WebP for the IP-Adapter of the model: a data: URL, or a file of a form.',
+    'PNG, JPEG, WebP or BMP for the IP-Adapter of the model: a data: URL, or a file of a form.',
   ),
   diffusers_kwargs: honoured(
     kwargs,
@@ -79,8 +79,6 @@ export const IMAGE_FIELDS = {
   stream: honoured(z.boolean(), 'Answer as server-sent events.', false),
   partial_images: honoured(z.int().min(0).max(MOST_PREVIEWS), 'Previews of each image, with stream.', 0),
 
-  quality: neutralOnly('How much work to put in; num_inference_steps says it.', 'auto', 'standard', 'medium'),
-  style: neutralOnly('Vivid or natural; the prompt says it.', 'vivid'),
   background: neutralOnly('Transparent or opaque; images are opaque.', 'auto', 'opaque'),
   true_cfg_scale: neutralOnly('A second guidance scale, of models with distilled guidance.'),
   enable_teacache: neutralOnly('Skip steps that change little.', false),
@@ -89,6 +87,16 @@ export const IMAGE_FIELDS = {
   upscaling_scale: neutralOnly('How much larger.'),
   perf_dump_path: neutralOnly('File on the server for times; svc generate has it.'),
 
+  quality: noEffect(
+    "How much work to put in, in OpenAI's words: auto, standard, hd, low, medium, high; num_inference_steps says it.",
+    'auto',
+    'standard',
+    'hd',
+    'low',
+    'medium',
+    'high',
+  ),
+  style: noEffect('Vivid or natural; the prompt says it.', 'vivid', 'natural'),
   user: noEffect('Who asks.'),
   moderation: noEffect('How strictly to filter; nothing is filtered.'),
 } satisfies FieldTable;
@@ -97,7 +105,7 @@ export const IMAGE_FIELDS = {
 export const EDIT_FIELDS = {
   image: honoured(
     z.union([upload, list(upload, MOST_SOURCES).min(1)]),
-    'PNG, JPEG or WebP to start from, one; several (as image[]) for models that edit several.',
+    'PNG, JPEG, WebP or BMP to start from, one; several (as image[]) for models that edit several.',
   ),
   url: honoured(dataUrl, 'The same as a data: URL.'),
   mask: honoured(

@@ -7,7 +7,7 @@ import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { RequestError } from '../errors.ts';
 import type { ByteBudget } from './byte-budget.ts';
-import type { MediaSource } from './media-source.ts';
+import { type CheckHead, HEAD_BYTES, type MediaSource } from './media-source.ts';
 import { mediaOption } from '../../options/names.ts';
 
 export interface FetchRules {
@@ -32,7 +32,11 @@ export async function fetchMedia(
   url: URL,
   source: MediaSource,
   rules: FetchRules,
-  { budget, signal }: { budget: ByteBudget; signal: AbortSignal },
+  {
+    budget,
+    signal,
+    checkHead,
+  }: { budget: ByteBudget; signal: AbortSignal; checkHead?: CheckHead | undefined },
 ): Promise<Uint8Array> {
   signal.throwIfAborted();
   const abort = new AbortController();
@@ -40,7 +44,7 @@ export async function fetchMedia(
   const leave = (): void => abort.abort(signal.reason);
   signal.addEventListener('abort', leave, { once: true });
   try {
-    return await followRedirects(url, { source, rules, budget, signal: abort.signal });
+    return await followRedirects(url, { source, rules, budget, signal: abort.signal, checkHead });
   } catch (error) {
     if (abort.signal.aborted) throw abort.signal.reason;
     throw error instanceof RequestError ? error : unreachable(error, source);
@@ -57,6 +61,7 @@ interface Fetching {
   rules: FetchRules;
   budget: ByteBudget;
   signal: AbortSignal;
+  checkHead: CheckHead | undefined;
 }
 
 async function followRedirects(first: URL, fetching: Fetching): Promise<Uint8Array> {
@@ -128,7 +133,10 @@ function checkedLookup(source: MediaSource, { isAllowed, lookup = dnsLookup }: F
   };
 }
 
-async function readReply(reply: IncomingMessage, { source, budget }: Fetching): Promise<Uint8Array> {
+async function readReply(
+  reply: IncomingMessage,
+  { source, budget, checkHead }: Fetching,
+): Promise<Uint8Array> {
   const { statusCode: status, headers } = reply;
   if (status !== 200) throw statusError(status, source);
   const encoding = headers['content-encoding'] ?? 'identity';
@@ -137,10 +145,20 @@ async function readReply(reply: IncomingMessage, { source, budget }: Fetching): 
   const stated = Number(headers['content-length'] ?? 0);
   if (stated > 0) budget.check(stated, source);
   const chunks: Buffer[] = [];
+  let length = 0;
   for await (const chunk of reply as AsyncIterable<Buffer>) {
     budget.take(chunk.length, source);
     chunks.push(chunk);
+    const isHead = length < HEAD_BYTES && length + chunk.length >= HEAD_BYTES;
+    length += chunk.length;
+    if (isHead) checkHead?.(source, joined(chunks));
   }
+  const bytes = joined(chunks);
+  if (length < HEAD_BYTES) checkHead?.(source, bytes);
+  return bytes;
+}
+
+function joined(chunks: readonly Buffer[]): Uint8Array {
   const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
   for (const chunk of chunks) {

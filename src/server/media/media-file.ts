@@ -5,14 +5,22 @@ import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ByteBudget } from './byte-budget.ts';
-import type { MediaSource } from './media-source.ts';
+import { type CheckHead, HEAD_BYTES, type MediaSource } from './media-source.ts';
 import { mediaOption } from '../../options/names.ts';
+
+interface FileReading {
+  /** The folder whose files are read; undefined: none is. */
+  allowed: string | undefined;
+  budget: ByteBudget;
+  signal: AbortSignal;
+  checkHead?: CheckHead | undefined;
+}
 
 /** Throws RequestError. What lies outside the folder is refused with one message, whether it exists or not. */
 export async function fileBytes(
   url: URL,
   source: MediaSource,
-  { allowed, budget, signal }: { allowed: string | undefined; budget: ByteBudget; signal: AbortSignal },
+  { allowed, budget, signal, checkHead }: FileReading,
 ): Promise<Uint8Array> {
   if (allowed === undefined)
     throw source.error(
@@ -30,6 +38,7 @@ export async function fileBytes(
   try {
     const info = await file.stat();
     if (!info.isFile()) throw source.error('is not a regular file; send one');
+    if (checkHead) checkHead(source, await headOf(file));
     budget.take(info.size, source);
     return await readPieces(file, info.size, source, signal);
   } finally {
@@ -65,6 +74,11 @@ async function isAt(path: string, file: FileHandle): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+async function headOf(file: FileHandle): Promise<Uint8Array> {
+  const { buffer, bytesRead } = await file.read(new Uint8Array(HEAD_BYTES), 0, HEAD_BYTES, 0);
+  return buffer.subarray(0, bytesRead);
 }
 
 /** Bytes of one read, before which the signal is checked. */

@@ -4,6 +4,12 @@ import type { MediaKind } from '../../index.ts';
 import { RequestError, type RequestErrorCode } from '../errors.ts';
 import type { ErrorCode } from '../../files/error.ts';
 
+/** First bytes of a medium, which tell its format. */
+export const HEAD_BYTES = 1024;
+
+/** Throws RequestError if a medium with these first bytes, or all that it has, is not read; its rest is not fetched then. */
+export type CheckHead = (source: MediaSource, head: Uint8Array) => void;
+
 export class MediaSource {
   /** null: a file, whose bytes tell its kind. */
   readonly kind: MediaKind | null;

@@ -6,7 +6,7 @@ import { dataBytes } from './base64.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import { fetchMedia, type FetchRules } from './fetch-media.ts';
 import { fileBytes } from './media-file.ts';
-import type { MediaSource } from './media-source.ts';
+import type { CheckHead, MediaSource } from './media-source.ts';
 import { MEDIA_NOUNS } from '../../files/media-nouns.ts';
 import { mediaOption } from '../../options/names.ts';
 
@@ -25,12 +25,12 @@ const MOST_AT_ONCE = 8;
 
 /**
  * Reads all media of a request, in order. Equal addresses are read once and share their bytes, which `budget` counts until the caller
- * releases it. An error ends the other fetches. Throws RequestError, and the signal's reason if it aborts.
+ * releases it. `checkHead` judges what is fetched or read from a file by its first bytes. An error ends the other fetches. Throws RequestError, and the signal's reason if it aborts.
  */
 export async function readMedia(
   sources: readonly MediaSource[],
   rules: MediaRules,
-  { budget, signal }: { budget: ByteBudget; signal: AbortSignal },
+  { budget, signal, checkHead }: { budget: ByteBudget; signal: AbortSignal; checkHead?: CheckHead },
   fetching: Partial<FetchRules> = {},
 ): Promise<Uint8Array[]> {
   checkCounts(
@@ -48,7 +48,13 @@ export async function readMedia(
     const urls = new Set<string>();
     const distinct = sources.filter(({ url }) => !urls.has(url) && urls.add(url));
     const found = await inTurns(distinct, MOST_AT_ONCE, async (source) => {
-      const bytes = await readOne(source, { rules, fetchRules, budget, signal: abort.signal });
+      const bytes = await readOne(source, {
+        rules,
+        fetchRules,
+        budget,
+        signal: abort.signal,
+        checkHead,
+      });
       return [source.url, bytes] as const;
     });
     const bytes = new Map(found);
@@ -80,11 +86,12 @@ interface Reading {
   fetchRules: FetchRules;
   budget: ByteBudget;
   signal: AbortSignal;
+  checkHead: CheckHead | undefined;
 }
 
 async function readOne(
   source: MediaSource,
-  { rules, fetchRules, budget, signal }: Reading,
+  { rules, fetchRules, budget, signal, checkHead }: Reading,
 ): Promise<Uint8Array> {
   signal.throwIfAborted();
   if (/^data:/i.test(source.url)) return dataBytes(source.url, source, budget);
@@ -92,9 +99,9 @@ async function readOne(
   switch (url.protocol) {
     case 'http:':
     case 'https:':
-      return fetchMedia(url, source, fetchRules, { budget, signal });
+      return fetchMedia(url, source, fetchRules, { budget, signal, checkHead });
     case 'file:':
-      return fileBytes(url, source, { allowed: rules.allowedMediaPath, budget, signal });
+      return fileBytes(url, source, { allowed: rules.allowedMediaPath, budget, signal, checkHead });
     default:
       throw source.error(`begins with ${url.protocol}, which is not fetched; ${ADDRESSES}`);
   }

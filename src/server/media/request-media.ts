@@ -2,7 +2,9 @@
 
 import { type H3Event, onDispose } from 'h3';
 import {
+  checkMediaFormat,
   type ContentPart,
+  EngineError,
   mediaFormat,
   type MediaKind,
   type TextModel,
@@ -10,11 +12,12 @@ import {
 } from '../../index.ts';
 import { MEDIA_NOUNS, takenText } from '../../files/media-nouns.ts';
 import { MEDIA_FETCHING } from '../../options/media.ts';
+import { RequestError } from '../errors.ts';
 import { whileClientWaits } from '../model-call.ts';
 import type { Service } from '../service.ts';
 import { ByteBudget } from './byte-budget.ts';
 import { checkDeclaredFormat } from './declared-format.ts';
-import { MediaSource } from './media-source.ts';
+import { type CheckHead, MediaSource } from './media-source.ts';
 import { checkCounts, type MediaRules, readMedia } from './read-media.ts';
 
 /**
@@ -34,7 +37,12 @@ export async function withMedia<T extends { prompt: TextPrompt }>(
   );
   if (sources.length === 0) return request;
   for (const source of sources) checkKind(source.kind, source, service, model);
-  const bytes = await fetched(service, event, sources);
+  const checkHead: CheckHead = (source, head) => {
+    if (source.kind === null) kindOf(head, source, service, model);
+    else checkFormat(head, source.kind, source);
+    checkDeclaredFormat(source, head);
+  };
+  const bytes = await fetched(service, event, sources, checkHead);
   for (const [at, source] of sources.entries()) checkDeclaredFormat(source, bytes[at]!);
   const kinds = sources.map((source, at) => source.kind ?? kindOf(bytes[at]!, source, service, model));
   checkCounts(sources, kinds, rulesOf(service));
@@ -52,13 +60,18 @@ function sourceOf(part: ContentPart): MediaSource | [] {
   return held instanceof MediaSource ? held : [];
 }
 
-function fetched(service: Service, event: H3Event, sources: readonly MediaSource[]): Promise<Uint8Array[]> {
+function fetched(
+  service: Service,
+  event: H3Event,
+  sources: readonly MediaSource[],
+  checkHead: CheckHead,
+): Promise<Uint8Array[]> {
   const rules = rulesOf(service);
   const budget = new ByteBudget(rules.maxMediaBytes, service.media);
   // The request holds the bytes until its reply has ended.
   onDispose(event, () => budget.release());
   return whileClientWaits(service, event, 'the media had arrived', (signal) =>
-    readMedia(sources, rules, { budget, signal }),
+    readMedia(sources, rules, { budget, signal, checkHead }),
   );
 }
 
@@ -79,6 +92,16 @@ function withBytes(part: ContentPart, media: Media): ContentPart {
   const { kind, bytes } = media.get(source)!;
   const { type, [type]: _, ...rest } = part;
   return { ...rest, type: kind, [kind]: bytes };
+}
+
+/** Throws RequestError for bytes that are nothing of the kind. */
+function checkFormat(bytes: Uint8Array, kind: MediaKind, source: MediaSource): void {
+  try {
+    checkMediaFormat(bytes, kind, source.field);
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    throw new RequestError(error.code, error.message, { param: source.field });
+  }
 }
 
 /** The kind of a file, which its bytes tell: of those that its format may hold, the first that the model reads. */

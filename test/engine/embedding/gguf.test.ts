@@ -23,7 +23,7 @@ it.each([
     cases: Case[];
   };
   const model = await openEmbeddingModel({ model: fileOf(name), inline: true, memoryBudget: 2 ** 29 });
-  expect(model.info).toMatchObject({ architecture, pooling, normalized: true });
+  expect(model.info).toMatchObject({ architecture, modelType: name, pooling, normalized: true });
   for (const { text, ids, embedding } of cases) {
     expect([text, await model.tokenize(text)]).toEqual([text, ids]);
     for await (const event of model.generate({ inputs: [text] })) {

@@ -122,6 +122,16 @@ describe('encoding and decoding', () => {
       /give a PNG/,
     ],
     [
+      'the beginning of an interlaced PNG',
+      async () => {
+        const raw = new Uint16Array(3 * 64 ** 2).map((_, at) => (at * 7919) % 2 ** 16);
+        const pipeline = sharp(raw, { raw: { width: 64, height: 64, channels: 3 } });
+        const file = await pipeline.toColourspace('rgb16').png({ progressive: true }).toBuffer();
+        return file.subarray(0, file.length / 2);
+      },
+      /\(its pixels end early, or are damaged\)/,
+    ],
+    [
       'a GIF',
       () =>
         sharp({ create: { width: 2, height: 2, channels: 3, background: '#fff' } })
@@ -146,7 +156,7 @@ describe('encoding and decoding', () => {
     const error: unknown = await decodeImage(await make(), 'start.png').catch((error: unknown) => error);
     expect(error).toMatchObject({ code: 'bad_request', param: 'start.png' });
     expect(String(error)).toMatch(
-      /start\.png cannot be read as an image \(.+\): give a PNG, JPEG or WebP file$/,
+      /start\.png cannot be read as an image \(.+\): give a PNG, JPEG, WebP or BMP file$/,
     );
     expect(String(error)).toMatch(reason);
   });

@@ -96,6 +96,6 @@ describe('sounds', () => {
     ['....ftypisom', 'it is an MP4 file, a video and not an image'],
     ['OggS', 'it is an Ogg file, a sound and not an image'],
   ])('have the right article: %s', (start, message) =>
-    expect(told(start, 'image')).toBe(`${message}; give PNG, JPEG, WebP, GIF, TIFF or AVIF`),
+    expect(told(start, 'image')).toBe(`${message}; give PNG, JPEG, WebP, GIF, TIFF, BMP or AVIF`),
   );
 });

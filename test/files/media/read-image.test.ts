@@ -146,6 +146,15 @@ describe('refusals', () => {
     expect(error.textWith({ option: (name) => `--${name}` })).toContain('(--maxImagePixels)');
   });
 
+  it('says what is wrong with an interlaced PNG that ends early', async () => {
+    const raw = new Uint16Array(3 * 64 ** 2).map((_, at) => (at * 7919) % 2 ** 16);
+    const pipeline = sharp(raw, { raw: { width: 64, height: 64, channels: 3 } });
+    const file = await pipeline.toColourspace('rgb16').png({ progressive: true }).toBuffer();
+    expect((await refusal(new Uint8Array(file.subarray(0, file.length / 2)))).message).toBe(
+      'image cannot be read as an image (its pixels end early, or are damaged); the file is damaged or cut off, so give a whole one',
+    );
+  });
+
   it.each(['rgb.jpg', 'rgb.png', 'lossy.webp'])('refuses the first half of %s', async (name) => {
     const whole = bytesOf(images.find((one) => one.name === name)!.file);
     const error = await refusal(whole.subarray(0, whole.length / 2));

@@ -170,6 +170,8 @@ describe('/server_info', () => {
     const text = await response.text();
     expect(text).not.toMatch(/secret|hush/);
     expect(JSON.parse(text)).toMatchObject({
+      model_path: '/models/fake-chat',
+      served_model_name: 'chat',
       version: '1.2.3',
       status: 'starting',
       settings: { host: '127.0.0.1', apiKey: true, adminApiKey: true },
@@ -183,6 +185,35 @@ describe('/server_info', () => {
   });
 });
 
+it('a model that sleeps is named so', async () => {
+  const { url, server, model } = await start({}, { names: ['chat'] });
+  const vectors = createFakeEmbeddingModel();
+  server.addModel({ names: ['vectors'], kind: 'embedding' }).ready(vectors);
+  const phases = async () => {
+    const probe = await fetch(`${url}/readyz`);
+    expect(probe.status).toBe(200);
+    const { status, models } = (await (await fetch(`${url}/server_info`)).json()) as {
+      status: string;
+      models: { phase: string }[];
+    };
+    return [await probe.json(), status, models.map(({ phase }) => phase)];
+  };
+  const models = ['chat', 'vectors'];
+  expect(await phases()).toEqual([{ status: 'ready', models }, 'ready', ['ready', 'ready']]);
+  Object.assign(model, { asleep: true });
+  expect(await phases()).toEqual([
+    { status: 'ready', models, asleep: ['chat'] },
+    'ready',
+    ['asleep', 'ready'],
+  ]);
+  Object.assign(vectors, { asleep: true });
+  expect(await phases()).toEqual([
+    { status: 'asleep', models, asleep: models },
+    'asleep',
+    ['asleep', 'asleep'],
+  ]);
+});
+
 describe('/model_info', () => {
   it.each(['/model_info', '/get_model_info'])(
     '%s tells of the first model, or of one by name',
@@ -192,11 +223,19 @@ describe('/model_info', () => {
       const info = async (query: string) => (await fetch(url + path + query)).json();
       expect(await info('')).toMatchObject({
         model_path: '/models/fake-chat',
+        served_model_name: 'chat',
         served_model_names: ['chat', 'gpt'],
         is_generation: true,
+        model_type: null,
+        architectures: ['Qwen3ForCausalLM'],
         max_model_len: 4096,
       });
-      expect(await info('?model=vectors')).toMatchObject({ kind: 'embedding', is_generation: false });
+      expect(await info('?model=vectors')).toMatchObject({
+        kind: 'embedding',
+        is_generation: false,
+        served_model_name: 'vectors',
+        architectures: ['BertModel'],
+      });
       expect(await info('?model=none')).toMatchObject({ error: { code: 'model_not_found' } });
     },
   );

@@ -6,7 +6,7 @@ import { expect } from 'vitest';
 import type { z } from 'zod';
 import * as replies from '../../../src/server/docs/replies.ts';
 import type { ReplyName } from '../../../src/server/route.ts';
-import { routeOf } from '../../../src/server/routes.ts';
+import { envelopeOf, routeOf } from '../../../src/server/routes.ts';
 import { afterEachTest } from '../../hooks.ts';
 
 export interface Received {
@@ -82,14 +82,8 @@ const ENVELOPES = { openai: 'OpenAiError', anthropic: 'AnthropicError', ollama: 
 
 /** Returns the deviations of a reply from its route's schema. */
 export function problemsOf({ method, pathname, status, type, text, isWhole }: Received): string[] {
-  const {
-    reply,
-    event,
-    notReady,
-    gives,
-    marker = false,
-    envelope = 'openai',
-  } = routeOf(method, pathname) ?? {};
+  const { reply, event, notReady, gives, marker = false } = routeOf(method, pathname) ?? {};
+  const envelope = envelopeOf(method, pathname) ?? 'openai';
   if (type === 'text/event-stream' || type === 'application/x-ndjson') {
     const data = type === 'text/event-stream' ? dataOf(text) : text.split('\n').slice(0, -1);
     const hasEnd = data.at(-1) === '[DONE]';

@@ -187,15 +187,14 @@ describe('POST /v1/images/generations', () => {
       prompt: 'a red balloon',
       n: 2,
       size: '40x24',
-      quality: 'standard',
+      quality: 'hd',
+      style: 'natural',
       response_format: 'b64_json',
     });
     expect(data).toHaveLength(2);
     expect(await look(data?.[1]?.b64_json)).toMatchObject({ width: 40, height: 24 });
-    await expect(client.images.generate({ prompt: 'x', quality: 'hd' })).rejects.toMatchObject({
-      status: 400,
-      param: 'quality',
-    });
+    const background = client.images.generate({ prompt: 'x', background: 'transparent' });
+    await expect(background).rejects.toMatchObject({ status: 400, param: 'background' });
   });
 });
 

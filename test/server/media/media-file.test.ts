@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -59,6 +59,27 @@ it('refuses a file of another host, which is not contacted', async () => {
 
 it('refuses a folder in place of a file', async () => {
   await expect(read(urlOf('below'))).rejects.toThrow('is not a regular file');
+});
+
+it('judges a file by its first bytes before it counts or reads the rest', async () => {
+  const path = join(folder, 'allowed', 'wrong');
+  await writeFile(path, 'no image');
+  // Larger than the budget, and than what is read in any time.
+  await truncate(path, 2 ** 33);
+  const url = pathToFileURL(path).href;
+  const source = new MediaSource('image', url, 'media.0');
+  const heads: string[] = [];
+  const reading = fileBytes(new URL(url), source, {
+    allowed: join(folder, 'allowed'),
+    budget: new ByteBudget(1e7),
+    signal: new AbortController().signal,
+    checkHead: (judged, head) => {
+      heads.push(Buffer.from(head.subarray(0, 8)).toString());
+      throw judged.error('is refused');
+    },
+  });
+  await expect(reading).rejects.toThrow('media.0 is refused');
+  expect(heads).toEqual(['no image']);
 });
 
 describe('a path that was resolved', () => {

@@ -25,7 +25,7 @@ export interface Files {
   left: number;
 }
 
-/** Serves /image and a 404 at /missing, and never answers elsewhere, for the tests of a file. */
+/** Serves /image, the beginnings of /page and /sound, and a 404 at /missing, and never answers elsewhere, for the tests of a file. */
 export function serveFiles(): Files {
   const files: Files = { origin: '', fetched: [], left: 0 };
   let server: Server;
@@ -34,6 +34,8 @@ export function serveFiles(): Files {
       files.fetched.push(request.url!);
       reply.on('close', () => (files.left += reply.writableFinished ? 0 : 1));
       if (request.url === '/image') reply.end(IMAGE);
+      else if (request.url === '/page') reply.write(`<!DOCTYPE html>${' '.repeat(2000)}`);
+      else if (request.url === '/sound') reply.write(Buffer.concat([SOUND, Buffer.alloc(2000)]));
       else if (request.url === '/missing') reply.writeHead(404).end();
     });
     server.listen(0, '127.0.0.1');

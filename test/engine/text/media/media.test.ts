@@ -21,6 +21,8 @@ describe.each(['qwen2-5-vl', 'qwen2-vl', 'qwen3-vl', 'qwen3-vl-moe', 'qwen3-5', 
 
     it('is described with its tower', async () => {
       expect(model.info.architecture).toMatch(/ForConditionalGeneration$/);
+      // Of the whole model, not of its text model.
+      expect(model.info.modelType).toBe(name.replaceAll('-', '_'));
       const stored = await readValues(join(golden.path, 'model.safetensors'));
       const read = [...stored].filter(([name]) => !name.startsWith('mtp.'));
       const count = ({ shape }: Values): number => shape.reduce((a, b) => a * b, 1);

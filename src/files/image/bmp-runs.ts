@@ -1,0 +1,54 @@
+// Run lengths of BMP files: pairs of a count and a value, and escapes for ends of rows, for jumps, and for values that differ.
+
+/** Compression → bits of a pixel. */
+export const RUN_BITS: ReadonlyMap<number, number> = new Map([
+  [1, 8],
+  [2, 4],
+]);
+
+const [END_OF_ROW, END_OF_IMAGE, JUMP] = [0, 1, 2];
+
+/** Returns a byte for each pixel, rows as they are stored. Pixels that the file jumps over are 0. Throws an Error where it ends early. */
+export function decodeRuns(
+  file: Uint8Array,
+  { width, height, bits }: { width: number; height: number; bits: number },
+): Uint8Array {
+  const pixels = new Uint8Array(width * height);
+  const valueAt = (byte: number, at: number): number =>
+    bits === 8 ? byte : at % 2 === 0 ? byte >> 4 : byte & 15;
+  let [x, y, from] = [0, 0, 0];
+  /** Values beyond the end of a row are dropped. */
+  const put = (value: number): void => {
+    if (x < width) pixels[width * y + x] = value;
+    x++;
+  };
+  const next = (): number => {
+    const byte = file[from++];
+    if (byte === undefined) throw new Error('the BMP ends before its last pixel');
+    return byte;
+  };
+  // A row that is full ends by itself where the image does: programs leave out the last escapes.
+  while (y < height && !(y === height - 1 && x >= width)) {
+    const count = next();
+    const code = next();
+    if (count > 0) {
+      for (let i = 0; i < count; i++) put(valueAt(code, i));
+    } else if (code === END_OF_ROW) {
+      [x, y] = [0, y + 1];
+    } else if (code === END_OF_IMAGE) {
+      break;
+    } else if (code === JUMP) {
+      x += next();
+      y += next();
+    } else {
+      for (let i = 0, byte = 0; i < code; i++) {
+        if (bits === 8 || i % 2 === 0) byte = next();
+        put(valueAt(byte, i));
+      }
+      // Such values are filled up to an even number of bytes.
+      const length = bits === 8 ? code : Math.ceil(code / 2);
+      from += length % 2;
+    }
+  }
+  return pixels;
+}
