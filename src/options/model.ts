@@ -57,6 +57,13 @@ export const LOADING = {
     models: TEXT,
     flag: { group: 'Model' },
   },
+  jsonSchemaMode: {
+    kind: { type: 'choice', choices: ['declared', 'whole'] },
+    help: 'JSON Schemas of requests that do not say strict: properties in declared order and no undeclared ones, or all that the schema allows.',
+    default: 'declared',
+    models: TEXT,
+    flag: { group: 'Model' },
+  },
   toolCallParser: {
     kind: { type: 'text' },
     help: 'How the model writes tool calls: hermes, llama3, mistral …, or none; a wrong name lists them all.',

@@ -121,6 +121,7 @@ it('hands the engine what was given, under its own names', () => {
     quantization: 'none',
     samplingDefaults: 'model',
     logprobsMode: 'raw',
+    jsonSchemaMode: 'declared',
     contextLength: 512,
     memoryBudget: 1e9,
     safe: true,

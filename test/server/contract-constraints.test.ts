@@ -34,6 +34,24 @@ describe('response_format', () => {
     }
   });
 
+  it('has the properties that the schema declares, and others where it is not strict', async () => {
+    const schema = { type: 'object', properties: { zebra: { type: 'integer', maximum: 9 } } };
+    const keysOf = async (strict?: boolean): Promise<string[]> => {
+      const { text } = await both(ASK, {
+        response_format: {
+          type: 'json_schema',
+          json_schema: { name: 'a', schema, ...(strict !== undefined && { strict }) },
+        },
+        max_completion_tokens: 400,
+      });
+      return Object.keys(JSON.parse(text) as object);
+    };
+    const declared = await keysOf();
+    expect(declared.filter((key) => key !== 'zebra')).toEqual([]);
+    expect(await keysOf(true)).toEqual(declared);
+    expect((await keysOf(false)).filter((key) => key !== 'zebra')).not.toEqual([]);
+  });
+
   it('is any JSON object', async () => {
     const { text } = await both(ASK, {
       response_format: { type: 'json_object' },

@@ -35,7 +35,7 @@ export async function prepareReply(
   const stops = await stopsOf(request, longText?.stops ?? null, signal);
   const plan = planReply(withThinkingBudget(request), context);
   const { ids, media, begins, said } = await renderPrompt(plan.prompt, context, request, { signal, ended });
-  const source = grammarOfReply(request, plan, begins, context);
+  const source = grammarOfReply(withSchemaMode(request, context), plan, begins, context);
   const found = source ? await grammars.get(source, signal) : null;
   // If the vocabulary cannot spell JSON, the grammar does not compile and calls stay unconstrained.
   const isConstrained = source === null && mayConstrainCalls(plan);
@@ -49,13 +49,20 @@ export async function prepareReply(
   return { ids, media, reply, compileMs: found?.compileMs ?? null };
 }
 
+/** The request with a constraint that says how its JSON Schema is read. */
+function withSchemaMode(request: TextRequest, { jsonSchemaMode }: RequestContext): TextRequest {
+  const { constraint } = request;
+  if (constraint?.type !== 'json_schema' || constraint.strict !== undefined) return request;
+  return { ...request, constraint: { ...constraint, strict: jsonSchemaMode === 'declared' } };
+}
+
 /** The grammars of the tools' arguments, without those that do not compile. */
 async function grammarsByTool(
   plan: ReplyPlan,
   grammars: RequestContext['grammars'],
   signal: AbortSignal | undefined,
 ): Promise<Map<string, Grammar>> {
-  const found = [...argumentsByTool(plan)].map(async ([name, source]) => {
+  const found = [...argumentsByTool(plan.tools)].map(async ([name, source]) => {
     const compiled = await grammars.get(source, signal).catch(() => null);
     return compiled === null ? [] : [[name, compiled.grammar] as const];
   });

@@ -37,6 +37,8 @@ export interface RequestContext extends ReplyContext {
   ropes: readonly RopeConfig[];
   /** Whether requests share pages. */
   prefixCache: boolean;
+  /** How JSON Schemas of requests that do not say `strict` are read. */
+  jsonSchemaMode: 'declared' | 'whole';
   recording: Recording;
   sampling: Required<SamplingOptions>;
   /** Reads media of messages; null: the model takes text only. */

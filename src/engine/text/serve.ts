@@ -125,6 +125,7 @@ function requestContext(
       : null,
     ropes,
     prefixCache: options.prefixCache ?? true,
+    jsonSchemaMode: options.jsonSchemaMode ?? 'declared',
     recording: {
       hiddenStates: options.enableHiddenStates ?? false,
       routedExperts: options.enableRoutedExperts ?? false,

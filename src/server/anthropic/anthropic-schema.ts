@@ -124,7 +124,7 @@ const PROMPT_FIELDS = {
   system: honoured(z.union([z.string(), list(textBlocks, MOST_TURNS)]), 'A system message before it.'),
   tools: honoured(
     list(tool, MOST_TOOLS),
-    'Functions the model may call; strict ones are held to their input_schema.',
+    'Functions the model may call; their arguments keep to input_schema, exactly if `strict` is true, not if it is false.',
   ),
   tool_choice: honoured(choice, 'auto, any, tool or none; disable_parallel_tool_use: one call at most.', {
     type: 'auto',

@@ -66,7 +66,7 @@ export const RESPONSE_FIELDS = {
   parallel_tool_calls: honoured(z.boolean(), 'false: one call at most.', true),
   text: honoured(
     z.looseObject({ format: format.nullish(), verbosity: z.enum(['low', 'medium', 'high']).nullish() }),
-    'format: text, json_object or json_schema, always strict. verbosity has no effect: a hint for models that were trained to know it.',
+    'format: text, json_object or json_schema (with strict false all that the schema allows). verbosity has no effect: a hint for models that were trained to know it.',
     undefined,
     { elsewhere: ['response_format', ...FORMAT_NAMES] },
   ),

@@ -25,7 +25,7 @@ export const GENERATION_FIELDS = {
   ...by('grammar/front-end.ts', {
     response_format: honoured(
       responseFormat,
-      'Text, a JSON object, JSON by a schema (always strict), or structural tags (structures and triggers, or a `format` tree); with tools: this or a tool call.',
+      'Text, a JSON object, JSON by a schema (with `strict` false all that it allows), or structural tags (structures and triggers, or a `format` tree); with tools: this or a tool call.',
       { type: 'text' },
       { elsewhere: FORMAT_NAMES },
     ),

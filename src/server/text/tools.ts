@@ -41,7 +41,7 @@ const choice = z
 export const TOOL_FIELDS = by('engine/text/output/tool-choice.ts', {
   tools: honoured(
     list(tool, MOST_TOOLS),
-    'Functions the model may call; strict ones are held to their parameters.',
+    'Functions the model may call; their arguments keep to the declared parameters, exactly if `strict` is true, not if it is false.',
     undefined,
     { stricter: 'each name once, parameters of an object' },
   ),

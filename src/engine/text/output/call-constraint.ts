@@ -11,6 +11,7 @@ import type { TextFormat } from '../../../grammar/text-format.ts';
 import type { TextConstraint } from '../text-request.ts';
 import type { OutputParser } from './output-parser.ts';
 import type { ReplyPlan } from './reply.ts';
+import type { ToolPlan } from './tool-choice.ts';
 
 /** A JSON object and any text after it, since one token may contain the end of the object and further text. */
 export const CALL_ARGUMENTS: TextConstraint = callArguments({});
@@ -22,8 +23,8 @@ function callArguments(parameters: Record<string, unknown>): TextConstraint {
 }
 
 /** The constraints on the arguments of tools by the tools' names. Tools that declare no properties, or are not strict, take any object. */
-export function argumentsByTool({ tools }: ReplyPlan): Map<string, TextConstraint> {
-  const declared = tools.tools.flatMap(({ function: { name, parameters, strict } }) =>
+export function argumentsByTool({ tools }: ToolPlan): Map<string, TextConstraint> {
+  const declared = tools.flatMap(({ function: { name, parameters, strict } }) =>
     strict === false || parameters === undefined ? [] : [[name, callArguments(parameters)] as const],
   );
   return new Map(declared);

@@ -8,10 +8,13 @@ import { ruleOfSource } from '../../../../src/engine/text/grammar-source.ts';
 import { Grammar } from '../../../../src/grammar/grammar.ts';
 import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
 import {
+  argumentsByTool,
   CALL_ARGUMENTS,
   createCallConstraint,
   withCallConstraint,
 } from '../../../../src/engine/text/output/call-constraint.ts';
+import type { ToolPlan } from '../../../../src/engine/text/output/tool-choice.ts';
+import type { Tool } from '../../../../src/engine/text/text-model.ts';
 import { createPieces } from '../../../../src/engine/text/piece.ts';
 import { openTokenizer } from '../../../../src/files/tokenizer/tokenizer.ts';
 import { byteLevel } from '../../../files/tokenizer/small-tokenizers.ts';
@@ -27,9 +30,31 @@ const grammar = new Grammar(
   vocabulary,
 );
 
+const tool = (name: string, strict?: boolean): Tool => ({
+  type: 'function',
+  function: {
+    name,
+    parameters: { properties: { place: { type: 'string' }, days: { type: 'integer' } }, required: ['place'] },
+    ...(strict !== undefined && { strict }),
+  },
+});
+const tools: ToolPlan = {
+  tools: [tool('weather'), tool('free', false), { type: 'function', function: { name: 'bare' } }],
+  mode: 'auto',
+  single: false,
+  listed: false,
+};
+const byTool = new Map(
+  [...argumentsByTool(tools)].map(([name, source]) => [
+    name,
+    new Grammar(compile(ruleOfSource(source, bounds), vocabulary.available, bounds), vocabulary),
+  ]),
+);
+
 const start = (format: string, reasoning = 'qwen3'): Constraint =>
   createCallConstraint({
     grammar,
+    byTool,
     read: () => ({
       output: parserOf(formatOf(format, reasoning)),
       pieces: createPieces(tokenizer, { skipSpecialTokens: true }),
@@ -102,6 +127,30 @@ describe.each([
     say(calls, ': 1}');
     expect([calls.idle, forked.idle, allowed(forked, ANY)]).toEqual([true, false, ':']);
   });
+});
+
+it('holds the arguments of a tool to its declared parameters, in their order', () => {
+  expect([...byTool.keys()]).toEqual(['weather']);
+  const calls = start('hermes');
+  const weather = BEGIN.replace('ping', 'weather');
+  say(calls, `${weather}{"`);
+  expect(allowed(calls, 'pdx"')).toBe('p');
+  say(calls, 'place": "here", "');
+  expect(allowed(calls, 'pdx"')).toBe('d');
+  say(calls, 'days": 1');
+  expect(allowed(calls, ANY)).toBe('}1');
+  say(calls, `}</tool_call>\n${BEGIN.replace('ping', 'free')}{"`);
+  expect(allowed(calls, 'pdx"')).toBe('pdx"');
+});
+
+it('holds the arguments to any object where the model began with something undeclared', () => {
+  const calls = start('hermes');
+  say(calls, `${BEGIN.replace('ping', 'weather')}{`);
+  say(calls, '}');
+  expect(calls.idle).toBe(true); // the token after the beginning is free
+  const other = start('hermes');
+  say(other, `${BEGIN.replace('ping', 'weather')}{"x": 1`);
+  expect(allowed(other, ANY)).toBe('},1');
 });
 
 it.each(['[1', '"{', 'null', '{{'])('arguments that begin with %s are not held', (text) => {

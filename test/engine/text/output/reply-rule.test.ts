@@ -200,7 +200,7 @@ describe.each(formats)('%s', (name, format, asSpecial) => {
     const grammar = grammarOf(ruleOf({ mode: 'auto', single: true }, { type: 'json_object' }), setting);
     const next = random(9);
     const seen = new Set<string>();
-    for (let round = 0; round < 16; round++) {
+    for (let round = 0; round < 32; round++) {
       const walked = walk(grammar, setting, next);
       const parts = read(walked);
       expect(parts, walked.text).toHaveLength(1);
