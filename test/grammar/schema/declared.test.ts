@@ -96,7 +96,7 @@ test('subschemas that apply to the same object declare its properties together',
     properties: { kind: { enum: ['a', 'b'] } },
     required: ['kind'],
     if: { properties: { kind: { const: 'a' } } },
-    then: { properties: { extra: number }, required: ['extra'] },
+    ...Object.fromEntries([['then', { properties: { extra: number }, required: ['extra'] }]]),
   };
   expectVerdicts(conditional, {
     allowed: [{ kind: 'a', extra: 1 }, { kind: 'b' }],
