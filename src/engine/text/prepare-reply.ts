@@ -35,7 +35,7 @@ export async function prepareReply(
   const plan = planReply(withThinkingBudget(request), context);
   const { ids, media, begins, said } = await renderPrompt(plan.prompt, context, request, { signal, ended });
   const source = grammarOfReply(request, plan, begins, context);
-  const found = source ? await grammars.get(source, signal) : null;
+  const found = source ? await grammars.get(source, signal, request.cacheSalt ?? null) : null;
   // If the vocabulary cannot spell JSON, the grammar does not compile and calls stay unconstrained.
   const isConstrained = source === null && mayConstrainCalls(plan);
   const compiled = isConstrained ? await grammars.get(CALL_ARGUMENTS, signal).catch(() => null) : null;

@@ -1,7 +1,7 @@
 // Works terms out into shapes: a subschema or a combination, down to its elements and properties, which stay terms. Each term is worked
 // out once.
 
-import { checkTime, isEmpty as isEmptyDfa, type Limits } from '../dfa.ts';
+import { isEmpty as isEmptyDfa, type Limits } from '../dfa.ts';
 import { applicators, type Option } from './applicators.ts';
 import { assertions } from './assertions.ts';
 import type { Context } from './context.ts';
@@ -27,6 +27,8 @@ import { ANY, NONE, type DynamicScope, type Json, type Shape, type Term } from '
 import { Terms } from './terms.ts';
 
 const MOST_TERMS = 20_000;
+/** Steps that working out a term counts as, without the automata in it. */
+const TERM_STEPS = 2000;
 const MOST_ALTERNATIVES = 256;
 /** Levels below a term that isEmpty() looks at. */
 const EMPTY_DEPTH = 3;
@@ -110,7 +112,7 @@ export class Normalizer implements Context {
   }
 
   #workOut(term: Term): Shape {
-    checkTime(this.bounds);
+    this.bounds.work.spend(TERM_STEPS);
     switch (term.kind) {
       case 'any':
         return ANY_SHAPE;
