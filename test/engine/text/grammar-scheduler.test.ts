@@ -110,12 +110,12 @@ describe('grammars take turns', () => {
     await tick(100);
     add('second', 300);
     await tick(50);
-    expect(running().toSorted()).toEqual([300, 400]);
+    expect(running().toSorted((a, b) => a - b)).toEqual([300, 400]);
     add('small', 3);
-    expect(running().toSorted()).toEqual([3, 300]);
+    expect(running().toSorted((a, b) => a - b)).toEqual([3, 300]);
     await tick(3);
     expect(finished).toEqual(['small']);
-    expect(running().toSorted()).toEqual([300, 400]);
+    expect(running().toSorted((a, b) => a - b)).toEqual([300, 400]);
   });
 
   it('a few at once, and one alone is never interrupted', async () => {
@@ -162,7 +162,7 @@ describe('grammars take turns', () => {
     jobs[0]!.leave();
     expect(await jobs[0]!.answer).toBe('cancelled');
     await tick(2);
-    expect(running().toSorted()).toEqual([201, 202]);
+    expect(running().toSorted((a, b) => a - b)).toEqual([201, 202]);
   });
 });
 

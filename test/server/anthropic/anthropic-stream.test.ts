@@ -93,13 +93,18 @@ it.each([
   },
 );
 
-it.each(['response_format', 'guided_json', 'regex'])(
+it.each([
+  ['response_format', { type: 'json_object' }],
+  ['guided_json', {}],
+  ['guided_choice', []],
+  ['regex', 'a'],
+])(
   '%s is refused: the text would not be held to it',
-  async (name) => {
+  async (name, value) => {
     const { post, model } = await startMessages(HELLO);
     const { status, body } = await post({
       messages: [{ role: 'user', content: 'Hi' }],
-      [name]: { type: 'json_object' },
+      [name]: value,
     });
     expect([status, body.error?.message]).toEqual([
       400,
