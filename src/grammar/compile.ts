@@ -2,7 +2,7 @@
 
 import type { CompiledGrammar, GrammarNode, Punctuation } from './compiled-grammar.ts';
 import { determinize } from './determinize.ts';
-import { ANY_TEXT, checkTime, isOver, TooLarge, type Limits } from './dfa.ts';
+import { ANY_TEXT, TooLarge, type Limits } from './dfa.ts';
 import type { Expression } from './expression.ts';
 import { ANY_JSON, PUNCTUATION } from './json-syntax.ts';
 import { LexemeTable } from './lexeme-table.ts';
@@ -16,6 +16,8 @@ import { RuleScope, type ScopedRule } from './rule-scope.ts';
 const MOST_NODES = 50_000;
 /** Most states times classes of an automaton that joins several rules. */
 const MOST_JOINED = 400_000;
+/** Steps that a node counts as. */
+const NODE_STEPS = 500;
 
 /** `available`: 1 for each byte that is a token by itself. Throws TooLarge, and bad_request for a grammar that makes no sense. */
 export function compile(rule: Rule, available: Uint8Array, limits: Limits): CompiledGrammar {
@@ -25,7 +27,7 @@ export function compile(rule: Rule, available: Uint8Array, limits: Limits): Comp
   ) as Record<Punctuation, number>;
   const compiler = new RuleCompiler(lexemes, limits);
   const start = compiler.compile({ rule, scope: new RuleScope() });
-  return prune({ nodes: compiler.nodes, lexemes: lexemes.lexemes, start, punctuation });
+  return prune({ nodes: compiler.nodes, lexemes: lexemes.lexemes, start, punctuation }, limits.work);
 }
 
 type Joining = 'sequence' | 'choice';
@@ -66,7 +68,7 @@ class RuleCompiler {
 
   #add(node: GrammarNode): number {
     if (this.nodes.length >= MOST_NODES) throw new TooLarge(`over ${MOST_NODES} parts`);
-    checkTime(this.#limits);
+    this.#limits.work.spend(NODE_STEPS);
     return this.nodes.push(node) - 1;
   }
 
@@ -86,7 +88,7 @@ class RuleCompiler {
       const dfa = determinize({ kind, parts }, { ...limits, cells: Math.min(limits.cells, MOST_JOINED) });
       return { kind: 'lexeme', lexeme: this.#lexemes.add(dfa, 'plain') };
     } catch (error) {
-      if (error instanceof TooLarge && !isOver(limits)) return null;
+      if (error instanceof TooLarge && !limits.work.isOver) return null;
       throw error;
     }
   }

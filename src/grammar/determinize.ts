@@ -2,7 +2,8 @@
 // one of them has an assertion that waits for the next character.
 
 import { intersection, pairs, type CodePoints } from './code-points.ts';
-import { checkLimits, checkTime, dfa, limits, NOTHING, unite, type Dfa, type Limits } from './dfa.ts';
+import type { CompileWork } from './compile-work.ts';
+import { checkLimits, dfa, limits, NOTHING, TooLarge, unite, type Dfa, type Limits } from './dfa.ts';
 import type { Assertion, Expression } from './expression.ts';
 import { buildNfa, type Nfa } from './nfa.ts';
 import { WORD } from './unicode.ts';
@@ -20,6 +21,15 @@ interface Subset {
 export function determinize(expression: Expression, bounds: Limits = limits()): Dfa {
   return new SubsetConstruction(buildNfa(expression), bounds).run();
 }
+
+/** Most NFA states of all subsets together, which are what a construction keeps in memory. */
+const MOST_MEMBERS = 4_000_000;
+/** Steps that a member of a subset counts as: it is sorted and written into the key of the subset. */
+const MEMBER_STEPS = 12;
+/** Steps that an NFA state, or an edge of one, counts as while the construction is prepared. */
+const PLACE_STEPS = 10;
+/** Steps that an edge counts as whenever it is followed. */
+const EDGE_STEPS = 3;
 
 /** Automata up to this count are united one after the other, which costs less than a determinization. */
 const MOST_PAIRWISE = 8;
@@ -41,14 +51,19 @@ class SubsetConstruction {
   readonly #closure: EpsilonClosure;
   readonly #indices = new Map<string, number>();
   readonly #subsets: Subset[] = [];
+  /** Members of all subsets. */
+  #members = 0;
 
   constructor(nfa: Nfa, bounds: Limits) {
     this.#nfa = nfa;
     this.#bounds = bounds;
     this.#asserts = nfa.epsilon.map((edges) => edges.some((edge) => edge.condition !== null));
     this.#hasAssertions = this.#asserts.includes(true);
-    this.#partition = partition(this.#hasAssertions ? [...nfa.sets, WORD] : nfa.sets);
-    this.#closure = new EpsilonClosure(nfa);
+    const { work } = bounds;
+    const edges = nfa.edges.reduce((sum, { length }) => sum + length, 0);
+    work.spend(PLACE_STEPS * (nfa.epsilon.length + edges));
+    this.#partition = partition(this.#hasAssertions ? [...nfa.sets, WORD] : nfa.sets, work);
+    this.#closure = new EpsilonClosure(nfa, work);
   }
 
   run(): Dfa {
@@ -57,7 +72,6 @@ class SubsetConstruction {
     const next: number[] = [];
     const accept: boolean[] = [];
     for (let at = 0; at < this.#subsets.length; at++) {
-      checkTime(this.#bounds);
       const subset = this.#subsets[at]!;
       accept.push(this.#resolve(subset, 'none').includes(this.#nfa.final));
       const row = next.length;
@@ -80,10 +94,12 @@ class SubsetConstruction {
   /** NFA states that each character class leads to. */
   #targets(subset: Subset): Map<number, number[]> {
     const { classesOf, sides } = this.#partition;
+    const { work } = this.#bounds;
     const targets = new Map<number, number[]>();
     for (const side of this.#waits(subset.members) ? (['word', 'other'] as const) : [null]) {
       for (const state of side === null ? subset.members : this.#resolve(subset, side)) {
         for (const { set, to } of this.#nfa.edges[state]!) {
+          work.spend(EDGE_STEPS * classesOf[set]!.length);
           for (const c of classesOf[set]!) {
             if (side !== null && sides[c] !== side) continue;
             const target = targets.get(c);
@@ -99,11 +115,15 @@ class SubsetConstruction {
   /** Index of the DFA state; -1: the empty set. */
   #indexOf(members: number[], before: Side): number {
     if (members.length === 0) return -1;
+    this.#bounds.work.spend(MEMBER_STEPS * members.length);
     const key = this.#waits(members) ? `${before} ${members.join()}` : members.join();
     let index = this.#indices.get(key);
     if (index === undefined) {
       this.#indices.set(key, (index = this.#subsets.push({ members, before }) - 1));
       checkLimits(this.#bounds, this.#subsets.length, this.#partition.sides.length);
+      this.#members += members.length;
+      if (this.#members > MOST_MEMBERS)
+        throw new TooLarge(`an automaton of over ${this.#subsets.length} states`);
     }
     return index;
   }
@@ -115,10 +135,12 @@ class EpsilonClosure {
   readonly #seen: Int32Array;
   /** [states]: whether closures list the state. */
   readonly #isListed: boolean[];
+  readonly #work: CompileWork;
   #visit = 0;
 
-  constructor(nfa: Nfa) {
+  constructor(nfa: Nfa, work: CompileWork) {
     this.#nfa = nfa;
+    this.#work = work;
     this.#seen = new Int32Array(nfa.epsilon.length);
     this.#isListed = nfa.epsilon.map(
       (edges, state) =>
@@ -133,7 +155,9 @@ class EpsilonClosure {
     const queue = [...new Set(from)];
     for (const state of queue) seen[state] = visit;
     for (let at = 0; at < queue.length; at++) {
-      for (const { to, condition } of this.#nfa.epsilon[queue[at]!]!) {
+      const edges = this.#nfa.epsilon[queue[at]!]!;
+      this.#work.spend(EDGE_STEPS * (edges.length + 1));
+      for (const { to, condition } of edges) {
         if (seen[to] === visit) continue;
         if (condition !== null && (sides === null || !holds(condition, sides.before, sides.after))) continue;
         seen[to] = visit;
@@ -160,7 +184,7 @@ interface Partition {
 }
 
 /** Character classes such that each set is a union of classes. */
-function partition(sets: CodePoints[]): Partition {
+function partition(sets: CodePoints[], work: CompileWork): Partition {
   const starts = [...new Set([0, ...sets.flatMap((set) => pairs(set).flatMap(([a, b]) => [a, b + 1]))])]
     .filter((start) => start <= 0x10ffff)
     .toSorted((a, b) => a - b);
@@ -169,7 +193,9 @@ function partition(sets: CodePoints[]): Partition {
     let i = 0;
     for (const [first, last] of pairs(set)) {
       while (starts[i]! < first) i++;
+      const from = i;
       for (; i < starts.length && starts[i]! <= last; i++) members[i]!.push(index);
+      work.spend(MEMBER_STEPS * (i - from + 1));
     }
   });
   const indices = new Map<string, number>();

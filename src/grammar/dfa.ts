@@ -2,55 +2,40 @@
 // dead end.
 
 import { classOf, NO_CLASS, NOTHING, states, step, type Dfa, type RawDfa } from './dfa-table.ts';
+import { CompileWork, TooLarge } from './compile-work.ts';
 import { minimize } from './minimize.ts';
 
+export { TooLarge } from './compile-work.ts';
 export { classOf, NO_CLASS, NOTHING, states, step, type Dfa, type RawDfa } from './dfa-table.ts';
 
 /** Limits on building automata; all automata of one grammar share them. */
 export interface Limits {
   /** Most states times classes of one automaton. */
   cells: number;
-  /** The time, by performance.now(), at which building fails. */
-  deadline: number;
-  /** Time that was allowed from the start, for messages. */
-  milliseconds: number;
-  /** Element 0 becomes 1, set by another thread, once the result is not wanted any more. null: it cannot be stopped. */
-  stop: Int32Array | null;
+  work: CompileWork;
 }
 
-/** A grammar exceeds its Limits; the message says which limit. */
-export class TooLarge extends Error {}
-
-/** Most milliseconds that compiling a grammar may take. */
-export const MOST_MILLISECONDS = 5000;
 const MOST_CELLS = 4_000_000;
+/** Most states of one automaton while it is built; each takes some 200 bytes beside its row. */
+const MOST_STATES = 500_000;
+/** Steps that a state counts as, beside one for each of its classes. */
+const STATE_STEPS = 20;
 
-export function limits({
-  cells = MOST_CELLS,
-  milliseconds = Infinity,
-  stop = null,
-}: Partial<Omit<Limits, 'deadline'>> = {}): Limits {
-  return { cells, deadline: performance.now() + milliseconds, milliseconds, stop };
+/** Default: the work is not limited. */
+export function limits({ cells = MOST_CELLS, work = new CompileWork() }: Partial<Limits> = {}): Limits {
+  return { cells, work };
 }
 
-/** Whether the time is over or the compilation was stopped. */
-export function isOver({ deadline, stop }: Limits): boolean {
-  return performance.now() > deadline || (stop !== null && Atomics.load(stop, 0) === 1);
-}
-
-export function checkTime(bounds: Limits): void {
-  if (isOver(bounds)) throw new TooLarge(`more than ${bounds.milliseconds / 1000} s to compile`);
-}
-
-export function checkLimits(bounds: Limits, states: number, classes: number): void {
-  if (states * Math.max(classes, 1) > bounds.cells)
+/** Counts a state that is added to an automaton, which now has `states`. Throws TooLarge. */
+export function checkLimits({ cells, work }: Limits, states: number, classes: number): void {
+  if (states > MOST_STATES || states * Math.max(classes, 1) > cells)
     throw new TooLarge(`an automaton of over ${states} states`);
-  checkTime(bounds);
+  work.spend(classes + STATE_STEPS);
 }
 
 /** Trims and minimizes, and joins the classes that no state distinguishes. */
 export function dfa(raw: RawDfa, bounds: Limits = limits()): Dfa {
-  return minimize(raw, () => checkTime(bounds));
+  return minimize(raw, bounds.work);
 }
 
 const ONE_CLASS = {
@@ -68,6 +53,7 @@ export function lengthBetween(min: number, max = Infinity, bounds: Limits = limi
   const open = max === Infinity;
   const last = open ? min : max;
   checkLimits(bounds, last + 1, 1);
+  bounds.work.spend(last + 1);
   const next = Int32Array.from({ length: last + 1 }, (_, state) => state + 1);
   next[last] = open ? last : -1;
   if (last === 0 && !open) return { ...NOTHING, next: new Int32Array(0), accept: new Uint8Array([1]) };
@@ -78,10 +64,14 @@ export function lengthBetween(min: number, max = Infinity, bounds: Limits = limi
   };
 }
 
+/** Steps that a range of characters, and an entry of a product automaton, count as. */
+const RANGE_STEPS = 20;
+const PAIR_STEPS = 8;
+
 /** The product automaton of the texts for which `wanted(in a, in b)` holds; `wanted(false, false)` must be false. */
 function combine(a: Dfa, b: Dfa, wanted: (inA: boolean, inB: boolean) => boolean, bounds: Limits): Dfa {
-  checkTime(bounds);
   const { starts, classes, both } = commonClasses(a, b);
+  bounds.work.spend(RANGE_STEPS * starts.length);
   const numbers = new Map<number, number>();
   const found: [number, number][] = [];
   const width = states(b) + 1;
@@ -102,6 +92,7 @@ function combine(a: Dfa, b: Dfa, wanted: (inA: boolean, inB: boolean) => boolean
   const accept: boolean[] = [];
   for (let at = 0; at < found.length; at++) {
     const [inA, inB] = found[at]!;
+    bounds.work.spend(PAIR_STEPS * both.length);
     for (const [classA, classB] of both) next.push(number(step(a, inA, classA), step(b, inB, classB)));
     accept.push(wanted(a.accept[inA] === 1, b.accept[inB] === 1));
   }

@@ -1,9 +1,10 @@
-// The entry to the room: reads a constraint with the front end of its kind into a rule, and compiles the rule within limits of time
+// The entry to the room: reads a constraint with the front end of its kind into a rule, and compiles the rule within limits of work
 // and size.
 
 import { compile } from './compile.ts';
 import type { CompiledGrammar } from './compiled-grammar.ts';
-import { isOver, limits, MOST_MILLISECONDS, TooLarge, type Limits } from './dfa.ts';
+import { CompileWork, MOST_STEPS, type CompileWorkOptions } from './compile-work.ts';
+import { limits, TooLarge, type Limits } from './dfa.ts';
 import { ruleOfEbnf } from './ebnf.ts';
 import { ruleOfFormat } from './format-tree.ts';
 import { changedError, GrammarError, withParam } from './grammar-error.ts';
@@ -43,29 +44,22 @@ export function ruleOfConstraint(constraint: TextConstraint, bounds: Limits): Ru
   }
 }
 
-export interface CompileOptions {
-  /** Time limit of the compilation. */
-  milliseconds?: number;
-  /** Shared with another thread, which sets element 0 to 1 to stop the compilation. */
-  stop?: Int32Array | null;
-}
-
 /**
  * Makes a rule and compiles it, both within one set of limits. `available`: 1 for each byte that is a token by itself. The result is
- * plain data that can be sent to another thread. Throws a GrammarError: bad_request, or timed_out where the time was over.
+ * plain data that can be sent to another thread. Throws a GrammarError: bad_request, or cancelled where `onSteps` ends the compilation.
  */
 export function compileWithin(
   ruleOf: (limits: Limits) => Rule,
   available: Uint8Array,
-  { milliseconds = MOST_MILLISECONDS, stop = null }: CompileOptions = {},
+  { most = MOST_STEPS, onSteps = null }: CompileWorkOptions = {},
 ): CompiledGrammar {
-  const bounds = limits({ milliseconds, stop });
+  const bounds = limits({ work: new CompileWork({ most, onSteps }) });
   try {
     return compile(ruleOf(bounds), available, bounds);
   } catch (error) {
     const refusal = asRefusal(error);
-    throw refusal instanceof GrammarError && isOver(bounds)
-      ? changedError(refusal, { code: 'timed_out' })
+    throw refusal instanceof GrammarError && bounds.work.isStopped
+      ? changedError(refusal, { code: 'cancelled' })
       : refusal;
   }
 }

@@ -5,8 +5,8 @@ export type GrammarErrorCode =
   | 'bad_request'
   /** The grammar is a valid one of its kind and uses a feature that is not supported. */
   | 'unsupported'
-  /** Compilation exceeded its time limit. */
-  | 'timed_out'
+  /** The compilation was ended, since nobody waits for it. */
+  | 'cancelled'
   /** A caller broke the contract of a function. */
   | 'internal';
 

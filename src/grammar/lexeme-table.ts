@@ -1,12 +1,14 @@
 // The lexemes of a grammar that is being compiled; equal lexemes are one. Throws TooLarge past its bounds.
 
 import type { TextEncoding } from './decoder-states.ts';
-import { checkTime, TooLarge, type Dfa, type Limits } from './dfa.ts';
+import { TooLarge, type Dfa, type Limits } from './dfa.ts';
 import { createLexeme, lexemeBytes, literalLexeme, type Lexeme } from './lexeme.ts';
 
 const MOST_LEXEMES = 8192;
 /** Most bytes of all lexemes. */
 const MOST_BYTES = 64 * 2 ** 20;
+/** Steps that the lexeme of a text counts as. */
+const LITERAL_STEPS = 1000;
 
 export class LexemeTable {
   readonly lexemes: Lexeme[] = [];
@@ -26,7 +28,7 @@ export class LexemeTable {
 
   /** Index of the lexeme of an automaton. */
   add(dfa: Dfa, encoding: TextEncoding, longest?: number): number {
-    checkTime(this.#limits);
+    this.#limits.work.spend(1);
     let indices = this.#byDfa.get(dfa);
     if (indices === undefined) this.#byDfa.set(dfa, (indices = new Map<string, number>()));
     const key = `${encoding} ${longest ?? ''}`;
@@ -40,6 +42,7 @@ export class LexemeTable {
 
   /** Index of the lexeme of a single text. */
   addLiteral(text: string, encoding: 'plain' | 'name'): number {
+    this.#limits.work.spend(LITERAL_STEPS + text.length ** 2);
     return this.#indexOf(literalLexeme(text, encoding, this.#available));
   }
 

@@ -2,6 +2,7 @@
 // data; lexeme-state.ts runs it.
 
 import { createByteDecoder } from './byte-decoder.ts';
+import type { CompileWork } from './compile-work.ts';
 import type { ByteDecoder, TextEncoding } from './decoder-states.ts';
 import { checkLimits, dfa, isEmpty, NOTHING, states, TooLarge, type Dfa, type Limits } from './dfa.ts';
 import { distancesToAccept } from './length-bound.ts';
@@ -41,6 +42,10 @@ export interface LengthCount {
 }
 
 const MOST_VIABLE = 16_000_000;
+/** Steps that a table entry counts as: it is copied, joined into a key and hashed. */
+const ENTRY_STEPS = 12;
+/** Steps that a range of characters counts as in a decoder. */
+const RANGE_STEPS = 20;
 /** Characters that the quotes add. */
 const QUOTES = 2;
 
@@ -59,14 +64,17 @@ export function createLexeme(
   const isQuoted = encoding !== 'plain';
   const quoted = isQuoted ? withQuotes(spelled, available) : spelled;
   checkLimits(bounds, states(quoted), quoted.classCount);
-  if (longest === Infinity || isEmpty(quoted)) return assemble(quoted, decoder, isQuoted, null);
+  bounds.work.spend(
+    ENTRY_STEPS * (quoted.next.length + decoder.next.length) + RANGE_STEPS * quoted.starts.length,
+  );
+  if (longest === Infinity || isEmpty(quoted)) return assemble(quoted, decoder, isQuoted, null, bounds.work);
   const length = lengthCount(quoted, decoder, longest + (isQuoted ? QUOTES : 0));
-  if (length.distances[0]! > length.longest) return assemble(NOTHING, decoder, isQuoted, null);
+  if (length.distances[0]! > length.longest) return assemble(NOTHING, decoder, isQuoted, null, bounds.work);
   if (length.longest * states(quoted) * decoder.states > Number.MAX_SAFE_INTEGER)
     throw new TooLarge(
       `a text of up to ${longest} characters beside an automaton of ${states(quoted)} states`,
     );
-  return assemble(quoted, decoder, isQuoted, length);
+  return assemble(quoted, decoder, isQuoted, length, bounds.work);
 }
 
 /** The texts that the available bytes can write, and their decoder. */
@@ -153,6 +161,7 @@ function assemble(
   decoder: ByteDecoder,
   quoted: boolean,
   length: LengthCount | null,
+  work: CompileWork,
 ): Lexeme {
   const rows = new Map<string, number>();
   const taken: boolean[][] = [];
@@ -166,6 +175,7 @@ function assemble(
   if (taken.length * decoder.states > MOST_VIABLE)
     throw new TooLarge(`an automaton of over ${taken.length} states`);
   const viable = new Uint8Array(taken.length * decoder.states);
+  work.spend(viable.length * 2);
   taken.forEach((takes, row) => {
     for (let state = 0; state < decoder.states; state++) {
       if (decoder.reachable[state]!.some((c) => takes[c])) viable[row * decoder.states + state] = 1;

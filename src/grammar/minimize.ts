@@ -1,17 +1,19 @@
 // DFA minimization by Hopcroft's partition refinement, in O(states × classes × log states).
 
+import type { CompileWork } from './compile-work.ts';
 import { NOTHING, NO_CLASS, type Dfa, type RawDfa } from './dfa-table.ts';
 
-/** Table entries read between two calls of `check`. */
-const CHECK_INTERVAL = 20_000;
+/** Steps that an entry of the table counts as in the passes over the whole table. */
+const ENTRY_STEPS = 8;
+/** Steps that a range of characters counts as. */
+const RANGE_STEPS = 5;
 
-/** The minimal trimmed DFA. `check` is called at intervals; it throws where the time is over. */
-export function minimize(raw: RawDfa, check: () => void): Dfa {
+/** The minimal trimmed DFA. Throws TooLarge where the work exceeds its limit. */
+export function minimize(raw: RawDfa, work: CompileWork): Dfa {
+  work.spend(ENTRY_STEPS * raw.next.length + RANGE_STEPS * raw.starts.length);
   const live = liveStates(raw);
   if (!live.includes(0)) return NOTHING;
-  check();
-  const blockOf = refine(raw, live, check);
-  check();
+  const blockOf = refine(raw, live, work);
   const { next, accept } = quotient(raw, live, blockOf);
   return joinClasses(raw, next, accept);
 }
@@ -49,27 +51,25 @@ function liveStates({ classCount, next, accept }: RawDfa): number[] {
 }
 
 /** [live states + 1]: block of each state, by its index in `live`. The last entry is the sink, which stands for missing transitions. */
-function refine({ classCount, next, accept }: RawDfa, live: number[], check: () => void): Int32Array {
+function refine({ classCount, next, accept }: RawDfa, live: number[], work: CompileWork): Int32Array {
   const sink = live.length;
   const indexOf = new Int32Array(accept.length).fill(sink);
   live.forEach((state, i) => (indexOf[state] = i));
   const sources = predecessors(classCount, next, live, indexOf);
   const partition = new Partition(sink + 1, (i) => i < sink && Boolean(accept[live[i]!]));
   const splitters = [0, 1];
-  let unchecked = 0;
   while (splitters.length > 0) {
     const states = partition.membersOf(splitters.pop()!);
-    unchecked += (states.length + 1) * classCount;
-    if (unchecked > CHECK_INTERVAL) {
-      check();
-      unchecked = 0;
-    }
+    work.spend((states.length + 1) * classCount);
     for (let c = 0; c < classCount; c++) {
+      let marked = 0;
       for (const state of states) {
         const row = state * classCount + c;
-        for (let at = sources.from[row]!; at < sources.from[row + 1]!; at++)
-          partition.mark(sources.states[at]!);
+        const end = sources.from[row + 1]!;
+        for (let at = sources.from[row]!; at < end; at++) partition.mark(sources.states[at]!);
+        marked += end - sources.from[row]!;
       }
+      work.spend(marked);
       // Splitting by the smaller half suffices where the other half has been a splitter.
       partition.splitMarked(splitters);
     }

@@ -22,6 +22,8 @@ export interface NodeParts {
 const FEW_NAMES = 1000;
 /** Most known names of an object; each is an alternative wherever a name may begin. */
 const MOST_NAMES = 16_384;
+/** Steps that an entry of an automaton counts as where its texts are counted. */
+const COUNT_STEPS = 20;
 
 export function objectNode(rule: ObjectRule, parts: NodeParts): ObjectNode {
   const { limits } = parts;
@@ -119,6 +121,7 @@ class NameGroups {
 
   /** The names that an automaton accepts, which have the same value. */
   addOthers(dfa: Dfa, value: number, kinds: ValueKind[] = []): void {
+    this.#parts.limits.work.spend(COUNT_STEPS * dfa.next.length);
     if ((countTexts(dfa)[0] ?? 0) <= FEW_NAMES) {
       for (const name of textsOf(dfa)) this.addKnown(name, value, { kinds, absent: 0 });
       return;

@@ -10,6 +10,7 @@ import type {
   ObjectNode,
   RepeatNode,
 } from './compiled-grammar.ts';
+import type { CompileWork } from './compile-work.ts';
 import { GrammarError } from './grammar-error.ts';
 import { NO_NAMES } from './name-set.ts';
 import type { ValueKind } from './object-conditions.ts';
@@ -17,11 +18,13 @@ import { canFinish as objectCanFinish } from './object-state.ts';
 
 /** Largest upper bound on repetitions of a nullable node. */
 const MOST_NULLABLE = 1000;
+/** Steps that a node, or a part of one, counts as in each pass. */
+const PART_STEPS = 5;
 
-/** Throws bad_request for a grammar that matches nothing, or has left recursion. */
-export function prune(grammar: CompiledGrammar): CompiledGrammar {
+/** Throws bad_request for a grammar that matches nothing, or has left recursion, and TooLarge. */
+export function prune(grammar: CompiledGrammar, work: CompileWork): CompiledGrammar {
   const { nodes } = grammar;
-  const productive = fixpoint(nodes, (node, known) => isProductive(node, grammar, known));
+  const productive = fixpoint(nodes, work, (node, known) => isProductive(node, grammar, known));
   if (!productive[grammar.start]) {
     throw new GrammarError(
       'bad_request',
@@ -29,7 +32,7 @@ export function prune(grammar: CompiledGrammar): CompiledGrammar {
     );
   }
   const pruned = nodes.map((node, i) => (productive[i] ? withoutUnproductive(node, productive) : node));
-  const nullable = fixpoint(pruned, (node, known) => isNullable(node, grammar, known));
+  const nullable = fixpoint(pruned, work, (node, known) => isNullable(node, grammar, known));
   refuseLeftRecursion(pruned, productive, nullable);
   pruned.forEach((node, i) => {
     if (productive[i] && node.kind === 'repeat' && nullable[node.node]) pruned[i] = withoutMin(node);
@@ -38,16 +41,33 @@ export function prune(grammar: CompiledGrammar): CompiledGrammar {
 }
 
 /** [nodes]: the least set of nodes for which `holds` is true, given the set. */
-function fixpoint(nodes: GrammarNode[], holds: (node: GrammarNode, known: boolean[]) => boolean): boolean[] {
+function fixpoint(
+  nodes: GrammarNode[],
+  work: CompileWork,
+  holds: (node: GrammarNode, known: boolean[]) => boolean,
+): boolean[] {
   const known = nodes.map(() => false);
   for (let grew = true; grew;) {
     grew = false;
     for (let i = nodes.length - 1; i >= 0; i--) {
-      if (known[i] || !holds(nodes[i]!, known)) continue;
+      if (known[i]) continue;
+      work.spend(PART_STEPS * partCount(nodes[i]!));
+      if (!holds(nodes[i]!, known)) continue;
       known[i] = grew = true;
     }
   }
   return known;
+}
+
+/** Number of parts of a node that a pass looks at. */
+function partCount(node: GrammarNode): number {
+  if (node.kind === 'sequence' || node.kind === 'choice') return 1 + node.nodes.length;
+  if (node.kind === 'object')
+    return [node.known, node.others, node.required, ...node.dependents].reduce(
+      (sum, { length }) => sum + length,
+      1 + node.dependents.length,
+    );
+  return node.kind === 'array' ? 2 + node.prefix.length : 1;
 }
 
 /** Whether some text matches the node, given the nodes that are known to be productive. */

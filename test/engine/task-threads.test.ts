@@ -4,7 +4,8 @@ import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { EngineError } from '../../src/files/error.ts';
 import type { Port } from '../../src/engine/session/port.ts';
-import { GRACE, TaskThreads } from '../../src/engine/task-threads.ts';
+import { GRACE } from '../../src/engine/task-thread.ts';
+import { TaskThreads } from '../../src/engine/task-threads.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -128,6 +129,32 @@ it('a thread that is lost fails its task alone', async () => {
   expect(await lost).toBe('out_of_memory');
   started[1]!.answer('done');
   expect(await next).toBe('done');
+});
+
+it('a thread that ends during a task is started again before the next task comes', async () => {
+  const { started, connect } = connector();
+  const threads = new TaskThreads(connect, { idle: 5000 });
+  const lost = threads.run(task('lost')).catch((error: EngineError) => error.code);
+  started[0]!.ready();
+  started[0]!.lose(new EngineError('out_of_memory', 'no memory'));
+  expect(await lost).toBe('out_of_memory');
+  expect(started).toHaveLength(2);
+  started[1]!.ready();
+  void threads.run(task('stuck'), { milliseconds: 50 }).catch(() => {});
+  await vi.advanceTimersByTimeAsync(50 + GRACE);
+  expect(started.map(({ ended }) => ended)).toEqual([false, true, false]);
+  // The new one has no task, and is not kept longer than any other.
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(started.map(({ ended }) => ended)).toEqual([false, true, true]);
+});
+
+it('a thread that ends before it is loaded is not started again and again', async () => {
+  const { started, connect } = connector();
+  const threads = new TaskThreads(connect);
+  const lost = threads.run(task('lost')).catch((error: EngineError) => error.code);
+  started[0]!.lose(new EngineError('internal', 'no file'));
+  expect(await lost).toBe('internal');
+  expect(started).toHaveLength(1);
 });
 
 it('a task that comes after many waits for the turn of one, and the first ones are not overtaken for ever', async () => {

@@ -3,7 +3,7 @@
 import { afterAll, expect, it } from 'vitest';
 import type { EngineError } from '../../src/files/error.ts';
 import type { Port } from '../../src/engine/session/port.ts';
-import { STAGES } from '../../src/engine/text/grammar-stages.ts';
+import { THREADS } from '../../src/engine/text/grammar-scheduler.ts';
 import { connectTextThreads } from '../../src/engine/text/text-threads.ts';
 import type { GrammarSource } from '../../src/engine/text/grammar-source.ts';
 import { startTokenizer } from '../../src/engine/tokenizer-node.ts';
@@ -18,6 +18,7 @@ const { compile } = connectTextThreads('none', (memory) => {
   return port;
 });
 
+const by = ({ signal }: AbortController) => ({ signal, client: null });
 const list = <T>(count: number, item: (i: number) => T): T[] =>
   Array.from({ length: count }, (_, i) => item(i));
 const HOSTILE: GrammarSource[] = [
@@ -38,25 +39,25 @@ const small = (i: number): GrammarSource => ({
 it('a small schema does not wait for hostile ones, which end once their client has gone', async () => {
   const own = new AbortController();
   // As in a server that has run for a while: the threads exist already.
-  await Promise.all([0, 1].map((i) => compile(small(i), available, own.signal)));
+  await Promise.all([0, 1].map((i) => compile(small(i), available, by(own))));
   const client = new AbortController();
   let done = 0;
   const hostile = HOSTILE.map((source) =>
-    compile(source, available, client.signal)
+    compile(source, available, by(client))
       .catch((error: EngineError) => error.code)
       .finally(() => done++),
   );
   for (let i = 2; i < 6; i++) {
-    await compile(small(i), available, own.signal);
+    await compile(small(i), available, by(own));
     // By order, not by the clock: if it had waited for the hostile ones, all of them would be done.
     expect(done).toBeLessThan(HOSTILE.length);
   }
   client.abort();
   await Promise.all(hostile);
   const last = new AbortController();
-  const again = compile(HOSTILE[0]!, available, last.signal).catch((error: EngineError) => error.code);
-  await compile(small(7), available, own.signal);
+  const again = compile(HOSTILE[0]!, available, by(last)).catch((error: EngineError) => error.code);
+  await compile(small(7), available, by(own));
   last.abort();
   expect(await again).toBe('cancelled');
-  expect(ports.length).toBeLessThanOrEqual(4 + STAGES.length + 4);
+  expect(ports.length).toBeLessThanOrEqual(THREADS + 4);
 });

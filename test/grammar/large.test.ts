@@ -1,6 +1,6 @@
-// Large grammars: those that have a fast way compile, and all others are refused by their size or their time, whatever stage they reach.
+// Large grammars: those that have a fast way compile, and all others are refused by their size or their work, whatever stage they reach.
 
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { GrammarError } from '../../src/grammar/grammar-error.ts';
 import type { TextConstraint } from '../../src/grammar/text-constraint.ts';
 import { Grammar } from '../../src/grammar/grammar.ts';
@@ -134,17 +134,14 @@ describe('are refused before they are worked out', () => {
     ),
   };
   it.each(Object.entries(cases))('%s', (_name, source) => {
-    // The clock goes by the checks: a stage that checks it too rarely works the grammar out, for 10 s and more.
-    let checks = 0;
-    vi.spyOn(performance, 'now').mockImplementation(() => checks++);
+    // A stage that counts too little of its work works the grammar out, for 10 s and more.
     let failure: unknown = null;
     try {
-      compileConstraint(source, vocabulary.available, { milliseconds: 100 });
+      compileConstraint(source, vocabulary.available, { most: 3_000_000 });
     } catch (error) {
       failure = error;
     }
-    vi.restoreAllMocks();
     expect(failure).toBeInstanceOf(GrammarError);
-    expect((failure as GrammarError).code).toMatch(/^(?:timed_out|bad_request)$/);
+    expect((failure as GrammarError).code).toBe('bad_request');
   });
 });

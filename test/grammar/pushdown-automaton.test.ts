@@ -18,7 +18,7 @@ import type { Vocabulary } from '../../src/grammar/vocabulary.ts';
 import { idsOf, pick, random, smallVocabulary } from './small-vocabulary.ts';
 
 function grammarOf(rule: Rule, vocabulary: Vocabulary): Grammar {
-  return new Grammar(compile(rule, vocabulary.available, limits({ milliseconds: 5000 })), vocabulary);
+  return new Grammar(compile(rule, vocabulary.available, limits()), vocabulary);
 }
 
 function maskOf(constraint: { mask(into: Uint32Array): boolean }, vocabulary: Vocabulary): number[] {

@@ -123,9 +123,7 @@ describe('regular expressions', () => {
     ['(?:a|b)*a(?:a|b){20}', /make its repetitions shorter/],
     [`${'('.repeat(300)}a`, /deep/],
   ])('%# is refused: %.30s', (pattern, message) => {
-    expect(() => regexDfa(pattern, { whole: false, limits: limits({ milliseconds: 2000 }) })).toThrow(
-      message,
-    );
+    expect(() => regexDfa(pattern, { whole: false, limits: limits() })).toThrow(message);
   });
 });
 

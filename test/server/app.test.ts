@@ -129,6 +129,12 @@ describe('refusals', () => {
 
   it.each([
     ['guided_json', { type: 'object' }, 'response_format'],
+    ['guided_json', {}, 'response_format'],
+    ['structured_outputs', {}, 'response_format'],
+    ['guided_decoding_backend', 'outlines', 'response_format'],
+    ['guided_choice', [], 'regex'],
+    ['guided_grammar', '', 'ebnf'],
+    ['guided_regex', false, 'regex'],
     ['format', 'json', 'response_format'],
     ['guided_choice', ['a', 'b'], 'regex'],
     ['grammar', 'root ::= "a"', 'ebnf'],

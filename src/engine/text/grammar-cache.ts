@@ -1,7 +1,7 @@
 // The grammars of a model: each is compiled once, in another thread where there is one, and cached while there is room.
 
 import { LRUCache } from 'lru-cache';
-import { EngineError, type ErrorCode } from '../../files/error.ts';
+import { EngineError } from '../../files/error.ts';
 import { onAbort } from '../abort-listeners.ts';
 import type { CompiledGrammar } from '../../grammar/compiled-grammar.ts';
 import { Grammar } from '../../grammar/grammar.ts';
@@ -15,8 +15,6 @@ import type { GrammarCounters } from './text-model.ts';
 const MOST_CACHED = 64;
 /** Most UTF-16 units of the sources and messages of grammars that failed. */
 const MOST_FAILED = 2 ** 22;
-/** Milliseconds for which a grammar that took too long fails at once; the machine may have been busy. */
-const TIMED_OUT_TTL = 5 * 60_000;
 /** A text with every construct of JSON. */
 const SAMPLE = '{"a": "b c", "d": [-1.5e3, {"e": null}, []], "f\\n": {"g": true, "h": false}}';
 /** Most bytes of all cached grammars; the one used last stays in any case. */
@@ -28,11 +26,11 @@ export interface FoundGrammar {
   compileMs: number | null;
 }
 
-/** Throws EngineErrors: bad_request, timed_out, or cancelled if `signal` aborts. */
+/** Throws EngineErrors: bad_request, timed_out where the machine is too busy, or cancelled if `signal` aborts. */
 export type CompileSource = (
   source: GrammarSource,
   available: Uint8Array,
-  signal: AbortSignal,
+  options: { signal: AbortSignal; client: string | null },
 ) => Promise<CompiledGrammar>;
 
 /** A grammar that is cached or being compiled. */
@@ -79,17 +77,22 @@ export class GrammarCache {
   }
 
   /**
-   * Returns the grammar of a source. Throws bad_request for one that is invalid or too large, and cancelled if `signal` aborts
-   * first; a compilation that no request waits for is stopped.
+   * Returns the grammar of a source. Throws bad_request for one that is invalid or too large, timed_out, and cancelled if `signal` aborts
+   * first; a compilation that no request waits for is stopped. Grammars of one `client` share its turns of compilation; null: the grammar
+   * has its own.
    */
-  async get(source: GrammarSource, signal?: AbortSignal): Promise<FoundGrammar> {
+  async get(
+    source: GrammarSource,
+    signal?: AbortSignal,
+    client: string | null = null,
+  ): Promise<FoundGrammar> {
     this.#counters.asked++;
     if (source.type === 'json_object' && this.#anyObject) return this.#jsonObject(this.#anyObject);
     const key = JSON.stringify(source);
     const failure = this.#failures.get(key);
     if (failure) {
       this.#counters.known++;
-      throw withCode(failure, failure.code);
+      throw copyOf(failure);
     }
     const known = this.#entries.get(key);
     this.#trim();
@@ -98,7 +101,7 @@ export class GrammarCache {
       return { grammar: await this.#wait(key, known, signal), compileMs: null };
     }
     const begun = performance.now();
-    const grammar = await this.#wait(key, this.#begin(key, source), signal);
+    const grammar = await this.#wait(key, this.#begin(key, source, client), signal);
     return { grammar, compileMs: performance.now() - begun };
   }
 
@@ -121,10 +124,10 @@ export class GrammarCache {
     return this.#json && new Grammar(this.#json, this.vocabulary);
   }
 
-  #begin(key: string, source: GrammarSource): Entry {
+  #begin(key: string, source: GrammarSource, client: string | null): Entry {
     const abandoned = new AbortController();
     this.#counters.compiling++;
-    const made = this.#make(source, abandoned.signal).then(
+    const made = this.#make(source, { signal: abandoned.signal, client }).then(
       (grammar) => (entry.grammar = grammar),
       (error: unknown) => {
         if (this.#entries.peek(key) === entry) this.#entries.delete(key);
@@ -138,25 +141,21 @@ export class GrammarCache {
     return entry;
   }
 
-  async #make(source: GrammarSource, signal: AbortSignal): Promise<Grammar> {
+  async #make(source: GrammarSource, options: Parameters<CompileSource>[2]): Promise<Grammar> {
     const { available } = this.vocabulary;
     const compiled = this.#compileElsewhere
-      ? await this.#compileElsewhere(source, available, signal)
+      ? await this.#compileElsewhere(source, available, options)
       : compileSource(source, available);
     return withEngineErrors(() => new Grammar(compiled, this.vocabulary));
   }
 
-  /** Counts and remembers a failure; returns the error that requests get. */
+  /** Counts a failure, and remembers a refusal; returns the error that requests get. */
   #recordFailure(key: string, error: unknown): unknown {
     if (!(error instanceof EngineError)) return error;
-    if (error.code === 'timed_out') {
-      this.#counters.timedOut++;
-      const refusal = withCode(error, 'bad_request');
-      this.#failures.set(key, refusal, { ttl: TIMED_OUT_TTL });
-      return refusal;
-    }
+    // A grammar that takes too much work is a bad request on any machine. Lack of time says nothing about the next attempt.
     if (error.code === 'bad_request') this.#failures.set(key, error);
-    if (error.code !== 'cancelled') this.#counters.refused++;
+    if (error.code === 'timed_out') this.#counters.timedOut++;
+    else if (error.code !== 'cancelled') this.#counters.refused++;
     return error;
   }
 
@@ -201,7 +200,7 @@ function warmUp(grammar: Grammar, vocabulary: Vocabulary): void {
 }
 
 /** Returns a copy of an error, which has its own stack trace. */
-function withCode({ message, param, cause }: EngineError, code: ErrorCode): EngineError {
+function copyOf({ code, message, param, cause }: EngineError): EngineError {
   return new EngineError(code, message, { ...(param !== null && { param }), cause });
 }
 

@@ -3,7 +3,8 @@
 
 import type { CompiledGrammar } from '../../grammar/compiled-grammar.ts';
 import type { Limits } from '../../grammar/dfa.ts';
-import { compileWithin, ruleOfConstraint, type CompileOptions } from '../../grammar/front-end.ts';
+import type { CompileWorkOptions } from '../../grammar/compile-work.ts';
+import { compileWithin, ruleOfConstraint } from '../../grammar/front-end.ts';
 import type { Rule } from '../../grammar/rule.ts';
 import { lenientRule } from '../../grammar/schema/lenient-rule.ts';
 import { ruleOfSchema } from '../../grammar/schema/schema-rule.ts';
@@ -24,11 +25,11 @@ export function ruleOfSource(source: GrammarSource, limits: Limits): Rule {
   });
 }
 
-/** Compiles a constraint or a whole reply; see compileWithin. Throws EngineErrors: bad_request, or timed_out. */
+/** Compiles a constraint or a whole reply; see compileWithin. Throws EngineErrors: bad_request, or cancelled. */
 export function compileSource(
   source: GrammarSource,
   available: Uint8Array,
-  options?: CompileOptions,
+  options?: CompileWorkOptions,
 ): CompiledGrammar {
   return withEngineErrors(() => compileWithin((limits) => ruleOfSource(source, limits), available, options));
 }

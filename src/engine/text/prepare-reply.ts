@@ -35,13 +35,16 @@ export async function prepareReply(
   const stops = await stopsOf(request, longText?.stops ?? null, signal);
   const plan = planReply(withThinkingBudget(request), context);
   const { ids, media, begins, said } = await renderPrompt(plan.prompt, context, request, { signal, ended });
+  const client = request.cacheSalt ?? null;
   const source = grammarOfReply(withSchemaMode(request, context), plan, begins, context);
-  const found = source ? await grammars.get(source, signal) : null;
+  const found = source ? await grammars.get(source, signal, client) : null;
   // If the vocabulary cannot spell JSON, the grammar does not compile and calls stay unconstrained.
   const isConstrained = source === null && mayConstrainCalls(plan);
-  const compiled = isConstrained ? await grammars.get(CALL_ARGUMENTS, signal).catch(() => null) : null;
+  const compiled = isConstrained
+    ? await grammars.get(CALL_ARGUMENTS, signal, client).catch(() => null)
+    : null;
   const byTool =
-    compiled === null ? new Map<string, Grammar>() : await grammarsByTool(plan, grammars, signal);
+    compiled === null ? new Map<string, Grammar>() : await grammarsByTool(plan, client, context, signal);
   if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
   const grammar = found?.grammar ?? null;
   const argumentsGrammars = compiled && { any: compiled.grammar, byTool };
@@ -59,11 +62,12 @@ function withSchemaMode(request: TextRequest, { jsonSchemaMode }: RequestContext
 /** The grammars of the tools' arguments, without those that do not compile. */
 async function grammarsByTool(
   plan: ReplyPlan,
-  grammars: RequestContext['grammars'],
+  client: string | null,
+  { grammars }: RequestContext,
   signal: AbortSignal | undefined,
 ): Promise<Map<string, Grammar>> {
   const found = [...argumentsByTool(plan.tools)].map(async ([name, source]) => {
-    const compiled = await grammars.get(source, signal).catch(() => null);
+    const compiled = await grammars.get(source, signal, client).catch(() => null);
     return compiled === null ? [] : [[name, compiled.grammar] as const];
   });
   return new Map((await Promise.all(found)).flat());

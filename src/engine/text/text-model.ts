@@ -171,9 +171,9 @@ export interface GrammarCounters {
   asked: number;
   /** Requests whose grammar was cached or being compiled already. */
   known: number;
-  /** Requests refused because the grammar was invalid or exceeded the size limits. */
+  /** Requests refused because the grammar was invalid or exceeded the limits of size and work. */
   refused: number;
-  /** Requests refused because the grammar exceeded the compile time. */
+  /** Requests that failed because their grammar was not compiled in time on a busy machine. */
   timedOut: number;
   /** Grammars that are being compiled now. */
   compiling: number;

@@ -112,7 +112,10 @@ export interface TextRequest
   /** false: at most one tool call in a reply. Default: true. */
   parallelToolCalls?: boolean;
   reasoning?: ReasoningOptions;
-  /** The prefix cache shares prompts only among requests with an equal salt. */
+  /**
+   * The prefix cache shares prompts only among requests with an equal salt. Grammars of requests with an equal salt count as those of one
+   * client where compilations take turns.
+   */
   cacheSalt?: string;
   /** Limits in milliseconds on the time in the queue and on the whole request. Default: the model's limits. */
   timeouts?: {

@@ -1,4 +1,4 @@
-// Messages to and from the threads for slow work on texts. Answers are TaskAnswers.
+// Messages to and from the threads for slow work on texts. Answers are TaskAnswers; a compilation reports its steps.
 
 import type { ChatRendering } from '../../files/template/template.ts';
 import type { CompiledGrammar } from '../../grammar/compiled-grammar.ts';
@@ -17,13 +17,8 @@ export interface CompileTask {
   source: GrammarSource;
   /** 1 for each byte that is a token by itself. */
   available: Uint8Array;
-  /** Time limit. */
-  milliseconds: number;
-  /** On shared memory: element 0 becomes 1 to stop the compilation. null: it ends with its thread. */
-  stop: Int32Array | null;
+  /** Shared memory of its turn (compile-turn.ts); null: it cannot wait, and ends with its thread. */
+  turn: Int32Array | null;
 }
 
 export type TextTaskResult = number[] | string | StopTable[] | CompiledGrammar;
-
-/** Milliseconds that the first grammar of a thread may take in any stage, since the JavaScript engine compiles the compiler then. */
-export const FIRST_GRAMMAR_TIME = 300;

@@ -1,6 +1,6 @@
 // Threads for work that would delay every running stream: tokenizing long texts, rendering conversations with slow chat templates, and
 // compiling grammars and large stop expressions. Texts, conversations and stop expressions have pools of their own; grammars have those
-// of GrammarStages.
+// of GrammarScheduler.
 
 import { EngineError } from '../../files/error.ts';
 import { RENDER_LIMITS } from '../../files/template/jinja/meter.ts';
@@ -9,7 +9,7 @@ import type { StopTable } from '../../grammar/stops/stop-table.ts';
 import type { Port } from '../session/port.ts';
 import { TaskThreads } from '../task-threads.ts';
 import type { CompileSource } from './grammar-cache.ts';
-import { GrammarStages } from './grammar-stages.ts';
+import { GrammarScheduler } from './grammar-scheduler.ts';
 import type { TextTask } from './text-tasks.ts';
 
 /** UTF-16 units from which a text is tokenized in a thread; that many take about 20 ms. */
@@ -43,7 +43,7 @@ export function connectTextThreads(path: string, connect: (memory?: number) => P
   const texts = new TaskThreads(connect);
   const conversations = new TaskThreads(() => connect(RENDER_MEMORY), RENDER_THREADS);
   const stops = new TaskThreads(connect);
-  const grammars = new GrammarStages(connect);
+  const grammars = new GrammarScheduler(connect);
   return {
     encode: (text, addSpecialTokens) =>
       texts.run({ kind: 'encode', path, text, addSpecialTokens } satisfies TextTask) as Promise<number[]>,
@@ -65,7 +65,7 @@ export function connectTextThreads(path: string, connect: (memory?: number) => P
         throw stopsRefusal(error);
       }
     },
-    compile: (source, available, signal) => grammars.compile(source, available, signal),
+    compile: (source, available, options) => grammars.compile(source, available, options),
   };
 }
 
@@ -83,6 +83,6 @@ function renderRefusal(error: unknown): unknown {
 
 function stopsRefusal(error: unknown): unknown {
   if (!(error instanceof EngineError) || error.code !== 'timed_out') return error;
-  const message = `the stop expressions take more than ${STOPS_TIME / 1000} s to compile: make them shorter`;
-  return new EngineError('bad_request', message, { param: 'stopRegex', cause: error });
+  const message = `the stop expressions were not compiled within ${STOPS_TIME / 1000} s, since the machine is busy: send the request again later`;
+  return new EngineError('timed_out', message, { param: 'stopRegex', cause: error });
 }

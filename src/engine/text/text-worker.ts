@@ -7,10 +7,11 @@ import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import { stopTables } from '../../grammar/stops/stop-table.ts';
 import type { Port } from '../session/port.ts';
 import { toWire } from '../session/wire-error.ts';
-import type { FromTaskThread, TaskAnswer } from '../task-threads.ts';
+import type { FromTaskThread, TaskAnswer, TaskReport } from '../task-thread.ts';
+import { takeTurns } from './compile-turn.ts';
 import { withEngineErrors } from './grammar-error.ts';
 import { compileSource } from './grammar-source.ts';
-import { FIRST_GRAMMAR_TIME, type TextTask, type TextTaskResult } from './text-tasks.ts';
+import type { TextTask, TextTaskResult } from './text-tasks.ts';
 
 /** The parts of a checkpoint that tasks need. */
 interface Speech {
@@ -24,7 +25,7 @@ export function serveTextTasks(port: Port, openFolder: (path: string) => Promise
   const answer = async (task: TextTask): Promise<void> => {
     const reply: TaskAnswer = { result: null, error: null };
     try {
-      reply.result = await worker.run(task);
+      reply.result = await worker.run(task, (report) => port.post({ report } satisfies TaskReport));
     } catch (error) {
       reply.error = toWire(error);
     }
@@ -37,22 +38,18 @@ export function serveTextTasks(port: Port, openFolder: (path: string) => Promise
 class TextWorker {
   readonly #openFolder: (path: string) => Promise<Folder>;
   readonly #speeches = new Map<string, Promise<Speech>>();
-  #hasCompiled = false;
 
   constructor(openFolder: (path: string) => Promise<Folder>) {
     this.#openFolder = openFolder;
   }
 
   /** Runs a task. Throws EngineErrors. */
-  async run(task: TextTask): Promise<TextTaskResult> {
+  async run(task: TextTask, report: (steps: number) => void): Promise<TextTaskResult> {
     switch (task.kind) {
       case 'stops':
         return withEngineErrors(() => stopTables(task.patterns));
-      case 'compile': {
-        const milliseconds = Math.max(task.milliseconds, this.#hasCompiled ? 0 : FIRST_GRAMMAR_TIME);
-        this.#hasCompiled = true;
-        return compileSource(task.source, task.available, { stop: task.stop, milliseconds });
-      }
+      case 'compile':
+        return compileSource(task.source, task.available, { onSteps: takeTurns(task.turn, report) });
       case 'render':
         return (await this.#speech(task.path)).template.render(task.rendering);
       case 'encode': {

@@ -34,6 +34,8 @@ type IsInhabited = (term: Term) => boolean;
 
 /** Most kinds of values of one property. */
 const MOST_KINDS = 128;
+/** Steps that dividing a kind of values in two counts as, without the terms in it. */
+const KIND_STEPS = 2000;
 /** Most ways of meeting all conditions, where each becomes a shape. */
 const MOST_WAYS = 256;
 
@@ -233,6 +235,7 @@ function kindsOf(own: Term, asked: readonly Term[][], context: Context): Kind[] 
   });
   let kinds: Kind[] = [{ term: own, meets: always }];
   for (const [term, bits] of meeting) {
+    context.bounds.work.spend(KIND_STEPS * kinds.length);
     kinds = kinds
       .flatMap((kind) => [
         { term: terms.all([kind.term, term]), meets: kind.meets | bits },

@@ -14,6 +14,10 @@ export const LARGEST_PLAIN = 1e21;
 /** Limit on the remainders of a step: the automaton has a state for each of them and each number of digits. */
 export const MOST_REMAINDERS = 10_000;
 
+/** Steps of work that a digit, and one remainder of it, count as. */
+const DIGIT_STEPS = 40;
+const REMAINDER_STEPS = 15;
+
 /** The steps of which numbers are, or are not, multiples. */
 type Divisors = Pick<NumberPiece, 'step' | 'not'>;
 
@@ -109,6 +113,7 @@ class DecimalAutomaton {
     indexOf({ phase: 'sign', count: 0, low: 0, high: 0, remainders, zero: false });
     const table: number[] = [];
     for (let at = 0; at < found.length; at++) {
+      bounds.work.spend(CHARACTERS.length * (DIGIT_STEPS + REMAINDER_STEPS * this.#steps.length));
       for (const character of CHARACTERS) table.push(indexOf(this.#next(found[at]!, character)));
     }
     return dfa(

@@ -1,6 +1,6 @@
 // The rule of a schema that is not strict: keywords that cannot be enforced are left out one by one, and the others are enforced.
 
-import { isOver, MOST_MILLISECONDS, type Limits } from '../dfa.ts';
+import type { Limits } from '../dfa.ts';
 import type { Rule } from '../rule.ts';
 import { ruleOfSchema, type SchemaOptions } from './schema-rule.ts';
 import { isObject, type SchemaObject } from './schema-value.ts';
@@ -9,32 +9,27 @@ import { refusedPlace, type RefusedPlace } from './refusal.ts';
 /** Limit on the keywords that are dropped one by one; beyond it only the simple keywords are kept. */
 const MOST_LEFT_OUT = 16;
 
-/** Returns null if no part of the schema can be enforced. Throws if the time limit is exceeded. */
+/**
+ * Returns null if no part of the schema can be enforced. Each attempt may take half of the work that is left, so that attempts with less of
+ * the schema follow. Throws if the limit is exceeded.
+ */
 export function lenientRule(
   schema: unknown,
   { path, limits }: SchemaOptions & { limits: Limits },
 ): Rule | null {
   let held: unknown = schema;
   for (let leftOut = 0; ; leftOut++) {
-    const bounds = shareOf(limits);
     try {
-      return ruleOfSchema(held, { path, limits: bounds });
+      return limits.work.half(() => ruleOfSchema(held, { path, limits }));
     } catch (error) {
-      if (isOver(limits)) throw error;
-      const place = isOver(bounds) ? null : refusedPlace(error);
+      if (limits.work.isOver) throw error;
+      const place = refusedPlace(error);
       const less = place && leftOut < MOST_LEFT_OUT ? without(held, place) : null;
       const left = less ?? plain(held);
       if (JSON.stringify(left) === JSON.stringify(held)) return null;
       held = left;
     }
   }
-}
-
-/** In the stage with the most time, each attempt gets half of the time left, so that attempts with less of the schema follow. */
-function shareOf(limits: Limits): Limits {
-  if (limits.milliseconds < MOST_MILLISECONDS) return limits;
-  const now = performance.now();
-  return { ...limits, deadline: limits.deadline === Infinity ? Infinity : now + (limits.deadline - now) / 2 };
 }
 
 /** Returns the schema without one keyword, or with one subschema reduced to its type; null if the whole schema was refused. */

@@ -1,7 +1,8 @@
 // Works terms out into shapes: a subschema or a combination, down to its elements and properties, which stay terms. Each term is worked
 // out once.
 
-import { checkTime, isEmpty as isEmptyDfa, type Limits } from '../dfa.ts';
+import { isEmpty as isEmptyDfa, type Limits } from '../dfa.ts';
+import { AlikeSubschemas } from './alike-subschemas.ts';
 import { applicators, type Option } from './applicators.ts';
 import { assertions } from './assertions.ts';
 import type { Context } from './context.ts';
@@ -29,11 +30,9 @@ import { ANY, NONE, UNDECLARED, type DynamicScope, type Json, type Shape, type T
 import { Terms } from './terms.ts';
 
 const MOST_TERMS = 20_000;
+/** Steps that working out a term counts as, without the automata in it. */
+const TERM_STEPS = 2000;
 const MOST_ALTERNATIVES = 256;
-/** Longest text by which subschemas are compared, in UTF-16 units. */
-const MOST_COMPARED = 2_000;
-/** Keywords by which other subschemas refer to one. */
-const NAMING = /"(?:\$id|id|\$anchor|\$dynamicAnchor)":"/;
 /** Levels below a term that isEmpty() looks at. */
 const EMPTY_DEPTH = 3;
 
@@ -53,8 +52,7 @@ export class Normalizer implements Context {
   readonly bounds: Limits;
   readonly terms: Terms;
   readonly isClosed: boolean;
-  readonly #alike = new Map<SchemaNode, SchemaNode>();
-  readonly #firstByText = new Map<string, SchemaNode>();
+  readonly #alike = new AlikeSubschemas();
   readonly #shapes = new Map<Term, Shape>();
   readonly #alternatives = new Map<Term, Alternative[]>();
   readonly #empty = new Map<Term, boolean>([
@@ -86,20 +84,7 @@ export class Normalizer implements Context {
     const values = listedValues(node.keywords);
     if (values !== null) return this.terms.some(values.map((value) => this.terms.value(value)));
     const isNew = this.document.hasDynamicAnchors && !dynamic.includes(node.resource);
-    return this.terms.schema(this.#firstAlike(node), isNew ? [...dynamic, node.resource] : dynamic);
-  }
-
-  /** The first subschema of a resource that reads as this one, so that equal subschemas are one term. */
-  #firstAlike(node: SchemaNode): SchemaNode {
-    const known = this.#alike.get(node);
-    if (known !== undefined || typeof node.value === 'boolean') return known ?? node;
-    const text = JSON.stringify(node.keywords);
-    const isNamed = text.length > MOST_COMPARED || NAMING.test(text);
-    const key = isNamed ? node.path : `${node.resource.index} ${text}`;
-    const first = this.#firstByText.get(key) ?? node;
-    this.#firstByText.set(key, first);
-    this.#alike.set(node, first);
-    return first;
+    return this.terms.schema(this.#alike.firstOf(node), isNew ? [...dynamic, node.resource] : dynamic);
   }
 
   isEmpty(term: Term): boolean {
@@ -136,7 +121,7 @@ export class Normalizer implements Context {
   }
 
   #workOut(term: Term): Shape {
-    checkTime(this.bounds);
+    this.bounds.work.spend(TERM_STEPS);
     switch (term.kind) {
       case 'any':
         return ANY_SHAPE;
@@ -164,7 +149,7 @@ export class Normalizer implements Context {
       .filter((each) => each.kind !== 'not')
       .map((each) => this.shapeOf(each))
       .reduce((a, b) => {
-        checkTime(this.bounds);
+        this.bounds.work.spend(TERM_STEPS);
         return intersectShapes(a, b, this);
       }, ANY_SHAPE);
     return excluded.length === 0

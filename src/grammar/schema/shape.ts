@@ -43,6 +43,9 @@ export const ANY_SHAPE: Shape = {
 /** Most alternatives of one type; each costs time at every level. */
 const MOST_ALTERNATIVES = 512;
 
+/** Steps that the intersection of two alternatives counts as, without the automata in it. */
+const MEET_STEPS = 2000;
+
 export function intersectShapes(a: Shape, b: Shape, context: Context): Shape {
   if (a === ANY_SHAPE) return b;
   if (b === ANY_SHAPE) return a;
@@ -76,6 +79,7 @@ function pairwise<T extends object>(
     const found = new Map<string, T>();
     for (const y of b) {
       if (contained.has(y)) continue;
+      context.bounds.work.spend(MEET_STEPS);
       const both = meet(x, y, context);
       if (both === null) continue;
       const key = contentKey(both);

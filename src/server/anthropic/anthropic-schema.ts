@@ -7,7 +7,7 @@ import { bodyChecker } from '../body/body.ts';
 import { type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect } from '../body/fields.ts';
 import { SAMPLING } from '../../options/text-request.ts';
 import { fieldsOf } from '../body/setting-fields.ts';
-import { FORMAT_NAMES } from '../text/generation-fields.ts';
+import { CONSTRAINT_NAMES } from '../text/generation-fields.ts';
 import { withMembers } from '../body/unknown-members.ts';
 
 const filled = z.string().min(1);
@@ -148,7 +148,7 @@ export const MESSAGE_FIELDS = {
     }),
     'effort, as reasoning_effort of chat completions; format: a JSON schema that the reply fits.',
     undefined,
-    { elsewhere: ['response_format', ...FORMAT_NAMES, 'regex', 'ebnf', 'guided_regex', 'guided_grammar'] },
+    { elsewhere: ['response_format', ...CONSTRAINT_NAMES, 'regex', 'ebnf'] },
   ),
   output_format: honoured(format, 'Older name of output_config.format.'),
   metadata: noEffect('Who asks.'),

@@ -25,7 +25,7 @@ export interface Field<Status extends string = string, Schema extends z.ZodType 
   refusal?: string;
   /** A limit of this server that OpenAI's interface does not have. */
   stricter?: string;
-  /** Names that other servers have for the field: they are refused, because ignoring them would change the reply. */
+  /** Names that other servers have for the field: they are refused with any value but null, because ignoring them would change the reply. */
   elsewhere?: readonly string[];
 }
 
@@ -111,7 +111,8 @@ export function sortFields(
   for (const [name, value] of given) {
     const field = Object.hasOwn(table, name) ? table[name] : undefined;
     if (!field) {
-      if (!isEmpty(value)) refuseForeign(name, table);
+      // An empty value may be a constraint elsewhere: guided_json = {} is any JSON.
+      if (value !== null) refuseForeign(name, table);
       ignored.push(name);
     } else if (field.status === 'honoured') {
       const asksNothing = mayBeEmpty.includes(name) ? value === null : isEmpty(value);

@@ -5,6 +5,7 @@ import { LIMITS } from '../../index.ts';
 import { list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
 import { bodyChecker } from '../body/body.ts';
 import { CHAT_FIELDS } from '../chat/chat-schema.ts';
+import { CONSTRAINT_NAMES } from '../text/generation-fields.ts';
 import {
   type FieldTable,
   type HonouredBody,
@@ -57,6 +58,7 @@ const TEXT_FIELDS = {
     z.union([z.enum(['json', '']), record(z.unknown())]),
     '"json", or a JSON schema that the reply fits.',
     '',
+    { elsewhere: ['response_format', ...CONSTRAINT_NAMES, 'regex', 'ebnf'] },
   ),
   options: honoured(optionsSchema, 'How to sample and when to stop.'),
   ...pickFields(CHAT_FIELDS, 'logprobs', 'top_logprobs'),

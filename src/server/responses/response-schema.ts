@@ -13,7 +13,7 @@ import {
 } from '../body/fields.ts';
 import { SAMPLING, SCHEDULING } from '../../options/text-request.ts';
 import { fieldsOf } from '../body/setting-fields.ts';
-import { FORMAT_NAMES, GENERATION_FIELDS, tokenCount } from '../text/generation-fields.ts';
+import { CONSTRAINT_NAMES, GENERATION_FIELDS, tokenCount } from '../text/generation-fields.ts';
 import { inputItem } from './response-items.ts';
 import { toolChoice, toolSchema } from './response-tool-schema.ts';
 
@@ -68,7 +68,7 @@ export const RESPONSE_FIELDS = {
     z.looseObject({ format: format.nullish(), verbosity: z.enum(['low', 'medium', 'high']).nullish() }),
     'format: text, json_object or json_schema (with strict false all that the schema allows). verbosity has no effect: a hint for models that were trained to know it.',
     undefined,
-    { elsewhere: ['response_format', ...FORMAT_NAMES] },
+    { elsewhere: ['response_format', ...CONSTRAINT_NAMES] },
   ),
   reasoning: honoured(
     z.looseObject({

@@ -9,8 +9,21 @@ import { by, type FieldTable, honoured, honouredSchema, show } from '../body/fie
 import { fieldsOf, schemaOf } from '../body/setting-fields.ts';
 import { responseFormat } from './response-format.ts';
 
-/** Names of response_format on other servers. */
-export const FORMAT_NAMES = ['guided_json', 'structured_outputs', 'json_schema', 'format'];
+/** Names of response_format, and of settings beside it, on other servers. */
+const FORMAT_NAMES = [
+  'guided_json',
+  'guided_decoding_backend',
+  'guided_whitespace_pattern',
+  'structured_outputs',
+  'structural_tag',
+  'json_schema',
+  'format',
+];
+const REGEX_NAMES = ['guided_regex', 'guided_choice'];
+const GRAMMAR_NAMES = ['guided_grammar', 'grammar'];
+
+/** All names of constraints on other servers. */
+export const CONSTRAINT_NAMES = [...FORMAT_NAMES, ...REGEX_NAMES, ...GRAMMAR_NAMES];
 
 /** Other servers accept -1 for "all". */
 export const tokenCount = z.int().refine((count) => count >= 1, {
@@ -30,13 +43,13 @@ export const GENERATION_FIELDS = {
       { elsewhere: FORMAT_NAMES },
     ),
     regex: honoured(filled, 'Regular expression the whole text matches.', undefined, {
-      elsewhere: ['guided_regex', 'guided_choice'],
+      elsewhere: REGEX_NAMES,
     }),
     ebnf: honoured(
       filled,
       'Grammar the whole text matches, W3C EBNF or GBNF; its start is `root`.',
       undefined,
-      { elsewhere: ['guided_grammar', 'grammar'] },
+      { elsewhere: GRAMMAR_NAMES },
     ),
   }),
   ...by('engine/text/processors.ts', {

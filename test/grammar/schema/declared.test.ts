@@ -95,8 +95,8 @@ test('subschemas that apply to the same object declare its properties together',
   const conditional = {
     properties: { kind: { enum: ['a', 'b'] } },
     required: ['kind'],
-    if: { properties: { kind: { const: 'a' } } },
-    ...Object.fromEntries([['then', { properties: { extra: number }, required: ['extra'] }]]),
+    if: { properties: { kind: { const: 'b' } } },
+    else: { properties: { extra: number }, required: ['extra'] },
   };
   expectVerdicts(conditional, {
     allowed: [{ kind: 'a', extra: 1 }, { kind: 'b' }],

@@ -2,6 +2,7 @@
 
 import { expect, test, vi } from 'vitest';
 import { compile } from '../../../src/grammar/compile.ts';
+import { CompileWork } from '../../../src/grammar/compile-work.ts';
 import { limits } from '../../../src/grammar/dfa.ts';
 import { Grammar } from '../../../src/grammar/grammar.ts';
 import { lenientRule } from '../../../src/grammar/schema/lenient-rule.ts';
@@ -83,29 +84,22 @@ test('of what is no schema nothing is held', () => {
   expect(grammarOf(false)).toBeNull();
 });
 
-/** Returns a clock with which only plain schemas compile in time. */
-function slow(): () => void {
-  let now = 0;
-  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
-  const make = strictRule.ruleOfSchema;
-  const rule = vi.spyOn(strictRule, 'ruleOfSchema').mockImplementation((schema, options) => {
-    if (JSON.stringify(schema).includes('maxLength')) now = options.limits!.deadline + 1;
-    return make(schema, options);
-  });
-  return () => {
-    clock.mockRestore();
-    rule.mockRestore();
+test('each attempt may take half of the work that is left, and simpler keywords get the rest', () => {
+  const schema = closed({ a: { type: 'string', pattern: '(a|b)*a(a|b){14}' } });
+  const held = (most: number) => {
+    const rule = lenientRule(schema, { path: 'schema', limits: limits({ work: new CompileWork({ most }) }) });
+    return new Grammar(compile(rule!, vocabulary.available, limits()), vocabulary);
   };
-}
+  expect(accepts(held(100_000_000), '{"a":"x"}')).toBe(false);
+  expect(accepts(held(10_000_000), '{"a":"x"}')).toBe(true);
+  expect(accepts(held(10_000_000), '{"a":1}')).toBe(false);
+});
 
-test('what takes too long is left out only when no more time comes', () => {
-  const schema = closed({ a: { type: 'string', maxLength: 3 } });
-  const restore = slow();
-  try {
-    const options = (milliseconds: number) => ({ path: 'schema', limits: limits({ milliseconds }) });
-    expect(() => lenientRule(schema, options(200))).toThrow('more than 0.2 s');
-    expect(lenientRule(schema, options(5000))).not.toBeNull();
-  } finally {
-    restore();
-  }
+test('a compilation that was ended is not tried again with less', () => {
+  const work = new CompileWork({ onSteps: () => false });
+  const schema = closed({ a: { type: 'string', pattern: '(a|b)*a(a|b){14}' } });
+  const attempts = vi.spyOn(strictRule, 'ruleOfSchema');
+  expect(() => lenientRule(schema, { path: 'schema', limits: limits({ work }) })).toThrow(/ended/);
+  expect(attempts).toHaveBeenCalledTimes(1);
+  attempts.mockRestore();
 });

@@ -25,7 +25,7 @@ function grammarOf(tools: string, fields: Omit<Tool['function'], 'name'>): Gramm
       answering: false,
       specials: {},
     },
-    limits({ milliseconds: 5000 }),
+    limits(),
   );
   return new Grammar(compile(rule, vocabulary.available, limits()), vocabulary);
 }

@@ -24,7 +24,7 @@ const tokenizer = openTokenizer(byteLevel());
 const END = 261;
 const SIZE = 264;
 const vocabulary = createVocabulary(tokenizer, SIZE, [END]);
-const bounds = limits({ milliseconds: 5000 });
+const bounds = limits();
 const grammar = new Grammar(
   compile(ruleOfSource(CALL_ARGUMENTS, bounds), vocabulary.available, bounds),
   vocabulary,

@@ -67,7 +67,7 @@ function constraintOf(rest: Partial<TextRequest>, begins: Begins = 'undecided', 
   const request: TextRequest = { prompt: { messages: [{ role: 'user', content: 'Hi' }] }, ...rest };
   const plan = planReply(request, context);
   const source = grammarOfReply(request, plan, begins, context);
-  const bounds = limits({ milliseconds: 5000 });
+  const bounds = limits();
   const grammar: Grammar | null =
     source && new Grammar(compile(ruleOfSource(source, bounds), vocabulary.available, bounds), vocabulary);
   return createReplyConstraint(plan, begins, grammar, { ...context, matched, opens: true });

@@ -111,7 +111,7 @@ function setUp(format: OutputFormat, asSpecial: boolean) {
 }
 
 function grammarOf(rule: Rule, { vocabulary }: ReturnType<typeof setUp>): Grammar {
-  return new Grammar(compile(rule, vocabulary.available, limits({ milliseconds: 5000 })), vocabulary);
+  return new Grammar(compile(rule, vocabulary.available, limits()), vocabulary);
 }
 
 /** Generates random tokens that the masks allow, up to the end. */
