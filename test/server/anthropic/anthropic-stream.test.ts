@@ -98,21 +98,18 @@ it.each([
   ['guided_json', {}],
   ['guided_choice', []],
   ['regex', 'a'],
-])(
-  '%s is refused: the text would not be held to it',
-  async (name, value) => {
-    const { post, model } = await startMessages(HELLO);
-    const { status, body } = await post({
-      messages: [{ role: 'user', content: 'Hi' }],
-      [name]: value,
-    });
-    expect([status, body.error?.message]).toEqual([
-      400,
-      `${name} is another server's name for what output_config says here; send that`,
-    ]);
-    expect(model.requests).toEqual([]);
-  },
-);
+])('%s is refused: the text would not be held to it', async (name, value) => {
+  const { post, model } = await startMessages(HELLO);
+  const { status, body } = await post({
+    messages: [{ role: 'user', content: 'Hi' }],
+    [name]: value,
+  });
+  expect([status, body.error?.message]).toEqual([
+    400,
+    `${name} is another server's name for what output_config says here; send that`,
+  ]);
+  expect(model.requests).toEqual([]);
+});
 
 describe("Anthropic's client", () => {
   const ask = {
