@@ -47,6 +47,19 @@ describe.each([SUBSETS, NAMES])('a compilation', (source) => {
   });
 });
 
+it('a refusal is the same where other grammars are compiled meanwhile', () => {
+  const refusal = (onSteps: () => boolean): unknown => {
+    try {
+      return compileConstraint(SUBSETS, available, { most: 150_000, onSteps });
+    } catch (error) {
+      return { ...(error as object), message: (error as Error).message };
+    }
+  };
+  const alone = refusal(() => true);
+  expect(alone).toMatchObject({ code: 'bad_request' });
+  expect(refusal(() => compileConstraint(NAMES, available).nodes.length > 0)).toEqual(alone);
+});
+
 it('an attempt with half of the steps leaves the other half', () => {
   const work = new CompileWork({ most: 1000 });
   expect(() => work.half(() => work.spend(600))).toThrow(TooLarge);

@@ -13,3 +13,8 @@ it('memory that a field of the request asks for is the fault of the request, oth
   const other = toErrorReply(new EngineError('out_of_memory', 'none is left'));
   expect(other).toMatchObject({ status: 503, body: { error: { type: 'server_error', param: null } } });
 });
+
+it('a grammar for which a busy machine had no time is a 503 that is worth a retry', () => {
+  const late = toErrorReply(new EngineError('timed_out', 'too busy', { param: 'constraint' }));
+  expect(late).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
+});
