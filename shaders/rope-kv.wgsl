@@ -2,18 +2,21 @@
 // written out, k and v go to their pages. One invocation a head. The first `rotated` dimensions of a head are rotated.
 #import "lib/head.$HEAD.wgsl"
 #import "lib/pairs.$PAIRS.wgsl"
+#import "lib/rotate.$TURNED.wgsl"
 #import "lib/turned.$ROPE.wgsl"
 #import "kv/write.$KV.wgsl"
+
+const PADDED = false; // whether heads of q and of pages have two more dimensions than those of qkv, which are zeros
 
 struct Args {
   heads: u32,
   kv_heads: u32,
-  dims: u32,        // dimensions of a head; a multiple of 4
+  dims: u32,        // dimensions of a head; even
   query_step: u32,  // heads of columns from one query to the next
   first_key: u32,   // heads of columns before the first key
   first_value: u32,
   kv_step: u32,     // heads of columns from one key to the next, and from one value to the next
-  rotated: u32,     // of those, a multiple of 4
+  rotated: u32,     // of the dimensions; even
   qkv_pairs: u32,   // pairs of columns from one row of qkv to the next
   q_pairs: u32,
   rope_quads: u32,  // quads of columns from one row of rope to the next
@@ -55,26 +58,23 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   if (is_value) {
     let kv_head = page * args.kv_heads + head - args.heads - args.kv_heads;
     for (var d = 0u; d < args.dims; d += 2u) {
-      write_value(kv_head, token, d, args.dims, qkv[base + d / 2u] * norm);
+      write_value(kv_head, token, d, stored_dims(), qkv[base + d / 2u] * norm);
+    }
+    if (PADDED) {
+      write_value(kv_head, token, args.dims, stored_dims(), vec2f(0.0));
     }
     return;
   }
   let scale = norm * select(1.0, args.scale * growth_of(row), is_query);
-  for (var i = 0u; i < args.rotated / 4u; i++) {
-    let at = places_of(i, args.rotated);
-    let turn = turn_of(row, 2u * i);
-    let pair = paired(mat2x2f(value(base, at.x, scale, is_query), value(base, at.y, scale, is_query)));
-    let low = pair[0] * turn.xz - pair[1] * turn.yw;
-    let high = pair[1] * turn.xz + pair[0] * turn.yw;
-    let turned = paired(mat2x2f(low, high));
-    put(row, head, token, at.x, turned[0]);
-    put(row, head, token, at.y, turned[1]);
-  }
+  rotate_head(row, head, token, base, scale);
   for (var d = args.rotated; d < args.dims; d += 2u) {
     put(row, head, token, d, value(base, d, scale, is_query));
   }
+  if (PADDED) {
+    put(row, head, token, args.dims, vec2f(0.0));
+  }
   if (head + 1u == args.heads) { // the last head also writes the padding after the row's columns
-    for (var i = args.heads * half; i < args.q_pairs; i++) {
+    for (var i = args.heads * stored_dims() / 2u; i < args.q_pairs; i++) {
       q[row * args.q_pairs + i] = vec2f(0.0);
     }
   }
@@ -92,6 +92,11 @@ fn stored_at(head: u32) -> u32 {
   return args.first_value + (kv_head - args.kv_heads) * args.kv_step;
 }
 
+// Dimensions of a head in q and in pages, a multiple of 4.
+fn stored_dims() -> u32 {
+  return args.dims + select(0u, 2u, PADDED);
+}
+
 // Two dimensions of a query or key head, normed and scaled.
 fn value(base: u32, d: u32, scale: f32, is_query: bool) -> vec2f {
   return qkv[base + d / 2u] * scale * head_weight(!is_query, d);
@@ -99,8 +104,8 @@ fn value(base: u32, d: u32, scale: f32, is_query: bool) -> vec2f {
 
 fn put(row: u32, head: u32, token: u32, d: u32, pair: vec2f) {
   if (head < args.heads) {
-    q[row * args.q_pairs + (head * args.dims + d) / 2u] = pair;
+    q[row * args.q_pairs + (head * stored_dims() + d) / 2u] = pair;
   } else {
-    write_key(places[row] / 32u * args.kv_heads + head - args.heads, token, d, args.dims, pair);
+    write_key(places[row] / 32u * args.kv_heads + head - args.heads, token, d, stored_dims(), pair);
   }
 }

@@ -1,8 +1,9 @@
 // Causal depthwise convolution over the tokens of each sequence: y[t] = Σ weight[j] · x[t - taps + 1 + j]. Tokens of earlier steps
-// are in the sequence's slot; before its first token there are zeros. The sum may pass through an activation. An invocation per quad
-// of columns and row.
+// are in the sequence's slot; before its first token there are zeros. The sum may begin with a bias and pass through an activation. An
+// invocation per quad of columns and row.
 #import "lib/batch.wgsl"
 #import "lib/activate.$ACTIVATION.wgsl"
+#import "lib/conv-bias.$BIAS.wgsl"
 #import "lib/short-conv-args.wgsl"
 
 alias Activated = vec4f;
@@ -22,7 +23,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
   let sequence = sequences[rows[row].sequence];
   let token = row - sequence.first_row;
   let w0 = 4u * quad * args.tap_quads;
-  var sum = vec4f(0.0);
+  var sum = first_sum(quad);
   for (var j = 0u; j < args.taps; j++) {
     let back = args.taps - 1u - j;
     let at = w0 + j / 4u;

@@ -463,6 +463,15 @@ LFM2 = Checkpoint(
     cases=[Case('default', note='layers 0 and 2 are short convolutions', states=True)],
 )
 
+LFM2_BIAS = Checkpoint(
+    name='lfm2-bias',
+    model=Lfm2ForCausalLM,
+    seed=44,
+    config={**LFM2.config, 'conv_bias': True},
+    spelling='transformers 5',
+    cases=[Case('default', note='the short convolution and its projections have biases')],
+)
+
 MINISTRAL3 = Checkpoint(
     name='ministral3',
     model=Ministral3ForCausalLM,
@@ -496,6 +505,30 @@ GPT_NEOX = Checkpoint(
         Case('default', note='attention and feed-forward beside each other; queries, keys and values of a head are neighbours'),
         Case('serial', {'use_parallel_residual': False}, note='the feed-forward block reads what attention has added'),
     ],
+)
+
+MISTRAL_54 = Checkpoint(
+    name='mistral-54',
+    model=MistralForCausalLM,
+    seed=45,
+    config=dict(
+        vocab_size=320, hidden_size=108, intermediate_size=96, num_hidden_layers=2, num_attention_heads=2,
+        num_key_value_heads=1, sliding_window=None, rms_norm_eps=1e-5, rope_theta=10000.0, max_position_embeddings=128,
+        tie_word_embeddings=False, dtype='bfloat16', bos_token_id=1, eos_token_id=2, pad_token_id=0,
+    ),  # fmt: skip
+    cases=[
+        Case('default', note='heads have 54 dimensions, of which the first is turned with the 28th'),
+        Case('default.int8', weights='int8'),
+    ],
+)
+
+GPT_NEOX_26 = Checkpoint(
+    name='gpt-neox-26',
+    model=GPTNeoXForCausalLM,
+    seed=46,
+    config={**GPT_NEOX.config, 'hidden_size': 104},
+    spelling='transformers 5',
+    cases=[Case('default', note='6 of 26 dimensions are rotated')],
 )
 
 GPT_OSS_SIZES = dict(
@@ -567,6 +600,6 @@ QWEN3_5 = Checkpoint(
 )
 
 ALL = (LLAMA, MISTRAL, QWEN2, QWEN3, QWEN3_MOE, OLMOE, GEMMA2, GEMMA3, PHI3, SMOLLM3, GRANITE, MIXTRAL, QWEN2_MOE, OLMO2, OLMO3,
-       GLM, GLM4, COHERE2, STARCODER2, LFM2, MINISTRAL3, GPT_NEOX, GPT_OSS, GPT_OSS_MXFP4, QWEN3_NEXT, QWEN3_5,
+       GLM, GLM4, COHERE2, STARCODER2, LFM2, LFM2_BIAS, MINISTRAL3, MISTRAL_54, GPT_NEOX, GPT_NEOX_26, GPT_OSS, GPT_OSS_MXFP4, QWEN3_NEXT, QWEN3_5,
        GEMMA4, GEMMA4_E)  # fmt: skip
 CHECKPOINTS = {c.name: c for c in ALL}

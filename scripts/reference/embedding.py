@@ -1,4 +1,4 @@
-"""Makes tiny embedding models and what transformers computes with them:  python scripts/reference/embedding.py
+"""Makes tiny embedding models and what transformers computes with them:  python scripts/reference/embedding.py [NAME…]
 
 test/golden/embedding/<name>/ is a checkpoint in the layout of sentence-transformers (modules.json, 1_Pooling/config.json)
 with random weights and a tokenizer trained on the texts below; embeddings.json beside it holds for each text its token
@@ -7,6 +7,7 @@ ids and its normalised embedding, computed in f32 one text at a time.
 
 import json
 import shutil
+import sys
 from importlib.metadata import version
 from pathlib import Path
 
@@ -76,6 +77,13 @@ def bert_cls():
     return BertModel(config), tokenizer, specials, 'cls_token', torch.float32
 
 
+def bert_26():
+    tokenizer, specials = wordpiece('[CLS]', '[SEP]', '[PAD]')
+    sizes = BERT | {'hidden_size': 104}  # heads of 26 dimensions, as those of rubert-tiny2 and TinyBERT
+    config = BertConfig(vocab_size=tokenizer.get_vocab_size(), pad_token_id=1, **sizes)
+    return BertModel(config), tokenizer, specials, 'cls_token', torch.float16
+
+
 def roberta():
     tokenizer, specials = wordpiece('<s>', '</s>', '<pad>')
     config = XLMRobertaConfig(vocab_size=tokenizer.get_vocab_size(), pad_token_id=1, type_vocab_size=1, **BERT)
@@ -91,7 +99,7 @@ def qwen3():
     return Qwen3Model(config), tokenizer, specials, 'lasttoken', torch.bfloat16
 
 
-CASES = {'bert': bert, 'bert-cls': bert_cls, 'roberta': roberta, 'qwen3': qwen3}
+CASES = {'bert': bert, 'bert-cls': bert_cls, 'roberta': roberta, 'qwen3': qwen3, 'bert-26': bert_26}
 POOL = {
     'mean_tokens': lambda states: states.mean(0),
     'cls_token': lambda states: states[0],
@@ -125,7 +133,7 @@ def make(name, seed):
         for i, (path, kind) in enumerate(zip(modules, types, strict=True))
     ])  # fmt: skip
     modes = {f'pooling_mode_{mode}': mode == pooling for mode in POOL}
-    write(folder, '1_Pooling/config.json', {'word_embedding_dimension': SMALL['hidden_size'], **modes})
+    write(folder, '1_Pooling/config.json', {'word_embedding_dimension': model.config.hidden_size, **modes})
 
     reference = AutoModel.from_pretrained(folder, dtype=torch.float32, attn_implementation='eager').eval()
     cases = []
@@ -142,4 +150,5 @@ def make(name, seed):
 
 if __name__ == '__main__':
     for seed, name in enumerate(CASES):
-        make(name, seed)
+        if name in (sys.argv[1:] or CASES):
+            make(name, seed)

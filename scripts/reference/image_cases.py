@@ -637,6 +637,9 @@ MODULES = {
     'sana-placed': Case(
         'sana-placed/transformer', 'positions, biases, a norm with weights', sana_inputs(286, 10, 7, (3, 9)), sana_outputs
     ),
+    'sana-patched': Case(
+        'sana-patched/transformer', 'tokens of 2 × 2 latents, with positions; heads of 10 dimensions before the text', sana_inputs(298, 10, 6, (3, 9)), sana_outputs
+    ),
     'sana-sprint': Case(
         'sana-sprint/transformer', 'the guidance scale and the time step, 0 … 1, as inputs', lambda: sana_inputs(288, 6, 4, (8, 8))() | {'timestep': torch.tensor([0.9, 0.4])}, sana_outputs
     ),

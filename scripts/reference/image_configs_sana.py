@@ -86,6 +86,14 @@ SANA = {
             ),
         },
     ),
+    # Patches of 2 × 2 latents, and heads of 10 dimensions before the text.
+    'sana-patched': Checkpoint(
+        {
+            'transformer': transformer(
+                127, patch_size=2, cross_attention_head_dim=10, sample_size=13, interpolation_scale=1.5, num_layers=2,
+            ),
+        },
+    ),
     # The guidance scale is an input.
     'sana-sprint': Checkpoint({'transformer': transformer(126, guidance_embeds=True, num_layers=2)}),
 }  # fmt: skip

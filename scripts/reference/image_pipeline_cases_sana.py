@@ -40,4 +40,12 @@ SANA = {
         84,
         components={'transformer': 'sana-placed/transformer'},
     ),
+    'pipeline-sana-patched': brief(
+        'SanaPipeline',
+        'sana',
+        'tokens of 2 × 2 latents, so that sides are multiples of 64 pixels; heads of 10 dimensions before the text',
+        sana_call(8, complex_human_instruction=[], height=128, width=64),
+        86,
+        components={'transformer': 'sana-patched/transformer'},
+    ),
 }

@@ -7,3 +7,13 @@ fn places_of(i: u32, rotated: u32) -> vec2u {
 fn paired(values: mat2x2f) -> mat2x2f {
   return transpose(values);
 }
+
+// What dimension d is turned with.
+fn partner_of(d: u32, rotated: u32) -> u32 {
+  return d ^ 1u;
+}
+
+// The angle of the pair whose first dimension is d.
+fn angle_of(d: u32) -> u32 {
+  return d / 2u;
+}

@@ -99,7 +99,7 @@ const PERFORMANCE_OPTIONS = {
   'enable-torch-compile': {
     kind: 'boolean',
     group: PERFORMANCE,
-    help: 'Prepare every kernel before the first step, and find the fastest tiling of each for this adapter.',
+    help: 'Prepare every kernel before the first step, and search for the fastest tiling of each on this adapter, 30 seconds at most.',
     otherwise: 'false',
   },
   warmup: {

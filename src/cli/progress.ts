@@ -11,7 +11,7 @@ export interface Step {
   label: string;
   done: number;
   total: number;
-  unit: 'bytes' | 'kernels' | 'steps';
+  unit: 'bytes' | 'count' | 'steps';
   /** No line is logged if the work ends within LINE_PAUSE. */
   minor?: boolean;
   /** Seconds per step. */
@@ -67,7 +67,10 @@ export function showOpening(log: ConsolaInstance): { event: (event: OpenEvent) =
     } else if (opening.type === 'warmup') {
       const { done, total, stage } = opening;
       const label = stage === undefined ? 'Preparing kernels' : `Preparing kernels of ${stage}`;
-      show({ label, done, total, unit: 'kernels', minor: stage !== undefined });
+      show({ label, done, total, unit: 'count', minor: stage !== undefined });
+    } else if (opening.type === 'tune') {
+      const { done, total, stage } = opening;
+      show({ label: `Finding the fastest kernels of ${stage}`, done, total, unit: 'count' });
     } else {
       const { bytes, totalBytes } = opening;
       if (opening.type === 'download' && opening.resumedPercent !== undefined && !resumed) {
@@ -124,7 +127,7 @@ function barText(step: Step): string {
 }
 
 function amountText({ done, total, unit, pace = 0 }: Step): string {
-  if (unit === 'kernels') return `${done} of ${total}`;
+  if (unit === 'count') return `${done} of ${total}`;
   const percent = total > 0 ? Math.floor((100 * done) / total) : 0;
   if (unit === 'steps') return `step ${done}/${total} (${percent} %), ${pace.toFixed(2)} s/it`;
   return `${percent} % of ${sizeText(total)}`;

@@ -1,5 +1,5 @@
 // Finds the fastest variant of each kernel of a tape on this adapter: the tape is recorded with one variant after the other and
-// timed dispatch by dispatch.
+// timed dispatch by dispatch, until all are timed or the time for it is over.
 
 import { dispatchTimes } from '../gpu/kernel-times.ts';
 import { Tape } from '../gpu/tape.ts';
@@ -8,15 +8,27 @@ import type { Tensor } from '../gpu/tensor.ts';
 import { isSame, type TunedVariants, type Variant } from '../gpu/tuning.ts';
 import { compileTape } from './compile.ts';
 import { fastestVariant, roundingStep, type TimedVariant } from './fastest-variant.ts';
+import type { SearchTime } from './search-time.ts';
 
 export interface Tuned {
-  /** The fastest variant of each kernel and shape. */
+  /** The fastest variant of each kernel and shape; none if the time was over before two variants were timed. */
   variants: TunedVariants;
   /** Number of products whose fastest variant is not the default. */
   changed: number;
   /** Milliseconds of all products with their default variants, and with the fastest. */
   before: number;
   after: number;
+  /** Trials that were made, and those that time all variants in all rounds. */
+  trials: { done: number; total: number };
+}
+
+export interface TuneOptions {
+  /** Called as kernels of the default variants are compiled. An error that it throws ends the search. */
+  onKernels?: OnCount;
+  /** Called after each trial, and as kernels of a trial are compiled, with the trials that are done. An error that it throws ends the search. */
+  onTrials?: OnCount;
+  /** Left out: there is no limit. */
+  time?: SearchTime;
 }
 
 /** The times of one kernel with each of its variants. */
@@ -26,48 +38,86 @@ interface TimedKernel {
   variants: TimedVariant[];
 }
 
-/** The dispatches of one kernel in one replay. */
+/** One kernel in one replay. */
 interface KernelSum {
+  variant: Variant;
   ms: number;
   dispatches: number;
 }
 
-/** Number of rounds in which all variants are timed in turn, so that other load on the machine affects them equally. */
-const ROUNDS = 4;
-type Recorded = (tape: Tape) => readonly Tensor[];
-type OnKernels = (done: number, total: number) => void;
-
-/**
- * Registers the variants on the device; returns null if all of them were known. `onKernels` is called as kernels are compiled; an
- * error that it throws ends the search.
- */
-export async function tune(device: Device, record: Recorded, onKernels?: OnKernels): Promise<Tuned | null> {
-  if (!asksForUnknown(device, record)) return null;
-  const times = new Map<string, TimedKernel>();
-  const durations: number[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
-    for (let place = 0, places = 1; place < places; place++) {
-      places = await device.tuning.trying(place, async (trial) => {
-        for (const [key, sum] of await timesOf(device, record, durations, onKernels))
-          addTime(times, key, trial.chosen(key)!, sum);
-        return trial.places;
-      });
-    }
-  }
-  return keepFastest(device, times, roundingStep(durations));
+/** What one replay told, by kernel. */
+interface Trial {
+  kernels: ReadonlyMap<string, KernelSum>;
+  /** Milliseconds of each dispatch. */
+  durations: readonly number[];
+  /** Number of trials that a round has. */
+  places: number;
 }
 
-function addTime(
-  times: Map<string, TimedKernel>,
-  key: string,
-  variant: Variant,
-  { ms, dispatches }: KernelSum,
-): void {
-  const kernel = times.get(key) ?? { dispatches, variants: [] };
-  times.set(key, kernel);
-  const same = kernel.variants.find((timed) => isSame(timed.variant, variant));
-  if (same) same.times.push(ms);
-  else kernel.variants.push({ variant, times: [ms] });
+/** Number of rounds in which all variants are timed in turn, so that other load on the machine affects them equally. */
+const ROUNDS = 4;
+/** Share of the time that the first round may take. */
+const FIRST_ROUND = 0.75;
+type Recorded = (tape: Tape) => readonly Tensor[];
+type OnCount = (done: number, total: number) => void;
+
+/** Thrown where the time is over while kernels of a trial are compiled. */
+class TimeOver extends Error {}
+
+/**
+ * Registers the variants on the device; returns null if all of them were known. The default variants are timed in any case, since
+ * their kernels are compiled for later use anyway.
+ */
+export async function tune(
+  device: Device,
+  record: Recorded,
+  options: TuneOptions = {},
+): Promise<Tuned | null> {
+  if (!asksForUnknown(device, record)) return null;
+  const { onKernels, onTrials = () => {}, time } = options;
+  const first = await trialOf(device, record, 0, onKernels);
+  const total = ROUNDS * first.places;
+  onTrials(0, total);
+  onTrials(1, total);
+  time?.begin();
+  try {
+    const trials = await firstRound(device, record, first, { onTrials, time });
+    // Of variants that were compiled, all get as many times.
+    const places = trials.length;
+    const most = places > 1 ? ROUNDS * places : 1;
+    while (trials.length < most && !time?.isOver()) {
+      trials.push(await trialOf(device, record, trials.length % places, () => onTrials(trials.length, most)));
+      onTrials(trials.length, most);
+    }
+    const whole = Math.floor(trials.length / places) * places;
+    return keepFastest(device, trials.slice(0, whole), { done: trials.length, total });
+  } finally {
+    time?.end();
+  }
+}
+
+/** Times each variant once, as far as their share of the time allows: in this round, their kernels are compiled. */
+async function firstRound(
+  device: Device,
+  record: Recorded,
+  first: Trial,
+  { onTrials, time }: Pick<TuneOptions, 'time'> & { onTrials: OnCount },
+): Promise<Trial[]> {
+  const trials = [first];
+  const isOver = (): boolean => time?.isOver(FIRST_ROUND) ?? false;
+  try {
+    while (trials.length < first.places && !isOver()) {
+      const next = await trialOf(device, record, trials.length, () => {
+        onTrials(trials.length, ROUNDS * first.places);
+        if (isOver()) throw new TimeOver();
+      });
+      trials.push(next);
+      onTrials(trials.length, ROUNDS * first.places);
+    }
+  } catch (error) {
+    if (!(error instanceof TimeOver)) throw error;
+  }
+  return trials;
 }
 
 function asksForUnknown(device: Device, record: Recorded): boolean {
@@ -76,36 +126,41 @@ function asksForUnknown(device: Device, record: Recorded): boolean {
   return device.tuning.unknown.size > 0;
 }
 
-/** Returns the sums of one replay by kernel, and adds the milliseconds of each dispatch to `durations`. */
-async function timesOf(
+/** Replays the tape once with the variants at one index of each list. */
+function trialOf(
   device: Device,
   record: Recorded,
-  durations: number[],
-  onKernels: OnKernels | undefined,
-): Promise<Map<string, KernelSum>> {
-  const tape = new Tape(device, {});
-  try {
-    for (const result of record(tape)) if (!result.region) tape.keep(result);
-    tape.finish();
-    await device.reserve(device.memoryUsed + device.arena.growth());
-    await compileTape(device, tape, onKernels);
-    const sums = new Map<string, KernelSum>();
-    for (const { step, ms } of await dispatchTimes(device, tape, {})) {
-      durations.push(ms);
-      if (step.tuned === undefined) continue;
-      const sum = sums.get(step.tuned) ?? { ms: 0, dispatches: 0 };
-      sums.set(step.tuned, { ms: sum.ms + ms, dispatches: sum.dispatches + 1 });
+  place: number,
+  onKernels: OnCount | undefined,
+): Promise<Trial> {
+  return device.tuning.trying(place, async (trial) => {
+    const tape = new Tape(device, {});
+    try {
+      for (const result of record(tape)) if (!result.region) tape.keep(result);
+      tape.finish();
+      await device.reserve(device.memoryUsed + device.arena.growth());
+      await compileTape(device, tape, onKernels);
+      const kernels = new Map<string, KernelSum>();
+      const durations: number[] = [];
+      for (const { step, ms } of await dispatchTimes(device, tape, {})) {
+        durations.push(ms);
+        if (step.tuned === undefined) continue;
+        const sum = kernels.get(step.tuned) ?? { variant: trial.chosen(step.tuned)!, ms: 0, dispatches: 0 };
+        kernels.set(step.tuned, { ...sum, ms: sum.ms + ms, dispatches: sum.dispatches + 1 });
+      }
+      return { kernels, durations, places: trial.places };
+    } finally {
+      tape.destroy();
     }
-    return sums;
-  } finally {
-    tape.destroy();
-  }
+  });
 }
 
-function keepFastest(device: Device, times: ReadonlyMap<string, TimedKernel>, step: number): Tuned {
+function keepFastest(device: Device, trials: readonly Trial[], counts: Tuned['trials']): Tuned {
   const variants: { [key: string]: Variant } = {};
-  const tuned = { variants, changed: 0, before: 0, after: 0 };
-  for (const [key, { variants: timed, dispatches }] of times) {
+  const tuned = { variants, changed: 0, before: 0, after: 0, trials: counts };
+  if (counts.done === 1 && counts.total > ROUNDS) return tuned;
+  const step = roundingStep(trials.flatMap(({ durations }) => durations));
+  for (const [key, { variants: timed, dispatches }] of timesOf(trials)) {
     const { variant, before, after, isDefault } = fastestVariant(timed, { step, dispatches });
     variants[key] = variant;
     if (!isDefault) tuned.changed++;
@@ -114,4 +169,16 @@ function keepFastest(device: Device, times: ReadonlyMap<string, TimedKernel>, st
   }
   device.tuning.learn(variants);
   return tuned;
+}
+
+function timesOf(trials: readonly Trial[]): Map<string, TimedKernel> {
+  const times = new Map<string, TimedKernel>();
+  for (const [key, { variant, ms, dispatches }] of trials.flatMap(({ kernels }) => [...kernels])) {
+    const kernel = times.get(key) ?? { dispatches, variants: [] };
+    times.set(key, kernel);
+    const same = kernel.variants.find((timed) => isSame(timed.variant, variant));
+    if (same) same.times.push(ms);
+    else kernel.variants.push({ variant, times: [ms] });
+  }
+  return times;
 }

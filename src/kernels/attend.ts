@@ -5,6 +5,7 @@ import { tapeOf, type Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { quadsOf, type Columns } from './columns.ts';
 import { fits, mostPixels, view } from './pixels.ts';
+import { paddedHead, resizeHeads } from './resize-heads.ts';
 
 /** heads · dims columns of x, which is [items, …, columns]. */
 export type HeadsOf = Columns;
@@ -13,7 +14,7 @@ export interface Attention {
   heads: number;
   /** Number of key heads, if several query heads share one. */
   kvHeads?: number;
-  /** Dimensions of a head; a multiple of 4. */
+  /** Dimensions of a head. Those that are no multiple of 4 cost copies of all operands. */
   dims: number;
   /** Whether a query sees only keys up to its own position. */
   causal?: boolean;
@@ -37,11 +38,12 @@ const LARGEST_WHOLE = 160;
 /** softmax(scale · q · kᵀ) · v; q [items, …, n], k and v [items, …, m] → [items, …, heads · dims] of q's rows */
 export function attend(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention): Tensor {
   const { heads, dims } = attention;
+  if (dims % 4 !== 0) return attendPadded(q, k, v, attention);
   const tape = tapeOf(q.x);
   const y = tape.tensor([...q.x.shape.slice(0, -1), heads * dims]);
   const shapes = [q, k, v].map(({ x }) => x.shape);
   const items = shapes[0]![0];
-  if (typeof items !== 'number' || shapes.some((shape) => shape[0] !== items) || dims % 4 !== 0)
+  if (typeof items !== 'number' || shapes.some((shape) => shape[0] !== items))
     throw new Error(`attend: q, k and v of [${shapes.join('], [')}], heads of ${dims}`);
   const queries = q.x.rows(tape.capacity) / items;
   const keys = k.x.rows(tape.capacity) / items;
@@ -59,6 +61,19 @@ export function attend(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention)
     if (attention.mostWork !== undefined && parts.length > 1) tape.cut();
   }
   return y;
+}
+
+/** Heads with zeros behind, up to a multiple of 4; the result has none. */
+function attendPadded(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention): Tensor {
+  const { heads, kvHeads = heads, dims, scale = 1 / Math.sqrt(dims) } = attention;
+  const to = paddedHead(dims);
+  const padded = (x: HeadsOf, count: number): HeadsOf => ({
+    x: resizeHeads(x, { heads: count, from: dims, to }),
+    first: 0,
+  });
+  const all = { ...attention, dims: to, scale };
+  const y = attend(padded(q, heads), padded(k, kvHeads), padded(v, kvHeads), all);
+  return resizeHeads({ x: y, first: 0 }, { heads, from: to, to: dims });
 }
 
 /** Many items whole, or ranges of at most `most` queries of one item; within the work of a segment. */

@@ -12,6 +12,7 @@ import {
   type KvPages,
   type TextBatch,
 } from './batch.ts';
+import { paddedHead, resizeHeads } from './resize-heads.ts';
 
 /** Eight lanes with four tokens each cover a page; eight lanes with four dimensions each are one pass. */
 const LANES = 8;
@@ -30,7 +31,7 @@ export interface AttentionRule {
 }
 
 /**
- * q [rows, heads · dims] → [rows, heads · dims]. A row sees no later token
+ * q [rows, heads · dims], as `ropeKv` gives it, → [rows, heads · dims]. A row sees no later token
  * but those of its span. A tape that knows the `contextPages` of its
  * longest sequence may divide a context among workgroups; results are the same on all tapes that know of as many.
  */
@@ -43,8 +44,9 @@ export function attention(
 ): Tensor {
   const tape = tapeOf(q);
   const { heads, kvHeads, dims } = shape;
-  assertHeads('attention', shape, q.columns, heads);
+  assertHeads('attention', shape, (q.columns / paddedHead(dims)) * dims, heads);
   if (window !== null && !(window >= 1)) throw new Error(`attention: a window of ${window} tokens`);
+  if (dims % 4 !== 0) return attendPadded(q, batch, shape, kv, { window, cap, sinks });
   const y = tape.tensor(q.shape);
   const { tiles, spans } = batch;
   const shares: Record<string, Tensor> = sinks ? { sinks } : {};
@@ -90,6 +92,20 @@ export function attention(
     groups: (sizes) => (chunksAt(sizes) > 1 ? [sizes['tiles'] ?? 0, heads, sizes['tileRows'] ?? 0] : [0]),
   });
   return y;
+}
+
+/** Queries and pages have zeros behind each head, up to a multiple of 4; the result has none. */
+function attendPadded(
+  q: Tensor,
+  batch: TextBatch,
+  shape: HeadShape,
+  kv: KvPages,
+  rule: AttentionRule,
+): Tensor {
+  const { heads, dims } = shape;
+  const to = paddedHead(dims);
+  const y = attention(q, batch, { ...shape, dims: to }, kv, rule);
+  return resizeHeads({ x: y, first: 0 }, { heads, from: to, to: dims });
 }
 
 interface Chunking {

@@ -114,11 +114,11 @@ export function slotsOf(layers: readonly LayerStore[], i: number): StateSlots {
 export interface HeadShape {
   heads: number;
   kvHeads: number;
-  /** Dimensions of a head; a multiple of 4. */
+  /** Dimensions of a head; even. Attention and pages keep heads whose dimensions are a multiple of 4, the others with zeros behind. */
   dims: number;
   /** Factor of the scores; left out: 1 / sqrt(dims). */
   scale?: number;
-  /** The first dimensions of a head, a multiple of 4, that are rotated; left out: all. */
+  /** The first dimensions of a head that are rotated; even. Left out: all. */
   rotated?: number;
   /** Dimensions that a rotation turns together: d and d + rotated / 2, or 2 · d and 2 · d + 1. Left out: half. */
   pairs?: 'half' | 'adjacent';
@@ -150,7 +150,7 @@ export function assertHeads(
   of: number,
 ): void {
   const isShared = Number.isInteger(heads / kvHeads) && heads >= kvHeads && kvHeads >= 1;
-  if (!isShared || dims < 4 || dims % 4 !== 0 || columns !== of * dims)
+  if (!isShared || dims < 2 || dims % 2 !== 0 || columns !== of * dims)
     throw new Error(`${what}: ${heads} heads and ${kvHeads} for keys, of ${dims}, in ${columns} columns`);
 }
 

@@ -3,13 +3,14 @@
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { assertHeads, type HeadNorms, type HeadShape, type KvPages, type TextBatch } from './batch.ts';
+import { paddedHead } from './resize-heads.ts';
 
 const WORKGROUP = 32;
 
 /**
  * `rope`: the result of `rotations`; null: heads are not rotated. qkv [rows, (heads + 2 · kvHeads) · dims], gates beside the
- * queries if they have any → q [rows, heads · dims], normalized, rotated and multiplied by the scores' scale. `rows` [rows]: the positions by
- * which queries grow, for a shape with growth.
+ * queries if they have any → q [rows, heads · dims], normalized, rotated and multiplied by the scores' scale; heads of q and of the pages
+ * are padded with zeros to a multiple of 4 dimensions. `rows` [rows]: the positions by which queries grow, for a shape with growth.
  */
 export function ropeKv(
   qkv: Tensor,
@@ -22,19 +23,22 @@ export function ropeKv(
   const tape = tapeOf(qkv);
   const { heads, dims, scale = 1 / Math.sqrt(dims), rotated = dims, pairs = 'half', growth } = shape;
   const places = placesOf(shape);
+  const width = paddedHead(dims);
   assertHeads('ropeKv', shape, qkv.columns, places.all);
-  if (rotated % 4 !== 0 || rotated > dims || (rope && rope.columns !== rotated))
+  if (rotated % 2 !== 0 || rotated > dims || (rope && rope.columns !== rotated))
     throw new Error(`ropeKv: ${rotated} of ${dims} dimensions rotated by a table of ${rope?.columns}`);
   if (growth && !rows) throw new Error('ropeKv: queries grow with positions, and there are no rows');
   // A kernel has at most 8 storage buffers.
   if (growth && norms) throw new Error('ropeKv: heads with norms do not grow with positions');
-  const q = tape.tensor([...qkv.shape.slice(0, -1), heads * dims]);
+  const q = tape.tensor([...qkv.shape.slice(0, -1), heads * width]);
   tape.dispatch('rope-kv.wgsl', {
     params: {
       ...(norms ? { HEAD: 'norm' } : { HEAD: 'plain', GROWTH: growth ? 'steps' : 'none' }),
       KV: kv.format,
       ROPE: rope ? 'rope' : 'none',
       PAIRS: pairs,
+      TURNED: rotated % 4 === 0 ? 'fours' : 'twos',
+      PADDED: width > dims,
     },
     args: {
       heads,

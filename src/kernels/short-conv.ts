@@ -9,6 +9,8 @@ const WORKGROUP = 32;
 
 export interface ShortConvOptions {
   activation?: 'none' | 'silu';
+  /** [columns], added before the activation; left out: none. */
+  bias?: Tensor | null;
   /** f32 values of a slot, which begins with the state of the convolution; left out: that state alone. */
   slotValues?: number;
   /**
@@ -32,7 +34,7 @@ export function shortConv(
   weight: Tensor,
   batch: TextBatch,
   { values }: StateSlots,
-  { activation = 'none', slotValues, grouped = null }: ShortConvOptions = {},
+  { activation = 'none', bias = null, slotValues, grouped = null }: ShortConvOptions = {},
 ): Tensor {
   const tape = tapeOf(x);
   const columns = weight.shape[0] as number;
@@ -57,9 +59,9 @@ export function shortConv(
   const across = Math.ceil(args.quads / WORKGROUP);
   const { rows, sequences } = batch;
   tape.dispatch('short-conv.wgsl', {
-    params: { ACTIVATION: activation },
+    params: { ACTIVATION: activation, BIAS: bias ? 'add' : 'none' },
     args,
-    bind: { x, weight, rows, y, sequences, states: values },
+    bind: { x, weight, rows, y, sequences, states: values, ...(bias ? { bias } : {}) },
     groups: (sizes) => [across, x.rows(sizes)],
   });
   tape.dispatch('short-conv-state.wgsl', {

@@ -162,8 +162,10 @@ export class ConfigReader {
   }
 }
 
-/** Checks the number of attention heads, which must divide `columns` into valid head dimensions; returns it. */
-export function checkHeads(file: string, columns: number, heads: number): number {
+/**
+ * Checks the number of attention heads, which must divide `columns` into valid head dimensions, multiples of `least`; returns it.
+ */
+export function checkHeads(file: string, columns: number, heads: number, least = 4): number {
   const dims = columns / heads;
   if (!Number.isInteger(dims)) {
     throw new EngineError(
@@ -174,7 +176,7 @@ export function checkHeads(file: string, columns: number, heads: number): number
       },
     );
   }
-  const step = dims > 160 ? 32 : 4;
+  const step = dims > 160 ? 32 : least;
   if (dims % step === 0) return heads;
   throw new EngineError(
     'unsupported',

@@ -39,3 +39,12 @@ it('kernels of a stage that take long: how far it is, for each batch anew', () =
     ...[1, 2].map((done) => `Preparing kernels of decoding: ${done} of 2`),
   ]);
 });
+
+it('a search for the fastest kernels: how far it is, for each anew', () => {
+  const search = (total: number, most = total): OpenEvent[] =>
+    Array.from({ length: most + 1 }, (_, done) => ({ type: 'tune', done, total, stage: 'denoising' }));
+  expect(said(2500, [...search(20, 7), ...search(2)])).toEqual([
+    ...[1, 2, 4, 6].map((done) => `Finding the fastest kernels of denoising: ${done} of 20`),
+    ...[1, 2].map((done) => `Finding the fastest kernels of denoising: ${done} of 2`),
+  ]);
+});

@@ -134,7 +134,7 @@ function expectRight(of: Problem, y: Float32Array[]): void {
   expect(worst.filter((error) => !(error < TOLERANCE))).toEqual([]);
 }
 
-const HEADS = [4, 8, 12, 24, 32, 40, 64, 72, 80, 96, 120, 128, 160, 192, 256, 320];
+const HEADS = [3, 4, 8, 10, 12, 24, 32, 40, 64, 72, 80, 96, 120, 128, 160, 192, 256, 320];
 
 describe.each([
   { name: 'the adapter as it is', as: {} },

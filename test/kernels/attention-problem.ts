@@ -12,6 +12,7 @@ import {
   type KvFormat,
   type KvPages,
 } from '../../src/kernels/batch.ts';
+import { paddedHead } from '../../src/kernels/resize-heads.ts';
 import { batchOf, compute, Random, toF16, upload } from './compute.ts';
 import { PAGES, storeKeys, storeValues } from './stored-pages.ts';
 
@@ -86,14 +87,24 @@ export function problem(
     pages: upload(on, Uint32Array.from(tables.flat())),
     places: upload(on, new Uint32Array(4)),
   };
+  const stored = { ...shape, dims: paddedHead(shape.dims) };
+  const padded = (of: Float32Array[]) => of.map((row) => paddedHeads(row, shape.dims));
   const kv: KvPages = {
     kind: 'kv',
     table,
     format,
-    keys: storeKeys(on, format, shape, keys, tables),
-    values: storeValues(on, format, shape, values, tables),
+    keys: storeKeys(on, format, stored, keys.map(padded), tables),
+    values: storeValues(on, format, stored, values.map(padded), tables),
   };
   return { shape, window, kv, q, keys, values, tables, rows, spans, cap: null, sinks: null };
+}
+
+/** Heads as attention reads them: a multiple of 4 dimensions, zeros behind. */
+function paddedHeads(row: Float32Array, dims: number): Float32Array {
+  const stored = paddedHead(dims);
+  return Float32Array.from({ length: (row.length / dims) * stored }, (_, i) =>
+    i % stored < dims ? row[Math.floor(i / stored) * dims + (i % stored)]! : 0,
+  );
 }
 
 /** Returns the last token that a token in a span sees; null: no span contains it. */
@@ -143,7 +154,11 @@ export function run(
     },
     record: (_, input) => {
       const sinks = of.sinks && input([heads], of.sinks);
-      return attention(input(['rows', width], q), batch, of.shape, of.kv, { ...of, sinks });
+      const padded = paddedHeads(q, dims);
+      return attention(input(['rows', heads * paddedHead(dims)], padded), batch, of.shape, of.kv, {
+        ...of,
+        sinks,
+      });
     },
   });
 }

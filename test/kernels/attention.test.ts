@@ -48,6 +48,8 @@ const SHAPES = [
   { share: 4, dims: 80, kvHeads: 1, window: 8 },
   { share: 8, dims: 128, kvHeads: 1, window: null },
   { share: 2, dims: 512, kvHeads: 1, window: null },
+  { share: 3, dims: 6, kvHeads: 2, window: null },
+  { share: 1, dims: 54, kvHeads: 3, window: 8 },
 ];
 
 for (const { share, dims, kvHeads, window } of SHAPES) {

@@ -13,6 +13,7 @@ import {
   type PageTable,
   type TextBatch,
 } from '../../src/kernels/batch.ts';
+import { paddedHead } from '../../src/kernels/resize-heads.ts';
 import { ropeKv } from '../../src/kernels/rope-kv.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 import { compute, f16Value, POISON, poison, Random, upload } from './compute.ts';
@@ -103,6 +104,11 @@ const SHAPES: HeadShape[] = [
   { heads: 2, kvHeads: 2, dims: 32, rotated: 8, pairs: 'adjacent' },
   { heads: 3, kvHeads: 1, dims: 16, gated: true },
   { heads: 5, kvHeads: 5, dims: 12, rotated: 4, order: 'heads' },
+  { heads: 1, kvHeads: 1, dims: 2 },
+  { heads: 3, kvHeads: 1, dims: 54 },
+  { heads: 4, kvHeads: 2, dims: 16, rotated: 10 },
+  { heads: 2, kvHeads: 2, dims: 26, rotated: 6, order: 'heads' },
+  { heads: 3, kvHeads: 1, dims: 22, rotated: 10, pairs: 'adjacent' },
 ];
 
 for (const format of ['f32', 'f16'] as const) {
@@ -132,7 +138,8 @@ for (const format of ['f32', 'f16'] as const) {
         const cosSin = Float32Array.from(
           angles.flat().flatMap((angle) => [Math.cos(angle), Math.sin(angle)]),
         );
-        const bytes = (PAGES * kvHeads * PAGE_TOKENS * dims * 4) / (format === 'f16' ? 2 : 1);
+        const stored = paddedHead(dims);
+        const bytes = (PAGES * kvHeads * PAGE_TOKENS * stored * 4) / (format === 'f16' ? 2 : 1);
         const keys = upload(device, new Uint8Array(bytes));
         const values = upload(device, new Uint8Array(bytes));
         for (const region of [keys, values]) poison(device, region);
@@ -151,15 +158,18 @@ for (const format of ['f32', 'f16'] as const) {
             ),
         });
 
-        const pages = await readPages(keys, values, format, shape);
+        const pages = await readPages(keys, values, format, { ...shape, dims: stored });
         let [ofQ, ofK, ofV] = [0, 0, 0];
         const worse = (a: number, b: number) => (b <= a ? a : Number.isNaN(b) ? Infinity : b);
         places.forEach((place, row) => {
           const head = (i: number) => qkv.subarray(row * width + i * dims, row * width + (i + 1) * dims);
           for (let i = 0; i < heads; i++) {
             turned(head(query(i)), angles[row]!, norms && norms.q, shape).forEach((wanted, d) => {
-              ofQ = worse(ofQ, Math.abs(y[row]![i * dims + d]! - wanted * scale));
+              ofQ = worse(ofQ, Math.abs(y[row]![i * stored + d]! - wanted * scale));
             });
+            expect(y[row]!.slice(i * stored + dims, (i + 1) * stored)).toEqual(
+              new Float32Array(stored - dims),
+            );
           }
           for (let i = 0; i < kvHeads; i++) {
             turned(head(key(i)), angles[row]!, norms && norms.k, shape).forEach((wanted, d) => {
@@ -169,6 +179,8 @@ for (const format of ['f32', 'f16'] as const) {
             head(value(i)).forEach((wanted, d) => {
               ofV = worse(ofV, Math.abs((pages.value(place, i, d) ?? NaN) - wanted));
             });
+            for (let d = dims; d < stored; d++)
+              expect([pages.key(place, i, d), pages.value(place, i, d)]).toEqual([0, 0]);
           }
         });
         expect(ofQ).toBeLessThan(TOLERANCE.f32);
@@ -248,7 +260,7 @@ it.each([
   [{ heads: 3, kvHeads: 2, dims: 16 }, 112],
   [{ heads: 1, kvHeads: 2, dims: 16 }, 80],
   [{ heads: 2, kvHeads: 0, dims: 16 }, 32],
-  [{ heads: 2, kvHeads: 1, dims: 6 }, 24],
+  [{ heads: 2, kvHeads: 1, dims: 7 }, 28],
   [{ heads: 2, kvHeads: 1, dims: 8 }, 36],
 ])('heads that cannot be shared out are a mistake of the caller: %j in %i columns', (shape, columns) => {
   const tape = new Tape(device, { rows: 1 });

@@ -123,6 +123,33 @@ it.each([
   for (const parts of steps) expectRows(of, parts, await step(of, parts));
 });
 
+it('a sum begins with the bias of its column', async () => {
+  const of = problem(33, 3);
+  const bias = new Random(5).floats(33);
+  const x = Float32Array.from(of.texts[1]!.flatMap((row) => [...row]));
+  const y = await compute({
+    device,
+    capacity: { rows: 4, sequences: 1 },
+    sizes: { rows: 4, sequences: 1 },
+    record: (_, input) =>
+      shortConv(
+        input(['rows', 33], x),
+        device.tensor('weights', 'taps', [33, 3], of.weight),
+        batchOf(device, {
+          rows: upload(device, new Uint32Array(16)),
+          sequences: upload(device, Uint32Array.of(0, 4, 0, 0)),
+        }),
+        of.slots,
+        { bias: device.tensor('weights', 'bias', [33], bias) },
+      ),
+  });
+  y.forEach((row, token) =>
+    reference(of, 1, token).forEach((sum, column) =>
+      expect(Math.abs(row[column]! - sum - bias[column]!)).toBeLessThan(TOLERANCE),
+    ),
+  );
+});
+
 it('a sequence goes back to a copy of its state, in another slot too', async () => {
   const of = problem(40, 4);
   const states = new StateMover(device, [of.slots], SLOTS, 2);

@@ -46,10 +46,16 @@ export async function drawOn(
   for (const message of notesOn(resolved, parts)) emit(noteOf(message));
   const profiler = profile && device.capabilities.timestamps ? createProfiler() : undefined;
   let stage: StageName = 'text-encoding';
-  const onKernels = (done: number, total: number): void => {
-    // Each component may take seconds to check.
+  const throwIfCancelled = (): void => {
     if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
+  };
+  const onKernels = (done: number, total: number): void => {
+    throwIfCancelled(); // each component may take seconds to check
     report.kernels(stage, done, total);
+  };
+  const onTrials = (done: number, total: number): void => {
+    throwIfCancelled();
+    report.trials(stage, done, total);
   };
   if (tune && plain)
     report.note('nothing is tuned: the generic backend has one kernel of each kind, and they are compiled');
@@ -68,7 +74,10 @@ export async function drawOn(
       signal,
       profiler,
       onKernels,
-      tune: tune && !plain ? createTuner(device, platform, report.note, onKernels) : undefined,
+      tune:
+        tune && !plain
+          ? createTuner(device, platform, { note: report.note, onKernels, onTrials })
+          : undefined,
       onNotFinite(what) {
         const message = `${what} gave values that are not finite numbers; it is run again in plain f32`;
         emit(noteOf(message));
@@ -88,6 +97,8 @@ export async function drawOn(
 /** Listener of what concerns no single request. */
 export interface Reporter {
   kernels(stage: StageName, done: number, total: number): void;
+  /** Trials in which the variants of a stage's kernels are timed. */
+  trials(stage: StageName, done: number, total: number): void;
   note(message: Prose): void;
 }
 

@@ -44,6 +44,7 @@ export function openImageModelInline(
     const { info } = session.parts;
     const report: Reporter = {
       kernels: (stage, done, total) => opening.onEvent({ type: 'warmup', done, total, stage }),
+      trials: (stage, done, total) => opening.onEvent({ type: 'tune', done, total, stage }),
       note: opening.note,
     };
     const adapters = await openAdapters(platform, options, session, { note: opening.note, adapterPaths });

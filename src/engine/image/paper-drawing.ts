@@ -21,7 +21,7 @@ export interface Measured {
 /** Steps that are drawn: schedules keep at most four earlier outputs. */
 const STEPS = 6;
 
-const SILENT = { kernels: () => {}, note: () => {} };
+const SILENT = { kernels: () => {}, trials: () => {}, note: () => {} };
 const UNTUNED = { keepTuned: () => Promise.resolve() };
 
 /** Returns the peaks of an image. Throws out_of_memory. */

@@ -176,7 +176,7 @@ async function partsOf(
       classFile: `${pipeline.path}/model_index.json`,
     }),
   });
-  const sizeMultiple = autoencoder.factor * family.latents.patch;
+  const sizeMultiple = autoencoder.factor * (runner.patch ?? family.latents.patch);
   const folder = await platform.openFolder(pipeline.path);
   const own = await ownSettings(folder, sizeMultiple);
   const { latentChannels, scales } = autoencoder;

@@ -10,5 +10,7 @@ export type OpenEvent =
   | { type: 'load'; bytes: number; totalBytes: number }
   /** Compiled kernels; `stage`: the stage of the model that needs them, if it has stages. */
   | { type: 'warmup'; done: number; total: number; stage?: string }
+  /** Trials that time the variants of a stage's kernels, in warm-ups that tune; the search may end before all are done. */
+  | { type: 'tune'; done: number; total: number; stage: string }
   /** Information for the user, such as a shortened context, a chosen quantization or a lost device. */
   | Note;

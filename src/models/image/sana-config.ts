@@ -5,6 +5,8 @@ import { checkHeads, readConfig, type Json } from '../config-values.ts';
 export interface SanaConfig {
   /** Channels of latents. */
   channels: number;
+  /** Latents along one side of a token. */
+  patch: number;
   hidden: number;
   layers: number;
   /** Heads of linear attention, and dimensions of each. */
@@ -34,8 +36,6 @@ export interface SanaConfig {
   guidanceScale: number | null;
 }
 
-/** Keys whose other values would change the computation. */
-const NEUTRAL: Readonly<Record<string, readonly unknown[]>> = { patch_size: [1] };
 const HEAD_NORMS = { none: false, rms_norm_across_heads: true } as const;
 /** Channels are gated four at a time. */
 const STEP = 4;
@@ -43,20 +43,27 @@ const STEP = 4;
 /** Throws bad_checkpoint and unsupported. */
 export function readSanaConfig(json: Json, file = 'config.json'): SanaConfig {
   const config = readConfig(file, json);
-  config.only(NEUTRAL);
+  const patch = config.count('patch_size', 1);
   const heads = config.count('num_attention_heads', 70);
   const dims = config.count('attention_head_dim', 32);
   const hidden = heads * dims;
   checkHeads(file, hidden, heads);
   const crossHeads = config.count('num_cross_attention_heads', 20);
   const crossDims = config.count('cross_attention_head_dim', 112);
-  checkHeads(file, crossHeads * crossDims, crossHeads);
+  checkHeads(file, crossHeads * crossDims, crossHeads, 1);
   const crossed = config.count('cross_attention_dim', 2240);
   if (crossed !== hidden)
     throw config.error(
       'bad_checkpoint',
       'cross_attention_dim',
       `is ${crossed}, and ${heads} heads of ${dims} dimensions have ${hidden}`,
+    );
+  const headNorm = config.choice('qk_norm', HEAD_NORMS, 'none');
+  if (headNorm && (crossHeads * crossDims) % STEP !== 0)
+    throw config.error(
+      'unsupported',
+      'cross_attention_head_dim',
+      `makes ${crossHeads * crossDims} columns of ${crossHeads} heads, which have a norm; choose a checkpoint that makes a multiple of ${STEP}`,
     );
   const inner = Math.trunc(config.real('mlp_ratio', 2.5) * hidden);
   if (inner === 0 || inner % STEP !== 0)
@@ -75,6 +82,7 @@ export function readSanaConfig(json: Json, file = 'config.json'): SanaConfig {
     );
   return {
     channels,
+    patch,
     hidden,
     layers: config.count('num_layers', 20),
     heads,
@@ -83,7 +91,7 @@ export function readSanaConfig(json: Json, file = 'config.json'): SanaConfig {
     crossDims,
     textDims: config.count('caption_channels', 2304),
     inner,
-    headNorm: config.choice('qk_norm', HEAD_NORMS, 'none'),
+    headNorm,
     biased: config.flag('attention_bias', false),
     affine: config.flag('norm_elementwise_affine', false),
     eps: config.real('norm_eps', 1e-6),

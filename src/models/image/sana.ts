@@ -5,11 +5,12 @@ import type { Tensor } from '../../gpu/tensor.ts';
 import { addTable } from '../../kernels/add-table.ts';
 import { attend } from '../../kernels/attend.ts';
 import type { Columns } from '../../kernels/columns.ts';
-import { joinRows } from '../../kernels/copy-rows.ts';
+import { joinRows, takeRows } from '../../kernels/copy-rows.ts';
 import { gatedAdd } from '../../kernels/gated-add.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linearAttend } from '../../kernels/linear-attend.ts';
 import { linear, linearAdd } from '../../kernels/matmul.ts';
+import { patchify, unpatchify } from '../../kernels/patchify.ts';
 import { rmsnormColumns } from '../../kernels/rmsnorm-columns.ts';
 import { rmsnorm } from '../../kernels/rmsnorm.ts';
 import { affine } from '../affine.ts';
@@ -25,7 +26,7 @@ export interface SanaStep {
   time: Tensor;
   /** f32 [items, 1]: the guidance scale, multiplied by the configuration's factor; null: the model has no such input. */
   guidance: Tensor | null;
-  /** Positions of the latents, [1, height · width, hidden]; null: the model has none. */
+  /** Positions of the tokens, [1, tokens, hidden]; null: the model has none. */
   places: Tensor | null;
   /** The conditioned texts, [items, tokens, hidden]. */
   text: Tensor;
@@ -46,11 +47,11 @@ const END_EPS = 1e-6;
 const ATTENTION_EPS = 1e-15;
 
 export function sana(config: SanaConfig, weights: WeightTable): Sana {
-  const { hidden, channels, textDims, layers, guidanceScale } = config;
+  const { hidden, channels, patch, textDims, layers, guidanceScale } = config;
   const biased = { bias: true } as const;
-  const embed = weights.matrix('patch_embed.proj.weight', hidden, channels, {
+  const embed = weights.matrix('patch_embed.proj.weight', hidden, patch ** 2 * channels, {
     ...biased,
-    stored: [channels, 1, 1],
+    stored: [channels, patch, patch],
   });
   const modulate =
     guidanceScale === null
@@ -64,21 +65,26 @@ export function sana(config: SanaConfig, weights: WeightTable): Sana {
   const textNorm = weights.vector('caption_norm.weight', hidden);
   const blocks = Array.from({ length: layers }, (_, i) => block(config, weights, `transformer_blocks.${i}`));
   const table = weights.table('scale_shift_table', 2, hidden);
-  const out = weights.matrix('proj_out.weight', channels, hidden, biased);
+  const out = weights.matrix('proj_out.weight', patch ** 2 * channels, hidden, biased);
 
   return {
     condition: (text) =>
       rmsnorm(linear(linear(text, textUp, { activation: 'gelu-tanh' }), textOut), textNorm, NORM_EPS),
     forward({ latents, time, guidance, places, text, counts }) {
       const [items, height, width] = latents.shape as [number, number, number];
-      const size = [items, height, width];
+      const size = [items, height / patch, width / patch];
+      const patches =
+        patch === 1 ? latents : takeRows(patchify(latents, { size: patch, order: 'cpq' }), 0, size);
       const { embedded, modulation } = guidance === null ? modulate(time) : modulate(time, guidance);
       const x = places
-        ? linearAdd(latents, embed, joinRows(Array<Tensor>(items).fill(places), size))
-        : linear(latents, embed); //                                [items, height, width, hidden]
+        ? linearAdd(patches, embed, joinRows(Array<Tensor>(items).fill(places), size))
+        : linear(patches, embed); //                                [items, rows, columns, hidden]
       for (const run of blocks) run(x, modulation, text, counts);
       const m = addTable(embedded, table); //                      [items, 2 · hidden]: shift, scale
-      return linear(layernorm(x, null, END_EPS, modulated(m, 0, hidden)), out);
+      const y = linear(layernorm(x, null, END_EPS, modulated(m, 0, hidden)), out);
+      if (patch === 1) return y;
+      const tokens = takeRows(y, 0, [items, (height * width) / patch ** 2]);
+      return unpatchify(tokens, { size: patch, order: 'pqc', height, width });
     },
   };
 }
@@ -107,7 +113,7 @@ function block(config: SanaConfig, weights: WeightTable, name: string): Block {
   };
 }
 
-/** x [items, height, width, hidden] → the same shape */
+/** x [items, rows, columns, hidden] → the same shape */
 function linearAttention(config: SanaConfig, weights: WeightTable, name: string) {
   const { hidden, heads, dims, biased: bias } = config;
   const parts = ['to_q', 'to_k', 'to_v'].map((part) => ({ name: `${name}.${part}.weight`, rows: hidden }));
@@ -115,7 +121,7 @@ function linearAttention(config: SanaConfig, weights: WeightTable, name: string)
   const normHeads = headNorms(config, weights, name, hidden);
   const out = weights.matrix(`${name}.to_out.0.weight`, hidden, hidden, { bias: true, split: 'rows' });
   return (x: Tensor): Tensor => {
-    const y = linear(x, qkv); //                                   [items, height, width, 3 · hidden]
+    const y = linear(x, qkv); //                                   [items, rows, columns, 3 · hidden]
     normHeads({ x: y, first: 0 }, { x: y, first: hidden });
     const [q, k, v] = [0, 1, 2].map((part) => ({ x: y, first: part * hidden }));
     return linear(linearAttend(q!, k!, v!, { heads, dims, eps: ATTENTION_EPS }), out);
@@ -133,7 +139,7 @@ function textAttention(config: SanaConfig, weights: WeightTable, name: string) {
   const normHeads = headNorms(config, weights, name, width);
   const out = weights.matrix(`${name}.to_out.0.weight`, hidden, width, { ...biased, split: 'rows' });
   return (x: Tensor, text: Tensor, keyCounts: Tensor): void => {
-    const q = { x: linear(x, query), first: 0 }; //                [items, height, width, width of heads]
+    const q = { x: linear(x, query), first: 0 }; //                [items, rows, columns, width of heads]
     const kv = linear(text, keyValue); //                          [items, tokens, 2 · width of heads]
     const [k, v] = [
       { x: kv, first: 0 },

@@ -36,7 +36,7 @@ export interface TextArchitecture {
 export interface KvState {
   kind: 'kv';
   kvHeads: number;
-  /** Dimensions of a head. */
+  /** Dimensions of a head as pages store it, a multiple of 4. */
   dims: number;
   /** Number of tokens that a query sees, including itself; null: all. */
   window: number | null;

@@ -1,5 +1,6 @@
 // Text architecture of BERT and RoBERTa: encoders, which serve embeddings only.
 
+import { paddedHead } from '../../kernels/resize-heads.ts';
 import type { TextArchitecture, TextDeclaration } from './architecture.ts';
 import { BERT_MODEL_TYPES, readBertConfig, type BertConfig } from './bert-config.ts';
 import { BERT_GGUF } from './bert-gguf.ts';
@@ -32,8 +33,8 @@ function declare(config: BertConfig): TextDeclaration {
     ropes: [],
     inputs: { embeddings: true, positions: 1, attention: 'whole' },
     // A text is never computed in parts, so that all layers can use the pages of one layer in turn.
-    layers: [{ kind: 'kv', kvHeads: heads, dims: hidden / heads, window: null, format: 'f32' }],
-    widest: Math.max(ffn, 3 * hidden),
+    layers: [{ kind: 'kv', kvHeads: heads, dims: paddedHead(hidden / heads), window: null, format: 'f32' }],
+    widest: Math.max(ffn, 3 * heads * paddedHead(hidden / heads)),
     experts: null,
     tied: null,
     generate: null,

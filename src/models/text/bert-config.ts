@@ -58,7 +58,7 @@ export function readBertConfig(json: Json, architecture: string, file = CONFIG_J
     types: config.count('type_vocab_size', 2),
     hidden,
     ffn: config.count('intermediate_size', 3072),
-    heads: checkHeads(file.name, hidden, config.count('num_attention_heads', 12)),
+    heads: checkHeads(file.name, hidden, config.count('num_attention_heads', 12), 2),
     layers: config.count('num_hidden_layers', 12),
     eps: config.real('layer_norm_eps', 1e-12),
     activation: config.choice('hidden_act', ACTIVATIONS, 'gelu'),

@@ -3,6 +3,7 @@
 import type { ExpertOrder } from '../../files/checkpoint/fused-experts.ts';
 import type { GgufClass } from '../../files/gguf/model.ts';
 import type { HeadShape } from '../../kernels/batch.ts';
+import { paddedHead } from '../../kernels/resize-heads.ts';
 import type { ConfigFile, Json } from '../config-values.ts';
 import type { WeightTable } from '../weights.ts';
 import type { LayerState, TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
@@ -101,7 +102,7 @@ function declare<Config extends DecoderModel>(
 ): TextDeclaration {
   const { architecture, vocabulary, hidden, context, ropes, ffn, heads, layers, experts, tied } = config;
   const attentionColumns = ({ heads: own = heads }: DecoderLayer): number =>
-    (own.heads + 2 * own.kvHeads) * own.dims;
+    (own.heads + 2 * own.kvHeads) * paddedHead(own.dims);
   const decoder = {
     config,
     layer: (weights: WeightTable, name: string, i: number) => layer(config, weights, name, i),
@@ -144,5 +145,5 @@ function stateOf({ window, slot, shares, heads: own }: DecoderLayer, heads: Head
   if (slot !== undefined) return { kind: 'slot', values: slot };
   if (shares !== undefined) return { kind: 'shared', layer: shares };
   const { kvHeads, dims } = own ?? heads;
-  return { kind: 'kv', kvHeads, dims, window };
+  return { kind: 'kv', kvHeads, dims: paddedHead(dims), window };
 }

@@ -14,6 +14,8 @@ export interface HeadDefaults {
   kvHeads: number | null;
   /** null: hidden / heads. */
   dims: number | null;
+  /** Their dimensions are a multiple of it. Left out: 2. */
+  step?: 2 | 4;
 }
 
 /** Errors: bad_checkpoint, unsupported for sizes that attention is not built for. */
@@ -38,11 +40,12 @@ export function readHeads(config: ConfigReader, hidden: number, defaults: HeadDe
       `is ${kvHeads}, which does not divide num_attention_heads ${heads}: ${PUBLISHED}`,
     );
   }
-  if (dims % 4 !== 0 || dims > 512) {
+  const { step = 2 } = defaults;
+  if (dims % step !== 0 || dims > 512) {
     throw config.error(
       'unsupported',
       'head_dim',
-      `${dims} is not built; choose a model whose heads have a multiple of 4 dimensions, at most 512`,
+      `${dims} is not built; choose a model whose heads have a multiple of ${step} dimensions, at most 512`,
     );
   }
   return { heads, kvHeads, dims };

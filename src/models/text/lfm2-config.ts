@@ -13,12 +13,13 @@ export type Lfm2Config = DecoderModel &
   MlpConfig & {
     /** Tokens that a convolution spans. */
     taps: number;
+    /** Whether the short convolution and its projections have biases. */
+    convBias: boolean;
   };
 
 /** Errors: bad_checkpoint; unsupported for settings that lfm2.ts does not compute. */
 export function readLfm2Config(json: Json, architecture: string, file = CONFIG_JSON): Lfm2Config {
   const config = readConfig(file, json);
-  config.only({ conv_bias: [false] });
   const hidden = config.count('hidden_size', 2560);
   const heads = readHeads(config, hidden, { heads: 32, kvHeads: 8, dims: null });
   const context = config.count('max_position_embeddings', 128000);
@@ -32,6 +33,7 @@ export function readLfm2Config(json: Json, architecture: string, file = CONFIG_J
     heads,
     widest: 3 * hidden,
     taps,
+    convBias: config.flag('conv_bias', false),
     layers: readConvs(config).map((isConv) =>
       isConv ? { window: null, rope: null, slot } : { window: null, rope: 0 },
     ),

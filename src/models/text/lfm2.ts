@@ -30,17 +30,21 @@ export function lfm2Layer(config: Lfm2Config, weights: WeightTable, name: string
 }
 
 /** c · conv(b · x), where one projection gives b, c and x. */
-function gatedConv({ hidden, taps }: Lfm2Config, weights: WeightTable, name: string) {
-  const input = weights.matrix(`${name}.in_proj.weight`, 3 * hidden, hidden, { split: 'columns' });
+function gatedConv({ hidden, taps, convBias }: Lfm2Config, weights: WeightTable, name: string) {
+  const input = weights.matrix(`${name}.in_proj.weight`, 3 * hidden, hidden, {
+    bias: convBias,
+    split: 'columns',
+  });
   const kernel = weights.table(`${name}.conv.weight`, hidden, taps);
-  const out = weights.matrix(`${name}.out_proj.weight`, hidden, hidden, { split: 'rows' });
+  const bias = convBias ? weights.vector(`${name}.conv.bias`, hidden) : null;
+  const out = weights.matrix(`${name}.out_proj.weight`, hidden, hidden, { bias: convBias, split: 'rows' });
 
   return {
     attend(x: Tensor, _: Tensor | null, batch: TextBatch, store: LayerStore): Tensor {
       if (store.kind !== 'slot') throw new Error(`${name} has no slot but ${store.kind}`);
       const parts = linear(x, input); //                                                     [rows, 3 · hidden]
       const gated = multiply(parts, { x: parts, first: 2 * hidden }, hidden); //             [rows, hidden]
-      const mixed = shortConv(gated, kernel, batch, store); //                               [rows, hidden]
+      const mixed = shortConv(gated, kernel, batch, store, { bias }); //                     [rows, hidden]
       return multiply({ x: parts, first: hidden }, mixed, hidden); //                        [rows, hidden]
     },
     out,

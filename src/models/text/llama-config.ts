@@ -26,7 +26,9 @@ export function readLlamaConfig(json: Json, architecture: string, file = CONFIG_
   const hidden = config.count('hidden_size');
   const count = config.count('num_hidden_layers');
   const { partialRotation: partial, theta, ropeTypes: types } = family;
-  const { heads, multipliers } = scaled(config, readHeads(config, hidden, family), family);
+  // A norm over all heads of a row takes four columns at a time.
+  const step = family.queryNorm === 'row' ? 4 : 2;
+  const { heads, multipliers } = scaled(config, readHeads(config, hidden, { ...family, step }), family);
   const rope = readRope(config, heads.dims, { context: family.context, theta, partial, types });
   if (rope.dims < heads.dims) heads.rotated = rope.dims;
   if (family.growth) Object.assign(heads, readGrowth(config, rope));

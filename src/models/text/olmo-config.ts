@@ -28,7 +28,7 @@ export function readOlmoConfig(json: Json, architecture: string, file = CONFIG_J
   const config = readConfig(file, json);
   config.only({ hidden_act: ['silu', 'swish'] });
   const hidden = config.count('hidden_size', 4096);
-  const heads = readHeads(config, hidden, { heads: 32, kvHeads: null, dims: null });
+  const heads = readHeads(config, hidden, { heads: 32, kvHeads: null, dims: null, step: 4 });
   const layers = config.count('num_hidden_layers', 32);
   const context = config.count('max_position_embeddings', 2048);
   const bias = config.flag('attention_bias', false);

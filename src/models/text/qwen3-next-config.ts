@@ -102,7 +102,7 @@ export function readQwen3NextConfig(json: Json, architecture: string, file = CON
   config.only({ hidden_act: ['silu'], attn_output_gate: [true] });
   const hidden = config.count('hidden_size');
   const count = config.count('num_hidden_layers');
-  const heads = { ...readHeads(config, hidden, { kvHeads: null, dims: null }), gated: true };
+  const heads = { ...readHeads(config, hidden, { kvHeads: null, dims: null, step: 4 }), gated: true };
   const rope = readRope(config, heads.dims, { partial: true });
   const delta = readDelta(config);
   const { all, values } = deltaColumns(delta);

@@ -83,8 +83,8 @@ export function readRope(
 /** Dimensions of a head that are rotated: `factor` of them, rounded down as transformers does. */
 function rotatedDims(config: ConfigReader, factor: number, dims: number, partial: boolean): number {
   const rotated = Math.trunc(dims * factor);
-  if (rotated === dims || (partial && rotated >= 4 && rotated % 4 === 0)) return rotated;
-  const built = partial ? `a share of ${dims} that is a multiple of 4` : '1';
+  if (rotated === dims || (partial && rotated >= 2 && rotated % 2 === 0)) return rotated;
+  const built = partial ? `an even share of ${dims}` : '1';
   throw config.error(
     'unsupported',
     'partial_rotary_factor',

@@ -29,6 +29,7 @@ export const OpeningProgress = z
       total: count,
       stage: z.string().optional(),
     }),
+    z.strictObject({ type: z.literal('tune'), done: count, total: count, stage: z.string() }),
   ])
   .describe('How far the opening of a model has come.') satisfies z.ZodType<engine.OpenEvent>;
 

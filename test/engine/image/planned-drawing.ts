@@ -130,7 +130,7 @@ const STEPS = 2;
 
 async function drawImages(parts: Parts, resolved: Resolved, images: number): Promise<Omit<Drawn, 'planned'>> {
   const events: ImageEvent[] = [];
-  const options = { mostSteps: STEPS, report: { kernels: () => {}, note: () => {} } };
+  const options = { mostSteps: STEPS, report: { kernels: () => {}, trials: () => {}, note: () => {} } };
   const keepTuned = (): Promise<void> => Promise.resolve();
   for (let i = 0; i < images; i++)
     await drawOn(parts, { keepTuned }, resolved, (event) => events.push(event), options);

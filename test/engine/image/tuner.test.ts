@@ -5,6 +5,7 @@ import { createTuner } from '../../../src/engine/image/tuner.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import type { Platform } from '../../../src/engine/platform.ts';
+import { SearchTime } from '../../../src/engine/search-time.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import type { Tape } from '../../../src/gpu/tape.ts';
 import type { TunedVariants } from '../../../src/gpu/tuning.ts';
@@ -19,6 +20,8 @@ let device: Device;
 beforeAll(async () => void (device = await openModelTestDevice()));
 afterAll(() => device.destroy());
 
+const SILENT = { note: () => {}, onKernels: () => {}, onTrials: () => {} };
+
 it('says what it found, and keeps it for the adapter', async ({ skip }) => {
   if (!device.capabilities.timestamps) skip('the adapter has no timestamps');
   const matrix = allocateMatrix(device, FORMATS.f32, 64, stacked([{ name: 'w', rows: 64 }]));
@@ -29,12 +32,7 @@ it('says what it found, and keeps it for the adapter', async ({ skip }) => {
     keepTuned: async ({ description }, tuned) => void kept.push({ adapter: description, tuned }),
   };
   const notes: string[] = [];
-  const tune = createTuner(
-    device,
-    platform,
-    (note) => notes.push(note),
-    () => {},
-  );
+  const tune = createTuner(device, platform, { ...SILENT, note: (note) => notes.push(note) });
   await tune!(record);
   expect(notes).toEqual([
     expect.stringMatching(
@@ -50,6 +48,31 @@ it('says what it found, and keeps it for the adapter', async ({ skip }) => {
   ]);
   await tune!(record);
   expect(notes).toHaveLength(1);
+});
+
+it('says that the time for it was over, and keeps nothing that was not compared', async ({ skip }) => {
+  if (!device.capabilities.timestamps) skip('the adapter has no timestamps');
+  const matrix = allocateMatrix(device, FORMATS.f32, 32, stacked([{ name: 'w', rows: 64 }]));
+  const record = (tape: Tape) => [linear(tape.tensor([32, 32]), matrix)];
+  const kept: TunedVariants[] = [];
+  const platform = { keepTuned: async (_: unknown, tuned: TunedVariants) => void kept.push(tuned) };
+  const notes: string[] = [];
+  const trials: number[] = [];
+  let now = 0;
+  const listener = { ...SILENT, note: (note: string) => void notes.push(note) };
+  await createTuner(device, platform, listener, new SearchTime(0, () => 0))!(record);
+  expect(notes).toEqual(['nothing is tuned: the 0 s for it were over before a second variant was timed']);
+  expect(kept).toEqual([]);
+  const onTrials = (done: number) => {
+    trials.push(done);
+    now = done * 1000;
+  };
+  await createTuner(device, platform, { ...listener, onTrials }, new SearchTime(2000, () => now))!(record);
+  expect(notes[1]).toMatch(
+    /^tuned: of 1 products of a step [01] .* for all of them; the search ended after 2 s, with 3 of \d+ trials$/,
+  );
+  expect(kept).toHaveLength(1);
+  expect(new Set(trials)).toEqual(new Set([0, 1, 2, 3]));
 });
 
 it('says that plain kernels are not tuned', { timeout: 300_000 }, async () => {

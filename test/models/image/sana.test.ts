@@ -1,4 +1,5 @@
-// The transformer of Sana against diffusers: with norms of queries and keys, with positions, and with the guidance scale as an input.
+// The transformer of Sana against diffusers: with norms of queries and keys, with positions, with tokens of 2 × 2 latents, and with
+// the guidance scale as an input.
 
 import { describe, expect, it } from 'vitest';
 import { readSanaConfig } from '../../../src/models/image/sana-config.ts';
@@ -6,19 +7,20 @@ import { sana } from '../../../src/models/image/sana.ts';
 import { sincosPlaces } from '../../../src/models/image/sincos-places.ts';
 import { channelsLast, describeGoldens, expectAgreement, load } from '../image-golden.ts';
 
-describeGoldens(['sana', 'sana-placed', 'sana-sprint'], async (golden, device, run) => {
+describeGoldens(['sana', 'sana-placed', 'sana-patched', 'sana-sprint'], async (golden, device, run) => {
   const config = readSanaConfig(golden.config);
   const model = await load(device, golden, (weights) => sana(config, weights));
   const given = (name: string) => golden.inputs.get(name)!;
   const latents = channelsLast(given('sample'));
   const [items, rows, columns] = latents.shape as [number, number, number];
-  const { hidden, sampleSize: base, placeScale: scale, guidanceScale } = config;
+  const { hidden, patch, placeScale: scale, guidanceScale } = config;
+  const [down, across, base] = [rows / patch, columns / patch, Math.floor(config.sampleSize / patch)];
   const places =
     scale === null
       ? null
       : {
-          shape: [1, rows * columns, hidden],
-          values: sincosPlaces({ rows, columns, hidden, base, scale }),
+          shape: [1, down * across, hidden],
+          values: sincosPlaces({ rows: down, columns: across, hidden, base, scale }),
         };
   const { shape, values: mask } = given('mask');
   const counts = Float32Array.from({ length: items }, (_, item) =>
@@ -49,7 +51,11 @@ describe('configurations', () => {
   });
 
   it.each([
-    [{ patch_size: 2 }, 'unsupported', 'patch_size 2 is not built; choose a checkpoint that has 1'],
+    [
+      { qk_norm: 'rms_norm_across_heads', num_cross_attention_heads: 3, cross_attention_head_dim: 10 },
+      'unsupported',
+      'cross_attention_head_dim makes 30 columns of 3 heads, which have a norm; choose a checkpoint that makes a multiple of 4',
+    ],
     [
       { qk_norm: 'layer_norm' },
       'unsupported',

@@ -263,12 +263,12 @@ describe('refusals', () => {
 
   it.each([
     [
-      { head_dim: 6 },
-      'config.json: head_dim 6 is not built; choose a model whose heads have a multiple of 4 dimensions, at most 512',
+      { head_dim: 7 },
+      'config.json: head_dim 7 is not built; choose a model whose heads have a multiple of 2 dimensions, at most 512',
     ],
     [
       { head_dim: 516 },
-      'config.json: head_dim 516 is not built; choose a model whose heads have a multiple of 4 dimensions, at most 512',
+      'config.json: head_dim 516 is not built; choose a model whose heads have a multiple of 2 dimensions, at most 512',
     ],
     [
       { hidden_act: 'gelu' },
@@ -277,6 +277,16 @@ describe('refusals', () => {
   ])('%j is not supported', (changes, message) => {
     expect(() => read('Llama', changes)).toThrow(
       expect.objectContaining({ code: 'unsupported', message }) as Error,
+    );
+  });
+
+  it('of odd rotary shares, and of heads that a norm over a row cannot take', () => {
+    expect(() => read('Phi3', { head_dim: 20, partial_rotary_factor: 0.45 })).toThrow(
+      'partial_rotary_factor 0.45 is not built; choose a model that has an even share of 20',
+    );
+    const experts = { num_experts: 4, num_experts_per_tok: 2 };
+    expect(() => read('Olmoe', { ...experts, head_dim: 6 })).toThrow(
+      'head_dim 6 is not built; choose a model whose heads have a multiple of 4 dimensions',
     );
   });
 });

@@ -210,6 +210,8 @@ export interface Prepared extends Disposable {
 export interface FamilyModel {
   /** Channels of the latents that it denoises. */
   latentChannels: number;
+  /** Latents along one side of a token, where the configuration tells it; left out: as in all models of the family. */
+  patch?: number;
   /** How the denoiser takes a mask and the image without the masked part beside the latents; false: it is not made for inpainting. */
   fillsMasks: MaskInput | false;
   /** Size of the latents in training; null: the files do not say. */

@@ -10,6 +10,7 @@ import { sincosPlaces } from '../../../models/image/sincos-places.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import { EngineError } from '../../../files/error.ts';
 import type { CallArguments } from '../call-arguments.ts';
+import type { Pixels } from '../image-model.ts';
 import type { ComponentAccess } from '../components.ts';
 import type { Predictor } from '../denoiser.ts';
 import { Scope } from '../scope.ts';
@@ -53,8 +54,9 @@ export function openSana(components: ComponentAccess): FamilyModel {
   return {
     ...TRANSFORMER,
     latentChannels: config.channels,
+    patch: config.patch,
     sampleSize: { height: side, width: side },
-    drawnSize: (size) => nearestBin(size, PIXELS * side),
+    drawnSize: (size) => binOf(size, config),
     guides,
     checkRequest: (request) => checkLength(request),
     async checkFiles() {
@@ -77,6 +79,17 @@ function textsOf({ prompt, values, call }: RunRequest): SanaText[] {
   const { instruction = INSTRUCTION }: SanaArguments = call;
   const positive = { text: prompt, instruction };
   return guides(values.guidance) ? [{ text: values.negativePrompt, instruction: [] }, positive] : [positive];
+}
+
+/** The size that is drawn: that of a bin, which whole tokens must fill. */
+function binOf(size: Pick<Pixels, 'width' | 'height'>, { sampleSize, patch }: SanaConfig) {
+  const bin = nearestBin(size, PIXELS * sampleSize);
+  if (bin === null || (bin.width % (PIXELS * patch) === 0 && bin.height % (PIXELS * patch) === 0)) return bin;
+  throw new EngineError(
+    'bad_request',
+    `use_resolution_binning draws ${bin.width} × ${bin.height}, and sides of this model are multiples of ${PIXELS * patch}: set it to false`,
+    { param: 'use_resolution_binning' },
+  );
 }
 
 interface PredictorRequest extends TransformerRequest<Sana> {
@@ -113,13 +126,14 @@ async function openPredictor(given: PredictorRequest): Promise<Predictor> {
   });
 }
 
-/** Positions of the latents, [1, height · width, hidden]; null: the model has none. */
+/** Positions of the tokens, [1, tokens, hidden]; null: the model has none. */
 function placesOf({ components, config, latents }: PredictorRequest, scope: Scope): Tensor | null {
-  const { placeScale: scale, sampleSize: base, hidden } = config;
+  const { placeScale: scale, sampleSize, patch, hidden } = config;
   if (scale === null) return null;
-  const [, rows, columns] = latents.shape as [number, number, number];
+  const [, height, width] = latents.shape as [number, number, number];
+  const [rows, columns, base] = [height / patch, width / patch, Math.floor(sampleSize / patch)];
   const values = sincosPlaces({ rows, columns, hidden, base, scale });
   return scope.hold(
-    components.device.tensor('step', 'positions of latents', [1, rows * columns, hidden], values),
+    components.device.tensor('step', 'positions of tokens', [1, rows * columns, hidden], values),
   );
 }
