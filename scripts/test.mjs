@@ -10,6 +10,7 @@ import { ensureAdapter, ensureSwiftShader } from './setup/adapter.mjs';
 import { buildIfStale } from './setup/build.mjs';
 import { ensureChromium } from './setup/chromium.mjs';
 import { installIfStale, root } from './setup/packages.mjs';
+import { RUNTIMES, ensureRuntime } from './setup/runtimes.mjs';
 
 const bin = (path) => join(root, 'node_modules', path);
 const rooms = ['src', 'test', 'scripts'];
@@ -53,12 +54,18 @@ await timed('dependencies', installIfStale);
 let adapter = null;
 let swiftshader = null;
 let chromium = null;
+const runtimes = new Map();
 if (existsSync(bin('vitest'))) {
   await timed('build', buildIfStale);
   adapter = await timed('adapter', ensureAdapter);
   swiftshader = await timed('second adapter', ensureSwiftShader);
   chromium = await timed('browser', ensureChromium);
   process.env.SVC_CHROMIUM = chromium?.path ?? ''; // test files need not look for it again
+  for (const [name, { title }] of Object.entries(RUNTIMES)) {
+    const found = await timed(title, () => ensureRuntime(name));
+    if (found?.path) process.env[`SVC_${name.toUpperCase()}`] = found.path;
+    runtimes.set(title, found);
+  }
   if (filter.length > 0) await runTests(['--config=scripts/vitest.config.ts', ...filter]);
   else {
     await runChecks();
@@ -78,6 +85,8 @@ console.log(swiftshader ? `Adapter: ${swiftshader}` : 'SwiftShader: NOT RUN');
 console.log(
   chromium?.path ? `Chromium: ${chromium.version}` : `Chromium: NOT RUN (${chromium?.reason ?? 'see above'})`,
 );
+for (const [title, found] of runtimes)
+  console.log(`${title}: ${found?.path ? found.version : `NOT RUN (${found?.reason ?? 'see above'})`}`);
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
 console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);
 process.exitCode = total.failed > 0 ? 1 : 0;

@@ -1,4 +1,4 @@
-// Runs before every test file: removes the user's environment settings, except SVC_VULKAN_DRIVER and SVC_CHROMIUM; makes waiting for the device
+// Runs before every test file: removes the user's environment settings, except the driver and the programs that it names; makes waiting for the device
 // yield its core; fills new memory with NaN; and has models share GPU devices.
 
 import { readFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { throttlePolling } from '../src/gpu/polling.ts';
 import { runAfterTest } from './hooks.ts';
 import { poisonMemory } from './poison.ts';
 
-const KEPT = ['SVC_VULKAN_DRIVER', 'SVC_CHROMIUM'];
+const KEPT = ['SVC_VULKAN_DRIVER', 'SVC_CHROMIUM', 'SVC_BUN', 'SVC_DENO'];
 for (const name of Object.keys(process.env)) {
   const ours = name.startsWith('SVC_') && !KEPT.includes(name);
   if (ours || name.startsWith('HF_')) delete process.env[name];
