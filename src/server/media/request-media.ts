@@ -78,7 +78,7 @@ function withBytes(part: ContentPart, media: Media): ContentPart {
   if (!(source instanceof MediaSource)) return part;
   const { kind, bytes } = media.get(source)!;
   const { type, [type]: _, ...rest } = part;
-  return { ...rest, type: kind, [kind]: bytes };
+  return { ...rest, type: kind, [kind]: bytes } as unknown as ContentPart;
 }
 
 /** The kind of a file, which its bytes tell: of those that its format may hold, the first that the model reads. */
