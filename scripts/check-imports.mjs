@@ -67,7 +67,7 @@ export const ROOMS = {
     does: 'device, tensor, tape, arena, linker',
     rooms: [],
     packages: ['webgpu'],
-    node: [/^node\.ts$/, /^free-memory\.ts$/, /^vulkan-cache\.ts$/],
+    node: [/^node\.ts$/, /^free-memory\.ts$/, /^native-library\.ts$/, /^vulkan-cache\.ts$/],
     page: [/^browser(-adapters)?\.ts$/],
   },
   grammar: {

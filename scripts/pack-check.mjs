@@ -15,14 +15,25 @@ const IMPORT = `
 const PROGRAM = `
   import { openTextModel as openInElectron } from 'svc-engine/electron/main';
   import type { WindowEngine } from 'svc-engine/electron/preload';
-  import { EngineError, openImageModel, openTextModel, shippedModelPath, type TextEvent } from 'svc-engine';
+  import { EngineError, openImageModel, openTextModel, shippedModelPath, type ContentPart, type TextEvent } from 'svc-engine';
   await using model = await openTextModel({ model: shippedModelPath() });
   const events: AsyncIterable<TextEvent> = model.generate({ prompt: { text: 'x' } });
   for await (const event of events) if (event.type === 'delta') console.log(event.text);
   const opening = openImageModel({ model: 'x' }).catch((error: EngineError) => error.code);
   console.log(await opening);
+  const parts: ContentPart[] = [{ type: 'text', text: 'x' }, { type: 'image', image: new Uint8Array(3), maxTiles: 1 }];
+  for (const part of parts) console.log(part.type === 'text' ? part.text.length : part.type === 'image' ? part.image : null);
+  // @ts-expect-error: there are no parts of this type.
+  parts.push({ type: 'picture', image: new Uint8Array(3) });
+  // @ts-expect-error: the bytes of the image are missing.
+  parts.push({ type: 'image' });
   export const inElectron = openInElectron({ model: 'x' });
   export const inWindow = (window: WindowEngine) => window.openTextModel({ model: 'x' });`;
+
+/** What a page does, without the types of Node and with the libraries of an ordinary configuration. */
+const PAGE = `
+  import { openTextModel } from 'svc-engine/browser';
+  export const model = openTextModel({ model: 'x' });`;
 const COMPILER_OPTIONS = {
   strict: true,
   skipLibCheck: false,

@@ -12,6 +12,7 @@ import { ensureChromium } from './setup/chromium.mjs';
 import { ensureFirefox } from './setup/firefox.mjs';
 import { findNaga } from './setup/naga.mjs';
 import { installIfStale, root } from './setup/packages.mjs';
+import { RUNTIMES, ensureRuntime } from './setup/runtimes.mjs';
 
 const bin = (path) => join(root, 'node_modules', path);
 const rooms = ['src', 'test', 'scripts'];
@@ -59,6 +60,7 @@ let adapter = null;
 let swiftshader = null;
 let chromium = null;
 let firefox = null;
+const runtimes = new Map();
 if (existsSync(bin('vitest'))) {
   await timed('build', buildIfStale);
   adapter = await timed('adapter', ensureAdapter);
@@ -67,6 +69,11 @@ if (existsSync(bin('vitest'))) {
   firefox = await timed('second browser', ensureFirefox);
   process.env.SVC_CHROMIUM = chromium?.path ?? ''; // test files need not look for them again
   process.env.SVC_FIREFOX = firefox?.path ?? '';
+  for (const [name, { title }] of Object.entries(RUNTIMES)) {
+    const found = await timed(title, () => ensureRuntime(name));
+    if (found?.path) process.env[`SVC_${name.toUpperCase()}`] = found.path;
+    runtimes.set(title, found);
+  }
   if (filter.length > 0) await runTests(['--config=scripts/vitest.config.ts', ...filter]);
   else {
     await runChecks();
@@ -84,7 +91,8 @@ if (existsSync(bin('vitest'))) {
 for (const test of broken) console.log(`FAILED ${test}`);
 console.log(`\nAdapter: ${adapter ?? 'NONE'}`);
 console.log(swiftshader ? `Adapter: ${swiftshader}` : 'SwiftShader: NOT RUN');
-for (const [name, found] of Object.entries({ Chromium: chromium, Firefox: firefox, naga }))
+const programs = { Chromium: chromium, Firefox: firefox, naga, ...Object.fromEntries(runtimes) };
+for (const [name, found] of Object.entries(programs))
   console.log(`${name}: ${found?.path ? found.version : `NOT RUN (${found?.reason ?? 'see above'})`}`);
 const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
 console.log(`${total.passed} passed, ${total.failed} failed${skipped}`);

@@ -1,5 +1,12 @@
 // The types of models, requests and events, which are the same in Node, in Electron and in pages.
 
+declare global {
+  /** Models are closed by `await using`. A program whose compiler or `lib` lacks the symbol can read the types of models all the same. */
+  interface SymbolConstructor {
+    readonly asyncDispose: unique symbol;
+  }
+}
+
 export type { ErrorCode } from './files/error.ts';
 export type { Message, MessagePart, Names } from './files/message.ts';
 export type { CachedModel, CachedRevision, RemovedModel } from './files/hub/hub-cache.ts';
@@ -27,14 +34,17 @@ export type {
 } from './engine/image/image-model.ts';
 export type { ImageMemoryPlan } from './engine/image/memory-plan.ts';
 export type {
+  AudioPart,
   CacheMetrics,
   CachedTokens,
   ChatMessage,
   ContentPart,
   FinishReason,
   GrammarCounters,
+  ImagePart,
   LogitProcessor,
   MediaTokens,
+  MediumPart,
   PromptToken,
   ReasoningEffort,
   ReasoningOptions,
@@ -49,10 +59,12 @@ export type {
   TextModel,
   TextModelInfo,
   TextModelOptions,
+  TextPart,
   TextPrompt,
   TextRequest,
   TokenLogprob,
   Tool,
   ToolCall,
   ToolChoice,
+  VideoPart,
 } from './engine/text/text-model.ts';

@@ -7,7 +7,7 @@ import { throttlePolling } from '../src/gpu/polling.ts';
 import { runAfterTest } from './hooks.ts';
 import { poisonMemory } from './poison.ts';
 
-const KEPT = ['SVC_VULKAN_DRIVER', 'SVC_CHROMIUM', 'SVC_FIREFOX'];
+const KEPT = ['SVC_VULKAN_DRIVER', 'SVC_CHROMIUM', 'SVC_FIREFOX', 'SVC_BUN', 'SVC_DENO'];
 for (const name of Object.keys(process.env)) {
   const ours = name.startsWith('SVC_') && !KEPT.includes(name);
   if (ours || name.startsWith('HF_')) delete process.env[name];

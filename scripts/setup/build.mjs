@@ -6,6 +6,7 @@ import { existsSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { root } from './packages.mjs';
+import { writePlainTypes } from './plain-types.mjs';
 
 const dist = join(root, 'dist');
 const src = join(root, 'src');
@@ -23,6 +24,7 @@ export async function buildIfStale() {
   });
   if (result.status !== 0) throw new Error(`The build failed:\n${result.stdout}${result.stderr}`);
   removeOrphans();
+  writePlainTypes(dist);
   const { bundle } = await import('./bundle.mjs'); // its package is missing until set-up has installed it
   await bundle(join(dist, 'browser'));
   utimesSync(dist, started, started);

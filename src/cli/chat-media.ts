@@ -176,7 +176,7 @@ async function kindsOf(path: string): Promise<readonly MediaKind[]> {
 /** The content of a question with its media, which precede the text. */
 export function contentWith(text: string, attached: readonly Attached[]): string | ContentPart[] {
   if (attached.length === 0) return text;
-  const parts = attached.map(({ kind, bytes }): ContentPart => ({ type: kind, [kind]: bytes }));
+  const parts = attached.map(({ kind, bytes }) => ({ type: kind, [kind]: bytes }) as unknown as ContentPart);
   return text === '' ? parts : [...parts, { type: 'text', text }];
 }
 

@@ -3,12 +3,13 @@
 // Found by trying Dawn's binding on Linux: Dawn opens "libvulkan.so.1" anew for every `create()`, and glibc answers a bare name with
 // a library of that SONAME already in the process. So preloading by absolute path works before the first `create()`, and just as well
 // after a `create()` whose requestAdapter() said null; only a new `create()` is needed. RTLD_LOCAL is enough, and keeps LLVM's symbols
-// away from other addons. In a worker, setting VK_DRIVER_FILES reaches the C side only if the worker was started with `env: SHARE_ENV`.
+// away from other addons. In a worker of Node, setting VK_DRIVER_FILES reaches the C side only if the worker was started with `env: SHARE_ENV`.
 
 import { existsSync, readFileSync } from 'node:fs';
-import { constants, homedir, tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EngineError } from '../files/error.ts';
+import { nativeLibraries } from './native-library.ts';
 
 export type CachedDriver = 'lavapipe' | 'swiftshader';
 
@@ -18,8 +19,6 @@ interface DriverManifest {
   preload: string[];
 }
 
-// RTLD_NODELETE: Node closes a library that is not an addon, and this flag keeps it mapped.
-const keepMapped = 0x1000;
 let loaded: CachedDriver | null = null;
 
 /** The folder that set-up fills, with a subfolder per driver. */
@@ -29,7 +28,7 @@ export function vulkanCacheFolder(): string {
 
 /** Returns true if the system has a Vulkan loader. Without one, requesting an adapter from Dawn only prints a warning. */
 export function systemHasVulkanLoader(): boolean {
-  return process.platform === 'linux' && tryOpen('libvulkan.so.1') === null;
+  return process.platform === 'linux' && nativeLibraries().open('libvulkan.so.1') === null;
 }
 
 /**
@@ -59,9 +58,10 @@ export function preloadCachedDriver(which: CachedDriver = 'lavapipe'): CachedDri
   }
   openAll(manifest.preload.map((name) => join(folder, name)));
   const icd = join(folder, manifest.icd);
-  process.env['VK_DRIVER_FILES'] = icd;
-  process.env['VK_ICD_FILENAMES'] = icd; // the name of the variable for loaders before 1.3.207
-  process.env['XDG_RUNTIME_DIR'] ??= tmpdir(); // lavapipe prints a warning without it
+  const { setVariable } = nativeLibraries();
+  setVariable('VK_DRIVER_FILES', icd);
+  setVariable('VK_ICD_FILENAMES', icd); // the name of the variable for loaders before 1.3.207
+  if (process.env['XDG_RUNTIME_DIR'] === undefined) setVariable('XDG_RUNTIME_DIR', tmpdir()); // lavapipe prints a warning without it
   loaded = driver;
   return driver;
 }
@@ -74,26 +74,16 @@ function readManifest(file: string): DriverManifest | null {
 
 /** Opens each library, and again those whose dependencies came later in the list. */
 function openAll(files: string[]): void {
+  const { open } = nativeLibraries();
   let pending = files;
   while (pending.length > 0) {
-    const failed = pending.filter((file) => tryOpen(file) !== null);
+    const failed = pending.filter((file) => open(file) !== null);
     if (failed.length === pending.length) {
       throw new EngineError(
         'no_adapter',
-        `the cached Vulkan driver cannot be loaded (${tryOpen(failed[0]!)}): delete ${vulkanCacheFolder()} and run set-up again`,
+        `the cached Vulkan driver cannot be loaded (${open(failed[0]!)}): delete ${vulkanCacheFolder()} and run set-up again`,
       );
     }
     pending = failed;
   }
-}
-
-/** Returns null if the library was loaded, otherwise the reason. Node reports that it is not an addon only after loading it. */
-function tryOpen(file: string): string | null {
-  try {
-    process.dlopen({ exports: {} }, file, constants.dlopen.RTLD_LAZY | keepMapped);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    if (!reason.includes('self-register')) return reason;
-  }
-  return null;
 }

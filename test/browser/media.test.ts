@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import type { TextModel } from '../../src/browser.ts';
+import type { ContentPart, TextModel } from '../../src/browser.ts';
 import { GOLDEN } from '../models/vision/internvl-golden.ts';
 import { usePages } from './chromium.ts';
 
@@ -74,7 +74,7 @@ pages.test('reads files, pixels and ImageData', { timeout: 180_000 }, async () =
           };
           const messages = [];
           for (const { role, content } of parts) {
-            const own = [];
+            const own: ContentPart[] = [];
             for (const { text, file } of content)
               own.push(
                 file === null ? { type: 'text', text } : { type: 'image', image: await imageOf(file) },

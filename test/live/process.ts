@@ -28,12 +28,25 @@ export function build(): void {
   if (status !== 0) throw new Error(stderr);
 }
 
-/** Starts it without waiting. */
-export async function launch(args: string[], env: Record<string, string> = {}): Promise<ServedModel> {
+/** Starts it without waiting. `runtime`: the program that runs JavaScript, and its arguments. */
+export async function launch(
+  args: string[],
+  env: Record<string, string> = {},
+  runtime: string[] = [process.execPath],
+): Promise<ServedModel> {
   const port = await freePort();
   const child = spawn(
-    process.execPath,
-    ['dist/cli/main.js', 'serve', '--port', String(port), '--memory-budget', '1g', ...args],
+    runtime[0]!,
+    [
+      ...runtime.slice(1),
+      'dist/cli/main.js',
+      'serve',
+      '--port',
+      String(port),
+      '--memory-budget',
+      '1g',
+      ...args,
+    ],
     { cwd: ROOT, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
   );
   let log = '';
@@ -43,9 +56,13 @@ export async function launch(args: string[], env: Record<string, string> = {}): 
 }
 
 /** Starts it and waits until it is ready. */
-export async function serve(args: string[], env: Record<string, string> = {}): Promise<ServedModel> {
+export async function serve(
+  args: string[],
+  env: Record<string, string> = {},
+  runtime?: string[],
+): Promise<ServedModel> {
   const started = performance.now();
-  const served = await launch(args, env);
+  const served = await launch(args, env, runtime);
   while (served.child.exitCode === null && served.child.signalCode === null) {
     const reply = await fetch(`${served.url}/readyz`).catch(() => null);
     await reply?.text();

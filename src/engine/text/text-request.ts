@@ -13,15 +13,35 @@ export type * from '../../grammar/text-format.ts';
 
 export type Role = 'system' | 'user' | 'assistant' | 'tool' | 'function' | 'developer';
 
-/** A part of a message: `text`, or an `image`, a `video` or an `audio` for models that take them, as the bytes of a file or decoded. */
-export interface ContentPart extends TileLimits {
-  type: string;
-  text?: string;
-  image?: Uint8Array | Pixels | RgbaPixels;
-  video?: Uint8Array | Clip;
-  audio?: Uint8Array | Sound;
+export interface TextPart {
+  type: 'text';
+  text: string;
   [member: string]: unknown;
 }
+
+/** An image, as the bytes of a file or decoded. */
+export interface ImagePart extends TileLimits {
+  type: 'image';
+  image: Uint8Array | Pixels | RgbaPixels;
+  [member: string]: unknown;
+}
+
+export interface VideoPart extends TileLimits {
+  type: 'video';
+  video: Uint8Array | Clip;
+  [member: string]: unknown;
+}
+
+export interface AudioPart extends TileLimits {
+  type: 'audio';
+  audio: Uint8Array | Sound;
+  [member: string]: unknown;
+}
+
+/** A part of a message; media are for models that take them. Further members are passed to the model's chat template unchanged. */
+export type ContentPart = TextPart | MediumPart;
+
+export type MediumPart = ImagePart | VideoPart | AudioPart;
 
 export interface ToolCall {
   id?: string;

@@ -130,7 +130,7 @@ function toResult(block: BlockOf<'tool_result'>, path: string): ChatMessage {
   const content =
     typeof said === 'string'
       ? `${isError ? 'Error: ' : ''}${said}`
-      : [...(isError ? [{ type: 'text', text: 'Error:' }] : []), ...said];
+      : [...(isError ? [{ type: 'text' as const, text: 'Error:' }] : []), ...said];
   return { role: 'tool', content, tool_call_id: id };
 }
 

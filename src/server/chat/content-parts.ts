@@ -98,13 +98,14 @@ function namedMedium(part: BodyPart): NamedMedium | null {
   };
 }
 
-/** Converts a part for the engine; a medium is not read yet. `path`: that of the part in the request. */
+/** Converts a part for the engine; a medium is a MediaSource until `withMedia` has read it. `path`: that of the part in the request. */
 export function toContentPart(part: BodyPart, path: string): ContentPart {
   const named = namedMedium(part);
-  if (!named) return part;
+  if (!named) return part as unknown as ContentPart;
   const { kind, url, member, format, minTiles, maxTiles } = named;
   const medium = new MediaSource(kind, url, `${path}.${member}`, format);
-  return withoutMissing({ type: kind ?? 'file', [kind ?? 'file']: medium, minTiles, maxTiles });
+  const type = kind ?? 'file';
+  return withoutMissing({ type, [type]: medium, minTiles, maxTiles }) as unknown as ContentPart;
 }
 
 /** Pairs of a path in the engine's request and the path in the body, for the members of one part. */

@@ -91,7 +91,7 @@ function withBytes(part: ContentPart, media: Media): ContentPart {
   if (!(source instanceof MediaSource)) return part;
   const { kind, bytes } = media.get(source)!;
   const { type, [type]: _, ...rest } = part;
-  return { ...rest, type: kind, [kind]: bytes };
+  return { ...rest, type: kind, [kind]: bytes } as unknown as ContentPart;
 }
 
 /** Throws RequestError for bytes that are nothing of the kind. */

@@ -7,7 +7,7 @@ import { checkGiven } from '../../../files/media/given.ts';
 import type { MediaBounds } from '../../../files/media/media.ts';
 import type { ChatRendering, ChatTemplate } from '../../../files/template/template.ts';
 import type { MediaKind, MediaModel, MediaReaders, TileLimits } from '../../../models/media.ts';
-import type { ChatMessage, ContentPart } from '../text-request.ts';
+import type { ChatMessage, ContentPart, MediumPart } from '../text-request.ts';
 import { cancelled } from './decode-within.ts';
 import { HeldMedia } from './held-media.ts';
 import { MediaRoom } from './media-room.ts';
@@ -19,7 +19,7 @@ import type { Medium } from './medium.ts';
 const KINDS: readonly MediaKind[] = ['image', 'video', 'audio'];
 
 /** Whether a part of a message is a medium, whatever models take. */
-export function isMedium(part: ContentPart): part is ContentPart & { type: MediaKind } {
+export function isMedium(part: ContentPart): part is MediumPart {
   return KINDS.some((kind) => kind === part.type);
 }
 
@@ -57,7 +57,7 @@ export class MediaLibrary {
   /** Whether the template prints the placeholder of a medium that a message shows. */
   #isPrinted(kind: MediaKind, template: Pick<ChatTemplate, 'problem' | 'render'>): boolean {
     if (template.problem !== null) return false;
-    const content: ContentPart[] = [{ type: kind }, { type: 'text', text: 'a' }];
+    const content: ContentPart[] = [placeholderOf(kind), { type: 'text', text: 'a' }];
     const { readers } = this.model;
     const { placeholder, otherPlaceholders = [] } = readers[kind]!;
     try {
@@ -110,14 +110,11 @@ export class MediaLibrary {
     if (name !== null) throw uselessTiles(path === null ? name : `${path}.${name}`);
   }
 
-  async #medium(
-    part: ContentPart & { type: MediaKind },
-    { limits, path, plan, signal }: PartReading,
-  ): Promise<Medium> {
+  async #medium(part: MediumPart, { limits, path, plan, signal }: PartReading): Promise<Medium> {
     const kind = part.type;
     this.#checkTiles(part, path);
     if (!this.kinds.includes(kind)) throw untaken(path, kind, this.kinds);
-    const given = part[kind];
+    const given = part[kind] as Parameters<typeof mediumKey>[1] | undefined; // checkGiven checks it
     if (given === undefined)
       throw new EngineError('bad_request', `${path}.${kind} is missing: give the bytes of a file there`, {
         param: `${path}.${kind}`,
@@ -163,14 +160,14 @@ export function uselessTiles(param: string): EngineError {
   );
 }
 
-function tileLimits(part: ContentPart, request: TileLimits): TileLimits {
+function tileLimits(part: MediumPart, request: TileLimits): TileLimits {
   const minTiles = part.minTiles ?? request.minTiles;
   const maxTiles = part.maxTiles ?? request.maxTiles;
   return { ...(minTiles !== undefined && { minTiles }), ...(maxTiles !== undefined && { maxTiles }) };
 }
 
 /** The parameter with the limit on tiles that an error is about: the part's own, or the request's; null: it is about the medium. */
-function tileParam({ param }: EngineError, part: ContentPart, path: string): string | null {
+function tileParam({ param }: EngineError, part: MediumPart, path: string): string | null {
   if (param !== 'minTiles' && param !== 'maxTiles') return null;
   return part[param] === undefined ? param : `${path}.${param}`;
 }
@@ -182,6 +179,11 @@ export function mediaOf(messages: readonly ChatMessage[], media: MediaByPart): M
   );
 }
 
+/** A part without its medium, for a template. */
+function placeholderOf(kind: MediaKind): ContentPart {
+  return (kind === 'audio' ? { type: kind, audio: EMPTY } : { type: kind }) as ContentPart;
+}
+
 /** The messages as a template sees them: of a medium its kind, and the key that some templates look for, or its placeholder as text. */
 export function withoutBytes(
   messages: readonly ChatMessage[],
@@ -190,7 +192,7 @@ export function withoutBytes(
   const shown = (part: ContentPart): ContentPart => {
     if (!isMedium(part)) return part;
     if (part.type === 'video' && video?.isShownAsText) return { type: 'text', text: video.placeholder };
-    return part.type === 'audio' ? { type: 'audio', audio: EMPTY } : { type: part.type };
+    return placeholderOf(part.type);
   };
   return messages.map((message) =>
     Array.isArray(message.content) && message.content.some(isMedium)

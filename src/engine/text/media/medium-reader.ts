@@ -9,14 +9,13 @@ import type { MediaBounds } from '../../../files/media/media.ts';
 import { resampleSound } from '../../../files/media/sound-reader.ts';
 import type {
   Clip,
-  MediaKind,
   MediaReaders,
   PreparedMedium,
   TileLimits,
   VideoSource,
   Preparation,
 } from '../../../models/media.ts';
-import type { ContentPart } from '../text-request.ts';
+import type { MediumPart } from '../text-request.ts';
 import { decodeWithin } from './decode-within.ts';
 import { prepareInTurns } from './prepare-in-turns.ts';
 
@@ -43,7 +42,7 @@ export class MediumReader {
   }
 
   /** The part has a medium of a kind that the model reads. Errors have no name that a request knows (see `named`). */
-  read(part: ContentPart & { type: MediaKind }, reading: MediumReading): Promise<PreparedMedium> {
+  read(part: MediumPart, reading: MediumReading): Promise<PreparedMedium> {
     const { limits, plan, abandoned } = reading;
     return decodeWithin(UNNAMED, this.#bounds, abandoned, async (signal) => {
       const work = await this.#decode(part, limits, signal);
@@ -52,22 +51,20 @@ export class MediumReader {
     });
   }
 
-  async #decode(
-    { type, image, video, audio }: ContentPart & { type: MediaKind },
-    limits: TileLimits,
-    signal: AbortSignal,
-  ): Promise<Preparation> {
+  async #decode(part: MediumPart, limits: TileLimits, signal: AbortSignal): Promise<Preparation> {
     const readers = this.#readers;
     const bounds = this.#bounds;
-    if (type === 'image') {
+    if (part.type === 'image') {
+      const { image } = part;
       const { alpha } = readers.image!;
       const pixels =
         image instanceof Uint8Array
           ? await this.#decoders.image(image, UNNAMED, { bounds, alpha, signal })
-          : coloursOf(image!, alpha);
+          : coloursOf(image, alpha);
       return readers.image!.prepare(pixels, limits);
     }
-    if (type === 'video') {
+    if (part.type === 'video') {
+      const { video } = part;
       const { frames, fit } = readers.video!;
       const reading = {
         bounds,
@@ -76,14 +73,15 @@ export class MediumReader {
         signal,
       };
       const clip =
-        video instanceof Uint8Array ? await this.#decoders.video(video, UNNAMED, reading) : ofCaller(video!);
+        video instanceof Uint8Array ? await this.#decoders.video(video, UNNAMED, reading) : ofCaller(video);
       return readers.video!.prepare(clip, limits);
     }
+    const { audio } = part;
     const { rate } = readers.audio!;
     const sound =
       audio instanceof Uint8Array
         ? await this.#decoders.audio(audio, UNNAMED, { bounds, rate, signal })
-        : await resampleSound(audio!, { rate, signal });
+        : await resampleSound(audio, { rate, signal });
     return readers.audio!.prepare(sound, limits);
   }
 }

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
+import type { ContentPart } from '../../../../src/engine/text/text-request.ts';
 import { TEXT_CLASSES } from '../../../../src/engine/architectures.ts';
 import { openCheckpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
 import type { Pixels } from '../../../../src/files/image/pixels.ts';
@@ -69,7 +70,7 @@ describe.each(['qwen2-vl', 'qwen2-5-vl', 'qwen3-vl', 'qwen3-5'])('%s', (name) =>
     const model = await openMediaModel({ path }, { prefillChunk: 16, contextLength: 256 });
     try {
       expect(model.info.media).toEqual(['image', 'video']);
-      const content = [
+      const content: ContentPart[] = [
         { type: 'video', video: clip },
         { type: 'text', text: golden.question },
       ];

@@ -123,7 +123,7 @@ describe('media that do not fit', () => {
     });
     expect(made).toHaveLength(before);
     const several = [4, 5, 6].map((count) => sound(FOUR.map(() => count)));
-    await expect(read(...several, { type: 'video' })).rejects.toMatchObject({
+    await expect(read(...several, { type: 'video' } as ContentPart)).rejects.toMatchObject({
       code: 'context_length_exceeded',
     });
     expect((await read(sound(FOUR), sound(FOUR.map(() => 4)))).size).toBe(2);
