@@ -11,7 +11,7 @@ import { smallValues } from '../pipeline/file-parts.ts';
 import { isRecord, readJson, type Folder } from '../source.ts';
 import { readKey } from './keys.ts';
 import type { AdapterModule } from './module.ts';
-import { readModules, type StatedScale } from './modules.ts';
+import { readModules, wrongAlpha, type StatedScale } from './modules.ts';
 
 export interface AdapterFile {
   /** Path of the file. */
@@ -31,7 +31,6 @@ export interface AdapterFile {
 const PEFT_FILE = 'adapter_model.safetensors';
 /** File names that programs give to adapters, most usual first. */
 const USUAL = ['pytorch_lora_weights.safetensors', PEFT_FILE];
-const MOST_ALPHA = 1e6;
 
 /**
  * Opens the adapter in a folder, or the file that stands for one. `beside`: the folder of such a file. The caller closes it. Throws
@@ -104,14 +103,8 @@ async function readAlphas(
   for (const [name, entry] of tensors) {
     if (readKey(name)?.role !== 'alpha') continue;
     const values = entry.bytes > 64 ? null : await smallValues({ path, tensors }, name);
-    const [value = Number.NaN] = values ?? [];
-    if (values?.length !== 1 || !(Math.abs(value) <= MOST_ALPHA)) {
-      throw new EngineError(
-        'bad_checkpoint',
-        `${path}: tensor ${name} is ${values?.length === 1 ? value : `of the shape [${entry.shape.join(', ')}]`}, and a number up to ${MOST_ALPHA} is needed: take the file from where the adapter was published`,
-        { param: name },
-      );
-    }
+    if (values?.length !== 1) throw wrongAlpha(path, name, `of the shape [${entry.shape.join(', ')}]`);
+    const value = values[0]!;
     alphas.set(name, value);
   }
   return alphas;

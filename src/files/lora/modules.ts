@@ -23,7 +23,13 @@ interface Gathered {
   tensors: Tensors;
 }
 
-/** `alphas`: values of the tensors named alpha, by name. Throws bad_checkpoint and unsupported with the tensor's name. */
+/** Largest magnitude of an alpha that has an effect. */
+const MOST_ALPHA = 1e6;
+
+/**
+ * `alphas`: values of the tensors named alpha, by name; where all factors are whole they have no effect, and programs write any value
+ * there. Throws bad_checkpoint and unsupported with the tensor's name.
+ */
 export function readModules(
   path: string,
   tensors: ReadonlyMap<string, TensorEntry>,
@@ -87,7 +93,9 @@ function moduleOf(
   const scale = (rank: number | null): number => {
     if (rank === null) return 1;
     const value = alpha && alphas.get(alpha.name);
-    return value === undefined ? (stated(name, rank) ?? 1) : value / rank;
+    if (value === undefined) return stated(name, rank) ?? 1;
+    if (Math.abs(value) <= MOST_ALPHA) return value / rank;
+    throw shapes.wrongAlpha(alpha!, String(value));
   };
   const weight: Delta | null = low
     ? { kind: low.kind, factors: low.factors, scale: scale(low.rank) }
@@ -163,6 +171,10 @@ class Shapes {
     return broken(this.#path, name, problem);
   }
 
+  wrongAlpha({ name }: Pick<TensorEntry, 'name'>, found: string): EngineError {
+    return wrongAlpha(this.#path, name, found);
+  }
+
   #whole(role: 'w1' | 'w2'): { factor: Factor; rank: null } | null {
     const whole = this.#tensors[role];
     const pieces = [this.#tensors[`${role}_a`], this.#tensors[`${role}_b`]];
@@ -202,6 +214,10 @@ class Shapes {
       throw this.broken(a, `has the shape [${a.shape.join(', ')}] beside a core, and a matrix is needed`);
     return { factor: { b, a, mid: mid ?? null, isTransposed }, rank };
   }
+}
+
+export function wrongAlpha(path: string, name: string, found: string): EngineError {
+  return broken(path, name, `is ${found}, and a number up to ${MOST_ALPHA} is needed`);
 }
 
 function broken(path: string, name: string, problem: string): EngineError {
