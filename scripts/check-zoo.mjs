@@ -73,7 +73,7 @@ const REASONS = [
   ['module', /ends in a .* module/],
   ['component', /names no \w+, which its pipeline class needs|which is not built in as/],
   ['pipeline class', / is an? \w+Pipeline, which/],
-  ['architecture', /the architecture is \w+, which is not built|those that (run|make embeddings) are/],
+  ['architecture', /the architecture is \w+, which is not built/],
 ];
 
 async function outcomeOf(model) {
