@@ -21,7 +21,7 @@ function lastText(request: TextRequest): string {
   if (!('messages' in request.prompt)) return '';
   const message: ChatMessage | undefined = request.prompt.messages.at(-1);
   const content = message?.content ?? '';
-  return typeof content === 'string' ? content : content.map(({ text }) => text ?? '').join('');
+  return typeof content === 'string' ? content : content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
 /** Ten tokens for each medium. */
