@@ -1,11 +1,22 @@
-// Checks the package that npm would publish, installed in an empty folder with the published dependencies only: the command answers, the library imports,
-// its types hold under the strictest settings, and the shipped model holds a conversation from there. Needs no network: dependencies are linked from the clone.
+// Checks the package that npm would publish, installed in an empty folder with the published dependencies only: links of its README lead to files of it, the
+// command answers, the library imports, its types hold under the strictest settings and need no newer compiler than they have to, and the shipped model holds
+// a conversation and runs the examples from there. Needs no network: dependencies are linked from the clone.
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { npm, root } from './setup/packages.mjs';
+import { brokenLinks, newerTypes } from './packed-files.mjs';
 
 const IMPORT = `
   import { EngineError } from 'svc-engine';
@@ -34,6 +45,7 @@ const PROGRAM = `
 const PAGE = `
   import { openTextModel } from 'svc-engine/browser';
   export const model = openTextModel({ model: 'x' });`;
+
 const COMPILER_OPTIONS = {
   strict: true,
   skipLibCheck: false,
@@ -44,6 +56,18 @@ const COMPILER_OPTIONS = {
   types: ['node'],
 };
 
+const IN_PAGE = { module: 'esnext', moduleResolution: 'bundler', lib: ['es2022', 'dom'], types: [] };
+
+/** The programs of scripts/examples/library, with what they print. */
+const EXAMPLES = {
+  'structured.mjs': { says: /^\{ capital: 'Paris' \}$/m },
+  'tools.mjs': { says: /^get_weather\(\{"city": "Paris"\}\).*\n.*Paris/m },
+  'search.mjs': {
+    args: ['Which animal gives milk?', join(root, 'test/golden/embedding/bert')],
+    says: /^(0\.\d{3} .+\n){4}$/m,
+  },
+};
+
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const folder = mkdtempSync(join(tmpdir(), 'svc-pack-'));
 try {
@@ -51,8 +75,11 @@ try {
   const bin = join(folder, 'node_modules', manifest.name, manifest.bin[manifest.name]);
   expect('version', run([bin, 'version']), (text) => text.trim() === manifest.version);
   expect('import', run(['--input-type=module', '-e', IMPORT]), () => true);
-  expect('types', compile(PROGRAM), () => true);
+  expect('types', compile({ program: PROGRAM }), () => true);
+  expect('types in a page', compile({ page: PAGE }, IN_PAGE), () => true);
   expect('chat', run([bin, 'chat', '--temperature', '0'], 'Hello!\n'), (text) => /\w/.test(text));
+  for (const [example, { args = [], says }] of Object.entries(EXAMPLES))
+    expect(example, runExample(example, args), (text) => says.test(text));
 } catch (error) {
   console.error(error.message);
   process.exitCode = 1;
@@ -71,10 +98,26 @@ function pack() {
   const paths = files.map(({ path }) => path);
   const wanted = ['package.json', 'README.md', 'LICENSE', 'dist/index.js', 'dist/index.d.ts'];
   const missing = wanted.filter((path) => !paths.includes(path));
-  const foreign = paths.filter((path) => !/^(dist|shaders|models)\//.test(path) && !wanted.includes(path));
+  const isOurs = (path) =>
+    /^(dist|shaders|models|scripts\/examples)\//.test(path) || path.endsWith('README.md');
+  const foreign = paths.filter((path) => !isOurs(path) && !wanted.includes(path));
+  const broken = brokenLinks(root, paths);
+  const newer = newerTypes(root, paths);
   if (missing.length > 0) throw new Error(`The package lacks ${missing.join(', ')}.`);
   if (foreign.length > 0) throw new Error(`The package should not hold ${foreign.join(', ')}.`);
+  if (broken.length > 0) throw new Error(`Links of the package lead nowhere: ${broken.join(', ')}.`);
+  if (newer.length > 0)
+    throw new Error(`Types need a newer compiler than 5.0 (see setup/plain-types.mjs): ${newer.join(', ')}.`);
   return join(folder, filename);
+}
+
+/** Runs an example as a user does who copies it into a project. */
+function runExample(name, args) {
+  copyFileSync(
+    join(folder, 'node_modules', manifest.name, 'scripts/examples/library', name),
+    join(folder, name),
+  );
+  return run([name, ...args]);
 }
 
 function install(tarball) {
@@ -90,14 +133,16 @@ function install(tarball) {
 }
 
 /** Only the clone's compiler and the types of Node are available. */
-function compile(program) {
+function compile(programs, options = {}) {
   for (const name of ['@types/node', 'undici-types']) {
     mkdirSync(dirname(join(folder, 'node_modules', name)), { recursive: true });
-    symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name), 'junction');
+    const link = join(folder, 'node_modules', name);
+    if (!existsSync(link)) symlinkSync(join(root, 'node_modules', name), link, 'junction');
   }
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-  writeFileSync(join(folder, 'program.ts'), program);
-  const settings = { compilerOptions: COMPILER_OPTIONS, files: ['program.ts'] };
+  const files = Object.keys(programs).map((name) => `${name}.ts`);
+  for (const [name, text] of Object.entries(programs)) writeFileSync(join(folder, `${name}.ts`), text);
+  const settings = { compilerOptions: { ...COMPILER_OPTIONS, ...options }, files };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings));
   return run([join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', folder]);
 }
