@@ -228,13 +228,13 @@ describe('a GGUF file that is not what its model needs', () => {
 
   it('is refused by the file and its metadata key where the model cannot have such values', async () => {
     const { config, architecture, configSource } = await opened({
-      'llama.attention.key_length': 6,
-      'llama.attention.value_length': 6,
+      'llama.attention.key_length': 9,
+      'llama.attention.value_length': 9,
     });
     expect(() => readText(config, architecture, configSource)).toThrow(
       expect.objectContaining({
         code: 'unsupported',
-        message: expect.stringMatching(/^m\.gguf: llama\.attention\.key_length 6 is not built; choose/),
+        message: expect.stringMatching(/^m\.gguf: llama\.attention\.key_length 9 is not built; choose/),
         param: 'llama.attention.key_length',
       }) as Error,
     );
