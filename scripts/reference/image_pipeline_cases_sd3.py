@@ -65,4 +65,21 @@ SD3 = {
         picture=True,
         mask=True,
     ),
+    'pipeline-sd3-skip': case(
+        'StableDiffusion3Pipeline',
+        exercises='Heun, whose three steps are five calls: the second and the third are guided away from a pass without the middle block',
+        arguments=call(1, skip_guidance_layers=[1], skip_layer_guidance_stop=0.7),
+        seeds=(108,),
+        scheduler='FlowMatchHeunDiscreteScheduler',
+        brief=True,
+    ),
+    'pipeline-sd3-skip-dual': Pipeline(
+        'StableDiffusion3Pipeline',
+        'sd3-dual',
+        'in two of five steps a pass without the blocks of two attentions, the last one included',
+        call(4, steps=5, skip_guidance_layers=[0, 2], skip_layer_guidance_scale=1.5, skip_layer_guidance_start=0.1, skip_layer_guidance_stop=0.6),
+        seeds=(109,),
+        components=TWO,
+        brief=True,
+    ),
 }

@@ -3,13 +3,20 @@
 clip-tokens: what the tokenizer gives for the text (BOS, EOS and no limit), and `padded` the 77 ids that the text encoder
 gets, for both tokenizers: CLIP-L pads with EOS, OpenCLIP with `!`, which thereby is a special token: it is cut out of
 the text before all else and never stands at a word's end. qwen-tokens: the prompt in the chat template with
-enable_thinking, and its ids.
+enable_thinking, and its ids. saved-tokenizer: the tokenizer of a pipeline that diffusers saved under transformers 5, with a class
+that reads the files of any tokenizer; its entry in model_index.json, and ids of texts.
 """
 
-from transformers import AutoTokenizer, CLIPTokenizer
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+from diffusers import StableDiffusionPipeline
+from transformers import AutoTokenizer, CLIPTokenizer, PreTrainedTokenizerFast
 
 from image_cases import rendered_ids
-from image_checkpoints import FOLDERS
+from image_checkpoints import FOLDERS, ROOT
 from image_golden import write_case
 from image_tokenizer import PROMPTS
 
@@ -19,6 +26,25 @@ def clip(checkpoint):
     plain = tokenizer(PROMPTS, verbose=False).input_ids
     padded = tokenizer(PROMPTS, padding='max_length', truncation=True).input_ids
     return plain, padded
+
+
+def saved():
+    """Saves a pipeline whose tokenizer was opened by no class of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        CLIPTokenizer.from_pretrained(FOLDERS / 'sd1' / 'tokenizer').save_pretrained(folder)
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
+        pipe = StableDiffusionPipeline.from_pretrained(FOLDERS / 'sd1', tokenizer=tokenizer, safety_checker=None)
+        place = Path(folder) / 'pipeline'
+        pipe.save_pretrained(place)
+        entry = json.loads((place / 'model_index.json').read_text())['tokenizer']
+        document = {
+            'class': entry[1],
+            'exercises': 'what diffusers writes for a tokenizer of no class of its own',
+            'entry': entry,
+            'prompts': [{'text': text, 'ids': tokenizer(text, verbose=False).input_ids} for text in PROMPTS[:15]],
+        }
+        write_case('saved-tokenizer', 'image_tokens.py', document)
+        shutil.copytree(place / 'tokenizer', ROOT / 'saved-tokenizer', dirs_exist_ok=True)
 
 
 def make():
@@ -51,3 +77,4 @@ def make():
 
 if __name__ == '__main__':
     make()
+    saved()

@@ -33,7 +33,7 @@ function ineffective(
   { event: { values, sources }, call }: Resolved,
   { runner }: Pick<Parts, 'runner'>,
 ): Prose[] {
-  const own = runner.notesOn?.({ sources, call }) ?? [];
+  const own = runner.notesOn?.({ values, sources, call }) ?? [];
   if (runner.guides(values.guidance, call)) return own;
   const isAsked = (key: keyof typeof values): boolean => ['request', 'kwargs'].includes(sources[key]);
   const unguided =

@@ -36,6 +36,8 @@ export interface SD3Step {
   text: Tensor;
   /** Pooled states of the texts, [items, pooledDims]. */
   pooled: Tensor;
+  /** Numbers of blocks that are left out; left out: none. */
+  without?: ReadonlySet<number>;
 }
 
 export interface SD3 {
@@ -63,13 +65,13 @@ export function sd3(config: SD3Config, weights: WeightTable): SD3 {
 
   return {
     condition: (text) => linear(text, embedText),
-    forward({ patches, places, time: timestep, text, pooled }) {
+    forward({ patches, places, time: timestep, text, pooled, without }) {
       const [items, tokens] = patches.shape as [number, number, number];
       const time = embedTime({ time: timestep, guidance: null, pooled }); // [items, hidden]
       const placed = joinRows(Array<Tensor>(items).fill(places), [items, tokens]);
       const image: TimedStream = { x: linearAdd(patches, embedPatches, placed), time, rotations: null };
       const words: TimedStream = { x: copy(text), time, rotations: null };
-      for (const run of blocks) run(words, image);
+      for (const [i, run] of blocks.entries()) if (!without?.has(i)) run(words, image);
       return linear(endNorm(image.x, linear(time, modulate), eps), out);
     },
   };

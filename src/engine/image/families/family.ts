@@ -233,7 +233,7 @@ export interface FamilyModel {
   /** Returns true if the guidance scale, or a call argument, requires a second pass with the negative prompt. */
   guides(guidance: number, call: CallArguments): boolean;
   /** Returns notes on call arguments of a request that change nothing; left out: none. */
-  notesOn?(request: Pick<RunRequest, 'sources' | 'call'>): Prose[];
+  notesOn?(request: Pick<RunRequest, 'values' | 'sources' | 'call'>): Prose[];
   /** Throws bad_request for a request that this model cannot honour; called when the request's values are resolved. */
   checkRequest?(request: Pick<RunRequest, 'values' | 'sources' | 'call' | 'maxSequenceLength'>): void;
   /** Throws bad_checkpoint if weights do not match the configurations, or a tokenizer is damaged. */

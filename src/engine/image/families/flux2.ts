@@ -76,7 +76,7 @@ export const flux2: ImageFamily = {
   components: {
     // The language model alone is enough, because images are not read; GGUF files hold no more, and call it a Llama, which computes the same.
     text_encoder: textEncoder('Mistral3ForConditionalGeneration', 'MistralForCausalLM', 'LlamaForCausalLM'),
-    tokenizer: tokenizer('PixtralProcessor', 'TokenizersBackend', 'LlamaTokenizerFast', 'LlamaTokenizer'),
+    tokenizer: tokenizer('PixtralProcessor', 'LlamaTokenizerFast', 'LlamaTokenizer'),
     transformer: denoiser('Flux2Transformer2DModel'),
     vae: { kind: 'model', library: 'diffusers', classes: ['AutoencoderKLFlux2'] },
     scheduler: SCHEDULER,

@@ -2,22 +2,31 @@
 // and the negative prompt as two items of one pass.
 
 import { EngineError } from '../../../files/error.ts';
+import type { Tape } from '../../../gpu/tape.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { concat } from '../../../kernels/concat.ts';
+import { takeRows } from '../../../kernels/copy-rows.ts';
 import { guidance } from '../../../kernels/guidance.ts';
+import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { patchify, unpatchify } from '../../../kernels/patchify.ts';
 import { repeat } from '../../../kernels/repeat.ts';
 import { readSD3Config, type SD3Config } from '../../../models/image/sd3-config.ts';
-import { sd3, sd3PlaceIds, sd3Places, type SD3 } from '../../../models/image/sd3.ts';
+import { sd3, sd3PlaceIds, sd3Places, type SD3, type SD3Step } from '../../../models/image/sd3.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import { readAutoencoder } from '../autoencoder.ts';
-import type { CallArguments } from '../call-arguments.ts';
 import { compute, freeTensors, type ComputeOptions } from '../compute.ts';
 import type { ComponentAccess } from '../components.ts';
 import type { Predictor } from '../denoiser.ts';
+import { createScalars } from '../scalars.ts';
 import { Scope } from '../scope.ts';
 import type { FamilyModel, Prepared, RunRequest } from './family.ts';
 import { checkLength } from './prompt-length.ts';
+import {
+  checkLayers,
+  layerGuidance,
+  layerGuidanceNotes,
+  type LayerGuidanceArguments,
+} from './sd3-layer-guidance.ts';
 import {
   checkSD3Encoders,
   encodeSD3,
@@ -27,7 +36,12 @@ import {
   type SD3Text,
   type TextWidths,
 } from './sd3-texts.ts';
-import { recordPredictor, requireWidth, type TransformerRequest } from './transformer-model.ts';
+import {
+  recordPredictor,
+  requireWidth,
+  type StepInputs,
+  type TransformerRequest,
+} from './transformer-model.ts';
 
 /** Latents along one side of a token. */
 export const PATCH = 2;
@@ -35,7 +49,7 @@ export const PATCH = 2;
 const GUIDANCE = 0;
 const ONE = 1;
 
-export interface SD3Arguments extends CallArguments {
+export interface SD3Arguments extends LayerGuidanceArguments {
   /** Texts for the second and the third encoder; left out or empty: that for the first. */
   prompt2?: string;
   prompt3?: string;
@@ -60,8 +74,10 @@ export function openSD3(components: ComponentAccess): FamilyModel {
     mostClipSkip: Math.min(...layers) - 1 - UNREAD_LAYERS,
     unreadClipLayers: UNREAD_LAYERS,
     guides,
+    notesOn: (request) => layerGuidanceNotes(request, guides(request.values.guidance)),
     checkRequest(request) {
       checkLength(request);
+      checkLayers(request, config.layers);
       checkSize(config, factor, request.values);
     },
     async checkFiles() {
@@ -171,28 +187,81 @@ interface PredictorRequest extends TransformerRequest<SD3> {
 }
 
 async function openPredictor(given: PredictorRequest): Promise<Predictor> {
-  const { components, page, texts, places, request, latents, extra, options } = given;
+  const { components, page, texts, request, options } = given;
   const { device } = components;
-  const [, height, width] = latents.shape as [number, number, number];
   const items = texts.states.shape[0] as number;
   using scope = new Scope(device);
   const [text] = await compute(device, options, (tape) => [page.condition(texts.states.on(tape))]);
   scope.hold(text!);
+  const skipping = items === 1 ? null : layerGuidance(request);
+  const scales = scope.use(createScalars(device, 'scales of layer guidance', 3));
+  if (skipping) scales.write([1, skipping.scale, -skipping.scale]);
   return await recordPredictor(device, scope, given, {
     items,
-    record(tape, { time, scalars }) {
-      const input = extra ? concat(latents.on(tape), extra.on(tape)) : latents.on(tape);
-      const x = items === 1 ? input : repeat(input, items, scalars, ONE);
-      const predicted = page.forward({
-        patches: patchify(x, { size: PATCH, order: 'cpq' }), //  [items, tokens, 4 · inputs]
-        places: places.on(tape),
-        time,
-        text: text!.on(tape),
-        pooled: texts.pooled.on(tape),
-      });
-      const y = unpatchify(predicted, { size: PATCH, order: 'pqc', height, width });
-      return items === 1 ? y : guidance(y, scalars, GUIDANCE);
+    record(tape, inputs) {
+      const y = predictAll(given, text!, tape, inputs);
+      return items === 1 ? y : guidance(y, inputs.scalars, GUIDANCE);
     },
-    values: ({ timestep }) => ({ time: timestep, scalars: [request.values.guidance, 1] }),
+    ...(skipping && {
+      recordOther(tape: Tape, inputs: StepInputs) {
+        const y = predictAll(given, text!, tape, inputs);
+        const guided = guidance(y, inputs.scalars, GUIDANCE);
+        const [, height, width] = guided.shape as [number, number, number];
+        const positive = takeRows(y, height * width, [1, height, width]);
+        const skipped = predictWithout(given, text!, tape, inputs, skipping.layers);
+        return linearCombination([guided, positive, skipped], scales.region, inputs.flag);
+      },
+    }),
+    values: ({ timestep }, index) => ({
+      time: timestep,
+      scalars: [request.values.guidance, 1],
+      isOther: skipping?.isIn(index) ?? false,
+    }),
   });
+}
+
+const inputOn = (tape: Tape, { latents, extra }: PredictorRequest): Tensor =>
+  extra ? concat(latents.on(tape), extra.on(tape)) : latents.on(tape);
+
+/** Predictions for all texts, [items, height, width, channels]. `text`: the conditioned texts, [items, tokens, hidden]. */
+function predictAll(
+  given: PredictorRequest,
+  text: Tensor,
+  tape: Tape,
+  { time, scalars }: StepInputs,
+): Tensor {
+  const items = text.shape[0] as number;
+  const input = inputOn(tape, given);
+  const x = items === 1 ? input : repeat(input, items, scalars, ONE);
+  return predict(given, tape, x, { time, text: text.on(tape), pooled: given.texts.pooled.on(tape) });
+}
+
+/** The prediction for the prompt, which is the second text, in a pass without some blocks, [1, height, width, channels]. */
+function predictWithout(
+  given: PredictorRequest,
+  text: Tensor,
+  tape: Tape,
+  { time }: StepInputs,
+  without: ReadonlySet<number>,
+): Tensor {
+  const tokens = text.shape[1] as number;
+  return predict(given, tape, inputOn(tape, given), {
+    time: takeRows(time, 1, [1]),
+    text: takeRows(text.on(tape), tokens, [1, tokens]),
+    pooled: takeRows(given.texts.pooled.on(tape), 1, [1]),
+    without,
+  });
+}
+
+/** x [items, height, width, inputs] → [items, height, width, channels] */
+function predict(
+  { page, places }: PredictorRequest,
+  tape: Tape,
+  x: Tensor,
+  step: Omit<SD3Step, 'patches' | 'places'>,
+): Tensor {
+  const [, height, width] = x.shape as [number, number, number];
+  const patches = patchify(x, { size: PATCH, order: 'cpq' }); //  [items, tokens, 4 · inputs]
+  const predicted = page.forward({ ...step, patches, places: places.on(tape) });
+  return unpatchify(predicted, { size: PATCH, order: 'pqc', height, width });
 }

@@ -15,6 +15,7 @@ import {
 import { SD3_FILES } from '../layouts/sd3.ts';
 import type { ComponentFiles, FamilyDefaults, ImageFamily, ImpliedDefaults } from './family.ts';
 import { SD3_ADAPTERS } from './sd3-adapters.ts';
+import { LAYER_GUIDANCE } from './sd3-layer-guidance.ts';
 import { openSD3, PATCH, type SD3Arguments } from './sd3-model.ts';
 import { AUTOENCODER, denoiser, SCHEDULER, textEncoder, tokenizer } from './shared-components.ts';
 
@@ -75,7 +76,7 @@ export const sd3Family: ImageFamily = {
       },
       strength: 'ceil',
       callArguments: (task) => {
-        if (task === 'text-to-image') return ARGUMENTS;
+        if (task === 'text-to-image') return { ...ARGUMENTS, ...LAYER_GUIDANCE };
         const crop = { padding_mask_crop: integer(0, { call: 'maskPadding' }) };
         return { ...ARGUMENTS, ...STRENGTH, ...(task === 'inpainting' ? crop : {}) };
       },

@@ -1,6 +1,7 @@
 // Declarations of components that several families share: autoencoders, CLIP text encoders, noise schedules.
 
 import type { ComponentClasses, PipelineComponents } from '../../../files/pipeline/pipeline-classes.ts';
+import { TOKENIZER_BACKENDS } from '../component-tokenizer.ts';
 
 export const AUTOENCODER: ComponentClasses = {
   kind: 'model',
@@ -17,10 +18,11 @@ export const textEncoder = (...classes: string[]): ComponentClasses => ({
   classes,
 });
 
+/** Declares a tokenizer. A backend that reads the files of any may stand in place of its classes. */
 export const tokenizer = (...classes: string[]): ComponentClasses => ({
   kind: 'tokenizer',
   library: 'transformers',
-  classes,
+  classes: [...classes, ...TOKENIZER_BACKENDS],
 });
 
 /** An IP-Adapter, and the encoder of its image. */

@@ -94,15 +94,17 @@ export interface RecordedStep {
   items?: number;
   /** Records the pass or passes of a step, and returns the guided prediction in the shape of the latents. */
   record(tape: Tape, inputs: StepInputs): Tensor;
-  /** Records a step that `values` names as unguided; left out: there are none. */
-  recordUnguided?(tape: Tape, inputs: StepInputs): Tensor;
-  values(step: Step): StepValues;
+  /** Records the steps that `values` marks as `isOther`; left out: there are none. */
+  recordOther?(tape: Tape, inputs: StepInputs): Tensor;
+  /** `index`: that of the step in its plan. */
+  values(step: Step, index: number): StepValues;
 }
 
 interface StepValues {
   time: number;
   scalars: readonly number[];
-  unguided?: boolean;
+  /** Whether the step is that of `recordOther`. */
+  isOther?: boolean;
 }
 
 /** Number of scalars of a step. */
@@ -113,7 +115,7 @@ export async function recordPredictor(
   device: Device,
   scope: Scope,
   { output, options }: { output: Tensor; options: ComputeOptions },
-  { items = 1, record, recordUnguided, values }: RecordedStep,
+  { items = 1, record, recordOther, values }: RecordedStep,
 ): Promise<Predictor> {
   const scalars = scope.use(createScalars(device, 'scalars of a step', MOST_SCALARS));
   const flag = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1))).region!;
@@ -123,17 +125,17 @@ export async function recordPredictor(
     const on = (tape: Tape) => [step(tape, { time: time.on(tape), ...inputs })];
     return new CountedRecording(scope.use(await recordTape(device, options, on, [output])));
   };
-  const guided = await recorded(record);
-  const unguided = recordUnguided ? await recorded(recordUnguided) : guided;
+  const usual = await recorded(record);
+  const other = recordOther ? await recorded(recordOther) : usual;
   const owner = scope.move();
   return {
-    run(step) {
-      const now = values(step);
+    run(step, index) {
+      const now = values(step, index);
       scalars.write(now.scalars);
       writeRows(device, time, new Float32Array(items).fill(now.time));
-      return (now.unguided === true ? unguided : guided).run();
+      return (now.isOther === true ? other : usual).run();
     },
-    times: () => timesOf(new Set([guided, unguided])),
+    times: () => timesOf(new Set([usual, other])),
     [Symbol.dispose]: () => owner[Symbol.dispose](),
   };
 }

@@ -102,12 +102,12 @@ async function openPredictor(given: PredictorRequest): Promise<Predictor> {
       if (cfgNormalization > 0) limitLength(guided, positive, cfgNormalization);
       return guided;
     },
-    ...(isCut && { recordUnguided: (tape, inputs) => turned(predicted(tape, inputs, sides[0]!), inputs) }),
+    ...(isCut && { recordOther: (tape, inputs) => turned(predicted(tape, inputs, sides[0]!), inputs) }),
     values({ timestep }) {
       const share = 1 - timestep / TRAINED_STEPS;
       const unguided = sides.length === 1 || (isCut && share > cfgTruncation);
       const scalars = unguided ? [-1] : [-(1 + guidance), guidance];
-      return { time: share * config.timeScale, scalars, unguided };
+      return { time: share * config.timeScale, scalars, isOther: unguided };
     },
   });
 }
