@@ -8,7 +8,7 @@ import { option, say, type Prose } from '../../files/message.ts';
 import type { Platform } from '../platform.ts';
 import type { WeightChange, WeightChanges } from '../weights/change.ts';
 import type { ImageModelOptions, ImageRequest } from './image-model.ts';
-import { openAdapter, shortList, type AdapterTarget, type OpenAdapter } from './open-adapter.ts';
+import { openAdapter, unmatchedNote, type AdapterTarget, type OpenAdapter } from './open-adapter.ts';
 
 /** An adapter with the scale that a request gives it. */
 export interface AppliedAdapter {
@@ -154,11 +154,8 @@ export class ImageAdapters {
     const beside = above ? await platform.openFolder(above[1] ?? '.') : undefined;
     const named = { given, name: name ?? stemOf(given), targets, beside };
     const adapter = await openAdapter(folder, named, this.#target);
-    const { unmatched, file } = adapter;
-    if (unmatched.length > 0)
-      onNote(
-        `${file.path} also changes ${countText(unmatched.length, 'module')} that this model does not have, which are left out: ${shortList(unmatched)}`,
-      );
+    const note = unmatchedNote(adapter);
+    if (note !== null) onNote(note);
     return adapter;
   }
 

@@ -2,7 +2,7 @@
 // for their stages, and which are streamed layer by layer.
 
 import { LRUCache } from 'lru-cache';
-import { option, say, type Prose } from '../../files/message.ts';
+import { noteOf, option, say, type Prose } from '../../files/message.ts';
 import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
 import { QUANTIZED_FORMATS, type QuantizedFormat } from '../../kernels/formats.ts';
@@ -16,6 +16,7 @@ import { openPaperTwin } from '../../gpu/paper-device.ts';
 import { openParts, type ImageMemory, type Parts } from './parts.ts';
 import {
   askedResidencies,
+  ineffectiveOffload,
   leavableOptions,
   rolesOf,
   withoutOptions,
@@ -175,6 +176,9 @@ export class MemoryPlanner implements ImageMemory {
 /** Opens a pipeline whose memory is planned. Errors: those of openParts, and bad_request for options of offloading without effect. */
 export async function openPlannedParts(...given: OpenPartsArguments): Promise<Parts> {
   const parts = await openParts(...given);
+  const [, , , options, onEvent] = given;
+  const note = ineffectiveOffload(options, rolesOf(parts.components, parts.context.pipeline.family));
+  if (note !== null) onEvent(noteOf(note));
   return orClose(
     () => parts.components.close(),
     () => Promise.resolve({ ...parts, memory: memoryPlanner(parts, given) }),

@@ -122,6 +122,16 @@ export function shortList(names: readonly string[]): string {
   return `${named.join(', ')}${names.length > MOST_NAMED ? ' …' : ''}`;
 }
 
+/** A note on the modules of an adapter that its model does not have; null: it has all. */
+export function unmatchedNote({ file, unmatched }: Pick<OpenAdapter, 'file' | 'unmatched'>): string | null {
+  if (unmatched.length === 0) return null;
+  const missing = new Set(unmatched);
+  const matched = file.modules.filter(({ name }) => !missing.has(name)).length;
+  if (matched >= unmatched.length)
+    return `${file.path} also changes ${countText(unmatched.length, 'module')} that this model does not have, which are left out: ${shortList(unmatched)}`;
+  return `${file.path} is mostly left out: it changes ${countText(matched, 'module')} of this model, and ${unmatched.length} that this model does not have: ${shortList(unmatched)}; it was probably trained on another model, and images may show little of it`;
+}
+
 function targeted(
   changes: OpenAdapter['changes'],
   targets: readonly string[] | undefined,

@@ -1,7 +1,7 @@
 // Where the weights of a component are: on the device all the time, on it for the stages that use them, or in host memory, from which
 // layers are copied as they are needed. Options ask for one of these; the others are planned.
 
-import { option, say } from '../../files/message.ts';
+import { option, say, type Message } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import type { PipelineComponents } from '../../files/pipeline/pipeline-classes.ts';
 import type { ResidentPart } from '../weights/layers.ts';
@@ -68,14 +68,21 @@ const CPU_OFFLOAD = {
   denoiser: 'ditCpuOffload',
 } as const satisfies Record<Role, keyof OffloadOptions>;
 
-/** Residencies that options ask for; false keeps a component on the device. Throws bad_request for options without an effect. */
+/** A note on an option that concerns no component of a pipeline; null: there is none. */
+export function ineffectiveOffload(
+  { imageEncoderCpuOffload }: OffloadOptions,
+  roles: ReadonlyMap<string, Role>,
+): Message | null {
+  if (imageEncoderCpuOffload !== true || [...roles.values()].includes('image encoder')) return null;
+  return say`${option('imageEncoderCpuOffload')} changes nothing: the pipeline has no image encoder`;
+}
+
+/**
+ * Residencies that options ask for; false keeps a component on the device. Throws bad_request for options that need another one, which is
+ * not given.
+ */
 export function askedResidencies(options: OffloadOptions, roles: ReadonlyMap<string, Role>): Residencies {
   const { ditLayerwiseOffload, ditLayerwiseResidentLayers, ditOffloadPrefetch } = options;
-  const all = [...roles.values()];
-  if (options.imageEncoderCpuOffload === true && !all.includes('image encoder')) {
-    const message = say`${option('imageEncoderCpuOffload')} is on, and the pipeline has no image encoder: leave it out`;
-    throw new EngineError('bad_request', message, { param: 'imageEncoderCpuOffload' });
-  }
   if (ditLayerwiseOffload !== true) {
     if (ditLayerwiseResidentLayers !== undefined) throw needsLayers('ditLayerwiseResidentLayers');
     if (ditOffloadPrefetch !== undefined) throw needsLayers('ditOffloadPrefetch');

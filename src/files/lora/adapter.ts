@@ -82,8 +82,18 @@ function notSafetensors(path: string): EngineError {
   return new EngineError('unsupported', `${path} ${problem}`);
 }
 
+/** Names of cloneofsimo's program, which counts the layers that it changed in the order of the model's classes. */
+const NUMBERED = /^\w+:\d+:(?:up|down)$/;
+
 function noModules(path: string, unknown: readonly string[]): EngineError {
   const [first] = unknown;
+  const numbered = unknown.find((name) => NUMBERED.test(name));
+  if (numbered !== undefined)
+    return new EngineError(
+      'unsupported',
+      `${path} is an adapter in the numbered layout of cloneofsimo's lora, whose tensors, such as ${numbered}, name no module of a model: merge it into its model with that program, or take it in the layout of kohya, PEFT or diffusers`,
+      { param: numbered },
+    );
   const problem =
     first === undefined ? 'holds no tensors' : `holds no adapter: its first tensor is ${first.slice(0, 256)}`;
   return new EngineError(

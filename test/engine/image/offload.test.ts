@@ -19,8 +19,8 @@ import { readZImageConfig } from '../../../src/models/image/z-image-config.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { drawOn, openTiny } from './drawing.ts';
-import { open } from './open-model.ts';
-import { imagesOf, tinyPipeline } from './pipeline-golden.ts';
+import { open, REQUEST as SMALL } from './open-model.ts';
+import { imagesOf, listen, tinyPipeline } from './pipeline-golden.ts';
 import { randomTensors, writeComponent } from './tiny-tensors.ts';
 
 /** Shaders compile slowly on a busy machine with an empty cache. */
@@ -83,6 +83,7 @@ describe('options', () => {
     [{ ditCpuOffload: true, ditLayerwiseOffload: true }, { unet: streamed(0) }],
     [{ ditLayerwiseOffload: true, ditLayerwiseResidentLayers: 3 }, { unet: streamed(3) }],
     [{ ditLayerwiseOffload: false, imageEncoderCpuOffload: false }, {}],
+    [{ ditCpuOffload: true, imageEncoderCpuOffload: true }, { unet: KEPT }],
   ])('%j', (options, expected) => {
     expect(Object.fromEntries(askedResidencies(options, roles))).toEqual(expected);
   });
@@ -101,11 +102,27 @@ describe('options', () => {
   it.each([
     [{ ditOffloadPrefetch: 2 }, 'ditOffloadPrefetch'],
     [{ ditLayerwiseResidentLayers: 2, ditLayerwiseOffload: false }, 'ditLayerwiseResidentLayers'],
-    [{ imageEncoderCpuOffload: true }, 'imageEncoderCpuOffload'],
   ])('%j has no effect', (options, param) => {
     expect(() => askedResidencies(options, roles)).toThrow(
       expect.objectContaining({ code: 'bad_request', param }),
     );
+  });
+});
+
+describe('every option of offloading together', () => {
+  const ALL = {
+    ...{ ditCpuOffload: true, ditLayerwiseOffload: true, textEncoderCpuOffload: true, vaeCpuOffload: true },
+    imageEncoderCpuOffload: true,
+  };
+  it('is taken by a pipeline without an image encoder, with a note', async () => {
+    const { model, notes } = await open(ALL);
+    const images = imagesOf(await listen(model, SMALL));
+    await model.close();
+    expect(notes).toEqual(['`imageEncoderCpuOffload` changes nothing: the pipeline has no image encoder']);
+    const plain = await open();
+    expect(images).toEqual(imagesOf(await listen(plain.model, SMALL)));
+    await plain.model.close();
+    expect(plain.notes).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 // Adapters' files opened for a pipeline: what they change, what is listed as unmatched, files for other models, and damaged files.
 
 import { describe, expect, it } from 'vitest';
-import { openAdapter, type AdapterTarget } from '../../../src/engine/image/open-adapter.ts';
+import { openAdapter, unmatchedNote, type AdapterTarget } from '../../../src/engine/image/open-adapter.ts';
 import { fewStepsOf } from '../../../src/engine/image/families/few-step-adapters.ts';
 import { imageFamilies } from '../../../src/engine/image/families/registry.ts';
 import { EngineError } from '../../../src/files/error.ts';
@@ -104,6 +104,32 @@ describe('an adapter that is opened for a pipeline', () => {
       code: 'bad_request',
       param: 'loraTargetModules',
       message: expect.stringContaining('changes no module with ff.net in its name') as string,
+    });
+  });
+
+  it('says what is left out, and warns if that is most of it', async () => {
+    const others = (count: number): TensorSpec[] =>
+      Array.from({ length: count }, (_, i) => lora(`lora_unet_mid_block_nothing_${i}`, 8, 8)).flat();
+    const noteOn = async (...specs: TensorSpec[]) => unmatchedNote(await opened(bytesOf(specs).bytes));
+    expect(await noteOn(...attention(kohya))).toBeNull();
+    expect(await noteOn(...attention(kohya), ...others(8))).toBe(
+      '/style.safetensors also changes 8 modules that this model does not have, which are left out: lora_unet_mid_block_nothing_0, lora_unet_mid_block_nothing_1, lora_unet_mid_block_nothing_2 …',
+    );
+    expect(await noteOn(...attention(kohya), ...others(9))).toBe(
+      '/style.safetensors is mostly left out: it changes 8 modules of this model, and 9 that this model does not have: lora_unet_mid_block_nothing_0, lora_unet_mid_block_nothing_1, lora_unet_mid_block_nothing_2 …; it was probably trained on another model, and images may show little of it',
+    );
+  });
+
+  it("is refused by name in the numbered layout of cloneofsimo's program", async () => {
+    const specs = ['text_encoder', 'unet'].flatMap((part): TensorSpec[] => [
+      { name: `${part}:0:up`, dtype: 'F32', shape: [8, 2] },
+      { name: `${part}:0:down`, dtype: 'F32', shape: [2, 8] },
+    ]);
+    await expect(opened(bytesOf(specs).bytes)).rejects.toMatchObject({
+      code: 'unsupported',
+      param: 'text_encoder:0:up',
+      message:
+        "/style.safetensors is an adapter in the numbered layout of cloneofsimo's lora, whose tensors, such as text_encoder:0:up, name no module of a model: merge it into its model with that program, or take it in the layout of kohya, PEFT or diffusers",
     });
   });
 
