@@ -46,8 +46,8 @@ export interface ObjectNode {
   kind: 'object';
   /** Whether it is an array of distinct texts: those are its names, and no values follow. */
   isSet: boolean;
-  /** Whether known names come in their order, and the others after them. */
-  isOrdered: boolean;
+  /** Number of known names that come in their order and before all other names. */
+  ordered: number;
   /** Known names: the lexeme of the name in quotes, and the node of its value. */
   known: { name: string; lexeme: number; value: number }[];
   others: OtherNames[];

@@ -22,6 +22,8 @@ export interface NodeParts {
 const FEW_NAMES = 1000;
 /** Most known names of an object; each is an alternative wherever a name may begin. */
 const MOST_NAMES = 16_384;
+/** Most known names of an object in which some bring others with them and an order is kept; what can be completed is searched for there. */
+const MOST_ORDERED = 64;
 /** Steps that an entry of an automaton counts as where its texts are counted. */
 const COUNT_STEPS = 20;
 
@@ -33,11 +35,17 @@ export function objectNode(rule: ObjectRule, parts: NodeParts): ObjectNode {
   const { conditions } = rule;
   const kindsOf = (list: { rule: Rule; meets: number }[] | undefined): ValueKind[] =>
     list?.map((kind) => ({ value: parts.nodeOf(kind.rule), meets: kind.meets })) ?? [];
+  let ordered = 0;
   rule.properties.forEach(({ name, value }, i) => {
     const absent = conditions?.absent[i] ?? 0;
     if (value === null || !isAllowed(name)) names.conditions.given |= absent;
-    else names.addKnown(name, parts.nodeOf(value), { kinds: kindsOf(conditions?.properties[i]), absent });
+    else {
+      names.addKnown(name, parts.nodeOf(value), { kinds: kindsOf(conditions?.properties[i]), absent });
+      if (i < rule.ordered) ordered++;
+    }
   });
+
+  const hasDependents = Object.keys(rule.dependentRequired).length > 0;
 
   const listed = wordsDfa(
     rule.properties.map(({ name }) => name),
@@ -60,8 +68,7 @@ export function objectNode(rule: ObjectRule, parts: NodeParts): ObjectNode {
   return {
     kind: 'object',
     isSet: false,
-    // Names that bring others with them may come before those, so that no order is kept.
-    isOrdered: rule.isOrdered && Object.keys(rule.dependentRequired).length === 0,
+    ordered: hasDependents && known.length > MOST_ORDERED ? 0 : ordered,
     known,
     others,
     required: [...new Set(rule.required)].map(indexOf),
@@ -85,7 +92,7 @@ export function setNode({ strings, literals, min, max }: SetRule, parts: NodePar
   return {
     kind: 'object',
     isSet: true,
-    isOrdered: false,
+    ordered: 0,
     known,
     others,
     required: [],

@@ -1,46 +1,46 @@
-// Objects whose known names come in their order, with all other names after them: which names are still open, and what they can complete.
+// Objects whose first known names come in their order, with all other names after them: which names are still open, and what they can complete.
 
 import type { ObjectNode } from './compiled-grammar.ts';
-import type { NameSet } from './name-set.ts';
+import { knownIndices, type NameSet } from './name-set.ts';
 
-/** Index of the first known name that may still come. The known names that an ordered object has were added in ascending order. */
-export function firstOpen(node: ObjectNode, used: NameSet): number {
-  if (used.others.some((names) => names.length > 0)) return node.known.length;
-  return (used.known?.index ?? -1) + 1;
+/** Index of the first known name that may still come. The ordered names that an object has were added in ascending order. */
+export function firstOpen({ ordered }: ObjectNode, { known, count }: NameSet): number {
+  if (count > (known?.count ?? 0)) return ordered;
+  return known === null ? 0 : Math.min(known.index + 1, ordered);
 }
 
-/** Index of the last known name that may come next: the first one that must come. */
-export function lastOpen({ known, required }: ObjectNode, first: number): number {
-  return required.reduce((last, index) => (index >= first ? Math.min(last, index) : last), known.length - 1);
+/** Indices of the known names that may come next, as far as their order and the required ones among them decide. */
+export function openNames(node: ObjectNode, first: number): number[] {
+  const { known, ordered, required } = node;
+  const must = required.reduce((least, index) => (index >= first ? Math.min(least, index) : least), ordered);
+  const indices: number[] = [];
+  for (let index = first; index < ordered && index <= must; index++) indices.push(index);
+  if (must === ordered) for (let index = ordered; index < known.length; index++) indices.push(index);
+  return indices;
 }
 
 /**
- * A test whether an ordered object can be completed once it has the known name of an index, too; null: as it is. `others`: names that remain in
- * all groups.
+ * A test whether an ordered object without dependent names can be completed once it has one more of the open names, too; null: as it is.
+ * `others`: names that remain in all groups.
  */
 export function orderedFinishTest(
   node: ObjectNode,
   used: NameSet,
   others: () => number,
 ): (index: number | null) => boolean {
-  const { known, required, min, max } = node;
+  const { known, ordered, required, min, max } = node;
+  if (min > max || required.includes(-1)) return () => false;
+  const has = knownIndices(used);
   const first = firstOpen(node, used);
-  const last = lastOpen(node, first);
-  if (required.includes(-1) || min > max) return () => false;
+  const after = [...has].filter((index) => index >= ordered).length;
   return (index) => {
-    if (index !== null && (index < first || index > last)) return false;
-    const next = index === null ? first : index + 1;
+    const next = index === null ? first : Math.min(index + 1, ordered);
+    const isAfter = index !== null && index >= ordered;
+    const missing = required.filter((each) => each !== index && !has.has(each));
+    if (missing.some((each) => each < next)) return false;
     const count = used.count + Number(index !== null);
-    if (count + required.filter((each) => each >= next).length > max) return false;
-    const possible = count + known.length - next;
+    if (count + missing.length > max) return false;
+    const possible = count + known.length - next - after - Number(isAfter);
     return possible >= min || possible + others() >= min;
   };
-}
-
-/** Whether one of the other names may come next in an ordered object. `others`: the names that remain after it. */
-export function mayTakeOther(node: ObjectNode, used: NameSet, others: () => number): boolean {
-  const first = firstOpen(node, used);
-  if (node.required.some((index) => index < 0 || index >= first)) return false;
-  const count = used.count + 1;
-  return count <= node.max && (count >= node.min || count + others() >= node.min);
 }

@@ -4,7 +4,7 @@
 import type { ObjectNode } from './compiled-grammar.ts';
 import { TooLarge } from './dfa.ts';
 import { knownIndices, withKnown, withOther, type NameSet } from './name-set.ts';
-import { firstOpen, lastOpen, mayTakeOther, orderedFinishTest } from './object-order.ts';
+import { firstOpen, openNames, orderedFinishTest } from './object-order.ts';
 import { allConditions, canMeet, type OpenNames, type ValueKind } from './object-conditions.ts';
 
 /** Number of names of a group that remain, given those that are used. */
@@ -77,11 +77,15 @@ function impossibleNames({ known, dependents }: ObjectNode): Uint8Array {
   return impossible;
 }
 
-/** Known names that must still come: required ones, and the dependents of `from`. null: one of them is impossible. */
+/**
+ * Known names that must still come: required ones, and the dependents of `from`. null: one of them is impossible, or comes before `first`, the
+ * first name that may still come.
+ */
 function missingNames(
   node: ObjectNode,
   has: ReadonlySet<number>,
   from: Iterable<number>,
+  first = 0,
 ): Set<number> | null {
   const missing = new Set<number>();
   const queue = [...from].flatMap((index) => node.dependents[index]!);
@@ -90,6 +94,7 @@ function missingNames(
     const index = queue[at]!;
     if (index < 0) return null;
     if (has.has(index) || missing.has(index)) continue;
+    if (index < first) return null;
     missing.add(index);
     for (const other of node.dependents[index]!) queue.push(other);
   }
@@ -113,7 +118,7 @@ function canMeetAll(node: ObjectNode, used: NameSet, remaining: Remaining): bool
   const { conditions, required } = node;
   if (conditions === null) return true;
   const has = knownIndices(used);
-  const first = node.isOrdered ? firstOpen(node, used) : 0;
+  const first = firstOpen(node, used);
   const skipped = conditions.absent.filter((_, index) => index < first && !has.has(index));
   const met = skipped.reduce((all, bits) => all | bits, used.met | conditions.given);
   const known = conditions.known.flatMap((kinds, index) =>
@@ -166,12 +171,13 @@ function finishTest(
   used: NameSet,
   remaining: Remaining,
 ): (index: number | null) => boolean {
-  if (node.isOrdered) return orderedFinishTest(node, used, () => remainingOthers(node, used, remaining));
-  const { min, max } = node;
+  const { min, max, ordered } = node;
   const { impossible, possibleCount, isTight, hasDependents, required } = factsOf(node);
+  const others = (): number => remainingOthers(node, used, remaining);
+  if (ordered > 0 && !hasDependents) return orderedFinishTest(node, used, others);
   if (min > max) return () => false;
   const has = knownIndices(used);
-  if (isTight) {
+  if (isTight || ordered > 0) {
     return (index) =>
       canFinishTight(
         node,
@@ -182,7 +188,6 @@ function finishTest(
   }
   const missing = missingNames(node, has, hasDependents ? has : []);
   if (missing === null) return () => false;
-  const others = (): number => remainingOthers(node, used, remaining);
   const possible = used.count + possibleCount - has.size;
   const reachesMin = possible >= min || possible + others() >= min;
   return (index) => {
@@ -198,7 +203,10 @@ function remainingOthers(node: ObjectNode, used: NameSet, remaining: Remaining):
   return node.others.reduce((sum, _, group) => sum + remaining(group, used.others[group] ?? []), 0);
 }
 
-/** Result of finishTest for a node whose upper bound is tight: adds the name with the fewest dependents until `min` is reached. */
+/**
+ * Result of finishTest for a node with dependent names whose upper bound is tight, or whose names are ordered: adds the name with the fewest
+ * dependents until `min` is reached.
+ */
 function canFinishTight(
   node: ObjectNode,
   given: ReadonlySet<number>,
@@ -206,7 +214,8 @@ function canFinishTight(
   remaining: Remaining,
 ): boolean {
   const has = new Set(given);
-  const missing = missingNames(node, has, has);
+  const first = firstOpen(node, used);
+  const missing = missingNames(node, has, has, first);
   if (missing === null) return false;
   for (const index of missing) has.add(index);
   let count = used.count + missing.size;
@@ -215,7 +224,7 @@ function canFinishTight(
   count += remainingOthers(node, used, remaining);
   if (count >= node.min) return true;
   for (;;) {
-    const added = smallestAddition(node, has);
+    const added = smallestAddition(node, has, first);
     if (added === null) return false;
     for (const index of added) has.add(index);
     count += added.size;
@@ -225,11 +234,11 @@ function canFinishTight(
 }
 
 /** The name with the fewest dependents that are not there yet, and those. */
-function smallestAddition(node: ObjectNode, has: Set<number>): Set<number> | null {
+function smallestAddition(node: ObjectNode, has: Set<number>, first: number): Set<number> | null {
   let best: Set<number> | null = null;
-  for (let index = 0; index < node.known.length; index++) {
+  for (let index = first; index < node.known.length; index++) {
     if (has.has(index)) continue;
-    const addition = missingNames(node, new Set([...has, index]), [index]);
+    const addition = missingNames(node, new Set([...has, index]), [index], first);
     if (addition === null) continue;
     addition.add(index);
     if (best === null || addition.size < best.size) best = addition;
@@ -249,14 +258,9 @@ export function mayClose(node: ObjectNode, used: NameSet): boolean {
 export function nextKnown(node: ObjectNode, used: NameSet, remaining: Remaining): number[] {
   const has = knownIndices(used);
   const finishes = finishTest(node, used, remaining);
-  const found: number[] = [];
-  const first = node.isOrdered ? firstOpen(node, used) : 0;
-  const last = node.isOrdered ? lastOpen(node, first) : node.known.length - 1;
-  for (let index = first; index <= last; index++) {
-    if (!has.has(index) && finishes(index) && kindsOfKnown(node, used, index, remaining).length > 0)
-      found.push(index);
-  }
-  return found;
+  return openNames(node, firstOpen(node, used)).filter(
+    (index) => !has.has(index) && finishes(index) && kindsOfKnown(node, used, index, remaining).length > 0,
+  );
 }
 
 /** Groups of other names of which one may come next. */
@@ -266,10 +270,7 @@ export function nextOthers(node: ObjectNode, used: NameSet, remaining: Remaining
     const after = { ...used, count: used.count + 1 };
     const remainingAfter: Remaining = (other, names) =>
       other === group ? remaining(other, names) - 1 : remaining(other, names);
-    const canFollow = node.isOrdered
-      ? mayTakeOther(node, used, () => remainingOthers(node, used, remainingAfter))
-      : finishTest(node, after, remainingAfter)(null);
-    if (!canFollow) return [];
+    if (!finishTest(node, after, remainingAfter)(null)) return [];
     return kindsOfOther(node, used, { group, spelled: '' }, remaining).length > 0 ? [group] : [];
   });
 }

@@ -129,6 +129,7 @@ function objectWithoutUnproductive(node: ObjectNode, productive: boolean[]): Obj
   const reindexed = (list: number[]): number[] => list.map((i) => indices.get(i) ?? -1);
   return {
     ...node,
+    ordered: node.known.slice(0, node.ordered).filter(({ value }) => productive[value]).length,
     known,
     others: node.others.filter(({ value }) => productive[value]),
     required: reindexed(node.required),

@@ -52,8 +52,8 @@ export interface StringRule {
 /** A JSON object with distinct names. Names are compared without their escapes. */
 export interface ObjectRule {
   type: 'object';
-  /** Whether known names come in the order of `properties`, and the others after them; otherwise names come in any order. */
-  isOrdered: boolean;
+  /** Number of `properties` that come in their order and before all other names. */
+  ordered: number;
   /** Known names; `value` null: the name must not occur. */
   properties: { name: string; value: Rule | null }[];
   /** Disjoint sets of other names. A name that is in `properties` belongs to none of them. */
@@ -132,7 +132,7 @@ export const string = (dfa?: Dfa, longest = Infinity): Rule => ({
 /** An object; members that are left out restrict nothing. */
 export const object = (members: Partial<Omit<ObjectRule, 'type'>> = {}): ObjectRule => ({
   type: 'object',
-  isOrdered: false,
+  ordered: 0,
   properties: [],
   patterns: [],
   rest: anyJson,

@@ -208,6 +208,7 @@ function objectKeywords(
   const required = new Set(reader.names('required'));
   const [min, max] = [reader.count('minProperties') ?? 0, reader.count('maxProperties') ?? Infinity];
   const classes = classesOf(patterns, rest, context);
+  const declares = context.isClosed && (reader.has('properties') || reader.has('patternProperties'));
   let shape: ObjectShape = {
     ...ANY_OBJECT,
     named,
@@ -216,6 +217,7 @@ function objectKeywords(
     dependent: dependents(reader),
     min,
     max,
+    declared: declares ? properties.map(({ name }) => name) : null,
   };
   if (reader.has('propertyNames')) {
     const names = stringsOf(context.shapeOf(reader.term('propertyNames')), context);

@@ -2,7 +2,7 @@
 
 import type { Limits } from '../dfa.ts';
 import type { SchemaDocument, SchemaNode } from './document.ts';
-import type { DynamicScope, Shape, Term } from './term.ts';
+import type { DynamicScope, ObjectShape, Shape, Term } from './term.ts';
 import type { Terms } from './terms.ts';
 
 export interface Context {
@@ -11,6 +11,8 @@ export interface Context {
   readonly bounds: Limits;
   /** Whether objects that declare properties are written without others. */
   readonly isClosed: boolean;
+  /** Objects that are written with others all the same, since none of declared properties only fulfils the schema. */
+  readonly opened: Set<ObjectShape>;
   shapeOf(term: Term): Shape;
   /** Returns the term of a subschema that is reached from a dynamic scope. */
   enter(node: SchemaNode, dynamic: DynamicScope): Term;

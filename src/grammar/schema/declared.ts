@@ -1,29 +1,38 @@
-// Objects without the properties that a schema says nothing about. JSON Schema allows them wherever additionalProperties is left out; who asks
-// for an object of declared properties does not expect a model to write others.
+// Objects without the properties that a schema says nothing about, and the order of those that it declares. JSON Schema allows any others
+// wherever additionalProperties is left out, in any order; who asks for an object of declared properties does not expect a model to write others.
 
+import { termOf } from './object-shape.ts';
 import { NONE, UNDECLARED, type ObjectShape } from './term.ts';
 
 const closed = new WeakMap<ObjectShape, ObjectShape>();
 
 /**
- * The readings of an object shape in the order of preference: with declared properties only, if it declares any, and as it is. The second one is
- * for schemas that no object of declared properties fulfils, as of `minProperties`.
+ * The objects of a shape with declared properties only, and those that declared ones require or bring with them. A shape that declares nothing,
+ * or allows no other properties, is returned as it is.
  */
-export function readingsOf(shape: ObjectShape): readonly ObjectShape[] {
-  if (!declaresProperties(shape) || shape.classes.every(({ term }) => term !== UNDECLARED)) return [shape];
+export function closedShape(shape: ObjectShape): ObjectShape {
+  if (shape.declared === null || shape.classes.every(({ term }) => term !== UNDECLARED)) return shape;
   let found = closed.get(shape);
   if (found === undefined) {
+    const named = new Map(shape.named);
+    for (const [name] of named)
+      for (const other of shape.dependent.get(name) ?? [])
+        if (!named.has(other)) named.set(other, termOf(shape, other));
     const classes = shape.classes.map(({ names, term }) => ({
       names,
       term: term === UNDECLARED ? NONE : term,
     }));
-    closed.set(shape, (found = { ...shape, classes }));
+    closed.set(shape, (found = { ...shape, named, classes }));
   }
-  return [found, shape];
+  return found;
 }
 
-/** Whether a schema says something about properties beyond that some are required. */
-export function declaresProperties({ named, classes }: ObjectShape): boolean {
-  const terms = [...named.values(), ...classes.map(({ term }) => term)];
-  return terms.some((term) => term !== UNDECLARED && term !== NONE);
+/**
+ * The names that are written in this order and before all others: those under `properties`, then those that are only required, and those that
+ * others bring with them. [] where nothing is declared.
+ */
+export function namesInOrder({ declared, named, required, dependent }: ObjectShape): string[] {
+  if (declared === null || declared.length === 0) return [];
+  const others = [...dependent.values()].flatMap((names) => [...names]);
+  return [...new Set([...declared, ...required, ...others])].filter((name) => named.has(name));
 }

@@ -14,7 +14,7 @@ import {
   elementAutomaton,
 } from './element-automaton.ts';
 import { numberTexts } from './number.ts';
-import { readingsOf } from './declared.ts';
+import { closedShape } from './declared.ts';
 import { termOf } from './object-shape.ts';
 import { wordsDfa } from '../word-dfa.ts';
 import { NONE, type ArrayShape, type ObjectShape, type Shape, type Term } from './term.ts';
@@ -31,15 +31,42 @@ export function inhabitedTerms(root: Term, context: Context): { terms: Set<Term>
   const isInhabited: IsInhabited = (term) => inhabited.has(term);
   // The terms found last are mostly the innermost ones; beginning with them takes few rounds.
   let pending = [...terms].toReversed();
-  for (let before = -1; before !== inhabited.size;) {
-    before = inhabited.size;
-    pending = pending.filter((term) => {
-      const isFound = isShapeInhabited(context.shapeOf(term), isInhabited, context);
-      if (isFound) inhabited.add(term);
-      return !isFound;
+  const find = (): void => {
+    for (let before = -1; before !== inhabited.size;) {
+      before = inhabited.size;
+      pending = pending.filter((term) => {
+        const isFound = isShapeInhabited(context.shapeOf(term), isInhabited, context);
+        if (isFound) inhabited.add(term);
+        return !isFound;
+      });
+    }
+  };
+  find();
+  if (context.isClosed) openObjects([...terms].toReversed(), isInhabited, { find, context });
+  return { terms, isInhabited };
+}
+
+/** Opens the objects that no declared properties alone fulfil, innermost ones first, where others do. `find` adds the terms that this makes inhabited. */
+function openObjects(
+  terms: readonly Term[],
+  isInhabited: IsInhabited,
+  { find, context }: { find(): void; context: Context },
+): void {
+  const isEmptyObject = (object: ObjectShape): boolean =>
+    inhabitedReadings(object, isInhabited, context).length === 0;
+  let empty = terms
+    .flatMap((term) => context.shapeOf(term).objects)
+    .filter((object) => closedShape(object) !== object && isEmptyObject(object));
+  for (let before = -1; before !== empty.length;) {
+    before = empty.length;
+    empty = empty.filter((object) => {
+      if (!isEmptyObject(object)) return false;
+      context.opened.add(object);
+      if (isEmptyObject(object)) return context.opened.delete(object);
+      find();
+      return false;
     });
   }
-  return { terms, isInhabited };
 }
 
 /** Terms of the elements and properties of a shape. */
@@ -53,7 +80,7 @@ function partsOf(shape: Shape, context: Context): Term[] {
       );
       return places.flatMap((kinds) => kinds.map(({ term }) => term));
     }),
-    ...(context.isClosed ? shape.objects.flatMap(readingsOf) : shape.objects).flatMap((object) => [
+    ...[...new Set(shape.objects.flatMap((object) => [closedShape(object), object]))].flatMap((object) => [
       ...object.named.values(),
       ...object.classes.map(({ term }) => term),
       ...termsOfKinds(object, context),
@@ -96,16 +123,15 @@ export function inhabitedObjects(
   isInhabited: IsInhabited,
   context: Context,
 ): KindShape[] {
-  const kept = (object: ObjectShape): KindShape[] =>
-    meetConditions(object, isInhabited, context).flatMap(
-      (each) => inhabitedObject(each, isInhabited, context) ?? [],
-    );
-  if (!context.isClosed) return objects.flatMap(kept);
-  return objects.flatMap((object) => {
-    const [closed, whole] = readingsOf(object);
-    const found = kept(closed!);
-    return found.length > 0 || whole === undefined ? found : kept(whole);
-  });
+  return objects.flatMap((object) => inhabitedReadings(object, isInhabited, context));
+}
+
+/** The inhabited objects of one shape, with declared properties only unless it was opened. */
+function inhabitedReadings(object: ObjectShape, isInhabited: IsInhabited, context: Context): KindShape[] {
+  const read = context.opened.has(object) ? object : closedShape(object);
+  return meetConditions(read, isInhabited, context).flatMap(
+    (each) => inhabitedObject(each, isInhabited, context) ?? [],
+  );
 }
 
 /** The shape without names that cannot occur, and with all names required that must occur; null: no object has the shape. */

@@ -26,7 +26,16 @@ import {
   uniteShapes,
 } from './shape.ts';
 import { listedValues } from './listed-values.ts';
-import { ANY, NONE, UNDECLARED, type DynamicScope, type Json, type Shape, type Term } from './term.ts';
+import {
+  ANY,
+  NONE,
+  UNDECLARED,
+  type DynamicScope,
+  type Json,
+  type ObjectShape,
+  type Shape,
+  type Term,
+} from './term.ts';
 import { Terms } from './terms.ts';
 
 const MOST_TERMS = 20_000;
@@ -52,6 +61,7 @@ export class Normalizer implements Context {
   readonly bounds: Limits;
   readonly terms: Terms;
   readonly isClosed: boolean;
+  readonly opened = new Set<ObjectShape>();
   readonly #alike = new AlikeSubschemas();
   readonly #shapes = new Map<Term, Shape>();
   readonly #alternatives = new Map<Term, Alternative[]>();

@@ -14,6 +14,7 @@ export const ANY_OBJECT: ObjectShape = {
   min: 0,
   max: Infinity,
   conditions: [],
+  declared: null,
 };
 
 /** The term of the property of a name. */
@@ -38,7 +39,21 @@ export function intersectObjects(a: ObjectShape, b: ObjectShape, context: Contex
     dependent.set(name, new Set([...(dependent.get(name) ?? []), ...others]));
   }
   const classes = intersectClasses(a.classes, b.classes, context);
-  return { named, classes, required, dependent, min, max, conditions: [...a.conditions, ...b.conditions] };
+  return {
+    named,
+    classes,
+    required,
+    dependent,
+    min,
+    max,
+    conditions: [...a.conditions, ...b.conditions],
+    declared: declaredByBoth(a.declared, b.declared),
+  };
+}
+
+function declaredByBoth(a: ObjectShape['declared'], b: ObjectShape['declared']): ObjectShape['declared'] {
+  if (a === null || b === null) return a ?? b;
+  return b.every((name) => a.includes(name)) ? a : [...new Set([...a, ...b])];
 }
 
 function intersectClasses(

@@ -30,7 +30,7 @@ import {
 import type { Kind, Kinds, KindShape } from './conditions.ts';
 import type { Context } from './context.ts';
 import { contradictionIn } from './contradiction.ts';
-import { declaresProperties } from './declared.ts';
+import { namesInOrder } from './declared.ts';
 import { SchemaDocument } from './document.ts';
 import {
   differingElements,
@@ -109,7 +109,7 @@ function ruleOf(term: Term, isInhabited: IsInhabited, context: Context, { isOrde
     if (isArrayInhabited(each, isInhabited, context)) rules.push(arrayRule(each, isInhabited, context));
   }
   for (const each of inhabitedObjects(shape, isInhabited, context))
-    rules.push({ ...objectRule(each, isInhabited), isOrdered: isOrdered && declaresProperties(each) });
+    rules.push(objectRule(each, isOrdered ? namesInOrder(each) : [], isInhabited));
   return rules.length === 1 ? rules[0]! : choice(...rules);
 }
 
@@ -179,19 +179,22 @@ function automatonRule(shape: ArrayShape, isInhabited: IsInhabited, context: Con
   return scope(rules, sequence(regular(PUNCTUATION.openArray), choice(...first)));
 }
 
-function objectRule(shape: KindShape, isInhabited: IsInhabited): ObjectRule {
+/** `first`: names that come in this order, before all others. */
+function objectRule(shape: KindShape, first: readonly string[], isInhabited: IsInhabited): ObjectRule {
   const { kinds } = shape;
+  const names = [...new Set([...first, ...shape.named.keys()])];
   const value = (term: Term): Rule | null => (isInhabited(term) ? reference(nameOf(term)) : null);
   const valueOf = (term: Term, list: readonly Kind[] | undefined): Rule | null =>
     list === undefined || !isInhabited(term)
       ? value(term)
       : choice(...list.map((kind) => reference(nameOf(kind.term))));
   const single = kinds === null && shape.classes.length === 1 && shape.classes[0]!.names === ANY_TEXT;
-  const properties = [...shape.named].map(([name, term]) => ({
+  const properties = names.map((name) => ({
     name,
-    value: valueOf(term, kinds?.named.get(name)),
+    value: valueOf(shape.named.get(name)!, kinds?.named.get(name)),
   }));
   return object({
+    ordered: first.length,
     properties,
     patterns: single
       ? []
@@ -201,14 +204,13 @@ function objectRule(shape: KindShape, isInhabited: IsInhabited): ObjectRule {
     dependentRequired: Object.fromEntries([...shape.dependent].map(([name, others]) => [name, [...others]])),
     min: shape.min,
     max: shape.max,
-    ...(kinds !== null && kinds.count > 0 && { conditions: conditionsOf(shape, kinds) }),
+    ...(kinds !== null && kinds.count > 0 && { conditions: conditionsOf(names, kinds) }),
   });
 }
 
-function conditionsOf({ named }: KindShape, kinds: Kinds): ObjectConditions {
+function conditionsOf(names: readonly string[], kinds: Kinds): ObjectConditions {
   const rulesOf = (list: readonly Kind[]): { rule: Rule; meets: number }[] =>
     list.map(({ term, meets }) => ({ rule: reference(nameOf(term)), meets }));
-  const names = [...named.keys()];
   return {
     count: kinds.count,
     properties: names.map((name) => rulesOf(kinds.named.get(name) ?? [])),

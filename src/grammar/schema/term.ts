@@ -76,6 +76,8 @@ export interface ObjectShape {
   readonly min: number;
   readonly max: number;
   readonly conditions: readonly Condition[];
+  /** Names under `properties`, in their order; null: neither `properties` nor `patternProperties` occurs, or the whole language is read. */
+  readonly declared: readonly string[] | null;
 }
 
 /** A set of names whose properties have the same term. */

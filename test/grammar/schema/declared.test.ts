@@ -3,7 +3,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { DECLARED } from '../../../src/grammar/schema/schema-rule.ts';
-import { accepts, grammarOf } from './judge.ts';
+import { random } from '../small-vocabulary.ts';
+import { accepts, grammarOf, nextBytes } from './judge.ts';
 
 type Verdicts = Record<'allowed' | 'refused', unknown[]>;
 
@@ -46,12 +47,13 @@ test('what the schema says about other properties holds', () => {
     { allowed: [other, { x: 1 }], refused: [{ x: 1, a: 1 }] },
   );
   expectVerdicts({ properties, additionalProperties: text }, { allowed: [other], refused: [{ a: 1, x: 2 }] });
-  const patterns = { properties, patternProperties: { '^x': text } };
+  const patterns = { properties, patternProperties: { '^x': text, '^[yz]$': text } };
   expectVerdicts(patterns, {
-    allowed: [other, { x1: 'z' }],
+    allowed: [other, { x1: 'z' }, { z: '', y: '' }, { a: 1, z: '', x1: '', y: '' }],
     refused: [
       { a: 1, x: 1 },
-      { a: 1, y: 'z' },
+      { a: 1, b: 'z' },
+      { y: '', a: 1 },
     ],
   });
   const unevaluated = { properties, unevaluatedProperties: text };
@@ -75,6 +77,24 @@ test('objects that declare nothing are free', () => {
     { type: 'object', propertyNames: { maxLength: 1 } },
     { allowed: [{ b: 1, a: 2 }], refused: [{ ab: 1 }] },
   );
+  const byName = { type: 'object', propertyNames: { enum: ['a', 'b'] }, additionalProperties: number };
+  expectVerdicts(byName, { allowed: [{ b: 1, a: 1 }, { a: 1 }], refused: [{ c: 1 }] });
+  const negated = { type: 'object', not: { properties: { kind: { const: 'x' } } } };
+  expectVerdicts(negated, { allowed: [{ kind: 'y', z: 1 }], refused: [{ kind: 'x' }, {}] });
+});
+
+test('an empty list of properties declares that there are none', () => {
+  expectVerdicts({ type: 'object', properties: {} }, { allowed: [{}], refused: [{ a: 1 }] });
+  const patterns = { type: 'object', patternProperties: { '^x': number } };
+  expectVerdicts(patterns, { allowed: [{}, { xb: 1, xa: 1 }], refused: [{ a: 1 }] });
+});
+
+test('the properties of listed objects come in the order of the list', () => {
+  const schema = { enum: [{ b: 1, a: { d: 1, c: 2 } }, { c: 1 }] };
+  expectVerdicts(schema, {
+    allowed: [{ b: 1, a: { d: 1, c: 2 } }, { c: 1 }],
+    refused: [{ b: 1, a: { c: 2, d: 1 } }, { a: { d: 1, c: 2 }, b: 1 }, {}],
+  });
 });
 
 test('subschemas that apply to the same object declare its properties together', () => {
@@ -112,6 +132,11 @@ test('subschemas that apply to the same object declare its properties together',
 });
 
 test('names that are only required follow the declared ones', () => {
+  const merged = {
+    required: ['b', 'z', 'a'],
+    allOf: [{ properties: { a: number } }, { properties: { b: number } }],
+  };
+  expectVerdicts(merged, { allowed: [{ a: 1, b: 1, z: 1 }], refused: [{ b: 1, z: 1, a: 1 }] });
   const schema = { type: 'object', properties: { a: number }, required: ['z', 'a'] };
   expectVerdicts(schema, {
     allowed: [{ a: 1, z: [1] }],
@@ -130,9 +155,31 @@ test('a schema that declared properties alone cannot fulfil allows others', () =
   });
 });
 
-test('names that bring others with them come in any order', () => {
-  const schema = { type: 'object', properties: { a: number, b: number }, dependentRequired: { b: ['a'] } };
-  expectVerdicts(schema, { allowed: [{ b: 1, a: 1 }, { a: 1 }], refused: [{ b: 1 }, { a: 1, c: 1 }] });
+test('a schema that repeats itself without end in declared properties allows others', () => {
+  const $defs = {
+    node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } }, minProperties: 1 },
+  };
+  const schema = {
+    $defs,
+    type: 'object',
+    properties: { first: { $ref: '#/$defs/node' } },
+    required: ['first'],
+  };
+  expectVerdicts(schema, {
+    allowed: [{ first: { x: 1 } }, { first: { next: { next: { x: 1 } } } }],
+    refused: [{ first: {} }, { first: { x: 1 }, y: 1 }, {}],
+  });
+});
+
+test('names that bring others with them keep the order, and bring undeclared ones', () => {
+  const properties = { a: number, b: number, c: number };
+  const schema = { type: 'object', properties, dependentRequired: { c: ['a'], a: ['b'] }, maxProperties: 2 };
+  expectVerdicts(schema, {
+    allowed: [{ b: 1 }, { a: 1, b: 1 }, {}],
+    refused: [{ b: 1, a: 1 }, { c: 1 }, { a: 1, b: 1, c: 1 }],
+  });
+  const undeclared = { type: 'object', properties: { a: number }, dependentRequired: { a: ['z'] } };
+  expectVerdicts(undeclared, { allowed: [{ a: 1, z: [] }, {}], refused: [{ a: 1 }, { z: 1, a: 1 }] });
 });
 
 test('bounds on the number of properties hold in order', () => {
@@ -146,6 +193,63 @@ test('bounds on the number of properties hold in order', () => {
     ],
     refused: [{ c: 1 }, { a: 1, b: 1 }, { a: 1, b: 1, c: 1, d: 1 }],
   });
+});
+
+const NAMES = ['a', 'b', 'c', 'd'];
+
+/** All lists of different names. */
+function listsOf(names: readonly string[]): string[][] {
+  return [
+    [],
+    ...names.flatMap((name) =>
+      listsOf(names.filter((other) => other !== name)).map((rest) => [name, ...rest]),
+    ),
+  ];
+}
+
+test('random objects of few names: those in order are allowed, and no name is offered that cannot be followed', () => {
+  const next = random(77);
+  const some = (share: number): string[] => NAMES.filter(() => next() < share);
+  const textOf = (names: readonly string[]): string => `{${names.map((name) => `"${name}":1`).join()}`;
+  let restricted = 0;
+  for (let round = 0; round < 60; round++) {
+    const schema = {
+      type: 'object',
+      properties: Object.fromEntries(NAMES.map((name) => [name, number])),
+      required: some(0.15),
+      minProperties: Math.floor(next() * 4),
+      maxProperties: 2 + Math.floor(next() * 3),
+      ...(next() < 0.7 && {
+        dependentRequired: Object.fromEntries(some(0.5).map((name) => [name, some(0.3)])),
+      }),
+    };
+    const isValid = new Ajv2020({ strict: false }).compile(schema);
+    const allowed = listsOf(NAMES).filter(
+      (names) => names.join() === names.toSorted().join() && isValid(JSON.parse(`${textOf(names)}}`)),
+    );
+    if (allowed.length === 0) continue; // others are allowed then
+    restricted++;
+    const grammar = grammarOf(schema, DECLARED);
+    for (const names of listsOf(NAMES)) {
+      const [begun, isAllowed] = [textOf(names), allowed.some((each) => each.join() === names.join())];
+      expect([schema, begun, accepts(grammar, `${begun}}`)]).toEqual([schema, begun, isAllowed]);
+    }
+    for (const names of new Set(allowed.flatMap((each) => each.map((_, at) => each.slice(0, at))))) {
+      const followers = allowed.filter(
+        (each) => each.length > names.length && names.every((name, at) => each[at] === name),
+      );
+      const constraint = grammar.start();
+      const begun = `${textOf(names)}${names.length > 0 ? ',' : ''}"`;
+      for (const byte of new TextEncoder().encode(begun)) constraint.accept(byte);
+      const offered = NAMES.filter((name) => nextBytes(constraint).includes(name.charCodeAt(0)));
+      expect([schema, begun, offered]).toEqual([
+        schema,
+        begun,
+        NAMES.filter((name) => followers.some((each) => each[names.length] === name)),
+      ]);
+    }
+  }
+  expect(restricted).toBeGreaterThan(30);
 });
 
 test('any order is a reading of its own', () => {
