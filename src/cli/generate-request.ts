@@ -243,8 +243,11 @@ function isThere(path: string): boolean {
 }
 
 export function toImageModelOptions({ given: { options }, model }: Plan): ImageModelOptions {
+  const { width, height, scheduler } = settingsGiven(IMAGE_SAMPLING, options);
+  const first = Object.entries({ width, height, scheduler }).filter(([, value]) => value !== undefined);
   return {
     model,
+    ...(first.length > 0 && { firstRequest: Object.fromEntries(first) }),
     ...settingsGiven(forModels(MODEL_SETTINGS, 'image'), options),
     ...settingsGiven(IMAGE_MODEL, withoutSpareAdapters(options)),
   };

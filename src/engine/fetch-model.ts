@@ -9,22 +9,27 @@ import type { OpenEvent } from './session/open-event.ts';
 /**
  * Returns the folder of a model. If `model` is a hub id, it is downloaded: all of it, or only one `component` of a pipeline.
  * `signal` cancels the download. `inspect` is called with the folder and the names of all its files before the weights are
- * downloaded.
+ * downloaded, and with the path of those that are. `singleFiles`: a model may be one file; left out: where nothing is inspected.
  */
 export async function fetchModel(
   platform: Platform,
-  options: { model: string; revision?: string; component?: string; memoryBudget?: number },
+  options: {
+    model: string;
+    revision?: string;
+    component?: string;
+    memoryBudget?: number;
+    singleFiles?: boolean;
+  },
   onEvent: (event: OpenEvent) => void,
   signal: AbortSignal | undefined,
-  inspect?: (folder: Folder) => Promise<void>,
+  inspect?: (folder: Folder, settings: string) => Promise<void>,
 ): Promise<string> {
   let resumedPercent: number | undefined;
   const { path } = await platform.resolveModel(options.model, {
     ...(options.revision === undefined ? {} : { revision: options.revision }),
     ...(options.component === undefined ? {} : { component: options.component }),
     ...(options.memoryBudget === undefined ? {} : { mostBytes: SHARE_FOR_WEIGHTS * options.memoryBudget }),
-    // Nothing but image models is opened without a look at its files first.
-    ...(inspect === undefined && { singleFiles: true }),
+    ...((options.singleFiles ?? inspect === undefined) && { singleFiles: true }),
     ...(signal ? { signal } : {}),
     ...(inspect && {
       async inspect(settings, files, remote) {
@@ -32,7 +37,7 @@ export async function fetchModel(
         // A GGUF file is its own configuration: its header is read before the rest of it is fetched.
         const open = async (name: string): Promise<ByteSource> =>
           isGgufName(name) ? remote(name) : (await platform.openFolder(settings)).open(name);
-        await inspect({ path: options.model, names: async () => names, open });
+        await inspect({ path: options.model, names: async () => names, open }, settings);
       },
     }),
     onProgress(event) {

@@ -4,10 +4,12 @@ import { IMAGE_MODEL } from '../options/image-model.ts';
 import { MODEL_SETTINGS } from '../options/model.ts';
 import { forModels } from '../options/setting.ts';
 import type { ImageModelOptions } from './image/image-model.ts';
-import { checkOptions, filledText, type Rule, rulesOf } from './rules.ts';
+import { anything, checkOptions, filledText, objectOf, type Rule, rulesOf } from './rules.ts';
 
 const IMAGE_MODEL_OPTIONS: Record<keyof Required<ImageModelOptions>, Rule> = {
   model: filledText,
+  // Their values are judged by the model's configurations.
+  firstRequest: objectOf({ width: anything, height: anything, scheduler: filledText }),
   ...rulesOf(forModels(MODEL_SETTINGS, 'image')),
   ...rulesOf(IMAGE_MODEL),
 };

@@ -19,7 +19,12 @@ export interface ImageModelOptions
   extends SettingValues<ForModels<typeof MODEL_SETTINGS, 'image'>>, SettingValues<typeof IMAGE_MODEL> {
   /** Path of a model folder, or hub id. */
   model: string;
+  /** Values of a request that follows: wrong ones are refused before weights are downloaded or read. */
+  firstRequest?: FirstRequest;
 }
+
+/** Values of a request that a model's configurations alone can judge. */
+export type FirstRequest = Pick<ImageRequest, 'width' | 'height' | 'scheduler'>;
 
 /** A left-out value is taken from the model's own defaults, else from the contract's (50 steps, guidance 7.5). */
 export interface ImageRequest extends SettingValues<typeof IMAGE_SAMPLING> {

@@ -18,6 +18,7 @@ import type { OpenEvent } from '../session/open-event.ts';
 import { Opening } from '../session/opening.ts';
 import type { ImageEvent, ImageModel, ImageModelOptions, Pixels } from './image-model.ts';
 import { IMAGE_CALLS } from './face.ts';
+import { checkFirstRequest, inspectFirst } from './first-request.ts';
 import type { ImageMemoryPlan } from './memory-plan.ts';
 import { LocalImageModel, type Draw, type DrawOptions, type Resolve } from './model.ts';
 import { openWords, underOption } from './open-words.ts';
@@ -88,7 +89,10 @@ async function openFiles(
   options: ImageModelOptions,
   { onEvent, signal }: Opening,
 ): Promise<OpenedFiles> {
-  const path = await fetchModel(platform, options, onEvent, signal);
+  const adapterPaths = await findAdapters(platform, options, { onEvent, signal });
+  const path = await fetchModel(platform, { ...options, singleFiles: true }, onEvent, signal, (_, settings) =>
+    inspectFirst(platform, settings, options),
+  );
   const pipeline = await openPipeline(path, platform.openFolder, knownPipelines(), {
     ...options,
     componentPaths: componentPathsOf(options),
@@ -100,6 +104,7 @@ async function openFiles(
           : underOption(error, param);
       }),
   });
+  if (options.firstRequest) checkFirstRequest(pipeline, options.firstRequest);
   const words = await openWords(platform, pipeline, options, (model) =>
     fetchModel(platform, { model }, onEvent, signal),
   );
@@ -112,12 +117,24 @@ async function openFiles(
   if (modelId !== undefined && !isKnownName(modelId)) {
     onEvent(noteOf(say`${option('modelId')} ${modelId} names no family of models and has no effect`));
   }
-  const adapterPaths = new Map<string, string>();
   try {
-    for (const model of options.loraPath ?? [])
-      adapterPaths.set(model, await fetchModel(platform, { model }, onEvent, signal));
     const widened = await widenedBy(platform, pipeline, [...adapterPaths.values()]);
     return { pipeline: { ...widened, words }, adapterPaths };
+  } catch (error) {
+    throw aboutAdapter(error, 'loraPath');
+  }
+}
+
+/** Finds the adapters of the options before the model, because a path that leads nowhere costs nothing to refuse. */
+async function findAdapters(
+  platform: Platform,
+  { loraPath = [] }: ImageModelOptions,
+  { onEvent, signal }: Pick<Opening, 'onEvent' | 'signal'>,
+): Promise<Map<string, string>> {
+  const paths = new Map<string, string>();
+  try {
+    for (const model of loraPath) paths.set(model, await fetchModel(platform, { model }, onEvent, signal));
+    return paths;
   } catch (error) {
     throw aboutAdapter(error, 'loraPath');
   }

@@ -45,6 +45,19 @@ export class AdapterFolders {
     });
   }
 
+  /** Throws if a folder of the options cannot be opened; called before the model is fetched. */
+  async checkGiven(): Promise<void> {
+    await this.check();
+    for (const { path } of this.given) {
+      await this.#platform
+        .openFolder(path)
+        .catch(notFound)
+        .catch((error: unknown) => {
+          throw aboutFolder(error, 'loraPaths');
+        });
+    }
+  }
+
   async open(path: string): Promise<LoraFile> {
     const { maxLoraRank, base } = this.#options;
     const file = await openLora(await this.#platform.openFolder(path).catch(notFound), base);
@@ -73,6 +86,14 @@ export class AdapterFolders {
       throw refuse(say`lies outside the folders that ${option('loraDir')} and ${option('loraPaths')} allow`);
     return found === 'missing' ? null : found.path;
   }
+}
+
+/** Throws if a folder of adapters that the options name cannot be opened. */
+export function checkAdapterFolders(
+  platform: Pick<Platform, 'openFolder' | 'folderWithin'>,
+  { loraPaths = [], loraDir }: { loraPaths?: readonly string[]; loraDir?: string | undefined },
+): Promise<void> {
+  return new AdapterFolders(platform, { loraPaths, loraDir, maxLoraRank: 0, base: null }).checkGiven();
 }
 
 /** Rethrows an error of opening a folder as model_not_found, whatever its reason. */

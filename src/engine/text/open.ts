@@ -20,6 +20,7 @@ import type { OpenEvent } from '../session/open-event.ts';
 import { Opening } from '../session/opening.ts';
 import { checkRequests } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';
+import { checkAdapterFolders } from './adapter-folders.ts';
 import { Adapters } from './adapters.ts';
 import { loadOnto, type Loaded } from './load.ts';
 import { TEXT_CALLS } from './face.ts';
@@ -38,6 +39,7 @@ export function openTextModelInline(
   signal?: AbortSignal,
 ): Promise<TextModel> {
   return Opening.run(onEvent, signal, async (opening) => {
+    await checkAdapterFolders(platform, options);
     const tower = await givenTower(platform, options, opening.onEvent, signal);
     const inspected = (folder: Folder): Promise<void> => inspect(folder, tower);
     const path = await fetchModel(platform, options, opening.onEvent, signal, inspected);
