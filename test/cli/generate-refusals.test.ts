@@ -5,14 +5,10 @@ import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { GENERATE_OPTIONS } from '../../src/cli/generate-options.ts';
-import type { OpenImageModel } from '../../src/cli/generate.ts';
 import type { Option } from '../../src/cli/option.ts';
-import { openImageModelInline } from '../../src/engine/image/open.ts';
-import { nodePlatform } from '../../src/engine/platform-node.ts';
 import { PIPELINE_CLASSES } from '../../src/index.ts';
 import { temporaryFolders } from '../files/folders.ts';
-import { tinyPipeline } from '../engine/image/pipeline-golden.ts';
-import { generate, generateWith, type Outcome } from './generate-harness.ts';
+import { generate, type Outcome } from './generate-harness.ts';
 
 const folderOf = temporaryFolders();
 let folder: string;
@@ -296,22 +292,4 @@ it('what is not built passes where it asks for nothing', async () => {
   const unbuilt = Object.entries<Option>(GENERATE_OPTIONS).filter(([, option]) => option.unbuilt);
   for (const [name] of unbuilt)
     expect(neutral.some((text) => text.replace('no-', '').startsWith(`--${name}`))).toBe(true);
-});
-
-describe('by the configurations of its model, before a device is opened or weights are read:', () => {
-  const platform = { ...nodePlatform, openDevice: () => Promise.reject(new Error('a device was opened')) };
-  const open: OpenImageModel = (options, onEvent) => openImageModelInline(platform, options, onEvent);
-
-  it.each([
-    [['--width', '101'], '--width is 101, which is no multiple of 4; the nearest are 100 and 104'],
-    [['--height', '30'], '--height is 30, which is no multiple of 4; the nearest are 28 and 32'],
-    [['--scheduler', 'foo'], '--scheduler foo is unknown; take one of '],
-    [['--lora-path', '/nope'], '/nope'],
-  ])('%j', async (args, message) => {
-    const model = ['--model-path', tinyPipeline('sd1'), '--prompt', 'a house'];
-    const { code, err } = await generateWith(open, [...model, ...args]);
-    expect(err).toContain(message);
-    expect(err).not.toContain('a device was opened');
-    expect([2, 3]).toContain(code);
-  });
 });
