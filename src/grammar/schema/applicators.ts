@@ -43,6 +43,7 @@ export function applicators(reader: KeywordReader, annotated: boolean, context: 
   if (reader.has('not')) {
     found.push({ keyword: 'not', options: [{ of: [], where: context.terms.not(reader.term('not')) }] });
   }
+  if (reader.has('if') && context.isClosed) found.push(declaredByCondition(reader, context));
   if (reader.has('if')) found.push({ keyword: 'if', options: conditional(reader, context) });
   found.push(...dependentSchemas(reader, context));
   return found;
@@ -86,6 +87,17 @@ function oneOf(list: Term[], context: Context): Option[] {
     );
     return { of: [term], where: terms.not(terms.some(others)) };
   });
+}
+
+/** What `if` declares is declared where it does not hold, too, and comes before what `then` and `else` declare. */
+function declaredByCondition(reader: KeywordReader, { terms }: Context): Applicator {
+  const condition = reader.at.value['if'];
+  const properties = isObject(condition) && isObject(condition['properties']) ? condition['properties'] : {};
+  const names = Object.keys(properties);
+  const named = new Map(names.map((name) => [name, ANY]));
+  const objects =
+    names.length === 0 ? [ANY_OBJECT] : [{ ...ANY_OBJECT, named, declared: { names, closes: false } }];
+  return { keyword: 'if', options: [{ of: [], where: terms.shape({ ...ANY_SHAPE, objects }) }] };
 }
 
 function conditional(reader: KeywordReader, { terms }: Context): Option[] {

@@ -217,7 +217,7 @@ function objectKeywords(
     dependent: dependents(reader),
     min,
     max,
-    declared: declares ? properties.map(({ name }) => name) : null,
+    declared: declares ? { names: properties.map(({ name }) => name), closes: true } : null,
   };
   if (reader.has('propertyNames')) {
     const names = stringsOf(context.shapeOf(reader.term('propertyNames')), context);

@@ -11,7 +11,7 @@ const closed = new WeakMap<ObjectShape, ObjectShape>();
  * or allows no other properties, is returned as it is.
  */
 export function closedShape(shape: ObjectShape): ObjectShape {
-  if (shape.declared === null || shape.classes.every(({ term }) => term !== UNDECLARED)) return shape;
+  if (shape.declared?.closes !== true || shape.classes.every(({ term }) => term !== UNDECLARED)) return shape;
   let found = closed.get(shape);
   if (found === undefined) {
     const named = new Map(shape.named);
@@ -32,7 +32,7 @@ export function closedShape(shape: ObjectShape): ObjectShape {
  * others bring with them. [] where nothing is declared.
  */
 export function namesInOrder({ declared, named, required, dependent }: ObjectShape): string[] {
-  if (declared === null || declared.length === 0) return [];
+  if (declared === null || declared.names.length === 0) return [];
   const others = [...dependent.values()].flatMap((names) => [...names]);
-  return [...new Set([...declared, ...required, ...others])].filter((name) => named.has(name));
+  return [...new Set([...declared.names, ...required, ...others])].filter((name) => named.has(name));
 }

@@ -2,7 +2,15 @@
 
 import { accepts, ANY_TEXT, intersect, isEmpty, subtract, unite, type Dfa } from '../dfa.ts';
 import type { Context } from './context.ts';
-import { NONE, UNDECLARED, type NameClass, type ObjectShape, type Term, type Way } from './term.ts';
+import {
+  NONE,
+  UNDECLARED,
+  type Declared,
+  type NameClass,
+  type ObjectShape,
+  type Term,
+  type Way,
+} from './term.ts';
 import { wordsDfa } from '../word-dfa.ts';
 
 /** The shape that every object matches. */
@@ -51,9 +59,9 @@ export function intersectObjects(a: ObjectShape, b: ObjectShape, context: Contex
   };
 }
 
-function declaredByBoth(a: ObjectShape['declared'], b: ObjectShape['declared']): ObjectShape['declared'] {
+function declaredByBoth(a: Declared | null, b: Declared | null): Declared | null {
   if (a === null || b === null) return a ?? b;
-  return b.every((name) => a.includes(name)) ? a : [...new Set([...a, ...b])];
+  return { names: [...new Set([...a.names, ...b.names])], closes: a.closes || b.closes };
 }
 
 function intersectClasses(

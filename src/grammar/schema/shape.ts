@@ -248,7 +248,7 @@ export function shapeOfValues(values: readonly Json[], { bounds, terms, isClosed
       named: new Map(Object.entries(value).map(([name, member]) => [name, terms.value(member)])),
       classes: [{ names: ANY_TEXT, term: NONE }],
       required: new Set(Object.keys(value)),
-      declared: isClosed ? Object.keys(value) : null,
+      declared: isClosed ? { names: Object.keys(value), closes: true } : null,
     })),
   };
 }

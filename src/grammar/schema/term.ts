@@ -76,8 +76,15 @@ export interface ObjectShape {
   readonly min: number;
   readonly max: number;
   readonly conditions: readonly Condition[];
-  /** Names under `properties`, in their order; null: neither `properties` nor `patternProperties` occurs, or the whole language is read. */
-  readonly declared: readonly string[] | null;
+  /** null: nothing is declared, or the whole language is read. */
+  readonly declared: Declared | null;
+}
+
+export interface Declared {
+  /** Names under `properties`, in their order. */
+  readonly names: readonly string[];
+  /** Whether `properties` or `patternProperties` occur, so that other names are not written unless the schema allows them explicitly. */
+  readonly closes: boolean;
 }
 
 /** A set of names whose properties have the same term. */

@@ -1,5 +1,5 @@
 // The JSON-Schema-Test-Suite. Read as the whole language of a schema, it is enforced on all its instances, or refused. Read as declared, no
-// invalid instance is allowed, and every valid one without objects is.
+// invalid instance is allowed, and every valid one is whose properties are declared and in order.
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -61,8 +61,33 @@ function judge({ schema, tests }: Group): number | string {
   return tests.length;
 }
 
+interface Allowed {
+  allowed: number;
+  all: number;
+  /** The valid instances that are not allowed. */
+  others: string[];
+}
+
+/** Valid instances that have undeclared properties, or declared ones in another order. All other valid instances are allowed. */
+const UNDECLARED = [
+  'additionalProperties: additional properties are allowed',
+  'allOf: allOf',
+  'allOf: valid',
+  'anyOf: both anyOf valid (complex)', // properties of two branches
+  'const: same object with different property order is valid',
+  'dependentSchemas: matches dependency',
+  'dependentSchemas: no dependency',
+  "dynamicRef: The recursive part doesn't need to validate against the root",
+  'not: property absent',
+  'patternProperties: non recognized members are ignored',
+  'patternProperties: regexes are case sensitive',
+  'patternProperties: Non-letter property name does not match pattern',
+  "properties: doesn't invalidate other properties",
+];
+const UNDECLARED_OF_DRAFT_7 = ['dependencies: matches dependency', 'dependencies: no dependency'];
+
 /** Counts the valid instances, and those of them that the schema allows in the order of its properties and without others. */
-function judgeDeclared({ schema, tests }: Group, count: { allowed: number; all: number }): void {
+function judgeDeclared(keyword: string, { schema, tests }: Group, count: Allowed): void {
   if (tests.every(({ valid }) => !valid)) return; // perhaps no value fulfils it
   const grammar = grammarOf(schema, DECLARED);
   for (const { data, valid, description } of tests) {
@@ -73,17 +98,18 @@ function judgeDeclared({ schema, tests }: Group, count: { allowed: number; all: 
     if (!valid) continue;
     count.all++;
     if (accepted) count.allowed++;
+    else count.others.push(`${keyword}: ${description}`);
   }
 }
 
 describe.each([
-  { draft: 'draft2020-12', known: REFUSED, least: 0.93 },
+  { draft: 'draft2020-12', known: REFUSED, least: 0.93, undeclared: UNDECLARED },
   // Tests that are not in the suite for 2020-12 word for word.
-  { draft: 'draft7', known: REFUSED_OF_DRAFT_7, least: 0.9 },
-])('$draft', ({ draft, known, least }) => {
+  { draft: 'draft7', known: REFUSED_OF_DRAFT_7, least: 0.9, undeclared: UNDECLARED_OF_DRAFT_7 },
+])('$draft', ({ draft, known, least, undeclared }) => {
   const file = new URL(`../../golden/json-schema/${draft}.json`, import.meta.url);
   const suite = JSON.parse(readFileSync(file, 'utf8')) as Record<string, Group[]>;
-  const valid = { allowed: 0, all: 0 };
+  const valid: Allowed = { allowed: 0, all: 0, others: [] };
   let enforced = 0;
   let all = 0;
   const refused: string[] = [];
@@ -96,7 +122,7 @@ describe.each([
         all += group.tests.length;
         if (typeof judged === 'number') {
           enforced += judged;
-          judgeDeclared(group, valid);
+          judgeDeclared(keyword, group, valid);
         } else {
           refused.push(name);
           expect(judged).toMatch(known[name] ?? `${name} not to be refused`);
@@ -111,7 +137,8 @@ describe.each([
       `JSON-Schema-Test-Suite, ${draft}: ${enforced} of ${all} tests enforced, ${(100 * share).toFixed(1)} %`,
     );
     console.log(`Read as declared, ${valid.allowed} of ${valid.all} valid instances are allowed.`);
-    expect(valid.allowed).toBeGreaterThan(0.85 * valid.all);
+    expect(valid.others).toEqual(undeclared);
+    expect(valid.all).toBeGreaterThan(70);
     expect(refused.toSorted()).toEqual(Object.keys(known).toSorted());
     expect(share).toBeGreaterThan(least);
   });
