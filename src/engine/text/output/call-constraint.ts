@@ -1,8 +1,8 @@
-// Constraint on optional tool calls: as soon as the arguments of a call have begun, a grammar restricts them to the parameters that the tool
-// declares, or to any JSON object where those are not enforced, until the object is complete. Text outside of arguments is free, so that steps need not wait for masks. The token right after the
-// beginning is free, too: usually it is sampled while the token before it is still being read back, and results must not depend on
-// timing. If that token begins something that is not declared, any JSON object may follow; if it cannot be part of an object, the call is not
-// constrained.
+// Constraint on optional tool calls: as soon as the arguments of a call have begun, a grammar restricts them until they are complete: to
+// the parameters that the tool declares, or to any JSON object where those are not enforced. Text outside of calls is free, so that steps need
+// not wait for masks. The token right after the one that begins a call is free, too: usually it is sampled while the token before it is still
+// being read back, and results must not depend on timing. It rarely is part of the arguments, since their first token follows the name of the
+// tool. If it begins something that is not declared, any JSON object may follow; if it cannot be part of an object, the call is not constrained.
 
 import type { Constraint } from '../constraint.ts';
 import type { MatcherOptions } from '../../../grammar/grammar.ts';
@@ -59,7 +59,9 @@ export function createCallConstraint(parts: CallConstraintParts): Constraint {
   const { output, pieces } = parts.read();
   const taken: number[] = [];
   let active: Constraint | null = null;
-  /** Whether the last token began the arguments, so that the next token is free. */
+  /** Whether a call has begun whose arguments have not; its next tokens are free, and steps wait for them. */
+  let awaits = false;
+  /** Whether the last token began both a call and its arguments, so that the next token is free. */
   let begun = false;
   /** Name of the tool that the last call is of. */
   let name = '';
@@ -67,11 +69,11 @@ export function createCallConstraint(parts: CallConstraintParts): Constraint {
   let seen = 0;
 
   /** `isWhole`: the token's bytes end at a character, so that no bytes are missing from the text. */
-  const begin = (given: string, isWhole: boolean): void => {
+  const begin = (given: string, isWhole: boolean, isAwaited: boolean): void => {
     if (given === '' || !isWhole) return;
     seen = output.toolCalls;
     active = matching(byTool?.get(name), given) ?? matching(grammar, given);
-    begun = active !== null;
+    begun = active !== null && !isAwaited;
   };
 
   return {
@@ -81,12 +83,13 @@ export function createCallConstraint(parts: CallConstraintParts): Constraint {
       const piece = pieces.of(id);
       for (const part of output.push(piece)) if (part.kind === 'toolCall') name = part.name ?? name;
       const given = output.openArguments;
-      const before = active;
+      const [before, isAwaited] = [active, awaits];
       active = null;
       begun = false;
+      awaits = output.toolCalls > seen && output.awaitsArguments;
       if (given === null) return;
       if (output.toolCalls > seen)
-        begin(given, encoder.encode(piece.text).length === pieces.bytes(id).length);
+        begin(given, encoder.encode(piece.text).length === pieces.bytes(id).length, isAwaited);
       else if (before !== null) {
         active = attempt(() => {
           before.accept(id);
@@ -98,7 +101,7 @@ export function createCallConstraint(parts: CallConstraintParts): Constraint {
     forced: () => [],
     ended: false,
     get idle() {
-      return active === null;
+      return active === null && !awaits;
     },
     fork() {
       const forked = createCallConstraint(parts);

@@ -24,6 +24,8 @@ export interface OutputParser {
   readonly callsAreWhole: boolean;
   /** Arguments so far of a call that is being read and is written in JSON; null without one. */
   readonly openArguments: string | null;
+  /** Whether a call is being read whose arguments have not begun. */
+  readonly awaitsArguments: boolean;
   /** Whether the reply has ended, so that further text of the model is ignored. */
   readonly ended: boolean;
 }
@@ -39,6 +41,7 @@ export function plainOutput(): OutputParser {
     toolCalls: 0,
     callsAreWhole: false,
     openArguments: null,
+    awaitsArguments: false,
     ended: false,
   };
 }

@@ -62,6 +62,9 @@ export function createOutputParser(format: OutputFormat, options: OutputParserOp
     get openArguments() {
       return parts.openArguments;
     },
+    get awaitsArguments() {
+      return parts.awaitsArguments;
+    },
     get reasoningTokens() {
       if (format.reasoning === null && format.channels === null) return null;
       return state.reasoningTokens + (state.reasoningFrom === null ? 0 : tokens - state.reasoningFrom);

@@ -43,6 +43,7 @@ export class Parts {
   /** Number of calls before the last one whose arguments are a JSON object. */
   #wholeCalls = 0;
   #isVerbatim = false;
+  #isCallOpen = false;
   /** Kinds that have text. */
   readonly #written = new Set<'content' | 'reasoning'>();
   /** Kind whose next text begins a message of its own. */
@@ -72,6 +73,11 @@ export class Parts {
   /** See OutputParser. */
   get openArguments(): string | null {
     return this.#isVerbatim ? this.#arguments : null;
+  }
+
+  /** See OutputParser. */
+  get awaitsArguments(): boolean {
+    return this.#isCallOpen && this.#arguments === '';
   }
 
   token({ id, logprob }: Piece): void {
@@ -128,6 +134,7 @@ export class Parts {
     if (this.#calls > 0 && isJsonObject(this.#arguments)) this.#wholeCalls++;
     this.#pendingSpace = '';
     this.#arguments = '';
+    this.#isCallOpen = true;
     this.#parts.push({ kind: 'toolCall', call: this.#calls++, id, name, text: '', ids: [], logprobs: [] });
   }
 
@@ -141,6 +148,7 @@ export class Parts {
   }
 
   closeCall(): void {
+    this.#isCallOpen = false;
     this.#isVerbatim = false;
     this.#atStart = true;
   }

@@ -9,14 +9,15 @@ import { paperConstraint } from '../paper-constraint.ts';
 import { allFinished, createPaperEngine } from '../paper-engine.ts';
 import { generated, paperSequence, type PaperSequence } from '../paper-sequence.ts';
 
-/** The arguments of a call begin with every third token and end with every fifth. */
-function paperCalls(): OutputParser {
+/** A call begins with every third token and ends with every fifth. `early`: its arguments begin with the token after its first. */
+function paperCalls(early: boolean): OutputParser {
   let calls = 0;
   let said: string | null = null;
   const push: OutputParser['push'] = ({ id, text }) => {
-    if (said === null && id! % 3 === 0) calls++;
-    const goesOn = said === null ? id! % 3 === 0 : id! % 5 !== 0;
-    said = goesOn ? (said ?? '') + text : null;
+    if (said === null && id! % 3 === 0) {
+      calls++;
+      said = early ? '' : text;
+    } else if (said !== null) said = id! % 5 === 0 ? null : said + text;
     return [];
   };
   return {
@@ -28,6 +29,9 @@ function paperCalls(): OutputParser {
     get openArguments() {
       return said;
     },
+    get awaitsArguments() {
+      return said === '';
+    },
   };
 }
 
@@ -35,15 +39,16 @@ interface Asked {
   prompt: number[];
   length: number;
   seed: number;
+  early: boolean;
 }
 
-function ask({ prompt, length, seed }: Asked): PaperSequence {
+function ask({ prompt, length, seed, early }: Asked): PaperSequence {
   const sequence = paperSequence(prompt, length, { seed });
   const { pieces } = sequence.output;
   const start = () => paperConstraint({ seed, forcedIn: 1000 });
   sequence.constraint = createCallConstraint({
     grammar: { start },
-    read: () => ({ output: paperCalls(), pieces }),
+    read: () => ({ output: paperCalls(early), pieces }),
   });
   return sequence;
 }
@@ -53,7 +58,12 @@ it.each([1, 2, 3])('tokens are those of the request alone: seed %d', async (seed
   const engine = createPaperEngine({ pages: 14, slots: 1, rows: 32 }, random);
   const { scheduler, start } = engine;
   for (let round = 0; round < 6; round++) {
-    const one: Asked = { prompt: [random(250), random(250)], length: 60, seed: random(1000) };
+    const one: Asked = {
+      prompt: [random(250), random(250)],
+      length: 60,
+      seed: random(1000),
+      early: round % 2 === 1,
+    };
     const alone = start(ask(one));
     await allFinished([alone]);
     const pressed = start(ask(one));

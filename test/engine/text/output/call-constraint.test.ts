@@ -83,12 +83,12 @@ describe.each([
   ['hermes', BEGIN, '}</tool_call>'],
   ['mistral', '[TOOL_CALLS]ping[ARGS]', ''],
 ])('%s', (format, begin, end) => {
-  it('has no say before the arguments and behind them', () => {
+  it('has no say before the arguments and behind them, and waits for them within a call', () => {
     const calls = start(format);
-    for (const text of ['Well, {"a", ', begin]) {
-      say(calls, text);
-      expect([calls.idle, allowed(calls, ANY)]).toEqual([true, ANY]);
-    }
+    say(calls, 'Well, {"a", ');
+    expect([calls.idle, allowed(calls, ANY)]).toEqual([true, ANY]);
+    say(calls, begin);
+    expect([calls.idle, allowed(calls, ANY)]).toEqual([false, ANY]);
     say(calls, '{"a": [1]}');
     expect([calls.idle, allowed(calls, ANY)]).toEqual([true, ANY]);
     say(calls, end);
@@ -98,10 +98,7 @@ describe.each([
   it('holds them to an object, which does not end before it is whole', () => {
     const calls = start(format);
     say(calls, `${begin}{`);
-    // Even if the beginning is already known, the next token is free.
-    expect([calls.idle, allowed(calls, ANY)]).toEqual([false, ANY]);
-    say(calls, ' ');
-    expect(allowed(calls, ANY)).toBe('}"');
+    expect([calls.idle, allowed(calls, ANY)]).toEqual([false, '}"']);
     say(calls, '"a"');
     expect(allowed(calls, ANY)).toBe(':');
     say(calls, ': {"b": 1');
@@ -133,7 +130,9 @@ it('holds the arguments of a tool to its declared parameters, in their order', (
   expect([...byTool.keys()]).toEqual(['weather']);
   const calls = start('hermes');
   const weather = BEGIN.replace('ping', 'weather');
-  say(calls, `${weather}{"`);
+  say(calls, `${weather}{`);
+  expect(allowed(calls, ANY)).toBe('"');
+  say(calls, '"');
   expect(allowed(calls, 'pdx"')).toBe('p');
   say(calls, 'place": "here", "');
   expect(allowed(calls, 'pdx"')).toBe('d');
@@ -143,11 +142,25 @@ it('holds the arguments of a tool to its declared parameters, in their order', (
   expect(allowed(calls, 'pdx"')).toBe('pdx"');
 });
 
+it('leaves the token free that follows one which begins both a call and its arguments', () => {
+  const text = `${BEGIN}{`;
+  const calls = createCallConstraint({
+    grammar,
+    read: () => ({
+      output: parserOf(formatOf('hermes', 'qwen3')),
+      pieces: {
+        of: (id) => ({ id, text, special: false }),
+        bytes: () => new TextEncoder().encode(text),
+        ownText: () => text,
+        rest: () => '',
+      },
+    }),
+  });
+  calls.accept(0);
+  expect([calls.idle, allowed(calls, ANY)]).toEqual([false, ANY]);
+});
+
 it('holds the arguments to any object where the model began with something undeclared', () => {
-  const calls = start('hermes');
-  say(calls, `${BEGIN.replace('ping', 'weather')}{`);
-  say(calls, '}');
-  expect(calls.idle).toBe(true); // the token after the beginning is free
   const other = start('hermes');
   say(other, `${BEGIN.replace('ping', 'weather')}{"x": 1`);
   expect(allowed(other, ANY)).toBe('},1');
@@ -156,7 +169,7 @@ it('holds the arguments to any object where the model began with something undec
 it.each(['[1', '"{', 'null', '{{'])('arguments that begin with %s are not held', (text) => {
   const calls = start('hermes');
   say(calls, BEGIN + text);
-  expect(calls.idle).toBe(true);
+  expect(allowed(calls, ANY)).toBe(ANY);
 });
 
 it('what is thought is no call', () => {
