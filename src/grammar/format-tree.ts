@@ -7,22 +7,24 @@ import type { Limits } from './dfa.ts';
 import { ruleOfEbnf } from './ebnf.ts';
 import { regexDfa } from './regex.ts';
 import { choice, optional, regular, repeat, sequence, text, token, type Rule } from './rule.ts';
-import { DECLARED, ruleOfSchema } from './schema/schema-rule.ts';
+import { ruleOfSchema, type SchemaReading } from './schema/schema-rule.ts';
 import { textWithout } from './marker-dfa.ts';
 import { dispatchedText, restOfTag } from './structural-tag.ts';
 
 interface Place {
   path: string;
   limits: Limits;
+  /** How JSON Schemas are read; `any_order` of a format takes the order away. */
+  reading: SchemaReading;
   /** Ends of the enclosing tag, which free text at the end of its content must not contain. */
   ends: readonly string[];
 }
 
 /** Throws bad_request whose `param` is the member at fault. */
 export function ruleOfFormat(format: TextFormat, place: Place): Rule {
-  const { path, limits, ends } = place;
+  const { path, limits, reading, ends } = place;
   const inside = (member: string, one: TextFormat, last = false): Rule =>
-    ruleOfFormat(one, { path: `${path}.${member}`, limits, ends: last ? ends : [] });
+    ruleOfFormat(one, { path: `${path}.${member}`, limits, reading, ends: last ? ends : [] });
   switch (format.type) {
     case 'const_string':
       return text(format.value);
@@ -30,7 +32,7 @@ export function ruleOfFormat(format: TextFormat, place: Place): Rule {
       return ruleOfSchema(format.json_schema, {
         path: `${path}.json_schema`,
         limits,
-        reading: { ...DECLARED, isOrdered: format.any_order !== true },
+        reading: { ...reading, isOrdered: reading.isOrdered && format.any_order !== true },
       });
     case 'any_text': {
       const free = textWithout([...(format.excludes ?? []), ...ends], limits);
@@ -80,9 +82,11 @@ export function ruleOfFormat(format: TextFormat, place: Place): Rule {
   }
 }
 
-function triggeredTags(format: TriggeredTagsFormat, { path, limits, ends }: Place): Rule {
+function triggeredTags(format: TriggeredTagsFormat, { path, limits, reading, ends }: Place): Rule {
   const { triggers, tags, at_least_one: needed, stop_after_first: once } = format;
-  const inner = tags.map((tag, i) => contentOf(tag, { path: `${path}.tags.${i}`, limits, ends: [] }));
+  const inner = tags.map((tag, i) =>
+    contentOf(tag, { path: `${path}.tags.${i}`, limits, reading, ends: [] }),
+  );
   const whole = tags.map((tag, i) => sequence(edge(tag.begin), inner[i]!, endOf(tag)));
   if (needed && once) return choice(...whole);
   const rules = tags.map((tag, i) =>
@@ -96,11 +100,12 @@ function triggeredTags(format: TriggeredTagsFormat, { path, limits, ends }: Plac
   return needed ? sequence(choice(...whole), free) : free;
 }
 
-function contentOf({ content, end }: TagFormat, { path, limits }: Place): Rule {
+function contentOf({ content, end }: TagFormat, { path, limits, reading }: Place): Rule {
   const ends = typeof end === 'string' ? [end] : Array.isArray(end) ? end : [];
   return ruleOfFormat(content, {
     path: `${path}.content`,
     limits,
+    reading,
     ends: ends.includes('') ? [] : ends,
   });
 }

@@ -16,6 +16,7 @@ import type { TextConstraint } from './text-constraint.ts';
 
 /** The rule of a constraint. Throws a GrammarError whose `param` is the member of the constraint at fault. */
 export function ruleOfConstraint(constraint: TextConstraint, bounds: Limits): Rule {
+  const reading = 'strict' in constraint && constraint.strict === false ? WHOLE : DECLARED;
   switch (constraint.type) {
     case 'json_object':
       return object();
@@ -29,18 +30,24 @@ export function ruleOfConstraint(constraint: TextConstraint, bounds: Limits): Ru
       return ruleOfSchema(constraint.schema, {
         path: 'constraint.schema',
         limits: bounds,
-        reading: constraint.strict === false ? WHOLE : DECLARED,
+        reading,
       });
     case 'structural_tag':
       return withParam('constraint.structures', () => {
         const tags = constraint.structures.map(({ begin, schema, end }, i) => {
-          const content = ruleOfSchema(schema, { path: `constraint.structures.${i}.schema`, limits: bounds });
+          const path = `constraint.structures.${i}.schema`;
+          const content = ruleOfSchema(schema, { path, limits: bounds, reading });
           return { begin, content, end };
         });
         return taggedText(constraint.triggers, tags, bounds);
       });
     case 'format':
-      return ruleOfFormat(constraint.format, { path: 'constraint.format', limits: bounds, ends: [] });
+      return ruleOfFormat(constraint.format, {
+        path: 'constraint.format',
+        limits: bounds,
+        reading,
+        ends: [],
+      });
   }
 }
 

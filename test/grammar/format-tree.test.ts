@@ -17,6 +17,42 @@ test.each(golden.cases)('$format', ({ format, texts }) => {
   expect(taken).toEqual(texts);
 });
 
+test('schemas are read as declared, in any order where the format says so, and whole where the constraint is not strict', () => {
+  const json_schema = { type: 'object', properties: { a: { type: 'integer' }, b: { type: 'integer' } } };
+  const texts = ['{"a":1,"b":1}', '{"b":1,"a":1}', '{"c":1}'];
+  const taken = (any_order?: boolean, strict?: boolean): boolean[] => {
+    const schema: TextFormat = {
+      type: 'json_schema',
+      json_schema,
+      ...(any_order !== undefined && { any_order }),
+    };
+    const format: TextFormat = {
+      type: 'tag',
+      begin: 'x',
+      content: { type: 'or', elements: [schema] },
+      end: 'y',
+    };
+    const whole = { type: 'format' as const, format, ...(strict !== undefined && { strict }) };
+    constraint(whole, 'constraint');
+    return texts.map((text) => takes(grammarFor(whole), `x${text}y`));
+  };
+  expect(taken()).toEqual([true, false, false]);
+  expect(taken(true)).toEqual([true, true, false]);
+  expect(taken(undefined, true)).toEqual([true, false, false]);
+  expect(taken(undefined, false)).toEqual([true, true, true]);
+  const tags = {
+    type: 'structural_tag' as const,
+    structures: [{ begin: '<', schema: json_schema, end: '>' }],
+    triggers: ['<'],
+  };
+  const takenTags = (strict?: boolean): boolean[] =>
+    texts.map((text) => takes(grammarFor({ ...tags, ...(strict !== undefined && { strict }) }), `<${text}>`));
+  expect([takenTags(), takenTags(false)]).toEqual([
+    [true, false, false],
+    [true, true, true],
+  ]);
+});
+
 test('the ends of tags may be tokens of their own', () => {
   const [id] = vocabulary.encode('x') as [number];
   const format: TextFormat = {

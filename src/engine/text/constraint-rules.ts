@@ -28,8 +28,9 @@ const CONSTRAINTS: { [Type in TextConstraint['type']]: Rules } = {
       { least: 1 },
     ),
     triggers: listOf(filledText, { least: 1 }),
+    strict: flag,
   },
-  format: { format: textFormat },
+  format: { format: textFormat, strict: flag },
 };
 
 /** The content of a grammar is checked when it is compiled. */

@@ -7,7 +7,7 @@ import type { CompileWorkOptions } from '../../grammar/compile-work.ts';
 import { compileWithin, ruleOfConstraint } from '../../grammar/front-end.ts';
 import type { Rule } from '../../grammar/rule.ts';
 import { lenientRule } from '../../grammar/schema/lenient-rule.ts';
-import { ruleOfSchema } from '../../grammar/schema/schema-rule.ts';
+import { DECLARED, ruleOfSchema, WHOLE } from '../../grammar/schema/schema-rule.ts';
 import type { TextConstraint } from '../../grammar/text-constraint.ts';
 import { withEngineErrors } from './grammar-error.ts';
 import { ruleOfReply, type ReplyGrammar } from './output/reply-rule.ts';
@@ -20,7 +20,9 @@ export function ruleOfSource(source: GrammarSource, limits: Limits): Rule {
   if (source.type !== 'reply') return ruleOfConstraint(source, limits);
   return ruleOfReply(source, {
     schema: (schema, path, strict) =>
-      strict ? ruleOfSchema(schema, { path, limits }) : lenientRule(schema, { path, limits }),
+      strict
+        ? ruleOfSchema(schema, { path, limits })
+        : lenientRule(schema, { path, limits, reading: source.mode === 'whole' ? WHOLE : DECLARED }),
     constraint: (answer) => ruleOfConstraint(answer, limits),
   });
 }

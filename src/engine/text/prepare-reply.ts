@@ -52,21 +52,30 @@ export async function prepareReply(
   return { ids, media, reply, compileMs: found?.compileMs ?? null };
 }
 
-/** The request with a constraint that says how its JSON Schema is read. */
+/** The request with a constraint that says how its JSON Schemas are read. */
 function withSchemaMode(request: TextRequest, { jsonSchemaMode }: RequestContext): TextRequest {
   const { constraint } = request;
-  if (constraint?.type !== 'json_schema' || constraint.strict !== undefined) return request;
-  return { ...request, constraint: { ...constraint, strict: jsonSchemaMode === 'declared' } };
+  switch (constraint?.type) {
+    case 'json_schema':
+    case 'structural_tag':
+    case 'format':
+      return {
+        ...request,
+        constraint: { ...constraint, strict: constraint.strict ?? jsonSchemaMode === 'declared' },
+      };
+    default:
+      return request;
+  }
 }
 
 /** The grammars of the tools' arguments, without those that do not compile. */
 async function grammarsByTool(
   plan: ReplyPlan,
   client: string | null,
-  { grammars }: RequestContext,
+  { grammars, jsonSchemaMode }: RequestContext,
   signal: AbortSignal | undefined,
 ): Promise<Map<string, Grammar>> {
-  const found = [...argumentsByTool(plan.tools)].map(async ([name, source]) => {
+  const found = [...argumentsByTool(plan.tools, jsonSchemaMode)].map(async ([name, source]) => {
     const compiled = await grammars.get(source, signal, client).catch(() => null);
     return compiled === null ? [] : [[name, compiled.grammar] as const];
   });

@@ -2,6 +2,7 @@
 
 import { EngineError } from '../../files/error.ts';
 import { opensText } from '../../files/tokenizer/detokenizer.ts';
+import type { SchemaMode } from '../../grammar/text-constraint.ts';
 import type { Grammar } from '../../grammar/grammar.ts';
 import type { StopAutomata } from '../../grammar/stops/stop-automaton.ts';
 import { lengthKey, sameFrequenciesUntil, type RopeConfig } from '../../models/text/rope.ts';
@@ -38,7 +39,7 @@ export interface RequestContext extends ReplyContext {
   /** Whether requests share pages. */
   prefixCache: boolean;
   /** How JSON Schemas of requests that do not say `strict` are read. */
-  jsonSchemaMode: 'declared' | 'whole';
+  jsonSchemaMode: SchemaMode;
   recording: Recording;
   sampling: Required<SamplingOptions>;
   /** Reads media of messages; null: the model takes text only. */

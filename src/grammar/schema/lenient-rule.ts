@@ -2,12 +2,25 @@
 
 import type { Limits } from '../dfa.ts';
 import type { Rule } from '../rule.ts';
-import { ruleOfSchema, type SchemaOptions } from './schema-rule.ts';
+import { DECLARED, ruleOfSchema, WHOLE, type SchemaOptions } from './schema-rule.ts';
 import { isObject, type SchemaObject } from './schema-value.ts';
 import { refusedPlace, type RefusedPlace } from './refusal.ts';
 
 /** Limit on the keywords that are dropped one by one; beyond it only the simple keywords are kept. */
 const MOST_LEFT_OUT = 16;
+
+/** Keywords that may declare properties. Without one of them it is not known which properties are undeclared, and the whole language is read. */
+const DECLARING = new Set([
+  ...[
+    'properties',
+    'patternProperties',
+    'additionalProperties',
+    'unevaluatedProperties',
+    '$ref',
+    '$dynamicRef',
+  ],
+  ...['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else', 'dependentSchemas', 'dependencies'],
+]);
 
 /**
  * Returns null if no part of the schema can be enforced. Each attempt may take half of the work that is left, so that attempts with less of
@@ -15,12 +28,13 @@ const MOST_LEFT_OUT = 16;
  */
 export function lenientRule(
   schema: unknown,
-  { path, limits }: SchemaOptions & { limits: Limits },
+  { path, limits, reading: wanted = DECLARED }: SchemaOptions & { limits: Limits },
 ): Rule | null {
   let held: unknown = schema;
+  let reading = wanted;
   for (let leftOut = 0; ; leftOut++) {
     try {
-      return limits.work.half(() => ruleOfSchema(held, { path, limits }));
+      return limits.work.half(() => ruleOfSchema(held, { path, limits, reading }));
     } catch (error) {
       if (limits.work.isOver) throw error;
       const place = refusedPlace(error);
@@ -28,6 +42,8 @@ export function lenientRule(
       const left = less ?? plain(held);
       if (JSON.stringify(left) === JSON.stringify(held)) return null;
       held = left;
+      const keyword = less === null ? null : (place?.keyword ?? null);
+      if (keyword === null || DECLARING.has(keyword)) reading = WHOLE;
     }
   }
 }

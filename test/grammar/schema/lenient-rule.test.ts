@@ -73,6 +73,22 @@ test.each<[name: string, schema: unknown, yes: unknown[], no: unknown[]]>([
     [{ s: [1] }],
     [{ s: 'Paris' }, {}],
   ],
+  [
+    'a pattern of an object in declared order',
+    { type: 'object', properties: { a: { type: 'string', pattern: '(a)\\1' }, b: { type: 'integer' } } },
+    [{ a: 'x', b: 1 }],
+    [{ b: 1, a: 'x' }, { z: 1 }],
+  ],
+  [
+    'patternProperties, so that any others are allowed',
+    {
+      type: 'object',
+      properties: { a: { type: 'integer' } },
+      patternProperties: { '(x)\\1': { type: 'integer' } },
+    },
+    [{ a: 1, xx: 1 }, { a: 1 }],
+    [{ a: 'x' }],
+  ],
 ])('%s is left out', (_name, schema, yes, no) => {
   const grammar = grammarOf(schema)!;
   for (const value of yes) expect([value, accepts(grammar, JSON.stringify(value))]).toEqual([value, true]);

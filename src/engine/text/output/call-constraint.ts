@@ -7,6 +7,7 @@
 import type { Constraint } from '../constraint.ts';
 import type { MatcherOptions } from '../../../grammar/grammar.ts';
 import type { Pieces } from '../piece.ts';
+import type { SchemaMode } from '../../../grammar/text-constraint.ts';
 import type { TextFormat } from '../../../grammar/text-format.ts';
 import type { TextConstraint } from '../text-request.ts';
 import type { OutputParser } from './output-parser.ts';
@@ -14,18 +15,23 @@ import type { ReplyPlan } from './reply.ts';
 import type { ToolPlan } from './tool-choice.ts';
 
 /** A JSON object and any text after it, since one token may contain the end of the object and further text. */
-export const CALL_ARGUMENTS: TextConstraint = callArguments({});
+export const CALL_ARGUMENTS: TextConstraint = callArguments({}, true);
 
-function callArguments(parameters: Record<string, unknown>): TextConstraint {
+function callArguments(parameters: Record<string, unknown>, strict: boolean): TextConstraint {
   const json_schema = { type: 'object', ...parameters };
   const elements: TextFormat[] = [{ type: 'json_schema', json_schema }, { type: 'any_text' }];
-  return { type: 'format', format: { type: 'sequence', elements } };
+  return { type: 'format', format: { type: 'sequence', elements }, strict };
 }
 
-/** The constraints on the arguments of tools by the tools' names. Tools that declare no properties, or are not strict, take any object. */
-export function argumentsByTool({ tools }: ToolPlan): Map<string, TextConstraint> {
+/**
+ * The constraints on the arguments of tools by the tools' names. Tools without parameters, and those with `strict` false, take any object.
+ * `mode`: how the parameters of tools that do not say `strict` are read.
+ */
+export function argumentsByTool({ tools }: ToolPlan, mode: SchemaMode): Map<string, TextConstraint> {
   const declared = tools.flatMap(({ function: { name, parameters, strict } }) =>
-    strict === false || parameters === undefined ? [] : [[name, callArguments(parameters)] as const],
+    strict === false || parameters === undefined
+      ? []
+      : [[name, callArguments(parameters, strict ?? mode === 'declared')] as const],
   );
   return new Map(declared);
 }

@@ -3,6 +3,7 @@
 import type { Constraint } from '../constraint.ts';
 import { withEngineErrors } from '../grammar-error.ts';
 import type { Grammar } from '../../../grammar/grammar.ts';
+import type { SchemaMode } from '../../../grammar/text-constraint.ts';
 import type { TextConstraint, TextRequest } from '../text-request.ts';
 import { callOpeners } from './calls.ts';
 import type { ReplyContext, ReplyPlan } from './reply.ts';
@@ -15,7 +16,7 @@ export function grammarOfReply(
   { constraint, prompt }: TextRequest,
   { format, tools }: ReplyPlan,
   begins: Begins,
-  { tokenizer }: ReplyContext,
+  { tokenizer, jsonSchemaMode: mode }: ReplyContext & { jsonSchemaMode: SchemaMode },
 ): TextConstraint | ReplyGrammar | null {
   const answer = constraint ?? null;
   const strict = tools.tools.some((tool) => tool.function.strict);
@@ -31,6 +32,7 @@ export function grammarOfReply(
     given: ('tools' in prompt && prompt.tools) || [],
     answer,
     answering,
+    mode,
     specials: Object.fromEntries(ids.filter(([text]) => texts.includes(JSON.stringify(text).slice(1, -1)))),
   };
 }

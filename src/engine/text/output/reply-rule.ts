@@ -4,6 +4,7 @@ import { complementOf, intersect, type Dfa } from '../../../grammar/dfa.ts';
 import { regexDfa } from '../../../grammar/regex.ts';
 import { choice, optional, regular, sequence, text, token, type Rule } from '../../../grammar/rule.ts';
 import { textWithout } from '../../../grammar/marker-dfa.ts';
+import type { SchemaMode } from '../../../grammar/text-constraint.ts';
 import type { TextConstraint } from '../text-request.ts';
 import type { Tool } from '../text-model.ts';
 import { several, type PlacedTool, type SchemaRule } from './argument-rules.ts';
@@ -24,6 +25,8 @@ export interface ReplyGrammar {
   answer: TextConstraint | null;
   /** Whether the reply begins within the answer. */
   answering: boolean;
+  /** How the parameters of tools that do not say `strict` are read. */
+  mode: SchemaMode;
   /** Ids of the special tokens in markers. */
   specials: Readonly<Record<string, number>>;
 }

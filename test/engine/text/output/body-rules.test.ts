@@ -23,6 +23,7 @@ function grammarOf(tools: string, fields: Omit<Tool['function'], 'name'>): Gramm
       given: [tool],
       answer: null,
       answering: false,
+      mode: 'declared',
       specials: {},
     },
     limits(),

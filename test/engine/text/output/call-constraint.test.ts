@@ -5,6 +5,7 @@ import type { Constraint } from '../../../../src/engine/text/constraint.ts';
 import { compile } from '../../../../src/grammar/compile.ts';
 import { limits } from '../../../../src/grammar/dfa.ts';
 import { ruleOfSource } from '../../../../src/engine/text/grammar-source.ts';
+import type { SchemaMode } from '../../../../src/grammar/text-constraint.ts';
 import { Grammar } from '../../../../src/grammar/grammar.ts';
 import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
 import {
@@ -44,17 +45,19 @@ const tools: ToolPlan = {
   single: false,
   listed: false,
 };
-const byTool = new Map(
-  [...argumentsByTool(tools)].map(([name, source]) => [
-    name,
-    new Grammar(compile(ruleOfSource(source, bounds), vocabulary.available, bounds), vocabulary),
-  ]),
-);
+const grammarsOf = (plan: ToolPlan, mode: SchemaMode): Map<string, Grammar> =>
+  new Map(
+    [...argumentsByTool(plan, mode)].map(([name, source]) => [
+      name,
+      new Grammar(compile(ruleOfSource(source, bounds), vocabulary.available, bounds), vocabulary),
+    ]),
+  );
+const byTool = grammarsOf(tools, 'declared');
 
-const start = (format: string, reasoning = 'qwen3'): Constraint =>
+const start = (format: string, reasoning = 'qwen3', named = byTool): Constraint =>
   createCallConstraint({
     grammar,
-    byTool,
+    byTool: named,
     read: () => ({
       output: parserOf(formatOf(format, reasoning)),
       pieces: createPieces(tokenizer, { skipSpecialTokens: true }),
@@ -140,6 +143,17 @@ it('holds the arguments of a tool to its declared parameters, in their order', (
   expect(allowed(calls, ANY)).toBe('}1');
   say(calls, `}</tool_call>\n${BEGIN.replace('ping', 'free')}{"`);
   expect(allowed(calls, 'pdx"')).toBe('pdx"');
+});
+
+it('reads parameters as the model does by default, unless the tool is strict', () => {
+  const both = { ...tools, tools: [tool('weather'), tool('exact', true)] };
+  const named = grammarsOf(both, 'whole');
+  const names = (of: string): string => {
+    const calls = start('hermes', 'qwen3', named);
+    say(calls, `${BEGIN.replace('ping', of)}{"`);
+    return allowed(calls, 'pdx"');
+  };
+  expect([names('weather'), names('exact')]).toEqual(['pdx"', 'p']);
 });
 
 it('leaves the token free that follows one which begins both a call and its arguments', () => {

@@ -58,6 +58,7 @@ const context = {
   output: outputFormat({ tools: 'gpt-oss' }, { tools: null, reasoning: null }),
   template: openChatTemplate({ default: '{{ messages[0].content }}{{ tools }}{{ reasoning_effort }}' }, {}),
   tokenizer,
+  jsonSchemaMode: 'declared' as const,
   name: 'm',
   endIds,
 };

@@ -159,6 +159,7 @@ describe.each(formats)('%s', (name, format, asSpecial) => {
     ruleOfReply(
       {
         type: 'reply',
+        mode: 'declared',
         format,
         tools: { tools, mode: 'required', single: false, listed: false, ...plan },
         given: tools,
