@@ -107,6 +107,28 @@ describe('regex and ebnf', () => {
 });
 
 describe('tools', () => {
+  it('take the parameters that they declare, and any where they are not strict', async () => {
+    const parameters = { type: 'object', properties: { zebra: { type: 'integer', maximum: 9 } } };
+    const namesOf = async (strict?: boolean): Promise<string[]> => {
+      const described = { name: 'count', parameters, ...(strict !== undefined && { strict }) };
+      const names: string[] = [];
+      for (const seed of [1, 2, 3]) {
+        const { calls, finish } = await plain(ASK, {
+          tools: [{ type: 'function', function: described }],
+          tool_choice: { type: 'function', function: { name: 'count' } },
+          ...{ temperature: 2, seed, max_completion_tokens: 400 },
+        });
+        if (finish !== 'tool_calls') continue;
+        for (const call of calls as { function: { arguments: string } }[])
+          names.push(...Object.keys(JSON.parse(call.function.arguments) as object));
+      }
+      return names;
+    };
+    for (const strict of [undefined, true])
+      expect(new Set(await namesOf(strict))).toEqual(new Set(['zebra']));
+    expect((await namesOf(false)).filter((name) => name !== 'zebra')).not.toEqual([]);
+  });
+
   it('are called where they must be, with arguments of their schema', async () => {
     const more = { tools: [weather, clock], temperature: 1, seed: 5, max_completion_tokens: 200 };
     const required = await plain('Hello!', { ...more, tool_choice: 'required' });
