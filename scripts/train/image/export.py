@@ -3,7 +3,8 @@
     python export.py --state state/ --tokenizer tokenizer/ --model ../../../models/svc-scenes-mini
 
 Takes the averaged weights of the denoiser and the text encoder. Besides what diffusers reads, the folder
-gets svc.json (steps, guidance and size to draw with) and words.txt (all words the model was ever told).
+gets svc.json (steps, guidance and size to draw with), words.txt (all words the model was ever told) and colours.json
+(words of land and sky, with the colours that captions gave them or that they have anyway).
 """
 
 import argparse
@@ -19,8 +20,18 @@ from transformers import CLIPTextModel, CLIPTokenizer
 import autoencoder
 import tokenizer as words
 from model import SCHEDULE, make_unet
+from scenes import COLOURS
 
 DEFAULTS = {"width": 128, "height": 128, "num_inference_steps": 20, "guidance_scale": 5.0}
+FIXED_COLOURS = {
+    **dict.fromkeys("mountain mountains alps peaks coast seaside city town skyline skyscrapers countryside".split(), ()),
+    **dict.fromkeys("sea ocean lake".split(), ("blue",)),
+    **dict.fromkeys("beach desert dunes sand".split(), ("yellow",)),
+    **dict.fromkeys("forest woods woodland meadow hills field fields grassland".split(), ("green",)),
+    "sky": ("blue",),
+    "clouds": ("white",),
+    "snow": ("white",),
+}
 
 
 def build(state: Path, tokenizer_folder: Path) -> tuple[StableDiffusionPipeline, dict]:
@@ -56,9 +67,15 @@ def export(pipeline: StableDiffusionPipeline, folder: Path, tokenizer_folder: Pa
     words.write_vocabulary(pipeline.tokenizer, folder / "tokenizer")
     shutil.copyfile(tokenizer_folder / "words.txt", folder / "words.txt")
     (folder / "svc.json").write_text(json.dumps(DEFAULTS, indent=2) + "\n")
+    write_colours(folder)
     for path in folder.rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def write_colours(folder: Path) -> None:
+    colours = {"colours": COLOURS, "fixed": FIXED_COLOURS}
+    (folder / "colours.json").write_text(json.dumps(colours, indent=2) + "\n")
 
 
 def main() -> None:

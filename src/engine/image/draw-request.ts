@@ -10,6 +10,7 @@ import { asDrawn } from './drawn-size.ts';
 import { fitImages } from './given-images.ts';
 import type { ImageEvent, ImageRequest, Pixels, StageName } from './image-model.ts';
 import type { DrawOptions } from './model.ts';
+import { colourNotes } from './own-colours.ts';
 import { unknownWords } from './own-settings.ts';
 import type { Parts } from './parts.ts';
 import { createProfiler } from './profiler.ts';
@@ -43,6 +44,7 @@ export async function drawOn(
   await parts.memory?.apply(drawn);
   const unknown = own.words && unknownWords(promptsIn(resolved), own.words);
   if (unknown && unknown.words.length > 0) emit({ type: 'unknown-words', ...unknown });
+  if (own.colours) for (const note of colourNotes(resolved.request.prompt, own.colours)) emit(noteOf(note));
   for (const message of notesOn(resolved, parts)) emit(noteOf(message));
   const profiler = profile && device.capabilities.timestamps ? createProfiler() : undefined;
   let stage: StageName = 'text-encoding';

@@ -1,9 +1,10 @@
 // Files beside model_index.json of a model made for this engine: svc.json with defaults (width, height, num_inference_steps,
-// guidance_scale, negative_prompt), and words.txt with every word of its training prompts, one per line.
+// guidance_scale, negative_prompt), words.txt with every word of its training prompts, one per line, and colours.json.
 
 import { EngineError } from '../../files/error.ts';
 import { readJson, readText, type Folder } from '../../files/source.ts';
-import { parseEmphasis } from './prompt.ts';
+import { ownColours, type OwnColours } from './own-colours.ts';
+import { plainText } from './prompt.ts';
 import { guidanceProblem, sideProblem, stepsProblem } from './bounds.ts';
 import type { ModelDefaults } from './resolved.ts';
 
@@ -11,6 +12,8 @@ export interface OwnSettings {
   defaults: Partial<ModelDefaults>;
   /** Words of the training prompts; null: the model has no list. */
   words: ReadonlySet<string> | null;
+  /** Words whose colour prompts do not change; null: the model has no list. */
+  colours: OwnColours | null;
 }
 
 const SETTINGS = 'svc.json';
@@ -51,7 +54,8 @@ export async function ownSettings(folder: Folder, sizeMultiple: number): Promise
   if (typeof negative === 'string') defaults.negativePrompt = negative;
   else if (negative !== undefined) refuse(NEGATIVE, `is ${JSON.stringify(negative)}, which is no text`);
   const words = names.includes(WORDS) ? (await readText(folder, WORDS)).toLowerCase().split(/\s+/) : null;
-  return { defaults, words: words && new Set(words.filter((word) => word !== '')) };
+  const known = words && new Set(words.filter((word) => word !== ''));
+  return { defaults, words: known, colours: await ownColours(folder) };
 }
 
 function problemOf(field: keyof typeof NUMBERS, value: number, sizeMultiple: number): string | null {
@@ -69,7 +73,7 @@ export function unknownWords(
 ): { words: string[]; known?: Record<string, string> } {
   const all = prompts.flatMap(
     (prompt) =>
-      wordsIn(prompt)
+      plainText(prompt)
         .toLowerCase()
         .match(/\p{L}[\p{L}\p{M}'-]*/gu) ?? [],
   );
@@ -88,9 +92,3 @@ const PLURALS: readonly [RegExp, string][] = [
   [/es$/, ''],
   [/ies$/, 'y'],
 ];
-
-/** Removes the prompt syntax. */
-function wordsIn(prompt: string): string {
-  const sections = parseEmphasis(prompt).map((section) => section.map(({ text }) => text).join(''));
-  return sections.join(' ');
-}

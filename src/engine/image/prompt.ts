@@ -132,3 +132,9 @@ export function padWindows(
   const more = Math.max(0, count - windows.length);
   return [...windows, ...Array.from({ length: more }, () => window([], tokens))];
 }
+
+/** The words of a prompt without the syntax of emphasis. */
+export function plainText(prompt: string): string {
+  const sections = parseEmphasis(prompt).map((section) => section.map(({ text }) => text).join(''));
+  return sections.join(' ');
+}

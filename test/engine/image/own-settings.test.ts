@@ -22,6 +22,7 @@ it('is a size, steps, guidance and what is not wanted', async () => {
   expect((await read(said)).settings).toEqual({
     defaults: { width: 128, height: 64, steps: 20, guidance: 0, negativePrompt: '' },
     words: null,
+    colours: null,
   });
 });
 
