@@ -27,7 +27,7 @@ const KEEP_MAPPED = 0x1000;
 const FLAGS = constants.dlopen.RTLD_LAZY | KEEP_MAPPED;
 
 /** The runtime whose native code this is, since Bun and Deno also name a version of Node. */
-export function runtimeName(): 'Bun' | 'Deno' | 'Node' {
+function runtimeName(): 'Bun' | 'Deno' | 'Node' {
   if (process.versions['bun'] !== undefined) return 'Bun';
   return process.versions['deno'] === undefined ? 'Node' : 'Deno';
 }
