@@ -16,6 +16,8 @@ declare global {
 const pages = usePages();
 
 const TOKENS = 40;
+/** Tokens of a reply that is still running when the crash of a process has reached the page. */
+const MANY_TOKENS = 100;
 
 async function openChat(): Promise<Page> {
   const page = await pages.open();
@@ -27,7 +29,7 @@ async function openChat(): Promise<Page> {
 }
 
 /** Starts a request; `reply` then holds its text. */
-async function begin(page: Page): Promise<void> {
+async function begin(page: Page, tokens = TOKENS): Promise<void> {
   await page.evaluate((maxTokens) => {
     const messages = [{ role: 'user' as const, content: 'Tell me about the sea.' }];
     const run = async (): Promise<string> => {
@@ -41,7 +43,7 @@ async function begin(page: Page): Promise<void> {
     globalThis.reply = { text: '', ended: Promise.resolve('') };
     reply.ended = run();
     reply.ended.catch(() => {});
-  }, TOKENS);
+  }, tokens);
 }
 
 const ended = (page: Page): Promise<string> => page.evaluate(() => reply.ended);
@@ -104,12 +106,14 @@ pages.test(
     expect(await page.evaluate(() => seen)).toEqual(['freeze', 'resume', 'kept']);
     expect(await page.evaluate(async () => (await model.metrics()).deviceRestarts)).toBe(0);
 
-    await begin(page);
+    await begin(page, MANY_TOKENS);
+    const long = await ended(page);
+    await begin(page, MANY_TOKENS);
     await begun(page);
     pages.allow(/WebGPU|GPU|context/i);
     const browser = await page.context().browser()!.newBrowserCDPSession();
     await browser.send('Browser.crashGpuProcess').catch(() => {}); // the answer may be lost with the process
-    expect(await ended(page)).toBe(whole);
+    expect(await ended(page)).toBe(long);
     expect(await page.evaluate(async () => (await model.metrics()).deviceRestarts)).toBe(1);
   },
   120_000,
