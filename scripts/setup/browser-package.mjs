@@ -2,19 +2,47 @@
 
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, delimiter, join } from 'node:path';
 import { NotInArchive, downloadPackages } from './apt.mjs';
-import { cacheFolder, fillFolder, filesIn, unpack } from './package-folder.mjs';
+import { cacheFolder, fillFolder, filesIn, unpack, unavailable } from './package-folder.mjs';
 
 /**
  * @typedef {object} Browser
  * @property {string} name folder of the browser in the cache
+ * @property {string} variable environment variable that names a program
+ * @property {string[]} names programs that are looked for in PATH
  * @property {string} title
  * @property {string[]} packages those that are unpacked whole
  * @property {string} folder where the packages put the program and its own libraries, from the root
  * @property {string} program file in `folder` that is started
  * @property {string} binary file in `folder` that needs the libraries
  */
+
+/** @typedef {{ path: string, version: string } | { reason: string }} Found */
+
+/**
+ * @param {Browser} browser @param {() => Promise<Found>} find
+ * @returns {Promise<Found>} an installed browser, else Debian's, fetched into the cache where that is possible
+ */
+export async function ensureBrowser(browser, find) {
+  const cached = browserFolder(browser.name);
+  const found = await find();
+  const isFetched = existsSync(join(cached, 'start')); // one that does not work here would not work if it were fetched again
+  if ('path' in found || process.env[browser.variable] || process.platform !== 'linux' || isFetched)
+    return found;
+  const reason = unavailable(cached) ?? fetchBrowser(browser);
+  if (reason !== null) return { reason: `${found.reason}; ${reason}` };
+  return find();
+}
+
+/** @param {Browser} browser @returns {string[]} the program that the browser's variable names, else those of PATH and of the cache */
+export function candidatesOf({ name, names, variable }) {
+  const named = process.env[variable];
+  if (named) return [named];
+  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
+  const installed = names.flatMap((each) => folders.map((folder) => join(folder, each)));
+  return [...installed, join(browserFolder(name), 'start')].filter((path) => existsSync(path));
+}
 
 /** @param {string} name @returns {string} the folder of a browser in the cache, where the file `start` starts it */
 export function browserFolder(name) {

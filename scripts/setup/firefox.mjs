@@ -6,24 +6,22 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { homedir, tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
-import { browserFolder, fetchBrowser } from './browser-package.mjs';
-import { cacheFolder, unavailable } from './package-folder.mjs';
+import { candidatesOf, ensureBrowser } from './browser-package.mjs';
+import { cacheFolder } from './package-folder.mjs';
 import { computeInPage, within } from './webgpu-probe.mjs';
 
 const FIREFOX = {
   name: 'firefox',
+  variable: 'SVC_FIREFOX',
+  names: ['firefox-esr', 'firefox'],
   title: "Debian's Firefox",
   packages: ['firefox-esr'],
   folder: 'usr/lib/firefox-esr',
   program: 'firefox-esr',
   binary: 'libxul.so',
 };
-
-const cached = browserFolder(FIREFOX.name);
-
-const NAMES = ['firefox-esr', 'firefox'];
 
 /** WebGPU is off on Linux, and software adapters are on the list of those that must not be used. Containers rarely allow the sandbox. */
 const PREFERENCES = {
@@ -44,35 +42,20 @@ const PREFERENCES = {
 const PROBE_LIMIT = 60_000;
 const END_LIMIT = 5_000;
 
-/** @typedef {{ path: string, version: string } | { reason: string }} Found */
+/** @typedef {import('./browser-package.mjs').Found} Found */
 
-/** @returns {Promise<Found>} an installed browser, else Debian's, fetched into the cache where that is possible */
-export async function ensureFirefox() {
-  const found = await findFirefox();
-  const isFetched = existsSync(join(cached, 'start')); // one that does not work here would not work if it were fetched again
-  if ('path' in found || process.env.SVC_FIREFOX || process.platform !== 'linux' || isFetched) return found;
-  const reason = unavailable(cached) ?? fetchBrowser(FIREFOX);
-  if (reason !== null) return { reason: `${found.reason}; ${reason}` };
-  return findFirefox();
-}
+/** @returns {Promise<Found>} see ensureBrowser() */
+export const ensureFirefox = () => ensureBrowser(FIREFOX, findFirefox);
 
 /** @returns {Promise<Found>} the browser that SVC_FIREFOX names, else the first of PATH or of the cache whose WebGPU works */
 export async function findFirefox() {
   const reasons = [];
-  for (const path of candidates()) {
+  for (const path of candidatesOf(FIREFOX)) {
     const reason = await probe(path);
     if (reason === null) return { path, version: versionOf(path) };
     reasons.push(`${path}: ${reason}`);
   }
   return { reason: reasons.join('; ') || 'no firefox is in PATH' };
-}
-
-function candidates() {
-  const named = process.env.SVC_FIREFOX;
-  if (named) return [named];
-  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
-  const installed = NAMES.flatMap((name) => folders.map((folder) => join(folder, name)));
-  return [...installed, join(cached, 'start')].filter((path) => existsSync(path));
 }
 
 function versionOf(path) {
@@ -107,6 +90,7 @@ export function startFirefox(path, url) {
       ...process.env,
       ...softwareDriver(),
       HOME: home,
+      TMPDIR: home,
       MESA_SHADER_CACHE_DIR:
         process.env.MESA_SHADER_CACHE_DIR ?? process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'),
       MOZ_CRASHREPORTER_DISABLE: '1',

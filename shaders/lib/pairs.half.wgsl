@@ -8,7 +8,7 @@ fn paired(values: mat2x2f) -> mat2x2f {
   return values;
 }
 
-// What dimension d is turned with.
+// The dimension that a rotation turns together with d.
 fn partner_of(d: u32, rotated: u32) -> u32 {
   return select(d - rotated / 2u, d + rotated / 2u, d < rotated / 2u);
 }

@@ -45,7 +45,7 @@ interface KernelSum {
   dispatches: number;
 }
 
-/** What one replay told, by kernel. */
+/** Measurements of one replay, by kernel. */
 interface Trial {
   kernels: ReadonlyMap<string, KernelSum>;
   /** Milliseconds of each dispatch. */
@@ -82,7 +82,7 @@ export async function tune(
   time?.begin();
   try {
     const trials = await firstRound(device, record, first, { onTrials, time });
-    // Of variants that were compiled, all get as many times.
+    // Every compiled variant is timed equally often, so that none has more chances of a fast measurement.
     const places = trials.length;
     const most = places > 1 ? ROUNDS * places : 1;
     while (trials.length < most && !time?.isOver()) {

@@ -72,7 +72,8 @@ export async function serve(
   throw new Error(`the server left before it was ready:\n${served.log()}`);
 }
 
-async function freePort(): Promise<number> {
+/** A port of this machine that nothing listened on a moment ago. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

@@ -1,5 +1,5 @@
-// What is known of the first request before a model is opened: values that its configurations alone can judge, so that a wrong one is
-// refused before weights are downloaded or read.
+// Checks the first request before its model is opened: a value that the model's configurations alone show to be wrong is refused before weights are
+// downloaded or read.
 
 import { EngineError } from '../../files/error.ts';
 import { openPipeline, type Pipeline } from '../../files/pipeline/pipeline-index.ts';

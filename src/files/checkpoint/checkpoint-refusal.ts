@@ -117,7 +117,7 @@ export async function refuseQuantized(
 ): Promise<Quantized | null> {
   const found = await quantizedFolder(folder, names, config);
   if (found === null || found.isRead) return found;
-  // Of a mixture most weights, those of experts, have the fewest bits.
+  // In a checkpoint of mixed precision most weights have the fewest bits: those of the experts.
   const size = (found.bits[0] ?? 0) > 4 ? 'int8' : 'int4';
   throw new EngineError(
     'unsupported',

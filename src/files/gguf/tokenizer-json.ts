@@ -45,7 +45,7 @@ export function checkTokenizer(keys: GgufKeys): void {
   kindOf(keys).check?.(keys);
 }
 
-/** What a user should know of an end token that is beyond the vocabulary, and so never sampled; null: there is none. */
+/** A note for the user on an end token that is beyond the vocabulary and therefore never sampled; null: there is no such token. */
 export function endTokenProblem(keys: GgufKeys): string | null {
   const count = keys.texts(own('tokens'))?.length ?? 0;
   const key = END_KEYS.find((name) => keys.get(name) !== undefined && keys.count(name) >= count);

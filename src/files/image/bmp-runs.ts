@@ -45,7 +45,7 @@ export function decodeRuns(
         if (bits === 8 || i % 2 === 0) byte = next();
         put(valueAt(byte, i));
       }
-      // Such values are filled up to an even number of bytes.
+      // Values without runs are padded to an even number of bytes.
       const length = bits === 8 ? code : Math.ceil(code / 2);
       from += length % 2;
     }

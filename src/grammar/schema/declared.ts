@@ -1,5 +1,5 @@
 // Objects without the properties that a schema says nothing about, and the order of those that it declares. JSON Schema allows any others
-// wherever additionalProperties is left out, in any order; who asks for an object of declared properties does not expect a model to write others.
+// wherever additionalProperties is left out, in any order; users who ask for an object of declared properties do not expect a model to write others.
 
 import { termOf } from './object-shape.ts';
 import { NONE, UNDECLARED, type ObjectShape } from './term.ts';

@@ -2,24 +2,14 @@
 // Needs Python's package sglang-router, in the Python that PYTHON names, or python3.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { fakeInfo } from '../fake-model.ts';
+import { freePort } from '../../live/process.ts';
 import { start } from '../harness.ts';
 
 const PYTHON = process.env['PYTHON'] ?? 'python3';
 const isInstalled = spawnSync(PYTHON, ['-c', 'import sglang_router']).status === 0;
 if (!isInstalled) console.log('NOT RUN: the test of sglang-router, since it is not installed');
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 async function startRouter(worker: string): Promise<string> {
   const [port, metrics] = [await freePort(), await freePort()];
