@@ -43,7 +43,8 @@ const PROBES = {
   timestamps: timestampProbe,
 };
 
-function withoutLists({ features, limits, ...rest }) {
+function withoutLists(summary) {
+  const { features: _features, limits: _limits, ...rest } = summary;
   return rest;
 }
 

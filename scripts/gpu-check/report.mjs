@@ -115,21 +115,22 @@ function printLine(name, text) {
   console.log(`  ${name.padEnd(NAME_WIDTH)} ${text}`);
 }
 
-const UNITS = {
-  ms: [(value) => value.toPrecision(4), 'ms'],
-  us: [(value) => value.toPrecision(4), 'µs'],
-  perSecond: [(value) => value.toPrecision(4), 'tok/s'],
-  gbytes: [(value) => value.toPrecision(4), 'GB/s'],
-  tflops: [(value) => value.toPrecision(4), 'TFLOP/s'],
-  ofRead: [(value) => (100 * value).toFixed(1), '% of read'],
-  ofFma: [(value) => (100 * value).toFixed(1), '% of FMA'],
-  ofMatrix: [(value) => (100 * value).toFixed(1), '% of matrix units'],
-};
+/** Figures of a row in the order in which they are printed, with their units and factors. */
+const UNITS = [
+  { key: 'ms', unit: 'ms', factor: 1 },
+  { key: 'us', unit: 'µs', factor: 1 },
+  { key: 'perSecond', unit: 'tok/s', factor: 1 },
+  { key: 'gbytes', unit: 'GB/s', factor: 1 },
+  { key: 'tflops', unit: 'TFLOP/s', factor: 1 },
+  { key: 'ofRead', unit: '% of read', factor: 100 },
+  { key: 'ofFma', unit: '% of FMA', factor: 100 },
+  { key: 'ofMatrix', unit: '% of matrix units', factor: 100 },
+];
 
 function printRow(row) {
-  const figures = Object.entries(UNITS)
-    .filter(([key]) => typeof row[key] === 'number')
-    .map(([key, [text, unit]]) => `${text(row[key])} ${unit}`);
-  const words = [row.value, row.error].filter((word) => word !== undefined);
+  const figures = UNITS.filter(({ key }) => typeof row[key] === 'number').map(
+    ({ key, unit, factor }) => `${Number((factor * row[key]).toPrecision(4))} ${unit}`,
+  );
+  const words = [row.value, row.error?.split('\n')[0]].filter((word) => word !== undefined);
   printLine(row.name, [...figures, ...words].join('  '));
 }

@@ -1,0 +1,2 @@
+// Matrices of f32 are loaded from f32.
+alias E = f32;

@@ -1,0 +1,2 @@
+// Matrices of i32 are loaded from i32.
+alias E = i32;

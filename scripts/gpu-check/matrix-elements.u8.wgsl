@@ -1,0 +1,2 @@
+// Matrices of u8 are loaded from u32.
+alias E = u32;
