@@ -13,8 +13,22 @@ import { parseArgs } from 'node:util';
 import { Report, reportName } from './gpu-check/report.mjs';
 import { runStage } from './gpu-check/stage-process.mjs';
 
-/** Stages in order, and the share of the time that each may take. */
-const STAGES = { adapter: 20, ceilings: 45, tests: 125, kernels: 125, models: 145, images: 70 };
+/** Stages in order with the shares of the time that they may take; and parts of stages, each of which has a process of its own, with theirs. */
+const STAGES = {
+  adapter: { share: 20 },
+  ceilings: { share: 45 },
+  kernels: {
+    share: 125,
+    parts: {
+      'products 8B': 40,
+      attention: 20,
+      'norms, rope and sampling': 15,
+      images: 15,
+      'products 3B': 20,
+      'products 1B': 15,
+    },
+  },
+};
 const LEAST_MS = 1000;
 
 const names = Object.keys(STAGES);
@@ -27,17 +41,36 @@ const report = new Report(given);
 const ends = performance.now() + given.minutes * 60_000;
 let hasFailed = false;
 for (const [i, name] of given.stages.entries()) {
-  const shares = given.stages.slice(i).reduce((sum, later) => sum + STAGES[later], 0);
-  const milliseconds = Math.max(LEAST_MS, ((ends - performance.now()) * STAGES[name]) / shares);
-  const stage = report.begin(name, milliseconds);
-  const job = { stage: name, small: given.small, milliseconds, scratch, earlier: report.stages };
-  const outcome = await runStage(job, stage);
-  report.end(name, outcome);
+  const stage = report.begin(name);
+  const shares = sum(given.stages.slice(i).map((later) => STAGES[later].share));
+  const limit = Math.max(LEAST_MS, ((ends - performance.now()) * STAGES[name].share) / shares);
+  const status = await runParts(name, stage, performance.now() + limit);
+  report.end(name, status);
   if (name === 'adapter' && given.out === null) report.moveTo(defaultFile(stage.summary));
-  hasFailed ||= outcome.status !== 'done';
+  hasFailed ||= status !== 'done';
 }
 console.log(`\nReport: ${report.file}`);
 process.exit(hasFailed ? 1 : 0);
+
+/** Runs the parts of a stage one after the other, each with a share of the time; returns the worst outcome. */
+async function runParts(stage, sink, stageEnds) {
+  const parts = Object.entries(STAGES[stage].parts ?? { [stage]: 1 });
+  const outcomes = [];
+  for (const [i, [part, share]] of parts.entries()) {
+    const shares = sum(parts.slice(i).map(([, later]) => later));
+    const milliseconds = Math.max(LEAST_MS, ((stageEnds - performance.now()) * share) / shares);
+    sink.beginPart(part, milliseconds);
+    const job = { stage, part, small: given.small, milliseconds, scratch, earlier: report.stages };
+    const outcome = await runStage(job, sink);
+    sink.endPart(part, outcome);
+    outcomes.push(outcome.status);
+  }
+  return outcomes.find((status) => status !== 'done') ?? 'done';
+}
+
+function sum(values) {
+  return values.reduce((total, value) => total + value, 0);
+}
 
 function readArguments() {
   try {

@@ -56,17 +56,26 @@ export class Report {
     if (small === this.#head.small) this.stages = { ...stages, ...this.stages };
   }
 
-  begin(name, milliseconds) {
-    const stage = {
-      status: 'running',
-      made: new Date().toISOString(),
-      limitS: Math.round(milliseconds / 1000),
-    };
+  begin(name) {
+    const stage = { status: 'running', made: new Date().toISOString(), parts: {} };
     this.stages[name] = stage;
-    console.log(`\n${name} (at most ${stage.limitS} s)`);
+    console.log(`\n${name}`);
     return {
       get summary() {
         return stage.summary;
+      },
+      beginPart: (part, milliseconds) => {
+        const limitS = Math.round(milliseconds / 1000);
+        stage.parts[part] = { status: 'running', limitS };
+        console.log(` ${part} (at most ${limitS} s)`);
+        this.#flush();
+      },
+      /** @param {{ status: string, seconds: number, error?: string }} outcome */
+      endPart: (part, outcome) => {
+        Object.assign(stage.parts[part], outcome);
+        printLine(outcome.status, `${outcome.seconds.toFixed(1)} s`);
+        if (outcome.error !== undefined) console.log(`  ${outcome.error}`);
+        this.#flush(true);
       },
       put: (key, value) => {
         stage[key] = value;
@@ -81,11 +90,8 @@ export class Report {
     };
   }
 
-  /** @param {{ status: string, seconds: number, error?: string }} outcome */
-  end(name, outcome) {
-    Object.assign(this.stages[name], outcome);
-    printLine(`${name}: ${outcome.status}`, `${outcome.seconds.toFixed(1)} s`);
-    if (outcome.error !== undefined) console.log(`  ${outcome.error}`);
+  end(name, status) {
+    this.stages[name].status = status;
     this.#flush(true);
   }
 

@@ -1,0 +1,68 @@
+// The largest kernels of image models: convolutions of Stable Diffusion XL, and attention of it and of FLUX.1.
+
+import { attend } from '../../dist/kernels/attend.js';
+import { conv2d } from '../../dist/kernels/conv2d.js';
+import { stacked } from '../../dist/kernels/matrix.js';
+import { matrixBytes } from './launches.mjs';
+
+const CONVOLUTIONS = [
+  { channels: 320, side: 128 },
+  { channels: 640, side: 64 },
+  { channels: 1280, side: 32 },
+];
+const ATTENTIONS = [
+  { name: 'SDXL 64²', queries: 4096, keys: 4096, heads: 10, dims: 64 },
+  { name: 'SDXL 64² with its text', queries: 4096, keys: 77, heads: 10, dims: 64 },
+  { name: 'FLUX 1024²', queries: 4608, keys: 4608, heads: 24, dims: 128 },
+];
+const TINY_ATTENTION = { name: 'tiny', queries: 16, keys: 16, heads: 1, dims: 32 };
+
+export async function measureImageKernels(launches) {
+  const { small } = launches;
+  for (const shape of small ? [{ channels: 32, side: 4 }] : CONVOLUTIONS)
+    await measureConvolution(launches, shape);
+  for (const shape of small ? [TINY_ATTENTION] : ATTENTIONS) await measureAttend(launches, shape);
+}
+
+async function measureConvolution(launches, { channels, side }) {
+  const { winograd } = launches.device.profile;
+  const description = {
+    name: `convolution 3 × 3, ${channels} at ${side}², f16`,
+    kernel: 'conv2d',
+    channels,
+    side,
+  };
+  try {
+    const parts = stacked([{ name: 'w', rows: channels }]);
+    const format = winograd ? 'f32' : 'f16';
+    const weight = launches.matrix(format, channels, channels, { parts, kernel: 3, winograd });
+    const x = launches.tensor([1, side, side, channels]);
+    await launches.row(
+      { ...description, format, winograd },
+      {
+        capacity: {},
+        bytes: matrixBytes(weight) + 2 * 4 * side * side * channels,
+        operations: 2 * 9 * side * side * channels * channels,
+        record: (tape) => conv2d(x.on(tape), weight),
+      },
+    );
+    launches.free(x);
+    launches.freeMatrix(weight);
+  } catch (error) {
+    launches.fail(description, error);
+  }
+}
+
+async function measureAttend(launches, { name, queries, keys, heads, dims }) {
+  const [q, k, v] = [queries, keys, keys].map((rows) => launches.tensor([1, rows, heads * dims]));
+  await launches.row(
+    { name: `attend, ${name}, ${heads} heads of ${dims}`, kernel: 'attend', queries, keys, heads, dims },
+    {
+      capacity: {},
+      bytes: 4 * heads * dims * (2 * queries + 2 * keys),
+      operations: 4 * queries * keys * heads * dims,
+      record: (tape) => attend(...[q, k, v].map((x) => ({ x: x.on(tape), first: 0 })), { heads, dims }),
+    },
+  );
+  for (const tensor of [q, k, v]) launches.free(tensor);
+}

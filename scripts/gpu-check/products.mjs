@@ -1,0 +1,89 @@
+// Products with weights: the four of a layer and the head, in the widths of published models, for steps of few and of many rows.
+
+import { interleaved } from '../../dist/kernels/matrix.js';
+import { linear, linearAdd, linearSwiglu } from '../../dist/kernels/matmul.js';
+import { matrixBytes } from './launches.mjs';
+
+/** Llama 3.1 8B, 3.2 3B and 1B. */
+export const MODELS = {
+  '8B': { hidden: 4096, ffn: 14336, heads: 32, kvHeads: 8, dims: 128, vocabulary: 128256 },
+  '3B': { hidden: 3072, ffn: 8192, heads: 24, kvHeads: 8, dims: 128, vocabulary: 128256 },
+  '1B': { hidden: 2048, ffn: 8192, heads: 32, kvHeads: 8, dims: 64, vocabulary: 128256 },
+};
+const TINY = { hidden: 64, ffn: 96, heads: 2, kvHeads: 1, dims: 32, vocabulary: 128 };
+const FORMATS = ['f16', 'int4', 'q4_k', 'int8', 'q8_0', 'mxfp4'];
+const ROWS = [1, 4, 16, 512];
+/** Rows from which a product is bound by arithmetic, so that its weights may lie in a cache. */
+const MANY_ROWS = 64;
+
+export async function measureProducts(launches, model) {
+  const { small } = launches;
+  const shape = small ? TINY : MODELS[model];
+  for (const product of productsOf(shape)) {
+    for (const format of small ? ['f16', 'int4'] : FORMATS)
+      await measureProduct(launches, small ? 'tiny' : model, product, format);
+  }
+}
+
+/** Name, columns, k and launcher; the head is computed for rows that are sampled, so it has no prompts. */
+function productsOf({ hidden, ffn, heads, kvHeads, dims, vocabulary }) {
+  const adds = (x, weight, residual) => linearAdd(x, weight, residual);
+  return [
+    { name: 'gate-up', columns: 2 * ffn, k: hidden, launch: linearSwiglu, isPaired: true },
+    { name: 'down', columns: hidden, k: ffn, launch: adds },
+    {
+      name: 'qkv',
+      columns: (heads + 2 * kvHeads) * dims,
+      k: hidden,
+      launch: (x, weight) => linear(x, weight),
+    },
+    { name: 'out', columns: hidden, k: heads * dims, launch: adds },
+    { name: 'head', columns: vocabulary, k: hidden, launch: (x, weight) => linear(x, weight), mostRows: 16 },
+  ];
+}
+
+async function measureProduct(
+  launches,
+  model,
+  { name, columns, k, launch, isPaired, mostRows = 512 },
+  format,
+) {
+  const parts = isPaired ? { parts: interleaved('gate', 'up', columns / 2) } : {};
+  const weights = [];
+  try {
+    weights.push(launches.matrix(format, columns, k, parts));
+    const bytes = matrixBytes(weights[0]);
+    while (weights.length < launches.copies(bytes)) weights.push(launches.matrix(format, columns, k, parts));
+    for (const rows of launches.small ? [1, 16] : ROWS.filter((count) => count <= mostRows)) {
+      const taken = rows < MANY_ROWS ? weights : weights.slice(0, 1);
+      const x = launches.tensor([rows, k]);
+      const residual = launches.tensor([rows, columns]);
+      await launches.row(
+        {
+          name: `${model} ${name}, ${columns} × ${k}, ${format}, rows: ${rows}`,
+          model,
+          product: name,
+          format,
+          rows,
+        },
+        {
+          capacity: { rows },
+          launches: taken.length,
+          bytes: bytes + 4 * rows * (k + columns),
+          operations: 2 * rows * columns * k,
+          record(tape) {
+            for (const weight of taken) launch(x.on(tape), weight, residual.on(tape));
+          },
+        },
+      );
+      launches.free(x);
+      launches.free(residual);
+    }
+  } catch (error) {
+    launches.fail(
+      { name: `${model} ${name}, ${columns} × ${k}, ${format}`, model, product: name, format },
+      error,
+    );
+  }
+  for (const weight of weights) launches.freeMatrix(weight);
+}

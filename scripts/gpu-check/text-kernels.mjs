@@ -1,0 +1,123 @@
+// The small kernels of a step: norms, rotation with the write of keys and values, and sampling.
+
+import { Tensor } from '../../dist/gpu/tensor.js';
+import { CHOICE_WORDS } from '../../dist/kernels/batch.js';
+import { rmsnorm } from '../../dist/kernels/rmsnorm.js';
+import { ropeKv } from '../../dist/kernels/rope-kv.js';
+import { sample } from '../../dist/kernels/sample.js';
+import { MODELS } from './products.mjs';
+
+const EPS = 1e-5;
+const ROWS = [1, 16, 512];
+const VOCABULARIES = [32000, 151936];
+const SAMPLED_ROWS = [1, 16];
+/** Sampling as requests ask for it. */
+const CHOICES = {
+  greedy: { temperature: 0, topP: 1, topK: 0 },
+  'top-k 40': { temperature: 0.8, topP: 1, topK: 40 },
+  'top-p 0.95': { temperature: 0.8, topP: 0.95, topK: 0 },
+  'top-k 40, top-p 0.95': { temperature: 0.8, topP: 0.95, topK: 40 },
+};
+
+export async function measureTextKernels(launches) {
+  const { small } = launches;
+  const models = small ? { tiny: { hidden: 64, heads: 2, kvHeads: 1, dims: 32 } } : MODELS;
+  for (const vocabulary of small ? [300] : VOCABULARIES)
+    for (const rows of small ? [1] : SAMPLED_ROWS) await measureSampling(launches, vocabulary, rows);
+  for (const [model, shape] of Object.entries(models)) {
+    for (const rows of small ? [1] : ROWS) {
+      await measureNorm(launches, model, shape, rows);
+      await measureRope(launches, model, shape, rows);
+    }
+  }
+}
+
+async function measureNorm(launches, model, { hidden }, rows) {
+  const x = launches.tensor([rows, hidden]);
+  const weight = launches.tensor([hidden]);
+  await launches.row(
+    { name: `${model} rmsnorm, rows: ${rows}`, kernel: 'rmsnorm', model, rows },
+    {
+      capacity: { rows },
+      bytes: 4 * hidden * (2 * rows + 1),
+      record: (tape) => rmsnorm(x.on(tape), weight, EPS),
+    },
+  );
+  launches.free(x);
+  launches.free(weight);
+}
+
+async function measureRope(launches, model, { heads, kvHeads, dims }, rows) {
+  const qkv = launches.tensor([rows, (heads + 2 * kvHeads) * dims]);
+  const rope = launches.tensor([rows, dims]);
+  const places = launches.words(Uint32Array.from({ length: rows }, (_, i) => i));
+  const bytes = 2 * kvHeads * dims * 32 * Math.ceil(rows / 32);
+  const [keys, values] = [launches.region(bytes, 'f16'), launches.region(bytes, 'f16')];
+  const kv = { kind: 'kv', format: 'f16', table: { pages: places, places }, keys, values };
+  await launches.row(
+    { name: `${model} rope and write of keys and values, rows: ${rows}`, kernel: 'rope-kv', model, rows },
+    {
+      capacity: { rows },
+      bytes: rows * dims * (4 * (heads + 2 * kvHeads) + 4 * heads + 4 + 2 * 2 * kvHeads),
+      record: (tape) => ropeKv(qkv.on(tape), rope.on(tape), { heads, kvHeads, dims }, kv, null),
+    },
+  );
+  for (const tensor of [qkv, rope]) launches.free(tensor);
+  for (const { buffer } of [places, keys, values]) launches.device.free(buffer);
+}
+
+async function measureSampling(launches, vocabulary, rows) {
+  const logits = launches.device.tensor(
+    'step',
+    'logits',
+    [rows, vocabulary],
+    normalNumbers(rows * vocabulary),
+  );
+  const none = launches.words(new Uint32Array(4));
+  const [sampled, ids] = [launches.region(4 * 16, null), launches.region(4 * 16, null)];
+  for (const [name, choice] of Object.entries(CHOICES)) {
+    const choices = launches.words(choiceWords(rows, choice));
+    const batch = { choices, biases: none, counts: none, sampled, ids };
+    await launches.row(
+      {
+        name: `sampling ${name}, vocabulary ${vocabulary}, rows: ${rows}`,
+        kernel: 'sample',
+        vocabulary,
+        rows,
+      },
+      {
+        capacity: { sampled: rows },
+        bytes: 4 * rows * vocabulary,
+        record: (tape) =>
+          sample(new Tensor(['sampled', vocabulary], 'f32', { tape, region: logits.region }), batch),
+      },
+    );
+    launches.device.free(choices.buffer);
+  }
+  for (const { buffer } of [logits.region, none, sampled, ids]) launches.device.free(buffer);
+}
+
+/** Entries of shaders/lib/choice.wgsl. */
+function choiceWords(rows, { temperature, topP, topK }) {
+  const view = new DataView(new ArrayBuffer(4 * CHOICE_WORDS * rows));
+  for (let row = 0; row < rows; row++) {
+    const at = 4 * CHOICE_WORDS * row;
+    view.setFloat32(at, temperature, true);
+    view.setFloat32(at + 4, topP, true);
+    view.setUint32(at + 12, topK, true);
+    view.setUint32(at + 16, 1 + row, true);
+    view.setUint32(at + 28, row, true);
+    view.setFloat32(at + 48, 1, true);
+  }
+  return new Uint8Array(view.buffer);
+}
+
+/** Numbers near a normal distribution of deviation 3, as logits are. */
+function normalNumbers(count) {
+  let state = 1;
+  const next = () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32;
+  return Float32Array.from(
+    { length: count },
+    () => 3 * (next() + next() + next() + next() - 2) * Math.sqrt(3),
+  );
+}
