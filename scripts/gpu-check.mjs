@@ -17,6 +17,14 @@ import { runStage } from './gpu-check/stage-process.mjs';
 const STAGES = {
   adapter: { share: 20 },
   ceilings: { share: 45 },
+  tests: {
+    share: 125,
+    parts: {
+      'kernels with bounds checks': 45,
+      'models with bounds checks': 40,
+      'kernels without bounds checks': 40,
+    },
+  },
   kernels: {
     share: 125,
     parts: {

@@ -1,45 +1,66 @@
 // A vitest reporter that writes counts and failed tests by project to the file that SVC_TEST_REPORT names, for scripts/test.mjs, and names the files whose process ended
-// before their tests did: vitest itself only says that some worker exited.
+// before their tests did: vitest itself only says that some worker exited. The file is also written whenever a test file ends, so that a run
+// that is killed leaves what it found.
 
 import { writeFileSync } from 'node:fs';
 
 export default class TestReport {
+  #ended = {};
+
+  onTestModuleEnd(module) {
+    add(this.#ended, module);
+    write(this.#ended);
+  }
+
   onTestRunEnd(modules) {
     const projects = {};
-    for (const module of modules) {
-      const { name } = module.project;
-      const counts = (projects[name] ??= {
-        passed: 0,
-        failed: 0,
-        skipped: 0,
-        unfinished: [],
-        broken: [],
-        seconds: 0,
-      });
-      count(module, counts);
-      counts.seconds += secondsOf(module);
-    }
+    for (const module of modules) add(projects, module);
     for (const [name, { unfinished }] of Object.entries(projects))
       for (const file of unfinished) console.log(`UNFINISHED ${name} ${file}: its process ended`);
-    writeFileSync(process.env.SVC_TEST_REPORT, JSON.stringify(projects));
+    write(projects);
   }
+}
+
+function write(projects) {
+  writeFileSync(process.env.SVC_TEST_REPORT, JSON.stringify(projects));
+}
+
+function add(projects, module) {
+  const { name } = module.project;
+  const counts = (projects[name] ??= {
+    passed: 0,
+    failed: 0,
+    skipped: 0,
+    unfinished: [],
+    broken: [],
+    errors: {},
+    seconds: 0,
+  });
+  count(module, counts);
+  counts.seconds += secondsOf(module);
 }
 
 function count(module, counts) {
   let isFinished = module.state() !== 'queued' && module.state() !== 'pending';
   for (const test of module.children.allTests()) {
-    const { state } = test.result();
+    const { state, errors } = test.result();
     if (state === 'pending') isFinished = false;
     else counts[state] += 1;
-    if (state === 'failed') counts.broken.push(`${module.relativeModuleId}: ${test.fullName}`);
+    if (state === 'failed') addBroken(counts, `${module.relativeModuleId}: ${test.fullName}`, errors);
   }
   if (!isFinished) counts.unfinished.push(module.relativeModuleId);
   // An error outside any test fails the file without a failed test.
   const hasFailedTest = [...module.children.allTests('failed')].length > 0;
   if (!isFinished || (module.state() === 'failed' && !hasFailedTest)) {
     counts.failed += 1;
-    counts.broken.push(module.relativeModuleId);
+    addBroken(counts, module.relativeModuleId, module.errors());
   }
+}
+
+/** Names what failed, with the first line of its first error. */
+function addBroken(counts, name, errors) {
+  counts.broken.push(name);
+  counts.errors[name] = errors?.[0]?.message?.split('\n')[0] ?? '';
 }
 
 function secondsOf(module) {

@@ -28,8 +28,9 @@ const PLACES = [
 
 /** @returns {string} text of an error or a program without paths of the machine */
 export function withoutPaths(text) {
-  const known = PLACES.reduce((result, [path, sign]) => result.replaceAll(path, sign), text);
-  return known.replaceAll(/(?:file:\/\/)?(?<![\w.~>])\/(?:[\w.@+-]+\/)+/g, '…/');
+  const plain = text.replaceAll('file://', '');
+  const known = PLACES.reduce((result, [path, sign]) => result.replaceAll(path, sign), plain);
+  return known.replaceAll(/(?<![\w.~>])\/(?:[\w.@+-]+\/)+/g, '…/');
 }
 
 export class Report {

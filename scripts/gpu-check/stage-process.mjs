@@ -40,6 +40,7 @@ export async function runStage(job, sink) {
   const [code, signal] = await once(child, 'close');
   clearTimeout(timer);
   process.off('exit', end);
+  end(); // what it started may outlast it
   const seconds = (performance.now() - begun) / 1000;
   if (isDone) return { status: 'done', seconds };
   const reason =
