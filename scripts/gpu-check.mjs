@@ -36,6 +36,10 @@ const STAGES = {
       'products 1B': 15,
     },
   },
+  models: {
+    share: 150,
+    parts: { '1B f16': 20, '1B int4': 15, '8B int4': 40, '8B Q4_K_M': 30, '8B f16': 45 },
+  },
 };
 const LEAST_MS = 1000;
 

@@ -20,7 +20,12 @@ const CONTEXT = 8192;
 
 /** @returns {string} the folder, made at the first call */
 export function syntheticCheckpoint() {
-  return madeOnce('llama-250m', (folder) => write(folder, SHAPE, byteTokenizer(SHAPE.vocabulary), {}));
+  return llamaCheckpoint('llama-250m', SHAPE);
+}
+
+/** @returns {string} the folder of a Llama of another shape, made at the first call */
+export function llamaCheckpoint(name, shape) {
+  return madeOnce(name, (folder) => write(folder, shape, byteTokenizer(shape.vocabulary), {}));
 }
 
 /** @returns {string} the folder of the one with 151,936 tokens, made at the first call */

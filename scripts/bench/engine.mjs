@@ -16,16 +16,16 @@ export async function start(options) {
   return { model, readyMs, firstTokenMs: performance.now() - begun };
 }
 
-/** A prompt of 512 tokens: its rate, and the time until the token after it. */
-export async function measurePrefill(model) {
-  await generate(model, PROMPT, 1);
+/** A prompt, of 512 tokens if nothing is given: its rate, and the time until the token after it. */
+export async function measurePrefill(model, tokens = PROMPT) {
+  await generate(model, tokens, 1);
   let best = { wall: 0, quiet: 0 };
   for (let i = 0; i < REPEATS; i++) {
     const begun = now();
-    const [token] = await generate(model, PROMPT, 1);
-    best = faster(best, rate(PROMPT, begun, token));
+    const [token] = await generate(model, tokens, 1);
+    best = faster(best, rate(tokens, begun, token));
   }
-  return { ...best, firstTokenMs: (1000 * PROMPT) / best.wall };
+  return { ...best, firstTokenMs: (1000 * tokens) / best.wall };
 }
 
 /** `batch` requests at once: the token rate from the time when all have begun until the first ends. */

@@ -1,7 +1,7 @@
 // The synthetic Llama as GGUF files: random blocks of valid scales, in the mixes of formats that are published most. Speed does not depend
 // on the values.
 
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { SHAPE, tensorShapes } from './checkpoint.mjs';
 import { byteTokenizer, madeOnce, randomBytes } from './synthetic.mjs';
@@ -19,20 +19,20 @@ const TYPES = {
 export const MIXES = {
   Q4_0: () => 'Q4_0',
   Q8_0: () => 'Q8_0',
-  Q4_K_M: (name, layer) => (isFine(name, layer) ? 'Q6_K' : 'Q4_K'),
+  Q4_K_M: (name, layer, layers) => (isFine(name, layer, layers) ? 'Q6_K' : 'Q4_K'),
 };
 
 /** Matrices of Q6_K in Q4_K_M: the head, and values and ffn_down of the first and last eighth of the layers and every third between. */
-function isFine(name, layer) {
-  const eighth = Math.floor(SHAPE.layers / 8);
-  const isChosen = layer < eighth || layer >= SHAPE.layers - eighth || (layer - eighth) % 3 === 2;
+function isFine(name, layer, layers) {
+  const eighth = Math.floor(layers / 8);
+  const isChosen = layer < eighth || layer >= layers - eighth || (layer - eighth) % 3 === 2;
   return name === 'output.weight' || (isChosen && /attn_v|ffn_down/.test(name));
 }
 
-/** @returns {string} the file of a mix, made at the first call */
-export function ggufFile(mix) {
-  const name = `llama-250m-${mix}.gguf`;
-  const folder = madeOnce(`llama-250m-${mix}`, (made) => write(join(made, name), MIXES[mix]));
+/** @returns {string} the file of a mix, made at the first call; `of` and `shape`: name and shape of another Llama */
+export function ggufFile(mix, of = 'llama-250m', shape = SHAPE) {
+  const name = `${of}-${mix}.gguf`;
+  const folder = madeOnce(`${of}-${mix}`, (made) => write(join(made, name), MIXES[mix], shape));
   return join(folder, name);
 }
 
@@ -52,18 +52,27 @@ const NAMES = [
   ['mlp.down_proj', 'ffn_down'],
 ];
 const ALIGNMENT = 32;
+/** Blocks of a tensor that are written: the first ones of sparse files, whose other blocks are zeros. */
+const MOST_BLOCKS = process.env.SVC_SPARSE_CHECKPOINTS ? 64 : Infinity;
 
-function write(path, typeOf) {
-  const tensors = tensorShapes(SHAPE).map(([there, shape]) => {
+function write(path, typeOf, model) {
+  const tensors = tensorShapes(model).map(([there, shape]) => {
     const name = NAMES.reduce((text, [from, to]) => text.replace(from, to), there);
-    const type = TYPES[shape.length === 1 ? 'F32' : typeOf(name, Number(/^blk\.(\d+)/.exec(name)?.[1]))];
+    const layer = Number(/^blk\.(\d+)/.exec(name)?.[1]);
+    const type = TYPES[shape.length === 1 ? 'F32' : typeOf(name, layer, model.layers)];
     const count = shape.reduce((product, extent) => product * extent, 1);
     return { name, shape, type, bytes: (count / type.values) * type.bytes };
   });
   const file = openSync(path, 'w');
-  const head = header(tensors);
-  writeSync(file, padded(head));
-  for (const tensor of tensors) writeSync(file, padded(contents(tensor)));
+  const head = padded(header(tensors, model));
+  writeSync(file, head);
+  let at = head.length;
+  for (const tensor of tensors) {
+    const data = contents(tensor);
+    writeSync(file, data, 0, data.length, at);
+    at += tensor.bytes + (-tensor.bytes & (ALIGNMENT - 1));
+  }
+  ftruncateSync(file, at);
   closeSync(file);
 }
 
@@ -74,15 +83,14 @@ function padded(bytes) {
 /** Ones, or random blocks whose scales are ±(1 to 2)/1024. */
 function contents({ type, bytes }) {
   if (type === TYPES.F32) return Buffer.from(new Float32Array(bytes / 4).fill(1).buffer);
-  const data = randomBytes(bytes);
-  for (let at = 0; at < bytes; at += type.bytes) {
+  const data = randomBytes(Math.min(bytes / type.bytes, MOST_BLOCKS) * type.bytes);
+  for (let at = 0; at < data.length; at += type.bytes) {
     for (const scale of type.scales) data[at + scale + 1] = 0x14 | (data[at + scale + 1] & 0x83);
   }
   return data;
 }
 
-function header(tensors) {
-  const { hidden, layers, heads, kvHeads, dims, ffn, vocabulary } = SHAPE;
+function header(tensors, { hidden, layers, heads, kvHeads, dims, ffn, vocabulary }) {
   const tokens = Object.keys(byteTokenizer(vocabulary).model.vocab);
   const metadata = [
     text('general.architecture', 'llama'),

@@ -26,10 +26,11 @@ const CONTEXT = 4096;
 const STEPS = 12;
 /** Steps after which the JavaScript of a step is timed in its optimized form, and steps that are timed then. */
 const WARM_STEPS = 100;
-/** Row capacities that the engine records tapes for. */
-const CAPACITIES = [1, 4, 16, 256];
+/** Row capacities that the engine records tapes for, beside the most rows of a step. */
+const CAPACITIES = [1, 4, 16];
 
-export async function measureSteps(device, folder, quantization) {
+/** `warm`: whether the JavaScript of optimized steps is timed, too; `prefill`: whether kernels of a prompt's chunk are, too. */
+export async function measureSteps(device, folder, quantization, { warm = true, prefill = false } = {}) {
   const checkpoint = await openCheckpoint(await openDiskFolder(folder), TEXT_CLASSES);
   const config = readText(checkpoint.config, checkpoint.architecture);
   const pipelines = countPipelines(device.gpu);
@@ -37,13 +38,11 @@ export async function measureSteps(device, folder, quantization) {
     format: formatOf(quantization),
   });
   const model = weights.page;
-  const embedding = weights.plan.requests.find(({ request }) => request.role === 'embedding');
-  const idle = idleExperts(weights.plan, config.experts);
   await weights.load();
   await checkpoint.close();
   const packing = pipelines.count;
 
-  const rows = CAPACITIES.at(-1);
+  const rows = device.profile.stepRows.text;
   const pages = CONTEXT / PAGE_TOKENS;
   const slots = TILE_ROWS;
   const buffers = createStepBuffers(device, {
@@ -61,28 +60,56 @@ export async function measureSteps(device, folder, quantization) {
   const { tables } = buffers;
   const stores = new LayerStores(device, config.layers, { format, layout, pages, tables, slots });
   stores.clear();
-  const [tape] = CAPACITIES.map((capacity) => record(device, model, buffers.batch, stores.all, capacity));
+  const tapes = [...CAPACITIES, rows].map((each) => record(device, model, buffers.batch, stores.all, each));
+  const [tape] = tapes;
 
   const writer = new BatchWriter(buffers, config);
   const sequence = fabricate();
-  const write = (first) => writeStep(writer, [{ sequence, first, rows: 1, samples: true }]);
+  const write = (first, count = 1) => writeStep(writer, [{ sequence, first, rows: count, samples: true }]);
   const near = await decodeAt(device, tape, write, 128);
   const far = await decodeAt(device, tape, write, CONTEXT - STEPS - 1);
-  const warm = await warmJavaScript(device, tape, write);
+  const optimized = warm ? await warmJavaScript(device, tape, write) : null;
+  const { timestamps } = device.capabilities;
   return {
     layers: config.layers.length,
     dispatches: tape.dispatchCount,
     pipelines: pipelines.count - packing,
     jsMs: near.jsMs,
-    warmJsMs: warm.jsMs,
-    callsMs: warm.callsMs,
+    warmJsMs: optimized?.jsMs ?? null,
+    callsMs: optimized?.callsMs ?? null,
     near: near.rate,
     far: far.rate,
-    // A tied embedding is also the head; otherwise a token reads one row of it.
-    weightsRead: weights.parameters - idle.weights - (config.tied ? 0 : config.vocabulary * config.hidden),
-    bytesRead: weights.plan.bytes - idle.bytes - (config.tied ? 0 : embedding.bytes),
-    headWeights: config.vocabulary * config.hidden,
-    kernels: device.capabilities.timestamps ? await profile(device, tape, write(CONTEXT / 2)) : null,
+    ...readsOf(weights, config),
+    kernels: timestamps ? await profile(device, tape, write(CONTEXT / 2)) : null,
+    prefillKernels: timestamps && prefill ? await profileWarm(device, tapes.at(-1), write(0, rows)) : null,
+  };
+}
+
+async function profileWarm(device, tape, sizes) {
+  await profile(device, tape, sizes); // compiles
+  return profile(device, tape, sizes);
+}
+
+/** What a token reads of the weights of a model in a folder, none of which is loaded. */
+export async function countReads(device, folder, quantization) {
+  const checkpoint = await openCheckpoint(await openDiskFolder(folder), TEXT_CLASSES);
+  const config = readText(checkpoint.config, checkpoint.architecture);
+  const weights = openWeights(device, checkpoint.tensors, config.generate, {
+    format: formatOf(quantization),
+  });
+  const reads = readsOf(weights, config);
+  await checkpoint.close();
+  return reads;
+}
+
+/** Weights and bytes that a token reads, and weights of the head. A tied embedding is also the head; otherwise a token reads one row of it. */
+function readsOf({ parameters, plan }, { experts, tied, vocabulary, hidden }) {
+  const idle = idleExperts(plan, experts);
+  const embedding = plan.requests.find(({ request }) => request.role === 'embedding');
+  return {
+    weightsRead: parameters - idle.weights - (tied ? 0 : vocabulary * hidden),
+    bytesRead: plan.bytes - idle.bytes - (tied ? 0 : embedding.bytes),
+    headWeights: vocabulary * hidden,
   };
 }
 
