@@ -40,6 +40,7 @@ const STAGES = {
     share: 150,
     parts: { '1B f16': 20, '1B int4': 15, '8B int4': 40, '8B Q4_K_M': 30, '8B f16': 45 },
   },
+  images: { share: 70, parts: { 'SD 1.5': 20, 'FLUX.1': 20, SDXL: 30 } },
 };
 const LEAST_MS = 1000;
 

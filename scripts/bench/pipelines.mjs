@@ -50,6 +50,43 @@ export function stableDiffusion({ channels, clip: clipSize = {}, decoderChannels
   };
 }
 
+/** Stable Diffusion XL with a UNet of `channels` at its widest resolution (the real one: 320), and text encoders of fewer layers. */
+export function stableDiffusionXL({ channels, clip: clipSize = {}, bigDims = 1280, decoderChannels = 128 }) {
+  const text = { ...CLIP, num_hidden_layers: 2, ...clipSize };
+  const big = { ...text, hidden_size: bigDims, intermediate_size: 4 * bigDims, projection_dim: bigDims };
+  const heads = channels / 64;
+  return {
+    index: { _class_name: 'StableDiffusionXLPipeline', force_zeros_for_empty_prompt: true },
+    parts: {
+      scheduler: { class: 'EulerDiscreteScheduler', config: SCALED_LINEAR },
+      tokenizer: { class: 'CLIPTokenizer', vocabulary: text.vocab_size },
+      text_encoder: { class: 'CLIPTextModel', config: text },
+      tokenizer_2: { class: 'CLIPTokenizer', vocabulary: text.vocab_size },
+      text_encoder_2: {
+        class: 'CLIPTextModelWithProjection',
+        config: { ...big, num_attention_heads: Math.max(1, bigDims / 64) },
+      },
+      unet: {
+        class: 'UNet2DConditionModel',
+        config: {
+          block_out_channels: [1, 2, 4].map((times) => times * channels),
+          down_block_types: ['DownBlock2D', 'CrossAttnDownBlock2D', 'CrossAttnDownBlock2D'],
+          up_block_types: ['CrossAttnUpBlock2D', 'CrossAttnUpBlock2D', 'UpBlock2D'],
+          transformer_layers_per_block: [1, 2, 10],
+          attention_head_dim: [1, 2, 4].map((times) => Math.max(1, times * heads)),
+          cross_attention_dim: text.hidden_size + bigDims,
+          use_linear_projection: true,
+          addition_embed_type: 'text_time',
+          addition_time_embed_dim: 256,
+          projection_class_embeddings_input_dim: bigDims + 6 * 256,
+          sample_size: 128,
+        },
+      },
+      vae: { class: 'AutoencoderKL', config: decoder(decoderChannels, 4, { scaling_factor: 0.13025 }) },
+    },
+  };
+}
+
 /** Version of the written files; increased when they change, so that old checkpoints are not reused. */
 const FORM = 2;
 
