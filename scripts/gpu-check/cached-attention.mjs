@@ -83,7 +83,7 @@ async function measureOne(launches, shape, { context, rows, sequences }) {
       },
     });
   } catch (error) {
-    launches.fail(description, error);
+    await launches.fail(description, error);
   }
   for (const { buffer } of held) launches.device.free(buffer);
 }

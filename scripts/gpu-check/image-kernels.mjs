@@ -49,7 +49,7 @@ async function measureConvolution(launches, { channels, side }) {
     launches.free(x);
     launches.freeMatrix(weight);
   } catch (error) {
-    launches.fail(description, error);
+    await launches.fail(description, error);
   }
 }
 

@@ -10,6 +10,9 @@ import { SINGLE, timeTurns, USUAL } from './timestamps.mjs';
 /** Bytes of operands that launches take in turn, so that no cache holds what a step would read from memory; and the most operands. */
 const COLD_BYTES = 2 ** 28;
 const MOST_COPIES = 64;
+/** A launch is left out if it takes longer than this at a small share of the arithmetic ceiling. */
+const MOST_SECONDS = 5;
+const SLOW_SHARE = 0.02;
 
 /** What fills a buffer: random bits of which `and` keeps some and `or` sets others. */
 const FILLS = {
@@ -48,6 +51,14 @@ export class Launches {
    * A kernel that fails makes a row with its error.
    */
   async row(description, { capacity, sizes = capacity, launches = 1, bytes, operations = 0, record }) {
+    if (this.#mayTakeTooLong(operations)) {
+      this.#sink.row('rows', {
+        ...description,
+        operations,
+        value: 'left out: drivers may end what takes so long',
+      });
+      return;
+    }
     const tape = new Tape(this.device, capacity);
     try {
       record(tape);
@@ -60,16 +71,24 @@ export class Launches {
       const figures = { dispatches: steps.length / launches, kernels, ms, bytes, operations };
       this.#sink.row('rows', { ...description, ...figures, ...this.#rates(figures) });
     } catch (error) {
-      this.fail(description, error);
+      await this.fail(description, error);
     } finally {
       tape.destroy();
     }
   }
 
-  /** Adds a row for what could not be measured. */
-  fail(description, error) {
+  /** Adds a row for what could not be measured. Throws if the device is lost, with which nothing more can be. */
+  async fail(description, error) {
     this.#sink.row('rows', { ...description, error: error.message });
     this.device.takeError();
+    const reason = await this.device.loss();
+    if (reason !== null)
+      throw new Error(`the device was lost at ${description.name}: ${reason}`, { cause: error });
+  }
+
+  #mayTakeTooLong(operations) {
+    const { f32Tflops = 0 } = this.#best;
+    return !this.small && f32Tflops > 0 && operations / (SLOW_SHARE * f32Tflops * 1e12) > MOST_SECONDS;
   }
 
   #rates({ ms, bytes, operations }) {

@@ -80,7 +80,7 @@ async function measureProduct(
       launches.free(residual);
     }
   } catch (error) {
-    launches.fail(
+    await launches.fail(
       { name: `${model} ${name}, ${columns} × ${k}, ${format}`, model, product: name, format },
       error,
     );

@@ -68,7 +68,7 @@ async function measure() {
   };
   try {
     const ends = performance.now() + job.milliseconds;
-    const { measure: run } = await import(`./${job.stage}.mjs`);
+    const { measure: run } = await import(new URL(`${job.stage}.mjs`, import.meta.url).href);
     await run({ ...job, sink, left: () => ends - performance.now() });
     await send({ done: true });
     process.exit(0);
