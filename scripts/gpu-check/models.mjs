@@ -98,19 +98,10 @@ async function byTheClock({ part, sink, work, path, quantization, bytes }) {
     },
   );
   const ms = performance.now() - begun;
-  sink.row('rows', {
-    name: `${part}, opening with empty or warm shader cache`,
-    part,
-    ms,
-    gbytes: bytes / ms / 1e6,
-  });
+  sink.row('rows', { name: `${part}, opening`, part, isOpening: true, ms, gbytes: bytes / ms / 1e6 });
   const { memory } = model.info;
-  sink.row('rows', {
-    name: `${part}, memory`,
-    part,
-    value: `${(memory.weights / 2 ** 30).toFixed(2)} GiB of weights`,
-    memory,
-  });
+  const value = `${Number((memory.weights / 2 ** 20).toPrecision(4))} MiB of weights`;
+  sink.row('rows', { name: `${part}, memory`, part, value, memory });
   const rates = { prefill: new Map(), decode: new Map() };
   for (const batch of work.batches)
     rates.decode.set(batch, (await measureDecode(model, batch, work.tokens)).wall);
