@@ -54,6 +54,11 @@ const ARITHMETIC = [
   ['shufflesTera', 'subgroup shuffles', 'shuffles.wgsl', 16, 'subgroups'],
 ];
 
+/** @returns {number} the larger rate of reading among the best ones of a report, or 0 */
+export function readCeiling({ readGbytes = 0, packedReadGbytes = 0 }) {
+  return Math.max(readGbytes, packedReadGbytes);
+}
+
 function matrixKey({ componentType, resultComponentType }) {
   return `matrix ${componentType} to ${resultComponentType}`;
 }

@@ -4,6 +4,7 @@ import { Tape } from '../../dist/gpu/tape.js';
 import { Tensor, tensorBytes } from '../../dist/gpu/tensor.js';
 import { FORMATS } from '../../dist/kernels/formats.js';
 import { allocateMatrix, stacked } from '../../dist/kernels/matrix.js';
+import { readCeiling } from './ceilings.mjs';
 import { addOwnShader } from './open-device.mjs';
 import { SINGLE, timeTurns, USUAL } from './timestamps.mjs';
 
@@ -88,13 +89,15 @@ export class Launches {
 
   #mayTakeTooLong(operations) {
     const { f32Tflops = 0 } = this.#best;
-    return !this.small && f32Tflops > 0 && operations / (SLOW_SHARE * f32Tflops * 1e12) > MOST_SECONDS;
+    const isGpu = !this.small && !this.device.summary.software;
+    return isGpu && f32Tflops > 0 && operations / (SLOW_SHARE * f32Tflops * 1e12) > MOST_SECONDS;
   }
 
   #rates({ ms, bytes, operations }) {
     const gbytes = bytes / ms / 1e6;
     const tflops = operations / ms / 1e9;
-    const { readGbytes, f32Tflops } = this.#best;
+    const { f32Tflops } = this.#best;
+    const readGbytes = readCeiling(this.#best);
     const matrixTflops = this.#best['matrix f16 to f32'];
     return {
       gbytes,

@@ -7,6 +7,7 @@ import { openTextModelInline } from '../../dist/engine/text/open.js';
 import { nodePlatform } from '../../dist/engine/platform-node.js';
 import { openDevice } from '../../dist/gpu/node.js';
 import { throttlePolling } from '../../dist/gpu/polling.js';
+import { readCeiling } from './ceilings.mjs';
 import { MODELS } from './products.mjs';
 
 const SHAPES = {
@@ -115,7 +116,10 @@ async function addRates({ part, sink, best, path, quantization }, device, { deco
   const { countReads } = await import('../bench/step.mjs');
   const { bytesRead, weightsRead, headWeights } = await countReads(device, path, quantization);
   const shares = ({ gbytes, tflops }) => ({
-    ...(gbytes !== undefined && { gbytes, ...(best.readGbytes > 0 && { ofRead: gbytes / best.readGbytes }) }),
+    ...(gbytes !== undefined && {
+      gbytes,
+      ...(readCeiling(best) > 0 && { ofRead: gbytes / readCeiling(best) }),
+    }),
     tflops,
     ...(best.f32Tflops > 0 && { ofFma: tflops / best.f32Tflops }),
     ...(best['matrix f16 to f32'] > 0 && { ofMatrix: tflops / best['matrix f16 to f32'] }),
