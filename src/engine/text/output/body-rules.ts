@@ -13,15 +13,7 @@ import {
   type SchemaRules,
 } from './argument-rules.ts';
 import { bracesArguments } from './braces-rule.ts';
-import type {
-  Body,
-  BracesBody,
-  JsonBody,
-  NamedBody,
-  PythonBody,
-  TaggedBody,
-  ToolFormat,
-} from './format.ts';
+import type { Body, BracesBody, JsonBody, NamedBody, PythonBody, TaggedBody, ToolFormat } from './format.ts';
 
 export interface BodyContext {
   format: ToolFormat;
