@@ -10,8 +10,8 @@ import { withEngineErrors } from './grammar-error.ts';
 import { compileSource, type CompiledSource, type GrammarSource } from './grammar-source.ts';
 import type { GrammarCounters, UnenforcedKeyword } from './text-model.ts';
 
-/** Most grammars that are cached. */
-const MOST_CACHED = 64;
+/** Most grammars that are cached. Each tool of a request has one. */
+const MOST_CACHED = 256;
 /** Most UTF-16 units of the sources and messages of grammars that failed. */
 const MOST_FAILED = 2 ** 22;
 /** A text with every construct of JSON. */

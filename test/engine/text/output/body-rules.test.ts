@@ -2,7 +2,11 @@
 
 import { expect, test } from 'vitest';
 import { limits } from '../../../../src/grammar/dfa.ts';
-import { ruleOfSource } from '../../../../src/engine/text/grammar-source.ts';
+import {
+  compileSource,
+  ruleOfSource,
+  type GrammarSource,
+} from '../../../../src/engine/text/grammar-source.ts';
 import { compile } from '../../../../src/grammar/compile.ts';
 import { Grammar } from '../../../../src/grammar/grammar.ts';
 import { outputFormat } from '../../../../src/engine/text/output/detect.ts';
@@ -12,22 +16,24 @@ import { accepts } from '../../../grammar/schema/judge.ts';
 
 const vocabulary = smallVocabulary([]);
 
+/** The source of a reply that must call the tool, in a format. */
+function sourceOf(tools: string, fields: Omit<Tool['function'], 'name'>): GrammarSource {
+  const tool: Tool = { type: 'function', function: { name: 'f', ...fields } };
+  return {
+    type: 'reply',
+    format: outputFormat({ tools, reasoning: 'none' }, { tools: null, reasoning: null }),
+    tools: { mode: 'required', tools: [tool], single: true, listed: false },
+    given: [tool],
+    answer: null,
+    answering: false,
+    mode: 'declared',
+    specials: {},
+  };
+}
+
 /** Returns the grammar of a reply that must call the tool, in a format. */
 function grammarOf(tools: string, fields: Omit<Tool['function'], 'name'>): Grammar {
-  const tool: Tool = { type: 'function', function: { name: 'f', ...fields } };
-  const rule = ruleOfSource(
-    {
-      type: 'reply',
-      format: outputFormat({ tools, reasoning: 'none' }, { tools: null, reasoning: null }),
-      tools: { mode: 'required', tools: [tool], single: true, listed: false },
-      given: [tool],
-      answer: null,
-      answering: false,
-      mode: 'declared',
-      specials: {},
-    },
-    limits(),
-  );
+  const rule = ruleOfSource(sourceOf(tools, fields), limits());
   return new Grammar(compile(rule, vocabulary.available, limits()), vocabulary);
 }
 
@@ -79,4 +85,60 @@ test('a string that stands bare holds nothing that would end it', () => {
   expect(accepts(grammar, call('a <b> </param>'))).toBe(true);
   for (const end of ['<parameter=t>', '</function>', '</tool_call>'])
     expect(accepts(grammar, call(`a ${end}`)), end).toBe(false);
+});
+
+const odd = {
+  type: 'object',
+  properties: {
+    'a/b': { type: 'string', pattern: '(a)\\1' },
+    list: { type: 'array', items: { type: 'array', items: { type: 'number' }, uniqueItems: true } },
+    mixed: { type: ['string', 'integer'], description: 'Either.' },
+    any: { description: 'Anything.' },
+    inner: { type: 'object', properties: { x: {} }, additionalProperties: true },
+  },
+  maxProperties: 3,
+};
+
+test.each<[string, [pointer: string, keyword: string | null][]]>([
+  [
+    'hermes',
+    [
+      ['/properties/a~1b', 'pattern'],
+      ['/properties/list/items', 'uniqueItems'],
+    ],
+  ],
+  [
+    'qwen3_coder',
+    [
+      ['', 'maxProperties'],
+      ['/properties/a~1b', 'pattern'],
+      ['/properties/list/items', 'uniqueItems'],
+    ],
+  ],
+  [
+    'pythonic',
+    [
+      ['', 'maxProperties'],
+      ['/properties/a~1b', 'pattern'],
+      ['/properties/list/items', 'uniqueItems'],
+    ],
+  ],
+  [
+    'gemma4',
+    [
+      ['', 'maxProperties'],
+      ['/properties/a~1b', 'pattern'],
+      ['/properties/list/items', null],
+      ['/properties/mixed', null],
+      ['/properties/inner', null],
+    ],
+  ],
+])('%s: keywords that are not enforced are named with their places', (tools, expected) => {
+  const source = sourceOf(tools, { parameters: odd });
+  const { unenforced = [] } = compileSource(source, vocabulary.available);
+  expect(unenforced.map(({ tool, pointer, keyword }) => [tool, pointer, keyword])).toEqual(
+    expected.map((place) => ['f', ...place]),
+  );
+  const exact = sourceOf(tools, { parameters: { type: 'object', properties: { a: { type: 'string' } } } });
+  expect(compileSource(exact, vocabulary.available)).not.toHaveProperty('unenforced');
 });
