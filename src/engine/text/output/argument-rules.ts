@@ -160,12 +160,55 @@ export function inAnyOrder(
   return scope({ ...rules, ...Object.fromEntries(written) }, start);
 }
 
+/** The texts of JSON values: the rules of strings, and of all other values. */
+export interface ValueTexts {
+  strings: StringRule[];
+  /** null: all values are strings. */
+  others: Rule | null;
+  /** Any JSON is allowed. */
+  isAny?: boolean;
+}
+
+/** Separates strings from other values, so that strings can be written without JSON's quotes. */
+export function splitStrings(rule: Rule): ValueTexts {
+  if (rule.type === 'string') return { strings: [rule], others: null };
+  if (rule.type === 'json') return { strings: [{ type: 'string' }], others: rule, isAny: true };
+  if (rule.type === 'choice') {
+    const parts = rule.rules.map(splitStrings);
+    const others = parts.flatMap((part) => part.others ?? []);
+    const strings = parts.flatMap((part) => part.strings);
+    return { strings, others: others.length === 0 && strings.length > 0 ? null : choice(...others) };
+  }
+  const start = rule.type === 'scope' && rule.start.type === 'reference' ? rule.rules[rule.start.name] : null;
+  if (rule.type !== 'scope' || !start) return { strings: [], others: rule };
+  const { others, ...rest } = splitStrings(start);
+  return { ...rest, others: others && scope(rule.rules, others) };
+}
+
 /** The string rule that `rule` consists of; null if it allows other JSON than strings. */
 export function stringTexts(rule: Rule): StringRule | null {
-  if (rule.type === 'string') return rule;
-  if (rule.type !== 'scope' || rule.start.type !== 'reference') return null;
-  const target = rule.rules[rule.start.name];
-  return target ? stringTexts(target) : null;
+  const { strings, others } = splitStrings(rule);
+  return others === null && strings.length === 1 ? strings[0]! : null;
+}
+
+const PYTHON_WORDS: Record<string, string> = { true: 'True', false: 'False', null: 'None' };
+
+/** Rule for the JSON values of `rule`, in which true, false and null may also be spelled as in Python: models are trained on both. */
+export function withPythonWords(rule: Rule): Rule {
+  const words = Object.entries(PYTHON_WORDS).flatMap(([word, spelled]) =>
+    allowsWord(rule, word) ? [text(spelled)] : [],
+  );
+  return words.length === 0 ? rule : choice(rule, ...words);
+}
+
+function allowsWord(rule: Rule, word: string): boolean {
+  if (rule.type === 'scope') {
+    const { start } = rule;
+    const target = start.type === 'reference' ? rule.rules[start.name] : start;
+    return target !== undefined && allowsWord(target, word);
+  }
+  if (rule.type === 'choice') return rule.rules.some((one) => allowsWord(one, word));
+  return rule.type === 'json' || (rule.type === 'text' && rule.text === word);
 }
 
 /** Rule for an unquoted string that contains none of `ends`. */

@@ -1,13 +1,23 @@
 // Grammars of one call in each syntax. The parsers of these syntaxes are in bodies.ts.
 
-import { anyJson, object, regular, sequence, text, type Rule } from '../../../grammar/rule.ts';
+import {
+  anyJson,
+  choice,
+  object,
+  optional,
+  regular,
+  sequence,
+  text,
+  type Rule,
+} from '../../../grammar/rule.ts';
 import { regexDfa } from '../../../grammar/regex.ts';
 import {
   bareString,
   inAnyOrder,
   parametersOf,
   parametersPlace,
-  stringTexts,
+  splitStrings,
+  withPythonWords,
   type Parameter,
   type PlacedTool,
   type SchemaRules,
@@ -125,23 +135,50 @@ function taggedParameter(
   body: TaggedBody,
   { name, schema, place }: Parameter,
   strict: boolean,
-  { format, mark, schemas }: BodyContext,
+  context: BodyContext,
 ): Rule {
-  const { key, value, newlines } = body;
+  const { begins, end } = body.value;
+  const [forStrings, forOthers] = (['json', 'text'] as const).map((not) =>
+    begins.find(({ reads }) => reads !== not),
+  );
+  const json = context.schemas.ruleOf(schema, place, strict) ?? anyJson;
+  const { strings, others, isAny } = splitStrings(json);
+  const ways: Rule[] = [];
+  if (strings.length > 0) {
+    const ends = valueEnds(body, forStrings?.end ?? end, context.format);
+    const bare = choice(...strings.map((one) => bareString(one, ends)));
+    ways.push(taggedValue(body, name, bare, forStrings, context));
+  }
+  // Where the schema types a value, any text is any JSON, too.
+  if (others !== null && !(isAny && forStrings === forOthers)) {
+    const values = forOthers?.reads === 'json' ? others : withPythonWords(others);
+    ways.push(taggedValue(body, name, values, forOthers, context));
+  }
+  return choice(...ways);
+}
+
+type Begin = TaggedBody['value']['begins'][number];
+
+/** Rule for a parameter with its tags. */
+function taggedValue(
+  { key, value, newlines }: TaggedBody,
+  name: string,
+  values: Rule,
+  { text: begin, end = value.end }: Begin = { text: '', reads: 'schema' },
+  { format, mark }: BodyContext,
+): Rule {
   const line = format.lineBreaks ? '\n' : '';
-  const json = schemas.ruleOf(schema, place, strict) ?? anyJson;
-  const texts = stringTexts(json);
-  const reads = texts === null ? ['json', 'schema'] : ['text', 'schema'];
-  const { text: begin = '', end = value.end } = value.begins.find((each) => reads.includes(each.reads)) ?? {};
-  const edge = newlines ? '\n' : '';
+  const edge = newlines === true ? '\n' : '';
+  const mayBreak = newlines === 'may' ? optional(text('\n')) : text('');
   return sequence(
     mark(`${key.begin}${name}${key.end}${begin.startsWith('<') ? line : ''}${begin}${edge}`),
-    texts === null ? json : bareString(texts, valueEnds(body, end, format)),
+    mayBreak,
+    values,
+    mayBreak,
     mark(`${edge}${end}${line}`),
   );
 }
 
-/** Python literals written as JSON: the parser also accepts true, false and null. */
 function pythonRule(placed: PlacedTool, context: BodyContext): Rule {
   return sequence(text(`${placed.tool.function.name}(`), pythonParameters(placed, context), text(')'));
 }
@@ -152,7 +189,14 @@ function pythonParameters(placed: PlacedTool, { schemas }: BodyContext): Rule {
   return inAnyOrder(
     listed,
     ({ name, schema, place }) =>
-      sequence(text(`${name}=`), schemas.ruleOf(schema, place, strict === true) ?? anyJson),
+      sequence(text(`${name}=`), pythonValue(schemas.ruleOf(schema, place, strict === true) ?? anyJson)),
     ', ',
   );
+}
+
+/** Rule for Python literals: JSON, of which words may be spelled as in Python, or a string in single quotes without escapes. */
+function pythonValue(json: Rule): Rule {
+  const quoted = splitStrings(json).strings.map((one) => bareString(one, ["'", '\\', '\n']));
+  const ways = quoted.map((texts) => sequence(text("'"), texts, text("'")));
+  return choice(withPythonWords(json), ...ways);
 }

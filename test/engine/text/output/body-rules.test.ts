@@ -13,6 +13,7 @@ import { outputFormat } from '../../../../src/engine/text/output/detect.ts';
 import type { Tool } from '../../../../src/engine/text/text-model.ts';
 import { smallVocabulary } from '../../../grammar/small-vocabulary.ts';
 import { accepts } from '../../../grammar/schema/judge.ts';
+import { piecesOf, told } from './feed.ts';
 
 const vocabulary = smallVocabulary([]);
 
@@ -141,4 +142,98 @@ test.each<[string, [pointer: string, keyword: string | null][]]>([
   );
   const exact = sourceOf(tools, { parameters: { type: 'object', properties: { a: { type: 'string' } } } });
   expect(compileSource(exact, vocabulary.available)).not.toHaveProperty('unenforced');
+});
+
+const mixed = {
+  type: 'object',
+  properties: {
+    place: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+    code: { type: ['string', 'null'], pattern: '^[a-c]{2}$' },
+    flag: { type: 'boolean' },
+    any: { description: 'Anything.' },
+  },
+};
+
+test.each<
+  [string, (name: string, value: string) => string, yes: [string, string, unknown][], no: [string, string][]]
+>([
+  [
+    'qwen3_coder',
+    (name, value) =>
+      `<tool_call>\n<function=f>\n<parameter=${name}>\n${value}\n</parameter>\n</function>\n</tool_call>`,
+    [
+      ['place', 'New York', 'New York'],
+      ['place', 'None', null],
+      ['code', 'ab', 'ab'],
+      ['code', 'null', null],
+      ['flag', 'True', true],
+      ['flag', 'false', false],
+      ['any', 'New York', 'New York'],
+      ['any', '[1, {"a": 2}]', [1, { a: 2 }]],
+    ],
+    [
+      ['code', '"ab"'],
+      ['flag', 'None'],
+      ['flag', 'TRUE'],
+    ],
+  ],
+  [
+    'seed_oss',
+    (name, value) =>
+      `<seed:tool_call>\n<function=f>\n<parameter=${name}>${value}</parameter>\n</function>\n</seed:tool_call>`,
+    [
+      ['place', 'New York', 'New York'],
+      ['place', '\nNew York\n', 'New York'],
+      ['flag', '\nTrue\n', true],
+      ['flag', 'true', true],
+    ],
+    [['flag', '\n\ntrue']],
+  ],
+  [
+    'deepseek_v32',
+    (name, value) =>
+      `<｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="${name}" string="${value}</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>`,
+    [
+      ['place', 'true">null', 'null'],
+      ['place', 'false">null', null],
+      ['flag', 'false">true', true],
+      ['any', 'true">1', '1'],
+      ['any', 'false">1', 1],
+    ],
+    [
+      ['place', 'false">"New York"'],
+      ['flag', 'false">True'],
+      ['flag', 'true">true'],
+    ],
+  ],
+  [
+    'pythonic',
+    (name, value) => `[f(${name}=${value})]`,
+    [
+      ['place', "'New York'", 'New York'],
+      ['place', '"New \\"York\\""', 'New "York"'],
+      ['place', 'None', null],
+      ['flag', 'True', true],
+      ['any', "''", ''],
+      ['any', 'False', false],
+    ],
+    [
+      ['place', "'New\nYork'"],
+      ['code', "'abc'"],
+      ['code', "'a\\'"],
+      ['flag', "'True'"],
+    ],
+  ],
+])('%s: values are spelled as models do', (tools, call, yes, no) => {
+  const grammar = grammarOf(tools, { parameters: mixed });
+  const format = outputFormat({ tools, reasoning: 'none' }, { tools: null, reasoning: null });
+  const tool: Tool = { type: 'function', function: { name: 'f', parameters: mixed } };
+  for (const [name, value, expected] of yes) {
+    const text = call(name, value);
+    expect([value, accepts(grammar, text)]).toEqual([value, true]);
+    const [part] = told(piecesOf([text]), format, { tools: [tool] });
+    expect(JSON.parse((part as { arguments: string }).arguments)).toEqual({ [name]: expected });
+  }
+  for (const [name, value] of no)
+    expect([value, accepts(grammar, call(name, value))]).toEqual([value, false]);
 });

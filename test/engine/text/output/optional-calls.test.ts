@@ -82,17 +82,14 @@ function textsOf({ section, call, list, separators, bare, lineBreaks, bodies }: 
   };
 }
 
-function markersOf({ section, call, bodies: [body], ...format }: ToolFormat): string[] {
+function markersOf(format: ToolFormat): string[] {
+  const body = format.bodies[0]!;
   const own =
-    body!.kind === 'tagged'
-      ? [body!.key.begin, body!.key.end, body!.value.end, body!.close]
-      : [body!.kind === 'braces' ? body!.quote : ''];
-  const all = [
-    ...callOpeners({ ...format, section, call, bodies: [body!] } as ToolFormat),
-    section?.end,
-    call?.end,
-  ];
-  return [...new Set([...all, ...own])].filter((text): text is string => (text?.length ?? 0) > 2);
+    body.kind === 'tagged'
+      ? [body.key.begin, body.key.end, body.value.end, body.close]
+      : [body.kind === 'braces' ? body.quote : ''];
+  const all = [...callOpeners(format), format.section?.end, format.call?.end, ...own];
+  return [...new Set(all)].filter((text): text is string => (text?.length ?? 0) > 2);
 }
 
 const CLOSERS = ['"', '}', ']', ')', ',', '</', '0', '1'];
