@@ -66,5 +66,6 @@ export type {
   Tool,
   ToolCall,
   ToolChoice,
+  UnenforcedKeyword,
   VideoPart,
 } from './engine/text/text-model.ts';

@@ -18,8 +18,8 @@ const SHOWN = 60;
 export interface MatcherOptions {
   /** Whether the next token is the first one of the reply, of which decoding may cut a leading space. Left out: true. */
   opens?: boolean;
-  /** Text that the grammar has matched already. */
-  matched?: string;
+  /** Text that the grammar has matched already, or texts and ids of special tokens. */
+  matched?: string | readonly (string | number)[];
 }
 
 export class Grammar {
@@ -53,13 +53,17 @@ export class Grammar {
   /** A matcher for a new text. Throws bad_request where no match begins with `matched`. */
   start({ opens = true, matched = '' }: MatcherOptions = {}): GrammarMatcher {
     const { masks, firstMasks } = this.#parts;
-    return new GrammarMatcher(this.#parts, this.#after(matched), opens && firstMasks !== masks);
+    const state = [matched].flat().reduce((from, part) => this.#after(from, part), this.#start);
+    return new GrammarMatcher(this.#parts, state, opens && firstMasks !== masks);
   }
 
-  #after(matched: string): ParserState {
-    let state = this.#start;
+  #after(from: ParserState, matched: string | number): ParserState {
+    const { automaton } = this.#parts;
+    if (typeof matched === 'number')
+      return automaton.stepToken(from, matched) ?? refuse(new TextEncoder().encode(`token ${matched}`));
+    let state = from;
     new TextEncoder().encode(matched).forEach((byte, at, bytes) => {
-      state = this.#parts.automaton.step(state, byte) ?? refuse(bytes.subarray(0, at + 1));
+      state = automaton.step(state, byte) ?? refuse(bytes.subarray(0, at + 1));
     });
     return state;
   }

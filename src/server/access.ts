@@ -57,7 +57,7 @@ function isOwn(origin: string, host: string | null): boolean {
   return URL.canParse(origin) && new URL(origin).host === host;
 }
 
-const EXPOSED = 'x-request-id, x-svc-ignored, retry-after, retry-after-ms';
+const EXPOSED = 'x-request-id, x-svc-ignored, x-svc-unenforced, retry-after, retry-after-ms';
 
 /** The headers a browser needs; an empty object where the request has no origin or not an allowed one. */
 export function corsHeaders(request: Headers, extra?: string[]): Record<string, string> {

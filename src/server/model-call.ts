@@ -2,6 +2,7 @@
 // body are listed in a response header.
 
 import type { H3Event } from 'h3';
+import type { UnenforcedKeyword } from '../index.ts';
 import { RequestError } from './errors.ts';
 import { SHUTDOWN, type Service } from './service.ts';
 
@@ -58,12 +59,21 @@ export function listIgnored(event: H3Event, names: string[]): void {
   if (names.length > 0) event.res.headers.set('x-svc-ignored', headerList(names));
 }
 
+/** Lists the keywords of tools' parameters that do not restrict calls, as in `weather#/properties/days/multipleOf`. */
+export function listUnenforced(event: H3Event, keywords: readonly UnenforcedKeyword[]): void {
+  const names = keywords.map(({ tool, pointer, keyword }) => {
+    return `${tool}#${pointer}${keyword === null ? '' : `/${keyword}`}`;
+  });
+  const escape = (name: string): string => encodeURI(name).replaceAll(',', '%2C');
+  if (names.length > 0) event.res.headers.set('x-svc-unenforced', headerList(names, escape));
+}
+
 /** Names that a client sent, as the value of a header: escaped and shortened. */
-function headerList(names: string[]): string {
+function headerList(names: string[], escape: (name: string) => string = encodeURIComponent): string {
   const listed: string[] = [];
   let length = 0;
   for (const name of names) {
-    const escaped = name.length > 1000 ? name : encodeURIComponent(name);
+    const escaped = name.length > 1000 ? name : escape(name);
     length += escaped.length + 2;
     if (length > 1000) return [...listed, '...'].join(', ');
     listed.push(escaped);

@@ -3,16 +3,15 @@
 import { LRUCache } from 'lru-cache';
 import { EngineError } from '../../files/error.ts';
 import { onAbort } from '../abort-listeners.ts';
-import type { CompiledGrammar } from '../../grammar/compiled-grammar.ts';
 import { Grammar } from '../../grammar/grammar.ts';
 import type { Vocabulary } from '../../grammar/vocabulary.ts';
 import { withResolvers } from '../resolvers.ts';
 import { withEngineErrors } from './grammar-error.ts';
-import { compileSource, type GrammarSource } from './grammar-source.ts';
-import type { GrammarCounters } from './text-model.ts';
+import { compileSource, type CompiledSource, type GrammarSource } from './grammar-source.ts';
+import type { GrammarCounters, UnenforcedKeyword } from './text-model.ts';
 
-/** Most grammars that are cached. */
-const MOST_CACHED = 64;
+/** Most grammars that are cached. Each tool of a request has one. */
+const MOST_CACHED = 256;
 /** Most UTF-16 units of the sources and messages of grammars that failed. */
 const MOST_FAILED = 2 ** 22;
 /** A text with every construct of JSON. */
@@ -24,6 +23,8 @@ export interface FoundGrammar {
   grammar: Grammar;
   /** Milliseconds from the call until the grammar was compiled; null: it was cached or was already being compiled. */
   compileMs: number | null;
+  /** Keywords of tools' parameters that the grammar does not enforce. */
+  unenforced: readonly UnenforcedKeyword[];
 }
 
 /** Throws EngineErrors: bad_request, timed_out where the machine is too busy, or cancelled if `signal` aborts. */
@@ -31,13 +32,15 @@ export type CompileSource = (
   source: GrammarSource,
   available: Uint8Array,
   options: { signal: AbortSignal; client: string | null },
-) => Promise<CompiledGrammar>;
+) => Promise<CompiledSource>;
+
+type Made = Pick<FoundGrammar, 'grammar' | 'unenforced'>;
 
 /** A grammar that is cached or being compiled. */
 interface Entry {
-  made: Promise<Grammar>;
+  made: Promise<Made>;
   /** null: it is being compiled. */
-  grammar: Grammar | null;
+  found: Made | null;
   /** Number of requests that wait for it. */
   waiting: number;
   /** Aborts the compilation. */
@@ -55,7 +58,7 @@ export class GrammarCache {
     sizeCalculation: ({ message }, key) => key.length + message.length,
   });
   /** The compiled grammar of any JSON object; null: the vocabulary cannot spell JSON. */
-  readonly #json: CompiledGrammar | null;
+  readonly #json: CompiledSource | null;
   #anyObject: Grammar | null;
 
   /** `compileElsewhere` compiles in another thread; null: no threads are available. */
@@ -98,11 +101,11 @@ export class GrammarCache {
     this.#trim();
     if (known) {
       this.#counters.known++;
-      return { grammar: await this.#wait(key, known, signal), compileMs: null };
+      return { ...(await this.#wait(key, known, signal)), compileMs: null };
     }
     const begun = performance.now();
-    const grammar = await this.#wait(key, this.#begin(key, source, client), signal);
-    return { grammar, compileMs: performance.now() - begun };
+    const made = await this.#wait(key, this.#begin(key, source, client), signal);
+    return { ...made, compileMs: performance.now() - begun };
   }
 
   /** Drops all grammars and failures; running sequences keep their grammars. */
@@ -117,7 +120,7 @@ export class GrammarCache {
     // The caches inside a grammar grow with every text, so it is replaced by a new one when they are too large.
     const grammar = anyObject.bytes > this.#mostBytes ? this.#newAnyObject()! : anyObject;
     this.#anyObject = grammar;
-    return { grammar, compileMs: null };
+    return { grammar, compileMs: null, unenforced: [] };
   }
 
   #newAnyObject(): Grammar | null {
@@ -128,25 +131,26 @@ export class GrammarCache {
     const abandoned = new AbortController();
     this.#counters.compiling++;
     const made = this.#make(source, { signal: abandoned.signal, client }).then(
-      (grammar) => (entry.grammar = grammar),
+      (found) => (entry.found = found),
       (error: unknown) => {
         if (this.#entries.peek(key) === entry) this.#entries.delete(key);
         throw this.#recordFailure(key, error);
       },
     );
-    const entry: Entry = { made, grammar: null, waiting: 0, abandoned };
+    const entry: Entry = { made, found: null, waiting: 0, abandoned };
     const settled = (): void => void this.#counters.compiling--;
     made.then(settled, settled);
     this.#entries.set(key, entry);
     return entry;
   }
 
-  async #make(source: GrammarSource, options: Parameters<CompileSource>[2]): Promise<Grammar> {
+  async #make(source: GrammarSource, options: Parameters<CompileSource>[2]): Promise<Made> {
     const { available } = this.vocabulary;
     const compiled = this.#compileElsewhere
       ? await this.#compileElsewhere(source, available, options)
       : compileSource(source, available);
-    return withEngineErrors(() => new Grammar(compiled, this.vocabulary));
+    const grammar = withEngineErrors(() => new Grammar(compiled, this.vocabulary));
+    return { grammar, unenforced: compiled.unenforced ?? [] };
   }
 
   /** Counts a failure, and remembers a refusal; returns the error that requests get. */
@@ -159,8 +163,8 @@ export class GrammarCache {
     return error;
   }
 
-  async #wait(key: string, entry: Entry, signal?: AbortSignal): Promise<Grammar> {
-    if (entry.grammar !== null) return entry.grammar;
+  async #wait(key: string, entry: Entry, signal?: AbortSignal): Promise<Made> {
+    if (entry.found !== null) return entry.found;
     const left = withResolvers<never>();
     const leave = (): void =>
       left.reject(new EngineError('cancelled', 'the request was cancelled before it began'));
@@ -171,7 +175,7 @@ export class GrammarCache {
       return await Promise.race([entry.made, left.promise]);
     } finally {
       stopListening();
-      if (--entry.waiting === 0 && entry.grammar === null) {
+      if (--entry.waiting === 0 && entry.found === null) {
         if (this.#entries.peek(key) === entry) this.#entries.delete(key);
         entry.abandoned.abort();
       }
@@ -182,7 +186,7 @@ export class GrammarCache {
   #trim(): void {
     let bytes = 0;
     const evicted = [...this.#entries].filter(
-      ([, { grammar }], i) => (bytes += grammar?.bytes ?? 0) > this.#mostBytes && i > 0,
+      ([, { found }], i) => (bytes += found?.grammar.bytes ?? 0) > this.#mostBytes && i > 0,
     );
     for (const [key] of evicted) this.#entries.delete(key);
   }
@@ -205,7 +209,7 @@ function copyOf({ code, message, param, cause }: EngineError): EngineError {
 }
 
 /** null: the vocabulary cannot spell the grammar. */
-function compiledOrNull(source: GrammarSource, available: Uint8Array): CompiledGrammar | null {
+function compiledOrNull(source: GrammarSource, available: Uint8Array): CompiledSource | null {
   try {
     return compileSource(source, available);
   } catch {

@@ -1,11 +1,10 @@
 // The grammars that wait for their compilation or are being compiled, and the order in which they take turns: first those of the
 // client for whom the least work was done, and among them the one with the least work.
 
-import type { CompiledGrammar } from '../../grammar/compiled-grammar.ts';
 import type { PromiseWithResolvers } from '../resolvers.ts';
 import type { TaskThread } from '../task-thread.ts';
 import { CompileTurn } from './compile-turn.ts';
-import type { GrammarSource } from './grammar-source.ts';
+import type { CompiledSource, GrammarSource } from './grammar-source.ts';
 
 /** Steps of work of a turn, about 40 ms. Smaller differences between grammars or clients do not count. */
 export const TURN_STEPS = 2_000_000;
@@ -20,7 +19,7 @@ export class GrammarJob {
   readonly source: GrammarSource;
   readonly available: Uint8Array;
   readonly client: Client;
-  readonly answer: PromiseWithResolvers<CompiledGrammar>;
+  readonly answer: PromiseWithResolvers<CompiledSource>;
   /** Number of the job in the order in which they came. */
   readonly number: number;
   turn = new CompileTurn();
@@ -39,7 +38,7 @@ export class GrammarJob {
 
   constructor(
     { source, available, client }: Pick<GrammarJob, 'source' | 'available' | 'client'>,
-    answer: PromiseWithResolvers<CompiledGrammar>,
+    answer: PromiseWithResolvers<CompiledSource>,
     number: number,
   ) {
     this.source = source;

@@ -11,14 +11,13 @@
 // - A thread that ends, for its heap or otherwise, is started again at once, and a spare one before it is needed.
 
 import { EngineError } from '../../files/error.ts';
-import type { CompiledGrammar } from '../../grammar/compiled-grammar.ts';
 import { onAbort } from '../abort-listeners.ts';
 import type { Port } from '../session/port.ts';
 import { withResolvers, type PromiseWithResolvers } from '../resolvers.ts';
 import { after, cancelled, TaskThread } from '../task-thread.ts';
 import { canPause } from './compile-turn.ts';
 import { compareWork, GrammarJob, inOrder, TURN_STEPS, type Client } from './grammar-jobs.ts';
-import type { GrammarSource } from './grammar-source.ts';
+import type { CompiledSource, GrammarSource } from './grammar-source.ts';
 import type { TextTask } from './text-tasks.ts';
 
 /** Grammars that compile at once. */
@@ -59,9 +58,9 @@ export class GrammarScheduler {
     source: GrammarSource,
     available: Uint8Array,
     { signal, client = null }: { signal: AbortSignal; client?: string | null },
-  ): Promise<CompiledGrammar> {
+  ): Promise<CompiledSource> {
     if (signal.aborted) throw cancelled();
-    const answer = withResolvers<CompiledGrammar>();
+    const answer = withResolvers<CompiledSource>();
     const job = new GrammarJob({ source, available, client: this.#enter(client) }, answer, this.#asked++);
     this.#jobs.add(job);
     const stopListening = onAbort(signal, () => this.#leave(job, cancelled()));
@@ -94,7 +93,7 @@ export class GrammarScheduler {
     this.#schedule();
   }
 
-  #finish(job: GrammarJob, say: (answer: PromiseWithResolvers<CompiledGrammar>) => void): void {
+  #finish(job: GrammarJob, say: (answer: PromiseWithResolvers<CompiledSource>) => void): void {
     job.state = 'ended';
     this.#jobs.delete(job);
     say(job.answer);
@@ -147,7 +146,7 @@ export class GrammarScheduler {
       ...(turn.memory !== null && { stop: () => turn.stop() }),
     });
     answer.promise.then(
-      (result) => this.#settle(job, (asked) => asked.resolve(result as CompiledGrammar)),
+      (result) => this.#settle(job, (asked) => asked.resolve(result as CompiledSource)),
       (error: unknown) => {
         if (job.state === 'stopping') job.setBack();
         else this.#settle(job, (asked) => asked.reject(refusal(error)));
@@ -157,7 +156,7 @@ export class GrammarScheduler {
     return true;
   }
 
-  #settle(job: GrammarJob, say: (answer: PromiseWithResolvers<CompiledGrammar>) => void): void {
+  #settle(job: GrammarJob, say: (answer: PromiseWithResolvers<CompiledSource>) => void): void {
     if (job.state === 'ended') return;
     this.#finish(job, say);
     this.#schedule();

@@ -73,7 +73,7 @@ export class LocalTextModel implements TextModel {
       const prepared = await prepareReply(request, adapter, context, end).catch((error: unknown) => {
         throw live.ended?.error ?? error;
       });
-      const { ids, media, compileMs } = prepared;
+      const { ids, media, compileMs, unenforced } = prepared;
       const emit = untilAllDone(events, request.n ?? 1);
       const sequences = createSequences(request, prepared, context, emit);
       this.#displace(this.#placeFor(request)); // other requests may have arrived since the first check
@@ -84,6 +84,7 @@ export class LocalTextModel implements TextModel {
         ...(media && { mediaTokens: media.tokens }),
         ...(request.promptIds && { promptIds: ids }),
         ...(compileMs !== null && { compileMs }),
+        ...(unenforced.length > 0 && { unenforced }),
       });
       live.sequences = sequences;
       stopListening();

@@ -1,17 +1,19 @@
 // Prepares a request before it is scheduled: compiles its stops, renders and tokenizes its prompt, and compiles its grammar.
 
-import type { Grammar } from '../../grammar/grammar.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Adapter } from './adapters.ts';
-import { argumentsByTool, CALL_ARGUMENTS, mayConstrainCalls } from './output/call-constraint.ts';
-import { grammarOfReply } from './output/reply-constraint.ts';
+import type { FoundGrammar } from './grammar-cache.ts';
+import type { GrammarSource } from './grammar-source.ts';
+import { CALL_ARGUMENTS, type CallGrammars } from './output/call-constraint.ts';
+import { callSources, callSyntaxes } from './output/call-grammars.ts';
+import { grammarOfReply, specialsIn, toolsOf } from './output/reply-constraint.ts';
 import { planReply, type ReplyPlan } from './output/reply.ts';
 import { checkWgsl, withThinkingBudget } from './processors.ts';
 import { stopsOf } from './request-stops.ts';
 import type { PromptMedia } from './media/prompt-media.ts';
 import { renderPrompt, type PromptEnd } from './prompt.ts';
 import type { Reply, RequestContext } from './request.ts';
-import type { TextRequest } from './text-model.ts';
+import type { TextRequest, UnenforcedKeyword } from './text-model.ts';
 
 export interface PreparedReply {
   /** Token ids of the prompt. */
@@ -21,6 +23,8 @@ export interface PreparedReply {
   reply: Reply;
   /** Milliseconds that the request's grammar took to compile; null: it has none, or it was compiled already. */
   compileMs: number | null;
+  /** Keywords of tools' parameters that do not restrict calls. */
+  unenforced: readonly UnenforcedKeyword[];
 }
 
 /** Errors: bad_request, context_length_exceeded, timed_out, cancelled where `signal` aborts. `ended` ends the reading of media, with its reason. */
@@ -35,21 +39,14 @@ export async function prepareReply(
   const stops = await stopsOf(request, longText?.stops ?? null, signal);
   const plan = planReply(withThinkingBudget(request), context);
   const { ids, media, begins, said } = await renderPrompt(plan.prompt, context, request, { signal, ended });
-  const client = request.cacheSalt ?? null;
   const source = grammarOfReply(withSchemaMode(request, context), plan, begins, context);
-  const found = source ? await grammars.get(source, signal, client) : null;
-  // If the vocabulary cannot spell JSON, the grammar does not compile and calls stay unconstrained.
-  const isConstrained = source === null && mayConstrainCalls(plan);
-  const compiled = isConstrained
-    ? await grammars.get(CALL_ARGUMENTS, signal, client).catch(() => null)
-    : null;
-  const byTool =
-    compiled === null ? new Map<string, Grammar>() : await grammarsByTool(plan, client, context, signal);
+  const found = source ? await grammars.get(source, signal, request.cacheSalt ?? null) : null;
+  const calls = source === null ? await callGrammars(plan, request, context, signal) : null;
   if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
   const grammar = found?.grammar ?? null;
-  const argumentsGrammars = compiled && { any: compiled.grammar, byTool };
-  const reply = { plan, begins, said, grammar, argumentsGrammars, stops, adapter };
-  return { ids, media, reply, compileMs: found?.compileMs ?? null };
+  const reply = { plan, begins, said, grammar, callGrammars: calls?.grammars ?? null, stops, adapter };
+  const unenforced = found?.unenforced ?? calls?.unenforced ?? [];
+  return { ids, media, reply, compileMs: found?.compileMs ?? null, unenforced };
 }
 
 /** The request with a constraint that says how its JSON Schemas are read. */
@@ -68,16 +65,32 @@ function withSchemaMode(request: TextRequest, { jsonSchemaMode }: RequestContext
   }
 }
 
-/** The grammars of the tools' arguments, without those that do not compile. */
-async function grammarsByTool(
+/** The grammars of optional calls, and what they do not enforce. A tool whose grammar does not compile has none; null: calls are not optional. */
+async function callGrammars(
   plan: ReplyPlan,
-  client: string | null,
-  { grammars, jsonSchemaMode }: RequestContext,
+  { cacheSalt, prompt }: TextRequest,
+  { grammars, jsonSchemaMode: mode, tokenizer }: RequestContext,
   signal: AbortSignal | undefined,
-): Promise<Map<string, Grammar>> {
-  const found = [...argumentsByTool(plan.tools, jsonSchemaMode)].map(async ([name, source]) => {
-    const compiled = await grammars.get(source, signal, client).catch(() => null);
-    return compiled === null ? [] : [[name, compiled.grammar] as const];
-  });
-  return new Map((await Promise.all(found)).flat());
+): Promise<{ grammars: CallGrammars; unenforced: UnenforcedKeyword[] } | null> {
+  const syntaxes = callSyntaxes(plan);
+  if (syntaxes.length === 0) return null;
+  const compiled = (source: GrammarSource): Promise<FoundGrammar | null> =>
+    grammars.get(source, signal, cacheSalt ?? null).catch(() => null);
+  // If the vocabulary cannot spell JSON, the grammar does not compile and calls in JSON stay unconstrained.
+  const anyObject = syntaxes.includes('json') ? await compiled(CALL_ARGUMENTS) : null;
+  const specials = specialsIn(plan.format, tokenizer);
+  const { sources, unenforced } = callSources(plan, { given: toolsOf(prompt), mode, specials });
+  const byTool = await Promise.all(
+    [...sources].map(async ([key, source]) => {
+      const made = await compiled(source);
+      const whole = { tool: source.tool.function.name, pointer: '', keyword: null };
+      unenforced.push(...(made?.unenforced ?? [whole]));
+      return made === null ? [] : [[key, made.grammar] as const];
+    }),
+  );
+  return {
+    grammars: { anyObject: anyObject?.grammar ?? null, byTool: new Map(byTool.flat()) },
+    // A tool may have a grammar for each of several syntaxes.
+    unenforced: [...new Map(unenforced.map((one) => [JSON.stringify(one), one])).values()],
+  };
 }

@@ -13,7 +13,7 @@ import type { GrammarCache } from './grammar-cache.ts';
 import type { MediaLibrary } from './media/library.ts';
 import type { PromptMedia } from './media/prompt-media.ts';
 import type { LongTextEncoder } from './text-threads.ts';
-import { createCallConstraint, withCallConstraint } from './output/call-constraint.ts';
+import { createCallConstraint, withCallConstraint, type CallGrammars } from './output/call-constraint.ts';
 import { createReplyConstraint } from './output/reply-constraint.ts';
 import type { Begins } from './output/reply-start.ts';
 import { createOutput, type ReplyContext, type ReplyPlan } from './output/reply.ts';
@@ -55,8 +55,8 @@ export interface Reply {
   /** Text of the answer that the prompt ends with (see `Rendered`). */
   said: string;
   grammar: Grammar | null;
-  /** Grammars of tool calls' arguments, of any tool and by tool (see call-constraint.ts); null: arguments are not restricted. */
-  argumentsGrammars: { any: Grammar; byTool: ReadonlyMap<string, Grammar> } | null;
+  /** Grammars of optional calls; null: none restricts them. */
+  callGrammars: CallGrammars | null;
   stops: readonly StopAutomata[];
   adapter: Adapter | null;
 }
@@ -181,16 +181,13 @@ class ChoiceFactory {
   }
 
   #withCallConstraint(constraint: Constraint | null): Constraint | null {
-    const { plan, begins, argumentsGrammars } = this.#reply;
-    if (argumentsGrammars === null) return constraint;
+    const { plan, begins, callGrammars } = this.#reply;
+    if (callGrammars === null) return constraint;
     const read = () => ({
       output: createOutput(plan, begins, this.#context),
       pieces: createPieces(this.#context.tokenizer, { ...this.#reading, skipSpecialTokens: true }),
     });
-    return withCallConstraint(
-      constraint,
-      createCallConstraint({ grammar: argumentsGrammars.any, byTool: argumentsGrammars.byTool, read }),
-    );
+    return withCallConstraint(constraint, createCallConstraint({ ...callGrammars, read }));
   }
 
   #recorder(first: Recorder | null): Recorder | null {

@@ -54,6 +54,16 @@ interface Generated {
   logprobs?: TokenLogprob[];
 }
 
+/** A keyword of a tool's parameters that does not restrict the arguments of calls. */
+export interface UnenforcedKeyword {
+  /** Name of the tool. */
+  tool: string;
+  /** JSON pointer of the subschema within the tool's parameters; '' for the parameters themselves. */
+  pointer: string;
+  /** null: the whole subschema restricts nothing, except perhaps the type. */
+  keyword: string | null;
+}
+
 export type TextEvent =
   /** The prompt is tokenized and the request stands in the queue. */
   | {
@@ -65,6 +75,8 @@ export type TextEvent =
       promptIds?: number[];
       /** Milliseconds that compiling the grammar took; left out if the grammar was cached or the request has none. */
       compileMs?: number;
+      /** Keywords of the tools' parameters that do not restrict the arguments of calls; left out: all do, or the tools say `strict: false`. */
+      unenforced?: readonly UnenforcedKeyword[];
     }
   /** Progress of the prompt: 0 <= cachedTokens <= processed <= promptTokens */
   | {

@@ -1,9 +1,8 @@
 // Messages to and from the threads for slow work on texts. Answers are TaskAnswers; a compilation reports its steps.
 
 import type { ChatRendering } from '../../files/template/template.ts';
-import type { CompiledGrammar } from '../../grammar/compiled-grammar.ts';
 import type { StopTable } from '../../grammar/stops/stop-table.ts';
-import type { GrammarSource } from './grammar-source.ts';
+import type { CompiledSource, GrammarSource } from './grammar-source.ts';
 
 /** `path`: folder of the checkpoint whose tokenizer and chat template are used. */
 export type TextTask =
@@ -21,4 +20,4 @@ export interface CompileTask {
   turn: Int32Array | null;
 }
 
-export type TextTaskResult = number[] | string | StopTable[] | CompiledGrammar;
+export type TextTaskResult = number[] | string | StopTable[] | CompiledSource;

@@ -22,26 +22,41 @@ const DECLARING = new Set([
   ...['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else', 'dependentSchemas', 'dependencies'],
 ]);
 
+export interface LenientOptions extends SchemaOptions {
+  limits: Limits;
+  /** Called with each place that is not enforced, once the rule is made. A subschema without keyword is reduced to its type or less. */
+  onLeftOut?: (place: RefusedPlace) => void;
+}
+
+const WHOLE_SCHEMA: RefusedPlace = { pointer: '', keyword: null };
+
 /**
  * Returns null if no part of the schema can be enforced. Each attempt may take half of the work that is left, so that attempts with less of
  * the schema follow. Throws if the limit is exceeded.
  */
 export function lenientRule(
   schema: unknown,
-  { path, limits, reading: wanted = DECLARED }: SchemaOptions & { limits: Limits },
+  { path, limits, reading: wanted = DECLARED, onLeftOut = () => {} }: LenientOptions,
 ): Rule | null {
   let held: unknown = schema;
   let reading = wanted;
+  const lost: RefusedPlace[] = [];
   for (let leftOut = 0; ; leftOut++) {
     try {
-      return limits.work.half(() => ruleOfSchema(held, { path, limits, reading }));
+      const rule = limits.work.half(() => ruleOfSchema(held, { path, limits, reading }));
+      lost.forEach(onLeftOut);
+      return rule;
     } catch (error) {
       if (limits.work.isOver) throw error;
       const place = refusedPlace(error);
       const less = place && leftOut < MOST_LEFT_OUT ? without(held, place) : null;
       const left = less ?? plain(held);
-      if (JSON.stringify(left) === JSON.stringify(held)) return null;
+      if (JSON.stringify(left) === JSON.stringify(held)) {
+        onLeftOut(WHOLE_SCHEMA);
+        return null;
+      }
       held = left;
+      lost.push(less === null || place === null ? WHOLE_SCHEMA : place);
       const keyword = less === null ? null : (place?.keyword ?? null);
       if (keyword === null || DECLARING.has(keyword)) reading = WHOLE;
     }

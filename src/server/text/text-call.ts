@@ -6,7 +6,7 @@ import { EngineError, type TextModel, type TextRequest } from '../../index.ts';
 import { CutShort, RequestError } from '../errors.ts';
 import type { GenerationBody } from './generation-fields.ts';
 import { underFieldName } from './generation-request.ts';
-import { abortWithClient, whileRunning } from '../model-call.ts';
+import { abortWithClient, listUnenforced, whileRunning } from '../model-call.ts';
 import { applyEvent, completionTokens, errorOf, type Fold, startFold } from './reply-fold.ts';
 import { type Events, isGenerated, type Part, partsOf } from './reply-parts.ts';
 import { duration } from '../request-log.ts';
@@ -39,7 +39,8 @@ export function callText(
     aborts.push(abort);
     const fold = startFold(request.n ?? 1);
     const generated = renamed(model.generate(request, { signal: abort.signal }), rename);
-    const running = whileRunning(service, abort, timed(generated, timing));
+    const noted = withNotes(event, generated);
+    const running = whileRunning(service, abort, timed(noted, timing));
     return { fold, events: untilShutdown(running, abort.signal, fold) };
   });
   describeCall(
@@ -48,6 +49,14 @@ export function callText(
     timing,
   );
   return { runs, abort: () => aborts.forEach((abort) => abort.abort()) };
+}
+
+/** Names in a response header what the acceptance of a request says is not enforced. */
+async function* withNotes(event: H3Event, events: Events): Events {
+  for await (const textEvent of events) {
+    if (textEvent.type === 'accepted') listUnenforced(event, textEvent.unenforced ?? []);
+    yield textEvent;
+  }
 }
 
 /** Renames errors for routes whose fields are the shared ones. */

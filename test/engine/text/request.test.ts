@@ -49,7 +49,7 @@ function create(request: Partial<TextRequest>, promptTokens = 4): Sequence[] {
   const asked: TextRequest = { prompt: { ids }, ...request };
   checkTextRequest(asked, context.vocabulary);
   const plan = planReply(asked, context);
-  const nothing = { grammar: null, argumentsGrammars: null, stops: [], adapter: null };
+  const nothing = { grammar: null, callGrammars: null, stops: [], adapter: null };
   const reply = { plan, begins: 'undecided', said: '', ...nothing } as const;
   return createSequences(asked, { ids, media: null, reply }, context, () => {});
 }
@@ -270,7 +270,7 @@ it('the leading space of the first token is cut where it opens a text, and kept 
   const [id] = tokenizer.encode('hi', { addSpecialTokens: false });
   const first = (prompt: TextRequest['prompt'], begins: 'undecided' | 'answer'): [string, boolean] => {
     const asked: TextRequest = { prompt, processors: [{ name: 'bad_words', words: [' hi'] }] };
-    const nothing = { grammar: null, argumentsGrammars: null, stops: [], adapter: null };
+    const nothing = { grammar: null, callGrammars: null, stops: [], adapter: null };
     const reply = { plan: planReply(asked, spaced), begins, said: '', ...nothing };
     const ids = 'ids' in prompt ? prompt.ids : [5];
     const [{ output, constraint }] = createSequences(

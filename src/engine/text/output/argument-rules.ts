@@ -18,11 +18,27 @@ import { textWithout } from '../../../grammar/marker-dfa.ts';
 import type { Tool } from '../text-model.ts';
 import { isObject } from './typed-value.ts';
 
-/**
- * Rule for JSON values that a schema allows. Keywords that cannot be enforced throw bad_request if `strict`, and are ignored otherwise;
- * null: the whole schema is ignored.
- */
-export type SchemaRule = (schema: unknown, path: string, strict: boolean) => Rule | null;
+/** Place of a schema among the parameters of a tool. */
+export interface SchemaPlace {
+  /** Name of the tool. */
+  tool: string;
+  /** Path in the request, for messages. */
+  path: string;
+  /** JSON pointer within the tool's parameters. */
+  pointer: string;
+}
+
+export interface SchemaRules {
+  /**
+   * Rule for JSON values that a schema allows. Keywords that cannot be enforced throw bad_request if `strict`, and are left out otherwise;
+   * null: the whole schema is left out.
+   */
+  ruleOf(schema: unknown, place: SchemaPlace, strict: boolean): Rule | null;
+  /** Called with each keyword that is left out because of the syntax of the arguments; null: the whole schema is. */
+  leaveOut(place: SchemaPlace, keyword: string | null): void;
+  /** Whether objects have no undeclared properties where their schema says nothing about those. */
+  isClosed: boolean;
+}
 
 export interface PlacedTool {
   tool: Tool;
@@ -33,21 +49,65 @@ export interface PlacedTool {
 export interface Parameter {
   name: string;
   schema: Record<string, unknown>;
-  path: string;
+  place: SchemaPlace;
   required: boolean;
 }
 
-/** Schema keywords that `parametersOf` reads, and keywords without effect on values. */
-const READ = new Set([
-  ...['type', 'properties', 'required', 'additionalProperties', '$defs', 'definitions'],
-  ...['description', 'title', 'default', 'examples', 'example', 'deprecated', '$schema', '$id', '$comment'],
+/** Place of all parameters of a tool. */
+export function parametersPlace({ tool, path }: PlacedTool): SchemaPlace {
+  return { tool: tool.function.name, path, pointer: '' };
+}
+
+/** Place of a subschema. */
+export function within({ tool, path, pointer }: SchemaPlace, ...keys: string[]): SchemaPlace {
+  const steps = keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+  return { tool, path: [path, ...keys].join('.'), pointer: pointer + steps.join('') };
+}
+
+/** Schema keywords without effect on values. */
+const ANNOTATIONS = new Set([
+  ...['$defs', 'definitions', '$schema', '$id', '$comment'],
+  ...['description', 'title', 'default', 'examples', 'example', 'deprecated'],
 ]);
 
-/** Parameters of an object schema. Throws bad_request if `strict` and the schema has keywords that need the whole object. */
-export function parametersOf(schema: unknown, path: string, strict: boolean): Parameter[] {
+/** Schema keywords that `parametersOf` reads, and keywords without effect on values. */
+const READ = new Set([...ANNOTATIONS, 'type', 'properties', 'required', 'additionalProperties']);
+
+/** Keywords by which an object may have properties that are not under `properties`. */
+const DECLARING = [
+  ...['$ref', '$dynamicRef', 'allOf', 'anyOf', 'oneOf', 'if', 'then', 'else'],
+  ...['patternProperties', 'dependentSchemas', 'dependencies'],
+];
+
+/** Whether a schema has keywords that restrict values. */
+export function restrictsValues(schema: Record<string, unknown>): boolean {
+  return Object.keys(schema).some((word) => !ANNOTATIONS.has(word));
+}
+
+/**
+ * The keyword for which an object may have properties that are not under `properties`, so that a list of those must not restrict it; null:
+ * it has no others. `isClosed`: see SchemaRules.
+ */
+export function openingKeyword(schema: Record<string, unknown>, isClosed: boolean): string | null {
+  const { properties, required, additionalProperties: others = !isClosed } = schema;
+  if (!isObject(properties)) return 'properties';
+  const listed = Object.keys(properties);
+  if (Array.isArray(required) && required.some((name) => !listed.includes(String(name)))) return 'required';
+  return DECLARING.find((word) => word in schema) ?? (others === false ? null : 'additionalProperties');
+}
+
+/** Parameters of an object schema. Keywords that need the whole object throw bad_request if `strict`, and are left out otherwise. */
+export function parametersOf(
+  schema: unknown,
+  place: SchemaPlace,
+  strict: boolean,
+  { leaveOut }: SchemaRules,
+): Parameter[] {
   if (!isObject(schema)) return [];
-  const extra = Object.keys(schema).find((word) => !READ.has(word));
-  if (strict && extra !== undefined) {
+  const { path } = place;
+  for (const extra of Object.keys(schema).filter((word) => !READ.has(word))) {
+    leaveOut(place, extra);
+    if (!strict) continue;
     throw new EngineError(
       'bad_request',
       `${path}.${extra} cannot be enforced, as this model writes its arguments one by one: leave it out, or strict`,
@@ -61,7 +121,7 @@ export function parametersOf(schema: unknown, path: string, strict: boolean): Pa
   return Object.entries(properties).map(([name, value]) => ({
     name,
     schema: { ...(isObject(value) ? value : {}), ...shared },
-    path: `${path}.properties.${name}`,
+    place: within(place, 'properties', name),
     required: needed.includes(name),
   }));
 }
@@ -100,12 +160,55 @@ export function inAnyOrder(
   return scope({ ...rules, ...Object.fromEntries(written) }, start);
 }
 
+/** The texts of JSON values: the rules of strings, and of all other values. */
+export interface ValueTexts {
+  strings: StringRule[];
+  /** null: all values are strings. */
+  others: Rule | null;
+  /** Any JSON is allowed. */
+  isAny?: boolean;
+}
+
+/** Separates strings from other values, so that strings can be written without JSON's quotes. */
+export function splitStrings(rule: Rule): ValueTexts {
+  if (rule.type === 'string') return { strings: [rule], others: null };
+  if (rule.type === 'json') return { strings: [{ type: 'string' }], others: rule, isAny: true };
+  if (rule.type === 'choice') {
+    const parts = rule.rules.map(splitStrings);
+    const others = parts.flatMap((part) => part.others ?? []);
+    const strings = parts.flatMap((part) => part.strings);
+    return { strings, others: others.length === 0 && strings.length > 0 ? null : choice(...others) };
+  }
+  const start = rule.type === 'scope' && rule.start.type === 'reference' ? rule.rules[rule.start.name] : null;
+  if (rule.type !== 'scope' || !start) return { strings: [], others: rule };
+  const { others, ...rest } = splitStrings(start);
+  return { ...rest, others: others && scope(rule.rules, others) };
+}
+
 /** The string rule that `rule` consists of; null if it allows other JSON than strings. */
 export function stringTexts(rule: Rule): StringRule | null {
-  if (rule.type === 'string') return rule;
-  if (rule.type !== 'scope' || rule.start.type !== 'reference') return null;
-  const target = rule.rules[rule.start.name];
-  return target ? stringTexts(target) : null;
+  const { strings, others } = splitStrings(rule);
+  return others === null && strings.length === 1 ? strings[0]! : null;
+}
+
+const PYTHON_WORDS: Record<string, string> = { true: 'True', false: 'False', null: 'None' };
+
+/** Rule for the JSON values of `rule`, in which true, false and null may also be spelled as in Python: models are trained on both. */
+export function withPythonWords(rule: Rule): Rule {
+  const words = Object.entries(PYTHON_WORDS).flatMap(([word, spelled]) =>
+    allowsWord(rule, word) ? [text(spelled)] : [],
+  );
+  return words.length === 0 ? rule : choice(rule, ...words);
+}
+
+function allowsWord(rule: Rule, word: string): boolean {
+  if (rule.type === 'scope') {
+    const { start } = rule;
+    const target = start.type === 'reference' ? rule.rules[start.name] : start;
+    return target !== undefined && allowsWord(target, word);
+  }
+  if (rule.type === 'choice') return rule.rules.some((one) => allowsWord(one, word));
+  return rule.type === 'json' || (rule.type === 'text' && rule.text === word);
 }
 
 /** Rule for an unquoted string that contains none of `ends`. */

@@ -3,6 +3,7 @@
 
 import type { Tool } from '../text-model.ts';
 import type { Body, BracesBody, JsonBody, NamedBody, TaggedBody } from './format.ts';
+import type { ArgumentSyntax } from './output-parser.ts';
 import { copyArguments, copyJson, escapeJson, jsonString } from './json-text.ts';
 import { copyLiteral, copyMembers, memberKey, PYTHON } from './literals.ts';
 import type { Parts } from './parts.ts';
@@ -38,9 +39,16 @@ export interface CallContext {
 export function* readCall(context: CallContext, bodies: readonly Body[]): Parse<boolean> {
   const next = yield* peek(context.reader);
   const body = bodies.find(({ kind }) => (kind === 'json') === (next?.text === '{')) ?? bodies[0];
-  switch (body?.kind) {
-    case undefined:
-      return false;
+  if (body === undefined) return false;
+  context.parts.awaitName(body.kind !== 'json' && body.kind !== 'named');
+  const isCall = yield* readBody(context, body);
+  context.parts.awaitName(false);
+  context.parts.endArguments();
+  return isCall;
+}
+
+function* readBody(context: CallContext, body: Body): Parse<boolean> {
+  switch (body.kind) {
     case 'json':
       return yield* jsonCall(context, body);
     case 'named':
@@ -55,6 +63,11 @@ export function* readCall(context: CallContext, bodies: readonly Body[]): Parse<
 }
 
 const LONGEST_NAME = 256;
+
+/** Begins the arguments of a tool at the current position, before it is certain that they are a call. */
+function beginArguments({ parts, reader, tools }: CallContext, syntax: ArgumentSyntax, name: string): void {
+  if (tools.some((tool) => tool.function.name === name)) parts.beginArguments(syntax, name, reader);
+}
 
 /** Reads a function name; '' if there is none. */
 function* functionName({ reader }: CallContext): Parse<string> {
@@ -98,9 +111,9 @@ function* jsonCall(context: CallContext, body: JsonBody): Parse<boolean> {
       yield* copyJson(reader, () => {});
       continue;
     }
-    parts.verbatim(opened);
+    if (opened) parts.beginJson();
     yield* copyArguments(reader, take);
-    parts.verbatim(false);
+    parts.endArguments();
     hasArguments = true;
   }
   if (opened && !hasArguments) parts.arguments('{}');
@@ -121,9 +134,9 @@ function* namedCall(context: CallContext, body: NamedBody): Parse<boolean> {
   }
   if (!open(context, name)) return false;
   yield* space(reader);
-  parts.verbatim(true);
+  parts.beginJson();
   yield* copyArguments(reader, (text) => parts.arguments(text));
-  parts.verbatim(false);
+  parts.endArguments();
   yield* space(reader);
   if (body.after !== undefined) yield* match(reader, [marker(body.after.trim())]);
   return true;
@@ -134,10 +147,17 @@ function* taggedCall(context: CallContext, body: TaggedBody): Parse<boolean> {
   const { begin, end } = body.name;
   if (begin !== '' && !(yield* match(reader, [marker(begin)]))) return false;
   const name = yield* functionName(context);
-  yield* space(reader);
   const keys = [marker(body.key.begin)];
-  const certain = end === '' ? yield* sees(reader, [...keys, ...ends]) : yield* match(reader, [marker(end)]);
-  if (!certain || !open(context, name)) return false;
+  if (end === '') {
+    beginArguments(context, 'tagged', name);
+    yield* space(reader);
+    if (!(yield* sees(reader, [...keys, ...ends]))) return false;
+  } else {
+    yield* space(reader);
+    if (!(yield* match(reader, [marker(end)]))) return false;
+    beginArguments(context, 'tagged', name);
+  }
+  if (!open(context, name)) return false;
   parts.arguments('{');
   const parameters = context.tools.find((tool) => tool.function.name === name)?.function.parameters;
   const closing = body.close === undefined ? ends : [marker(body.close)];
@@ -152,6 +172,7 @@ function* taggedCall(context: CallContext, body: TaggedBody): Parse<boolean> {
   // If the reply was cut off, its arguments are not completed.
   if ((yield* peek(reader)) !== null) parts.arguments('}');
   if (body.close !== undefined) yield* match(reader, closing);
+  else yield* sees(reader, ends); // the tag that ends the call ends its arguments, too
   return true;
 }
 
@@ -224,6 +245,7 @@ function* pythonCall(context: CallContext): Parse<boolean> {
   const { reader, parts } = context;
   const name = yield* functionName(context);
   if (name === '' || !(yield* character(reader, '('))) return false;
+  beginArguments(context, 'python', name);
   yield* space(reader);
   if (yield* character(reader, ')')) {
     if (!open(context, name)) return false;
@@ -251,6 +273,8 @@ function* bracesCall(context: CallContext, body: BracesBody): Parse<boolean> {
   const { reader, marker, parts } = context;
   if (!(yield* match(reader, [marker(body.before)]))) return false;
   const name = yield* functionName(context);
+  if ((yield* peek(reader))?.text !== '{') return false;
+  beginArguments(context, 'braces', name);
   if (!(yield* character(reader, '{')) || !open(context, name)) return false;
   const syntax = { quotes: [marker(body.quote), marker('"')], escapes: false };
   const take = (text: string): void => parts.arguments(text);

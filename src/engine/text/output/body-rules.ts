@@ -1,24 +1,35 @@
 // Grammars of one call in each syntax. The parsers of these syntaxes are in bodies.ts.
 
-import { anyJson, object, regular, sequence, text, type Rule } from '../../../grammar/rule.ts';
+import {
+  anyJson,
+  choice,
+  object,
+  optional,
+  regular,
+  sequence,
+  text,
+  type Rule,
+} from '../../../grammar/rule.ts';
 import { regexDfa } from '../../../grammar/regex.ts';
 import {
   bareString,
   inAnyOrder,
   parametersOf,
-  stringTexts,
+  parametersPlace,
+  splitStrings,
+  withPythonWords,
   type Parameter,
   type PlacedTool,
-  type SchemaRule,
+  type SchemaRules,
 } from './argument-rules.ts';
 import { bracesArguments } from './braces-rule.ts';
-import type { Body, JsonBody, NamedBody, TaggedBody, ToolFormat } from './format.ts';
+import type { Body, BracesBody, JsonBody, NamedBody, PythonBody, TaggedBody, ToolFormat } from './format.ts';
 
 export interface BodyContext {
   format: ToolFormat;
   /** Returns the rule for a marker; special tokens in it are matched by id. */
   mark: (text: string) => Rule;
-  schemaRule: SchemaRule;
+  schemas: SchemaRules;
 }
 
 export function bodyRule(body: Body, placed: PlacedTool, context: BodyContext): Rule {
@@ -34,22 +45,50 @@ export function bodyRule(body: Body, placed: PlacedTool, context: BodyContext): 
     case 'braces':
       return sequence(
         context.mark(`${body.before}${placed.tool.function.name}`),
-        bracesArguments(placed, context.mark(body.quote), body.quote, context.schemaRule),
+        bracesArguments(placed, context.mark(body.quote), body.quote, context.schemas),
       );
   }
 }
 
-/** Rule for arguments that are one JSON object. A function without `parameters` takes the empty object. */
-export function argumentsRule({ tool, path }: PlacedTool, schemaRule: SchemaRule): Rule {
-  const { parameters, strict } = tool.function;
-  if (parameters === undefined) return object({ rest: null });
-  if (strict === false) return object();
-  return schemaRule({ type: 'object', ...parameters }, path, strict === true) ?? object();
+/** Space that a model may write where its arguments begin. */
+const SPACE = regexDfa('\\s{0,8}', { whole: true });
+
+/** Rule for the rest of a call after the tool's name, up to the end of its arguments (see OpenArguments). */
+export function openArgumentsRule(
+  body: TaggedBody | PythonBody | BracesBody,
+  placed: PlacedTool,
+  context: BodyContext,
+): Rule {
+  switch (body.kind) {
+    case 'tagged': {
+      const { call } = context.format;
+      const end = body.close ?? `${lineBeforeEnd(body, context.format)}${call?.end ?? ''}`;
+      return sequence(regular(SPACE), taggedParameters(body, placed, context), context.mark(end));
+    }
+    case 'python':
+      return sequence(regular(SPACE), pythonParameters(placed, context), text(')'));
+    case 'braces':
+      return bracesArguments(placed, context.mark(body.quote), body.quote, context.schemas);
+  }
 }
 
-function jsonRule(body: JsonBody, placed: PlacedTool, { schemaRule }: BodyContext): Rule {
+/** Text that grammars write between a call and its closing tag: an untagged function name directly follows the call's tag, without a line break. */
+export function lineBeforeEnd(body: Body, { lineBreaks }: ToolFormat): string {
+  return lineBreaks && !(body.kind === 'tagged' && body.name.begin === '') ? '\n' : '';
+}
+
+/** Rule for arguments that are one JSON object. A function without `parameters` takes the empty object. */
+export function argumentsRule(placed: PlacedTool, schemas: SchemaRules): Rule {
+  const { parameters, strict } = placed.tool.function;
+  if (parameters === undefined) return object({ rest: null });
+  if (strict === false) return object();
+  const schema = { type: 'object', ...parameters };
+  return schemas.ruleOf(schema, parametersPlace(placed), strict === true) ?? object();
+}
+
+function jsonRule(body: JsonBody, placed: PlacedTool, { schemas }: BodyContext): Rule {
   const name = JSON.stringify(placed.tool.function.name);
-  const values = argumentsRule(placed, schemaRule);
+  const values = argumentsRule(placed, schemas);
   if (body.name === null) return sequence(text(`{${name}: `), values, text('}'));
   const id =
     body.id === undefined
@@ -58,14 +97,14 @@ function jsonRule(body: JsonBody, placed: PlacedTool, { schemaRule }: BodyContex
   return sequence(id, text(`"${body.name}": ${name}, "${body.arguments[0]}": `), values, text('}'));
 }
 
-function namedRule(body: NamedBody, placed: PlacedTool, { format, mark, schemaRule }: BodyContext): Rule {
+function namedRule(body: NamedBody, placed: PlacedTool, { format, mark, schemas }: BodyContext): Rule {
   const { name } = placed.tool.function;
   const id = regular(regexDfa('\\d{1,4}', { whole: true }));
   return sequence(
     mark(body.before ?? ''),
     ...(format.namesAreIds ? [text(`functions.${name}:`), id] : [text(name)]),
     mark(body.separator),
-    argumentsRule(placed, schemaRule),
+    argumentsRule(placed, schemas),
     mark(body.after ?? ''),
   );
 }
@@ -73,14 +112,17 @@ function namedRule(body: NamedBody, placed: PlacedTool, { format, mark, schemaRu
 function taggedRule(body: TaggedBody, placed: PlacedTool, context: BodyContext): Rule {
   const { format, mark } = context;
   const line = format.lineBreaks ? '\n' : '';
-  const { tool, path } = placed;
-  const strict = tool.function.strict === true;
-  const parameters = parametersOf(tool.function.parameters, path, strict);
   return sequence(
-    mark(`${body.name.begin}${tool.function.name}${body.name.end}${line}`),
-    inAnyOrder(parameters, (parameter) => taggedParameter(body, parameter, strict, line, context)),
+    mark(`${body.name.begin}${placed.tool.function.name}${body.name.end}${line}`),
+    taggedParameters(body, placed, context),
     mark(body.close ?? ''),
   );
+}
+
+function taggedParameters(body: TaggedBody, placed: PlacedTool, context: BodyContext): Rule {
+  const { parameters, strict } = placed.tool.function;
+  const listed = parametersOf(parameters, parametersPlace(placed), strict === true, context.schemas);
+  return inAnyOrder(listed, (parameter) => taggedParameter(body, parameter, strict === true, context));
 }
 
 /** Texts that a bare text value must not contain, since the parser would end the value there. */
@@ -91,33 +133,70 @@ function valueEnds(body: TaggedBody, end: string, { call, section }: ToolFormat)
 
 function taggedParameter(
   body: TaggedBody,
-  { name, schema, path }: Parameter,
+  { name, schema, place }: Parameter,
   strict: boolean,
-  line: string,
-  { format, mark, schemaRule }: BodyContext,
+  context: BodyContext,
 ): Rule {
-  const { key, value, newlines } = body;
-  const json = schemaRule(schema, path, strict) ?? anyJson;
-  const texts = stringTexts(json);
-  const reads = texts === null ? ['json', 'schema'] : ['text', 'schema'];
-  const { text: begin = '', end = value.end } = value.begins.find((each) => reads.includes(each.reads)) ?? {};
-  const edge = newlines ? '\n' : '';
+  const { begins, end } = body.value;
+  const [forStrings, forOthers] = (['json', 'text'] as const).map((not) =>
+    begins.find(({ reads }) => reads !== not),
+  );
+  const json = context.schemas.ruleOf(schema, place, strict) ?? anyJson;
+  const { strings, others, isAny } = splitStrings(json);
+  const ways: Rule[] = [];
+  if (strings.length > 0) {
+    const ends = valueEnds(body, forStrings?.end ?? end, context.format);
+    const bare = choice(...strings.map((one) => bareString(one, ends)));
+    ways.push(taggedValue(body, name, bare, forStrings, context));
+  }
+  // Where the schema types a value, any text is any JSON, too.
+  if (others !== null && !(isAny && forStrings === forOthers)) {
+    const values = forOthers?.reads === 'json' ? others : withPythonWords(others);
+    ways.push(taggedValue(body, name, values, forOthers, context));
+  }
+  return choice(...ways);
+}
+
+type Begin = TaggedBody['value']['begins'][number];
+
+/** Rule for a parameter with its tags. */
+function taggedValue(
+  { key, value, newlines }: TaggedBody,
+  name: string,
+  values: Rule,
+  { text: begin, end = value.end }: Begin = { text: '', reads: 'schema' },
+  { format, mark }: BodyContext,
+): Rule {
+  const line = format.lineBreaks ? '\n' : '';
+  const edge = newlines === true ? '\n' : '';
+  const mayBreak = newlines === 'may' ? optional(text('\n')) : text('');
   return sequence(
     mark(`${key.begin}${name}${key.end}${begin.startsWith('<') ? line : ''}${begin}${edge}`),
-    texts === null ? json : bareString(texts, valueEnds(body, end, format)),
+    mayBreak,
+    values,
+    mayBreak,
     mark(`${edge}${end}${line}`),
   );
 }
 
-/** Python literals written as JSON: the parser also accepts true, false and null. */
-function pythonRule({ tool, path }: PlacedTool, { schemaRule }: BodyContext): Rule {
-  const strict = tool.function.strict === true;
-  const parameters = parametersOf(tool.function.parameters, path, strict);
-  const values = inAnyOrder(
-    parameters,
-    ({ name, schema, path: place }) =>
-      sequence(text(`${name}=`), schemaRule(schema, place, strict) ?? anyJson),
+function pythonRule(placed: PlacedTool, context: BodyContext): Rule {
+  return sequence(text(`${placed.tool.function.name}(`), pythonParameters(placed, context), text(')'));
+}
+
+function pythonParameters(placed: PlacedTool, { schemas }: BodyContext): Rule {
+  const { parameters, strict } = placed.tool.function;
+  const listed = parametersOf(parameters, parametersPlace(placed), strict === true, schemas);
+  return inAnyOrder(
+    listed,
+    ({ name, schema, place }) =>
+      sequence(text(`${name}=`), pythonValue(schemas.ruleOf(schema, place, strict === true) ?? anyJson)),
     ', ',
   );
-  return sequence(text(`${tool.function.name}(`), values, text(')'));
+}
+
+/** Rule for Python literals: JSON, of which words may be spelled as in Python, or a string in single quotes without escapes. */
+function pythonValue(json: Rule): Rule {
+  const quoted = splitStrings(json).strings.map((one) => bareString(one, ["'", '\\', '\n']));
+  const ways = quoted.map((texts) => sequence(text("'"), texts, text("'")));
+  return choice(withPythonWords(json), ...ways);
 }

@@ -6,11 +6,16 @@ import { choice, reference, regular, scope, sequence, text, type Rule } from '..
 import {
   bareString,
   inAnyOrder,
+  openingKeyword,
   parametersOf,
+  parametersPlace,
+  restrictsValues,
   several,
   stringTexts,
+  within,
   type PlacedTool,
-  type SchemaRule,
+  type SchemaPlace,
+  type SchemaRules,
 } from './argument-rules.ts';
 import { isObject } from './typed-value.ts';
 
@@ -18,46 +23,47 @@ interface Syntax {
   quote: Rule;
   /** Text of `quote`. */
   quoteText: string;
-  schemaRule: SchemaRule;
+  schemas: SchemaRules;
   strict: boolean;
 }
 
 /** Rule for all arguments of a call, braces included. */
 export function bracesArguments(
-  { tool, path }: PlacedTool,
+  placed: PlacedTool,
   quote: Rule,
   quoteText: string,
-  schemaRule: SchemaRule,
+  schemas: SchemaRules,
 ): Rule {
-  const { parameters = {}, strict = false } = tool.function;
-  return objectRule(parameters, path, { quote, quoteText, schemaRule, strict });
+  const { parameters = {}, strict = false } = placed.tool.function;
+  return objectRule(parameters, parametersPlace(placed), { quote, quoteText, schemas, strict });
 }
 
-function objectRule(schema: Record<string, unknown>, path: string, syntax: Syntax): Rule {
-  const parameters = parametersOf(schema, path, syntax.strict);
+function objectRule(schema: Record<string, unknown>, place: SchemaPlace, syntax: Syntax): Rule {
+  const parameters = parametersOf(schema, place, syntax.strict, syntax.schemas);
   const members = inAnyOrder(
     parameters,
-    ({ name, schema: inner, path: place }) => sequence(text(`${name}:`), valueRule(inner, place, syntax)),
+    ({ name, schema: inner, place: at }) => sequence(text(`${name}:`), valueRule(inner, at, syntax)),
     ',',
   );
   return sequence(text('{'), members, text('}'));
 }
 
-function valueRule(schema: Record<string, unknown>, path: string, syntax: Syntax): Rule {
-  const { quote, quoteText, schemaRule, strict } = syntax;
+function valueRule(schema: Record<string, unknown>, place: SchemaPlace, syntax: Syntax): Rule {
+  const { quote, quoteText, schemas, strict } = syntax;
   const { type, items, properties, $defs, definitions } = schema;
-  if (type === 'object' && isObject(properties)) return objectRule(schema, path, syntax);
+  const isListed = strict ? isObject(properties) : openingKeyword(schema, schemas.isClosed) === null;
+  if (type === 'object' && isListed) return objectRule(schema, place, syntax);
   if (type === 'array' && isObject(items) && isPlainList(schema)) {
     const shared = {
       ...($defs !== undefined && { $defs }),
       ...(definitions !== undefined && { definitions }),
     };
-    const item = valueRule({ ...items, ...shared }, `${path}.items`, syntax);
+    const item = valueRule({ ...items, ...shared }, within(place, 'items'), syntax);
     return sequence(text('['), choice(text(''), several(item, text(','), false)), text(']'));
   }
   const isPlain = ['string', 'number', 'integer', 'boolean', 'null'].includes(String(type));
   if (isPlain || Array.isArray(schema['enum'])) {
-    const json = schemaRule(schema, path, strict) ?? anyValue(syntax);
+    const json = schemas.ruleOf(schema, place, strict) ?? anyValue(syntax);
     const texts = stringTexts(json);
     if (texts !== null) return sequence(quote, bareString(texts, [quoteText]), quote);
     if (isPlain) return json;
@@ -65,10 +71,11 @@ function valueRule(schema: Record<string, unknown>, path: string, syntax: Syntax
   if (strict && Object.keys(schema).length > 0) {
     throw new EngineError(
       'bad_request',
-      `${path} cannot be enforced in the way this model writes its arguments: give it one type, its properties or items, or leave strict out`,
-      { param: path },
+      `${place.path} cannot be enforced in the way this model writes its arguments: give it one type, its properties or items, or leave strict out`,
+      { param: place.path },
     );
   }
+  if (restrictsValues(schema)) schemas.leaveOut(place, null);
   return anyValue(syntax);
 }
 

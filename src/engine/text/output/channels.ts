@@ -110,7 +110,7 @@ function* readMessage(state: ParserState, format: ChannelFormat, message: Messag
 function begin(state: ParserState, { kind, name, header, token }: Message): void {
   if (kind === 'call') {
     state.parts.openCall(name);
-    state.parts.verbatim(true);
+    state.parts.beginJson();
   }
   if (kind !== 'call' && state.options.separateReasoning) state.parts.beginMessage(kind);
   if (kind !== 'reasoning') return;

@@ -38,8 +38,8 @@ export interface TaggedBody {
   };
   /** Tag after the last argument. */
   close?: string;
-  /** Each value is written between two line breaks that are not part of it. */
-  newlines?: boolean;
+  /** Each value is written, or may be, between two line breaks that are not part of it. */
+  newlines?: boolean | 'may';
   /** A value without end tag ends at the next key or at the end of the call; a key without end tag ends at the line's end. */
   mayLackEnds?: boolean;
 }

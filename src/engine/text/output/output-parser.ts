@@ -11,6 +11,20 @@ export type OutputPart = { ids: number[]; logprobs: TokenLogprob[] } & (
   | { kind: 'toolCall'; text: string; call: number; id?: string; name?: string }
 );
 
+/** How the arguments of a call are written: as JSON, or in the syntax of a body of format.ts. */
+export type ArgumentSyntax = 'json' | 'tagged' | 'python' | 'braces';
+
+/** Arguments of a call that are being read. */
+export interface OpenArguments {
+  syntax: ArgumentSyntax;
+  /** Name of the tool. */
+  tool: string;
+  /** Number of arguments that had begun, these included. */
+  nth: number;
+  /** Returns all that the model has written of them: texts, and ids of special tokens. */
+  written(): (string | number)[];
+}
+
 /** Parser of one choice. */
 export interface OutputParser {
   push(piece: Piece): OutputPart[];
@@ -22,9 +36,9 @@ export interface OutputParser {
   readonly toolCalls: number;
   /** Whether there are calls and the arguments of each are a complete JSON object. */
   readonly callsAreWhole: boolean;
-  /** Arguments so far of a call that is being read and is written in JSON; null without one. */
-  readonly openArguments: string | null;
-  /** Whether a call is being read whose arguments have not begun. */
+  /** Arguments that are being read; null: none are. In syntaxes other than JSON they begin after the tool's name. */
+  readonly openArguments: OpenArguments | null;
+  /** Whether a call is being read whose arguments have not begun, or the text before the arguments of what may be a call. */
   readonly awaitsArguments: boolean;
   /** Whether the reply has ended, so that further text of the model is ignored. */
   readonly ended: boolean;

@@ -3,7 +3,8 @@
 
 import type { Piece } from '../piece.ts';
 import type { TokenLogprob } from '../text-model.ts';
-import type { OutputPart } from './output-parser.ts';
+import type { ArgumentSyntax, OpenArguments, OutputPart } from './output-parser.ts';
+import type { Reader } from './reader.ts';
 import { isJsonObject } from './typed-value.ts';
 
 export interface PartsOptions {
@@ -42,8 +43,14 @@ export class Parts {
   #arguments = '';
   /** Number of calls before the last one whose arguments are a JSON object. */
   #wholeCalls = 0;
-  #isVerbatim = false;
+  /** Name of the tool of the last call. */
+  #tool = '';
   #isCallOpen = false;
+  /** Whether text is read that comes before the arguments of what may be a call. */
+  #isNameAwaited = false;
+  #openArguments: OpenArguments | null = null;
+  /** Number of arguments that have begun. */
+  #begunArguments = 0;
   /** Kinds that have text. */
   readonly #written = new Set<'content' | 'reasoning'>();
   /** Kind whose next text begins a message of its own. */
@@ -71,13 +78,14 @@ export class Parts {
   }
 
   /** See OutputParser. */
-  get openArguments(): string | null {
-    return this.#isVerbatim ? this.#arguments : null;
+  get openArguments(): OpenArguments | null {
+    return this.#openArguments;
   }
 
   /** See OutputParser. */
   get awaitsArguments(): boolean {
-    return this.#isCallOpen && this.#arguments === '';
+    if (this.#openArguments !== null && this.#openArguments.syntax !== 'json') return false;
+    return this.#isNameAwaited || (this.#isCallOpen && this.#arguments === '');
   }
 
   token({ id, logprob }: Piece): void {
@@ -134,6 +142,7 @@ export class Parts {
     if (this.#calls > 0 && isJsonObject(this.#arguments)) this.#wholeCalls++;
     this.#pendingSpace = '';
     this.#arguments = '';
+    this.#tool = name;
     this.#isCallOpen = true;
     this.#parts.push({ kind: 'toolCall', call: this.#calls++, id, name, text: '', ids: [], logprobs: [] });
   }
@@ -142,14 +151,29 @@ export class Parts {
     if (text !== '') this.#addArguments(text);
   }
 
-  /** Sets whether the following arguments are text exactly as the model wrote it. */
-  verbatim(isVerbatim: boolean): void {
-    this.#isVerbatim = isVerbatim;
+  /** Sets whether text is read that comes before the arguments of what may be a call. */
+  awaitName(isAwaited: boolean): void {
+    this.#isNameAwaited = isAwaited;
+  }
+
+  /** Begins arguments of the last call that are JSON and are passed to arguments() exactly as the model wrote them. */
+  beginJson(): void {
+    this.#begin('json', this.#tool, () => [this.#arguments]);
+  }
+
+  /** Begins arguments in another syntax at the reader's position, which the reader must not forget before they end. */
+  beginArguments(syntax: ArgumentSyntax, tool: string, reader: Reader): void {
+    const from = reader.at;
+    this.#begin(syntax, tool, () => writtenSince(reader, from));
+  }
+
+  endArguments(): void {
+    this.#openArguments = null;
   }
 
   closeCall(): void {
     this.#isCallOpen = false;
-    this.#isVerbatim = false;
+    this.endArguments();
     this.#atStart = true;
   }
 
@@ -177,6 +201,10 @@ export class Parts {
     if (kind === 'toolCall') this.#addArguments('');
     else this.#parts.push({ kind, text: '', ids: [], logprobs: [] });
     return this.take();
+  }
+
+  #begin(syntax: ArgumentSyntax, tool: string, written: OpenArguments['written']): void {
+    this.#openArguments = { syntax, tool, nth: ++this.#begunArguments, written };
   }
 
   #add(kind: 'content' | 'reasoning', text: string): void {
@@ -218,4 +246,19 @@ export class Parts {
     this.#pendingSpace = all.slice(released.length);
     return released;
   }
+}
+
+function writtenSince({ units }: Reader, from: number): (string | number)[] {
+  const written: (string | number)[] = [];
+  let text = '';
+  for (const unit of units.slice(from)) {
+    if (unit.id < 0) {
+      text += unit.text;
+      continue;
+    }
+    if (text !== '') written.push(text);
+    written.push(unit.id);
+    text = '';
+  }
+  return text === '' ? written : [...written, text];
 }

@@ -4,8 +4,10 @@ import type { Constraint } from '../constraint.ts';
 import { withEngineErrors } from '../grammar-error.ts';
 import type { Grammar } from '../../../grammar/grammar.ts';
 import type { SchemaMode } from '../../../grammar/text-constraint.ts';
-import type { TextConstraint, TextRequest } from '../text-request.ts';
+import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
+import type { TextConstraint, TextPrompt, TextRequest, Tool } from '../text-request.ts';
 import { callOpeners } from './calls.ts';
+import type { OutputFormat } from './format.ts';
 import type { ReplyContext, ReplyPlan } from './reply.ts';
 import type { ReplyGrammar } from './reply-rule.ts';
 import type { Begins } from './reply-start.ts';
@@ -23,18 +25,27 @@ export function grammarOfReply(
   if (answer === null && tools.mode !== 'required' && !strict) return null;
   const answering = begins === 'answer';
   if (answer !== null && tools.mode === 'none' && !hasTags(format)) return answer;
-  const texts = JSON.stringify(format);
-  const ids = [...tokenizer.specialIds].map((id) => [tokenizer.tokenText(id), id] as const);
   return {
     type: 'reply',
     format,
     tools,
-    given: ('tools' in prompt && prompt.tools) || [],
+    given: toolsOf(prompt),
     answer,
     answering,
     mode,
-    specials: Object.fromEntries(ids.filter(([text]) => texts.includes(JSON.stringify(text).slice(1, -1)))),
+    specials: specialsIn(format, tokenizer),
   };
+}
+
+export function toolsOf(prompt: TextPrompt): readonly Tool[] {
+  return ('tools' in prompt && prompt.tools) || [];
+}
+
+/** Ids of the special tokens in the markers of a format, by text. */
+export function specialsIn(format: OutputFormat, tokenizer: Tokenizer): Record<string, number> {
+  const texts = JSON.stringify(format);
+  const ids = [...tokenizer.specialIds].map((id) => [tokenizer.tokenText(id), id] as const);
+  return Object.fromEntries(ids.filter(([text]) => texts.includes(JSON.stringify(text).slice(1, -1))));
 }
 
 function hasTags({ channels, reasoning }: ReplyPlan['format']): boolean {

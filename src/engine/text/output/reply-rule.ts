@@ -2,16 +2,16 @@
 
 import { complementOf, intersect, type Dfa } from '../../../grammar/dfa.ts';
 import { regexDfa } from '../../../grammar/regex.ts';
-import { choice, optional, regular, sequence, text, token, type Rule } from '../../../grammar/rule.ts';
+import { choice, optional, regular, sequence, text, type Rule } from '../../../grammar/rule.ts';
 import { textWithout } from '../../../grammar/marker-dfa.ts';
 import type { SchemaMode } from '../../../grammar/text-constraint.ts';
 import type { TextConstraint } from '../text-request.ts';
 import type { Tool } from '../text-model.ts';
-import { several, type PlacedTool, type SchemaRule } from './argument-rules.ts';
-import { argumentsRule, bodyRule, type BodyContext } from './body-rules.ts';
+import { several, type PlacedTool, type SchemaRules } from './argument-rules.ts';
+import { argumentsRule, bodyRule, lineBeforeEnd, type BodyContext } from './body-rules.ts';
 import { callOpeners } from './calls.ts';
 import type { ChannelFormat, OutputFormat, ToolFormat } from './format.ts';
-import { markerMaker } from './reader.ts';
+import { markRules } from './mark-rules.ts';
 import type { ToolPlan } from './tool-choice.ts';
 
 /** Description of a reply's grammar as plain data, from which the grammar is compiled. */
@@ -33,18 +33,18 @@ export interface ReplyGrammar {
 
 /** Compilers of the inner grammars: JSON of a schema, and the constraint of a request. */
 export interface PartRules {
-  schema: SchemaRule;
+  schemas: SchemaRules;
   constraint(constraint: TextConstraint): Rule;
 }
 
 interface Context extends ReplyGrammar {
-  schema: SchemaRule;
+  schemas: SchemaRules;
   mark: (text: string) => Rule;
 }
 
 export function ruleOfReply(grammar: ReplyGrammar, parts: PartRules): Rule {
   const { tools, answer, format, specials } = grammar;
-  const context = { ...grammar, schema: parts.schema, mark: markRules((text) => specials[text]) };
+  const context = { ...grammar, schemas: parts.schemas, mark: markRules(specials) };
   const answers = answerRule(answer === null ? null : parts.constraint(answer), context);
   const { answering } = grammar;
   if (tools.mode === 'none' || (answering && tools.mode === 'auto' && answer !== null)) return answers;
@@ -59,23 +59,6 @@ export function ruleOfReply(grammar: ReplyGrammar, parts: PartRules): Rule {
 function endOfAnswer({ format: { channels, reasoning }, mark }: Context): Rule {
   if (channels) return mark(`${channels.end}${channels.start}assistant`);
   return optional(reasoning?.answer ? mark(reasoning.answer.end) : text('\n'));
-}
-
-function markRules(specialId: (text: string) => number | undefined): (marker: string) => Rule {
-  const marker = markerMaker(specialId);
-  return (whole) => {
-    const rules: Rule[] = [];
-    let plain = '';
-    for (const symbol of [...marker(whole).symbols, null]) {
-      if (typeof symbol === 'string') plain += symbol;
-      else {
-        if (plain !== '') rules.push(text(plain));
-        plain = '';
-        if (symbol !== null) rules.push(token(symbol));
-      }
-    }
-    return rules.length === 1 ? rules[0]! : sequence(...rules);
-  };
 }
 
 /** Rule for the answer in its tags, which are optional except in channels. Without a constraint: any text that contains no call. */
@@ -96,15 +79,15 @@ function freeText(format: ToolFormat | null): Dfa {
   return intersect(free, complementOf(bare));
 }
 
-function callsRule({ format, tools, given, schema, mark }: Context): Rule {
+function callsRule({ format, tools, given, schemas, mark }: Context): Rule {
   const placed = tools.tools.map((tool): PlacedTool => {
     return { tool, path: `tools.${given.indexOf(tool)}.function.parameters` };
   });
-  if (format.channels) return channelCall(format.channels, placed, schema, mark);
+  if (format.channels) return channelCall(format.channels, placed, schemas, mark);
   return formatCalls(format.tools!, placed, tools.single, {
     format: format.tools!,
     mark,
-    schemaRule: schema,
+    schemas,
   });
 }
 
@@ -117,8 +100,7 @@ function formatCalls(
   const [body] = bodies;
   const { mark } = context;
   const line = lineBreaks ? '\n' : '';
-  /** An untagged function name directly follows the call's tag, without a line break. */
-  const inner = body!.kind === 'tagged' && body!.name.begin === '' ? '' : line;
+  const inner = lineBeforeEnd(body!, context.format);
   const one = choice(...placed.map((tool) => bodyRule(body!, tool, context)));
   const wrapped = call ? sequence(mark(call.begin + inner), one, mark(inner + call.end)) : one;
   if (list === 'must') {
@@ -139,14 +121,14 @@ function formatCalls(
 function channelCall(
   { channel, calls, namespace, constrain, message }: ChannelFormat,
   placed: readonly PlacedTool[],
-  schemaRule: SchemaRule,
+  schemas: SchemaRules,
   mark: (text: string) => Rule,
 ): Rule {
   return choice(
     ...placed.map((tool) =>
       sequence(
         mark(`${channel}${calls} to=${namespace}${tool.tool.function.name} ${constrain}json${message}`),
-        argumentsRule(tool, schemaRule),
+        argumentsRule(tool, schemas),
       ),
     ),
   );

@@ -73,7 +73,7 @@ const FORMATS: readonly ToolFormat[] = [
   {
     name: 'seed_oss',
     call: { begin: '<seed:tool_call>', end: '</seed:tool_call>' },
-    bodies: [FUNCTION_TAGS],
+    bodies: [{ ...FUNCTION_TAGS, newlines: 'may' }],
     lineBreaks: true,
   },
   {

@@ -2,32 +2,39 @@
 
 import { expect, test } from 'vitest';
 import { limits } from '../../../../src/grammar/dfa.ts';
-import { ruleOfSource } from '../../../../src/engine/text/grammar-source.ts';
+import {
+  compileSource,
+  ruleOfSource,
+  type GrammarSource,
+} from '../../../../src/engine/text/grammar-source.ts';
 import { compile } from '../../../../src/grammar/compile.ts';
 import { Grammar } from '../../../../src/grammar/grammar.ts';
 import { outputFormat } from '../../../../src/engine/text/output/detect.ts';
 import type { Tool } from '../../../../src/engine/text/text-model.ts';
 import { smallVocabulary } from '../../../grammar/small-vocabulary.ts';
 import { accepts } from '../../../grammar/schema/judge.ts';
+import { piecesOf, told } from './feed.ts';
 
 const vocabulary = smallVocabulary([]);
 
+/** The source of a reply that must call the tool, in a format. */
+function sourceOf(tools: string, fields: Omit<Tool['function'], 'name'>): GrammarSource {
+  const tool: Tool = { type: 'function', function: { name: 'f', ...fields } };
+  return {
+    type: 'reply',
+    format: outputFormat({ tools, reasoning: 'none' }, { tools: null, reasoning: null }),
+    tools: { mode: 'required', tools: [tool], single: true, listed: false },
+    given: [tool],
+    answer: null,
+    answering: false,
+    mode: 'declared',
+    specials: {},
+  };
+}
+
 /** Returns the grammar of a reply that must call the tool, in a format. */
 function grammarOf(tools: string, fields: Omit<Tool['function'], 'name'>): Grammar {
-  const tool: Tool = { type: 'function', function: { name: 'f', ...fields } };
-  const rule = ruleOfSource(
-    {
-      type: 'reply',
-      format: outputFormat({ tools, reasoning: 'none' }, { tools: null, reasoning: null }),
-      tools: { mode: 'required', tools: [tool], single: true, listed: false },
-      given: [tool],
-      answer: null,
-      answering: false,
-      mode: 'declared',
-      specials: {},
-    },
-    limits(),
-  );
+  const rule = ruleOfSource(sourceOf(tools, fields), limits());
   return new Grammar(compile(rule, vocabulary.available, limits()), vocabulary);
 }
 
@@ -79,4 +86,154 @@ test('a string that stands bare holds nothing that would end it', () => {
   expect(accepts(grammar, call('a <b> </param>'))).toBe(true);
   for (const end of ['<parameter=t>', '</function>', '</tool_call>'])
     expect(accepts(grammar, call(`a ${end}`)), end).toBe(false);
+});
+
+const odd = {
+  type: 'object',
+  properties: {
+    'a/b': { type: 'string', pattern: '(a)\\1' },
+    list: { type: 'array', items: { type: 'array', items: { type: 'number' }, uniqueItems: true } },
+    mixed: { type: ['string', 'integer'], description: 'Either.' },
+    any: { description: 'Anything.' },
+    inner: { type: 'object', properties: { x: {} }, additionalProperties: true },
+  },
+  maxProperties: 3,
+};
+
+test.each<[string, [pointer: string, keyword: string | null][]]>([
+  [
+    'hermes',
+    [
+      ['/properties/a~1b', 'pattern'],
+      ['/properties/list/items', 'uniqueItems'],
+    ],
+  ],
+  [
+    'qwen3_coder',
+    [
+      ['', 'maxProperties'],
+      ['/properties/a~1b', 'pattern'],
+      ['/properties/list/items', 'uniqueItems'],
+    ],
+  ],
+  [
+    'pythonic',
+    [
+      ['', 'maxProperties'],
+      ['/properties/a~1b', 'pattern'],
+      ['/properties/list/items', 'uniqueItems'],
+    ],
+  ],
+  [
+    'gemma4',
+    [
+      ['', 'maxProperties'],
+      ['/properties/a~1b', 'pattern'],
+      ['/properties/list/items', null],
+      ['/properties/mixed', null],
+      ['/properties/inner', null],
+    ],
+  ],
+])('%s: keywords that are not enforced are named with their places', (tools, expected) => {
+  const source = sourceOf(tools, { parameters: odd });
+  const { unenforced = [] } = compileSource(source, vocabulary.available);
+  expect(unenforced.map(({ tool, pointer, keyword }) => [tool, pointer, keyword])).toEqual(
+    expected.map((place) => ['f', ...place]),
+  );
+  const exact = sourceOf(tools, { parameters: { type: 'object', properties: { a: { type: 'string' } } } });
+  expect(compileSource(exact, vocabulary.available)).not.toHaveProperty('unenforced');
+});
+
+const mixed = {
+  type: 'object',
+  properties: {
+    place: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+    code: { type: ['string', 'null'], pattern: '^[a-c]{2}$' },
+    flag: { type: 'boolean' },
+    any: { description: 'Anything.' },
+  },
+};
+
+test.each<
+  [string, (name: string, value: string) => string, yes: [string, string, unknown][], no: [string, string][]]
+>([
+  [
+    'qwen3_coder',
+    (name, value) =>
+      `<tool_call>\n<function=f>\n<parameter=${name}>\n${value}\n</parameter>\n</function>\n</tool_call>`,
+    [
+      ['place', 'New York', 'New York'],
+      ['place', 'None', null],
+      ['code', 'ab', 'ab'],
+      ['code', 'null', null],
+      ['flag', 'True', true],
+      ['flag', 'false', false],
+      ['any', 'New York', 'New York'],
+      ['any', '[1, {"a": 2}]', [1, { a: 2 }]],
+    ],
+    [
+      ['code', '"ab"'],
+      ['flag', 'None'],
+      ['flag', 'TRUE'],
+    ],
+  ],
+  [
+    'seed_oss',
+    (name, value) =>
+      `<seed:tool_call>\n<function=f>\n<parameter=${name}>${value}</parameter>\n</function>\n</seed:tool_call>`,
+    [
+      ['place', 'New York', 'New York'],
+      ['place', '\nNew York\n', 'New York'],
+      ['flag', '\nTrue\n', true],
+      ['flag', 'true', true],
+    ],
+    [['flag', '\n\ntrue']],
+  ],
+  [
+    'deepseek_v32',
+    (name, value) =>
+      `<｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="${name}" string="${value}</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>`,
+    [
+      ['place', 'true">null', 'null'],
+      ['place', 'false">null', null],
+      ['flag', 'false">true', true],
+      ['any', 'true">1', '1'],
+      ['any', 'false">1', 1],
+    ],
+    [
+      ['place', 'false">"New York"'],
+      ['flag', 'false">True'],
+      ['flag', 'true">true'],
+    ],
+  ],
+  [
+    'pythonic',
+    (name, value) => `[f(${name}=${value})]`,
+    [
+      ['place', "'New York'", 'New York'],
+      ['place', '"New \\"York\\""', 'New "York"'],
+      ['place', 'None', null],
+      ['flag', 'True', true],
+      ['any', "''", ''],
+      ['any', 'False', false],
+    ],
+    [
+      ['place', "'New\nYork'"],
+      ['code', "'abc'"],
+      ['code', "'a\\'"],
+      ['flag', "'True'"],
+    ],
+  ],
+])('%s: values are spelled as models do', (tools, call, yes, no) => {
+  const grammar = grammarOf(tools, { parameters: mixed });
+  const format = outputFormat({ tools, reasoning: 'none' }, { tools: null, reasoning: null });
+  const tool: Tool = { type: 'function', function: { name: 'f', parameters: mixed } };
+  for (const [name, value, expected] of yes) {
+    const text = call(name, value);
+    expect([value, accepts(grammar, text)]).toEqual([value, true]);
+    const [part] = told(piecesOf([text]), format, { tools: [tool] });
+    expect(JSON.parse((part as { arguments: string }).arguments)).toEqual({ [name]: expected });
+  }
+  for (const [name, value] of no)
+    expect([value, accepts(grammar, call(name, value))]).toEqual([value, false]);
 });

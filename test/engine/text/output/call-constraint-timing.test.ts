@@ -2,22 +2,37 @@
 // tokens are those of the request alone.
 
 import { expect, it } from 'vitest';
-import { createCallConstraint } from '../../../../src/engine/text/output/call-constraint.ts';
-import { plainOutput, type OutputParser } from '../../../../src/engine/text/output/output-parser.ts';
+import { argumentsKey, createCallConstraint } from '../../../../src/engine/text/output/call-constraint.ts';
+import {
+  plainOutput,
+  type ArgumentSyntax,
+  type OutputParser,
+} from '../../../../src/engine/text/output/output-parser.ts';
 import { randomInteger } from '../../random.ts';
 import { paperConstraint } from '../paper-constraint.ts';
 import { allFinished, createPaperEngine } from '../paper-engine.ts';
 import { generated, paperSequence, type PaperSequence } from '../paper-sequence.ts';
 
-/** A call begins with every third token and ends with every fifth. `early`: its arguments begin with the token after its first. */
-function paperCalls(early: boolean): OutputParser {
+/** Where the arguments of a call begin: with its first token, with the next one, or with that and known to the parser from the first on. */
+const STARTS = ['with the call', 'after its first token', 'announced'] as const;
+
+type Start = (typeof STARTS)[number];
+
+/** A call begins with every third token and ends with every fifth. */
+function paperCalls(syntax: ArgumentSyntax, start: Start): OutputParser {
   let calls = 0;
-  let said: string | null = null;
+  let written: string | null = null;
+  let announced = false;
   const push: OutputParser['push'] = ({ id, text }) => {
-    if (said === null && id! % 3 === 0) {
+    if (written !== null) written = id! % 5 === 0 ? null : written + text;
+    else if (announced) {
+      announced = false;
+      written = '';
+    } else if (id! % 3 === 0) {
       calls++;
-      said = early ? '' : text;
-    } else if (said !== null) said = id! % 5 === 0 ? null : said + text;
+      if (start === 'announced') announced = true;
+      else written = start === 'with the call' ? text : '';
+    }
     return [];
   };
   return {
@@ -27,10 +42,11 @@ function paperCalls(early: boolean): OutputParser {
       return calls;
     },
     get openArguments() {
-      return said;
+      const all = written;
+      return all === null ? null : { syntax, tool: 'paper', nth: calls, written: () => [all] };
     },
     get awaitsArguments() {
-      return said === '';
+      return announced || (syntax === 'json' && written === '');
     },
   };
 }
@@ -39,16 +55,18 @@ interface Asked {
   prompt: number[];
   length: number;
   seed: number;
-  early: boolean;
+  syntax: ArgumentSyntax;
+  start: Start;
 }
 
-function ask({ prompt, length, seed, early }: Asked): PaperSequence {
+function ask({ prompt, length, seed, syntax, start: begins }: Asked): PaperSequence {
   const sequence = paperSequence(prompt, length, { seed });
   const { pieces } = sequence.output;
   const start = () => paperConstraint({ seed, forcedIn: 1000 });
   sequence.constraint = createCallConstraint({
-    grammar: { start },
-    read: () => ({ output: paperCalls(early), pieces }),
+    anyObject: { start },
+    byTool: new Map([[argumentsKey({ syntax, tool: 'paper' }), { start }]]),
+    read: () => ({ output: paperCalls(syntax, begins), pieces }),
   });
   return sequence;
 }
@@ -62,7 +80,8 @@ it.each([1, 2, 3])('tokens are those of the request alone: seed %d', async (seed
       prompt: [random(250), random(250)],
       length: 60,
       seed: random(1000),
-      early: round % 2 === 1,
+      syntax: round % 2 === 1 ? 'json' : 'tagged',
+      start: STARTS[round % 3]!,
     };
     const alone = start(ask(one));
     await allFinished([alone]);

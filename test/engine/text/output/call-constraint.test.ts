@@ -9,11 +9,12 @@ import type { SchemaMode } from '../../../../src/grammar/text-constraint.ts';
 import { Grammar } from '../../../../src/grammar/grammar.ts';
 import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
 import {
-  argumentsByTool,
   CALL_ARGUMENTS,
   createCallConstraint,
   withCallConstraint,
 } from '../../../../src/engine/text/output/call-constraint.ts';
+import { callSources } from '../../../../src/engine/text/output/call-grammars.ts';
+import type { ReplyPlan } from '../../../../src/engine/text/output/reply.ts';
 import type { ToolPlan } from '../../../../src/engine/text/output/tool-choice.ts';
 import type { Tool } from '../../../../src/engine/text/text-model.ts';
 import { createPieces } from '../../../../src/engine/text/piece.ts';
@@ -45,18 +46,21 @@ const tools: ToolPlan = {
   single: false,
   listed: false,
 };
-const grammarsOf = (plan: ToolPlan, mode: SchemaMode): Map<string, Grammar> =>
-  new Map(
-    [...argumentsByTool(plan, mode)].map(([name, source]) => [
+function grammarsOf(plan: ToolPlan, mode: SchemaMode): Map<string, Grammar> {
+  const reply = { format: formatOf('hermes', null), tools: plan } as ReplyPlan;
+  const { sources } = callSources(reply, { given: plan.tools, mode, specials: {} });
+  return new Map(
+    [...sources].map(([name, source]) => [
       name,
       new Grammar(compile(ruleOfSource(source, bounds), vocabulary.available, bounds), vocabulary),
     ]),
   );
+}
 const byTool = grammarsOf(tools, 'declared');
 
 const start = (format: string, reasoning = 'qwen3', named = byTool): Constraint =>
   createCallConstraint({
-    grammar,
+    anyObject: grammar,
     byTool: named,
     read: () => ({
       output: parserOf(formatOf(format, reasoning)),
@@ -130,7 +134,7 @@ describe.each([
 });
 
 it('holds the arguments of a tool to its declared parameters, in their order', () => {
-  expect([...byTool.keys()]).toEqual(['weather']);
+  expect([...byTool.keys()]).toEqual(['json weather']);
   const calls = start('hermes');
   const weather = BEGIN.replace('ping', 'weather');
   say(calls, `${weather}{`);
@@ -159,7 +163,8 @@ it('reads parameters as the model does by default, unless the tool is strict', (
 it('leaves the token free that follows one which begins both a call and its arguments', () => {
   const text = `${BEGIN}{`;
   const calls = createCallConstraint({
-    grammar,
+    anyObject: grammar,
+    byTool,
     read: () => ({
       output: parserOf(formatOf('hermes', 'qwen3')),
       pieces: {

@@ -168,7 +168,11 @@ describe.each(formats)('%s', (name, format, asSpecial) => {
         specials: setting.specials,
       },
       {
-        schema: (schema, path) => ruleOfSchema(schema, { path }),
+        schemas: {
+          ruleOf: (schema, { path }) => ruleOfSchema(schema, { path }),
+          leaveOut() {},
+          isClosed: true,
+        },
         constraint: () => textRule('{"ok": true}'),
       },
     );

@@ -1,0 +1,75 @@
+// The grammars that constrain optional tool calls: which of a request's tools have one, and what their parameters lose.
+
+import type { SchemaMode } from '../../../grammar/text-constraint.ts';
+import type { Tool, UnenforcedKeyword } from '../text-model.ts';
+import { openingKeyword, restrictsValues } from './argument-rules.ts';
+import { argumentsKey } from './call-constraint.ts';
+import type { ArgumentsGrammar } from './call-rule.ts';
+import type { OutputFormat } from './format.ts';
+import type { ArgumentSyntax } from './output-parser.ts';
+import type { ReplyPlan } from './reply.ts';
+
+export interface CallSources {
+  /** By argumentsKey. */
+  sources: Map<string, ArgumentsGrammar>;
+  /** Keywords for which parameters have no grammar. */
+  unenforced: UnenforcedKeyword[];
+}
+
+export interface CallSourceContext {
+  /** Tools of the request in order; messages name a tool by its index. */
+  given: readonly Tool[];
+  /** How the parameters of tools that do not say `strict` are read. */
+  mode: SchemaMode;
+  specials: Readonly<Record<string, number>>;
+}
+
+/** Syntaxes in which calls write their arguments; none: calls are required, whose grammar is that of the reply, or there are no tools. */
+export function callSyntaxes({ tools, format }: ReplyPlan): ArgumentSyntax[] {
+  return tools.mode === 'auto' ? syntaxesOf(format) : [];
+}
+
+function syntaxesOf({ tools, channels }: OutputFormat): ArgumentSyntax[] {
+  const syntaxes = (tools?.bodies ?? []).map(({ kind }) => (kind === 'named' ? 'json' : kind));
+  return [...new Set<ArgumentSyntax>(channels ? ['json'] : syntaxes)];
+}
+
+/** Sources of the grammars of optional calls. Tools without parameters, and those with `strict` false, have none: their arguments are free. */
+export function callSources(plan: ReplyPlan, context: CallSourceContext): CallSources {
+  const found: CallSources = { sources: new Map(), unenforced: [] };
+  const tools = plan.tools.tools.filter(
+    ({ function: { parameters, strict } }) => parameters !== undefined && strict !== false,
+  );
+  for (const syntax of callSyntaxes(plan)) {
+    for (const tool of tools) addSource(found, tool, syntax, plan, context);
+  }
+  return found;
+}
+
+function addSource(
+  { sources, unenforced }: CallSources,
+  tool: Tool,
+  syntax: ArgumentSyntax,
+  { format }: ReplyPlan,
+  { given, mode, specials }: CallSourceContext,
+): void {
+  const { name, parameters = {}, strict } = tool.function;
+  const keyword = syntax === 'json' ? null : openingKeyword(parameters, mode === 'declared');
+  if (keyword !== null) {
+    const { type: _, ...rest } = parameters;
+    if (restrictsValues(rest)) unenforced.push({ tool: name, pointer: '', keyword });
+    return;
+  }
+  sources.set(argumentsKey({ syntax, tool: name }), {
+    type: 'arguments',
+    tool: {
+      type: 'function',
+      function: { name, parameters, ...(strict !== undefined && { strict }) },
+    },
+    path: `tools.${given.indexOf(tool)}.function.parameters`,
+    format: syntax === 'json' ? null : format.tools,
+    syntax,
+    mode,
+    specials: syntax === 'json' ? {} : specials,
+  });
+}
