@@ -41,7 +41,7 @@ export async function prepareReply(
   // If the vocabulary cannot spell JSON, the grammar does not compile and calls stay unconstrained.
   const isConstrained = source === null && mayConstrainCalls(plan);
   const compiled = isConstrained
-    ? await grammars.get(CALL_ARGUMENTS, signal, client).catch(() => null)
+    ? await grammars.get(CALL_ARGUMENTS, signal, client).catch(withoutGrammar)
     : null;
   const byTool =
     compiled === null ? new Map<string, Grammar>() : await grammarsByTool(plan, client, context, signal);
@@ -68,6 +68,13 @@ function withSchemaMode(request: TextRequest, { jsonSchemaMode }: RequestContext
   }
 }
 
+/** Returns null for a grammar that never compiles. Throws errors that another attempt may not have, such as timed_out. */
+function withoutGrammar(error: unknown): null {
+  const isRefused = error instanceof EngineError && ['bad_request', 'unsupported'].includes(error.code);
+  if (!isRefused) throw error;
+  return null;
+}
+
 /** The grammars of the tools' arguments, without those that do not compile. */
 async function grammarsByTool(
   plan: ReplyPlan,
@@ -76,7 +83,7 @@ async function grammarsByTool(
   signal: AbortSignal | undefined,
 ): Promise<Map<string, Grammar>> {
   const found = [...argumentsByTool(plan.tools, jsonSchemaMode)].map(async ([name, source]) => {
-    const compiled = await grammars.get(source, signal, client).catch(() => null);
+    const compiled = await grammars.get(source, signal, client).catch(withoutGrammar);
     return compiled === null ? [] : [[name, compiled.grammar] as const];
   });
   return new Map((await Promise.all(found)).flat());
