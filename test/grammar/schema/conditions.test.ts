@@ -104,6 +104,13 @@ test('conditions that leave no name free', () => {
   expect(accepts(grammar, object(['x']))).toBe(false);
 });
 
+test('nothing is outside a condition that every object meets', () => {
+  const any = { properties: { a: { anyOf: [{ type: 'string' }, { not: { type: 'string' } }] } } };
+  const not = { anyOf: [{ not: { anyOf: [{ not: any }, { const: 5 }] } }, { const: 6 }] };
+  expect(() => grammarOf({ type: 'object', not })).toThrow('no value fulfils it');
+  expect(accepts(grammarOf({ type: ['object', 'number'], not }), '{}')).toBe(false);
+});
+
 test('more conditions than names', () => {
   expect(() => grammarOf(permuted(2, 3))).toThrow('no value fulfils it');
   const few = { type: 'object', patternProperties: { '^x[ab]$': {} }, additionalProperties: false };
