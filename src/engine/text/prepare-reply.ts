@@ -75,6 +75,9 @@ function withoutGrammar(error: unknown): null {
   return null;
 }
 
+/** Grammars of one request's tools that are compiled at once. Of a thousand tools each would take turns from other requests' grammars. */
+const MOST_AT_ONCE = 4;
+
 /** The grammars of the tools' arguments, without those that do not compile. */
 async function grammarsByTool(
   plan: ReplyPlan,
@@ -82,9 +85,19 @@ async function grammarsByTool(
   { grammars, jsonSchemaMode }: RequestContext,
   signal: AbortSignal | undefined,
 ): Promise<Map<string, Grammar>> {
-  const found = [...argumentsByTool(plan.tools, jsonSchemaMode)].map(async ([name, source]) => {
-    const compiled = await grammars.get(source, signal, client).catch(withoutGrammar);
-    return compiled === null ? [] : [[name, compiled.grammar] as const];
-  });
-  return new Map((await Promise.all(found)).flat());
+  const found = new Map<string, Grammar>();
+  const waiting = [...argumentsByTool(plan.tools, jsonSchemaMode)];
+  const compileWaiting = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [name, source] = next;
+      const compiled = await grammars.get(source, signal, client).catch(withoutGrammar);
+      if (compiled !== null) found.set(name, compiled.grammar);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: MOST_AT_ONCE }, compileWaiting));
+  } finally {
+    waiting.length = 0;
+  }
+  return found;
 }

@@ -17,10 +17,13 @@ const tokenizer = openTokenizer(byteLevel());
 
 /** A context whose grammars of a tool with a parameter `hard` end with an error. */
 function contextWith(error: EngineError): RequestContext {
-  const compile: CompileSource = async (source, available) => {
+  return contextOf(async (source, available) => {
     if (JSON.stringify(source).includes('hard')) throw error;
     return compileSource(source, available);
-  };
+  });
+}
+
+function contextOf(compile: CompileSource): RequestContext {
   return {
     tokenizer,
     output: formatOf('hermes', null),
@@ -41,15 +44,16 @@ function contextWith(error: EngineError): RequestContext {
   };
 }
 
-const request: TextRequest = {
+const requestWith = (...tools: string[]): TextRequest => ({
   prompt: {
     messages: [{ role: 'user', content: 'a' }],
-    tools: ['hard', 'soft'].map((name) => ({
+    tools: tools.map((name) => ({
       type: 'function',
       function: { name, parameters: { properties: { [`${name} value`]: { type: 'integer' } } } },
     })),
   },
-};
+});
+const request = requestWith('hard', 'soft');
 
 it('arguments that no grammar can hold stay any JSON object', async () => {
   const context = contextWith(new EngineError('bad_request', 'too large', { param: 'constraint' }));
@@ -60,4 +64,25 @@ it('arguments that no grammar can hold stay any JSON object', async () => {
 it('a busy machine does not let calls of a tool go unconstrained', async () => {
   const context = contextWith(new EngineError('timed_out', 'too busy', { param: 'constraint' }));
   await expect(prepareReply(request, null, context, {})).rejects.toMatchObject({ code: 'timed_out' });
+});
+
+it('a request with many tools has few grammars compiled at once, and none after one that fails', async () => {
+  const names = Array.from({ length: 20 }, (_, i) => `tool ${i}`);
+  let [begun, running, most] = [0, 0, 0];
+  const context = contextOf(async (source, available) => {
+    begun++;
+    most = Math.max(most, ++running);
+    await new Promise((resolve) => setTimeout(resolve));
+    running--;
+    if (JSON.stringify(source).includes('hard')) throw new EngineError('timed_out', 'too busy');
+    return compileSource(source, available);
+  });
+  const { reply } = await prepareReply(requestWith(...names), null, context, {});
+  expect([...reply.argumentsGrammars!.byTool.keys()].toSorted()).toEqual(names.toSorted());
+  expect(most).toBe(4);
+  const before = begun;
+  const failing = requestWith('hard', ...names.map((name) => `other ${name}`));
+  await expect(prepareReply(failing, null, context, {})).rejects.toMatchObject({ code: 'timed_out' });
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(begun - before).toBeLessThan(10);
 });
