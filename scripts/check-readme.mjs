@@ -9,6 +9,7 @@ import { SERVER_OPTIONS } from '../dist/cli/server-options.js';
 import { EDIT_FIELDS, IMAGE_FIELDS } from '../dist/server/images/image-schema.js';
 import { ROUTES } from '../dist/server/routes.js';
 import { FORMATS } from '../dist/kernels/formats.js';
+import { TOKENIZER_BACKENDS } from '../dist/engine/image/component-tokenizer.js';
 import { imageFamilies } from '../dist/engine/image/families/registry.js';
 import { GGUF_TOWERS, mediaFamily } from '../dist/models/media-families.js';
 import { textClasses } from '../dist/models/text/registry.js';
@@ -175,7 +176,8 @@ function pipelineTable() {
     [components, ...pipelines.map((set) => set.components ?? {})]
       .flatMap((some) => Object.values(some))
       .flatMap(({ classes }) => classes ?? [])
-      .filter((className, at, all) => !/Tokenizer/.test(className) && all.indexOf(className) === at)
+      .filter((className) => !/Tokenizer/.test(className) && !TOKENIZER_BACKENDS.includes(className))
+      .filter((className, at, all) => all.indexOf(className) === at)
       .join(', '),
   ]);
   return table(['Family', 'Pipelines', 'Published models', 'Components'], rows);

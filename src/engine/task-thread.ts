@@ -87,6 +87,8 @@ export class TaskThread {
     if (this.#begun?.stop === undefined) this.#end(cancelled);
     else {
       this.#begun.stop();
+      // A thread that is still loading begins the task all the same, and has no more time for it.
+      this.#begun = { ...this.#begun, milliseconds: 0, first: 0 };
       this.#endIn(GRACE, cancelled);
     }
   }

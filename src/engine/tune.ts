@@ -76,12 +76,15 @@ export async function tune(
   if (!asksForUnknown(device, record)) return null;
   const { onKernels, onTrials = () => {}, time } = options;
   const first = await trialOf(device, record, 0, onKernels);
-  const total = ROUNDS * first.places;
+  const total = first.places > 1 ? ROUNDS * first.places : 1;
   onTrials(0, total);
   onTrials(1, total);
   time?.begin();
   try {
-    const trials = await firstRound(device, record, first, { onTrials, time });
+    const trials = await firstRound(device, record, first, {
+      onTrials: (done) => onTrials(done, total),
+      time,
+    });
     // Every compiled variant is timed equally often, so that none has more chances of a fast measurement.
     const places = trials.length;
     const most = places > 1 ? ROUNDS * places : 1;
@@ -101,18 +104,18 @@ async function firstRound(
   device: Device,
   record: Recorded,
   first: Trial,
-  { onTrials, time }: Pick<TuneOptions, 'time'> & { onTrials: OnCount },
+  { onTrials, time }: Pick<TuneOptions, 'time'> & { onTrials: (done: number) => void },
 ): Promise<Trial[]> {
   const trials = [first];
   const isOver = (): boolean => time?.isOver(FIRST_ROUND) ?? false;
   try {
     while (trials.length < first.places && !isOver()) {
       const next = await trialOf(device, record, trials.length, () => {
-        onTrials(trials.length, ROUNDS * first.places);
+        onTrials(trials.length);
         if (isOver()) throw new TimeOver();
       });
       trials.push(next);
-      onTrials(trials.length, ROUNDS * first.places);
+      onTrials(trials.length);
     }
   } catch (error) {
     if (!(error instanceof TimeOver)) throw error;
@@ -158,7 +161,7 @@ function trialOf(
 function keepFastest(device: Device, trials: readonly Trial[], counts: Tuned['trials']): Tuned {
   const variants: { [key: string]: Variant } = {};
   const tuned = { variants, changed: 0, before: 0, after: 0, trials: counts };
-  if (counts.done === 1 && counts.total > ROUNDS) return tuned;
+  if (counts.done === 1 && counts.total > 1) return tuned;
   const step = roundingStep(trials.flatMap(({ durations }) => durations));
   for (const [key, { variants: timed, dispatches }] of timesOf(trials)) {
     const { variant, before, after, isDefault } = fastestVariant(timed, { step, dispatches });

@@ -33,13 +33,16 @@ export function orderedFinishTest(
   const has = knownIndices(used);
   const first = firstOpen(node, used);
   const after = [...has].filter((index) => index >= ordered).length;
+  const missing = required.filter((index) => !has.has(index)).toSorted((a, b) => a - b);
+  const isMissing = new Set(missing);
+  const [lowest = Infinity, second = Infinity] = missing;
   return (index) => {
     const next = index === null ? first : Math.min(index + 1, ordered);
+    if ((index === lowest ? second : lowest) < next) return false;
     const isAfter = index !== null && index >= ordered;
-    const missing = required.filter((each) => each !== index && !has.has(each));
-    if (missing.some((each) => each < next)) return false;
     const count = used.count + Number(index !== null);
-    if (count + missing.length > max) return false;
+    const stillMissing = missing.length - Number(index !== null && isMissing.has(index));
+    if (count + stillMissing > max) return false;
     const possible = count + known.length - next - after - Number(isAfter);
     return possible >= min || possible + others() >= min;
   };

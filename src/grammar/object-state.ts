@@ -3,9 +3,9 @@
 
 import type { ObjectNode } from './compiled-grammar.ts';
 import { TooLarge } from './dfa.ts';
-import { knownIndices, withKnown, withOther, type NameSet } from './name-set.ts';
+import { knownIndices, withKnown, type NameSet } from './name-set.ts';
 import { firstOpen, openNames, orderedFinishTest } from './object-order.ts';
-import { allConditions, canMeet, type OpenNames, type ValueKind } from './object-conditions.ts';
+import { areAllMet, OpenConditions } from './open-conditions.ts';
 
 /** Number of names of a group that remain, given those that are used. */
 export type Remaining = (group: number, used: readonly string[]) => number;
@@ -101,68 +101,16 @@ function missingNames(
   return missing;
 }
 
-/** Whether the object can be completed. */
-export function canFinish(node: ObjectNode, used: NameSet, remaining: Remaining = unlimited): boolean {
-  return finishTest(node, used, remaining)(null) && canMeetAll(node, used, remaining);
+/** Whether the object can be completed. `spend` counts the work of a search, and throws where it is too much. */
+export function canFinish(node: ObjectNode, used: NameSet, spend: (steps: number) => void): boolean {
+  if (!finishTest(node, used, unlimited)(null)) return false;
+  return openConditions(node, used, unlimited)?.canMeet(spend) ?? true;
 }
 
-/** The conditions that are not met if no further name comes, as bits. */
-function unmetConditions({ conditions }: ObjectNode, { met }: NameSet, has: ReadonlySet<number>): number {
-  if (conditions === null) return 0;
-  const absent = conditions.absent.filter((_, index) => !has.has(index));
-  return allConditions(conditions.count) & ~absent.reduce((all, bits) => all | bits, met | conditions.given);
-}
-
-/** Whether names can follow, and others stay away, so that all conditions are met. */
-function canMeetAll(node: ObjectNode, used: NameSet, remaining: Remaining): boolean {
-  const { conditions, required } = node;
-  if (conditions === null) return true;
-  const has = knownIndices(used);
-  const first = firstOpen(node, used);
-  const skipped = conditions.absent.filter((_, index) => index < first && !has.has(index));
-  const met = skipped.reduce((all, bits) => all | bits, used.met | conditions.given);
-  const known = conditions.known.flatMap((kinds, index) =>
-    index >= first && !has.has(index)
-      ? [
-          {
-            kinds: kinds.map(({ meets }) => meets),
-            absent: required.includes(index) ? null : conditions.absent[index]!,
-          },
-        ]
-      : [],
-  );
-  const others = conditions.others.map((kinds, group) => ({
-    kinds: kinds.map(({ meets }) => meets),
-    left: remaining(group, used.others[group] ?? []),
-  }));
-  const open: OpenNames = { known, others };
-  return canMeet(allConditions(conditions.count) & ~met, open);
-}
-
-/** The kinds of values that a known name may have next. */
-export function kindsOfKnown(
-  node: ObjectNode,
-  used: NameSet,
-  index: number,
-  remaining: Remaining,
-): ValueKind[] {
-  if (node.conditions === null) return [{ value: node.known[index]!.value, meets: 0 }];
-  return node.conditions.known[index]!.filter(({ meets }) =>
-    canMeetAll(node, withKnown(used, index, meets), remaining),
-  );
-}
-
-/** The kinds of values that a further name of a group may have. */
-export function kindsOfOther(
-  node: ObjectNode,
-  used: NameSet,
-  { group, spelled }: { group: number; spelled: string },
-  remaining: Remaining,
-): ValueKind[] {
-  if (node.conditions === null) return [{ value: node.others[group]!.value, meets: 0 }];
-  return node.conditions.others[group]!.filter(({ meets }) =>
-    canMeetAll(node, withOther(used, group, spelled, meets), remaining),
-  );
+/** The conditions of an object as it is; null: it has none. */
+export function openConditions(node: ObjectNode, used: NameSet, remaining: Remaining): OpenConditions | null {
+  const left = (group: number): number => remaining(group, used.others[group] ?? []);
+  return node.conditions && new OpenConditions(node, node.conditions, used, left);
 }
 
 /** A test whether the object can be completed once it has the known name of an index, too; null: as it is. */
@@ -251,26 +199,23 @@ function smallestAddition(node: ObjectNode, has: Set<number>, first: number): Se
 export function mayClose(node: ObjectNode, used: NameSet): boolean {
   if (used.count < node.min || used.count > node.max) return false;
   const has = knownIndices(used);
-  return missingNames(node, has, has)?.size === 0 && unmetConditions(node, used, has) === 0;
+  return missingNames(node, has, has)?.size === 0 && areAllMet(node, used);
 }
 
-/** Indices of the known names that may come next. */
+/** Indices of the known names that may come next, as far as conditions do not decide. */
 export function nextKnown(node: ObjectNode, used: NameSet, remaining: Remaining): number[] {
   const has = knownIndices(used);
   const finishes = finishTest(node, used, remaining);
-  return openNames(node, firstOpen(node, used)).filter(
-    (index) => !has.has(index) && finishes(index) && kindsOfKnown(node, used, index, remaining).length > 0,
-  );
+  return openNames(node, firstOpen(node, used)).filter((index) => !has.has(index) && finishes(index));
 }
 
-/** Groups of other names of which one may come next. */
+/** Groups of other names of which one may come next, as far as conditions do not decide. */
 export function nextOthers(node: ObjectNode, used: NameSet, remaining: Remaining): number[] {
   return node.others.flatMap((_, group) => {
     if (remaining(group, used.others[group] ?? []) === 0) return [];
     const after = { ...used, count: used.count + 1 };
     const remainingAfter: Remaining = (other, names) =>
       other === group ? remaining(other, names) - 1 : remaining(other, names);
-    if (!finishTest(node, after, remainingAfter)(null)) return [];
-    return kindsOfOther(node, used, { group, spelled: '' }, remaining).length > 0 ? [group] : [];
+    return finishTest(node, after, remainingAfter)(null) ? [group] : [];
   });
 }

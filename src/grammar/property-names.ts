@@ -9,12 +9,16 @@ import { createLexeme, type Lexeme } from './lexeme.ts';
 import { LruCache } from './lru-cache.ts';
 import { nameSetKey, type NameSet } from './name-set.ts';
 import type { ValueKind } from './object-conditions.ts';
-import { kindsOfKnown, kindsOfOther, nextKnown, nextOthers, type Remaining } from './object-state.ts';
+import { nextKnown, nextOthers, openConditions, type Remaining } from './object-state.ts';
+import type { OpenConditions } from './open-conditions.ts';
+import type { WorkBudget } from './work-budget.ts';
 
 /** Names that may come next: indices of known names, and groups of other names. */
 export interface NextNames {
   known: number[];
   others: number[];
+  /** null: the object has none. */
+  conditions: OpenConditions | null;
 }
 
 /** A group of other names without those that are used. */
@@ -34,8 +38,17 @@ export class PropertyNames {
   readonly #next = new LruCache<string, NextNames>({ maxSize: MOST_CACHED });
   readonly #reduced = new Map<string, ReducedGroup>();
 
-  /** Lexemes that it makes are appended to `lexemes`. `available`: 1 for each byte that is a token by itself. */
-  constructor(grammar: CompiledGrammar, lexemes: Lexeme[], available: Uint8Array) {
+  readonly #spend: (steps: number) => void;
+
+  /**
+   * Lexemes that it makes are appended to `lexemes`. `available`: 1 for each byte that is a token by itself. `budget` pays for searches among
+   * conditions.
+   */
+  constructor(
+    grammar: CompiledGrammar,
+    { lexemes, available, budget }: { lexemes: Lexeme[]; available: Uint8Array; budget: WorkBudget },
+  ) {
+    this.#spend = (steps) => budget.spend(steps);
     this.#grammar = grammar;
     this.#lexemes = lexemes;
     this.#available = available;
@@ -46,26 +59,37 @@ export class PropertyNames {
     const key = `${node}${nameSetKey(used)}`;
     let found = this.#next.get(key);
     if (!found) {
-      const object = this.#object(node);
-      const remaining = this.#remainingIn(node);
-      found = { known: nextKnown(object, used, remaining), others: nextOthers(object, used, remaining) };
-      this.#next.set(key, found);
+      this.#next.set(key, (found = this.#findNext(node, used)));
     }
     return found;
   }
 
-  /** See kindsOfKnown() in object-state.ts. */
+  #findNext(node: number, used: NameSet): NextNames {
+    const object = this.#object(node);
+    const remaining: Remaining = (group, names) => this.#remaining(node, group, names);
+    const conditions = openConditions(object, used, remaining);
+    const known = nextKnown(object, used, remaining);
+    const others = nextOthers(object, used, remaining);
+    if (conditions === null) return { known, others, conditions };
+    return {
+      known: known.filter((index) => conditions.kindsOfKnown(index, this.#spend).length > 0),
+      others: others.filter((group) => conditions.kindsOfOther(group, this.#spend).length > 0),
+      conditions,
+    };
+  }
+
+  /** The kinds of values that a known name may have next. */
   kindsOfKnown(node: number, used: NameSet, index: number): ValueKind[] {
-    return kindsOfKnown(this.#object(node), used, index, this.#remainingIn(node));
+    const { conditions } = this.next(node, used);
+    if (conditions !== null) return conditions.kindsOfKnown(index, this.#spend);
+    return [{ value: this.#object(node).known[index]!.value, meets: 0 }];
   }
 
-  /** See kindsOfOther() in object-state.ts. */
-  kindsOfOther(node: number, used: NameSet, group: number, spelled: string): ValueKind[] {
-    return kindsOfOther(this.#object(node), used, { group, spelled }, this.#remainingIn(node));
-  }
-
-  #remainingIn(node: number): Remaining {
-    return (group, names) => this.#remaining(node, group, names);
+  /** The kinds of values that a further name of a group may have. */
+  kindsOfOther(node: number, used: NameSet, group: number): ValueKind[] {
+    const { conditions } = this.next(node, used);
+    if (conditions !== null) return conditions.kindsOfOther(group, this.#spend);
+    return [{ value: this.#group(node, group).value, meets: 0 }];
   }
 
   /** Index of the lexeme of a group of other names, without the used ones where the names can run out. */

@@ -24,7 +24,7 @@ const PART_STEPS = 5;
 /** Throws bad_request for a grammar that matches nothing, or has left recursion, and TooLarge. */
 export function prune(grammar: CompiledGrammar, work: CompileWork): CompiledGrammar {
   const { nodes } = grammar;
-  const productive = fixpoint(nodes, work, (node, known) => isProductive(node, grammar, known));
+  const productive = fixpoint(nodes, work, (node, known) => isProductive(node, grammar, { known, work }));
   if (!productive[grammar.start]) {
     throw new GrammarError(
       'bad_request',
@@ -74,7 +74,7 @@ function partCount(node: GrammarNode): number {
 function isProductive(
   node: GrammarNode,
   { lexemes, punctuation }: CompiledGrammar,
-  known: boolean[],
+  { known, work }: { known: boolean[]; work: CompileWork },
 ): boolean {
   const canPunctuate = (): boolean =>
     Object.values(punctuation).every((lexeme) => lexemes[lexeme]!.accept.length > 0);
@@ -91,7 +91,11 @@ function isProductive(
       return node.min <= node.max && (node.min === 0 || known[node.node] === true);
     case 'object': {
       const kept = withoutUnproductive(node, known);
-      return canPunctuate() && kept.kind === 'object' && objectCanFinish(kept, NO_NAMES);
+      return (
+        canPunctuate() &&
+        kept.kind === 'object' &&
+        objectCanFinish(kept, NO_NAMES, (steps) => work.spend(steps))
+      );
     }
     case 'array': {
       const kept = withoutUnproductive(node, known);

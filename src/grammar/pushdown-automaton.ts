@@ -36,7 +36,8 @@ export class PushdownAutomaton {
   constructor(grammar: CompiledGrammar, available: Uint8Array) {
     this.#start = grammar.start;
     this.#lexemes = [...grammar.lexemes];
-    this.#expansion = new StackExpansion(grammar, new PropertyNames(grammar, this.#lexemes, available));
+    const names = new PropertyNames(grammar, { lexemes: this.#lexemes, available, budget: this.budget });
+    this.#expansion = new StackExpansion(grammar, names);
   }
 
   /** Approximate bytes of the stacks and states. */

@@ -125,7 +125,7 @@ export class StackExpansion {
     if (name.used.others[name.group]?.includes(spelled)) return null;
     const { arena } = below;
     const node = this.#object(name.node);
-    const kinds = this.#names.kindsOfOther(name.node, name.used, name.group, spelled);
+    const kinds = this.#names.kindsOfOther(name.node, name.used, name.group);
     const ways = kinds.map(({ value, meets }) => {
       const rest = objectSymbol(arena, name.node, 'next', withOther(name.used, name.group, spelled, meets));
       return this.#value(arena, arena.push(below, rest), node, value);

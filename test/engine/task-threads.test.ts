@@ -88,6 +88,18 @@ it('a task that nobody waits for is asked to stop, and its thread is ended where
   expect(started[1]!.ended).toBe(false);
 });
 
+it('a task that nobody waits for any more while its thread loads has no further time once that is ready', async () => {
+  const { started, connect } = connector();
+  const threads = new TaskThreads(connect);
+  const client = new AbortController();
+  const left = threads.run(task('left'), { signal: client.signal, stop() {} }).catch(() => {});
+  client.abort();
+  await left;
+  started[0]!.ready();
+  await vi.advanceTimersByTimeAsync(GRACE);
+  expect(started[0]!.ended).toBe(true);
+});
+
 it('a task that nobody waits for before its turn is never begun', async () => {
   const { started, connect } = connector();
   const threads = new TaskThreads(connect);

@@ -1,6 +1,6 @@
 // The search for the fastest variants, on matmuls of two shapes.
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SearchTime } from '../../src/engine/search-time.ts';
 import { tune } from '../../src/engine/tune.ts';
 import type { Device } from '../../src/gpu/device.ts';
@@ -73,6 +73,18 @@ it('ends where its listener does, and leaves the choice as it was', async ({ ski
   await expect(tune(other, one, { onKernels: enough })).rejects.toThrow('cancelled');
   await expect(tune(other, one, { onTrials: enough })).rejects.toThrow('cancelled');
   expect((await tune(other, one))!.changed).toBeLessThanOrEqual(1);
+  other.destroy();
+});
+
+it('one variant of each product is timed once, and that is all of the search', async ({ skip }) => {
+  if (!device.capabilities.timestamps) skip('the adapter has no timestamps');
+  const other = await openTestDevice();
+  const matrix = allocateMatrix(other, FORMATS.f32, 64, stacked([{ name: 'w', rows: 96 }]));
+  const choose = other.tuning.choose.bind(other.tuning);
+  vi.spyOn(other.tuning, 'choose').mockImplementation((key, [first]) => choose(key, [first]));
+  const found = await tune(other, (tape) => [linear(tape.tensor([32, 64]), matrix)]);
+  expect(found).toMatchObject({ changed: 0, trials: { done: 1, total: 1 } });
+  expect(Object.keys(found!.variants)).toHaveLength(1);
   other.destroy();
 });
 

@@ -10,8 +10,10 @@ import { withEngineErrors } from './grammar-error.ts';
 import { compileSource, type CompiledSource, type GrammarSource } from './grammar-source.ts';
 import type { GrammarCounters, UnenforcedKeyword } from './text-model.ts';
 
-/** Most grammars that are cached. Each tool of a request has one. */
-const MOST_CACHED = 256;
+/** Most grammars that are cached: a request may have one for each of 1,024 tools. */
+const MOST_CACHED = 2048;
+/** Known grammars are asked for so many times before the cache is trimmed again, which looks at each entry. */
+const TRIM_INTERVAL = 16;
 /** Most UTF-16 units of the sources and messages of grammars that failed. */
 const MOST_FAILED = 2 ** 22;
 /** A text with every construct of JSON. */
@@ -98,7 +100,7 @@ export class GrammarCache {
       throw copyOf(failure);
     }
     const known = this.#entries.get(key);
-    this.#trim();
+    if (!known || this.#counters.asked % TRIM_INTERVAL === 0) this.#trim();
     if (known) {
       this.#counters.known++;
       return { ...(await this.#wait(key, known, signal)), compileMs: null };

@@ -2,6 +2,7 @@
 
 import { EngineError } from '../../files/error.ts';
 import type { Adapter } from './adapters.ts';
+import type { Grammar } from '../../grammar/grammar.ts';
 import type { FoundGrammar } from './grammar-cache.ts';
 import type { GrammarSource } from './grammar-source.ts';
 import { CALL_ARGUMENTS, type CallGrammars } from './output/call-constraint.ts';
@@ -65,6 +66,16 @@ function withSchemaMode(request: TextRequest, { jsonSchemaMode }: RequestContext
   }
 }
 
+/** Returns null for a grammar that never compiles. Throws errors that another attempt may not have, such as timed_out. */
+function withoutGrammar(error: unknown): null {
+  const isRefused = error instanceof EngineError && ['bad_request', 'unsupported'].includes(error.code);
+  if (!isRefused) throw error;
+  return null;
+}
+
+/** Grammars of one request's tools that are compiled at once. Of a thousand tools each would take turns from other requests' grammars. */
+const MOST_AT_ONCE = 4;
+
 /** The grammars of optional calls, and what they do not enforce. A tool whose grammar does not compile has none; null: calls are not optional. */
 async function callGrammars(
   plan: ReplyPlan,
@@ -75,21 +86,29 @@ async function callGrammars(
   const syntaxes = callSyntaxes(plan);
   if (syntaxes.length === 0) return null;
   const compiled = (source: GrammarSource): Promise<FoundGrammar | null> =>
-    grammars.get(source, signal, cacheSalt ?? null).catch(() => null);
+    grammars.get(source, signal, cacheSalt ?? null).catch(withoutGrammar);
   // If the vocabulary cannot spell JSON, the grammar does not compile and calls in JSON stay unconstrained.
   const anyObject = syntaxes.includes('json') ? await compiled(CALL_ARGUMENTS) : null;
   const specials = specialsIn(plan.format, tokenizer);
   const { sources, unenforced } = callSources(plan, { given: toolsOf(prompt), mode, specials });
-  const byTool = await Promise.all(
-    [...sources].map(async ([key, source]) => {
+  const byTool = new Map<string, Grammar>();
+  const waiting = [...sources];
+  const compileWaiting = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [key, source] = next;
       const made = await compiled(source);
       const whole = { tool: source.tool.function.name, pointer: '', keyword: null };
       unenforced.push(...(made?.unenforced ?? [whole]));
-      return made === null ? [] : [[key, made.grammar] as const];
-    }),
-  );
+      if (made !== null) byTool.set(key, made.grammar);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: MOST_AT_ONCE }, compileWaiting));
+  } finally {
+    waiting.length = 0;
+  }
   return {
-    grammars: { anyObject: anyObject?.grammar ?? null, byTool: new Map(byTool.flat()) },
+    grammars: { anyObject: anyObject?.grammar ?? null, byTool },
     // A tool may have a grammar for each of several syntaxes.
     unenforced: [...new Map(unenforced.map((one) => [JSON.stringify(one), one])).values()],
   };

@@ -7,6 +7,7 @@ export const RUN_BITS: ReadonlyMap<number, number> = new Map([
 ]);
 
 const [END_OF_ROW, END_OF_IMAGE, JUMP] = [0, 1, 2];
+const TOO_SHORT = 'the BMP ends before its last pixel';
 
 /** Returns a byte for each pixel, rows as they are stored. Pixels that the file jumps over are 0. Throws an Error where it ends early. */
 export function decodeRuns(
@@ -17,14 +18,15 @@ export function decodeRuns(
   const valueAt = (byte: number, at: number): number =>
     bits === 8 ? byte : at % 2 === 0 ? byte >> 4 : byte & 15;
   let [x, y, from] = [0, 0, 0];
-  /** Values beyond the end of a row are dropped. */
-  const put = (value: number): void => {
-    if (x < width) pixels[width * y + x] = value;
-    x++;
+  /** Values beyond the end of a row are dropped, and take no time: a small file may state very many. */
+  const put = (count: number, valueOf: (at: number) => number): void => {
+    const kept = Math.min(count, width - x);
+    for (let i = 0; i < kept; i++) pixels[width * y + x + i] = valueOf(i);
+    x += count;
   };
   const next = (): number => {
     const byte = file[from++];
-    if (byte === undefined) throw new Error('the BMP ends before its last pixel');
+    if (byte === undefined) throw new Error(TOO_SHORT);
     return byte;
   };
   // A row that is full ends by itself where the image does: programs leave out the last escapes.
@@ -32,7 +34,7 @@ export function decodeRuns(
     const count = next();
     const code = next();
     if (count > 0) {
-      for (let i = 0; i < count; i++) put(valueAt(code, i));
+      put(count, (i) => valueAt(code, i));
     } else if (code === END_OF_ROW) {
       [x, y] = [0, y + 1];
     } else if (code === END_OF_IMAGE) {
@@ -41,13 +43,11 @@ export function decodeRuns(
       x += next();
       y += next();
     } else {
-      for (let i = 0, byte = 0; i < code; i++) {
-        if (bits === 8 || i % 2 === 0) byte = next();
-        put(valueAt(byte, i));
-      }
-      // Values without runs are padded to an even number of bytes.
       const length = bits === 8 ? code : Math.ceil(code / 2);
-      from += length % 2;
+      if (from + length > file.length) throw new Error(TOO_SHORT);
+      put(code, (i) => valueAt(file[from + (bits === 8 ? i : i >> 1)]!, i));
+      // Values without runs are padded to an even number of bytes.
+      from += length + (length % 2);
     }
   }
   return pixels;

@@ -3,7 +3,7 @@
 
 import { countTexts } from '../dfa-language.ts';
 import { accepts, intersect, isEmpty, subtract } from '../dfa.ts';
-import { allConditions, canMeet, MOST_CONDITIONS } from '../object-conditions.ts';
+import { allConditions, MOST_CONDITIONS, OpenNames } from '../object-conditions.ts';
 import { wordsDfa } from '../word-dfa.ts';
 import type { Context } from './context.ts';
 import { termOf } from './object-shape.ts';
@@ -74,14 +74,20 @@ export function meetConditions(shape: ObjectShape, isInhabited: IsInhabited, con
   const hasMore = (): boolean => classes.some(({ names }) => countTexts(names)[0] === Infinity);
   const isCounted = max === Infinity && dependent.size === 0 && (min <= required.size || hasMore());
   if (!isCounted) return eachWay({ ...base, kinds }, conditions, context);
-  const open = {
-    known: [...named].map(([name, list]) => ({
+  const open = new OpenNames(
+    [...named].map(([name, list]) => {
+      const meets = list.map((kind) => kind.meets);
+      return required.has(name) ? meets : [absent.get(name) ?? 0, ...meets];
+    }),
+    classes.map(({ names, kinds: list }) => ({
       kinds: list.map(({ meets }) => meets),
-      absent: required.has(name) ? null : (absent.get(name) ?? 0),
+      left: countTexts(names)[0] ?? 0,
     })),
-    others: kinds.classes.map((list) => ({ kinds: list.map(({ meets }) => meets), left: Infinity })),
-  };
-  return canMeet(allConditions(conditions.length), open) ? [{ ...base, kinds }] : [];
+  );
+  const { work } = context.bounds;
+  return open.canMeet(allConditions(conditions.length), (steps) => work.spend(steps))
+    ? [{ ...base, kinds }]
+    : [];
 }
 
 function absences(conditions: readonly Condition[]): Map<string, number> {

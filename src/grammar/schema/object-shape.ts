@@ -106,8 +106,7 @@ export function complementObject(shape: ObjectShape, context: Context): ObjectSh
   }
   if (shape.min > 0) add({ max: shape.min - 1 });
   if (shape.max < Infinity) add({ min: shape.max + 1 });
-  for (const condition of shape.conditions) add(withoutWays(condition.ways, context));
-  return outside;
+  return [...outside, ...shape.conditions.flatMap(({ ways }) => withoutWays(ways, context) ?? [])];
 }
 
 /** The ways in which the properties of an object can break a shape. */
@@ -125,8 +124,8 @@ function waysOutside(shape: ObjectShape, { terms, bounds }: Context): Way[] {
   return ways;
 }
 
-/** The objects for which none of the ways holds. */
-function withoutWays(ways: readonly Way[], context: Context): ObjectShape {
+/** The objects for which none of the ways holds; null: there are none. */
+function withoutWays(ways: readonly Way[], context: Context): ObjectShape | null {
   const { terms } = context;
   return ways
     .map((way): ObjectShape => {
@@ -138,7 +137,7 @@ function withoutWays(ways: readonly Way[], context: Context): ObjectShape {
         };
       return { ...ANY_OBJECT, named: new Map([[way.name, UNDECLARED]]), required: new Set([way.name]) };
     })
-    .reduce((a, b) => intersectObjects(a, b, context) ?? a);
+    .reduce<ObjectShape | null>((a, b) => a && intersectObjects(a, b, context), ANY_OBJECT);
 }
 
 /** Disjoint classes of names by the patterns that they match. The term of a class is the intersection of those of its patterns; `rest`: without one. */

@@ -40,7 +40,6 @@ export async function withMedia<T extends { prompt: TextPrompt }>(
   const checkHead: CheckHead = (source, head) => {
     if (source.kind === null) kindOf(head, source, service, model);
     else checkFormat(head, source.kind, source);
-    checkDeclaredFormat(source, head);
   };
   const bytes = await fetched(service, event, sources, checkHead);
   for (const [at, source] of sources.entries()) checkDeclaredFormat(source, bytes[at]!);

@@ -53,6 +53,13 @@ describe('grammars that come again', () => {
     expect(grammars.counters).toEqual({ asked: 4, known: 2, refused: 1, timedOut: 0, compiling: 0 });
   });
 
+  it('are all there for the next request of a client with many tools', async () => {
+    const grammars = new GrammarCache(smallVocabulary([]), null);
+    const tools = Array.from({ length: 100 }, (_, i) => ({ ...WIDE, pattern: `tool ${i}` }));
+    for (const tool of tools) await grammars.get(tool);
+    for (const tool of tools) expect((await grammars.get(tool)).compileMs).toBeNull();
+  });
+
   it('make room for others where much was worked out about them', async () => {
     const vocabulary = smallVocabulary([]);
     const patterns = ['[ab]{300}', '[cd]{300}', '[ef]{300}'].map((pattern) => ({ ...WIDE, pattern }));

@@ -90,6 +90,33 @@ it('odd counts of values of 4 bits use their last half byte', async () => {
     expect([...bottom.subarray(4 * x, 4 * x + 3)]).toEqual([...palette.subarray(3 * index, 3 * index + 3)]);
 });
 
+it('runs and values beyond the end of a row are dropped, however many a file states', async () => {
+  const whole = bytesOf('runs-8');
+  const { start, width, height, palette } = bmpHeader(whole);
+  const long = Array.from({ length: 20 }, () => [255, 2]).flat();
+  const values = [0, 255, ...Array<number>(255).fill(3), 0];
+  const file = Uint8Array.of(
+    ...whole.subarray(0, start),
+    ...long,
+    0,
+    0,
+    ...values,
+    ...long,
+    0,
+    0,
+    1,
+    4,
+    0,
+    1,
+  );
+  const { data } = await rgbaOf(file);
+  const row = (from: number): number[] => [...data.subarray(4 * width * from, 4 * width * (from + 1))];
+  const colour = (index: number): number[] => [...palette.subarray(3 * index, 3 * index + 3), 255];
+  expect(row(height - 1)).toEqual(Array.from({ length: width }, () => colour(2)).flat());
+  expect(row(height - 2)).toEqual(Array.from({ length: width }, () => colour(3)).flat());
+  expect(row(height - 3).slice(0, 4)).toEqual(colour(4));
+});
+
 it('other work runs while a large one is decoded, and a signal ends it', async () => {
   const width = 2048;
   const height = (2 * BAND_PIXELS) / width + 1;

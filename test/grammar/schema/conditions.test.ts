@@ -74,6 +74,52 @@ test('a condition beside a bound on the number of properties', () => {
   expectSameAsAjv({ type: 'object', ...few, not: some }, objectsOf(['a', 'b', 'c'], [1, 'x']));
 });
 
+test('a condition on names that a pattern counts in thousands', () => {
+  const schema = {
+    type: 'object',
+    patternProperties: { '^[a-z]{3}$': { type: 'integer' } },
+    additionalProperties: false,
+    not: { patternProperties: { '^[a-m]': { maximum: 5 }, '^z': { minimum: 3 } } },
+  };
+  expectSameAsAjv(schema, objectsOf(['abc', 'zzz', 'other'], [1, 7]));
+});
+
+/** Objects of `count` names among which every number below `numbers` is a value. */
+const permuted = (count: number, numbers: number): object => ({
+  type: 'object',
+  properties: Object.fromEntries(Array.from({ length: count }, (_, i) => [`p${i}`, {}])),
+  additionalProperties: false,
+  allOf: Array.from({ length: numbers }, (_, i) => ({
+    not: { additionalProperties: { not: { const: i } } },
+  })),
+});
+
+test('conditions that leave no name free', () => {
+  const grammar = grammarOf(permuted(12, 12));
+  const object = (values: readonly unknown[]): string =>
+    JSON.stringify(Object.fromEntries(values.map((value, i) => [`p${i}`, value])));
+  const numbers = Array.from({ length: 12 }, (_, i) => i);
+  expect(accepts(grammar, object(numbers.toReversed()))).toBe(true);
+  expect(accepts(grammar, object([0, ...numbers.slice(0, -1)]))).toBe(false);
+  expect(accepts(grammar, object(['x']))).toBe(false);
+});
+
+test('nothing is outside a condition that every object meets', () => {
+  const any = { properties: { a: { anyOf: [{ type: 'string' }, { not: { type: 'string' } }] } } };
+  const not = { anyOf: [{ not: { anyOf: [{ not: any }, { const: 5 }] } }, { const: 6 }] };
+  expect(() => grammarOf({ type: 'object', not })).toThrow('no value fulfils it');
+  expect(accepts(grammarOf({ type: ['object', 'number'], not }), '{}')).toBe(false);
+});
+
+test('more conditions than names', () => {
+  expect(() => grammarOf(permuted(2, 3))).toThrow('no value fulfils it');
+  const few = { type: 'object', patternProperties: { '^x[ab]$': {} }, additionalProperties: false };
+  const allOf = [1, 2, 3].map((value) => ({
+    not: { patternProperties: { '^x': { not: { const: value } } } },
+  }));
+  expect(() => grammarOf({ ...few, allOf })).toThrow('no value fulfils it');
+});
+
 test('an object is not closed before its conditions are met, and can always be completed', () => {
   const schema = {
     type: 'object',
