@@ -14,6 +14,11 @@ export interface AdapterProfile {
     usual: number;
     winograd: number;
   };
+  /**
+   * Rows that a workgroup of the product for decode rows computes at once, 1 to 8: their sums fill a lane's registers. null: decode rows have
+   * no kernels of their own, so that they sum like rows of prompts.
+   */
+  matvecRows: number | null;
   /** Parts that a product's K is divided into; null: one part. */
   splits: {
     most: number;
@@ -26,6 +31,8 @@ export interface AdapterProfile {
   /** Whether a convolution's loop over its taps stays a loop; unrolled, it compiles several times as long. */
   rolledTaps: boolean;
   attention: {
+    /** Whether decode rows and prompt rows have kernels of their own. */
+    phases: boolean;
     /** Minimum number of pages per chunk of a context, and maximum number of chunks. Each chunk has a workgroup of its own. */
     chunkPages: number;
     chunks: number;
@@ -68,11 +75,12 @@ export const CPU: AdapterProfile = {
   name: 'cpu',
   columnLanes: 8,
   tileRows: { usual: 24, winograd: 32 },
+  matvecRows: null,
   splits: null,
   winograd: true,
   rolledTaps: true,
   // The key heads alone occupy the few cores, and merging chunks would take a tenth more time.
-  attention: { chunkPages: 2 ** 24, chunks: 1 },
+  attention: { phases: false, chunkPages: 2 ** 24, chunks: 1 },
   attend: {
     teams: 1,
     valueQuads: 8,
@@ -96,10 +104,11 @@ const DISCRETE: AdapterProfile = {
   name: 'discrete',
   columnLanes: 32,
   tileRows: { usual: 16, winograd: 16 },
+  matvecRows: 8,
   splits: { most: 8, matmulLanes: 8192, convLanes: 16384 },
   winograd: false,
   rolledTaps: false,
-  attention: { chunkPages: 8, chunks: 64 },
+  attention: { phases: true, chunkPages: 8, chunks: 64 },
   attend: {
     teams: 4,
     valueQuads: 4,
