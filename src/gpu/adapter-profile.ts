@@ -19,6 +19,11 @@ export interface AdapterProfile {
    * no kernels of their own, so that they sum like rows of prompts.
    */
   matvecRows: number | null;
+  /**
+   * Products of many rows share their inputs through workgroup memory, in tiles as large as leave so many workgroups; null: lanes broadcast rows
+   * to each other.
+   */
+  sharedTiles: number | null;
   /** Parts that a product's K is divided into; null: one part. */
   splits: {
     most: number;
@@ -76,6 +81,7 @@ export const CPU: AdapterProfile = {
   columnLanes: 8,
   tileRows: { usual: 24, winograd: 32 },
   matvecRows: null,
+  sharedTiles: null,
   splits: null,
   winograd: true,
   rolledTaps: true,
@@ -105,6 +111,7 @@ const DISCRETE: AdapterProfile = {
   columnLanes: 32,
   tileRows: { usual: 16, winograd: 16 },
   matvecRows: 8,
+  sharedTiles: 256,
   splits: { most: 8, matmulLanes: 8192, convLanes: 16384 },
   winograd: false,
   rolledTaps: false,
@@ -135,6 +142,7 @@ export const INTEGRATED: AdapterProfile = {
   ...DISCRETE,
   name: 'integrated',
   splits: { most: 8, matmulLanes: 4096, convLanes: 8192 },
+  sharedTiles: 64,
   // macOS does not count reclaimable memory as free, so the share is only the initial budget.
   memory: { freeShare: 0.6, least: 2 * GIB, mayGrow: true },
 };

@@ -26,6 +26,8 @@ export interface Disguise {
   largestSubgroup?: number;
   /** Kernels are chosen by this profile instead of the adapter's own. */
   profile?: AdapterProfile['name'];
+  /** Replaces the profile's. */
+  sharedTiles?: number;
   portable?: boolean;
   bindingLimit?: number;
   memoryBudget?: number;
@@ -47,11 +49,12 @@ export function disguise(device: Device, as: Disguise): Device {
 
 function wrap(device: Device, as: Disguise): Device {
   const { summary } = device;
-  const profile = PROFILES.find(({ name }) => name === as.profile);
+  const named = PROFILES.find(({ name }) => name === as.profile) ?? device.profile;
+  const profile = as.sharedTiles === undefined ? named : { ...named, sharedTiles: as.sharedTiles };
   const seen = new KeptDevice(device.gpu, {
     shaders: readShader,
     memoryBudget: as.memoryBudget ?? TEST_BUDGET,
-    profile: profile ?? device.profile,
+    profile,
     ...(as.portable === undefined ? {} : { portable: as.portable }),
     ...(as.bindingLimit === undefined ? {} : { bindingLimit: as.bindingLimit }),
     summary: {

@@ -15,7 +15,7 @@ let device: Device;
 let hardware: Device;
 beforeAll(async () => {
   device = await openTestDevice();
-  hardware = disguise(device, { profile: 'discrete', portable: true });
+  hardware = disguise(device, { profile: 'discrete', portable: true, sharedTiles: 1 });
 });
 afterAll(() => device.destroy());
 
@@ -73,6 +73,9 @@ describe.each(['f32', 'f16', 'int8', 'int4'] satisfies FormatName[])('%s', (form
       const some = await run(hardware, { matrix, x }, { capacity: rows, from: ROWS - rows });
       expect(differingRows(some, all.slice(ROWS - rows))).toEqual([]);
     }
+    const many = disguise(device, { profile: 'discrete', portable: true });
+    const again = packMatrix(many, format, k, stacked([{ name: 'w', rows: n }]), weights);
+    expect(differingRows(await run(many, { matrix: again, x }, { capacity: ROWS }), all)).toEqual([]);
   });
 });
 
@@ -104,7 +107,12 @@ it('adds to a residual, and multiplies gate and up', async () => {
 
 it('computes windows of a matrix above the binding limit', async () => {
   const [n, k] = [401, 200];
-  const narrow = disguise(device, { profile: 'discrete', portable: true, bindingLimit: 256 << 10 });
+  const narrow = disguise(device, {
+    profile: 'discrete',
+    portable: true,
+    sharedTiles: 1,
+    bindingLimit: 256 << 10,
+  });
   const random = new Random(7);
   const weights = weightsFor('f32', n, k, random);
   const x = random.floats(ROWS * k);
