@@ -36,8 +36,6 @@ export interface AdapterProfile {
   /** Whether a convolution's loop over its taps stays a loop; unrolled, it compiles several times as long. */
   rolledTaps: boolean;
   attention: {
-    /** Whether decode rows and prompt rows have kernels of their own. */
-    phases: boolean;
     /** Minimum number of pages per chunk of a context, and maximum number of chunks. Each chunk has a workgroup of its own. */
     chunkPages: number;
     chunks: number;
@@ -86,7 +84,7 @@ export const CPU: AdapterProfile = {
   winograd: true,
   rolledTaps: true,
   // The key heads alone occupy the few cores, and merging chunks would take a tenth more time.
-  attention: { phases: false, chunkPages: 2 ** 24, chunks: 1 },
+  attention: { chunkPages: 2 ** 24, chunks: 1 },
   attend: {
     teams: 1,
     valueQuads: 8,
@@ -115,7 +113,7 @@ const DISCRETE: AdapterProfile = {
   splits: { most: 8, matmulLanes: 8192, convLanes: 16384 },
   winograd: false,
   rolledTaps: false,
-  attention: { phases: true, chunkPages: 8, chunks: 64 },
+  attention: { chunkPages: 8, chunks: 64 },
   attend: {
     teams: 4,
     valueQuads: 4,
@@ -166,6 +164,15 @@ export function profileOf(summary: AdapterSummary): AdapterProfile {
   if (vendor === 'nvidia') return /Tegra|Orin|Xavier|Thor|GB10/i.test(name) ? INTEGRATED : DISCRETE;
   if (vendor === 'amd') return isRadeonCard(name) ? DISCRETE : INTEGRATED;
   return DISCRETE;
+}
+
+/** The profile of an adapter; `deterministic`: with kernels whose sums have the same order in rows of prompts and in rows after them. */
+export function chosenProfile(
+  summary: AdapterSummary,
+  { deterministic = false }: { deterministic?: boolean },
+): AdapterProfile {
+  const profile = profileOf(summary);
+  return deterministic ? { ...profile, matvecRows: null, sharedTiles: null } : profile;
 }
 
 /**

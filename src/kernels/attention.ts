@@ -75,7 +75,7 @@ export function attention(
     });
     return y;
   }
-  if (tape.device.profile.attention.phases && dims <= MOST_DIMS) {
+  if (tape.device.profile.matvecRows !== null && dims <= MOST_DIMS) {
     const each = { scores: { SPANS: spans, ...scores }, sinks: { SPANS: spans, SINKS: variants.SINKS } };
     attendPhases(tape, {
       isDecode: isDecode(q),

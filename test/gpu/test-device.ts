@@ -33,6 +33,8 @@ export interface Disguise {
   memoryBudget?: number;
   /** Workgroups along one dimension of a dispatch. */
   maxWorkgroups?: number;
+  /** Rows of a tile of decode rows: software adapters take seconds to compile the eight of GPUs. */
+  matvecRows?: number;
 }
 
 const disguised = new WeakMap<Device, Map<string, Device>>();
@@ -50,7 +52,8 @@ export function disguise(device: Device, as: Disguise): Device {
 function wrap(device: Device, as: Disguise): Device {
   const { summary } = device;
   const named = PROFILES.find(({ name }) => name === as.profile) ?? device.profile;
-  const profile = as.sharedTiles === undefined ? named : { ...named, sharedTiles: as.sharedTiles };
+  const { sharedTiles = named.sharedTiles, matvecRows = named.matvecRows } = as;
+  const profile = { ...named, sharedTiles, matvecRows };
   const seen = new KeptDevice(device.gpu, {
     shaders: readShader,
     memoryBudget: as.memoryBudget ?? TEST_BUDGET,

@@ -10,7 +10,7 @@ import { foundTokens } from './cache/found-tokens.ts';
 import { SequencePages, type PageMoves } from './cache/sequence-pages.ts';
 import type { Medium } from './media/medium.ts';
 import type { Sequence } from './sequence.ts';
-import { StepPlan, type Part } from './step-plan.ts';
+import { StepPlan, type Part, type Phase } from './step-plan.ts';
 import type { CachedTokens } from './text-model.ts';
 
 export interface SchedulerLimits {
@@ -19,6 +19,8 @@ export interface SchedulerLimits {
   slots: number;
   /** Limit on the rows of one step. */
   rows: number;
+  /** Limit on the rows of a step of tokens after prompts, which then has no rows of prompts; left out: steps may have both. */
+  decodeRows?: number | null;
   /** Number of tokens that a query sees, by group of layers, or null for all; left out: one group that sees all tokens. */
   windows?: readonly (number | null)[];
   /** Copies of fixed states that the device has room for; left out: no layer has such a state. */
@@ -45,6 +47,8 @@ export class Scheduler {
   #running: Sequence[] = [];
   #waiting: Sequence[] = [];
   #moves: PageMoves = { copies: [], loads: [], states: [] };
+  /** Phase of the last step. */
+  #phase: Phase | null = null;
   #retractions = 0;
   #arrivals = 0;
 
@@ -89,10 +93,22 @@ export class Scheduler {
     if (states) for (const sequence of this.#running) states.save(sequence);
     this.#admit();
     this.#takeLoads();
-    const plan = new StepPlan(this, this.#limits.rows);
-    plan.addDecodes();
-    plan.addChunks();
-    return plan.parts;
+    for (const phase of this.#phases()) {
+      const { rows, decodeRows } = this.#limits;
+      const plan = new StepPlan(this, phase === 'decode' ? decodeRows! : rows, phase);
+      plan.addDecodes();
+      plan.addChunks();
+      if (plan.parts.length === 0) continue;
+      this.#phase = phase;
+      return plan.parts;
+    }
+    return [];
+  }
+
+  /** Phases that the next step may have; they take turns. */
+  #phases(): (Phase | null)[] {
+    if ((this.#limits.decodeRows ?? null) === null) return [null];
+    return this.#phase === 'decode' ? ['prompt', 'decode'] : ['decode', 'prompt'];
   }
 
   /** Returns and removes the page moves that must precede the planned step; null: none. */
