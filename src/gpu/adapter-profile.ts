@@ -14,6 +14,11 @@ export interface AdapterProfile {
     usual: number;
     winograd: number;
   };
+  /**
+   * Rows that a workgroup of the product for decode rows computes at once, 1 to 8: their sums fill a lane's registers. null: decode rows have
+   * no kernels of their own, so that they sum like rows of prompts.
+   */
+  matvecRows: number | null;
   /** Parts that a product's K is divided into; null: one part. */
   splits: {
     most: number;
@@ -68,6 +73,7 @@ export const CPU: AdapterProfile = {
   name: 'cpu',
   columnLanes: 8,
   tileRows: { usual: 24, winograd: 32 },
+  matvecRows: null,
   splits: null,
   winograd: true,
   rolledTaps: true,
@@ -96,6 +102,7 @@ const DISCRETE: AdapterProfile = {
   name: 'discrete',
   columnLanes: 32,
   tileRows: { usual: 16, winograd: 16 },
+  matvecRows: 8,
   splits: { most: 8, matmulLanes: 8192, convLanes: 16384 },
   winograd: false,
   rolledTaps: false,
@@ -130,6 +137,9 @@ export const INTEGRATED: AdapterProfile = {
   memory: { freeShare: 0.6, least: 2 * GIB, mayGrow: true },
 };
 
+/** A thread has 128 registers, of which a value of its 16 lanes takes two: sums of four rows would be spilled. */
+const INTEL = { matvecRows: 2 } as const;
+
 export const PROFILES: readonly AdapterProfile[] = [CPU, INTEGRATED, DISCRETE];
 
 /** Vendors, as WebGPU names them, whose adapters share the host's memory. */
@@ -145,7 +155,7 @@ export function profileOf(summary: AdapterSummary): AdapterProfile {
   const name = `${device} ${description}`;
   if (INTEGRATED_VENDORS.has(vendor)) return INTEGRATED;
   // Architectures of Arc cards: gen-12hp (A cards), xe-2hpg (B cards); those of integrated graphics end in lp or lpg. Source: Dawn's gpu_info.json.
-  if (vendor === 'intel') return /hpg?$/.test(architecture) ? DISCRETE : INTEGRATED;
+  if (vendor === 'intel') return { ...(/hpg?$/.test(architecture) ? DISCRETE : INTEGRATED), ...INTEL };
   if (vendor === 'nvidia') return /Tegra|Orin|Xavier|Thor|GB10/i.test(name) ? INTEGRATED : DISCRETE;
   if (vendor === 'amd') return isRadeonCard(name) ? DISCRETE : INTEGRATED;
   return DISCRETE;

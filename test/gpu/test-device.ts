@@ -31,6 +31,8 @@ export interface Disguise {
   memoryBudget?: number;
   /** Workgroups along one dimension of a dispatch. */
   maxWorkgroups?: number;
+  /** Rows of a tile of decode rows: software adapters take seconds to compile the eight of GPUs. */
+  matvecRows?: number;
 }
 
 const disguised = new WeakMap<Device, Map<string, Device>>();
@@ -51,7 +53,10 @@ function wrap(device: Device, as: Disguise): Device {
   const seen = new KeptDevice(device.gpu, {
     shaders: readShader,
     memoryBudget: as.memoryBudget ?? TEST_BUDGET,
-    profile: profile ?? device.profile,
+    profile: {
+      ...(profile ?? device.profile),
+      ...(as.matvecRows === undefined ? {} : { matvecRows: as.matvecRows }),
+    },
     ...(as.portable === undefined ? {} : { portable: as.portable }),
     ...(as.bindingLimit === undefined ? {} : { bindingLimit: as.bindingLimit }),
     summary: {
