@@ -145,6 +145,9 @@ export const INTEGRATED: AdapterProfile = {
   memory: { freeShare: 0.6, least: 2 * GIB, mayGrow: true },
 };
 
+/** A thread has 128 registers, of which a value of its 16 lanes takes two: sums of four rows would be spilled. */
+const INTEL = { matvecRows: 2 } as const;
+
 export const PROFILES: readonly AdapterProfile[] = [CPU, INTEGRATED, DISCRETE];
 
 /** Vendors, as WebGPU names them, whose adapters share the host's memory. */
@@ -160,7 +163,7 @@ export function profileOf(summary: AdapterSummary): AdapterProfile {
   const name = `${device} ${description}`;
   if (INTEGRATED_VENDORS.has(vendor)) return INTEGRATED;
   // Architectures of Arc cards: gen-12hp (A cards), xe-2hpg (B cards); those of integrated graphics end in lp or lpg. Source: Dawn's gpu_info.json.
-  if (vendor === 'intel') return /hpg?$/.test(architecture) ? DISCRETE : INTEGRATED;
+  if (vendor === 'intel') return { ...(/hpg?$/.test(architecture) ? DISCRETE : INTEGRATED), ...INTEL };
   if (vendor === 'nvidia') return /Tegra|Orin|Xavier|Thor|GB10/i.test(name) ? INTEGRATED : DISCRETE;
   if (vendor === 'amd') return isRadeonCard(name) ? DISCRETE : INTEGRATED;
   return DISCRETE;
