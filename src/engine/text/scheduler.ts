@@ -10,17 +10,13 @@ import { foundTokens } from './cache/found-tokens.ts';
 import { SequencePages, type PageMoves } from './cache/sequence-pages.ts';
 import type { Medium } from './media/medium.ts';
 import type { Sequence } from './sequence.ts';
-import { StepPlan, type Part, type Phase } from './step-plan.ts';
+import { phaseOf, planStep, type Part, type Phase, type StepLimits } from './step-plan.ts';
 import type { CachedTokens } from './text-model.ts';
 
-export interface SchedulerLimits {
+export interface SchedulerLimits extends StepLimits {
   pages: number;
   /** Limit on the sequences that run at once. */
   slots: number;
-  /** Limit on the rows of one step. */
-  rows: number;
-  /** Limit on the rows of a step of tokens after prompts, which then has no rows of prompts; left out: steps may have both. */
-  decodeRows?: number | null;
   /** Number of tokens that a query sees, by group of layers, or null for all; left out: one group that sees all tokens. */
   windows?: readonly (number | null)[];
   /** Copies of fixed states that the device has room for; left out: no layer has such a state. */
@@ -93,22 +89,9 @@ export class Scheduler {
     if (states) for (const sequence of this.#running) states.save(sequence);
     this.#admit();
     this.#takeLoads();
-    for (const phase of this.#phases()) {
-      const { rows, decodeRows } = this.#limits;
-      const plan = new StepPlan(this, phase === 'decode' ? decodeRows! : rows, phase);
-      plan.addDecodes();
-      plan.addChunks();
-      if (plan.parts.length === 0) continue;
-      this.#phase = phase;
-      return plan.parts;
-    }
-    return [];
-  }
-
-  /** Phases that the next step may have; they take turns. */
-  #phases(): (Phase | null)[] {
-    if ((this.#limits.decodeRows ?? null) === null) return [null];
-    return this.#phase === 'decode' ? ['prompt', 'decode'] : ['decode', 'prompt'];
+    const parts = planStep(this, this.#limits, this.#phase);
+    if (parts.length > 0) this.#phase = phaseOf(parts[0]!);
+    return parts;
   }
 
   /** Returns and removes the page moves that must precede the planned step; null: none. */

@@ -27,6 +27,33 @@ export interface PlanSource {
   chunk(sequence: Sequence, rows: number): number;
 }
 
+export interface StepLimits {
+  /** Limit on the rows of a step. */
+  rows: number;
+  /** Limit on the rows of a step of the phase `decode`, where phases are apart; null or left out: a step may have both. */
+  decodeRows?: number | null;
+}
+
+/** Plans the next step. Phases that are apart take turns: `last` is the phase of the step before. */
+export function planStep(
+  source: PlanSource,
+  { rows, decodeRows = null }: StepLimits,
+  last: Phase | null,
+): Part[] {
+  if (decodeRows === null) return allParts(new StepPlan(source, rows));
+  const decode = (): Part[] => allParts(new StepPlan(source, decodeRows, 'decode'));
+  const prompt = (): Part[] => allParts(new StepPlan(source, rows, 'prompt'));
+  const [first, second] = last === 'decode' ? [prompt, decode] : [decode, prompt];
+  const parts = first();
+  return parts.length > 0 ? parts : second();
+}
+
+function allParts(plan: StepPlan): Part[] {
+  plan.addDecodes();
+  plan.addChunks();
+  return plan.parts;
+}
+
 export class StepPlan {
   readonly parts: Part[] = [];
   readonly #source: PlanSource;

@@ -27,7 +27,9 @@ function prompt(length: number, seed: number): number[] {
   return Array.from({ length }, (_, i) => (i * i * 31 + i * 7 + seed * 13) % 250);
 }
 
-const REQUESTS = Array.from({ length: 20 }, (_, i) => greedy(prompt(3 + ((i * 17) % 90), i), 30 + ((i * 7) % 40)));
+const REQUESTS = Array.from({ length: 20 }, (_, i) =>
+  greedy(prompt(3 + ((i * 17) % 90), i), 30 + ((i * 7) % 40)),
+);
 let single: (readonly number[] | undefined)[];
 let model: TextModel;
 beforeAll(async () => {

@@ -159,7 +159,11 @@ export class TextRunner implements Runner {
 
   launch(parts: readonly Part[], { drawLater = false } = {}): Launched {
     const phase = this.decodeRows === null ? null : phaseOf(parts[0]!);
-    const sizes = writeStep(this.#writer, { parts, phase }, (source) => this.#sampler.processors.of(source).id);
+    const sizes = writeStep(
+      this.#writer,
+      { parts, phase },
+      (source) => this.#sampler.processors.of(source).id,
+    );
     this.towers?.copyRows(parts, this.#batch);
     const isAdapted = parts.some(({ sequence }) => sequence.request.adapter !== null);
     const { forward, drawing, head } = this.#recordings.find(sizes, phase, isAdapted);
