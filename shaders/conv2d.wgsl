@@ -7,75 +7,14 @@ diagnostic(off, subgroup_uniformity); // each split consists of whole subgroups
 #import "lib/addend.$ADDEND.wgsl"
 #import "lib/residual.$RESIDUAL.wgsl"
 #import "lib/activation.wgsl"
+#import "lib/conv2d-args.wgsl"
+#import "lib/pixels.wgsl"
 #import "lib/splits.wgsl"
 
 const TILES = 2u;
 const COLUMN_LANES = 32u;
 const SPLITS = 1u;
 const ROLLED = false; // true for CPUs, which compile one store faster; a GPU keeps sums in registers only without the loop
-const UPSAMPLED = false;
-
-struct Args {
-  x_quads: u32,       // quads of channels from one pixel of x to the next
-  y_quads: u32,
-  image_quads: u32,   // quads from the vector of one image to that of the next
-  image_first: u32,   // quad at which the vector begins
-  columns: u32,       // output channels
-  channel_quads: u32, // quads that hold channels of x
-  tap_blocks: u32,    // blocks of 32 channels per tap
-  blocks: u32,        // blocks of 32 k's of all taps
-  kernel: u32,        // side of the kernel, 3 or 1
-  stride: u32,
-  pad: u32,           // rows and columns of zeros above and to the left
-  x_height: u32,
-  x_width: u32,
-  height: u32,        // height of x as the taps see it, after upsampling
-  width: u32,
-  y_height: u32,
-  y_width: u32,
-  first: u32,         // pixels [first, last) of y, counted over all images
-  last: u32,
-  x_first: u32,       // pixels of x before the binding
-  y_first: u32,
-  first_group: u32,   // groups of 32 columns before this window
-  groups: u32,        // groups in this window
-}
-
-@group(0) @binding(0) var<storage, read> x: array<vec4f>;
-@group(0) @binding(3) var<uniform> args: Args;
-@group(0) @binding(4) var<storage, read_write> y: array<vec4f>;
-
-struct Pixel {
-  image: u32, // pixels of x before this image, minus those before the binding
-  row: u32,   // row of the first tap; wraps round above the image
-  column: u32,
-}
-
-fn locate(index: u32) -> Pixel {
-  let pixel = min(index, args.last - 1u);
-  let row = pixel / args.y_width;
-  return Pixel(
-    row / args.y_height * args.x_height * args.x_width - args.x_first,
-    row % args.y_height * args.stride - args.pad,
-    pixel % args.y_width * args.stride - args.pad,
-  );
-}
-
-// Index in x of the pixel under a tap; ~0 outside the image.
-fn under(pixel: Pixel, tap: u32) -> u32 {
-  var row = pixel.row + tap / args.kernel;
-  var column = pixel.column + tap % args.kernel;
-  let inside = row < args.height && column < args.width;
-  if (UPSAMPLED) {
-    row = row * args.x_height / args.height;
-    column = column * args.x_width / args.width;
-  }
-  return select(0xffffffffu, (pixel.image + row * args.x_width + column) * args.x_quads, inside);
-}
-
-fn load(at: u32, quad: u32) -> vec4f {
-  return select(vec4f(0.0), x[select(0u, at + quad, at != 0xffffffffu)], at != 0xffffffffu);
-}
 
 @compute @workgroup_size(COLUMN_LANES * SPLITS)
 fn main(

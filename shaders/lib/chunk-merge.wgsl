@@ -1,15 +1,9 @@
 // How the softmax over a long context is merged from its chunks, which one workgroup or several compute.
+#import "lib/softmax-state.wgsl"
 
 // Each chunk of this many pages has its own softmax. Chunks are merged in order whichever workgroup computed them, so that the
 // result is the same.
 const CHUNK = 8u;        // pages per chunk
-const MASKED = -1e30;
-
-// State of a query over the tokens visited so far: the largest score, and the sum of exp(score - largest).
-struct Met {
-  largest: f32,
-  sum: f32,
-}
 
 // Factors of both states when they are merged, and the merged state.
 struct Merge {

@@ -14,6 +14,16 @@ export interface AdapterProfile {
     usual: number;
     winograd: number;
   };
+  /**
+   * Rows that a workgroup of the product for decode rows computes at once, 1 to 8: their sums fill a lane's registers. null: decode rows have
+   * no kernels of their own, so that they sum like rows of prompts.
+   */
+  matvecRows: number | null;
+  /**
+   * Products of many rows share their inputs through workgroup memory, in tiles as large as leave so many workgroups; null: lanes broadcast rows
+   * to each other.
+   */
+  sharedTiles: number | null;
   /** Parts that a product's K is divided into; null: one part. */
   splits: {
     most: number;
@@ -68,6 +78,8 @@ export const CPU: AdapterProfile = {
   name: 'cpu',
   columnLanes: 8,
   tileRows: { usual: 24, winograd: 32 },
+  matvecRows: null,
+  sharedTiles: null,
   splits: null,
   winograd: true,
   rolledTaps: true,
@@ -96,6 +108,8 @@ const DISCRETE: AdapterProfile = {
   name: 'discrete',
   columnLanes: 32,
   tileRows: { usual: 16, winograd: 16 },
+  matvecRows: 8,
+  sharedTiles: 256,
   splits: { most: 8, matmulLanes: 8192, convLanes: 16384 },
   winograd: false,
   rolledTaps: false,
@@ -126,9 +140,13 @@ export const INTEGRATED: AdapterProfile = {
   ...DISCRETE,
   name: 'integrated',
   splits: { most: 8, matmulLanes: 4096, convLanes: 8192 },
+  sharedTiles: 64,
   // macOS does not count reclaimable memory as free, so the share is only the initial budget.
   memory: { freeShare: 0.6, least: 2 * GIB, mayGrow: true },
 };
+
+/** A thread has 128 registers, of which a value of its 16 lanes takes two: sums of four rows would be spilled. */
+const INTEL = { matvecRows: 2 } as const;
 
 export const PROFILES: readonly AdapterProfile[] = [CPU, INTEGRATED, DISCRETE];
 
@@ -145,10 +163,19 @@ export function profileOf(summary: AdapterSummary): AdapterProfile {
   const name = `${device} ${description}`;
   if (INTEGRATED_VENDORS.has(vendor)) return INTEGRATED;
   // Architectures of Arc cards: gen-12hp (A cards), xe-2hpg (B cards); those of integrated graphics end in lp or lpg. Source: Dawn's gpu_info.json.
-  if (vendor === 'intel') return /hpg?$/.test(architecture) ? DISCRETE : INTEGRATED;
+  if (vendor === 'intel') return { ...(/hpg?$/.test(architecture) ? DISCRETE : INTEGRATED), ...INTEL };
   if (vendor === 'nvidia') return /Tegra|Orin|Xavier|Thor|GB10/i.test(name) ? INTEGRATED : DISCRETE;
   if (vendor === 'amd') return isRadeonCard(name) ? DISCRETE : INTEGRATED;
   return DISCRETE;
+}
+
+/** The profile of an adapter; `deterministic`: with kernels whose sums have the same order in rows of prompts and in rows after them. */
+export function chosenProfile(
+  summary: AdapterSummary,
+  { deterministic = false }: { deterministic?: boolean },
+): AdapterProfile {
+  const profile = profileOf(summary);
+  return deterministic ? { ...profile, matvecRows: null, sharedTiles: null } : profile;
 }
 
 /**

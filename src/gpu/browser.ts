@@ -1,7 +1,7 @@
 // The device starter for pages and their workers: adapters and devices of navigator.gpu, shaders bundled as text.
 
 import { EngineError } from '../files/error.ts';
-import { hostBudget, profileOf, type AdapterProfile } from './adapter-profile.ts';
+import { chosenProfile, hostBudget, type AdapterProfile } from './adapter-profile.ts';
 import { Device } from './device.ts';
 import { findInBrowser } from './browser-adapters.ts';
 import { SHADERS } from './browser-shaders.ts';
@@ -13,6 +13,8 @@ export interface OpenDeviceOptions {
   adapter?: string;
   /** Budget in bytes; left out: a share of the memory that the browser reports, raised by trying to allocate. */
   memoryBudget?: number;
+  /** Rows of prompts and rows after them sum in the same order. */
+  deterministic?: boolean;
   /** Remedies in errors of memory. */
   remedies?: MemoryRemedies;
 }
@@ -33,7 +35,7 @@ export function destroyDevices(): void {
 export async function openDevice({ adapter: wanted, ...options }: OpenDeviceOptions = {}): Promise<Device> {
   const { adapter, summary, languageFeatures } = chooseAdapter(await findInBrowser(), wanted);
   const gpu = await requestDevice(adapter);
-  const profile = profileOf(summary);
+  const profile = chosenProfile(summary, options);
   const { deviceMemory } = navigator as { deviceMemory?: number };
   const memoryBudget = options.memoryBudget ?? firstBudget(profile, deviceMemory);
   const device = new Device(gpu, {

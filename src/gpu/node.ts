@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
-import { hostBudget, profileOf, type AdapterProfile } from './adapter-profile.ts';
+import { chosenProfile, hostBudget, type AdapterProfile } from './adapter-profile.ts';
 import { chooseAdapter, findAdapters, requestDevice, type FoundAdapter } from './find-adapter.ts';
 import { Device } from './device.ts';
 import { freeHostMemory } from './free-memory.ts';
@@ -21,6 +21,8 @@ export interface OpenDeviceOptions {
   safe?: boolean;
   bindingLimit?: number;
   portable?: boolean;
+  /** Rows of prompts and rows after them sum in the same order. */
+  deterministic?: boolean;
   /** Remedies in errors of memory. */
   remedies?: MemoryRemedies;
 }
@@ -116,7 +118,7 @@ export async function openDevice(options: OpenDeviceOptions = {}): Promise<Devic
     gpu.destroy();
     throw new EngineError('cancelled', 'the process is ending');
   }
-  const profile = profileOf(summary);
+  const profile = chosenProfile(summary, options);
   const memoryBudget = options.memoryBudget ?? firstBudget(profile);
   const device = new Device(gpu, {
     ...options,

@@ -26,6 +26,8 @@ export interface TapeOptions {
   plain?: boolean;
   /** u32: LoRA adapter of each row, by the name of the rows; null: no row has one, and launchers record nothing for adapters. */
   rowAdapters?: Readonly<Record<string, Region>> | null;
+  /** Names of rows of a decode step, whose kernels may sum in another order than those of other rows; left out: none. See kernels/matvec.ts. */
+  decodes?: readonly string[];
   /** Memory of intermediates; left out: the device's arena, which any other tape overwrites between two segments. */
   arena?: Arena;
 }
@@ -35,6 +37,7 @@ export class Tape {
   readonly capacity: Sizes;
   readonly plain: boolean;
   readonly rowAdapters: Readonly<Record<string, Region>> | null;
+  readonly decodes: readonly string[];
   readonly arena: Arena;
   readonly #dispatches: Recorded[] = [];
   readonly #cuts: number[] = [];
@@ -52,13 +55,14 @@ export class Tape {
   constructor(
     device: Device,
     capacity: Sizes,
-    { plain = false, rowAdapters = null, arena = device.arena }: TapeOptions = {},
+    { plain = false, rowAdapters = null, decodes = [], arena = device.arena }: TapeOptions = {},
   ) {
     this.device = device;
     this.arena = arena;
     this.capacity = capacity;
     this.plain = plain;
     this.rowAdapters = rowAdapters;
+    this.decodes = decodes;
   }
 
   /** Creates an intermediate, whose memory is reserved only between the first and the last dispatch that binds it. */
@@ -192,8 +196,7 @@ export class Tape {
     if (this.#replay?.plan.fits(sizes)) return this.#replay;
     this.#checkSizes(sizes);
     const plan = new ReplayPlan(this.#dispatches, this.#bindGroups, sizes);
-    const ends = this.#cuts.length > 0 ? this.#cuts : [0];
-    this.#replay = new Replay(this, plan, this.#streamed, ends);
+    this.#replay = new Replay(this, plan, this.#streamed, this.#cuts.length > 0 ? this.#cuts : [0]);
     return this.#replay;
   }
 

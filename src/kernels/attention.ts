@@ -12,6 +12,8 @@ import {
   type KvPages,
   type TextBatch,
 } from './batch.ts';
+import { attendPhases, MOST_DIMS } from './attention-phases.ts';
+import { isDecode } from './matvec.ts';
 import { paddedHead, resizeHeads } from './resize-heads.ts';
 
 /** Eight lanes with four tokens each cover a page; eight lanes with four dimensions each are one pass. */
@@ -50,7 +52,8 @@ export function attention(
   const y = tape.tensor(q.shape);
   const { tiles, spans } = batch;
   const shares: Record<string, Tensor> = sinks ? { sinks } : {};
-  const bind = { q, tiles, pages: kv.table.pages, keys: kv.keys, values: kv.values, y, ...shares };
+  const merged = { tiles, y, ...shares };
+  const bind = { ...merged, q, pages: kv.table.pages, keys: kv.keys, values: kv.values };
   const variants = { SPANS: spans, SINKS: sinks ? 'each' : 'none' };
   const scores = { KV: kv.format, CAP: cap === null ? 'none' : 'tanh' };
   const args = {
@@ -61,6 +64,7 @@ export function attention(
     window: window ?? 1000000,
     cap: cap ?? 0,
     rows: tape.capacity['rows'] ?? 0,
+    first_tile: 0,
   };
   if (tape.lanes < LANES) {
     tape.dispatch('attention-plain.wgsl', {
@@ -68,6 +72,19 @@ export function attention(
       args,
       bind,
       groups: ({ tiles = 0, tileRows = 0 }) => [tiles, heads, tileRows],
+    });
+    return y;
+  }
+  if (tape.device.profile.matvecRows !== null && dims <= MOST_DIMS) {
+    const each = { scores: { SPANS: spans, ...scores }, sinks: { SPANS: spans, SINKS: variants.SINKS } };
+    attendPhases(tape, {
+      isDecode: isDecode(q),
+      shape,
+      window: spans ? null : window,
+      variants: each,
+      args,
+      bind,
+      merged,
     });
     return y;
   }
@@ -88,7 +105,7 @@ export function attention(
   tape.dispatch('attention-merge.wgsl', {
     params: { CHUNK: chunk, ...variants },
     args,
-    bind: { tiles, y, parts, ...shares },
+    bind: { ...merged, parts },
     groups: (sizes) => (chunksAt(sizes) > 1 ? [sizes['tiles'] ?? 0, heads, sizes['tileRows'] ?? 0] : [0]),
   });
   return y;

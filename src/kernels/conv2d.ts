@@ -12,9 +12,10 @@ import {
   type Conv2dOptions,
   type Convolution,
 } from './convolution.ts';
-import { weightOperands, type Matrix } from './matrix.ts';
+import { weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
 import { view, type Pixels, type View } from './pixels.ts';
-import { splitsOf, TILE_ROWS, tilingOf } from './tiling.ts';
+import { sharedTile } from './shared-tile.ts';
+import { splitsOf, TILE_ROWS, tilingOf, type ProductKernel } from './tiling.ts';
 import { recordWinograd } from './winograd.ts';
 
 /** x [batch, height, width, in] → [batch, height', width', out]; sizes are fixed numbers */
@@ -30,29 +31,11 @@ export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
   const { tape, weight, kernel, stride, pad, stored, seen, ySize } = conv;
   const { params, args, bind } = epilogueOf(conv, strip);
   const y = view(tape, conv.y, strip);
-  const splits = splitsFor(conv);
-  const [{ format }] = weight.windows;
-  const { tuned, tiling } = tilingOf(tape, {
-    kernel: 'conv2d',
-    weight,
-    format,
-    rows: pixelsOf(conv),
-    splits,
-  });
-  const { rows: tile, columnLanes } = tiling;
   for (const window of weight.windows) {
-    tape.dispatch('conv2d.wgsl', {
-      tuned,
-      params: {
-        ...params,
-        LANES: tape.lanes,
-        TILES: tile / tape.lanes,
-        ROLLED: tape.device.profile.rolledTaps,
-        COLUMN_LANES: columnLanes,
-        SPLITS: splits,
-        W: window.format.name,
-        UPSAMPLED: isUpsampled(conv),
-      },
+    const { shader, tuned, rows, ...one } = productKernel(conv, window);
+    tape.dispatch(shader, {
+      ...(tuned === undefined ? {} : { tuned }),
+      params: { ...params, ...one.params, W: window.format.name, UPSAMPLED: isUpsampled(conv) },
       args: {
         x_quads: conv.xQuads,
         y_quads: conv.y.stride / 4,
@@ -75,6 +58,7 @@ export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
         y_first: y.first,
         first_group: window.firstGroup,
         groups: window.groups,
+        ...one.args,
       },
       bind: {
         x: x.operand,
@@ -82,9 +66,36 @@ export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
         ...weightOperands(window),
         ...bind,
       },
-      groups: () => [Math.ceil((window.groups * 8) / columnLanes), Math.ceil(size(strip) / tile)],
+      groups: () => one.workgroups(window.groups, Math.ceil(size(strip) / rows)),
     });
   }
+}
+
+function productKernel(conv: Convolution, { groups }: MatrixWindow): ProductKernel {
+  const { tape, weight } = conv;
+  const rows = pixelsOf(conv);
+  if (!tape.plain && tape.device.profile.sharedTiles !== null)
+    return { shader: 'conv2d-shared.wgsl', args: {}, ...sharedTile(tape, { rows, groups }) };
+  const splits = splitsFor(conv);
+  // All windows have the tiling of the first one.
+  const [first] = weight.windows;
+  const product = { kernel: 'conv2d', weight, format: first.format, rows, splits };
+  const { tuned, tiling } = tilingOf(tape, product);
+  const { columnLanes } = tiling;
+  return {
+    shader: 'conv2d.wgsl',
+    tuned,
+    rows: tiling.rows,
+    params: {
+      LANES: tape.lanes,
+      TILES: tiling.rows / tape.lanes,
+      ROLLED: tape.device.profile.rolledTaps,
+      COLUMN_LANES: columnLanes,
+      SPLITS: splits,
+    },
+    args: {},
+    workgroups: (count, tiles) => [Math.ceil((count * 8) / columnLanes), tiles],
+  };
 }
 
 /**

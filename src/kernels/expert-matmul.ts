@@ -1,10 +1,11 @@
-// Matmuls in which each tile of rows uses an expert's matrix: the kernels of matmul.ts, with tiles and rows from a plan.
+// Matmuls in which each tile of rows uses an expert's matrix: the kernels of matmul.ts and matvec.ts, with tiles and rows from a plan.
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import type { ExpertPlan } from './expert-plan.ts';
-import { dispatchWindow, matmulTiling, type Store } from './matmul.ts';
+import { dispatchWindow, matmulKernel, type Store } from './matmul.ts';
 import { expertGroups, type Matrix } from './matrix.ts';
+import { matvecKernel } from './matvec.ts';
 
 /** silu(x · gateᵀ) · (x · upᵀ), gate and up interleaved; x [rows, k] → [tile rows, columns / 2] */
 export function expertSwiglu(x: Tensor, plan: ExpertPlan, gateUps: Matrix): Tensor {
@@ -39,16 +40,19 @@ export function expertLinear(x: Tensor, plan: ExpertPlan, weights: Matrix): Tens
 function record(x: Tensor, gather: boolean, plan: ExpertPlan, weights: Matrix, store: Store): Tensor {
   if (x.columns !== weights.k)
     throw new Error(`experts: x has ${x.columns} columns, the weights ${weights.k}`);
-  const y = tapeOf(x).tensor([plan.tiles * plan.tileRows, weights.columns / (store.outputs ?? 1)]);
+  const tape = tapeOf(x);
+  const { tileRows, isDecode } = plan;
+  const rows = plan.tiles * tileRows;
+  const y = tape.tensor([rows, weights.columns / (store.outputs ?? 1)]);
   const groups = expertGroups(weights);
-  const rows = plan.tiles * plan.tileRows;
   for (const window of weights.windows) {
-    const tiled = matmulTiling(tapeOf(x), weights, window.format, { rows, tileRows: plan.tileRows });
-    dispatchWindow(weights, window, tiled, store, {
+    const kernel = isDecode
+      ? matvecKernel(weights, window.format, tileRows)
+      : matmulKernel(tape, weights, window.format, { rows, stripRows: rows, tileRows });
+    dispatchWindow(weights, window, kernel, store, {
       x,
       y,
       params: { MATRIX: 'experts', GATHER: gather },
-      rows: plan.tiles * plan.tileRows,
       groups,
       expertGroups: groups,
       bind: { x, y, plan: plan.plan },

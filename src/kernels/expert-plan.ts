@@ -2,6 +2,7 @@
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Sizes, Tensor } from '../gpu/tensor.ts';
+import { isDecode } from './matvec.ts';
 import { tilesFor, type Routes } from './route.ts';
 
 /** Limits of expert-plan.wgsl's arrays. */
@@ -12,6 +13,8 @@ export interface ExpertPlan {
   plan: Tensor;
   tileRows: number;
   tiles: number;
+  /** Whether its rows are decode rows. */
+  isDecode: boolean;
   /** Largest number of tiles in a step. */
   tilesOf(sizes: Sizes): number;
   /** [rows, chosen] of u32: the tile row of each choice of a row. */
@@ -39,5 +42,5 @@ export function planExperts(routes: Routes): ExpertPlan {
     groups: (sizes) => [Math.min(1, shares.rows(sizes))],
   });
   const tilesOf = (sizes: Sizes) => tilesFor(shares.rows(sizes) * chosen, experts, tileRows);
-  return { plan, tileRows, tiles, tilesOf, places };
+  return { plan, tileRows, tiles, isDecode: isDecode(shares), tilesOf, places };
 }

@@ -7,11 +7,13 @@ import { paddedColumns, paddedRows, type Sizes, type Tensor } from '../gpu/tenso
 import { activation as activate, type Activation } from './activation.ts';
 import { gated } from './gated.ts';
 import type { WeightFormat } from './formats.ts';
+import { gemmKernel, usesGemm } from './gemm.ts';
 import { isAdapted, loraExpand } from './lora-expand.ts';
 import { weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
+import { isDecode, matvecKernel, matvecRows } from './matvec.ts';
 import { orderColumns } from './order-columns.ts';
 import { stripsOf } from './row-strips.ts';
-import { splitsOf, TILE_ROWS, tilingOf, type Tiled } from './tiling.ts';
+import { splitsOf, TILE_ROWS, tilingOf, type ProductKernel } from './tiling.ts';
 
 export type { Activation } from './activation.ts';
 
@@ -103,15 +105,18 @@ function record(inputs: Tensor, weight: Matrix, y: Tensor, store: Store): void {
   const few = paddedRows(rows) <= TILE_ROWS ? { tileRows: paddedRows(rows) } : {};
   for (const strip of stripsOf(tape, [x, y], TILE_ROWS)) {
     for (const window of weight.windows) {
-      const tiled = matmulTiling(tape, weight, window.format, { rows, ...few });
-      dispatchWindow(weight, window, tiled, store, {
+      const kernel = isDecode(inputs)
+        ? matvecKernel(weight, window.format, matvecRows(tape, rows))
+        : usesGemm(inputs)
+          ? gemmKernel(tape, { rows, stripRows: strip.rows, groups: window.groups })
+          : matmulKernel(tape, weight, window.format, { rows, stripRows: strip.rows, ...few });
+      dispatchWindow(weight, window, kernel, store, {
         x,
         y,
         params: { MATRIX: 'one' },
-        rows: strip.rows,
         groups: window.groups,
         bind: { x: strip.of(x), y: strip.of(y) },
-        tiles: (sizes) => Math.ceil(strip.count(sizes) / tiled.tiling.rows),
+        tiles: (sizes) => Math.ceil(strip.count(sizes) / kernel.rows),
       });
     }
   }
@@ -122,8 +127,6 @@ export interface Task {
   x: Tensor;
   y: Tensor;
   params: Params;
-  /** Rows that x and y hold in the strip. */
-  rows: number;
   /** Groups of columns to compute; if `expertGroups` is set, groups of each tile's matrix. */
   groups: number;
   expertGroups?: number;
@@ -131,38 +134,23 @@ export interface Task {
   tiles: (sizes: Sizes) => number;
 }
 
-export function matmulTiling(
-  tape: Tape,
-  weight: Matrix,
-  format: WeightFormat,
-  { rows, tileRows }: { rows: number; tileRows?: number },
-): Tiled {
-  const splits = splitsFor(tape, weight);
-  return tilingOf(tape, { kernel: 'matmul', weight, format, rows, splits, ...(tileRows && { tileRows }) });
-}
-
 /** Multiplies tiles of rows by one window of a matrix. */
 export function dispatchWindow(
   weight: Matrix,
   window: MatrixWindow,
-  { tuned, tiling }: Tiled,
+  { shader, tuned, params, args, workgroups }: ProductKernel,
   store: Store,
   task: Task,
 ): void {
   const { x, y } = task;
-  const tape = tapeOf(x);
-  const { columnLanes } = tiling;
-  const { shader, params } = variant(tape, tiling.rows, weight);
-  const columns = Math.ceil((task.groups * 8) / columnLanes);
-  tape.dispatch(shader, {
-    tuned,
+  tapeOf(x).dispatch(shader, {
+    ...(tuned === undefined ? {} : { tuned }),
     params: {
       ...params,
       ...store.params,
       ...task.params,
       BIAS: weight.bias ? 'add' : 'none',
       W: window.format.name,
-      COLUMN_LANES: columnLanes,
     },
     args: {
       x_quads: x.stride / 4,
@@ -171,27 +159,53 @@ export function dispatchWindow(
       first_group: window.firstGroup,
       groups: window.groups,
       expert_groups: task.expertGroups ?? 0,
-      ...(shader === 'matmul-few.wgsl'
-        ? { steps: (4 * Number(params['RUN'])) / window.format.step }
-        : { rows: task.rows }),
+      ...args,
     },
     bind: {
       ...task.bind,
       ...weightOperands(window),
       ...(weight.bias ? { bias: weight.bias } : {}),
     },
-    groups: (sizes) => [columns, task.tiles(sizes)],
+    groups: (sizes) => workgroups(task.groups, task.tiles(sizes)),
   });
 }
 
-/** Every variant sums in the same order, so the choice may depend on the number of rows without changing a token. */
-function variant(tape: Tape, rows: number, weight: Matrix): { shader: string; params: Params } {
+/** Upper bounds of the rows of a product and of those in its strip, which may end within its last tile. */
+interface ProductRows {
+  rows: number;
+  stripRows: number;
+  /** Rows per tile, if they are fixed. */
+  tileRows?: number;
+}
+
+/**
+ * The kernel for rows of prompts, and for all rows where decode rows have none of their own. Both variants sum in the same order, so the choice
+ * may depend on the number of rows without changing a token.
+ */
+export function matmulKernel(
+  tape: Tape,
+  weight: Matrix,
+  format: WeightFormat,
+  { rows, stripRows, tileRows }: ProductRows,
+): ProductKernel {
+  const SPLITS = splitsFor(tape, weight);
+  const product = { kernel: 'matmul', weight, format, rows, splits: SPLITS };
+  const { tuned, tiling } = tilingOf(tape, { ...product, ...(tileRows && { tileRows }) });
+  const { columnLanes } = tiling;
+  const shared = {
+    tuned,
+    rows: tiling.rows,
+    workgroups: (groups: number, tiles: number) => [Math.ceil((groups * 8) / columnLanes), tiles] as const,
+  };
+  const params = { SPLITS, COLUMN_LANES: columnLanes };
   const { lanes } = tape;
-  const splits = splitsFor(tape, weight);
-  if (lanes > 1 && rows < TILE_ROWS) {
-    return { shader: 'matmul-few.wgsl', params: { ROWS: rows, RUN: Math.min(lanes, 8), SPLITS: splits } };
+  if (lanes > 1 && tiling.rows < TILE_ROWS) {
+    const RUN = Math.min(lanes, 8);
+    const few = { ...params, ROWS: tiling.rows, RUN };
+    return { ...shared, shader: 'matmul-few.wgsl', params: few, args: { steps: (4 * RUN) / format.step } };
   }
-  return { shader: 'matmul.wgsl', params: { LANES: lanes, TILES: rows / lanes, SPLITS: splits } };
+  const many = { ...params, LANES: lanes, TILES: tiling.rows / lanes };
+  return { ...shared, shader: 'matmul.wgsl', params: many, args: { rows: stripRows } };
 }
 
 /** Number of parts that K is divided into; it depends on (N, K) only, so that a row's sum does not depend on the other rows. */

@@ -2,6 +2,7 @@
 
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
+import { isDecode, matvecRows } from './matvec.ts';
 
 /** Limits of route.wgsl's arrays. */
 export const MOST_CHOSEN = 64;
@@ -44,7 +45,8 @@ export function route(logits: Tensor, { chosen, normed }: Routing, kept: KeptRou
     throw new Error(`route: ${chosen} of ${experts} experts, the most is ${MOST_CHOSEN}`);
   const rows = logits.shape.slice(0, -1);
   const most = logits.rows(tape.capacity);
-  const tileRows = tileRowsFor((most * chosen) / experts);
+  const usual = tileRowsFor((most * chosen) / experts);
+  const tileRows = isDecode(logits) ? matvecRows(tape, usual) : usual;
   const tiles = tilesFor(most * chosen, experts, tileRows);
   const plan = tape.tensor([1, tiles * (tileRows + 1) + 1], 'u32');
   const shares = tape.tensor([...rows, chosen]);

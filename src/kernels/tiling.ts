@@ -1,6 +1,8 @@
 // Divides a matrix product into workgroups: rows per tile, and lanes that own columns. Every output sums its k's in the same order
 // with any tiling, so that the choice may depend on the adapter.
 
+import type { Groups } from '../gpu/dispatch.ts';
+import type { Params } from '../gpu/linker.ts';
 import type { Tape } from '../gpu/tape.ts';
 import type { Variant } from '../gpu/tuning.ts';
 import type { WeightFormat } from './formats.ts';
@@ -29,6 +31,19 @@ export interface Product {
 export interface Tiled {
   tuned: string;
   tiling: Tiling;
+}
+
+/** A kernel for a product, and how it is divided into workgroups. */
+export interface ProductKernel {
+  shader: string;
+  /** Key under which its tiling is tuned. */
+  tuned?: string;
+  /** Rows per tile. */
+  rows: number;
+  params: Params;
+  args: Readonly<Record<string, number>>;
+  /** Workgroups for groups of 32 columns and tiles of rows. */
+  workgroups: (groups: number, tiles: number) => Groups;
 }
 
 /** Least rows of a whole tile. */

@@ -105,6 +105,12 @@ export const LOADING = {
     models: ALL,
     flag: { group: 'Device', otherwise: 'off' },
   },
+  deterministic: {
+    kind: { type: 'boolean' },
+    help: 'A prompt computed at once gives the same bits as its tokens one by one; slower on GPUs. Software adapters always do so.',
+    models: TEXT,
+    flag: { group: 'Device', otherwise: 'off', elsewhere: ['enable-deterministic-inference'] },
+  },
 } as const satisfies Settings;
 
 /** Settings for planning the memory of a model: the ones for loading that it depends on. */

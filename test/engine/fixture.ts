@@ -15,6 +15,7 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Platform } from '../../src/engine/platform.ts';
 import { nodePlatform } from '../../src/engine/platform-node.ts';
 import { openTextModelInline } from '../../src/engine/text/open.ts';
 import type {
@@ -85,11 +86,12 @@ export function goldenModel(
 export async function openGolden(
   name: GoldenName,
   options: Partial<TextModelOptions> & { config?: Record<string, unknown> } = {},
+  platform: Platform = nodePlatform,
 ): Promise<TextModel> {
   const { config, ...rest } = options;
   const folder = goldenModel(name, config);
   try {
-    return await openTextModelInline(nodePlatform, {
+    return await openTextModelInline(platform, {
       model: folder.path,
       safe: true,
       memoryBudget: 2 ** 30,

@@ -50,6 +50,14 @@ it.each([
   expect(profileOf(summary(given)).name).toBe(name);
 });
 
+it('tiles of decode rows fit the registers of the adapter', () => {
+  const rowsOf = (given: Partial<AdapterSummary>): number | null => profileOf(summary(given)).matvecRows;
+  expect(rowsOf({ vendor: 'nvidia' })).toBe(8);
+  expect(rowsOf({ vendor: 'intel', architecture: 'xe-2hpg' })).toBe(2);
+  expect(rowsOf({ vendor: 'intel', architecture: 'gen-12lp' })).toBe(2);
+  expect(rowsOf({ vendor: 'mesa', software: true })).toBeNull();
+});
+
 it('names are unique, and tiles of attention are listed up to the largest head', () => {
   expect(new Set(PROFILES.map(({ name }) => name)).size).toBe(PROFILES.length);
   for (const { attend } of PROFILES) {

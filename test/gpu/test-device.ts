@@ -29,11 +29,15 @@ export interface Disguise {
   largestSubgroup?: number;
   /** Kernels are chosen by this profile instead of the adapter's own. */
   profile?: AdapterProfile['name'];
+  /** Replaces the profile's. */
+  sharedTiles?: number;
   portable?: boolean;
   bindingLimit?: number;
   memoryBudget?: number;
   /** Workgroups along one dimension of a dispatch. */
   maxWorkgroups?: number;
+  /** Rows of a tile of decode rows: software adapters take seconds to compile the eight of GPUs. */
+  matvecRows?: number;
 }
 
 const disguised = new WeakMap<Device, Map<string, Device>>();
@@ -50,11 +54,13 @@ export function disguise(device: Device, as: Disguise): Device {
 
 function wrap(device: Device, as: Disguise): Device {
   const { summary } = device;
-  const profile = PROFILES.find(({ name }) => name === as.profile);
+  const named = PROFILES.find(({ name }) => name === as.profile) ?? device.profile;
+  const { sharedTiles = named.sharedTiles, matvecRows = named.matvecRows } = as;
+  const profile = { ...named, sharedTiles, matvecRows };
   const seen = new KeptDevice(device.gpu, {
     shaders: readShader,
     memoryBudget: as.memoryBudget ?? TEST_BUDGET,
-    profile: profile ?? device.profile,
+    profile,
     ...(as.portable === undefined ? {} : { portable: as.portable }),
     ...(as.bindingLimit === undefined ? {} : { bindingLimit: as.bindingLimit }),
     summary: {

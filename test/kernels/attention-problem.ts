@@ -113,19 +113,20 @@ function lastSeen({ spans }: Problem, sequence: number, token: number): number |
   return span ? (span.last ?? span.end - 1) : null;
 }
 
-/** Attends the given rows of a problem in one step. */
+/** Attends the given rows of a problem in one step. `decodes`: they are decode rows, each with a tile of its own. */
 export function run(
   on: Device,
   of: Problem,
   capacity: { rows: number; tiles: number; tileRows: number; contextPages?: number },
   chosen: number[] = of.rows.map((_, i) => i),
+  decodes = false,
 ): Promise<Float32Array[]> {
   const tiles: number[][] = [];
   chosen.forEach((row, i) => {
     const { sequence, position } = of.rows[row]!;
     const table = of.tables.slice(0, sequence).flat().length;
     const tile = tiles.at(-1);
-    const before = i > 0 ? of.rows[chosen[i - 1]!]! : null;
+    const before = i > 0 && !decodes ? of.rows[chosen[i - 1]!]! : null;
     const last = lastSeen(of, sequence, position);
     const continues = before?.sequence === sequence && lastSeen(of, sequence, before.position) === last;
     if (tile && continues && tile[1]! < TILE_ROWS) tile[1]! += 1;
@@ -143,6 +144,7 @@ export function run(
   );
   return compute({
     device: on,
+    decodes: decodes ? ['rows'] : [],
     capacity,
     sizes: {
       rows: chosen.length,

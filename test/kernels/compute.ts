@@ -17,11 +17,14 @@ export interface Job {
   record: (tape: Tape, input: Input) => Tensor;
   /** LoRA adapter of each row, for rows named `rows`. */
   adapters?: Region;
+  /** Names of the rows that are decode rows. */
+  decodes?: readonly string[];
 }
 
 /** The output's rows at `sizes`; padding columns must have come out as zeros. */
-export async function compute({ device, capacity, sizes, record, adapters }: Job): Promise<Float32Array[]> {
-  const tape = new Tape(device, capacity, { rowAdapters: adapters ? { rows: adapters } : null });
+export async function compute(job: Job): Promise<Float32Array[]> {
+  const { device, capacity, sizes, record, adapters, decodes = [] } = job;
+  const tape = new Tape(device, capacity, { rowAdapters: adapters ? { rows: adapters } : null, decodes });
   const inputs: GPUBuffer[] = [];
   const input: Input = (shape, values) => {
     const size = tensorBytes(shape, capacity);

@@ -75,8 +75,8 @@ const VARIANTS: { name: string; as: Disguise; format: Format }[] = [
   { name: 'the adapter as it is', as: {}, format: 'f16' },
   { name: 'subgroups of four', as: { lanes: 4 }, format: 'f32' },
   { name: 'no subgroups', as: { portable: true }, format: 'int4' },
-  { name: 'K split', as: { profile: 'discrete' }, format: 'f16' },
-  { name: 'K split, no subgroups', as: { profile: 'discrete', portable: true }, format: 'int8' },
+  { name: 'tiles of 64 pixels', as: { profile: 'discrete', sharedTiles: 1 }, format: 'f16' },
+  { name: 'tiles of 16 pixels', as: { profile: 'discrete', portable: true }, format: 'int8' },
 ];
 
 it.each(VARIANTS)('$name: right, and a batch is its images', async ({ as, format }) => {

@@ -69,7 +69,14 @@ function problem(
   };
 }
 
-function run(on: Device, of: Problem, capacity: number, from = 0, to = of.rows): Promise<Float32Array[]> {
+function run(
+  on: Device,
+  of: Problem,
+  capacity: number,
+  from = 0,
+  to = of.rows,
+  decodes: readonly string[] = [],
+): Promise<Float32Array[]> {
   const cut = (values: Float32Array) => {
     const columns = values.length / of.rows;
     return values.subarray(from * columns, to * columns);
@@ -78,6 +85,7 @@ function run(on: Device, of: Problem, capacity: number, from = 0, to = of.rows):
     device: on,
     capacity: { rows: capacity },
     sizes: { rows: to - from },
+    decodes,
     record(_, input) {
       const logits: Tensor = input(['rows', of.experts], cut(of.logits));
       const routes = route(logits, of.routing, null);
@@ -130,7 +138,15 @@ const SHAPES = [
   [[32, 67, 9], { chosen: 1, normed: false }],
 ] as const;
 
-describe.each<{ name: string; as: Disguise; formats: Format[]; shapes?: number[] }>([
+interface VariantTest {
+  name: string;
+  as: Disguise;
+  formats: Format[];
+  shapes?: number[];
+  decodes?: readonly string[];
+}
+
+describe.each<VariantTest>([
   { name: 'the adapter as it is', as: {}, formats: ['f32', 'f16', 'bf16', 'int8', 'int4'] },
   { name: 'no subgroups', as: { portable: true }, formats: ['f32', 'int4'] },
   {
@@ -139,16 +155,25 @@ describe.each<{ name: string; as: Disguise; formats: Format[]; shapes?: number[]
     formats: ['f32'],
     shapes: [0, 2],
   },
-])('$name', ({ as, formats, shapes = [0, 1, 2] }) => {
+  {
+    name: 'rows of a decode step on a GPU, in windows',
+    as: { profile: 'discrete', matvecRows: 2, bindingLimit: 28 << 10 },
+    formats: ['f32'],
+    shapes: [0, 2],
+    decodes: ['rows'],
+  },
+])('$name', ({ as, formats, shapes = [0, 1, 2], decodes }) => {
   it.each(formats)('%s: right, and a row the same in any company', async (format) => {
     const on = disguise(device, as);
     for (const [shape, routing] of shapes.map((i) => SHAPES[i]!)) {
       const of = problem(on, format, shape, routing, 21);
       if (as.bindingLimit) expect(of.gateUpMatrix.windows.length).toBeGreaterThan(1);
-      const all = await run(on, of, 32);
+      const all = await run(on, of, 32, 0, of.rows, decodes);
       expectRight(of, all);
       for (const rows of [16, 4, 1])
-        expect(differingRows(await run(on, of, rows, 3, 3 + rows), all.slice(3, 3 + rows))).toEqual([]);
+        expect(differingRows(await run(on, of, rows, 3, 3 + rows, decodes), all.slice(3, 3 + rows))).toEqual(
+          [],
+        );
     }
   });
 });

@@ -113,6 +113,7 @@ function packFactors(on: Device, { parts, columns, k }: Matrix, adapters: Proble
 
 /** Rows `from` to `to` of a problem, on a tape for `capacity` rows. */
 function run(on: Device, of: Problem, capacity: number, from = 0, to: number = of.adapterOf.length) {
+  const decodes = on.profile.matvecRows === null ? [] : ['rows'];
   const adapters = upload(
     on,
     Uint32Array.from(of.adapterOf.slice(from, to), (adapter) => adapter ?? NO_ADAPTER),
@@ -122,6 +123,7 @@ function run(on: Device, of: Problem, capacity: number, from = 0, to: number = o
     capacity: { rows: capacity },
     sizes: { rows: to - from },
     adapters: { ...adapters, size: Math.max(adapters.size, 4 * capacity) },
+    decodes,
     record(_, input): Tensor {
       const x = input(['rows', of.k], of.x.subarray(from * of.k, to * of.k));
       if (of.store === 'set') return linear(x, of.matrix);
@@ -232,6 +234,7 @@ const PROBLEMS: Record<string, Omit<Wanted, 'adapterOf'>> = {
 const VARIANTS: { name: string; as: Disguise }[] = [
   { name: 'the adapter as it is', as: {} },
   { name: 'without subgroups', as: { portable: true } },
+  { name: 'rows of a decode step on a GPU', as: { profile: 'discrete', matvecRows: 2 } },
 ];
 
 for (const { name, as } of VARIANTS) {

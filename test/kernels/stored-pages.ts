@@ -6,7 +6,7 @@ import { PAGE_TOKENS, type HeadShape, type KvFormat } from '../../src/kernels/ba
 import { f16Bits, upload } from './compute.ts';
 
 /** Pages of the pool. */
-export const PAGES = 72;
+export const PAGES = 300;
 
 /** Large finite values, as f32 and as a pair of f16, for places without a token. */
 const GARBAGE = 0x70007000;

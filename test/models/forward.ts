@@ -144,7 +144,7 @@ export async function openForward(
     async step(ids, length, adapterOf = () => null) {
       const { words } = buffers;
       const known = new Array<number>(past).fill(0).concat(ids);
-      writer.begin(true);
+      writer.begin({ adapted: true });
       const part = { first: past, rows: ids.length, ids: known, slot: 0, tables: [PAGES] };
       writer.add({ ...part, lengthAt: length });
       ids.forEach((_, i) => {

@@ -10,15 +10,13 @@ import { foundTokens } from './cache/found-tokens.ts';
 import { SequencePages, type PageMoves } from './cache/sequence-pages.ts';
 import type { Medium } from './media/medium.ts';
 import type { Sequence } from './sequence.ts';
-import { StepPlan, type Part } from './step-plan.ts';
+import { phaseOf, planStep, type Part, type Phase, type StepLimits } from './step-plan.ts';
 import type { CachedTokens } from './text-model.ts';
 
-export interface SchedulerLimits {
+export interface SchedulerLimits extends StepLimits {
   pages: number;
   /** Limit on the sequences that run at once. */
   slots: number;
-  /** Limit on the rows of one step. */
-  rows: number;
   /** Number of tokens that a query sees, by group of layers, or null for all; left out: one group that sees all tokens. */
   windows?: readonly (number | null)[];
   /** Copies of fixed states that the device has room for; left out: no layer has such a state. */
@@ -45,6 +43,8 @@ export class Scheduler {
   #running: Sequence[] = [];
   #waiting: Sequence[] = [];
   #moves: PageMoves = { copies: [], loads: [], states: [] };
+  /** Phase of the last step. */
+  #phase: Phase | null = null;
   #retractions = 0;
   #arrivals = 0;
 
@@ -89,10 +89,9 @@ export class Scheduler {
     if (states) for (const sequence of this.#running) states.save(sequence);
     this.#admit();
     this.#takeLoads();
-    const plan = new StepPlan(this, this.#limits.rows);
-    plan.addDecodes();
-    plan.addChunks();
-    return plan.parts;
+    const parts = planStep(this, this.#limits, this.#phase);
+    if (parts.length > 0) this.#phase = phaseOf(parts[0]!);
+    return parts;
   }
 
   /** Returns and removes the page moves that must precede the planned step; null: none. */

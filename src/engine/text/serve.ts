@@ -45,7 +45,7 @@ export async function serve(
 
   const scheduler = new Scheduler(
     {
-      ...{ pages: runner.pages, slots, rows: runner.rows },
+      ...{ pages: runner.pages, slots, rows: runner.rows, decodeRows: runner.decodeRows },
       ...{ windows: runner.layout.windows, copies: runner.copies },
     },
     { loads: Math.max(1, Math.floor(LOAD_BYTES / runner.pageBytes)) },

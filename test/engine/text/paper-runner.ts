@@ -11,6 +11,7 @@ import {
   TILE_WORDS,
 } from '../../../src/kernels/batch.ts';
 import { writeMask } from '../../../src/engine/text/constrained.ts';
+import { phaseOf } from '../../../src/engine/text/step-plan.ts';
 import type { Drawn, Runner } from '../../../src/engine/text/step/runner.ts';
 import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import { maskWords } from '../../../src/kernels/logits-mask.ts';
@@ -44,6 +45,8 @@ export interface PaperOptions {
   windows?: readonly (number | null)[];
   /** See SchedulerLimits. */
   copies?: number;
+  /** See Runner. */
+  decodeRows?: number | null;
   /** Called before a step's tokens are returned. */
   pause?: () => Promise<void>;
 }
@@ -88,6 +91,7 @@ export function createPaperRunner({
   rows,
   windows = [null],
   copies = 0,
+  decodeRows = null,
   pause,
 }: PaperOptions): PaperRunner {
   const states = copies > 0 ? new PaperStates() : null;
@@ -115,7 +119,10 @@ export function createPaperRunner({
     const { broken } = runner;
     if (broken) return { submitted: null, draw: () => Promise.reject(broken), drop: () => {} };
     const buffers = hostBuffers(rows, pages, slots, windows.length);
-    const sizes = writeStep(new BatchWriter(buffers, MODEL), parts);
+    const phases = new Set(parts.map(phaseOf));
+    if (decodeRows !== null && phases.size > 1) throw new Error('a step of both phases');
+    const phase = decodeRows === null ? null : phaseOf(parts[0]!);
+    const sizes = writeStep(new BatchWriter(buffers, MODEL), { parts, phase });
     runner.sizes.push(sizes);
     runner.steps.push(
       parts.map(({ sequence, first, rows, samples }) => ({
@@ -142,6 +149,7 @@ export function createPaperRunner({
     device: { isLost: false, loss: async () => null } as unknown as Device,
     pages,
     rows,
+    decodeRows,
     contextLength: pages * PAGE_TOKENS,
     parameters: 0,
     weightFormats: [],

@@ -1,7 +1,13 @@
 // The plan of one step, without pages and slots: which sequences get rows, and in which order.
 
-import { expect, it } from 'vitest';
-import { StepPlan, type PlanSource } from '../../../src/engine/text/step-plan.ts';
+import { describe, expect, it } from 'vitest';
+import {
+  phaseOf,
+  planStep,
+  StepPlan,
+  type Phase,
+  type PlanSource,
+} from '../../../src/engine/text/step-plan.ts';
 import type { Sequence } from '../../../src/engine/text/sequence.ts';
 import type { CachedPage } from '../../../src/engine/text/cache/cached-page.ts';
 import { paperSequence } from './paper-sequence.ts';
@@ -60,4 +66,29 @@ it('computes of a prompt what the source asks for, and leaves the other rows of 
     [0, 0, 32],
     [1, 0, 32],
   ]);
+});
+
+describe('where phases are apart', () => {
+  const steps = (running: Sequence[], count: number): [number, number, number][][] => {
+    const all = [...running];
+    let last: Phase | null = null;
+    return Array.from({ length: count }, () => {
+      const parts = planStep({ running, secure: () => true, chunk }, { rows: 64, decodeRows: 16 }, last);
+      if (parts.length > 0) last = phaseOf(parts[0]!);
+      return parts.map((part) => [all.indexOf(part.sequence), part.first, part.rows]);
+    });
+  };
+
+  it('steps of prompts and of tokens after them take turns', () => {
+    const running = prompts(100, 8);
+    running[1]!.progress.computed = 8;
+    running[1]!.progress.inFlight = 1;
+    expect(steps(running, 4)).toEqual([[[1, 8, 1]], [[0, 0, 64]], [[1, 9, 1]], [[0, 64, 36]]]);
+  });
+
+  it('tokens that are computed again are rows of the phase that they had', () => {
+    const again = paperSequence(Array<number>(40).fill(1), 99);
+    again.progress.ids.push(...Array<number>(30).fill(2));
+    expect(steps([again], 4)).toEqual([[[0, 0, 40]], [[0, 40, 16]], [[0, 56, 14]], [[0, 70, 1]]]);
+  });
 });

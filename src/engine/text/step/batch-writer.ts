@@ -89,6 +89,7 @@ export class BatchWriter {
   private pages = 0;
   private pooled = 0;
   private adapted = false;
+  private tileRows = TILE_ROWS;
 
   constructor(buffers: StepBuffers, model: WrittenModel) {
     this.buffers = buffers;
@@ -108,12 +109,13 @@ export class BatchWriter {
     return this.sizes.sampled;
   }
 
-  /** `adapted`: whether any sequence has a LoRA adapter. */
-  begin(adapted = false): void {
+  /** `adapted`: whether any sequence has a LoRA adapter. `tileRows`: the most rows of a tile. */
+  begin({ adapted = false, tileRows = TILE_ROWS }: { adapted?: boolean; tileRows?: number } = {}): void {
     const { sizes } = this;
     sizes.rows = sizes.sampled = sizes.tiles = sizes.tileRows = sizes.contextPages = sizes.sequences = 0;
     this.pages = this.pooled = 0;
     this.adapted = adapted;
+    this.tileRows = tileRows;
     this.rope.clear();
   }
 
@@ -181,7 +183,7 @@ export class BatchWriter {
       const limit = isInside ? next.end : Math.min(end, next?.first ?? end);
       if (isInside && next.end > end)
         throw new Error(`a span of tokens ${next.first} to ${next.end} is cut at ${end}`);
-      const count = Math.min(TILE_ROWS, limit - token);
+      const count = Math.min(this.tileRows, limit - token);
       words.tiles.set(
         [sizes.rows + token - first, count, this.pages, token, isInside ? (next.last ?? next.end - 1) : 0],
         TILE_WORDS * sizes.tiles++,

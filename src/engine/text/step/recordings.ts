@@ -3,18 +3,24 @@
 import type { Device } from '../../../gpu/device.ts';
 import { TILE_ROWS, type LayerStore } from '../../../kernels/batch.ts';
 import type { LoraHost } from '../lora-host.ts';
+import type { Phase } from '../step-plan.ts';
 import type { StepSizes } from './batch-writer.ts';
 import { forget, recordStep, tapesOf, type StepRecipe, type StepTapes } from './step-tapes.ts';
 
 const SMALL_CAPACITIES = [1, 4, TILE_ROWS];
 
-type Recipe = Omit<StepRecipe, 'rows' | 'stores' | 'rowAdapters'>;
+type Recipe = Omit<StepRecipe, 'rows' | 'stores' | 'rowAdapters' | 'phase'>;
+
+/** What tapes are recorded for. */
+type Recorded = Pick<StepRecipe, 'rows' | 'phase'>;
 
 export class Recordings {
   readonly #device: Device;
   readonly #recipe: Recipe;
   readonly #stores: readonly LayerStore[];
-  readonly #capacities: readonly number[];
+  readonly #recorded: readonly Recorded[];
+  /** See Runner. */
+  readonly decodeRows: number | null;
   readonly #loras: LoraHost;
   readonly #plain: StepTapes[];
   /** Separate tapes with LoRA adapters, so that steps without an adapter do not pay for them. */
@@ -25,7 +31,8 @@ export class Recordings {
     this.#device = device;
     this.#recipe = recipe;
     this.#stores = stores;
-    this.#capacities = [...SMALL_CAPACITIES.filter((small) => small < rows), rows];
+    this.decodeRows = decodeRowsOf(device, recipe.slots, rows);
+    this.#recorded = recordedFor(rows, this.decodeRows);
     this.#loras = loras;
     this.#plain = this.#record(false);
     this.#adapted = this.#recordAdapted();
@@ -41,9 +48,10 @@ export class Recordings {
   }
 
   /** Returns the smallest tapes that hold a step. */
-  find(sizes: StepSizes, isAdapted: boolean): StepTapes {
+  find(sizes: StepSizes, phase: Phase | null, isAdapted: boolean): StepTapes {
     return (isAdapted ? this.#adapted : this.#plain).find(
-      ({ forward: { capacity } }) => capacity['rows']! >= sizes.rows && capacity['sampled']! >= sizes.sampled,
+      ({ phase: of, forward: { capacity } }) =>
+        of === phase && capacity['rows']! >= sizes.rows && capacity['sampled']! >= sizes.sampled,
     )!;
   }
 
@@ -64,8 +72,21 @@ export class Recordings {
 
   #record(isAdapted: boolean): StepTapes[] {
     const rowAdapters = isAdapted ? this.#recipe.batch.adapters : null;
-    return this.#capacities.map((rows) =>
-      recordStep(this.#device, { ...this.#recipe, stores: this.#stores, rows, rowAdapters }),
+    return this.#recorded.map((one) =>
+      recordStep(this.#device, { ...this.#recipe, stores: this.#stores, ...one, rowAdapters }),
     );
   }
+}
+
+function decodeRowsOf({ profile }: Device, slots: number, rows: number): number | null {
+  if (profile.matvecRows === null) return null;
+  return Math.min(rows, Math.max(TILE_ROWS, slots));
+}
+
+/** Capacities from the smallest on. */
+function recordedFor(rows: number, decodeRows: number | null): Recorded[] {
+  const upTo = (most: number, phase: Phase | null, small: readonly number[]): Recorded[] =>
+    [...small.filter((few) => few < most), most].map((count) => ({ rows: count, phase }));
+  if (decodeRows === null) return upTo(rows, null, SMALL_CAPACITIES);
+  return [...upTo(decodeRows, 'decode', SMALL_CAPACITIES), ...upTo(rows, 'prompt', [TILE_ROWS])];
 }

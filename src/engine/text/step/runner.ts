@@ -62,6 +62,8 @@ export interface Runner {
   pages: number;
   /** Rows of the largest step. */
   rows: number;
+  /** Rows of the largest step of tokens after prompts, which has no rows of prompts; null: steps may have both. */
+  decodeRows: number | null;
   contextLength: number;
   parameters: number;
   /** See TextModelInfo. */

@@ -4,10 +4,12 @@ import type { Device } from '../../../gpu/device.ts';
 import { Tape } from '../../../gpu/tape.ts';
 import { TILE_ROWS, type LayerStore, type TextBatch } from '../../../kernels/batch.ts';
 import type { LanguageModel } from '../../../models/text/architecture.ts';
+import type { Phase } from '../step-plan.ts';
 import type { PromptReader } from './prompt-logprobs.ts';
 import type { Drawing, Sampler } from './sampler.ts';
 
 export interface StepTapes {
+  phase: Phase | null;
   forward: Tape;
   drawing: Drawing;
   /** Tape of the head for log probabilities of prompts. */
@@ -25,19 +27,24 @@ export interface StepRecipe {
   /** KV pages of the longest context. */
   contextPages: number;
   rowAdapters: TextBatch['adapters'] | null;
+  /** The phase of all rows; null: kernels do not tell phases apart. */
+  phase: Phase | null;
 }
 
 /** Small tapes sample as many rows as they compute; the large one samples as many rows as there are slots. */
 export function recordStep(device: Device, recipe: StepRecipe): StepTapes {
-  const { model, sampler, prompts, batch, stores, rows, slots, contextPages, rowAdapters } = recipe;
+  const { model, sampler, prompts, batch, stores, rows, slots, contextPages, rowAdapters, phase } = recipe;
   const sampled = Math.min(rows, slots);
   const capacity = { rows, sampled, tiles: rows, tileRows: TILE_ROWS, contextPages, sequences: sampled };
-  const forward = new Tape(device, capacity, { rowAdapters });
+  const forward = new Tape(device, capacity, {
+    rowAdapters,
+    decodes: phase === 'decode' ? ['rows', 'sampled'] : [],
+  });
   const states = forward.keep(model.states(forward, batch, stores));
   const logits = forward.keep(model.head(states, batch));
   forward.finish();
   const head = prompts.record(forward, states, logits);
-  return { forward, drawing: sampler.record(forward, logits), head };
+  return { phase, forward, drawing: sampler.record(forward, logits), head };
 }
 
 export function tapesOf({ forward, drawing, head }: StepTapes): Tape[] {

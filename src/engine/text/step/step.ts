@@ -1,9 +1,9 @@
 // Writes a planned step into the step buffers: its sequences as a batch, and how each is sampled.
 
 import { EngineError } from '../../../files/error.ts';
-import { BIAS_WORDS, CHOICE_WORDS, COUNT_WORDS, NO_ADAPTER } from '../../../kernels/batch.ts';
+import { BIAS_WORDS, CHOICE_WORDS, COUNT_WORDS, NO_ADAPTER, TILE_ROWS } from '../../../kernels/batch.ts';
 import type { PromptMedia } from '../media/prompt-media.ts';
-import type { Part } from '../step-plan.ts';
+import type { Part, Phase } from '../step-plan.ts';
 import type { Sequence, TokenBias } from '../sequence.ts';
 import type { BatchPart, BatchWriter, StepSizes } from './batch-writer.ts';
 
@@ -15,14 +15,21 @@ interface Written {
   masks: number;
 }
 
+export interface PlannedStep {
+  parts: readonly Part[];
+  /** The phase of all rows; null: kernels do not tell phases apart. */
+  phase: Phase | null;
+}
+
 /** Writes the parts of a step with their sampling parameters, and uploads them. `processorId`: number of a request's own function. */
 export function writeStep(
   writer: BatchWriter,
-  parts: readonly Part[],
+  { parts, phase }: PlannedStep,
   processorId: (source: string) => number = () => 0,
 ): StepSizes {
   const at: Written = { biases: 0, counts: 0, masks: 0 };
-  writer.begin(parts.some(({ sequence }) => sequence.request.adapter !== null));
+  const adapted = parts.some(({ sequence }) => sequence.request.adapter !== null);
+  writer.begin({ adapted, tileRows: phase === 'decode' ? 1 : TILE_ROWS });
   for (const part of parts) {
     writer.add(batchPart(part, writer.rows));
     if (part.samples) writeSampled(writer, part, at, processorId);

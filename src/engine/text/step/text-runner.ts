@@ -25,7 +25,7 @@ import type { PageMoves } from '../cache/sequence-pages.ts';
 import { StateMover } from '../cache/state-mover.ts';
 import type { LoraHost } from '../lora-host.ts';
 import type { Towers } from '../media/towers.ts';
-import type { Part } from '../step-plan.ts';
+import { phaseOf, type Part } from '../step-plan.ts';
 import type { Weights } from '../../weights/weights.ts';
 import { BatchWriter } from './batch-writer.ts';
 import { createPace } from './pace.ts';
@@ -52,6 +52,7 @@ export class TextRunner implements Runner {
   readonly device: Device;
   readonly pages: number;
   readonly rows: number;
+  readonly decodeRows: number | null;
   readonly contextLength: number;
   readonly parameters: number;
   readonly weightFormats: readonly string[];
@@ -131,6 +132,7 @@ export class TextRunner implements Runner {
     const recordings = new Recordings(device, recipe, options.rows, stores.all, loras);
     loras.changed = () => recordings.recordAdapted();
     this.#recordings = recordings;
+    this.decodeRows = recordings.decodeRows;
     this.#readback = createReadback(device, [batch.ids, this.#sampler.logprobs]);
   }
 
@@ -156,10 +158,15 @@ export class TextRunner implements Runner {
   }
 
   launch(parts: readonly Part[], { drawLater = false } = {}): Launched {
-    const sizes = writeStep(this.#writer, parts, (source) => this.#sampler.processors.of(source).id);
+    const phase = this.decodeRows === null ? null : phaseOf(parts[0]!);
+    const sizes = writeStep(
+      this.#writer,
+      { parts, phase },
+      (source) => this.#sampler.processors.of(source).id,
+    );
     this.towers?.copyRows(parts, this.#batch);
     const isAdapted = parts.some(({ sequence }) => sequence.request.adapter !== null);
-    const { forward, drawing, head } = this.#recordings.find(sizes, isAdapted);
+    const { forward, drawing, head } = this.#recordings.find(sizes, phase, isAdapted);
     const sampled = parts.filter(({ samples }) => samples).map(({ sequence }) => sequence);
     const masked = sampled.filter(({ needsMask }) => needsMask);
     const asked = sampled.some(({ request }) => request.sampling.logprobs !== null);

@@ -46,7 +46,7 @@ const lengthAt = (): number => 1;
 
 it('rows of several sequences, their pages by kind and who is sampled', () => {
   const { writer, used, words, table } = writerFor(TEXT);
-  writer.begin(true);
+  writer.begin({ adapted: true });
   const tables = [
     [3, 1],
     [7, 9],

@@ -51,7 +51,8 @@ it('a decoding step is one write, and its rotary frequencies are written with th
   sequence.placement.tables = [[3]];
   const step = (first: number): number => {
     writes.length = 0;
-    writeStep(writer, [{ sequence, first, rows: 1, samples: true, processed: null }]);
+    const parts = [{ sequence, first, rows: 1, samples: true, processed: null }];
+    writeStep(writer, { parts, phase: null });
     return writes.length;
   };
   expect(step(1)).toBe(2);

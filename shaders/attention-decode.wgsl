@@ -1,0 +1,178 @@
+// Paged attention of decode rows on GPUs; each tile has one row. A workgroup computes one chunk of the context for one row, one key head and up to QUERIES of the
+// key head's queries, in rounds of four pages. For the scores, eight lanes hold the 32 tokens of a page and PARTS such groups divide the
+// dimensions; for the values, a lane holds four dimensions and WALKERS groups of lanes divide the tokens. All sums have an order that
+// follows from the row's position.
+#import "lib/attention-args.wgsl"
+#import "lib/attention-inputs.wgsl"
+#import "lib/batch.wgsl"
+#import "lib/cap.$CAP.wgsl"
+#import "lib/own-chunks.wgsl"
+#import "lib/sinks.$SINKS.wgsl"
+#import "kv/read.$KV.wgsl"
+
+const DIMS = 128u;
+const QUERIES = 8u;     // 1, 2, 4 or 8
+
+const LANES = 128u;
+const PAGES = 4u;                            // of a round
+const PARTS = LANES / 8u / PAGES;            // parts of the dimensions
+const QUADS = DIMS / 4u;
+const TOKEN_QUADS = PAGES * 8u;
+const SHARERS = min(TOKEN_QUADS, LANES / QUERIES); // lanes that share a query's softmax
+const WALKERS = LANES / QUADS;
+const PART_TURNS = (QUADS + PARTS - 1u) / PARTS;
+const VALUE_TURNS = (TOKEN_QUADS + WALKERS - 1u) / WALKERS;
+
+@group(0) @binding(8) var<storage, read_write> parts: array<vec4f>; // see lib/own-chunks.wgsl
+
+var<workgroup> scores: array<vec4f, QUERIES * TOKEN_QUADS>; // then the weights
+var<workgroup> partial: array<f32, LANES>;
+var<workgroup> kept: array<f32, QUERIES>;
+var<workgroup> largest_of: array<f32, QUERIES>;
+var<workgroup> spread: array<vec4f, LANES>;
+
+@compute @workgroup_size(LANES)
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
+  let tile = tiles[args.first_tile + workgroup.x];
+  let kv_head = workgroup.y % args.kv_heads;
+  let share = args.heads / args.kv_heads;
+  let first_query = workgroup.z * QUERIES;
+  let position = tile.start;
+  let chunks = chunks_of(tile, position);
+  let chunk = chunks.first + workgroup.y / args.kv_heads;
+  if (chunk > chunks.last) {
+    return;
+  }
+  let row0 = tile.first_row * args.q_quads;
+  let q0 = row0 + kv_head * share * QUADS;
+  let first_page = max(first_page_of(tile, position), chunk * chunks.pages);
+  let last_page = min(last_page_of(tile, position), chunk * chunks.pages + chunks.pages - 1u);
+
+  let token_lane = local % 8u;
+  let part = local / 8u % PARTS;
+  let round_page = local / 8u / PARTS;
+  let sharer = local % SHARERS;
+  let shared_query = local / SHARERS; // of the softmax; beyond QUERIES: none
+  let quad = local % QUADS;
+  let walker = local / QUADS;         // beyond WALKERS: none
+
+  var largest = MASKED;
+  var total = 0.0;
+  var out: array<vec4f, QUERIES>;
+  for (var page = first_page; page <= last_page; page += PAGES) {
+    var s = array<vec4f, QUERIES>();
+    let key_head = pages[tile.pages + min(page + round_page, last_page)] * args.kv_heads + kv_head;
+    for (var turn = 0u; turn < PART_TURNS; turn++) {
+      let at = turn * PARTS + part;
+      if (QUADS % PARTS == 0u || at < QUADS) {
+        let near = key_pair(key_head, at * 4u, DIMS, token_lane);
+        let far = key_pair(key_head, at * 4u + 2u, DIMS, token_lane);
+        for (var i = 0u; i < QUERIES; i++) {
+          let qs = q[q0 + min(first_query + i, share - 1u) * QUADS + at];
+          s[i] = fma(vec4f(qs.w), far[1], fma(vec4f(qs.z), far[0], fma(vec4f(qs.y), near[1], fma(vec4f(qs.x), near[0], s[i]))));
+        }
+      }
+    }
+    let tokens = vec4u((page + round_page) * 32u + token_lane * 4u) + vec4u(0u, 1u, 2u, 3u);
+    let is_seen = (tokens < vec4u(min(seen_by(tile, position), last_page * 32u + 32u))) & (tokens + args.window > vec4u(position));
+    for (var turn = 0u; turn < PARTS; turn++) {
+      if (part == turn) {
+        for (var i = 0u; i < QUERIES; i++) {
+          let at = i * TOKEN_QUADS + round_page * 8u + token_lane;
+          var sum = s[i];
+          if (turn > 0u) {
+            sum += scores[at];
+          }
+          if (turn == PARTS - 1u) {
+            sum = select(vec4f(MASKED), capped(sum), is_seen);
+          }
+          scores[at] = sum;
+        }
+      }
+      workgroupBarrier();
+    }
+
+    if (shared_query < QUERIES) {
+      var best = MASKED;
+      for (var at = sharer; at < TOKEN_QUADS; at += SHARERS) {
+        let four = scores[shared_query * TOKEN_QUADS + at];
+        best = max(best, max(max(four.x, four.y), max(four.z, four.w)));
+      }
+      partial[local] = best;
+    }
+    workgroupBarrier();
+    if (shared_query < QUERIES) {
+      var now = largest;
+      for (var i = 0u; i < SHARERS; i++) {
+        now = max(now, partial[shared_query * SHARERS + i]);
+      }
+      let share_kept = exp(largest - now);
+      total *= share_kept;
+      for (var at = sharer; at < TOKEN_QUADS; at += SHARERS) {
+        let four = scores[shared_query * TOKEN_QUADS + at];
+        let weights = select(vec4f(0.0), exp(four - now), four > vec4f(MASKED));
+        total += (weights.x + weights.y) + (weights.z + weights.w);
+        scores[shared_query * TOKEN_QUADS + at] = weights;
+      }
+      largest = now;
+      if (sharer == 0u) {
+        kept[shared_query] = share_kept;
+      }
+    }
+    workgroupBarrier();
+
+    if (walker < WALKERS) {
+      for (var i = 0u; i < QUERIES; i++) {
+        out[i] *= kept[i];
+      }
+      for (var turn = 0u; turn < VALUE_TURNS; turn++) {
+        let four = turn * WALKERS + walker;
+        if (TOKEN_QUADS % WALKERS == 0u || four < TOKEN_QUADS) {
+          let head = pages[tile.pages + min(page + four / 8u, last_page)] * args.kv_heads + kv_head;
+          let near = value_quads(head, four % 8u * 2u, quad, DIMS);
+          let far = value_quads(head, four % 8u * 2u + 1u, quad, DIMS);
+          for (var i = 0u; i < QUERIES; i++) {
+            let weights = scores[i * TOKEN_QUADS + four];
+            out[i] = fma(vec4f(weights.w), far[1], fma(vec4f(weights.z), far[0], fma(vec4f(weights.y), near[1], fma(vec4f(weights.x), near[0], out[i]))));
+          }
+        }
+      }
+    }
+    workgroupBarrier();
+  }
+
+  partial[local] = total;
+  if (sharer == 0u && shared_query < QUERIES) {
+    largest_of[shared_query] = largest;
+  }
+  for (var i = 0u; i < QUERIES; i++) {
+    workgroupBarrier();
+    spread[local] = out[i];
+    workgroupBarrier();
+    if (walker == 0u && first_query + i < share) {
+      var sum = 0.0;
+      for (var k = 0u; k < SHARERS; k++) {
+        sum += partial[i * SHARERS + k];
+      }
+      var value = spread[quad];
+      for (var k = 1u; k < WALKERS; k++) {
+        value += spread[k * QUADS + quad];
+      }
+      let met = Met(largest_of[i], sum);
+      let head = kv_head * share + first_query + i;
+      if (chunks.first == chunks.last) {
+        y[row0 + head * QUADS + quad] = value / total_of(met, head);
+      } else {
+        let at = part_at(chunk - chunks.first, workgroup.x, head);
+        parts[at] = vec4f(met.largest, met.sum, 0.0, 0.0);
+        parts[at + 1u + quad] = value;
+      }
+    }
+  }
+
+  if (kv_head + 1u == args.kv_heads && chunk == chunks.last && workgroup.z == 0u) { // also writes the padding after the row's columns
+    for (var at = args.heads * QUADS + local; at < args.q_quads; at += LANES) {
+      y[row0 + at] = vec4f(0.0);
+    }
+  }
+}

@@ -1,0 +1,130 @@
+// Paged attention of a prompt's rows on GPUs, with online softmax. A workgroup is one tile and key head, and 16 · EACH of the tile's queries
+// (rows × query heads of that key head), page by page. For the scores, eight lanes hold the 32 tokens of a page, for EACH queries; for
+// the values, a lane holds four dimensions of every WALKERS-th query. Pages that are masked for a query change nothing, so its result does not
+// depend on the other queries.
+diagnostic(off, subgroup_uniformity); // eight consecutive lanes are in one subgroup and reach each shuffle together
+enable subgroups;
+#import "lib/attention-args.wgsl"
+#import "lib/attention-inputs.wgsl"
+#import "lib/batch.wgsl"
+#import "lib/cap.$CAP.wgsl"
+#import "lib/lanes.wgsl"
+#import "lib/sinks.$SINKS.wgsl"
+#import "lib/softmax-state.wgsl"
+#import "kv/read.$KV.wgsl"
+
+const DIMS = 128u;
+const EACH = 4u; // queries of eight lanes
+
+const LANES = 128u;
+const QUERIES = LANES / 8u * EACH;
+const QUADS = DIMS / 4u;
+const WALKERS = min(LANES / QUADS, QUERIES);
+const OUT = (QUERIES + WALKERS - 1u) / WALKERS; // queries of a walker
+
+var<workgroup> weights: array<vec4f, QUERIES * 8u>; // of a page
+var<workgroup> kept: array<f32, QUERIES>;
+var<workgroup> states: array<vec2f, QUERIES>;
+
+@compute @workgroup_size(LANES)
+fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
+  let tile = tiles[workgroup.x];
+  let kv_head = workgroup.y;
+  let share = args.heads / args.kv_heads;
+  let queries = tile.rows * share;
+  let first = workgroup.z * QUERIES;
+  if (first >= queries) {
+    return;
+  }
+  let last = min(first + QUERIES, queries) - 1u;
+  let first_page = first_page_of(tile, tile.start + first / share);
+  let last_page = last_page_of(tile, tile.start + last / share);
+
+  let lane = local % 8u;
+  let team = local / 8u;
+  let quad = local % QUADS;
+  let walker = local / QUADS; // beyond WALKERS: none
+  var q0: array<u32, EACH>;
+  var position: array<u32, EACH>;
+  var largest: array<f32, EACH>;
+  var total: array<f32, EACH>;
+  for (var e = 0u; e < EACH; e++) {
+    let query = min(first + team * EACH + e, queries - 1u);
+    q0[e] = (tile.first_row + query / share) * args.q_quads + (kv_head * share + query % share) * QUADS;
+    position[e] = tile.start + query / share;
+    largest[e] = MASKED;
+  }
+
+  var out: array<vec4f, OUT>;
+  for (var page = first_page; page <= last_page; page++) {
+    let head = pages[tile.pages + page] * args.kv_heads + kv_head;
+    var s = array<vec4f, EACH>();
+    for (var at = 0u; at < QUADS; at++) {
+      let near = key_pair(head, at * 4u, DIMS, lane);
+      let far = key_pair(head, at * 4u + 2u, DIMS, lane);
+      for (var e = 0u; e < EACH; e++) {
+        let qs = q[q0[e] + at];
+        s[e] = fma(vec4f(qs.w), far[1], fma(vec4f(qs.z), far[0], fma(vec4f(qs.y), near[1], fma(vec4f(qs.x), near[0], s[e]))));
+      }
+    }
+    let tokens = vec4u(page * 32u + lane * 4u) + vec4u(0u, 1u, 2u, 3u);
+    for (var e = 0u; e < EACH; e++) {
+      let is_seen = (tokens < vec4u(seen_by(tile, position[e]))) & (tokens + args.window > vec4u(position[e]));
+      let scores = select(vec4f(MASKED), capped(s[e]), is_seen);
+      let now = max(largest[e], largest_of_lanes(max(max(scores.x, scores.y), max(scores.z, scores.w))));
+      let share_kept = exp(largest[e] - now);
+      let weight = select(vec4f(0.0), exp(scores - now), is_seen);
+      total[e] = fma(total[e], share_kept, (weight.x + weight.y) + (weight.z + weight.w));
+      largest[e] = now;
+      weights[(team * EACH + e) * 8u + lane] = weight;
+      if (lane == 0u) {
+        kept[team * EACH + e] = share_kept;
+      }
+    }
+    workgroupBarrier();
+
+    if (walker < WALKERS) {
+      for (var o = 0u; o < OUT; o++) {
+        out[o] *= kept[min(o * WALKERS + walker, QUERIES - 1u)];
+      }
+      for (var four = 0u; four < 8u; four++) {
+        let near = value_quads(head, four * 2u, quad, DIMS);
+        let far = value_quads(head, four * 2u + 1u, quad, DIMS);
+        for (var o = 0u; o < OUT; o++) {
+          let weight = weights[min(o * WALKERS + walker, QUERIES - 1u) * 8u + four];
+          out[o] = fma(vec4f(weight.w), far[1], fma(vec4f(weight.z), far[0], fma(vec4f(weight.y), near[1], fma(vec4f(weight.x), near[0], out[o]))));
+        }
+      }
+    }
+    workgroupBarrier();
+  }
+
+  for (var e = 0u; e < EACH; e++) {
+    let sum = sum_of_lanes(total[e]);
+    if (lane == 0u) {
+      states[team * EACH + e] = vec2f(largest[e], sum);
+    }
+  }
+  workgroupBarrier();
+  if (walker < WALKERS) {
+    for (var o = 0u; o < OUT; o++) {
+      let mine = o * WALKERS + walker;
+      let query = first + mine;
+      if (mine < QUERIES && query < queries) {
+        let state = states[mine];
+        let head = kv_head * share + query % share;
+        let at = (tile.first_row + query / share) * args.q_quads + head * QUADS + quad;
+        y[at] = out[o] / total_of(Met(state.x, state.y), head);
+      }
+    }
+  }
+
+  if (kv_head + 1u == args.kv_heads) { // the last head also writes the padding after its rows' columns
+    for (var query = first; query <= last; query++) {
+      let y0 = (tile.first_row + query / share) * args.q_quads;
+      for (var at = args.heads * QUADS + local; at < args.q_quads; at += LANES) {
+        y[y0 + at] = vec4f(0.0);
+      }
+    }
+  }
+}

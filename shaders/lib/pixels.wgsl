@@ -1,0 +1,35 @@
+// Where the pixels of a convolution's output lie in its input.
+
+const UPSAMPLED = false;
+
+struct Pixel {
+  image: u32, // pixels of x before this image, minus those before the binding
+  row: u32,   // row of the first tap; wraps round above the image
+  column: u32,
+}
+
+fn locate(index: u32) -> Pixel {
+  let pixel = min(index, args.last - 1u);
+  let row = pixel / args.y_width;
+  return Pixel(
+    row / args.y_height * args.x_height * args.x_width - args.x_first,
+    row % args.y_height * args.stride - args.pad,
+    pixel % args.y_width * args.stride - args.pad,
+  );
+}
+
+// Index in x of the pixel under a tap; ~0 outside the image.
+fn under(pixel: Pixel, tap: u32) -> u32 {
+  var row = pixel.row + tap / args.kernel;
+  var column = pixel.column + tap % args.kernel;
+  let inside = row < args.height && column < args.width;
+  if (UPSAMPLED) {
+    row = row * args.x_height / args.height;
+    column = column * args.x_width / args.width;
+  }
+  return select(0xffffffffu, (pixel.image + row * args.x_width + column) * args.x_quads, inside);
+}
+
+fn load(at: u32, quad: u32) -> vec4f {
+  return select(vec4f(0.0), x[select(0u, at + quad, at != 0xffffffffu)], at != 0xffffffffu);
+}

@@ -1,0 +1,102 @@
+// Paged attention on GPUs: decode rows and prompt rows have kernels of their own, whose sums differ in order. A row's result depends on
+// its phase and its position, never on the other rows of a step.
+
+import type { Params } from '../gpu/linker.ts';
+import type { Operand, Tape } from '../gpu/tape.ts';
+import type { Sizes } from '../gpu/tensor.ts';
+import { PAGE_TOKENS, TILE_ROWS, type HeadShape } from './batch.ts';
+
+/** Least pages of a decode row's chunk, and the largest number of chunks; as in shaders/lib/own-chunks.wgsl. */
+const LEAST_PAGES = 4;
+const MOST_CHUNKS = 64;
+/** Queries of a decode row that a workgroup computes. */
+const MOST_QUERIES = 8;
+/** Decode rows of a dispatch: their chunks are kept until they are merged. */
+const STRIP = 32;
+/** Lanes of a workgroup, each with four dimensions. */
+const LANES = 128;
+/** Sums of four dimensions that a lane of a prompt's workgroup has. */
+const MOST_SUMS = 16;
+
+/** Largest head that these kernels divide among the lanes of a workgroup. */
+export const MOST_DIMS = 4 * LANES;
+
+export interface PhasedAttention {
+  /** Whether the rows are decode rows, each with a tile of its own. */
+  isDecode: boolean;
+  shape: HeadShape;
+  window: number | null;
+  /** Parameters of the kinds of scores and of pages; `sinks` alone concerns merging. */
+  variants: { scores: Params; sinks: Params };
+  args: Record<string, number>;
+  bind: Record<string, Operand>;
+  /** The operands among `bind` that merging needs. */
+  merged: Record<string, Operand>;
+}
+
+export function attendPhases(tape: Tape, attention: PhasedAttention): void {
+  if (!attention.isDecode) {
+    attendPrompt(tape, attention);
+    return;
+  }
+  const rows = tape.capacity['tiles'] ?? 0;
+  for (let first = 0; first < rows; first += STRIP) {
+    attendDecoded(tape, attention, { first, rows: Math.min(STRIP, rows - first) });
+  }
+}
+
+function attendPrompt(tape: Tape, { shape, variants, args, bind }: PhasedAttention): void {
+  const { heads, kvHeads, dims } = shape;
+  const share = heads / kvHeads;
+  const each = queriesOfTeam(share, dims);
+  const queries = (LANES / 8) * each;
+  tape.dispatch('attention-prompt.wgsl', {
+    params: { DIMS: dims, EACH: each, ...variants.scores, ...variants.sinks },
+    args,
+    bind,
+    groups: ({ tiles = 0, tileRows = 0 }) => [tiles, kvHeads, Math.ceil((tileRows * share) / queries)],
+  });
+}
+
+/** Queries of eight lanes, so that a lane's sums fit its registers and the workgroups of a tile are filled alike. */
+function queriesOfTeam(share: number, dims: number): number {
+  const walkers = Math.floor((4 * LANES) / dims);
+  const most = Math.min(4, Math.max(1, Math.floor((MOST_SUMS * walkers * 8) / LANES)));
+  const all = Math.ceil((TILE_ROWS * share * 8) / LANES);
+  return Math.ceil(all / Math.ceil(all / most));
+}
+
+function attendDecoded(
+  tape: Tape,
+  { shape, window, variants, args, bind, merged }: PhasedAttention,
+  { first, rows }: { first: number; rows: number },
+): void {
+  const { heads, kvHeads, dims } = shape;
+  const share = heads / kvHeads;
+  const queries = [1, 2, 4].find((count) => count >= share) ?? MOST_QUERIES;
+  const chunksAt = (sizes: Sizes): number => chunksOf(sizes['contextPages'] ?? 1, window);
+  const parts = tape.tensor([chunksAt(tape.capacity) * rows * heads, 4 + dims]);
+  const rowsAt = ({ tiles = 0 }: Sizes): number => Math.max(0, Math.min(rows, tiles - first));
+  const params = { DIMS: dims, ...variants.sinks };
+  const stripArgs = { ...args, rows, first_tile: first };
+  tape.dispatch('attention-decode.wgsl', {
+    params: { ...params, ...variants.scores, QUERIES: queries },
+    args: stripArgs,
+    bind: { ...bind, parts },
+    groups: (sizes) => [rowsAt(sizes), kvHeads * chunksAt(sizes), Math.ceil(share / queries)],
+  });
+  tape.dispatch('attention-decode-merge.wgsl', {
+    params,
+    args: stripArgs,
+    bind: { ...merged, parts },
+    groups: (sizes) => (chunksAt(sizes) > 1 ? [rowsAt(sizes), heads] : [0]),
+  });
+}
+
+/** Most chunks of a row in a step whose longest context has so many pages; see chunks_of in shaders/lib/own-chunks.wgsl. */
+function chunksOf(contextPages: number, window: number | null): number {
+  if (window === null) return Math.min(MOST_CHUNKS, Math.ceil(contextPages / LEAST_PAGES));
+  const seen = Math.min(contextPages, Math.ceil((window - 1) / PAGE_TOKENS) + 1);
+  // A window may begin within a chunk.
+  return Math.min(MOST_CHUNKS, Math.ceil(seen / LEAST_PAGES)) + 1;
+}

@@ -1,0 +1,21 @@
+// The product for many rows, on GPUs. Its sums differ in their order from those of matvec.ts and matmul.ts, and depend on no other row.
+
+import { tapeOf, type Tape } from '../gpu/tape.ts';
+import type { Tensor } from '../gpu/tensor.ts';
+import { sharedTile } from './shared-tile.ts';
+import { TILE_ROWS, type ProductKernel } from './tiling.ts';
+
+/** Whether this kernel multiplies x. Rows whose number varies from step to step always have it, so that they do not depend on that number. */
+export function usesGemm(x: Tensor): boolean {
+  const { plain, device, capacity } = tapeOf(x);
+  if (plain || device.profile.sharedTiles === null) return false;
+  return x.shape.some((extent) => typeof extent === 'string') || x.rows(capacity) >= TILE_ROWS;
+}
+
+/** `rows`: upper bound of the rows. `stripRows`: rows of the strip, which may end within its last tile. `groups`: of 32 columns. */
+export function gemmKernel(
+  tape: Tape,
+  { rows, stripRows, groups }: { rows: number; stripRows: number; groups: number },
+): ProductKernel {
+  return { shader: 'gemm.wgsl', args: { rows: stripRows }, ...sharedTile(tape, { rows, groups }) };
+}

@@ -1,0 +1,43 @@
+// The product for rows of a decode step, on GPUs: K is spread over the lanes of a workgroup, so that many bytes of weights are in flight.
+// The order of its sums depends on K alone, and differs from that of matmul.ts. A tape names its decode rows (`TapeOptions.decodes`). Its owner
+// decides whether a row is one by the row itself, so that a row sums alike whatever runs beside it.
+
+import { tapeOf, type Tape } from '../gpu/tape.ts';
+import { paddedRows, type Tensor } from '../gpu/tensor.ts';
+import type { WeightFormat } from './formats.ts';
+import { BLOCK, type Matrix } from './matrix.ts';
+import type { ProductKernel } from './tiling.ts';
+
+/** Most slices of K, of eight lanes each: a workgroup may always have 256. A row of a tile takes eight lanes at the end. */
+const MOST_SLICES = 32;
+const LEAST_SLICES = 8;
+
+/** Whether the rows of x are decode rows. */
+export function isDecode(x: Tensor): boolean {
+  const { decodes, plain } = tapeOf(x);
+  return !plain && x.shape.some((extent) => typeof extent === 'string' && decodes.includes(extent));
+}
+
+/** Rows of a tile for at most `rows` rows. */
+export function matvecRows({ device }: Tape, rows: number): number {
+  return Math.min(paddedRows(rows), device.profile.matvecRows ?? 1, LEAST_SLICES);
+}
+
+/** `rows`: rows of a tile, at most LEAST_SLICES. */
+export function matvecKernel({ blocks }: Matrix, { step }: WeightFormat, rows: number): ProductKernel {
+  return {
+    shader: 'matvec.wgsl',
+    rows,
+    params: { ROWS: rows, SLICES: slicesOf(blocks) },
+    args: { steps: BLOCK / step },
+    // Tiles that share weights run one after another, so that the later ones find them in the cache.
+    workgroups: (groups, tiles) => [tiles, groups],
+  };
+}
+
+/** Slices of at least two blocks, as far as there are as many. */
+function slicesOf(blocks: number): number {
+  let slices = MOST_SLICES;
+  while (slices > LEAST_SLICES && blocks < 2 * slices) slices /= 2;
+  return slices;
+}

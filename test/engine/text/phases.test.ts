@@ -1,0 +1,64 @@
+// The engine with the kernels of GPUs, which differ between prompts and the tokens after them: a request's tokens depend neither on the requests
+// beside it, nor on how its prompt was divided into steps, nor on whether it was retracted and computed again.
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import type { TextModel } from '../../../src/engine/text/text-model.ts';
+import { disguise } from '../../gpu/test-device.ts';
+import { collect, goldenCases, greedy, openGolden } from '../fixture.ts';
+
+const platform = {
+  ...nodePlatform,
+  openDevice: async (options: Parameters<typeof nodePlatform.openDevice>[0]) =>
+    disguise(await nodePlatform.openDevice(options), { profile: 'discrete', lanes: 8, matvecRows: 2 }),
+};
+
+const opened: TextModel[] = [];
+async function open(options: Parameters<typeof openGolden>[1] = {}): Promise<TextModel> {
+  const model = await openGolden('qwen3', options, platform);
+  opened.push(model);
+  return model;
+}
+afterAll(async () => {
+  for (const model of opened) await model.close();
+});
+
+function prompt(length: number, seed: number): number[] {
+  return Array.from({ length }, (_, i) => (i * i * 31 + i * 7 + seed * 13) % 250);
+}
+
+const REQUESTS = Array.from({ length: 20 }, (_, i) =>
+  greedy(prompt(3 + ((i * 17) % 90), i), 30 + ((i * 7) % 40)),
+);
+let single: (readonly number[] | undefined)[];
+let model: TextModel;
+beforeAll(async () => {
+  model = await open();
+  single = [];
+  for (const request of REQUESTS) single.push((await collect(model.generate(request))).ids[0]);
+}, 240_000);
+
+test('the tokens are those of transformers', async () => {
+  const { config, greedy: golden } = goldenCases('qwen3').find(
+    ({ greedy: tokens, weights, rope }) => tokens && weights === 'stored' && rope.rule !== 'static',
+  )!;
+  const own = await open({ config });
+  const { ids } = await collect(own.generate(greedy(golden!.prompt_ids, 32)));
+  expect(ids[0]).toEqual(golden!.tokens);
+});
+
+test('twenty requests together equal each alone, in steps of one phase', async () => {
+  const together = await Promise.all(
+    REQUESTS.map(async (request) => (await collect(model.generate(request))).ids[0]),
+  );
+  expect(together).toEqual(single);
+});
+
+test('prompts in small chunks, and few pages, so that requests are retracted', async () => {
+  const small = await open({ prefillChunk: 16, maxTotalTokens: 256, maxRunningRequests: 8 });
+  const together = await Promise.all(
+    REQUESTS.map(async (request) => (await collect(small.generate(request))).ids[0]),
+  );
+  expect(together).toEqual(single);
+  expect((await small.metrics()).retractions).toBeGreaterThan(0);
+});
