@@ -175,7 +175,12 @@ export function chosenProfile(
   { deterministic = false }: { deterministic?: boolean },
 ): AdapterProfile {
   const profile = profileOf(summary);
-  return deterministic ? { ...profile, matvecRows: null, sharedTiles: null } : profile;
+  return deterministic ? withOnePhase(profile) : profile;
+}
+
+/** The profile with kernels that sum in the same order in all rows. */
+export function withOnePhase(profile: AdapterProfile): AdapterProfile {
+  return { ...profile, matvecRows: null, sharedTiles: null };
 }
 
 /**

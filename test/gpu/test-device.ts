@@ -1,7 +1,7 @@
 // Devices for tests: a fixed budget, and for tests of kernels validation and bounds checks.
 
 import type { Device } from '../../src/gpu/device.ts';
-import { PROFILES, type AdapterProfile } from '../../src/gpu/adapter-profile.ts';
+import { PROFILES, withOnePhase, type AdapterProfile } from '../../src/gpu/adapter-profile.ts';
 import { readShader, type OpenDeviceOptions } from '../../src/gpu/node.ts';
 import { KeptDevice, openKeptDevice, openModelDevice } from './kept-device.ts';
 
@@ -29,6 +29,8 @@ export interface Disguise {
   largestSubgroup?: number;
   /** Kernels are chosen by this profile instead of the adapter's own. */
   profile?: AdapterProfile['name'];
+  /** See OpenDeviceOptions. */
+  deterministic?: boolean | undefined;
   /** Replaces the profile's. */
   sharedTiles?: number;
   portable?: boolean;
@@ -55,8 +57,9 @@ export function disguise(device: Device, as: Disguise): Device {
 function wrap(device: Device, as: Disguise): Device {
   const { summary } = device;
   const named = PROFILES.find(({ name }) => name === as.profile) ?? device.profile;
-  const { sharedTiles = named.sharedTiles, matvecRows = named.matvecRows } = as;
-  const profile = { ...named, sharedTiles, matvecRows };
+  const { sharedTiles = named.sharedTiles, matvecRows = named.matvecRows, deterministic = false } = as;
+  const own = { ...named, sharedTiles, matvecRows };
+  const profile = deterministic ? withOnePhase(own) : own;
   const seen = new KeptDevice(device.gpu, {
     shaders: readShader,
     memoryBudget: as.memoryBudget ?? TEST_BUDGET,

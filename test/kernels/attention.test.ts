@@ -22,7 +22,7 @@ let hardware: Device;
 beforeAll(async () => {
   device = await openTestDevice();
   plain = disguise(device, { portable: true });
-  hardware = disguise(device, { profile: 'discrete' });
+  hardware = disguise(device, { profile: 'discrete', deterministic: true });
 });
 afterAll(() => device.destroy());
 

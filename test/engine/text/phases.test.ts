@@ -10,7 +10,10 @@ import { collect, goldenCases, greedy, openGolden } from '../fixture.ts';
 const platform = {
   ...nodePlatform,
   openDevice: async (options: Parameters<typeof nodePlatform.openDevice>[0]) =>
-    disguise(await nodePlatform.openDevice(options), { profile: 'discrete', lanes: 8, matvecRows: 2 }),
+    disguise(await nodePlatform.openDevice(options), {
+      ...{ profile: 'discrete', lanes: 8, matvecRows: 2 },
+      deterministic: options.deterministic,
+    }),
 };
 
 const opened: TextModel[] = [];
@@ -61,4 +64,18 @@ test('prompts in small chunks, and few pages, so that requests are retracted', a
   );
   expect(together).toEqual(single);
   expect((await small.metrics()).retractions).toBeGreaterThan(0);
+});
+
+test('deterministic: a prompt computed at once gives the same as its tokens one by one', async () => {
+  const own = await open({ deterministic: true, prefixCache: false });
+  const scored = async (ids: number[], count: number): Promise<[number, number][]> => {
+    const found: [number, number][] = [];
+    for await (const event of own.generate({ ...greedy(ids, count), logprobs: 1 }))
+      if (event.type === 'delta')
+        found.push(...event.logprobs!.map(({ logprob }, i) => [event.ids[i]!, logprob] as [number, number]));
+    return found;
+  };
+  const all = await scored(prompt(9, 3), 30);
+  const known = [...prompt(9, 3), ...all.slice(0, 20).map(([id]) => id)];
+  expect(await scored(known, 10)).toEqual(all.slice(20));
 });
