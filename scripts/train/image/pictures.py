@@ -16,18 +16,19 @@ import numpy as np
 
 from brush import SIZE
 from render import render
-from scenes import Scene, draw_scene, held_out
+from scenes import Scene, draw_lit_scene, draw_scene, held_out
 
 SHARD = 2048
 COUNTS = {0: 0.14, 1: 0.42, 2: 0.28, 3: 0.16}
 """Number of things in an image → share of images."""
 
 
-def scenes_of(shard: int) -> list[Scene]:
+def scenes_of(shard: int, lit: float = 0.0) -> list[Scene]:
     rng = random.Random(1000 + shard)
     scenes: list[Scene] = []
     while len(scenes) < SHARD:
-        scene = draw_scene(rng, rng.choices(list(COUNTS), list(COUNTS.values()))[0])
+        count = rng.choices(list(COUNTS), list(COUNTS.values()))[0]
+        scene = draw_lit_scene(rng, max(1, count)) if lit and rng.random() < lit else draw_scene(rng, count)
         if not held_out(scene):
             scenes.append(scene)
     return scenes
@@ -48,6 +49,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--shards", type=int, default=24)
+    parser.add_argument(
+        "--lit", type=float, default=0.0, help="share of scenes whose lights only their form tells apart"
+    )
     parser.add_argument("--pause-file", type=Path)
     args = parser.parse_args()
     args.data.mkdir(parents=True, exist_ok=True)
@@ -55,7 +59,7 @@ def main() -> None:
         path = args.data / f"pictures-{shard:03}.npy"
         if path.exists():
             continue
-        began, scenes = time.time(), scenes_of(shard)
+        began, scenes = time.time(), scenes_of(shard, args.lit)
         pictures = np.zeros((SHARD, SIZE, SIZE, 3), np.uint8)
         for i, scene in enumerate(scenes):
             wait_while(args.pause_file)

@@ -28,6 +28,9 @@ LIGHTS = {
     "star": ("yellow", "white", "blue", "red", "pink", "orange", "green", "purple"),
 }
 
+SHARED_COLOURS = tuple(c for c in LIGHTS["moon"] if all(c in colours for colours in LIGHTS.values()))
+"""Those that do not tell which light it is."""
+
 
 @dataclass
 class Thing:
@@ -118,6 +121,20 @@ def draw_scene(rng: random.Random, count: int) -> Scene:
     scene = Scene(terrain, time, weather, season, rng.getrandbits(48))
     scene.things = draw_things(rng, scene, count)
     return scene
+
+
+def draw_lit_scene(rng: random.Random, count: int) -> Scene:
+    """A scene with a light, not by day, where only the form of the light tells which it is.
+
+    In `draw_scene` the colour nearly does: at night four of five yellow lights are stars, and most white ones are moons.
+    """
+    while True:
+        scene = draw_scene(rng, count)
+        lights = [t for t in scene.things if t.kind in LIGHTS]
+        if lights and scene.time != "day":
+            for light in lights:
+                light.colour = rng.choice(SHARED_COLOURS)
+            return scene
 
 
 def held_out(scene: Scene) -> bool:

@@ -28,11 +28,14 @@ class Batches(IterableDataset):
         random.seed(seed)
         tokenizer = Tokenizer.from_file(str(args.model / "tokenizer.json"))
         text_stream = texts.Stream(tokenizer, seed, args.tokens, args.block)
-        picture_stream = pictures_stream.Stream(tokenizer, args.data, seed, args.pictures, self.tokens, args.block)
+        talk = pictures_stream.question if args.only_sight else pictures_stream.conversation
+        picture_stream = pictures_stream.Stream(
+            tokenizer, args.data, seed, args.pictures, self.tokens, args.block, talk
+        )
         while True:
             if self.progress.item() > LONG_FROM:
                 text_stream.longest, text_stream.long_share = 1024, 0.06
-            yield next(text_stream), next(picture_stream)
+            yield [] if args.only_sight else next(text_stream), next(picture_stream)
 
 
 def _as_it_is(batch: tuple) -> tuple:

@@ -4,13 +4,14 @@ The pictures are those of image/pictures.py: shards of scenes and what the paint
 """
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import questions
 import torch
 from labels import labels_of
-from scenes import Scene, mirrored, read_scenes
+from scenes import LIGHTS, Scene, mirrored, read_scenes
 from tokenizers import Tokenizer
 from torch import Tensor
 
@@ -22,6 +23,8 @@ IMAGE = "<IMG_CONTEXT>"
 """The token in whose places the tower's rows stand."""
 TURNS = {1: 0.3, 2: 0.25, 3: 0.2, 4: 0.15, 6: 0.1}
 """Number of questions about a picture → share of conversations."""
+NAMING = ("describe", "things", "at place", "is there")
+"""Kinds of questions whose replies say what the things are, and leave little else to chance."""
 
 Block = tuple[Tensor, Tensor, Tensor]
 """Ids and flags as in data.py (rows, length), and the picture of each row."""
@@ -47,6 +50,17 @@ def conversation(rng: random.Random, scene: Scene, tokens: int) -> dict:
     return {"system": system, "tools": [], "thinking": False, "messages": messages}
 
 
+def question(rng: random.Random, scene: Scene, tokens: int) -> dict:
+    """One question about a picture, for a tower that learns alone: what things there are where a light is to be told from others, else any."""
+    lit = scene.time != "day" and any(t.kind in LIGHTS for t in scene.things)
+    turn = None
+    while turn is None:
+        turn = questions.exchange(rng, scene, rng.choice(NAMING)) if lit else questions.conversation(rng, scene, 1)[0]
+    user = with_picture(turn.user, tokens, rng.random() < 0.2)
+    messages = [{"role": "user", "content": user}, {"role": "assistant", "content": turn.reply}]
+    return {"system": "", "tools": [], "thinking": False, "messages": messages}
+
+
 def shifted(rng: random.Random, picture: np.ndarray) -> np.ndarray:
     """The picture moved by up to three pixels, so that no position is learnt by heart."""
     x, y = rng.randint(0, 6), rng.randint(0, 6)
@@ -58,10 +72,17 @@ class Stream:
     """An iterator of (pictures u8 (n, 3, side, side), the readout's labels, blocks)."""
 
     def __init__(
-        self, tokenizer: Tokenizer, folder: Path, seed: int, count: int, tokens: int, block: int = data.BLOCK_TOKENS
+        self,
+        tokenizer: Tokenizer,
+        folder: Path,
+        seed: int,
+        count: int,
+        tokens: int,
+        block: int = data.BLOCK_TOKENS,
+        talk: Callable[[random.Random, Scene, int], dict] = conversation,
     ):
         self.tokenizer, self.count, self.tokens, self.block = tokenizer, count, tokens, block
-        self.rng = random.Random(seed)
+        self.rng, self.talk = random.Random(seed), talk
         self.shards: list[tuple[np.ndarray, list[Scene]]] = []
         for path in sorted(folder.glob("scenes-???.jsonl")):
             stored = path.with_name(path.name.replace("scenes", "pictures")).with_suffix(".npy")
@@ -76,7 +97,7 @@ class Stream:
             scene = mirrored(known[row]) if flip else known[row]
             pictures.append(shifted(rng, shard[row][:, :: -1 if flip else 1]))
             scenes.append(scene)
-            examples.append((*data.encode(self.tokenizer, conversation(rng, scene, self.tokens)), at))
+            examples.append((*data.encode(self.tokenizer, self.talk(rng, scene, self.tokens)), at))
         x = torch.from_numpy(np.stack(pictures)).permute(0, 3, 1, 2)
         return x, labels_of(scenes), blocks(examples, self.block)
 

@@ -3,6 +3,7 @@
     export PYTHONPATH=..:../image
     python ../image/pictures.py --data data/ --shards 64
     python train_sight.py --model ../../../models/svc-chat-mini --data data/ --state state/ --minutes 110
+    python train_sight.py ... --only-sight --workers 1 --minutes 30                          # the chat model's weights stay as they are
     python train_sight.py ... --device cuda --workers 1 --feeders 12 --block 4096 --tokens 16384 --pictures 128 --minutes 6   # on a GPU
 
 The models start from the weights in the model's folder where there are any: of a Qwen3ForCausalLM, or of the checkpoint that export_sight.py writes.
@@ -34,6 +35,7 @@ from train import loss_of as text_loss
 def optimizers(chat: torch.nn.Module, sight: torch.nn.Module, muon_lr: float, adam_lr: float) -> list:
     """Muon for the matrices of both models' layers, Adam for the rest."""
     named = [*chat.named_parameters(), *sight.named_parameters()]
+    named = [(name, p) for name, p in named if p.requires_grad]
     matrices = [p for name, p in named if p.ndim == 2 and (".layers." in name or ".layer." in name)]
     taken = {id(p) for p in matrices}
     others = [p for _, p in named if id(p) not in taken]
@@ -67,6 +69,7 @@ def work(rank: int, args: argparse.Namespace) -> None:
     if (weights := args.model / "model.safetensors").exists():
         begin_from(load_file(weights), both)
     both.to(args.device)
+    chat.requires_grad_(not args.only_sight)
     tuned = optimizers(chat, sight, args.muon_lr, args.adam_lr)
     average = workers.Average(both, args.average)
     if saved := run.load():
@@ -87,7 +90,7 @@ def work(rank: int, args: argparse.Namespace) -> None:
     seed = args.seed + 1000 * run.done["step"] + rank
     batches, progress = feed.feed(args, seed, tower.tokens)
     image = tokenizer.token_to_id(pictures_stream.IMAGE)
-    held_out = held_out_batches(tokenizer) if rank == 0 else {}
+    held_out = held_out_batches(tokenizer) if rank == 0 and not args.only_sight else {}
     torch.manual_seed(seed)
     parameters, running = list(both.parameters()), None
     torch.set_float32_matmul_precision("high")
@@ -96,9 +99,11 @@ def work(rank: int, args: argparse.Namespace) -> None:
         run.pause(state)
         progress.fill_(run.progress)
         of_texts, about_pictures = next(batches)
-        with halves:
-            of_text = text_loss(chat, of_texts)
-        of_text.backward()
+        of_text = torch.zeros(())
+        if not args.only_sight:
+            with halves:
+                of_text = text_loss(chat, of_texts)
+            of_text.backward()
         with halves:
             of_pictures, of_readout = seeing.picture_losses(chat, sight, image, about_pictures)
         (of_pictures + args.readout * of_readout).backward()
@@ -115,7 +120,7 @@ def work(rank: int, args: argparse.Namespace) -> None:
                 f"{time.strftime('%H:%M:%S')} step {run.done['step']} text {text:.3f} pictures {pictures:.3f} readout {readout:.3f} run {run.progress:.3f}, {speed:.1f} pictures a second",
                 flush=True,
             )
-        if rank == 0 and run.done["step"] % 400 == 0:
+        if held_out and run.done["step"] % 400 == 0:
             print("  held out: " + held_out_losses(chat, held_out), flush=True)
     run.save(state())
 
@@ -139,6 +144,9 @@ def main() -> None:
         type=float,
         default=0.15,
         help="share of the readout's loss; 0 for short runs from a tower that sees: a new readout would disturb it",
+    )
+    parser.add_argument(
+        "--only-sight", action="store_true", help="train tower and projector before a chat model that stays as it is"
     )
     parser.add_argument("--muon-lr", type=float, default=0.014)
     parser.add_argument("--adam-lr", type=float, default=0.002)
