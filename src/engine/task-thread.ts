@@ -10,7 +10,7 @@ import { fromWire, type WireError } from './session/wire-error.ts';
 export type FromTaskThread = 'ready' | TaskReport | TaskAnswer;
 
 export interface TaskReport {
-  report: number;
+  report: unknown;
 }
 
 export interface TaskAnswer {
@@ -28,7 +28,7 @@ export interface TaskOptions {
   /** Asks a task that has begun to end by itself. */
   stop?(): void;
   /** Receives the reports of the task. */
-  onReport?(report: number): void;
+  onReport?(report: unknown): void;
 }
 
 export interface BegunTask extends TaskOptions {
@@ -42,9 +42,11 @@ export const GRACE = 300;
 const START_TIME = 30_000;
 
 export class TaskThread {
+  /** Bytes of its heap, for callers whose tasks report them; 0 when it is started. */
+  heap = 0;
   readonly #connect: () => Port;
   readonly #idle: number;
-  readonly #onFree: () => void;
+  readonly #onFree: (thread: TaskThread) => void;
   #port: Port | null = null;
   #isReady = false;
   /** Whether the thread has run no task yet. */
@@ -53,7 +55,7 @@ export class TaskThread {
   #cancelTimer: () => void = () => {};
 
   /** `connect` starts a thread; `idle`: milliseconds without a task after which it is terminated; `onFree` is called after each task. */
-  constructor(connect: () => Port, idle: number, onFree: () => void) {
+  constructor(connect: () => Port, idle: number, onFree: (thread: TaskThread) => void) {
     this.#connect = connect;
     this.#idle = idle;
     this.#onFree = onFree;
@@ -65,6 +67,11 @@ export class TaskThread {
 
   get isStarted(): boolean {
     return this.#port !== null;
+  }
+
+  /** Whether it has loaded its code, so that a task begins without delay. */
+  get isReady(): boolean {
+    return this.#isReady;
   }
 
   /** Starts the thread before its first task. */
@@ -93,11 +100,21 @@ export class TaskThread {
     }
   }
 
+  /** Ends the thread at once, which frees its heap, and starts it again. A running task ends as with `abandon`. */
+  renew(): void {
+    if (this.#begun !== null) return this.#end(cancelled);
+    const port = this.#port;
+    this.#port = null;
+    port?.end?.();
+    this.start();
+  }
+
   #open(): Port {
     const port = this.#connect();
     this.#port = port;
     this.#isReady = false;
     this.#isNew = true;
+    this.heap = 0;
     port.onMessage((message) => {
       if (port === this.#port) this.#receive(message as FromTaskThread);
     });
@@ -124,7 +141,7 @@ export class TaskThread {
     this.#begun = null;
     this.#cancelTimer();
     if (begun !== null) say(begun.answer);
-    this.#onFree();
+    this.#onFree(this);
     if (this.isFree && this.#port !== null) this.#endIn(this.#idle, cancelled);
   }
 
@@ -132,6 +149,7 @@ export class TaskThread {
   #lose(say: (answer: PromiseWithResolvers<unknown>) => void): void {
     const isReplaced = this.#begun !== null && this.#isReady;
     this.#port = null;
+    this.#isReady = false;
     if (isReplaced) this.#open();
     this.#settle(say);
   }

@@ -1,6 +1,7 @@
 // The threads for long texts and grammars in Node. This file starts them, and is also the file that they run. They load no GPU
 // code, so that a terminated thread is replaced within a fraction of a second.
 
+import { getHeapStatistics } from 'node:v8';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { openDiskFolder } from '../files/source-disk.ts';
 import type { Port } from './session/port.ts';
@@ -16,4 +17,10 @@ export function startTokenizer(memory?: number): Port {
 }
 
 if (!isMainThread && parentPort && workerData === TOKENIZER_THREAD)
-  serveTextTasks(portOf(parentPort), openDiskFolder);
+  serveTextTasks(portOf(parentPort), openDiskFolder, measureHeap);
+
+/** Bytes that this thread has reserved for JavaScript objects and for array buffers. */
+function measureHeap(): number {
+  const { total_heap_size: objects, external_memory: buffers } = getHeapStatistics();
+  return objects + buffers;
+}

@@ -14,7 +14,7 @@ import { dispatchedText, restOfTag } from './structural-tag.ts';
 interface Place {
   path: string;
   limits: Limits;
-  /** How JSON Schemas are read; `any_order` of a format takes the order away. */
+  /** How JSON Schemas are read; `any_order` of a format decides on the order instead. */
   reading: SchemaReading;
   /** Ends of the enclosing tag, which free text at the end of its content must not contain. */
   ends: readonly string[];
@@ -32,7 +32,7 @@ export function ruleOfFormat(format: TextFormat, place: Place): Rule {
       return ruleOfSchema(format.json_schema, {
         path: `${path}.json_schema`,
         limits,
-        reading: { ...reading, isOrdered: reading.isOrdered && format.any_order !== true },
+        reading: { ...reading, isOrdered: !(format.any_order ?? !reading.isOrdered) },
       });
     case 'any_text': {
       const free = textWithout([...(format.excludes ?? []), ...ends], limits);

@@ -2,7 +2,7 @@
 
 export type TextFormat =
   | { type: 'const_string'; value: string }
-  /** `any_order`: properties may come in any order, not only in the one in which they are declared. */
+  /** `any_order`: whether properties may come in any order, or only in the one in which they are declared. Left out: as the constraint's `strict` says. */
   | { type: 'json_schema'; json_schema: unknown; style?: 'json'; any_order?: boolean }
   /** Free text of at most `max_chars` characters that contains none of `excludes`. */
   | { type: 'any_text'; excludes?: string[]; max_chars?: number | null }

@@ -3,7 +3,7 @@
 import { afterAll, expect, it } from 'vitest';
 import type { EngineError } from '../../src/files/error.ts';
 import type { Port } from '../../src/engine/session/port.ts';
-import { THREADS } from '../../src/engine/text/grammar-scheduler.ts';
+import { THREADS } from '../../src/engine/text/grammar-threads.ts';
 import { connectTextThreads } from '../../src/engine/text/text-threads.ts';
 import type { GrammarSource } from '../../src/engine/text/grammar-source.ts';
 import { startTokenizer } from '../../src/engine/tokenizer-node.ts';

@@ -40,6 +40,10 @@ test('schemas are read as declared, in any order where the format says so, and w
   expect(taken(true)).toEqual([true, true, false]);
   expect(taken(undefined, true)).toEqual([true, false, false]);
   expect(taken(undefined, false)).toEqual([true, true, true]);
+  expect(taken(true, false)).toEqual([true, true, true]);
+  // The order that a format demands holds where all that the schema allows is written, too.
+  expect(taken(false, false)).toEqual([true, false, true]);
+  expect(taken(false)).toEqual([true, false, false]);
   const tags = {
     type: 'structural_tag' as const,
     structures: [{ begin: '<', schema: json_schema, end: '>' }],

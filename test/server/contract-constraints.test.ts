@@ -52,6 +52,22 @@ describe('response_format', () => {
     expect((await keysOf(false)).filter((key) => key !== 'zebra')).not.toEqual([]);
   });
 
+  it('has other properties in a response, too, where its format is not strict', async () => {
+    const schema = { type: 'object', properties: { zebra: { type: 'integer', maximum: 9 } } };
+    const keysOf = async (strict: boolean): Promise<string[]> => {
+      const { output_text: text } = await client.responses.create({
+        model: 'svc-chat-mini',
+        input: ASK,
+        text: { format: { type: 'json_schema', name: 'a', schema, strict } },
+        max_output_tokens: 400,
+        temperature: 0,
+      });
+      return Object.keys(JSON.parse(text) as object);
+    };
+    expect((await keysOf(true)).filter((key) => key !== 'zebra')).toEqual([]);
+    expect((await keysOf(false)).filter((key) => key !== 'zebra')).not.toEqual([]);
+  });
+
   it('is any JSON object', async () => {
     const { text } = await both(ASK, {
       response_format: { type: 'json_object' },

@@ -35,6 +35,8 @@ export class GrammarJob {
   keepsUntil = TURN_STEPS;
   /** The most steps done in any thread. */
   attained = 0;
+  /** Bytes of heap for which there must be room before it begins again, since it was set back for them. */
+  heap = 0;
 
   constructor(
     { source, available, client }: Pick<GrammarJob, 'source' | 'available' | 'client'>,
@@ -51,6 +53,16 @@ export class GrammarJob {
   /** Whether it can be given a turn. */
   get isReady(): boolean {
     return this.state === 'waiting' || this.state === 'paused';
+  }
+
+  /** Whether it has not shown yet how much work it is. */
+  get isNew(): boolean {
+    return this.attained === 0;
+  }
+
+  /** Whether it has done enough work since its begin for its thread to be taken from it. */
+  get isDue(): boolean {
+    return this.progress >= this.keepsUntil;
   }
 
   report(steps: number): void {

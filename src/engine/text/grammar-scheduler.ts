@@ -5,49 +5,35 @@
 //   the least work done, for its client and for itself (grammar-jobs.ts). A new grammar therefore begins at once, in place of the
 //   running one with the most work, and a small one is complete before large ones that came first.
 // - A grammar whose turn is over pauses within its thread (compile-turn.ts), so its work is not lost.
-// - More grammars than THREADS cannot be begun, as each keeps memory. A grammar without a thread takes that of the one with the most
-//   work, which begins again later. To bound the work that is lost, a grammar keeps its thread until it has done twice the work that
-//   it lost before.
+// - Each begun grammar keeps memory, so that there are few threads (grammar-threads.ts). One of them is free for new grammars: where one
+//   takes it and is not complete at its first report, the grammar with the most work is set back, to begin again later. So it is
+//   where one without a thread has done less work. To bound the work that is lost, a grammar keeps its thread until it has done twice
+//   the work that it lost before.
+// - Where the heaps of begun grammars exceed MOST_HEAP, the paused one with the largest is set back, until there is room for it.
 // - A thread that ends, for its heap or otherwise, is started again at once, and a spare one before it is needed.
 
 import { EngineError } from '../../files/error.ts';
 import { onAbort } from '../abort-listeners.ts';
 import type { Port } from '../session/port.ts';
 import { withResolvers, type PromiseWithResolvers } from '../resolvers.ts';
-import { after, cancelled, TaskThread } from '../task-thread.ts';
-import { canPause } from './compile-turn.ts';
+import { after, cancelled, type TaskThread } from '../task-thread.ts';
 import { compareWork, GrammarJob, inOrder, TURN_STEPS, type Client } from './grammar-jobs.ts';
 import type { CompiledSource, GrammarSource } from './grammar-source.ts';
-import type { TextTask } from './text-tasks.ts';
+import { GRAMMAR_MEMORY, GrammarThreads, MOST_HEAP, noteHeap, RUNNING } from './grammar-threads.ts';
+import type { CompileReport, TextTask } from './text-tasks.ts';
 
-/** Grammars that compile at once. */
-export const RUNNING = 2;
-/** Grammars that are begun at once, each in a thread. Without shared memory none can pause. */
-export const THREADS = canPause() ? 6 : RUNNING;
-/** Heap limit of a thread in MiB. */
-export const GRAMMAR_MEMORY = 512;
-/** Milliseconds without a task after which a thread ends that is only needed while many grammars are begun. */
-const IDLE = 5000;
 /** Milliseconds after which a request gets an error because the machine is too busy. */
 export const GUARD = 60_000;
 
 export class GrammarScheduler {
-  readonly #threads: TaskThread[];
+  readonly #threads: GrammarThreads;
   readonly #jobs = new Set<GrammarJob>();
   readonly #clients = new Map<string, Client>();
   #asked = 0;
 
   /** `connect` starts a thread with a heap limit in MiB. */
   constructor(connect: (memory: number) => Port) {
-    this.#threads = Array.from(
-      { length: THREADS },
-      (_, i) =>
-        new TaskThread(
-          () => connect(GRAMMAR_MEMORY),
-          i < RUNNING ? Infinity : IDLE,
-          () => this.#schedule(),
-        ),
-    );
+    this.#threads = new GrammarThreads(connect, () => this.#schedule());
   }
 
   /**
@@ -128,13 +114,16 @@ export class GrammarScheduler {
     return true;
   }
 
+  /** Returns false where there is no thread for the job, or no memory. */
   #begin(job: GrammarJob): boolean {
-    const free = this.#threads.filter(({ isFree }) => isFree);
-    const thread = free.find(({ isStarted }) => isStarted) ?? free[0];
-    if (thread === undefined) {
-      this.#freeThread(job);
-      return false;
-    }
+    if (!this.#threads.hasRoom(job.heap)) return false;
+    const thread = this.#threads.find(job.isNew);
+    if (thread === null) this.#freeThread(job);
+    else this.#beginIn(thread, job);
+    return thread !== null;
+  }
+
+  #beginIn(thread: TaskThread, job: GrammarJob): void {
     const { source, available, turn } = job;
     const task: TextTask = { kind: 'compile', source, available, turn: turn.memory };
     const answer = withResolvers<unknown>();
@@ -142,7 +131,7 @@ export class GrammarScheduler {
     thread.begin({
       task,
       answer,
-      onReport: (steps) => this.#report(job, steps),
+      onReport: (report) => this.#report(job, thread, report as CompileReport),
       ...(turn.memory !== null && { stop: () => turn.stop() }),
     });
     answer.promise.then(
@@ -153,7 +142,6 @@ export class GrammarScheduler {
         this.#schedule();
       },
     );
-    return true;
   }
 
   #settle(job: GrammarJob, say: (answer: PromiseWithResolvers<CompiledSource>) => void): void {
@@ -164,24 +152,53 @@ export class GrammarScheduler {
 
   /** Sets the job back that has the most work, and more than `job`; one at a time. */
   #freeThread(job: GrammarJob): void {
-    const begun = inOrder(this.#jobs).filter(({ thread }) => thread !== null);
+    const begun = this.#begun();
     if (begun.some(({ state }) => state === 'stopping')) return;
-    const victim = begun.findLast((each) => each.progress >= each.keepsUntil && compareWork(job, each) < 0);
-    if (victim === undefined) return;
-    victim.state = 'stopping';
-    victim.keepsUntil = 2 * victim.progress;
-    victim.thread!.abandon();
+    const victim = begun.findLast((each) => each.isDue && compareWork(job, each) < 0);
+    if (victim !== undefined) setBack(victim);
   }
 
-  #report(job: GrammarJob, steps: number): void {
+  /** Sets the job back that has the most work where no thread is free for a new one, and none is about to be. */
+  #restoreReserve(): void {
+    const begun = this.#begun();
+    if (this.#threads.hasReserve || begun.some(({ state, isNew }) => state === 'stopping' || isNew)) return;
+    const victim = begun.findLast(({ isDue }) => isDue);
+    if (victim !== undefined) setBack(victim);
+  }
+
+  /** Sets paused jobs back, the one with the largest heap first, until the heaps are small enough. */
+  #limitHeap(): void {
+    const paused = [...this.#jobs].filter(({ state }) => state === 'paused');
+    for (const job of paused.toSorted((a, b) => b.thread!.heap - a.thread!.heap)) {
+      if (this.#threads.heap <= MOST_HEAP) return;
+      const thread = job.thread!;
+      job.heap = thread.heap;
+      setBack(job);
+      thread.renew();
+    }
+  }
+
+  #begun(): GrammarJob[] {
+    return inOrder([...this.#jobs].filter(({ thread }) => thread !== null));
+  }
+
+  #report(job: GrammarJob, thread: TaskThread, { steps, heap }: CompileReport): void {
+    noteHeap(thread, heap);
     job.report(steps);
     if (job.state === 'ended') return;
-    // It takes long, so that other grammars may come while it runs.
-    if (!this.#threads.some(({ isFree, isStarted }) => isFree && isStarted))
-      this.#threads.find(({ isFree }) => isFree)?.start();
     if (job.state === 'running' && steps >= job.turnEnd) job.state = 'paused';
+    this.#restoreReserve();
+    this.#limitHeap();
+    this.#threads.startSpare();
     this.#schedule();
   }
+}
+
+/** Ends the job's task; it begins again later. */
+function setBack(job: GrammarJob): void {
+  job.state = 'stopping';
+  job.keepsUntil = Math.max(job.keepsUntil, 2 * job.progress);
+  job.thread!.abandon();
 }
 
 /** The job waits from now on, even before its thread has read it. */

@@ -1,4 +1,4 @@
-// Messages to and from the threads for slow work on texts. Answers are TaskAnswers; a compilation reports its steps.
+// Messages to and from the threads for slow work on texts. Answers are TaskAnswers; a compilation reports its steps and its memory.
 
 import type { ChatRendering } from '../../files/template/template.ts';
 import type { StopTable } from '../../grammar/stops/stop-table.ts';
@@ -18,6 +18,13 @@ export interface CompileTask {
   available: Uint8Array;
   /** Shared memory of its turn (compile-turn.ts); null: it cannot wait, and ends with its thread. */
   turn: Int32Array | null;
+}
+
+export interface CompileReport {
+  /** Steps since the begin of the compilation. */
+  steps: number;
+  /** Bytes of the thread's heap; null: it cannot be measured. */
+  heap: number | null;
 }
 
 export type TextTaskResult = number[] | string | StopTable[] | CompiledSource;

@@ -11,7 +11,7 @@ import type { FromTaskThread, TaskAnswer, TaskReport } from '../task-thread.ts';
 import { takeTurns } from './compile-turn.ts';
 import { withEngineErrors } from './grammar-error.ts';
 import { compileSource } from './grammar-source.ts';
-import type { TextTask, TextTaskResult } from './text-tasks.ts';
+import type { CompileReport, TextTask, TextTaskResult } from './text-tasks.ts';
 
 /** The parts of a checkpoint that tasks need. */
 interface Speech {
@@ -19,13 +19,20 @@ interface Speech {
   template: ChatTemplate;
 }
 
-/** Answers the tasks that arrive at `port`. */
-export function serveTextTasks(port: Port, openFolder: (path: string) => Promise<Folder>): void {
+/** Answers the tasks that arrive at `port`. `measureHeap`: bytes of this thread's heap; null: they cannot be measured. */
+export function serveTextTasks(
+  port: Port,
+  openFolder: (path: string) => Promise<Folder>,
+  measureHeap: () => number | null = () => null,
+): void {
   const worker = new TextWorker(openFolder);
   const answer = async (task: TextTask): Promise<void> => {
     const reply: TaskAnswer = { result: null, error: null };
     try {
-      reply.result = await worker.run(task, (report) => port.post({ report } satisfies TaskReport));
+      reply.result = await worker.run(task, (steps) => {
+        const report: CompileReport = { steps, heap: measureHeap() };
+        port.post({ report } satisfies TaskReport);
+      });
     } catch (error) {
       reply.error = toWire(error);
     }

@@ -43,7 +43,7 @@ export function applicators(reader: KeywordReader, annotated: boolean, context: 
   if (reader.has('not')) {
     found.push({ keyword: 'not', options: [{ of: [], where: context.terms.not(reader.term('not')) }] });
   }
-  if (reader.has('if') && context.isClosed) found.push(declaredByCondition(reader, context));
+  if (reader.has('if') && context.keepsDeclared) found.push(declaredByCondition(reader, context));
   if (reader.has('if')) found.push({ keyword: 'if', options: conditional(reader, context) });
   found.push(...dependentSchemas(reader, context));
   return found;

@@ -208,7 +208,7 @@ function objectKeywords(
   const required = new Set(reader.names('required'));
   const [min, max] = [reader.count('minProperties') ?? 0, reader.count('maxProperties') ?? Infinity];
   const classes = classesOf(patterns, rest, context);
-  const declares = context.isClosed && (reader.has('properties') || reader.has('patternProperties'));
+  const declares = context.keepsDeclared && (reader.has('properties') || reader.has('patternProperties'));
   let shape: ObjectShape = {
     ...ANY_OBJECT,
     named,
@@ -217,7 +217,7 @@ function objectKeywords(
     dependent: dependents(reader),
     min,
     max,
-    declared: declares ? { names: properties.map(({ name }) => name), closes: true } : null,
+    declared: declares ? { names: properties.map(({ name }) => name), closes: context.isClosed } : null,
   };
   if (reader.has('propertyNames')) {
     const names = stringsOf(context.shapeOf(reader.term('propertyNames')), context);

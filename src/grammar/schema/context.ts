@@ -11,6 +11,8 @@ export interface Context {
   readonly bounds: Limits;
   /** Whether objects that declare properties are written without others. */
   readonly isClosed: boolean;
+  /** Whether it matters which properties are declared, for their order or since no others are written. */
+  readonly keepsDeclared: boolean;
   /** Objects that are written with others all the same, since none of declared properties only fulfils the schema. */
   readonly opened: Set<ObjectShape>;
   shapeOf(term: Term): Shape;

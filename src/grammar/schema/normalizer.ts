@@ -61,6 +61,7 @@ export class Normalizer implements Context {
   readonly bounds: Limits;
   readonly terms: Terms;
   readonly isClosed: boolean;
+  readonly keepsDeclared: boolean;
   readonly opened = new Set<ObjectShape>();
   readonly #alike = new AlikeSubschemas();
   readonly #shapes = new Map<Term, Shape>();
@@ -75,8 +76,13 @@ export class Normalizer implements Context {
   /** The current isEmpty() question; 0: none. */
   #question = 0;
 
-  constructor(document: SchemaDocument, bounds: Limits, isClosed: boolean) {
+  constructor(
+    document: SchemaDocument,
+    bounds: Limits,
+    { isOrdered, isClosed }: { isOrdered: boolean; isClosed: boolean },
+  ) {
     this.isClosed = isClosed;
+    this.keepsDeclared = isOrdered || isClosed;
     this.document = document;
     this.bounds = bounds;
     this.terms = new Terms(MOST_TERMS, () =>

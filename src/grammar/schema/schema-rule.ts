@@ -75,7 +75,7 @@ export function ruleOfSchema(
 ): Rule {
   const document = new SchemaDocument(schema, path);
   try {
-    const context = new Normalizer(document, bounds, reading.isClosed);
+    const context = new Normalizer(document, bounds, reading);
     const root = context.enter(document.root, []);
     const { terms, isInhabited } = inhabitedTerms(root, context);
     if (!isInhabited(root)) {

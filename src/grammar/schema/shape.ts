@@ -228,7 +228,10 @@ function complementTexts(a: Dfa, { bounds }: Context): Dfa {
 }
 
 /** The shape of exactly these values. */
-export function shapeOfValues(values: readonly Json[], { bounds, terms, isClosed }: Context): Shape {
+export function shapeOfValues(
+  values: readonly Json[],
+  { bounds, terms, keepsDeclared, isClosed }: Context,
+): Shape {
   const strings = values.filter((value) => typeof value === 'string');
   return {
     null: values.includes(null),
@@ -248,7 +251,7 @@ export function shapeOfValues(values: readonly Json[], { bounds, terms, isClosed
       named: new Map(Object.entries(value).map(([name, member]) => [name, terms.value(member)])),
       classes: [{ names: ANY_TEXT, term: NONE }],
       required: new Set(Object.keys(value)),
-      declared: isClosed ? { names: Object.keys(value), closes: true } : null,
+      declared: keepsDeclared ? { names: Object.keys(value), closes: isClosed } : null,
     })),
   };
 }

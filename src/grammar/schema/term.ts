@@ -76,14 +76,14 @@ export interface ObjectShape {
   readonly min: number;
   readonly max: number;
   readonly conditions: readonly Condition[];
-  /** null: nothing is declared, or the whole language is read. */
+  /** null: nothing is declared, or it does not matter for the reading. */
   readonly declared: Declared | null;
 }
 
 export interface Declared {
   /** Names under `properties`, in their order. */
   readonly names: readonly string[];
-  /** Whether `properties` or `patternProperties` occur, so that other names are not written unless the schema allows them explicitly. */
+  /** Whether other names are not written unless the schema allows them explicitly. */
   readonly closes: boolean;
 }
 

@@ -249,4 +249,20 @@ describe('input', () => {
       constraint: { type: 'json_schema', schema: parameters },
     });
   });
+
+  it.each([
+    [undefined, {}],
+    [null, {}],
+    [true, { strict: true }],
+    [false, { strict: false }],
+  ])('text.format.strict %s reaches the engine', async (strict, expected) => {
+    const { post, model } = await startResponding();
+    const schema = { type: 'object', properties: {} };
+    const { status } = await post({
+      input: 'a',
+      text: { format: { type: 'json_schema', name: 'n', schema, strict } },
+    });
+    expect(status).toBe(200);
+    expect(model.requests[0]!.constraint).toEqual({ type: 'json_schema', schema, ...expected });
+  });
 });
