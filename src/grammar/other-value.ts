@@ -23,7 +23,7 @@ interface Begun {
 }
 
 /** Most texts that a search begins; after that, the search has found nothing. */
-const MOST_BEGUN = 50_000;
+const MOST_BEGUN = 20_000;
 
 const bytesOf = (characters: string): number[] => Array.from(characters, (one) => one.charCodeAt(0));
 /** Bytes that end something come first; fractions, exponents and escapes last. */
@@ -67,7 +67,7 @@ export function canDiffer(
 function nextOf(begun: Begun, automaton: SearchedAutomaton): Begun | null {
   while (begun.tried < ORDER.length) {
     const byte = ORDER[begun.tried++]!;
-    if (!isPlain(byte, begun.place)) continue;
+    if (!isPlain(byte, begun.place) || (begun.place === 'outside' && isLost(begun.spelled, byte))) continue;
     if (!begun.state.tops.some(({ symbol }) => automaton.takes(symbol, byte))) continue;
     const state = automaton.step(begun.state, byte);
     if (state === null) continue;
@@ -95,6 +95,16 @@ function isPlain(byte: number, place: Place): boolean {
     case 'u00x':
       return '0123456789abcdef'.includes(character);
   }
+}
+
+/** More digits than a double holds. */
+const MOST_DIGITS = 17;
+
+/** Whether the byte is a digit that hardly changes the value of the number that is begun; zeros are kept for numbers that must be longer. */
+function isLost(spelled: string, byte: number): boolean {
+  if (byte < 0x31 || byte > 0x39) return false;
+  const digits = /[\d.]*$/.exec(spelled.slice(-2 * MOST_DIGITS))![0];
+  return digits.length >= MOST_DIGITS && digits.replace('.', '').replace(/^0+/, '').length >= MOST_DIGITS;
 }
 
 const IN_ESCAPE: Partial<Record<Place, Place>> = { u: 'u0', u0: 'u00', u00: 'u00x', u00x: 'inside' };

@@ -121,6 +121,7 @@ const isClosed = (literal: string): boolean => /^"(?:[^"\\]|\\[^])*"$/.test(lite
 
 /** The bytes of an unfinished string literal without \u, and without an escape that is begun. */
 function decoded(literal: string): string {
+  if (!literal.includes('\\')) return literal.slice(1);
   return literal.slice(1).replace(/\\([^]?)/g, (_, letter: string) => SHORT_ESCAPES[letter] ?? letter);
 }
 

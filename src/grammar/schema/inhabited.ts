@@ -110,7 +110,9 @@ export function isArrayInhabited(shape: ArrayShape, isInhabited: IsInhabited, co
   }
   if (areCompared(shape, context)) {
     const isEnough =
-      shape.prefix.length > 0 || valueCount(shape.rest, isInhabited, context).most >= shape.min;
+      shape.min <= 1 ||
+      shape.prefix.length > 0 ||
+      valueCount(shape.rest, isInhabited, context).most >= shape.min;
     return isEnough && shape.min <= Math.min(shape.max, mostElements(shape, isInhabited));
   }
   if (needsAutomaton(shape)) return elementAutomaton(shape, isInhabited, context).states.length > 0;

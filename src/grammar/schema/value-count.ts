@@ -6,6 +6,7 @@ import { elementOf } from './array-shape.ts';
 import type { Context } from './context.ts';
 import { decimalOf, isMultiple } from './decimal.ts';
 import { closedShape } from './declared.ts';
+import { differingElements, needsAutomaton } from './element-automaton.ts';
 import type { NumberPiece } from './number-set.ts';
 import type { ArrayShape, ObjectShape, Shape, Term } from './term.ts';
 
@@ -28,17 +29,30 @@ const MOST_LENGTHS = 12;
 const MOST_MULTIPLES = 1000;
 
 /** The values of a term, with those whose parts are known to be inhabited. */
-export function valueCount(term: Term, isInhabited: IsInhabited, context: Context, depth = 0): ValueCount {
-  if (!isInhabited(term)) return NO_VALUES;
-  if (depth > MOST_DEPTH) return { least: 1, most: Infinity };
-  const count: Count = (part) => valueCount(part, isInhabited, context, depth + 1);
-  const shape = context.shapeOf(term);
+export function valueCount(term: Term, isInhabited: IsInhabited, context: Context): ValueCount {
+  const found = new Map<string, ValueCount>();
+  const countAt = (part: Term, depth: number): ValueCount => {
+    if (!isInhabited(part)) return NO_VALUES;
+    if (depth > MOST_DEPTH) return { least: 1, most: Infinity };
+    const key = `${part.id} ${depth}`;
+    let counted = found.get(key);
+    if (counted === undefined) {
+      counted = countIn(context.shapeOf(part), (inner) => countAt(inner, depth + 1), context);
+      found.set(key, counted);
+    }
+    return counted;
+  };
+  return countAt(term, 0);
+}
+
+/** The values of an inhabited shape. `count`: those of a part. */
+function countIn(shape: Shape, count: Count, context: Context): ValueCount {
   const words = [shape.null, shape.true, shape.false].map((has) => (has ? ONE_VALUE : NO_VALUES));
   const found = sum([
     ...words,
     ...shape.numbers.map(numberCount),
     stringCount(shape),
-    eitherOf(shape.arrays.map((array) => arrayCount(array, count))),
+    eitherOf(shape.arrays.map((array) => arrayCount(array, count, context))),
     eitherOf(shape.objects.map((object) => objectCount(closedShape(object), count, context))),
   ]);
   return { least: Math.max(found.least, 1), most: found.most };
@@ -93,7 +107,14 @@ function stringCount({ strings, longest }: Shape): ValueCount {
   return { least: Math.max(Math.floor((longest - states) / states), 1), most: Infinity };
 }
 
-function arrayCount(shape: ArrayShape, count: Count): ValueCount {
+function arrayCount(shape: ArrayShape, count: Count, context: Context): ValueCount {
+  // The elements of arrays with further conditions are no terms that are known to be inhabited.
+  if (needsAutomaton(shape)) {
+    const differing = differingElements(shape, context);
+    if (differing === null)
+      return { least: Number(shape.min === 0 && shape.counts.length === 0), most: Infinity };
+    return selectionCount(shape, differing.others.length + (countTexts(differing.strings)[0] ?? 0));
+  }
   const lengths: ValueCount[] = [];
   let shorter = ONE_VALUE;
   for (let length = 0; length <= shape.max; length++) {
@@ -104,9 +125,18 @@ function arrayCount(shape: ArrayShape, count: Count): ValueCount {
     if (length < MOST_LENGTHS + shape.prefix.length) continue;
     return shape.max === Infinity ? { least: Infinity, most: Infinity } : { ...sum(lengths), most: Infinity };
   }
-  const all = sum(lengths);
-  if (shape.counts.length === 0 && shape.unique === null) return all;
-  return { least: Math.min(Number(shape.counts.length === 0 && shape.min <= 1), all.least), most: all.most };
+  return sum(lengths);
+}
+
+/** Arrays of distinct ones of `size` elements, in any order. */
+function selectionCount({ min, max }: ArrayShape, size: number): ValueCount {
+  let [selections, all] = [1, 0];
+  for (let length = 0; length <= Math.min(max, size); length++) {
+    if (length >= min) all += selections;
+    selections *= size - length;
+    if (length === MOST_LENGTHS) return { least: all, most: Infinity };
+  }
+  return { least: all, most: all };
 }
 
 function objectCount(shape: ObjectShape, count: Count, context: Context): ValueCount {
