@@ -6,7 +6,7 @@ import { ANY_TEXT, TooLarge, type Limits } from './dfa.ts';
 import type { Expression } from './expression.ts';
 import { ANY_JSON, PUNCTUATION } from './json-syntax.ts';
 import { LexemeTable } from './lexeme-table.ts';
-import { arrayNode, objectNode, setNode, type NodeParts } from './object-nodes.ts';
+import { arrayNode, distinctNode, objectNode, setNode, type NodeParts } from './object-nodes.ts';
 import { prune } from './prune.ts';
 import { regularExpressionOf } from './regular-rules.ts';
 import type { Rule } from './rule.ts';
@@ -134,6 +134,8 @@ class RuleCompiler {
         return arrayNode(rule, this.#partsIn(scope));
       case 'set':
         return setNode(rule, this.#partsIn(scope));
+      case 'distinct':
+        return distinctNode(rule, this.#partsIn(scope));
     }
   }
 

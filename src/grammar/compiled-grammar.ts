@@ -32,7 +32,8 @@ export type GrammarNode =
   | { kind: 'choice'; nodes: number[] }
   | RepeatNode
   | ObjectNode
-  | ArrayNode;
+  | ArrayNode
+  | DistinctNode;
 
 export interface RepeatNode {
   kind: 'repeat';
@@ -91,6 +92,17 @@ export interface ArrayNode {
   max: number;
   /** Bounds on the number of elements that match `contains`; null: not counted. */
   contains: { min: number; max: number } | null;
+}
+
+/** An array of which no two elements are equal. */
+export interface DistinctNode {
+  kind: 'distinct';
+  /** Nodes of the first elements. */
+  prefix: number[];
+  /** Node of the elements after the prefix; -1: none. */
+  rest: number;
+  min: number;
+  max: number;
 }
 
 /** Nodes of an element that matches `contains` and of one that does not, equal where it is not counted; -1: impossible. */

@@ -2,7 +2,6 @@
 // stops before the first of its tokens for which a longer token could continue past the forced bytes: there the model has a choice.
 
 import type { ParserState } from './graph-stack.ts';
-import { advance } from './lexeme-state.ts';
 import type { PushdownAutomaton } from './pushdown-automaton.ts';
 import type { TokenMasks } from './token-mask.ts';
 import { childOf, type Trie } from './trie.ts';
@@ -67,10 +66,9 @@ export class ForcedTokens {
     if (accepts) return -1;
     let only = -1;
     for (const { symbol } of tops) {
-      if (symbol.kind !== 'lexeme' && symbol.kind !== 'name') return -1;
-      const lexeme = this.#automaton.lexemeOf(symbol);
+      if (symbol.kind === 'token') return -1;
       for (let byte = 0; byte < 256; byte++) {
-        if (advance(lexeme, symbol.state, byte) < 0 || byte === only) continue;
+        if (byte === only || !this.#automaton.takes(symbol, byte)) continue;
         if (only >= 0) return -1;
         only = byte;
       }

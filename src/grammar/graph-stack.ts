@@ -2,6 +2,8 @@
 // immutable: to return is to keep an old entry, and a fork costs nothing. Equal symbols, entries and states are one object within
 // an arena, so what was computed for them is found again.
 
+import type { UsedValues } from './used-values.ts';
+import type { Json } from './json-value.ts';
 import type { NameSet } from './name-set.ts';
 import { NODE_STEPS, type WorkBudget } from './work-budget.ts';
 
@@ -32,7 +34,9 @@ export type StackSymbol =
   | { key: string; kind: 'repeat'; node: number; done: number }
   | ObjectSymbol
   | NameSymbol
-  | ArraySymbol;
+  | ArraySymbol
+  | DistinctSymbol
+  | ElementSymbol;
 
 export interface LexemeSymbol {
   key: string;
@@ -71,6 +75,32 @@ export interface ArraySymbol {
   at: 'first' | 'next';
   count: number;
   matched: number;
+}
+
+/** The rest of an array of which no two elements are equal. */
+export interface DistinctSymbol {
+  key: string;
+  kind: 'distinct';
+  node: number;
+  at: 'first' | 'next';
+  used: UsedValues;
+}
+
+/** The rest of an element that must differ from those before it. An automaton of its own reads it. */
+export interface ElementSymbol {
+  key: string;
+  kind: 'element';
+  /** Distinguishes symbols in keys. */
+  id: number;
+  /** Index of the array's node. */
+  node: number;
+  used: UsedValues;
+  /** Bytes read so far, one per UTF-16 unit. */
+  spelled: string;
+  /** State of the element's automaton. */
+  inner: ParserState;
+  /** The elements before it that it may still become equal to. */
+  similar: readonly Json[];
 }
 
 /** The stacks that can take the next byte or token: each has a terminal on top. */

@@ -1,10 +1,17 @@
 // The nodes of JSON objects and arrays in a compiled grammar.
 
-import type { ArrayNode, ConditionsNode, ElementNode, ObjectNode, OtherNames } from './compiled-grammar.ts';
+import type {
+  ArrayNode,
+  ConditionsNode,
+  DistinctNode,
+  ElementNode,
+  ObjectNode,
+  OtherNames,
+} from './compiled-grammar.ts';
 import { countTexts, isInfiniteEverywhere, textsOf } from './dfa-language.ts';
 import { accepts, ANY_TEXT, intersect, isEmpty, subtract, TooLarge, type Dfa, type Limits } from './dfa.ts';
 import type { LexemeTable } from './lexeme-table.ts';
-import type { ArrayRule, Element, ObjectRule, Rule, SetRule } from './rule.ts';
+import type { ArrayRule, DistinctRule, Element, ObjectRule, Rule, SetRule } from './rule.ts';
 import type { ValueKind } from './object-conditions.ts';
 import { wordsDfa } from './word-dfa.ts';
 
@@ -149,6 +156,16 @@ export function arrayNode(rule: ArrayRule, parts: NodeParts): ArrayNode {
     min: rule.min,
     max: rule.max,
     contains: rule.contains ?? null,
+  };
+}
+
+export function distinctNode({ prefix, rest, min, max }: DistinctRule, { nodeOf }: NodeParts): DistinctNode {
+  return {
+    kind: 'distinct',
+    prefix: prefix.map((element) => nodeOf(element)),
+    rest: rest === null ? -1 : nodeOf(rest),
+    min,
+    max,
   };
 }
 

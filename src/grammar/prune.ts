@@ -5,6 +5,7 @@ import { canFinish as arrayCanFinish } from './array-state.ts';
 import type {
   CompiledGrammar,
   ConditionsNode,
+  DistinctNode,
   ElementNode,
   GrammarNode,
   ObjectNode,
@@ -67,7 +68,7 @@ function partCount(node: GrammarNode): number {
       (sum, { length }) => sum + length,
       1 + node.dependents.length,
     );
-  return node.kind === 'array' ? 2 + node.prefix.length : 1;
+  return node.kind === 'array' || node.kind === 'distinct' ? 2 + node.prefix.length : 1;
 }
 
 /** Whether some text matches the node, given the nodes that are known to be productive. */
@@ -101,6 +102,10 @@ function isProductive(
       const kept = withoutUnproductive(node, known);
       return canPunctuate() && kept.kind === 'array' && arrayCanFinish(kept, 0, 0);
     }
+    case 'distinct': {
+      const { prefix, rest, min, max } = distinctWithoutUnproductive(node, known);
+      return canPunctuate() && min <= max && (rest >= 0 || min <= prefix.length);
+    }
   }
 }
 
@@ -122,6 +127,8 @@ function withoutUnproductive(node: GrammarNode, productive: boolean[]): GrammarN
         rest: stop < 0 && node.rest !== null ? elementWithoutUnproductive(node.rest, productive) : null,
       };
     }
+    case 'distinct':
+      return distinctWithoutUnproductive(node, productive);
     default:
       return node;
   }
@@ -157,6 +164,15 @@ function conditionsWithoutUnproductive(
     known: keptKinds(conditions.known, known),
     absent: conditions.absent.filter((_, i) => isKept(known[i]!)),
     others: keptKinds(conditions.others, others),
+  };
+}
+
+function distinctWithoutUnproductive(node: DistinctNode, productive: boolean[]): DistinctNode {
+  const stop = node.prefix.findIndex((element) => !productive[element]);
+  return {
+    ...node,
+    prefix: stop < 0 ? node.prefix : node.prefix.slice(0, stop),
+    rest: stop < 0 && productive[node.rest] ? node.rest : -1,
   };
 }
 

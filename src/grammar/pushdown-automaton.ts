@@ -3,13 +3,17 @@
 // grammar has no unproductive nodes, and objects and arrays offer only what they can complete.
 
 import type { CompiledGrammar } from './compiled-grammar.ts';
+import { DistinctElements } from './distinct-elements.ts';
+import { EndlessStacks } from './endless-stacks.ts';
 import {
   moveState,
   StackArena,
   type Closure,
+  type ElementSymbol,
   type NameSymbol,
   type ParserState,
   type StackEntry,
+  type StackSymbol,
 } from './graph-stack.ts';
 import { advance, canContinue, isComplete } from './lexeme-state.ts';
 import type { Lexeme } from './lexeme.ts';
@@ -30,19 +34,33 @@ export class PushdownAutomaton {
   readonly #start: number;
   readonly #lexemes: Lexeme[];
   readonly #expansion: StackExpansion;
+  readonly #endless: EndlessStacks;
+  /** The arrays whose elements must differ. */
+  readonly elements: DistinctElements<PushdownAutomaton>;
   #arena = new StackArena(this.budget);
 
   /** `available`: 1 for each byte that is a token by itself. */
   constructor(grammar: CompiledGrammar, available: Uint8Array) {
     this.#start = grammar.start;
     this.#lexemes = [...grammar.lexemes];
-    const names = new PropertyNames(grammar, { lexemes: this.#lexemes, available, budget: this.budget });
-    this.#expansion = new StackExpansion(grammar, names);
+    const lexemes = this.#lexemes;
+    const names = new PropertyNames(grammar, { lexemes, available, budget: this.budget });
+    this.elements = new DistinctElements(
+      grammar,
+      (start) => new PushdownAutomaton({ ...grammar, start }, available),
+    );
+    this.#expansion = new StackExpansion(grammar, names, this.elements);
+    this.#endless = new EndlessStacks({
+      grammar,
+      lexemes,
+      names,
+      isElementEndless: (element) => this.elements.automatonOf(element).isEndless(element.inner),
+    });
   }
 
   /** Approximate bytes of the stacks and states. */
   get bytes(): number {
-    return this.#arena.size * ENTRY_BYTES;
+    return this.#arena.size * ENTRY_BYTES + this.elements.bytes;
   }
 
   start(): ParserState {
@@ -83,7 +101,11 @@ export class PushdownAutomaton {
       const { symbol } = each;
       if (symbol.kind === 'bottom') accepts = true;
       else if (symbol.kind === 'token' || symbol.kind === 'name') tops.push(each);
-      else if (symbol.kind === 'lexeme') {
+      else if (symbol.kind === 'element') {
+        if (symbol.inner.tops.length > 0) tops.push(each);
+        const after = symbol.inner.accepts ? this.afterElement(each.below!, symbol) : null;
+        if (after !== null) seen.add(after);
+      } else if (symbol.kind === 'lexeme') {
         const lexeme = this.#lexemes[symbol.lexeme]!;
         if (canContinue(lexeme, symbol.state)) tops.push(each);
         if (isComplete(lexeme, symbol.state)) seen.add(each.below!);
@@ -101,6 +123,27 @@ export class PushdownAutomaton {
     return this.#expansion.afterName(below, name, spelled);
   }
 
+  /** The rest of the array after an element that is complete with further bytes; null: its value occurs before. */
+  afterElement(below: StackEntry, element: ElementSymbol, further?: string): StackEntry | null {
+    const after = this.elements.after(below.arena, element, further);
+    return after && below.arena.push(below, after);
+  }
+
+  /** Whether infinitely many texts complete a state; false also for a few states where they do. */
+  isEndless(state: ParserState): boolean {
+    return this.#endless.has(state);
+  }
+
+  /** Whether a byte can follow, as far as the top of a stack tells. */
+  takes(symbol: StackSymbol, byte: number): boolean {
+    if (symbol.kind === 'element') {
+      const automaton = this.elements.automatonOf(symbol);
+      return symbol.inner.tops.some((top) => automaton.takes(top.symbol, byte));
+    }
+    if (symbol.kind !== 'lexeme' && symbol.kind !== 'name') return false;
+    return advance(this.lexemeOf(symbol), symbol.state, byte) >= 0;
+  }
+
   /** Whether a name is an element of a set, which no colon follows. */
   isInSet({ node }: NameSymbol): boolean {
     return this.#expansion.isSet(node);
@@ -110,6 +153,10 @@ export class PushdownAutomaton {
   #take(top: StackEntry, byte: number): Closure {
     const { symbol, arena } = top;
     const below = top.below!;
+    if (symbol.kind === 'element') {
+      const next = this.elements.advance(arena, symbol, byte);
+      return next === null ? REJECTED : this.closure(arena.push(below, next));
+    }
     if (symbol.kind !== 'lexeme' && symbol.kind !== 'name') return REJECTED;
     const lexeme = this.#lexemes[symbol.lexeme]!;
     const state = advance(lexeme, symbol.state, byte);

@@ -23,7 +23,8 @@ export type Rule =
   | StringRule
   | ObjectRule
   | ArrayRule
-  | SetRule;
+  | SetRule
+  | DistinctRule;
 
 /** Names that `start` and the rules themselves can refer to; an inner scope hides equal names of an outer one. */
 export interface ScopeRule {
@@ -102,6 +103,17 @@ export interface SetRule {
   strings: Dfa | null;
   /** The other elements, each in its only spelling. */
   literals: string[];
+  min: number;
+  max: number;
+}
+
+/** A JSON array of which no two elements are equal. Any `min` elements can be found without an equal pair, whichever come first. */
+export interface DistinctRule {
+  type: 'distinct';
+  /** The first elements. */
+  prefix: Rule[];
+  /** The elements after the prefix; null: none. */
+  rest: Rule | null;
   min: number;
   max: number;
 }

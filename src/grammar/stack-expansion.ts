@@ -1,9 +1,11 @@
 // The predictions of the pushdown automaton: the stacks that a stack stands for whose top symbol is no terminal, without taking a byte.
 
+import type { DistinctElements, ElementAutomaton } from './distinct-elements.ts';
 import * as arrays from './array-state.ts';
 import type { ArrayNode, CompiledGrammar, ObjectNode, Punctuation, RepeatNode } from './compiled-grammar.ts';
 import type {
   ArraySymbol,
+  DistinctSymbol,
   LexemeSymbol,
   NameSymbol,
   ObjectSymbol,
@@ -18,10 +20,12 @@ import type { PropertyNames } from './property-names.ts';
 export class StackExpansion {
   readonly #grammar: CompiledGrammar;
   readonly #names: PropertyNames;
+  readonly #elements: DistinctElements<ElementAutomaton>;
 
-  constructor(grammar: CompiledGrammar, names: PropertyNames) {
+  constructor(grammar: CompiledGrammar, names: PropertyNames, elements: DistinctElements<ElementAutomaton>) {
     this.#grammar = grammar;
     this.#names = names;
+    this.#elements = elements;
   }
 
   /** The stacks that an entry stands for, one step on; [] where its top symbol is a terminal or the bottom. */
@@ -37,6 +41,8 @@ export class StackExpansion {
         return this.#expandObject(arena, below!, symbol);
       case 'array':
         return this.#expandArray(arena, below!, symbol);
+      case 'distinct':
+        return this.#expandDistinct(arena, below!, symbol);
       default:
         return [];
     }
@@ -63,6 +69,8 @@ export class StackExpansion {
         const rest = arena.push(below, this.#arraySymbol(arena, index, 'first', 0, 0));
         return [this.#punctuate(arena, rest, 'openArray')];
       }
+      case 'distinct':
+        return [this.#punctuate(arena, arena.push(below, this.#elements.first(arena, index)), 'openArray')];
     }
   }
 
@@ -90,6 +98,18 @@ export class StackExpansion {
       const value = arena.push(arena.push(below, after), nodeSymbol(arena, next.value));
       found.push(isFirst ? value : this.#punctuate(arena, value, 'comma'));
     }
+    return found;
+  }
+
+  #expandDistinct(arena: StackArena, below: StackEntry, symbol: DistinctSymbol): StackEntry[] {
+    const isFirst = symbol.at === 'first';
+    const found: StackEntry[] = [];
+    if (this.#elements.mayClose(symbol))
+      found.push(this.#punctuate(arena, below, isFirst ? 'closeArray' : 'spaceCloseArray'));
+    const next = this.#elements.next(arena, symbol);
+    if (next === null) return found;
+    const element = arena.push(below, next);
+    found.push(isFirst ? element : this.#punctuate(arena, element, 'comma'));
     return found;
   }
 

@@ -1,11 +1,12 @@
 // The token mask of a parser state: which tokens may come next, as bits. Tokens that stay within the lexeme on top come from that
 // lexeme's own mask; tokens that cross its end are followed into what is below it on the stack.
 
-import type { Closure, NameSymbol, ParserState, StackEntry } from './graph-stack.ts';
+import type { Closure, ElementSymbol, NameSymbol, ParserState, StackEntry } from './graph-stack.ts';
 import type { LexemeMask, LexemeMasks } from './lexeme-mask.ts';
 import type { Lexeme } from './lexeme.ts';
 import { LruCache } from './lru-cache.ts';
 import type { PushdownAutomaton } from './pushdown-automaton.ts';
+import { clearSubtree, spentNodes } from './spent-elements.ts';
 import { childOf, nodeAt } from './trie.ts';
 import { NODE_STEPS } from './work-budget.ts';
 
@@ -28,7 +29,18 @@ interface Crossings {
   bits: Uint32Array;
   /** Pairs of a stack and a trie position that were followed. */
   seen: Set<number>;
+  /** Nodes of the trie after which the whole text is a match; null: they are not asked for. */
+  ends: Set<number> | null;
 }
+
+/** The tokens within an element, and the nodes of the trie where it is complete and tokens continue. */
+interface ElementMask {
+  bits: Uint32Array;
+  ends: Iterable<number>;
+}
+
+/** Approximate bytes of a place where an element is complete. */
+const END_BYTES = 40;
 
 export class TokenMasks {
   readonly #automaton: PushdownAutomaton;
@@ -36,6 +48,9 @@ export class TokenMasks {
   readonly #words: number;
   readonly #byState: LruCache<ParserState, Uint32Array>;
   readonly #byLexemeMasks: LruCache<string, Uint32Array>;
+  /** Of the automata that read elements, by them. */
+  readonly #ofElements = new Map<PushdownAutomaton, TokenMasks>();
+  readonly #asElement: LruCache<ParserState, ElementMask>;
 
   /** `size`: tokens of the vocabulary. */
   constructor(automaton: PushdownAutomaton, lexemeMasks: LexemeMasks, size: number) {
@@ -48,42 +63,52 @@ export class TokenMasks {
     };
     this.#byState = new LruCache(sizes);
     this.#byLexemeMasks = new LruCache(sizes);
+    this.#asElement = new LruCache({
+      maxSize: MOST_BYTES,
+      sizeOf: ({ bits, ends }) => bits.byteLength + ENTRY_BYTES + END_BYTES * [...ends].length,
+    });
   }
 
   /** Bytes of the cached masks. */
   get bytes(): number {
-    return this.#byState.size + this.#byLexemeMasks.size;
+    const ofElements = [...this.#ofElements.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+    return this.#byState.size + this.#byLexemeMasks.size + this.#asElement.size + ofElements;
   }
 
   /** The bits of all tokens that a match can continue with; must not be changed. */
   of(state: ParserState): Uint32Array {
     let bits = this.#byState.get(state);
-    if (!bits) this.#byState.set(state, (bits = this.#compute(state)));
+    if (!bits) this.#byState.set(state, (bits = this.#compute(state, null)));
     return bits;
   }
 
   /** Whether a match can continue with a token that passes through a node of the trie, whose bytes led to the state. */
   continuesBelow(state: ParserState, node: number): boolean {
     const bits = new Uint32Array(this.#words);
-    this.#follow(state, node, { bits, seen: new Set() });
+    this.#follow(state, node, { bits, seen: new Set(), ends: null });
     return bits.some((word) => word !== 0);
   }
 
-  #compute({ tops }: ParserState): Uint32Array {
+  /** Adds the nodes of the trie after which the text is a match and tokens continue to `ends`. */
+  #compute({ tops }: ParserState, ends: Set<number> | null): Uint32Array {
     this.#automaton.budget.begin();
     const within: LexemeMask[] = [];
     const additions: Addition[] = [];
-    for (const top of tops) this.#collect(top, within, additions);
+    for (const top of tops) this.#collect(top, within, additions, ends !== null);
     // If no token spans several lexemes, the mask is a union of lexeme masks, which many states of a length bound share.
     if (additions.length === 0) return this.#cachedUnion(within);
-    const crossings = { bits: this.#union(within), seen: new Set<number>() };
+    const crossings = { bits: this.#union(within), seen: new Set<number>(), ends };
     for (const add of additions) add(crossings);
     return crossings.bits;
   }
 
   /** Collects the masks of the lexeme on top of a stack, and what adds the tokens that they lack. */
-  #collect(top: StackEntry, within: LexemeMask[], additions: Addition[]): void {
+  #collect(top: StackEntry, within: LexemeMask[], additions: Addition[], hasEnds: boolean): void {
     const { symbol } = top;
+    if (symbol.kind === 'element') {
+      additions.push((crossings) => this.#followElement(top, symbol, 0, crossings));
+      return;
+    }
     if (symbol.kind === 'token') {
       additions.push(({ bits }) => void (bits[symbol.id >>> 5]! |= 1 << (symbol.id & 31)));
       return;
@@ -100,7 +125,7 @@ export class TokenMasks {
     }
     within.push(...masks);
     const after = hasExits ? this.#automaton.closure(top.below!) : null;
-    if (!after || after.tops.length === 0) return;
+    if (!after || (after.tops.length === 0 && !(hasEnds && after.accepts))) return;
     additions.push((crossings) => {
       for (const { exits } of masks) for (const position of exits) this.#follow(after, position, crossings);
     });
@@ -129,6 +154,8 @@ export class TokenMasks {
   /** Adds the tokens below a trie position that continue with one of the stacks. */
   #follow(after: Closure, from: number, crossings: Crossings): void {
     this.#automaton.budget.spend(after.tops.length * CROSSING_STEPS);
+    if (after.accepts && crossings.ends !== null)
+      for (const node of this.#lexemeMasks.traversal.nodesOf(from)) crossings.ends.add(node);
     for (const top of after.tops) {
       const { symbol } = top;
       if (symbol.kind === 'lexeme')
@@ -137,7 +164,53 @@ export class TokenMasks {
       if (symbol.kind === 'name')
         for (const node of this.#lexemeMasks.traversal.nodesOf(from))
           this.#followName(top, symbol, node, crossings);
+      if (symbol.kind === 'element')
+        for (const node of this.#lexemeMasks.traversal.nodesOf(from))
+          this.#followElement(top, symbol, node, crossings);
     }
+  }
+
+  /** Adds the tokens below a node that continue with an element, and those that continue with what comes after it. */
+  #followElement(top: StackEntry, element: ElementSymbol, from: number, crossings: Crossings): void {
+    if (!this.#isNew(top, from, crossings.seen)) return;
+    const automaton = this.#automaton;
+    const { trie } = this.#lexemeMasks;
+    const { bits, ends } = this.#masksOf(element).#elementMask(element.inner, from);
+    const spent = spentNodes(automaton.elements, { element, arena: top.arena }, trie, from);
+    const kept = spent.length === 0 ? bits : Uint32Array.from(bits);
+    for (const node of spent) clearSubtree(trie, node, kept);
+    for (let i = 0; i < kept.length; i++) crossings.bits[i]! |= kept[i]!;
+    for (const node of ends) {
+      if (spent.some((each) => each <= node && node < trie.subtreeEnd[each]!)) continue;
+      const after = automaton.afterElement(top.below!, element, this.#between(from, node));
+      if (after) this.#follow(automaton.closure(after), node, crossings);
+    }
+  }
+
+  /** The masks of the automaton that reads an element. */
+  #masksOf(element: ElementSymbol): TokenMasks {
+    const automaton = this.#automaton.elements.automatonOf(element);
+    let masks = this.#ofElements.get(automaton);
+    if (masks === undefined) {
+      masks = new TokenMasks(automaton, this.#lexemeMasks, 32 * this.#words);
+      this.#ofElements.set(automaton, masks);
+    }
+    return masks;
+  }
+
+  /** What continues an element below a node of the trie. */
+  #elementMask(state: ParserState, from: number): ElementMask {
+    const ends = new Set<number>();
+    if (from > 0) {
+      const bits = new Uint32Array(this.#words);
+      this.#automaton.budget.begin();
+      this.#follow(state, from, { bits, seen: new Set(), ends });
+      ends.delete(from);
+      return { bits, ends };
+    }
+    let mask = this.#asElement.get(state);
+    if (mask === undefined) this.#asElement.set(state, (mask = { bits: this.#compute(state, ends), ends }));
+    return mask;
   }
 
   #isNew(top: StackEntry, from: number, seen: Set<number>): boolean {

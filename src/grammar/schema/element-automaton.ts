@@ -1,13 +1,14 @@
 // Arrays with counted terms or distinct elements as a finite automaton over elements. A state remembers the index, how many elements have
 // each counted term, and which values are used.
 
+import { countTexts, isInfiniteEverywhere } from '../dfa-language.ts';
 import type { Dfa } from '../dfa.ts';
+import { canonical } from '../json-value.ts';
 import { elementOf } from './array-shape.ts';
 import type { Context } from './context.ts';
 import { nonStringScalars, scalarValues } from './finite-values.ts';
 import { stringsOf } from './shape.ts';
-import type { ArrayShape, Json, Term } from './term.ts';
-import { canonical } from './terms.ts';
+import type { ArrayShape, Json, Shape, Term } from './term.ts';
 
 /** A subset of the values of an element. */
 export interface ElementKind {
@@ -32,6 +33,8 @@ export interface ElementState {
 const MOST_COUNTS = 4;
 /** Limit on the values that uniqueItems compares. */
 const MOST_VALUES = 64;
+/** Limit on the strings that are listed one by one. */
+const MOST_STRINGS = 1000;
 const MOST_STATES = 4_000;
 
 /** Distinct elements that are strings or one of a few other scalars. */
@@ -45,8 +48,23 @@ export function differingElements(shape: ArrayShape, context: Context): Differin
   if (shape.unique === null || shape.max <= 1 || shape.counts.length > 0 || shape.prefix.length > 0)
     return null;
   const rest = context.shapeOf(shape.rest);
+  if (!areListed(rest)) return null;
   const others = nonStringScalars(rest, MOST_VALUES);
   return others && { strings: stringsOf(rest, context), others };
+}
+
+/** Whether the strings are few, or never run out after any of their beginnings; others are compared as they are written. */
+function areListed({ strings, longest }: Shape): boolean {
+  if (longest < Infinity) return false;
+  return isInfiniteEverywhere(strings) || (countTexts(strings)[0] ?? 0) <= MOST_STRINGS;
+}
+
+/** Whether elements must be distinct and are not few scalars, or strings beside few, so that they are compared as they are written. */
+export function areCompared(shape: ArrayShape, context: Context): boolean {
+  if (shape.unique === null || shape.max <= 1 || shape.counts.length > 0) return false;
+  if (differingElements(shape, context) !== null) return false;
+  const places = Array.from({ length: distinctPlaces(shape) + 1 }, (_, at) => elementOf(shape, at));
+  return places.some((term) => scalarValues(term, MOST_VALUES, context) === null);
 }
 
 /** Whether an array has further conditions than prefix, rest and length. */
@@ -68,7 +86,7 @@ export function elementKindsAt(shape: ArrayShape, at: number, context: Context):
   if (shape.unique !== null && shape.max > 1) {
     const values = scalarValues(elementOf(shape, at), MOST_VALUES, context);
     if (values === null) {
-      const why = `elements are kept apart where all are strings, or at most ${MOST_VALUES} other scalar values`;
+      const why = `beside contains, elements are kept apart where they are at most ${MOST_VALUES} scalar values`;
       return context.cannot(shape.unique, 'uniqueItems', why);
     }
     kinds = values.map((value) => ({ term: terms.value(value), counted: [], value: canonical(value) }));

@@ -7,6 +7,7 @@ import { elementOf } from './array-shape.ts';
 import { meetConditions, termsOfKinds, type KindShape } from './conditions.ts';
 import type { Context } from './context.ts';
 import {
+  areCompared,
   differingElements,
   elementKindsAt,
   needsAutomaton,
@@ -17,6 +18,7 @@ import { numberTexts } from './number.ts';
 import { closedShape } from './declared.ts';
 import { termOf } from './object-shape.ts';
 import { wordsDfa } from '../word-dfa.ts';
+import { valueCount } from './value-count.ts';
 import { NONE, type ArrayShape, type ObjectShape, type Shape, type Term } from './term.ts';
 
 export type IsInhabited = (term: Term) => boolean;
@@ -74,7 +76,7 @@ function partsOf(shape: Shape, context: Context): Term[] {
   return [
     ...shape.arrays.flatMap((array) => {
       if (differingElements(array, context) !== null) return [];
-      if (!needsAutomaton(array)) return [...array.prefix, array.rest];
+      if (!needsAutomaton(array) || areCompared(array, context)) return [...array.prefix, array.rest];
       const places = Array.from({ length: distinctPlaces(array) + 1 }, (_, at) =>
         elementKindsAt(array, at, context),
       );
@@ -105,6 +107,13 @@ export function isArrayInhabited(shape: ArrayShape, isInhabited: IsInhabited, co
   if (differing !== null) {
     const size = differing.others.length + (countTexts(differing.strings)[0] ?? 0);
     return shape.min <= Math.min(shape.max, size);
+  }
+  if (areCompared(shape, context)) {
+    const isEnough =
+      shape.min <= 1 ||
+      shape.prefix.length > 0 ||
+      valueCount(shape.rest, isInhabited, context).most >= shape.min;
+    return isEnough && shape.min <= Math.min(shape.max, mostElements(shape, isInhabited));
   }
   if (needsAutomaton(shape)) return elementAutomaton(shape, isInhabited, context).states.length > 0;
   return shape.min <= Math.min(shape.max, mostElements(shape, isInhabited));

@@ -20,6 +20,7 @@ import {
   type ObjectRule,
   type Rule,
 } from '../rule.ts';
+import { elementOf } from './array-shape.ts';
 import {
   inhabitedTerms,
   isArrayInhabited,
@@ -33,6 +34,7 @@ import { contradictionIn } from './contradiction.ts';
 import { namesInOrder } from './declared.ts';
 import { SchemaDocument } from './document.ts';
 import {
+  areCompared,
   differingElements,
   elementKindsAt,
   needsAutomaton,
@@ -42,6 +44,7 @@ import {
 import { Normalizer } from './normalizer.ts';
 import { numberTexts } from './number.ts';
 import { isAnyShape } from './shape.ts';
+import { valueCount } from './value-count.ts';
 import type { ArrayShape, Term } from './term.ts';
 
 /** Which of the texts of a schema's values are written. What a schema says explicitly holds in every reading. */
@@ -120,6 +123,7 @@ function arrayRule(shape: ArrayShape, isInhabited: IsInhabited, context: Context
     const literals = differing.others.map((value) => JSON.stringify(value));
     return { type: 'set', strings, literals, min: shape.min, max: shape.max };
   }
+  if (areCompared(shape, context)) return distinctRule(shape, isInhabited, context);
   if (!needsAutomaton(shape)) {
     const length = Math.min(shape.max, mostElements(shape, isInhabited));
     return array({
@@ -132,6 +136,38 @@ function arrayRule(shape: ArrayShape, isInhabited: IsInhabited, context: Context
   return shape.unique === null && shape.counts.length === 1
     ? countedRule(shape, isInhabited, context)
     : automatonRule(shape, isInhabited, context);
+}
+
+/** Most elements that an array of distinct ones of finitely many values must have; the search for what is left takes time. */
+const MOST_DISTINCT = 100;
+
+/** Distinct elements that are compared as they are written. There must be more values for each place than elements before it. */
+function distinctRule(shape: ArrayShape, isInhabited: IsInhabited, context: Context): Rule {
+  const { min } = shape;
+  const length = Math.min(shape.max, mostElements(shape, isInhabited));
+  for (let at = 1; at < Math.min(min, shape.prefix.length + 2); at++) {
+    const { least } = valueCount(elementOf(shape, at), isInhabited, context);
+    const needed = at < shape.prefix.length ? at + 1 : min;
+    if (least < needed)
+      context.cannot(
+        shape.unique!,
+        'uniqueItems',
+        `${min} different elements are asked for, and not known to exist`,
+      );
+    if (least < Infinity && min > MOST_DISTINCT)
+      context.cannot(
+        shape.unique!,
+        'uniqueItems',
+        `more than ${MOST_DISTINCT} different elements are asked for`,
+      );
+  }
+  return {
+    type: 'distinct',
+    prefix: shape.prefix.slice(0, length).map((term) => reference(nameOf(term))),
+    rest: length > shape.prefix.length ? reference(nameOf(shape.rest)) : null,
+    min,
+    max: length,
+  };
 }
 
 /** An array with a single count, which the pushdown automaton keeps. */

@@ -2,10 +2,11 @@
 // terms. A shape is such a set worked out, type by type, down to elements and properties, which are terms again.
 
 import type { Dfa } from '../dfa-table.ts';
+import type { Json } from '../json-value.ts';
 import type { Resource, SchemaNode } from './document.ts';
 import type { NumberSet } from './number-set.ts';
 
-export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+export type { Json } from '../json-value.ts';
 
 /** The resources passed through on the way to a subschema, outermost first, in which $dynamicRef is resolved. */
 export type DynamicScope = readonly Resource[];

@@ -1,5 +1,6 @@
 // Makes terms by hash-consing: equal content is one object, so that the finitely many terms of a recursive schema are found again.
 
+import { canonical } from '../json-value.ts';
 import type { SchemaNode } from './document.ts';
 import { ANY, NONE, UNDECLARED, type DynamicScope, type Json, type Shape, type Term } from './term.ts';
 
@@ -109,12 +110,4 @@ export class Terms {
 function valuesIn(term: Term): readonly Term[] | null {
   if (term.kind === 'value') return [term];
   return term.kind === 'some' && term.of.every(({ kind }) => kind === 'value') ? term.of : null;
-}
-
-/** A text that is equal for equal values, whatever the order of their members. */
-export function canonical(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value === 0 ? 0 : value);
-  const names = Object.keys(value).toSorted();
-  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name]!)}`).join()}}`;
 }

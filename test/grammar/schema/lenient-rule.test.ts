@@ -26,10 +26,18 @@ const closed = (properties: Record<string, unknown>): unknown => ({
 
 test.each<[name: string, schema: unknown, yes: unknown[], no: unknown[]]>([
   [
-    'uniqueItems',
-    closed({ s: { type: 'array', items: { type: 'integer' }, uniqueItems: true, maxItems: 2 } }),
+    'uniqueItems beside contains',
+    closed({
+      s: {
+        type: 'array',
+        items: { type: 'integer' },
+        contains: { const: 1 },
+        uniqueItems: true,
+        maxItems: 2,
+      },
+    }),
     [{ s: [1, 2] }, { s: [1, 1] }],
-    [{ s: 'Paris' }, { s: ['a'] }, { s: [1, 2, 3] }, {}],
+    [{ s: 'Paris' }, { s: ['a'] }, { s: [2] }, { s: [1, 2, 3] }, {}],
   ],
   [
     'a pattern and a format',

@@ -75,7 +75,7 @@ function addArray(next: Next, schema: Record<string, unknown>, sub: () => unknow
   }
   if (maybe(next, 0.15)) {
     schema['uniqueItems'] = true;
-    if (maybe(next, 0.8)) schema['items'] = { enum: ['a', 'b', 1, null] };
+    if (maybe(next, 0.4)) schema['items'] = { enum: ['a', 'b', 1, null] };
   }
 }
 
