@@ -38,7 +38,8 @@ export function recordStep(device: Device, recipe: StepRecipe): StepTapes {
   const capacity = { rows, sampled, tiles: rows, tileRows: TILE_ROWS, contextPages, sequences: sampled };
   const forward = new Tape(device, capacity, {
     rowAdapters,
-    decodes: phase === 'decode' ? ['rows', 'sampled'] : [],
+    // The few rows that are sampled are computed alike after a prompt and later.
+    decodes: phase === null ? [] : phase === 'decode' ? ['rows', 'sampled'] : ['sampled'],
   });
   const states = forward.keep(model.states(forward, batch, stores));
   const logits = forward.keep(model.head(states, batch));
