@@ -79,7 +79,8 @@ async function callGrammars(
   // If the vocabulary cannot spell JSON, the grammar does not compile and calls in JSON stay unconstrained.
   const anyObject = syntaxes.includes('json') ? await compiled(CALL_ARGUMENTS) : null;
   const specials = specialsIn(plan.format, tokenizer);
-  const { sources, unenforced } = callSources(plan, { given: toolsOf(prompt), mode, specials });
+  const { sources, unenforced, ...all } = callSources(plan, { given: toolsOf(prompt), mode, specials });
+  const names = await compiled(all.names);
   const byTool = await Promise.all(
     [...sources].map(async ([key, source]) => {
       const made = await compiled(source);
@@ -89,7 +90,11 @@ async function callGrammars(
     }),
   );
   return {
-    grammars: { anyObject: anyObject?.grammar ?? null, byTool: new Map(byTool.flat()) },
+    grammars: {
+      names: names?.grammar ?? null,
+      anyObject: anyObject?.grammar ?? null,
+      byTool: new Map(byTool.flat()),
+    },
     // A tool may have a grammar for each of several syntaxes.
     unenforced: [...new Map(unenforced.map((one) => [JSON.stringify(one), one])).values()],
   };

@@ -23,7 +23,7 @@ function sourceOf(tools: string, fields: Omit<Tool['function'], 'name'>): Gramma
   return {
     type: 'reply',
     format: outputFormat({ tools, reasoning: 'none' }, { tools: null, reasoning: null }),
-    tools: { mode: 'required', tools: [tool], single: true, listed: false },
+    tools: { mode: 'required', tools: [tool], single: true },
     given: [tool],
     answer: null,
     answering: false,
