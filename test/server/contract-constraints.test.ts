@@ -122,6 +122,12 @@ describe('regex and ebnf', () => {
   });
 });
 
+const animal = {
+  name: 'lookup_animal',
+  description: 'What an animal eats and where it lives',
+  parameters: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+};
+
 describe('tools', () => {
   it('take the parameters that they declare, and any where they are not strict', async () => {
     const parameters = { type: 'object', properties: { zebra: { type: 'integer', maximum: 9 } } };
@@ -143,6 +149,46 @@ describe('tools', () => {
     for (const strict of [undefined, true])
       expect(new Set(await namesOf(strict))).toEqual(new Set(['zebra']));
     expect((await namesOf(false)).filter((name) => name !== 'zebra')).not.toEqual([]);
+  });
+
+  it('lose a keyword that cannot be enforced, and nothing else', async () => {
+    const ids = { type: 'array', items: { type: 'integer' }, uniqueItems: true };
+    const properties = { city: { type: 'integer' }, code: { type: 'string', pattern: '(a)\\1' }, ids };
+    const parameters = { type: 'object', properties, required: ['city', 'code', 'ids'] };
+    const described = { name: 'get_weather', parameters };
+    const left = async (tool_choice: string) => {
+      const asked = body(ASK, { tools: [{ type: 'function', function: described }], tool_choice });
+      const more = { temperature: 2, seed: 2, max_completion_tokens: 300 };
+      const { data, response } = await client.chat.completions.create({ ...asked, ...more }).withResponse();
+      return { header: response.headers.get('x-svc-unenforced'), message: data.choices[0]!.message };
+    };
+    const [auto, required] = await Promise.all([left('auto'), left('required')]);
+    expect(auto.header).toBe(required.header);
+    expect(auto.header).toContain('get_weather#/properties/code/pattern');
+    expect(auto.header).not.toMatch(/city|properties\/code,|properties\/code$/);
+    for (const call of required.message.tool_calls ?? []) {
+      const { arguments: text } = (call as { function: { arguments: string } }).function;
+      expect(text).toMatch(/^\{"city": ?-?\d+/);
+    }
+  });
+
+  it('are called by their names alone, plain and streamed', async () => {
+    const tools = [{ type: 'function', function: animal }];
+    const ask = 'What is the weather in Paris?';
+    const asked = [0, 1].flatMap((temperature) => [1, 2, 3].map((seed) => ({ temperature, seed })));
+    const named = await Promise.all(
+      asked.map(async ({ temperature, seed }) => {
+        const more = { tools, temperature, seed, max_completion_tokens: 120 };
+        const { calls } = await plain(ask, more);
+        const chunks = await client.chat.completions.create({ ...body(ask, more), stream: true });
+        const names: string[] = [];
+        for await (const { choices } of chunks)
+          for (const call of choices[0]?.delta.tool_calls ?? []) names.push(call.function?.name ?? '');
+        return [...(calls as { function: { name: string } }[]).map((call) => call.function.name), ...names];
+      }),
+    );
+    const all = named.flat().filter((name) => name !== '');
+    expect(new Set(all)).toEqual(new Set(['lookup_animal']));
   });
 
   it('are called where they must be, with arguments of their schema', async () => {

@@ -1,5 +1,5 @@
 // Optional calls in formats that do not write arguments as JSON, with the shipped model: a logit processor makes it begin a call, and at a
-// high temperature the rest is noise that keeps to the declared parameters.
+// high temperature the rest is noise that keeps to the declared parameters. Requests run at once, since a step of several takes little longer.
 
 import { describe, expect, it } from 'vitest';
 import { serveShipped, url } from './shipped.ts';
@@ -52,16 +52,17 @@ function written(tokens: readonly number[], from: number): string {
 }
 
 /** Numbers of prompt tokens by tools. */
-const promptTokens = new Map<string, number>();
+const promptTokens = new Map<string, Promise<number>>();
 
-async function promptTokensOf(body: { tools: unknown }): Promise<number> {
+function promptTokensOf(body: { tools: unknown }): Promise<number> {
   const key = JSON.stringify(body.tools);
   const known = promptTokens.get(key);
   if (known !== undefined) return known;
   const short = { ...body, max_completion_tokens: 1, stop: undefined };
-  const { usage } = await json<{ usage: { prompt_tokens: number } }>('/v1/chat/completions', short);
-  promptTokens.set(key, usage.prompt_tokens);
-  return usage.prompt_tokens;
+  const asked = json<{ usage: { prompt_tokens: number } }>('/v1/chat/completions', short);
+  const count = asked.then(({ usage }) => usage.prompt_tokens);
+  promptTokens.set(key, count);
+  return count;
 }
 
 async function bodyOf({ begin, described = weather, seed = 1, more = {} }: Asked): Promise<object> {
@@ -164,9 +165,9 @@ describe.each([
 ])('$format', ({ format, begin, first, city }) => {
   serveShipped({ toolCallParser: format, customLogitProcessors: true });
 
-  it('keeps an optional call to the declared parameters, and not where strict is false', async () => {
-    for (const seed of SEEDS) {
-      const { calls, finish } = await ask({ begin, seed });
+  it.concurrent('keeps an optional call to the declared parameters, and not where strict is false', async () => {
+    const kept = await Promise.all(SEEDS.map((seed) => ask({ begin, seed })));
+    for (const { calls, finish } of kept) {
       expect(finish).toBe('tool_calls');
       expect(calls).toMatchObject([{ name: 'weather' }]);
       expect(fits(calls[0]!.arguments), calls[0]!.arguments).toBe(true);
@@ -185,14 +186,17 @@ describe.each([
     expect(fitting).toEqual([]);
   });
 
-  it('streams the same call', async () => {
+  it.concurrent('streams the same call', async () => {
     const asked = { begin, seed: 4 };
-    const [{ headers: _, ...whole }, { headers: __, ...streamed }] = [await ask(asked), await stream(asked)];
+    const [{ headers: _, ...whole }, { headers: __, ...streamed }] = await Promise.all([
+      ask(asked),
+      stream(asked),
+    ]);
     expect(streamed).toEqual(whole);
     expect(whole.calls).toHaveLength(1);
   });
 
-  it('keeps the second of two calls', async () => {
+  it.concurrent('keeps the second of two calls', async () => {
     const next = format === 'pythonic' ? 'weather(' : begin;
     const { calls } = await ask({ begin: begin + first + next, more: { parallel_tool_calls: true } });
     expect(calls.length).toBeGreaterThan(1);
@@ -200,16 +204,18 @@ describe.each([
     expect(fits(calls[1]!.arguments), calls[1]!.arguments).toBe(true);
   });
 
-  it('ends at a stop string inside of an argument, and keeps the call where it is withheld for one', async () => {
-    const stopped = await ask({ begin: begin + city, more: { stop: ['Os'] } });
+  it.concurrent('ends at a stop string inside of an argument, and keeps the call where it is withheld for one', async () => {
+    const [stopped, { calls, finish }] = await Promise.all([
+      ask({ begin: begin + city, more: { stop: ['Os'] } }),
+      ask({ begin: begin + city, more: { stop: ['Os#!', `${city}#!`] } }),
+    ]);
     expect(stopped).toMatchObject({ finish: 'stop', calls: [] });
-    const { calls, finish } = await ask({ begin: begin + city, more: { stop: ['Os#!', `${city}#!`] } });
     expect(finish).toBe('tool_calls');
     expect(fits(calls[0]!.arguments), calls[0]!.arguments).toBe(true);
     expect(calls[0]!.arguments).toContain('"Os');
   });
 
-  it('says in a header which keyword does not restrict the call', async () => {
+  it.concurrent('says in a header which keyword does not restrict the call', async () => {
     const properties = { ...parameters.properties, unit: { type: 'string', pattern: '(a)\\1' } };
     const described = { ...weather, parameters: { ...parameters, properties } };
     const short = { begin: '', described, more: { max_completion_tokens: 1 } };

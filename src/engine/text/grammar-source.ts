@@ -1,5 +1,5 @@
-// Compiles the grammars of a text model: the constraint on a text, the form of a whole reply with its tool calls, or the arguments of one
-// call. Has no state, so that it runs in any thread.
+// Compiles the grammars of a text model: the constraint on a text, the form of a whole reply with its tool calls, or the beginning or the
+// arguments of one call. Has no state, so that it runs in any thread.
 
 import type { CompiledGrammar } from '../../grammar/compiled-grammar.ts';
 import type { Limits } from '../../grammar/dfa.ts';
@@ -13,11 +13,12 @@ import type { TextConstraint } from '../../grammar/text-constraint.ts';
 import { withEngineErrors } from './grammar-error.ts';
 import type { SchemaRules } from './output/argument-rules.ts';
 import { ruleOfArguments, type ArgumentsGrammar } from './output/call-rule.ts';
+import { ruleOfNames, type NamesGrammar } from './output/name-rule.ts';
 import { ruleOfReply, type ReplyGrammar } from './output/reply-rule.ts';
 import type { UnenforcedKeyword } from './text-model.ts';
 
-/** The constraint of a text, of a whole reply, or of the arguments of a call, as plain data. */
-export type GrammarSource = TextConstraint | ReplyGrammar | ArgumentsGrammar;
+/** The constraint of a text, of a whole reply, or of the beginning or the arguments of a call, as plain data. */
+export type GrammarSource = TextConstraint | ReplyGrammar | ArgumentsGrammar | NamesGrammar;
 
 /** A compiled source. `unenforced`: keywords of tools' parameters that it does not enforce; left out: there are none. */
 export interface CompiledSource extends CompiledGrammar {
@@ -30,6 +31,7 @@ export function ruleOfSource(
   limits: Limits,
   onLeftOut: (keyword: UnenforcedKeyword) => void = () => {},
 ): Rule {
+  if (source.type === 'names') return ruleOfNames(source);
   if (source.type !== 'reply' && source.type !== 'arguments') return ruleOfConstraint(source, limits);
   const reading = source.mode === 'whole' ? WHOLE : DECLARED;
   const leaveOut: SchemaRules['leaveOut'] = ({ tool, pointer }, keyword) =>

@@ -90,7 +90,8 @@ async function callGrammars(
   // If the vocabulary cannot spell JSON, the grammar does not compile and calls in JSON stay unconstrained.
   const anyObject = syntaxes.includes('json') ? await compiled(CALL_ARGUMENTS) : null;
   const specials = specialsIn(plan.format, tokenizer);
-  const { sources, unenforced } = callSources(plan, { given: toolsOf(prompt), mode, specials });
+  const { sources, unenforced, ...all } = callSources(plan, { given: toolsOf(prompt), mode, specials });
+  const names = await compiled(all.names);
   const byTool = new Map<string, Grammar>();
   const waiting = [...sources];
   const compileWaiting = async (): Promise<void> => {
@@ -108,7 +109,7 @@ async function callGrammars(
     waiting.length = 0;
   }
   return {
-    grammars: { anyObject: anyObject?.grammar ?? null, byTool },
+    grammars: { names: names?.grammar ?? null, anyObject: anyObject?.grammar ?? null, byTool },
     // A tool may have a grammar for each of several syntaxes.
     unenforced: [...new Map(unenforced.map((one) => [JSON.stringify(one), one])).values()],
   };

@@ -3,7 +3,6 @@
 
 import type { Tool } from '../text-model.ts';
 import type { Body, BracesBody, JsonBody, NamedBody, TaggedBody } from './format.ts';
-import type { ArgumentSyntax } from './output-parser.ts';
 import { copyArguments, copyJson, escapeJson, jsonString } from './json-text.ts';
 import { copyLiteral, copyMembers, memberKey, PYTHON } from './literals.ts';
 import type { Parts } from './parts.ts';
@@ -24,9 +23,9 @@ import { isText, kindsOf, toJson, type Kinds } from './typed-value.ts';
 export interface CallContext {
   reader: Reader;
   marker: (text: string) => Marker;
-  /** Whether only names of `tools` make a call. */
-  knownOnly: boolean;
   tools: readonly Tool[];
+  /** Their names: no other name makes a call. */
+  names: readonly Marker[];
   parts: Parts;
   /** Markers that end a call which has no closing tag. */
   ends: readonly Marker[];
@@ -62,24 +61,11 @@ function* readBody(context: CallContext, body: Body): Parse<boolean> {
   }
 }
 
-const LONGEST_NAME = 256;
+const LONGEST_ID = 256;
 
-/** Begins the arguments of a tool at the current position, before it is certain that they are a call. */
-function beginArguments({ parts, reader, tools }: CallContext, syntax: ArgumentSyntax, name: string): void {
-  if (tools.some((tool) => tool.function.name === name)) parts.beginArguments(syntax, name, reader);
-}
-
-/** Reads a function name; '' if there is none. */
-function* functionName({ reader }: CallContext): Parse<string> {
-  return yield* run(reader, /[^\s<>"'`(){}[\]=,;|]/, LONGEST_NAME);
-}
-
-/** Emits the name of a call; false, and nothing is emitted, for a name that may not be called. */
-function open({ parts, tools, knownOnly, namesAreIds }: CallContext, text: string): boolean {
-  const [, name = text, index] = (namesAreIds && /^(?:functions\.)?(.+?)(?::(\d+))?$/.exec(text)) || [];
-  if (name === '' || (knownOnly && !tools.some((tool) => tool.function.name === name))) return false;
-  parts.openCall(name, namesAreIds ? `functions.${name}:${index ?? parts.calls}` : undefined);
-  return true;
+/** Reads the name of a tool, whatever characters it has; null: none of the tools' names is here. */
+function* toolName({ reader, names }: CallContext): Parse<string | null> {
+  return (yield* match(reader, names))?.text ?? null;
 }
 
 /** Reads {"name": …, "arguments": …} with its members in any order. Arguments before the name are emitted after it. */
@@ -103,7 +89,8 @@ function* jsonCall(context: CallContext, body: JsonBody): Parse<boolean> {
     yield* space(reader);
     if (!opened && (body.name === null || key === body.name)) {
       const name = body.name === null ? key : yield* jsonString(reader);
-      if (name === null || !open(context, name)) return false;
+      if (name === null || !context.tools.some((tool) => tool.function.name === name)) return false;
+      parts.openCall(name);
       opened = true;
       parts.arguments(early);
       if (body.name !== null) continue;
@@ -123,16 +110,20 @@ function* jsonCall(context: CallContext, body: JsonBody): Parse<boolean> {
 function* namedCall(context: CallContext, body: NamedBody): Parse<boolean> {
   const { reader, marker, parts } = context;
   if (body.before !== undefined && !(yield* match(reader, [marker(body.before)]))) return false;
-  const name = yield* functionName(context);
+  if (context.namesAreIds) yield* match(reader, [marker('functions.')]);
+  const name = yield* toolName(context);
+  if (name === null) return false;
+  const isNumbered = context.namesAreIds && (yield* character(reader, ':'));
+  const index = isNumbered ? yield* run(reader, /\d/, LONGEST_ID) : '';
   yield* space(reader);
   if (body.aside !== undefined && (yield* match(reader, [marker(body.aside)]))) {
-    yield* run(reader, /[^\s<>[\]{}]/, LONGEST_NAME);
+    yield* run(reader, /[^\s<>[\]{}]/, LONGEST_ID);
   }
   if (!(yield* match(reader, [marker(body.separator.trim())]))) {
     const next = body.mayLackSeparator ? yield* peek(reader) : null;
     if (next?.text !== '{' || next.id >= 0) return false;
   }
-  if (!open(context, name)) return false;
+  parts.openCall(name, context.namesAreIds ? `functions.${name}:${index || parts.calls}` : undefined);
   yield* space(reader);
   parts.beginJson();
   yield* copyArguments(reader, (text) => parts.arguments(text));
@@ -145,19 +136,22 @@ function* namedCall(context: CallContext, body: NamedBody): Parse<boolean> {
 function* taggedCall(context: CallContext, body: TaggedBody): Parse<boolean> {
   const { reader, marker, parts, ends } = context;
   const { begin, end } = body.name;
+  const from = reader.at;
   if (begin !== '' && !(yield* match(reader, [marker(begin)]))) return false;
-  const name = yield* functionName(context);
+  if (begin !== '') parts.beginName(reader, from);
+  const name = yield* toolName(context);
+  if (name === null) return false;
   const keys = [marker(body.key.begin)];
   if (end === '') {
-    beginArguments(context, 'tagged', name);
+    parts.beginArguments('tagged', name, reader);
     yield* space(reader);
     if (!(yield* sees(reader, [...keys, ...ends]))) return false;
   } else {
     yield* space(reader);
     if (!(yield* match(reader, [marker(end)]))) return false;
-    beginArguments(context, 'tagged', name);
+    parts.beginArguments('tagged', name, reader);
   }
-  if (!open(context, name)) return false;
+  parts.openCall(name);
   parts.arguments('{');
   const parameters = context.tools.find((tool) => tool.function.name === name)?.function.parameters;
   const closing = body.close === undefined ? ends : [marker(body.close)];
@@ -243,17 +237,19 @@ function* taggedValue(context: CallContext, body: TaggedBody, kinds: Kinds): Par
 /** Reads `name(key=value, …)`, which is certain to be a call after the first key or the closing bracket. */
 function* pythonCall(context: CallContext): Parse<boolean> {
   const { reader, parts } = context;
-  const name = yield* functionName(context);
-  if (name === '' || !(yield* character(reader, '('))) return false;
-  beginArguments(context, 'python', name);
+  const name = yield* toolName(context);
+  if (name === null || !(yield* character(reader, '('))) return false;
+  parts.endName();
+  parts.beginArguments('python', name, reader);
   yield* space(reader);
   if (yield* character(reader, ')')) {
-    if (!open(context, name)) return false;
+    parts.openCall(name);
     parts.arguments('{}');
     return true;
   }
   const key = yield* memberKey(reader, '=', PYTHON);
-  if (key === null || !open(context, name)) return false;
+  if (key === null) return false;
+  parts.openCall(name);
   const take = (text: string): void => parts.arguments(text);
   take(`{"${key}": `);
   yield* space(reader);
@@ -272,10 +268,11 @@ function* pythonCall(context: CallContext): Parse<boolean> {
 function* bracesCall(context: CallContext, body: BracesBody): Parse<boolean> {
   const { reader, marker, parts } = context;
   if (!(yield* match(reader, [marker(body.before)]))) return false;
-  const name = yield* functionName(context);
-  if ((yield* peek(reader))?.text !== '{') return false;
-  beginArguments(context, 'braces', name);
-  if (!(yield* character(reader, '{')) || !open(context, name)) return false;
+  const name = yield* toolName(context);
+  if (name === null || (yield* peek(reader))?.text !== '{') return false;
+  parts.beginArguments('braces', name, reader);
+  if (!(yield* character(reader, '{'))) return false;
+  parts.openCall(name);
   const syntax = { quotes: [marker(body.quote), marker('"')], escapes: false };
   const take = (text: string): void => parts.arguments(text);
   take('{');

@@ -1,9 +1,10 @@
-// Constraint on optional tool calls: as soon as the arguments of a call have begun, a grammar restricts them until they are complete: to
-// the parameters that the tool declares, or, in JSON, to any object where those are not enforced. Text outside of calls is free, so that steps
-// need not wait for masks. The token right after the one that begins a call is free, too, unless steps wait already because the parser is
-// before the arguments of what may be a call: usually it is sampled while the token before it is still being read back, and results must not
-// depend on timing. If it begins something that is not declared, any JSON object may follow; if it cannot be part of one, or the arguments
-// are not JSON, the call is not constrained.
+// Constraint on optional tool calls: as soon as a call has begun, a grammar restricts it to the names of the declared tools, and from there
+// on another grammar its arguments until they are complete: to the parameters that the tool declares, or, in JSON, to any object where
+// those are not enforced. Text outside of calls is free, so that steps need not wait for masks. The token right after the one that begins a
+// call is free, too, unless steps wait already because the parser is within what may be a call: usually it is sampled while the token before
+// it is still being read back, and results must not depend on timing. If it begins another name, the text is not constrained, and is no
+// call; if it begins arguments that are not declared, any JSON object may follow; if it cannot be part of one, or the arguments are not
+// JSON, they are not constrained.
 
 import type { Constraint } from '../constraint.ts';
 import type { MatcherOptions } from '../../../grammar/grammar.ts';
@@ -27,6 +28,8 @@ interface Startable {
 
 /** Compiled grammars of the arguments of calls. */
 export interface CallGrammars {
+  /** Of the beginning of a call up to its name; null: the vocabulary cannot spell it. */
+  names: Startable | null;
   /** Of CALL_ARGUMENTS; null: calls are not written in JSON, or the vocabulary cannot spell it. */
   anyObject: Startable | null;
   /** By syntax and name of the tool (see argumentsKey). */
@@ -47,13 +50,18 @@ const encoder = new TextEncoder();
 export function createCallConstraint(parts: CallConstraintParts): Constraint {
   const { output, pieces } = parts.read();
   const taken: number[] = [];
+  /** Constraint on the arguments. */
   let active: Constraint | null = null;
+  /** Constraint on the beginning of a call up to its name. */
+  let naming: Constraint | null = null;
   /** Whether arguments may begin with the next token, so that steps wait for it. */
   let awaits = false;
-  /** Whether the last token began arguments that no step had waited for, so that the next token is free. */
+  /** Whether the last token began a name or arguments that no step had waited for, so that the next token is free. */
   let begun = false;
   /** Number of the arguments that were constrained or given up last. */
   let seen = 0;
+  /** Number of the name that was constrained or given up last. */
+  let named = 0;
 
   const begin = (open: OpenArguments, isWhole: boolean, isAwaited: boolean): void => {
     if (!isWhole) return;
@@ -73,32 +81,42 @@ export function createCallConstraint(parts: CallConstraintParts): Constraint {
   };
 
   const advance = (before: Constraint, id: number, open: OpenArguments): Constraint | null => {
-    const next = attempt(() => {
-      before.accept(id);
-      return before;
-    });
-    return next ?? (open.syntax === 'json' ? matching(parts.anyObject, open.written()) : null);
+    return (
+      accepted(before, id) ?? (open.syntax === 'json' ? matching(parts.anyObject, open.written()) : null)
+    );
+  };
+
+  /** The constraint on the name after a token. */
+  const nameAfter = (before: Constraint | null, id: number, isWhole: boolean): Constraint | null => {
+    const open = output.openName;
+    if (open === null) return null;
+    if (open.nth === named) return before && accepted(before, id);
+    if (!isWhole) return null;
+    named = open.nth;
+    return matching(parts.names, open.written());
   };
 
   return {
-    mask: (into) => (begun ? false : (active?.mask(into) ?? false)),
+    mask: (into) => (begun ? false : ((active ?? naming)?.mask(into) ?? false)),
     accept(id) {
       taken.push(id);
       const piece = pieces.of(id);
       output.push(piece);
       const open = output.openArguments;
-      const [before, isAwaited] = [active, awaits];
+      const whole = isWhole(piece, pieces);
+      const [before, isAwaited] = [active, awaits || naming !== null];
       active = null;
-      begun = false;
       awaits = output.awaitsArguments;
+      naming = nameAfter(naming, id, whole);
+      begun = naming !== null && !isAwaited;
       if (open === null) return;
-      if (open.nth > seen) begin(open, isWhole(piece, pieces), isAwaited);
+      if (open.nth > seen) begin(open, whole, isAwaited);
       else if (before !== null) active = advance(before, id, open);
     },
     forced: () => [],
     ended: false,
     get idle() {
-      return active === null && !awaits;
+      return active === null && naming === null && !awaits;
     },
     fork() {
       const forked = createCallConstraint(parts);
@@ -139,6 +157,14 @@ function matching(
   matched: readonly (string | number)[],
 ): Constraint | null {
   return attempt(() => grammar?.start({ opens: false, matched }) ?? null);
+}
+
+/** The constraint after a token; null: the token does not match it. */
+function accepted(constraint: Constraint, id: number): Constraint | null {
+  return attempt(() => {
+    constraint.accept(id);
+    return constraint;
+  });
 }
 
 /** The constraint; null: the text so far is not the beginning of what it allows. */

@@ -5,11 +5,14 @@ import type { Tool, UnenforcedKeyword } from '../text-model.ts';
 import { openingKeyword, restrictsValues } from './argument-rules.ts';
 import { argumentsKey } from './call-constraint.ts';
 import type { ArgumentsGrammar } from './call-rule.ts';
+import type { NamesGrammar } from './name-rule.ts';
 import type { OutputFormat } from './format.ts';
 import type { ArgumentSyntax } from './output-parser.ts';
 import type { ReplyPlan } from './reply.ts';
 
 export interface CallSources {
+  /** Of the beginning of a call up to its name. */
+  names: NamesGrammar;
   /** By argumentsKey. */
   sources: Map<string, ArgumentsGrammar>;
   /** Keywords for which parameters have no grammar. */
@@ -36,7 +39,10 @@ function syntaxesOf({ tools, channels }: OutputFormat): ArgumentSyntax[] {
 
 /** Sources of the grammars of optional calls. Tools without parameters, and those with `strict` false, have none: their arguments are free. */
 export function callSources(plan: ReplyPlan, context: CallSourceContext): CallSources {
-  const found: CallSources = { sources: new Map(), unenforced: [] };
+  const { specials } = context;
+  const all = plan.tools.tools.map(({ function: { name } }) => name);
+  const names: NamesGrammar = { type: 'names', format: plan.format, names: all, specials };
+  const found: CallSources = { names, sources: new Map(), unenforced: [] };
   const tools = plan.tools.tools.filter(
     ({ function: { parameters, strict } }) => parameters !== undefined && strict !== false,
   );

@@ -1,9 +1,9 @@
-// Reads the markers around a section of calls and around each call. A name that the request's tools do not have
-// still makes a call, since the client can answer that there is no such tool. The name must be known only if the request
-// lists the allowed tools, or if the call begins without a marker (`bare`).
+// Reads the markers around a section of calls and around each call. Text that has the form of a call, but a name that the request's tools
+// do not have, is content.
 
 import { readCall, type CallContext } from './bodies.ts';
 import type { Tags, ToolFormat } from './format.ts';
+import { isCertain, isWord } from './openings.ts';
 import { character, match, peek, run, space, type Marker, type Parse } from './reader.ts';
 
 /** Markers with which calls may begin. */
@@ -30,6 +30,12 @@ export interface CallsOptions extends CallContext {
  * there was a call.
  */
 export function* readCalls(options: CallsOptions): Parse<boolean> {
+  const any = yield* readSection(options);
+  options.parts.endName();
+  return any;
+}
+
+function* readSection(options: CallsOptions): Parse<boolean> {
   const { reader, format, parts, single, marker } = options;
   const { call, list, separators = [], bodies } = format;
   const one = (text: string | undefined): Marker[] => (text === undefined ? [] : [marker(text)]);
@@ -42,6 +48,7 @@ export function* readCalls(options: CallsOptions): Parse<boolean> {
   const openings = sections.map(({ begin }) => marker(begin));
   const opening = yield* match(reader, openings);
   const section = sections.find(({ begin }) => begin === opening?.text);
+  if (section && isCertain(section.begin)) parts.beginName(reader, settled);
   for (;;) {
     yield* space(reader);
     if (any) settled = reader.at;
@@ -55,15 +62,23 @@ export function* readCalls(options: CallsOptions): Parse<boolean> {
       continue;
     }
     const between = listed ? [comma] : [...separators.map(marker), ...openings];
-    const separated = any && (yield* match(reader, between)) !== null;
+    const from = reader.at;
+    const separator = any ? yield* match(reader, between) : null;
+    const separated = separator !== null;
+    if (separated && isCertain(separator.text)) parts.beginName(reader, from);
     yield* space(reader);
     if (list && !listed && (separated || !any) && (yield* character(reader, '['))) {
       listed = true;
+      if (section && isWord(section.begin)) parts.beginName(reader, settled);
       yield* space(reader);
     }
+    const at = reader.at;
     const begun = yield* match(reader, one(call?.begin));
+    if (begun) parts.beginName(reader, at);
     if (any && !begun && !separated && !section && !bodies.some(({ kind }) => kind === 'tagged')) break;
     yield* space(reader);
+    // No marker stands before the second call of such a section.
+    if (any && section?.end && !call) parts.beginName(reader, reader.at);
     if (!(yield* readCall(options, bodies))) break;
     any = true;
     yield* closeCall(options);

@@ -3,7 +3,7 @@
 
 import type { ChannelFormat } from './format.ts';
 import { closeReasoning, type ParserState } from './parser-state.ts';
-import { firsts, forget, isOneOf, match, peek, sees, textUntil, type Parse } from './reader.ts';
+import { firsts, forget, isOneOf, match, peek, plainMarker, sees, textUntil, type Parse } from './reader.ts';
 
 interface Message {
   kind: 'content' | 'reasoning' | 'call';
@@ -14,7 +14,7 @@ interface Message {
   token: number;
 }
 
-/** Maximum length of a header in characters; longer text is content. */
+/** Maximum length of a header in characters, apart from the names of tools; longer text is content. */
 const LONGEST_HEADER = 256;
 
 export function* readChannels(state: ParserState, format: ChannelFormat): Parse<void> {
@@ -39,10 +39,18 @@ function* readHeader(state: ParserState, format: ChannelFormat): Parse<Message |
   const from = reader.at;
   const marks = [format.start, format.channel, format.constrain].map(marker);
   let text = '';
+  let called: string | null = null;
   let marked = false;
+  let longest = LONGEST_HEADER;
   for (;;) {
+    if (called === null && text.endsWith(`to=${format.namespace}`)) {
+      called = yield* readRecipient(state, format);
+      marked ||= called !== null;
+      text += called ?? '';
+      longest += called?.length ?? 0;
+    }
     if (yield* match(reader, [marker(format.message)])) {
-      return toMessage(text + format.message, state, format, reader.units[from]!.token);
+      return toMessage(text + format.message, called, state, format, reader.units[from]!.token);
     }
     const mark = yield* match(reader, marks);
     marked ||= mark !== null;
@@ -50,7 +58,7 @@ function* readHeader(state: ParserState, format: ChannelFormat): Parse<Message |
     if (mark) continue;
     const unit = yield* peek(reader);
     if (unit === null && marked) return null;
-    if (unit === null || unit.id >= 0 || text.length > LONGEST_HEADER) break;
+    if (unit === null || unit.id >= 0 || text.length > longest) break;
     if (!marked && !/^\s*(t(o(=\S*\s?)?)?)?$/.test(text + unit.text)) break;
     reader.at++;
     text += unit.text;
@@ -60,14 +68,39 @@ function* readHeader(state: ParserState, format: ChannelFormat): Parse<Message |
   return content(token);
 }
 
-function toMessage(header: string, { options }: ParserState, format: ChannelFormat, token: number): Message {
+/** Reads the name of a declared tool after the namespace; null: there is none, and what follows belongs to another name. */
+function* readRecipient(
+  { reader, parts, options }: ParserState,
+  { namespace }: ChannelFormat,
+): Parse<string | null> {
+  const { tools } = options;
+  if (tools === null) return null;
+  const from = reader.at;
+  parts.beginName(reader, from - `to=${namespace}`.length);
+  const found = yield* match(
+    reader,
+    tools.map(({ function: { name } }) => plainMarker(name)),
+  );
+  const next = found && (yield* peek(reader));
+  parts.endName();
+  if (found && (next === null || next.id >= 0 || /[\s<]/.test(next.text))) return found.text;
+  reader.at = from;
+  return null;
+}
+
+/** `called`: name of the tool that is the recipient. */
+function toMessage(
+  header: string,
+  called: string | null,
+  { options }: ParserState,
+  format: ChannelFormat,
+  token: number,
+): Message {
   const at = header.lastIndexOf(format.channel);
   const channel = at < 0 ? format.answer : /^\w*/.exec(header.slice(at + format.channel.length))![0];
   const recipient = /\bto=([^\s<]+)/.exec(header)?.[1];
-  const name = recipient?.startsWith(format.namespace) ? recipient.slice(format.namespace.length) : recipient;
-  const { tools, listedOnly } = options;
-  const isListed = tools?.some((tool) => tool.function.name === name) === true;
-  const isCall = isListed || (tools !== null && !listedOnly && name !== undefined && name !== '');
+  const name = called ?? recipient;
+  const isCall = options.tools?.some((tool) => tool.function.name === name) === true;
   const kind = isCall ? 'call' : channel === format.reasoning ? 'reasoning' : 'content';
   return { kind, name: name ?? '', header, token };
 }

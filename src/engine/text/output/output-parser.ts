@@ -25,6 +25,14 @@ export interface OpenArguments {
   written(): (string | number)[];
 }
 
+/** The beginning of a call whose name is being read. */
+export interface OpenName {
+  /** Number of names that had begun, this one included. */
+  nth: number;
+  /** Returns all that the model has written from the call's marker on: texts, and ids of special tokens. */
+  written(): (string | number)[];
+}
+
 /** Parser of one choice. */
 export interface OutputParser {
   push(piece: Piece): OutputPart[];
@@ -38,6 +46,8 @@ export interface OutputParser {
   readonly callsAreWhole: boolean;
   /** Arguments that are being read; null: none are. In syntaxes other than JSON they begin after the tool's name. */
   readonly openArguments: OpenArguments | null;
+  /** A call that is certain to have begun, up to the end of its tool's name; null: there is none. */
+  readonly openName: OpenName | null;
   /** Whether a call is being read whose arguments have not begun, or the text before the arguments of what may be a call. */
   readonly awaitsArguments: boolean;
   /** Whether the reply has ended, so that further text of the model is ignored. */
@@ -55,6 +65,7 @@ export function plainOutput(): OutputParser {
     toolCalls: 0,
     callsAreWhole: false,
     openArguments: null,
+    openName: null,
     awaitsArguments: false,
     ended: false,
   };

@@ -6,7 +6,7 @@ import type { Marker, Reader } from './reader.ts';
 import type { Begins } from './reply-start.ts';
 
 export interface OutputParserOptions {
-  /** Tools whose calls are recognised; null: calls are text. */
+  /** Tools whose calls are recognised: any other call is text. null: all calls are. */
   tools: readonly Tool[] | null;
   /** Part of the reply that the prompt has opened already: the reasoning or the answer. */
   begins: Begins;
@@ -16,8 +16,6 @@ export interface OutputParserOptions {
   reasoningFills?: boolean;
   /** The reply ends after its first call. */
   singleCall: boolean;
-  /** Calls of other tools are text. */
-  listedOnly: boolean;
   /** A grammar restricts the reply to calls. */
   callsOnly?: boolean;
   /** See markerMaker. */

@@ -15,6 +15,7 @@ import {
   isOneOf,
   match,
   peek,
+  plainMarker,
   sees,
   space,
   textUntil,
@@ -62,6 +63,9 @@ export function createOutputParser(format: OutputFormat, options: OutputParserOp
     get openArguments() {
       return parts.openArguments;
     },
+    get openName() {
+      return parts.openName;
+    },
     get awaitsArguments() {
       return parts.awaitsArguments;
     },
@@ -100,7 +104,7 @@ function* readReply(state: ParserState, { tools: format, reasoning }: OutputForm
     const unit = yield* peek(reader);
     if (unit === null) return;
     if (calls && (yield* beginsBare(calls))) {
-      yield* readCalls({ ...calls, knownOnly: true });
+      yield* readCalls(calls);
     } else if (isOneOf(unit, special)) {
       const mayThink = reasoning !== null && (parts.blank || reasoning.repeats === true);
       if (mayThink && (yield* sees(reader, thinkMarkers))) {
@@ -140,7 +144,7 @@ function callsOptions(
     format,
     tools,
     single: options.singleCall,
-    knownOnly: options.listedOnly,
+    names: tools.map(({ function: { name } }) => plainMarker(name)),
     namesAreIds: format.namesAreIds ?? false,
     ends: ends.map(marker),
     opener: call ? marker(call.begin) : null,

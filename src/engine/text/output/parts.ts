@@ -3,7 +3,7 @@
 
 import type { Piece } from '../piece.ts';
 import type { TokenLogprob } from '../text-model.ts';
-import type { ArgumentSyntax, OpenArguments, OutputPart } from './output-parser.ts';
+import type { ArgumentSyntax, OpenArguments, OpenName, OutputPart } from './output-parser.ts';
 import type { Reader } from './reader.ts';
 import { isJsonObject } from './typed-value.ts';
 
@@ -48,6 +48,9 @@ export class Parts {
   #isCallOpen = false;
   /** Whether text is read that comes before the arguments of what may be a call. */
   #isNameAwaited = false;
+  #openName: OpenName | null = null;
+  /** Number of names that have begun. */
+  #begunNames = 0;
   #openArguments: OpenArguments | null = null;
   /** Number of arguments that have begun. */
   #begunArguments = 0;
@@ -80,6 +83,11 @@ export class Parts {
   /** See OutputParser. */
   get openArguments(): OpenArguments | null {
     return this.#openArguments;
+  }
+
+  /** See OutputParser. */
+  get openName(): OpenName | null {
+    return this.#openName;
   }
 
   /** See OutputParser. */
@@ -143,12 +151,22 @@ export class Parts {
     this.#pendingSpace = '';
     this.#arguments = '';
     this.#tool = name;
+    this.endName();
     this.#isCallOpen = true;
     this.#parts.push({ kind: 'toolCall', call: this.#calls++, id, name, text: '', ids: [], logprobs: [] });
   }
 
   arguments(text: string): void {
     if (text !== '') this.#addArguments(text);
+  }
+
+  /** Begins a call at a position of the reader's input, which the reader must not forget before the name ends. */
+  beginName(reader: Reader, from: number): void {
+    this.#openName ??= { nth: ++this.#begunNames, written: () => writtenSince(reader, from) };
+  }
+
+  endName(): void {
+    this.#openName = null;
   }
 
   /** Sets whether text is read that comes before the arguments of what may be a call. */

@@ -156,6 +156,11 @@ export function markerMaker(specialId: (text: string) => number | undefined): (t
   };
 }
 
+/** A marker without special tokens. */
+export function plainMarker(text: string): Marker {
+  return { text, symbols: text.split('') };
+}
+
 /** Symbols of a text. At each position the longest special token is taken. */
 function symbolsOf(text: string, specialId: (text: string) => number | undefined): (string | number)[] {
   const symbols: (string | number)[] = [];

@@ -105,7 +105,6 @@ export function createOutput(plan: ReplyPlan, begins: Begins, { tokenizer }: Rep
     streamReasoning: thinking?.stream ?? true,
     reasoningFills: plan.fills,
     singleCall: tools.single,
-    listedOnly: tools.listed,
     callsOnly: tools.mode === 'required',
     marker: markersOf(tokenizer),
   });

@@ -4,16 +4,14 @@ import { EngineError } from '../../../files/error.ts';
 import type { TextRequest, Tool } from '../text-model.ts';
 
 export interface ToolPlan {
-  /** Tools that the prompt describes and whose calls are recognised. */
+  /** Tools that the prompt describes and whose calls are recognised: a call of any other tool is text. */
   tools: Tool[];
   mode: 'none' | 'auto' | 'required';
   /** At most one call is allowed. */
   single: boolean;
-  /** Whether the request lists the allowed tools; a call of any other tool is then text. */
-  listed: boolean;
 }
 
-const NO_TOOLS: ToolPlan = { tools: [], mode: 'none', single: false, listed: false };
+const NO_TOOLS: ToolPlan = { tools: [], mode: 'none', single: false };
 
 /**
  * Only tools that may be called are in the prompt: a named tool alone, a list of allowed tools, or none with `none`. Throws
@@ -31,7 +29,7 @@ export function planTools(request: TextRequest): ToolPlan {
   const names = typeof choice === 'string' ? null : isNamed ? [choice.name] : choice.names;
   const tools = names === null ? given : names.map((name) => toolNamed(name, given));
   const mode = typeof choice === 'string' ? choice : isNamed ? 'required' : choice.mode;
-  return { tools, mode, single: isNamed || !parallelToolCalls, listed: names !== null };
+  return { tools, mode, single: isNamed || !parallelToolCalls };
 }
 
 function toolNamed(name: string, tools: readonly Tool[]): Tool {

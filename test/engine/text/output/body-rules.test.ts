@@ -23,7 +23,7 @@ function sourceOf(tools: string, fields: Omit<Tool['function'], 'name'>): Gramma
   return {
     type: 'reply',
     format: outputFormat({ tools, reasoning: 'none' }, { tools: null, reasoning: null }),
-    tools: { mode: 'required', tools: [tool], single: true, listed: false },
+    tools: { mode: 'required', tools: [tool], single: true },
     given: [tool],
     answer: null,
     answering: false,
@@ -92,7 +92,7 @@ const odd = {
   type: 'object',
   properties: {
     'a/b': { type: 'string', pattern: '(a)\\1' },
-    list: { type: 'array', items: { type: 'array', items: { type: 'number' }, uniqueItems: true } },
+    list: { type: 'array', items: { type: 'array', items: { type: 'integer', multipleOf: 99991 } } },
     mixed: { type: ['string', 'integer'], description: 'Either.' },
     any: { description: 'Anything.' },
     inner: { type: 'object', properties: { x: {} }, additionalProperties: true },
@@ -105,7 +105,7 @@ test.each<[string, [pointer: string, keyword: string | null][]]>([
     'hermes',
     [
       ['/properties/a~1b', 'pattern'],
-      ['/properties/list/items', 'uniqueItems'],
+      ['/properties/list/items/items', 'multipleOf'],
     ],
   ],
   [
@@ -113,7 +113,7 @@ test.each<[string, [pointer: string, keyword: string | null][]]>([
     [
       ['', 'maxProperties'],
       ['/properties/a~1b', 'pattern'],
-      ['/properties/list/items', 'uniqueItems'],
+      ['/properties/list/items/items', 'multipleOf'],
     ],
   ],
   [
@@ -121,7 +121,7 @@ test.each<[string, [pointer: string, keyword: string | null][]]>([
     [
       ['', 'maxProperties'],
       ['/properties/a~1b', 'pattern'],
-      ['/properties/list/items', 'uniqueItems'],
+      ['/properties/list/items/items', 'multipleOf'],
     ],
   ],
   [

@@ -64,6 +64,7 @@ function ask({ prompt, length, seed, syntax, start: begins }: Asked): PaperSeque
   const { pieces } = sequence.output;
   const start = () => paperConstraint({ seed, forcedIn: 1000 });
   sequence.constraint = createCallConstraint({
+    names: null,
     anyObject: { start },
     byTool: new Map([[argumentsKey({ syntax, tool: 'paper' }), { start }]]),
     read: () => ({ output: paperCalls(syntax, begins), pieces }),

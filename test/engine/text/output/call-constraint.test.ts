@@ -44,7 +44,6 @@ const tools: ToolPlan = {
   tools: [tool('weather'), tool('free', false), { type: 'function', function: { name: 'bare' } }],
   mode: 'auto',
   single: false,
-  listed: false,
 };
 function grammarsOf(plan: ToolPlan, mode: SchemaMode): Map<string, Grammar> {
   const reply = { format: formatOf('hermes', null), tools: plan } as ReplyPlan;
@@ -57,13 +56,15 @@ function grammarsOf(plan: ToolPlan, mode: SchemaMode): Map<string, Grammar> {
   );
 }
 const byTool = grammarsOf(tools, 'declared');
+const DECLARED = [...tools.tools, tool('exact', true), tool('ping')];
 
 const start = (format: string, reasoning = 'qwen3', named = byTool): Constraint =>
   createCallConstraint({
+    names: null,
     anyObject: grammar,
     byTool: named,
     read: () => ({
-      output: parserOf(formatOf(format, reasoning)),
+      output: parserOf(formatOf(format, reasoning), { tools: DECLARED }),
       pieces: createPieces(tokenizer, { skipSpecialTokens: true }),
     }),
   });
@@ -163,6 +164,7 @@ it('reads parameters as the model does by default, unless the tool is strict', (
 it('leaves the token free that follows one which begins both a call and its arguments', () => {
   const text = `${BEGIN}{`;
   const calls = createCallConstraint({
+    names: null,
     anyObject: grammar,
     byTool,
     read: () => ({

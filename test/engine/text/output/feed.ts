@@ -61,7 +61,6 @@ export function parserOf(
     separateReasoning: true,
     streamReasoning: true,
     singleCall: false,
-    listedOnly: false,
     marker: markerMaker(specialId),
     callId: () => `call_${nth++}`,
     ...options,

@@ -4,21 +4,13 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import type { Constraint } from '../../../../src/engine/text/constraint.ts';
-import { ruleOfSource } from '../../../../src/engine/text/grammar-source.ts';
 import { createCallConstraint } from '../../../../src/engine/text/output/call-constraint.ts';
-import { callSources } from '../../../../src/engine/text/output/call-grammars.ts';
-import { callOpeners } from '../../../../src/engine/text/output/calls.ts';
-import type { Body, ToolFormat } from '../../../../src/engine/text/output/format.ts';
-import { markerMaker } from '../../../../src/engine/text/output/reader.ts';
-import type { ReplyPlan } from '../../../../src/engine/text/output/reply.ts';
+import type { Body, OutputFormat, ToolFormat } from '../../../../src/engine/text/output/format.ts';
 import { TOOL_FORMATS } from '../../../../src/engine/text/output/tool-formats.ts';
-import type { Piece, Pieces } from '../../../../src/engine/text/piece.ts';
 import type { Tool } from '../../../../src/engine/text/text-model.ts';
-import { compile } from '../../../../src/grammar/compile.ts';
-import { limits } from '../../../../src/grammar/dfa.ts';
-import { Grammar } from '../../../../src/grammar/grammar.ts';
-import { idsOf, pick, random, smallVocabulary } from '../../../grammar/small-vocabulary.ts';
-import { parserOf, told } from './feed.ts';
+import { pick, random } from '../../../grammar/small-vocabulary.ts';
+import { parserOf } from './feed.ts';
+import { allowed, CLOSERS, randomModel, say, type RandomModel } from './random-model.ts';
 
 const at = {
   type: 'object',
@@ -54,6 +46,8 @@ const validate = new Ajv2020({ strict: false }).compile({
   additionalProperties: false,
 });
 
+const outputOf = (tools: ToolFormat): OutputFormat => ({ tools, reasoning: null, channels: null });
+
 const isOther = ({ kind }: Body): boolean => kind !== 'json' && kind !== 'named';
 const FORMATS = [...TOOL_FORMATS.values()].filter(({ bodies }) => isOther(bodies[0]!));
 
@@ -62,7 +56,7 @@ function beginOf(body: Body, name: string, line: string): string {
   if (body.kind === 'braces') return `${body.before}${name}{`;
   if (body.kind !== 'tagged') return `${name}(`;
   const { begin, end } = body.name;
-  return `${begin}${name}${end || line || body.key.begin}`;
+  return `${begin}${name}${end || line + body.key.begin}`;
 }
 
 /** Texts around the arguments of calls, as templates write them. */
@@ -80,98 +74,6 @@ function textsOf({ section, call, list, separators, bare, lineBreaks, bodies }: 
     between: list ? ', ' : (separators?.[0] ?? line),
     tail: `${list ? ']' : ''}${isMarked ? edge + section.end : ''}`,
   };
-}
-
-function markersOf(format: ToolFormat): string[] {
-  const body = format.bodies[0]!;
-  const own =
-    body.kind === 'tagged'
-      ? [body.key.begin, body.key.end, body.value.end, body.close]
-      : [body.kind === 'braces' ? body.quote : ''];
-  const all = [...callOpeners(format), format.section?.end, format.call?.end, ...own];
-  return [...new Set(all)].filter((text): text is string => (text?.length ?? 0) > 2);
-}
-
-const CLOSERS = ['"', '}', ']', ')', ',', '</', '0', '1'];
-
-/** A model of random tokens in a format, whose markers are special tokens or text. */
-function randomModel(format: ToolFormat, asSpecial: boolean, tools = TOOLS) {
-  const markers = markersOf(format);
-  const texts = [...CLOSERS, ...(asSpecial ? [] : markers)];
-  const vocabulary = smallVocabulary(texts, { specials: asSpecial ? markers.length : 0 });
-  const specials = Object.fromEntries(
-    (asSpecial ? markers : []).map((marker, i) => [marker, vocabulary.special + i]),
-  );
-  const marker = markerMaker((text) => specials[text]);
-  const output = { tools: format, reasoning: null, channels: null };
-  const plan = {
-    format: output,
-    tools: { tools, mode: 'auto', single: false, listed: false },
-  } as unknown as ReplyPlan;
-  const { sources, unenforced } = callSources(plan, { given: tools, mode: 'declared', specials });
-  const byTool = new Map(
-    [...sources].map(([key, source]) => [
-      key,
-      new Grammar(compile(ruleOfSource(source, limits()), vocabulary.available, limits()), vocabulary),
-    ]),
-  );
-  const options = { tools, specialId: (text: string) => specials[text] };
-  const createPieces = (): Pieces => {
-    const decoder = new TextDecoder();
-    const special = (id: number): boolean => id >= vocabulary.special;
-    const textOf = (id: number): string =>
-      special(id) ? '' : decoder.decode(vocabulary.bytes(id, false), { stream: true });
-    return {
-      of: (id) => ({ id, text: textOf(id), special: special(id) }),
-      bytes: (id) => vocabulary.bytes(id, false),
-      ownText: textOf,
-      rest: () => '',
-    };
-  };
-  return {
-    vocabulary,
-    unenforced,
-    byTool,
-    start: (): Constraint =>
-      createCallConstraint({
-        anyObject: null,
-        byTool,
-        read: () => ({ output: parserOf(output, options), pieces: createPieces() }),
-      }),
-    idsOf: (text: string): number[] =>
-      marker(text).symbols.flatMap((symbol) =>
-        typeof symbol === 'number'
-          ? [symbol]
-          : Array.from(
-              new TextEncoder().encode(symbol),
-              (byte) => CLOSERS.length + (asSpecial ? 0 : markers.length) + byte,
-            ),
-      ),
-    told: (ids: readonly number[]) => {
-      const pieces = createPieces();
-      return told(
-        ids.map((id): Piece => pieces.of(id)),
-        output,
-        options,
-      );
-    },
-  };
-}
-
-type RandomModel = ReturnType<typeof randomModel>;
-
-/** Ids of the tokens that may follow; null: all. */
-function allowed(calls: Constraint, { vocabulary }: RandomModel): number[] | null {
-  const mask = new Uint32Array(Math.ceil(vocabulary.size / 32));
-  return calls.mask(mask) ? idsOf(mask) : null;
-}
-
-/** Accepts a text, one token a byte or marker, and adds its ids. */
-function say(calls: Constraint, text: string, model: RandomModel, said: number[]): void {
-  for (const id of model.idsOf(text)) {
-    calls.accept(id);
-    said.push(id);
-  }
 }
 
 /** Writes random tokens of those that may follow until any may. */
@@ -192,7 +94,7 @@ function writeArguments(calls: Constraint, model: RandomModel, next: () => numbe
 describe.each(FORMATS.flatMap((format) => [true, false].map((asSpecial) => ({ format, asSpecial }))))(
   '$format.name, markers as special tokens: $asSpecial',
   ({ format, asSpecial }) => {
-    const model = randomModel(format, asSpecial);
+    const model = randomModel(outputOf(format), asSpecial, TOOLS);
     const { head, begin, end, between, tail } = textsOf(format);
 
     it('keeps each of several calls to the declared parameters, and the text around them free', () => {
@@ -237,12 +139,13 @@ describe.each(FORMATS.flatMap((format) => [true, false].map((asSpecial) => ({ fo
 
 describe('a token that begins both a call and its arguments', () => {
   const format = TOOL_FORMATS.get('qwen3_coder')!;
-  const model = randomModel(format, false);
+  const model = randomModel(outputOf(format), false, TOOLS);
   const { end } = model.vocabulary;
   const whole = '<tool_call>\n<function=book>';
   /** The first token has the text `first`, all others are bytes. */
   const start = (first: string): Constraint => {
     const calls = createCallConstraint({
+      names: model.names,
       anyObject: null,
       byTool: model.byTool,
       read: () => ({
@@ -273,7 +176,11 @@ describe('a token that begins both a call and its arguments', () => {
     expect(allowed(calls, model)).toHaveLength(4);
   });
 
-  it('leaves the call free where the next token is not declared', () => {
+  it('keeps to declared names until then, and leaves the call free where the next token is not declared', () => {
+    const named = start('<tool_call>\n<');
+    say(named, 'function=bo', model, []);
+    expect(allowed(named, model)!.map((id) => String.fromCharCode(id - byteFrom))).toEqual(['o']);
+
     const calls = start(whole);
     say(calls, 'x', model, []);
     expect([calls.idle, allowed(calls, model)]).toEqual([true, null]);
@@ -281,7 +188,7 @@ describe('a token that begins both a call and its arguments', () => {
 });
 
 it('names the keyword for which a tool has no exact list', () => {
-  const { unenforced } = randomModel(TOOL_FORMATS.get('glm45')!, false, [
+  const { unenforced } = randomModel(outputOf(TOOL_FORMATS.get('glm45')!), false, [
     tool('listed'),
     tool('none', { parameters: { type: 'object' } }),
     tool('others', { parameters: { properties: { a: {} }, additionalProperties: { type: 'string' } } }),

@@ -69,15 +69,11 @@ describe('reasoning', () => {
 });
 
 describe('tools', () => {
-  it('that the request does not list are text, where it lists some', () => {
+  it('that are not declared are text', () => {
     const tools = [TOOLS.find((tool) => tool.function.name === 'ping')!];
     const other = '<tool_call>\n{"name": "search", "arguments": {"query": "a"}}\n</tool_call>';
-    const listed = { tools, listedOnly: true };
-    expect(told(letters(other), format, listed)).toEqual([{ content: other }]);
-    expect(told(letters(other), format, { tools })).toEqual([
-      { name: 'search', arguments: '{"query": "a"}' },
-    ]);
-    expect(told(letters(`${other}\n<tool_call>{"name": "ping"}</tool_call>`), format, listed)).toEqual([
+    expect(told(letters(other), format, { tools })).toEqual([{ content: other }]);
+    expect(told(letters(`${other}\n<tool_call>{"name": "ping"}</tool_call>`), format, { tools })).toEqual([
       { content: other },
       { name: 'ping', arguments: '{}' },
     ]);
@@ -87,7 +83,7 @@ describe('tools', () => {
       ...['<|start|>', 'assistant', '<|channel|>', `commentary to=functions.${name} `],
       ...['<|message|>', '{}', '<|call|>'],
     ]);
-    const channels = { ...listed, specialId: specials(marks) };
+    const channels = { tools, specialId: specials(marks) };
     expect(told(piecesOf(messages, marks), formatOf('gpt-oss', null), channels)).toEqual([
       { content: '{}' },
       { name: 'ping', arguments: '{}' },
@@ -120,10 +116,24 @@ describe('tools', () => {
     expect(call).toMatchObject({ name: 'ping', arguments: expect.not.stringContaining('{') as string });
   });
 
-  it('that nobody has are calls all the same where a marker says so', () => {
-    expect(told(letters('<tool_call>{"name": "no_such"}</tool_call>'), format)).toEqual([
-      { name: 'no_such', arguments: '{}' },
-    ]);
+  it('with names that begin as others, and with any characters, are read whole', () => {
+    const named = (name: string) => ({ type: 'function' as const, function: { name } });
+    const declared = { tools: ['get', 'get weather!', 'a>b', 'n'.repeat(300)].map(named) };
+    const coder = formatOf('qwen3_coder', null);
+    const call = (name: string): string => `<tool_call>\n<function=${name}>\n</function>\n</tool_call>`;
+    for (const {
+      function: { name },
+    } of declared.tools) {
+      expect(told(letters(call(name)), coder, declared)).toEqual([{ name, arguments: '{}' }]);
+      const marks = ['<|channel|>', '<|message|>', '<|call|>'];
+      const texts = ['<|channel|>', `commentary to=functions.${name} `, '<|message|>', '{}', '<|call|>'];
+      const channels = { ...declared, specialId: specials(marks) };
+      expect(told(piecesOf(texts, marks), formatOf('gpt-oss', null), channels)).toEqual([
+        { name, arguments: '{}' },
+      ]);
+    }
+    for (const name of ['ge', 'gets', 'get weather', 'a>', 'n'])
+      expect(told(letters(call(name)), coder, declared)).toEqual([{ content: call(name) }]);
   });
 
   it('are named before their arguments, which come as they are written', () => {

@@ -41,6 +41,15 @@ describe.each(REPLIES)('$name', (reply) => {
   const parts = atoms(reply);
   const parse = (pieces: string[]) => told(piecesOf(pieces, specials), format, options);
 
+  test('makes no call of an undeclared tool', () => {
+    const other = { type: 'function', function: { name: 'other' } } as const;
+    const made = told(piecesOf(parts, specials), format, {
+      ...options,
+      tools: tools === null ? null : [other],
+    });
+    expect(made.filter((part) => 'name' in part)).toEqual([]);
+  });
+
   test('whole, and character by character', () => {
     expect(parse(join(parts, specials, () => false))).toEqual(reply.told);
     expect(parse(parts)).toEqual(reply.told);

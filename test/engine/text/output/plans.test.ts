@@ -50,25 +50,22 @@ describe('tools', () => {
 
   it('are those that may be called', () => {
     const names = ['get_weather', 'search', 'ping'];
-    expect(plan({})).toEqual({ names, mode: 'auto', single: false, listed: false });
-    expect(plan({ toolChoice: 'none' })).toEqual({ names: [], mode: 'none', single: false, listed: false });
+    expect(plan({})).toEqual({ names, mode: 'auto', single: false });
+    expect(plan({ toolChoice: 'none' })).toEqual({ names: [], mode: 'none', single: false });
     expect(plan({ toolChoice: 'required', parallelToolCalls: false })).toEqual({
       names,
       mode: 'required',
       single: true,
-      listed: false,
     });
     expect(plan({ toolChoice: { name: 'ping' } })).toEqual({
       names: ['ping'],
       mode: 'required',
       single: true,
-      listed: true,
     });
     expect(plan({ toolChoice: { mode: 'auto', names: ['ping', 'search'] } })).toEqual({
       names: ['ping', 'search'],
       mode: 'auto',
       single: false,
-      listed: true,
     });
     expect(planTools({ prompt: { messages } }).mode).toBe('none');
   });

@@ -79,7 +79,10 @@ const JSON_AND_PYTHON: Reply[] = [
     tools: 'qwen3_coder',
     text: '<function=unknown_one>\n<parameter=n>\n5\n</parameter>\n<parameter=s>\nfive\n</parameter>\n</function>\n<function=ping>\n</function>',
     told: [
-      { name: 'unknown_one', arguments: '{"n": 5, "s": "five"}' },
+      {
+        content:
+          '<function=unknown_one>\n<parameter=n>\n5\n</parameter>\n<parameter=s>\nfive\n</parameter>\n</function>',
+      },
       { name: 'ping', arguments: '{}' },
     ],
   },
@@ -154,10 +157,10 @@ const JSON_AND_PYTHON: Reply[] = [
     name: 'lfm2: python within its tokens, then text',
     tools: 'lfm2',
     specials: ['<|tool_call_start|>', '<|tool_call_end|>'],
-    text: '<|tool_call_start|>[search(query="<|tool_call_end|"), new_tool(x=1)]<|tool_call_end|>Looking.',
+    text: '<|tool_call_start|>[search(query="<|tool_call_end|"), ping(x=1)]<|tool_call_end|>Looking.',
     told: [
       { name: 'search', arguments: '{"query": "<|tool_call_end|"}' },
-      { name: 'new_tool', arguments: '{"x": 1}' },
+      { name: 'ping', arguments: '{"x": 1}' },
       { content: 'Looking.' },
     ],
   },

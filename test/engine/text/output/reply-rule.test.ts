@@ -161,7 +161,7 @@ describe.each(formats)('%s', (name, format, asSpecial) => {
         type: 'reply',
         mode: 'declared',
         format,
-        tools: { tools, mode: 'required', single: false, listed: false, ...plan },
+        tools: { tools, mode: 'required', single: false, ...plan },
         given: tools,
         answer,
         answering,
