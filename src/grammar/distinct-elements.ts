@@ -6,7 +6,7 @@ import type { CompiledGrammar, DistinctNode } from './compiled-grammar.ts';
 import type { DistinctSymbol, ElementSymbol, ParserState, StackArena } from './graph-stack.ts';
 import { valueOfBytes, type Json } from './json-value.ts';
 import { canDiffer, type SearchedAutomaton } from './other-value.ts';
-import { UsedValueSets, type UsedValues } from './used-values.ts';
+import { UsedValues } from './used-values.ts';
 import { mayBecome } from './value-prefix.ts';
 
 /** The automaton of an element. */
@@ -29,7 +29,7 @@ export class DistinctElements<A extends ElementAutomaton> {
   readonly #create: (start: number) => A;
   /** By the element's node. */
   readonly #started = new Map<number, Started<A>>();
-  readonly #sets = new UsedValueSets();
+  readonly #none = new UsedValues();
   /** Whether another element is left, by node and used values. */
   readonly #left = new WeakMap<UsedValues, Map<number, boolean>>();
   #made = 0;
@@ -47,11 +47,11 @@ export class DistinctElements<A extends ElementAutomaton> {
 
   /** The array before its first element. */
   first(arena: StackArena, node: number): DistinctSymbol {
-    return arraySymbol(arena, node, 'first', this.#sets.none);
+    return arraySymbol(arena, node, 'first', this.#none);
   }
 
   mayClose({ node, used }: DistinctSymbol): boolean {
-    return used.texts.size >= this.#node(node).min;
+    return used.size >= this.#node(node).min;
   }
 
   /** The next element before its first byte; null: there is none. */
@@ -85,7 +85,7 @@ export class DistinctElements<A extends ElementAutomaton> {
 
   /** The array after an element that is complete with further bytes; null: its value is used. */
   after(arena: StackArena, { node, used, spelled }: ElementSymbol, further = ''): DistinctSymbol | null {
-    const all = this.#sets.with(used, valueOfBytes(spelled + further));
+    const all = used.with(valueOfBytes(spelled + further));
     return all && arraySymbol(arena, node, 'next', all);
   }
 
@@ -99,7 +99,7 @@ export class DistinctElements<A extends ElementAutomaton> {
   }
 
   #isLeft(node: number, used: UsedValues): boolean {
-    if (used.values.length === 0) return true;
+    if (used.size === 0) return true;
     let byNode = this.#left.get(used);
     if (byNode === undefined) this.#left.set(used, (byNode = new Map<number, boolean>()));
     let isLeft = byNode.get(node);
@@ -116,9 +116,9 @@ export class DistinctElements<A extends ElementAutomaton> {
   }
 
   /** Node of the next element; -1: the array is full. */
-  #elementOf(index: number, { texts }: UsedValues): number {
+  #elementOf(index: number, { size }: UsedValues): number {
     const { prefix, rest, max } = this.#node(index);
-    return texts.size < max ? (prefix[texts.size] ?? rest) : -1;
+    return size < max ? (prefix[size] ?? rest) : -1;
   }
 
   #startedAt(element: number): Started<A> {

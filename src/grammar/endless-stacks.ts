@@ -63,11 +63,10 @@ export class EndlessStacks {
       case 'array':
         return this.#isArrayEndless(symbol.node, symbol.count, symbol.matched);
       case 'distinct':
-        return this.#isDistinctEndless(symbol.node, symbol.used.texts.size);
+        return this.#isDistinctEndless(symbol.node, symbol.used.size);
       case 'element':
         return (
-          this.#parts.isElementEndless(symbol) ||
-          this.#isDistinctEndless(symbol.node, symbol.used.texts.size + 1)
+          this.#parts.isElementEndless(symbol) || this.#isDistinctEndless(symbol.node, symbol.used.size + 1)
         );
       default:
         return false;

@@ -3,6 +3,7 @@
 import type { DistinctElements, ElementAutomaton } from './distinct-elements.ts';
 import type { ElementSymbol, StackArena } from './graph-stack.ts';
 import type { Trie } from './trie.ts';
+import { bytesTowards } from './value-prefix.ts';
 
 /** Nodes of the trie, below `from`, after whose bytes no other value remains; the subtrees of all of them are without a match. */
 export function spentNodes(
@@ -15,8 +16,10 @@ export function spentNodes(
   if (element.similar.length === 0) return spent;
   const automaton = elements.automatonOf(element);
   const visit = (node: number, symbol: ElementSymbol): void => {
+    const towards = bytesTowards(symbol.spelled, symbol.similar);
     for (let child = node + 1; child < trie.subtreeEnd[node]!; child = trie.subtreeEnd[child]!) {
       const byte = trie.byte[child]!;
+      if (towards?.has(byte) === false) continue;
       if (!symbol.inner.tops.some((top) => automaton.takes(top.symbol, byte))) continue;
       if (elements.similarAfter(symbol, byte).length === 0) continue;
       const next = elements.advance(arena, symbol, byte);

@@ -1,35 +1,41 @@
-// The elements that an array of distinct elements has so far, as an immutable value with a short key.
+// The elements that an array of distinct elements has so far, as an immutable value.
 
 import { canonical, type Json } from './json-value.ts';
 
-export interface UsedValues {
-  /** Distinguishes sets of values in keys. */
-  readonly id: number;
+let made = 0;
+
+export class UsedValues {
+  /** Distinguishes them in keys. */
+  readonly id = made++;
+  readonly size: number;
+  readonly #before: UsedValues | null;
+  readonly #value: Json;
+  readonly #after = new Map<string, UsedValues>();
+  #texts: ReadonlySet<string> | null = null;
+  #values: readonly Json[] | null = null;
+
+  /** `before`: the elements before the value; left out: there are none, and no value. */
+  constructor(before: UsedValues | null = null, value: Json = null) {
+    this.#before = before;
+    this.#value = value;
+    this.size = before === null ? 0 : before.size + 1;
+  }
+
   /** Canonical texts of the values. */
-  readonly texts: ReadonlySet<string>;
-  readonly values: readonly Json[];
-}
+  get texts(): ReadonlySet<string> {
+    return (this.#texts ??= new Set(this.values.map(canonical)));
+  }
 
-/** Most sets that are found again by their values. */
-const MOST_KEPT = 10_000;
+  get values(): readonly Json[] {
+    return (this.#values ??= this.#before === null ? [] : [...this.#before.values, this.#value]);
+  }
 
-export class UsedValueSets {
-  readonly none: UsedValues = { id: 0, texts: new Set(), values: [] };
-  readonly #sets = new Map<string, UsedValues>();
-  #made = 0;
-
-  /** The set with one more value; null: it has the value. */
-  with(used: UsedValues, value: Json): UsedValues | null {
+  /** With one more value; null: it is among them. */
+  with(value: Json): UsedValues | null {
     const text = canonical(value);
-    if (used.texts.has(text)) return null;
-    const texts = [...used.texts, text].toSorted();
-    const key = texts.join('\n');
-    let found = this.#sets.get(key);
-    if (found === undefined) {
-      if (this.#sets.size >= MOST_KEPT) this.#sets.clear();
-      found = { id: ++this.#made, texts: new Set(texts), values: [...used.values, value] };
-      this.#sets.set(key, found);
-    }
+    if (this.texts.has(text)) return null;
+    let found = this.#after.get(text);
+    if (found === undefined) this.#after.set(text, (found = new UsedValues(this, value)));
     return found;
   }
 }

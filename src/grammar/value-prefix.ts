@@ -14,9 +14,25 @@ export function mayBecome(begun: string, value: Json): boolean {
   return new PrefixReader(begun).compare(value) !== 'different';
 }
 
+const BACKSLASH = 0x5c;
+
+/** The bytes after which a text may still become one of the values, which it may now; null: any byte may be one. */
+export function bytesTowards(begun: string, values: readonly Json[]): ReadonlySet<number> | null {
+  const bytes = new Set([BACKSLASH]);
+  for (const value of values) {
+    const reader = new PrefixReader(begun);
+    reader.compare(value);
+    if (reader.expected === '') return null;
+    for (const character of reader.expected) bytes.add(character.charCodeAt(0));
+  }
+  return bytes;
+}
+
 class PrefixReader {
   readonly #text: string;
   #at = 0;
+  /** Bytes that may come next within strings beside a backslash; '': the text does not end within a string. */
+  expected = '';
 
   constructor(text: string) {
     this.#text = text;
@@ -56,7 +72,16 @@ class PrefixReader {
     if (literal === '') return 'different';
     if (literal.length > 1 && isClosed(literal))
       return valueOfBytes(literal) === value ? 'equal' : 'different';
-    return bytesOfText(value).startsWith(decoded(literal)) || literal.includes('\\u') ? 'open' : 'different';
+    if (literal.includes('\\')) {
+      this.expected = '';
+      return bytesOfText(value).startsWith(decoded(literal)) || literal.includes('\\u')
+        ? 'open'
+        : 'different';
+    }
+    const bytes = bytesOfText(value);
+    if (!bytes.startsWith(literal.slice(1))) return 'different';
+    this.expected += bytes[literal.length - 1] ?? '"';
+    return 'open';
   }
 
   #compareNumber(value: number): Comparison {
@@ -101,12 +126,14 @@ class PrefixReader {
   /** The name that is read, after a quote; '': the text ends within one of the names, null: it is none of them. */
   #nameIn(names: ReadonlySet<string>): string | null {
     const from = (this.#take(/[ \t\r\n]*/y), this.#at);
+    let isOpen = false;
     for (const name of names) {
       this.#at = from;
       const compared = this.#isOver ? 'open' : this.#compareString(name);
-      if (compared !== 'different') return compared === 'open' ? '' : `"${name}`;
+      if (compared === 'equal') return `"${name}`;
+      isOpen ||= compared === 'open';
     }
-    return null;
+    return isOpen ? '' : null;
   }
 
   #end(closing: string): Comparison {
