@@ -129,7 +129,7 @@ test.each<[string, [pointer: string, keyword: string | null][]]>([
     [
       ['', 'maxProperties'],
       ['/properties/a~1b', 'pattern'],
-      ['/properties/list/items', null],
+      ['/properties/list/items/items', 'multipleOf'],
       ['/properties/mixed', null],
       ['/properties/inner', null],
     ],
