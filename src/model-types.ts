@@ -24,6 +24,7 @@ export type {
 export type {
   Backend,
   ImageEvent,
+  ImageInput,
   ImageModel,
   ImageModelInfo,
   ImageModelOptions,

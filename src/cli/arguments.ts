@@ -2,6 +2,7 @@
 // the option that was probably meant.
 
 import { parseArgs } from 'node:util';
+import { nearestName } from '../options/nearest-name.ts';
 import { UsageError } from './exit.ts';
 import {
   findElsewhere,
@@ -176,32 +177,6 @@ export function meantBy(typed: string, table: OptionTable): string | null {
   const others = Object.values(table).flatMap(({ elsewhere = [] }) =>
     elsewhere.filter((name) => name.length > 2),
   );
-  const near = nearest(written, [...namesIn(table), ...others]);
+  const near = nearestName(written, [...namesIn(table), ...others]);
   return near === null ? null : (findOption(near, table)?.name ?? findElsewhere(near, table));
-}
-
-/** Least characters of a beginning that stands for its name, as `temp` does. */
-const LEAST_BEGINNING = 4;
-
-/** The shortest name that begins with what was typed, or else the one most similar to it, by shared letters and pairs of letters; null where none is similar enough. */
-export function nearest(typed: string, names: string[]): string | null {
-  const begun = typed.length < LEAST_BEGINNING ? [] : names.filter((name) => name.startsWith(typed));
-  if (begun.length > 0) return begun.toSorted((a, b) => a.length - b.length)[0]!;
-  let best: { name: string; share: number } | null = null;
-  for (const name of names) {
-    const share = likeness(typed, name);
-    if (share >= 0.6 && share > (best?.share ?? 0)) best = { name, share };
-  }
-  return best?.name ?? null;
-}
-
-function likeness(a: string, b: string): number {
-  const [left, right] = [pieces(a), pieces(b)];
-  const shared = left.filter((piece) => right.includes(piece)).length;
-  return (2 * shared) / (left.length + right.length);
-}
-
-function pieces(text: string): string[] {
-  const pairs = Array.from({ length: text.length + 1 }, (_, at) => ` ${text} `.slice(at, at + 2));
-  return [...text.split(''), ...pairs];
 }

@@ -78,7 +78,7 @@ export class Report {
       `Opened ${name} in ${seconds(milliseconds)}: ${pipeline}, ${(parameters / 1e6).toFixed(1)} M parameters ${weights}, backend ${backend}`,
     );
     this.#log.info(
-      `Memory: ${sizeText(memory.weights)} weights of ${sizeText(memory.budget)}; on ${adapter.description || adapter.device}`,
+      `Memory: a budget of ${sizeText(memory.budget)} for ${sizeText(memory.weights)} of stored weights; on ${adapter.description || adapter.device}`,
     );
     this.#emit('opened', { model: name, pipeline, milliseconds });
   }

@@ -1,5 +1,6 @@
 // svc plan: what a model takes on this machine, before its weights are downloaded or a GPU is opened.
 
+import { takenText } from '../files/media-nouns.ts';
 import type { ModelPlan } from '../index.ts';
 import { PLANNING } from '../options/model.ts';
 import { createCommand } from './command.ts';
@@ -38,8 +39,8 @@ type Row = [name: string, text: string];
 function describePlan(plan: ModelPlan, isGiven: boolean): string {
   const { parameters, stored, ignored, contextLength, cache } = plan;
   const rows: Row[] = [
-    ['model', `${plan.model} (${plan.kind})`],
-    ['class', plan.architecture],
+    ['model', `${plan.model} (${kindText(plan)})`],
+    ['class', classText(plan)],
     ['weights', `${(parameters / 1e6).toFixed(1)} M numbers as ${stored.join(', ')}`],
     ...(contextLength === null ? [] : [['context', `${contextLength} tokens`] satisfies Row]),
     ...(cache === null ? [] : [['KV cache', cacheText(cache)] satisfies Row]),
@@ -57,6 +58,16 @@ function describePlan(plan: ModelPlan, isGiven: boolean): string {
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, text]) => `${name.padEnd(width)}  ${text}`).join('\n');
+}
+
+/** `text and images` for a model that reads images, too. */
+function kindText({ kind, media }: ModelPlan): string {
+  return media.length === 0 ? kind : takenText(media);
+}
+
+/** The class in config.json, as the server names it, and the one of the text model within. */
+function classText({ architecture, wrapper }: ModelPlan): string {
+  return wrapper === null ? architecture : `${wrapper}, whose text model is ${architecture}`;
 }
 
 function componentRow({ name, className, parameters, weights }: ModelPlan['components'][number]): Row {

@@ -3,7 +3,7 @@
 import { type CommandDef, runCommand } from 'citty';
 import { EngineError } from '../files/error.ts';
 import { errorText } from './said.ts';
-import { nearest } from './arguments.ts';
+import { nearestName } from '../options/nearest-name.ts';
 import { asksForHelp, columns } from './command.ts';
 import { EXIT, exitCodeOf, UsageError } from './exit.ts';
 import { packageVersion } from './package.ts';
@@ -41,7 +41,7 @@ async function dispatch([name, ...args]: string[], commands: Commands): Promise<
   } else {
     const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
     if (!entry) {
-      const near = nearest(name, Object.keys(commands));
+      const near = nearestName(name, Object.keys(commands));
       throw new UsageError(`there is no command "${name}"${near === null ? '' : `; did you mean ${near}?`}`);
     }
     await runCommand(await entry.load(), { rawArgs: args });

@@ -33,7 +33,7 @@ function imageSettings(info: ImageModelInfo): string[] {
   const { width, height, steps, guidance } = defaults;
   return [
     `Model: ${pipeline}, ${millions(info)} M parameters, weights ${weights(quantization)}, ${width} × ${height} in ${countText(steps, 'step')} at guidance ${guidance}`,
-    `Memory: ${sizeText(memory.weights)} weights, of ${sizeText(memory.budget)}; on ${adapter.description || adapter.device}`,
+    `Memory: a budget of ${sizeText(memory.budget)} for ${sizeText(memory.weights)} of stored weights; on ${adapter.description || adapter.device}`,
   ];
 }
 

@@ -1,5 +1,6 @@
 // The platform in a page's worker: navigator.gpu, files that the page gave, the browser's storage.
 
+import { decodeImage, decodeMask } from '../files/page/image.ts';
 import { originStorage } from '../files/opfs/storage.ts';
 import { PageStores } from '../files/opfs/stores.ts';
 import { PAGE_DECODERS } from '../files/page/decoders.ts';
@@ -34,6 +35,7 @@ export function browserPlatform(files: GivenFiles, hub: HubAccess): Platform {
     packed: packedCache(stores, files),
     openPageStore: null,
     media: PAGE_DECODERS,
+    images: { image: decodeImage, mask: decodeMask },
     tokenizerThread: tokenizerStarter(folders),
   };
 }

@@ -1,5 +1,6 @@
 // The platform in Node: Dawn's binding, the disk, the hub's cache.
 
+import { decodeImage, decodeMask } from '../files/image/image.ts';
 import { packedKey, readPacked, removePacked, writePacked } from '../files/checkpoint/quantized-cache.ts';
 import { cacheFolder } from '../files/cache-folder.ts';
 import { NODE_DECODERS } from '../files/media/decoders-node.ts';
@@ -52,5 +53,6 @@ export const nodePlatform: Platform = {
     });
   },
   media: NODE_DECODERS,
+  images: { image: decodeImage, mask: decodeMask },
   tokenizerThread: null,
 };

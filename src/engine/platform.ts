@@ -3,6 +3,7 @@
 
 import type { Checkpoint } from '../files/checkpoint/checkpoint.ts';
 import type { HubEvent } from '../files/hub/hub-events.ts';
+import type { Pixels } from '../files/image/pixels.ts';
 import type { MediaDecoders } from '../files/media/decoders.ts';
 import type { PageStore } from '../files/pages/page-store.ts';
 import type { PackedEntries, PackedFile, PackedOrigin } from '../files/checkpoint/packed-file.ts';
@@ -42,10 +43,20 @@ export interface Platform {
   packed: PackedCache | null;
   /** Opens the storage of KV pages that belong to a checkpoint; null: there is none. */
   openPageStore: ((options: PageStorageOptions) => Promise<PageStorage>) | null;
-  /** Decoders of images, videos and sounds. */
+  /** Decoders of images, videos and sounds that a model reads. */
   media: MediaDecoders;
+  /** Decoders of the image files of a request for images. */
+  images: ImageDecoders;
   /** Starts a thread for long texts or for grammars. `memory`: MiB that its heap may take. null: both are processed in this thread. */
   tokenizerThread: ((memory?: number) => Port) | null;
+}
+
+/** Each takes a file's bytes and the name of the parameter that held them, for messages. Errors: bad_request. */
+export interface ImageDecoders {
+  /** Transparent parts become white. */
+  image(bytes: Uint8Array, name: string): Promise<Pixels>;
+  /** Grey; transparent parts become black. */
+  mask(bytes: Uint8Array, name: string): Promise<Pixels>;
 }
 
 export interface PageStorageOptions {

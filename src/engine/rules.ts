@@ -4,7 +4,8 @@
 
 import { EngineError } from '../files/error.ts';
 import { LIMITS } from '../options/limits.ts';
-import type { Kind, Settings } from '../options/setting.ts';
+import { nearestName } from '../options/nearest-name.ts';
+import { type Kind, type OtherNames, plainName, type Settings } from '../options/setting.ts';
 
 /** Throws bad_request if a value is invalid; `name` is its name in the message. */
 export type Rule = (value: unknown, name: string) => void;
@@ -97,17 +98,23 @@ interface Members {
   open?: boolean;
 }
 
-/** Checks a set of options against its table; `what` is the name of the set in messages. */
-export function checkOptions(given: unknown, rules: Rules, what: string, required: readonly string[]): void {
+/** Checks a set of options against its table. `what`: the name of the set in messages; `otherNames`: names elsewhere of its options. */
+export function checkOptions(
+  given: unknown,
+  rules: Rules,
+  what: string,
+  required: readonly string[],
+  otherNames: OtherNames = new Map(),
+): void {
   if (!isObject(given)) return refuse(given, what.replace(/^an? /, ''), 'an object');
-  checkMembers(given, rules, (member) => member, { name: what, required });
+  checkMembers(given, rules, (member) => member, { name: what, required, otherNames });
 }
 
 function checkMembers(
   given: object,
   rules: Rules,
   nameOf: (member: string) => string,
-  { name, required = [], open = false }: Members & { name: string },
+  { name, required = [], open = false, otherNames }: Members & { name: string; otherNames?: OtherNames },
 ): void {
   for (const member of required) {
     if (Reflect.get(given, member) === undefined)
@@ -116,16 +123,20 @@ function checkMembers(
   for (const [member, value] of Object.entries(given)) {
     const rule = Object.hasOwn(rules, member) ? rules[member] : undefined;
     if (rule && value !== undefined) rule(value, nameOf(member));
-    if (!rule && !open && value !== undefined) throw unknownMember(nameOf(member), member, rules, name);
+    if (!rule && !open && value !== undefined) {
+      const remedy = remedyOf(member, Object.keys(rules), otherNames);
+      throw bad(nameOf(member), `is unknown to ${name}: ${remedy}`);
+    }
   }
 }
 
-function unknownMember(path: string, member: string, rules: Rules, name: string): EngineError {
-  const names = Object.keys(rules);
-  const plain = (text: string): string => text.replaceAll(/[_-]/g, '').toLowerCase();
-  const near = names.find((known) => plain(known) === plain(member));
-  const remedy = near === undefined ? `it takes ${names.join(', ')}` : `it is written ${near}`;
-  return bad(path, `is unknown to ${name}: ${remedy}`);
+function remedyOf(member: string, names: readonly string[], otherNames?: OtherNames): string {
+  const written = plainName(member);
+  const same = names.find((known) => plainName(known) === written);
+  if (same !== undefined) return `it is written ${same}`;
+  const near = otherNames?.get(written) ?? nearestName(member, names);
+  const taken = `it takes ${names.join(', ')}`;
+  return near === null ? taken : `did you mean ${near}? (${taken})`;
 }
 
 /** Rule for a part of an adapter's name, or its index. */
@@ -181,9 +192,15 @@ function bad(param: string, problem: string): EngineError {
 function shown(value: unknown): string {
   if (typeof value === 'function') return 'a function';
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);
-  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : objectText(value);
   const json = JSON.stringify(value) ?? String(value);
   return json.length > 60 ? `${json.slice(0, 57)}...` : json;
+}
+
+/** The class of an object, such as `a Blob`. */
+function objectText(value: object): string {
+  const name = Object.prototype.toString.call(value).slice('[object '.length, -1);
+  return `${/^[AEIOU]/i.test(name) ? 'an' : 'a'} ${name === 'Object' ? 'object' : name}`;
 }
 
 function boundsText(low: number, high: number): string {

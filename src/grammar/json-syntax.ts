@@ -34,6 +34,9 @@ export const NUMBER: Dfa = whole(`-?(?:${WHOLE}${FRACTION}(?:[eE][+-]?\\d{1,2})?
 /** Any integer, within the bounds of NUMBER. */
 export const INTEGER: Dfa = whole(`-?(?:${WHOLE}|${LARGE})`);
 
+/** Integers in digits alone, as people write them, with at most 21 digits. */
+export const PLAIN_INTEGER: Dfa = whole(`-?${WHOLE}`);
+
 const NAME = 'JSON value';
 
 /** The rule of any JSON value, which rules of the type `json` stand for. */

@@ -174,3 +174,24 @@ export function forModels<const T extends Settings, M extends ModelKind>(
     Object.entries(settings).filter(([, { models }]) => models?.includes(kind)),
   ) as ForModels<T, M>;
 }
+
+/** Names of settings in other interfaces and programs, as `plainName` writes them → the library's name. */
+export type OtherNames = ReadonlyMap<string, string>;
+
+/** A name without the marks by which interfaces differ: `guidance_scale` and `guidanceScale` are the same. */
+export const plainName = (name: string): string => name.replaceAll(/[_-]/g, '').toLowerCase();
+
+export function otherNamesOf(settings: Settings): OtherNames {
+  const pairs = Object.entries(settings).flatMap(([name, setting]) => {
+    const { field, fields = {}, flag } = setting;
+    const others = [
+      field,
+      ...Object.values(fields),
+      flag?.name,
+      ...(flag?.aliases ?? []),
+      ...(flag?.elsewhere ?? []),
+    ];
+    return others.flatMap((other) => (other === undefined ? [] : [[plainName(other), name] as const]));
+  });
+  return new Map(pairs);
+}

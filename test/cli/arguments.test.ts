@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { meantBy, nearest, readArguments } from '../../src/cli/arguments.ts';
+import { nearestName } from '../../src/options/nearest-name.ts';
+import { meantBy, readArguments } from '../../src/cli/arguments.ts';
 import { EXIT, exitCodeOf, UsageError } from '../../src/cli/exit.ts';
 import type { OptionTable } from '../../src/cli/option.ts';
 import { BATCH_OPTIONS, ENGINE_OPTIONS, toModelOptions } from '../../src/cli/engine-options.ts';
@@ -91,13 +92,13 @@ describe('options', () => {
 
 it('finds the name that was meant', () => {
   const names = Object.keys({ ...SERVER_OPTIONS, ...ENGINE_OPTIONS, ...BATCH_OPTIONS });
-  expect(nearest('contextlength', names)).toBe('context-length');
-  expect(nearest('max-running-request', names)).toBe('max-running-requests');
-  expect(nearest('servd-model-name', names)).toBe('served-model-name');
+  expect(nearestName('contextlength', names)).toBe('context-length');
+  expect(nearestName('max-running-request', names)).toBe('max-running-requests');
+  expect(nearestName('servd-model-name', names)).toBe('served-model-name');
   expect(meantBy('lora', BATCH_OPTIONS)).toBe('lora-paths');
-  expect(nearest('temp', ['temperature', 'top-p'])).toBe('temperature');
-  expect(nearest('xyz', names)).toBeNull();
-  expect(nearest('p', ['port'])).toBeNull();
+  expect(nearestName('temp', ['temperature', 'top-p'])).toBe('temperature');
+  expect(nearestName('xyz', names)).toBeNull();
+  expect(nearestName('p', ['port'])).toBeNull();
 });
 
 it('hands the engine what was given, under its own names', () => {

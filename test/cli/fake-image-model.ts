@@ -19,6 +19,7 @@ import {
   type ValueSource,
 } from '../../src/index.ts';
 import { field, noteOf, say } from '../../src/files/message.ts';
+import type { CompleteImageRequest } from '../../src/engine/image/image-model.ts';
 import { sizeFrom } from '../../src/engine/image/size.ts';
 import type { OpenImageModel } from '../../src/cli/generate.ts';
 import { fakeAdapter } from '../server/fake-model.ts';
@@ -44,12 +45,15 @@ const fakeInfo: ImageModelInfo = {
   adapter: fakeAdapter,
 };
 
-function resolve(request: ImageRequest): Extract<ImageEvent, { type: 'resolved' }> {
+/** The command line and the server give a seed and decoded images. */
+const complete = (request: ImageRequest): CompleteImageRequest => request as CompleteImageRequest;
+
+function resolve(request: CompleteImageRequest): Extract<ImageEvent, { type: 'resolved' }> {
   const [command, code] = request.prompt.split(' ');
   if (command === 'refuse') throw new EngineError(code as ErrorCode, `refused with ${code}`);
   const sources = {} as Record<keyof ResolvedImageRequest, ValueSource>;
   const from = <T>(
-    key: keyof ResolvedImageRequest & keyof ImageRequest,
+    key: keyof ResolvedImageRequest & keyof CompleteImageRequest,
     otherwise: T,
     source: ValueSource,
   ): T => {
@@ -88,7 +92,10 @@ function resolve(request: ImageRequest): Extract<ImageEvent, { type: 'resolved' 
   return { type: 'resolved', values, sources, reasons: {} };
 }
 
-async function* draw(request: ImageRequest, signal?: AbortSignal): AsyncGenerator<ImageEvent, void, void> {
+async function* draw(
+  request: CompleteImageRequest,
+  signal?: AbortSignal,
+): AsyncGenerator<ImageEvent, void, void> {
   const event = resolve(request);
   const { values } = event;
   const [command, argument = ''] = request.prompt.split(' ');
@@ -162,7 +169,7 @@ export interface FakeImageModel {
   open: OpenImageModel;
   /** Options with which the model was opened, one entry per run. */
   opened: ImageModelOptions[];
-  requests: ImageRequest[];
+  requests: CompleteImageRequest[];
   warmUps: { steps: number; tune: boolean }[];
   closed: number;
 }
@@ -189,13 +196,13 @@ export function createFakeImageModel(): FakeImageModel {
         },
         ended: new Promise(() => {}),
         asleep: false,
-        resolve: async (request) => resolve(request),
+        resolve: async (request) => resolve(complete(request)),
         plan: async () => fakePlan,
         warmUp: async (_, steps, { tune = false } = {}) => void fake.warmUps.push({ steps, tune }),
         async *generate(request, { signal } = {}) {
-          fake.requests.push(request);
+          fake.requests.push(complete(request));
           for (const done of [0, 1]) onEvent({ type: 'warmup', done, total: 1, stage: 'denoising' });
-          yield* draw(request, signal);
+          yield* draw(complete(request), signal);
         },
         close: async () => void (fake.closed += 1),
         [Symbol.asyncDispose]: () => model.close(),

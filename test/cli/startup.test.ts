@@ -27,10 +27,23 @@ it('the reader of imports follows them', () => {
 });
 
 it('the executable and its list of commands load no engine', () => {
-  expect(roomsOf('cli/main.ts').sort()).toEqual(['cli', 'files', 'options']);
-  expect([...loadedBy('cli/main.ts')].filter((name) => name.startsWith('files/')).sort()).toEqual([
+  // What is loaded before the version of Node is known to be new enough.
+  expect([...loadedBy('cli/main.ts')]).toEqual(['cli/main.ts', 'options/node-version.ts']);
+  const loaded = ['cli/run.ts', 'cli/commands.ts'].flatMap((file) => [...loadedBy(file)]);
+  expect([...new Set(loaded.map((name) => name.split('/')[0]))].sort()).toEqual(['cli', 'files', 'options']);
+  expect([...new Set(loaded)].filter((name) => name.startsWith('files/')).sort()).toEqual([
     'files/error.ts',
     'files/message.ts',
+  ]);
+});
+
+it('the public face checks the version of Node before it loads anything else', () => {
+  expect([...loadedBy('index.ts')].slice(0, 5)).toEqual([
+    'index.ts',
+    'engine/version-check-node.ts',
+    'files/error.ts',
+    'files/message.ts',
+    'options/node-version.ts',
   ]);
 });
 

@@ -1,11 +1,12 @@
 // The command's fake image model as a served model: it counts running requests and ends when a test says so.
 
-import type { ImageModel, ImageRequest } from '../../src/index.ts';
+import type { CompleteImageRequest } from '../../src/engine/image/image-model.ts';
+import type { ImageModel } from '../../src/index.ts';
 import { createFakeImageModel } from '../cli/fake-image-model.ts';
 
 export interface FakeServedImageModel extends ImageModel {
   /** All requests that it received. */
-  readonly requests: ImageRequest[];
+  readonly requests: CompleteImageRequest[];
   running: number;
   /** Ends like a thread that fails. */
   die(reason: Error): void;

@@ -7,7 +7,7 @@ import { EngineError } from '../../files/error.ts';
 import { option, say, type Prose } from '../../files/message.ts';
 import type { Platform } from '../platform.ts';
 import type { WeightChange, WeightChanges } from '../weights/change.ts';
-import type { ImageModelOptions, ImageRequest } from './image-model.ts';
+import type { ImageModelOptions, CompleteImageRequest } from './image-model.ts';
 import { openAdapter, unmatchedNote, type AdapterTarget, type OpenAdapter } from './open-adapter.ts';
 
 /** An adapter with the scale that a request gives it. */
@@ -85,7 +85,7 @@ export class ImageAdapters {
   }
 
   /** Returns the adapters that a request draws with. Throws bad_request, model_not_found, bad_checkpoint and unsupported. */
-  async choose({ prompt, lora, loraScale }: ImageRequest): Promise<AdapterChoice> {
+  async choose({ prompt, lora, loraScale }: CompleteImageRequest): Promise<AdapterChoice> {
     const isUsed = this.#given.length > 0 || this.#options.loraDir !== undefined;
     const tags = isUsed ? [...prompt.matchAll(TAG)] : [];
     if (loraScale !== undefined && lora === undefined)

@@ -3,7 +3,7 @@
 
 import { EngineError } from '../../files/error.ts';
 import { LIMITS } from '../../options/limits.ts';
-import type { ImageRequest } from './image-model.ts';
+import type { CompleteImageRequest } from './image-model.ts';
 
 /**
  * Arguments that requests to every family may carry and that only diffusers' names set. A family adds further ones in its own type.
@@ -34,7 +34,7 @@ export interface CallArgument {
   wanted: string;
   fits(value: unknown): boolean;
   /** The field that the argument sets: one of the request, or one of the call arguments; null: it asks for what is done anyway. */
-  into: { request: keyof ImageRequest } | { call: string } | null;
+  into: { request: keyof CompleteImageRequest } | { call: string } | null;
   /** The field holds a list, and one value stands for a list of it. */
   isList?: true;
   /** Why the model does not take the argument; follows the argument's name in messages. */
@@ -162,7 +162,7 @@ export function readCallArguments(
   kwargs: Readonly<Record<string, unknown>>,
   className: string,
   table: CallArgumentTable,
-): { request: Partial<ImageRequest>; call: CallArguments } {
+): { request: Partial<CompleteImageRequest>; call: CallArguments } {
   const known = new Map(Object.entries(table).filter(([, { unavailable }]) => unavailable === undefined));
   const request: Record<string, unknown> = {};
   const call: Record<string, unknown> = {};

@@ -2,9 +2,9 @@
 
 import { type Prose, field, option, say } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
-import type { ImageRequest } from './image-model.ts';
+import type { CompleteImageRequest } from './image-model.ts';
 
-export type ControlFields = Pick<ImageRequest, 'controlScale' | 'controlStart' | 'controlEnd'>;
+export type ControlFields = Pick<CompleteImageRequest, 'controlScale' | 'controlStart' | 'controlEnd'>;
 
 /** The inputs of a model for control images. */
 export interface ControlInputs {
@@ -46,7 +46,10 @@ export function activeIn(rules: readonly ControlRule[], call: number, calls: num
 }
 
 /** Throws bad_request for images and numbers that do not match the ControlNets of a model, or its own input for a control image. */
-export function checkControl(request: ImageRequest, { controls: count, seesControl }: ControlInputs): void {
+export function checkControl(
+  request: CompleteImageRequest,
+  { controls: count, seesControl }: ControlInputs,
+): void {
   const { controlImages = [] } = request;
   // Its image has no scale, start or end: the family takes no such fields.
   if (seesControl) {
@@ -77,7 +80,10 @@ export function checkControl(request: ImageRequest, { controls: count, seesContr
 }
 
 /** Throws bad_request for an image prompt without an IP-Adapter, and for an IP-Adapter without an image. */
-export function checkImagePrompt({ ipAdapterImage, ipAdapterScale }: ImageRequest, isTaken: boolean): void {
+export function checkImagePrompt(
+  { ipAdapterImage, ipAdapterScale }: CompleteImageRequest,
+  isTaken: boolean,
+): void {
   if (isTaken && !ipAdapterImage)
     refuse(
       'ipAdapterImage',
@@ -101,7 +107,7 @@ export function checkImagePrompt({ ipAdapterImage, ipAdapterScale }: ImageReques
     );
 }
 
-function checkNumbers(request: ImageRequest, count: number): void {
+function checkNumbers(request: CompleteImageRequest, count: number): void {
   const isShare = (value: number): boolean => value >= 0 && value <= 1;
   const fields = [
     [

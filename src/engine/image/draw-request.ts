@@ -8,7 +8,7 @@ import { draw } from './draw.ts';
 import type { Drawing } from './drawing.ts';
 import { asDrawn } from './drawn-size.ts';
 import { fitImages } from './given-images.ts';
-import type { ImageEvent, ImageRequest, Pixels, StageName } from './image-model.ts';
+import type { ImageEvent, CompleteImageRequest, Pixels, StageName } from './image-model.ts';
 import type { DrawOptions } from './model.ts';
 import { colourNotes } from './own-colours.ts';
 import { unknownWords } from './own-settings.ts';
@@ -111,7 +111,7 @@ export function plainRequest({
   takesImagePrompt,
   pipeline,
   defaults: { width, height },
-}: Parts['context']): ImageRequest {
+}: Parts['context']): CompleteImageRequest {
   const blank: Pixels = { width, height, data: new Uint8Array(3 * width * height) };
   const fills = needsMask || pipeline.task === 'inpainting';
   const continues = fills || pipeline.task === 'image-to-image';

@@ -3,7 +3,7 @@
 import { coverImage } from '../../files/image/cover.ts';
 import { resample } from '../../files/image/resample.ts';
 import type { PipelineSet } from './families/family.ts';
-import type { ImageRequest, Pixels } from './image-model.ts';
+import type { CompleteImageRequest, Pixels } from './image-model.ts';
 import { crop, cropRegion, overlay, requireMarked, within } from './mask-crop.ts';
 import type { Resolved, ResolveContext } from './resolved.ts';
 
@@ -31,7 +31,7 @@ export interface GivenImages {
 /** Whether denoising starts from the image of a request; pipelines that see it beside what they draw start from it only under a mask. */
 export function startsFromImage(
   { references }: Pick<PipelineSet, 'references'>,
-  { image, mask }: Pick<ImageRequest, 'image' | 'mask'>,
+  { image, mask }: Pick<CompleteImageRequest, 'image' | 'mask'>,
 ): boolean {
   return image !== undefined && (references === undefined || mask !== undefined);
 }

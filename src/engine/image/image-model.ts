@@ -26,25 +26,40 @@ export interface ImageModelOptions
 /** Values of a request that a model's configurations alone can judge. */
 export type FirstRequest = Pick<ImageRequest, 'width' | 'height' | 'scheduler'>;
 
+/** An image of a request: the bytes of a PNG, JPEG, WebP or BMP file, or pixels. */
+export type ImageInput = Uint8Array | Pixels;
+
 /** A left-out value is taken from the model's own defaults, else from the contract's (50 steps, guidance 7.5). */
 export interface ImageRequest extends SettingValues<typeof IMAGE_SAMPLING> {
   prompt: string;
-  /** Sample i uses seed + i. */
-  seed: number;
+  /** Sample i uses seed + i. Left out: a random one, which the event of each image tells. */
+  seed?: number;
   /** Image-to-image: the source image, which is scaled to the output's size. Models that edit see it beside what they draw. */
-  image?: Pixels;
+  image?: ImageInput;
   /** Further images, before `image`, of models that edit several. With a mask the model fills `image`, and sees the others. */
-  furtherImages?: readonly Pixels[];
+  furtherImages?: readonly ImageInput[];
   /** Inpainting: white areas are redrawn. */
-  mask?: Pixels;
+  mask?: ImageInput;
   /** Image that an IP-Adapter shows to the denoiser beside the text. */
-  ipAdapterImage?: Pixels;
+  ipAdapterImage?: ImageInput;
   /** Images that steer ControlNets, one for each, which are scaled to the output's size. */
-  controlImages?: readonly Pixels[];
+  controlImages?: readonly ImageInput[];
   /** Limit on the previews of each image, which are spread evenly over its steps; Infinity: one after every step but the last. */
   previews?: number;
   /** Call arguments of the diffusers pipeline, under diffusers' names. */
   kwargs?: Readonly<Record<string, unknown>>;
+}
+
+type ImageFields = 'image' | 'furtherImages' | 'mask' | 'ipAdapterImage' | 'controlImages';
+
+/** A request with a seed, and with decoded images. */
+export interface CompleteImageRequest extends Omit<ImageRequest, ImageFields> {
+  seed: number;
+  image?: Pixels;
+  furtherImages?: readonly Pixels[];
+  mask?: Pixels;
+  ipAdapterImage?: Pixels;
+  controlImages?: readonly Pixels[];
 }
 
 /** Source of a resolved value; `image`: a size that follows from the image to start from. */
@@ -119,6 +134,7 @@ export interface ImageModelInfo {
     /** Number of images that the model edits at once, which it sees in sizes of its own; 0: it starts from one image. */
     edits: number;
   };
+  /** `weights`: bytes of the stored weights; on the device they take less where they are quantized, and more in Winograd's form. */
   memory: { budget: number; weights: number };
   adapter: AdapterSummary;
 }

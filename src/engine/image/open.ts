@@ -25,6 +25,8 @@ import { openWords, underOption } from './open-words.ts';
 import { openPlannedParts } from './memory-planner.ts';
 import { widenedBy } from './widening.ts';
 import type { Parts } from './parts.ts';
+import { completeRequest } from './request-images.ts';
+import { checkImageRequest } from './request-rules.ts';
 import { resolveRequest } from './resolve.ts';
 import type { Resolved } from './resolved.ts';
 
@@ -49,7 +51,7 @@ export function openImageModelInline(
       note: opening.note,
     };
     const adapters = await openAdapters(platform, options, session, { note: opening.note, adapterPaths });
-    const resolve = resolver(session.parts, adapters);
+    const resolve = resolver(session.parts, adapters, platform);
     if (options.prepare) await prepare(session.parts, platform, resolve, report, opening);
     const draw: Draw = (resolved, emit, given) =>
       drawIn(session, platform, resolved, emit, { ...given, report });
@@ -141,8 +143,14 @@ async function findAdapters(
 }
 
 /** Creates the function that resolves requests with the pipeline's defaults and bounds, and the adapters that they draw with. */
-function resolver({ context, planner, autoencoder: { tiles } }: Parts, adapters: ImageAdapters): Resolve {
-  return async (request) => {
+function resolver(
+  { context, planner, autoencoder: { tiles } }: Parts,
+  adapters: ImageAdapters,
+  platform: Platform,
+): Resolve {
+  return async (given) => {
+    checkImageRequest(given);
+    const request = await completeRequest(platform, given);
     if (request.tiling && !tiles) {
       const message = 'tiling is not built for the autoencoder of this model: leave it out';
       throw new EngineError('bad_request', message, { param: 'tiling' });

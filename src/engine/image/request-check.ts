@@ -6,7 +6,7 @@ import { EngineError } from '../../files/error.ts';
 import { LIMITS } from '../../options/limits.ts';
 import { guidanceProblem, sideProblem, stepsProblem, wholeProblem } from './bounds.ts';
 import { imageFamilies } from './families/registry.ts';
-import type { ImageRequest, ResolvedImageRequest } from './image-model.ts';
+import type { CompleteImageRequest, ResolvedImageRequest } from './image-model.ts';
 import type { Resolved, ResolveContext } from './resolved.ts';
 
 function refuse(param: string, message: Prose): never {
@@ -15,7 +15,7 @@ function refuse(param: string, message: Prose): never {
 
 export function checkValues(
   { values, sources }: Pick<Resolved['event'], 'values' | 'sources'>,
-  { seed }: ImageRequest,
+  { seed }: CompleteImageRequest,
   { pipeline: { family }, sizeMultiple, mostClipSkip }: ResolveContext,
 ): void {
   const check = (key: keyof ResolvedImageRequest, problem: string | null): void => {
@@ -54,7 +54,7 @@ export function checkValues(
 
 /** Checks that the image and the mask are given if the pipeline class or the denoiser needs them. */
 export function checkInputs(
-  { image, mask, furtherImages = [] }: ImageRequest,
+  { image, mask, furtherImages = [] }: CompleteImageRequest,
   { strength }: ResolvedImageRequest,
   { pipeline: { className, task, set }, needsMask }: ResolveContext,
 ): void {
@@ -97,13 +97,13 @@ export function checkInputs(
 
 /** Fields of a request that only some families take. Those that no value is decided for are also checked for their bounds. */
 export function checkFields(
-  request: ImageRequest,
+  request: CompleteImageRequest,
   { guidanceRescale }: ResolvedImageRequest,
   { pipeline: { family }, seesControl }: ResolveContext,
 ): void {
   const takes = seesControl ? [...family.takes, 'controlImages'] : family.takes;
   // A guidanceRescale of 0, which clients send, changes nothing in any family.
-  const given: ImageRequest = { ...request, guidanceRescale: guidanceRescale || undefined };
+  const given: CompleteImageRequest = { ...request, guidanceRescale: guidanceRescale || undefined };
   for (const field of imageFamilies().flatMap((one) => one.takes))
     if (given[field] !== undefined && !takes.includes(field))
       refuse(field, `${field} is not for ${family.name}: leave it out`);

@@ -5,7 +5,7 @@ import { DEFAULTS } from '../../options/limits.ts';
 import { entryFor } from './families/registry.ts';
 import { checkControl, checkImagePrompt } from './control.ts';
 import { sizeFrom } from './size.ts';
-import type { ImageRequest, ResolvedImageRequest, ValueSource } from './image-model.ts';
+import type { CompleteImageRequest, ResolvedImageRequest, ValueSource } from './image-model.ts';
 import { startsFromImage } from './given-images.ts';
 import { greyMask, requireMarked } from './mask-crop.ts';
 import { readCallArguments, type CallArguments } from './call-arguments.ts';
@@ -16,7 +16,7 @@ type Values = ResolvedImageRequest;
 type Sources = Record<keyof Values, ValueSource>;
 
 /** Throws bad_request with the name of the field. */
-export function resolveRequest(given: ImageRequest, context: ResolveContext): Resolved {
+export function resolveRequest(given: CompleteImageRequest, context: ResolveContext): Resolved {
   const task = given.mask ? 'inpainting' : given.image ? 'image-to-image' : context.pipeline.task;
   const called = entryFor(context.pipeline, task);
   const table = called.set.callArguments(called.task, context.model);
@@ -46,20 +46,20 @@ export function resolveRequest(given: ImageRequest, context: ResolveContext): Re
 
 /** `named`: fields of the request that its call arguments set. */
 function decideValues(
-  given: ImageRequest,
-  named: Partial<ImageRequest>,
+  given: CompleteImageRequest,
+  named: Partial<CompleteImageRequest>,
   call: CallArguments,
   context: ResolveContext,
 ): { values: Values; sources: Sources } {
   const { sizeMultiple, defaults, backend, schedulers } = context;
   const sources = {} as Sources;
   /** Takes the first defined value. */
-  const decide = <K extends keyof Values & keyof ImageRequest>(
+  const decide = <K extends keyof Values & keyof CompleteImageRequest>(
     key: K,
     model: Values[K] | undefined,
     contract: Values[K],
   ): Values[K] => {
-    const candidates: [ValueSource, ImageRequest[K] | Values[K] | undefined][] = [
+    const candidates: [ValueSource, CompleteImageRequest[K] | Values[K] | undefined][] = [
       ['request', given[key]],
       ['kwargs', named[key]],
       ['model', model],
@@ -138,6 +138,6 @@ function stepsFor(
 }
 
 /** Returns the sides that a request gives. */
-function sizeOf({ width, height }: Partial<ImageRequest>): { width?: number; height?: number } {
+function sizeOf({ width, height }: Partial<CompleteImageRequest>): { width?: number; height?: number } {
   return { ...(width === undefined ? {} : { width }), ...(height === undefined ? {} : { height }) };
 }

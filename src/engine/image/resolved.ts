@@ -5,7 +5,7 @@ import type { CallArguments } from './call-arguments.ts';
 import type { ControlInputs } from './control.ts';
 import type { CalledModel, FamilyModel } from './families/family.ts';
 import type { PipelineEntry } from './families/registry.ts';
-import type { ImageEvent, ImageRequest, ResolvedImageRequest } from './image-model.ts';
+import type { ImageEvent, CompleteImageRequest, ResolvedImageRequest } from './image-model.ts';
 
 /** Defaults of a model. */
 export interface ModelDefaults {
@@ -44,7 +44,7 @@ export interface ResolveContext extends ControlInputs {
 
 export interface Resolved {
   event: Extract<ImageEvent, { type: 'resolved' }>;
-  request: ImageRequest;
+  request: CompleteImageRequest;
   call: CallArguments;
   /** Adapters that are merged into the weights; left out: none. */
   adapters?: readonly AppliedAdapter[];

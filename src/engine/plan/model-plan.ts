@@ -1,6 +1,7 @@
 // Type of the memory plan of a model, as planModel returns it.
 
 import type { Note } from '../../files/message.ts';
+import type { MediaKind } from '../../files/media/decoded.ts';
 import type { PLANNING } from '../../options/model.ts';
 import type { SettingValues } from '../../options/setting.ts';
 import type { Quantization } from '../session/open-event.ts';
@@ -33,8 +34,10 @@ export interface PlannedComponent {
   name: string;
   className: string;
   parameters: number;
-  /** Bytes on the device. */
+  /** Bytes on the device, of the page that takes most: the encoder and the decoder of images are there one after the other. */
   weights: Record<PlannedQuantization, number>;
+  /** Bytes of `weights.none` that Winograd's form of convolutions adds to the stored one; 0: it is not used. */
+  winograd: number;
 }
 
 export interface ModelPlan {
@@ -44,6 +47,8 @@ export interface ModelPlan {
   architecture: string;
   /** The class that config.json names, where it wraps the one that is opened; null: that one. */
   wrapper: string | null;
+  /** Kinds of media that it reads beside text, and whose towers are counted; empty for other models. */
+  media: readonly MediaKind[];
   parameters: number;
   /** Types that the weights are stored in. */
   stored: readonly string[];

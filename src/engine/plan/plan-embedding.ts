@@ -57,6 +57,7 @@ export async function planEmbedding(
     kind: 'embedding',
     architecture: declaration.architecture,
     wrapper: null,
+    media: [],
     ...weights,
     notes,
     contextLength: declaration.context,

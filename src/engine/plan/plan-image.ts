@@ -1,12 +1,15 @@
 // Plans an image pipeline: an image of the model's own size is drawn on devices that compute nothing, with weights that are not read.
 
+import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
 import { noteOf, option, say, type Note, type Prose } from '../../files/message.ts';
 import type { Weights } from '../../files/checkpoint/shards.ts';
 import { openPipeline, type Pipeline } from '../../files/pipeline/pipeline-index.ts';
+import type { Device } from '../../gpu/device.ts';
 import type { FamilyModel } from '../image/families/family.ts';
 import { knownPipelines, pipelineEntry } from '../image/families/registry.ts';
-import { formatOf, parametersOf, planWeights } from '../weights/plan.ts';
+import { formatOf, parametersOf, planWeights, type PlanOptions as LayoutOptions } from '../weights/plan.ts';
+import { planOptionsOf } from '../weights/plan-options.ts';
 import { QUANTIZATIONS } from '../weights/quantization.ts';
 import type { ModelPlan, PlannedComponent, PlannedQuantization, PlanOptions } from './model-plan.ts';
 import type { PlanPlace } from './plan-place.ts';
@@ -39,19 +42,24 @@ export async function planImage(
   note(
     `weights and the memory beside them are those of the stage that takes most while an image of ${planned.size} is drawn by a prompt of ${PROMPT_TOKENS} tokens`,
   );
-  const { bindingLimit } = place.openDevice(budget).capabilities;
+  const device = place.openDevice(budget);
+  const components = names.map((name) => plannedComponent(pipeline, name, pages, weights.get(name), device));
+  const isStored = quantization === null || quantization === 'none';
+  const more = isStored ? winogradNote(components) : null;
+  if (more !== null) note(more);
   return {
     model,
     kind: 'image',
     architecture: pipeline.className,
     wrapper: null,
+    media: [],
     parameters: parametersOf(pages.flatMap(({ requests }) => requests)),
     stored: storedTypes(pages),
     ignored: ignoredModules(pages),
     notes,
     contextLength: null,
     cache: null,
-    components: names.map((name) => plannedComponent(pipeline, name, pages, bindingLimit)),
+    components,
     budget,
     ...fit,
   };
@@ -100,31 +108,39 @@ function ignoredModules(pages: readonly PlannedPage[]): ModelPlan['ignored'] {
   return { modules: [...new Set(modules)], tensors };
 }
 
-/** Pages of one component are on the device one after another; convolutions count as they are stored. */
+/** Pages of one component are on the device one after another. */
 function plannedComponent(
   pipeline: Pipeline,
   name: string,
   pages: readonly PlannedPage[],
-  bindingLimit: number,
+  weights: Weights | undefined,
+  device: Device,
 ): PlannedComponent {
   const own = pages.filter(({ component }) => component === name);
-  const weightsIn = (quantization: PlannedQuantization): number =>
-    Math.max(
-      ...own.map(
-        ({ requests, tensors }) =>
-          planWeights(requests, (tensor) => tensors.get(tensor)!.dtype, {
-            format: formatOf(quantization),
-            bindingLimit,
-            winograd: false,
-          }).bytes,
-      ),
-    );
+  const storedBytes = [...(weights?.tensors.values() ?? [])].reduce((sum, { bytes }) => sum + bytes, 0);
+  const most = (quantization: PlannedQuantization, plain: boolean): number => {
+    const options = planOptionsOf(device, storedBytes, { format: formatOf(quantization), plain });
+    return Math.max(...own.map((page) => pageBytes(page, options)));
+  };
+  const bytes = Object.fromEntries(
+    QUANTIZATIONS.map((quantization) => [quantization, most(quantization, false)]),
+  ) as PlannedComponent['weights'];
   return {
     name,
     className: pipeline.components[name]!.className,
     parameters: parametersOf(own.flatMap(({ requests }) => requests)),
-    weights: Object.fromEntries(
-      QUANTIZATIONS.map((quantization) => [quantization, weightsIn(quantization)]),
-    ) as PlannedComponent['weights'],
+    weights: bytes,
+    winograd: bytes.none - most('none', true),
   };
+}
+
+function pageBytes({ requests, tensors }: PlannedPage, options: LayoutOptions): number {
+  return planWeights(requests, (tensor) => tensors.get(tensor)!.dtype, options).bytes;
+}
+
+/** Why the weights on the device are more than those that are stored. */
+function winogradNote(components: readonly PlannedComponent[]): string | null {
+  const added = components.reduce((sum, { winograd }) => sum + winograd, 0);
+  if (added === 0) return null;
+  return `unless they are quantized, convolutions are kept in Winograd's form, which is faster on this adapter and takes ${bytesText(added)} more than the stored weights; a budget of less than 8 times a component's weights leaves it out`;
 }

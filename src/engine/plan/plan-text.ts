@@ -30,7 +30,7 @@ import {
   type PlannedModel,
   type PlannedSettings,
 } from './planned-model.ts';
-import { readWeights } from './planned-weights.ts';
+import { readWeights, withTowers } from './planned-weights.ts';
 
 /** Lengths whose KV cache is listed, up to the model's own. */
 const LENGTHS = [4096, 16384, 65536];
@@ -73,7 +73,7 @@ export async function planText(
     kind: 'text',
     architecture: declaration.architecture,
     wrapper: wrapper?.architecture ?? null,
-    ...weights,
+    ...withTowers(weights, media),
     notes,
     contextLength: declaration.context,
     cache: cacheOf(model.opened(asked?.quantization ?? 'int4'), contextLength),

@@ -6,7 +6,7 @@ import { constraint, processor } from './constraint-rules.ts';
 import type { TileLimits } from '../../files/media/decoded.ts';
 import { LIMITS } from '../../options/limits.ts';
 import { MODEL_SETTINGS } from '../../options/model.ts';
-import { forModels } from '../../options/setting.ts';
+import { forModels, otherNamesOf } from '../../options/setting.ts';
 import { SAMPLING, SCHEDULING } from '../../options/text-request.ts';
 import {
   anything,
@@ -218,9 +218,11 @@ export function checkTextModelOptions(options: TextModelOptions): void {
     );
 }
 
+const OTHER_NAMES = otherNamesOf({ ...SAMPLING, ...SCHEDULING });
+
 /** Checks a request. `vocabulary`: number of token ids; larger ids are refused. Throws bad_request. */
 export function checkTextRequest(request: TextRequest, vocabulary: number): void {
-  checkOptions(request, TEXT_REQUEST, 'a request', ['prompt']);
+  checkOptions(request, TEXT_REQUEST, 'a request', ['prompt'], OTHER_NAMES);
   const checkId = (id: number, param: string): void => {
     if (Number.isInteger(id) && id >= 0 && id < vocabulary) return;
     throw new EngineError(

@@ -53,12 +53,14 @@ export interface SchemaReading {
   isOrdered: boolean;
   /** Properties that the schema says nothing about are not written by an object that declares properties, unless no other object fulfils it. */
   isClosed: boolean;
+  /** Whole numbers of a type that has no others are written in digits alone, without an exponent. */
+  isPlain: boolean;
 }
 
 /** The reading that OpenAI, xgrammar and llama.cpp share. */
-export const DECLARED: SchemaReading = { isOrdered: true, isClosed: true };
+export const DECLARED: SchemaReading = { isOrdered: true, isClosed: true, isPlain: true };
 /** The whole language of the schema. */
-export const WHOLE: SchemaReading = { isOrdered: false, isClosed: false };
+export const WHOLE: SchemaReading = { isOrdered: false, isClosed: false, isPlain: false };
 
 export interface SchemaOptions {
   /** How the request names the schema, as in response_format.json_schema.schema. */
@@ -99,12 +101,17 @@ export function ruleOfSchema(
 
 const nameOf = ({ id }: Term): string => `value ${id}`;
 
-function ruleOf(term: Term, isInhabited: IsInhabited, context: Context, { isOrdered }: SchemaReading): Rule {
+function ruleOf(
+  term: Term,
+  isInhabited: IsInhabited,
+  context: Context,
+  { isOrdered, isPlain }: SchemaReading,
+): Rule {
   const shape = context.shapeOf(term);
   if (isAnyShape(shape)) return anyJson;
   const words = (['null', 'true', 'false'] as const).filter((word) => shape[word]);
   const rules: Rule[] = words.map(text);
-  for (const { dfa, longest } of numberTexts(shape.numbers, context.bounds))
+  for (const { dfa, longest } of numberTexts(shape.numbers, context.bounds, { isPlain }))
     rules.push(regular(dfa, longest));
   const { strings, longest } = shape;
   if (!isEmpty(strings)) rules.push(string(strings === ANY_TEXT ? undefined : strings, longest));

@@ -8,17 +8,17 @@ import {
   type ImageModelInfo,
   coverImage,
   EngineError,
-  type ImageRequest,
   type ResolvedImageRequest,
 } from '../../index.ts';
 import { RequestError } from '../errors.ts';
 import { IMAGE_SAMPLING } from '../../options/image-request.ts';
 import { fieldNames, settingsIn } from '../body/setting-fields.ts';
 import { withoutMissing } from '../body/fields.ts';
+import type { DecodedRequest } from './image-sources.ts';
 import { type ImageBody, MOST_IMAGES } from './image-schema.ts';
 
 /** The engine's requests without their images: one for all images to draw, or one for each entry of a list of seeds. */
-export function toImageRequests(body: ImageBody & { prompt: string }): [ImageRequest, ...ImageRequest[]] {
+export function toImageRequests(body: ImageBody & { prompt: string }): [DecodedRequest, ...DecodedRequest[]] {
   const { seed = randomInt(2 ** 32), n } = body;
   const kwargs = body.diffusers_kwargs ?? body.generic_kwargs;
   const { samples: _, ...drawn } = settingsIn(body, IMAGE_SAMPLING, 'images');
@@ -44,10 +44,10 @@ function sizeAsked({ size, width, height }: ImageBody): { width?: number; height
  * them in sizes of their own.
  */
 export async function fitSources(
-  requests: ImageRequest[],
+  requests: DecodedRequest[],
   { width, height }: Pick<ResolvedImageRequest, 'width' | 'height'>,
   { edits }: Pick<ImageModelInfo['supports'], 'edits'>,
-): Promise<ImageRequest[]> {
+): Promise<DecodedRequest[]> {
   const [{ image, mask, kwargs } = {}] = requests;
   // With padding_mask_crop only a part of the source images is drawn, so they keep their size.
   if (!image || edits > 0 || (mask && typeof kwargs?.['padding_mask_crop'] === 'number')) return requests;

@@ -15,10 +15,17 @@ import type { ImageBody } from './image-schema.ts';
 /** Pixels that all images of one request may have together: four of the largest image that is decoded. */
 const MOST_PIXELS = 4 * 8192 * 8192;
 
-export type SentImages = Pick<
-  ImageRequest,
-  'image' | 'furtherImages' | 'mask' | 'controlImages' | 'ipAdapterImage'
->;
+/** The decoded images of a request. */
+export interface SentImages {
+  image?: Pixels;
+  furtherImages?: readonly Pixels[];
+  mask?: Pixels;
+  controlImages?: readonly Pixels[];
+  ipAdapterImage?: Pixels;
+}
+
+/** A request to the engine whose images, if any, are decoded. */
+export type DecodedRequest = Omit<ImageRequest, keyof SentImages> & SentImages;
 
 export function sendsImages({ image, url, control_image, ip_adapter_image }: ImageBody): boolean {
   return [image, url, control_image, ip_adapter_image].some((sent) => sent !== undefined);
@@ -73,7 +80,7 @@ async function bytesOf(sent: string | File): Promise<Uint8Array> {
 async function decodeSources(
   { image: sent, url, mask: maskFile }: ImageBody,
   decoding: Decoding,
-): Promise<Pick<ImageRequest, 'image' | 'furtherImages' | 'mask'>> {
+): Promise<Pick<SentImages, 'image' | 'furtherImages' | 'mask'>> {
   if (!sent && url === undefined) return {};
   const files = Array.isArray(sent) ? sent : sent ? [sent] : [];
   const images: Pixels[] = [];
@@ -94,7 +101,7 @@ async function decodeSources(
 async function decodeControls(
   { control_image: controls = [], ip_adapter_image: prompt }: ImageBody,
   decoding: Decoding,
-): Promise<Pick<ImageRequest, 'controlImages' | 'ipAdapterImage'>> {
+): Promise<Pick<SentImages, 'controlImages' | 'ipAdapterImage'>> {
   const controlImages: Pixels[] = [];
   for (const one of Array.isArray(controls) ? controls : [controls])
     controlImages.push(await decoding.next(one, 'control_image'));

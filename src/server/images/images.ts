@@ -2,14 +2,14 @@
 // images that were requested by URL.
 
 import type { H3Event } from 'h3';
-import type { ImageEvent, ImageModel, ImageRequest, ResolvedImageRequest } from '../../index.ts';
+import type { ImageEvent, ImageModel, ResolvedImageRequest } from '../../index.ts';
 import { RequestError } from '../errors.ts';
 import { countText } from '../../files/count-text.ts';
 import { readForm } from '../body/form-body.ts';
 import { applyImageEvent, imageResponse, type ImageReply, startImageReply } from './image-reply.ts';
 import { checkCount, fitSources, noteText, toImageRequests, underFieldName } from './image-request.ts';
 import { EDIT_FIELDS, IMAGE_FIELDS, type ImageBody } from './image-schema.ts';
-import { decodeImages, sendsImages } from './image-sources.ts';
+import { decodeImages, type DecodedRequest, sendsImages } from './image-sources.ts';
 import { streamImages } from './image-stream.ts';
 import { type Operation, validateImage } from './image-validation.ts';
 import { readJson } from '../body/json-body.ts';
@@ -95,7 +95,7 @@ async function answer(
 interface Settled {
   values: ResolvedImageRequest;
   /** The engine's requests with their images; called when the turn has begun. */
-  requests(signal: AbortSignal): Promise<ImageRequest[]>;
+  requests(signal: AbortSignal): Promise<DecodedRequest[]>;
 }
 
 /**
@@ -108,7 +108,7 @@ async function settle(
   decoding: Turns,
   { body, asked, turn, signal }: Asked,
 ): Promise<Settled> {
-  const decoded = async (until: AbortSignal): Promise<[ImageRequest, ...ImageRequest[]]> => {
+  const decoded = async (until: AbortSignal): Promise<[DecodedRequest, ...DecodedRequest[]]> => {
     const images = await decodeImages(body, until);
     const [first, ...others] = asked;
     return [{ ...first, ...images }, ...others.map((one) => ({ ...one, ...images }))];
@@ -119,7 +119,7 @@ async function settle(
     const whole = await decoded(signal);
     const { values } = await model.resolve(whole[0]);
     checkCount(values);
-    const fitted = (all: ImageRequest[]): Promise<ImageRequest[]> =>
+    const fitted = (all: DecodedRequest[]): Promise<DecodedRequest[]> =>
       fitSources(all, values, model.info.supports);
     if (!place || turn.ahead === 0) {
       const requests = await fitted(whole);
@@ -133,7 +133,7 @@ async function settle(
 
 interface Asked {
   body: ImageBody;
-  asked: readonly [ImageRequest, ...ImageRequest[]];
+  asked: readonly [DecodedRequest, ...DecodedRequest[]];
   turn: Turn;
   signal: AbortSignal;
 }
@@ -144,7 +144,7 @@ type Events = AsyncGenerator<ImageEvent, void, void>;
 async function* draw(
   model: ImageModel,
   turn: Turn,
-  requests: () => Promise<ImageRequest[]>,
+  requests: () => Promise<DecodedRequest[]>,
   { previews, signal }: { previews: number; signal: AbortSignal },
 ): Events {
   try {

@@ -4,7 +4,11 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { ImageModelOptions, ImageRequest, Pixels } from '../../../src/engine/image/image-model.ts';
+import type {
+  ImageModelOptions,
+  CompleteImageRequest,
+  Pixels,
+} from '../../../src/engine/image/image-model.ts';
 import { parseJson } from '../../../src/files/json.ts';
 import { goldenRequest, imagesOf, listen, storedImages } from './pipeline-golden.ts';
 import { open } from './open-model.ts';
@@ -102,7 +106,7 @@ async function openTwo(options: Partial<ImageModelOptions> = {}) {
   const golden = await goldenRequest('lora-sd1-two');
   const adapters = { ...adaptersOf('lora-sd1-two'), loraNickname: ['now', 'former'] };
   const { model, notes } = await open({ ...golden.options, ...adapters, ...options });
-  const drawn = async (more: Partial<ImageRequest> = {}): Promise<Pixels> =>
+  const drawn = async (more: Partial<CompleteImageRequest> = {}): Promise<Pixels> =>
     imagesOf(await listen(model, { ...golden.request, ...more }))[0]!;
   return { model, notes, drawn, prompt: golden.request.prompt };
 }

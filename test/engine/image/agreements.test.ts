@@ -8,7 +8,7 @@ import type {
   ImageEvent,
   ImageModel,
   ImageModelOptions,
-  ImageRequest,
+  CompleteImageRequest,
   Pixels,
 } from '../../../src/engine/image/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
@@ -17,7 +17,14 @@ import { SMALL_BUDGET } from './drawing.ts';
 import { listen, imagesOf, tinyPipeline } from './pipeline-golden.ts';
 
 const PATIENCE = 300_000;
-const BASE: ImageRequest = { prompt: 'a red balloon', seed: 7, width: 56, height: 40, steps: 3, guidance: 5 };
+const BASE: CompleteImageRequest = {
+  prompt: 'a red balloon',
+  seed: 7,
+  width: 56,
+  height: 40,
+  steps: 3,
+  guidance: 5,
+};
 
 const openTiny = (options: Partial<ImageModelOptions> = {}): Promise<ImageModel> =>
   openImageModelInline(nodePlatform, { model: tinyPipeline('sd1'), ...options });
@@ -31,9 +38,9 @@ beforeAll(async () => {
 }, PATIENCE);
 afterAll(() => model.close());
 
-const drawOn = async (on: ImageModel, request: Partial<ImageRequest> = {}): Promise<Pixels[]> =>
+const drawOn = async (on: ImageModel, request: Partial<CompleteImageRequest> = {}): Promise<Pixels[]> =>
   imagesOf(await listen(on, { ...BASE, ...request }));
-const draw = async (request: Partial<ImageRequest> = {}): Promise<Pixels> =>
+const draw = async (request: Partial<CompleteImageRequest> = {}): Promise<Pixels> =>
   (await drawOn(model, request))[0]!;
 
 function largestDifference(a: Pixels, b: Pixels): number {
@@ -181,7 +188,7 @@ it('previews come between the steps, as large as asked for or smaller', { timeou
 });
 
 it('previews are as many as asked for of the steps that are taken', { timeout: PATIENCE }, async () => {
-  const count = async (on: ImageModel, request: Partial<ImageRequest>): Promise<number[]> => {
+  const count = async (on: ImageModel, request: Partial<CompleteImageRequest>): Promise<number[]> => {
     const events = await listen(on, { ...BASE, scheduler: 'EulerDiscreteScheduler', ...request });
     return events.flatMap((event) => (event.type === 'preview' ? [event.step] : []));
   };

@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { ImageModelOptions, ImageRequest } from '../../../src/engine/image/image-model.ts';
+import type { ImageModelOptions, CompleteImageRequest } from '../../../src/engine/image/image-model.ts';
 import { ggufOf, named, nf4 } from './coded-tensors.ts';
 import { draw, write } from './drawn-files.ts';
 import { open } from './open-model.ts';
@@ -12,7 +12,14 @@ import { scratch } from './tiny-pipelines.ts';
 import { writeTensors, type StoredTensor, type StoredTensors } from './tiny-tensors.ts';
 import { tinyZImage } from './tiny-transformers.ts';
 
-const REQUEST: ImageRequest = { prompt: 'a house', seed: 3, width: 32, height: 16, steps: 2, guidance: 0 };
+const REQUEST: CompleteImageRequest = {
+  prompt: 'a house',
+  seed: 3,
+  width: 32,
+  height: 16,
+  steps: 2,
+  guidance: 0,
+};
 
 const isMatrix = ({ name, shape }: StoredTensor): boolean =>
   shape.length === 2 && /\.(attention|feed_forward)\./.test(name);
@@ -91,7 +98,7 @@ describe('a transformer in codes draws with adapters beside them:', { timeout: 3
     const options: ImageModelOptions = { model: pipeline.folder, transformerWeightsPath: file };
     const plain = await draw(options, REQUEST);
     const { model } = await open({ ...options, ...adapters, ditLayerwiseOffload: true });
-    const drawn = async (more: Partial<ImageRequest> = {}) =>
+    const drawn = async (more: Partial<CompleteImageRequest> = {}) =>
       imagesOf(await listen(model, { ...REQUEST, ...more }))[0]!.data;
     const both = await drawn();
     const planned = await model.plan(REQUEST);

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
-import type { ImageRequest } from '../../../src/engine/image/image-model.ts';
+import type { CompleteImageRequest } from '../../../src/engine/image/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
 import { openParts } from '../../../src/engine/image/parts.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
@@ -51,7 +51,7 @@ it('a profile counts the kernels of a ControlNet in the steps in which it takes 
   const parts = await openParts(device, nodePlatform, pipeline, given, () => {});
   const control = grey(90);
   /** Dispatches of the denoiser's kernels in four steps. */
-  const dispatches = async (more: Partial<ImageRequest>): Promise<number> => {
+  const dispatches = async (more: Partial<CompleteImageRequest>): Promise<number> => {
     let last: readonly KernelTime[] = [];
     const add = async (replay: () => Promise<readonly KernelTime[]>) => void (last = await replay());
     const profiler = { kernels: new Map<string, number>(), spent: 0, add };

@@ -2,13 +2,13 @@
 // step.
 
 import { expect, it } from 'vitest';
-import type { ImageEvent, ImageRequest } from '../../../src/engine/image/image-model.ts';
+import type { ImageEvent, CompleteImageRequest } from '../../../src/engine/image/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import { imagesOf, tinyPipeline } from './pipeline-golden.ts';
 
 const PATIENCE = 300_000;
-const REQUEST: ImageRequest = {
+const REQUEST: CompleteImageRequest = {
   prompt: 'a red balloon',
   seed: 7,
   width: 256,
@@ -20,7 +20,7 @@ const REQUEST: ImageRequest = {
 /** Returns the events of an image on a budget, and the error. */
 async function drawWith(
   memoryBudget: number,
-  request: Partial<ImageRequest> = {},
+  request: Partial<CompleteImageRequest> = {},
 ): Promise<{ events: ImageEvent[]; error: unknown }> {
   const model = await openImageModelInline(nodePlatform, { model: tinyPipeline('sd1'), memoryBudget });
   const events: ImageEvent[] = [];

@@ -1,7 +1,7 @@
 // What a run leaves on the device whenever it ends, how its source image is used, and the passes of its steps.
 
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import type { ImageEvent, ImageRequest } from '../../../src/engine/image/image-model.ts';
+import type { ImageEvent, CompleteImageRequest } from '../../../src/engine/image/image-model.ts';
 import type { FamilyModel } from '../../../src/engine/image/families/family.ts';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import { sd3Family } from '../../../src/engine/image/families/sd3.ts';
@@ -30,7 +30,7 @@ afterAll(async () => {
   parts.device.destroy();
 });
 
-const drawing = (request: Partial<ImageRequest>, more?: Drawn): Promise<ImageEvent[]> =>
+const drawing = (request: Partial<CompleteImageRequest>, more?: Drawn): Promise<ImageEvent[]> =>
   drawOn(parts, request, more);
 
 it.each(['text-encoding', 'image-encoding', 'step', 'denoising'])(
@@ -155,7 +155,7 @@ it('encodes and decodes in strips: the same image', async () => {
 });
 
 it('begins from the image at strength 1 too, with a mask from noise alone', async () => {
-  const of = async (request: Partial<ImageRequest>) =>
+  const of = async (request: Partial<CompleteImageRequest>) =>
     imagesOf(await drawing({ ...request, strength: 1 }))[0];
   expect(await of({ image: grey(0) })).not.toEqual(await of({ image: grey(255) }));
   const mask = grey(255);
@@ -215,7 +215,7 @@ it('records the steps of several samples once', async () => {
     },
   };
   const request = { image: grey(90), mask: grey(255), strength: 0.8, scheduler: 'euler-ancestral' };
-  const drawn = async (more: Partial<ImageRequest>) =>
+  const drawn = async (more: Partial<CompleteImageRequest>) =>
     imagesOf(await drawOn(staged, { ...request, ...more }, { with: { runner } }));
   const together = await drawn({ samples: 3 });
   expect(recorded).toBe(1);

@@ -8,7 +8,7 @@ import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import type {
   ImageEvent,
   ImageModelOptions,
-  ImageRequest,
+  CompleteImageRequest,
   Pixels,
 } from '../../../src/engine/image/image-model.ts';
 import { openParts, type Parts } from '../../../src/engine/image/parts.ts';
@@ -44,7 +44,7 @@ export function withPage<P>({ components }: Parts, component: string, change: (p
 }
 
 const [WIDTH, HEIGHT] = [32, 24];
-const REQUEST: ImageRequest = { prompt: 'a house', seed: 3, width: WIDTH, height: HEIGHT, steps: 4 };
+const REQUEST: CompleteImageRequest = { prompt: 'a house', seed: 3, width: WIDTH, height: HEIGHT, steps: 4 };
 
 export const grey = (level: number): Pixels => ({
   width: WIDTH,
@@ -62,7 +62,7 @@ export interface Drawn {
 /** Returns all events. */
 export async function drawOn(
   { components, runner, latents, planner, context, autoencoder, plain }: Parts,
-  request: Partial<ImageRequest>,
+  request: Partial<CompleteImageRequest>,
   { ends = () => false, options = {}, with: other = {} }: Drawn = {},
 ): Promise<ImageEvent[]> {
   const own = context.pipeline.family.sigmas ? {} : { scheduler: 'euler' };

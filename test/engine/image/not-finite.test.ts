@@ -5,7 +5,7 @@ import { encodeClip } from '../../../src/engine/image/families/clip-text.ts';
 import type { Components } from '../../../src/engine/image/components.ts';
 import { type ComputeOptions, finitely, freeTensors } from '../../../src/engine/image/compute.ts';
 import type { Drawing } from '../../../src/engine/image/drawing.ts';
-import type { ImageEvent, ImageRequest, Pixels } from '../../../src/engine/image/image-model.ts';
+import type { ImageEvent, CompleteImageRequest, Pixels } from '../../../src/engine/image/image-model.ts';
 import type { Parts } from '../../../src/engine/image/parts.ts';
 import type { FamilyModel } from '../../../src/engine/image/families/family.ts';
 import { stableDiffusion } from '../../../src/engine/image/families/stable-diffusion.ts';
@@ -74,7 +74,7 @@ const runsUNet = (change: (page: UNet) => UNet): FamilyModel =>
 const runsZImage = (change: (page: ZImage) => ZImage): FamilyModel =>
   zImageFamily.open(withPage(zImage, 'transformer', change), { settings: {}, className: '' });
 
-const LATENTS: [string, () => Parts, () => FamilyModel, Partial<ImageRequest>][] = [
+const LATENTS: [string, () => Parts, () => FamilyModel, Partial<CompleteImageRequest>][] = [
   [
     'Stable Diffusion',
     () => parts,

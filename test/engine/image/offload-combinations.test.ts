@@ -4,7 +4,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import type { ImageModelOptions, ImageRequest } from '../../../src/engine/image/image-model.ts';
+import type { ImageModelOptions, CompleteImageRequest } from '../../../src/engine/image/image-model.ts';
 import { float8, ggufOf, nf4 } from './coded-tensors.ts';
 import { write } from './drawn-files.ts';
 import { open } from './open-model.ts';
@@ -24,7 +24,7 @@ const LAYERWISE: Options = { ditLayerwiseOffload: true };
 const TOLERANCE = 0.05;
 
 /** Draws two images: all that stays on the device is there only during the second. */
-async function draw(options: Options, request: ImageRequest) {
+async function draw(options: Options, request: CompleteImageRequest) {
   const { model } = await open(options);
   try {
     const plan = await model.plan(request);
@@ -41,7 +41,7 @@ async function draw(options: Options, request: ImageRequest) {
   }
 }
 
-async function expectSameOffloaded(options: Options, request: ImageRequest): Promise<string> {
+async function expectSameOffloaded(options: Options, request: CompleteImageRequest): Promise<string> {
   const whole = await draw(options, request);
   for (const offload of [OFFLOADED, LAYERWISE]) {
     const { image, plan, peak } = await draw({ ...options, ...offload }, request);
@@ -106,7 +106,7 @@ describe('adapters', () => {
     const one = { ...request, samples: 1 };
     const image = await expectSameOffloaded(given, one);
     const { model } = await open({ ...given, ...LAYERWISE });
-    const drawn = async (more: Partial<ImageRequest>): Promise<string> =>
+    const drawn = async (more: Partial<CompleteImageRequest>): Promise<string> =>
       Buffer.from(imagesOf(await listen(model, { ...one, ...more }))[0]!.data).toString('base64');
     const without = await drawn({ lora: [] });
     expect(without).not.toBe(image);

@@ -4,7 +4,11 @@
 import { createHash } from 'node:crypto';
 import { statSync, truncateSync, unlinkSync } from 'node:fs';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ImageEvent, ImageModelOptions, ImageRequest } from '../../../src/engine/image/image-model.ts';
+import type {
+  ImageEvent,
+  ImageModelOptions,
+  CompleteImageRequest,
+} from '../../../src/engine/image/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import type { Platform } from '../../../src/engine/platform.ts';
@@ -51,7 +55,7 @@ const bits = (events: readonly ImageEvent[]): string[] =>
 async function draw(
   options: Partial<ImageModelOptions>,
   hostBudget = Infinity,
-  request: ImageRequest = REQUEST,
+  request: CompleteImageRequest = REQUEST,
 ) {
   const { model, device } = await open(options, hostBudget);
   try {
@@ -145,7 +149,7 @@ describe('adapters', () => {
       const one = { ...request, samples: 1 };
       const whole = await draw(given, Infinity, one);
       const { model } = await open({ ...given, ...LAYERWISE }, HOST / 2);
-      const drawn = async (more: Partial<ImageRequest>): Promise<string> =>
+      const drawn = async (more: Partial<CompleteImageRequest>): Promise<string> =>
         bits(await listen(model, { ...one, ...more }))[0]!;
       expect(await drawn({})).toBe(whole.image);
       const adapted = (): string[] => packed.files().filter((name) => name.includes('adapted'));

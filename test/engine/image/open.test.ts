@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { OpenEvent } from '../../../src/engine/session/open-event.ts';
-import type { ImageRequest } from '../../../src/engine/image/image-model.ts';
+import type { CompleteImageRequest } from '../../../src/engine/image/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
 import { useOwnDevices } from '../kept-devices.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
@@ -165,7 +165,7 @@ it('notes what a request asks for in vain', async () => {
 
 it('notes what changes nothing where guidance is off', async () => {
   const { model } = await open();
-  const heard = async (more: Partial<ImageRequest>) => {
+  const heard = async (more: Partial<CompleteImageRequest>) => {
     const events = await listen(model, { ...REQUEST, negativePrompt: 'rain', guidanceRescale: 0.7, ...more });
     return events.flatMap((event) => (event.type === 'note' ? [event.message] : []));
   };

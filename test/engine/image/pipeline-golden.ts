@@ -9,7 +9,7 @@ import type {
   ImageEvent,
   ImageModel,
   ImageModelOptions,
-  ImageRequest,
+  CompleteImageRequest,
   Pixels,
 } from '../../../src/engine/image/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
@@ -110,7 +110,7 @@ async function numberedImages(name: string, prefix: string): Promise<Pixels[]> {
 
 export interface GoldenRequest {
   options: ImageModelOptions & Required<Pick<ImageModelOptions, 'componentPaths' | 'pipelineClassName'>>;
-  request: ImageRequest;
+  request: CompleteImageRequest;
 }
 
 /** How a golden was asked for, its scheduler included. */
@@ -168,7 +168,7 @@ export async function goldenRequest(name: string): Promise<GoldenRequest> {
 export async function openPipelineGolden(
   name: string,
   options: Partial<ImageModelOptions> = {},
-): Promise<{ model: ImageModel; request: ImageRequest }> {
+): Promise<{ model: ImageModel; request: CompleteImageRequest }> {
   const golden = await goldenRequest(name);
   return {
     model: await openImageModelInline(nodePlatform, { ...golden.options, ...options }),
@@ -179,7 +179,7 @@ export async function openPipelineGolden(
 /** Returns all events of a request. */
 export async function listen(
   model: ImageModel,
-  request: ImageRequest,
+  request: CompleteImageRequest,
   options: Parameters<ImageModel['generate']>[1] = {},
 ): Promise<ImageEvent[]> {
   const events: ImageEvent[] = [];

@@ -1,7 +1,7 @@
 // Sizes and texts for which a model has no positions are refused by the field that is to blame, and guidance without a second text is noted.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { ImageModel, ImageRequest } from '../../../src/engine/image/image-model.ts';
+import type { ImageModel, CompleteImageRequest } from '../../../src/engine/image/image-model.ts';
 import { imagesOf, listen, openPipelineGolden } from './pipeline-golden.ts';
 
 /** Shaders compile slowly on a busy machine with an empty cache. */
@@ -9,7 +9,7 @@ vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 const words = (count: number): string => Array<string>(count).fill('sea').join(' ');
 
-describe.each<[string, readonly (readonly [Partial<ImageRequest>, string, string])[]]>([
+describe.each<[string, readonly (readonly [Partial<CompleteImageRequest>, string, string])[]]>([
   [
     'pipeline-z-image',
     [
@@ -24,7 +24,7 @@ describe.each<[string, readonly (readonly [Partial<ImageRequest>, string, string
   ],
 ])('%s', (golden, cases) => {
   let model: ImageModel;
-  let request: ImageRequest;
+  let request: CompleteImageRequest;
   beforeAll(async () => void ({ model, request } = await openPipelineGolden(golden)));
   afterAll(() => model.close());
 

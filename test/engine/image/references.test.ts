@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kontextSize } from '../../../src/engine/image/families/flux-kontext.ts';
 import { sizeOfArea } from '../../../src/engine/image/families/qwen-image-edit.ts';
-import type { ImageModel, ImageRequest, Pixels } from '../../../src/engine/image/image-model.ts';
+import type { ImageModel, CompleteImageRequest, Pixels } from '../../../src/engine/image/image-model.ts';
 import { changed, open } from './open-model.ts';
 import { goldenRequest, imagesOf, listen, openPipelineGolden, tinyPipeline } from './pipeline-golden.ts';
 
@@ -124,7 +124,7 @@ describe('FLUX.1 Kontext', () => {
   beforeAll(async () => void ({ model } = await openPipelineGolden('pipeline-flux-kontext')));
   afterAll(() => model.close());
   const request = { prompt: 'blue', seed: 1, steps: 2 };
-  const resolved = async (given: Partial<ImageRequest>) => {
+  const resolved = async (given: Partial<CompleteImageRequest>) => {
     const { width, height, strength } = (await model.resolve({ ...request, ...given })).values;
     return [width, height, strength];
   };

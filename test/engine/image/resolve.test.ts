@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { pipelineEntry } from '../../../src/engine/image/families/registry.ts';
 import { checkSecondNegative } from '../../../src/engine/image/families/unet-model.ts';
 import { Planner } from '../../../src/engine/image/plan.ts';
-import type { ImageRequest } from '../../../src/engine/image/image-model.ts';
+import type { CompleteImageRequest } from '../../../src/engine/image/image-model.ts';
 import { resolveRequest } from '../../../src/engine/image/resolve.ts';
 import type { Resolved } from '../../../src/engine/image/resolved.ts';
 
@@ -12,7 +12,7 @@ const image = { width: 64, height: 64, data: new Uint8Array(3 * 64 * 64) };
 
 function resolved(
   className: string,
-  request: Partial<ImageRequest>,
+  request: Partial<CompleteImageRequest>,
   refines = false,
   steps?: number,
 ): Resolved {
@@ -80,7 +80,7 @@ describe('call arguments', () => {
     });
   });
 
-  it.each<[string, Partial<ImageRequest>, RegExp]>([
+  it.each<[string, Partial<CompleteImageRequest>, RegExp]>([
     [SD, { kwargs: { strength: 0.5 } }, /^StableDiffusionPipeline has no call argument strength; it takes/],
     [SD, { kwargs: { guidance_rescale: 0.5 }, image }, /^StableDiffusionImg2ImgPipeline has no .*_rescale/],
     [SD, { kwargs: { toString: 1 } }, /no call argument toString/],
@@ -138,7 +138,7 @@ it.each([
 });
 
 it('a size says that it comes from the image to start from, where it does', () => {
-  const sizes = (request: Partial<ImageRequest>) => {
+  const sizes = (request: Partial<CompleteImageRequest>) => {
     const { width, height } = resolved(SD, request).event.sources;
     return [width, height];
   };
@@ -160,7 +160,7 @@ it('a size that is refused says that it comes from the image, where nobody gave 
 });
 
 it("a model's own steps that were raised say so", () => {
-  const of = (request: Partial<ImageRequest>) =>
+  const of = (request: Partial<CompleteImageRequest>) =>
     resolved(SD, { image, strength: 0.1, ...request }, false, 4).event;
   expect(of({})).toMatchObject({
     values: { steps: 10 },
@@ -235,7 +235,7 @@ it.each([
   expect(resolved(className, { ...request, image, mask: image }).event.values.strength).not.toBeNull();
 });
 
-it.each<[string, string, Partial<ImageRequest>, number]>([
+it.each<[string, string, Partial<CompleteImageRequest>, number]>([
   ['an image', SD, { image }, 2],
   ['less of an image', XL, { image, strength: 0.3 }, 4],
   ['a mask, which is drawn anew', SD, { image, mask: image }, 1],

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openEmbeddingModel } from '../../../src/engine/open-node.ts';
+import { openEmbeddingModel, openTextModel } from '../../../src/engine/open-node.ts';
 import { TEXT_CLASSES } from '../../../src/engine/architectures.ts';
 import { DEFAULTS } from '../../../src/options/limits.ts';
 import type { ModelPlan, PlannedChoice, PlanOptions } from '../../../src/engine/plan/model-plan.ts';
@@ -131,6 +131,12 @@ describe('a language model', () => {
     expect(text.notes).toHaveLength(1);
     expect(planned.choices[0]!.weights).toBeGreaterThan(1.5 * text.choices[0]!.weights);
     expect(planned.choices[0]!.scratch).toBeGreaterThan(text.choices[0]!.scratch);
+    expect([planned.media, text.media]).toEqual([['image', 'video'], []]);
+    expect(planned.parameters).toBeGreaterThan(text.parameters);
+    const model = await openTextModel({ model: path, inline: true });
+    const { parameters, media } = model.info;
+    await model.close();
+    expect(planned).toMatchObject({ parameters, media });
   });
 
   it('opens with a shorter context, another quantization or a larger budget, and these fit', async () => {
@@ -212,6 +218,19 @@ it('an image pipeline is planned component by component', async () => {
     expect(weights.int4).toBeLessThan(weights.int8);
     expect(weights.int8).toBeLessThan(weights.none);
   }
+  const whole = (choice: 'none' | 'int4'): number =>
+    planned.components.reduce((sum, { weights }) => sum + weights[choice], 0);
+  const [stored] = planned.choices;
+  expect(Math.abs(whole('none') - stored!.weights)).toBeLessThan(0.02 * stored!.weights);
+  const added = planned.components.map(({ winograd }) => winograd);
+  expect(added[0]).toBe(0);
+  expect(added[1]).toBeGreaterThan(2 * MIB);
+  expect(planned.notes.map(({ message }) => message).join()).toContain("Winograd's form");
+  // A budget that has no room for that form.
+  const without = await plan(path, { memoryBudget: 24 * MIB });
+  expect(without.components.map(({ winograd }) => winograd)).toEqual([0, 0, 0]);
+  expect(without.notes.map(({ message }) => message).join()).not.toContain('Winograd');
+  expect(without.choices[0]!.weights).toBeLessThan(stored!.weights / 2);
   const tight = await plan(path, { memoryBudget: MIB });
   expect(tight.opens).toBe(false);
   expect((await plan(path, tight.change!)).fits).toBe(true);

@@ -265,7 +265,7 @@ test('any order is a reading of its own', () => {
   expectVerdicts(
     schema,
     { allowed: [{ b: 1, a: 1 }], refused: [{ a: 1, c: 1 }] },
-    { isOrdered: false, isClosed: true },
+    { isOrdered: false, isClosed: true, isPlain: true },
   );
 });
 

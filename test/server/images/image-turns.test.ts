@@ -100,7 +100,7 @@ describe('a request with images', () => {
     const { model, edit } = images;
     const { resolve } = model;
     let resolved: Pixels | undefined;
-    model.resolve = (request) => ((resolved = request.image), resolve(request));
+    model.resolve = (request) => ((resolved = request.image as Pixels), resolve(request));
     const file = await pngFile(400, 200, '#0a0000');
     // With this argument the engine gets the decoded images themselves, in their own size.
     const crop = '{"padding_mask_crop": 8}';

@@ -19,7 +19,7 @@ import type { ComponentAccess } from '../components.ts';
 import type { ComputeOptions } from '../compute.ts';
 import type { ControlFields } from '../control.ts';
 import type { Predictor } from '../denoiser.ts';
-import type { ImageEvent, ImageRequest, Pixels, ResolvedImageRequest } from '../image-model.ts';
+import type { ImageEvent, CompleteImageRequest, Pixels, ResolvedImageRequest } from '../image-model.ts';
 
 export type { ComponentClasses, PipelineComponents, PipelineTask };
 
@@ -47,7 +47,7 @@ export interface ImageFamily {
   /** Defaults that the files of a model imply. `settings`: the entries of model_index.json that are not components. */
   defaultsOf?(components: ComponentFiles, settings: Readonly<Record<string, unknown>>): ImpliedDefaults;
   /** Request fields that only some families take; families that do not declare one of them refuse it. */
-  readonly takes: readonly (keyof ImageRequest)[];
+  readonly takes: readonly (keyof CompleteImageRequest)[];
   /** Whether prompts may have words whose embeddings are given beside the model (textual inversion); left out: they may not. */
   readonly readsWords?: true;
   /** Whether prompts may emphasize words, as in (word:1.2). */
