@@ -55,10 +55,10 @@ async function serve(
   const models = planModels(paths, options['served-model-name']);
   checkOptions(models, typed);
   checkOrigins(options['cors-origins']);
+  const signal = untilSignal();
   const server = await startServer(toServerOptions(options), log);
   log.info(`Listening on ${server.url}, opening ${models.map(({ path }) => path).join(', ')}`);
   const progress = showOpening(log);
-  const signal = untilSignal();
   const leaving = new AbortController();
   const opened = new Set<ServableModel>();
   try {

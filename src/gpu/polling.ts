@@ -7,6 +7,18 @@ const SPIN = 20;
 const STREAK_GAP_MS = 2;
 
 let installed = false;
+/** Calls that are scheduled and have not run. */
+let scheduled = 0;
+
+/**
+ * Waits until nothing is scheduled, and no promise of Dawn is pending therefore, for at most `milliseconds`. A thread that ends before that
+ * aborts the process ("Promise not resolved or rejected").
+ */
+export async function untilSettled(milliseconds: number): Promise<void> {
+  const until = performance.now() + milliseconds;
+  const isPending = (): boolean => scheduled > 0 && performance.now() < until;
+  while (isPending()) await new Promise((resolve) => setTimeout(resolve, 1));
+}
 
 export function throttlePolling(): void {
   if (installed) return;
@@ -14,6 +26,14 @@ export function throttlePolling(): void {
   const immediate = globalThis.setImmediate;
   let streak = 0;
   let last = 0;
+  // A call that schedules the next one is counted until then, so that the number is 0 only after the last one.
+  const run = (callback: (...args: unknown[]) => void, args: unknown[]): void => {
+    try {
+      callback(...args);
+    } finally {
+      scheduled--;
+    }
+  };
   const throttled = (
     callback: (...args: unknown[]) => void,
     ...args: unknown[]
@@ -21,10 +41,11 @@ export function throttlePolling(): void {
     const now = performance.now();
     if (now - last > STREAK_GAP_MS) streak = 0;
     last = now;
-    if (++streak <= SPIN) return immediate(callback, ...args);
+    scheduled++;
+    if (++streak <= SPIN) return immediate(run, callback, args);
     return setTimeout(() => {
       last = performance.now();
-      callback(...args);
+      run(callback, args);
     }, 1);
   };
   globalThis.setImmediate = Object.assign<typeof throttled, typeof immediate>(throttled, immediate);

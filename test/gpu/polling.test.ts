@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { beforeAll, expect, it } from 'vitest';
-import { throttlePolling } from '../../src/gpu/polling.ts';
+import { throttlePolling, untilSettled } from '../../src/gpu/polling.ts';
+import { nodeArgs } from '../started.ts';
 
 beforeAll(() => {
   throttlePolling();
@@ -36,3 +39,24 @@ it('lets a short wait through at full speed and slows a long one to a call a mil
   expect(long).toBeGreaterThan(250);
   expect((user + system) / 1000).toBeLessThan(long / 2);
 });
+
+it('is waited for until the last call, or as long as the caller likes', async () => {
+  let isDone = false;
+  void poll(100).then(() => (isDone = true));
+  await untilSettled(60_000);
+  expect(isDone).toBe(true);
+  let isEnded = false;
+  const forever = (): void => void (isEnded || setImmediate(forever));
+  forever();
+  await untilSettled(5);
+  isEnded = true;
+  await untilSettled(60_000);
+});
+
+it('tells when the promises of the binding have settled, before which an exit aborts the process', async () => {
+  const script = new URL('leave-pending.ts', import.meta.url);
+  const child = spawn(process.execPath, nodeArgs(script, 'wait'), { stdio: ['ignore', 'ignore', 'pipe'] });
+  let errors = '';
+  child.stderr.on('data', (bytes) => (errors += String(bytes)));
+  expect(await once(child, 'close'), errors).toEqual([7, null]);
+}, 60_000);

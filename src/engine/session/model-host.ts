@@ -12,6 +12,8 @@ export interface HostedModel<Options, M> {
   open(options: Options, onEvent: (event: OpenEvent) => void, signal: AbortSignal): Promise<M>;
   /** Releases the devices at once, whatever the model is doing. */
   release(): void;
+  /** Waits for what the device still owes after its release. Left out: the thread may end at any time. */
+  settle?(): Promise<void>;
 }
 
 export class ModelHost<Options, M extends AnyModel> {
@@ -94,7 +96,10 @@ export class ModelHost<Options, M extends AnyModel> {
   }
 
   async #answer(method: string, given: readonly unknown[]): Promise<unknown> {
-    if (method === 'close') return this.#model!.close();
+    if (method === 'close') {
+      await this.#model!.close();
+      return this.#hosted.settle?.();
+    }
     if (!(method in this.#hosted.calls)) throw new Error(`a model in a thread has no method ${method}`);
     return callByName(this.#model!, method, given);
   }
@@ -105,6 +110,7 @@ export class ModelHost<Options, M extends AnyModel> {
     this.#hosted.release();
     await this.#opening;
     await this.#model?.close();
+    await this.#hosted.settle?.();
   }
 
   #confirmLeft(done: Int32Array | null): void {
@@ -114,9 +120,9 @@ export class ModelHost<Options, M extends AnyModel> {
   }
 }
 
-/** Blocks the caller's thread until the host has released its device, for at most `milliseconds`. */
-export function waitUntilReleased(port: Port, milliseconds: number): void {
+/** Blocks the caller's thread until the host has released its device, for at most `milliseconds`. Returns false where it has not. */
+export function waitUntilReleased(port: Port, milliseconds: number): boolean {
   const done = new Int32Array(new SharedArrayBuffer(4));
   port.post({ type: 'leave', done } satisfies ToHost);
-  Atomics.wait(done, 0, 0, milliseconds);
+  return Atomics.wait(done, 0, 0, milliseconds) !== 'timed-out';
 }

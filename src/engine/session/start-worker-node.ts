@@ -1,5 +1,6 @@
 // Starts the engine's threads in Node, for programs that open models. It loads no engine: worker-node.ts, which the threads run, does.
 
+import { isMainThread } from 'node:worker_threads';
 import type { ModelFace, SessionOptions } from './model-kind.ts';
 import { waitUntilReleased } from './model-host.ts';
 import { openProxy } from './model-proxy.ts';
@@ -39,4 +40,13 @@ function startEngine(kind: string): { port: Port; stop(): Promise<void> } {
 
 /** Engine threads of this one. If process.exit() is called while a thread computes, Dawn would crash the process. */
 const engines = new Set<Port>();
-process.on('exit', () => engines.forEach((port) => waitUntilReleased(port, LEAVE_TIME)));
+process.on('exit', () => {
+  const released = [...engines].map((port) => waitUntilReleased(port, LEAVE_TIME));
+  if (isMainThread && released.includes(false)) endAtOnce();
+});
+
+/** Ends the process by the default action of SIGTERM. Its exit would wait for the threads and then abort. */
+function endAtOnce(): void {
+  process.removeAllListeners('SIGTERM');
+  process.kill(process.pid, 'SIGTERM');
+}

@@ -3,7 +3,7 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { destroyDevices } from '../../gpu/node.ts';
-import { throttlePolling } from '../../gpu/polling.ts';
+import { throttlePolling, untilSettled } from '../../gpu/polling.ts';
 import { EMBEDDING_FACE } from '../embedding/face.ts';
 import { IMAGE_FACE } from '../image/face.ts';
 import { nodePlatform } from '../platform-node.ts';
@@ -14,6 +14,9 @@ import type { ModelKind, SessionOptions } from './model-kind.ts';
 import type { AnyModel } from './model.ts';
 import type { Port } from './port.ts';
 import { portOf } from './thread-node.ts';
+
+/** Milliseconds that Dawn's promises get to settle after the devices were destroyed. */
+const SETTLE_TIME = 5000;
 
 const port = portOf(parentPort!);
 if (workerData === TEXT_FACE.name) serve(port, (await import('../text/kind.ts')).TEXT_MODELS);
@@ -30,6 +33,7 @@ function serve<Options extends SessionOptions, M extends AnyModel>(
     calls,
     open: (options, onEvent, signal) => open(platform, options, onEvent, signal),
     release: destroyDevices,
+    settle: () => untilSettled(SETTLE_TIME),
   });
   throttlePolling();
   // An uncaught error ends the thread, but only after pending promises of the GPU binding have settled.

@@ -268,38 +268,3 @@ test('any order is a reading of its own', () => {
     { isOrdered: false, isClosed: true, isPlain: true },
   );
 });
-
-test('declared order is a reading of its own, in which other properties follow', () => {
-  const reading = { isOrdered: true, isClosed: false };
-  const schema = { type: 'object', properties: { a: number, b: number } };
-  expectVerdicts(
-    schema,
-    {
-      allowed: [{ a: 1, b: 1, c: 1 }, { c: 1 }],
-      refused: [
-        { b: 1, a: 1 },
-        { c: 1, a: 1 },
-      ],
-    },
-    reading,
-  );
-  const condition = {
-    if: { properties: { kind: { const: 1 } }, required: ['kind'] },
-    then: { properties: { one: number } },
-    else: { properties: { other: number } },
-  };
-  expectVerdicts(
-    condition,
-    {
-      allowed: [
-        { kind: 1, one: 2, c: 1 },
-        { kind: 2, other: 1, c: 1 },
-      ],
-      refused: [
-        { one: 2, kind: 1 },
-        { other: 1, kind: 2 },
-      ],
-    },
-    reading,
-  );
-});
