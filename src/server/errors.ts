@@ -12,6 +12,7 @@ export type RequestErrorCode =
   | 'invalid_json'
   | 'invalid_form'
   | 'invalid_content_type'
+  | 'unsupported_content_encoding'
   | 'invalid_type'
   | 'invalid_value'
   | 'missing_required_parameter'
@@ -95,6 +96,7 @@ const MAPPINGS: Record<RequestErrorCode | ErrorCode, Mapping> = {
   invalid_json: { status: 400 },
   invalid_form: { status: 400 },
   invalid_content_type: { status: 400 },
+  unsupported_content_encoding: { status: 415 },
   invalid_type: { status: 400 },
   invalid_value: { status: 400 },
   missing_required_parameter: { status: 400 },

@@ -13,6 +13,15 @@ const PURPOSES: Record<Kind, { article: string; noun: string; endpoint: string }
   embedding: { article: 'an', noun: 'embedding model', endpoint: 'POST /v1/embeddings' },
 };
 
+/** Where an interface sends requests to each kind of model; kinds that it leaves out have OpenAI's routes. */
+type Endpoints = Readonly<Partial<Record<Kind, string>>>;
+
+/** Ollama's clients have no other routes. */
+export const OLLAMA_ENDPOINTS: Endpoints = {
+  text: 'POST /api/chat or /api/generate',
+  embedding: 'POST /api/embed',
+};
+
 /**
  * Returns the model of a kind that a request names: by its full name, its last segment, or `default`, which is the first model of
  * that kind.
@@ -21,6 +30,7 @@ export function findModel<K extends Kind>(
   service: Service,
   kind: K | readonly K[],
   requested: string,
+  endpoints: Endpoints = {},
 ): Extract<Ready, { kind: K }> {
   const { slots } = service;
   const kinds = [kind].flat() as K[];
@@ -29,8 +39,8 @@ export function findModel<K extends Kind>(
   const ordered = [...slots.filter(fits), ...slots];
   const name = untagged(slots, requested);
   const slot = slotNamed(ordered, name) ?? (name === 'default' ? slots.find(fits) : undefined);
-  if (!slot) throw noModel(slots, kinds[0]!, requested);
-  if (!fits(slot)) throw wrongEndpoint(slot, requested);
+  if (!slot) throw noModel(slots, kinds[0]!, requested, endpoints);
+  if (!fits(slot)) throw wrongEndpoint(slot, requested, endpoints);
   if (slot.phase.name !== 'ready') throw notReady(slot);
   return slot.phase.ready as Extract<Ready, { kind: K }>;
 }
@@ -39,9 +49,10 @@ export function findModel<K extends Kind>(
 export function findTextModel(
   service: Service,
   requested: string,
+  endpoints: Endpoints = {},
 ): Extract<Ready, { kind: 'text' }> & { adapter?: string } {
   const { base, adapter } = splitName(service, requested);
-  return { ...findModel(service, 'text', base), ...(adapter !== '' && { adapter }) };
+  return { ...findModel(service, 'text', base, endpoints), ...(adapter !== '' && { adapter }) };
 }
 
 /** `adapter` is '' if the request names none. */
@@ -73,24 +84,29 @@ function slotNamed(slots: readonly Slot[], requested: string): Slot | undefined 
   );
 }
 
-function noModel(slots: readonly Slot[], kind: Kind, requested: string): RequestError {
+function noModel(slots: readonly Slot[], kind: Kind, requested: string, endpoints: Endpoints = {}): RequestError {
   const unnamed = slots.find(({ names, phase }) => names.length === 0 && phase.name === 'starting');
   if (unnamed) return notReady(unnamed);
   const names = slots.flatMap((slot) => slot.names).join(', ');
-  const { noun, endpoint } = PURPOSES[kind];
+  const { noun, endpoint } = purposeOf(kind, endpoints);
   const message = slots.some((slot) => isOf(kind, slot))
     ? `there is no model ${JSON.stringify(requested)} here; this server has ${names}`
-    : `there is no ${noun} here for ${endpoint}; this server has ${slots.map(describeSlot).join(', ')}`;
+    : `there is no ${noun} here for ${endpoint}; this server has ${slots.map((slot) => describeSlot(slot, endpoints)).join(', ')}`;
   return new RequestError('model_not_found', message, { param: 'model' });
 }
 
-function describeSlot({ names, kind }: Slot): string {
-  const { noun, endpoint } = PURPOSES[kind ?? 'text'];
+function purposeOf(kind: Kind | null, endpoints: Endpoints): (typeof PURPOSES)[Kind] {
+  const purpose = PURPOSES[kind ?? 'text'];
+  return { ...purpose, endpoint: endpoints[kind ?? 'text'] ?? purpose.endpoint };
+}
+
+function describeSlot({ names, kind }: Slot, endpoints: Endpoints): string {
+  const { noun, endpoint } = purposeOf(kind, endpoints);
   return `the ${noun} ${names.join(', ')} at ${endpoint}`;
 }
 
-function wrongEndpoint({ kind }: Slot, requested: string): RequestError {
-  const { article, noun, endpoint } = PURPOSES[kind ?? 'text'];
+function wrongEndpoint({ kind }: Slot, requested: string, endpoints: Endpoints = {}): RequestError {
+  const { article, noun, endpoint } = purposeOf(kind, endpoints);
   return new RequestError('unsupported', `${requested} is ${article} ${noun}; send it to ${endpoint}`, {
     param: 'model',
   });

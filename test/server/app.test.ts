@@ -68,10 +68,10 @@ describe('refusals', () => {
     const response = await post(ask('hi'), {
       headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
     });
-    expect(response.status).toBe(400);
+    expect(response.status).toBe(415);
     expect(await response.json()).toMatchObject({
       error: {
-        code: 'invalid_content_type',
+        code: 'unsupported_content_encoding',
         message: 'the body came with content-encoding gzip, which is not read; send it uncompressed',
       },
     });
@@ -125,6 +125,22 @@ describe('refusals', () => {
     const refused = await strict.post(ask('hi', { wibble: 1 }));
     expect(refused.status).toBe(400);
     expect(await refused.json()).toMatchObject({ error: { param: 'wibble', code: 'unknown_parameter' } });
+    const near = await strict.post(ask('hi', { temprature: 1 }));
+    expect(await near.json()).toMatchObject({
+      error: {
+        message:
+          'temprature is not a field of this interface; did you mean temperature? Otherwise leave it out, or start the server without --strict',
+      },
+    });
+  });
+
+  it('lets values that ask for nothing pass under strict, whatever the name', async () => {
+    const { post } = await start({ strict: true });
+    const passed = await post(ask('hi', { wibble: null, wobble: [], metadata2: {} }));
+    expect(passed.status).toBe(200);
+    expect(passed.headers.get('x-svc-ignored')).toBeNull();
+    expect((await post(ask('hi', { guided_json: {} }))).status).toBe(400);
+    expect((await post(ask('hi', { wibble: '' }))).status).toBe(400);
   });
 
   it.each([

@@ -24,7 +24,7 @@ async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
   const encoding = request.headers.get('content-encoding') ?? 'identity';
   if (encoding !== 'identity') {
     throw new RequestError(
-      'invalid_content_type',
+      'unsupported_content_encoding',
       `the body came with content-encoding ${encoding}, which is not read; send it uncompressed`,
     );
   }

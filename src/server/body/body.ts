@@ -53,7 +53,7 @@ export function bodyChecker<T extends FieldTable, R extends keyof HonouredBody<T
     const parsed = schema.safeParse(honoured);
     if (!parsed.success) throw toRequestError(parsed.error, honoured);
     const unread = [...ignored, ...unknownMembers(honoured, table)];
-    if (strict) refuseUnknown(unread);
+    if (strict) refuseUnknown(unread, table);
     return { body: parsed.data as Checked<T, R>, ignored: unread };
   };
 }

@@ -4,6 +4,7 @@
 //   neutral-only  of the contract, not built: the values that ask for nothing pass, any other is refused by name
 //   no-effect     of OpenAI's interface, without meaning on a local server: any value passes, or each of its words
 
+import { nearestName } from '../../options/nearest-name.ts';
 import { z } from 'zod';
 import { RequestError } from '../errors.ts';
 
@@ -113,7 +114,8 @@ export function sortFields(
     if (!field) {
       // An empty value may be a constraint elsewhere: guided_json = {} is any JSON.
       if (value !== null) refuseForeign(name, table);
-      ignored.push(name);
+      // A value that asks for nothing passes, under --strict, too, whatever the name.
+      if (!isEmpty(value)) ignored.push(name);
     } else if (field.status === 'honoured') {
       const asksNothing = mayBeEmpty.includes(name) ? value === null : isEmpty(value);
       if (!asksNothing && !isDefault(field, value)) honoured[name] = value;
@@ -143,12 +145,14 @@ function refuseForeign(name: string, table: FieldTable): void {
   );
 }
 
-/** Throws RequestError for the first unknown name; called if the server is strict. */
-export function refuseUnknown([first]: readonly string[]): void {
+/** Throws RequestError for the first unknown name, and suggests a field of the table; called if the server is strict. */
+export function refuseUnknown([first]: readonly string[], table: FieldTable): void {
   if (first === undefined) return;
+  const near = nearestName(first, Object.keys(table));
+  const hint = near === null ? '' : `did you mean ${near}? Otherwise `;
   throw new RequestError(
     'unknown_parameter',
-    `${first} is not a field of this interface; leave it out, or start the server without --strict`,
+    `${first} is not a field of this interface; ${hint}leave it out, or start the server without --strict`,
     { param: first },
   );
 }

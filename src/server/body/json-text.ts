@@ -18,7 +18,8 @@ const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
 const [OPEN, CLOSE, BRACE] = [0x5b, 0x5d, 0x20];
 
 /** `what` is the subject of error messages. Throws RequestError. */
-export function parseJson(bytes: Uint8Array, what: string): unknown {
+export function parseJson(sent: Uint8Array, what: string): unknown {
+  const bytes = withoutMark(sent);
   const refuse = (text: string): never => {
     throw new RequestError('invalid_json', `${what} ${text}`);
   };
@@ -34,6 +35,12 @@ export function parseJson(bytes: Uint8Array, what: string): unknown {
   // A lone surrogate can only come from an escape, because the bytes are valid UTF-8.
   if (/\\u[dD][89a-fA-F]/.test(text)) checkTexts(value, []);
   return value;
+}
+
+/** The bytes without the mark of UTF-8 at their start, which some clients write. */
+function withoutMark(bytes: Uint8Array): Uint8Array {
+  const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return isMarked ? bytes.subarray(3) : bytes;
 }
 
 function checkSize(bytes: Uint8Array, refuse: (text: string) => never): void {

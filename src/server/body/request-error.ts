@@ -13,12 +13,17 @@ interface Problem {
 function deepest(issue: z.core.$ZodIssue, base: PropertyKey[]): Problem {
   const path = [...base, ...issue.path];
   if (issue.code !== 'invalid_union') return { path, issue };
-  const problems = issue.errors
-    .flatMap((branch) => branch.slice(0, 1))
-    .map((inner) => deepest(inner, path))
-    .filter((problem) => isFurther(problem, { path, issue }));
+  const all = issue.errors.flatMap((branch) => branch.slice(0, 1)).map((inner) => deepest(inner, path));
+  const problems = all.filter((problem) => isFurther(problem, { path, issue }));
   const best = problems.reduce<Problem>((far, next) => (isFurther(next, far) ? next : far), { path, issue });
   const level = problems.filter((problem) => !isFurther(best, problem));
+  const values = best.issue.code === 'invalid_value' && best.path.length === path.length ? [best] : [];
+  const types = all.filter((one) => one.issue.code === 'invalid_type' && one.path.length === path.length);
+  // A value that is none of the listed ones, where values of another type are valid, too.
+  if (values.length > 0 && types.length > 0) {
+    const errors = [...values, ...types].map((problem) => [problem.issue]);
+    return { path, issue: { code: 'invalid_union', path: [], message: issue.message, errors } };
+  }
   if (level.length < 2 || best.issue.code !== 'invalid_type') return best;
   // Several branches failed equally deep: the message lists all kinds that were expected there.
   const errors = level.map((problem) => [problem.issue]);
@@ -71,18 +76,27 @@ function describe(
     case 'too_big':
       return { code: 'invalid_value', text: describeBound(issue, value) };
     case 'invalid_value':
-      return { code: 'invalid_value', text: `must be one of ${issue.values.map(String).join(', ')}, ${got}` };
+      return { code: 'invalid_value', text: `must be ${valuesText(issue)}, ${got}` };
     case 'invalid_key':
       return { code: 'invalid_value', text: 'is not a token id; keys are whole numbers' };
     case 'invalid_union': {
-      const kinds = issue.errors.flatMap(([inner]) =>
-        inner?.code === 'invalid_type' ? [article(inner.expected)] : [],
-      );
-      return { code: 'invalid_type', text: `must be ${kinds.join(' or ')}, ${got}` };
+      const first = issue.errors.flatMap((branch) => branch.slice(0, 1));
+      const kinds = first.flatMap((inner) => {
+        if (inner.code === 'invalid_value') return [valuesText(inner)];
+        return inner.code === 'invalid_type' ? [article(inner.expected)] : [];
+      });
+      const isValue = first.some((inner) => inner.code === 'invalid_value');
+      const code = isValue ? 'invalid_value' : 'invalid_type';
+      return { code, text: `must be ${kinds.join(' or ')}, ${got}` };
     }
     default:
       return { code: 'invalid_value', text: `is not valid: ${issue.message}, ${got}` };
   }
+}
+
+function valuesText({ values }: z.core.$ZodIssueInvalidValue): string {
+  const [only] = values;
+  return values.length === 1 ? show(only) : `one of ${values.map(String).join(', ')}`;
 }
 
 function describeBound(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig, value: unknown): string {

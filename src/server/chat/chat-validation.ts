@@ -22,7 +22,7 @@ export function validateChat(value: unknown, strict: boolean): { body: KnownBody
   const body = parsed.data as KnownBody;
   checkPairs(body);
   const unread = [...ignored, ...unknownMembers(honoured, CHAT_FIELDS)];
-  if (strict) refuseUnknown(unread);
+  if (strict) refuseUnknown(unread, CHAT_FIELDS);
   return { body, ignored: unread };
 }
 

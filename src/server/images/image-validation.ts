@@ -21,14 +21,15 @@ export function validateImage(
   // An empty value of these fields does not count as left out: an empty prompt is valid, a file has no enumerable members, and an
   // empty list of seeds is an error.
   const mayBeEmpty = ['prompt', 'image', 'mask', 'control_image', 'ip_adapter_image', 'seed'];
-  const { honoured, ignored } = sortFields(sent, { ...IMAGE_FIELDS, ...EDIT_FIELDS }, mayBeEmpty);
+  const fields = { ...IMAGE_FIELDS, ...EDIT_FIELDS };
+  const { honoured, ignored } = sortFields(sent, fields, mayBeEmpty);
   if (honoured['prompt'] === undefined) throw missing('prompt', 'prompt is required: say what to draw');
   const parsed = imageBody.safeParse(honoured);
   if (!parsed.success) throw toRequestError(parsed.error, honoured);
   const body = parsed.data as KnownBody;
   checkTogether(body);
   if (operation === 'edit') checkSourceImage(body);
-  if (strict) refuseUnknown(ignored);
+  if (strict) refuseUnknown(ignored, fields);
   return { body, ignored };
 }
 

@@ -5,7 +5,7 @@ import type { EmbeddingModel } from '../../index.ts';
 import { embed, underInputName } from '../tokens/embeddings.ts';
 import { readUntypedJson } from '../body/json-body.ts';
 import { listIgnored } from '../model-call.ts';
-import { findModel } from '../models.ts';
+import { findModel, OLLAMA_ENDPOINTS } from '../models.ts';
 import { checkEmbed, checkOneEmbedding } from './ollama-schema.ts';
 import { renameParam } from '../body/renamed.ts';
 import { requireRunning, type Service } from '../service.ts';
@@ -15,7 +15,7 @@ export async function ollamaEmbed(service: Service, event: H3Event): Promise<unk
   const startedAt = event.context.call?.startedAt ?? performance.now();
   requireRunning(service);
   const { body, ignored } = checkEmbed(await readUntypedJson(event.req), service.options.strict);
-  const { model } = findModel(service, 'embedding', body.model);
+  const { model } = findModel(service, 'embedding', body.model, OLLAMA_ENDPOINTS);
   listIgnored(event, ignored);
   const { dimensions, truncate = true } = body;
   const texts = listInputs(body.input);
@@ -37,7 +37,7 @@ export async function ollamaEmbed(service: Service, event: H3Event): Promise<unk
 export async function ollamaEmbedOne(service: Service, event: H3Event): Promise<unknown> {
   requireRunning(service);
   const { body, ignored } = checkOneEmbedding(await readUntypedJson(event.req), service.options.strict);
-  const { model } = findModel(service, 'embedding', body.model);
+  const { model } = findModel(service, 'embedding', body.model, OLLAMA_ENDPOINTS);
   listIgnored(event, ignored);
   const inputs = [await cut(body.prompt, model)];
   const { vectors } = await embed(service, event, model, { inputs }).catch((error: unknown) => {

@@ -55,7 +55,7 @@ const TEXT_FIELDS = {
     'Whether or how much to think; left out, up to the model. Thoughts come apart, in thinking.',
   ),
   format: honoured(
-    z.union([z.enum(['json', '']), record(z.unknown())]),
+    z.union([z.literal('json'), record(z.unknown())]),
     '"json", or a JSON schema that the reply fits.',
     '',
     { elsewhere: ['response_format', ...CONSTRAINT_NAMES, 'regex', 'ebnf'] },

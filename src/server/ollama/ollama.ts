@@ -6,7 +6,7 @@ import { toTextRequest } from '../chat/chat-request.ts';
 import { validateChat } from '../chat/chat-validation.ts';
 import { readUntypedJson } from '../body/json-body.ts';
 import { listIgnored } from '../model-call.ts';
-import { findTextModel } from '../models.ts';
+import { findTextModel, OLLAMA_ENDPOINTS } from '../models.ts';
 import {
   checkThinks,
   GENERATE_NAMES,
@@ -48,7 +48,7 @@ interface Asked {
 export async function ollamaChat(service: Service, event: H3Event): Promise<unknown> {
   requireRunning(service);
   const { body, ignored } = checkOllamaChat(await readUntypedJson(event.req), service.options.strict);
-  const { model, adapter } = findTextModel(service, body.model);
+  const { model, adapter } = findTextModel(service, body.model, OLLAMA_ENDPOINTS);
   listIgnored(event, ignored);
   if (!body.messages?.length) return loaded(body, model, { message: { role: 'assistant', content: '' } });
   const messages = toMessages(body.messages);
@@ -59,7 +59,7 @@ export async function ollamaChat(service: Service, event: H3Event): Promise<unkn
 export async function ollamaGenerate(service: Service, event: H3Event): Promise<unknown> {
   requireRunning(service);
   const { body, ignored } = checkGenerate(await readUntypedJson(event.req), service.options.strict);
-  const { model, adapter } = findTextModel(service, body.model);
+  const { model, adapter } = findTextModel(service, body.model, OLLAMA_ENDPOINTS);
   listIgnored(event, ignored);
   if (!body.prompt && !body.suffix && !body.images?.length) return loaded(body, model, { response: '' });
   const prompt = await plainPrompt(body, model);

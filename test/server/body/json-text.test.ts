@@ -83,4 +83,9 @@ describe('a text that no tokenizer has', () => {
       expect(parse(text)).toEqual(JSON.parse(text));
     },
   );
+
+  it('begins with a mark of UTF-8, as some clients write it', () => {
+    expect(parse('\ufeff{"a":1}')).toEqual({ a: 1 });
+    expect(refusal('\ufeff\ufeff{"a":1}')).toMatchObject({ code: 'invalid_json' });
+  });
 });

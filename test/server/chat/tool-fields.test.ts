@@ -44,7 +44,7 @@ field('tools', {
   ],
   refused: [
     ['x', 'a list'],
-    [[{ type: 'custom', custom: {} }], 'one of function, got "custom"', { param: 'tools.0.type' }],
+    [[{ type: 'custom', custom: {} }], 'must be "function", got "custom"', { param: 'tools.0.type' }],
     [[{ type: 'function' }], 'is required', { param: 'tools.0.function' }],
     [[{ type: 'function', function: {} }], 'is required', { param: 'tools.0.function.name' }],
     [[weather, weather], '"weather" twice'],

@@ -88,6 +88,21 @@ describe('models', () => {
 });
 
 describe('embeddings', () => {
+  it('of a chat model, and texts of an embedding model, name the routes of this interface', async () => {
+    const { ask } = await startOllama(HELLO);
+    const { body } = await ask('embed', { model: 'default', input: 'a' });
+    expect(body).toMatchObject({ embeddings: expect.anything() });
+    const { status, body: chat } = await ask('embed', { model: 'chat', input: 'a' });
+    expect([status, chat['error']]).toEqual([
+      400,
+      'chat is a chat model; send it to POST /api/chat or /api/generate',
+    ]);
+    const vectors = { model: 'vectors', messages: [{ role: 'user', content: 'a' }] };
+    expect((await ask('chat', vectors)).body['error']).toBe(
+      'vectors is an embedding model; send it to POST /api/embed',
+    );
+  });
+
   it('of one text and of several', async () => {
     const { ask, embedder } = await startOllama(HELLO);
     const { body } = await ask('embed', {
