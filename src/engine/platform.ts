@@ -16,7 +16,9 @@ import type { Port } from './session/port.ts';
 
 export interface Platform {
   /** Opens a device that knows the kernel variants which were tuned on its adapter before. */
-  openDevice(options: Pick<TextModelOptions, 'adapter' | 'deterministic' | 'memoryBudget' | 'safe'>): Promise<Device>;
+  openDevice(
+    options: Pick<TextModelOptions, 'adapter' | 'deterministic' | 'memoryBudget' | 'safe'>,
+  ): Promise<Device>;
   /** Stores the tuned kernel variants of an adapter for the devices that are opened on it later. */
   keepTuned(adapter: AdapterSummary, tuned: TunedVariants): Promise<void>;
   /** Finds the folder of a model, and downloads it where `model` is an id of the hub. */

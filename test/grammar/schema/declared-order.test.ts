@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { accepts, grammarOf } from './judge.ts';
 
-const reading = { isOrdered: true, isClosed: false };
+const reading = { isOrdered: true, isClosed: false, isPlain: true };
 const number = { type: 'integer' };
 
 function expectTexts(schema: object, { allowed, refused }: Record<'allowed' | 'refused', string[]>): void {
