@@ -9,7 +9,7 @@ const finishReason = z.enum(['stop', 'length', 'tool_calls', 'function_call', 'a
 
 const message = z.strictObject({
   role: z.literal('assistant'),
-  content: z.string(),
+  content: z.string().nullable().describe('null where the message only calls tools.'),
   reasoning_content: z.string().nullable(),
   reasoning: z.string().optional().describe('The same, where there is some.'),
   tool_calls: z.array(ToolCall).nullable(),

@@ -76,7 +76,8 @@ function messageOf({ text, reasoning, calls }: Choice, { functions }: Wishes): E
   const called = calls.map(({ id, ...spoken }) => ({ id, type: 'function' as const, function: spoken }));
   return {
     role: 'assistant',
-    content: text,
+    // As with OpenAI, a message that only calls tools has no content.
+    content: text === '' && called.length > 0 ? null : text,
     reasoning_content: reasoning === '' ? null : reasoning,
     ...(reasoning !== '' && { reasoning }),
     tool_calls: called.length > 0 && !functions ? called : null,

@@ -85,7 +85,12 @@ export const CHAT_FIELDS = {
 
   modalities: neutralOnly('Kinds of output.', ['text']),
   audio: neutralOnly('How to speak the answer.'),
-  verbosity: neutralOnly('How long the answer is.', 'medium'),
+  verbosity: noEffect(
+    'How long the answer is: a hint for models that were trained to know it.',
+    'low',
+    'medium',
+    'high',
+  ),
   web_search_options: { ...neutralOnly('Search the web first.'), emptyAsks: true },
 
   user: noEffect('Who asks.'),

@@ -54,7 +54,7 @@ describe('a tool call', () => {
     const { choices } = await plain(await start(), content, { tools: [tool] });
     expect(choices[0]).toMatchObject({
       message: {
-        content: '',
+        content: null,
         tool_calls: [
           { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } },
         ],

@@ -87,7 +87,7 @@ field('tool_choice', {
     [{ type: 'allowed_tools' }, 'is required', { param: 'tool_choice.allowed_tools', ...withTools }],
     [
       { type: 'custom', custom: { name: 'x' } },
-      'one of function',
+      'one of function, allowed_tools',
       { param: 'tool_choice.type', ...withTools },
     ],
     [

@@ -10,7 +10,6 @@ field('modalities', {
   refused: [[['text', 'audio'], ...unsupported('modalities', 'send ["text"]')]],
 });
 field('audio', { neutral: [{}], refused: [[{ voice: 'any' }, ...unsupported('audio', 'leave it out')]] });
-field('verbosity', { neutral: ['medium'], refused: [['low', ...unsupported('verbosity')]] });
 field('web_search_options', {
   neutral: [null],
   refused: [
@@ -19,6 +18,10 @@ field('web_search_options', {
   ],
 });
 
+field('verbosity', {
+  neutral: ['low', 'medium', 'high'],
+  refused: [['tiny', 'is none of low, medium, high', { param: 'verbosity' }]],
+});
 field('user', { neutral: ['anyone'] });
 field('store', { neutral: [true] });
 field('metadata', { neutral: [{ a: 'b' }] });
