@@ -84,7 +84,12 @@ function slotNamed(slots: readonly Slot[], requested: string): Slot | undefined 
   );
 }
 
-function noModel(slots: readonly Slot[], kind: Kind, requested: string, endpoints: Endpoints = {}): RequestError {
+function noModel(
+  slots: readonly Slot[],
+  kind: Kind,
+  requested: string,
+  endpoints: Endpoints = {},
+): RequestError {
   const unnamed = slots.find(({ names, phase }) => names.length === 0 && phase.name === 'starting');
   if (unnamed) return notReady(unnamed);
   const names = slots.flatMap((slot) => slot.names).join(', ');
