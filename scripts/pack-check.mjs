@@ -62,6 +62,7 @@ const IN_PAGE = { module: 'esnext', moduleResolution: 'bundler', lib: ['es2022',
 const EXAMPLES = {
   'structured.mjs': { says: /^\{ capital: 'Paris' \}$/m },
   'tools.mjs': { says: /^get_weather\(\{"city": "Paris"\}\).*\n.*Paris/m },
+  'images.mjs': { says: /^drawn\.png: 128 × 128 pixels, seed \d+$[^]*^redrawn\.png: 128 × 128 pixels/m },
   'search.mjs': {
     args: ['Which animal gives milk?', join(root, 'test/golden/embedding/bert')],
     says: /^(0\.\d{3} .+\n){4}$/m,

@@ -1,5 +1,6 @@
 // The public face. Nothing else is public: the command line and the server are written with what stands here.
 
+// oxlint-disable-next-line import/no-unassigned-import -- the first import, because its evaluation is the check
 import './engine/version-check-node.ts';
 export { EngineError } from './files/error.ts';
 export type { HubLimits } from './files/hub/hub-http.ts';

@@ -131,8 +131,10 @@ async function converse(model: TextModel, options: ChatOptions, given: readonly 
   /** Media that no answered question had yet. */
   let attached = given;
   let answers = 0;
+  let isAsked = false;
   try {
     for await (const text of questions) {
+      isAsked = true;
       const command = isTerminal || linewise ? readCommand(text) : { say: text };
       if ('leave' in command) break;
       if ('system' in command) {
@@ -165,6 +167,8 @@ async function converse(model: TextModel, options: ChatOptions, given: readonly 
     questions.close();
   }
   if (interrupted) return EXIT.interrupted;
+  if (!isTerminal && !isAsked)
+    createLog().error('no question came on standard input: pipe one in, or start svc chat in a terminal');
   return isTerminal || answers > 0 ? EXIT.ok : EXIT.failed;
 }
 

@@ -44,7 +44,8 @@ export function say(
 /** The pieces of a message; one that begins with the parameter it is about has that as its subject. */
 export function partsOf(message: Prose, param: string | null = null): readonly MessagePart[] {
   if (typeof message !== 'string') return message.parts;
-  if (param === null || !message.startsWith(`${param} `)) return [message];
+  const isSubject = param !== null && [' ', ':'].some((after) => message.startsWith(`${param}${after}`));
+  if (!isSubject) return [message];
   return [subject(param), message.slice(param.length)];
 }
 

@@ -92,6 +92,12 @@ describe('svc', () => {
 });
 
 describe('svc chat', () => {
+  it('says that no question came where standard input is empty', async () => {
+    const { code, out, err } = await run(FAKE, ['chat', '/m'], '');
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toContain('no question came on standard input: pipe one in, or start svc chat in a terminal');
+  });
+
   it('takes all that is piped in as one question', async () => {
     const { code, out, err } = await run(FAKE, ['chat', '/m', '--seed', '1'], 'hello\n\n/exit there\n');
     expect({ code, out }).toEqual({ code: 0, out: 'hello\n\n/exit there\n' });

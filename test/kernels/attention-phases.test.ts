@@ -10,7 +10,7 @@ let device: Device;
 let hardware: Device;
 beforeAll(async () => {
   device = await openTestDevice();
-  hardware = disguise(device, { profile: 'discrete', lanes: 8 });
+  hardware = disguise(device, { profile: 'discrete' });
 });
 afterAll(() => device.destroy());
 

@@ -192,7 +192,7 @@ describe('as other products end', () => {
   });
 });
 
-it('rows of prompts and the reference path keep the other kernel', () => {
+it('rows of prompts and the reference path have other kernels', () => {
   const on = disguise(device, TWO!);
   const matrix = allocateMatrix(on, FORMATS.f32, 64, stacked([{ name: 'w', rows: 32 }]));
   const shaders = (decodes: string[], plain = false): (string | undefined)[] => {
@@ -205,7 +205,7 @@ it('rows of prompts and the reference path keep the other kernel', () => {
     return names;
   };
   expect(shaders(['rows', 'sampled'])).toEqual(['matvec.wgsl', 'matvec.wgsl']);
-  expect(shaders(['sampled'])).toEqual(['matmul-few.wgsl', 'matvec.wgsl']);
-  expect(shaders([])).toEqual(['matmul-few.wgsl', 'matmul-few.wgsl']);
+  expect(shaders(['sampled'])).toEqual(['gemm.wgsl', 'matvec.wgsl']);
+  expect(shaders([])).toEqual(['gemm.wgsl', 'gemm.wgsl']);
   expect(shaders(['rows', 'sampled'], true)).not.toContain('matvec.wgsl');
 });

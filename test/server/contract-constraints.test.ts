@@ -275,6 +275,15 @@ it('a grammar that takes long to compile holds up nobody else', async () => {
 });
 
 describe('what does not compile', () => {
+  it('is named as the request names it, where the whole schema is at fault, too', async () => {
+    const format = { type: 'json_schema', json_schema: { name: 'a', schema: false } };
+    await expect(plain('hi', { response_format: format })).rejects.toMatchObject({
+      status: 400,
+      param: 'response_format.json_schema.schema',
+      message: expect.stringContaining('response_format.json_schema.schema: no value fulfils it'),
+    });
+  });
+
   it.each([
     [{ regex: '(' }, 'regex'],
     [{ ebnf: 'root ::= (' }, 'ebnf'],

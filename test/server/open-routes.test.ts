@@ -12,5 +12,5 @@ it('the README names every route that is open under --api-key', () => {
     .filter(([, methods]) => Object.values(methods).some(({ access }) => access === 'open'))
     .map(([path]) => path);
   // Drawn images have addresses of their own.
-  expect(named.toSorted()).toEqual(open.filter((path) => !path.includes('images')).toSorted());
+  expect(new Set(named)).toEqual(new Set(open.filter((path) => !path.includes('images'))));
 });
