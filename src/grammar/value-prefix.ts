@@ -159,9 +159,18 @@ function mayBecomeNumber(begun: string, value: number): boolean {
   if (value !== 0 && begun.startsWith('-') !== value < 0) return false;
   const digits = digitsOf(begun);
   if (value === 0) return digits === '';
-  const whole = digitsOf(String(value));
   if (digits.length > MOST_DIGITS || /[eE]/.test(begun)) return true;
-  return whole.padEnd(digits.length, '0').startsWith(digits);
+  return aroundDouble(value).some((near) => digitsOf(near).startsWith(digits));
+}
+
+/**
+ * A number and its neighbours, in more digits than a double holds: a text that is read as the number may have other digits, such as
+ * 999999999999999999999, which is read as 1e21.
+ */
+function aroundDouble(value: number): string[] {
+  return [value * (1 - Number.EPSILON), value, value * (1 + Number.EPSILON)].map((near) =>
+    near.toPrecision(17),
+  );
 }
 
 const digitsOf = (number: string): string =>

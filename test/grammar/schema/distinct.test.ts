@@ -136,6 +136,14 @@ describe('where values run out', () => {
     expect(after(grammar, '[2,')).not.toContain('2');
   });
 
+  test('a number whose double is written in other digits is left before its last digit', () => {
+    const grammar = grammarOf(distinct({ type: 'integer' }), DECLARED);
+    const nines = '9'.repeat(20);
+    // Each digit makes it the number that is read as 1e21.
+    expect(after(grammar, `[${nines}9,${nines}`)).toEqual(['\n', ' ', ',', ']']);
+    expect(after(grammar, `[5,1,4`)).toEqual(expect.arrayContaining([',', '9']));
+  });
+
   test('a string of the greatest length that is used is left before its last character', () => {
     const grammar = grammarOf(distinct({ type: 'string', pattern: '^a*$', maxLength: 1500 }));
     const most = 'a'.repeat(1500);
