@@ -71,11 +71,15 @@ export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
   }
 }
 
-function productKernel(conv: Convolution, { groups }: MatrixWindow): ProductKernel {
+function productKernel(conv: Convolution, { format, groups }: MatrixWindow): ProductKernel {
   const { tape, weight } = conv;
   const rows = pixelsOf(conv);
   if (!tape.plain && tape.device.profile.sharedTiles !== null)
-    return { shader: 'conv2d-shared.wgsl', args: {}, ...sharedTile(tape, { rows, groups }) };
+    return {
+      shader: 'conv2d-shared.wgsl',
+      args: {},
+      ...sharedTile(tape, { kernel: 'conv2d', weight, format, rows, groups }),
+    };
   const splits = splitsFor(conv);
   // All windows have the tiling of the first one.
   const [first] = weight.windows;

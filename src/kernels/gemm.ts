@@ -2,6 +2,7 @@
 
 import { tapeOf, type Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
+import type { Matrix, MatrixWindow } from './matrix.ts';
 import { sharedTile } from './shared-tile.ts';
 import { TILE_ROWS, type ProductKernel } from './tiling.ts';
 
@@ -12,10 +13,13 @@ export function usesGemm(x: Tensor): boolean {
   return x.shape.some((extent) => typeof extent === 'string') || x.rows(capacity) >= TILE_ROWS;
 }
 
-/** `rows`: upper bound of the rows. `stripRows`: rows of the strip, which may end within its last tile. `groups`: of 32 columns. */
+/** `rows`: upper bound of the rows. `stripRows`: rows of the strip, which may end within its last tile. */
 export function gemmKernel(
   tape: Tape,
-  { rows, stripRows, groups }: { rows: number; stripRows: number; groups: number },
+  weight: Matrix,
+  { rows, stripRows, window }: { rows: number; stripRows: number; window: MatrixWindow },
 ): ProductKernel {
-  return { shader: 'gemm.wgsl', args: { rows: stripRows }, ...sharedTile(tape, { rows, groups }) };
+  const { format, groups } = window;
+  const tile = sharedTile(tape, { kernel: 'gemm', weight, format, rows, groups });
+  return { shader: 'gemm.wgsl', args: { rows: stripRows }, ...tile };
 }

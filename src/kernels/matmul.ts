@@ -108,7 +108,7 @@ function record(inputs: Tensor, weight: Matrix, y: Tensor, store: Store): void {
       const kernel = isDecode(inputs)
         ? matvecKernel(weight, window.format, matvecRows(tape, rows))
         : usesGemm(inputs)
-          ? gemmKernel(tape, { rows, stripRows: strip.rows, groups: window.groups })
+          ? gemmKernel(tape, weight, { rows, stripRows: strip.rows, window })
           : matmulKernel(tape, weight, window.format, { rows, stripRows: strip.rows, ...few });
       dispatchWindow(weight, window, kernel, store, {
         x,

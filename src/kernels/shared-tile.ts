@@ -3,32 +3,52 @@
 
 import type { Params } from '../gpu/linker.ts';
 import type { Tape } from '../gpu/tape.ts';
+import type { Variant } from '../gpu/tuning.ts';
+import { productKey, type Product } from './tiling.ts';
 
 /** Columns of a tile, in groups of 32. */
 const COLUMN_GROUPS = 4;
 
 /** Rows of a tile, and the quads of rows and of columns of each of its 128 lanes. */
-const TILES = [
+interface Tile extends Variant {
+  rows: number;
+  rowQuads: number;
+  columnQuads: number;
+}
+
+const TILES: readonly Tile[] = [
   { rows: 64, rowQuads: 2, columnQuads: 2 },
   { rows: 32, rowQuads: 1, columnQuads: 2 },
   { rows: 16, rowQuads: 1, columnQuads: 1 },
 ];
 
 export interface SharedTile {
+  /** Key under which its tile is tuned. */
+  tuned: string;
   rows: number;
   params: Params;
   /** Workgroups for groups of 32 columns and tiles of rows. */
   workgroups: (groups: number, tiles: number) => readonly [number, number];
 }
 
-/** The largest tile that `rows` rows fill, and with which the product has enough workgroups to occupy the device. */
-export function sharedTile({ device }: Tape, { rows, groups }: { rows: number; groups: number }): SharedTile {
+/**
+ * The largest tile that `rows` rows fill, and with which the product has enough workgroups to occupy the device; or the one that tuning found.
+ * `groups`: of 32 columns.
+ */
+export function sharedTile(
+  { device }: Tape,
+  { groups, ...product }: Omit<Product, 'splits' | 'tileRows'> & { groups: number },
+): SharedTile {
+  const { rows } = product;
   const wanted = device.profile.sharedTiles ?? 0;
   const across = Math.ceil(groups / COLUMN_GROUPS);
-  const tile =
+  const standard =
     TILES.find((one) => one.rows < 2 * rows && across * Math.ceil(rows / one.rows) >= wanted) ??
     TILES.at(-1)!;
+  const tuned = productKey(product);
+  const tile = device.tuning.choose(tuned, [standard, ...TILES.filter((one) => one !== standard)]);
   return {
+    tuned,
     rows: tile.rows,
     params: { ROWS: tile.rows, ROW_QUADS: tile.rowQuads, COLUMN_QUADS: tile.columnQuads },
     workgroups: (count, tiles) => [Math.ceil(count / COLUMN_GROUPS), tiles],

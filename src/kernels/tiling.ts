@@ -53,8 +53,7 @@ const OTHER_TILE_ROWS = [16, 24, 32];
 
 export function tilingOf(tape: Tape, { kernel, weight, format, rows, splits, tileRows }: Product): Tiled {
   const { lanes, device } = tape;
-  const { columns, k, taps } = weight;
-  const tuned = `${kernel} ${format.name}, ${rows} rows, ${columns} columns, ${taps} x ${k}`;
+  const tuned = productKey({ kernel, weight, format, rows });
   const { columnLanes } = device.capabilities;
   const standard = { rows: tileRows ?? standardRows(tape, weight, format), columnLanes };
   if (tape.plain) return { tuned, tiling: standard };
@@ -65,6 +64,12 @@ export function tilingOf(tape: Tape, { kernel, weight, format, rows, splits, til
     ...wider.filter((one) => one.columnLanes * splits <= device.capabilities.maxInvocations),
   ].filter((one) => one.rows !== standard.rows || one.columnLanes !== standard.columnLanes);
   return { tuned, tiling: device.tuning.choose(tuned, [standard, ...variants]) };
+}
+
+/** Names a product in the results of tuning. */
+export function productKey({ kernel, weight, format, rows }: Omit<Product, 'splits'>): string {
+  const { columns, k, taps } = weight;
+  return `${kernel} ${format.name}, ${rows} rows, ${columns} columns, ${taps} x ${k}`;
 }
 
 /** Larger tiles share each load of a weight among more rows, if lanes share the rows. */
