@@ -60,12 +60,20 @@ export async function measureSteps(device, folder, quantization, { warm = true, 
   const { tables } = buffers;
   const stores = new LayerStores(device, config.layers, { format, layout, pages, tables, slots });
   stores.clear();
-  const tapes = [...CAPACITIES, rows].map((each) => record(device, model, buffers.batch, stores.all, each));
+  const isApart = device.profile.matvecRows !== null;
+  const phaseOf = (count) => (!isApart ? null : count > TILE_ROWS ? 'prompt' : 'decode');
+  const tapes = [...CAPACITIES, rows].map((each) =>
+    record(device, model, buffers.batch, stores.all, { rows: each, phase: phaseOf(each) }),
+  );
   const [tape] = tapes;
 
   const writer = new BatchWriter(buffers, config);
   const sequence = fabricate();
-  const write = (first, count = 1) => writeStep(writer, [{ sequence, first, rows: count, samples: true }]);
+  const write = (first, count = 1) =>
+    writeStep(writer, {
+      parts: [{ sequence, first, rows: count, samples: true }],
+      phase: phaseOf(count),
+    });
   const near = await decodeAt(device, tape, write, 128);
   const far = await decodeAt(device, tape, write, CONTEXT - STEPS - 1);
   const optimized = warm ? await warmJavaScript(device, tape, write) : null;
@@ -124,15 +132,17 @@ function idleExperts(plan, experts) {
   };
 }
 
-function record(device, { states, head }, batch, stores, rows) {
-  const tape = new Tape(device, {
+function record(device, { states, head }, batch, stores, { rows, phase }) {
+  const capacity = {
     rows,
     sampled: Math.min(rows, TILE_ROWS),
     tiles: rows,
     tileRows: TILE_ROWS,
     contextPages: CONTEXT / PAGE_TOKENS,
     sequences: Math.min(rows, TILE_ROWS),
-  });
+  };
+  const decodes = phase === null ? [] : phase === 'decode' ? ['rows', 'sampled'] : ['sampled'];
+  const tape = new Tape(device, capacity, { decodes });
   const logits = head(states(tape, batch, stores), batch);
   tape.cut();
   sample(logits, batch);
