@@ -70,11 +70,12 @@ async function measureOne(launches, shape, { context, rows, sequences }) {
       keys: take(launches.region(bytes, 'f16')),
       values: take(launches.region(bytes, 'f16')),
     }));
-    const q = launches.tensor([all, heads * dims]);
+    const q = launches.tensor(['rows', heads * dims], { rows: all });
     take(q.region);
     const seen = sequences * sumOf(rows, (row) => context - rows + 1 + row);
     await launches.row(description, {
       capacity: { rows: all, tiles: tiles.length, tileRows: Math.min(rows, TILE_ROWS), contextPages: pages },
+      isDecode,
       launches: stores.length,
       bytes: 2 * bytes + 2 * 4 * all * heads * dims,
       operations: 4 * seen * heads * dims,

@@ -49,9 +49,10 @@ export class Launches {
 
   /**
    * Adds a row for `launches` equal launches that `record` puts on a tape; `bytes` and `operations`: what one reads and computes at least.
-   * A kernel that fails makes a row with its error.
+   * `isDecode`: the rows named `rows` are those of a decode step. A kernel that fails makes a row with its error.
    */
-  async row(description, { capacity, sizes = capacity, launches = 1, bytes, operations = 0, record }) {
+  async row(description, { capacity, sizes = capacity, isDecode = false, launches = 1, ...work }) {
+    const { bytes, operations = 0, record } = work;
     if (this.#mayTakeTooLong(operations)) {
       this.#sink.row('rows', {
         ...description,
@@ -60,7 +61,8 @@ export class Launches {
       });
       return;
     }
-    const tape = new Tape(this.device, capacity);
+    const isApart = isDecode && this.device.profile.matvecRows !== null;
+    const tape = new Tape(this.device, capacity, { decodes: isApart ? ['rows'] : [] });
     try {
       record(tape);
       tape.finish();
@@ -125,9 +127,9 @@ export class Launches {
       for (const region of [codes, scales]) if (region) this.device.free(region.buffer);
   }
 
-  /** A tensor of random numbers that has a buffer of its own. */
-  tensor(shape) {
-    const region = this.region(tensorBytes(shape, {}), 'f32');
+  /** A tensor of random numbers that has a buffer of its own. `sizes`: those that the shape names. */
+  tensor(shape, sizes = {}) {
+    const region = this.region(tensorBytes(shape, sizes), 'f32');
     return new Tensor(shape, 'f32', { region });
   }
 

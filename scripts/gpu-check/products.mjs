@@ -56,8 +56,8 @@ async function measureProduct(
     while (weights.length < launches.copies(bytes)) weights.push(launches.matrix(format, columns, k, parts));
     for (const rows of launches.small ? [1, 16] : ROWS.filter((count) => count <= mostRows)) {
       const taken = rows < MANY_ROWS ? weights : weights.slice(0, 1);
-      const x = launches.tensor([rows, k]);
-      const residual = launches.tensor([rows, columns]);
+      const x = launches.tensor(['rows', k], { rows });
+      const residual = launches.tensor(['rows', columns], { rows });
       await launches.row(
         {
           name: `${model} ${name}, ${columns} × ${k}, ${format}, rows: ${rows}`,
@@ -68,6 +68,7 @@ async function measureProduct(
         },
         {
           capacity: { rows },
+          isDecode: rows <= 16,
           launches: taken.length,
           bytes: bytes + 4 * rows * (k + columns),
           operations: 2 * rows * columns * k,
