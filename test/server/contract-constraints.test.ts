@@ -9,18 +9,9 @@ serveShipped();
 
 const City = z.object({ name: z.string().max(12), people: z.int().min(0).max(9), large: z.boolean() });
 const ASK = 'Tell me about Paris as JSON.';
-const weather = {
-  type: 'function' as const,
-  function: {
-    name: 'get_weather',
-    parameters: {
-      type: 'object',
-      properties: { city: { enum: ['Rome', 'Oslo'] } },
-      required: ['city'],
-      additionalProperties: false,
-    },
-  },
-};
+const cities = { city: { enum: ['Rome', 'Oslo'] } };
+const ofCity = { type: 'object', properties: cities, required: ['city'], additionalProperties: false };
+const weather = { type: 'function' as const, function: { name: 'get_weather', parameters: ofCity } };
 const clock = { type: 'function' as const, function: { name: 'clock', parameters: { type: 'object' } } };
 
 describe('response_format', () => {
