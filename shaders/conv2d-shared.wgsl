@@ -12,7 +12,7 @@
 @compute @workgroup_size(LANES)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
   let first = args.first + workgroup.y * ROWS;
-  // What the lane loads: four channels of four pixels, and a pack of four columns.
+  // Each lane loads four channels of four pixels, and a pack of weights of four columns.
   let x_row_quad = local / 4u;
   let x_quad = local % 4u;
   var pixels: array<Pixel, 4>;

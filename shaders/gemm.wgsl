@@ -2,30 +2,18 @@
 // added.
 #import "weights/$W.wgsl"
 #import "lib/matrix.$MATRIX.wgsl"
+#import "lib/product-args.wgsl"
 #import "lib/shared-tile.wgsl"
 #import "lib/store.$STORE.wgsl"
 
 const TASK_ROWS = ROWS;
-
-struct Args {
-  x_quads: u32,     // quads of columns from one row of x to the next
-  y_quads: u32,     // quads from one row of y to the next; pairs if the store halves the columns
-  blocks: u32,      // K / 32
-  first_group: u32, // groups of 32 columns before this window
-  groups: u32,      // groups in this window
-  rows: u32,        // rows of x and y in this strip; the last tile may extend beyond them
-  expert_groups: u32, // groups of one expert's columns, if there are experts
-}
-
-@group(0) @binding(0) var<storage, read> x: array<vec4f>;
-@group(0) @binding(3) var<uniform> args: Args;
 
 @compute @workgroup_size(LANES)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
   if (is_idle(workgroup.y)) {
     return;
   }
-  // What the lane loads: four k's of four rows of x, and a pack of four columns.
+  // Each lane loads four k's of four rows of x, and a pack of weights of four columns.
   let x_row_quad = local / 4u;
   let x_quad = local % 4u;
   var x0: array<u32, 4>;

@@ -1,4 +1,4 @@
-// Where the pixels of a convolution's output lie in its input.
+// Finds the pixels of a convolution's input that the taps of its kernel read for an output pixel.
 
 const UPSAMPLED = false;
 

@@ -149,7 +149,7 @@ function taggedParameter(
     const bare = choice(...strings.map((one) => bareString(one, ends)));
     ways.push(taggedValue(body, name, bare, forStrings, context));
   }
-  // Where the schema types a value, any text is any JSON, too.
+  // A value of any type whose strings are read like other values has its rule already: any text.
   if (others !== null && !(isAny && forStrings === forOthers)) {
     const values = forOthers?.reads === 'json' ? others : withPythonWords(others);
     ways.push(taggedValue(body, name, values, forOthers, context));

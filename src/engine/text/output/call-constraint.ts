@@ -28,9 +28,9 @@ interface Startable {
 
 /** Compiled grammars of the arguments of calls. */
 export interface CallGrammars {
-  /** Of the beginning of a call up to its name; null: the vocabulary cannot spell it. */
+  /** Grammar for the beginning of a call, up to the end of the tool's name; null: the vocabulary cannot spell it. */
   names: Startable | null;
-  /** Of CALL_ARGUMENTS; null: calls are not written in JSON, or the vocabulary cannot spell it. */
+  /** Grammar for any JSON object as arguments (CALL_ARGUMENTS); null: calls are not written in JSON, or the vocabulary cannot spell it. */
   anyObject: Startable | null;
   /** By syntax and name of the tool (see argumentsKey). */
   byTool: ReadonlyMap<string, Startable>;

@@ -11,7 +11,7 @@ import type { ArgumentSyntax } from './output-parser.ts';
 import type { ReplyPlan } from './reply.ts';
 
 export interface CallSources {
-  /** Of the beginning of a call up to its name. */
+  /** Source of the grammar for the beginning of a call, up to the end of the tool's name. */
   names: NamesGrammar;
   /** By argumentsKey. */
   sources: Map<string, ArgumentsGrammar>;

@@ -11,7 +11,7 @@ const SMALL_CAPACITIES = [1, 4, TILE_ROWS];
 
 type Recipe = Omit<StepRecipe, 'rows' | 'stores' | 'rowAdapters' | 'phase'>;
 
-/** What tapes are recorded for. */
+/** The capacity of a tape, and the phase of the rows that it computes. */
 type Recorded = Pick<StepRecipe, 'rows' | 'phase'>;
 
 export class Recordings {
