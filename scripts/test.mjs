@@ -12,12 +12,14 @@ import { ensureChromium } from './setup/chromium.mjs';
 import { ensureFirefox } from './setup/firefox.mjs';
 import { findNaga } from './setup/naga.mjs';
 import { installIfStale, root } from './setup/packages.mjs';
+import { findRadv } from './setup/radv.mjs';
 import { RUNTIMES, ensureRuntime } from './setup/runtimes.mjs';
 
 const bin = (path) => join(root, 'node_modules', path);
 const rooms = ['src', 'test', 'scripts'];
 
 const naga = findNaga();
+const radv = findRadv('navi31');
 
 /** Configurations of published models, where they lie beside the project. */
 const zoo = join(root, '../shared/data/zoo');
@@ -31,6 +33,9 @@ const checks = [
     ? ['zoo of published models', [join(root, 'scripts/check-zoo.mjs'), zoo]]
     : ['zoo of published models (not there: skipped)', ['-e', '']],
   ['shaders', [join(root, 'scripts/check-shaders.mjs')]],
+  ...(radv.reason === undefined
+    ? [['kernels compiled for RDNA 3', [join(root, 'scripts/check-compiled.mjs')]]]
+    : []),
   ...('path' in naga ? [['shaders in naga', [join(root, 'scripts/check-naga.mjs')]]] : []),
   ['lint', [bin('oxlint/bin/oxlint'), ...rooms]],
   ['package', [join(root, 'scripts/pack-check.mjs')]],
@@ -91,6 +96,7 @@ if (existsSync(bin('vitest'))) {
 for (const test of broken) console.log(`FAILED ${test}`);
 console.log(`\nAdapter: ${adapter ?? 'NONE'}`);
 console.log(swiftshader ? `Adapter: ${swiftshader}` : 'SwiftShader: NOT RUN');
+console.log(`RADV: ${radv.reason === undefined ? 'null device of navi31' : `NOT RUN (${radv.reason})`}`);
 const programs = { Chromium: chromium, Firefox: firefox, naga, ...Object.fromEntries(runtimes) };
 for (const [name, found] of Object.entries(programs))
   console.log(`${name}: ${found?.path ? found.version : `NOT RUN (${found?.reason ?? 'see above'})`}`);

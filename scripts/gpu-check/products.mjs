@@ -42,7 +42,7 @@ function productsOf({ hidden, ffn, heads, kvHeads, dims, vocabulary }) {
   ];
 }
 
-async function measureProduct(
+export async function measureProduct(
   launches,
   model,
   { name, columns, k, launch, isPaired, mostRows = 512 },

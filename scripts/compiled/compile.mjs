@@ -1,0 +1,54 @@
+// Compiles the kernels that a GPU's profile uses, for a GPU that is not there: opens the driver's null device, has `npm run gpu-check`'s launches
+// recorded on a device of paper with its limits, and compiles each pipeline. The driver writes its statistics to standard error, behind the number
+// that stands there before each; what the pipelines are goes to standard output.
+//   node compile.mjs NAME_OF_THE_CARD NUMBER_OF_THE_FIRST        with the variables of setup/radv.mjs
+
+import { writeSync } from 'node:fs';
+import { profileOf } from '../../dist/gpu/adapter-profile.js';
+import { openDevice, readShader } from '../../dist/gpu/node.js';
+import { openPaperDevice } from '../../dist/gpu/paper-device.js';
+import { FORMATS } from '../../dist/kernels/formats.js';
+import { measureAttention } from '../gpu-check/cached-attention.mjs';
+import { measureImageKernels } from '../gpu-check/image-kernels.mjs';
+import { MODELS, measureProduct, measureProducts } from '../gpu-check/products.mjs';
+import { measureTextKernels } from '../gpu-check/text-kernels.mjs';
+import { linear } from '../../dist/kernels/matmul.js';
+import { PaperLaunches } from './paper-launches.mjs';
+
+/** Bytes that nothing is refused for. */
+const PAPER = 2 ** 40;
+/** The product in which every weight format is compiled. */
+const SQUARE = { name: 'square', columns: 4096, k: 4096, launch: (x, weight) => linear(x, weight) };
+
+const [card, first] = process.argv.slice(2);
+const real = await openDevice({ memoryBudget: 2 ** 30 });
+const like = { ...real.summary, device: card, description: card };
+const device = openPaperDevice({
+  ...{ like, profile: profileOf(like), shaders: readShader },
+  ...{ memoryBudget: PAPER, hostBudget: PAPER },
+});
+const launches = new PaperLaunches(device);
+for (const model of Object.keys(MODELS)) await measureProducts(launches, model);
+for (const format of Object.keys(FORMATS)) await measureProduct(launches, 'any', SQUARE, format);
+await measureAttention(launches);
+await measureTextKernels(launches);
+await measureImageKernels(launches);
+
+const pipelines = [...launches.found.values()];
+console.log(JSON.stringify({ driver: real.summary.description, pipelines: pipelines.map(described) }));
+const kept = []; // what is collected is destroyed, which the null device may not survive
+for (let at = Number(first); at < pipelines.length; at++) {
+  const { code, bindings, shader } = pipelines[at];
+  writeSync(2, `\npipeline ${at}\n`);
+  const entries = bindings.map(({ index, type }) => ({ binding: index, visibility: 4, buffer: { type } }));
+  const layout = real.gpu.createPipelineLayout({
+    bindGroupLayouts: [real.gpu.createBindGroupLayout({ entries })],
+  });
+  const module = real.gpu.createShaderModule({ code, label: shader });
+  kept.push(await real.gpu.createComputePipelineAsync({ layout, compute: { module, entryPoint: 'main' } }));
+}
+process.kill(process.pid, 'SIGKILL'); // the null device cannot be closed
+
+function described({ shader, params, of }) {
+  return { shader, params, of };
+}

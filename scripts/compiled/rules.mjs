@@ -1,0 +1,24 @@
+// What must hold of the pipelines of a card.
+
+/** Fewest groups of lanes that fit a SIMD at once, as RADV counts them, on RDNA 3: kernels whose tiles of sums fill the registers, and all others. */
+const LEAST = {
+  'gemm.wgsl': 8,
+  'conv2d-shared.wgsl': 8,
+  'attention-prompt.wgsl': 6,
+  'matvec.wgsl': 12,
+};
+const LEAST_OF_OTHERS = 16;
+
+/** @returns {string[]} a sentence for each pipeline that breaks a rule */
+export function problemsOf({ gpu, pipelines }) {
+  return pipelines.flatMap((one) => {
+    const { shader, params, of, spilled, spilledScalars, scratch, occupancy } = one;
+    const about = `${shader} ${JSON.stringify(params)} (${of}) on ${gpu}`;
+    const least = gpu === 'navi31' ? (LEAST[shader] ?? LEAST_OF_OTHERS) : 0;
+    return [
+      ...(spilled + spilledScalars > 0 ? [`${about} spills ${spilled + spilledScalars} registers`] : []),
+      ...(scratch > 0 ? [`${about} keeps ${scratch} bytes a group in memory`] : []),
+      ...(occupancy < least ? [`${about}: ${occupancy} groups fit a SIMD, fewer than ${least}`] : []),
+    ];
+  });
+}
