@@ -3,6 +3,7 @@
 // block once. The sums of the slices are added in order through workgroup memory. A row's sum depends on SLICES, never on ROWS, and
 // nothing is assumed about subgroups. Workgroups that share weights follow one another, so that the later ones find them in the cache.
 #import "weights/$W.wgsl"
+#import "lib/few-args.wgsl"
 #import "lib/matrix.$MATRIX.wgsl"
 #import "lib/store.$STORE.wgsl"
 
@@ -11,19 +12,6 @@ const TASK_ROWS = ROWS;
 const SLICES = 32u;
 const STEPS = 32u / STEP; // of a block: 2, 4 or 8
 const ROUND = min(SLICES, 64u / ROWS); // slices whose sums workgroup memory holds at once, in 8 KiB
-
-struct Args {
-  x_quads: u32,     // quads of columns from one row of x to the next
-  y_quads: u32,     // quads from one row of y to the next; pairs if the store halves the columns
-  blocks: u32,      // K / 32
-  first_group: u32, // groups of 32 columns before this window
-  groups: u32,      // groups in this window
-  expert_groups: u32, // groups of one expert's columns, if there are experts
-  steps: u32,       // STEPS; an argument so that drivers do not unroll a loop over eight of them, which fills registers
-}
-
-@group(0) @binding(0) var<storage, read> x: array<vec4f>;
-@group(0) @binding(3) var<uniform> args: Args;
 
 var<workgroup> sums: array<vec4f, 8u * ROUND * ROWS>;
 
