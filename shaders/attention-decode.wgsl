@@ -1,35 +1,16 @@
-// Paged attention of decode rows on GPUs; each tile has one row. A workgroup computes one chunk of the context for one row, one key head and up to QUERIES of the
-// key head's queries, in rounds of four pages. For the scores, eight lanes hold the 32 tokens of a page and PARTS such groups divide the
-// dimensions; for the values, a lane holds four dimensions and WALKERS groups of lanes divide the tokens. All sums have an order that
-// follows from the row's position.
+// Paged attention of decode rows on GPUs; each tile has one row. A workgroup computes one chunk of the context for one row, one key head and up
+// to QUERIES of the key head's queries, in rounds of four pages. All sums have an order that follows from the row's position.
 #import "lib/attention-args.wgsl"
 #import "lib/attention-inputs.wgsl"
 #import "lib/batch.wgsl"
 #import "lib/cap.$CAP.wgsl"
+#import "lib/decode-round.wgsl"
 #import "lib/own-chunks.wgsl"
 #import "lib/sinks.$SINKS.wgsl"
 #import "kv/read.$KV.wgsl"
 
 const DIMS = 128u;
 const QUERIES = 8u;     // 1, 2, 4 or 8
-
-const LANES = 128u;
-const PAGES = 4u;                            // of a round
-const PARTS = LANES / 8u / PAGES;            // parts of the dimensions
-const QUADS = DIMS / 4u;
-const TOKEN_QUADS = PAGES * 8u;
-const SHARERS = min(TOKEN_QUADS, LANES / QUERIES); // lanes that share a query's softmax
-const WALKERS = LANES / QUADS;
-const PART_TURNS = (QUADS + PARTS - 1u) / PARTS;
-const VALUE_TURNS = (TOKEN_QUADS + WALKERS - 1u) / WALKERS;
-
-@group(0) @binding(8) var<storage, read_write> parts: array<vec4f>; // see lib/own-chunks.wgsl
-
-var<workgroup> scores: array<vec4f, QUERIES * TOKEN_QUADS>; // then the weights
-var<workgroup> partial: array<f32, LANES>;
-var<workgroup> kept: array<f32, QUERIES>;
-var<workgroup> largest_of: array<f32, QUERIES>;
-var<workgroup> spread: array<vec4f, LANES>;
 
 @compute @workgroup_size(LANES)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {

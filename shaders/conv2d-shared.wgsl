@@ -11,6 +11,7 @@
 
 @compute @workgroup_size(LANES)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
+  prepare_digits(local);
   let first = args.first + workgroup.y * ROWS;
   // Each lane loads four channels of four pixels, and a pack of weights of four columns.
   let x_row_quad = local / 4u;

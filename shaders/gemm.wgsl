@@ -13,6 +13,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   if (is_idle(workgroup.y)) {
     return;
   }
+  prepare_digits(local);
   // Each lane loads four k's of four rows of x, and a pack of weights of four columns.
   let x_row_quad = local / 4u;
   let x_quad = local % 4u;

@@ -3,6 +3,7 @@
 diagnostic(off, subgroup_uniformity); // each split consists of whole subgroups
 enable subgroups;
 #import "weights/$W.wgsl"
+#import "lib/few-args.wgsl"
 #import "lib/matrix.$MATRIX.wgsl"
 #import "lib/store.$STORE.wgsl"
 #import "lib/splits.wgsl"
@@ -12,19 +13,6 @@ const RUN = 8u; // quads of k's held at once: 4 or 8, at most the subgroup's siz
 const COLUMN_LANES = 32u;
 const SPLITS = 1u;
 const TASK_ROWS = ROWS;
-
-struct Args {
-  x_quads: u32,     // quads of columns from one row of x to the next
-  y_quads: u32,     // quads from one row of y to the next; pairs if the store halves the columns
-  blocks: u32,      // K / 32
-  first_group: u32, // groups of 32 columns before this window
-  groups: u32,      // groups in this window
-  expert_groups: u32, // groups of one expert's columns, if there are experts
-  steps: u32,       // steps in a run; an argument so that drivers do not unroll the loop, which costs speed and compile time
-}
-
-@group(0) @binding(0) var<storage, read> x: array<vec4f>;
-@group(0) @binding(3) var<uniform> args: Args;
 
 // c[r] += the four k's of one quad of row r · w
 fn fold_rows(c: ptr<function, array<vec4f, ROWS>>, held: ptr<function, array<vec4f, ROWS>>, quad: u32, w: array<vec4f, 4>) {

@@ -3,6 +3,7 @@
 // block once. The sums of the slices are added in order through workgroup memory. A row's sum depends on SLICES, never on ROWS, and
 // nothing is assumed about subgroups. Workgroups that share weights follow one another, so that the later ones find them in the cache.
 #import "weights/$W.wgsl"
+#import "lib/few-args.wgsl"
 #import "lib/matrix.$MATRIX.wgsl"
 #import "lib/store.$STORE.wgsl"
 
@@ -10,27 +11,14 @@ const ROWS = 1u; // at most SLICES
 const TASK_ROWS = ROWS;
 const SLICES = 32u;
 const STEPS = 32u / STEP; // of a block: 2, 4 or 8
-const ROUND = min(SLICES, 128u / ROWS); // slices whose sums workgroup memory holds at once, in 16 KiB
-
-struct Args {
-  x_quads: u32,     // quads of columns from one row of x to the next
-  y_quads: u32,     // quads from one row of y to the next; pairs if the store halves the columns
-  blocks: u32,      // K / 32
-  first_group: u32, // groups of 32 columns before this window
-  groups: u32,      // groups in this window
-  expert_groups: u32, // groups of one expert's columns, if there are experts
-  steps: u32,       // STEPS; an argument so that drivers do not unroll a loop over eight of them, which fills registers
-}
-
-@group(0) @binding(0) var<storage, read> x: array<vec4f>;
-@group(0) @binding(3) var<uniform> args: Args;
+const ROUND = min(SLICES, 64u / ROWS); // slices whose sums workgroup memory holds at once, in 8 KiB
 
 var<workgroup> sums: array<vec4f, 8u * ROUND * ROWS>;
 
 // c[r] += x · w of each row for the k's of one pack, whose first quad in its block is `quad`; x0[r]: the first quad of row r
 fn fold_pack(c: ptr<function, array<vec4f, ROWS>>, x0: ptr<function, array<u32, ROWS>>, b: u32, quad: u32, pack: Pack, data: Block) {
   for (var h = 0u; h < STEP / 4u; h++) {
-    let w = unpack(pack, data, quad + h);
+    let w = terms(pack, data, quad + h);
     for (var r = 0u; r < ROWS; r++) {
       let xs = x[(*x0)[r] + b * 8u + quad + h];
       var acc = fma(vec4f(xs.x), w[0], (*c)[r]);
@@ -41,12 +29,29 @@ fn fold_pack(c: ptr<function, array<vec4f, ROWS>>, x0: ptr<function, array<u32, 
   }
 }
 
+// Sums that share a factor begin at zero, sums of weights where those before them end.
+fn begin_factor(c: ptr<function, array<vec4f, ROWS>>) -> array<vec4f, ROWS> {
+  if (FACTOR_QUADS == 0u) {
+    return *c;
+  }
+  return array<vec4f, ROWS>();
+}
+
+// Adds sums of terms to c; `quad`: one of theirs.
+fn end_factor(c: ptr<function, array<vec4f, ROWS>>, s: ptr<function, array<vec4f, ROWS>>, data: Block, quad: u32) {
+  let factor = factor_at(data, quad);
+  for (var r = 0u; r < ROWS; r++) {
+    (*c)[r] = select(fma((*s)[r], factor, (*c)[r]), (*s)[r], FACTOR_QUADS == 0u);
+  }
+}
+
 @compute @workgroup_size(8u * SLICES)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
   let tile = workgroup.x;
   if (is_idle(tile)) {
     return;
   }
+  prepare_digits(local);
   let lane = local % 8u;
   let slice = local / 8u;
   let place = place_of(tile, workgroup.y * 8u + lane);
@@ -61,22 +66,32 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   for (var b = slice; b < args.blocks; b += SLICES) {
     let block = place.group * args.blocks + b;
     let data = load_block(block, lane);
+    var s = begin_factor(&c);
     for (var step = 0u; step < select(STEPS, args.steps, STEPS == 8u); step += 4u) {
       let quad = step * (STEP / 4u);
       let pack0 = load_pack(block, step, lane);
       let pack1 = load_pack(block, step + 1u, lane);
       if (STEPS == 2u) {
-        fold_pack(&c, &x0, b, quad, pack0, data);
-        fold_pack(&c, &x0, b, quad + STEP / 4u, pack1, data);
+        fold_pack(&s, &x0, b, quad, pack0, data);
+        if (FACTOR_QUADS == 4u) {
+          end_factor(&c, &s, data, 0u);
+          s = begin_factor(&c);
+        }
+        fold_pack(&s, &x0, b, quad + STEP / 4u, pack1, data);
       } else {
         let pack2 = load_pack(block, step + 2u, lane);
         let pack3 = load_pack(block, step + 3u, lane);
-        fold_pack(&c, &x0, b, quad, pack0, data);
-        fold_pack(&c, &x0, b, quad + STEP / 4u, pack1, data);
-        fold_pack(&c, &x0, b, quad + 2u * (STEP / 4u), pack2, data);
-        fold_pack(&c, &x0, b, quad + 3u * (STEP / 4u), pack3, data);
+        fold_pack(&s, &x0, b, quad, pack0, data);
+        fold_pack(&s, &x0, b, quad + STEP / 4u, pack1, data);
+        if (FACTOR_QUADS == 4u) {
+          end_factor(&c, &s, data, 0u);
+          s = begin_factor(&c);
+        }
+        fold_pack(&s, &x0, b, quad + 2u * (STEP / 4u), pack2, data);
+        fold_pack(&s, &x0, b, quad + 3u * (STEP / 4u), pack3, data);
       }
     }
+    end_factor(&c, &s, data, 4u);
   }
 
   // Eight lanes add the sums of a row.

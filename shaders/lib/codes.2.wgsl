@@ -1,5 +1,6 @@
 // Codes of 2 bits, less OFFSET: codes[group of 32 columns][k / 32][word of 2][lane of 8][4 columns]. Byte j of a word belongs to the j-th
 // k of each quad: words 0 and 1 hold all of it, four quads a byte.
+#import "lib/digits.alone.wgsl"
 #import "lib/byte-digits.wgsl"
 const STEP = 16u;
 alias Pack = vec4u;

@@ -1,4 +1,5 @@
 // Codes of 4 bits, less OFFSET: codes[group of 32 columns][k / 8][lane of 8][4 columns], eight codes a word, k in the lowest bits.
+#import "lib/digits.alone.wgsl"
 const STEP = 8u;
 alias Pack = vec4u;
 alias High = bool; // none

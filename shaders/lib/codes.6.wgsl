@@ -1,5 +1,6 @@
 // Codes of 6 bits, less OFFSET: codes[group of 32 columns][k / 32][word of 6][lane of 8][4 columns]. Byte j of a word belongs to the j-th
 // k of each quad: words 0 to 3 hold the low four bits, two quads a byte; words 4 and 5 the upper two, four quads a byte.
+#import "lib/digits.alone.wgsl"
 #import "lib/byte-digits.wgsl"
 const STEP = 8u;
 alias Pack = vec4u;

@@ -1,4 +1,5 @@
 // Signed codes of 8 bits: codes[group of 32 columns][k / 4][lane of 8][4 columns], four codes a word, k in the lowest byte.
+#import "lib/digits.alone.wgsl"
 #import "lib/byte-digits.wgsl"
 const STEP = 4u;
 const OFFSET = 128.0;

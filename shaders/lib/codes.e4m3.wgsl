@@ -1,6 +1,7 @@
 // Codes of 8 bits that are floats of four exponent bits and three mantissa bits (E4M3 without infinities), divided by 256: codes[group of
 // 32 columns][k / 4][lane of 8][4 columns]. A code in the upper byte of a half word is an f16 when its magnitude is shifted right by one:
 // bytes 1, 3, 0 and 2 of a word hold its four k's.
+#import "lib/digits.alone.wgsl"
 const STEP = 4u;
 alias Pack = vec4u;
 alias High = bool; // none

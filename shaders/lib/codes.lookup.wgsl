@@ -1,4 +1,5 @@
 // Codes of 4 bits that stand for the f32 values of a table (lib/lookup.*), laid out as in codes.4.wgsl.
+#import "lib/digits.shared.wgsl"
 const STEP = 8u;
 alias Pack = vec4u;
 alias High = bool; // none

@@ -1,4 +1,6 @@
 // Weights from codes and scales: digits_of (lib/codes.*) gives four columns' codes at four k's as numbers, scaled (lib/scales.*) what they stand for.
+// Kernels with workgroups of many lanes may decode by a table in workgroup memory (shared_digits), and may multiply by a block's factor once: a
+// weight is a term times the factor of its FACTOR_QUADS quads of k's, 8 or 4; 0: terms are the weights, because an offset follows the scale.
 struct Block {
   scale: Scale,
   high: High,
@@ -18,4 +20,32 @@ fn unpack(pack: Pack, block: Block, quad: u32) -> array<vec4f, 4> {
     scaled(digits[2], scale),
     scaled(digits[3], scale),
   );
+}
+
+// The same numbers. All lanes of the workgroup have called prepare_digits before.
+fn unpack_shared(pack: Pack, block: Block, quad: u32) -> array<vec4f, 4> {
+  let digits = shared_digits(pack, block.high, quad);
+  let scale = scale_at(block.scale, quad);
+  return array<vec4f, 4>(
+    scaled(digits[0], scale),
+    scaled(digits[1], scale),
+    scaled(digits[2], scale),
+    scaled(digits[3], scale),
+  );
+}
+
+// What is to be multiplied by factor_at. All lanes of the workgroup have called prepare_digits before.
+fn terms(pack: Pack, block: Block, quad: u32) -> array<vec4f, 4> {
+  let digits = shared_digits(pack, block.high, quad);
+  let scale = scale_at(block.scale, quad);
+  return array<vec4f, 4>(
+    term(digits[0], scale),
+    term(digits[1], scale),
+    term(digits[2], scale),
+    term(digits[3], scale),
+  );
+}
+
+fn factor_at(block: Block, quad: u32) -> vec4f {
+  return factor(scale_at(block.scale, quad));
 }

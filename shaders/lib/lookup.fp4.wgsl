@@ -1,12 +1,13 @@
-// The 16 values of bitsandbytes' FP4 by ascending code, whose highest bit is the sign: 1 / 192 of 0, 1, 128, 192, 64, 96, 32 and 48. The product
-// with the rounded inverse is the rounded quotient for each. Code 8 is -0, which adds as 0 does.
-const VALUES_0 = 0xc0800100u;
-const VALUES_4 = 0x30206040u;
-const INVERSE = 0.0052083334885537624;
-
+// The 16 values of bitsandbytes' FP4 by ascending code, whose highest bit is the sign: 1 / 192 of 0, 1, 128, 192, 64, 96, 32 and 48. Selected as
+// they are, without arithmetic that a driver may fold inexactly. Code 8 is -0, which adds as 0 does.
 fn pick(code: vec4u) -> vec4f {
-  let word = select(vec4u(VALUES_0), vec4u(VALUES_4), (code & vec4u(4u)) != vec4u(0u));
-  let value = (word >> ((code & vec4u(3u)) << vec4u(3u))) & vec4u(255u);
-  let magnitude = (bitcast<vec4f>(value | vec4u(0x4b000000u)) - 8388608.0) * INVERSE; // 2²³
+  let bit0 = (code & vec4u(1u)) != vec4u(0u);
+  let bit1 = (code & vec4u(2u)) != vec4u(0u);
+  let bit2 = (code & vec4u(4u)) != vec4u(0u);
+  let v0 = select(vec4f(0.0), vec4f(0.0052083334885537624), bit0);
+  let v2 = select(vec4f(0.6666666865348816), vec4f(1.0), bit0);
+  let v4 = select(vec4f(0.3333333432674408), vec4f(0.5), bit0);
+  let v6 = select(vec4f(0.1666666716337204), vec4f(0.25), bit0);
+  let magnitude = select(select(v0, v2, bit1), select(v4, v6, bit1), bit2);
   return bitcast<vec4f>(bitcast<vec4u>(magnitude) | ((code & vec4u(8u)) << vec4u(28u)));
 }

@@ -23,3 +23,13 @@ fn scale_at(scale: Scale, quad: u32) -> Scale {
 fn scaled(digit: vec4f, scale: Scale) -> vec4f {
   return fma(digit, scale.factor, scale.minimum); // the product is exact
 }
+
+const FACTOR_QUADS = 0u; // see lib/decode.wgsl
+
+fn term(digit: vec4f, scale: Scale) -> vec4f {
+  return scaled(digit, scale);
+}
+
+fn factor(scale: Scale) -> vec4f {
+  return vec4f(1.0);
+}

@@ -23,3 +23,13 @@ fn scale_at(scale: Scale, quad: u32) -> vec4f {
 fn scaled(digit: vec4f, scale: vec4f) -> vec4f {
   return digit * scale;
 }
+
+const FACTOR_QUADS = 4u; // see lib/decode.wgsl
+
+fn term(digit: vec4f, scale: vec4f) -> vec4f {
+  return digit;
+}
+
+fn factor(scale: vec4f) -> vec4f {
+  return scale;
+}

@@ -36,3 +36,13 @@ fn scale_at(scale: Scale, quad: u32) -> Part {
 fn scaled(digit: vec4f, part: Part) -> vec4f {
   return fma(digit, part.factor, -part.minimum); // the product is exact
 }
+
+const FACTOR_QUADS = 0u; // see lib/decode.wgsl
+
+fn term(digit: vec4f, scale: Part) -> vec4f {
+  return scaled(digit, scale);
+}
+
+fn factor(scale: Part) -> vec4f {
+  return vec4f(1.0);
+}

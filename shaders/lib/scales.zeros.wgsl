@@ -23,3 +23,13 @@ fn scale_at(scale: Scale, quad: u32) -> Scale {
 fn scaled(digit: vec4f, scale: Scale) -> vec4f {
   return (digit - scale.zero) * scale.factor;
 }
+
+const FACTOR_QUADS = 8u; // see lib/decode.wgsl
+
+fn term(digit: vec4f, scale: Scale) -> vec4f {
+  return digit - scale.zero;
+}
+
+fn factor(scale: Scale) -> vec4f {
+  return scale.factor;
+}

@@ -26,11 +26,11 @@ fn share_x(held: Four, k_quad: u32, row_quad: u32) {
   xs[at + 3u * ALL_ROW_QUADS] = vec4f(held[0].w, held[1].w, held[2].w, held[3].w);
 }
 
-// Keeps the weights of a pack. `first_quad`: quad of k's within the block at which the 16 k's begin.
+// Keeps the weights of a pack. The kernel calls prepare_digits first. `first_quad`: quad of k's within the block at which the 16 k's begin.
 fn share_w(pack: Pack, data: Block, first_quad: u32, step: u32, column_quad: u32) {
   for (var h = 0u; h < STEP / 4u; h++) {
     let quad = step * (STEP / 4u) + h;
-    let w = unpack(pack, data, first_quad + quad);
+    let w = unpack_shared(pack, data, first_quad + quad);
     let at = quad * 4u * 32u + column_quad;
     ws[at] = w[0];
     ws[at + 32u] = w[1];

@@ -1,5 +1,6 @@
 // Weights as bf16 pairs: codes[group of 32 columns][k / 2][lane of 8][4 columns]; k in the low half. bf16 is the upper
 // half of an f32, so widening is a shift.
+#import "lib/whole-terms.wgsl"
 const STEP = 4u;
 const STEPS_AT_ONCE = 1u; // in matmul-few.wgsl: what ran fastest on llvmpipe
 alias Pack = array<vec4u, 2>;

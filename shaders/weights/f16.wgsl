@@ -1,4 +1,5 @@
 // Weights as f16 pairs: codes[group of 32 columns][k / 2][lane of 8][4 columns]; k in the low half. Needs no shader-f16.
+#import "lib/whole-terms.wgsl"
 const STEP = 4u;
 const STEPS_AT_ONCE = 1u; // in matmul-few.wgsl: what ran fastest on llvmpipe
 alias Pack = array<vec4u, 2>;

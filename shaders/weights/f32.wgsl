@@ -1,4 +1,5 @@
 // Weights as f32: codes[group of 32 columns][k][lane of 8][4 columns].
+#import "lib/whole-terms.wgsl"
 const STEP = 4u;
 const STEPS_AT_ONCE = 1u; // in matmul-few.wgsl: what ran fastest on llvmpipe
 alias Pack = array<vec4f, 4>;

@@ -1,11 +1,15 @@
-// Matmuls in which each tile of rows uses an expert's matrix: the kernels of matmul.ts and matvec.ts, with tiles and rows from a plan.
+// Matmuls in which each tile of rows uses an expert's matrix: the kernels of matmul.ts, gemm.ts and matvec.ts, with tiles and rows from a
+// plan.
 
-import { tapeOf } from '../gpu/tape.ts';
+import { tapeOf, type Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import type { ExpertPlan } from './expert-plan.ts';
+import type { WeightFormat } from './formats.ts';
+import { expertGemmKernel } from './gemm.ts';
 import { dispatchWindow, matmulKernel, type Store } from './matmul.ts';
 import { expertGroups, type Matrix } from './matrix.ts';
 import { matvecKernel } from './matvec.ts';
+import type { ProductKernel } from './tiling.ts';
 
 /** silu(x · gateᵀ) · (x · upᵀ), gate and up interleaved; x [rows, k] → [tile rows, columns / 2] */
 export function expertSwiglu(x: Tensor, plan: ExpertPlan, gateUps: Matrix): Tensor {
@@ -41,15 +45,10 @@ function record(x: Tensor, gather: boolean, plan: ExpertPlan, weights: Matrix, s
   if (x.columns !== weights.k)
     throw new Error(`experts: x has ${x.columns} columns, the weights ${weights.k}`);
   const tape = tapeOf(x);
-  const { tileRows, isDecode } = plan;
-  const rows = plan.tiles * tileRows;
-  const y = tape.tensor([rows, weights.columns / (store.outputs ?? 1)]);
+  const y = tape.tensor([plan.tiles * plan.tileRows, weights.columns / (store.outputs ?? 1)]);
   const groups = expertGroups(weights);
   for (const window of weights.windows) {
-    const kernel = isDecode
-      ? matvecKernel(weights, window.format, tileRows)
-      : matmulKernel(tape, weights, window.format, { rows, stripRows: rows, tileRows });
-    dispatchWindow(weights, window, kernel, store, {
+    dispatchWindow(weights, window, kernelOf(tape, plan, weights, window.format), store, {
       x,
       y,
       params: { MATRIX: 'experts', GATHER: gather },
@@ -60,4 +59,21 @@ function record(x: Tensor, gather: boolean, plan: ExpertPlan, weights: Matrix, s
     });
   }
   return y;
+}
+
+function kernelOf(
+  tape: Tape,
+  { kernel, tileRows, tiles }: ExpertPlan,
+  weights: Matrix,
+  format: WeightFormat,
+): ProductKernel {
+  const rows = tiles * tileRows;
+  switch (kernel) {
+    case 'matvec':
+      return matvecKernel(weights, format, tileRows);
+    case 'gemm':
+      return expertGemmKernel(rows, tileRows);
+    case 'matmul':
+      return matmulKernel(tape, weights, format, { rows, stripRows: rows, tileRows });
+  }
 }

@@ -2,6 +2,7 @@
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Sizes, Tensor } from '../gpu/tensor.ts';
+import { usesGemm } from './gemm.ts';
 import { isDecode } from './matvec.ts';
 import { tilesFor, type Routes } from './route.ts';
 
@@ -13,8 +14,8 @@ export interface ExpertPlan {
   plan: Tensor;
   tileRows: number;
   tiles: number;
-  /** Whether its rows are decode rows. */
-  isDecode: boolean;
+  /** What multiplies its tiles. */
+  kernel: 'matvec' | 'gemm' | 'matmul';
   /** Largest number of tiles in a step. */
   tilesOf(sizes: Sizes): number;
   /** [rows, chosen] of u32: the tile row of each choice of a row. */
@@ -42,5 +43,6 @@ export function planExperts(routes: Routes): ExpertPlan {
     groups: (sizes) => [Math.min(1, shares.rows(sizes))],
   });
   const tilesOf = (sizes: Sizes) => tilesFor(shares.rows(sizes) * chosen, experts, tileRows);
-  return { plan, tileRows, tiles, isDecode: isDecode(shares), tilesOf, places };
+  const kernel = isDecode(shares) ? 'matvec' : usesGemm(shares) ? 'gemm' : 'matmul';
+  return { plan, tileRows, tiles, kernel, tilesOf, places };
 }

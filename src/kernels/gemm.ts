@@ -3,7 +3,7 @@
 import { tapeOf, type Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import type { Matrix, MatrixWindow } from './matrix.ts';
-import { sharedTile } from './shared-tile.ts';
+import { sharedTile, sharedTileOf } from './shared-tile.ts';
 import { TILE_ROWS, type ProductKernel } from './tiling.ts';
 
 /** Whether this kernel multiplies x. Rows whose number varies from step to step always have it, so that they do not depend on that number. */
@@ -22,4 +22,9 @@ export function gemmKernel(
   const { format, groups } = window;
   const tile = sharedTile(tape, { kernel: 'gemm', weight, format, rows, groups });
   return { shader: 'gemm.wgsl', args: { rows: stripRows }, ...tile };
+}
+
+/** The kernel for tiles whose rows a plan of experts fixes. `rows`: rows of all tiles. */
+export function expertGemmKernel(rows: number, tileRows: number): ProductKernel {
+  return { shader: 'gemm.wgsl', args: { rows }, ...sharedTileOf(tileRows) };
 }

@@ -2,7 +2,9 @@
 
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
+import { usesGemm } from './gemm.ts';
 import { isDecode, matvecRows } from './matvec.ts';
+import { sharedTileRows } from './shared-tile.ts';
 
 /** Limits of route.wgsl's arrays. */
 export const MOST_CHOSEN = 64;
@@ -45,8 +47,12 @@ export function route(logits: Tensor, { chosen, normed }: Routing, kept: KeptRou
     throw new Error(`route: ${chosen} of ${experts} experts, the most is ${MOST_CHOSEN}`);
   const rows = logits.shape.slice(0, -1);
   const most = logits.rows(tape.capacity);
-  const usual = tileRowsFor((most * chosen) / experts);
-  const tileRows = isDecode(logits) ? matvecRows(tape, usual) : usual;
+  const expected = (most * chosen) / experts;
+  const tileRows = isDecode(logits)
+    ? matvecRows(tape, tileRowsFor(expected))
+    : usesGemm(logits)
+      ? sharedTileRows(expected)
+      : tileRowsFor(expected);
   const tiles = tilesFor(most * chosen, experts, tileRows);
   const plan = tape.tensor([1, tiles * (tileRows + 1) + 1], 'u32');
   const shares = tape.tensor([...rows, chosen]);

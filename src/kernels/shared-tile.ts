@@ -23,8 +23,8 @@ const TILES: readonly Tile[] = [
 ];
 
 export interface SharedTile {
-  /** Key under which its tile is tuned. */
-  tuned: string;
+  /** Key under which its tile is tuned, unless its rows are fixed. */
+  tuned?: string;
   rows: number;
   params: Params;
   /** Workgroups for groups of 32 columns and tiles of rows. */
@@ -47,10 +47,25 @@ export function sharedTile(
     TILES.at(-1)!;
   const tuned = productKey(product);
   const tile = device.tuning.choose(tuned, [standard, ...TILES.filter((one) => one !== standard)]);
+  return { tuned, ...shapeOf(tile) };
+}
+
+/** The tile of so many rows, 16, 32 or 64. */
+export function sharedTileOf(rows: number): SharedTile {
+  const tile = TILES.find((one) => one.rows === rows);
+  if (!tile) throw new Error(`sharedTileOf: no tile has ${rows} rows`);
+  return shapeOf(tile);
+}
+
+/** Rows of a tile of which a matrix may expect `expected` rows: a larger one would compute more rows that are not used than rows that are. */
+export function sharedTileRows(expected: number): number {
+  return (TILES.find(({ rows }) => rows < 2 * expected) ?? TILES.at(-1)!).rows;
+}
+
+function shapeOf({ rows, rowQuads, columnQuads }: Tile): SharedTile {
   return {
-    tuned,
-    rows: tile.rows,
-    params: { ROWS: tile.rows, ROW_QUADS: tile.rowQuads, COLUMN_QUADS: tile.columnQuads },
+    rows,
+    params: { ROWS: rows, ROW_QUADS: rowQuads, COLUMN_QUADS: columnQuads },
     workgroups: (count, tiles) => [Math.ceil(count / COLUMN_GROUPS), tiles],
   };
 }

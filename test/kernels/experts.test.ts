@@ -144,6 +144,8 @@ interface VariantTest {
   formats: Format[];
   shapes?: number[];
   decodes?: readonly string[];
+  /** Rows that the tape of all rows has room for. */
+  capacity?: number;
 }
 
 describe.each<VariantTest>([
@@ -162,20 +164,55 @@ describe.each<VariantTest>([
     shapes: [0, 2],
     decodes: ['rows'],
   },
-])('$name', ({ as, formats, shapes = [0, 1, 2], decodes }) => {
+  {
+    name: 'rows of prompts on a GPU',
+    as: { profile: 'discrete', portable: true },
+    formats: ['int4'],
+    shapes: [0],
+    capacity: 64,
+  },
+  {
+    name: 'rows of prompts on a GPU, in windows that cut through experts',
+    as: { profile: 'discrete', portable: true, bindingLimit: 64 << 10 },
+    formats: ['f32'],
+    shapes: [2],
+  },
+])('$name', ({ as, formats, shapes = [0, 1, 2], decodes, capacity = 32 }) => {
   it.each(formats)('%s: right, and a row the same in any company', async (format) => {
     const on = disguise(device, as);
     for (const [shape, routing] of shapes.map((i) => SHAPES[i]!)) {
       const of = problem(on, format, shape, routing, 21);
       if (as.bindingLimit) expect(of.gateUpMatrix.windows.length).toBeGreaterThan(1);
-      const all = await run(on, of, 32, 0, of.rows, decodes);
+      const all = await run(on, of, capacity, 0, of.rows, decodes);
       expectRight(of, all);
-      for (const rows of [16, 4, 1])
-        expect(differingRows(await run(on, of, rows, 3, 3 + rows, decodes), all.slice(3, 3 + rows))).toEqual(
-          [],
-        );
+      for (const rows of capacity === 64 ? [32, 16, 1] : [16, 4, 1]) {
+        const last = Math.min(3 + rows, of.rows);
+        expect(differingRows(await run(on, of, rows, 3, last, decodes), all.slice(3, last))).toEqual([]);
+      }
     }
   });
+});
+
+it('rows of prompts, decode rows and those of one phase have kernels of their own', () => {
+  const tileRows: number[] = [];
+  const shaders = (as: Disguise, decodes: string[]): string[] => {
+    const on = disguise(device, as);
+    const of = problem(on, 'f32', SHAPES[0][0], SHAPES[0][1], 1);
+    const tape = new Tape(on, { rows: 100 }, { decodes });
+    const routes = route(tape.tensor(['rows', of.experts]), of.routing, null);
+    const plan = planExperts(routes);
+    tileRows.push(plan.tileRows);
+    expertLinear(expertSwiglu(tape.tensor(['rows', of.hidden]), plan, of.gateUpMatrix), plan, of.downMatrix);
+    tape.finish();
+    const names = tape.encodables({ rows: 100 }).map(({ name }) => name);
+    tape.destroy();
+    return names.slice(2);
+  };
+  const gpu = { profile: 'discrete' } as const;
+  expect(shaders(gpu, [])).toEqual(['gemm.wgsl', 'gemm.wgsl']);
+  expect(shaders(gpu, ['rows'])).toEqual(['matvec.wgsl', 'matvec.wgsl']);
+  expect(shaders({ ...gpu, deterministic: true }, [])).toEqual(['matmul.wgsl', 'matmul.wgsl']);
+  expect(tileRows).toEqual([64, 8, 16]);
 });
 
 it('a plan has each choice once, in a tile of its expert, and the tiles behind it are idle', async () => {

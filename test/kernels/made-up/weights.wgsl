@@ -1,5 +1,6 @@
 // Weights as 4-bit codes with a scale and a minimum for 32 k's: w = minimum + scale · code. Codes lie as in int4.wgsl; the scales of a
 // block are followed by its minima: scales[group of 32 columns][k / 32][scale, minimum][lane of 8][4 columns].
+#import "lib/whole-terms.wgsl"
 const STEP = 8u;
 const STEPS_AT_ONCE = 1u;
 alias Pack = vec4u;
