@@ -13,7 +13,7 @@ const MOST_SLICES = 32;
 const LEAST_SLICES = 8;
 
 /** Whether the rows of x are decode rows. */
-export function isDecode(x: Tensor): boolean {
+export function isDecode(x: Pick<Tensor, 'tape' | 'shape'>): boolean {
   const { decodes, plain } = tapeOf(x);
   return !plain && x.shape.some((extent) => typeof extent === 'string' && decodes.includes(extent));
 }
@@ -23,13 +23,25 @@ export function matvecRows({ device }: Tape, rows: number): number {
   return Math.min(paddedRows(rows), device.profile.matvecRows ?? 1, LEAST_SLICES);
 }
 
+/** An RMSNorm that the product applies to the rows of x. */
+export interface RowNorm {
+  weight: Tensor;
+  eps: number;
+}
+
 /** `rows`: rows of a tile, at most LEAST_SLICES. */
-export function matvecKernel({ blocks }: Matrix, { step }: WeightFormat, rows: number): ProductKernel {
+export function matvecKernel(
+  { k, blocks }: Matrix,
+  { step }: WeightFormat,
+  rows: number,
+  norm: RowNorm | null = null,
+): ProductKernel {
   return {
     shader: 'matvec.wgsl',
     rows,
-    params: { ROWS: rows, SLICES: slicesOf(blocks) },
-    args: { steps: BLOCK / step },
+    params: { ROWS: rows, SLICES: slicesOf(blocks), NORM: norm ? 'rms' : 'none' },
+    args: { steps: BLOCK / step, columns: k, eps: norm?.eps ?? 0 },
+    ...(norm && { bind: { gain: norm.weight } }),
     // Tiles that share weights run one after another, so that the later ones find them in the cache.
     workgroups: (groups, tiles) => [tiles, groups],
   };
