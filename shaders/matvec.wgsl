@@ -35,7 +35,7 @@ fn fold_pack(c: ptr<function, array<vec4f, ROWS>>, x0: ptr<function, array<u32, 
   for (var h = 0u; h < STEP / 4u; h++) {
     let w = unpack(pack, data, quad + h);
     for (var r = 0u; r < ROWS; r++) {
-      let xs = x_quad((*x0)[r], b * 8u + quad + h);
+      let xs = x_quad((*x0)[r], b * 8u, quad + h);
       var acc = fma(vec4f(xs.x), w[0], (*c)[r]);
       acc = fma(vec4f(xs.y), w[1], acc);
       acc = fma(vec4f(xs.z), w[2], acc);
@@ -107,7 +107,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       }
     }
   }
-  sum = normed(sum, square, slice * 8u, lane);
+  sum = normed(sum, square, row0 + slice, slice, lane);
   if (slice < ROWS && place.inside && place.y_quad < args.y_quads) {
     store(row0 + slice, place.y_quad, sum);
   }

@@ -118,7 +118,7 @@ function record(inputs: Rows, weight: Matrix, y: Tensor, store: Store): void {
         y,
         params: { MATRIX: 'one' },
         groups: window.groups,
-        bind: { x: strip.of(x), y: strip.of(y) },
+        bind: { x: strip.of(x), y: strip.of(y), ...norm?.operands(strip) },
         tiles: (sizes) => Math.ceil(strip.count(sizes) / kernel.rows),
       });
     }
@@ -141,7 +141,7 @@ export interface Task {
 export function dispatchWindow(
   weight: Matrix,
   window: MatrixWindow,
-  { shader, tuned, params, args, bind, workgroups }: ProductKernel,
+  { shader, tuned, params, args, workgroups }: ProductKernel,
   store: Store,
   task: Task,
 ): void {
@@ -166,7 +166,6 @@ export function dispatchWindow(
     },
     bind: {
       ...task.bind,
-      ...bind,
       ...weightOperands(window),
       ...(weight.bias ? { bias: weight.bias } : {}),
     },

@@ -23,9 +23,9 @@ export function matvecRows({ device }: Tape, rows: number): number {
   return Math.min(paddedRows(rows), device.profile.matvecRows ?? 1, LEAST_SLICES);
 }
 
-/** An RMSNorm that the product applies to the rows of x. */
+/** How the product norms the rows of x: shaders/lib/norm.*. */
 export interface RowNorm {
-  weight: Tensor;
+  variant: 'rms' | 'scaled';
   eps: number;
 }
 
@@ -39,16 +39,15 @@ export function matvecKernel(
   return {
     shader: 'matvec.wgsl',
     rows,
-    params: { ROWS: rows, SLICES: slicesOf(blocks), NORM: norm ? 'rms' : 'none' },
+    params: { ROWS: rows, SLICES: slicesOf(blocks), NORM: norm?.variant ?? 'none' },
     args: { steps: BLOCK / step, columns: k, eps: norm?.eps ?? 0 },
-    ...(norm && { bind: { gain: norm.weight } }),
     // Tiles that share weights run one after another, so that the later ones find them in the cache.
     workgroups: (groups, tiles) => [tiles, groups],
   };
 }
 
-/** Slices of at least two blocks, as far as there are as many. */
-function slicesOf(blocks: number): number {
+/** Slices of a K of so many blocks: of at least two each, as far as there are as many. */
+export function slicesOf(blocks: number): number {
   let slices = MOST_SLICES;
   while (slices > LEAST_SLICES && blocks < 2 * slices) slices /= 2;
   return slices;

@@ -3,7 +3,7 @@
 
 import type { Groups } from '../gpu/dispatch.ts';
 import type { Params } from '../gpu/linker.ts';
-import type { Operand, Tape } from '../gpu/tape.ts';
+import type { Tape } from '../gpu/tape.ts';
 import type { Variant } from '../gpu/tuning.ts';
 import type { WeightFormat } from './formats.ts';
 import type { Matrix } from './matrix.ts';
@@ -42,8 +42,6 @@ export interface ProductKernel {
   rows: number;
   params: Params;
   args: Readonly<Record<string, number>>;
-  /** Operands beside those of every product. */
-  bind?: Readonly<Record<string, Operand>>;
   /** Workgroups for groups of 32 columns and tiles of rows. */
   workgroups: (groups: number, tiles: number) => Groups;
 }

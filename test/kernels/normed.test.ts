@@ -105,20 +105,21 @@ describe('dispatches', () => {
   function dispatched(
     record: (x: Tensor, weight: Tensor) => void,
     options: { decodes?: string[]; plain?: boolean } = { decodes: ['rows'] },
+    rows = 4,
   ): string[] {
     const on = disguise(device, TWO!);
-    const tape = new Tape(on, { rows: 4 }, options);
+    const tape = new Tape(on, { rows }, options);
     const x = tape.tensor(['rows', 64]);
     record(x, on.tensor('weights', 'gain', [64], new Float32Array(64)));
     tape.finish();
-    const names = tape.encodables({ rows: 4 }).map(({ name }) => name);
+    const names = tape.encodables({ rows }).map(({ name }) => name);
     tape.destroy();
     return names;
   }
   const matrixOf = (rows: number, form: { orders?: readonly string[] } = {}): Matrix =>
     allocateMatrix(disguise(device, TWO!), FORMATS.f32, 64, stacked([{ name: 'w', rows }]), form);
 
-  it('a norm has none in a decode step, and one where the rows are those of a prompt or have other readers', () => {
+  it('a norm has none in a step of few decode rows, and one for many, for rows of prompts and for other readers', () => {
     const matrix = matrixOf(32);
     const both = (x: Tensor, weight: Tensor): void => {
       const rows = normed(x, weight, EPS);
@@ -126,6 +127,11 @@ describe('dispatches', () => {
       linear(rows, matrix);
     };
     expect(dispatched(both)).toEqual(['matvec.wgsl', 'matvec.wgsl']);
+    expect(dispatched(both, { decodes: ['rows'] }, 16)).toEqual([
+      'normed.wgsl',
+      'matvec.wgsl',
+      'matvec.wgsl',
+    ]);
     expect(dispatched(both, {})).toEqual(['rmsnorm.wgsl', 'gemm.wgsl', 'gemm.wgsl']);
     expect(dispatched(both, { plain: true, decodes: ['rows'] })[0]).toBe('rmsnorm.wgsl');
     const others = (x: Tensor, weight: Tensor): void => {
