@@ -42,10 +42,13 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       held = held_quads(x0, first, local);
     }
     for (var j = 0u; j < HELD; j++) {
+      let i = near_quad(first, j, local);
+      held[j] = inside(modulate(affine((held[j] - mean) * rate, i), args.first_row + workgroup.x, i), i);
+    }
+    for (var j = 0u; j < HELD; j++) {
       let i = quad_at(first, j, local);
       if (i < args.quads) {
-        let v = affine((held[j] - mean) * rate, i);
-        y[y0 + i] = inside(modulate(v, args.first_row + workgroup.x, i), i);
+        y[y0 + i] = held[j];
       }
     }
   }

@@ -14,10 +14,13 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       row.held = held_quads(row0, first, local);
     }
     for (var j = 0u; j < HELD; j++) {
+      let i = near_quad(first, j, local);
+      row.held[j] = whole(y[row0 + i] + gated(row.held[j] * rate * weight[i], args.first_row + workgroup.x, i));
+    }
+    for (var j = 0u; j < HELD; j++) {
       let i = quad_at(first, j, local);
       if (i < args.quads) {
-        let added = gated(row.held[j] * rate * weight[i], args.first_row + workgroup.x, i);
-        y[row0 + i] = whole(y[row0 + i] + added);
+        y[row0 + i] = row.held[j];
       }
     }
   }

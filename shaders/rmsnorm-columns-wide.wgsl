@@ -13,9 +13,13 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       row.held = held_quads(row0, first, local);
     }
     for (var j = 0u; j < HELD; j++) {
+      let i = near_quad(first, j, local);
+      row.held[j] = row.held[j] * (rate * weight[i]) + addend_at(row0 + i);
+    }
+    for (var j = 0u; j < HELD; j++) {
       let i = quad_at(first, j, local);
       if (i < args.quads) {
-        x[row0 + i] = row.held[j] * (rate * weight[i]) + addend_at(row0 + i);
+        x[row0 + i] = row.held[j];
       }
     }
   }

@@ -21,9 +21,13 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       row.held = held_quads(x0, first, local);
     }
     for (var j = 0u; j < HELD; j++) {
+      let i = near_quad(first, j, local);
+      row.held[j] = modulate(row.held[j] * rate * weight[i], args.first_row + workgroup.x, i);
+    }
+    for (var j = 0u; j < HELD; j++) {
       let i = quad_at(first, j, local);
       if (i < args.quads) {
-        y[y0 + i] = modulate(row.held[j] * rate * weight[i], args.first_row + workgroup.x, i);
+        y[y0 + i] = row.held[j];
       }
     }
   }

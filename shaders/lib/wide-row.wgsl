@@ -18,11 +18,14 @@ fn quad_at(first: u32, j: u32, local: u32) -> u32 {
 fn held_quads(row0: u32, first: u32, local: u32) -> Held {
   var held = Held();
   for (var j = 0u; j < HELD; j++) {
-    let quad = quad_at(first, j, local);
-    let value = x[row0 + min(quad, args.quads - 1u)];
-    held[j] = select(vec4f(0.0), value, quad < args.quads);
+    held[j] = select(vec4f(0.0), x[row0 + near_quad(first, j, local)], quad_at(first, j, local) < args.quads);
   }
   return held;
+}
+
+// Quad j of a lane, or the row's last one beyond its end: what is read there is not used, and no branch parts the loads of a lane.
+fn near_quad(first: u32, j: u32, local: u32) -> u32 {
+  return min(quad_at(first, j, local), args.quads - 1u);
 }
 
 fn sum_of_lanes(value: f32, local: u32) -> f32 {
