@@ -5,13 +5,14 @@
 #import "weights/$W.wgsl"
 #import "lib/few-args.wgsl"
 #import "lib/matrix.$MATRIX.wgsl"
+#import "lib/norm.$NORM.wgsl"
 #import "lib/store.$STORE.wgsl"
 
 const ROWS = 1u; // at most SLICES
 const TASK_ROWS = ROWS;
 const SLICES = 32u;
 const STEPS = 32u / STEP; // of a block: 2, 4 or 8
-const ROUND = min(SLICES, 64u / ROWS); // slices whose sums workgroup memory holds at once, in 8 KiB
+const ROUND = min(SLICES, HELD_SUMS / ROWS); // slices whose sums workgroup memory holds at once
 
 var<workgroup> sums: array<vec4f, 8u * ROUND * ROWS>;
 
@@ -20,7 +21,7 @@ fn fold_pack(c: ptr<function, array<vec4f, ROWS>>, x0: ptr<function, array<u32, 
   for (var h = 0u; h < STEP / 4u; h++) {
     let w = terms(pack, data, quad + h);
     for (var r = 0u; r < ROWS; r++) {
-      let xs = x[(*x0)[r] + b * 8u + quad + h];
+      let xs = x_quad((*x0)[r], b * 8u, quad + h);
       var acc = fma(vec4f(xs.x), w[0], (*c)[r]);
       acc = fma(vec4f(xs.y), w[1], acc);
       acc = fma(vec4f(xs.z), w[2], acc);
@@ -63,9 +64,11 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
 
   // Packs are variables of their own, because drivers keep an array in memory if they do not unroll the loop that indexes it.
   var c: array<vec4f, ROWS>;
+  var squares: array<f32, ROWS>;
   for (var b = slice; b < args.blocks; b += SLICES) {
     let block = place.group * args.blocks + b;
     let data = load_block(block, lane);
+    add_squares(&squares, &x0, b * 8u + lane);
     var s = begin_factor(&c);
     for (var step = 0u; step < select(STEPS, args.steps, STEPS == 8u); step += 4u) {
       let quad = step * (STEP / 4u);
@@ -96,22 +99,28 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
 
   // Eight lanes add the sums of a row.
   var sum: vec4f;
+  var square = 0.0;
   for (var first = 0u; first < SLICES; first += ROUND) {
     if (first > 0u) {
       workgroupBarrier();
     }
     if (slice >= first && slice < first + ROUND) {
       for (var r = 0u; r < ROWS; r++) {
-        sums[(r * ROUND + slice - first) * 8u + lane] = c[r];
+        let at = (r * ROUND + slice - first) * 8u + lane;
+        sums[at] = c[r];
+        share_squares(at, squares[r]);
       }
     }
     workgroupBarrier();
     if (slice < ROWS) {
       for (var s = 0u; s < ROUND; s++) {
-        sum += sums[(slice * ROUND + s) * 8u + lane];
+        let at = (slice * ROUND + s) * 8u + lane;
+        sum += sums[at];
+        square += shared_square(at);
       }
     }
   }
+  sum = normed(sum, square, row0 + slice, slice, lane);
   if (slice < ROWS && place.inside && place.y_quad < args.y_quads) {
     store(row0 + slice, place.y_quad, sum);
   }

@@ -1,19 +1,9 @@
 // Normalizes some of a row's columns in place: x / sqrt(mean(x²) + eps) · weight; a workgroup per row. Partial sums are added in
 // order.
 #import "lib/columns-sum.$ADDEND.wgsl"
+#import "lib/rmsnorm-columns-args.wgsl"
 
 const WORKGROUP = 32u;
-
-struct Args {
-  stride: u32,  // quads from one row to the next
-  first: u32,   // quads before the columns
-  quads: u32,   // quads of these columns
-  eps: f32,
-}
-
-@group(0) @binding(0) var<storage, read_write> x: array<vec4f>;
-@group(0) @binding(1) var<storage, read> weight: array<vec4f>;
-@group(0) @binding(2) var<uniform> args: Args;
 
 var<workgroup> partial: array<f32, WORKGROUP>;
 

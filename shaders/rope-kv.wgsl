@@ -2,35 +2,10 @@
 // written out, k and v go to their pages. One invocation a head. The first `rotated` dimensions of a head are rotated.
 #import "lib/head.$HEAD.wgsl"
 #import "lib/pairs.$PAIRS.wgsl"
+#import "lib/rope-kv.wgsl"
 #import "lib/rotate.$TURNED.wgsl"
 #import "lib/turned.$ROPE.wgsl"
 #import "kv/write.$KV.wgsl"
-
-const PADDED = false; // whether heads of q and of pages have two more dimensions than those of qkv, which are zeros
-
-struct Args {
-  heads: u32,
-  kv_heads: u32,
-  dims: u32,        // dimensions of a head; even
-  query_step: u32,  // heads of columns from one query to the next
-  first_key: u32,   // heads of columns before the first key
-  first_value: u32,
-  kv_step: u32,     // heads of columns from one key to the next, and from one value to the next
-  rotated: u32,     // of the dimensions; even
-  qkv_pairs: u32,   // pairs of columns from one row of qkv to the next
-  q_pairs: u32,
-  rope_quads: u32,  // quads of columns from one row of rope to the next
-  scale: f32,       // factor on q: the scale of the scores
-  eps: f32,
-  norm_values: u32,   // 1: values are normed, too
-  growth: f32,        // beta of the growth of queries
-  growth_length: u32, // tokens after which queries grow
-}
-
-@group(0) @binding(0) var<storage, read> qkv: array<vec2f>;
-@group(0) @binding(2) var<storage, read> places: array<u32>; // page · 32 + position in the page, of each row
-@group(0) @binding(3) var<uniform> args: Args;
-@group(0) @binding(4) var<storage, read_write> q: array<vec2f>;
 
 @compute @workgroup_size(32)
 fn main(@builtin(global_invocation_id) id: vec3u) {
@@ -66,7 +41,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     return;
   }
   let scale = norm * select(1.0, args.scale * growth_of(row), is_query);
-  rotate_head(row, head, token, base, scale);
+  rotate_head(row, head, token, base, scale, 0u, 1u);
   for (var d = args.rotated; d < args.dims; d += 2u) {
     put(row, head, token, d, value(base, d, scale, is_query));
   }
@@ -77,35 +52,5 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
     for (var i = args.heads * stored_dims() / 2u; i < args.q_pairs; i++) {
       q[row * args.q_pairs + i] = vec2f(0.0);
     }
-  }
-}
-
-// Heads of columns before a head, which is a query, a key or a value.
-fn stored_at(head: u32) -> u32 {
-  if (head < args.heads) {
-    return head * args.query_step;
-  }
-  let kv_head = head - args.heads;
-  if (kv_head < args.kv_heads) {
-    return args.first_key + kv_head * args.kv_step;
-  }
-  return args.first_value + (kv_head - args.kv_heads) * args.kv_step;
-}
-
-// Dimensions of a head in q and in pages, a multiple of 4.
-fn stored_dims() -> u32 {
-  return args.dims + select(0u, 2u, PADDED);
-}
-
-// Two dimensions of a query or key head, normed and scaled.
-fn value(base: u32, d: u32, scale: f32, is_query: bool) -> vec2f {
-  return qkv[base + d / 2u] * scale * head_weight(!is_query, d);
-}
-
-fn put(row: u32, head: u32, token: u32, d: u32, pair: vec2f) {
-  if (head < args.heads) {
-    q[row * args.q_pairs + (head * stored_dims() + d) / 2u] = pair;
-  } else {
-    write_key(places[row] / 32u * args.kv_heads + head - args.heads, token, d, stored_dims(), pair);
   }
 }

@@ -31,6 +31,48 @@ const CAPACITIES = [1, 4, 16];
 
 /** `warm`: whether the JavaScript of optimized steps is timed, too; `prefill`: whether kernels of a prompt's chunk are, too. */
 export async function measureSteps(device, folder, quantization, { warm = true, prefill = false } = {}) {
+  const { config, weights, buffers, tapes, phaseOf, pipelines } = await recordSteps(
+    device,
+    folder,
+    quantization,
+  );
+  const [tape] = tapes;
+  const writer = new BatchWriter(buffers, config);
+  const sequence = fabricate();
+  const write = (first, count = 1) =>
+    writeStep(writer, {
+      parts: [{ sequence, first, rows: count, samples: true }],
+      phase: phaseOf(count),
+    });
+  const near = await decodeAt(device, tape, write, 128);
+  const far = await decodeAt(device, tape, write, CONTEXT - STEPS - 1);
+  const optimized = warm ? await warmJavaScript(device, tape, write) : null;
+  const { timestamps } = device.capabilities;
+  const rows = device.profile.stepRows.text;
+  return {
+    layers: config.layers.length,
+    dispatches: tape.dispatchCount,
+    pipelines: pipelines(),
+    jsMs: near.jsMs,
+    warmJsMs: optimized?.jsMs ?? null,
+    callsMs: optimized?.callsMs ?? null,
+    near: near.rate,
+    far: far.rate,
+    ...readsOf(weights, config),
+    kernels: timestamps ? await profile(device, tape, write(CONTEXT / 2)) : null,
+    prefillKernels: timestamps && prefill ? await profileWarm(device, tapes.at(-1), write(0, rows)) : null,
+  };
+}
+
+/** Dispatches of a decode step with one row, and of a prompt's chunk. */
+export async function countDispatches(device, folder, quantization) {
+  const { config, tapes } = await recordSteps(device, folder, quantization);
+  const [decode, prompt] = [tapes[0], tapes.at(-1)].map((tape) => tape.dispatchCount);
+  return { layers: config.layers.length, decode, prompt };
+}
+
+/** The tapes of a model's steps; `pipelines()`: number of pipelines made for them so far. */
+async function recordSteps(device, folder, quantization) {
   const checkpoint = await openCheckpoint(await openDiskFolder(folder), TEXT_CLASSES);
   const config = readText(checkpoint.config, checkpoint.architecture);
   const pipelines = countPipelines(device.gpu);
@@ -65,32 +107,7 @@ export async function measureSteps(device, folder, quantization, { warm = true, 
   const tapes = [...CAPACITIES, rows].map((each) =>
     record(device, model, buffers.batch, stores.all, { rows: each, phase: phaseOf(each) }),
   );
-  const [tape] = tapes;
-
-  const writer = new BatchWriter(buffers, config);
-  const sequence = fabricate();
-  const write = (first, count = 1) =>
-    writeStep(writer, {
-      parts: [{ sequence, first, rows: count, samples: true }],
-      phase: phaseOf(count),
-    });
-  const near = await decodeAt(device, tape, write, 128);
-  const far = await decodeAt(device, tape, write, CONTEXT - STEPS - 1);
-  const optimized = warm ? await warmJavaScript(device, tape, write) : null;
-  const { timestamps } = device.capabilities;
-  return {
-    layers: config.layers.length,
-    dispatches: tape.dispatchCount,
-    pipelines: pipelines.count - packing,
-    jsMs: near.jsMs,
-    warmJsMs: optimized?.jsMs ?? null,
-    callsMs: optimized?.callsMs ?? null,
-    near: near.rate,
-    far: far.rate,
-    ...readsOf(weights, config),
-    kernels: timestamps ? await profile(device, tape, write(CONTEXT / 2)) : null,
-    prefillKernels: timestamps && prefill ? await profileWarm(device, tapes.at(-1), write(0, rows)) : null,
-  };
+  return { config, weights, buffers, tapes, phaseOf, pipelines: () => pipelines.count - packing };
 }
 
 async function profileWarm(device, tape, sizes) {

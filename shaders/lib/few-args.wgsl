@@ -8,6 +8,8 @@ struct Args {
   groups: u32,      // groups in this window
   expert_groups: u32, // groups of one expert's columns, if there are experts
   steps: u32,       // steps of the innermost loop; an argument so that drivers do not unroll it, which costs registers and compile time
+  columns: u32,     // of x; this and the following member are for norms
+  eps: f32,
 }
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;

@@ -1,7 +1,7 @@
-// Rotates four dimensions of a head at a time; those that are rotated are a multiple of 4.
-fn rotate_head(row: u32, head: u32, token: u32, base: u32, scale: f32) {
+// Rotates four dimensions of a head at a time, of all fours each `step`-th from `first` on; those that are rotated are a multiple of 4.
+fn rotate_head(row: u32, head: u32, token: u32, base: u32, scale: f32, first: u32, step: u32) {
   let is_query = head < args.heads;
-  for (var i = 0u; i < args.rotated / 4u; i++) {
+  for (var i = first; i < args.rotated / 4u; i += step) {
     let at = places_of(i, args.rotated);
     let turn = turn_of(row, 2u * i);
     let pair = paired(mat2x2f(value(base, at.x, scale, is_query), value(base, at.y, scale, is_query)));

@@ -1,8 +1,8 @@
-// Rotates two neighbouring dimensions of a head at a time, of which each may be turned with one that lies elsewhere; those that are
-// rotated are even.
-fn rotate_head(row: u32, head: u32, token: u32, base: u32, scale: f32) {
+// Rotates two neighbouring dimensions of a head at a time, of all twos each `step`-th from `first` on; each dimension may be turned with one
+// that lies elsewhere. Those that are rotated are even.
+fn rotate_head(row: u32, head: u32, token: u32, base: u32, scale: f32, first: u32, step: u32) {
   let is_query = head < args.heads;
-  for (var d = 0u; d < args.rotated; d += 2u) {
+  for (var d = 2u * first; d < args.rotated; d += 2u * step) {
     put(row, head, token, d, vec2f(turned(row, base, d, scale, is_query), turned(row, base, d + 1u, scale, is_query)));
   }
 }

@@ -24,6 +24,8 @@ export interface AdapterProfile {
    * to each other.
    */
   sharedTiles: number | null;
+  /** Most lanes of a workgroup that share a row in norms, and a head in rotations; null: one subgroup and one lane. */
+  rowLanes: number | null;
   /** Parts that a product's K is divided into; null: one part. */
   splits: {
     most: number;
@@ -80,6 +82,7 @@ export const CPU: AdapterProfile = {
   tileRows: { usual: 24, winograd: 32 },
   matvecRows: null,
   sharedTiles: null,
+  rowLanes: null,
   splits: null,
   winograd: true,
   rolledTaps: true,
@@ -110,6 +113,7 @@ const DISCRETE: AdapterProfile = {
   tileRows: { usual: 16, winograd: 16 },
   matvecRows: 8,
   sharedTiles: 256,
+  rowLanes: 256,
   splits: { most: 8, matmulLanes: 8192, convLanes: 16384 },
   winograd: false,
   rolledTaps: false,

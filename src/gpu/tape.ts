@@ -42,6 +42,7 @@ export class Tape {
   readonly #dispatches: Recorded[] = [];
   readonly #cuts: number[] = [];
   readonly #kept = new Set<Tensor>();
+  readonly #changes = new Map<Tensor, number>();
   readonly #borrowed = new Map<Tensor, { tape: Tape; tensor: Tensor }>();
   readonly #args = createArgs();
   #argsBuffer: GPUBuffer | null = null;
@@ -85,6 +86,15 @@ export class Tape {
       pipeline,
       argsOffset: this.#args.write(pipeline.shader, dispatch.args ?? {}),
     });
+    for (const { name, type } of pipeline.shader.bindings) {
+      const tensor = type === 'storage' ? tensorOf(dispatch.bind[name]!) : null;
+      if (tensor) this.#changes.set(tensor, this.changesOf(tensor) + 1);
+    }
+  }
+
+  /** Number of dispatches recorded so far that write to the tensor. */
+  changesOf(tensor: Tensor): number {
+    return this.#changes.get(tensor) ?? 0;
   }
 
   /** Ends a segment, which is the unit of submitting, cancelling and taking turns. */
@@ -293,7 +303,7 @@ export class Tape {
 }
 
 /** Returns the tape that computes `x`. Throws if the tensor has a buffer of its own and was not put on a tape by `on`. */
-export function tapeOf(x: Tensor): Tape {
+export function tapeOf(x: Pick<Tensor, 'tape' | 'shape'>): Tape {
   if (!(x.tape instanceof Tape))
     throw new Error(`a tensor of shape [${x.shape.join(', ')}] belongs to no tape`);
   return x.tape;

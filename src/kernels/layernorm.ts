@@ -4,6 +4,9 @@ import { tapeOf, type Operand } from '../gpu/tape.ts';
 import { Tensor, type Region } from '../gpu/tensor.ts';
 import { modulationOperands, type Modulation } from './modulation.ts';
 import { ALL_ROWS, pickedRows, stripsOf } from './row-strips.ts';
+import { rowKernel } from './wide-row.ts';
+
+const KERNELS = { narrow: 'layernorm.wgsl', wide: 'layernorm-wide.wgsl' };
 
 /** Weight and bias, vectors of [columns]; a bias of null adds nothing. */
 export interface Affine {
@@ -28,9 +31,10 @@ export function layernorm(
   const y = tape.tensor(x.shape);
   const { variant, args, bind } = modulationOperands(x, modulation);
   const scaling = affineOperands(affine);
+  const kernel = rowKernel(tape, KERNELS, x.stride / 4);
   for (const strip of stripsOf(tape, [x, y])) {
-    tape.dispatch('layernorm.wgsl', {
-      params: { PICK: 'all', AFFINE: scaling.variant, MODULATE: variant },
+    tape.dispatch(kernel.shader, {
+      params: { ...kernel.params, PICK: 'all', AFFINE: scaling.variant, MODULATE: variant },
       args: { quads: x.stride / 4, columns: x.columns, eps, first_row: strip.firstRow, ...args, ...ALL_ROWS },
       bind: { x: strip.of(x), y: strip.of(y), ...scaling.bind, ...bind },
       groups: (sizes) => [strip.count(sizes)],
@@ -54,9 +58,10 @@ export function layernormRows(
   const { variant, args } = modulationOperands(x, null);
   const scaling = affineOperands(affine);
   const all = { quads: x.stride / 4, columns: x.columns, eps, first_row: 0, ...args };
+  const kernel = rowKernel(tape, KERNELS, x.stride / 4);
   for (const part of pickedRows(tape, x, y)) {
-    tape.dispatch('layernorm.wgsl', {
-      params: { ...part.params, AFFINE: scaling.variant, MODULATE: variant },
+    tape.dispatch(kernel.shader, {
+      params: { ...kernel.params, ...part.params, AFFINE: scaling.variant, MODULATE: variant },
       args: { ...all, ...part.args },
       bind: { x: part.x, y: part.y, index, ...scaling.bind },
       groups: (sizes) => [part.count(sizes)],

@@ -9,7 +9,7 @@ import { stripsOf } from './row-strips.ts';
 const WORKGROUP = 32;
 
 /** Returns true if a row of the tape may have an adapter that adapts the matrix. */
-export function isAdapted(x: Tensor, { lora }: Matrix): boolean {
+export function isAdapted(x: Pick<Tensor, 'tape' | 'shape'>, { lora }: Matrix): boolean {
   return lora !== null && tapeOf(x).rowAdapters !== null;
 }
 

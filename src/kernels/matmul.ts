@@ -11,6 +11,7 @@ import { gemmKernel, usesGemm } from './gemm.ts';
 import { isAdapted, loraExpand } from './lora-expand.ts';
 import { weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
 import { isDecode, matvecKernel, matvecRows } from './matvec.ts';
+import { appliedNorm, rowsOf, type Rows } from './normed.ts';
 import { orderColumns } from './order-columns.ts';
 import { stripsOf } from './row-strips.ts';
 import { splitsOf, TILE_ROWS, tilingOf, type ProductKernel } from './tiling.ts';
@@ -31,11 +32,11 @@ export interface Store {
 }
 
 /** y = activation(x · Wᵀ + bias); x [rows, k] → [rows, columns] */
-export function linear(x: Tensor, weight: Matrix, options: { activation?: Activation } = {}): Tensor {
+export function linear(x: Rows, weight: Matrix, options: { activation?: Activation } = {}): Tensor {
   const y = tapeOf(x).tensor([...x.shape.slice(0, -1), weight.columns]);
   const { activation = 'none' } = options;
   if (hasFactors(x, weight)) {
-    const sum = linearAddAlone(x, weight, factorsOf(x, weight, y, { add: false }));
+    const sum = linearAddAlone(x, weight, factorsOf(rowsOf(x), weight, y, { add: false }));
     return activation === 'none' ? sum : activate(sum, activation);
   }
   record(x, weight, y, { params: { STORE: 'set', ACTIVATION: activation } });
@@ -43,13 +44,13 @@ export function linear(x: Tensor, weight: Matrix, options: { activation?: Activa
 }
 
 /** residual += x · Wᵀ + bias, in place; x [rows, k], residual [rows, columns] → residual */
-export function linearAdd(x: Tensor, weight: Matrix, residual: Tensor): Tensor {
-  if (hasFactors(x, weight)) factorsOf(x, weight, residual, { add: true });
+export function linearAdd(x: Rows, weight: Matrix, residual: Tensor): Tensor {
+  if (hasFactors(x, weight)) factorsOf(rowsOf(x), weight, residual, { add: true });
   return linearAddAlone(x, weight, residual);
 }
 
 /** Whether factors add to the product: those beside the weights, or those of the rows' own adapters. */
-function hasFactors(x: Tensor, weight: Matrix): boolean {
+function hasFactors(x: Rows, weight: Matrix): boolean {
   return weight.beside !== null || isAdapted(x, weight);
 }
 
@@ -63,18 +64,18 @@ function factorsOf(x: Tensor, weight: Matrix, y: Tensor, { add }: { add: boolean
 }
 
 /** linearAdd without adapters. */
-function linearAddAlone(x: Tensor, weight: Matrix, residual: Tensor): Tensor {
+function linearAddAlone(x: Rows, weight: Matrix, residual: Tensor): Tensor {
   record(x, weight, residual, { params: { STORE: 'add' } });
   return residual;
 }
 
 /** silu(x · gateᵀ) · (x · upᵀ), gate and up interleaved in one matrix; x [rows, k] → [rows, columns / 2] */
-export function linearSwiglu(x: Tensor, gateUp: Matrix): Tensor {
+export function linearSwiglu(x: Rows, gateUp: Matrix): Tensor {
   return gatedPair(x, gateUp, 'silu', true);
 }
 
 /** gelu(x · gateᵀ) · (x · upᵀ) with gelu by tanh, gate and up interleaved in one matrix; x [rows, k] → [rows, columns / 2] */
-export function linearTanhGeglu(x: Tensor, gateUp: Matrix): Tensor {
+export function linearTanhGeglu(x: Rows, gateUp: Matrix): Tensor {
   return gatedPair(x, gateUp, 'gelu-tanh', true);
 }
 
@@ -83,7 +84,7 @@ export function linearGeglu(x: Tensor, valueGate: Matrix): Tensor {
   return gatedPair(x, valueGate, 'gelu', false);
 }
 
-function gatedPair(x: Tensor, weight: Matrix, activation: Activation, gateFirst: boolean): Tensor {
+function gatedPair(x: Rows, weight: Matrix, activation: Activation, gateFirst: boolean): Tensor {
   if (hasFactors(x, weight)) return gated(linear(x, weight), activation, gateFirst);
   const y = tapeOf(x).tensor([...x.shape.slice(0, -1), weight.columns / 2]);
   record(x, weight, y, {
@@ -93,10 +94,12 @@ function gatedPair(x: Tensor, weight: Matrix, activation: Activation, gateFirst:
   return y;
 }
 
-function record(inputs: Tensor, weight: Matrix, y: Tensor, store: Store): void {
+function record(inputs: Rows, weight: Matrix, y: Tensor, store: Store): void {
   if (inputs.columns !== weight.k)
     throw new Error(`matmul: x has ${inputs.columns} columns, the weight ${weight.k}`);
-  const x = weight.order ? orderColumns(inputs, weight.order) : inputs;
+  const norm = appliedNorm(inputs, weight);
+  const rowsIn = norm?.x ?? rowsOf(inputs);
+  const x = weight.order ? orderColumns(rowsIn, weight.order) : rowsIn;
   const outputs = store.outputs ?? 1;
   if (y.columns * outputs !== weight.columns)
     throw new Error(`matmul: y has ${y.columns} columns, the weight gives ${weight.columns / outputs}`);
@@ -106,8 +109,8 @@ function record(inputs: Tensor, weight: Matrix, y: Tensor, store: Store): void {
   for (const strip of stripsOf(tape, [x, y], TILE_ROWS)) {
     for (const window of weight.windows) {
       const kernel = isDecode(inputs)
-        ? matvecKernel(weight, window.format, matvecRows(tape, rows))
-        : usesGemm(inputs)
+        ? matvecKernel(weight, window.format, matvecRows(tape, rows), norm)
+        : usesGemm(x)
           ? gemmKernel(tape, weight, { rows, stripRows: strip.rows, window })
           : matmulKernel(tape, weight, window.format, { rows, stripRows: strip.rows, ...few });
       dispatchWindow(weight, window, kernel, store, {
@@ -115,7 +118,7 @@ function record(inputs: Tensor, weight: Matrix, y: Tensor, store: Store): void {
         y,
         params: { MATRIX: 'one' },
         groups: window.groups,
-        bind: { x: strip.of(x), y: strip.of(y) },
+        bind: { x: strip.of(x), y: strip.of(y), ...norm?.operands(strip) },
         tiles: (sizes) => Math.ceil(strip.count(sizes) / kernel.rows),
       });
     }
@@ -202,7 +205,12 @@ export function matmulKernel(
   if (lanes > 1 && tiling.rows < TILE_ROWS) {
     const RUN = Math.min(lanes, 8);
     const few = { ...params, ROWS: tiling.rows, RUN };
-    return { ...shared, shader: 'matmul-few.wgsl', params: few, args: { steps: (4 * RUN) / format.step } };
+    return {
+      ...shared,
+      shader: 'matmul-few.wgsl',
+      params: few,
+      args: { steps: (4 * RUN) / format.step, columns: weight.k, eps: 0 },
+    };
   }
   const many = { ...params, LANES: lanes, TILES: tiling.rows / lanes };
   return { ...shared, shader: 'matmul.wgsl', params: many, args: { rows: stripRows } };

@@ -13,7 +13,7 @@ const MOST_SLICES = 32;
 const LEAST_SLICES = 8;
 
 /** Whether the rows of x are decode rows. */
-export function isDecode(x: Tensor): boolean {
+export function isDecode(x: Pick<Tensor, 'tape' | 'shape'>): boolean {
   const { decodes, plain } = tapeOf(x);
   return !plain && x.shape.some((extent) => typeof extent === 'string' && decodes.includes(extent));
 }
@@ -23,20 +23,31 @@ export function matvecRows({ device }: Tape, rows: number): number {
   return Math.min(paddedRows(rows), device.profile.matvecRows ?? 1, LEAST_SLICES);
 }
 
+/** How the product norms the rows of x: shaders/lib/norm.*. */
+export interface RowNorm {
+  variant: 'rms' | 'scaled';
+  eps: number;
+}
+
 /** `rows`: rows of a tile, at most LEAST_SLICES. */
-export function matvecKernel({ blocks }: Matrix, { step }: WeightFormat, rows: number): ProductKernel {
+export function matvecKernel(
+  { k, blocks }: Matrix,
+  { step }: WeightFormat,
+  rows: number,
+  norm: RowNorm | null = null,
+): ProductKernel {
   return {
     shader: 'matvec.wgsl',
     rows,
-    params: { ROWS: rows, SLICES: slicesOf(blocks) },
-    args: { steps: BLOCK / step },
+    params: { ROWS: rows, SLICES: slicesOf(blocks), NORM: norm?.variant ?? 'none' },
+    args: { steps: BLOCK / step, columns: k, eps: norm?.eps ?? 0 },
     // Tiles that share weights run one after another, so that the later ones find them in the cache.
     workgroups: (groups, tiles) => [tiles, groups],
   };
 }
 
-/** Slices of at least two blocks, as far as there are as many. */
-function slicesOf(blocks: number): number {
+/** Slices of a K of so many blocks: of at least two each, as far as there are as many. */
+export function slicesOf(blocks: number): number {
   let slices = MOST_SLICES;
   while (slices > LEAST_SLICES && blocks < 2 * slices) slices /= 2;
   return slices;

@@ -4,6 +4,9 @@ import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { quadsOf, rowsPerItem, type Columns } from './columns.ts';
 import { stripsOf } from './row-strips.ts';
+import { rowKernel } from './wide-row.ts';
+
+const KERNELS = { narrow: 'rmsnorm-add.wgsl', wide: 'rmsnorm-add-wide.wgsl' };
 
 /**
  * residual += tanh(gate) · rmsnorm(x, weight, eps), in place; without a gate the factor is 1; x and residual [items, n, columns],
@@ -19,9 +22,10 @@ export function rmsnormAdd(
 ): Tensor {
   const tape = tapeOf(x);
   const gates = gate && quadsOf(gate);
+  const kernel = rowKernel(tape, KERNELS, x.stride / 4);
   for (const strip of stripsOf(tape, [x, residual])) {
-    tape.dispatch('rmsnorm-add.wgsl', {
-      params: { GATE: gates ? 'tanh' : 'none', WHOLE: scalar ? 'scalar' : 'plain' },
+    tape.dispatch(kernel.shader, {
+      params: { ...kernel.params, GATE: gates ? 'tanh' : 'none', WHOLE: scalar ? 'scalar' : 'plain' },
       args: {
         quads: x.stride / 4,
         columns: x.columns,

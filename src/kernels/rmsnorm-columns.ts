@@ -3,6 +3,9 @@
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { stripsOf } from './row-strips.ts';
+import { rowKernel } from './wide-row.ts';
+
+const KERNELS = { narrow: 'rmsnorm-columns.wgsl', wide: 'rmsnorm-columns-wide.wgsl' };
 
 /** x = x / sqrt(mean(x²) + eps) · weight + addend in place, of the weight's columns from `first` on; x and addend [rows, columns] → x */
 export function rmsnormColumns(
@@ -15,9 +18,10 @@ export function rmsnormColumns(
   if (first % 4 !== 0 || weight.columns % 4 !== 0 || first + weight.columns > x.columns)
     throw new Error(`rmsnorm: ${weight.columns} columns from ${first} on, of ${x.columns}`);
   const tape = tapeOf(x);
+  const kernel = rowKernel(tape, KERNELS, weight.columns / 4);
   for (const strip of stripsOf(tape, addend ? [x, addend] : [x])) {
-    tape.dispatch('rmsnorm-columns.wgsl', {
-      params: { ADDEND: addend ? 'columns' : 'none' },
+    tape.dispatch(kernel.shader, {
+      params: { ...kernel.params, ADDEND: addend ? 'columns' : 'none' },
       args: { stride: x.stride / 4, first: first / 4, quads: weight.columns / 4, eps },
       bind: { x: strip.of(x), weight, ...(addend ? { addend: strip.of(addend) } : {}) },
       groups: (sizes) => [strip.count(sizes)],

@@ -4,6 +4,9 @@ import { tapeOf, type Operand } from '../gpu/tape.ts';
 import { Tensor, type Extent, type Region } from '../gpu/tensor.ts';
 import { modulationOperands, type Modulation } from './modulation.ts';
 import { ALL_ROWS, pickedRows, stripsOf } from './row-strips.ts';
+import { rowKernel } from './wide-row.ts';
+
+const KERNELS = { narrow: 'rmsnorm.wgsl', wide: 'rmsnorm-wide.wgsl' };
 
 /** x / sqrt(mean(x²) + eps) · weight, then · (1 + scale) + shift; x [rows, columns], weight [columns] → [rows, columns] */
 export function rmsnorm(
@@ -15,9 +18,10 @@ export function rmsnorm(
   const tape = tapeOf(x);
   const y = tape.tensor(x.shape);
   const { variant, args, bind } = modulationOperands(x, modulation);
+  const kernel = rowKernel(tape, KERNELS, x.stride / 4);
   for (const strip of stripsOf(tape, [x, y])) {
-    tape.dispatch('rmsnorm.wgsl', {
-      params: { PICK: 'all', MODULATE: variant },
+    tape.dispatch(kernel.shader, {
+      params: { ...kernel.params, PICK: 'all', MODULATE: variant },
       args: { quads: x.stride / 4, columns: x.columns, eps, first_row: strip.firstRow, ...args, ...ALL_ROWS },
       bind: { x: strip.of(x), y: strip.of(y), weight, ...bind },
       groups: (sizes) => [strip.count(sizes)],
@@ -43,9 +47,10 @@ export function rmsnormRows(
   const y = into ? new Tensor(shape, 'f32', { tape, region: into }) : tape.tensor(shape);
   const { variant, args } = modulationOperands(x, null);
   const all = { quads: x.stride / 4, columns: x.columns, eps, first_row: 0, ...args };
+  const kernel = rowKernel(tape, KERNELS, x.stride / 4);
   for (const part of pickedRows(tape, x, y)) {
-    tape.dispatch('rmsnorm.wgsl', {
-      params: { ...part.params, MODULATE: variant },
+    tape.dispatch(kernel.shader, {
+      params: { ...kernel.params, ...part.params, MODULATE: variant },
       args: { ...all, ...part.args },
       bind: { x: part.x, weight, index, y: part.y },
       groups: (sizes) => [part.count(sizes)],

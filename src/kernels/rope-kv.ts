@@ -1,11 +1,15 @@
 // Splits fused q, k, v into heads: per-head norm, rotation, scaling, and the write of k and v to their pages.
 
-import { tapeOf } from '../gpu/tape.ts';
+import { tapeOf, type Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { assertHeads, type HeadNorms, type HeadShape, type KvPages, type TextBatch } from './batch.ts';
 import { paddedHead } from './resize-heads.ts';
 
 const WORKGROUP = 32;
+/** Lanes of a workgroup on GPUs, and least and most of them that share a head. */
+const SHARED_WORKGROUP = 128;
+const LEAST_LANES = 8;
+const MOST_LANES = 32;
 
 /**
  * `rope`: the result of `rotations`; null: heads are not rotated. qkv [rows, (heads + 2 · kvHeads) · dims], gates beside the
@@ -31,8 +35,11 @@ export function ropeKv(
   // A kernel has at most 8 storage buffers.
   if (growth && norms) throw new Error('ropeKv: heads with norms do not grow with positions');
   const q = tape.tensor([...qkv.shape.slice(0, -1), heads * width]);
-  tape.dispatch('rope-kv.wgsl', {
+  const all = heads + 2 * places.written;
+  const lanes = lanesOf(tape, dims);
+  tape.dispatch(lanes === 1 ? 'rope-kv.wgsl' : 'rope-kv-lanes.wgsl', {
     params: {
+      ...(lanes > 1 && { LANES: lanes }),
       ...(norms ? { HEAD: 'norm' } : { HEAD: 'plain', GROWTH: growth ? 'steps' : 'none' }),
       KV: kv.format,
       ROPE: rope ? 'rope' : 'none',
@@ -68,9 +75,20 @@ export function ropeKv(
       ...(growth ? { rows: rows! } : {}),
       ...(norms ? { q_norm: norms.q, k_norm: norms.k } : {}),
     },
-    groups: (sizes) => [Math.ceil((heads + 2 * places.written) / WORKGROUP), qkv.rows(sizes)],
+    groups: (sizes) => [
+      Math.ceil(all / (lanes === 1 ? WORKGROUP : SHARED_WORKGROUP / lanes)),
+      qkv.rows(sizes),
+    ],
   });
   return q;
+}
+
+/** Lanes that share a head: on GPUs one for four dimensions, a power of two. */
+function lanesOf({ plain, device }: Tape, dims: number): number {
+  if (plain || device.profile.rowLanes === null) return 1;
+  let lanes = LEAST_LANES;
+  while (lanes < MOST_LANES && 4 * lanes < dims) lanes *= 2;
+  return lanes;
 }
 
 /** Places of a row's heads among its columns, in heads. */

@@ -110,6 +110,12 @@ describe.each([
     expectRight(of, wanted, await run(device, of, wanted));
   });
 
+  // A row that 64 lanes of a GPU hold, and one that 256 lanes read again.
+  it.each([131, 4099])('%i columns over the lanes of GPUs', async (columns) => {
+    const of = problem(2, 2, columns);
+    expectRight(of, wanted, await run(disguise(device, { profile: 'discrete' }), of, wanted));
+  });
+
   it('in strips of 256 KiB', async () => {
     const of = problem(3, 301, 97);
     const narrow = disguise(device, { bindingLimit: 256 << 10 });

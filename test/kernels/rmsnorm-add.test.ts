@@ -14,7 +14,13 @@ let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
-it.each([1, 31, 64, 129])('%i columns', async (columns) => {
+it.each([
+  ['cpu', 1],
+  ['cpu', 31],
+  ['cpu', 64],
+  ['cpu', 129],
+  ['discrete', 129],
+] as const)('profile %s: %i columns', async (profile, columns) => {
   const random = new Random(columns);
   const chunk = Math.ceil(columns / 4) * 4;
   const x = random.floats(ITEMS * TOKENS * columns);
@@ -41,7 +47,7 @@ it.each([1, 31, 64, 129])('%i columns', async (columns) => {
     [false, null],
     [false, 0.375],
   ] as const) {
-    const found = await run(device, gated, scalar);
+    const found = await run(disguise(device, { profile }), gated, scalar);
     expect(found.length).toBe(ITEMS * TOKENS);
     found.forEach((row, i) => {
       const values = x.subarray(i * columns, (i + 1) * columns);
@@ -54,7 +60,7 @@ it.each([1, 31, 64, 129])('%i columns', async (columns) => {
         expect(Math.abs(value - wanted)).toBeLessThan(TOLERANCE);
       });
     });
-    const pieces = await run(disguise(device, { bindingLimit: 16 << 10 }), gated, scalar);
+    const pieces = await run(disguise(device, { profile, bindingLimit: 16 << 10 }), gated, scalar);
     expect(differingRows(pieces, found)).toEqual([]);
   }
 });

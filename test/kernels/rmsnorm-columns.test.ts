@@ -12,34 +12,39 @@ beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
 it.each([
-  [0, 4, 12],
-  [4, 8, 12],
-  [64, 132, 260],
-  [128, 1028, 1200],
-])('columns from %i on, %i of %i: the others stay', async (first, count, columns) => {
-  const random = new Random(first + count);
-  const rows = 5;
-  const values = random.floats(rows * columns);
-  const weight = random.floats(count);
-  const gain = device.tensor('weights', 'gain', [count], weight);
-  const y = await compute({
-    device,
-    capacity: { rows: 16 },
-    sizes: { rows },
-    record: (_, input) => rmsnormColumns(input(['rows', columns], values), first, gain, EPS),
-  });
-  expect(y.length).toBe(rows);
-  y.forEach((row, i) => {
-    const x = values.subarray(i * columns, (i + 1) * columns);
-    const normed = x.subarray(first, first + count);
-    const rate = 1 / Math.sqrt(normed.reduce((sum, v) => sum + v * v, 0) / count + EPS);
-    row.forEach((value, column) => {
-      const inside = column >= first && column < first + count;
-      const wanted = inside ? x[column]! * rate * weight[column - first]! : x[column]!;
-      expect(Math.abs(value - wanted)).toBeLessThanOrEqual(inside ? TOLERANCE * Math.abs(wanted) : 0);
+  ['cpu', 0, 4, 12],
+  ['cpu', 4, 8, 12],
+  ['cpu', 64, 132, 260],
+  ['cpu', 128, 1028, 1200],
+  ['discrete', 64, 132, 260],
+] as const)(
+  'profile %s: columns from %i on, %i of %i: the others stay',
+  async (profile, first, count, columns) => {
+    const on = disguise(device, { profile });
+    const random = new Random(first + count);
+    const rows = 5;
+    const values = random.floats(rows * columns);
+    const weight = random.floats(count);
+    const gain = on.tensor('weights', 'gain', [count], weight);
+    const y = await compute({
+      device: on,
+      capacity: { rows: 16 },
+      sizes: { rows },
+      record: (_, input) => rmsnormColumns(input(['rows', columns], values), first, gain, EPS),
     });
-  });
-});
+    expect(y.length).toBe(rows);
+    y.forEach((row, i) => {
+      const x = values.subarray(i * columns, (i + 1) * columns);
+      const normed = x.subarray(first, first + count);
+      const rate = 1 / Math.sqrt(normed.reduce((sum, v) => sum + v * v, 0) / count + EPS);
+      row.forEach((value, column) => {
+        const inside = column >= first && column < first + count;
+        const wanted = inside ? x[column]! * rate * weight[column - first]! : x[column]!;
+        expect(Math.abs(value - wanted)).toBeLessThanOrEqual(inside ? TOLERANCE * Math.abs(wanted) : 0);
+      });
+    });
+  },
+);
 
 it('the columns of another tensor are added', async () => {
   const random = new Random(9);

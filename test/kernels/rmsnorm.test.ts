@@ -20,14 +20,21 @@ function expectNear(y: Float32Array, wanted: number[]): void {
   wanted.forEach((value, i) => expect(Math.abs(y[i]! - value)).toBeLessThan(TOLERANCE * Math.abs(value)));
 }
 
-for (const columns of [1, 31, 32, 33, 127, 128, 131, 1027]) {
-  it(`${columns} columns`, async () => {
+/** Widths with the kernels of software adapters, and with those of GPUs: 32, 64 and 128 lanes that hold a row, and 256 that read it again. */
+const WIDTHS = [
+  ...[1, 31, 32, 33, 127, 128, 131, 1027].map((columns) => ['cpu', columns] as const),
+  ...[128, 131, 1027, 4099].map((columns) => ['discrete', columns] as const),
+];
+
+for (const [profile, columns] of WIDTHS) {
+  it(`${columns} columns, profile ${profile}`, async () => {
+    const on = disguise(device, { profile });
     const random = new Random(columns);
     const values = random.floats(5 * columns);
     const weight = random.floats(columns);
-    const gain = device.tensor('weights', 'gain', [columns], weight);
+    const gain = on.tensor('weights', 'gain', [columns], weight);
     const y = await compute({
-      device,
+      device: on,
       capacity: { rows: 16 },
       sizes: { rows: 5 },
       record: (_, input) => rmsnorm(input(['rows', columns], values), gain, EPS),
@@ -39,9 +46,9 @@ for (const columns of [1, 31, 32, 33, 127, 128, 131, 1027]) {
 
     // Each chosen row equals the same row computed among all.
     const chosen = [4, 0, 4];
-    const index = upload(device, Uint32Array.from(chosen));
+    const index = upload(on, Uint32Array.from(chosen));
     const picked = await compute({
-      device,
+      device: on,
       capacity: { rows: 16, sampled: 4 },
       sizes: { rows: 5, sampled: 3 },
       record: (_, input) => rmsnormRows(input(['rows', columns], values), gain, EPS, index, 'sampled'),

@@ -15,7 +15,7 @@ import {
 } from '../../src/kernels/batch.ts';
 import { paddedHead } from '../../src/kernels/resize-heads.ts';
 import { ropeKv } from '../../src/kernels/rope-kv.ts';
-import { openTestDevice } from '../gpu/test-device.ts';
+import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, f16Value, POISON, poison, Random, upload } from './compute.ts';
 
 const EPS = 1e-6;
@@ -27,8 +27,8 @@ beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
 /** Page table of a step whose rows are written to these places. */
-function tableOf(places: readonly number[]): PageTable {
-  const region = upload(device, Uint32Array.from(places));
+function tableOf(on: Device, places: readonly number[]): PageTable {
+  const region = upload(on, Uint32Array.from(places));
   return { pages: region, places: region };
 }
 
@@ -62,14 +62,13 @@ interface Pages {
 
 /** Reads pages by the layouts that shaders/kv documents. */
 async function readPages(
+  on: Device,
   keys: Region,
   values: Region,
   format: KvFormat,
   { kvHeads, dims }: HeadShape,
 ): Promise<Pages> {
-  const [k, v] = await Promise.all(
-    [keys, values].map(async (held) => new Uint32Array(await device.read(held))),
-  );
+  const [k, v] = await Promise.all([keys, values].map(async (held) => new Uint32Array(await on.read(held))));
   const perHead = (PAGE_TOKENS * dims) / (format === 'f16' ? 2 : 1);
   const at = (words: Uint32Array, index: number, half: number): number | undefined => {
     const word = words[index]!;
@@ -111,144 +110,161 @@ const SHAPES: HeadShape[] = [
   { heads: 3, kvHeads: 1, dims: 22, rotated: 10, pairs: 'adjacent' },
 ];
 
-for (const format of ['f32', 'f16'] as const) {
-  for (const [hasNorm, hasRope] of [
-    [false, true],
-    [true, true],
-    [false, false],
-  ] as const) {
-    describe(`pages in ${format}, ${hasNorm ? 'normed' : 'plain'} heads${hasRope ? '' : ' that are not rotated'}`, () => {
-      it.each(SHAPES)('$heads + 2 · $kvHeads heads of $dims', async (shape) => {
-        const { heads, kvHeads, dims, rotated = dims, scale = 1 / Math.sqrt(dims) } = shape;
-        const random = new Random(heads * 100 + dims);
-        const perQuery = shape.gated ? 2 : 1;
-        const width = (perQuery * heads + 2 * kvHeads) * dims;
-        const areNeighbours = shape.order === 'heads';
-        /** Columns of a query, a key and a value, in heads. */
-        const query = (i: number) => (areNeighbours ? 3 * i : perQuery * i);
-        const key = (i: number) => (areNeighbours ? 3 * i + 1 : perQuery * heads + i);
-        const value = (i: number) => (areNeighbours ? 3 * i + 2 : perQuery * heads + kvHeads + i);
-        const places = [64, 31, 32, 5, 95];
-        const qkv = random.floats(places.length * width);
-        const angles = places.map(() =>
-          Array.from({ length: rotated / 2 }, () => (hasRope ? random.float() * 3 : 0)),
-        );
-        const norms = hasNorm ? { q: random.floats(dims), k: random.floats(dims) } : null;
+/** Profile, format of pages, whether heads are normed, and whether they are rotated. */
+const CASES = [
+  ...(['f32', 'f16'] as const).flatMap((format) => [
+    ['cpu', format, false, true] as const,
+    ['cpu', format, true, true] as const,
+    ['cpu', format, false, false] as const,
+  ]),
+  ['discrete', 'f16', false, true] as const,
+  ['discrete', 'f32', true, true] as const,
+  ['discrete', 'f16', false, false] as const,
+];
 
-        const cosSin = Float32Array.from(
-          angles.flat().flatMap((angle) => [Math.cos(angle), Math.sin(angle)]),
-        );
-        const stored = paddedHead(dims);
-        const bytes = (PAGES * kvHeads * PAGE_TOKENS * stored * 4) / (format === 'f16' ? 2 : 1);
-        const keys = upload(device, new Uint8Array(bytes));
-        const values = upload(device, new Uint8Array(bytes));
-        for (const region of [keys, values]) poison(device, region);
-        const weight = (of: Float32Array) => device.tensor('weights', 'norm', [dims], of);
-        const y = await compute({
-          device,
-          capacity: { rows: 8 },
-          sizes: { rows: places.length },
-          record: (_, input) =>
-            ropeKv(
-              input(['rows', width], qkv),
-              hasRope ? input(['rows', rotated], cosSin) : null,
-              shape,
-              { kind: 'kv', table: tableOf(places), format, keys, values },
-              norms && { q: weight(norms.q), k: weight(norms.k), eps: EPS },
-            ),
-        });
+for (const [profile, format, hasNorm, hasRope] of CASES) {
+  describe(`profile ${profile}, pages in ${format}, ${hasNorm ? 'normed' : 'plain'} heads${hasRope ? '' : ' that are not rotated'}`, () => {
+    it.each(SHAPES)('$heads + 2 · $kvHeads heads of $dims', async (shape) => {
+      const on = disguise(device, { profile });
+      const { heads, kvHeads, dims, rotated = dims, scale = 1 / Math.sqrt(dims) } = shape;
+      const random = new Random(heads * 100 + dims);
+      const perQuery = shape.gated ? 2 : 1;
+      const width = (perQuery * heads + 2 * kvHeads) * dims;
+      const areNeighbours = shape.order === 'heads';
+      /** Columns of a query, a key and a value, in heads. */
+      const query = (i: number) => (areNeighbours ? 3 * i : perQuery * i);
+      const key = (i: number) => (areNeighbours ? 3 * i + 1 : perQuery * heads + i);
+      const value = (i: number) => (areNeighbours ? 3 * i + 2 : perQuery * heads + kvHeads + i);
+      const places = [64, 31, 32, 5, 95];
+      const qkv = random.floats(places.length * width);
+      const angles = places.map(() =>
+        Array.from({ length: rotated / 2 }, () => (hasRope ? random.float() * 3 : 0)),
+      );
+      const norms = hasNorm ? { q: random.floats(dims), k: random.floats(dims) } : null;
 
-        const pages = await readPages(keys, values, format, { ...shape, dims: stored });
-        let [ofQ, ofK, ofV] = [0, 0, 0];
-        const worse = (a: number, b: number) => (b <= a ? a : Number.isNaN(b) ? Infinity : b);
-        places.forEach((place, row) => {
-          const head = (i: number) => qkv.subarray(row * width + i * dims, row * width + (i + 1) * dims);
-          for (let i = 0; i < heads; i++) {
-            turned(head(query(i)), angles[row]!, norms && norms.q, shape).forEach((wanted, d) => {
-              ofQ = worse(ofQ, Math.abs(y[row]![i * stored + d]! - wanted * scale));
-            });
-            expect(y[row]!.slice(i * stored + dims, (i + 1) * stored)).toEqual(
-              new Float32Array(stored - dims),
-            );
-          }
-          for (let i = 0; i < kvHeads; i++) {
-            turned(head(key(i)), angles[row]!, norms && norms.k, shape).forEach((wanted, d) => {
-              const got = pages.key(place, i, d) ?? NaN;
-              ofK = worse(ofK, Math.abs(got - wanted) / Math.max(1, Math.abs(wanted)));
-            });
-            head(value(i)).forEach((wanted, d) => {
-              ofV = worse(ofV, Math.abs((pages.value(place, i, d) ?? NaN) - wanted));
-            });
-            for (let d = dims; d < stored; d++)
-              expect([pages.key(place, i, d), pages.value(place, i, d)]).toEqual([0, 0]);
-          }
-        });
-        expect(ofQ).toBeLessThan(TOLERANCE.f32);
-        expect(ofK).toBeLessThan(TOLERANCE[format]);
-        expect(ofV).toBeLessThanOrEqual(format === 'f32' ? 0 : TOLERANCE.f16);
-
-        const untouched = Array.from({ length: PAGES * PAGE_TOKENS }, (_, place) => place).filter((place) => {
-          const element = [place, kvHeads - 1, dims - 1] as const;
-          return pages.key(...element) === undefined && pages.value(...element) === undefined;
-        });
-        expect(untouched.length).toBe(PAGES * PAGE_TOKENS - places.length);
+      const cosSin = Float32Array.from(angles.flat().flatMap((angle) => [Math.cos(angle), Math.sin(angle)]));
+      const stored = paddedHead(dims);
+      const bytes = (PAGES * kvHeads * PAGE_TOKENS * stored * 4) / (format === 'f16' ? 2 : 1);
+      const keys = upload(on, new Uint8Array(bytes));
+      const values = upload(on, new Uint8Array(bytes));
+      for (const region of [keys, values]) poison(on, region);
+      const weight = (of: Float32Array) => on.tensor('weights', 'norm', [dims], of);
+      const y = await compute({
+        device: on,
+        capacity: { rows: 8 },
+        sizes: { rows: places.length },
+        record: (_, input) =>
+          ropeKv(
+            input(['rows', width], qkv),
+            hasRope ? input(['rows', rotated], cosSin) : null,
+            shape,
+            { kind: 'kv', table: tableOf(on, places), format, keys, values },
+            norms && { q: weight(norms.q), k: weight(norms.k), eps: EPS },
+          ),
       });
+
+      const pages = await readPages(on, keys, values, format, { ...shape, dims: stored });
+      let [ofQ, ofK, ofV] = [0, 0, 0];
+      const worse = (a: number, b: number) => (b <= a ? a : Number.isNaN(b) ? Infinity : b);
+      places.forEach((place, row) => {
+        const head = (i: number) => qkv.subarray(row * width + i * dims, row * width + (i + 1) * dims);
+        for (let i = 0; i < heads; i++) {
+          turned(head(query(i)), angles[row]!, norms && norms.q, shape).forEach((wanted, d) => {
+            ofQ = worse(ofQ, Math.abs(y[row]![i * stored + d]! - wanted * scale));
+          });
+          expect(y[row]!.slice(i * stored + dims, (i + 1) * stored)).toEqual(new Float32Array(stored - dims));
+        }
+        for (let i = 0; i < kvHeads; i++) {
+          turned(head(key(i)), angles[row]!, norms && norms.k, shape).forEach((wanted, d) => {
+            const got = pages.key(place, i, d) ?? NaN;
+            ofK = worse(ofK, Math.abs(got - wanted) / Math.max(1, Math.abs(wanted)));
+          });
+          head(value(i)).forEach((wanted, d) => {
+            ofV = worse(ofV, Math.abs((pages.value(place, i, d) ?? NaN) - wanted));
+          });
+          for (let d = dims; d < stored; d++)
+            expect([pages.key(place, i, d), pages.value(place, i, d)]).toEqual([0, 0]);
+        }
+      });
+      expect(ofQ).toBeLessThan(TOLERANCE.f32);
+      expect(ofK).toBeLessThan(TOLERANCE[format]);
+      expect(ofV).toBeLessThanOrEqual(format === 'f32' ? 0 : TOLERANCE.f16);
+
+      const untouched = Array.from({ length: PAGES * PAGE_TOKENS }, (_, place) => place).filter((place) => {
+        const element = [place, kvHeads - 1, dims - 1] as const;
+        return pages.key(...element) === undefined && pages.value(...element) === undefined;
+      });
+      expect(untouched.length).toBe(PAGES * PAGE_TOKENS - places.length);
     });
-  }
+  });
 }
 
-it('keys are the values, too, before their norm and rotation, and values have a norm without weights', async () => {
-  const shape: HeadShape = { heads: 2, kvHeads: 1, dims: 8, kv: 'one' };
-  const random = new Random(7);
-  const qkv = random.floats(2 * 24);
-  const [keys, values] = [0, 1].map(() => upload(device, new Uint8Array(PAGES * PAGE_TOKENS * 8 * 4)));
-  const norm = () => device.tensor('weights', 'norm', [8], random.floats(8));
-  const places = [3, 40];
-  await compute({
-    device,
-    capacity: { rows: 2 },
-    sizes: { rows: 2 },
-    record: (_, input) => {
-      const pages = {
-        kind: 'kv',
-        table: tableOf(places),
-        format: 'f32',
-        keys: keys!,
-        values: values!,
-      } as const;
-      const norms = { q: norm(), k: norm(), eps: EPS, values: true };
-      return ropeKv(input(['rows', 24], qkv), null, shape, pages, norms);
-    },
-  });
-  const pages = await readPages(keys!, values!, 'f32', shape);
-  places.forEach((place, row) => {
-    const key = qkv.subarray(row * 24 + 16, row * 24 + 24);
-    const mean = key.reduce((sum, value) => sum + value * value, 0) / 8;
-    key.forEach((value, d) =>
-      expect(Math.abs(pages.value(place, 0, d)! - value / Math.sqrt(mean + EPS))).toBeLessThan(3e-6),
-    );
-  });
-});
+it.each(['cpu', 'discrete'] as const)(
+  '%s: keys are the values, too, before their norm and rotation, and values have a norm without weights',
+  async (profile) => {
+    const on = disguise(device, { profile });
+    const shape: HeadShape = { heads: 2, kvHeads: 1, dims: 8, kv: 'one' };
+    const random = new Random(7);
+    const qkv = random.floats(2 * 24);
+    const [keys, values] = [0, 1].map(() => upload(on, new Uint8Array(PAGES * PAGE_TOKENS * 8 * 4)));
+    const norm = () => on.tensor('weights', 'norm', [8], random.floats(8));
+    const places = [3, 40];
+    await compute({
+      device: on,
+      capacity: { rows: 2 },
+      sizes: { rows: 2 },
+      record: (_, input) => {
+        const pages = {
+          kind: 'kv',
+          table: tableOf(on, places),
+          format: 'f32',
+          keys: keys!,
+          values: values!,
+        } as const;
+        const norms = { q: norm(), k: norm(), eps: EPS, values: true };
+        return ropeKv(input(['rows', 24], qkv), null, shape, pages, norms);
+      },
+    });
+    const pages = await readPages(on, keys!, values!, 'f32', shape);
+    places.forEach((place, row) => {
+      const key = qkv.subarray(row * 24 + 16, row * 24 + 24);
+      const mean = key.reduce((sum, value) => sum + value * value, 0) / 8;
+      key.forEach((value, d) =>
+        expect(Math.abs(pages.value(place, 0, d)! - value / Math.sqrt(mean + EPS))).toBeLessThan(3e-6),
+      );
+    });
+  },
+);
 
-it('a row of queries alone leaves the pages as they are', async () => {
-  const shape: HeadShape = { heads: 2, kvHeads: 1, dims: 8, scale: 0.5, kv: 'none' };
-  const bytes = PAGES * PAGE_TOKENS * 8 * 4;
-  const [keys, values] = [0, 1].map(() => upload(device, new Uint8Array(bytes)));
-  for (const region of [keys!, values!]) poison(device, region);
-  const x = new Random(3).floats(16);
-  const y = await compute({
-    device,
-    capacity: { rows: 1 },
-    sizes: { rows: 1 },
-    record: (_, input) => {
-      const pages = { kind: 'kv', table: tableOf([5]), format: 'f32', keys: keys!, values: values! } as const;
-      return ropeKv(input(['rows', 16], x), null, shape, pages, null);
-    },
-  });
-  y[0]!.forEach((value, i) => expect(value).toBeCloseTo(0.5 * x[i]!, 6));
-  const pages = await readPages(keys!, values!, 'f32', shape);
-  expect([pages.key(5, 0, 0), pages.value(5, 0, 0)]).toEqual([undefined, undefined]);
-});
+it.each(['cpu', 'discrete'] as const)(
+  '%s: a row of queries alone leaves the pages as they are',
+  async (profile) => {
+    const on = disguise(device, { profile });
+    const shape: HeadShape = { heads: 2, kvHeads: 1, dims: 8, scale: 0.5, kv: 'none' };
+    const bytes = PAGES * PAGE_TOKENS * 8 * 4;
+    const [keys, values] = [0, 1].map(() => upload(on, new Uint8Array(bytes)));
+    for (const region of [keys!, values!]) poison(on, region);
+    const x = new Random(3).floats(16);
+    const y = await compute({
+      device: on,
+      capacity: { rows: 1 },
+      sizes: { rows: 1 },
+      record: (_, input) => {
+        const pages = {
+          kind: 'kv',
+          table: tableOf(on, [5]),
+          format: 'f32',
+          keys: keys!,
+          values: values!,
+        } as const;
+        return ropeKv(input(['rows', 16], x), null, shape, pages, null);
+      },
+    });
+    y[0]!.forEach((value, i) => expect(value).toBeCloseTo(0.5 * x[i]!, 6));
+    const pages = await readPages(on, keys!, values!, 'f32', shape);
+    expect([pages.key(5, 0, 0), pages.value(5, 0, 0)]).toEqual([undefined, undefined]);
+  },
+);
 
 it('queries beside their keys and values have as many of each', () => {
   const qkv = new Tape(device, { rows: 1 }).tensor(['rows', 64]);

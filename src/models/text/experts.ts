@@ -9,6 +9,7 @@ import { expertSum } from '../../kernels/expert-sum.ts';
 import { gateRows } from '../../kernels/gate-rows.ts';
 import { linear, linearAdd } from '../../kernels/matmul.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
+import { rowsOf, type Rows } from '../../kernels/normed.ts';
 import { route, type KeptRoutes } from '../../kernels/route.ts';
 import { expertLayers, type ExpertsConfig } from './experts-config.ts';
 import { gatedMlp } from './gated-mlp.ts';
@@ -36,7 +37,8 @@ export function experts(
   const stride = chosen * expertLayers(config);
   const shared = config.shared === null ? null : sharedExpert(hidden, config.shared, weights, block);
 
-  return (x: Tensor, residual: Tensor, { routed }: TextBatch): Tensor => {
+  return (input: Rows, residual: Tensor, { routed }: TextBatch): Tensor => {
+    const x = rowsOf(input);
     const kept: KeptRoutes | null = routed ? { region: routed, stride, first: chosen * layer } : null;
     const routes = route(linear(x, router), config, kept); //     [rows, chosen]
     const plan = planExperts(routes);

@@ -3,6 +3,7 @@
 import type { Tensor } from '../../gpu/tensor.ts';
 import type { TextBatch } from '../../kernels/batch.ts';
 import { linearAdd } from '../../kernels/matmul.ts';
+import type { Rows } from '../../kernels/normed.ts';
 import type { WeightTable } from '../weights.ts';
 import { experts } from './experts.ts';
 import type { ExpertsConfig } from './experts-config.ts';
@@ -11,7 +12,7 @@ import { gatedMlp, type MlpConfig } from './gated-mlp.ts';
 export type FeedForwardConfig = MlpConfig & { experts: ExpertsConfig | null };
 
 /** residual + block(x); x and residual [rows, hidden] → [rows, hidden] */
-export type FeedForward = (x: Tensor, residual: Tensor, batch: TextBatch) => Tensor;
+export type FeedForward = (x: Rows, residual: Tensor, batch: TextBatch) => Tensor;
 
 /** Feed-forward block of layer `i`, whose weights' names begin with `name`. */
 export function feedForward(

@@ -8,6 +8,7 @@ import { deltaState, gatedDelta, type DeltaHeads } from '../../kernels/gated-del
 import { gatedRmsnorm } from '../../kernels/gated-rmsnorm.ts';
 import { linear } from '../../kernels/matmul.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
+import type { Rows } from '../../kernels/normed.ts';
 import { shortConv, shortConvState } from '../../kernels/short-conv.ts';
 import type { WeightTable } from '../weights.ts';
 
@@ -22,7 +23,7 @@ export interface DeltaNetConfig {
 
 export interface GatedDeltaNet {
   /** x [rows, hidden] → [rows, heads · dims] */
-  attend(x: Tensor, rope: Tensor | null, batch: TextBatch, store: LayerStore): Tensor;
+  attend(x: Rows, rope: Tensor | null, batch: TextBatch, store: LayerStore): Tensor;
   /** [hidden, heads · dims] */
   out: Matrix;
 }

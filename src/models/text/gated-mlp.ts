@@ -4,6 +4,7 @@
 import type { Tensor } from '../../gpu/tensor.ts';
 import { linearSwiglu, linearTanhGeglu } from '../../kernels/matmul.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
+import type { Rows } from '../../kernels/normed.ts';
 import type { WeightTable } from '../weights.ts';
 
 export interface MlpConfig {
@@ -18,7 +19,7 @@ export interface MlpConfig {
 
 export interface GatedMlp {
   /** activation(x · gateᵀ) · (x · upᵀ); x [rows, hidden] → [rows, ffn] */
-  gate(x: Tensor): Tensor;
+  gate(x: Rows): Tensor;
   /** [hidden, ffn] */
   down: Matrix;
 }

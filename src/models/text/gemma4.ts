@@ -6,7 +6,7 @@ import type { Tensor } from '../../gpu/tensor.ts';
 import { embed } from '../../kernels/embed.ts';
 import { linear } from '../../kernels/matmul.ts';
 import { multiply } from '../../kernels/multiply.ts';
-import { rmsnorm } from '../../kernels/rmsnorm.ts';
+import { normed } from '../../kernels/normed.ts';
 import { rmsnormAdd } from '../../kernels/rmsnorm-add.ts';
 import { rmsnormColumns } from '../../kernels/rmsnorm-columns.ts';
 import type { WeightTable } from '../weights.ts';
@@ -45,9 +45,9 @@ export function gemma4Layer(config: Gemma4Config, weights: WeightTable, name: st
   const scalar = weights.vector(`${name}.layer_scalar`, 1);
 
   return (x, rope, batch, kv, entering) => {
-    const attended = linear(attend(rmsnorm(x, beforeAttention, eps), rope, batch, kv), out); // [rows, hidden]
+    const attended = linear(attend(normed(x, beforeAttention, eps), rope, batch, kv), out); // [rows, hidden]
     x = rmsnormAdd(attended, behindAttention, eps, null, x);
-    const fed = linear(gate(rmsnorm(x, beforeMlp, eps)), down); //                              [rows, hidden]
+    const fed = linear(gate(normed(x, beforeMlp, eps)), down); //                              [rows, hidden]
     x = rmsnormAdd(fed, behindMlp, eps, null, x, enter ? null : scalar);
     return enter ? enter(x, entering!, scalar) : x;
   };

@@ -2,7 +2,7 @@
 // Twelve dispatches per layer.
 
 import { linearAdd } from '../../kernels/matmul.ts';
-import { rmsnorm } from '../../kernels/rmsnorm.ts';
+import { normed } from '../../kernels/normed.ts';
 import type { WeightTable } from '../weights.ts';
 import type { Block } from './decoder.ts';
 import { experts } from './experts.ts';
@@ -18,7 +18,7 @@ export function gptOssLayer(config: GptOssConfig, weights: WeightTable, name: st
   const feedForward = experts(hidden, config.experts, weights, name, i);
 
   return (x, rope, batch, kv) => {
-    x = linearAdd(attend(rmsnorm(x, inputNorm, eps), rope, batch, kv), out, x); // [rows, hidden]
-    return feedForward(rmsnorm(x, postNorm, eps), x, batch); //                    [rows, hidden]
+    x = linearAdd(attend(normed(x, inputNorm, eps), rope, batch, kv), out, x); // [rows, hidden]
+    return feedForward(normed(x, postNorm, eps), x, batch); //                    [rows, hidden]
   };
 }

@@ -4,7 +4,7 @@ import type { Tensor } from '../../gpu/tensor.ts';
 import type { LayerStore, TextBatch } from '../../kernels/batch.ts';
 import { linear, linearAdd } from '../../kernels/matmul.ts';
 import { multiply } from '../../kernels/multiply.ts';
-import { rmsnorm } from '../../kernels/rmsnorm.ts';
+import { normed, type Rows } from '../../kernels/normed.ts';
 import { shortConv } from '../../kernels/short-conv.ts';
 import type { WeightTable } from '../weights.ts';
 import type { Block } from './decoder.ts';
@@ -24,8 +24,8 @@ export function lfm2Layer(config: Lfm2Config, weights: WeightTable, name: string
   const { gate, down } = gatedMlp(config, weights, `${name}.feed_forward`);
 
   return (x, rope, batch, store) => {
-    x = linearAdd(attend(rmsnorm(x, operatorNorm, eps), rope, batch, store), out, x); // [rows, hidden]
-    return linearAdd(gate(rmsnorm(x, ffnNorm, eps)), down, x); //                        [rows, hidden]
+    x = linearAdd(attend(normed(x, operatorNorm, eps), rope, batch, store), out, x); // [rows, hidden]
+    return linearAdd(gate(normed(x, ffnNorm, eps)), down, x); //                        [rows, hidden]
   };
 }
 
@@ -40,7 +40,7 @@ function gatedConv({ hidden, taps, convBias }: Lfm2Config, weights: WeightTable,
   const out = weights.matrix(`${name}.out_proj.weight`, hidden, hidden, { bias: convBias, split: 'rows' });
 
   return {
-    attend(x: Tensor, _: Tensor | null, batch: TextBatch, store: LayerStore): Tensor {
+    attend(x: Rows, _: Tensor | null, batch: TextBatch, store: LayerStore): Tensor {
       if (store.kind !== 'slot') throw new Error(`${name} has no slot but ${store.kind}`);
       const parts = linear(x, input); //                                                     [rows, 3 · hidden]
       const gated = multiply(parts, { x: parts, first: 2 * hidden }, hidden); //             [rows, hidden]

@@ -2,7 +2,7 @@
 // norm of 1 + w before each.
 
 import { linearAdd } from '../../kernels/matmul.ts';
-import { rmsnorm } from '../../kernels/rmsnorm.ts';
+import { normed } from '../../kernels/normed.ts';
 import type { WeightTable } from '../weights.ts';
 import type { Block } from './decoder.ts';
 import { feedForward } from './feed-forward.ts';
@@ -29,7 +29,7 @@ export function qwen3NextLayer(
   if (i === 0) weights.ignore(/^mtp\./);
 
   return (x, rope, batch, store) => {
-    x = linearAdd(attend(rmsnorm(x, inputNorm, eps), rope, batch, store), out, x); // [rows, hidden]
-    return mlp(rmsnorm(x, postNorm, eps), x, batch); //                               [rows, hidden]
+    x = linearAdd(attend(normed(x, inputNorm, eps), rope, batch, store), out, x); // [rows, hidden]
+    return mlp(normed(x, postNorm, eps), x, batch); //                               [rows, hidden]
   };
 }

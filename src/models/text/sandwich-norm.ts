@@ -2,7 +2,7 @@
 // dispatches per layer.
 
 import { linear } from '../../kernels/matmul.ts';
-import { rmsnorm } from '../../kernels/rmsnorm.ts';
+import { normed } from '../../kernels/normed.ts';
 import { rmsnormAdd } from '../../kernels/rmsnorm-add.ts';
 import type { WeightTable } from '../weights.ts';
 import type { DecoderModel } from './decoder-architecture.ts';
@@ -38,9 +38,9 @@ export function sandwichLayer(config: SandwichConfig, weights: WeightTable, name
   const behindMlp = norm(3);
 
   return (x, rope, batch, kv) => {
-    const attended = linear(attend(rmsnorm(x, beforeAttention, eps), rope, batch, kv), out); // [rows, hidden]
+    const attended = linear(attend(normed(x, beforeAttention, eps), rope, batch, kv), out); // [rows, hidden]
     x = rmsnormAdd(attended, behindAttention, eps, null, x);
-    const fed = linear(gate(rmsnorm(x, beforeMlp, eps)), down); //                              [rows, hidden]
+    const fed = linear(gate(normed(x, beforeMlp, eps)), down); //                              [rows, hidden]
     return rmsnormAdd(fed, behindMlp, eps, null, x);
   };
 }

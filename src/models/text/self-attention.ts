@@ -7,6 +7,7 @@ import type { HeadNorms, HeadShape, LayerStore, TextBatch } from '../../kernels/
 import { gateHeads } from '../../kernels/gate-heads.ts';
 import { linear } from '../../kernels/matmul.ts';
 import type { Matrix } from '../../kernels/matrix.ts';
+import type { Rows } from '../../kernels/normed.ts';
 import { rmsnormColumns } from '../../kernels/rmsnorm-columns.ts';
 import { ropeKv } from '../../kernels/rope-kv.ts';
 import type { WeightTable } from '../weights.ts';
@@ -33,7 +34,7 @@ const NAMES = { qkv: 'qkv_proj', out: 'o_proj', qNorm: 'q_norm', kNorm: 'k_norm'
 
 export interface SelfAttention {
   /** x [rows, hidden] → [rows, heads · dims]; `rope` null: heads are not rotated. */
-  attend(x: Tensor, rope: Tensor | null, batch: TextBatch, store: LayerStore): Tensor;
+  attend(x: Rows, rope: Tensor | null, batch: TextBatch, store: LayerStore): Tensor;
   /** [hidden, heads · dims] */
   out: Matrix;
 }
