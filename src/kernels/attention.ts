@@ -13,6 +13,7 @@ import {
   type TextBatch,
 } from './batch.ts';
 import { attendPhases, MOST_DIMS } from './attention-phases.ts';
+import { tileStrips } from './dispatch-work.ts';
 import { isDecode } from './matvec.ts';
 import { paddedHead, resizeHeads } from './resize-heads.ts';
 
@@ -66,19 +67,25 @@ export function attention(
     rows: tape.capacity['rows'] ?? 0,
     first_tile: 0,
   };
+  const tileWork = tileWorkOf(shape, spans ? null : window);
+  const strips = tileStrips(tape, tileWork);
   if (tape.lanes < LANES) {
-    tape.dispatch('attention-plain.wgsl', {
-      params: { QUADS: Math.ceil(dims / 128), ...variants, ...scores },
-      args,
-      bind,
-      groups: ({ tiles = 0, tileRows = 0 }) => [tiles, heads, tileRows],
-    });
+    for (const { first, count } of strips) {
+      tape.dispatch('attention-plain.wgsl', {
+        params: { QUADS: Math.ceil(dims / 128), ...variants, ...scores },
+        args: { ...args, first_tile: first },
+        bind,
+        groups: (sizes) => [count(sizes), heads, sizes['tileRows'] ?? 0],
+      });
+    }
     return y;
   }
   if (tape.device.profile.matvecRows !== null && dims <= MOST_DIMS) {
     const each = { scores: { SPANS: spans, ...scores }, sinks: { SPANS: spans, SINKS: variants.SINKS } };
     attendPhases(tape, {
       isDecode: isDecode(q),
+      strips,
+      tileWork,
       shape,
       window: spans ? null : window,
       variants: each,
@@ -91,16 +98,18 @@ export function attention(
   const { params, queries } = workgroupShape(tape, heads / kvHeads, dims);
   const { chunk, chunksAt, areApart } = chunking(tape, spans ? null : window);
   const parts = areApart ? tape.tensor([chunksAt(tape.capacity) * args.rows * heads, 4 + dims]) : null;
-  tape.dispatch('attention.wgsl', {
-    params: { ...params, ...variants, ...scores, CHUNK: chunk, CHUNKS: parts ? 'apart' : 'in-turn' },
-    args,
-    bind: parts ? { ...bind, parts } : bind,
-    groups: (sizes) => [
-      sizes['tiles'] ?? 0,
-      kvHeads * (parts ? chunksAt(sizes) : 1),
-      Math.ceil(((sizes['tileRows'] ?? 0) * heads) / kvHeads / queries),
-    ],
-  });
+  for (const { first, count } of strips) {
+    tape.dispatch('attention.wgsl', {
+      params: { ...params, ...variants, ...scores, CHUNK: chunk, CHUNKS: parts ? 'apart' : 'in-turn' },
+      args: { ...args, first_tile: first },
+      bind: parts ? { ...bind, parts } : bind,
+      groups: (sizes) => [
+        count(sizes),
+        kvHeads * (parts ? chunksAt(sizes) : 1),
+        Math.ceil(((sizes['tileRows'] ?? 0) * heads) / kvHeads / queries),
+      ],
+    });
+  }
   if (!parts) return y;
   tape.dispatch('attention-merge.wgsl', {
     params: { CHUNK: chunk, ...variants },
@@ -109,6 +118,14 @@ export function attention(
     groups: (sizes) => (chunksAt(sizes) > 1 ? [sizes['tiles'] ?? 0, heads, sizes['tileRows'] ?? 0] : [0]),
   });
   return y;
+}
+
+/** Multiply-adds of a tile: scores and sums of values. */
+function tileWorkOf({ heads, dims }: HeadShape, window: number | null): (sizes: Sizes) => number {
+  return ({ tileRows = 0, contextPages = 1 }) => {
+    const seen = Math.min(contextPages * PAGE_TOKENS, window === null ? Infinity : window + TILE_ROWS);
+    return 2 * tileRows * heads * dims * seen;
+  };
 }
 
 /** Queries and pages have zeros behind each head, up to a multiple of 4; the result has none. */
