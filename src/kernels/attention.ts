@@ -1,6 +1,7 @@
 // Paged attention over tiles of mixed prefill and decode rows: grouped queries, causal or in spans whose rows see each other, with an
 // optional window.
 
+import type { Dispatch } from '../gpu/dispatch.ts';
 import type { Params } from '../gpu/linker.ts';
 import { tapeOf, type Tape } from '../gpu/tape.ts';
 import type { Sizes, Tensor } from '../gpu/tensor.ts';
@@ -13,7 +14,7 @@ import {
   type TextBatch,
 } from './batch.ts';
 import { attendPhases, MOST_DIMS } from './attention-phases.ts';
-import { tileStrips } from './dispatch-work.ts';
+import { tileStrips, type TileStrip } from './dispatch-work.ts';
 import { isDecode } from './matvec.ts';
 import { paddedHead, resizeHeads } from './resize-heads.ts';
 
@@ -70,14 +71,8 @@ export function attention(
   const tileWork = tileWorkOf(shape, spans ? null : window);
   const strips = tileStrips(tape, tileWork);
   if (tape.lanes < LANES) {
-    for (const { first, count } of strips) {
-      tape.dispatch('attention-plain.wgsl', {
-        params: { QUADS: Math.ceil(dims / 128), ...variants, ...scores },
-        args: { ...args, first_tile: first },
-        bind,
-        groups: (sizes) => [count(sizes), heads, sizes['tileRows'] ?? 0],
-      });
-    }
+    const params = { QUADS: Math.ceil(dims / 128), ...variants, ...scores };
+    attendPlain(tape, strips, { params, args, bind });
     return y;
   }
   if (tape.device.profile.matvecRows !== null && dims <= MOST_DIMS) {
@@ -118,6 +113,22 @@ export function attention(
     groups: (sizes) => (chunksAt(sizes) > 1 ? [sizes['tiles'] ?? 0, heads, sizes['tileRows'] ?? 0] : [0]),
   });
   return y;
+}
+
+/** A workgroup is one query of one head. */
+function attendPlain(
+  tape: Tape,
+  strips: readonly TileStrip[],
+  { params, args, bind }: Required<Pick<Dispatch, 'params' | 'args' | 'bind'>>,
+): void {
+  for (const { first, count } of strips) {
+    tape.dispatch('attention-plain.wgsl', {
+      params,
+      args: { ...args, first_tile: first },
+      bind,
+      groups: (sizes) => [count(sizes), args['heads']!, sizes['tileRows'] ?? 0],
+    });
+  }
 }
 
 /** Multiply-adds of a tile: scores and sums of values. */
