@@ -57,7 +57,7 @@ export function disguise(device: Device, as: Disguise): Device {
 }
 
 function wrap(device: Device, as: Disguise): Device {
-  const { summary } = device;
+  const { summary, probed } = device;
   const named = PROFILES.find(({ name }) => name === as.profile) ?? device.profile;
   const { deterministic = false, ...given } = as;
   const { sharedTiles, matvecRows, dispatchWork } = { ...named, ...given };
@@ -65,6 +65,7 @@ function wrap(device: Device, as: Disguise): Device {
   const profile = deterministic ? withOnePhase(own) : own;
   const seen = new KeptDevice(device.gpu, {
     shaders: readShader,
+    ...(probed && { probed }),
     memoryBudget: as.memoryBudget ?? TEST_BUDGET,
     profile,
     ...(as.portable === undefined ? {} : { portable: as.portable }),
