@@ -13,7 +13,7 @@ var<workgroup> weights: array<f32, 32>;
 
 @compute @workgroup_size(32)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
-  let tile = tiles[workgroup.x];
+  let tile = tiles[args.first_tile + workgroup.x];
   if (workgroup.z >= tile.rows) {
     return;
   }

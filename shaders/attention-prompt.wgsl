@@ -28,7 +28,7 @@ var<workgroup> states: array<vec2f, QUERIES>;
 
 @compute @workgroup_size(LANES)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
-  let tile = tiles[workgroup.x];
+  let tile = tiles[args.first_tile + workgroup.x];
   let kv_head = workgroup.y;
   let share = args.heads / args.kv_heads;
   let queries = tile.rows * share;

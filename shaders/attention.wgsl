@@ -20,7 +20,7 @@ const PASSES = 2u;       // groups of 32 dimensions
 
 @compute @workgroup_size(8)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) lane: u32, lanes: Lanes) {
-  let tile = tiles[workgroup.x];
+  let tile = tiles[args.first_tile + workgroup.x];
   let kv_head = workgroup.y % args.kv_heads;
   let share = args.heads / args.kv_heads;
   let queries = tile.rows * share;

@@ -33,6 +33,11 @@ export interface AdapterProfile {
     matmulLanes: number;
     convLanes: number;
   } | null;
+  /**
+   * Most multiply-adds of one dispatch, as far as its kernel can be divided: drivers end a dispatch that takes about 2 s. null: nothing ends
+   * one, however long it takes.
+   */
+  dispatchWork: number | null;
   /** Whether 3×3 convolutions of stride 1 are faster in Winograd's form, which multiplies less and moves more data. */
   winograd: boolean;
   /** Whether a convolution's loop over its taps stays a loop; unrolled, it compiles several times as long. */
@@ -84,6 +89,7 @@ export const CPU: AdapterProfile = {
   sharedTiles: null,
   rowLanes: null,
   splits: null,
+  dispatchWork: null,
   winograd: true,
   rolledTaps: true,
   // The key heads alone occupy the few cores, and merging chunks would take a tenth more time.
@@ -115,6 +121,8 @@ const DISCRETE: AdapterProfile = {
   sharedTiles: 256,
   rowLanes: 256,
   splits: { most: 8, matmulLanes: 8192, convLanes: 16384 },
+  // 1.2 s on a GeForce GT 1030 or a Radeon RX 550 (1.1 TFLOP/s in f32) that reaches a tenth of its peak.
+  dispatchWork: 2 ** 36,
   winograd: false,
   rolledTaps: false,
   attention: { chunkPages: 8, chunks: 64 },
@@ -144,6 +152,8 @@ export const INTEGRATED: AdapterProfile = {
   ...DISCRETE,
   name: 'integrated',
   splits: { most: 8, matmulLanes: 4096, convLanes: 8192 },
+  // 0.9 s on Intel's UHD Graphics 620 or AMD's Vega 3 (0.4 TFLOP/s in f32) that reaches a tenth of its peak.
+  dispatchWork: 2 ** 34,
   sharedTiles: 64,
   // macOS does not count reclaimable memory as free, so the share is only the initial budget.
   memory: { freeShare: 0.6, least: 2 * GIB, mayGrow: true },

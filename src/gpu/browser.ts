@@ -1,6 +1,7 @@
 // The device starter for pages and their workers: adapters and devices of navigator.gpu, shaders bundled as text.
 
 import { EngineError } from '../files/error.ts';
+import { probeAdapter } from './adapter-probe.ts';
 import { chosenProfile, hostBudget, type AdapterProfile } from './adapter-profile.ts';
 import { Device } from './device.ts';
 import { findInBrowser } from './browser-adapters.ts';
@@ -35,6 +36,10 @@ export function destroyDevices(): void {
 export async function openDevice({ adapter: wanted, ...options }: OpenDeviceOptions = {}): Promise<Device> {
   const { adapter, summary, languageFeatures } = chooseAdapter(await findInBrowser(), wanted);
   const gpu = await requestDevice(adapter);
+  const probed = await probeAdapter(gpu, readShader, summary).catch((error: unknown) => {
+    gpu.destroy();
+    throw error;
+  });
   const profile = chosenProfile(summary, options);
   const { deviceMemory } = navigator as { deviceMemory?: number };
   const memoryBudget = options.memoryBudget ?? firstBudget(profile, deviceMemory);
@@ -47,6 +52,7 @@ export async function openDevice({ adapter: wanted, ...options }: OpenDeviceOpti
     shaders: readShader,
     languageFeatures,
     summary,
+    probed,
   });
   opened.add(device);
   void device.lost.then(() => opened.delete(device));

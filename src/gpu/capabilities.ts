@@ -2,6 +2,7 @@
 
 import { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
+import type { ProbedAdapter } from './adapter-probe.ts';
 import type { AdapterProfile } from './adapter-profile.ts';
 import type { LinkedShader } from './linker.ts';
 
@@ -12,6 +13,8 @@ export interface Capabilities {
   columnLanes: number;
   /** Whether shaders may compute in f16; storing f16 does not require it. */
   f16: boolean;
+  /** Whether kernels convert halves by integers, because the adapter takes subnormal ones for zero. */
+  exactHalves: boolean;
   /** Largest number of bytes in one binding. */
   bindingLimit: number;
   maxBufferSize: number;
@@ -22,16 +25,25 @@ export interface Capabilities {
   maxInvocations: number;
 }
 
-/** `bindingLimit` lowers that of the device; `portable`: kernels use no subgroups. */
+/**
+ * `bindingLimit` lowers that of the device; `portable`: kernels use no subgroups. Those that are not what the adapter says of them are not used,
+ * either.
+ */
 export function readCapabilities(
   gpu: GPUDevice,
   profile: AdapterProfile,
-  { summary, portable, bindingLimit }: { summary: AdapterSummary; portable?: boolean; bindingLimit?: number },
+  {
+    summary,
+    probed,
+    portable = (probed?.subgroupProblem ?? null) !== null,
+    bindingLimit,
+  }: { summary: AdapterSummary; probed?: ProbedAdapter; portable?: boolean; bindingLimit?: number },
 ): Capabilities {
   return {
     lanes: portable ? 1 : subgroupLanes(gpu, summary),
     // Without subgroups their sizes mean nothing: wgpu then tells 4 to 128.
     columnLanes: Math.max(profile.columnLanes, gpu.features.has('subgroups') ? summary.subgroupMaxSize : 0),
+    exactHalves: probed?.keepsSubnormalHalves === false,
     f16: gpu.features.has('shader-f16'),
     bindingLimit: Math.min(bindingLimit ?? Infinity, gpu.limits.maxStorageBufferBindingSize),
     maxBufferSize: gpu.limits.maxBufferSize,

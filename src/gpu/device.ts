@@ -3,6 +3,7 @@
 
 import type { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
+import type { ProbedAdapter } from './adapter-probe.ts';
 import { profileOf, type AdapterProfile } from './adapter-profile.ts';
 import { Arena } from './arena.ts';
 import { checkLanguage, readCapabilities, type Capabilities } from './capabilities.ts';
@@ -32,6 +33,8 @@ export interface DeviceSettings {
   /** WGSL language features that shaders may require; left out: all. */
   languageFeatures?: ReadonlySet<string>;
   summary: AdapterSummary;
+  /** Left out: the adapter is as it says. */
+  probed?: ProbedAdapter;
   /** Default: derived from the summary. */
   profile?: AdapterProfile;
   /** Bytes for everything on the device. */
@@ -53,6 +56,8 @@ export interface DeviceSettings {
 export class Device {
   readonly gpu: GPUDevice;
   readonly summary: AdapterSummary;
+  /** null: the adapter was not probed. */
+  readonly probed: ProbedAdapter | null;
   readonly profile: AdapterProfile;
   readonly capabilities: Capabilities;
   readonly arena: Arena;
@@ -79,6 +84,7 @@ export class Device {
   constructor(gpu: GPUDevice, settings: DeviceSettings) {
     this.gpu = gpu;
     this.summary = settings.summary;
+    this.probed = settings.probed ?? null;
     this.profile = settings.profile ?? profileOf(settings.summary);
     this.tuning = settings.tuning ?? new Tuning();
     this.#shaders = settings.shaders;
@@ -142,7 +148,7 @@ export class Device {
     const key = name + JSON.stringify(params);
     let pipeline = this.#pipelines.get(key);
     if (!pipeline) {
-      pipeline = this.#compile(link((path) => this.shaderText(path), name, params));
+      pipeline = this.#compile(this.link(name, params));
       this.#pipelines.set(key, pipeline);
     }
     return pipeline;
@@ -161,6 +167,11 @@ export class Device {
 
   shaderText(path: string): string {
     return this.#added.get(path) ?? this.#shaders(path);
+  }
+
+  /** The text of a shader as this device compiles it. */
+  link(name: string, params: Params = {}): LinkedShader {
+    return link((path) => this.shaderText(path), name, params, this.capabilities);
   }
 
   #compile(shader: LinkedShader): Pipeline {
@@ -183,7 +194,7 @@ export class Device {
 
   /** Errors and warnings of a shader's text, each as `file.wgsl:line {params}: message`. */
   async diagnose(name: string, params: Params = {}): Promise<string[]> {
-    const shader = link((path) => this.shaderText(path), name, params);
+    const shader = this.link(name, params);
     this.gpu.pushErrorScope('validation');
     const compiled = this.gpu.createShaderModule({ code: shader.code }).getCompilationInfo();
     // Both run in the same tick, so that the scope covers no other calls.

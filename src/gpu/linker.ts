@@ -50,7 +50,17 @@ const DECLARATION = /^(const|alias)\s+(\w+)(\s*:\s*\w+)?\s*=\s*([^;]+);(.*)$/;
 const BINDING =
   /@group\(0\)\s*@binding\((\d+)\)\s*var<\s*(uniform|storage)\s*(?:,\s*(read_write|read)\s*)?>\s*(\w+)/g;
 
-export function link(source: ShaderSource, name: string, params: Params = {}): LinkedShader {
+/** Replaces the built-in conversions of halves. */
+export const EXACT_HALVES = 'lib/exact-halves.wgsl';
+const CONVERSION = /\b(un)?pack2x16float\(/;
+
+/** `exactHalves`: halves are converted by integers. */
+export function link(
+  source: ShaderSource,
+  name: string,
+  params: Params = {},
+  { exactHalves = false } = {},
+): LinkedShader {
   const directives = new Map<string, Line>();
   const body: Line[] = [];
   const seen = new Set<string>();
@@ -75,6 +85,7 @@ export function link(source: ShaderSource, name: string, params: Params = {}): L
     imports.forEach(append);
   };
   append(name);
+  if (exactHalves && body.some(({ text }) => CONVERSION.test(text))) append(EXACT_HALVES);
 
   if (unused.size > 0) {
     throw new Error(`${name}: no const, alias or import takes ${[...unused].join(', ')}${describe(params)}`);

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
+import { probeAdapter } from './adapter-probe.ts';
 import { chosenProfile, hostBudget, type AdapterProfile } from './adapter-profile.ts';
 import { chooseAdapter, findAdapters, requestDevice, type FoundAdapter } from './find-adapter.ts';
 import { Device } from './device.ts';
@@ -92,7 +93,7 @@ export async function listAdapters(): Promise<AdapterSummary[]> {
   return (await find(SAFE_FLAGS)).map(({ summary }) => summary);
 }
 
-const opened = new Set<Device>();
+const opened = new Set<{ destroy(): void }>();
 let leaving = false;
 
 /**
@@ -114,10 +115,7 @@ export async function openDevice(options: OpenDeviceOptions = {}): Promise<Devic
   }
   const { adapter, summary, languageFeatures } = chooseAdapter(found, options.adapter);
   const gpu = await requestDevice(adapter);
-  if (leaving) {
-    gpu.destroy();
-    throw new EngineError('cancelled', 'the process is ending');
-  }
+  const probed = await whileOpen(gpu, () => probeAdapter(gpu, readShader, summary));
   const profile = chosenProfile(summary, options);
   const memoryBudget = options.memoryBudget ?? firstBudget(profile);
   const device = new Device(gpu, {
@@ -129,10 +127,26 @@ export async function openDevice(options: OpenDeviceOptions = {}): Promise<Devic
     shaders: readShader,
     languageFeatures,
     summary,
+    probed,
   });
   opened.add(device);
   void device.lost.then(() => opened.delete(device));
   return device;
+}
+
+/** Runs the first work on a device, which `destroyDevices` ends. Destroys the device if it fails. */
+async function whileOpen<T>(gpu: GPUDevice, run: () => Promise<T>): Promise<T> {
+  opened.add(gpu);
+  try {
+    if (leaving) throw new Error('no device is opened any more');
+    return await run();
+  } catch (cause) {
+    gpu.destroy();
+    if (leaving) throw new EngineError('cancelled', 'the process is ending', { cause });
+    throw cause;
+  } finally {
+    opened.delete(gpu);
+  }
 }
 
 /** Returns the initial budget in bytes if the caller sets none. */

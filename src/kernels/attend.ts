@@ -4,6 +4,7 @@ import type { Params } from '../gpu/linker.ts';
 import { tapeOf, type Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { quadsOf, type Columns } from './columns.ts';
+import { mostWork } from './dispatch-work.ts';
 import { fits, mostPixels, view } from './pixels.ts';
 import { paddedHead, resizeHeads } from './resize-heads.ts';
 
@@ -58,7 +59,7 @@ export function attend(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention)
     const [first, last] = part.queries;
     const state = isWhole ? null : tape.tensor([last - first, heads * variant.parts * 2]);
     for (const window of ranges(keys, mostKeys)) record(job, { ...part, keys: window }, state);
-    if (attention.mostWork !== undefined && parts.length > 1) tape.cut();
+    if (workOf(job) < Infinity && parts.length > 1) tape.cut();
   }
   return y;
 }
@@ -78,11 +79,16 @@ function attendPadded(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention):
 
 /** Many items whole, or ranges of at most `most` queries of one item; within the work of a segment. */
 function dividedParts(
-  { attention: { heads, dims, mostWork = Infinity }, variant, all: { queries, keys } }: Job,
+  job: Job,
   items: number,
   { isWhole, most }: { isWhole: boolean; most: number },
 ): Omit<Part, 'keys'>[] {
-  const worked = Math.floor(mostWork / (keys * heads * dims));
+  const {
+    attention: { heads, dims },
+    variant,
+    all: { queries, keys },
+  } = job;
+  const worked = Math.floor(workOf(job) / (keys * heads * dims));
   if (isWhole && queries <= worked)
     return ranges(items, Math.floor(worked / queries)).map(([first, last]) => ({
       firstItem: first,
@@ -95,6 +101,11 @@ function dividedParts(
   return Array.from({ length: items }, (_, firstItem) =>
     ranges(queries, strip).map((range) => ({ firstItem, items: 1, queries: range })),
   ).flat();
+}
+
+/** Most products of queries, keys and columns of a dispatch, each of which is two multiply-adds. */
+function workOf({ tape, attention }: Job): number {
+  return Math.min(attention.mostWork ?? Infinity, mostWork(tape) / 2);
 }
 
 type Range = readonly [first: number, last: number];

@@ -5,13 +5,14 @@ import type { Params } from '../gpu/linker.ts';
 import type { Operand, Tape } from '../gpu/tape.ts';
 import type { Sizes } from '../gpu/tensor.ts';
 import { PAGE_TOKENS, TILE_ROWS, type HeadShape } from './batch.ts';
+import { mostWork, type TileStrip } from './dispatch-work.ts';
 
 /** Least pages of a decode row's chunk, and the largest number of chunks; as in shaders/lib/own-chunks.wgsl. */
 const LEAST_PAGES = 4;
 const MOST_CHUNKS = 64;
 /** Queries of a decode row that a workgroup computes. */
 const MOST_QUERIES = 8;
-/** Decode rows of a dispatch: their chunks are kept until they are merged. */
+/** Most decode rows of a dispatch: their chunks are kept until they are merged. */
 const STRIP = 32;
 /** Lanes of a workgroup, each with four dimensions. */
 const LANES = 128;
@@ -24,6 +25,10 @@ export const MOST_DIMS = 4 * LANES;
 export interface PhasedAttention {
   /** Whether the rows are decode rows, each with a tile of its own. */
   isDecode: boolean;
+  /** Tiles of the dispatches for rows of prompts. */
+  strips: readonly TileStrip[];
+  /** Multiply-adds of a tile. */
+  tileWork: (sizes: Sizes) => number;
   shape: HeadShape;
   window: number | null;
   /** Parameters of the kinds of scores and of pages; `sinks` alone concerns merging. */
@@ -39,23 +44,27 @@ export function attendPhases(tape: Tape, attention: PhasedAttention): void {
     attendPrompt(tape, attention);
     return;
   }
-  const rows = tape.capacity['tiles'] ?? 0;
-  for (let first = 0; first < rows; first += STRIP) {
-    attendDecoded(tape, attention, { first, rows: Math.min(STRIP, rows - first) });
+  const { tiles: rows = 0, contextPages = 1 } = tape.capacity;
+  const most = Math.floor(mostWork(tape) / attention.tileWork({ tileRows: 1, contextPages }));
+  const each = Math.max(1, Math.min(STRIP, most));
+  for (let first = 0; first < rows; first += each) {
+    attendDecoded(tape, attention, { first, rows: Math.min(each, rows - first) });
   }
 }
 
-function attendPrompt(tape: Tape, { shape, variants, args, bind }: PhasedAttention): void {
+function attendPrompt(tape: Tape, { strips, shape, variants, args, bind }: PhasedAttention): void {
   const { heads, kvHeads, dims } = shape;
   const share = heads / kvHeads;
   const each = queriesOfTeam(share, dims);
   const queries = (LANES / 8) * each;
-  tape.dispatch('attention-prompt.wgsl', {
-    params: { DIMS: dims, EACH: each, ...variants.scores, ...variants.sinks },
-    args,
-    bind,
-    groups: ({ tiles = 0, tileRows = 0 }) => [tiles, kvHeads, Math.ceil((tileRows * share) / queries)],
-  });
+  for (const { first, count } of strips) {
+    tape.dispatch('attention-prompt.wgsl', {
+      params: { DIMS: dims, EACH: each, ...variants.scores, ...variants.sinks },
+      args: { ...args, first_tile: first },
+      bind,
+      groups: (sizes) => [count(sizes), kvHeads, Math.ceil(((sizes['tileRows'] ?? 0) * share) / queries)],
+    });
+  }
 }
 
 /** Queries of eight lanes, so that a lane's sums fit its registers and the workgroups of a tile are filled alike. */

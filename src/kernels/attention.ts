@@ -1,6 +1,7 @@
 // Paged attention over tiles of mixed prefill and decode rows: grouped queries, causal or in spans whose rows see each other, with an
 // optional window.
 
+import type { Dispatch } from '../gpu/dispatch.ts';
 import type { Params } from '../gpu/linker.ts';
 import { tapeOf, type Tape } from '../gpu/tape.ts';
 import type { Sizes, Tensor } from '../gpu/tensor.ts';
@@ -13,6 +14,7 @@ import {
   type TextBatch,
 } from './batch.ts';
 import { attendPhases, MOST_DIMS } from './attention-phases.ts';
+import { tileStrips, type TileStrip } from './dispatch-work.ts';
 import { isDecode } from './matvec.ts';
 import { paddedHead, resizeHeads } from './resize-heads.ts';
 
@@ -66,19 +68,19 @@ export function attention(
     rows: tape.capacity['rows'] ?? 0,
     first_tile: 0,
   };
+  const tileWork = tileWorkOf(shape, spans ? null : window);
+  const strips = tileStrips(tape, tileWork);
   if (tape.lanes < LANES) {
-    tape.dispatch('attention-plain.wgsl', {
-      params: { QUADS: Math.ceil(dims / 128), ...variants, ...scores },
-      args,
-      bind,
-      groups: ({ tiles = 0, tileRows = 0 }) => [tiles, heads, tileRows],
-    });
+    const params = { QUADS: Math.ceil(dims / 128), ...variants, ...scores };
+    attendPlain(tape, strips, { params, args, bind });
     return y;
   }
   if (tape.device.profile.matvecRows !== null && dims <= MOST_DIMS) {
     const each = { scores: { SPANS: spans, ...scores }, sinks: { SPANS: spans, SINKS: variants.SINKS } };
     attendPhases(tape, {
       isDecode: isDecode(q),
+      strips,
+      tileWork,
       shape,
       window: spans ? null : window,
       variants: each,
@@ -91,16 +93,18 @@ export function attention(
   const { params, queries } = workgroupShape(tape, heads / kvHeads, dims);
   const { chunk, chunksAt, areApart } = chunking(tape, spans ? null : window);
   const parts = areApart ? tape.tensor([chunksAt(tape.capacity) * args.rows * heads, 4 + dims]) : null;
-  tape.dispatch('attention.wgsl', {
-    params: { ...params, ...variants, ...scores, CHUNK: chunk, CHUNKS: parts ? 'apart' : 'in-turn' },
-    args,
-    bind: parts ? { ...bind, parts } : bind,
-    groups: (sizes) => [
-      sizes['tiles'] ?? 0,
-      kvHeads * (parts ? chunksAt(sizes) : 1),
-      Math.ceil(((sizes['tileRows'] ?? 0) * heads) / kvHeads / queries),
-    ],
-  });
+  for (const { first, count } of strips) {
+    tape.dispatch('attention.wgsl', {
+      params: { ...params, ...variants, ...scores, CHUNK: chunk, CHUNKS: parts ? 'apart' : 'in-turn' },
+      args: { ...args, first_tile: first },
+      bind: parts ? { ...bind, parts } : bind,
+      groups: (sizes) => [
+        count(sizes),
+        kvHeads * (parts ? chunksAt(sizes) : 1),
+        Math.ceil(((sizes['tileRows'] ?? 0) * heads) / kvHeads / queries),
+      ],
+    });
+  }
   if (!parts) return y;
   tape.dispatch('attention-merge.wgsl', {
     params: { CHUNK: chunk, ...variants },
@@ -109,6 +113,30 @@ export function attention(
     groups: (sizes) => (chunksAt(sizes) > 1 ? [sizes['tiles'] ?? 0, heads, sizes['tileRows'] ?? 0] : [0]),
   });
   return y;
+}
+
+/** A workgroup is one query of one head. */
+function attendPlain(
+  tape: Tape,
+  strips: readonly TileStrip[],
+  { params, args, bind }: Required<Pick<Dispatch, 'params' | 'args' | 'bind'>>,
+): void {
+  for (const { first, count } of strips) {
+    tape.dispatch('attention-plain.wgsl', {
+      params,
+      args: { ...args, first_tile: first },
+      bind,
+      groups: (sizes) => [count(sizes), args['heads']!, sizes['tileRows'] ?? 0],
+    });
+  }
+}
+
+/** Multiply-adds of a tile: scores and sums of values. */
+function tileWorkOf({ heads, dims }: HeadShape, window: number | null): (sizes: Sizes) => number {
+  return ({ tileRows = 0, contextPages = 1 }) => {
+    const seen = Math.min(contextPages * PAGE_TOKENS, window === null ? Infinity : window + TILE_ROWS);
+    return 2 * tileRows * heads * dims * seen;
+  };
 }
 
 /** Queries and pages have zeros behind each head, up to a multiple of 4; the result has none. */

@@ -4,6 +4,7 @@
 import type { Tensor } from '../gpu/tensor.ts';
 import {
   convolution,
+  cutWork,
   epilogueOf,
   isUpsampled,
   pixelsOf,
@@ -21,7 +22,10 @@ import { recordWinograd } from './winograd.ts';
 /** x [batch, height, width, in] → [batch, height', width', out]; sizes are fixed numbers */
 export function conv2d(x: Tensor, weight: Matrix, options: Conv2dOptions = {}): Tensor {
   const conv = convolution(x, weight, options);
-  for (const strip of stripsOf(conv, x)) recordStrip(conv, strip, view(conv.tape, x, strip.source));
+  for (const strip of stripsOf(conv, x)) {
+    recordStrip(conv, strip, view(conv.tape, x, strip.source));
+    cutWork(conv, strip);
+  }
   return conv.y;
 }
 

@@ -4,6 +4,7 @@ import type { Operand } from '../gpu/operand.ts';
 import { tapeOf, type Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { quadsOf, type Columns } from './columns.ts';
+import { mostRows, mostWork } from './dispatch-work.ts';
 import type { Matrix } from './matrix.ts';
 import { fits, imageShape, mostPixels, view, type Pixels } from './pixels.ts';
 import { TILE_ROWS } from './tiling.ts';
@@ -105,12 +106,16 @@ function expectPerImage(perImage: Tensor | Columns, batch: number, out: number):
     throw new Error(`conv2d: perImage is [${x.shape.join(', ')}] from ${first} on, for [${batch}, ${out}]`);
 }
 
-/** Strips of whole rows that fit the bindings and one dispatch; of at most `most` pixels if one row allows it. */
-export function stripsOf(conv: Convolution, x: Tensor, most = Infinity): Strip[] {
+/**
+ * Strips of whole rows that fit the bindings and one dispatch; of at most `given` pixels, and within the work of a dispatch, if one row allows
+ * it.
+ */
+export function stripsOf(conv: Convolution, x: Tensor, given = Infinity): Strip[] {
   const { tape, y, batch, ySize } = conv;
   const xMost = fits(tape, x) ? Infinity : mostPixels(tape, x);
   const yMost = fits(tape, y) ? Infinity : mostPixels(tape, y);
   const dispatchMost = tape.device.capabilities.maxWorkgroups * TILE_ROWS;
+  const most = Math.min(given, mostRows(tape, pixelWork(conv)));
   const rows = batch * ySize.height;
   // A preceding norm walks the strip's input pixels with as many pixels per workgroup, so these are limited too.
   const allows = (strip: Strip): boolean =>
@@ -133,6 +138,17 @@ export function stripsOf(conv: Convolution, x: Tensor, most = Infinity): Strip[]
     row = end;
   }
   return strips;
+}
+
+/** Ends a segment after a strip of a convolution whose work is divided, since a driver may also end what is submitted at once. */
+export function cutWork(conv: Convolution, strip: Pixels): void {
+  const { tape } = conv;
+  if (size(strip) < pixelsOf(conv) && pixelsOf(conv) * pixelWork(conv) > mostWork(tape)) tape.cut();
+}
+
+/** Multiply-adds of a pixel. */
+function pixelWork({ weight: { taps, k, columns } }: Convolution): number {
+  return taps * k * columns;
 }
 
 export function size({ first, last }: Pixels): number {

@@ -5,6 +5,7 @@ import type { Params } from '../gpu/linker.ts';
 import { tapeOf, type Operand, type Tape } from '../gpu/tape.ts';
 import { paddedColumns, paddedRows, type Sizes, type Tensor } from '../gpu/tensor.ts';
 import { activation as activate, type Activation } from './activation.ts';
+import { mostRows } from './dispatch-work.ts';
 import { gated } from './gated.ts';
 import type { WeightFormat } from './formats.ts';
 import { gemmKernel, usesGemm } from './gemm.ts';
@@ -106,7 +107,7 @@ function record(inputs: Rows, weight: Matrix, y: Tensor, store: Store): void {
   const tape = tapeOf(x);
   const rows = x.rows(tape.capacity);
   const few = paddedRows(rows) <= TILE_ROWS ? { tileRows: paddedRows(rows) } : {};
-  for (const strip of stripsOf(tape, [x, y], TILE_ROWS)) {
+  for (const strip of stripsOf(tape, [x, y], TILE_ROWS, mostRows(tape, weight.columns * weight.k))) {
     for (const window of weight.windows) {
       const kernel = isDecode(inputs)
         ? matvecKernel(weight, window.format, matvecRows(tape, rows), norm)

@@ -4,7 +4,7 @@
 import type { Tensor } from '../gpu/tensor.ts';
 import { normalizePixels, type ChannelNorm } from './channel-norm.ts';
 import { recordStrip } from './conv2d.ts';
-import { convolution, stripsOf, type Conv2dOptions } from './convolution.ts';
+import { convolution, cutWork, stripsOf, type Conv2dOptions } from './convolution.ts';
 import { applyMoments, moments, type GroupNorm, type NormWeights } from './groupnorm.ts';
 import type { Matrix } from './matrix.ts';
 import { view, type Pixels, type View } from './pixels.ts';
@@ -47,6 +47,7 @@ function inStrips(
     const normed = { operand: conv.tape.tensor([last - first, x.columns]), first };
     normalize(strip.source, view(conv.tape, x, strip.source), normed);
     recordStrip(conv, strip, normed);
+    cutWork(conv, strip);
   }
   return conv.y;
 }

@@ -18,22 +18,23 @@ const STEP = 16;
 
 /**
  * Returns strips of tensors with equal numbers of rows, for kernels with a workgroup per `groupRows` rows (Infinity: workgroups
- * walk with a stride). One strip covers everything if every tensor fits a binding and its rows fit a dispatch.
+ * walk with a stride), and at most `most` rows, at least 16. One strip covers everything if every tensor fits a binding and its rows fit a
+ * dispatch.
  */
-export function stripsOf(tape: Tape, tensors: readonly Tensor[], groupRows = 1): Strip[] {
+export function stripsOf(tape: Tape, tensors: readonly Tensor[], groupRows = 1, most = Infinity): Strip[] {
   const first = tensors[0]!;
   const rows = paddedRows(first.rows(tape.capacity));
   const rowBytes = Math.max(...tensors.map((tensor) => tensor.stride)) * 4;
   const { bindingLimit, maxWorkgroups } = tape.device.capabilities;
-  const dispatchRows = maxWorkgroups * groupRows;
+  const dispatchRows = Math.min(maxWorkgroups * groupRows, most);
   if (rows * rowBytes <= bindingLimit && rows <= dispatchRows) {
     return [{ firstRow: 0, rows, of: (tensor) => tensor, count: (sizes) => first.rows(sizes) }];
   }
-  const most = Math.floor(Math.min(bindingLimit / rowBytes, dispatchRows) / STEP) * STEP;
-  if (most === 0) throw new Error(`${STEP} rows of ${rowBytes} bytes exceed one binding of ${bindingLimit}`);
-  return Array.from({ length: Math.ceil(rows / most) }, (_, i) => {
-    const firstRow = i * most;
-    const strip = { firstRow, rows: Math.min(most, rows - firstRow) };
+  const each = Math.floor(Math.min(bindingLimit / rowBytes, dispatchRows) / STEP) * STEP;
+  if (each === 0) throw new Error(`${STEP} rows of ${rowBytes} bytes exceed one binding of ${bindingLimit}`);
+  return Array.from({ length: Math.ceil(rows / each) }, (_, i) => {
+    const firstRow = i * each;
+    const strip = { firstRow, rows: Math.min(each, rows - firstRow) };
     return {
       ...strip,
       of: (tensor) => ({ tensor, ...strip }),

@@ -120,6 +120,7 @@ export const PLANNING = {
   contextLength: LOADING.contextLength,
   memoryBudget: LOADING.memoryBudget,
   layerwiseOffload: LOADING.layerwiseOffload,
+  deterministic: LOADING.deterministic,
 } as const satisfies Settings;
 
 /** Settings for sharing a model among many requests, as in servers. */

@@ -40,6 +40,8 @@ export interface Disguise {
   maxWorkgroups?: number;
   /** Rows of a tile of decode rows: software adapters take seconds to compile the eight of GPUs. */
   matvecRows?: number;
+  /** Most multiply-adds of a dispatch; replaces the profile's. */
+  dispatchWork?: number;
 }
 
 const disguised = new WeakMap<Device, Map<string, Device>>();
@@ -55,13 +57,15 @@ export function disguise(device: Device, as: Disguise): Device {
 }
 
 function wrap(device: Device, as: Disguise): Device {
-  const { summary } = device;
+  const { summary, probed } = device;
   const named = PROFILES.find(({ name }) => name === as.profile) ?? device.profile;
-  const { sharedTiles = named.sharedTiles, matvecRows = named.matvecRows, deterministic = false } = as;
-  const own = { ...named, sharedTiles, matvecRows };
+  const { deterministic = false, ...given } = as;
+  const { sharedTiles, matvecRows, dispatchWork } = { ...named, ...given };
+  const own = { ...named, sharedTiles, matvecRows, dispatchWork };
   const profile = deterministic ? withOnePhase(own) : own;
   const seen = new KeptDevice(device.gpu, {
     shaders: readShader,
+    ...(probed && { probed }),
     memoryBudget: as.memoryBudget ?? TEST_BUDGET,
     profile,
     ...(as.portable === undefined ? {} : { portable: as.portable }),

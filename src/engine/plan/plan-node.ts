@@ -7,7 +7,7 @@ import { openHubFolder } from '../../files/hub/hub-folder.ts';
 import { shippedFolder } from '../../files/shipped.ts';
 import { openDiskFolder } from '../../files/source-disk.ts';
 import { noteOf, option, say } from '../../files/message.ts';
-import { hostBudget, INTEGRATED, profileOf } from '../../gpu/adapter-profile.ts';
+import { chosenProfile, hostBudget, INTEGRATED, withOnePhase } from '../../gpu/adapter-profile.ts';
 import { freeHostMemory } from '../../gpu/free-memory.ts';
 import { firstBudget, listAdapters, readShader } from '../../gpu/node.ts';
 import { openPaperDevice } from '../../gpu/paper-device.ts';
@@ -28,7 +28,11 @@ export async function planModel(options: PlanOptions, signal?: AbortSignal): Pro
   assertWanted(signal);
   // A system that cannot load the GPU binding has no adapter, either.
   const [like] = await listAdapters().catch(() => []);
-  const profile = like ? profileOf(like) : INTEGRATED;
+  const profile = like
+    ? chosenProfile(like, options)
+    : options.deterministic === true
+      ? withOnePhase(INTEGRATED)
+      : INTEGRATED;
   const { memoryBudget = firstBudget(profile) } = options;
   const { path, isRemote, openFolder } = await locate(options, signal);
   const place: PlanPlace = {
@@ -42,6 +46,7 @@ export async function planModel(options: PlanOptions, signal?: AbortSignal): Pro
       assertWanted(signal);
       return openPaperDevice({
         shaders: readShader,
+        profile,
         memoryBudget: budget,
         hostBudget: hostBudget(profile, freeHostMemory(), budget),
         ...(like && { like }),

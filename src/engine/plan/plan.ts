@@ -26,7 +26,7 @@ export async function planFolder(
   const names = await folder.names();
   const isImage = names.includes('model_index.json') || (await isImageFile(folder, names));
   const isEmbedding = !isImage && (await makesEmbeddings(folder, names));
-  if (options.layerwiseOffload === true && (isImage || isEmbedding)) refuseStreaming(options);
+  if (isImage || isEmbedding) refuseForText(options);
   if (isImage) return planImage(path, options, place);
   return isEmbedding ? planEmbedding(folder, options, place) : planText(folder, options, place);
 }
@@ -61,11 +61,14 @@ const IMAGE_ARCHITECTURES: ReadonlySet<unknown> = new Set([
   undefined,
 ]);
 
-function refuseStreaming({ model }: PlanOptions): never {
+/** Refuses what only language models have. */
+function refuseForText(options: PlanOptions): void {
+  const given = (['layerwiseOffload', 'deterministic'] as const).find((name) => options[name] === true);
+  if (given === undefined) return;
   throw new EngineError(
     'bad_request',
-    say`${option('layerwiseOffload')} is for language models, which ${model} is not: leave it out`,
-    { param: 'layerwiseOffload' },
+    say`${option(given)} is for language models, which ${options.model} is not: leave it out`,
+    { param: given },
   );
 }
 

@@ -1,9 +1,11 @@
 // Options of planModel are checked before anything is read.
 
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { planModel } from '../../../src/engine/plan/plan-node.ts';
 import { openTextModel, shippedImageModelPath, shippedModelPath } from '../../../src/index.ts';
+import { INTEGRATED, withOnePhase } from '../../../src/gpu/adapter-profile.ts';
+import { Device } from '../../../src/gpu/device.ts';
 import { temporaryFolders } from '../../files/folders.ts';
 import { ggufOfFolder } from '../../files/gguf/from-folder.ts';
 
@@ -27,6 +29,15 @@ it.each([
   await expect(refusal).rejects.toThrow(message);
 });
 
+it('a deterministic model is planned with the kernels that it will have on a GPU', async () => {
+  // No adapter answers as long as no driver is loaded, so that an integrated GPU is assumed.
+  vi.stubEnv('SVC_VULKAN_DRIVER', 'none');
+  onTestFinished(() => void (vi.unstubAllEnvs(), vi.restoreAllMocks()));
+  const opened = vi.spyOn(Device.prototype, 'memory');
+  await planModel({ model, memoryBudget: 2 ** 31, quantization: 'int8', deterministic: true });
+  expect((opened.mock.contexts.at(-1) as Device).profile).toEqual(withOnePhase(INTEGRATED));
+});
+
 it('a plan within a budget names what fits', async () => {
   const plan = await planModel({ model, memoryBudget: 64 * 2 ** 20, quantization: 'int8' });
   expect(plan.opens).toBe(true);
@@ -44,6 +55,15 @@ it('a context beyond the model and the choice of auto are told as opening tells 
   expect(opens).toBe(true);
   expect(notes.map(({ message }) => message)).toEqual(told);
   expect(told.join()).toMatch(/10000 is beyond the 4096 tokens/);
+});
+
+it.each([
+  ['deterministic', { deterministic: true }],
+  ['layerwiseOffload', { layerwiseOffload: true }],
+])('%s is refused for image models', async (param, given) => {
+  const refusal = planModel({ model: shippedImageModelPath(), ...given });
+  await expect(refusal).rejects.toMatchObject({ code: 'bad_request', param });
+  await expect(refusal).rejects.toThrow(/^\S+ is for language models, which .* is not: leave it out/);
 });
 
 it('auto without room for any weights does not open, and the change names a quantization', async () => {

@@ -1,7 +1,7 @@
 // Compiles kernels before the first request. Drivers compile a kernel at its first run, so each is run once.
 
 import type { Device } from '../../../gpu/device.ts';
-import type { Tape } from '../../../gpu/tape.ts';
+import type { Encodable, Tape } from '../../../gpu/tape.ts';
 import type { Sizes } from '../../../gpu/tensor.ts';
 
 /** Runs each pipeline once, on cleared step data: a row for token 0 in page 0, which is not in use yet. */
@@ -19,8 +19,11 @@ export async function warmUp(
     sequences: 1,
     contextPages,
   });
+  const all = tapes.flatMap((tape) => tape.encodables(sizes(tape)));
+  const isEmpty = ({ groups }: Encodable): boolean => groups.includes(0);
+  // A pipeline has empty dispatches, too: the strips that such a step does not reach.
   const first = new Map(
-    tapes.flatMap((tape) => tape.encodables(sizes(tape))).map((encodable) => [encodable.pipeline, encodable]),
+    [...all.filter(isEmpty), ...all.filter((one) => !isEmpty(one))].map((one) => [one.pipeline, one]),
   );
   let done = 0;
   for (const { pipeline, bindGroup, groups } of first.values()) {
