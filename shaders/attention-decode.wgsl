@@ -14,6 +14,7 @@ const DIMS = 128u;
 const QUERIES = 8u;     // 1, 2, 4 or 8
 
 const LANES = 128u;
+const FILLS_REGISTERS = true;
 const PAGES = 4u;                            // of a round
 const PARTS = LANES / 8u / PAGES;            // parts of the dimensions
 const QUADS = DIMS / 4u;

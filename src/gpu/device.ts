@@ -142,7 +142,7 @@ export class Device {
     const key = name + JSON.stringify(params);
     let pipeline = this.#pipelines.get(key);
     if (!pipeline) {
-      pipeline = this.#compile(link((path) => this.shaderText(path), name, params));
+      pipeline = this.#compile(this.link(name, params));
       this.#pipelines.set(key, pipeline);
     }
     return pipeline;
@@ -161,6 +161,11 @@ export class Device {
 
   shaderText(path: string): string {
     return this.#added.get(path) ?? this.#shaders(path);
+  }
+
+  /** The text of a kernel as this device compiles it. */
+  link(name: string, params: Params = {}): LinkedShader {
+    return link((path) => this.shaderText(path), name, params, this.capabilities.subgroupSize);
   }
 
   #compile(shader: LinkedShader): Pipeline {
@@ -183,7 +188,7 @@ export class Device {
 
   /** Errors and warnings of a shader's text, each as `file.wgsl:line {params}: message`. */
   async diagnose(name: string, params: Params = {}): Promise<string[]> {
-    const shader = link((path) => this.shaderText(path), name, params);
+    const shader = this.link(name, params);
     this.gpu.pushErrorScope('validation');
     const compiled = this.gpu.createShaderModule({ code: shader.code }).getCompilationInfo();
     // Both run in the same tick, so that the scope covers no other calls.

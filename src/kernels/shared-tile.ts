@@ -40,17 +40,24 @@ export function sharedTile(
   { groups, ...product }: Omit<Product, 'splits' | 'tileRows'> & { groups: number },
 ): SharedTile {
   const { rows } = product;
-  const wanted = device.profile.sharedTiles ?? 0;
+  const { sharedTiles, sharedRows, loadsAhead } = device.profile;
+  const wanted = sharedTiles ?? 0;
   const across = Math.ceil(groups / COLUMN_GROUPS);
   const standard =
-    TILES.find((one) => one.rows < 2 * rows && across * Math.ceil(rows / one.rows) >= wanted) ??
-    TILES.at(-1)!;
+    TILES.filter((one) => one.rows <= sharedRows).find(
+      (one) => one.rows < 2 * rows && across * Math.ceil(rows / one.rows) >= wanted,
+    ) ?? TILES.at(-1)!;
   const tuned = productKey(product);
   const tile = device.tuning.choose(tuned, [standard, ...TILES.filter((one) => one !== standard)]);
   return {
     tuned,
     rows: tile.rows,
-    params: { ROWS: tile.rows, ROW_QUADS: tile.rowQuads, COLUMN_QUADS: tile.columnQuads },
+    params: {
+      ROWS: tile.rows,
+      ROW_QUADS: tile.rowQuads,
+      COLUMN_QUADS: tile.columnQuads,
+      ...(loadsAhead ? {} : { LOADS_AHEAD: false }),
+    },
     workgroups: (count, tiles) => [Math.ceil(count / COLUMN_GROUPS), tiles],
   };
 }

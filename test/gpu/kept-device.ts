@@ -5,7 +5,7 @@ import { setMaxListeners } from 'node:events';
 import type { AdapterProfile } from '../../src/gpu/adapter-profile.ts';
 import { withResolvers } from '../../src/engine/resolvers.ts';
 import { Device, type DeviceSettings, type MemoryKind, type Pipeline } from '../../src/gpu/device.ts';
-import { link, type Params } from '../../src/gpu/linker.ts';
+import type { Params } from '../../src/gpu/linker.ts';
 import { firstBudget, openDevice, readShader, type OpenDeviceOptions } from '../../src/gpu/node.ts';
 
 /** GPU devices of this process by what they were asked for, open until it ends. */
@@ -42,7 +42,7 @@ export class KeptDevice extends Device {
     const key = name + JSON.stringify(params);
     const used = this.#used.get(key);
     if (used) return used;
-    const { code } = link((path) => this.shaderText(path), name, params);
+    const { code } = this.link(name, params);
     const pipeline = this.#shared.get(code) ?? super.pipeline(name, params);
     this.#shared.set(code, pipeline);
     this.#used.set(key, pipeline);
