@@ -11,6 +11,7 @@
 
 const DIMS = 128u;
 const QUERIES = 8u;     // 1, 2, 4 or 8
+const FILLS_REGISTERS = true;
 
 @compute @workgroup_size(LANES)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {

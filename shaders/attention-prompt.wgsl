@@ -17,6 +17,7 @@ const DIMS = 128u;
 const EACH = 4u; // queries of eight lanes
 
 const LANES = 128u;
+const FILLS_REGISTERS = true;
 const QUERIES = LANES / 8u * EACH;
 const QUADS = DIMS / 4u;
 const WALKERS = min(LANES / QUADS, QUERIES);

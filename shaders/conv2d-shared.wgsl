@@ -1,6 +1,6 @@
 // 3×3 and 1×1 convolutions of NHWC images as one matrix product, on GPUs: rows are pixels, k's run tap by tap over the channels. A workgroup
-// computes a tile of lib/shared-tile.wgsl, so that neither the batch nor the strip changes a sum. The next k's are loaded before the sums of
-// these are added.
+// computes a tile of lib/shared-tile.wgsl, so that neither the batch nor the strip changes a sum. With LOADS_AHEAD the next k's are
+// loaded before the sums of these are added.
 #import "weights/$W.wgsl"
 #import "lib/addend.$ADDEND.wgsl"
 #import "lib/residual.$RESIDUAL.wgsl"
@@ -33,7 +33,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   var pack: Pack;
   let turns = 2u * args.blocks;
   for (var next = 0u; next <= turns; next++) {
-    if (next > 0u) {
+    if (LOADS_AHEAD && next > 0u) {
       if (local < ROWS) {
         share_x(held, x_quad, x_row_quad);
       }
@@ -53,10 +53,19 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
         load(select(0xffffffffu, under(pixels[2], tap), is_channel), quad),
         load(select(0xffffffffu, under(pixels[3], tap), is_channel), quad),
       );
+      if (!LOADS_AHEAD && local < ROWS) {
+        share_x(held, x_quad, x_row_quad);
+      }
       data = load_block(w_block + block, w_lane);
       pack = load_pack(w_block + block, next % 2u * STEPS + w_step, w_lane);
+      if (!LOADS_AHEAD) {
+        if (local < 32u * STEPS) {
+          share_w(pack, data, next % 2u * 4u, w_step, w_quad);
+        }
+        workgroupBarrier();
+      }
     }
-    if (next > 0u) {
+    if ((LOADS_AHEAD && next > 0u) || (!LOADS_AHEAD && next < turns)) {
       add_products(&c, row_lane, column_lane);
       workgroupBarrier();
     }

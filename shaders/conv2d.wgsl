@@ -14,6 +14,7 @@ diagnostic(off, subgroup_uniformity); // each split consists of whole subgroups
 const TILES = 2u;
 const COLUMN_LANES = 32u;
 const SPLITS = 1u;
+const FILLS_REGISTERS = true;
 const ROLLED = false; // true for CPUs, which compile one store faster; a GPU keeps sums in registers only without the loop
 
 @compute @workgroup_size(COLUMN_LANES * SPLITS)

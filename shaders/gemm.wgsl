@@ -1,5 +1,5 @@
-// y = x · Wᵀ for many rows, on GPUs: a workgroup computes a tile of lib/shared-tile.wgsl. The next k's are loaded before the sums of these are
-// added.
+// y = x · Wᵀ for many rows, on GPUs: a workgroup computes a tile of lib/shared-tile.wgsl. With LOADS_AHEAD the next k's are loaded before the
+// sums of these are added.
 #import "weights/$W.wgsl"
 #import "lib/matrix.$MATRIX.wgsl"
 #import "lib/product-args.wgsl"
@@ -8,6 +8,12 @@
 
 const TASK_ROWS = ROWS;
 
+// First quads of four rows of x.
+fn first_quads(row: u32) -> vec4u {
+  let rows = min(vec4u(row) + vec4u(0u, 1u, 2u, 3u), vec4u(args.rows - 1u));
+  return vec4u(x_row(rows.x), x_row(rows.y), x_row(rows.z), x_row(rows.w)) * args.x_quads;
+}
+
 @compute @workgroup_size(LANES)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
   if (is_idle(workgroup.y)) {
@@ -15,11 +21,12 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   }
   prepare_digits(local);
   // Each lane loads four k's of four rows of x, and a pack of weights of four columns.
+  let x_first = workgroup.y * ROWS + local / 4u % ALL_ROW_QUADS * 4u;
   let x_row_quad = local / 4u;
   let x_quad = local % 4u;
-  var x0: array<u32, 4>;
-  for (var i = 0u; i < 4u; i++) {
-    x0[i] = x_row(min(workgroup.y * ROWS + x_row_quad % ALL_ROW_QUADS * 4u + i, args.rows - 1u)) * args.x_quads + x_quad;
+  var x0: vec4u;
+  if (LOADS_AHEAD) {
+    x0 = first_quads(x_first);
   }
   let w_quad = local % 32u;
   let w_step = local / 32u % STEPS;
@@ -29,26 +36,42 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   let row_lane = local / COLUMN_LANES;
   let column_lane = local % COLUMN_LANES;
   var c: Sums;
-  var held = Four(x[x0[0]], x[x0[1]], x[x0[2]], x[x0[3]]);
-  var data = load_block(w_block, w_lane);
-  var pack = load_pack(w_block, w_step, w_lane);
+  var held: Four;
+  var data: Block;
+  var pack: Pack;
   let turns = 2u * args.blocks;
-  for (var turn = 0u; turn < turns; turn++) {
-    if (local < ROWS) {
-      share_x(held, x_quad, x_row_quad);
+  for (var next = 0u; next <= turns; next++) {
+    if (LOADS_AHEAD && next > 0u) {
+      if (local < ROWS) {
+        share_x(held, x_quad, x_row_quad);
+      }
+      if (local < 32u * STEPS) {
+        share_w(pack, data, (next + 1u) % 2u * 4u, w_step, w_quad);
+      }
+      workgroupBarrier();
     }
-    if (local < 32u * STEPS) {
-      share_w(pack, data, turn % 2u * 4u, w_step, w_quad);
-    }
-    workgroupBarrier();
-    let next = turn + 1u;
     if (next < turns) {
-      held = Four(x[x0[0] + next * 4u], x[x0[1] + next * 4u], x[x0[2] + next * 4u], x[x0[3] + next * 4u]);
+      if (!LOADS_AHEAD) {
+        x0 = first_quads(x_first); // computed anew, because four registers cost more
+      }
+      let at = x0 + vec4u(next * 4u + x_quad);
+      held = Four(x[at.x], x[at.y], x[at.z], x[at.w]);
+      if (!LOADS_AHEAD && local < ROWS) {
+        share_x(held, x_quad, x_row_quad);
+      }
       data = load_block(w_block + next / 2u, w_lane);
       pack = load_pack(w_block + next / 2u, next % 2u * STEPS + w_step, w_lane);
+      if (!LOADS_AHEAD) {
+        if (local < 32u * STEPS) {
+          share_w(pack, data, next % 2u * 4u, w_step, w_quad);
+        }
+        workgroupBarrier();
+      }
     }
-    add_products(&c, row_lane, column_lane);
-    workgroupBarrier();
+    if ((LOADS_AHEAD && next > 0u) || (!LOADS_AHEAD && next < turns)) {
+      add_products(&c, row_lane, column_lane);
+      workgroupBarrier();
+    }
   }
 
   for (var j = 0u; j < COLUMN_QUADS; j++) {

@@ -12,6 +12,7 @@ const ROWS = 1u;
 const RUN = 8u; // quads of k's held at once: 4 or 8, at most the subgroup's size
 const COLUMN_LANES = 32u;
 const SPLITS = 1u;
+const FILLS_REGISTERS = true;
 const TASK_ROWS = ROWS;
 
 // c[r] += the four k's of one quad of row r · w

@@ -12,6 +12,7 @@ diagnostic(off, subgroup_uniformity); // each split consists of whole subgroups
 const TILES = 2u;
 const COLUMN_LANES = 32u;
 const SPLITS = 1u;
+const FILLS_REGISTERS = true;
 const TASK_ROWS = LANES * TILES;
 
 @compute @workgroup_size(COLUMN_LANES * SPLITS)

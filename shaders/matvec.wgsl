@@ -11,6 +11,7 @@
 const ROWS = 1u; // at most SLICES
 const TASK_ROWS = ROWS;
 const SLICES = 32u;
+const FILLS_REGISTERS = true;
 const STEPS = 32u / STEP; // of a block: 2, 4 or 8
 const ROUND = min(SLICES, HELD_SUMS / ROWS); // slices whose sums workgroup memory holds at once
 

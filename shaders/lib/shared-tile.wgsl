@@ -4,6 +4,8 @@
 const ROWS = 64u;        // 16, 32 or 64
 const ROW_QUADS = 2u;    // quads of rows of a lane
 const COLUMN_QUADS = 2u; // quads of columns of a lane
+const LOADS_AHEAD = true; // the next k's are loaded while the sums of these are added, into 24 registers
+const FILLS_REGISTERS = true;
 
 const LANES = 128u;
 const STEPS = 16u / STEP; // packs of a quad of columns in 16 k's

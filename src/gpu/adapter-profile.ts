@@ -1,12 +1,17 @@
 // Adapter-dependent choices as data: how kernels are divided into workgroups, how large a step is, how much memory is assumed.
 // Kernels and the engine read the device's profile and never test which adapter it is. The values of `CPU` were measured on
 // llvmpipe; those of the two GPU profiles are derived from the number of lanes that such adapters keep busy and the registers of a
-// lane, and were not measured.
+// lane, and were not measured. What differs between families of GPUs stands in adapter-families.ts.
 
+import { FAMILIES, type FamilyName } from './adapter-families.ts';
 import type { AdapterSummary } from './adapter.ts';
 
 export interface AdapterProfile {
   name: 'cpu' | 'integrated' | 'discrete';
+  /** null: a GPU of no known family, or none. */
+  family: FamilyName | null;
+  /** Lanes of a subgroup that kernels which fill a lane's registers require where the device can; null: the driver chooses. */
+  subgroupSize: number | null;
   /** Minimum number of lanes of a workgroup that own columns of a product; a larger subgroup raises it to its own size. */
   columnLanes: number;
   /** Rows per tile of a product. */
@@ -24,6 +29,14 @@ export interface AdapterProfile {
    * to each other.
    */
   sharedTiles: number | null;
+  /** Maximum rows of such a tile, 16, 32 or 64: its sums fill a lane's registers. */
+  sharedRows: number;
+  /** Whether lanes load the next inputs of such a tile before they add the products of these. */
+  loadsAhead: boolean;
+  /** Queries of a decode row whose attention a workgroup computes at once: 1, 2, 4 or 8. */
+  decodeQueries: number;
+  /** Maximum sums, of four dimensions each, that a lane of attention over a prompt keeps. */
+  promptSums: number;
   /** Most lanes of a workgroup that share a row in norms, and a head in rotations; null: one subgroup and one lane. */
   rowLanes: number | null;
   /** Parts that a product's K is divided into; null: one part. */
@@ -83,11 +96,17 @@ const GIB = 2 ** 30;
  */
 export const CPU: AdapterProfile = {
   name: 'cpu',
+  family: null,
+  subgroupSize: null,
   columnLanes: 8,
   tileRows: { usual: 24, winograd: 32 },
   matvecRows: null,
   sharedTiles: null,
   rowLanes: null,
+  sharedRows: 64,
+  loadsAhead: true,
+  decodeQueries: 8,
+  promptSums: 16,
   splits: null,
   dispatchWork: null,
   winograd: true,
@@ -112,14 +131,20 @@ export const CPU: AdapterProfile = {
   memory: { freeShare: 0.6, least: 0, mayGrow: false },
 };
 
-/** NVIDIA, AMD Radeon RX and Pro, Intel Arc cards: dedicated memory, tens of thousands of lanes. */
+/** Cards: dedicated memory, tens of thousands of lanes. */
 const DISCRETE: AdapterProfile = {
   name: 'discrete',
+  family: null,
+  subgroupSize: null,
   columnLanes: 32,
   tileRows: { usual: 16, winograd: 16 },
   matvecRows: 8,
   sharedTiles: 256,
   rowLanes: 256,
+  sharedRows: 64,
+  loadsAhead: true,
+  decodeQueries: 8,
+  promptSums: 16,
   splits: { most: 8, matmulLanes: 8192, convLanes: 16384 },
   // 1.2 s on a GeForce GT 1030 or a Radeon RX 550 (1.1 TFLOP/s in f32) that reaches a tenth of its peak.
   dispatchWork: 2 ** 36,
@@ -145,8 +170,7 @@ const DISCRETE: AdapterProfile = {
 };
 
 /**
- * Apple, Intel and AMD integrated graphics and phones: they share the host's memory and have thousands of lanes, so that K is
- * divided half as far as on cards.
+ * Integrated graphics and phones: they share the host's memory and have thousands of lanes, so that K is divided half as far as on cards.
  */
 export const INTEGRATED: AdapterProfile = {
   ...DISCRETE,
@@ -159,28 +183,31 @@ export const INTEGRATED: AdapterProfile = {
   memory: { freeShare: 0.6, least: 2 * GIB, mayGrow: true },
 };
 
-/** A thread has 128 registers, of which a value of its 16 lanes takes two: sums of four rows would be spilled. */
-const INTEL = { matvecRows: 2 } as const;
-
 export const PROFILES: readonly AdapterProfile[] = [CPU, INTEGRATED, DISCRETE];
 
-/** Vendors, as WebGPU names them, whose adapters share the host's memory. */
-const INTEGRATED_VENDORS = new Set(['apple', 'qualcomm', 'arm', 'img-tec', 'samsung', 'broadcom']);
+/** Vendors of no family, as WebGPU names them, whose adapters share the host's memory. */
+const INTEGRATED_VENDORS = new Set(['arm', 'img-tec', 'broadcom']);
 
 /**
- * Returns the profile of an adapter. WebGPU does not report its type, so vendor, architecture and description decide; in doubt a
- * card is assumed.
+ * Returns the profile of an adapter: that of its family, with narrower tiles where its subgroups cannot be pinned to the size that the family
+ * wants; in doubt that of a card.
  */
 export function profileOf(summary: AdapterSummary): AdapterProfile {
-  const { software, vendor, architecture, description, device } = summary;
+  const { software, vendor } = summary;
   if (software) return CPU;
-  const name = `${device} ${description}`;
-  if (INTEGRATED_VENDORS.has(vendor)) return INTEGRATED;
-  // Architectures of Arc cards: gen-12hp (A cards), xe-2hpg (B cards); those of integrated graphics end in lp or lpg. Source: Dawn's gpu_info.json.
-  if (vendor === 'intel') return { ...(/hpg?$/.test(architecture) ? DISCRETE : INTEGRATED), ...INTEL };
-  if (vendor === 'nvidia') return /Tegra|Orin|Xavier|Thor|GB10/i.test(name) ? INTEGRATED : DISCRETE;
-  if (vendor === 'amd') return isRadeonCard(name) ? DISCRETE : INTEGRATED;
-  return DISCRETE;
+  const family = FAMILIES.find(({ vendors, is }) => vendors.includes(vendor) && (is?.(summary) ?? true));
+  if (!family) return INTEGRATED_VENDORS.has(vendor) ? INTEGRATED : DISCRETE;
+  const { name, traits, unpinned } = family;
+  const profile = { ...(family.isIntegrated(summary) ? INTEGRATED : DISCRETE), family: name, ...traits };
+  return canPin(summary, profile.subgroupSize) ? profile : { ...profile, ...unpinned };
+}
+
+function canPin(
+  { features, subgroupMinSize, subgroupMaxSize }: AdapterSummary,
+  size: number | null,
+): boolean {
+  if (size === null || !features.includes('subgroup-size-control')) return false;
+  return subgroupMinSize <= size && size <= subgroupMaxSize;
 }
 
 /** The profile of an adapter; `deterministic`: with kernels whose sums have the same order in rows of prompts and in rows after them. */
@@ -195,14 +222,6 @@ export function chosenProfile(
 /** The profile with kernels that sum in the same order in all rows. */
 export function withOnePhase(profile: AdapterProfile): AdapterProfile {
   return { ...profile, matvecRows: null, sharedTiles: null };
-}
-
-/**
- * Names of cards contain RX, Pro, VII or Instinct; `Radeon 780M` and `Radeon Graphics` are integrated. An adapter without a name
- * counts as a card.
- */
-function isRadeonCard(name: string): boolean {
-  return name.trim() === '' || /\b(RX|PRO|VII|Instinct|MI\d+|FirePro)\b/i.test(name);
 }
 
 /** Share of the host's free memory that weights beside the device may take; the rest is for everything else that runs meanwhile. */

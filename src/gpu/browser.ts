@@ -8,6 +8,7 @@ import { findInBrowser } from './browser-adapters.ts';
 import { SHADERS } from './browser-shaders.ts';
 import { chooseAdapter, requestDevice } from './find-adapter.ts';
 import type { MemoryRemedies } from './memory.ts';
+import { withoutRefusedSizes } from './pinned-subgroups.ts';
 
 export interface OpenDeviceOptions {
   /** Part of the adapter's name, or its index. */
@@ -34,8 +35,9 @@ export function destroyDevices(): void {
 }
 
 export async function openDevice({ adapter: wanted, ...options }: OpenDeviceOptions = {}): Promise<Device> {
-  const { adapter, summary, languageFeatures } = chooseAdapter(await findInBrowser(), wanted);
+  const { adapter, languageFeatures, ...found } = chooseAdapter(await findInBrowser(), wanted);
   const gpu = await requestDevice(adapter);
+  const summary = await withoutRefusedSizes(gpu, found.summary);
   const probed = await probeAdapter(gpu, readShader, summary).catch((error: unknown) => {
     gpu.destroy();
     throw error;

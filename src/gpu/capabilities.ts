@@ -11,6 +11,8 @@ export interface Capabilities {
   lanes: number;
   /** Number of lanes that share a split of K: at least a whole subgroup. */
   columnLanes: number;
+  /** Lanes of a subgroup of kernels that fill the registers; null: the driver chooses. */
+  subgroupSize: number | null;
   /** Whether shaders may compute in f16; storing f16 does not require it. */
   f16: boolean;
   /** Whether kernels convert halves by integers, because the adapter takes subnormal ones for zero. */
@@ -44,6 +46,7 @@ export function readCapabilities(
     // Without subgroups their sizes mean nothing: wgpu then tells 4 to 128.
     columnLanes: Math.max(profile.columnLanes, gpu.features.has('subgroups') ? summary.subgroupMaxSize : 0),
     exactHalves: probed?.keepsSubnormalHalves === false,
+    subgroupSize: gpu.features.has('subgroup-size-control') ? profile.subgroupSize : null,
     f16: gpu.features.has('shader-f16'),
     bindingLimit: Math.min(bindingLimit ?? Infinity, gpu.limits.maxStorageBufferBindingSize),
     maxBufferSize: gpu.limits.maxBufferSize,

@@ -169,7 +169,7 @@ export class Device {
     return this.#added.get(path) ?? this.#shaders(path);
   }
 
-  /** The text of a shader as this device compiles it. */
+  /** The text of a kernel as this device compiles it. */
   link(name: string, params: Params = {}): LinkedShader {
     return link((path) => this.shaderText(path), name, params, this.capabilities);
   }

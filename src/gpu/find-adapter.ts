@@ -16,7 +16,7 @@ const PREFERENCES: GPURequestAdapterOptions[] = [
   { forceFallbackAdapter: true },
 ];
 
-const WANTED_FEATURES = ['shader-f16', 'subgroups', 'timestamp-query'] as const;
+const WANTED_FEATURES = ['shader-f16', 'subgroups', 'subgroup-size-control', 'timestamp-query'];
 
 const WANTED_LIMITS = [
   'maxStorageBufferBindingSize',
@@ -95,7 +95,8 @@ export function requestDevice(adapter: GPUAdapter): Promise<GPUDevice> {
   const requiredLimits: Record<string, number> = {};
   for (const key of WANTED_LIMITS) requiredLimits[key] = adapter.limits[key];
   return adapter.requestDevice({
-    requiredFeatures: WANTED_FEATURES.filter((feature) => adapter.features.has(feature)),
+    // The types of some WebGPUs lack newer names.
+    requiredFeatures: WANTED_FEATURES.filter((name) => adapter.features.has(name)) as GPUFeatureName[],
     requiredLimits,
   });
 }

@@ -4,6 +4,9 @@
 //   #import "weights/$W.wgsl"        picks the variant that the parameter W names
 //   const ROWS = 16u;  alias T = f32;   right sides are replaced by parameters of the same name; the default's kind stays
 //
+//   const FILLS_REGISTERS = true;   on a device that pins subgroups, the entry point gets the size that its profile wants; the x extent of its
+//                                   workgroup is a multiple of 32 there
+//
 // `enable`, `requires` and `diagnostic` lines of all files move to the top; a file that uses a language feature beyond the first WGSL, which
 // every WebGPU compiles, names it by `requires`. What a kernel binds and takes is read off
 // the text, so that launchers speak names, never numbers.
@@ -47,6 +50,8 @@ const IMPORT = /^#import\s+"([^"]+)"\s*$/;
 const DIRECTIVE = /^(enable|requires|diagnostic)\b/;
 const REQUIRES = /^requires\s+([^;]+);/gm;
 const DECLARATION = /^(const|alias)\s+(\w+)(\s*:\s*\w+)?\s*=\s*([^;]+);(.*)$/;
+const FILLS_REGISTERS = /^const\s+FILLS_REGISTERS\s*=\s*true;/;
+const ENTRY = /^@compute\b/;
 const BINDING =
   /@group\(0\)\s*@binding\((\d+)\)\s*var<\s*(uniform|storage)\s*(?:,\s*(read_write|read)\s*)?>\s*(\w+)/g;
 
@@ -54,12 +59,19 @@ const BINDING =
 export const EXACT_HALVES = 'lib/exact-halves.wgsl';
 const CONVERSION = /\b(un)?pack2x16float\(/;
 
-/** `exactHalves`: halves are converted by integers. */
+/** What a device wants of every text. */
+export interface Wishes {
+  /** Halves are converted by integers. */
+  exactHalves?: boolean;
+  /** Lanes of a subgroup of kernels that fill the registers; null: the driver chooses. */
+  subgroupSize?: number | null;
+}
+
 export function link(
   source: ShaderSource,
   name: string,
   params: Params = {},
-  { exactHalves = false } = {},
+  { exactHalves = false, subgroupSize = null }: Wishes = {},
 ): LinkedShader {
   const directives = new Map<string, Line>();
   const body: Line[] = [];
@@ -90,6 +102,7 @@ export function link(
   if (unused.size > 0) {
     throw new Error(`${name}: no const, alias or import takes ${[...unused].join(', ')}${describe(params)}`);
   }
+  if (subgroupSize !== null) pinSubgroups(directives, body, subgroupSize);
   const lines = [...directives.values(), ...body];
   const code = lines.map((line) => line.text).join('\n');
   return {
@@ -105,6 +118,16 @@ export function link(
       return (at ? `${at.file}:${at.line}` : name) + describe(params);
     },
   };
+}
+
+/** Requires subgroups of `size` lanes of a kernel that fills the registers: narrower subgroups have more registers for a lane on some GPUs. */
+function pinSubgroups(directives: Map<string, Line>, body: Line[], size: number): void {
+  const wish = body.find(({ text }) => FILLS_REGISTERS.test(text));
+  const entry = body.find(({ text }) => ENTRY.test(text));
+  if (!wish || !entry) return;
+  entry.text = entry.text.replace(ENTRY, `@compute @subgroup_size(${size})`);
+  const text = 'enable subgroup_size_control;';
+  directives.set(text, { ...wish, text });
 }
 
 function pick(path: string, params: Params, unused: Set<string>, at: string): string {

@@ -9,6 +9,7 @@ import { chooseAdapter, findAdapters, requestDevice, type FoundAdapter } from '.
 import { Device } from './device.ts';
 import { freeHostMemory } from './free-memory.ts';
 import type { MemoryRemedies } from './memory.ts';
+import { withoutRefusedSizes } from './pinned-subgroups.ts';
 import { preloadCachedDriver, systemHasVulkanLoader } from './vulkan-cache.ts';
 
 export interface OpenDeviceOptions {
@@ -113,8 +114,9 @@ export async function openDevice(options: OpenDeviceOptions = {}): Promise<Devic
       'no GPU adapter answered: run `npx svc-engine doctor` for what this system needs',
     );
   }
-  const { adapter, summary, languageFeatures } = chooseAdapter(found, options.adapter);
+  const { adapter, languageFeatures, ...chosen } = chooseAdapter(found, options.adapter);
   const gpu = await requestDevice(adapter);
+  const summary = await whileOpen(gpu, () => withoutRefusedSizes(gpu, chosen.summary));
   const probed = await whileOpen(gpu, () => probeAdapter(gpu, readShader, summary));
   const profile = chosenProfile(summary, options);
   const memoryBudget = options.memoryBudget ?? firstBudget(profile);

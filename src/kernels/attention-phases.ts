@@ -10,14 +10,10 @@ import { mostWork, type TileStrip } from './dispatch-work.ts';
 /** Least pages of a decode row's chunk, and the largest number of chunks; as in shaders/lib/own-chunks.wgsl. */
 const LEAST_PAGES = 4;
 const MOST_CHUNKS = 64;
-/** Queries of a decode row that a workgroup computes. */
-const MOST_QUERIES = 8;
 /** Most decode rows of a dispatch: their chunks are kept until they are merged. */
 const STRIP = 32;
 /** Lanes of a workgroup, each with four dimensions. */
 const LANES = 128;
-/** Sums of four dimensions that a lane of a prompt's workgroup has. */
-const MOST_SUMS = 16;
 
 /** Largest head that these kernels divide among the lanes of a workgroup. */
 export const MOST_DIMS = 4 * LANES;
@@ -55,7 +51,7 @@ export function attendPhases(tape: Tape, attention: PhasedAttention): void {
 function attendPrompt(tape: Tape, { strips, shape, variants, args, bind }: PhasedAttention): void {
   const { heads, kvHeads, dims } = shape;
   const share = heads / kvHeads;
-  const each = queriesOfTeam(share, dims);
+  const each = queriesOfTeam(tape, share, dims);
   const queries = (LANES / 8) * each;
   for (const { first, count } of strips) {
     tape.dispatch('attention-prompt.wgsl', {
@@ -68,9 +64,10 @@ function attendPrompt(tape: Tape, { strips, shape, variants, args, bind }: Phase
 }
 
 /** Queries of eight lanes, so that a lane's sums fit its registers and the workgroups of a tile are filled alike. */
-function queriesOfTeam(share: number, dims: number): number {
+function queriesOfTeam({ device }: Tape, share: number, dims: number): number {
+  const { promptSums } = device.profile;
   const walkers = Math.floor((4 * LANES) / dims);
-  const most = Math.min(4, Math.max(1, Math.floor((MOST_SUMS * walkers * 8) / LANES)));
+  const most = Math.min(4, Math.max(1, Math.floor((promptSums * walkers * 8) / LANES)));
   const all = Math.ceil((TILE_ROWS * share * 8) / LANES);
   return Math.ceil(all / Math.ceil(all / most));
 }
@@ -82,7 +79,8 @@ function attendDecoded(
 ): void {
   const { heads, kvHeads, dims } = shape;
   const share = heads / kvHeads;
-  const queries = [1, 2, 4].find((count) => count >= share) ?? MOST_QUERIES;
+  const { decodeQueries } = tape.device.profile;
+  const queries = [1, 2, 4].find((count) => count >= Math.min(share, decodeQueries)) ?? 8;
   const chunksAt = (sizes: Sizes): number => chunksOf(sizes['contextPages'] ?? 1, window);
   const parts = tape.tensor([chunksAt(tape.capacity) * rows * heads, 4 + dims]);
   const rowsAt = ({ tiles = 0 }: Sizes): number => Math.max(0, Math.min(rows, tiles - first));

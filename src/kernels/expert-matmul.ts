@@ -72,7 +72,7 @@ function kernelOf(
     case 'matvec':
       return matvecKernel(weights, format, tileRows);
     case 'gemm':
-      return expertGemmKernel(rows, tileRows);
+      return expertGemmKernel(tape, rows, tileRows);
     case 'matmul':
       return matmulKernel(tape, weights, format, { rows, stripRows: rows, tileRows });
   }

@@ -25,6 +25,6 @@ export function gemmKernel(
 }
 
 /** The kernel for tiles whose rows a plan of experts fixes. `rows`: rows of all tiles. */
-export function expertGemmKernel(rows: number, tileRows: number): ProductKernel {
-  return { shader: 'gemm.wgsl', args: { rows }, ...sharedTileOf(tileRows) };
+export function expertGemmKernel(tape: Tape, rows: number, tileRows: number): ProductKernel {
+  return { shader: 'gemm.wgsl', args: { rows }, ...sharedTileOf(tape, tileRows) };
 }

@@ -51,7 +51,7 @@ export function route(logits: Tensor, { chosen, normed }: Routing, kept: KeptRou
   const tileRows = isDecode(logits)
     ? matvecRows(tape, tileRowsFor(expected))
     : usesGemm(logits)
-      ? sharedTileRows(expected)
+      ? sharedTileRows(tape, expected)
       : tileRowsFor(expected);
   const tiles = tilesFor(most * chosen, experts, tileRows);
   const plan = tape.tensor([1, tiles * (tileRows + 1) + 1], 'u32');

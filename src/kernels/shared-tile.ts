@@ -1,6 +1,7 @@
 // The tiles of lib/shared-tile.wgsl: products of many rows, whose inputs GPUs share through workgroup memory. Its sums add k after k, whatever the
 // tile, so that the choice changes no result.
 
+import type { Device } from '../gpu/device.ts';
 import type { Params } from '../gpu/linker.ts';
 import type { Tape } from '../gpu/tape.ts';
 import type { Variant } from '../gpu/tuning.ts';
@@ -40,32 +41,40 @@ export function sharedTile(
   { groups, ...product }: Omit<Product, 'splits' | 'tileRows'> & { groups: number },
 ): SharedTile {
   const { rows } = product;
-  const wanted = device.profile.sharedTiles ?? 0;
+  const { sharedTiles, sharedRows } = device.profile;
+  const wanted = sharedTiles ?? 0;
   const across = Math.ceil(groups / COLUMN_GROUPS);
   const standard =
-    TILES.find((one) => one.rows < 2 * rows && across * Math.ceil(rows / one.rows) >= wanted) ??
-    TILES.at(-1)!;
+    TILES.filter((one) => one.rows <= sharedRows).find(
+      (one) => one.rows < 2 * rows && across * Math.ceil(rows / one.rows) >= wanted,
+    ) ?? TILES.at(-1)!;
   const tuned = productKey(product);
   const tile = device.tuning.choose(tuned, [standard, ...TILES.filter((one) => one !== standard)]);
-  return { tuned, ...shapeOf(tile) };
+  return { tuned, ...shapeOf(device, tile) };
 }
 
 /** The tile of so many rows, 16, 32 or 64. */
-export function sharedTileOf(rows: number): SharedTile {
+export function sharedTileOf({ device }: Tape, rows: number): SharedTile {
   const tile = TILES.find((one) => one.rows === rows);
   if (!tile) throw new Error(`sharedTileOf: no tile has ${rows} rows`);
-  return shapeOf(tile);
+  return shapeOf(device, tile);
 }
 
 /** Rows of a tile of which a matrix may expect `expected` rows: a larger one would compute more rows that are not used than rows that are. */
-export function sharedTileRows(expected: number): number {
-  return (TILES.find(({ rows }) => rows < 2 * expected) ?? TILES.at(-1)!).rows;
+export function sharedTileRows({ device }: Tape, expected: number): number {
+  const { sharedRows } = device.profile;
+  return (TILES.find(({ rows }) => rows <= sharedRows && rows < 2 * expected) ?? TILES.at(-1)!).rows;
 }
 
-function shapeOf({ rows, rowQuads, columnQuads }: Tile): SharedTile {
+function shapeOf({ profile }: Device, { rows, rowQuads, columnQuads }: Tile): SharedTile {
   return {
     rows,
-    params: { ROWS: rows, ROW_QUADS: rowQuads, COLUMN_QUADS: columnQuads },
+    params: {
+      ROWS: rows,
+      ROW_QUADS: rowQuads,
+      COLUMN_QUADS: columnQuads,
+      ...(profile.loadsAhead ? {} : { LOADS_AHEAD: false }),
+    },
     workgroups: (count, tiles) => [Math.ceil(count / COLUMN_GROUPS), tiles],
   };
 }

@@ -141,3 +141,28 @@ describe('lines', () => {
     expect(shader.locate(0)).toBe('main.wgsl {ROWS: 2}');
   });
 });
+
+describe('pinned subgroups', () => {
+  const files: Record<string, string> = {
+    'full.wgsl': 'enable f16;\n#import "lib/a.wgsl"\n\n@compute @workgroup_size(64)\nfn main() {}',
+    'lib/a.wgsl': 'const FILLS_REGISTERS = true;',
+    'spare.wgsl': '@compute @workgroup_size(64)\nfn main() {}',
+  };
+  const code = (name: string, subgroupSize: number | null = null) =>
+    link((path) => files[path]!, name, {}, { subgroupSize }).code;
+
+  it('are required of kernels that fill the registers, on devices that pin them', () => {
+    expect(code('full.wgsl', 8)).toBe(
+      'enable f16;\nenable subgroup_size_control;\n\n@compute @subgroup_size(8) @workgroup_size(64)\nfn main() {}\n' +
+        'const FILLS_REGISTERS = true;',
+    );
+    expect(code('full.wgsl', null)).not.toContain('subgroup_size');
+    expect(code('full.wgsl')).not.toContain('subgroup_size');
+    expect(code('spare.wgsl', 8)).toBe(files['spare.wgsl']);
+  });
+
+  it('do not move the lines that messages name', () => {
+    const { locate } = link((path) => files[path]!, 'full.wgsl', {}, { subgroupSize: 8 });
+    expect([1, 2, 4, 6].map(locate)).toEqual(['full.wgsl:1', 'lib/a.wgsl:1', 'full.wgsl:4', 'lib/a.wgsl:1']);
+  });
+});

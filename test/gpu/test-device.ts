@@ -1,6 +1,7 @@
 // Devices for tests: a fixed budget, and for tests of kernels validation and bounds checks.
 
 import type { Device } from '../../src/gpu/device.ts';
+import { FAMILIES, type FamilyName } from '../../src/gpu/adapter-families.ts';
 import { PROFILES, withOnePhase, type AdapterProfile } from '../../src/gpu/adapter-profile.ts';
 import { readShader, type OpenDeviceOptions } from '../../src/gpu/node.ts';
 import { KeptDevice, openKeptDevice, openModelDevice } from './kept-device.ts';
@@ -29,6 +30,8 @@ export interface Disguise {
   largestSubgroup?: number;
   /** Kernels are chosen by this profile instead of the adapter's own. */
   profile?: AdapterProfile['name'];
+  /** Traits of this family are added to the profile's; subgroups are pinned to the least size of the adapter. */
+  family?: FamilyName;
   /** See OpenDeviceOptions. */
   deterministic?: boolean | undefined;
   /** Replaces the profile's. */
@@ -58,7 +61,10 @@ export function disguise(device: Device, as: Disguise): Device {
 
 function wrap(device: Device, as: Disguise): Device {
   const { summary, probed } = device;
-  const named = PROFILES.find(({ name }) => name === as.profile) ?? device.profile;
+  const general = PROFILES.find(({ name }) => name === as.profile) ?? device.profile;
+  const family = FAMILIES.find(({ name }) => name === as.family);
+  const pinned = family?.traits.subgroupSize ? { subgroupSize: summary.subgroupMinSize } : {};
+  const named = { ...general, ...family?.traits, ...pinned };
   const { deterministic = false, ...given } = as;
   const { sharedTiles, matvecRows, dispatchWork } = { ...named, ...given };
   const own = { ...named, sharedTiles, matvecRows, dispatchWork };

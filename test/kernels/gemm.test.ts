@@ -76,6 +76,12 @@ describe.each(['f32', 'f16', 'int8', 'int4'] satisfies FormatName[])('%s', (form
     const many = disguise(device, { profile: 'discrete', portable: true });
     const again = packMatrix(many, format, k, stacked([{ name: 'w', rows: n }]), weights);
     expect(differingRows(await run(many, { matrix: again, x }, { capacity: ROWS }), all)).toEqual([]);
+    if (format !== 'int4') return;
+    // Pinned subgroups, and loads that are not ahead.
+    const family = disguise(device, { profile: 'discrete', family: 'intel-xe-hpg', sharedTiles: 1 });
+    const own = packMatrix(family, format, k, stacked([{ name: 'w', rows: n }]), weights);
+    expect(family.capabilities.subgroupSize).toBe(device.summary.subgroupMinSize);
+    expect(differingRows(await run(family, { matrix: own, x }, { capacity: ROWS }), all)).toEqual([]);
   });
 });
 

@@ -1,0 +1,130 @@
+// Families of GPUs as data: which names of adapters belong to each, and in what its kernels differ from those of GPUs in general. What a trait
+// rests on stands beside it; registers and spills are those that the compilers of Mesa 26.1 (RADV: 25.0) tell of these kernels, and nothing
+// was timed on a GPU of these families but an H100. A tile of a product is a workgroup of 128 lanes.
+
+import type { AdapterSummary } from './adapter.ts';
+
+/** Choices in which families differ; what they mean stands at AdapterProfile. */
+export interface FamilyTraits {
+  subgroupSize: number | null;
+  matvecRows: number;
+  sharedTiles: number;
+  sharedRows: number;
+  loadsAhead: boolean;
+  decodeQueries: number;
+  promptSums: number;
+}
+
+export type FamilyName =
+  | 'nvidia'
+  | 'amd-gcn'
+  | 'amd-rdna'
+  | 'intel-xe2'
+  | 'intel-xe-hpg'
+  | 'intel-xe-lp'
+  | 'apple-large'
+  | 'apple'
+  | 'adreno';
+
+export interface Family {
+  name: FamilyName;
+  vendors: readonly string[];
+  /** Tells the family from those of the same vendors that follow in the list; left out: it is the last one. */
+  is?: (summary: AdapterSummary) => boolean;
+  /** Whether the adapter shares the host's memory; WebGPU does not report it. */
+  isIntegrated: (summary: AdapterSummary) => boolean;
+  traits: Partial<FamilyTraits>;
+  /** Traits where the device cannot pin subgroups. */
+  unpinned?: Partial<FamilyTraits>;
+}
+
+const always = (): boolean => true;
+const nameOf = ({ device, description }: AdapterSummary): string => `${device} ${description}`;
+
+/** Names of Intel's cards: gen-12hp (Arc A), xe-2hpg (Arc B); those of integrated graphics end in lp or lpg. Source: Dawn's gpu_info.json. */
+const isIntelIntegrated = ({ architecture }: AdapterSummary): boolean => !/hpg?$/.test(architecture);
+
+/**
+ * Names of cards contain RX, Pro, VII or Instinct; `Radeon 780M` and `Radeon Graphics` are integrated. An adapter without a name counts as
+ * a card.
+ */
+const isRadeonIntegrated = (summary: AdapterSummary): boolean =>
+  nameOf(summary).trim() !== '' && !/\b(RX|PRO|VII|Instinct|MI\d+|FirePro)\b/i.test(nameOf(summary));
+
+/**
+ * A thread has 128 registers as wide as the least subgroup, and drivers compile for subgroups of twice that width: a value takes two. With
+ * pinned subgroups a tile of 64 rows needs 101 to 127 of them where loads are not ahead, and 132 to 149 where they are; 4 rows of a decode step need 79 to 113, and 8
+ * rows twice the cycles a row. A lane of attention over a prompt spills 46 to 64 with the sums of other GPUs.
+ */
+const PINNED = { matvecRows: 4, loadsAhead: false, decodeQueries: 4, promptSums: 8 } as const;
+/** With unpinned subgroups these need least: only attention over prompts, of up to 63, and nf4 and q6_k in two decode rows spill registers. */
+const UNPINNED = {
+  ...{ subgroupSize: null, matvecRows: 2, sharedRows: 16, loadsAhead: false },
+  ...{ decodeQueries: 2, promptSums: 4 },
+} as const;
+
+/** The first that an adapter belongs to is its own. */
+export const FAMILIES: readonly Family[] = [
+  {
+    name: 'nvidia', // 28 to 132 multiprocessors of 3 to 4 tiles (120 to 136 of 255 registers); no spills on Turing to Hopper
+    vendors: ['nvidia'],
+    isIntegrated: (summary) => /Tegra|Orin|Xavier|Thor|GB10/i.test(nameOf(summary)),
+    traits: {},
+  },
+  {
+    name: 'amd-gcn', // GCN and CDNA: subgroups of 64 only; APUs have up to 11 units, cards 36 to 304
+    vendors: ['amd'],
+    is: ({ architecture, subgroupMinSize }) => /^(gcn|cdna)/.test(architecture) || subgroupMinSize >= 64,
+    isIntegrated: isRadeonIntegrated,
+    traits: {},
+  },
+  {
+    name: 'amd-rdna', // 16 to 96 units of 8 tiles (132 to 192 of 256 registers, 8 to 10 waves a SIMD); Dawn names no architecture of APUs and RDNA 4
+    vendors: ['amd', 'samsung'],
+    isIntegrated: (summary) => summary.vendor === 'samsung' || isRadeonIntegrated(summary),
+    traits: {},
+  },
+  {
+    name: 'intel-xe2', // Arc B, Lunar Lake and later: registers of 16 lanes, 8 threads an engine; a B580 has 160 engines, of a tile each
+    vendors: ['intel'],
+    is: ({ architecture, subgroupMinSize }) =>
+      architecture === '' ? subgroupMinSize >= 16 : /^xe-[2-9]/.test(architecture),
+    isIntegrated: isIntelIntegrated,
+    traits: { ...PINNED, subgroupSize: 16 },
+    unpinned: UNPINNED,
+  },
+  {
+    name: 'intel-xe-hpg', // Arc A: registers of 8 lanes, 8 threads a unit; 128 to 512 units, of half a tile each
+    vendors: ['intel'],
+    is: (summary) => !isIntelIntegrated(summary),
+    isIntegrated: isIntelIntegrated,
+    traits: { ...PINNED, subgroupSize: 8 },
+    unpinned: UNPINNED,
+  },
+  {
+    name: 'intel-xe-lp', // Tiger Lake to Arrow Lake, and before: registers of 8 lanes, 7 threads a unit; 32 to 96 units, of half a tile each
+    vendors: ['intel'],
+    isIntegrated: always,
+    traits: { ...PINNED, subgroupSize: 8, sharedTiles: 32 },
+    unpinned: { ...UNPINNED, sharedTiles: 32 },
+  },
+  {
+    name: 'apple-large', // Max and Ultra of M1 to M5: 24 to 80 cores of 3 to 4 tiles (no compiler at hand; by the 208 KiB of registers of a core)
+    vendors: ['apple'],
+    is: (summary) => /\b(Max|Ultra)\b/i.test(nameOf(summary)),
+    isIntegrated: always,
+    traits: { sharedTiles: 128 },
+  },
+  {
+    name: 'apple', // the other M1 to M5, 7 to 20 cores, and browsers, which tell no names
+    vendors: ['apple'],
+    isIntegrated: always,
+    traits: {},
+  },
+  {
+    name: 'adreno', // 7xx: subgroups of 64 and 128; nothing is spilled with the traits of other GPUs
+    vendors: ['qualcomm'],
+    isIntegrated: always,
+    traits: {},
+  },
+];

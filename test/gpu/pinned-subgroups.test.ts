@@ -1,0 +1,63 @@
+// Subgroups of a required size: what devices are asked for, and what follows where a driver refuses the size that the adapter told.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { profileOf } from '../../src/gpu/adapter-profile.ts';
+import type { AdapterSummary } from '../../src/gpu/adapter.ts';
+import type { Device } from '../../src/gpu/device.ts';
+import { requestDevice } from '../../src/gpu/find-adapter.ts';
+import { withoutRefusedSizes } from '../../src/gpu/pinned-subgroups.ts';
+import { disguise, openTestDevice } from './test-device.ts';
+
+const ARC: AdapterSummary = {
+  index: 0,
+  ...{ vendor: 'intel', architecture: 'gen-12hp', device: '', description: '', software: false },
+  ...{ features: ['subgroup-size-control', 'subgroups'], limits: {} },
+  ...{ subgroupMinSize: 8, subgroupMaxSize: 32 },
+};
+
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+it.each([[['subgroup-size-control', 'shader-f16']], [['shader-f16']]])(
+  'asks for the feature: %j',
+  async (has) => {
+    const asked: string[] = [];
+    const adapter = {
+      features: new Set(has),
+      limits: {},
+      requestDevice: ({ requiredFeatures = [] }: GPUDeviceDescriptor) => asked.push(...requiredFeatures),
+    };
+    await requestDevice(adapter as unknown as GPUAdapter);
+    expect(asked.sort()).toEqual(has.toSorted());
+  },
+);
+
+describe('a device', () => {
+  it('that makes such pipelines leaves the summary as it is', async () => {
+    const told = await withoutRefusedSizes(device.gpu, ARC); // wants 8 lanes
+    expect(told.features).toEqual(device.summary.subgroupMinSize === 8 ? ARC.features : ['subgroups']);
+    expect(device.takeError()).toBeNull();
+  });
+
+  it('that refuses the size counts as one that cannot pin subgroups', async () => {
+    const told = { ...ARC, architecture: '', subgroupMinSize: 16 }; // wants 16 lanes, which no software adapter has
+    expect(profileOf(told).subgroupSize).toBe(16);
+    const left = await withoutRefusedSizes(device.gpu, told);
+    expect(left).toEqual({ ...told, features: ['subgroups'] });
+    expect(profileOf(left)).toMatchObject({ family: 'intel-xe2', subgroupSize: null });
+    expect(device.takeError()).toBeNull();
+  });
+});
+
+it('kernels that fill the registers get the attribute, others do not', () => {
+  const size = device.summary.subgroupMinSize;
+  const code = (name: string, params = {}) =>
+    disguise(device, { profile: 'discrete', family: 'intel-xe-hpg' }).link(name, params).code;
+  const product = { W: 'f16', MATRIX: 'one', STORE: 'set', ACTIVATION: 'none', BIAS: 'none' };
+  expect(code('gemm.wgsl', product)).toContain(`@compute @subgroup_size(${size}) @workgroup_size(LANES)`);
+  expect(code('rmsnorm.wgsl', { PICK: 'all', MODULATE: 'none' })).not.toContain('@subgroup_size');
+  expect(disguise(device, { profile: 'discrete' }).link('gemm.wgsl', product).code).not.toContain(
+    '@subgroup_size',
+  );
+});
