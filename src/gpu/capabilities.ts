@@ -4,6 +4,7 @@ import { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
 import type { AdapterProfile } from './adapter-profile.ts';
 import type { LinkedShader } from './linker.ts';
+import { MATRIX_FEATURE, type MatrixUnit } from './matrix-units.ts';
 
 export interface Capabilities {
   /** Number of lanes among which a kernel may broadcast: 4, 8, 16 or 32; 1 without subgroups of a known size. */
@@ -20,6 +21,10 @@ export interface Capabilities {
   maxWorkgroups: number;
   /** Maximum invocations of one workgroup. */
   maxInvocations: number;
+  /** Bytes of the workgroup memory of one workgroup. */
+  workgroupBytes: number;
+  /** null: products of many rows use no matrix units. */
+  matrixUnit: MatrixUnit | null;
 }
 
 /** `bindingLimit` lowers that of the device; `portable`: kernels use no subgroups. */
@@ -38,7 +43,14 @@ export function readCapabilities(
     timestamps: gpu.features.has('timestamp-query'),
     maxWorkgroups: gpu.limits.maxComputeWorkgroupsPerDimension,
     maxInvocations: gpu.limits.maxComputeInvocationsPerWorkgroup,
+    workgroupBytes: gpu.limits.maxComputeWorkgroupStorageSize,
+    matrixUnit: matrixUnitOf(gpu, summary, portable),
   };
+}
+
+function matrixUnitOf(gpu: GPUDevice, { matrixUnit }: AdapterSummary, portable?: boolean): MatrixUnit | null {
+  const isUsable = !portable && gpu.features.has(MATRIX_FEATURE);
+  return isUsable && typeof matrixUnit === 'object' ? matrixUnit : null;
 }
 
 /** Kernels broadcast only among the first lanes, so the smallest subgroup size counts. */

@@ -3,6 +3,7 @@
 import type { Device } from '../../src/gpu/device.ts';
 import { PROFILES, withOnePhase, type AdapterProfile } from '../../src/gpu/adapter-profile.ts';
 import { readShader, type OpenDeviceOptions } from '../../src/gpu/node.ts';
+import type { MatrixUnit } from '../../src/gpu/matrix-units.ts';
 import { KeptDevice, openKeptDevice, openModelDevice } from './kept-device.ts';
 
 export const TEST_BUDGET = 2 ** 30;
@@ -40,6 +41,8 @@ export interface Disguise {
   maxWorkgroups?: number;
   /** Rows of a tile of decode rows: software adapters take seconds to compile the eight of GPUs. */
   matvecRows?: number;
+  /** Products of many rows use these matrix units. */
+  matrixUnit?: MatrixUnit;
 }
 
 const disguised = new WeakMap<Device, Map<string, Device>>();
@@ -72,6 +75,7 @@ function wrap(device: Device, as: Disguise): Device {
       subgroupMaxSize: as.largestSubgroup ?? summary.subgroupMaxSize,
     },
   });
+  if (as.matrixUnit !== undefined) seen.capabilities.matrixUnit = as.matrixUnit;
   if (as.maxWorkgroups !== undefined) seen.capabilities.maxWorkgroups = as.maxWorkgroups;
   return seen;
 }
