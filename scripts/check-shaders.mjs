@@ -1,5 +1,5 @@
 // Every shader, in every variant that its imports allow, linked and compiled on a device with nothing beyond WebGPU's default limits
-// and the features that the variant enables.
+// and the features that the variant enables; where that device lacks one, on Dawn's backend that computes nothing.
 //   node scripts/check-shaders.mjs
 // Breaches: a message of the compiler; a shader without a variant for one of the capability sets (one that enables a feature in its
 // own text serves only adapters with it); a file that no shader imports.
@@ -14,6 +14,8 @@ import { enabledBy, files, linkVariant, read, shaders, texts, variantsOf } from 
 const FEATURES = new Map([
   ['f16', 'shader-f16'],
   ['subgroups', 'subgroups'],
+  ['subgroup_size_control', 'subgroup-size-control'],
+  ['chromium_experimental_subgroup_matrix', 'chromium-experimental-subgroup-matrix'],
 ]);
 const CAPABILITY_SETS = [[], ['shader-f16'], ['subgroups'], ['shader-f16', 'subgroups']];
 
@@ -39,13 +41,24 @@ async function openGpu() {
 
 const devices = new Map();
 
-/** A device with these features and default limits; null where the adapter lacks one. */
+/** A GPU object of the backend that computes nothing. */
+function openNull() {
+  nothing ??= create(['backend=null', 'enable-dawn-features=allow_unsafe_apis']);
+  return nothing;
+}
+let nothing;
+
+/** A device with these features and default limits; null where no adapter has all. */
 async function deviceWith(features) {
   const key = features.join();
   if (!devices.has(key)) {
-    const adapter = await gpu.requestAdapter(); // one adapter object makes one device
-    const able = features.every((feature) => adapter.features.has(feature));
-    const device = able ? await adapter.requestDevice({ requiredFeatures: features }) : null;
+    let device = null;
+    for (const open of [() => gpu, openNull]) {
+      const adapter = await open().requestAdapter(); // one adapter object makes one device
+      if (!features.every((feature) => adapter.features.has(feature))) continue;
+      device = await adapter.requestDevice({ requiredFeatures: features });
+      break;
+    }
     const summary = { subgroupMinSize: 0, subgroupMaxSize: 0 };
     devices.set(key, device && new Device(device, { shaders: read, summary, memoryBudget: 0 }));
   }

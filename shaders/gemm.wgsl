@@ -3,6 +3,7 @@
 #import "weights/$W.wgsl"
 #import "lib/matrix.$MATRIX.wgsl"
 #import "lib/product-args.wgsl"
+#import "lib/x-floats.wgsl"
 #import "lib/shared-tile.wgsl"
 #import "lib/store.$STORE.wgsl"
 

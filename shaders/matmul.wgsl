@@ -6,6 +6,7 @@ diagnostic(off, subgroup_uniformity); // each split consists of whole subgroups
 #import "lib/rows.$LANES.wgsl"
 #import "lib/matrix.$MATRIX.wgsl"
 #import "lib/product-args.wgsl"
+#import "lib/x-floats.wgsl"
 #import "lib/store.$STORE.wgsl"
 #import "lib/splits.wgsl"
 

@@ -1,7 +1,7 @@
-// Arguments and the input of products of many rows.
+// Arguments of products of many rows.
 
 struct Args {
-  x_quads: u32,     // quads of columns from one row of x to the next
+  x_quads: u32,     // elements from one row of x to the next
   y_quads: u32,     // quads from one row of y to the next; pairs if the store halves the columns
   blocks: u32,      // K / 32
   first_group: u32, // groups of 32 columns before this window
@@ -10,5 +10,4 @@ struct Args {
   expert_groups: u32, // groups of one expert's columns, if there are experts
 }
 
-@group(0) @binding(0) var<storage, read> x: array<vec4f>;
 @group(0) @binding(3) var<uniform> args: Args;

@@ -120,6 +120,7 @@ export function describeAdapter({ adapter, probe }: Examined): string {
     ['features', has.join(', ') || 'none of those that kernels use'],
     ...lacks.map(([feature, use]): [string, string] => ['missing', `${feature}: ${use}`]),
     ['subgroups', subgroups],
+    ['matrices', matricesText(adapter.matrixUnit)],
     [
       'limits',
       `${size(limits['maxStorageBufferBindingSize'])} a binding, ${size(limits['maxBufferSize'])} a buffer, ` +
@@ -129,6 +130,13 @@ export function describeAdapter({ adapter, probe }: Examined): string {
   ];
   const title = `Adapter ${index}: ${device || description || vendor}`;
   return [title, ...rows.map(([name, text]) => `  ${name.padEnd(10)} ${text}`)].join('\n');
+}
+
+/** The matrix unit that products of a prompt's rows use. */
+function matricesText(unit: AdapterSummary['matrixUnit']): string {
+  if (typeof unit === 'string') return `none: ${unit}`;
+  const { rows, columns, depth, subgroup } = unit;
+  return `${rows} × ${columns} × ${depth}, f16 summed in f32, in subgroups of ${subgroup}`;
 }
 
 function size(bytes: number | undefined): string {

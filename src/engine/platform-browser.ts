@@ -5,6 +5,7 @@ import { originStorage } from '../files/opfs/storage.ts';
 import { PageStores } from '../files/opfs/stores.ts';
 import { PAGE_DECODERS } from '../files/page/decoders.ts';
 import { openDevice } from '../gpu/browser.ts';
+import { probeMatrixUnit } from '../kernels/matrix-unit.ts';
 import { MEMORY_REMEDIES } from './memory-remedies.ts';
 import { PageFolders, type GivenFiles } from './folders-browser.ts';
 import { hubResolver, packedCache } from './hub-models-browser.ts';
@@ -24,6 +25,7 @@ export function browserPlatform(files: GivenFiles, hub: HubAccess): Platform {
         ...(adapter === undefined ? {} : { adapter: String(adapter) }),
       });
       device.tuning.learn(await stores.tuned.read(device.summary));
+      await probeMatrixUnit(device);
       return device;
     },
     keepTuned: (adapter, tuned) => stores.tuned.add(adapter, tuned),

@@ -11,6 +11,7 @@ import { addTuned, readTuned } from '../files/tuned-file.ts';
 import { weightsIdentity } from '../files/checkpoint/weights-identity.ts';
 import { folderWithin, openDiskFolder } from '../files/source-disk.ts';
 import { openDevice } from '../gpu/node.ts';
+import { probeMatrixUnit } from '../kernels/matrix-unit.ts';
 import { resolveModel } from './hub-models-node.ts';
 import { MEMORY_REMEDIES } from './memory-remedies.ts';
 import type { Platform } from './platform.ts';
@@ -23,6 +24,7 @@ export const nodePlatform: Platform = {
       ...(adapter === undefined ? {} : { adapter: String(adapter) }),
     });
     device.tuning.learn(await readTuned(device.summary));
+    await probeMatrixUnit(device);
     return device;
   },
   keepTuned: addTuned,

@@ -1,5 +1,7 @@
 // An adapter's properties as plain data.
 
+import type { MatrixUnit } from './matrix-units.ts';
+
 /** An adapter as `svc doctor` prints it. */
 export interface AdapterSummary {
   index: number;
@@ -13,4 +15,6 @@ export interface AdapterSummary {
   limits: Record<string, number>;
   subgroupMinSize: number;
   subgroupMaxSize: number;
+  /** The matrix unit that GPU profiles use for rows of prompts, or why they use none. */
+  matrixUnit: MatrixUnit | string;
 }

@@ -5,6 +5,7 @@ import type { AdapterSummary } from './adapter.ts';
 import type { ProbedAdapter } from './adapter-probe.ts';
 import type { AdapterProfile } from './adapter-profile.ts';
 import type { LinkedShader } from './linker.ts';
+import { MATRIX_FEATURE, type MatrixUnit } from './matrix-units.ts';
 
 export interface Capabilities {
   /** Number of lanes among which a kernel may broadcast: 4, 8, 16 or 32; 1 without subgroups of a known size. */
@@ -25,6 +26,10 @@ export interface Capabilities {
   maxWorkgroups: number;
   /** Maximum invocations of one workgroup. */
   maxInvocations: number;
+  /** Bytes of the workgroup memory of one workgroup. */
+  workgroupBytes: number;
+  /** null: products of many rows use no matrix units. */
+  matrixUnit: MatrixUnit | null;
 }
 
 /**
@@ -53,7 +58,14 @@ export function readCapabilities(
     timestamps: gpu.features.has('timestamp-query'),
     maxWorkgroups: gpu.limits.maxComputeWorkgroupsPerDimension,
     maxInvocations: gpu.limits.maxComputeInvocationsPerWorkgroup,
+    workgroupBytes: gpu.limits.maxComputeWorkgroupStorageSize,
+    matrixUnit: matrixUnitOf(gpu, summary, portable),
   };
+}
+
+function matrixUnitOf(gpu: GPUDevice, { matrixUnit }: AdapterSummary, portable?: boolean): MatrixUnit | null {
+  const isUsable = !portable && gpu.features.has(MATRIX_FEATURE);
+  return isUsable && typeof matrixUnit === 'object' ? matrixUnit : null;
 }
 
 /** Kernels broadcast only among the first lanes, so the smallest subgroup size counts. */

@@ -2,6 +2,7 @@
 
 import { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
+import { chooseMatrixUnit, MATRIX_FEATURE, SIZE_FEATURE, type MatrixConfig } from './matrix-units.ts';
 
 export interface FoundAdapter {
   adapter: GPUAdapter;
@@ -16,7 +17,13 @@ const PREFERENCES: GPURequestAdapterOptions[] = [
   { forceFallbackAdapter: true },
 ];
 
-const WANTED_FEATURES = ['shader-f16', 'subgroups', 'subgroup-size-control', 'timestamp-query'];
+const WANTED_FEATURES = [
+  'shader-f16',
+  'subgroups',
+  'timestamp-query',
+  SIZE_FEATURE,
+  MATRIX_FEATURE,
+] as GPUFeatureName[];
 
 const WANTED_LIMITS = [
   'maxStorageBufferBindingSize',
@@ -37,21 +44,25 @@ export async function findAdapters(gpu: GPU): Promise<FoundAdapter[]> {
   for (const preference of PREFERENCES) {
     const adapter = await gpu.requestAdapter(preference);
     if (!adapter) continue;
-    const summary = summarize(adapter, found.size);
+    const summary = summarize(adapter, found.size, languageFeatures);
     const key = JSON.stringify([summary.vendor, summary.device, summary.description]);
     if (!found.has(key)) found.set(key, { adapter, summary, languageFeatures });
   }
   return [...found.values()];
 }
 
-function summarize(adapter: GPUAdapter, index: number): AdapterSummary {
-  const { info } = adapter;
+function summarize(
+  adapter: GPUAdapter,
+  index: number,
+  languageFeatures: ReadonlySet<string>,
+): AdapterSummary {
+  const info = adapter.info as GPUAdapterInfo & { subgroupMatrixConfigs?: Iterable<MatrixConfig> };
   const limits: Record<string, number> = {};
   for (const key in adapter.limits) {
     const value = adapter.limits[key as keyof GPUSupportedLimits];
     if (typeof value === 'number') limits[key] = value;
   }
-  return {
+  const summary = {
     index,
     vendor: info.vendor,
     architecture: info.architecture,
@@ -66,6 +77,8 @@ function summarize(adapter: GPUAdapter, index: number): AdapterSummary {
     subgroupMinSize: info.subgroupMinSize ?? 0,
     subgroupMaxSize: info.subgroupMaxSize ?? 0,
   };
+  const configs = [...(info.subgroupMatrixConfigs ?? [])];
+  return { ...summary, matrixUnit: chooseMatrixUnit({ ...summary, languageFeatures, configs }) };
 }
 
 /** Returns the adapter whose index or part of whose name is `wanted`, the best one if nothing is wanted. Throws bad_request. */

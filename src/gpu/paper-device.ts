@@ -26,6 +26,7 @@ const SUMMARY: AdapterSummary = {
   limits: LIMITS,
   subgroupMinSize: 32,
   subgroupMaxSize: 32,
+  matrixUnit: 'none is assumed',
 };
 
 /** `like`: the adapter whose limits and features are assumed. */
@@ -42,12 +43,14 @@ export function openPaperDevice({
 /** A device that computes nothing with the properties of another, to measure what that would take. */
 export function openPaperTwin(device: Device, memoryBudget: number, hostBudget = device.host.budget): Device {
   const { summary, profile, tuning } = device;
-  const { bindingLimit, lanes } = device.capabilities;
-  return new Device(paperGpu(summary), {
+  const { bindingLimit, lanes, matrixUnit } = device.capabilities;
+  const twin = new Device(paperGpu(summary), {
     shaders: (path) => device.shaderText(path),
     ...{ summary, profile, tuning, memoryBudget, bindingLimit, hostBudget },
     portable: lanes === 1,
   });
+  twin.capabilities.matrixUnit = matrixUnit;
+  return twin;
 }
 
 /** The methods of WebGPU that recording uses; none has an effect. */

@@ -9,6 +9,8 @@ import { mostRows } from './dispatch-work.ts';
 import { gated } from './gated.ts';
 import type { WeightFormat } from './formats.ts';
 import { gemmKernel, usesGemm } from './gemm.ts';
+import { gemmMatrixKernel, usesGemmMatrix } from './gemm-matrix.ts';
+import { halveRows } from './halve-rows.ts';
 import { isAdapted, loraExpand } from './lora-expand.ts';
 import { weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
 import { isDecode, matvecKernel, matvecRows } from './matvec.ts';
@@ -100,20 +102,24 @@ function record(inputs: Rows, weight: Matrix, y: Tensor, store: Store): void {
     throw new Error(`matmul: x has ${inputs.columns} columns, the weight ${weight.k}`);
   const norm = appliedNorm(inputs, weight);
   const rowsIn = norm?.x ?? rowsOf(inputs);
-  const x = weight.order ? orderColumns(rowsIn, weight.order) : rowsIn;
+  const ordered = weight.order ? orderColumns(rowsIn, weight.order) : rowsIn;
   const outputs = store.outputs ?? 1;
   if (y.columns * outputs !== weight.columns)
     throw new Error(`matmul: y has ${y.columns} columns, the weight gives ${weight.columns / outputs}`);
-  const tape = tapeOf(x);
+  const tape = tapeOf(inputs);
+  const isMatrix = !isDecode(inputs) && usesGemmMatrix(tape, inputs);
+  const x = isMatrix ? halveRows(ordered) : ordered;
   const rows = x.rows(tape.capacity);
   const few = paddedRows(rows) <= TILE_ROWS ? { tileRows: paddedRows(rows) } : {};
   for (const strip of stripsOf(tape, [x, y], TILE_ROWS, mostRows(tape, weight.columns * weight.k))) {
     for (const window of weight.windows) {
       const kernel = isDecode(inputs)
         ? matvecKernel(weight, window.format, matvecRows(tape, rows), norm)
-        : usesGemm(x)
-          ? gemmKernel(tape, weight, { rows, stripRows: strip.rows, window })
-          : matmulKernel(tape, weight, window.format, { rows, stripRows: strip.rows, ...few });
+        : isMatrix
+          ? gemmMatrixKernel(tape, weight, { rows, stripRows: strip.rows, window })
+          : usesGemm(x)
+            ? gemmKernel(tape, weight, { rows, stripRows: strip.rows, window })
+            : matmulKernel(tape, weight, window.format, { rows, stripRows: strip.rows, ...few });
       dispatchWindow(weight, window, kernel, store, {
         x,
         y,

@@ -28,9 +28,17 @@ describe('an adapter', () => {
       '  features   shader-f16, subgroups',
       '  missing    timestamp-query: times per kernel',
       '  subgroups  4 to 4',
+      '  matrices   none: software adapters have none',
       '  limits     128 MiB a binding, 1 GiB a buffer, 32 KiB shared, 256 invocations',
       '  probe      right, in 12 ms',
     ]);
+  });
+
+  it('is shown with the matrix unit that its kernels use', () => {
+    const matrixUnit = { rows: 16, columns: 16, depth: 16, subgroup: 32, pinned: false };
+    expect(describeAdapter({ adapter: { ...gpu, matrixUnit }, probe: right })).toContain(
+      '  matrices   16 × 16 × 16, f16 summed in f32, in subgroups of 32\n',
+    );
   });
 
   it('that miscomputes is shown with the reason', () => {

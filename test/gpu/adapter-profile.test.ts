@@ -16,6 +16,7 @@ const summary = (given: Partial<AdapterSummary>): AdapterSummary => ({
   limits: {},
   subgroupMinSize: 32,
   subgroupMaxSize: 32,
+  matrixUnit: 'none is assumed',
   ...given,
 });
 

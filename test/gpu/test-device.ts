@@ -4,6 +4,7 @@ import type { Device } from '../../src/gpu/device.ts';
 import { FAMILIES, type FamilyName } from '../../src/gpu/adapter-families.ts';
 import { PROFILES, withOnePhase, type AdapterProfile } from '../../src/gpu/adapter-profile.ts';
 import { readShader, type OpenDeviceOptions } from '../../src/gpu/node.ts';
+import type { MatrixUnit } from '../../src/gpu/matrix-units.ts';
 import { KeptDevice, openKeptDevice, openModelDevice } from './kept-device.ts';
 
 export const TEST_BUDGET = 2 ** 30;
@@ -45,6 +46,8 @@ export interface Disguise {
   matvecRows?: number;
   /** Most multiply-adds of a dispatch; replaces the profile's. */
   dispatchWork?: number;
+  /** Products of many rows use these matrix units. */
+  matrixUnit?: MatrixUnit;
 }
 
 const disguised = new WeakMap<Device, Map<string, Device>>();
@@ -82,6 +85,7 @@ function wrap(device: Device, as: Disguise): Device {
       subgroupMaxSize: as.largestSubgroup ?? summary.subgroupMaxSize,
     },
   });
+  if (as.matrixUnit !== undefined) seen.capabilities.matrixUnit = as.matrixUnit;
   if (as.maxWorkgroups !== undefined) seen.capabilities.maxWorkgroups = as.maxWorkgroups;
   return seen;
 }

@@ -32,6 +32,7 @@ export const fakeAdapter: AdapterSummary = {
   limits: {},
   subgroupMinSize: 4,
   subgroupMaxSize: 4,
+  matrixUnit: 'software adapters have none',
 };
 
 export const fakeInfo: TextModelInfo = {

@@ -20,6 +20,17 @@ export const GpuAdapter = z.strictObject({
   limits: z.record(z.string(), z.number()),
   subgroupMinSize: count,
   subgroupMaxSize: count,
+  matrixUnit: z.union([
+    z.string(),
+    z.strictObject({
+      rows: count,
+      columns: count,
+      depth: count,
+      subgroup: count,
+      pinned: z.boolean(),
+      emulated: z.boolean().optional(),
+    }),
+  ]),
 });
 
 const common = {

@@ -1,0 +1,34 @@
+// Fragments as matrices that the lanes of a subgroup hold together, multiplied by matrix units.
+#import "lib/subgroup.$SUBGROUPS.wgsl"
+enable chromium_experimental_subgroup_matrix;
+
+alias Left = subgroup_matrix_left<f16, FRAGMENT_DEPTH, FRAGMENT_ROWS>; // [rows][k's]
+alias Right = subgroup_matrix_right<f16, FRAGMENT_COLUMNS, FRAGMENT_DEPTH>;
+alias Sum = subgroup_matrix_result<f32, FRAGMENT_COLUMNS, FRAGMENT_ROWS>;
+
+// The bound of a loop over fragments, which stay in registers only where the loop is unrolled.
+fn turns(count: u32) -> u32 {
+  return count;
+}
+
+// Four f16 of two words.
+fn half_of(words: vec2u) -> vec4<f16> {
+  return bitcast<vec4<f16>>(words);
+}
+
+fn left_at(at: u32) -> Left {
+  return subgroupMatrixLoad<Left, row_major>(&xs, at, STRIDE);
+}
+
+fn right_at(at: u32) -> Right {
+  return subgroupMatrixLoad<Right, col_major>(&ws, at, STRIDE);
+}
+
+fn add_product(c: Sum, left: Left, right: Right, lane: u32) -> Sum {
+  return subgroupMatrixMultiplyAccumulate(left, right, c);
+}
+
+// Keeps a fragment in ys.
+fn keep(at: u32, c: Sum, lane: u32) {
+  subgroupMatrixStore<row_major>(&ys, at, c, 32u);
+}

@@ -1,0 +1,14 @@
+// The entry of kernels on matrix units where subgroups have several sizes, one of which is asked for.
+enable subgroups;
+enable subgroup_size_control;
+requires subgroup_id, subgroup_uniformity;
+
+@compute @workgroup_size(LANES) @subgroup_size(SUBGROUP)
+fn main(
+  @builtin(workgroup_id) workgroup: vec3u,
+  @builtin(local_invocation_index) local: u32,
+  @builtin(subgroup_id) subgroup: u32,
+  @builtin(subgroup_invocation_id) lane: u32,
+) {
+  compute_tile(workgroup, local, subgroup, lane);
+}

@@ -1,0 +1,181 @@
+// Products of many rows on matrix units, whose fragments lanes compute here: against sums in f64 of what f16 keeps of x and of the weights, and
+// bit by bit against each other.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Device } from '../../src/gpu/device.ts';
+import type { MatrixUnit } from '../../src/gpu/matrix-units.ts';
+import type { Tensor } from '../../src/gpu/tensor.ts';
+import { linear, linearAdd, linearSwiglu } from '../../src/kernels/matmul.ts';
+import { interleaved, stacked, type Matrix } from '../../src/kernels/matrix.ts';
+import { disguise, openTestDevice } from '../gpu/test-device.ts';
+import { compute, differingRows, Random, type Input } from './compute.ts';
+import { packMatrix, weightsFor } from './packed.ts';
+import { columnsOf, packStored, randomBlocks } from './stored.ts';
+
+const USUAL: MatrixUnit = { rows: 16, columns: 16, depth: 16, subgroup: 32, pinned: false, emulated: true };
+
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+const ROWS = 70;
+
+/** `sharedTiles` 1: the largest tiles that there are rows for; left out: the smallest. */
+function withUnit(matrixUnit: MatrixUnit, as: { sharedTiles?: number; bindingLimit?: number } = {}): Device {
+  return disguise(device, { profile: 'discrete', portable: true, matrixUnit, ...as });
+}
+
+interface Product {
+  matrix: Matrix;
+  x: Float32Array;
+  record?: (x: Tensor, matrix: Matrix, input: Input) => Tensor;
+}
+
+/** Rows `from` to `to` on a tape for `capacity` rows. */
+function run(
+  on: Device,
+  { matrix, x, record = (of, by) => linear(of, by) }: Product,
+  { capacity = ROWS, from = 0, to = ROWS }: { capacity?: number; from?: number; to?: number } = {},
+): Promise<Float32Array[]> {
+  const values = x.subarray(from * matrix.k, to * matrix.k);
+  return compute({
+    device: on,
+    capacity: { rows: capacity },
+    sizes: { rows: to - from },
+    record: (_, input) => record(input(['rows', matrix.k], values), matrix, input),
+  });
+}
+
+/** Largest error as a share of the sum of the terms' sizes. */
+function worstError(y: Float32Array[], x: Float32Array, weights: Float32Array, k: number): number {
+  let worst = 0;
+  y.forEach((sums, row) =>
+    sums.forEach((got, column) => {
+      let [sum, size] = [0, 1e-30];
+      for (let i = 0; i < k; i++) {
+        const term = x[row * k + i]! * weights[column * k + i]!;
+        sum += term;
+        size += Math.abs(term);
+      }
+      const error = Math.abs(got - sum) / size;
+      worst = error <= worst ? worst : Number.isNaN(error) ? Infinity : error;
+    }),
+  );
+  return worst;
+}
+
+/** Multiples of 2⁻⁷ below 1, which f16 holds. */
+function halves(count: number, random: Random): Float32Array {
+  return Float32Array.from({ length: count }, () => (random.integer(255) - 127) / 128);
+}
+
+const parts = (rows: number) => stacked([{ name: 'w', rows }]);
+
+describe.skipIf(!(await hasF16()))('on an adapter with f16', () => {
+  it('a row is right, and the same in tiles of 64 and of 32 rows', async () => {
+    const [n, k] = [197, 161];
+    const random = new Random(n + k);
+    const weights = weightsFor('int4', n, k, random);
+    const on = withUnit(USUAL, { sharedTiles: 1 });
+    const matrix = packMatrix(on, 'int4', k, parts(n), weights);
+    const x = halves(ROWS * k, random);
+    const all = await run(on, { matrix, x });
+    expect(worstError(all, x, weights, k)).toBeLessThan(1e-6);
+    for (const rows of [17, 1]) {
+      const some = await run(on, { matrix, x }, { capacity: rows, from: ROWS - rows });
+      expect(differingRows(some, all.slice(ROWS - rows))).toEqual([]);
+    }
+  });
+
+  it.each([
+    ['Intel', { ...USUAL, rows: 8, columns: 8, subgroup: 8 }],
+    ['Apple', { ...USUAL, rows: 8, columns: 8, depth: 8 }],
+  ])("has the fragments of %s's units", async (_, unit) => {
+    const [n, k] = [130, 70];
+    const random = new Random(n);
+    const weights = weightsFor('f16', n, k, random);
+    const on = withUnit(unit);
+    const matrix = packMatrix(on, 'f16', k, parts(n), weights);
+    const x = halves(ROWS * k, random);
+    expect(worstError(await run(on, { matrix, x }), x, weights, k)).toBeLessThan(1e-6);
+  });
+
+  it("reads packs of sixteen k's, and agrees with gemm as far as f16 goes", async () => {
+    const [n, k] = [67, 512];
+    const random = new Random(k);
+    const of = randomBlocks('q2_k', n, k, random);
+    const x = random.floats(ROWS * k);
+    const [own, exact] = [withUnit(USUAL), disguise(device, { profile: 'discrete', portable: true })];
+    const y = await run(own, { matrix: packStored(own, 'q2_k', of), x });
+    const weights = await columnsOf(device, packStored(device, 'q2_k', of));
+    const floats = Float32Array.from(weights.flatMap((column) => [...column]));
+    expect(worstError(y, x, floats, k)).toBeLessThan(2 ** -11);
+    const gemm = await run(exact, { matrix: packStored(exact, 'q2_k', of), x });
+    expect(differingRows(y, gemm)).toHaveLength(ROWS);
+  });
+
+  it('windows of a matrix make the same columns as the whole', async () => {
+    const [n, k] = [401, 200];
+    const random = new Random(7);
+    const weights = weightsFor('f32', n, k, random);
+    const x = random.floats(ROWS * k);
+    const [whole, narrow] = [withUnit(USUAL), withUnit(USUAL, { bindingLimit: 256 << 10 })];
+    const cut = packMatrix(narrow, 'f32', k, parts(n), weights);
+    expect(cut.windows.length).toBeGreaterThan(1);
+    const matrix = packMatrix(whole, 'f32', k, parts(n), weights);
+    const y = await run(whole, { matrix, x });
+    expect(differingRows(await run(narrow, { matrix: cut, x }), y)).toEqual([]);
+    expect(worstError(y, x, weights, k)).toBeLessThan(2 ** -10);
+  });
+
+  it('rows beyond f16 and far below it are as exact as others, and weights beyond it make finite results', async () => {
+    const [n, k] = [66, 70];
+    const random = new Random(3);
+    const weights = weightsFor('f32', n, k, random);
+    weights.fill(1e7, 0, k);
+    const x = random.floats(ROWS * k);
+    const factors = [2 ** 100, 2 ** 40, 2 ** -40, 2 ** -100];
+    const scaled = x.map((value, i) => value * factors[Math.floor(i / k) % 4]!);
+    const on = withUnit(USUAL);
+    const matrix = packMatrix(on, 'f32', k, parts(n), weights);
+    const [usual, far] = [await run(on, { matrix, x }), await run(on, { matrix, x: scaled })];
+    const expected = usual.map((row, i) => row.map((value) => value * factors[i % 4]!));
+    expect(differingRows(far, expected)).toEqual([]);
+    expect(far.every((row) => row.every(Number.isFinite))).toBe(true);
+    expect(new Set(usual.map(([first]) => first)).size).toBeGreaterThan(ROWS / 2);
+    const none = await run(on, { matrix, x: new Float32Array(ROWS * k) });
+    expect(none.every((row) => row.every((value) => value === 0))).toBe(true);
+  });
+
+  it('adds to a residual, and multiplies gate and up', async () => {
+    const [n, k] = [66, 70];
+    const random = new Random(5);
+    const weights = weightsFor('f32', 2 * n, k, random);
+    const x = random.floats(ROWS * k);
+    const residual = random.floats(ROWS * 2 * n);
+    const on = withUnit(USUAL);
+    const matrix = packMatrix(on, 'f32', k, parts(2 * n), weights);
+    const plain = await run(on, { matrix, x });
+    const added = await run(on, {
+      matrix,
+      x,
+      record: (of, by, input) => linearAdd(of, by, input(['rows', 2 * n], residual)),
+    });
+    const sums = plain.map((row, i) =>
+      row.map((value, at) => Math.fround(residual[i * 2 * n + at]! + value)),
+    );
+    expect(differingRows(added, sums)).toEqual([]);
+    const pair = packMatrix(on, 'f32', k, interleaved('gate', 'up', n), weights);
+    const gated = await run(on, { matrix: pair, x, record: linearSwiglu });
+    gated.forEach((row, i) =>
+      row.forEach((value, at) => {
+        const gate = plain[i]![at]!;
+        expect(Math.abs(value - (gate / (1 + Math.exp(-gate))) * plain[i]![n + at]!)).toBeLessThan(1e-5);
+      }),
+    );
+  });
+});
+
+async function hasF16(): Promise<boolean> {
+  return (await openTestDevice()).capabilities.f16;
+}
