@@ -107,7 +107,7 @@ function record(inputs: Rows, weight: Matrix, y: Tensor, store: Store): void {
   if (y.columns * outputs !== weight.columns)
     throw new Error(`matmul: y has ${y.columns} columns, the weight gives ${weight.columns / outputs}`);
   const tape = tapeOf(inputs);
-  const isMatrix = !isDecode(inputs) && usesGemmMatrix(tape, inputs);
+  const isMatrix = !isDecode(inputs) && usesGemmMatrix(tape, ordered);
   const x = isMatrix ? halveRows(ordered) : ordered;
   const rows = x.rows(tape.capacity);
   const few = paddedRows(rows) <= TILE_ROWS ? { tileRows: paddedRows(rows) } : {};
