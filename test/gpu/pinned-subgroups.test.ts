@@ -12,7 +12,7 @@ const ARC: AdapterSummary = {
   index: 0,
   ...{ vendor: 'intel', architecture: 'gen-12hp', device: '', description: '', software: false },
   ...{ features: ['subgroup-size-control', 'subgroups'], limits: {} },
-  ...{ subgroupMinSize: 8, subgroupMaxSize: 32, matrixUnit: null },
+  ...{ subgroupMinSize: 8, subgroupMaxSize: 32, matrixUnit: 'none' },
 };
 
 let device: Device;
