@@ -14,7 +14,7 @@ export async function measure({ sink }) {
   sink.put('limits', summary.limits);
   sink.put('languageFeatures', [...languageFeatures].sort());
   sink.put('subgroupMatrixConfigs', matrixConfigs(adapter));
-  sink.put('engine', { profile: profile.name, capabilities });
+  sink.put('engine', { profile: profile.name, family: profile.family, capabilities });
   sink.put('others', others.map(withoutLists));
   sink.put('host', { processor: cpus()[0]?.model ?? '', cores: cpus().length, memoryBytes: totalmem() });
   for (const [name, value] of [

@@ -1,6 +1,6 @@
 // Families of GPUs as data: which names of adapters belong to each, and in what its kernels differ from those of GPUs in general. What a trait
-// rests on stands beside it; registers and spills are those that the compilers of Mesa 26.1 (RADV: 25.0) tell of these kernels, and nothing
-// was timed on a GPU of these families but an H100. A tile of a product is a workgroup of 128 lanes.
+// rests on stands beside it; registers and spills are those that the compilers of Mesa 26.1 (RADV: 25.0) tell of these kernels
+// (scripts/bench/README.md), and nothing was timed on a GPU of these families but an H100. A tile of a product is a workgroup of 128 lanes.
 
 import type { AdapterSummary } from './adapter.ts';
 
@@ -52,12 +52,12 @@ const isRadeonIntegrated = (summary: AdapterSummary): boolean =>
   nameOf(summary).trim() !== '' && !/\b(RX|PRO|VII|Instinct|MI\d+|FirePro)\b/i.test(nameOf(summary));
 
 /**
- * A thread has 128 registers as wide as the least subgroup, and drivers compile for subgroups of twice that width: a value takes two. With
- * pinned subgroups a tile of 64 rows needs 101 to 127 of them where loads are not ahead, and 132 to 149 where they are; 4 rows of a decode step need 79 to 113, and 8
- * rows twice the cycles a row. A lane of attention over a prompt spills 46 to 64 with the sums of other GPUs.
+ * A thread has 128 registers as wide as the least subgroup, and drivers compile for subgroups of twice that width: a value takes two. With pinned
+ * subgroups and no loads ahead, tiles of 64 rows need 102 to 129 (convolutions in q6_k 142), and spill up to 29 if loads are ahead; four decode rows need
+ * 75 to 95, and eight take twice the cycles a row. Attention over a prompt spills 46 to 64 with the sums of other GPUs.
  */
 const PINNED = { matvecRows: 4, loadsAhead: false, decodeQueries: 4, promptSums: 8 } as const;
-/** With unpinned subgroups these need least: only attention over prompts, of up to 63, and nf4 and q6_k in two decode rows spill registers. */
+/** With unpinned subgroups these need least: products spill 0 to 10 registers, q2_k and q6_k up to 51, attention over prompts up to 63. */
 const UNPINNED = {
   ...{ subgroupSize: null, matvecRows: 2, sharedRows: 16, loadsAhead: false },
   ...{ decodeQueries: 2, promptSums: 4 },
@@ -66,26 +66,26 @@ const UNPINNED = {
 /** The first that an adapter belongs to is its own. */
 export const FAMILIES: readonly Family[] = [
   {
-    name: 'nvidia', // 28 to 132 multiprocessors of 3 to 4 tiles (120 to 136 of 255 registers); no spills on Turing to Hopper
+    name: 'nvidia', // 20 to 144 multiprocessors, each with registers for 3 or 4 tiles of 64 rows (120 to 136 of a lane's 255)
     vendors: ['nvidia'],
     isIntegrated: (summary) => /Tegra|Orin|Xavier|Thor|GB10/i.test(nameOf(summary)),
     traits: {},
   },
   {
-    name: 'amd-gcn', // GCN and CDNA: subgroups of 64 only; APUs have up to 11 units, cards 36 to 304
+    name: 'amd-gcn', // GCN and CDNA: subgroups of 64 only; cards have 36 to 304 units
     vendors: ['amd'],
     is: ({ architecture, subgroupMinSize }) => /^(gcn|cdna)/.test(architecture) || subgroupMinSize >= 64,
     isIntegrated: isRadeonIntegrated,
     traits: {},
   },
   {
-    name: 'amd-rdna', // 16 to 96 units of 8 tiles (132 to 192 of 256 registers, 8 to 10 waves a SIMD); Dawn names no architecture of APUs and RDNA 4
+    name: 'amd-rdna', // cards have 12 to 96 units, with 8 to 12 waves of such tiles a SIMD; Dawn names no architecture of most APUs and of RDNA 4
     vendors: ['amd', 'samsung'],
     isIntegrated: (summary) => summary.vendor === 'samsung' || isRadeonIntegrated(summary),
     traits: {},
   },
   {
-    name: 'intel-xe2', // Arc B, Lunar Lake and later: registers of 16 lanes, 8 threads an engine; a B580 has 160 engines, of a tile each
+    name: 'intel-xe2', // Arc B, Lunar Lake and later: registers of 16 lanes, 8 threads an engine; a B580 has 160 engines, each with threads for one tile
     vendors: ['intel'],
     is: ({ architecture, subgroupMinSize }) =>
       architecture === '' ? subgroupMinSize >= 16 : /^xe-[2-9]/.test(architecture),
@@ -94,7 +94,7 @@ export const FAMILIES: readonly Family[] = [
     unpinned: UNPINNED,
   },
   {
-    name: 'intel-xe-hpg', // Arc A: registers of 8 lanes, 8 threads a unit; 128 to 512 units, of half a tile each
+    name: 'intel-xe-hpg', // Arc A: registers of 8 lanes, 8 threads a unit; 128 to 512 units, each with threads for half a tile
     vendors: ['intel'],
     is: (summary) => !isIntelIntegrated(summary),
     isIntegrated: isIntelIntegrated,
@@ -102,14 +102,14 @@ export const FAMILIES: readonly Family[] = [
     unpinned: UNPINNED,
   },
   {
-    name: 'intel-xe-lp', // Tiger Lake to Arrow Lake, and before: registers of 8 lanes, 7 threads a unit; 32 to 96 units, of half a tile each
+    name: 'intel-xe-lp', // Tiger Lake to Arrow Lake, and before: registers of 8 lanes, 7 or 8 threads a unit; 24 to 128 units, each with threads for half a tile
     vendors: ['intel'],
     isIntegrated: always,
     traits: { ...PINNED, subgroupSize: 8, sharedTiles: 32 },
     unpinned: { ...UNPINNED, sharedTiles: 32 },
   },
   {
-    name: 'apple-large', // Max and Ultra of M1 to M5: 24 to 80 cores of 3 to 4 tiles (no compiler at hand; by the 208 KiB of registers of a core)
+    name: 'apple-large', // Max and Ultra of M1 to M5: 24 to 80 cores; no compiler was at hand
     vendors: ['apple'],
     is: (summary) => /\b(Max|Ultra)\b/i.test(nameOf(summary)),
     isIntegrated: always,

@@ -1,10 +1,12 @@
 // Subgroups of a required size: what devices are asked for, and what follows where a driver refuses the size that the adapter told.
 
+import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { profileOf } from '../../src/gpu/adapter-profile.ts';
 import type { AdapterSummary } from '../../src/gpu/adapter.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { requestDevice } from '../../src/gpu/find-adapter.ts';
+import { readShader } from '../../src/gpu/node.ts';
 import { withoutRefusedSizes } from '../../src/gpu/pinned-subgroups.ts';
 import { disguise, openTestDevice } from './test-device.ts';
 
@@ -60,4 +62,28 @@ it('kernels that fill the registers get the attribute, others do not', () => {
   expect(disguise(device, { profile: 'discrete' }).link('gemm.wgsl', product).code).not.toContain(
     '@subgroup_size',
   );
+});
+
+/** Invocations along x of a kernel's workgroup: a product of numbers and of constants of its text. */
+function widthOf(text: string): number {
+  const valueOf = (factor: string): number => {
+    const number = /^(\d+)u?$/.exec(factor)?.[1];
+    const value = new RegExp(`^const ${factor} = (\\d+)u;`, 'm').exec(text)?.[1];
+    return Number(number ?? value);
+  };
+  const factors = /@workgroup_size\(([^,)]+)/.exec(text)?.[1]?.split('*') ?? [];
+  return factors.reduce((width, factor) => width * valueOf(factor.trim()), 1);
+}
+
+it('kernels that fill the registers have workgroups of a multiple of 32 lanes', () => {
+  const full = readdirSync(new URL('../../shaders', import.meta.url))
+    .filter((name) => name.endsWith('.wgsl'))
+    .map((name) => {
+      const text = readShader(name);
+      const imports = [...text.matchAll(/^#import "([^"$]+)"/gm)].map(([, path]) => readShader(path!));
+      return { name, text: [text, ...imports].join('\n') };
+    })
+    .filter(({ text }) => text.includes('const FILLS_REGISTERS = true;'));
+  expect(full.map(({ name }) => name)).toEqual(expect.arrayContaining(['gemm.wgsl', 'matvec.wgsl']));
+  for (const { name, text } of full) expect([name, widthOf(text) % 32]).toEqual([name, 0]);
 });
