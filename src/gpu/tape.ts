@@ -3,6 +3,7 @@
 
 import { argsSize, createArgs } from './args.ts';
 import type { Arena, Life } from './arena.ts';
+import { Changes } from './changes.ts';
 import { checkDispatch, checkGroups } from './check-dispatch.ts';
 import type { Device, Pipeline } from './device.ts';
 import type { Dispatch, Encodable } from './dispatch.ts';
@@ -39,10 +40,10 @@ export class Tape {
   readonly rowAdapters: Readonly<Record<string, Region>> | null;
   readonly decodes: readonly string[];
   readonly arena: Arena;
+  readonly changes = new Changes();
   readonly #dispatches: Recorded[] = [];
   readonly #cuts: number[] = [];
   readonly #kept = new Set<Tensor>();
-  readonly #changes = new Map<Tensor, number>();
   readonly #borrowed = new Map<Tensor, { tape: Tape; tensor: Tensor }>();
   readonly #args = createArgs();
   #argsBuffer: GPUBuffer | null = null;
@@ -86,15 +87,7 @@ export class Tape {
       pipeline,
       argsOffset: this.#args.write(pipeline.shader, dispatch.args ?? {}),
     });
-    for (const { name, type } of pipeline.shader.bindings) {
-      const tensor = type === 'storage' ? tensorOf(dispatch.bind[name]!) : null;
-      if (tensor) this.#changes.set(tensor, this.changesOf(tensor) + 1);
-    }
-  }
-
-  /** Number of dispatches recorded so far that write to the tensor. */
-  changesOf(tensor: Tensor): number {
-    return this.#changes.get(tensor) ?? 0;
+    this.changes.record(pipeline.shader.bindings, dispatch.bind);
   }
 
   /** Ends a segment, which is the unit of submitting, cancelling and taking turns. */
