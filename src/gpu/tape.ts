@@ -199,8 +199,7 @@ export class Tape {
     if (this.#replay?.plan.fits(sizes)) return this.#replay;
     this.#checkSizes(sizes);
     const plan = new ReplayPlan(this.#dispatches, this.#bindGroups, sizes);
-    this.#replay = new Replay(this, plan, this.#streamed, this.#cuts.length > 0 ? this.#cuts : [0]);
-    return this.#replay;
+    return (this.#replay = new Replay(this, plan, this.#streamed, this.#cuts.length > 0 ? this.#cuts : [0]));
   }
 
   /** Returns the dispatches of a replay one by one, for the profiler and for compiling in advance. */
@@ -216,8 +215,7 @@ export class Tape {
   }
 
   #prepare(): void {
-    const { arena } = this;
-    const { gpu } = this.device;
+    const { arena, device } = this;
     const argsBuffer = this.#argsBuffer;
     if (!argsBuffer) throw new Error('the tape is not finished');
     arena.settle();
@@ -225,7 +223,7 @@ export class Tape {
     this.#generation = arena.generation;
     this.#replay = null;
     this.#bindGroups = this.#dispatches.map(({ pipeline, bind, argsOffset }, i) =>
-      gpu.createBindGroup({
+      device.gpu.createBindGroup({
         layout: pipeline.layout,
         entries: pipeline.shader.bindings.map(({ name, index, type }) => ({
           binding: index,
@@ -239,12 +237,11 @@ export class Tape {
   }
 
   #resource(operand: Operand, dispatch: number): GPUBufferBinding {
-    const { arena } = this;
     const tensor = tensorOf(operand);
     const region = tensor ? this.#padded(tensor) : (operand as Region);
     const { buffer, offset, size } = this.device.host.owns(region.buffer)
       ? {
-          buffer: arena.buffer(this.#streamed!.streams.slotAt(region, dispatch)),
+          buffer: this.arena.buffer(this.#streamed!.streams.slotAt(region, dispatch)),
           offset: 0,
           size: region.size,
         }
