@@ -2,6 +2,7 @@
 
 import { interleaved } from '../../dist/kernels/matrix.js';
 import { linear, linearAdd, linearSwiglu } from '../../dist/kernels/matmul.js';
+import { normed, rowsOf } from '../../dist/kernels/normed.js';
 import { matrixBytes } from './launches.mjs';
 
 /** Llama 3.1 8B, 3.2 3B and 1B. */
@@ -15,12 +16,15 @@ const FORMATS = ['f16', 'int4', 'q4_k', 'int8', 'q8_0', 'mxfp4'];
 const ROWS = [1, 4, 16, 512];
 /** Rows from which a product is bound by arithmetic, so that its weights may lie in a cache. */
 const MANY_ROWS = 64;
+const EPS = 1e-5;
+/** Formats in which a product that norms its rows is compared with one whose rows were normed before. */
+const NORMED_FORMATS = ['f16', 'int4'];
 
 export async function measureProducts(launches, model) {
   const { small } = launches;
   const shape = small ? TINY : MODELS[model];
   for (const product of productsOf(shape)) {
-    for (const format of small ? ['f16', 'int4'] : FORMATS)
+    for (const format of small ? NORMED_FORMATS : (product.formats ?? FORMATS))
       await measureProduct(launches, small ? 'tiny' : model, product, format);
   }
 }
@@ -30,6 +34,16 @@ function productsOf({ hidden, ffn, heads, kvHeads, dims, vocabulary }) {
   const adds = (x, weight, residual) => linearAdd(x, weight, residual);
   return [
     { name: 'gate-up', columns: 2 * ffn, k: hidden, launch: linearSwiglu, isPaired: true },
+    {
+      name: 'gate-up that norms its rows',
+      ...{ columns: 2 * ffn, k: hidden, isPaired: true, formats: NORMED_FORMATS, mostRows: 16 },
+      launch: (x, weight, residual, gain) => linearSwiglu(normed(x, gain, EPS), weight),
+    },
+    {
+      name: 'norm, then gate-up',
+      ...{ columns: 2 * ffn, k: hidden, isPaired: true, formats: NORMED_FORMATS, mostRows: 16 },
+      launch: (x, weight, residual, gain) => linearSwiglu(rowsOf(normed(x, gain, EPS)), weight),
+    },
     { name: 'down', columns: hidden, k: ffn, launch: adds },
     {
       name: 'qkv',
@@ -58,6 +72,7 @@ export async function measureProduct(
       const taken = rows < MANY_ROWS ? weights : weights.slice(0, 1);
       const x = launches.tensor(['rows', k], { rows });
       const residual = launches.tensor(['rows', columns], { rows });
+      const gain = launches.tensor([k]);
       await launches.row(
         {
           name: `${model} ${name}, ${columns} × ${k}, ${format}, rows: ${rows}`,
@@ -73,12 +88,13 @@ export async function measureProduct(
           bytes: bytes + 4 * rows * (k + columns),
           operations: 2 * rows * columns * k,
           record(tape) {
-            for (const weight of taken) launch(x.on(tape), weight, residual.on(tape));
+            for (const weight of taken) launch(x.on(tape), weight, residual.on(tape), gain);
           },
         },
       );
       launches.free(x);
       launches.free(residual);
+      launches.free(gain);
     }
   } catch (error) {
     await launches.fail(

@@ -3,6 +3,7 @@
 
 import { argsSize, createArgs } from './args.ts';
 import type { Arena, Life } from './arena.ts';
+import { Changes } from './changes.ts';
 import { checkDispatch, checkGroups } from './check-dispatch.ts';
 import type { Device, Pipeline } from './device.ts';
 import type { Dispatch, Encodable } from './dispatch.ts';
@@ -39,10 +40,10 @@ export class Tape {
   readonly rowAdapters: Readonly<Record<string, Region>> | null;
   readonly decodes: readonly string[];
   readonly arena: Arena;
+  readonly changes = new Changes();
   readonly #dispatches: Recorded[] = [];
   readonly #cuts: number[] = [];
   readonly #kept = new Set<Tensor>();
-  readonly #changes = new Map<Tensor, number>();
   readonly #borrowed = new Map<Tensor, { tape: Tape; tensor: Tensor }>();
   readonly #args = createArgs();
   #argsBuffer: GPUBuffer | null = null;
@@ -86,15 +87,7 @@ export class Tape {
       pipeline,
       argsOffset: this.#args.write(pipeline.shader, dispatch.args ?? {}),
     });
-    for (const { name, type } of pipeline.shader.bindings) {
-      const tensor = type === 'storage' ? tensorOf(dispatch.bind[name]!) : null;
-      if (tensor) this.#changes.set(tensor, this.changesOf(tensor) + 1);
-    }
-  }
-
-  /** Number of dispatches recorded so far that write to the tensor. */
-  changesOf(tensor: Tensor): number {
-    return this.#changes.get(tensor) ?? 0;
+    this.changes.record(pipeline.shader.bindings, dispatch.bind);
   }
 
   /** Ends a segment, which is the unit of submitting, cancelling and taking turns. */
@@ -206,8 +199,7 @@ export class Tape {
     if (this.#replay?.plan.fits(sizes)) return this.#replay;
     this.#checkSizes(sizes);
     const plan = new ReplayPlan(this.#dispatches, this.#bindGroups, sizes);
-    this.#replay = new Replay(this, plan, this.#streamed, this.#cuts.length > 0 ? this.#cuts : [0]);
-    return this.#replay;
+    return (this.#replay = new Replay(this, plan, this.#streamed, this.#cuts.length > 0 ? this.#cuts : [0]));
   }
 
   /** Returns the dispatches of a replay one by one, for the profiler and for compiling in advance. */
@@ -223,8 +215,7 @@ export class Tape {
   }
 
   #prepare(): void {
-    const { arena } = this;
-    const { gpu } = this.device;
+    const { arena, device } = this;
     const argsBuffer = this.#argsBuffer;
     if (!argsBuffer) throw new Error('the tape is not finished');
     arena.settle();
@@ -232,7 +223,7 @@ export class Tape {
     this.#generation = arena.generation;
     this.#replay = null;
     this.#bindGroups = this.#dispatches.map(({ pipeline, bind, argsOffset }, i) =>
-      gpu.createBindGroup({
+      device.gpu.createBindGroup({
         layout: pipeline.layout,
         entries: pipeline.shader.bindings.map(({ name, index, type }) => ({
           binding: index,
@@ -246,12 +237,11 @@ export class Tape {
   }
 
   #resource(operand: Operand, dispatch: number): GPUBufferBinding {
-    const { arena } = this;
     const tensor = tensorOf(operand);
     const region = tensor ? this.#padded(tensor) : (operand as Region);
     const { buffer, offset, size } = this.device.host.owns(region.buffer)
       ? {
-          buffer: arena.buffer(this.#streamed!.streams.slotAt(region, dispatch)),
+          buffer: this.arena.buffer(this.#streamed!.streams.slotAt(region, dispatch)),
           offset: 0,
           size: region.size,
         }

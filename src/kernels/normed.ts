@@ -32,7 +32,7 @@ export class NormedRows {
     this.x = x;
     this.weight = weight;
     this.eps = eps;
-    this.#changes = tapeOf(x).changesOf(x);
+    this.#changes = tapeOf(x).changes.of(x);
   }
 
   get shape(): readonly Extent[] {
@@ -60,7 +60,7 @@ export class NormedRows {
 
   /** Throws if a kernel has written to x since the norm was asked for. */
   checkUnchanged(): void {
-    if (tapeOf(this.x).changesOf(this.x) !== this.#changes)
+    if (tapeOf(this.x).changes.of(this.x) !== this.#changes)
       throw new Error(`a norm of [${this.shape.join(', ')}] is read after a kernel has changed its rows`);
   }
 }

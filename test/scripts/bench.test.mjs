@@ -44,8 +44,12 @@ it('a step costs at most eight dispatches a layer, seven on a GPU, a model at mo
 
 it('with the kernels of GPUs a decode step has seven dispatches a layer, one of which merges chunks of long contexts', async () => {
   const device = await openDevice();
-  const steps = await countDispatches(disguise(device, { profile: 'discrete' }), folder, 'int4');
+  const on = disguise(device, { profile: 'discrete', matvecRows: 1 });
+  const steps = await countDispatches(on, folder, 'int4');
   expect(steps.decode).toBe(7 * steps.layers + OUTSIDE);
   expect(steps.prompt).toBe(8 * steps.layers + OUTSIDE);
+  // With norms before and after both blocks, and two tables of rotations.
+  const gemma = await countDispatches(on, folder.replace('llama', 'gemma3'), 'int8');
+  expect(gemma.decode).toBe(9 * gemma.layers + OUTSIDE + 1);
   device.destroy();
 });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import type { TextModel } from '../../../src/engine/text/text-model.ts';
 import { disguise } from '../../gpu/test-device.ts';
-import { collect, goldenCases, greedy, openGolden } from '../fixture.ts';
+import { collect, goldenCases, greedy, openGolden, type GoldenName } from '../fixture.ts';
 
 const platform = {
   ...nodePlatform,
@@ -17,8 +17,11 @@ const platform = {
 };
 
 const opened: TextModel[] = [];
-async function open(options: Parameters<typeof openGolden>[1] = {}): Promise<TextModel> {
-  const model = await openGolden('qwen3', options, platform);
+async function open(
+  options: Parameters<typeof openGolden>[1] = {},
+  name: GoldenName = 'qwen3',
+): Promise<TextModel> {
+  const model = await openGolden(name, options, platform);
   opened.push(model);
   return model;
 }
@@ -41,14 +44,17 @@ beforeAll(async () => {
   for (const request of REQUESTS) single.push((await collect(model.generate(request))).ids[0]);
 }, 240_000);
 
-test('the tokens are those of transformers', async () => {
-  const { config, greedy: golden } = goldenCases('qwen3').find(
-    ({ greedy: tokens, weights, rope }) => tokens && weights === 'stored' && rope.rule !== 'static',
-  )!;
-  const own = await open({ config });
-  const { ids } = await collect(own.generate(greedy(golden!.prompt_ids, 32)));
-  expect(ids[0]).toEqual(golden!.tokens);
-});
+test.each(['qwen3', 'qwen3-moe', 'qwen3-next'] as const)(
+  '%s: the tokens are those of transformers',
+  async (name) => {
+    const { config, greedy: golden } = goldenCases(name).find(
+      ({ greedy: tokens, weights, rope }) => tokens && weights === 'stored' && rope.rule !== 'static',
+    )!;
+    const own = await open({ config }, name);
+    const { ids } = await collect(own.generate(greedy(golden!.prompt_ids, 32)));
+    expect(ids[0]).toEqual(golden!.tokens);
+  },
+);
 
 test('twenty requests together equal each alone, in steps of one phase', async () => {
   const together = await Promise.all(
