@@ -139,6 +139,8 @@ const DISCRETE: AdapterProfile = {
 export const INTEGRATED: AdapterProfile = {
   ...DISCRETE,
   name: 'integrated',
+  // Eight rows spill registers on Adreno.
+  matvecRows: 4,
   splits: { most: 8, matmulLanes: 4096, convLanes: 8192 },
   sharedTiles: 64,
   // macOS does not count reclaimable memory as free, so the share is only the initial budget.
