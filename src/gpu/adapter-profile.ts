@@ -175,6 +175,8 @@ const DISCRETE: AdapterProfile = {
 export const INTEGRATED: AdapterProfile = {
   ...DISCRETE,
   name: 'integrated',
+  // Eight rows spill registers on Adreno.
+  matvecRows: 4,
   splits: { most: 8, matmulLanes: 4096, convLanes: 8192 },
   // 0.9 s on Intel's UHD Graphics 620 or AMD's Vega 3 (0.4 TFLOP/s in f32) that reaches a tenth of its peak.
   dispatchWork: 2 ** 34,

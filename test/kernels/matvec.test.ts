@@ -85,6 +85,25 @@ it.each(NAMES)('%s: sums are right', async (format) => {
   expect(worstError(y, x, await columnsOf(on, matrix))).toBeLessThan(TOLERANCE);
 });
 
+it.each(['fp4_64', 'mxfp4'] as const)(
+  '%s: rows of prompts multiply by the very weights, too',
+  async (format) => {
+    const on = disguise(device, ONE!);
+    const [columns, k, rows] = [32, 256, 16];
+    const matrix = anyMatrix(on, format, columns, k, new Random(format.length));
+    const weights = await columnsOf(on, matrix);
+    const chosen = Array.from({ length: rows }, (_, row) => (row * 53 + 3) % k);
+    const x = new Float32Array(rows * k);
+    chosen.forEach((at, row) => (x[row * k + at] = 1));
+    const y = await compute({
+      ...{ device: on, capacity: { rows }, sizes: { rows } },
+      record: (_, input) => linear(input(['rows', k], x), matrix),
+    });
+    const wanted = chosen.map((at) => Float32Array.from(weights, (weight) => weight[at]! + 0)); // -0 + 0 is 0
+    expect(differingRows(y, wanted)).toEqual([]);
+  },
+);
+
 /** 2, 4 and 8 packs a block; 8 slices of K up to 992, 16 up to 2,016, then 32. */
 const SHAPES = [
   ['q2_k', 96, 768],
