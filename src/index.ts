@@ -7,6 +7,7 @@ export type { HubLimits } from './files/hub/hub-http.ts';
 export type { HubEvent, ResolvedModel } from './files/hub/hub.ts';
 export { listModels, resolveModel, type ResolveOptions } from './engine/hub-models-node.ts';
 export { removeModel } from './files/hub/hub-list.ts';
+export type { KernelCheck } from './engine/check/check-result.ts';
 export type { ProbeResult } from './engine/probe-result.ts';
 export { planModel } from './engine/plan/plan-node.ts';
 export type {
@@ -20,6 +21,7 @@ export { SUPPORTED, type Supported } from './engine/supported.ts';
 export { DEFAULTS, LIMITS } from './options/limits.ts';
 export {
   adapters,
+  checkKernels,
   openEmbeddingModel,
   openImageModel,
   openTextModel,

@@ -8,6 +8,7 @@ import * as face from '../src/index.ts';
 it('is these names and no more', () => {
   expect(Object.keys(face).toSorted((a, b) => a.localeCompare(b))).toEqual([
     'adapters',
+    'checkKernels',
     'checkMediaFormat',
     'configOfImage',
     'coverImage',

@@ -1,7 +1,7 @@
 // svc doctor: lists the GPU adapters with their features, checks that they compute correctly, and says what is missing.
 
 import { arch, release } from 'node:os';
-import type { AdapterSummary, ProbeResult, Supported } from '../index.ts';
+import type { AdapterSummary, KernelCheck, ProbeResult, Supported } from '../index.ts';
 import { createCommand } from './command.ts';
 import { EXIT } from './exit.ts';
 import { packageVersion } from './package.ts';
@@ -11,17 +11,26 @@ import { createLog, sizeText, writeLine } from './terminal.ts';
 interface Examined {
   adapter: AdapterSummary;
   probe: ProbeResult;
+  /** Left out: they were not checked. */
+  kernels?: KernelCheck[];
 }
 
 export const doctor = createCommand({
   name: 'doctor',
   summary:
     'Show the GPU adapters, check that they compute, say what is missing, and list the models that open.',
-  options: { json: { kind: 'boolean', group: 'Output', help: 'As JSON, with all features and limits.' } },
+  options: {
+    kernels: {
+      kind: 'boolean',
+      group: 'Checks',
+      help: 'Check every family of kernels against its plain form, in some seconds for each adapter.',
+    },
+    json: { kind: 'boolean', group: 'Output', help: 'As JSON, with all features and limits.' },
+  },
   async run({ options }) {
     const { SUPPORTED } = await import('../index.ts');
     const log = createLog();
-    const { examined, problem } = await examine();
+    const { examined, problem } = await examine(options.kernels === true);
     if (options.json) {
       const build = { version: packageVersion(), node: process.version };
       writeLine(JSON.stringify({ ...build, adapters: examined, supported: SUPPORTED }, null, 2));
@@ -42,12 +51,15 @@ export const doctor = createCommand({
 });
 
 /** Probes every adapter. `problem`: why none could be listed; null: they were. */
-async function examine(): Promise<{ examined: Examined[]; problem: string | null }> {
-  const { adapters, EngineError, probeAdapter } = await import('../index.ts');
+async function examine(checks: boolean): Promise<{ examined: Examined[]; problem: string | null }> {
+  const { adapters, checkKernels, EngineError, probeAdapter } = await import('../index.ts');
   const examined: Examined[] = [];
   try {
-    for (const adapter of await adapters())
-      examined.push({ adapter, probe: await probeAdapter(String(adapter.index)) });
+    for (const adapter of await adapters()) {
+      const probe = await probeAdapter(String(adapter.index));
+      const kernels = checks && probe.ok ? await checkKernels(String(adapter.index)) : undefined;
+      examined.push({ adapter, probe, ...(kernels && { kernels }) });
+    }
     return { examined, problem: null };
   } catch (error) {
     if (!(error instanceof EngineError && error.code === 'no_adapter')) throw error;
@@ -89,9 +101,12 @@ function groupLines(label: string, names: readonly string[]): string[] {
 
 export function verdict(examined: Examined[]): { healthy: boolean; complaint: string | null } {
   if (examined.length === 0) return { healthy: false, complaint: 'No GPU adapter answers.' };
-  const working = examined.filter(({ probe }) => probe.ok);
+  const working = examined.filter(({ probe, kernels = [] }) => probe.ok && kernels.every(({ ok }) => ok));
   if (working.length === 0)
-    return { healthy: false, complaint: 'Adapters answer, but none computes what it should.' };
+    return {
+      healthy: false,
+      complaint: 'Adapters answer, but none computes what it should. With --backend generic, `svc generate` uses the plain kernels.',
+    };
   const software = working.every(({ adapter }) => adapter.software);
   return {
     healthy: true,
@@ -108,7 +123,7 @@ const FEATURES: Record<string, string> = {
   'timestamp-query': 'times per kernel',
 };
 
-export function describeAdapter({ adapter, probe }: Examined): string {
+export function describeAdapter({ adapter, probe, kernels }: Examined): string {
   const { index, description, device, vendor, architecture, software, features, limits } = adapter;
   const subgroups =
     adapter.subgroupMaxSize === 0 ? 'unknown' : `${adapter.subgroupMinSize} to ${adapter.subgroupMaxSize}`;
@@ -127,6 +142,8 @@ export function describeAdapter({ adapter, probe }: Examined): string {
         `${size(limits['maxComputeWorkgroupStorageSize'])} shared, ${limits['maxComputeInvocationsPerWorkgroup']} invocations`,
     ],
     ['probe', probe.ok ? `right, in ${probe.milliseconds.toFixed(0)} ms` : `FAILED: ${probe.problem}`],
+    ...probe.remarks.map((remark): [string, string] => ['note', remark]),
+    ...(kernels ? kernelRows(kernels) : []),
   ];
   const title = `Adapter ${index}: ${device || description || vendor}`;
   return [title, ...rows.map(([name, text]) => `  ${name.padEnd(10)} ${text}`)].join('\n');
@@ -137,6 +154,19 @@ function matricesText(unit: AdapterSummary['matrixUnit']): string {
   if (typeof unit === 'string') return `none: ${unit}`;
   const { rows, columns, depth, subgroup } = unit;
   return `${rows} × ${columns} × ${depth}, f16 summed in f32, in subgroups of ${subgroup}`;
+}
+
+/** How many families are right, and each that is not with its shaders. */
+function kernelRows(kernels: readonly KernelCheck[]): [string, string][] {
+  const wrong = kernels.filter(({ ok }) => !ok);
+  const seconds = kernels.reduce((sum, { milliseconds }) => sum + milliseconds, 0) / 1000;
+  return [
+    ['kernels', `${kernels.length - wrong.length} of ${kernels.length} checks right, in ${seconds.toFixed(1)} s`],
+    ...wrong.map(({ name, kernels: shaders, problem }): [string, string] => [
+      'WRONG',
+      `${name} (${shaders.join(', ') || 'not compiled'}): ${problem}`,
+    ]),
+  ];
 }
 
 function size(bytes: number | undefined): string {

@@ -7,6 +7,7 @@ import type { EmbeddingModel, EmbeddingModelOptions } from './embedding/embeddin
 import { EMBEDDING_FACE } from './embedding/face.ts';
 import { IMAGE_FACE } from './image/face.ts';
 import type { ImageModel, ImageModelOptions } from './image/image-model.ts';
+import type { KernelCheck } from './check/check-result.ts';
 import type { ProbeResult } from './probe-result.ts';
 import type { ModelFace, ModelKind, SessionOptions } from './session/model-kind.ts';
 import type { AnyModel } from './session/model.ts';
@@ -83,6 +84,26 @@ async function openModel<Options extends SessionOptions, M extends AnyModel>(
 /** Lists all GPU adapters that can be opened, best first. */
 export function adapters(): Promise<AdapterSummary[]> {
   return listAdapters();
+}
+
+/**
+ * Checks the kernels of an adapter family by family against their plain forms, in some seconds; `onCheck` gets each result. `adapter` as in
+ * TextModelOptions.
+ */
+export async function checkKernels(
+  adapter?: string | number,
+  onCheck?: (check: KernelCheck, done: number, total: number) => void,
+): Promise<KernelCheck[]> {
+  refuseElectron();
+  if (adapter !== undefined) adapterRule(adapter, 'adapter');
+  const [check, { nodePlatform }] = await Promise.all([
+    import('./check/check-kernels.ts'),
+    import('./platform-node.ts'),
+  ]);
+  return check.checkKernels(
+    () => nodePlatform.openDevice({ safe: true, ...(adapter === undefined ? {} : { adapter }) }),
+    onCheck,
+  );
 }
 
 /** Checks whether an adapter computes correctly; `adapter` as in TextModelOptions. */

@@ -4,6 +4,8 @@ export interface ProbeResult {
   ok: boolean;
   /** The error or the wrong result; null: none. */
   problem: string | null;
+  /** What the adapter does otherwise than usual, and kernels do without. */
+  remarks: string[];
   /** Milliseconds from opening the device to the result. */
   milliseconds: number;
 }

@@ -16,18 +16,21 @@ const COLUMNS = 32;
 
 export async function probe(open: () => Promise<Device>): Promise<ProbeResult> {
   const started = performance.now();
-  const problem = await check(open).catch((error: unknown) =>
+  const remarks: string[] = [];
+  const problem = await check(open, remarks).catch((error: unknown) =>
     error instanceof Error ? error.message : String(error),
   );
   return {
     ok: problem === null,
     problem: problem === null ? null : textOf(problem),
+    remarks,
     milliseconds: performance.now() - started,
   };
 }
 
-async function check(open: () => Promise<Device>): Promise<Prose | null> {
+async function check(open: () => Promise<Device>, remarks: string[]): Promise<Prose | null> {
   const device = await open();
+  remarks.push(...remarksOn(device));
   try {
     const x = wave(ROWS * K, 1);
     const weight = wave(COLUMNS * K, 2);
@@ -42,6 +45,19 @@ async function check(open: () => Promise<Device>): Promise<Prose | null> {
   } finally {
     device.destroy();
   }
+}
+
+export function remarksOn({ probed }: Pick<Device, 'probed'>): string[] {
+  if (probed === null) return [];
+  const { keepsSubnormalHalves, subgroupProblem } = probed;
+  return [
+    ...(keepsSubnormalHalves
+      ? []
+      : ['it takes subnormal f16 numbers for zero: kernels convert f16 by integers, which is slower']),
+    ...(subgroupProblem === null
+      ? []
+      : [`${subgroupProblem}: kernels use no subgroups, which is slower; update the driver`]),
+  ];
 }
 
 /** Computes norm(x) · Wᵀ, [ROWS, COLUMNS]. */

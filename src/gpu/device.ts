@@ -133,12 +133,11 @@ export class Device {
 
   /** Returns, once, the first error that the GPU layer reported outside of any error scope. */
   takeError(): EngineError | null {
-    const error = this.#error;
-    this.#error = null;
+    const [error] = [this.#error, (this.#error = null)];
     return error;
   }
 
-  /** Whether the GPU layer has reported an error that was not taken yet. */
+  /** Whether there is an error that was not taken yet. */
   get hasError(): boolean {
     return this.#error !== null;
   }

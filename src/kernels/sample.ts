@@ -12,7 +12,10 @@ export const NO_TOKEN_ALLOWED = 0xfffffffe;
 export const MASKED = -3.4e38;
 
 /** logits [sampled, vocabulary] → batch.ids and batch.sampled. Penalties and biases are added to the logits in place. */
-export function sample(logits: Tensor, batch: TextBatch): void {
+export function sample(
+  logits: Tensor,
+  batch: Pick<TextBatch, 'choices' | 'biases' | 'counts' | 'sampled' | 'ids'>,
+): void {
   const { choices, biases, counts, sampled, ids } = batch;
   const tape = tapeOf(logits);
   const { profile, capabilities } = tape.device;

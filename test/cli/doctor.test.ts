@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { describeAdapter, describeSupported, verdict } from '../../src/cli/doctor.ts';
-import { SUPPORTED } from '../../src/index.ts';
+import { remarksOn } from '../../src/engine/probe.ts';
+import { SUPPORTED, type KernelCheck } from '../../src/index.ts';
 import { remedies, type System } from '../../src/cli/remedy.ts';
 import { fakeInfo } from '../server/fake-model.ts';
 
-const right = { ok: true, problem: null, milliseconds: 12.3 };
-const wrong = { ok: false, problem: 'a matmul is off by 3', milliseconds: 9 };
+const right = { ok: true, problem: null, remarks: [], milliseconds: 12.3 };
+const wrong = { ok: false, problem: 'a matmul is off by 3', remarks: [], milliseconds: 9 };
 const gpu = {
   ...fakeInfo.adapter,
   software: false,
@@ -43,6 +44,38 @@ describe('an adapter', () => {
 
   it('that miscomputes is shown with the reason', () => {
     expect(describeAdapter({ adapter: gpu, probe: wrong })).toContain('FAILED: a matmul is off by 3');
+  });
+});
+
+describe('kernels', () => {
+  const good = { name: 'RMSNorm', kernels: ['rmsnorm.wgsl'], ok: true, problem: null, milliseconds: 900 };
+  const problem = 'value 7 is 3 instead of 4';
+  const bad = { ...good, name: 'product in int4', kernels: ['gemm.wgsl'], ok: false, problem };
+  const lines = (kernels: KernelCheck[]) =>
+    describeAdapter({ adapter: gpu, probe: right, kernels }).split('\n');
+
+  it('are counted, and those that are wrong are named', () => {
+    expect(lines([good, good]).at(-1)).toBe('  kernels    2 of 2 checks right, in 1.8 s');
+    expect(lines([good, bad]).slice(-2)).toEqual([
+      '  kernels    1 of 2 checks right, in 1.8 s',
+      '  WRONG      product in int4 (gemm.wgsl): value 7 is 3 instead of 4',
+    ]);
+  });
+
+  it('that are wrong make an adapter unusable, and the remedy is told', () => {
+    const { healthy, complaint } = verdict([{ adapter: gpu, probe: right, kernels: [good, bad] }]);
+    expect(healthy).toBe(false);
+    expect(complaint).toContain('--backend generic');
+    expect(verdict([{ adapter: gpu, probe: right, kernels: [good] }]).healthy).toBe(true);
+  });
+
+  it('that do without something have a note', () => {
+    const probed = { keepsSubnormalHalves: false, subgroupProblem: 'subgroups have 64 lanes' };
+    const probe = { ...right, remarks: remarksOn({ probed }) };
+    const notes = describeAdapter({ adapter: gpu, probe }).split('\n').slice(-2);
+    expect(notes[0]).toMatch(/^ {2}note {7}it takes subnormal f16 numbers for zero: kernels convert/);
+    expect(notes[1]).toMatch(/^ {2}note {7}subgroups have 64 lanes: kernels use no subgroups/);
+    expect(remarksOn({ probed: { keepsSubnormalHalves: true, subgroupProblem: null } })).toEqual([]);
   });
 });
 

@@ -1,0 +1,12 @@
+// The result of checking a kernel family. It has a file of its own so that the published types do not import WebGPU's.
+
+export interface KernelCheck {
+  /** What was computed. */
+  name: string;
+  /** Names of the shaders that were checked. */
+  kernels: readonly string[];
+  ok: boolean;
+  /** The error or the wrong result; null: none. */
+  problem: string | null;
+  milliseconds: number;
+}

@@ -1,0 +1,21 @@
+// One check of a kernel family: what is computed twice, or once and by JavaScript.
+
+import type { Tape } from '../../gpu/tape.ts';
+import type { Sizes, Tensor } from '../../gpu/tensor.ts';
+import type { KernelInputs } from './kernel-inputs.ts';
+
+export interface KernelCase {
+  /** What is computed. */
+  name: string;
+  /** Sizes of the step. */
+  sizes: Sizes;
+  /** Names of rows of a decode step; left out: none. */
+  decodes?: readonly string[];
+  prepare(inputs: KernelInputs): PreparedCase;
+}
+
+export interface PreparedCase {
+  record: (tape: Tape) => Tensor;
+  /** Values of all rows, one after another; left out: what the same launchers record on a plain tape. */
+  expected?: ArrayLike<number>;
+}

@@ -1,0 +1,136 @@
+// Checks of convolutions, norms and sampling. Norms and sampling have one form, so that JavaScript judges them.
+
+import { CHOICE_WORDS } from '../../kernels/batch.ts';
+import { Tensor } from '../../gpu/tensor.ts';
+import { conv2d } from '../../kernels/conv2d.ts';
+import { groupnorm } from '../../kernels/groupnorm.ts';
+import { layernorm } from '../../kernels/layernorm.ts';
+import { rmsnorm } from '../../kernels/rmsnorm.ts';
+import { sample } from '../../kernels/sample.ts';
+import type { KernelCase } from './kernel-case.ts';
+
+const EPS = 1e-5;
+const [ROWS, COLUMNS] = [5, 200];
+
+function convolution(kernel: 1 | 3): KernelCase {
+  return {
+    name: `convolution of ${kernel} × ${kernel}`,
+    sizes: {},
+    prepare(inputs) {
+      const [height, width, channels, out] = [12, 10, 40, 96];
+      const x = inputs.tensor([1, height, width, channels], inputs.numbers(height * width * channels));
+      const weight = inputs.matrix('f32', out, channels, { kernel });
+      return { record: (tape) => conv2d(x(tape), weight) };
+    },
+  };
+}
+
+/** Normalizes each run of `size` values of x: by its mean if `isCentred`, and by its deviation. */
+function normalized(x: Float32Array, size: number, isCentred: boolean): number[] {
+  return Array.from(x, (value, i) => {
+    const run = x.subarray(Math.floor(i / size) * size, (Math.floor(i / size) + 1) * size);
+    const mean = isCentred ? run.reduce((sum, one) => sum + one, 0) / size : 0;
+    const variance = run.reduce((sum, one) => sum + (one - mean) ** 2, 0) / size;
+    return (value - mean) / Math.sqrt(variance + EPS);
+  });
+}
+
+const NORMS: readonly KernelCase[] = [
+  {
+    name: 'RMSNorm',
+    sizes: { rows: ROWS },
+    prepare(inputs) {
+      const [numbers, gains] = [inputs.numbers(ROWS * COLUMNS), inputs.numbers(COLUMNS)];
+      const x = inputs.tensor(['rows', COLUMNS], numbers, ROWS);
+      const weight = inputs.tensor([COLUMNS], gains);
+      return {
+        record: (tape) => rmsnorm(x(tape), weight(tape), EPS),
+        expected: normalized(numbers, COLUMNS, false).map((value, i) => value * gains[i % COLUMNS]!),
+      };
+    },
+  },
+  {
+    name: 'LayerNorm',
+    sizes: { rows: ROWS },
+    prepare(inputs) {
+      const numbers = inputs.numbers(ROWS * COLUMNS);
+      const [gains, offsets] = [inputs.numbers(COLUMNS), inputs.numbers(COLUMNS)];
+      const x = inputs.tensor(['rows', COLUMNS], numbers, ROWS);
+      const [weight, bias] = [gains, offsets].map((values) => inputs.tensor([COLUMNS], values));
+      return {
+        record: (tape) => layernorm(x(tape), { weight: weight!(tape), bias: bias!(tape) }, EPS),
+        expected: normalized(numbers, COLUMNS, true).map(
+          (value, i) => value * gains[i % COLUMNS]! + offsets[i % COLUMNS]!,
+        ),
+      };
+    },
+  },
+  {
+    name: 'GroupNorm',
+    sizes: {},
+    prepare(inputs) {
+      // One group, so that an image's values follow each other.
+      const [height, width, channels] = [9, 11, 32];
+      const numbers = inputs.numbers(height * width * channels);
+      const [gains, offsets] = [inputs.numbers(channels), inputs.numbers(channels)];
+      const x = inputs.tensor([1, height, width, channels], numbers);
+      const [weight, bias] = [gains, offsets].map((values) => inputs.tensor([channels], values));
+      return {
+        record: (tape) =>
+          groupnorm(x(tape), { weight: weight!(tape), bias: bias!(tape) }, { groups: 1, eps: EPS }),
+        expected: normalized(numbers, numbers.length, true).map(
+          (value, i) => value * gains[i % channels]! + offsets[i % channels]!,
+        ),
+      };
+    },
+  },
+];
+
+const VOCABULARY = 1009;
+/** Choices that leave the likeliest token only. */
+const CHOICES = [
+  { temperature: 0, topP: 1, topK: 0 },
+  { temperature: 0.8, topP: 1, topK: 1 },
+  { temperature: 0.8, topP: 1e-6, topK: 0 },
+];
+
+/** Entries of shaders/lib/choice.wgsl, each with a slot of its own. */
+function choiceWords(): Uint32Array<ArrayBuffer> {
+  const view = new DataView(new ArrayBuffer(4 * CHOICE_WORDS * CHOICES.length));
+  CHOICES.forEach(({ temperature, topP, topK }, row) => {
+    const at = 4 * CHOICE_WORDS * row;
+    view.setFloat32(at, temperature, true);
+    view.setFloat32(at + 4, topP, true);
+    view.setUint32(at + 12, topK, true);
+    view.setUint32(at + 16, 1 + row, true);
+    view.setUint32(at + 28, row, true);
+    view.setFloat32(at + 48, 1, true);
+  });
+  return new Uint32Array(view.buffer);
+}
+
+const SAMPLING: KernelCase = {
+  name: 'sampling',
+  sizes: { sampled: CHOICES.length },
+  prepare(inputs) {
+    const rows = CHOICES.length;
+    const numbers = inputs.numbers(rows * VOCABULARY).map((value) => 9 * value);
+    const logits = inputs.tensor(['sampled', VOCABULARY], numbers, rows);
+    const unused = inputs.region(new Uint32Array(4));
+    const ids = inputs.region(new Uint32Array(64));
+    const sampled = inputs.region(new Uint32Array(4));
+    const choices = inputs.region(choiceWords());
+    return {
+      record(tape) {
+        sample(logits(tape), { choices, biases: unused, counts: unused, sampled, ids });
+        return new Tensor([1, rows], 'u32', { region: ids, tape });
+      },
+      expected: Array.from({ length: rows }, (_, row) => {
+        const own = numbers.subarray(row * VOCABULARY, (row + 1) * VOCABULARY);
+        return own.indexOf(Math.max(...own));
+      }),
+    };
+  },
+};
+
+export const OTHER_CASES: readonly KernelCase[] = [convolution(3), convolution(1), ...NORMS, SAMPLING];
