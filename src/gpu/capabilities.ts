@@ -20,6 +20,8 @@ export interface Capabilities {
   maxWorkgroups: number;
   /** Maximum invocations of one workgroup. */
   maxInvocations: number;
+  /** Bytes of the workgroup memory of one workgroup. */
+  workgroupBytes: number;
 }
 
 /** `bindingLimit` lowers that of the device; `portable`: kernels use no subgroups. */
@@ -38,6 +40,7 @@ export function readCapabilities(
     timestamps: gpu.features.has('timestamp-query'),
     maxWorkgroups: gpu.limits.maxComputeWorkgroupsPerDimension,
     maxInvocations: gpu.limits.maxComputeInvocationsPerWorkgroup,
+    workgroupBytes: gpu.limits.maxComputeWorkgroupStorageSize,
   };
 }
 

@@ -33,11 +33,15 @@ export interface Disguise {
   deterministic?: boolean | undefined;
   /** Replaces the profile's. */
   sharedTiles?: number;
+  /** Replaces the profile's sums of a lane of dense attention. */
+  attendSums?: number | null;
   portable?: boolean;
   bindingLimit?: number;
   memoryBudget?: number;
   /** Workgroups along one dimension of a dispatch. */
   maxWorkgroups?: number;
+  /** Bytes of workgroup memory. */
+  workgroupBytes?: number;
   /** Rows of a tile of decode rows: software adapters take seconds to compile the eight of GPUs. */
   matvecRows?: number;
 }
@@ -58,7 +62,8 @@ function wrap(device: Device, as: Disguise): Device {
   const { summary } = device;
   const named = PROFILES.find(({ name }) => name === as.profile) ?? device.profile;
   const { sharedTiles = named.sharedTiles, matvecRows = named.matvecRows, deterministic = false } = as;
-  const own = { ...named, sharedTiles, matvecRows };
+  const attend = { ...named.attend, sums: as.attendSums === undefined ? named.attend.sums : as.attendSums };
+  const own = { ...named, sharedTiles, matvecRows, attend };
   const profile = deterministic ? withOnePhase(own) : own;
   const seen = new KeptDevice(device.gpu, {
     shaders: readShader,
@@ -72,6 +77,7 @@ function wrap(device: Device, as: Disguise): Device {
       subgroupMaxSize: as.largestSubgroup ?? summary.subgroupMaxSize,
     },
   });
+  if (as.workgroupBytes !== undefined) seen.capabilities.workgroupBytes = as.workgroupBytes;
   if (as.maxWorkgroups !== undefined) seen.capabilities.maxWorkgroups = as.maxWorkgroups;
   return seen;
 }
