@@ -9,6 +9,8 @@ const MASKED = -1e30;
 
 var<workgroup> scores: array<f32, 32>;
 
+@group(0) @binding(4) var<storage, read_write> y: array<f32>;
+
 @compute @workgroup_size(32)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
   let query = workgroup.x;

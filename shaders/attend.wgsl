@@ -19,6 +19,8 @@ const SINGLES = 1u;  // groups of 8 dimensions, one per lane
 const MASKED = -1e30;
 const TASK_QUERIES = 8u * TILES;
 
+@group(0) @binding(4) var<storage, read_write> y: array<f32>;
+
 @compute @workgroup_size(8u * TEAMS)
 fn main(
   @builtin(workgroup_id) workgroup: vec3u,

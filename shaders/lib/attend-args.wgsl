@@ -31,7 +31,6 @@ struct Args {
 @group(0) @binding(1) var<storage, read> k: array<vec4f>;
 @group(0) @binding(2) var<storage, read> v: array<vec4f>;
 @group(0) @binding(3) var<uniform> args: Args;
-@group(0) @binding(4) var<storage, read_write> y: array<f32>;
 
 // Number of the strip's keys that an item has, and of keys that a query of the strip sees.
 fn count_of(item: u32) -> u32 {

@@ -61,6 +61,8 @@ export interface AdapterProfile {
     chunks: number;
   };
   attend: {
+    /** Maximum number of sums of a lane whose workgroup shares keys and values; null: lanes broadcast them to each other. */
+    sums: number | null;
     /** Groups of eight lanes in a workgroup. */
     teams: number;
     /** Maximum number of quads of a head's dimensions that a lane sums, if a head is divided among workgroups. */
@@ -114,6 +116,7 @@ export const CPU: AdapterProfile = {
   // The key heads alone occupy the few cores, and merging chunks would take a tenth more time.
   attention: { chunkPages: 2 ** 24, chunks: 1 },
   attend: {
+    sums: null,
     teams: 1,
     valueQuads: 8,
     // More queries share each load; with larger tiles the compile time rises from 2 s to 40 s.
@@ -152,6 +155,8 @@ const DISCRETE: AdapterProfile = {
   rolledTaps: false,
   attention: { chunkPages: 8, chunks: 64 },
   attend: {
+    // With four scores for each query and what is loaded meanwhile, 120 to 192 registers of a lane.
+    sums: 64,
     teams: 4,
     valueQuads: 4,
     // The largest number of tiles whose sums fit a lane's registers.

@@ -3,6 +3,7 @@
 import type { Params } from '../gpu/linker.ts';
 import { tapeOf, type Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
+import { attendTile, type AttendShape } from './attend-tile.ts';
 import { quadsOf, type Columns } from './columns.ts';
 import { mostWork } from './dispatch-work.ts';
 import { fits, mostPixels, view } from './pixels.ts';
@@ -48,7 +49,7 @@ export function attend(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention)
     throw new Error(`attend: q, k and v of [${shapes.join('], [')}], heads of ${dims}`);
   const queries = q.x.rows(tape.capacity) / items;
   const keys = k.x.rows(tape.capacity) / items;
-  const variant = variantOf(tape, dims);
+  const variant = variantOf(tape, { queries, keys, heads: items * heads, dims });
   const dispatched = tape.device.capabilities.maxWorkgroups * variant.queriesAtOnce;
   const job = { tape, q, k, v, y, attention, variant, all: { queries, keys } };
   const isWhole = queries <= dispatched && [q.x, k.x, v.x, y].every((tensor) => fits(tape, tensor));
@@ -164,6 +165,7 @@ function record(job: Job, { firstItem, items, queries, keys }: Part, state: Tens
   const [from, to, of] = [quadsOf(job.q), quadsOf(job.k), quadsOf(job.v)];
   const count = queries[1] - queries[0];
   tape.dispatch(variant.shader, {
+    ...(variant.tuned !== undefined && { tuned: variant.tuned }),
     params: {
       ...variant.params,
       KEYS: keyCounts ? 'counted' : 'all',
@@ -213,6 +215,8 @@ function record(job: Job, { firstItem, items, queries, keys }: Part, state: Tens
 
 interface Variant {
   shader: string;
+  /** Key under which its tile is tuned. */
+  tuned?: string;
   params: Params;
   /** Number of workgroups among which a head's dimensions are divided. */
   parts: number;
@@ -220,7 +224,13 @@ interface Variant {
   queriesAtOnce: number;
 }
 
-function variantOf(tape: Tape, dims: number): Variant {
+function variantOf(tape: Tape, shape: AttendShape): Variant {
+  const shared = tape.plain ? null : attendTile(tape, shape);
+  if (shared) {
+    const { tuned, params, queries } = shared;
+    return { shader: 'attend-shared.wgsl', tuned, params, parts: 1, queriesAtOnce: queries };
+  }
+  const { dims } = shape;
   if (tape.lanes < LANES) {
     const params = { QUADS: Math.ceil(dims / 128) };
     return { shader: 'attend-plain.wgsl', params, parts: 1, queriesAtOnce: 1 };

@@ -37,11 +37,15 @@ export interface Disguise {
   deterministic?: boolean | undefined;
   /** Replaces the profile's. */
   sharedTiles?: number;
+  /** Replaces the profile's sums of a lane of dense attention. */
+  attendSums?: number | null;
   portable?: boolean;
   bindingLimit?: number;
   memoryBudget?: number;
   /** Workgroups along one dimension of a dispatch. */
   maxWorkgroups?: number;
+  /** Bytes of workgroup memory. */
+  workgroupBytes?: number;
   /** Rows of a tile of decode rows: software adapters take seconds to compile the eight of GPUs. */
   matvecRows?: number;
   /** Most multiply-adds of a dispatch; replaces the profile's. */
@@ -68,9 +72,10 @@ function wrap(device: Device, as: Disguise): Device {
   const family = FAMILIES.find(({ name }) => name === as.family);
   const pinned = family?.traits.subgroupSize ? { subgroupSize: summary.subgroupMinSize } : {};
   const named = { ...general, ...family?.traits, ...pinned };
-  const { deterministic = false, ...given } = as;
+  const { deterministic = false, attendSums = named.attend.sums, ...given } = as;
   const { sharedTiles, matvecRows, dispatchWork } = { ...named, ...given };
-  const own = { ...named, sharedTiles, matvecRows, dispatchWork };
+  const attend = { ...named.attend, sums: attendSums };
+  const own = { ...named, sharedTiles, matvecRows, dispatchWork, attend };
   const profile = deterministic ? withOnePhase(own) : own;
   const seen = new KeptDevice(device.gpu, {
     shaders: readShader,
@@ -86,6 +91,7 @@ function wrap(device: Device, as: Disguise): Device {
     },
   });
   if (as.matrixUnit !== undefined) seen.capabilities.matrixUnit = as.matrixUnit;
+  if (as.workgroupBytes !== undefined) seen.capabilities.workgroupBytes = as.workgroupBytes;
   if (as.maxWorkgroups !== undefined) seen.capabilities.maxWorkgroups = as.maxWorkgroups;
   return seen;
 }

@@ -6,6 +6,7 @@ import type { Variant } from '../../src/gpu/tuning.ts';
 import { linear } from '../../src/kernels/matmul.ts';
 import { stacked } from '../../src/kernels/matrix.ts';
 import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
+import { problem as attention, run as attend } from './attend-problem.ts';
 import { compute, differingRows, Random } from './compute.ts';
 import { problem, run } from './conv-problem.ts';
 import { packMatrix, weightsFor } from './packed.ts';
@@ -80,3 +81,9 @@ it.each<Disguise & { winograd?: boolean }>([{ profile: 'discrete' }, { winograd:
     await expectSameBits(on, () => run(on, given), 2);
   },
 );
+
+it('dense attention', async () => {
+  const on = disguise(device, { profile: 'discrete', sharedTiles: 1 });
+  const given = attention({ items: 2, queries: 70, keys: 77, dims: 64 });
+  await expectSameBits(on, () => attend(on, given), 1);
+});
