@@ -4,6 +4,7 @@
 #import "lib/adjust.wgsl"
 #import "lib/agree.wgsl"
 #import "lib/choice.wgsl"
+#import "lib/owned.row.wgsl"
 #import "lib/processor.$PROCESSOR.wgsl"
 
 const WORKGROUP = 64u;

@@ -5,6 +5,7 @@
 #import "lib/agree.wgsl"
 #import "lib/choice.wgsl"
 #import "lib/cut.wgsl"
+#import "lib/owned.row.wgsl"
 #import "lib/random.wgsl"
 
 const WORKGROUP = 64u;

@@ -1,5 +1,5 @@
-// Applies penalties for the tokens generated so far, then biases, in place (the kernel declares `logits`, `args` and `sampled`).
-// Excluded tokens have a bias of MASKED.
+// Applies penalties for the tokens generated so far, then biases, in place, to the tokens that the workgroup owns (the kernel declares
+// `logits`, `args` and `sampled`, and imports an `owns`). Excluded tokens have a bias of MASKED.
 #import "lib/choice.wgsl"
 
 struct Count {
@@ -32,19 +32,21 @@ fn adjust(choice: Choice, row0: u32, local: u32) {
     let entry = counts[choice.count_first + i];
     if (counts_pending && entry.token == pending) {
       pending_count = entry.count;
-    } else {
+    } else if (owns(entry.token)) {
       penalise(choice, row0 + entry.token, entry.count);
     }
   }
   workgroupBarrier();
-  if (local == 0u && counts_pending) {
+  if (local == 0u && counts_pending && owns(pending)) {
     penalise(choice, row0 + pending, pending_count + 1u);
   }
   storageBarrier();
   for (var i = local; i < choice.bias_count; i += WORKGROUP) {
     let bias = biases[choice.bias_first + i];
-    let at = row0 + bias.token;
-    logits[at] = max(logits[at] + bias.value, MASKED);
+    if (owns(bias.token)) {
+      let at = row0 + bias.token;
+      logits[at] = max(logits[at] + bias.value, MASKED);
+    }
   }
   storageBarrier();
 }

@@ -1,11 +1,6 @@
 // The cut of top-k and top-p through the logits of a row (`logits`, `args` and Choice are sample.wgsl's).
 #import "lib/agree.wgsl"
-
-// An order-preserving map of f32 to u32.
-fn sort_key(value: f32) -> u32 {
-  let bits = bitcast<u32>(value + 0.0);
-  return select(bits | 0x80000000u, ~bits, (bits & 0x80000000u) != 0u);
-}
+#import "lib/sort-key.wgsl"
 
 struct Cut {
   key: u32,    // all larger keys are kept

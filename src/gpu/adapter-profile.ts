@@ -76,8 +76,10 @@ export interface AdapterProfile {
   };
   /** Where kernels keep the state of a gated delta rule while they compute a step: in the sequence's slot, or in registers. */
   deltaState: 'slot' | 'registers';
-  /** Invocations that sample one row of logits. */
+  /** Invocations of a workgroup that samples. */
   sampleWorkgroup: number;
+  /** Whether many workgroups sample a row of logits, in several dispatches; otherwise one does. Both draw the same tokens. */
+  dividesSampling: boolean;
   /** Maximum rows of a step of a text model, and of an embedding model. */
   stepRows: { text: number; embedding: number };
   memory: {
@@ -130,6 +132,7 @@ export const CPU: AdapterProfile = {
   },
   deltaState: 'slot',
   sampleWorkgroup: 64,
+  dividesSampling: false,
   stepRows: { text: 256, embedding: 256 },
   memory: { freeShare: 0.6, least: 0, mayGrow: false },
 };
@@ -168,8 +171,9 @@ const DISCRETE: AdapterProfile = {
     fourValues: 0,
   },
   deltaState: 'registers',
-  // A load takes half a microsecond and waits for the previous one: 64 invocations read 151,936 logits in 1.2 ms, 256 in 0.3 ms.
+  // A load takes half a microsecond: one workgroup of 256 would wait 0.3 ms for each pass over 151,936 logits.
   sampleWorkgroup: 256,
+  dividesSampling: true,
   stepRows: { text: 512, embedding: 2048 },
   memory: { freeShare: 0, least: 4 * GIB, mayGrow: true },
 };

@@ -2,7 +2,7 @@
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-import type { TextBatch } from './batch.ts';
+import { sampleInParts, type SampledBatch } from './sample-parts.ts';
 
 /** Token of a row in which every logit is NaN. */
 export const NOT_A_TOKEN = 0xffffffff;
@@ -11,18 +11,20 @@ export const NO_TOKEN_ALLOWED = 0xfffffffe;
 /** Bias of an excluded token. */
 export const MASKED = -3.4e38;
 
-/** logits [sampled, vocabulary] → batch.ids and batch.sampled. Penalties and biases are added to the logits in place. */
-export function sample(
-  logits: Tensor,
-  batch: Pick<TextBatch, 'choices' | 'biases' | 'counts' | 'sampled' | 'ids'>,
-): void {
+/**
+ * logits [sampled, vocabulary] → batch.ids and batch.sampled. Penalties and biases are added to the logits in place. Sizes of a replay may
+ * include `drawn` and `cut`: see sample-parts.ts.
+ */
+export function sample(logits: Tensor, batch: SampledBatch): void {
   const { choices, biases, counts, sampled, ids } = batch;
   const tape = tapeOf(logits);
-  const { profile, capabilities } = tape.device;
+  const { profile } = tape.device;
+  if (profile.dividesSampling) {
+    sampleInParts(logits, batch);
+    return;
+  }
   tape.dispatch('sample.wgsl', {
-    params: {
-      WORKGROUP: Math.min(profile.sampleWorkgroup, capabilities.maxInvocations),
-    },
+    params: { WORKGROUP: profile.sampleWorkgroup },
     args: { vocabulary: logits.columns, stride: logits.stride },
     bind: { logits, choices, biases, counts, sampled, ids },
     groups: (sizes) => [logits.rows(sizes)],

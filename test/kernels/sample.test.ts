@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
-import { disguise, openTestDevice } from '../gpu/test-device.ts';
+import { openTestDevice } from '../gpu/test-device.ts';
 import { Random } from './compute.ts';
 import { count, distribution, drawAll, expectDistributed, type Draw, type Settings } from './draws.ts';
 
@@ -239,23 +239,4 @@ it('a vocabulary of 151,936', async () => {
   expect(distribution(logits, { topP: 0.5001 })[ids[3]!]).toBeGreaterThan(0);
   expect(distribution(logits, { minP: 0.5 })[ids[4]!]).toBeGreaterThan(0);
   expect(ids[5]).toBeLessThan(151936);
-});
-
-it('a GPU, whose workgroups are larger, draws the same tokens', async () => {
-  const logits = randomLogits(1009, 4);
-  const settings: Settings[] = [
-    { temperature: 0 },
-    {},
-    { topK: 40 },
-    { topP: 0.9, temperature: 0.7 },
-    { topK: 50, topP: 0.95, minP: 0.02 },
-  ];
-  const draws = settings.flatMap((setting) =>
-    Array.from({ length: 40 }, (_, position) => ({ logits, ...setting, seed: 3n, position })),
-  );
-  const { ids } = await drawAll(disguise(device, { profile: 'discrete' }), draws);
-  expect(ids).toEqual((await drawAll(device, draws)).ids);
-  // The sampled token does not depend on the other rows.
-  const alone = await drawAll(disguise(device, { profile: 'discrete' }), [{ ...draws[130]!, slot: 0 }]);
-  expect(alone.ids).toEqual([ids[130]]);
 });

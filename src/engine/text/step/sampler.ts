@@ -3,7 +3,7 @@
 
 import type { Device } from '../../../gpu/device.ts';
 import { Tape } from '../../../gpu/tape.ts';
-import type { Region, Tensor } from '../../../gpu/tensor.ts';
+import type { Region, Sizes, Tensor } from '../../../gpu/tensor.ts';
 import type { TextBatch } from '../../../kernels/batch.ts';
 import { exclude } from '../../../kernels/exclude.ts';
 import { maskLogits, maskWords } from '../../../kernels/logits-mask.ts';
@@ -65,7 +65,8 @@ export function createSampler(device: Device, batch: TextBatch, options: Sampler
     logprobs: results,
     processors,
     record(forward, logits) {
-      const capacity = { sampled: forward.capacity['sampled']! };
+      const rows = forward.capacity['sampled']!;
+      const capacity = { sampled: rows, drawn: 1, cut: 1 };
       const plain = new Tape(device, capacity);
       sample(plain.borrow(forward, logits), batch);
       plain.finish();
@@ -102,7 +103,7 @@ export function createSampler(device: Device, batch: TextBatch, options: Sampler
       return {
         tapes,
         encode(encoder, sampled, masked) {
-          const sizes = { sampled: sampled.length };
+          const sizes = sampledSizes(sampled);
           uploadMasks(masked);
           if (!sampled.some(isEdited)) {
             (masked.length === 0 ? plain : bar).encode(encoder, sizes);
@@ -118,6 +119,13 @@ export function createSampler(device: Device, batch: TextBatch, options: Sampler
       };
     },
   };
+}
+
+/** Rows that are sampled, and whether any is above temperature 0 or cut by top-k or top-p: without one, the dispatches for it are skipped. */
+function sampledSizes(sampled: readonly Sequence[]): Sizes {
+  const drawn = sampled.filter(({ request: { sampling } }) => sampling.temperature > 0);
+  const isCut = drawn.some(({ request: { sampling } }) => sampling.topK > 0 || sampling.topP < 1);
+  return { sampled: sampled.length, drawn: Number(drawn.length > 0), cut: Number(isCut) };
 }
 
 /** Returns true if the row's log probabilities are requested or a function of its own changes its logits. */
