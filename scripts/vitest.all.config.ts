@@ -7,6 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { root } from './setup/packages.mjs';
+import { SECOND_DRIVER_FILES } from '../test/second-driver.mjs';
 import parts from './vitest.config.ts';
 
 const { include, ...common } = parts.test ?? {};
@@ -95,13 +96,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'swiftshader',
-          include: [
-            'test/kernels/**/*.test.ts',
-            'test/models/text/decoder.test.ts',
-            'test/engine/text/media/towers.test.ts',
-            'test/engine/text/media/sound-towers.test.ts',
-          ],
+          include: SECOND_DRIVER_FILES,
           isolate: false,
+          runner: './test/part-runner.ts',
           env: { SVC_VULKAN_DRIVER: 'swiftshader' },
         },
       },

@@ -11,15 +11,18 @@ import { testFiles, TEST_RUNNER } from './in-page/plugin.ts';
 /** Names of the tests that run of a file; null: none, because it compiles variants for other adapters. */
 const IN_PART: Readonly<Record<string, RegExp | null>> = {
   attend: /the adapter as it is' (heads of (8|40|160)|causal|\d+ keys|keys of each|scores)/,
+  'attention-phases': /^2 queries a key/,
   attention:
     /2 queries a key, \d+ dims, \d key heads|without subgroups 64|sinks true, window null|1 queries a key, 64/,
   conv2d: /the adapter as it is (f32|int4|upsampled|stride|images|\{"residual)/,
   experts: /the adapter as it is' int8|a plan/,
   'gated-delta': /profile cpu (steps|a batch|prompts.* dims: 8)/,
+  gemm: /^int4|gate and up/,
   lora: /the adapter as it is/,
   matmul: /the adapter as it is (f|int|bf16|add, bias true|swiglu, bias true)/,
   'matmul-stores': /^(?!.*256 KiB)/,
   matrix: /^(?!.*256 KiB)/,
+  matvec: /^(f16|int4|q6_k|mxfp4): sums|67 × 33/,
   'norm-conv': /^\{(?!.*winograd)/,
   profiles: null,
   'rope-kv': /^(?!.*(subgroups|256 KiB))/,

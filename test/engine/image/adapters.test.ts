@@ -53,7 +53,7 @@ function expectSame(found: readonly Pixels[], wanted: readonly Pixels[]): void {
 }
 
 /** Which kernels run is no matter of adapters: one pipeline is drawn by both kinds. */
-const DRAWN = [...GOLDENS.map((name) => [name, 'svc'] as const), ['lora-sd1-two', 'generic'] as const];
+const DRAWN = [...GOLDENS.map((name) => [name, 'svc'] as const), ['lora-z-image', 'generic'] as const];
 
 describe('images with adapters', { timeout: PATIENCE }, () => {
   it.each(DRAWN)('%s, %s', async (name, backend) => {
@@ -101,22 +101,22 @@ describe('an adapter that widens a model for a control image', { timeout: PATIEN
   });
 });
 
-/** The two adapters of lora-sd1-two. */
-async function openTwo(options: Partial<ImageModelOptions> = {}) {
+/** The two adapters of lora-sd1-two; images are drawn in the golden's steps where none are given. */
+async function openTwo(options: Partial<ImageModelOptions> = {}, steps?: number) {
   const golden = await goldenRequest('lora-sd1-two');
   const adapters = { ...adaptersOf('lora-sd1-two'), loraNickname: ['now', 'former'] };
   const { model, notes } = await open({ ...golden.options, ...adapters, ...options });
   const drawn = async (more: Partial<CompleteImageRequest> = {}): Promise<Pixels> =>
-    imagesOf(await listen(model, { ...golden.request, ...more }))[0]!;
+    imagesOf(await listen(model, { ...golden.request, ...more, ...(steps ? { steps } : {}) }))[0]!;
   return { model, notes, drawn, prompt: golden.request.prompt };
 }
 
 describe('adapters of a model that stays open', { timeout: PATIENCE }, () => {
   it('are switched by name in prompts and in requests, and leave nothing behind', async () => {
-    const plain = await openTwo({ loraPath: [], loraScale: [], loraNickname: [] });
+    const plain = await openTwo({ loraPath: [], loraScale: [], loraNickname: [] }, 1);
     const without = await plain.drawn();
     await plain.model.close();
-    const { model, drawn, prompt } = await openTwo();
+    const { model, drawn, prompt } = await openTwo({}, 1);
     const both = await drawn();
     const [one] = [await drawn({ lora: ['now'] })];
     expect(one).not.toEqual(both);

@@ -131,7 +131,7 @@ describe('Stable Diffusion 1', () => {
   });
 
   it('draws the same bits wherever the ControlNet is', async () => {
-    const request = { controlImages: [IMAGE], controlEnd: [0.5] };
+    const request = { steps: 2, controlImages: [IMAGE], controlEnd: [0.5] };
     const wanted = await draw({ model, controlnetPath: [folder] }, request);
     const places = [
       { ditCpuOffload: true, memoryBudget: 2 ** 28 },

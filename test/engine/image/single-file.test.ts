@@ -80,7 +80,7 @@ describe('Stable Diffusion 1', () => {
     const file = write('inpainting', originalUNet(inpainting.tensors['unet']!), vae, text);
     const image = { width: 32, height: 16, data: Uint8Array.from({ length: 1536 }, (_, i) => (i * 7) % 256) };
     const mask = { ...image, data: image.data.map((_, i) => (i % 96 < 48 ? 255 : 0)) };
-    const { pipeline: name } = await expectSame(inpainting, { model: file }, { image, mask });
+    const { pipeline: name } = await expectSame(inpainting, { model: file }, { image, mask, steps: 2 });
     expect(name).toBe('StableDiffusionInpaintPipeline');
   });
 });
@@ -159,7 +159,11 @@ describe('Stable Diffusion XL', () => {
       originalOpenClip(second!, 'conditioner.embedders.0.model.'),
     );
     const image = { width: 32, height: 16, data: Uint8Array.from({ length: 1536 }, (_, i) => (i * 7) % 256) };
-    const { pipeline: name } = await expectSame(pipeline, { model: file }, { image, strength: 0.8 });
+    const { pipeline: name } = await expectSame(
+      pipeline,
+      { model: file },
+      { image, strength: 0.8, steps: 2 },
+    );
     expect(name).toBe('StableDiffusionXLImg2ImgPipeline');
   });
 });

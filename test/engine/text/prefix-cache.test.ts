@@ -201,8 +201,8 @@ it('what was spoilt is forgotten', async () => {
 
 describe('conversations that share and branch, on few pages, some given up', () => {
   it.each([
-    ...[1, 2, 3, 4, 5, 6].map((seed) => ({ seed, pages: 20, windows: [null], copies: 0 })),
-    ...[7, 8, 9].map((seed) => ({ seed, pages: 28, windows: [null, 40, 70], copies: 0 })),
+    ...[1, 2].map((seed) => ({ seed, pages: 20, windows: [null], copies: 0 })),
+    { seed: 7, pages: 28, windows: [null, 40, 70], copies: 0 },
     { seed: 10, pages: 36, windows: [null, null, 40], copies: 0 },
     { seed: 11, pages: 20, windows: [null], copies: 6 },
     { seed: 14, pages: 20, windows: [null], copies: 1 },

@@ -11,7 +11,7 @@ import type { Constraint } from '../../../src/engine/text/constraint.ts';
 import { mutated, NAMES, randomSchema, randomValue, WORDS } from './random-schema.ts';
 import type { Grammar } from '../../../src/grammar/grammar.ts';
 
-const SCHEMAS = 80;
+const SCHEMAS = 48;
 const WALKS = 4;
 const NEAR = 12;
 /** Number of bytes after which a walk ends as soon as possible. */

@@ -48,7 +48,7 @@ function judge({ schema, tests }: Group): number | string {
   }
   for (const { data, valid, description } of tests) {
     const texts = [JSON.stringify(data), JSON.stringify(reversed(data)), JSON.stringify(data, null, 2)];
-    for (const text of texts) {
+    for (const text of new Set(texts)) {
       expect({ description, text, accepted: accepts(grammar, text) }).toEqual({
         description,
         text,
