@@ -266,27 +266,6 @@ it.each(['cpu', 'discrete'] as const)(
   },
 );
 
-it.each([
-  ['cpu', false, 'rope-kv.wgsl'],
-  ['discrete', true, 'rope-kv.wgsl'],
-  ['discrete', false, 'rope-kv-lanes.wgsl'],
-] as const)('the profile %s, plain: %s, has the kernel %s', (profile, plain, name) => {
-  const on = disguise(device, { profile });
-  const tape = new Tape(on, { rows: 1 }, { plain });
-  const [keys, values] = [0, 1].map(() => upload(on, new Uint8Array(PAGES * PAGE_TOKENS * 8 * 4)));
-  const pages = {
-    kind: 'kv',
-    table: tableOf(on, [0]),
-    format: 'f32',
-    keys: keys!,
-    values: values!,
-  } as const;
-  ropeKv(tape.tensor(['rows', 24]), null, { heads: 1, kvHeads: 1, dims: 8 }, pages, null);
-  tape.finish();
-  expect(tape.encodables({ rows: 1 }).map((step) => step.name)).toEqual([name]);
-  tape.destroy();
-});
-
 it('queries beside their keys and values have as many of each', () => {
   const qkv = new Tape(device, { rows: 1 }).tensor(['rows', 64]);
   const shape: HeadShape = { heads: 4, kvHeads: 2, dims: 8, order: 'heads' };

@@ -1,4 +1,4 @@
-// Which kernel norms a row: it follows from the profile and from the row's width, never from the number of rows.
+// Which kernel norms a row and rotates its heads: it follows from the profile and from the row's width, never from the number of rows.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
@@ -7,8 +7,10 @@ import { layernorm } from '../../src/kernels/layernorm.ts';
 import { rmsnorm } from '../../src/kernels/rmsnorm.ts';
 import { rmsnormAdd } from '../../src/kernels/rmsnorm-add.ts';
 import { rmsnormColumns } from '../../src/kernels/rmsnorm-columns.ts';
+import { ropeKv } from '../../src/kernels/rope-kv.ts';
 import { rowKernel } from '../../src/kernels/wide-row.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
+import { upload } from './compute.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -41,5 +43,21 @@ it.each([
   rmsnormColumns(rmsnormAdd(y, weight, 1e-5, null, x), 0, weight, 1e-5);
   tape.finish();
   expect(tape.encodables({ rows: 3 }).map(({ name }) => name)).toEqual(names);
+  tape.destroy();
+});
+
+it.each([
+  ['cpu', false, 'rope-kv.wgsl'],
+  ['discrete', true, 'rope-kv.wgsl'],
+  ['discrete', false, 'rope-kv-lanes.wgsl'],
+] as const)('heads with the profile %s, plain: %s, have the kernel %s', (profile, plain, name) => {
+  const on = disguise(device, { profile });
+  const tape = new Tape(on, { rows: 1 }, { plain });
+  const region = upload(on, new Uint32Array(32 * 8));
+  const table = { pages: region, places: region };
+  const kv = { kind: 'kv', table, format: 'f32', keys: region, values: region } as const;
+  ropeKv(tape.tensor(['rows', 24]), null, { heads: 1, kvHeads: 1, dims: 8 }, kv, null);
+  tape.finish();
+  expect(tape.encodables({ rows: 1 }).map((step) => step.name)).toEqual([name]);
   tape.destroy();
 });
