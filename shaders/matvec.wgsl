@@ -11,7 +11,7 @@ const ROWS = 1u; // at most SLICES
 const TASK_ROWS = ROWS;
 const SLICES = 32u;
 const STEPS = 32u / STEP; // of a block: 2, 4 or 8
-const ROUND = min(SLICES, 64u / ROWS); // slices whose sums workgroup memory holds at once, in 8 KiB
+const ROUND = min(SLICES, select(128u, 64u, TABLED) / ROWS); // slices whose sums workgroup memory holds at once, in 16 KiB with a table
 
 var<workgroup> sums: array<vec4f, 8u * ROUND * ROWS>;
 
