@@ -13,7 +13,7 @@ const TASK_ROWS = ROWS;
 const SLICES = 32u;
 const FILLS_REGISTERS = true;
 const STEPS = 32u / STEP; // of a block: 2, 4 or 8
-const ROUND = min(SLICES, HELD_SUMS / ROWS); // slices whose sums workgroup memory holds at once
+const ROUND = min(SLICES, min(HELD_SUMS, select(128u, 64u, TABLED)) / ROWS); // slices whose sums workgroup memory holds at once
 
 var<workgroup> sums: array<vec4f, 8u * ROUND * ROWS>;
 

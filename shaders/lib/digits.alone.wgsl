@@ -1,4 +1,6 @@
 // Digits that each lane decodes alone, for kernels that could share a table.
+const TABLED = false;
+
 fn prepare_digits(local: u32) {
 }
 

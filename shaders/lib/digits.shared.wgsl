@@ -1,5 +1,7 @@
 // Digits of 4-bit codes, laid out as in codes.4.wgsl, by a table in workgroup memory: a look-up costs a GPU less than the selections of pick. Lanes
 // that read one entry share the read, and different entries lie in different banks.
+const TABLED = true; // part of workgroup memory is in use
+
 var<workgroup> table: array<f32, 16>;
 
 // Called by all lanes of a workgroup, of at least 16.

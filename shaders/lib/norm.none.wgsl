@@ -1,5 +1,5 @@
 // Rows of x are multiplied as they are.
-const HELD_SUMS = 64u; // sums of eight lanes that workgroup memory holds at once, in 8 KiB
+const HELD_SUMS = 128u; // sums of eight lanes that workgroup memory holds at once, in 16 KiB
 
 fn x_quad(row0: u32, block0: u32, quad: u32) -> vec4f {
   return x[row0 + block0 + quad];

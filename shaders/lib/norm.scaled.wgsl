@@ -2,7 +2,7 @@
 // 1 / sqrt(mean(x²) + eps) of each.
 @group(0) @binding(6) var<storage, read> rates: array<f32>; // 32 apart
 
-const HELD_SUMS = 64u; // sums of eight lanes that workgroup memory holds at once, in 8 KiB
+const HELD_SUMS = 128u; // sums of eight lanes that workgroup memory holds at once, in 16 KiB
 
 fn x_quad(row0: u32, block0: u32, quad: u32) -> vec4f {
   return x[row0 + block0 + quad];

@@ -1,5 +1,6 @@
 // Weights that are numbers: see lib/decode.wgsl.
 const FACTOR_QUADS = 0u;
+const TABLED = false;
 
 fn prepare_digits(local: u32) {
 }
