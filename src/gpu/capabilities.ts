@@ -7,6 +7,9 @@ import type { AdapterProfile } from './adapter-profile.ts';
 import type { LinkedShader } from './linker.ts';
 import { MATRIX_FEATURE, type MatrixUnit } from './matrix-units.ts';
 
+/** Invocations of a workgroup up to which subgroups are pinned: drivers bound the subgroups of a workgroup, and WebGPU does not tell how. */
+export const PINNED_INVOCATIONS = 256;
+
 export interface Capabilities {
   /** Number of lanes among which a kernel may broadcast: 4, 8, 16 or 32; 1 without subgroups of a known size. */
   lanes: number;
@@ -24,7 +27,7 @@ export interface Capabilities {
   timestamps: boolean;
   /** Maximum workgroups along one dimension of a dispatch. */
   maxWorkgroups: number;
-  /** Maximum invocations of one workgroup. */
+  /** Maximum invocations of one workgroup; at most PINNED_INVOCATIONS where subgroups are pinned. */
   maxInvocations: number;
   /** Bytes of the workgroup memory of one workgroup. */
   workgroupBytes: number;
@@ -46,18 +49,22 @@ export function readCapabilities(
     bindingLimit,
   }: { summary: AdapterSummary; probed?: ProbedAdapter; portable?: boolean; bindingLimit?: number },
 ): Capabilities {
+  const subgroupSize = gpu.features.has('subgroup-size-control') ? profile.subgroupSize : null;
   return {
     lanes: portable ? 1 : subgroupLanes(gpu, summary),
     // Without subgroups their sizes mean nothing: wgpu then tells 4 to 128.
     columnLanes: Math.max(profile.columnLanes, gpu.features.has('subgroups') ? summary.subgroupMaxSize : 0),
     exactHalves: probed?.keepsSubnormalHalves === false,
-    subgroupSize: gpu.features.has('subgroup-size-control') ? profile.subgroupSize : null,
+    subgroupSize,
     f16: gpu.features.has('shader-f16'),
     bindingLimit: Math.min(bindingLimit ?? Infinity, gpu.limits.maxStorageBufferBindingSize),
     maxBufferSize: gpu.limits.maxBufferSize,
     timestamps: gpu.features.has('timestamp-query'),
     maxWorkgroups: gpu.limits.maxComputeWorkgroupsPerDimension,
-    maxInvocations: gpu.limits.maxComputeInvocationsPerWorkgroup,
+    maxInvocations: Math.min(
+      gpu.limits.maxComputeInvocationsPerWorkgroup,
+      subgroupSize === null ? Infinity : PINNED_INVOCATIONS,
+    ),
     workgroupBytes: gpu.limits.maxComputeWorkgroupStorageSize,
     matrixUnit: matrixUnitOf(gpu, summary, portable),
   };

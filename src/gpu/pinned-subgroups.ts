@@ -4,9 +4,7 @@
 
 import type { AdapterSummary } from './adapter.ts';
 import { profileOf } from './adapter-profile.ts';
-
-/** Invocations of a workgroup of the probe: as many as the largest that kernels with pinned subgroups have. */
-const LANES = 256;
+import { PINNED_INVOCATIONS } from './capabilities.ts';
 
 /** Returns the summary, without the feature if the device refuses the size that the adapter's profile wants. */
 export async function withoutRefusedSizes(gpu: GPUDevice, summary: AdapterSummary): Promise<AdapterSummary> {
@@ -18,7 +16,7 @@ export async function withoutRefusedSizes(gpu: GPUDevice, summary: AdapterSummar
 async function takesSize(gpu: GPUDevice, size: number): Promise<boolean> {
   if (!gpu.features.has('subgroup-size-control')) return false;
   const code = `enable subgroup_size_control;
-@compute @workgroup_size(${LANES}) @subgroup_size(${size})
+@compute @workgroup_size(${PINNED_INVOCATIONS}) @subgroup_size(${size})
 fn main() {}`;
   gpu.pushErrorScope('validation');
   const module = gpu.createShaderModule({ code, label: 'subgroup size probe' });

@@ -21,13 +21,15 @@ it('heeds the sizes of subgroups only where there are subgroups, since wgpu tell
   expect(capabilitiesOf(['subgroups'], 8, 8)).toEqual({ cpu: [8, 8], integrated: [8, 32] });
 });
 
-it('pins subgroups to the size of the profile only with the feature', () => {
-  const pinned = (features: string[], subgroupSize: number | null): number | null => {
-    const gpu = { features: new Set(features), limits: {} } as unknown as GPUDevice;
+it('pins subgroups to the size of the profile only with the feature, in workgroups of a bounded size', () => {
+  const pinned = (features: string[], subgroupSize: number | null) => {
+    const limits = { maxComputeInvocationsPerWorkgroup: 1024 };
+    const gpu = { features: new Set(features), limits } as unknown as GPUDevice;
     const summary = { subgroupMinSize: 8, subgroupMaxSize: 32 } as AdapterSummary;
-    return readCapabilities(gpu, { ...INTEGRATED, subgroupSize }, { summary }).subgroupSize;
+    const capabilities = readCapabilities(gpu, { ...INTEGRATED, subgroupSize }, { summary });
+    return [capabilities.subgroupSize, capabilities.maxInvocations];
   };
-  expect(pinned(['subgroup-size-control'], 8)).toBe(8);
-  expect(pinned(['subgroups'], 8)).toBeNull();
-  expect(pinned(['subgroup-size-control'], null)).toBeNull();
+  expect(pinned(['subgroup-size-control'], 8)).toEqual([8, 256]);
+  expect(pinned(['subgroups'], 8)).toEqual([null, 1024]);
+  expect(pinned(['subgroup-size-control'], null)).toEqual([null, 1024]);
 });
