@@ -28,11 +28,12 @@ const STAGES = {
   kernels: {
     share: 125,
     parts: {
-      'products 8B': 40,
+      'products 8B': 35,
+      'matrix units': 10,
       attention: 20,
       'norms, rope and sampling': 15,
       images: 15,
-      'products 3B': 20,
+      'products 3B': 15,
       'products 1B': 15,
     },
   },

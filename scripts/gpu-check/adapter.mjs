@@ -1,12 +1,14 @@
 // Stage 1: the adapter, its features, limits and driver, what the engine makes of them, and probes of what they do not tell.
 
 import { cpus, totalmem } from 'node:os';
+import { probeMatrixUnit } from '../../dist/kernels/matrix-unit.js';
 import { openFully } from './open-device.mjs';
 import { f16Probe, f32Probe } from './number-probes.mjs';
 import { subgroupProbe, timestampProbe } from './device-probes.mjs';
 
 export async function measure({ sink }) {
   const { device, adapter, summary, languageFeatures, others } = await openFully();
+  await probeMatrixUnit(device);
   const { profile, capabilities } = device;
   sink.put('summary', withoutLists(summary));
   sink.put('info', infoOf(adapter.info));
@@ -21,6 +23,7 @@ export async function measure({ sink }) {
     ['adapter', `${summary.device} (${summary.description})`],
     ['subgroups', `${summary.subgroupMinSize} to ${summary.subgroupMaxSize}`],
     ['subgroup matrices', matrixConfigs(adapter).map(configName).join(', ') || 'none'],
+    ['matrix unit in use', unitName(capabilities.matrixUnit, summary)],
   ])
     sink.row('facts', { name, value });
   for (const [name, probe] of Object.entries(PROBES)) {
@@ -33,6 +36,12 @@ export async function measure({ sink }) {
   }
   const failure = device.takeError();
   if (failure) throw failure;
+}
+
+/** The matrix unit of the engine's kernels, as they find it after its probe, or why they use none. */
+function unitName(unit, { matrixUnit }) {
+  if (unit !== null) return `${unit.rows} × ${unit.columns} × ${unit.depth}, subgroups of ${unit.subgroup}`;
+  return typeof matrixUnit === 'string' ? matrixUnit : 'none: its probe failed';
 }
 
 const PROBES = {

@@ -2,9 +2,11 @@
 
 import { openDevice } from '../../dist/gpu/node.js';
 import { throttlePolling } from '../../dist/gpu/polling.js';
+import { probeMatrixUnit } from '../../dist/kernels/matrix-unit.js';
 import { measureAttention } from './cached-attention.mjs';
 import { measureImageKernels } from './image-kernels.mjs';
 import { Launches } from './launches.mjs';
+import { compareMatrixProducts } from './matrix-products.mjs';
 import { measureProducts } from './products.mjs';
 import { measureTextKernels } from './text-kernels.mjs';
 
@@ -12,6 +14,7 @@ const BUDGET = { full: 6 * 2 ** 30, small: 2 ** 29 };
 
 const PARTS = {
   'products 8B': (launches) => measureProducts(launches, '8B'),
+  'matrix units': (launches) => compareMatrixProducts(launches),
   attention: measureAttention,
   'norms, rope and sampling': measureTextKernels,
   images: measureImageKernels,
@@ -22,5 +25,6 @@ const PARTS = {
 export async function measure(job) {
   throttlePolling();
   const device = await openDevice({ memoryBudget: job.small ? BUDGET.small : BUDGET.full });
+  await probeMatrixUnit(device);
   await PARTS[job.part](new Launches(device, job));
 }

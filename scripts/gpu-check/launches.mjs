@@ -22,8 +22,8 @@ const FILLS = {
   /** ±(1 to 2)/64 in pairs of f16. */
   f16: { and: 0x83ff83ff, or: 0x24002400 },
   codes: { and: 0xffffffff, or: 0 },
-  /** Small numbers in f32, in f16, and as exponents. */
-  scales: { and: 0, or: 0x24242424 },
+  /** About 0.01 in f32 and bf16, 1 in f16, and a small exponent. */
+  scales: { and: 0, or: 0x3c3c3c3c },
 };
 
 /** Measures launches on one device and adds them as rows. */

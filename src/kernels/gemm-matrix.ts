@@ -1,6 +1,7 @@
 // The product for many rows on matrix units: x and the weights are rounded to f16, sums are f32. A row is multiplied by a power of two before it
-// is rounded, so that results are finite wherever those of gemm.ts are; weights beyond ±65504, f16's largest number, count as that. The order
-// of a sum depends on K and on the adapter's matrix unit alone.
+// is rounded, so that results are finite wherever those of gemm.ts are; weights beyond ±65504, f16's largest number, count as that, and those
+// below 2⁻¹⁴ keep fewer bits: they are off by at most 2⁻²⁴ where the adapter has subnormal numbers. The order of a sum depends on K and on the
+// adapter's matrix unit alone.
 
 import type { Capabilities } from '../gpu/capabilities.ts';
 import { fragmentParams, type MatrixUnit } from '../gpu/matrix-units.ts';

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import type { MatrixUnit } from '../../src/gpu/matrix-units.ts';
 import type { Tensor } from '../../src/gpu/tensor.ts';
-import { linear, linearAdd, linearSwiglu } from '../../src/kernels/matmul.ts';
+import { linear, linearSwiglu } from '../../src/kernels/matmul.ts';
 import { interleaved, stacked, type Matrix } from '../../src/kernels/matrix.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
-import { compute, differingRows, Random, type Input } from './compute.ts';
+import { compute, differingRows, Random } from './compute.ts';
 import { packMatrix, weightsFor } from './packed.ts';
 import { columnsOf, packStored, randomBlocks } from './stored.ts';
 
@@ -28,7 +28,7 @@ function withUnit(matrixUnit: MatrixUnit, as: { sharedTiles?: number; bindingLim
 interface Product {
   matrix: Matrix;
   x: Float32Array;
-  record?: (x: Tensor, matrix: Matrix, input: Input) => Tensor;
+  record?: (x: Tensor, matrix: Matrix) => Tensor;
 }
 
 /** Rows `from` to `to` on a tape for `capacity` rows. */
@@ -42,7 +42,7 @@ function run(
     device: on,
     capacity: { rows: capacity },
     sizes: { rows: to - from },
-    record: (_, input) => record(input(['rows', matrix.k], values), matrix, input),
+    record: (_, input) => record(input(['rows', matrix.k], values), matrix),
   });
 }
 
@@ -87,31 +87,27 @@ describe.skipIf(!(await hasF16()))('on an adapter with f16', () => {
     }
   });
 
-  it.each([
-    ['Intel', { ...USUAL, rows: 8, columns: 8, subgroup: 8 }],
-    ['Apple', { ...USUAL, rows: 8, columns: 8, depth: 8 }],
-  ])("has the fragments of %s's units", async (_, unit) => {
+  it("has the fragments of Intel's units", async () => {
     const [n, k] = [130, 70];
     const random = new Random(n);
     const weights = weightsFor('f16', n, k, random);
-    const on = withUnit(unit);
+    const on = withUnit({ ...USUAL, rows: 8, columns: 8, subgroup: 8 });
     const matrix = packMatrix(on, 'f16', k, parts(n), weights);
     const x = halves(ROWS * k, random);
     expect(worstError(await run(on, { matrix, x }), x, weights, k)).toBeLessThan(1e-6);
   });
 
-  it("reads packs of sixteen k's, and agrees with gemm as far as f16 goes", async () => {
+  it("has those of Apple's, reads packs of sixteen k's, and rounds x and weights to f16", async () => {
     const [n, k] = [67, 512];
     const random = new Random(k);
     const of = randomBlocks('q2_k', n, k, random);
     const x = random.floats(ROWS * k);
-    const [own, exact] = [withUnit(USUAL), disguise(device, { profile: 'discrete', portable: true })];
-    const y = await run(own, { matrix: packStored(own, 'q2_k', of), x });
+    const on = withUnit({ ...USUAL, rows: 8, columns: 8, depth: 8 });
+    const y = await run(on, { matrix: packStored(on, 'q2_k', of), x });
     const weights = await columnsOf(device, packStored(device, 'q2_k', of));
-    const floats = Float32Array.from(weights.flatMap((column) => [...column]));
-    expect(worstError(y, x, floats, k)).toBeLessThan(2 ** -11);
-    const gemm = await run(exact, { matrix: packStored(exact, 'q2_k', of), x });
-    expect(differingRows(y, gemm)).toHaveLength(ROWS);
+    const error = worstError(y, x, Float32Array.from(weights.flatMap((column) => [...column])), k);
+    expect(error).toBeLessThan(2 ** -11);
+    expect(error).toBeGreaterThan(2 ** -18);
   });
 
   it('windows of a matrix make the same columns as the whole', async () => {
@@ -147,26 +143,15 @@ describe.skipIf(!(await hasF16()))('on an adapter with f16', () => {
     expect(none.every((row) => row.every((value) => value === 0))).toBe(true);
   });
 
-  it('adds to a residual, and multiplies gate and up', async () => {
+  it('multiplies gate and up', async () => {
     const [n, k] = [66, 70];
     const random = new Random(5);
     const weights = weightsFor('f32', 2 * n, k, random);
     const x = random.floats(ROWS * k);
-    const residual = random.floats(ROWS * 2 * n);
     const on = withUnit(USUAL);
-    const matrix = packMatrix(on, 'f32', k, parts(2 * n), weights);
-    const plain = await run(on, { matrix, x });
-    const added = await run(on, {
-      matrix,
-      x,
-      record: (of, by, input) => linearAdd(of, by, input(['rows', 2 * n], residual)),
-    });
-    const sums = plain.map((row, i) =>
-      row.map((value, at) => Math.fround(residual[i * 2 * n + at]! + value)),
-    );
-    expect(differingRows(added, sums)).toEqual([]);
-    const pair = packMatrix(on, 'f32', k, interleaved('gate', 'up', n), weights);
-    const gated = await run(on, { matrix: pair, x, record: linearSwiglu });
+    const plain = await run(on, { matrix: packMatrix(on, 'f32', k, parts(2 * n), weights), x });
+    const matrix = packMatrix(on, 'f32', k, interleaved('gate', 'up', n), weights);
+    const gated = await run(on, { matrix, x, record: linearSwiglu });
     gated.forEach((row, i) =>
       row.forEach((value, at) => {
         const gate = plain[i]![at]!;
