@@ -14,6 +14,7 @@ const SAMPLED_ROWS = [1, 16];
 /** Sampling as requests ask for it. */
 const CHOICES = {
   greedy: { temperature: 0, topP: 1, topK: 0 },
+  'temperature 0.8': { temperature: 0.8, topP: 1, topK: 0 },
   'top-k 40': { temperature: 0.8, topP: 1, topK: 40 },
   'top-p 0.95': { temperature: 0.8, topP: 0.95, topK: 0 },
   'top-k 40, top-p 0.95': { temperature: 0.8, topP: 0.95, topK: 40 },
@@ -86,7 +87,12 @@ async function measureSampling(launches, vocabulary, rows) {
         rows,
       },
       {
-        capacity: { sampled: rows },
+        // As the engine replays it: what no row needs is skipped.
+        capacity: {
+          sampled: rows,
+          drawn: Number(choice.temperature > 0),
+          cut: Number(choice.topK > 0 || choice.topP < 1),
+        },
         bytes: 4 * rows * vocabulary,
         record: (tape) =>
           sample(new Tensor(['sampled', vocabulary], 'f32', { tape, region: logits.region }), batch),

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
-import { openTestDevice } from '../gpu/test-device.ts';
+import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { Random } from './compute.ts';
 import { drawAll, type Draw, type RowLogprobs } from './draws.ts';
 
@@ -99,3 +99,25 @@ describe('of what was sampled from', () => {
     expectLogprobs(logprobs[0]!, logits, ids[0]!, 3);
   });
 });
+
+it.each([21, 4099])(
+  'many workgroups a row find the same to the bit among %i, as GPUs do',
+  async (vocabulary) => {
+    const logits = [...new Random(7).floats(vocabulary)].map((value, token) =>
+      token % 9 === 0 ? NaN : 4 * value,
+    );
+    const flat = logits.map((value) => Math.round(value));
+    const draws = [logits, flat, logits.map(() => -Infinity)].map((row, i): Draw => {
+      return { logits: row, temperature: 0.7 * i, logprobs: 20 - i };
+    });
+    draws.splice(1, 0, { logits });
+    for (const tempered of [false, true]) {
+      const alone = await drawAll(device, draws, draws.length, { tempered });
+      const divided = await drawAll(disguise(device, { profile: 'discrete' }), draws, draws.length, {
+        tempered,
+      });
+      expect(divided.logprobs).toEqual(alone.logprobs);
+      expect(divided.logprobs[0]!.best.length).toBe(20);
+    }
+  },
+);
