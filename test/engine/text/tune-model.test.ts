@@ -30,8 +30,8 @@ it('times the products of the steps, and keeps the fastest for devices that are 
     };
     // A clock that ends the search after few trials.
     let now = 0;
-    const time = new SearchTime(40, () => now++);
-    const options = { model: shippedModelPath(), contextLength: 64, maxRunningRequests: 4 };
+    const time = new SearchTime(12, () => now++);
+    const options = { model: shippedModelPath(), contextLength: 64, maxRunningRequests: 4, prefillChunk: 32 };
     const tuned = await tuneModel(platform, options, undefined, time);
     expect(tuned.isWhole).toBe(false);
     expect(tuned.products).toBeGreaterThanOrEqual(0);
