@@ -94,8 +94,7 @@ export const ROOMS = {
 /** The contents of each folder, one sentence per folder. */
 export const FOLDERS = {
   'server/body': 'the bytes of a request into values: bounds, lists, members nobody knows',
-  'server/text':
-    'what every interface to a text model shares: sampling fields, events folded into replies, streams',
+  'server/text': 'what interfaces to text models share: sampling fields, events as replies, streams',
   'server/chat': 'chat completions',
   'server/completions': 'completions',
   'server/responses': "OpenAI's responses, with the tools of coding agents",
@@ -114,13 +113,11 @@ export const FOLDERS = {
   'engine/text': 'requests, scheduler, the loop that submits steps, events',
   'engine/text/cache': 'KV pages, the tree of prefixes, the tiers below the device',
   'engine/text/step': "a step on the device: its rows' buffers, its tapes, what is read back",
-  'engine/text/media':
-    'images, videos and sounds in prompts: read, placed among the tokens, computed by towers',
+  'engine/text/media': 'images, videos and sounds in prompts: read, placed, computed by towers',
   'engine/text/output': 'what tokens mean: reasoning, tool calls, answers, by the tables of their formats',
   'engine/embedding': 'texts in, vectors out',
   'engine/image': 'stages of an image, prompts, noise, components coming and going, events',
-  'engine/image/families':
-    'one value a family of pipelines: classes, components, call arguments, defaults, the model itself',
+  'engine/image/families': 'one value a family: classes, components, call arguments, defaults, the model',
   'engine/image/layouts':
     'layouts of models in one file: names of their tensors, configurations by shapes, what shapes do not tell',
   'engine/image/schedules': 'noise schedules: numbers in, numbers out',
@@ -151,16 +148,13 @@ export const FOLDERS = {
   'files/media': 'images, videos and sounds as models read them: formats, bounds, pixels, frames, samples',
 };
 
+/** Files that run or add shaders below kernels. */
+const BELOW = ['gpu/adapter-probe.ts', 'gpu/linker.ts'];
+
 /** Words that may occur in one room only. */
 export const WORDS = [
   { word: /\bGPUDevice\b/, room: 'gpu', message: 'only gpu/ says GPUDevice' },
-  {
-    word: /[\w$]\.wgsl\b/,
-    room: 'kernels',
-    // They run or add shaders before there is a kernel.
-    except: ['gpu/adapter-probe.ts', 'gpu/linker.ts'],
-    message: 'only kernels/ names a shader',
-  },
+  { word: /[\w$]\.wgsl\b/, room: 'kernels', except: BELOW, message: 'only kernels/ names a shader' },
 ];
 
 /** @param {Record<string, string>} sources path below src/ (with /) to text; @returns {string[]} breaches as `src/path:line message` */

@@ -8,6 +8,7 @@ export type { HubEvent, ResolvedModel } from './files/hub/hub.ts';
 export { listModels, resolveModel, type ResolveOptions } from './engine/hub-models-node.ts';
 export { removeModel } from './files/hub/hub-list.ts';
 export type { KernelCheck } from './engine/check/check-result.ts';
+export type { TunedModel } from './engine/text/tuned-model.ts';
 export type { ProbeResult } from './engine/probe-result.ts';
 export { planModel } from './engine/plan/plan-node.ts';
 export type {
@@ -26,6 +27,7 @@ export {
   openImageModel,
   openTextModel,
   probeAdapter,
+  tuneTextModel,
 } from './engine/open-node.ts';
 export { coverImage } from './files/image/cover.ts';
 export { decodeAlphaMask, decodeImage, decodeMask, encodeImage } from './files/image/image.ts';

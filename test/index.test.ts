@@ -38,6 +38,7 @@ it('is these names and no more', () => {
     'shippedModelPath',
     'SUPPORTED',
     'TOOL_CALL_FORMATS',
+    'tuneTextModel',
   ]);
 });
 

@@ -3,6 +3,7 @@
 import { arch, release } from 'node:os';
 import type { AdapterSummary, KernelCheck, ProbeResult, Supported } from '../index.ts';
 import { createCommand } from './command.ts';
+import { asksForTuning, TUNE_OPTIONS, tuneModel } from './doctor-tune.ts';
 import { EXIT } from './exit.ts';
 import { packageVersion } from './package.ts';
 import { remedies, thisSystem } from './remedy.ts';
@@ -25,9 +26,14 @@ export const doctor = createCommand({
       group: 'Checks',
       help: 'Check every family of kernels against its plain form, in some seconds for each adapter.',
     },
+    ...TUNE_OPTIONS,
     json: { kind: 'boolean', group: 'Output', help: 'As JSON, with all features and limits.' },
   },
   async run({ options }) {
+    if (asksForTuning(options)) {
+      await tuneModel(options, options.json === true);
+      return EXIT.ok;
+    }
     const { SUPPORTED } = await import('../index.ts');
     const log = createLog();
     const { examined, problem } = await examine(options.kernels === true);
@@ -105,7 +111,8 @@ export function verdict(examined: Examined[]): { healthy: boolean; complaint: st
   if (working.length === 0)
     return {
       healthy: false,
-      complaint: 'Adapters answer, but none computes what it should. With --backend generic, `svc generate` uses the plain kernels.',
+      complaint:
+        'Adapters answer, but none computes what it should. With --backend generic, `svc generate` uses the plain kernels.',
     };
   const software = working.every(({ adapter }) => adapter.software);
   return {
@@ -161,7 +168,10 @@ function kernelRows(kernels: readonly KernelCheck[]): [string, string][] {
   const wrong = kernels.filter(({ ok }) => !ok);
   const seconds = kernels.reduce((sum, { milliseconds }) => sum + milliseconds, 0) / 1000;
   return [
-    ['kernels', `${kernels.length - wrong.length} of ${kernels.length} checks right, in ${seconds.toFixed(1)} s`],
+    [
+      'kernels',
+      `${kernels.length - wrong.length} of ${kernels.length} checks right, in ${seconds.toFixed(1)} s`,
+    ],
     ...wrong.map(({ name, kernels: shaders, problem }): [string, string] => [
       'WRONG',
       `${name} (${shaders.join(', ') || 'not compiled'}): ${problem}`,

@@ -7,6 +7,7 @@ import type { EmbeddingModel, EmbeddingModelOptions } from './embedding/embeddin
 import { EMBEDDING_FACE } from './embedding/face.ts';
 import { IMAGE_FACE } from './image/face.ts';
 import type { ImageModel, ImageModelOptions } from './image/image-model.ts';
+import type { TunedModel } from './text/tuned-model.ts';
 import type { KernelCheck } from './check/check-result.ts';
 import type { ProbeResult } from './probe-result.ts';
 import type { ModelFace, ModelKind, SessionOptions } from './session/model-kind.ts';
@@ -84,6 +85,23 @@ async function openModel<Options extends SessionOptions, M extends AnyModel>(
 /** Lists all GPU adapters that can be opened, best first. */
 export function adapters(): Promise<AdapterSummary[]> {
   return listAdapters();
+}
+
+/**
+ * Times the tiles of a language model's products on this machine's adapter, within about a minute, and stores the fastest for models that are
+ * opened later. Results do not change by a bit. Errors: those of openTextModel; unsupported where the adapter has no timestamps.
+ */
+export async function tuneTextModel(
+  options: Omit<TextModelOptions, 'inline' | 'sleepAfter'>,
+  onEvent?: (event: OpenEvent) => void,
+): Promise<TunedModel> {
+  refuseElectron();
+  TEXT_FACE.check(options);
+  const [{ tuneModel }, { nodePlatform }] = await Promise.all([
+    import('./text/tune-model.ts'),
+    import('./platform-node.ts'),
+  ]);
+  return tuneModel(nodePlatform, options, onEvent);
 }
 
 /**

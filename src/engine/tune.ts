@@ -4,7 +4,7 @@
 import { dispatchTimes } from '../gpu/kernel-times.ts';
 import { Tape } from '../gpu/tape.ts';
 import type { Device } from '../gpu/device.ts';
-import type { Tensor } from '../gpu/tensor.ts';
+import type { Sizes, Tensor } from '../gpu/tensor.ts';
 import { isSame, type TunedVariants, type Variant } from '../gpu/tuning.ts';
 import { compileTape } from './compile.ts';
 import { fastestVariant, roundingStep, type TimedVariant } from './fastest-variant.ts';
@@ -29,7 +29,17 @@ export interface TuneOptions {
   onTrials?: OnCount;
   /** Left out: there is no limit. */
   time?: SearchTime;
+  /** Sizes that the tape is recorded for and replayed with, and its decode rows; left out: all sizes are fixed. */
+  step?: TunedStep;
 }
+
+export interface TunedStep {
+  capacity: Sizes;
+  sizes: Sizes;
+  decodes: readonly string[];
+}
+
+const FIXED: TunedStep = { capacity: {}, sizes: {}, decodes: [] };
 
 /** The times of one kernel with each of its variants. */
 interface TimedKernel {
@@ -73,9 +83,9 @@ export async function tune(
   record: Recorded,
   options: TuneOptions = {},
 ): Promise<Tuned | null> {
-  if (!asksForUnknown(device, record)) return null;
-  const { onKernels, onTrials = () => {}, time } = options;
-  const first = await trialOf(device, record, 0, onKernels);
+  const { onKernels, onTrials = () => {}, time, step = FIXED } = options;
+  if (!asksForUnknown(device, record, step)) return null;
+  const first = await trialOf(device, record, 0, { onKernels, step });
   const total = first.places > 1 ? ROUNDS * first.places : 1;
   onTrials(0, total);
   onTrials(1, total);
@@ -84,12 +94,14 @@ export async function tune(
     const trials = await firstRound(device, record, first, {
       onTrials: (done) => onTrials(done, total),
       time,
+      step,
     });
     // Every compiled variant is timed equally often, so that none has more chances of a fast measurement.
     const places = trials.length;
     const most = places > 1 ? ROUNDS * places : 1;
     while (trials.length < most && !time?.isOver()) {
-      trials.push(await trialOf(device, record, trials.length % places, () => onTrials(trials.length, most)));
+      const onKernel = (): void => onTrials(trials.length, most);
+      trials.push(await trialOf(device, record, trials.length % places, { onKernels: onKernel, step }));
       onTrials(trials.length, most);
     }
     const whole = Math.floor(trials.length / places) * places;
@@ -104,16 +116,17 @@ async function firstRound(
   device: Device,
   record: Recorded,
   first: Trial,
-  { onTrials, time }: Pick<TuneOptions, 'time'> & { onTrials: (done: number) => void },
+  { onTrials, time, step }: Pick<TuneOptions, 'time'> & { onTrials: (done: number) => void; step: TunedStep },
 ): Promise<Trial[]> {
   const trials = [first];
   const isOver = (): boolean => time?.isOver(FIRST_ROUND) ?? false;
   try {
     while (trials.length < first.places && !isOver()) {
-      const next = await trialOf(device, record, trials.length, () => {
+      const onKernels = (): void => {
         onTrials(trials.length);
         if (isOver()) throw new TimeOver();
-      });
+      };
+      const next = await trialOf(device, record, trials.length, { onKernels, step });
       trials.push(next);
       onTrials(trials.length);
     }
@@ -123,9 +136,9 @@ async function firstRound(
   return trials;
 }
 
-function asksForUnknown(device: Device, record: Recorded): boolean {
+function asksForUnknown(device: Device, record: Recorded, { capacity, decodes }: TunedStep): boolean {
   device.tuning.unknown.clear();
-  record(new Tape(device, {}));
+  record(new Tape(device, capacity, { decodes }));
   return device.tuning.unknown.size > 0;
 }
 
@@ -134,10 +147,10 @@ function trialOf(
   device: Device,
   record: Recorded,
   place: number,
-  onKernels: OnCount | undefined,
+  { onKernels, step: { capacity, sizes, decodes } }: { onKernels: OnCount | undefined; step: TunedStep },
 ): Promise<Trial> {
   return device.tuning.trying(place, async (trial) => {
-    const tape = new Tape(device, {});
+    const tape = new Tape(device, capacity, { decodes });
     try {
       for (const result of record(tape)) if (!result.region) tape.keep(result);
       tape.finish();
@@ -145,7 +158,7 @@ function trialOf(
       await compileTape(device, tape, onKernels);
       const kernels = new Map<string, KernelSum>();
       const durations: number[] = [];
-      for (const { step, ms } of await dispatchTimes(device, tape, {})) {
+      for (const { step, ms } of await dispatchTimes(device, tape, sizes)) {
         durations.push(ms);
         if (step.tuned === undefined) continue;
         const sum = kernels.get(step.tuned) ?? { variant: trial.chosen(step.tuned)!, ms: 0, dispatches: 0 };

@@ -10,16 +10,10 @@ import { checkLanguage, readCapabilities, type Capabilities } from './capabiliti
 import { toEngineError } from './device-error.ts';
 import { HostBuffers } from './host-buffers.ts';
 import { link, type LinkedShader, type Params, type ShaderSource } from './linker.ts';
-import {
-  DeviceMemory,
-  PLAIN_REMEDIES,
-  type MemoryKind,
-  type MemoryPeak,
-  type MemoryRemedies,
-} from './memory.ts';
+import { DeviceMemory, PLAIN_REMEDIES } from './memory.ts';
+import type { MemoryKind, MemoryPeak, MemoryRemedies } from './memory.ts';
 import { Tuning } from './tuning.ts';
 import { Tensor, tensorBytes, type Dtype, type Region } from './tensor.ts';
-
 export type { MemoryKind } from './memory.ts';
 
 export interface Pipeline {
@@ -103,9 +97,9 @@ export class Device {
       event.preventDefault();
       this.#error ??= toEngineError(event.error);
     });
-    this.lost = gpu.lost.then((info) => {
+    this.lost = gpu.lost.then(({ message, reason }) => {
       this.#isLost = true;
-      return this.#reason ?? (info.message || info.reason);
+      return this.#reason ?? (message || reason);
     });
   }
 
@@ -133,7 +127,8 @@ export class Device {
 
   /** Returns, once, the first error that the GPU layer reported outside of any error scope. */
   takeError(): EngineError | null {
-    const [error] = [this.#error, (this.#error = null)];
+    const error = this.#error;
+    this.#error = null;
     return error;
   }
 

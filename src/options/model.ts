@@ -123,6 +123,16 @@ export const PLANNING = {
   deterministic: LOADING.deterministic,
 } as const satisfies Settings;
 
+/** Settings for tuning a model's kernels: those that its kernels depend on. */
+export const TUNING = {
+  revision: LOADING.revision,
+  quantization: LOADING.quantization,
+  contextLength: LOADING.contextLength,
+  adapter: LOADING.adapter,
+  memoryBudget: LOADING.memoryBudget,
+  deterministic: LOADING.deterministic,
+} as const satisfies Settings;
+
 /** Settings for sharing a model among many requests, as in servers. */
 export const SHARING = {
   maxRunningRequests: {

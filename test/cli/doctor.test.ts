@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { describeAdapter, describeSupported, verdict } from '../../src/cli/doctor.ts';
+import { asksForTuning, describeTuned } from '../../src/cli/doctor-tune.ts';
 import { remarksOn } from '../../src/engine/probe.ts';
 import { SUPPORTED, type KernelCheck } from '../../src/index.ts';
 import { remedies, type System } from '../../src/cli/remedy.ts';
@@ -76,6 +77,33 @@ describe('kernels', () => {
     expect(notes[0]).toMatch(/^ {2}note {7}it takes subnormal f16 numbers for zero: kernels convert/);
     expect(notes[1]).toMatch(/^ {2}note {7}subgroups have 64 lanes: kernels use no subgroups/);
     expect(remarksOn({ probed: { keepsSubnormalHalves: true, subgroupProblem: null } })).toEqual([]);
+  });
+});
+
+describe('tuning', () => {
+  it('is asked for with a model', () => {
+    expect(asksForTuning({})).toBe(false);
+    expect(asksForTuning({ quantization: 'none' })).toBe(false);
+    expect(asksForTuning({ tune: true, 'model-path': 'm', quantization: 'int4' })).toBe(true);
+  });
+
+  it.each([
+    [{ tune: true }, /^--tune needs --model-path/],
+    [{ 'model-path': 'm' }, /^--model-path is for --tune: add --tune, or leave it out/],
+    [{ quantization: 'int4' as const }, /^--quantization is for --tune/],
+    [{ tune: true, 'model-path': 'm', kernels: true }, /^--kernels and --tune are two runs/],
+  ])('%j is refused', (options, message) => {
+    expect(() => asksForTuning(options)).toThrow(message);
+  });
+
+  it('tells what it found', () => {
+    const tuned = { products: 8, changed: 3, before: 10, after: 7.26, isWhole: true };
+    const whole = 'm: of 8 products 3 are faster in other tiles, 7.3 instead of 10.0 ms for all of them';
+    expect(describeTuned('m', tuned)).toBe(whole);
+    expect(describeTuned('m', { ...tuned, isWhole: false })).toMatch(/; the search ended before all/);
+    const none = { products: 0, changed: 0, before: 0, after: 0 };
+    expect(describeTuned('m', { ...none, isWhole: true })).toMatch(/^m: all products .* were tuned before/);
+    expect(describeTuned('m', { ...none, isWhole: false })).toMatch(/^m: nothing is tuned, because the time/);
   });
 });
 

@@ -147,6 +147,7 @@ export function createPaperRunner({
 
   const runner: PaperRunner = {
     device: { isLost: false, loss: async () => null } as unknown as Device,
+    tune: () => Promise.resolve([]),
     pages,
     rows,
     decodeRows,

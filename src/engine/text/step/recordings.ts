@@ -2,10 +2,13 @@
 
 import type { Device } from '../../../gpu/device.ts';
 import { TILE_ROWS, type LayerStore } from '../../../kernels/batch.ts';
+import type { Tape } from '../../../gpu/tape.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { tune, type Tuned, type TuneOptions } from '../../tune.ts';
 import type { LoraHost } from '../lora-host.ts';
 import type { Phase } from '../step-plan.ts';
 import type { StepSizes } from './batch-writer.ts';
-import { forget, recordStep, tapesOf, type StepRecipe, type StepTapes } from './step-tapes.ts';
+import { forget, recordStep, stepShape, tapesOf, type StepRecipe, type StepTapes } from './step-tapes.ts';
 
 const SMALL_CAPACITIES = [1, 4, TILE_ROWS];
 
@@ -60,6 +63,24 @@ export class Recordings {
     this.#adapted.forEach(forget);
     this.#adapted = this.#recordAdapted();
     this.#device.arena.settle();
+  }
+
+  /** Finds the fastest variants of the kernels of each capacity, the largest first; null where all were known. */
+  async tune(options: Omit<TuneOptions, 'step'>): Promise<Tuned[]> {
+    const { model, batch, slots, contextPages } = this.#recipe;
+    const found: Tuned[] = [];
+    for (const { rows, phase } of this.#recorded.toReversed()) {
+      const { capacity, decodes } = stepShape({ rows, phase, slots, contextPages });
+      // Step data is clear before the first step: every row is token 0, and there are no tiles of attention and no sequences.
+      const sizes = { ...capacity, tiles: 0, tileRows: 0, sequences: 0, contextPages: 1 };
+      const record = (tape: Tape): Tensor[] => {
+        const states = model.states(tape, batch, this.#stores);
+        return [states, model.head(states, batch)];
+      };
+      const tuned = await tune(this.#device, record, { ...options, step: { capacity, decodes, sizes } });
+      if (tuned !== null) found.push(tuned);
+    }
+    return found;
   }
 
   destroy(): void {

@@ -3,6 +3,7 @@
 import type { Checkpoint } from '../../../files/checkpoint/checkpoint.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { KvFormat } from '../../../kernels/batch.ts';
+import type { Tuned, TuneOptions } from '../../tune.ts';
 import type { PackedCache } from '../../platform.ts';
 import type { AdapterHost } from '../adapters.ts';
 import type { ResidentPart } from '../../weights/layers.ts';
@@ -72,6 +73,8 @@ export interface Runner {
   streaming: readonly string[];
   /** Compiles every kernel by running it once. */
   warmUp(onProgress: (done: number, total: number) => void): Promise<void>;
+  /** Times the variants of kernels for steps of each capacity; before the first step. */
+  tune(options: Omit<TuneOptions, 'step'>): Promise<Tuned[]>;
   pageCleaner: PageCleaner;
   /** Copies pages and fixed states within the device and from host memory, before the steps that are submitted later. */
   movePages(moves: PageMoves): void;

@@ -2,6 +2,7 @@
 
 import type { Device } from '../../../gpu/device.ts';
 import { Tape } from '../../../gpu/tape.ts';
+import type { Sizes } from '../../../gpu/tensor.ts';
 import { TILE_ROWS, type LayerStore, type TextBatch } from '../../../kernels/batch.ts';
 import type { LanguageModel } from '../../../models/text/architecture.ts';
 import type { Phase } from '../step-plan.ts';
@@ -31,16 +32,29 @@ export interface StepRecipe {
   phase: Phase | null;
 }
 
-/** Small tapes sample as many rows as they compute; the large one samples as many rows as there are slots. */
-export function recordStep(device: Device, recipe: StepRecipe): StepTapes {
-  const { model, sampler, prompts, batch, stores, rows, slots, contextPages, rowAdapters, phase } = recipe;
+/** What a step of these rows is recorded for, without adapters. */
+export function stepShape({
+  rows,
+  slots,
+  contextPages,
+  phase,
+}: Pick<StepRecipe, 'rows' | 'slots' | 'contextPages' | 'phase'>): {
+  capacity: Sizes;
+  decodes: readonly string[];
+} {
   const sampled = Math.min(rows, slots);
-  const capacity = { rows, sampled, tiles: rows, tileRows: TILE_ROWS, contextPages, sequences: sampled };
-  const forward = new Tape(device, capacity, {
-    rowAdapters,
+  return {
+    capacity: { rows, sampled, tiles: rows, tileRows: TILE_ROWS, contextPages, sequences: sampled },
     // The few rows that are sampled are computed alike after a prompt and later.
     decodes: phase === null ? [] : phase === 'decode' ? ['rows', 'sampled'] : ['sampled'],
-  });
+  };
+}
+
+/** Small tapes sample as many rows as they compute; the large one samples as many rows as there are slots. */
+export function recordStep(device: Device, recipe: StepRecipe): StepTapes {
+  const { model, sampler, prompts, batch, stores, rowAdapters, phase } = recipe;
+  const { capacity, decodes } = stepShape(recipe);
+  const forward = new Tape(device, capacity, { rowAdapters, decodes });
   const states = forward.keep(model.states(forward, batch, stores));
   const logits = forward.keep(model.head(states, batch));
   forward.finish();

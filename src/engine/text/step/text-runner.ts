@@ -27,6 +27,7 @@ import type { LoraHost } from '../lora-host.ts';
 import type { Towers } from '../media/towers.ts';
 import { phaseOf, type Part } from '../step-plan.ts';
 import type { Weights } from '../../weights/weights.ts';
+import type { Tuned, TuneOptions } from '../../tune.ts';
 import { BatchWriter } from './batch-writer.ts';
 import { createPace } from './pace.ts';
 import { asksForPrompt, createPromptReader, type PromptReader } from './prompt-logprobs.ts';
@@ -138,6 +139,10 @@ export class TextRunner implements Runner {
 
   async warmUp(onProgress: (done: number, total: number) => void): Promise<void> {
     await warmUp(this.device, this.#recordings.tapes, onProgress);
+  }
+
+  tune(options: Omit<TuneOptions, 'step'>): Promise<Tuned[]> {
+    return this.#recordings.tune(options);
   }
 
   movePages(moves: PageMoves): void {
