@@ -24,6 +24,11 @@ export interface AdapterProfile {
    * to each other.
    */
   sharedTiles: number | null;
+  /**
+   * Dense attention shares keys and values through workgroup memory, and a lane has at most so many sums; null: lanes broadcast weights to each
+   * other.
+   */
+  attendSums: number | null;
   /** Parts that a product's K is divided into; null: one part. */
   splits: {
     most: number;
@@ -41,8 +46,6 @@ export interface AdapterProfile {
     chunks: number;
   };
   attend: {
-    /** Maximum number of sums of a lane whose workgroup shares keys and values; null: lanes broadcast them to each other. */
-    sums: number | null;
     /** Groups of eight lanes in a workgroup. */
     teams: number;
     /** Maximum number of quads of a head's dimensions that a lane sums, if a head is divided among workgroups. */
@@ -82,13 +85,13 @@ export const CPU: AdapterProfile = {
   tileRows: { usual: 24, winograd: 32 },
   matvecRows: null,
   sharedTiles: null,
+  attendSums: null,
   splits: null,
   winograd: true,
   rolledTaps: true,
   // The key heads alone occupy the few cores, and merging chunks would take a tenth more time.
   attention: { chunkPages: 2 ** 24, chunks: 1 },
   attend: {
-    sums: null,
     teams: 1,
     valueQuads: 8,
     // More queries share each load; with larger tiles the compile time rises from 2 s to 40 s.
@@ -113,13 +116,13 @@ const DISCRETE: AdapterProfile = {
   tileRows: { usual: 16, winograd: 16 },
   matvecRows: 8,
   sharedTiles: 256,
+  // With four scores for each query and what is loaded meanwhile, a lane has 96 to 180 registers.
+  attendSums: 64,
   splits: { most: 8, matmulLanes: 8192, convLanes: 16384 },
   winograd: false,
   rolledTaps: false,
   attention: { chunkPages: 8, chunks: 64 },
   attend: {
-    // With four scores for each query and what is loaded meanwhile, 120 to 192 registers of a lane.
-    sums: 64,
     teams: 4,
     valueQuads: 4,
     // The largest number of tiles whose sums fit a lane's registers.
@@ -151,7 +154,7 @@ export const INTEGRATED: AdapterProfile = {
 };
 
 /** A thread has 128 registers, of which a value of its 16 lanes takes two: sums of four rows would be spilled. */
-const INTEL = { matvecRows: 2 } as const;
+const INTEL = { matvecRows: 2, attendSums: 32 } as const;
 
 export const PROFILES: readonly AdapterProfile[] = [CPU, INTEGRATED, DISCRETE];
 

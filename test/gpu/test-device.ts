@@ -62,8 +62,8 @@ function wrap(device: Device, as: Disguise): Device {
   const { summary } = device;
   const named = PROFILES.find(({ name }) => name === as.profile) ?? device.profile;
   const { sharedTiles = named.sharedTiles, matvecRows = named.matvecRows, deterministic = false } = as;
-  const attend = { ...named.attend, sums: as.attendSums === undefined ? named.attend.sums : as.attendSums };
-  const own = { ...named, sharedTiles, matvecRows, attend };
+  const { attendSums = named.attendSums } = as;
+  const own = { ...named, sharedTiles, matvecRows, attendSums };
   const profile = deterministic ? withOnePhase(own) : own;
   const seen = new KeptDevice(device.gpu, {
     shaders: readShader,
