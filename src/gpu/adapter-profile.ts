@@ -153,8 +153,8 @@ export const INTEGRATED: AdapterProfile = {
   memory: { freeShare: 0.6, least: 2 * GIB, mayGrow: true },
 };
 
-/** A thread has 128 registers, of which a value of its 16 lanes takes two: sums of four rows would be spilled. */
-const INTEL = { matvecRows: 2, attendSums: 32 } as const;
+/** A thread has 128 registers, of which a value of its 16 lanes takes two: sums of four rows, or of eight queries, would be spilled. */
+const INTEL = { matvecRows: 2, attendSums: 16 } as const;
 
 export const PROFILES: readonly AdapterProfile[] = [CPU, INTEGRATED, DISCRETE];
 
