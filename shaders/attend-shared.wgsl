@@ -4,10 +4,12 @@
 // their number.
 #import "lib/attend-args.wgsl"
 #import "lib/attend-tile.wgsl"
+#import "lib/attend-values.wgsl"
 #import "lib/keys.$KEYS.wgsl"
 #import "lib/scores.$SCORES.wgsl"
 #import "lib/carry.$CARRY.wgsl"
 
+const FILLS_REGISTERS = true;
 const UNSEEN = 2.0 * MASKED; // exp2(UNSEEN − MASKED) is zero
 
 @group(0) @binding(4) var<storage, read_write> y: array<vec4f>;

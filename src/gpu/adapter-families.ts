@@ -13,6 +13,7 @@ export interface FamilyTraits {
   loadsAhead: boolean;
   decodeQueries: number;
   promptSums: number;
+  attendSums: number;
 }
 
 export type FamilyName =
@@ -56,11 +57,11 @@ const isRadeonIntegrated = (summary: AdapterSummary): boolean =>
  * subgroups and no loads ahead, tiles of 64 rows need 102 to 129 (convolutions in q6_k 142), and spill up to 29 if loads are ahead; four decode rows need
  * 75 to 95, and eight take twice the cycles a row. Attention over a prompt spills 46 to 64 with the sums of other GPUs.
  */
-const PINNED = { matvecRows: 4, loadsAhead: false, decodeQueries: 4, promptSums: 8 } as const;
+const PINNED = { matvecRows: 4, loadsAhead: false, decodeQueries: 4, promptSums: 8, attendSums: 16 } as const;
 /** With unpinned subgroups these need least: products spill 0 to 10 registers, q2_k and q6_k up to 51, attention over prompts up to 63. */
 const UNPINNED = {
   ...{ subgroupSize: null, matvecRows: 2, sharedRows: 16, loadsAhead: false },
-  ...{ decodeQueries: 2, promptSums: 4 },
+  ...{ decodeQueries: 2, promptSums: 4, attendSums: 16 },
 } as const;
 
 /** The first that an adapter belongs to is its own. */

@@ -39,6 +39,11 @@ export interface AdapterProfile {
   promptSums: number;
   /** Most lanes of a workgroup that share a row in norms, and a head in rotations; null: one subgroup and one lane. */
   rowLanes: number | null;
+  /**
+   * Dense attention shares keys and values through workgroup memory, and a lane has at most so many sums; null: lanes broadcast weights to each
+   * other.
+   */
+  attendSums: number | null;
   /** Parts that a product's K is divided into; null: one part. */
   splits: {
     most: number;
@@ -61,8 +66,6 @@ export interface AdapterProfile {
     chunks: number;
   };
   attend: {
-    /** Maximum number of sums of a lane whose workgroup shares keys and values; null: lanes broadcast them to each other. */
-    sums: number | null;
     /** Groups of eight lanes in a workgroup. */
     teams: number;
     /** Maximum number of quads of a head's dimensions that a lane sums, if a head is divided among workgroups. */
@@ -111,6 +114,7 @@ export const CPU: AdapterProfile = {
   loadsAhead: true,
   decodeQueries: 8,
   promptSums: 16,
+  attendSums: null,
   splits: null,
   dispatchWork: null,
   winograd: true,
@@ -118,7 +122,6 @@ export const CPU: AdapterProfile = {
   // The key heads alone occupy the few cores, and merging chunks would take a tenth more time.
   attention: { chunkPages: 2 ** 24, chunks: 1 },
   attend: {
-    sums: null,
     teams: 1,
     valueQuads: 8,
     // More queries share each load; with larger tiles the compile time rises from 2 s to 40 s.
@@ -151,6 +154,8 @@ const DISCRETE: AdapterProfile = {
   loadsAhead: true,
   decodeQueries: 8,
   promptSums: 16,
+  // With four scores for each query and what is loaded meanwhile, a lane has 96 to 180 registers.
+  attendSums: 64,
   splits: { most: 8, matmulLanes: 8192, convLanes: 16384 },
   // 1.2 s on a GeForce GT 1030 or a Radeon RX 550 (1.1 TFLOP/s in f32) that reaches a tenth of its peak.
   dispatchWork: 2 ** 36,
@@ -158,8 +163,6 @@ const DISCRETE: AdapterProfile = {
   rolledTaps: false,
   attention: { chunkPages: 8, chunks: 64 },
   attend: {
-    // With four scores for each query and what is loaded meanwhile, 120 to 192 registers of a lane.
-    sums: 64,
     teams: 4,
     valueQuads: 4,
     // The largest number of tiles whose sums fit a lane's registers.

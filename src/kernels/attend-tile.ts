@@ -73,11 +73,15 @@ export interface AttendShape {
 export function attendTile({ device }: Tape, shape: AttendShape): AttendTile | null {
   const { queries, keys, heads, dims } = shape;
   const { profile, capabilities } = device;
-  const most = profile.attend.sums ?? 0;
+  const most = profile.attendSums;
+  if (most === null) return null;
   const wanted = profile.sharedTiles ?? 0;
   const tiles = QUERY_QUADS.flatMap((queryQuads) => {
     const params = paramsOf(dims, queryQuads);
-    const fits = params && sumsOf(params) <= most && bytesOf(params) <= capabilities.workgroupBytes;
+    const fits =
+      params &&
+      (sumsOf(params) <= most || queryQuads === QUERY_QUADS.at(-1)) &&
+      bytesOf(params) <= capabilities.workgroupBytes;
     return fits ? [{ queryQuads, queries: queriesOf(params), params }] : [];
   });
   const isFilled = (tile: { queries: number }): boolean =>

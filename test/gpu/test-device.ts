@@ -72,10 +72,9 @@ function wrap(device: Device, as: Disguise): Device {
   const family = FAMILIES.find(({ name }) => name === as.family);
   const pinned = family?.traits.subgroupSize ? { subgroupSize: summary.subgroupMinSize } : {};
   const named = { ...general, ...family?.traits, ...pinned };
-  const { deterministic = false, attendSums = named.attend.sums, ...given } = as;
-  const { sharedTiles, matvecRows, dispatchWork } = { ...named, ...given };
-  const attend = { ...named.attend, sums: attendSums };
-  const own = { ...named, sharedTiles, matvecRows, dispatchWork, attend };
+  const { deterministic = false, ...given } = as;
+  const { sharedTiles, matvecRows, dispatchWork, attendSums } = { ...named, ...given };
+  const own = { ...named, sharedTiles, matvecRows, dispatchWork, attendSums };
   const profile = deterministic ? withOnePhase(own) : own;
   const seen = new KeptDevice(device.gpu, {
     shaders: readShader,
