@@ -22,7 +22,7 @@ const BASE: CompleteImageRequest = {
   seed: 7,
   width: 56,
   height: 40,
-  steps: 3,
+  steps: 2,
   guidance: 5,
 };
 
