@@ -1,7 +1,7 @@
-// The tests of the whole `npm test`: all of them on the adapter that a program gets, and those of kernels and of the language models' goldens
-// once more on the second software adapter: four lanes, no f16, another compiler. Pages are tested in Chromium and in Firefox. The files of all projects
-// share the workers. Most files also share a process with others for each worker, which saves a second of imports and set-up a file, and a fifth
-// of the CPU time of files that open devices; test/hooks.ts says what modules that they share must heed.
+// The tests of the whole `npm test`: all of them on the adapter that a program gets, and a part of those of kernels and models once more on the
+// second software adapter, which has four lanes, no f16 and another compiler (test/second-driver.mjs). Pages are tested in Chromium and in
+// Firefox. The files of all projects share the workers. Most files also share a process with others for each worker, which saves a second of
+// imports and set-up a file, and a fifth of the CPU time of files that open devices; test/hooks.ts says what modules that they share must heed.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

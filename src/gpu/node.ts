@@ -19,8 +19,8 @@ export interface OpenDeviceOptions {
    * Budget in bytes; left out: a share of free memory on a CPU adapter, otherwise an estimate that is raised by trying to allocate.
    */
   memoryBudget?: number;
-  /** Whether Dawn validates calls and shaders check bounds. */
-  safe?: boolean;
+  /** Whether Dawn validates calls and shaders check bounds; 'calls': Dawn validates, and shaders are those of a device that is not safe. */
+  safe?: boolean | 'calls';
   bindingLimit?: number;
   portable?: boolean;
   /** Rows of prompts and rows after them sum in the same order. */
@@ -30,15 +30,17 @@ export interface OpenDeviceOptions {
 }
 
 // Source: Dawn's Toggles.cpp. Lazy clearing would zero every buffer at its first partial write.
-const FAST_FLAGS = [
-  'enable-dawn-features=allow_unsafe_apis,vulkan_enable_f16_on_nvidia,use_vulkan_memory_model,disable_robustness,' +
-    'disable_workgroup_init,disable_polyfills_on_integer_div_and_mod,skip_validation',
-  'disable-dawn-features=lazy_clear_resource_on_first_use,timestamp_quantization',
-];
-const SAFE_FLAGS = [
-  'enable-dawn-features=allow_unsafe_apis,vulkan_enable_f16_on_nvidia,use_vulkan_memory_model',
-  'disable-dawn-features=lazy_clear_resource_on_first_use,timestamp_quantization',
-];
+const SAFE_FEATURES = 'allow_unsafe_apis,vulkan_enable_f16_on_nvidia,use_vulkan_memory_model';
+const CALLS_FEATURES = `${SAFE_FEATURES},disable_robustness,disable_workgroup_init,disable_polyfills_on_integer_div_and_mod`;
+const FAST_FEATURES = `${CALLS_FEATURES},skip_validation`;
+
+function flagsOf(safe: OpenDeviceOptions['safe']): string[] {
+  const features = safe === 'calls' ? CALLS_FEATURES : safe ? SAFE_FEATURES : FAST_FEATURES;
+  return [
+    `enable-dawn-features=${features}`,
+    'disable-dawn-features=lazy_clear_resource_on_first_use,timestamp_quantization',
+  ];
+}
 
 /**
  * The objects of create(), by driver and flags. They must stay reachable until the process ends, since collecting one crashes the process; and
@@ -91,7 +93,7 @@ async function find(flags: string[]): Promise<FoundAdapter[]> {
 
 /** Lists the adapters that answer, best first. */
 export async function listAdapters(): Promise<AdapterSummary[]> {
-  return (await find(SAFE_FLAGS)).map(({ summary }) => summary);
+  return (await find(flagsOf(true))).map(({ summary }) => summary);
 }
 
 const opened = new Set<{ destroy(): void }>();
@@ -107,7 +109,7 @@ export function destroyDevices(): void {
 }
 
 export async function openDevice(options: OpenDeviceOptions = {}): Promise<Device> {
-  const found = await find(options.safe ? SAFE_FLAGS : FAST_FLAGS);
+  const found = await find(flagsOf(options.safe));
   if (found.length === 0) {
     throw new EngineError(
       'no_adapter',

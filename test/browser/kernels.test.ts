@@ -1,5 +1,5 @@
 // The tests of kernels in a page, on its own device: every file of test/kernels/ that runs shaders, those that take long on SwiftShader in
-// part. The variants that they leave out there run on SwiftShader in Node.
+// part. The variants that they leave out there run in Node, on SwiftShader or on the first driver.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -74,6 +74,31 @@ const openAndAsk = (page: Page, quantization: 'none' | 'int8'): Promise<Outcome>
     { id: ID, endpoint: hub.url, quantization },
   );
 
+/** Downloads and loads the model by its id, and gives up where its shaders would be compiled; returns the bytes that were downloaded. */
+const download = (page: Page): Promise<number> =>
+  page.evaluate(
+    async ({ id, endpoint }) => {
+      let downloaded = 0;
+      const loaded = new AbortController();
+      const opening = svc.openTextModel(
+        { model: id, hub: { endpoint } },
+        (event) => {
+          if (event.type === 'download') downloaded = event.bytes;
+          if (event.type === 'warmup') loaded.abort();
+        },
+        loaded.signal,
+      );
+      await opening.then(
+        (model) => model.close(),
+        ({ code, message }: { code: string; message: string }) => {
+          if (code !== 'cancelled') throw new Error(message);
+        },
+      );
+      return downloaded;
+    },
+    { id: ID, endpoint: hub.url },
+  );
+
 pages.test(
   'a model opens again without the hub after the browser has been closed',
   async () => {
@@ -143,7 +168,7 @@ pages.test(
     );
     await session.send('Storage.overrideQuotaForOrigin', { origin });
     hub.seen.length = 0;
-    expect((await openAndAsk(page, 'none')).downloaded).toBeGreaterThan(WEIGHTS_BYTES);
+    expect(await download(page)).toBeGreaterThan(WEIGHTS_BYTES);
     expect(hub.seenOf('config.json')).toEqual([]);
   },
   180_000,
@@ -174,9 +199,9 @@ pages.test(
       { id: ID, endpoint: hub.url },
     );
     await expect.poll(() => arrived(second), { timeout: 30_000 }).toBeGreaterThan(1_000_000);
-    const opening = openAndAsk(second, 'none');
+    const downloading = download(second);
     await first.close();
-    expect((await opening).text.length).toBeGreaterThan(0);
+    expect(await downloading).toBeGreaterThan(0);
     const ranges = hub
       .seenOf('model.safetensors')
       .filter(({ origin, method }) => origin === 'store' && method === 'GET');

@@ -13,6 +13,7 @@ nodePlatform.openDevice = async (options) => {
   const { adapter, ...rest } = options;
   const device = await openModelDevice({
     ...rest,
+    safe: rest.safe && process.env['TESTS_BOUNDS_CHECKS'] !== 'all' ? 'calls' : rest.safe,
     remedies: MEMORY_REMEDIES,
     ...(adapter === undefined ? {} : { adapter: String(adapter) }),
   });

@@ -87,7 +87,7 @@ export async function openKeptDevice(options: OpenDeviceOptions = {}): Promise<D
 
 /**
  * The same with small tiles, for whole models: software drivers compile kernels with few sums in half the time. Tests of kernels compute each with
- * the tiles of every profile.
+ * the tiles of every profile. Where calls are validated, the shaders are still those of all other models: the driver's cache has them once.
  */
 export async function openModelDevice(options: OpenDeviceOptions = {}): Promise<Device> {
   const shared = await sharedDevice(options);

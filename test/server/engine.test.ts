@@ -111,8 +111,8 @@ it('stays awake while the model opens and while it reads a long prompt', async (
   expectAwake(reading);
 });
 
-it('gives 64 streams at once the text each has alone', async () => {
-  const requests = Array.from({ length: 64 }, (_, at) =>
+it('gives 32 streams at once the text each has alone', async () => {
+  const requests = Array.from({ length: 32 }, (_, at) =>
     ask(`Tell me about ${['cats', 'Paris', 'blue', 'seven'][at % 4]}, please. ${at}`, {
       seed: at,
       temperature: at % 2,
@@ -120,7 +120,7 @@ it('gives 64 streams at once the text each has alone', async () => {
   );
   const together = await Promise.all(requests.map(streamed));
   expect(together.filter(({ finish }) => finish !== 'stop' && finish !== 'length')).toEqual([]);
-  for (const at of [0, 1, 2, 3, 21, 42, 63]) {
+  for (const at of [0, 1, 2, 3, 21, 31]) {
     const alone = await client.chat.completions.create(requests[at]!);
     expect(together[at]?.text).toBe(alone.choices[0]?.message.content);
   }
@@ -129,7 +129,7 @@ it('gives 64 streams at once the text each has alone', async () => {
   expect(sharedSteps).toBeLessThanOrEqual(steps);
 });
 
-it('loses no slot and no page over 200 streams that are left', async () => {
+it('loses no slot and no page over 80 streams that are left', async () => {
   const before = await model.metrics();
   const leave = async (at: number) => {
     const stream = await client.chat.completions.create({
@@ -142,7 +142,7 @@ it('loses no slot and no page over 200 streams that are left', async () => {
       if (seen > at % 5) break;
     }
   };
-  for (let round = 0; round < 200; round += 40) {
+  for (let round = 0; round < 80; round += 40) {
     await Promise.all(Array.from({ length: 40 }, (_, at) => leave(round + at)));
   }
   await expect.poll(() => server.running(), { timeout: 10_000 }).toBe(0);

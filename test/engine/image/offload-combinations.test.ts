@@ -57,7 +57,7 @@ const isMatrix = ({ name, shape }: StoredTensor): boolean =>
   shape.length === 2 && /\.(attention|feed_forward)\./.test(name);
 
 describe('weights in codes', () => {
-  const request = { prompt: 'a house', seed: 3, width: 32, height: 16, steps: 2, guidance: 0 };
+  const request = { prompt: 'a house', seed: 3, width: 32, height: 16, steps: 1, guidance: 0 };
   const files: Record<string, string> = {};
   let model: string;
 
@@ -78,8 +78,8 @@ describe('weights in codes', () => {
     await expectSameOffloaded({ model, transformerWeightsPath: files[kind]! }, request);
   });
 
-  it.each(['int8', 'int4'] as const)('%s', async (quantization) => {
-    await expectSameOffloaded({ model, quantization }, request);
+  it('int4', async () => {
+    await expectSameOffloaded({ model, quantization: 'int4' }, request);
   });
 });
 
@@ -103,7 +103,7 @@ describe('adapters', () => {
   it.each<[Options]>([[{}], [{ quantization: 'int8' }]])('%j', async (options) => {
     const { options: golden, request } = await goldenRequest('lora-z-image');
     const given = { ...golden, ...options, loraPath: [`${LORA_FOLDER}adapter-0.safetensors`] };
-    const one = { ...request, samples: 1 };
+    const one = { ...request, samples: 1, steps: 1 };
     const image = await expectSameOffloaded(given, one);
     const { model } = await open({ ...given, ...LAYERWISE });
     const drawn = async (more: Partial<CompleteImageRequest>): Promise<string> =>

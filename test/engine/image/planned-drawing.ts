@@ -125,8 +125,8 @@ function unplanned(parts: Parts): Parts {
   return alone;
 }
 
-/** Each image is drawn in this many steps. */
-const STEPS = 2;
+/** Each image is drawn in this many steps; offload.test.ts draws some in several. */
+const STEPS = 1;
 
 async function drawImages(parts: Parts, resolved: Resolved, images: number): Promise<Omit<Drawn, 'planned'>> {
   const events: ImageEvent[] = [];

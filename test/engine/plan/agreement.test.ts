@@ -34,7 +34,7 @@ async function orFull<T>(opening: Promise<T>): Promise<T | null> {
 
 it.each([
   [shippedFolder('svc-chat-mini')!, 'none', [12, 16]],
-  [shippedFolder('svc-chat-mini')!, 'int4', [5, 8, 28]],
+  [shippedFolder('svc-chat-mini')!, 'int4', [5, 8]],
   [tiny, 'none', [0.25, 0.75, 1, 1.25, 2, 64]],
 ] as const)('%s as %s', async (model, quantization, budgets) => {
   const outcomes = new Set<boolean>();
@@ -54,14 +54,14 @@ it.each([
   expect(outcomes).toEqual(new Set([false, true]));
 });
 
-it.each([10, 10.5, 24])('images within %s MiB', async (budget) => {
+it.each([10, 10.5])('images within %s MiB', async (budget) => {
   const options = { model: shippedFolder('svc-scenes-mini')!, memoryBudget: budget * MIB };
   const plan = await planModel(options);
   const [stored] = plan.choices;
   const model = await openImageModel({ ...options, inline: true });
   let peak = 0;
   try {
-    for await (const event of model.generate({ prompt: 'a balloon', seed: 0, steps: 2 }))
+    for await (const event of model.generate({ prompt: 'a balloon', seed: 0, steps: 1 }))
       if (event.type === 'stage') peak = Math.max(peak, event.peakBytes);
     expect(plan.opens).toBe(true);
     // Plans have a prompt of their own, on which depends how much of a streamed component stays on the device.

@@ -35,7 +35,6 @@ afterAll(() => Object.values(folders).forEach((folder) => folder.remove()));
 
 const options = (name: keyof typeof folders): TextModelOptions => ({
   model: folders[name].path,
-  safe: true,
   memoryBudget: 2 ** 29,
 });
 const open = (name: keyof typeof folders, onEvent?: (event: OpenEvent) => void): Promise<TextModel> =>
