@@ -4,18 +4,17 @@ import { Tape } from '../../dist/gpu/tape.js';
 import { Launches } from '../gpu-check/launches.mjs';
 
 export class PaperLaunches extends Launches {
-  /** Module's text → { shader, params, code, bindings, of: the first launch that asks for it }. */
-  found = new Map();
   #name = '';
 
-  constructor(device) {
+  /** Fills `found`: module's text → { shader, params, code, bindings, of: the first launch that asks for it }. */
+  constructor(device, found) {
     super(device, { sink: { row() {} }, small: false, earlier: {} });
     const pipelineOf = device.pipeline.bind(device);
     device.pipeline = (shader, params = {}) => {
       const pipeline = pipelineOf(shader, params);
       const { code, bindings } = pipeline.shader;
-      if (!this.found.has(code) && this.#name !== '')
-        this.found.set(code, { shader, params, code, bindings, of: this.#name });
+      if (!found.has(code) && this.#name !== '')
+        found.set(code, { shader, params, code, bindings, of: this.#name });
       return pipeline;
     };
   }

@@ -108,8 +108,7 @@ export function requestDevice(adapter: GPUAdapter): Promise<GPUDevice> {
   const requiredLimits: Record<string, number> = {};
   for (const key of WANTED_LIMITS) requiredLimits[key] = adapter.limits[key];
   return adapter.requestDevice({
-    // The types of some WebGPUs lack newer names.
-    requiredFeatures: WANTED_FEATURES.filter((name) => adapter.features.has(name)) as GPUFeatureName[],
+    requiredFeatures: WANTED_FEATURES.filter((name) => adapter.features.has(name)),
     requiredLimits,
   });
 }
