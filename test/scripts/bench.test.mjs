@@ -12,6 +12,8 @@ const folder = fileURLToPath(new URL('../golden/llama', import.meta.url));
 
 /** Dispatches of a step outside its layers: rotations, embedding, last norm, head, sampling. */
 const OUTSIDE = 5;
+/** Dispatches that sampling over many workgroups adds; what no row needs of them is skipped. */
+const SAMPLING_IN_PARTS = 14;
 
 it('a step costs at most eight dispatches a layer, seven on a GPU, a model at most thirty pipelines', async () => {
   const device = await openDevice();
@@ -46,10 +48,10 @@ it('with the kernels of GPUs a decode step has seven dispatches a layer, one of 
   const device = await openDevice();
   const on = disguise(device, { profile: 'discrete', matvecRows: 1 });
   const steps = await countDispatches(on, folder, 'int4');
-  expect(steps.decode).toBe(7 * steps.layers + OUTSIDE);
-  expect(steps.prompt).toBe(8 * steps.layers + OUTSIDE);
+  expect(steps.decode).toBe(7 * steps.layers + OUTSIDE + SAMPLING_IN_PARTS);
+  expect(steps.prompt).toBe(8 * steps.layers + OUTSIDE + SAMPLING_IN_PARTS);
   // With norms before and after both blocks, and two tables of rotations.
   const gemma = await countDispatches(on, folder.replace('llama', 'gemma3'), 'int8');
-  expect(gemma.decode).toBe(9 * gemma.layers + OUTSIDE + 1);
+  expect(gemma.decode).toBe(9 * gemma.layers + OUTSIDE + SAMPLING_IN_PARTS + 1);
   device.destroy();
 });
