@@ -8,6 +8,7 @@ const CUTS =
 const KERNELS = {
   'attention-phases': /^(2|12) queries a key/,
   conv2d: without(/tiles of 16 pixels/),
+  'dispatch-work': without(/rows after a prompt/),
   gemm: /^(f32|int4) |gate and up/,
   'gated-delta': without(/discrete prompts/),
   'made-up-format': without(/whole tiles on a GPU/),
