@@ -64,15 +64,17 @@ it('kernels that fill the registers get the attribute, others do not', () => {
   );
 });
 
-/** Invocations along x of a kernel's workgroup: a product of numbers and of constants of its text. */
+/** Invocations along x of a kernel's workgroup: a product of numbers and of constants of its text, which may be products, too. */
 function widthOf(text: string): number {
-  const valueOf = (factor: string): number => {
-    const number = /^(\d+)u?$/.exec(factor)?.[1];
-    const value = new RegExp(`^const ${factor} = (\\d+)u;`, 'm').exec(text)?.[1];
-    return Number(number ?? value);
-  };
-  const factors = /@workgroup_size\(([^,)]+)/.exec(text)?.[1]?.split('*') ?? [];
-  return factors.reduce((width, factor) => width * valueOf(factor.trim()), 1);
+  const valueOf = (product: string): number =>
+    product.split('*').reduce((value, factor) => {
+      const name = factor.trim();
+      const number = /^(\d+)u?$/.exec(name)?.[1];
+      if (number !== undefined) return value * Number(number);
+      const meaning = new RegExp(`^const ${name} = ([^;]+);`, 'm').exec(text)?.[1];
+      return meaning === undefined ? NaN : value * valueOf(meaning);
+    }, 1);
+  return valueOf(/@workgroup_size\(([^,)]+)/.exec(text)?.[1] ?? '');
 }
 
 it('kernels that fill the registers have workgroups of a multiple of 32 lanes', () => {
