@@ -47,7 +47,12 @@ async function check(open: () => Promise<Device>, remarks: string[]): Promise<Pr
   }
 }
 
-export function remarksOn({ probed }: Pick<Device, 'probed'>): string[] {
+/** What a device that was opened for an engine does without. */
+export function remarksOn({
+  probed,
+  summary,
+  capabilities,
+}: Pick<Device, 'probed' | 'summary' | 'capabilities'>): string[] {
   if (probed === null) return [];
   const { keepsSubnormalHalves, subgroupProblem } = probed;
   return [
@@ -57,6 +62,9 @@ export function remarksOn({ probed }: Pick<Device, 'probed'>): string[] {
     ...(subgroupProblem === null
       ? []
       : [`${subgroupProblem}: kernels use no subgroups, which is slower; update the driver`]),
+    ...(typeof summary.matrixUnit === 'object' && capabilities.matrixUnit === null
+      ? ['its matrix unit does not compile or computes something else: prompts are multiplied without it, which is slower; update the driver']
+      : []),
   ];
 }
 

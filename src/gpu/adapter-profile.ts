@@ -193,8 +193,6 @@ export const INTEGRATED: AdapterProfile = {
   // 0.9 s on Intel's UHD Graphics 620 or AMD's Vega 3 (0.4 TFLOP/s in f32) that reaches a tenth of its peak.
   dispatchWork: 2 ** 34,
   sharedTiles: 64,
-  // A cut that falls among many equal weights compares 1,024 keys with each token, too many for few lanes.
-  dividesSampling: false,
   // macOS does not count reclaimable memory as free, so the share is only the initial budget.
   memory: { freeShare: 0.6, least: 2 * GIB, mayGrow: true },
 };

@@ -99,6 +99,21 @@ export class Arena {
     }, 0);
   }
 
+  /** The slots as they are assigned now, for `rewind`. */
+  mark(): readonly number[] {
+    return [...this.#bytes];
+  }
+
+  /**
+   * Forgets what was assigned since the mark and keeps the buffers, so that the same tapes, recorded again, get the same slots: best fit among the
+   * slots that they have grown themselves could choose others, and grow those. Tapes that were recorded since must not run again.
+   */
+  rewind(mark: readonly number[]): void {
+    this.#bytes.splice(0, Infinity, ...mark);
+    this.#purposes.length = mark.length;
+    this.#isSettled = false;
+  }
+
   /** Bytes of the largest slot. */
   get largest(): number {
     return this.#bytes.reduce((most, bytes) => Math.max(most, bytes), 0);

@@ -2,6 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { describeAdapter, describeSupported, verdict } from '../../src/cli/doctor.ts';
 import { asksForTuning, describeTuned } from '../../src/cli/doctor-tune.ts';
 import { remarksOn } from '../../src/engine/probe.ts';
+import type { AdapterSummary } from '../../src/gpu/adapter.ts';
+import type { ProbedAdapter } from '../../src/gpu/adapter-probe.ts';
+import type { Device } from '../../src/gpu/device.ts';
 import { SUPPORTED, type KernelCheck } from '../../src/index.ts';
 import { remedies, type System } from '../../src/cli/remedy.ts';
 import { fakeInfo } from '../server/fake-model.ts';
@@ -72,11 +75,15 @@ describe('kernels', () => {
 
   it('that do without something have a note', () => {
     const probed = { keepsSubnormalHalves: false, subgroupProblem: 'subgroups have 64 lanes' };
-    const probe = { ...right, remarks: remarksOn({ probed }) };
-    const notes = describeAdapter({ adapter: gpu, probe }).split('\n').slice(-2);
+    const unit = { ...gpu, matrixUnit: { rows: 16, columns: 16, depth: 16, subgroup: 32, pinned: false } };
+    const device = (own: ProbedAdapter, summary: AdapterSummary) =>
+      ({ probed: own, summary, capabilities: { matrixUnit: null } }) as unknown as Device;
+    const probe = { ...right, remarks: remarksOn(device(probed, unit)) };
+    const notes = describeAdapter({ adapter: gpu, probe }).split('\n').slice(-3);
     expect(notes[0]).toMatch(/^ {2}note {7}it takes subnormal f16 numbers for zero: kernels convert/);
     expect(notes[1]).toMatch(/^ {2}note {7}subgroups have 64 lanes: kernels use no subgroups/);
-    expect(remarksOn({ probed: { keepsSubnormalHalves: true, subgroupProblem: null } })).toEqual([]);
+    expect(notes[2]).toMatch(/^ {2}note {7}its matrix unit does not compile or computes something else: prompts/);
+    expect(remarksOn(device({ keepsSubnormalHalves: true, subgroupProblem: null }, gpu))).toEqual([]);
   });
 });
 

@@ -85,3 +85,27 @@ it('asks buffers for their size only while slots may have grown', () => {
   expect(freed).toEqual([100]);
   expect(arena.buffer(0).size).toBe(300);
 });
+
+it('lives that are assigned again after a rewind get the same slots, and no buffer grows', () => {
+  const random = new Random(3);
+  for (let round = 0; round < 200; round++) {
+    let allocations = 0;
+    const memory = {
+      allocate: (_kind: string, _label: string, bytes: number) => ({ size: bytes, made: ++allocations }),
+      free: () => {},
+    } as unknown as DeviceMemory;
+    const arena = new Arena(memory);
+    arena.assign(randomLives(random));
+    arena.settle();
+    const tapes = Array.from({ length: 4 }, () => randomLives(random));
+    const mark = arena.mark();
+    const first = tapes.map((lives) => arena.assign(lives));
+    arena.settle();
+    const before = allocations;
+    arena.rewind(mark);
+    expect(tapes.map((lives) => arena.assign(lives))).toEqual(first);
+    expect(arena.growth()).toBe(0);
+    arena.settle();
+    expect(allocations).toBe(before);
+  }
+});

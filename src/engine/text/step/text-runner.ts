@@ -115,7 +115,9 @@ export class TextRunner implements Runner {
       new LayerStores(device, layers, { format: kvFormat, layout, pages, tables: buffers.tables, slots });
     // A first recording with one page gives the size of the arena; the rest of the budget is for pages.
     const probe = storesOf(1);
+    const slotsBefore = device.arena.mark();
     new Recordings(device, recipe, options.rows, probe.all, loras).destroy();
+    device.arena.rewind(slotsBefore);
     probe.free();
     this.copyBytes = slotBytes(layers);
     this.stateBytes = stateBytes(layers, slots);
