@@ -1,5 +1,5 @@
-// What a device makes of numbers and lanes on which kernels rely, before any of them runs. Each invocation converts one half and, where there
-// are subgroups, says where in its subgroup it is. sink[invocation] has five words: the half as f32, the half that its f32 gives back, the
+// Tests conversions of halves and the lanes of subgroups, on which kernels rely, before any kernel runs. Each invocation converts one half and,
+// if there are subgroups, writes where in its subgroup it is. sink[invocation] has five words: the half as f32, the half that its f32 gives back, the
 // size of the subgroup, the lane in it, and 1 if the lanes' values arrive where kernels expect them.
 #import "lib/probed-lanes.$SUBGROUPS.wgsl"
 

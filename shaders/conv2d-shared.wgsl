@@ -13,7 +13,6 @@
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
   prepare_digits(local);
   let first = args.first + workgroup.y * ROWS;
-  // Each lane loads four channels of four pixels, and a pack of weights of four columns.
   let x_row_quad = local / 4u;
   let x_quad = local % 4u;
   var pixels: array<Pixel, 4>;
@@ -34,12 +33,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   let turns = 2u * args.blocks;
   for (var next = 0u; next <= turns; next++) {
     if (LOADS_AHEAD && next > 0u) {
-      if (local < ROWS) {
-        share_x(held, x_quad, x_row_quad);
-      }
-      if (local < 32u * STEPS) {
-        share_w(pack, data, (next + 1u) % 2u * 4u, w_step, w_quad);
-      }
+      share_x(held, local);
+      share_w(pack, data, next - 1u, local);
       workgroupBarrier();
     }
     if (next < turns) {
@@ -53,15 +48,13 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
         load(select(0xffffffffu, under(pixels[2], tap), is_channel), quad),
         load(select(0xffffffffu, under(pixels[3], tap), is_channel), quad),
       );
-      if (!LOADS_AHEAD && local < ROWS) {
-        share_x(held, x_quad, x_row_quad);
+      if (!LOADS_AHEAD) {
+        share_x(held, local);
       }
       data = load_block(w_block + block, w_lane);
       pack = load_pack(w_block + block, next % 2u * STEPS + w_step, w_lane);
       if (!LOADS_AHEAD) {
-        if (local < 32u * STEPS) {
-          share_w(pack, data, next % 2u * 4u, w_step, w_quad);
-        }
+        share_w(pack, data, next, local);
         workgroupBarrier();
       }
     }

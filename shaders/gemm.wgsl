@@ -21,9 +21,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     return;
   }
   prepare_digits(local);
-  // Each lane loads four k's of four rows of x, and a pack of weights of four columns.
   let x_first = workgroup.y * ROWS + local / 4u % ALL_ROW_QUADS * 4u;
-  let x_row_quad = local / 4u;
   let x_quad = local % 4u;
   var x0: vec4u;
   if (LOADS_AHEAD) {
@@ -43,12 +41,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   let turns = 2u * args.blocks;
   for (var next = 0u; next <= turns; next++) {
     if (LOADS_AHEAD && next > 0u) {
-      if (local < ROWS) {
-        share_x(held, x_quad, x_row_quad);
-      }
-      if (local < 32u * STEPS) {
-        share_w(pack, data, (next + 1u) % 2u * 4u, w_step, w_quad);
-      }
+      share_x(held, local);
+      share_w(pack, data, next - 1u, local);
       workgroupBarrier();
     }
     if (next < turns) {
@@ -57,15 +51,13 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       }
       let at = x0 + vec4u(next * 4u + x_quad);
       held = Four(x[at.x], x[at.y], x[at.z], x[at.w]);
-      if (!LOADS_AHEAD && local < ROWS) {
-        share_x(held, x_quad, x_row_quad);
+      if (!LOADS_AHEAD) {
+        share_x(held, local);
       }
       data = load_block(w_block + next / 2u, w_lane);
       pack = load_pack(w_block + next / 2u, next % 2u * STEPS + w_step, w_lane);
       if (!LOADS_AHEAD) {
-        if (local < 32u * STEPS) {
-          share_w(pack, data, next % 2u * 4u, w_step, w_quad);
-        }
+        share_w(pack, data, next, local);
         workgroupBarrier();
       }
     }

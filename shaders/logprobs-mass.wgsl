@@ -1,22 +1,14 @@
 // Sums the weights of each class of a row that requests log probabilities, in the order of logprobs.wgsl.
 #import "lib/best.wgsl"
-#import "lib/choice.wgsl"
 #import "lib/classes.wgsl"
 #import "lib/known-logit.wgsl"
+#import "lib/tempered-args.wgsl"
 
 const WORKGROUP = 256u;
 const CHUNKS = 512u;
 const BLOCK = 4u * WORKGROUP; // tokens of a class that are weighed at a time
 const NONE = 0xffffffffu;
 
-struct Args {
-  vocabulary: u32,
-  stride: u32,   // logits from one row to the next
-  tempered: u32, // 1: log probabilities of logits divided by the temperature
-}
-
-@group(0) @binding(0) var<storage, read> logits: array<f32>;
-@group(0) @binding(1) var<storage, read> choices: array<Choice>;
 @group(0) @binding(2) var<uniform> args: Args;
 @group(0) @binding(3) var<storage, read> maxima: array<Best>;      // [rows][CHUNKS]
 @group(0) @binding(4) var<storage, read_write> totals: array<f32>; // [rows][CLASSES]

@@ -1,8 +1,8 @@
 // The largest logits of CHUNKS strided parts of each row that requests log probabilities, for logprobs-report.wgsl: a workgroup finds those of
 // EACH parts.
 #import "lib/best.wgsl"
-#import "lib/choice.wgsl"
 #import "lib/known-logit.wgsl"
+#import "lib/row-logits.wgsl"
 
 const WORKGROUP = 256u;
 const CHUNKS = 512u;
@@ -10,14 +10,6 @@ const EACH = 8u;
 const SHARERS = WORKGROUP / EACH; // invocations that share a part
 const NONE = 0xffffffffu;
 
-struct Args {
-  vocabulary: u32,
-  stride: u32,   // logits from one row to the next
-}
-
-@group(0) @binding(0) var<storage, read> logits: array<f32>;
-@group(0) @binding(1) var<storage, read> choices: array<Choice>;
-@group(0) @binding(2) var<uniform> args: Args;
 @group(0) @binding(3) var<storage, read_write> maxima: array<Best>; // [rows][CHUNKS]
 
 @compute @workgroup_size(WORKGROUP)

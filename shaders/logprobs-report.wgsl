@@ -4,17 +4,6 @@
 
 const WORKGROUP = 64u;
 
-struct Args {
-  vocabulary: u32,
-  stride: u32,   // logits from one row to the next
-  tempered: u32, // 1: log probabilities of logits divided by the temperature
-}
-
-@group(0) @binding(0) var<storage, read> logits: array<f32>;
-@group(0) @binding(1) var<storage, read> choices: array<Choice>;
-@group(0) @binding(2) var<storage, read> ids: array<u32>; // sampled token by row
-@group(0) @binding(3) var<uniform> args: Args;
-@group(0) @binding(4) var<storage, read_write> logprobs: array<Logprobs>; // results by row
 @group(0) @binding(5) var<storage, read> found: array<Best>;              // [rows][CHUNKS]
 @group(0) @binding(6) var<storage, read> totals: array<f32>;              // [rows][CLASSES]
 

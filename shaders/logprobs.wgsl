@@ -3,18 +3,6 @@
 
 const WORKGROUP = 64u;
 
-struct Args {
-  vocabulary: u32,
-  stride: u32,   // logits from one row to the next
-  tempered: u32, // 1: log probabilities of logits divided by the temperature
-}
-
-@group(0) @binding(0) var<storage, read> logits: array<f32>;
-@group(0) @binding(1) var<storage, read> choices: array<Choice>;
-@group(0) @binding(2) var<storage, read> ids: array<u32>; // sampled token by row
-@group(0) @binding(3) var<uniform> args: Args;
-@group(0) @binding(4) var<storage, read_write> logprobs: array<Logprobs>; // results by row
-
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
   let row = workgroup.x;

@@ -3,17 +3,10 @@
 #import "lib/bins.wgsl"
 #import "lib/class-logits.wgsl"
 #import "lib/largest.wgsl"
+#import "lib/row-logits.wgsl"
 
 const WORKGROUP = 256u;
 
-struct Args {
-  vocabulary: u32,
-  stride: u32,   // logits from one row to the next
-}
-
-@group(0) @binding(0) var<storage, read> logits: array<f32>;
-@group(0) @binding(1) var<storage, read> choices: array<Choice>;
-@group(0) @binding(2) var<uniform> args: Args;
 @group(0) @binding(3) var<storage, read> parts: array<Part>;
 @group(0) @binding(4) var<storage, read_write> bins: array<atomic<u32>>; // [rows][BINS] (tokens, weight); zeros before
 @group(0) @binding(5) var<storage, read_write> totals: array<f32>;       // [rows][CLASSES]

@@ -1,19 +1,12 @@
 // Draws a token of each part of a row by Gumbel-max, as sample.wgsl does for the whole row. Tokens at the cut of top-k and top-p are counted
 // and drawn apart, since only the lowest of them may be kept.
 #import "lib/largest.wgsl"
+#import "lib/row-logits.wgsl"
 #import "lib/score.wgsl"
 #import "lib/sort-key.wgsl"
 
 const WORKGROUP = 256u;
 
-struct Args {
-  vocabulary: u32,
-  stride: u32,   // logits from one row to the next
-}
-
-@group(0) @binding(0) var<storage, read> logits: array<f32>;
-@group(0) @binding(1) var<storage, read> choices: array<Choice>;
-@group(0) @binding(2) var<uniform> args: Args;
 @group(0) @binding(3) var<storage, read> parts: array<Part>;
 @group(0) @binding(4) var<storage, read> cuts: array<Bracket>;      // [rows]
 @group(0) @binding(5) var<storage, read_write> drawn: array<Drawn>; // [rows][PARTS]

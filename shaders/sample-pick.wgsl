@@ -1,20 +1,13 @@
 // Picks the token of a row from those of its parts, a workgroup per row. Among tokens at the cut of top-k and top-p the lowest are kept, as
 // many as both allow.
 #import "lib/largest.wgsl"
+#import "lib/row-logits.wgsl"
 #import "lib/score.wgsl"
 #import "lib/sort-key.wgsl"
 
 const WORKGROUP = 256u;
 const FOREIGN = 0xfffffffeu; // id of a row in which no token is allowed
 
-struct Args {
-  vocabulary: u32,
-  stride: u32,   // logits from one row to the next
-}
-
-@group(0) @binding(0) var<storage, read> logits: array<f32>;
-@group(0) @binding(1) var<storage, read> choices: array<Choice>;
-@group(0) @binding(2) var<uniform> args: Args;
 @group(0) @binding(3) var<storage, read> parts: array<Part>;
 @group(0) @binding(4) var<storage, read> cuts: array<Bracket>;      // [rows]
 @group(0) @binding(5) var<storage, read> drawn: array<Drawn>;       // [rows][PARTS]

@@ -4,18 +4,11 @@
 #import "lib/held.wgsl"
 #import "lib/largest.wgsl"
 #import "lib/probes.wgsl"
+#import "lib/row-logits.wgsl"
 
 const WORKGROUP = 256u;
 const PROBES = WORKGROUP;
 
-struct Args {
-  vocabulary: u32,
-  stride: u32,   // logits from one row to the next
-}
-
-@group(0) @binding(0) var<storage, read> logits: array<f32>;
-@group(0) @binding(1) var<storage, read> choices: array<Choice>;
-@group(0) @binding(2) var<uniform> args: Args;
 @group(0) @binding(3) var<storage, read> parts: array<Part>;
 @group(0) @binding(4) var<storage, read> brackets: array<Bracket>; // [rows]
 @group(0) @binding(5) var<storage, read_write> sums: array<vec2u>; // [rows][CLASSES][PROBES] (tokens, mass as bits) above each probe

@@ -25,7 +25,7 @@ const [card, first] = process.argv.slice(2);
 const { device: real, summary } = await openFully();
 const like = { ...summary, device: card, description: card };
 const found = new Map();
-// Where there is a matrix unit, products of prompts have two kernels: with --deterministic and for few lanes the other one is used.
+// If the card has a matrix unit, products of prompts have two kernels: the one without it serves adapters whose unit fails its probe.
 for (const matrixUnit of new Set([like.matrixUnit, 'not asked for'])) {
   const device = openPaperDevice({
     ...{ like: { ...like, matrixUnit }, profile: profileOf(like), shaders: readShader },

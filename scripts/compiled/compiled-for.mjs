@@ -52,7 +52,7 @@ export async function compileFor({ gpu, card }) {
   );
 }
 
-/** What a script of Node writes, and how it ends. */
+/** Runs a script in Node; returns its output, its errors and how it ended. */
 async function run(args, env) {
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: LIMIT });
   const texts = Promise.all([textOf(child.stdout), textOf(child.stderr)]);

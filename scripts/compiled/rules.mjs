@@ -1,4 +1,4 @@
-// What must hold of the pipelines of a card.
+// Rules for the pipelines of a card.
 
 /** Fewest groups of lanes that fit a SIMD at once, as RADV counts them, on RDNA 3: kernels whose tiles of sums fill the registers, and all others. */
 const LEAST = {

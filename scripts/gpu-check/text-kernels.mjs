@@ -1,7 +1,7 @@
 // The small kernels of a step: norms, rotation with the write of keys and values, and sampling.
 
 import { Tensor } from '../../dist/gpu/tensor.js';
-import { CHOICE_WORDS } from '../../dist/kernels/batch.js';
+import { choiceWords } from '../../dist/engine/check/choice-words.js';
 import { rmsnorm } from '../../dist/kernels/rmsnorm.js';
 import { ropeKv } from '../../dist/kernels/rope-kv.js';
 import { sample } from '../../dist/kernels/sample.js';
@@ -77,7 +77,7 @@ async function measureSampling(launches, vocabulary, rows) {
   const none = launches.words(new Uint32Array(4));
   const [sampled, ids] = [launches.region(4 * 16, null), launches.region(4 * 16, null)];
   for (const [name, choice] of Object.entries(CHOICES)) {
-    const choices = launches.words(choiceWords(rows, choice));
+    const choices = launches.words(choiceWords(Array(rows).fill(choice)));
     const batch = { choices, biases: none, counts: none, sampled, ids };
     await launches.row(
       {
@@ -101,21 +101,6 @@ async function measureSampling(launches, vocabulary, rows) {
     launches.device.free(choices.buffer);
   }
   for (const { buffer } of [logits.region, none, sampled, ids]) launches.device.free(buffer);
-}
-
-/** Entries of shaders/lib/choice.wgsl. */
-function choiceWords(rows, { temperature, topP, topK }) {
-  const view = new DataView(new ArrayBuffer(4 * CHOICE_WORDS * rows));
-  for (let row = 0; row < rows; row++) {
-    const at = 4 * CHOICE_WORDS * row;
-    view.setFloat32(at, temperature, true);
-    view.setFloat32(at + 4, topP, true);
-    view.setUint32(at + 12, topK, true);
-    view.setUint32(at + 16, 1 + row, true);
-    view.setUint32(at + 28, row, true);
-    view.setFloat32(at + 48, 1, true);
-  }
-  return new Uint8Array(view.buffer);
 }
 
 /** Numbers near a normal distribution of deviation 3, as logits are. */

@@ -1,8 +1,8 @@
 // Log probabilities of a row's sampled token and of its most likely tokens. The row is divided into CHUNKS strided parts whose maxima are kept,
-// so that after a token is taken only its part is searched again (the kernel declares `logits`, `ids`, `args` and `logprobs`).
+// so that after a token is taken only its part is searched again.
 #import "lib/agree.wgsl"
-#import "lib/choice.wgsl"
 #import "lib/known-logit.wgsl"
+#import "lib/tempered-args.wgsl"
 
 const NONE = 0xffffffffu;
 const CHUNKS = 512u;
@@ -13,6 +13,10 @@ struct Logprobs {
   best: array<u32, MOST>,
   values: array<f32, MOST>,
 }
+
+@group(0) @binding(2) var<storage, read> ids: array<u32>; // sampled token by row
+@group(0) @binding(3) var<uniform> args: Args;
+@group(0) @binding(4) var<storage, read_write> logprobs: array<Logprobs>; // results by row
 
 var<workgroup> maxima: array<Best, CHUNKS>;
 

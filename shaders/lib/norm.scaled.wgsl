@@ -1,22 +1,8 @@
 // Rows of x are those that normed.wgsl has multiplied by a norm's weight; their sums are multiplied by what it has found to be
 // 1 / sqrt(mean(x²) + eps) of each.
+#import "lib/plain-rows.wgsl"
+
 @group(0) @binding(6) var<storage, read> rates: array<f32>; // 32 apart
-
-const HELD_SUMS = 128u; // sums of eight lanes that workgroup memory holds at once, in 16 KiB
-
-fn x_quad(row0: u32, block0: u32, quad: u32) -> vec4f {
-  return x[row0 + block0 + quad];
-}
-
-fn add_squares(squares: ptr<function, array<f32, ROWS>>, x0: ptr<function, array<u32, ROWS>>, quad: u32) {
-}
-
-fn share_squares(at: u32, square: f32) {
-}
-
-fn shared_square(at: u32) -> f32 {
-  return 0.0;
-}
 
 fn normed(sum: vec4f, square: f32, row: u32, r: u32, lane: u32) -> vec4f {
   return sum * rates[row * 32u];

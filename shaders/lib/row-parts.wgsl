@@ -1,4 +1,4 @@
-// What the workgroups of a row tell each other while a token is drawn.
+// Records that the workgroups of a row exchange while a token is drawn.
 #import "lib/choice.wgsl"
 #import "lib/owned.part.wgsl"
 
@@ -20,7 +20,7 @@ struct Bracket {
   known: u32,     // 1: high is the cut, and its sums are known
 }
 
-// What a part drew.
+// The tokens that a part has drawn.
 struct Drawn {
   score: f32,
   token: u32,       // of those above the cut

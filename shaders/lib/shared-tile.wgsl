@@ -19,21 +19,29 @@ alias Sums = array<vec4f, 4u * ROW_QUADS * COLUMN_QUADS>;    // [quad of rows][q
 var<workgroup> xs: array<vec4f, 16u * ALL_ROW_QUADS>; // [k][quad of rows]
 var<workgroup> ws: array<vec4f, 16u * 32u>;           // [k][quad of columns]
 
-// Keeps four rows of the k's 4 · k_quad to 4 · k_quad + 3.
-fn share_x(held: Four, k_quad: u32, row_quad: u32) {
-  let at = k_quad * 4u * ALL_ROW_QUADS + row_quad;
+// Each lane loads four k's (quad local % 4 of 16) of four rows of x (quad local / 4), and a pack of weights of four columns (quad local % 32, step
+// local / 32); those beyond the tile's inputs share nothing.
+fn share_x(held: Four, local: u32) {
+  if (local >= ROWS) {
+    return;
+  }
+  let at = local % 4u * 4u * ALL_ROW_QUADS + local / 4u;
   xs[at] = vec4f(held[0].x, held[1].x, held[2].x, held[3].x);
   xs[at + ALL_ROW_QUADS] = vec4f(held[0].y, held[1].y, held[2].y, held[3].y);
   xs[at + 2u * ALL_ROW_QUADS] = vec4f(held[0].z, held[1].z, held[2].z, held[3].z);
   xs[at + 3u * ALL_ROW_QUADS] = vec4f(held[0].w, held[1].w, held[2].w, held[3].w);
 }
 
-// Keeps the weights of a pack. The kernel calls prepare_digits first. `first_quad`: quad of k's within the block at which the 16 k's begin.
-fn share_w(pack: Pack, data: Block, first_quad: u32, step: u32, column_quad: u32) {
+// `turn`: number of the 16 k's. The kernel calls prepare_digits first.
+fn share_w(pack: Pack, data: Block, turn: u32, local: u32) {
+  if (local >= 32u * STEPS) {
+    return;
+  }
+  let step = local / 32u % STEPS;
   for (var h = 0u; h < STEP / 4u; h++) {
     let quad = step * (STEP / 4u) + h;
-    let w = unpack_shared(pack, data, first_quad + quad);
-    let at = quad * 4u * 32u + column_quad;
+    let w = unpack_shared(pack, data, turn % 2u * 4u + quad);
+    let at = quad * 4u * 32u + local % 32u;
     ws[at] = w[0];
     ws[at + 32u] = w[1];
     ws[at + 64u] = w[2];

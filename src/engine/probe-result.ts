@@ -4,7 +4,7 @@ export interface ProbeResult {
   ok: boolean;
   /** The error or the wrong result; null: none. */
   problem: string | null;
-  /** What the adapter does otherwise than usual, and kernels do without. */
+  /** Sentences about features that the adapter gets wrong, so that kernels do without them. */
   remarks: string[];
   /** Milliseconds from opening the device to the result. */
   milliseconds: number;

@@ -47,7 +47,7 @@ async function check(open: () => Promise<Device>, remarks: string[]): Promise<Pr
   }
 }
 
-/** What a device that was opened for an engine does without. */
+/** Sentences about features that the device's adapter has or should have, and that kernels do not use because a probe failed. */
 export function remarksOn({
   probed,
   summary,
@@ -63,7 +63,9 @@ export function remarksOn({
       ? []
       : [`${subgroupProblem}: kernels use no subgroups, which is slower; update the driver`]),
     ...(typeof summary.matrixUnit === 'object' && capabilities.matrixUnit === null
-      ? ['its matrix unit does not compile or computes something else: prompts are multiplied without it, which is slower; update the driver']
+      ? [
+          'its matrix unit does not compile or computes something else: prompts are multiplied without it, which is slower; update the driver',
+        ]
       : []),
   ];
 }

@@ -59,7 +59,7 @@ const BINDING =
 export const EXACT_HALVES = 'lib/exact-halves.wgsl';
 const CONVERSION = /\b(un)?pack2x16float\(/;
 
-/** What a device wants of every text. */
+/** Changes that a device needs in the text of every shader. */
 export interface Wishes {
   /** Halves are converted by integers. */
   exactHalves?: boolean;

@@ -14,7 +14,7 @@ export interface MatrixUnit {
   emulated?: boolean;
 }
 
-/** What a WebGPU tells of an adapter. */
+/** Properties of an adapter, as WebGPU reports them, that decide about matrix units. */
 export interface MatrixFacts {
   vendor: string;
   software: boolean;

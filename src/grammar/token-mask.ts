@@ -48,7 +48,7 @@ export class TokenMasks {
   readonly #words: number;
   readonly #byState: LruCache<ParserState, Uint32Array>;
   readonly #byLexemeMasks: LruCache<string, Uint32Array>;
-  /** Of the automata that read elements, by them. */
+  /** Masks of the automata that read elements, by automaton. */
   readonly #ofElements = new Map<PushdownAutomaton, TokenMasks>();
   readonly #asElement: LruCache<ParserState, ElementMask>;
 
@@ -198,7 +198,7 @@ export class TokenMasks {
     return masks;
   }
 
-  /** What continues an element below a node of the trie. */
+  /** Tokens that go on with an element from a node of the trie, and the nodes at which the element ends. */
   #elementMask(state: ParserState, from: number): ElementMask {
     const ends = new Set<number>();
     if (from > 0) {

@@ -58,7 +58,7 @@ export interface AttendTile {
 }
 
 export interface AttendShape {
-  /** Of an item. */
+  /** Number of queries of an item of the batch. */
   queries: number;
   keys: number;
   /** Heads of all items. */

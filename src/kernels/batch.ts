@@ -42,6 +42,16 @@ export interface TextBatch {
   routed?: Region;
 }
 
+/** A step's data of which kernels read the given members only; `unused` stands for the others. */
+export function partialBatch(unused: Region, given: Partial<TextBatch>): TextBatch {
+  return {
+    ...{ rows: unused, turns: unused, tiles: unused, spans: false, sequences: unused, pooled: unused },
+    ...{ wanted: unused, choices: unused, biases: unused, counts: unused, sampled: unused, ids: unused },
+    adapters: { rows: unused, sampled: unused },
+    ...given,
+  };
+}
+
 /** 32-bit words of an entry of each table. */
 export const ROW_WORDS = 4;
 export const TILE_WORDS = 5;

@@ -14,7 +14,7 @@ export interface ExpertPlan {
   plan: Tensor;
   tileRows: number;
   tiles: number;
-  /** What multiplies its tiles. */
+  /** The kernel that multiplies the plan's tiles. */
   kernel: 'matvec' | 'gemm' | 'matmul';
   /** Largest number of tiles in a step. */
   tilesOf(sizes: Sizes): number;

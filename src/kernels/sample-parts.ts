@@ -6,7 +6,7 @@ import type { Groups } from '../gpu/dispatch.ts';
 import type { Sizes, Tensor } from '../gpu/tensor.ts';
 import type { TextBatch } from './batch.ts';
 
-/** What sampling reads of a batch and writes to it. */
+/** Members of a batch that sampling reads and writes. */
 export type SampledBatch = Pick<TextBatch, 'choices' | 'biases' | 'counts' | 'sampled' | 'ids'>;
 
 /** Parts of consecutive tokens, and classes of tokens by their number modulo CLASSES; a workgroup each. See lib/owned.part.wgsl and lib/classes.wgsl. */

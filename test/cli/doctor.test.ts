@@ -82,7 +82,9 @@ describe('kernels', () => {
     const notes = describeAdapter({ adapter: gpu, probe }).split('\n').slice(-3);
     expect(notes[0]).toMatch(/^ {2}note {7}it takes subnormal f16 numbers for zero: kernels convert/);
     expect(notes[1]).toMatch(/^ {2}note {7}subgroups have 64 lanes: kernels use no subgroups/);
-    expect(notes[2]).toMatch(/^ {2}note {7}its matrix unit does not compile or computes something else: prompts/);
+    expect(notes[2]).toMatch(
+      /^ {2}note {7}its matrix unit does not compile or computes something else: prompts/,
+    );
     expect(remarksOn(device({ keepsSubnormalHalves: true, subgroupProblem: null }, gpu))).toEqual([]);
   });
 });

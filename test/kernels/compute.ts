@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import { Tensor, tensorBytes, type Extent, type Region, type Sizes } from '../../src/gpu/tensor.ts';
-import type { TextBatch } from '../../src/kernels/batch.ts';
+import { partialBatch, type TextBatch } from '../../src/kernels/batch.ts';
 
 /** Makes a tensor that holds these values, row by row; it has them from the first dispatch to the last. */
 export type Input = (shape: Extent[], values: Float32Array) => Tensor;
@@ -79,23 +79,7 @@ export function upload(device: Device, data: Uint32Array | Float32Array | Uint8A
 
 /** Returns a step's data in which only the given members are valid. */
 export function batchOf(device: Device, given: Partial<TextBatch>): TextBatch {
-  const unused = upload(device, new Uint32Array(4));
-  return {
-    rows: unused,
-    turns: unused,
-    tiles: unused,
-    spans: false,
-    sequences: unused,
-    pooled: unused,
-    wanted: unused,
-    choices: unused,
-    biases: unused,
-    counts: unused,
-    sampled: unused,
-    ids: unused,
-    adapters: { rows: unused, sampled: unused },
-    ...given,
-  };
+  return partialBatch(upload(device, new Uint32Array(4)), given);
 }
 
 /** Pseudo-random numbers that are the same in every run (mulberry32). */

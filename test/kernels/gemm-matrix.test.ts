@@ -11,6 +11,7 @@ import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, differingRows, Random } from './compute.ts';
 import { packMatrix, weightsFor } from './packed.ts';
 import { columnsOf, packStored, randomBlocks } from './stored.ts';
+import { worstError } from './worst-error.ts';
 
 const USUAL: MatrixUnit = { rows: 16, columns: 16, depth: 16, subgroup: 32, pinned: false, emulated: true };
 
@@ -44,24 +45,6 @@ function run(
     sizes: { rows: to - from },
     record: (_, input) => record(input(['rows', matrix.k], values), matrix),
   });
-}
-
-/** Largest error as a share of the sum of the terms' sizes. */
-function worstError(y: Float32Array[], x: Float32Array, weights: Float32Array, k: number): number {
-  let worst = 0;
-  y.forEach((sums, row) =>
-    sums.forEach((got, column) => {
-      let [sum, size] = [0, 1e-30];
-      for (let i = 0; i < k; i++) {
-        const term = x[row * k + i]! * weights[column * k + i]!;
-        sum += term;
-        size += Math.abs(term);
-      }
-      const error = Math.abs(got - sum) / size;
-      worst = error <= worst ? worst : Number.isNaN(error) ? Infinity : error;
-    }),
-  );
-  return worst;
 }
 
 /** Multiples of 2⁻⁷ below 1, which f16 holds. */

@@ -10,6 +10,7 @@ import { interleaved, stacked, type Matrix } from '../../src/kernels/matrix.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
 import { compute, differingRows, Random, type Input } from './compute.ts';
 import { packMatrix, weightsFor } from './packed.ts';
+import { worstError } from './worst-error.ts';
 
 let device: Device;
 let hardware: Device;
@@ -40,24 +41,6 @@ function run(
     sizes: { rows: to - from },
     record: (_, input) => record(input(['rows', matrix.k], values), matrix, input),
   });
-}
-
-/** Largest error as a share of the sum of the terms' sizes. */
-function worstError(y: Float32Array[], x: Float32Array, weights: Float32Array, k: number): number {
-  let worst = 0;
-  y.forEach((sums, row) =>
-    sums.forEach((got, column) => {
-      let [sum, size] = [0, 1e-3];
-      for (let i = 0; i < k; i++) {
-        const term = x[row * k + i]! * weights[column * k + i]!;
-        sum += term;
-        size += Math.abs(term);
-      }
-      const error = Math.abs(got - sum) / size;
-      worst = error <= worst ? worst : Number.isNaN(error) ? Infinity : error;
-    }),
-  );
-  return worst;
 }
 
 describe.each(['f32', 'f16', 'int8', 'int4'] satisfies FormatName[])('%s', (format) => {

@@ -2,7 +2,7 @@
 
 import { attend } from '../../kernels/attend.ts';
 import { attention } from '../../kernels/attention.ts';
-import { PAGE_TOKENS, TILE_ROWS, type KvPages, type TextBatch } from '../../kernels/batch.ts';
+import { PAGE_TOKENS, partialBatch, TILE_ROWS, type KvPages, type TextBatch } from '../../kernels/batch.ts';
 import { ropeKv } from '../../kernels/rope-kv.ts';
 import type { KernelCase } from './kernel-case.ts';
 import type { KernelInputs } from './kernel-inputs.ts';
@@ -25,7 +25,6 @@ function paged(
   tiles: readonly number[],
   places: readonly number[],
 ): Paged {
-  const unused = inputs.region(new Uint32Array(4));
   const held = pages * PAGE_TOKENS * SHAPE.kvHeads * SHAPE.dims;
   const table = {
     pages: inputs.region(Uint32Array.from({ length: pages }, (_, i) => pages - 1 - i)),
@@ -35,21 +34,7 @@ function paged(
   const ones = (): Uint32Array<ArrayBuffer> => new Uint32Array(held / 2).fill(0x3c003c00);
   return {
     kv: { kind: 'kv', format: 'f16', table, keys: inputs.region(ones()), values: inputs.region(ones()) },
-    batch: {
-      rows: unused,
-      turns: unused,
-      tiles: inputs.region(Uint32Array.from(tiles)),
-      spans: false,
-      sequences: unused,
-      pooled: unused,
-      wanted: unused,
-      choices: unused,
-      biases: unused,
-      counts: unused,
-      sampled: unused,
-      ids: unused,
-      adapters: { rows: unused, sampled: unused },
-    },
+    batch: partialBatch(inputs.region(new Uint32Array(4)), { tiles: inputs.region(Uint32Array.from(tiles)) }),
   };
 }
 

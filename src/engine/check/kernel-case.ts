@@ -5,7 +5,7 @@ import type { Sizes, Tensor } from '../../gpu/tensor.ts';
 import type { KernelInputs } from './kernel-inputs.ts';
 
 export interface KernelCase {
-  /** What is computed. */
+  /** The computation, as `product in int4`. */
   name: string;
   /** Sizes of the step. */
   sizes: Sizes;

@@ -1,6 +1,6 @@
 // Checks of convolutions, norms and sampling. Norms and sampling have one form, so that JavaScript judges them.
 
-import { CHOICE_WORDS } from '../../kernels/batch.ts';
+import { choiceWords } from './choice-words.ts';
 import { Tensor } from '../../gpu/tensor.ts';
 import { conv2d } from '../../kernels/conv2d.ts';
 import { groupnorm } from '../../kernels/groupnorm.ts';
@@ -94,21 +94,6 @@ const CHOICES = [
   { temperature: 0.8, topP: 1e-6, topK: 0 },
 ];
 
-/** Entries of shaders/lib/choice.wgsl, each with a slot of its own. */
-function choiceWords(): Uint32Array<ArrayBuffer> {
-  const view = new DataView(new ArrayBuffer(4 * CHOICE_WORDS * CHOICES.length));
-  CHOICES.forEach(({ temperature, topP, topK }, row) => {
-    const at = 4 * CHOICE_WORDS * row;
-    view.setFloat32(at, temperature, true);
-    view.setFloat32(at + 4, topP, true);
-    view.setUint32(at + 12, topK, true);
-    view.setUint32(at + 16, 1 + row, true);
-    view.setUint32(at + 28, row, true);
-    view.setFloat32(at + 48, 1, true);
-  });
-  return new Uint32Array(view.buffer);
-}
-
 const SAMPLING: KernelCase = {
   name: 'sampling',
   sizes: { sampled: CHOICES.length },
@@ -119,7 +104,7 @@ const SAMPLING: KernelCase = {
     const unused = inputs.region(new Uint32Array(4));
     const ids = inputs.region(new Uint32Array(64));
     const sampled = inputs.region(new Uint32Array(4));
-    const choices = inputs.region(choiceWords());
+    const choices = inputs.region(choiceWords(CHOICES));
     return {
       record(tape) {
         sample(logits(tape), { choices, biases: unused, counts: unused, sampled, ids });

@@ -32,7 +32,7 @@ export interface StepRecipe {
   phase: Phase | null;
 }
 
-/** What a step of these rows is recorded for, without adapters. */
+/** Capacity and phase of the tapes of a step of these rows, without adapters. */
 export function stepShape({
   rows,
   slots,
