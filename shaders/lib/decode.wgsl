@@ -10,7 +10,8 @@ fn load_block(block: u32, lane: u32) -> Block {
   return Block(load_scale(block, lane), load_high(block, lane));
 }
 
-fn weights_from(digits: array<vec4f, 4>, scale: Scale) -> array<vec4f, 4> {
+fn weights_from(digits: array<vec4f, 4>, block: Block, quad: u32) -> array<vec4f, 4> {
+  let scale = scale_at(block.scale, quad);
   return array<vec4f, 4>(
     scaled(digits[0], scale),
     scaled(digits[1], scale),
@@ -21,12 +22,12 @@ fn weights_from(digits: array<vec4f, 4>, scale: Scale) -> array<vec4f, 4> {
 
 // Four columns at each of the k's 4 · quad to 4 · quad + 3 of a block.
 fn unpack(pack: Pack, block: Block, quad: u32) -> array<vec4f, 4> {
-  return weights_from(digits_of(pack, block.high, quad), scale_at(block.scale, quad));
+  return weights_from(digits_of(pack, block.high, quad), block, quad);
 }
 
 // The numbers of unpack; all lanes of the workgroup must have called prepare_digits before.
 fn unpack_shared(pack: Pack, block: Block, quad: u32) -> array<vec4f, 4> {
-  return weights_from(shared_digits(pack, block.high, quad), scale_at(block.scale, quad));
+  return weights_from(shared_digits(pack, block.high, quad), block, quad);
 }
 
 // Factors of the numbers of unpack, to be multiplied by factor_at; all lanes of the workgroup must have called prepare_digits before.
