@@ -3,7 +3,7 @@
 // that is killed leaves what it found.
 
 import { writeFileSync } from 'node:fs';
-import { secondDriverTests } from '../test/second-driver.mjs';
+import { testsOnDriver } from '../test/second-driver.mjs';
 
 export default class TestReport {
   #ended = {};
@@ -60,7 +60,9 @@ function count(module, counts) {
 
 /** Whether the second driver runs other tests of the file. */
 function isLeftOut({ project, relativeModuleId }, { fullName }) {
-  const tests = project.name === 'swiftshader' ? secondDriverTests(relativeModuleId) : undefined;
+  const isSecond = project.name === 'swiftshader';
+  const isShared = isSecond || (project.name === 'kernels and models' && !process.env.TESTS_ON_ONE_DRIVER);
+  const tests = isShared ? testsOnDriver(isSecond, relativeModuleId) : undefined;
   return tests !== undefined && !tests.test(fullName.replaceAll(' > ', ' '));
 }
 

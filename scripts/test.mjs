@@ -70,6 +70,7 @@ if (existsSync(bin('vitest'))) {
   await timed('build', buildIfStale);
   adapter = await timed('adapter', ensureAdapter);
   swiftshader = await timed('second adapter', ensureSwiftShader);
+  if (!swiftshader) process.env.TESTS_ON_ONE_DRIVER = '1';
   chromium = await timed('browser', ensureChromium);
   firefox = await timed('second browser', ensureFirefox);
   process.env.SVC_CHROMIUM = chromium?.path ?? ''; // test files need not look for them again

@@ -1,5 +1,5 @@
-// The tests of the whole `npm test`: all of them on the adapter that a program gets, and a part of those of kernels and models once more on the
-// second software adapter, which has four lanes, no f16 and another compiler (test/second-driver.mjs). Pages are tested in Chromium and in
+// The tests of the whole `npm test`: those of kernels and models on two software adapters, of which the second has four lanes, no f16 and another
+// compiler (test/second-driver.mjs), all others on the adapter that a program gets. Pages are tested in Chromium and in
 // Firefox. The files of all projects share the workers. Most files also share a process with others for each worker, which saves a second of
 // imports and set-up a file, and a fifth of the CPU time of files that open devices; test/hooks.ts says what modules that they share must heed.
 
@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { root } from './setup/packages.mjs';
-import { SECOND_DRIVER_FILES } from '../test/second-driver.mjs';
+import { NEEDS_F16, SECOND_DRIVER_FILES } from '../test/second-driver.mjs';
 import parts from './vitest.config.ts';
 
 const { include, ...common } = parts.test ?? {};
@@ -63,7 +63,12 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'kernels and models', include: COMPUTING, isolate: false },
+        test: {
+          name: 'kernels and models',
+          include: COMPUTING,
+          isolate: false,
+          runner: './test/part-runner.ts',
+        },
       },
       {
         extends: true,
@@ -97,6 +102,7 @@ export default defineConfig({
         test: {
           name: 'swiftshader',
           include: SECOND_DRIVER_FILES,
+          exclude: NEEDS_F16,
           isolate: false,
           runner: './test/part-runner.ts',
           env: { SVC_VULKAN_DRIVER: 'swiftshader' },

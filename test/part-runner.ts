@@ -1,15 +1,25 @@
-// The runner of the second driver's project: of each file it runs the tests that test/second-driver.mjs names.
+// The runner of projects whose tests two drivers share: of each file it runs the tests that test/second-driver.mjs names for the project's driver.
 
 import { TestRunner, type RunnerTestFile } from 'vitest';
-import { secondDriverTests } from './second-driver.mjs';
+import { testsOnDriver } from './second-driver.mjs';
+
+const IS_SECOND = process.env['SVC_VULKAN_DRIVER'] === 'swiftshader';
+/** Set where there is no second driver. */
+const IS_ALONE = process.env['TESTS_ON_ONE_DRIVER'] !== undefined;
+
+/**
+ * The pattern of the command line, kept by the first file of a process: files that share a process share the configuration, in which a later one
+ * may find the pattern of an earlier one.
+ */
+const shared = globalThis as { askedPattern?: { pattern: RegExp | undefined } };
 
 export default class PartRunner extends TestRunner {
-  /** What the command line asks for; files that share a process share this configuration. */
-  readonly #asked = this.config.testNamePattern;
+  readonly #asked = (shared.askedPattern ??= { pattern: this.config.testNamePattern }).pattern;
 
   override onCollectStart(file: RunnerTestFile): void {
     super.onCollectStart(file);
-    this.config.testNamePattern = this.#asked ?? secondDriverTests(file.name);
+    const part = IS_ALONE ? undefined : testsOnDriver(IS_SECOND, file.name);
+    this.config.testNamePattern = this.#asked ?? part;
   }
 
   /** A pattern that matches no test is a mistake, as it would let the file pass. */

@@ -1,26 +1,49 @@
-// Which tests run again on SwiftShader, which has subgroups of four, no f16 and a compiler of its own: those of a file whose full names match.
-// What the host computes (strips, windows, ranges) and what other tests of the same kernel compile there already runs on the first driver only.
+// Which tests run on which driver, by full names. SwiftShader has subgroups of four, no f16 and a compiler of its own, so that tests of kernels and
+// of some models run there, too; what the host computes (strips, windows, ranges) and what other tests of the same kernel compile there already
+// runs on the first driver only. SwiftShader compiles a kernel in a tenth of the time of llvmpipe: of kernels with many variants the first driver
+// runs some of each kind where SwiftShader runs the others.
 
 /** Cuts made by the host, which no driver takes part in. */
 const CUTS =
   /256 KiB|above the binding limit|has workgroups, in ranges|few workgroups|several bindings|beyond one binding/;
 
 const KERNELS = {
-  'attention-phases': /^(2|12) queries a key/,
+  'attention-phases': /^(1|2|12) queries a key/,
   conv2d: without(/tiles of 16 pixels/),
   'dispatch-work': without(/rows after a prompt/),
   gemm: /^(f32|int4) |gate and up/,
   'gated-delta': without(/discrete prompts/),
   'made-up-format': without(/whole tiles on a GPU/),
-  matvec: /^(f32|f16|int8|int4|q6_k|mxfp4|nf4_64): sums|67 × 33|96 × 768|gate and up/,
+  logprobs: without(/many workgroups/),
+  matvec: without(/67 × 1100|7 × 2100/),
   'norm-conv': without(/winograd/),
   profiles: without(/portable.*(integrated|discrete)/),
   sample: without(
     /temperature (0\.6|2)|top-k (1$|beyond|cuts)|top-p 0$|one token|once in a thousand|independently|a vocabulary of|whichever/,
   ),
+  'sample-parts': /65 logits|beside it/,
   'sample-edits': /masks|penalties (all three change|are of)|no number|a batch/,
   'scale-and-cut': without(/^2 images/),
   tiling: without(/convolution, .*(winograd|discrete)/),
+};
+
+/** Of files whose other tests run on SwiftShader: those that run on the first driver. */
+const FIRST = {
+  attend:
+    /the adapter as it is' (heads of (8|40|128)$|one head|causal, 53|a bias by distance, 38|77 keys|keys of each|tensors|more|scores)|no subgroups' heads of 40|several teams|segments/,
+  attention:
+    /^(2 queries a key, 128 dims|1 queries a key, 80)|12 queries a key, 16 dims|3 queries a key, 24 dims, window null|cap 1\.5|are (as many|one)|pages in f16 80|without subgroups 16|overflow/,
+  'attention-phases': /^4 queries a key|^does not|^takes several/,
+  conv2d:
+    /the adapter as it is (f16|int4|images of 11|stride 2, padding same|upsampled: true|\{"perImage":true,"residual")|: right, and a batch|256 KiB|assertion/,
+  'dispatch-work': /^(rows after|queries of|a context|CPU adapters)|"cpu"|convolution, \{"profile"/,
+  experts: /the adapter as it is' (f16|int4)|decode step|rows of prompts|a plan/,
+  matmul:
+    /the adapter as it is (f16|int4|add, bias true|swiglu, bias true)|as it is: .*(f16|int4)$|K split|sum alike|256 KiB|^(3|17) rows|assertion/,
+  matvec:
+    /^(f16|int4|q6_k|mxfp4|nf4_64|iq4_nl): (sums|rows)|67 × 33|67 × 1100|7 × 2100|gate and up|^(?!.*(sums are|company))/,
+  normed: /^int4, 67|^dispatches/,
+  'stored-formats': /^(q4_k|q6_k|mxfp4|iq4_xs) |gate and up/,
 };
 
 const MODELS = {
@@ -64,16 +87,23 @@ const IN_PART = {
   'test/engine/text/engine.test.ts': /qwen3 32 greedy tokens/,
 };
 
+const FIRST_IN_PART = byPath('test/kernels', FIRST);
+
 export const SECOND_DRIVER_FILES = [
   'test/kernels/**/*.test.ts',
   ...Object.keys(IN_PART).filter((path) => !path.startsWith('test/kernels/')),
 ];
 
+/** Files of which no test can run without f16. */
+export const NEEDS_F16 = ['test/kernels/gemm-matrix.test.ts'];
+
 /**
+ * @param {boolean} isSecond whether the second driver runs them
  * @param {string} path of a test file, from the project's root
- * @returns {RegExp | undefined} which tests run on the second driver; left out: all
+ * @returns {RegExp | undefined} which tests run on the driver; left out: all
  */
-export function secondDriverTests(path) {
+export function testsOnDriver(isSecond, path) {
+  if (!isSecond) return FIRST_IN_PART[path];
   return IN_PART[path] ?? (path.startsWith('test/kernels/') ? without(CUTS) : undefined);
 }
 
