@@ -31,7 +31,8 @@ export interface OpenDeviceOptions {
 
 // Source: Dawn's Toggles.cpp. Lazy clearing would zero every buffer at its first partial write. Workgroup memory is never zeroed, so that tests find
 // kernels that rely on zeros.
-const SAFE_FEATURES = 'allow_unsafe_apis,vulkan_enable_f16_on_nvidia,use_vulkan_memory_model,disable_workgroup_init';
+const SAFE_FEATURES =
+  'allow_unsafe_apis,vulkan_enable_f16_on_nvidia,use_vulkan_memory_model,disable_workgroup_init';
 const CALLS_FEATURES = `${SAFE_FEATURES},disable_robustness,disable_polyfills_on_integer_div_and_mod`;
 const FAST_FEATURES = `${CALLS_FEATURES},skip_validation`;
 
