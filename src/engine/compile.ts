@@ -7,13 +7,23 @@ import type { Tape } from '../gpu/tape.ts';
 const INDIRECT = 0x100;
 const COPY_DST = 0x8;
 
+/** Called before each kernel is compiled, and after the last one. */
+export type OnKernels = (done: number, total: number) => void;
+
 /** Compiles the kernels of a finished tape with reserved memory that have not run yet; an error thrown by `onKernels` ends it. */
-export async function compileTape(
+export function compileTape(device: Device, tape: Tape, onKernels?: OnKernels): Promise<void> {
+  return compileTapes(device, [tape], onKernels);
+}
+
+/** Compiles the kernels of several tapes, as `compileTape` does. Throws the device's error, if there is one by then. */
+export async function compileTapes(
   device: Device,
-  tape: Tape,
-  onKernels: (done: number, total: number) => void = () => {},
+  tapes: readonly Tape[],
+  onKernels: OnKernels = () => {},
 ): Promise<void> {
-  const fresh = tape.encodables(tape.capacity).filter(({ pipeline }) => !device.compiled.has(pipeline));
+  const fresh = tapes
+    .flatMap((tape) => tape.encodables(tape.capacity))
+    .filter(({ pipeline }) => !device.compiled.has(pipeline));
   const first = new Map(fresh.map((encodable) => [encodable.pipeline, encodable]));
   if (first.size === 0) return;
   const none = device.gpu.createBuffer({ size: 12, usage: INDIRECT | COPY_DST });
@@ -36,5 +46,7 @@ export async function compileTape(
   } finally {
     none.destroy();
   }
+  const error = device.takeError();
+  if (error !== null) throw error;
   onKernels(done, first.size);
 }

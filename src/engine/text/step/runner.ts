@@ -3,6 +3,7 @@
 import type { Checkpoint } from '../../../files/checkpoint/checkpoint.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { KvFormat } from '../../../kernels/batch.ts';
+import type { OnKernels } from '../../compile.ts';
 import type { Tuned, TuneOptions } from '../../tune.ts';
 import type { PackedCache } from '../../platform.ts';
 import type { AdapterHost } from '../adapters.ts';
@@ -71,8 +72,8 @@ export interface Runner {
   weightFormats: readonly string[];
   /** Sentences about the weights that are not on the device; none: all are. */
   streaming: readonly string[];
-  /** Compiles every kernel by running it once. */
-  warmUp(onProgress: (done: number, total: number) => void): Promise<void>;
+  /** Compiles every kernel before the first step. */
+  warmUp(onProgress: OnKernels): Promise<void>;
   /** Times the variants of kernels for steps of each capacity; before the first step. */
   tune(options: Omit<TuneOptions, 'step'>): Promise<Tuned[]>;
   pageCleaner: PageCleaner;

@@ -200,7 +200,7 @@ export function createStepBuffers(device: Device, capacity: StepCapacity): StepB
   const deep = Array.from({ length: inputs?.deep ?? 0 }, () =>
     allocate('deep input embeddings', inputBytes)!,
   );
-  // Kernels are compiled by running them on these buffers before the first step, so their contents must be valid.
+  // What a step does not write must be valid: memory is not cleared when it is allocated.
   const encoder = device.gpu.createCommandEncoder();
   const all = [layout.buffer, results, ids, states, routed, embeddings, ...deep].filter(
     (buffer) => buffer !== null,

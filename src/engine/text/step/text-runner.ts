@@ -27,6 +27,7 @@ import type { LoraHost } from '../lora-host.ts';
 import type { Towers } from '../media/towers.ts';
 import { phaseOf, type Part } from '../step-plan.ts';
 import type { Weights } from '../../weights/weights.ts';
+import { compileTapes, type OnKernels } from '../../compile.ts';
 import type { Tuned, TuneOptions } from '../../tune.ts';
 import { BatchWriter } from './batch-writer.ts';
 import { createPace } from './pace.ts';
@@ -38,7 +39,6 @@ import { createSampler, type Sampler } from './sampler.ts';
 import { createStepBuffers, type StepBuffers } from './step-buffers.ts';
 import { createStepRecords, type StepRecords } from './step-records.ts';
 import { writeStep } from './step.ts';
-import { warmUp } from './warm-up.ts';
 
 export interface RunnerParts {
   model: LanguageModel;
@@ -139,8 +139,8 @@ export class TextRunner implements Runner {
     this.#readback = createReadback(device, [batch.ids, this.#sampler.logprobs]);
   }
 
-  async warmUp(onProgress: (done: number, total: number) => void): Promise<void> {
-    await warmUp(this.device, this.#recordings.tapes, onProgress);
+  warmUp(onProgress: OnKernels): Promise<void> {
+    return compileTapes(this.device, this.#recordings.tapes, onProgress);
   }
 
   tune(options: Omit<TuneOptions, 'step'>): Promise<Tuned[]> {
