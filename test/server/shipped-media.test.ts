@@ -46,6 +46,15 @@ describe('the openai package', () => {
     expect(await said([first, { role: 'assistant', content: description }, second])).toMatch(/sunset/i);
   });
 
+  // Painted by scripts/train/vision/evaluate_lights.py, over the desert at night: only their forms tell them apart.
+  it.each([
+    ['yellow-moon', /a yellow moon\b/],
+    ['white-star', /a white star\b/],
+  ])('is told that a %s is one', async (name, light) => {
+    const image = readFileSync(new URL(`../golden/lights/${name}.png`, import.meta.url));
+    expect(await said([{ role: 'user', content: shown(image, WHAT) }])).toMatch(light);
+  });
+
   it('is told the tokens of the image, and finds them in the cache', async () => {
     const messages = [{ role: 'user' as const, content: shown(MOON, WHERE) }];
     const ask = { model: 'default', temperature: 0, messages };
