@@ -28,8 +28,8 @@ const STAGES = {
   kernels: {
     share: 125,
     parts: {
-      'products 8B': 35,
-      'matrix units': 10,
+      'products 8B': 31,
+      'matrix units': 14,
       attention: 20,
       'norms, rope and sampling': 15,
       images: 15,

@@ -2,14 +2,17 @@
 // they read consecutive quads; their partial sums are added in order.
 #import "lib/channel-bias.$BIAS.wgsl"
 #import "lib/activation.wgsl"
+#import "lib/put-pixel.$PUT.wgsl"
 
 const ADD = false; // whether the result is added to y
 const PIXELS = 8u; // pixels per workgroup
 const LANES = 8u;  // lanes per pixel
 
 struct Args {
-  quads: u32,    // quads of channels from one pixel to the next
+  quads: u32,    // quads of channels from one pixel of x to the next
+  y_step: u32,   // elements from one pixel of y to the next
   channels: u32,
+  pixels: u32,   // pixels of an image
   first: u32,    // pixels [first, last), counted over all images
   last: u32,
   x_first: u32,  // pixels before the binding
@@ -20,7 +23,6 @@ struct Args {
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
 @group(0) @binding(1) var<storage, read> weight: array<vec4f>;
 @group(0) @binding(2) var<uniform> args: Args;
-@group(0) @binding(3) var<storage, read_write> y: array<vec4f>;
 
 var<workgroup> partial: array<f32, PIXELS * LANES>;
 
@@ -47,12 +49,12 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
     sum += partial[local - lane + i];
   }
   let rate = inverseSqrt(max(sum, 1e-24) / f32(args.channels) + args.eps); // a length is at least 1e-12, as in torch
-  let to_y = (pixel - args.y_first) * args.quads;
+  let to_y = (pixel - args.y_first) * args.y_step;
   for (var i = lane; i < args.quads; i += LANES) {
     var v = activate(biased(x[from_x + i] * rate * weight[i], i));
     if (ADD) {
-      v += y[to_y + i];
+      v += kept(to_y + i);
     }
-    y[to_y + i] = v;
+    put(to_y + i, pixel / args.pixels, v);
   }
 }

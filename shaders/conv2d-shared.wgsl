@@ -7,6 +7,7 @@
 #import "lib/activation.wgsl"
 #import "lib/conv2d-args.wgsl"
 #import "lib/pixels.wgsl"
+#import "lib/pixel-floats.wgsl"
 #import "lib/shared-tile.wgsl"
 
 @compute @workgroup_size(LANES)

@@ -9,6 +9,7 @@ diagnostic(off, subgroup_uniformity); // each split consists of whole subgroups
 #import "lib/activation.wgsl"
 #import "lib/conv2d-args.wgsl"
 #import "lib/pixels.wgsl"
+#import "lib/pixel-floats.wgsl"
 #import "lib/splits.wgsl"
 
 const TILES = 2u;

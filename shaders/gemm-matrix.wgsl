@@ -1,5 +1,5 @@
 // y = x · Wᵀ for many rows, on matrix units: a workgroup computes a tile of lib/matrix-tile.wgsl. Rows of x come from halve-rows.wgsl; weights are
-// rounded to f16, and sums are f32. The next k's are loaded before the products of these are added.
+// rounded to f16, and sums are f32. With LOADS_AHEAD the next k's are loaded before the products of these are added.
 #import "weights/$W.wgsl"
 #import "lib/matrix.$MATRIX.wgsl"
 #import "lib/product-args.wgsl"
@@ -37,30 +37,17 @@ fn compute_tile(workgroup: vec3u, local: u32, subgroup: u32, lane: u32) {
   var held: array<vec4u, HELD_ROWS>;
   var data: array<Block, HELD_PACKS>;
   var packs: array<Pack, HELD_PACKS>;
-  for (var i = 0u; i < HELD_ROWS; i++) {
-    held[i] = x[x0[i]];
-  }
-  for (var i = 0u; i < HELD_PACKS; i++) {
-    data[i] = load_block(w_block[i], w_lane);
-    packs[i] = load_pack(w_block[i], w_step, w_lane);
+  if (LOADS_AHEAD) {
+    load_turn(&held, &packs, &data, 0u, x0, w_block, w_step, w_lane);
   }
   for (var block = 0u; block < args.blocks; block++) {
-    for (var i = 0u; i < HELD_ROWS; i++) {
-      share_x((i * LANES + local) / 4u, eighth, held[i]);
+    if (!LOADS_AHEAD) {
+      load_turn(&held, &packs, &data, block, x0, w_block, w_step, w_lane);
     }
-    if (local < 32u * STEPS) {
-      for (var i = 0u; i < HELD_PACKS; i++) {
-        share_w(packs[i], data[i], w_step, w_group[i], w_lane);
-      }
-    }
+    share_turn(held, packs, data, local, w_step, w_group);
     workgroupBarrier();
-    let next = min(block + 1u, args.blocks - 1u);
-    for (var i = 0u; i < HELD_ROWS; i++) {
-      held[i] = x[x0[i] + 4u * next];
-    }
-    for (var i = 0u; i < HELD_PACKS; i++) {
-      data[i] = load_block(w_block[i] + next, w_lane);
-      packs[i] = load_pack(w_block[i] + next, w_step, w_lane);
+    if (LOADS_AHEAD) {
+      load_turn(&held, &packs, &data, min(block + 1u, args.blocks - 1u), x0, w_block, w_step, w_lane);
     }
     add_products(&c, row, column, lane);
     workgroupBarrier();
@@ -85,5 +72,25 @@ fn compute_tile(workgroup: vec3u, local: u32, subgroup: u32, lane: u32) {
       }
       workgroupBarrier();
     }
+  }
+}
+
+// The 32 k's of a block.
+fn load_turn(
+  held: ptr<function, array<vec4u, HELD_ROWS>>,
+  packs: ptr<function, array<Pack, HELD_PACKS>>,
+  data: ptr<function, array<Block, HELD_PACKS>>,
+  block: u32,
+  x0: array<u32, HELD_ROWS>,
+  w_block: array<u32, HELD_PACKS>,
+  w_step: u32,
+  w_lane: u32,
+) {
+  for (var i = 0u; i < HELD_ROWS; i++) {
+    (*held)[i] = x[x0[i] + 4u * block];
+  }
+  for (var i = 0u; i < HELD_PACKS; i++) {
+    (*data)[i] = load_block(w_block[i] + block, w_lane);
+    (*packs)[i] = load_pack(w_block[i] + block, w_step, w_lane);
   }
 }

@@ -1,10 +1,13 @@
 // The last of GroupNorm's three passes: y = (x - mean) · scale + bias, then SiLU. A lane owns four channels of some consecutive
 // pixels.
+#import "lib/put-pixel.$PUT.wgsl"
+
 const SILU = false;
 const PIXELS = 16u; // pixels per workgroup
 
 struct Args {
-  quads: u32,       // quads of channels from one pixel to the next
+  quads: u32,       // quads of channels from one pixel of x to the next
+  y_step: u32,      // elements from one pixel of y to the next
   pixels: u32,      // pixels of an image
   first_image: u32, // images before this dispatch's first one
   first: u32,       // pixels [first, last) of each image
@@ -17,7 +20,6 @@ struct Args {
 @group(0) @binding(1) var<storage, read> moments: array<vec4f>; // [image][mean, scale][channels]
 @group(0) @binding(2) var<storage, read> bias: array<vec4f>;
 @group(0) @binding(3) var<uniform> args: Args;
-@group(0) @binding(4) var<storage, read_write> y: array<vec4f>;
 
 @compute @workgroup_size(32)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
@@ -32,14 +34,14 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   let first = args.first + workgroup.y * PIXELS;
   let last = min(first + PIXELS, args.last);
   var from_x = (image * args.pixels + first - args.x_first) * args.quads + quad;
-  var to_y = (image * args.pixels + first - args.y_first) * args.quads + quad;
+  var to_y = (image * args.pixels + first - args.y_first) * args.y_step + quad;
   for (var pixel = first; pixel < last; pixel++) {
     var v = fma(x[from_x] - mean, scale, shift);
     if (SILU) {
       v = v / (1.0 + exp(min(-v, vec4f(80.0)))); // clamped, because exp overflows f32 far below zero
     }
-    y[to_y] = v;
+    put(to_y, image, v);
     from_x += args.quads;
-    to_y += args.quads;
+    to_y += args.y_step;
   }
 }

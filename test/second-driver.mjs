@@ -95,7 +95,7 @@ export const SECOND_DRIVER_FILES = [
 ];
 
 /** Files of which no test can run without f16. */
-export const NEEDS_F16 = ['test/kernels/gemm-matrix.test.ts'];
+export const NEEDS_F16 = ['test/kernels/conv2d-matrix.test.ts', 'test/kernels/gemm-matrix.test.ts'];
 
 /**
  * @param {boolean} isSecond whether the second driver runs them

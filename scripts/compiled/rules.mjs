@@ -4,6 +4,7 @@
 const LEAST = {
   'gemm.wgsl': 8,
   'gemm-matrix.wgsl': 7,
+  'conv2d-matrix.wgsl': 7,
   'conv2d-shared.wgsl': 8,
   'attention-prompt.wgsl': 6,
   'attend-shared.wgsl': 8,

@@ -3,13 +3,17 @@
 import { attend } from '../../dist/kernels/attend.js';
 import { conv2d } from '../../dist/kernels/conv2d.js';
 import { stacked } from '../../dist/kernels/matrix.js';
+import { normConv } from '../../dist/kernels/norm-conv.js';
 import { matrixBytes } from './launches.mjs';
 
 const CONVOLUTIONS = [
   { channels: 320, side: 128 },
   { channels: 640, side: 64 },
   { channels: 1280, side: 32 },
+  { channels: 640, side: 64, isNormed: true },
 ];
+const TINY_CONVOLUTIONS = [false, true].map((isNormed) => ({ channels: 32, side: 4, isNormed }));
+const NORM = { groups: 32, eps: 1e-5, silu: true };
 const ATTENTIONS = [
   { name: 'SDXL 64²', queries: 4096, keys: 4096, heads: 10, dims: 64 },
   { name: 'SDXL 64² with its text', queries: 4096, keys: 77, heads: 10, dims: 64 },
@@ -19,15 +23,14 @@ const TINY_ATTENTION = { name: 'tiny', queries: 16, keys: 16, heads: 1, dims: 32
 
 export async function measureImageKernels(launches) {
   const { small } = launches;
-  for (const shape of small ? [{ channels: 32, side: 4 }] : CONVOLUTIONS)
-    await measureConvolution(launches, shape);
+  for (const shape of small ? TINY_CONVOLUTIONS : CONVOLUTIONS) await measureConvolution(launches, shape);
   for (const shape of small ? [TINY_ATTENTION] : ATTENTIONS) await measureAttend(launches, shape);
 }
 
-async function measureConvolution(launches, { channels, side }) {
+async function measureConvolution(launches, { channels, side, isNormed = false }) {
   const { winograd } = launches.device.profile;
   const description = {
-    name: `convolution 3 × 3, ${channels} at ${side}², f16`,
+    name: `convolution 3 × 3, ${channels} at ${side}², f16${isNormed ? ', after a norm' : ''}`,
     kernel: 'conv2d',
     channels,
     side,
@@ -37,16 +40,18 @@ async function measureConvolution(launches, { channels, side }) {
     const format = winograd ? 'f32' : 'f16';
     const weight = launches.matrix(format, channels, channels, { parts, kernel: 3, winograd });
     const x = launches.tensor([1, side, side, channels]);
+    const [gain, bias] = [1, 2].map(() => launches.tensor([channels]));
     await launches.row(
       { ...description, format, winograd },
       {
         capacity: {},
         bytes: matrixBytes(weight) + 2 * 4 * side * side * channels,
         operations: 2 * 9 * side * side * channels * channels,
-        record: (tape) => conv2d(x.on(tape), weight),
+        record: (tape) =>
+          isNormed ? normConv(x.on(tape), { weight: gain, bias }, weight, NORM) : conv2d(x.on(tape), weight),
       },
     );
-    launches.free(x);
+    for (const tensor of [x, gain, bias]) launches.free(tensor);
     launches.freeMatrix(weight);
   } catch (error) {
     await launches.fail(description, error);

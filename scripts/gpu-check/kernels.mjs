@@ -6,7 +6,7 @@ import { probeMatrixUnit } from '../../dist/kernels/matrix-unit.js';
 import { measureAttention } from './cached-attention.mjs';
 import { measureImageKernels } from './image-kernels.mjs';
 import { Launches } from './launches.mjs';
-import { compareMatrixProducts } from './matrix-products.mjs';
+import { compareMatrixConvolutions, compareMatrixProducts } from './matrix-products.mjs';
 import { measureProducts } from './products.mjs';
 import { measureTextKernels } from './text-kernels.mjs';
 
@@ -14,13 +14,18 @@ const BUDGET = { full: 6 * 2 ** 30, small: 2 ** 29 };
 
 const PARTS = {
   'products 8B': (launches) => measureProducts(launches, '8B'),
-  'matrix units': (launches) => compareMatrixProducts(launches),
+  'matrix units': compareOnMatrixUnits,
   attention: measureAttention,
   'norms, rope and sampling': measureTextKernels,
   images: measureImageKernels,
   'products 3B': (launches) => measureProducts(launches, '3B'),
   'products 1B': (launches) => measureProducts(launches, '1B'),
 };
+
+async function compareOnMatrixUnits(launches) {
+  await compareMatrixProducts(launches);
+  await compareMatrixConvolutions(launches);
+}
 
 export async function measure(job) {
   throttlePolling();

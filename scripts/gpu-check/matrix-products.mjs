@@ -1,6 +1,8 @@
-// Products of 512 rows on matrix units beside the same ones without them: times, and how far results differ.
+// Products of 512 rows and convolutions on matrix units beside the same ones without them: times, and how far results differ.
 
 import { Tape } from '../../dist/gpu/tape.js';
+import { conv2d } from '../../dist/kernels/conv2d.js';
+import { stacked } from '../../dist/kernels/matrix.js';
 import { linear } from '../../dist/kernels/matmul.js';
 import { matrixBytes } from './launches.mjs';
 
@@ -11,49 +13,81 @@ const SHAPES = [
   [4096, 4096],
   [28672, 4096],
 ];
+/** Channels, side and kernel of convolutions of Stable Diffusion XL and of its autoencoder. */
+const CONVOLUTIONS = [
+  [640, 64, 3],
+  [1280, 32, 3],
+  [640, 64, 1],
+  [256, 512, 3],
+];
 
 /** Adds two rows for each product, the second with the difference of the results; none where kernels use no matrix unit. */
 export async function compareMatrixProducts(launches, { shapes = SHAPES, formats = FORMATS } = {}) {
-  const { device } = launches;
-  const { matrixUnit } = device.capabilities;
-  if (matrixUnit === null) return;
+  if (launches.device.capabilities.matrixUnit === null) return;
   for (const [columns, k] of shapes) {
     for (const format of formats) {
       const weight = launches.matrix(format, columns, k);
       const x = launches.tensor(['rows', k], { rows: ROWS });
-      const results = [];
-      for (const unit of [null, matrixUnit]) {
-        device.capabilities.matrixUnit = unit;
-        const name = `${columns} × ${k}, ${format}, rows: ${ROWS}, ${unit ? 'on' : 'without'} matrix units`;
-        const description = { name, product: 'matrix units', format, rows: ROWS };
-        try {
-          results.push(await resultOf(device, x, weight));
-          await launches.row(
-            { ...description, ...(results.length === 2 && { difference: differenceOf(...results) }) },
-            {
-              capacity: { rows: ROWS },
-              bytes: matrixBytes(weight) + 4 * ROWS * (k + columns),
-              operations: 2 * ROWS * columns * k,
-              record: (tape) => void linear(x.on(tape), weight),
-            },
-          );
-        } catch (error) {
-          await launches.fail(description, error);
-        } finally {
-          device.capabilities.matrixUnit = matrixUnit;
-        }
-      }
+      await compareUnits(launches, {
+        name: `${columns} × ${k}, ${format}, rows: ${ROWS}`,
+        description: { product: 'matrix units', format, rows: ROWS },
+        capacity: { rows: ROWS },
+        bytes: matrixBytes(weight) + 4 * ROWS * (k + columns),
+        operations: 2 * ROWS * columns * k,
+        record: (tape) => linear(x.on(tape), weight),
+      });
       launches.free(x);
       launches.freeMatrix(weight);
     }
   }
 }
 
-async function resultOf(device, x, weight) {
-  const tape = new Tape(device, { rows: ROWS });
-  const y = tape.keep(linear(x.on(tape), weight));
+/** The same for convolutions of f16 weights with as many channels as they make. */
+export async function compareMatrixConvolutions(launches, shapes = CONVOLUTIONS) {
+  if (launches.device.capabilities.matrixUnit === null) return;
+  for (const [channels, side, kernel] of shapes) {
+    const parts = stacked([{ name: 'w', rows: channels }]);
+    const weight = launches.matrix('f16', channels, channels, { parts, kernel });
+    const x = launches.tensor([1, side, side, channels]);
+    await compareUnits(launches, {
+      name: `convolution ${kernel} × ${kernel}, ${channels} at ${side}², f16`,
+      description: { kernel: 'conv2d', product: 'matrix units', format: 'f16', channels, side },
+      capacity: {},
+      bytes: matrixBytes(weight) + 2 * 4 * side * side * channels,
+      operations: 2 * kernel * kernel * side * side * channels * channels,
+      record: (tape) => conv2d(x.on(tape), weight),
+    });
+    launches.free(x);
+    launches.freeMatrix(weight);
+  }
+}
+
+async function compareUnits(launches, { name, description, capacity, bytes, operations, record }) {
+  const { device } = launches;
+  const { matrixUnit } = device.capabilities;
+  const results = [];
+  for (const unit of [null, matrixUnit]) {
+    device.capabilities.matrixUnit = unit;
+    const row = { name: `${name}, ${unit ? 'on' : 'without'} matrix units`, ...description };
+    try {
+      results.push(await resultOf(device, capacity, record));
+      await launches.row(
+        { ...row, ...(results.length === 2 && { difference: differenceOf(...results) }) },
+        { capacity, bytes, operations, record: (tape) => void record(tape) },
+      );
+    } catch (error) {
+      await launches.fail(row, error);
+    } finally {
+      device.capabilities.matrixUnit = matrixUnit;
+    }
+  }
+}
+
+async function resultOf(device, capacity, record) {
+  const tape = new Tape(device, capacity);
+  const y = tape.keep(record(tape));
   tape.finish();
-  tape.run({ rows: ROWS });
+  tape.run(capacity);
   const values = new Float32Array(await device.read(tape.region(y)));
   tape.destroy();
   return values;

@@ -1,7 +1,7 @@
-// Arguments and the bindings for images of convolutions.
+// Arguments of convolutions, and the result.
 
 struct Args {
-  x_quads: u32,       // quads of channels from one pixel of x to the next
+  x_quads: u32,       // elements from one pixel of x to the next
   y_quads: u32,
   image_quads: u32,   // quads from the vector of one image to that of the next
   image_first: u32,   // quad at which the vector begins
@@ -26,6 +26,5 @@ struct Args {
   groups: u32,        // groups in this window
 }
 
-@group(0) @binding(0) var<storage, read> x: array<vec4f>;
 @group(0) @binding(3) var<uniform> args: Args;
 @group(0) @binding(4) var<storage, read_write> y: array<vec4f>;

@@ -13,10 +13,13 @@ const FRAGMENT_ROWS = 8u;
 const FRAGMENT_COLUMNS = 16u;
 const FRAGMENT_DEPTH = 16u;
 const CLAMPED = true;     // whether a weight may be beyond f16; it then counts as the largest number of f16
+const LOADS_AHEAD = true; // the next k's are loaded before the products of these are added, into registers
 
 const ROW_FRAGMENTS = PART_ROWS / FRAGMENT_ROWS;
 const COLUMN_FRAGMENTS = PART_COLUMNS / FRAGMENT_COLUMNS;
 const PARTS_ACROSS = 128u / PART_COLUMNS;
+const PIECE_FRAGMENTS = 32u / FRAGMENT_COLUMNS; // fragments of one row of them and 32 columns, a piece of a part
+const PIECES = ROW_FRAGMENTS * COLUMN_FRAGMENTS / PIECE_FRAGMENTS;
 const STRIDE = 10u; // quads from one row or column to the next: 32 k's, and 8 that spread rows over the banks of memory
 const STEPS = 32u / STEP; // packs of a quad of columns in 32 k's
 const HELD_PACKS = max(1u, 32u * STEPS / LANES);
@@ -52,6 +55,25 @@ fn share_w(pack: Pack, data: Block, step: u32, group: u32, lane: u32) {
   }
 }
 
+// Keeps what a lane has loaded of 32 k's: eight of each of its rows (eighth local % 4), and packs of columns (quad local % 8 of their group).
+fn share_turn(
+  held: array<vec4u, HELD_ROWS>,
+  packs: array<Pack, HELD_PACKS>,
+  data: array<Block, HELD_PACKS>,
+  local: u32,
+  w_step: u32,
+  w_group: array<u32, HELD_PACKS>,
+) {
+  for (var i = 0u; i < HELD_ROWS; i++) {
+    share_x((i * LANES + local) / 4u, local % 4u, held[i]);
+  }
+  if (local < 32u * STEPS) {
+    for (var i = 0u; i < HELD_PACKS; i++) {
+      share_w(packs[i], data[i], w_step, w_group[i], local % 8u);
+    }
+  }
+}
+
 fn half(w: vec4f) -> Half {
   if (CLAMPED) {
     return Half(clamp(w, vec4f(-LARGEST), vec4f(LARGEST)));
@@ -72,6 +94,15 @@ fn add_products(c: ptr<function, Sums>, row: u32, column: u32, lane: u32) {
         let at = i * COLUMN_FRAGMENTS + j;
         (*c)[at] = add_product((*c)[at], left[i], right, lane);
       }
+    }
+  }
+}
+
+// Keeps a piece of the part in ys; pieces stand row after row. The loop is over all fragments, so that those of each turn are known to the compiler.
+fn keep_piece(c: ptr<function, Sums>, piece: u32, subgroup: u32, lane: u32) {
+  for (var i = 0u; i < turns(ROW_FRAGMENTS * COLUMN_FRAGMENTS); i++) {
+    if (i / PIECE_FRAGMENTS == piece) {
+      keep(subgroup * FRAGMENT_ROWS * 32u + i % PIECE_FRAGMENTS * FRAGMENT_COLUMNS, (*c)[i], lane);
     }
   }
 }

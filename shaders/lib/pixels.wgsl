@@ -29,7 +29,3 @@ fn under(pixel: Pixel, tap: u32) -> u32 {
   }
   return select(0xffffffffu, (pixel.image + row * args.x_width + column) * args.x_quads, inside);
 }
-
-fn load(at: u32, quad: u32) -> vec4f {
-  return select(vec4f(0.0), x[select(0u, at + quad, at != 0xffffffffu)], at != 0xffffffffu);
-}

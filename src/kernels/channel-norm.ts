@@ -2,7 +2,16 @@
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-import { cutPixels, view, type Pixels, type View } from './pixels.ts';
+import {
+  cutPixels,
+  floatsOf,
+  imageShape,
+  putsInto,
+  view,
+  type Pixels,
+  type Stored,
+  type View,
+} from './pixels.ts';
 
 /** Pixels per workgroup. */
 const PIXELS = 8;
@@ -29,7 +38,7 @@ export function channelNorm(x: Tensor, norm: ChannelNorm, into?: Tensor): Tensor
   const y = into ?? tape.tensor(x.shape);
   const all = { first: 0, last: x.rows({}) };
   for (const pixels of cutPixels(tape, all, [x, y]))
-    normalizePixels(x, norm, pixels, view(tape, x, pixels), view(tape, y, pixels), into !== undefined);
+    normalizePixels(x, norm, pixels, view(tape, x, pixels), floatsOf(tape, y, pixels), into !== undefined);
   return y;
 }
 
@@ -39,27 +48,31 @@ export function normalizePixels(
   { weight, bias, eps = 0, activation = 'none' }: ChannelNorm,
   { first, last }: Pixels,
   from: View,
-  to: View,
+  to: Stored,
   adds = false,
 ): void {
   if (weight.columns !== x.columns)
     throw new Error(`channelNorm: ${weight.columns} weights for ${x.columns} channels`);
   const tape = tapeOf(x);
+  const [, height, width] = imageShape(x);
+  const puts = putsInto(to);
   const most = PIXELS * tape.device.capabilities.maxWorkgroups;
   for (let at = first; at < last; at += most) {
     const end = Math.min(last, at + most);
     tape.dispatch('channel-norm.wgsl', {
-      params: { BIAS: bias ? 'add' : 'none', ACTIVATION: ACTIVATIONS[activation], ADD: adds },
+      params: { BIAS: bias ? 'add' : 'none', ACTIVATION: ACTIVATIONS[activation], ADD: adds, ...puts.params },
       args: {
         quads: x.stride / 4,
+        y_step: puts.step,
         channels: x.columns,
+        pixels: height * width,
         first: at,
         last: end,
         x_first: from.first,
         y_first: to.first,
         eps,
       },
-      bind: { x: from.operand, weight, y: to.operand, ...(bias && { bias }) },
+      bind: { x: from.operand, weight, ...puts.bind, ...(bias && { bias }) },
       groups: () => [Math.ceil((end - at) / PIXELS)],
     });
   }

@@ -8,13 +8,15 @@ import {
   epilogueOf,
   isUpsampled,
   pixelsOf,
-  size,
   stripsOf,
   type Conv2dOptions,
   type Convolution,
 } from './convolution.ts';
+import { conv2dMatrixKernel, usesConv2dMatrix } from './conv2d-matrix.ts';
+import { halvePixels } from './halve-pixels.ts';
+import { imageFactors } from './image-factors.ts';
 import { weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
-import { view, type Pixels, type View } from './pixels.ts';
+import { floatsOf, size, view, type Pixels, type Stored } from './pixels.ts';
 import { sharedTile } from './shared-tile.ts';
 import { splitsOf, TILE_ROWS, tilingOf, type ProductKernel } from './tiling.ts';
 import { recordWinograd } from './winograd.ts';
@@ -22,15 +24,17 @@ import { recordWinograd } from './winograd.ts';
 /** x [batch, height, width, in] → [batch, height', width', out]; sizes are fixed numbers */
 export function conv2d(x: Tensor, weight: Matrix, options: Conv2dOptions = {}): Tensor {
   const conv = convolution(x, weight, options);
+  const factors = usesConv2dMatrix(conv) ? imageFactors(x) : null;
   for (const strip of stripsOf(conv, x)) {
-    recordStrip(conv, strip, view(conv.tape, x, strip.source));
+    const source = floatsOf(conv.tape, x, strip.source);
+    recordStrip(conv, strip, factors ? halvePixels(conv.tape, x, strip.source, source, factors) : source);
     cutWork(conv, strip);
   }
   return conv.y;
 }
 
-/** Records the pixels of one strip from a view of x. */
-export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
+/** Records the pixels of one strip from those of x, which are f16 where usesConv2dMatrix says so. */
+export function recordStrip(conv: Convolution, strip: Pixels, x: Stored): void {
   if (conv.weight.winograd) return recordWinograd(conv, strip, x);
   const { tape, weight, kernel, stride, pad, stored, seen, ySize } = conv;
   const { params, args, bind } = epilogueOf(conv, strip);
@@ -41,7 +45,7 @@ export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
       ...(tuned === undefined ? {} : { tuned }),
       params: { ...params, ...one.params, W: window.format.name, UPSAMPLED: isUpsampled(conv) },
       args: {
-        x_quads: conv.xQuads,
+        x_quads: x.stride / 4,
         y_quads: conv.y.stride / 4,
         ...args,
         channel_quads: Math.ceil(weight.k / 4),
@@ -66,6 +70,7 @@ export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
       },
       bind: {
         x: x.operand,
+        ...(x.factors && { factors: x.factors }),
         y: y.operand,
         ...weightOperands(window),
         ...bind,
@@ -75,9 +80,11 @@ export function recordStrip(conv: Convolution, strip: Pixels, x: View): void {
   }
 }
 
-function productKernel(conv: Convolution, { format, groups }: MatrixWindow): ProductKernel {
+function productKernel(conv: Convolution, window: MatrixWindow): ProductKernel {
+  const { format, groups } = window;
   const { tape, weight } = conv;
   const rows = pixelsOf(conv);
+  if (usesConv2dMatrix(conv)) return conv2dMatrixKernel(conv, window, rows);
   if (!tape.plain && tape.device.profile.sharedTiles !== null)
     return {
       shader: 'conv2d-shared.wgsl',

@@ -6,7 +6,7 @@ import type { Tensor } from '../gpu/tensor.ts';
 import { quadsOf, type Columns } from './columns.ts';
 import { mostRows, mostWork } from './dispatch-work.ts';
 import type { Matrix } from './matrix.ts';
-import { fits, imageShape, mostPixels, view, type Pixels } from './pixels.ts';
+import { fits, imageShape, mostPixels, size, view, type Pixels } from './pixels.ts';
 import { TILE_ROWS } from './tiling.ts';
 
 export interface Size {
@@ -149,10 +149,6 @@ export function cutWork(conv: Convolution, strip: Pixels): void {
 /** Multiply-adds of a pixel. */
 function pixelWork({ weight: { taps, k, columns } }: Convolution): number {
   return taps * k * columns;
-}
-
-export function size({ first, last }: Pixels): number {
-  return last - first;
 }
 
 /** Rows of y, counted over all images, with the rows of x that their taps read. */

@@ -3,97 +3,25 @@
 // below 2⁻¹⁴ keep fewer bits: they are off by at most 2⁻²⁴ where the adapter has subnormal numbers. The order of a sum depends on K and on the
 // adapter's matrix unit alone.
 
-import type { Capabilities } from '../gpu/capabilities.ts';
-import { fragmentParams, type MatrixUnit } from '../gpu/matrix-units.ts';
 import type { Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-import type { Variant } from '../gpu/tuning.ts';
 import { usesGemm } from './gemm.ts';
 import type { Matrix, MatrixWindow } from './matrix.ts';
-import { productKey, type ProductKernel } from './tiling.ts';
-
-/** Columns of a tile, and in groups of 32. */
-const COLUMNS = 128;
-const COLUMN_GROUPS = 4;
-/** Lanes of workgroups that occupy as much of a device as one of those that the profile counts. */
-const USUAL_LANES = 128;
-/** Bytes of workgroup memory for 32 k's of a row or column, with their padding. */
-const LINE_BYTES = 80;
-
-interface Tile extends Variant {
-  rows: number;
-  lanes: number;
-}
-
-const TILES: readonly Tile[] = [
-  { rows: 128, lanes: 256 },
-  { rows: 64, lanes: 128 },
-  { rows: 32, lanes: 128 },
-];
-/** A lane of Intel's has 128 registers, so that 64 sums would be spilled. */
-const SMALL_SUBGROUP_TILES: readonly Tile[] = [
-  { rows: 64, lanes: 256 },
-  { rows: 32, lanes: 128 },
-];
+import { hasMatrixTiles, matrixTile } from './matrix-tile.ts';
+import type { ProductKernel } from './tiling.ts';
 
 /** Whether this kernel multiplies x. */
-export function usesGemmMatrix({ device }: Tape, x: Tensor): boolean {
-  return usesGemm(x) && tilesOf(device.capabilities).length > 0;
-}
-
-/** Tiles, the largest first, for which a workgroup has lanes and memory. */
-function tilesOf({ matrixUnit, maxInvocations, workgroupBytes }: Capabilities): readonly Tile[] {
-  if (matrixUnit === null) return [];
-  return (matrixUnit.subgroup < 32 ? SMALL_SUBGROUP_TILES : TILES).filter(
-    (tile) => tile.lanes <= maxInvocations && bytesOf(tile, matrixUnit) <= workgroupBytes,
-  );
+export function usesGemmMatrix(tape: Tape, x: Tensor): boolean {
+  return usesGemm(x) && hasMatrixTiles(tape);
 }
 
 /** `rows`: upper bound of the rows. `stripRows`: rows of the strip, which may end within its last tile. */
 export function gemmMatrixKernel(
-  { device }: Tape,
+  tape: Tape,
   weight: Matrix,
   { rows, stripRows, window }: { rows: number; stripRows: number; window: MatrixWindow },
 ): ProductKernel {
   const { format, groups } = window;
-  const { profile, capabilities, tuning } = device;
-  const unit = capabilities.matrixUnit!;
-  const able = tilesOf(capabilities);
-  const across = Math.ceil(groups / COLUMN_GROUPS);
-  const standard =
-    able.find(
-      (tile) =>
-        tile.rows < 2 * rows &&
-        across * Math.ceil(rows / tile.rows) * tile.lanes >= (profile.sharedTiles ?? 0) * USUAL_LANES,
-    ) ?? able.at(-1)!;
-  const tuned = productKey({ kernel: 'gemm-matrix', weight, format, rows });
-  const tile = tuning.choose(tuned, [standard, ...able.filter((one) => one !== standard)]);
-  const part = partOf(tile, unit);
-  return {
-    shader: 'gemm-matrix.wgsl',
-    tuned,
-    rows: tile.rows,
-    params: {
-      ...fragmentParams(unit),
-      ROWS: tile.rows,
-      LANES: tile.lanes,
-      PART_ROWS: part.rows,
-      PART_COLUMNS: part.columns,
-      CLAMPED: format.name !== 'f16',
-    },
-    args: { rows: stripRows },
-    workgroups: (count, tiles) => [Math.ceil(count / COLUMN_GROUPS), tiles],
-  };
-}
-
-/** Rows and columns of the part of a tile that a subgroup sums: as square as parts of whole groups of columns can be. */
-function partOf({ rows, lanes }: Tile, { subgroup }: MatrixUnit): { rows: number; columns: number } {
-  const outputs = (rows * COLUMNS * subgroup) / lanes;
-  const partRows = Math.min(32, outputs / 32);
-  return { rows: partRows, columns: outputs / partRows };
-}
-
-/** Bytes of workgroup memory of a tile: x, weights, and a row of fragments of each subgroup. */
-function bytesOf({ rows, lanes }: Tile, { subgroup, rows: fragmentRows }: MatrixUnit): number {
-  return (rows + COLUMNS) * LINE_BYTES + (lanes / subgroup) * fragmentRows * 32 * 4;
+  const tile = matrixTile(tape, { kernel: 'gemm-matrix', weight, format, rows, groups });
+  return { shader: 'gemm-matrix.wgsl', args: { rows: stripRows }, ...tile };
 }

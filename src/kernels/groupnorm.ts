@@ -3,7 +3,17 @@
 
 import { tapeOf } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-import { cutPixels, fits, imageShape, mostPixels, view, type Pixels, type View } from './pixels.ts';
+import { imageParts, slabParts, slabsOf } from './image-parts.ts';
+import {
+  cutPixels,
+  floatsOf,
+  imageShape,
+  putsInto,
+  view,
+  type Pixels,
+  type Stored,
+  type View,
+} from './pixels.ts';
 
 export interface GroupNorm {
   groups: number;
@@ -17,8 +27,6 @@ export interface NormWeights {
   bias: Tensor;
 }
 
-const MOST_SLABS = 256;
-const LEAST_SLAB = 64;
 /** Quads of channels per workgroup, and pixels per workgroup of the last pass. */
 const QUADS = 32;
 const PIXELS = 16;
@@ -32,7 +40,7 @@ export function groupnorm(x: Tensor, norm: NormWeights, options: GroupNorm): Ten
   const applied = moments(x, norm, options);
   const all = { first: 0, last: x.rows({}) };
   for (const pixels of cutPixels(tape, all, [x, y], PIXELS * tape.device.capabilities.maxWorkgroups)) {
-    applyMoments(applied, pixels, view(tape, x, pixels), view(tape, y, pixels));
+    applyMoments(applied, pixels, view(tape, x, pixels), floatsOf(tape, y, pixels));
   }
   return y;
 }
@@ -55,8 +63,7 @@ export function moments(
   const [batch, height, width] = imageShape(x);
   if (x.columns % groups !== 0) throw new Error(`groupnorm: ${x.columns} channels in ${groups} groups`);
   const pixels = height * width;
-  const slabPixels = Math.max(LEAST_SLAB, Math.ceil(pixels / MOST_SLABS));
-  const slabs = Math.ceil(pixels / slabPixels);
+  const { slabPixels, slabs } = slabsOf(pixels);
   const sums = tape.tensor([batch, slabs, 2 * x.stride]);
   const values = tape.tensor([batch, 2 * x.stride]);
   for (const part of slabParts(x, slabPixels)) {
@@ -91,15 +98,17 @@ export function moments(
 }
 
 /** Normalizes pixels, counted over all images, from one view into another. */
-export function applyMoments({ x, bias, silu, values }: Moments, all: Pixels, from: View, to: View): void {
+export function applyMoments({ x, bias, silu, values }: Moments, all: Pixels, from: View, to: Stored): void {
   const tape = tapeOf(x);
   const [batch, height, width] = imageShape(x);
   const pixels = height * width;
+  const puts = putsInto(to);
   for (const part of imageParts(all, batch, pixels)) {
     tape.dispatch('groupnorm.wgsl', {
-      params: { SILU: silu, PIXELS },
+      params: { SILU: silu, PIXELS, ...puts.params },
       args: {
         quads: x.stride / 4,
+        y_step: puts.step,
         pixels,
         first_image: part.image,
         first: part.first,
@@ -107,7 +116,7 @@ export function applyMoments({ x, bias, silu, values }: Moments, all: Pixels, fr
         x_first: from.first,
         y_first: to.first,
       },
-      bind: { x: from.operand, moments: values, bias, y: to.operand },
+      bind: { x: from.operand, moments: values, bias, ...puts.bind },
       groups: () => [groupsOfQuads(x), Math.ceil((part.last - part.first) / PIXELS), part.images],
     });
   }
@@ -115,45 +124,4 @@ export function applyMoments({ x, bias, silu, values }: Moments, all: Pixels, fr
 
 function groupsOfQuads(x: Tensor): number {
   return Math.ceil(x.stride / 4 / QUADS);
-}
-
-/** The pixels [first, last) of each of several images. */
-interface Part extends Pixels {
-  image: number;
-  images: number;
-}
-
-/** Parts of the work: all images together if they fit, otherwise each image by itself. */
-function imageParts({ first, last }: Pixels, batch: number, pixels: number): Part[] {
-  if (first === 0 && last === batch * pixels) return [{ image: 0, images: batch, first: 0, last: pixels }];
-  const parts: Part[] = [];
-  for (let image = Math.floor(first / pixels); image * pixels < last; image++) {
-    const before = image * pixels;
-    const end = Math.min(last - before, pixels);
-    parts.push({ image, images: 1, first: Math.max(first - before, 0), last: end });
-  }
-  return parts;
-}
-
-/** Ranges of whole slabs that fit a binding. */
-function slabParts(x: Tensor, slabPixels: number): (Part & { x: View })[] {
-  const tape = tapeOf(x);
-  const [batch, height, width] = imageShape(x);
-  const pixels = height * width;
-  if (fits(tape, x)) {
-    return [{ image: 0, images: batch, first: 0, last: pixels, x: { operand: x, first: 0 } }];
-  }
-  const most = Math.floor(mostPixels(tape, x) / slabPixels) * slabPixels;
-  if (most === 0)
-    throw new Error(`groupnorm: ${slabPixels} pixels of [${x.shape.join(', ')}] exceed a binding`);
-  return Array.from({ length: batch }, (_, image) => {
-    const before = image * pixels;
-    return cutPixels(tape, { first: 0, last: pixels }, [x], most).map(({ first, last }) => ({
-      image,
-      images: 1,
-      first,
-      last,
-      x: view(tape, x, { first: before + first, last: before + last }),
-    }));
-  }).flat();
 }

@@ -17,16 +17,41 @@ export interface View {
   first: number;
 }
 
+/** Pixels as a kernel leaves them to a convolution: in f32, or in f16 after a multiplication by the factor of their image. */
+export interface Stored extends View {
+  /** Words from one pixel to the next. */
+  stride: number;
+  /** See image-factors.ts; null: pixels are f32. */
+  factors: Tensor | null;
+}
+
 /** Pixels between offsets at which a binding may begin: rows are padded to 128 bytes, offsets are multiples of 256. */
 const ALIGNMENT = 2;
 /** Tensors have a number of rows that is rounded up to a multiple of this. */
 const TILE = 16;
+
+export function size({ first, last }: Pixels): number {
+  return last - first;
+}
 
 /** Returns the whole tensor if it fits one binding, otherwise a slice that holds the pixels. */
 export function view(tape: Tape, tensor: Tensor, { first, last }: Pixels): View {
   if (fits(tape, tensor)) return { operand: tensor, first: 0 };
   const firstRow = first - (first % ALIGNMENT);
   return { operand: { tensor, firstRow, rows: last - firstRow }, first: firstRow };
+}
+
+export function floatsOf(tape: Tape, tensor: Tensor, pixels: Pixels): Stored {
+  return { ...view(tape, tensor, pixels), stride: tensor.stride, factors: null };
+}
+
+/** How a kernel writes pixels: lib/put-pixel.* of the shaders. `step`: elements of four channels from one pixel to the next. */
+export function putsInto({ operand, stride, factors }: Stored) {
+  return {
+    params: { PUT: factors ? 'halves' : 'floats' },
+    step: stride / (factors ? 2 : 4),
+    bind: { y: operand, ...(factors && { factors }) },
+  };
 }
 
 export function fits(tape: Tape, tensor: Tensor): boolean {

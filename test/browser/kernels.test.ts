@@ -15,6 +15,7 @@ const IN_PART: Readonly<Record<string, RegExp | null>> = {
   'attention-phases': /^2 queries a key/,
   attention:
     /2 queries a key, \d+ dims, \d key heads|without subgroups 64|sinks true, window null|1 queries a key, 64/,
+  'conv2d-matrix': null,
   conv2d: /the adapter as it is (f32|int4|upsampled|stride|images|\{"residual)/,
   'dispatch-work': null,
   experts: /the adapter as it is' int8|a plan/,

@@ -7,7 +7,7 @@ import type { MatrixUnit } from '../../src/gpu/matrix-units.ts';
 import type { Tensor } from '../../src/gpu/tensor.ts';
 import { linear, linearSwiglu } from '../../src/kernels/matmul.ts';
 import { interleaved, stacked, type Matrix } from '../../src/kernels/matrix.ts';
-import { disguise, openTestDevice } from '../gpu/test-device.ts';
+import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { compute, differingRows, Random } from './compute.ts';
 import { packMatrix, weightsFor } from './packed.ts';
 import { columnsOf, packStored, randomBlocks } from './stored.ts';
@@ -22,7 +22,7 @@ afterAll(() => device.destroy());
 const ROWS = 70;
 
 /** `sharedTiles` 1: the largest tiles that there are rows for; left out: the smallest. */
-function withUnit(matrixUnit: MatrixUnit, as: { sharedTiles?: number; bindingLimit?: number } = {}): Device {
+function withUnit(matrixUnit: MatrixUnit, as: Disguise = {}): Device {
   return disguise(device, { profile: 'discrete', portable: true, matrixUnit, ...as });
 }
 
@@ -74,7 +74,7 @@ describe.skipIf(!(await hasF16()))('on an adapter with f16', () => {
     const [n, k] = [130, 70];
     const random = new Random(n);
     const weights = weightsFor('f16', n, k, random);
-    const on = withUnit({ ...USUAL, rows: 8, columns: 8, subgroup: 8 });
+    const on = withUnit({ ...USUAL, rows: 8, columns: 8, subgroup: 8 }, { family: 'intel-xe-hpg' });
     const matrix = packMatrix(on, 'f16', k, parts(n), weights);
     const x = halves(ROWS * k, random);
     expect(worstError(await run(on, { matrix, x }), x, weights, k)).toBeLessThan(1e-6);

@@ -1,36 +1,50 @@
-// The comparison of products on matrix units with those without, on a device whose fragments lanes compute.
+// The comparison of products and convolutions on matrix units with those without, on a device whose fragments lanes compute.
 
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { PROFILES } from '../../dist/gpu/adapter-profile.js';
 import { Device } from '../../dist/gpu/device.js';
 import { openDevice, readShader } from '../../dist/gpu/node.js';
 import { Launches } from '../../scripts/gpu-check/launches.mjs';
-import { compareMatrixProducts, differenceOf } from '../../scripts/gpu-check/matrix-products.mjs';
+import {
+  compareMatrixConvolutions,
+  compareMatrixProducts,
+  differenceOf,
+} from '../../scripts/gpu-check/matrix-products.mjs';
 
 const UNIT = { rows: 16, columns: 16, depth: 16, subgroup: 32, pinned: false, emulated: true };
+const COMPARED = {
+  products: {
+    compare: (launches) => compareMatrixProducts(launches, { shapes: [[96, 64]], formats: ['int4'] }),
+    kernels: [['gemm.wgsl'], ['halve-rows.wgsl', 'gemm-matrix.wgsl']],
+  },
+  convolutions: {
+    compare: (launches) => compareMatrixConvolutions(launches, [[32, 5, 3]]),
+    kernels: [
+      ['conv2d-shared.wgsl'],
+      ['image-largest.wgsl', 'image-factors.wgsl', 'halve-pixels.wgsl', 'conv2d-matrix.wgsl'],
+    ],
+  },
+};
 
-it('has a row of each, and results that differ as f16 does', async ({ skip }) => {
-  const { gpu, summary, capabilities } = await openDevice({ safe: true, memoryBudget: 2 ** 28 });
-  if (!capabilities.f16) skip();
-  const profile = PROFILES.find(({ name }) => name === 'discrete');
+let opened;
+beforeAll(async () => void (opened = await openDevice({ safe: true, memoryBudget: 2 ** 28 })));
+afterAll(() => opened.destroy());
+beforeEach(({ skip }) => void (opened.capabilities.f16 || skip()));
+
+it.each(Object.keys(COMPARED))('%s have a row of each, and results that differ as f16 does', async (name) => {
+  const { compare, kernels } = COMPARED[name];
+  const profile = PROFILES.find((one) => one.name === 'discrete');
+  const { gpu, summary } = opened;
   const device = new Device(gpu, { shaders: readShader, summary, profile, memoryBudget: 2 ** 28 });
   device.capabilities.matrixUnit = UNIT;
   const rows = [];
-  const launches = new Launches(device, {
-    sink: { row: (_, row) => rows.push(row) },
-    small: true,
-    earlier: {},
-  });
-  await compareMatrixProducts(launches, { shapes: [[96, 64]], formats: ['int4'] });
+  const sink = { row: (_, row) => rows.push(row) };
+  await compare(new Launches(device, { sink, small: true, earlier: {} }));
   expect(rows.map(({ error }) => error)).toEqual([undefined, undefined]);
-  expect(rows.map(({ kernels }) => kernels)).toEqual([
-    ['gemm.wgsl'],
-    ['halve-rows.wgsl', 'gemm-matrix.wgsl'],
-  ]);
+  expect(rows.map((row) => row.kernels)).toEqual(kernels);
   expect(rows[1].difference).toBeGreaterThan(0);
   expect(rows[1].difference).toBeLessThan(0.003);
   expect(device.capabilities.matrixUnit).toEqual(UNIT);
-  device.destroy();
 });
 
 it('a result that is not a number differs infinitely', () => {

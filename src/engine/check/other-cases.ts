@@ -5,24 +5,50 @@ import { Tensor } from '../../gpu/tensor.ts';
 import { conv2d } from '../../kernels/conv2d.ts';
 import { groupnorm } from '../../kernels/groupnorm.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
+import { normConv } from '../../kernels/norm-conv.ts';
 import { rmsnorm } from '../../kernels/rmsnorm.ts';
 import { sample } from '../../kernels/sample.ts';
 import type { KernelCase } from './kernel-case.ts';
+import type { KernelInputs } from './kernel-inputs.ts';
 
 const EPS = 1e-5;
 const [ROWS, COLUMNS] = [5, 200];
+
+const IMAGE = { height: 12, width: 10, channels: 40, out: 96 };
 
 function convolution(kernel: 1 | 3): KernelCase {
   return {
     name: `convolution of ${kernel} × ${kernel}`,
     sizes: {},
     prepare(inputs) {
-      const [height, width, channels, out] = [12, 10, 40, 96];
-      const x = inputs.tensor([1, height, width, channels], inputs.numbers(height * width * channels));
-      const weight = inputs.matrix('f32', out, channels, { kernel });
+      const { x, weight } = imageInputs(inputs, kernel);
       return { record: (tape) => conv2d(x(tape), weight) };
     },
   };
+}
+
+/** A norm may write what the convolution reads in a form of its own. */
+const NORM_CONVOLUTION: KernelCase = {
+  name: 'GroupNorm and convolution of 3 × 3',
+  sizes: {},
+  prepare(inputs) {
+    const { x, weight } = imageInputs(inputs, 3);
+    const [gain, bias] = [1, 2].map(() => inputs.tensor([IMAGE.channels], inputs.numbers(IMAGE.channels)));
+    return {
+      record: (tape) =>
+        normConv(x(tape), { weight: gain!(tape), bias: bias!(tape) }, weight, {
+          groups: 8,
+          eps: EPS,
+          silu: true,
+        }),
+    };
+  },
+};
+
+function imageInputs(inputs: KernelInputs, kernel: 1 | 3) {
+  const { height, width, channels, out } = IMAGE;
+  const x = inputs.tensor([1, height, width, channels], inputs.numbers(height * width * channels));
+  return { x, weight: inputs.matrix('f32', out, channels, { kernel }) };
 }
 
 /** Normalizes each run of `size` values of x: by its mean if `isCentred`, and by its deviation. */
@@ -118,4 +144,10 @@ const SAMPLING: KernelCase = {
   },
 };
 
-export const OTHER_CASES: readonly KernelCase[] = [convolution(3), convolution(1), ...NORMS, SAMPLING];
+export const OTHER_CASES: readonly KernelCase[] = [
+  convolution(3),
+  convolution(1),
+  NORM_CONVOLUTION,
+  ...NORMS,
+  SAMPLING,
+];
