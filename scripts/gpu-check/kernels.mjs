@@ -6,7 +6,7 @@ import { probeMatrixUnit } from '../../dist/kernels/matrix-unit.js';
 import { measureAttention } from './cached-attention.mjs';
 import { measureImageKernels } from './image-kernels.mjs';
 import { Launches } from './launches.mjs';
-import { compareMatrixProducts } from './matrix-products.mjs';
+import { compareMatrixAttention, compareMatrixProducts } from './matrix-products.mjs';
 import { measureProducts } from './products.mjs';
 import { measureTextKernels } from './text-kernels.mjs';
 
@@ -14,7 +14,10 @@ const BUDGET = { full: 6 * 2 ** 30, small: 2 ** 29 };
 
 const PARTS = {
   'products 8B': (launches) => measureProducts(launches, '8B'),
-  'matrix units': (launches) => compareMatrixProducts(launches),
+  'matrix units': async (launches) => {
+    await compareMatrixProducts(launches);
+    await compareMatrixAttention(launches);
+  },
   attention: measureAttention,
   'norms, rope and sampling': measureTextKernels,
   images: measureImageKernels,

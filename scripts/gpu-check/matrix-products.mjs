@@ -1,6 +1,7 @@
-// Products of 512 rows on matrix units beside the same ones without them: times, and how far results differ.
+// Products of 512 rows and attention of images on matrix units, beside the same without them: times, and how far results differ.
 
 import { Tape } from '../../dist/gpu/tape.js';
+import { attend } from '../../dist/kernels/attend.js';
 import { linear } from '../../dist/kernels/matmul.js';
 import { matrixBytes } from './launches.mjs';
 
@@ -12,48 +13,83 @@ const SHAPES = [
   [28672, 4096],
 ];
 
+/** Heads of Stable Diffusion XL and of FLUX.1. */
+const ATTENTIONS = [
+  { queries: 4096, keys: 4096, heads: 10, dims: 64 },
+  { queries: 4608, keys: 4608, heads: 24, dims: 128 },
+];
+
 /** Adds two rows for each product, the second with the difference of the results; none where kernels use no matrix unit. */
 export async function compareMatrixProducts(launches, { shapes = SHAPES, formats = FORMATS } = {}) {
-  const { device } = launches;
-  const { matrixUnit } = device.capabilities;
-  if (matrixUnit === null) return;
+  if (launches.device.capabilities.matrixUnit === null) return;
   for (const [columns, k] of shapes) {
     for (const format of formats) {
       const weight = launches.matrix(format, columns, k);
       const x = launches.tensor(['rows', k], { rows: ROWS });
-      const results = [];
-      for (const unit of [null, matrixUnit]) {
-        device.capabilities.matrixUnit = unit;
-        const name = `${columns} × ${k}, ${format}, rows: ${ROWS}, ${unit ? 'on' : 'without'} matrix units`;
-        const description = { name, product: 'matrix units', format, rows: ROWS };
-        try {
-          results.push(await resultOf(device, x, weight));
-          await launches.row(
-            { ...description, ...(results.length === 2 && { difference: differenceOf(...results) }) },
-            {
-              capacity: { rows: ROWS },
-              bytes: matrixBytes(weight) + 4 * ROWS * (k + columns),
-              operations: 2 * ROWS * columns * k,
-              record: (tape) => void linear(x.on(tape), weight),
-            },
-          );
-        } catch (error) {
-          await launches.fail(description, error);
-        } finally {
-          device.capabilities.matrixUnit = matrixUnit;
-        }
-      }
+      const name = `${columns} × ${k}, ${format}, rows: ${ROWS}`;
+      await compare(
+        launches,
+        { name, product: 'matrix units', format, rows: ROWS },
+        {
+          capacity: { rows: ROWS },
+          bytes: matrixBytes(weight) + 4 * ROWS * (k + columns),
+          operations: 2 * ROWS * columns * k,
+          record: (tape) => linear(x.on(tape), weight),
+        },
+      );
       launches.free(x);
       launches.freeMatrix(weight);
     }
   }
 }
 
-async function resultOf(device, x, weight) {
-  const tape = new Tape(device, { rows: ROWS });
-  const y = tape.keep(linear(x.on(tape), weight));
+/** The same for attention of images. */
+export async function compareMatrixAttention(launches, shapes = ATTENTIONS) {
+  if (launches.device.capabilities.matrixUnit === null) return;
+  for (const { queries, keys, heads, dims } of shapes) {
+    const inputs = [queries, keys, keys].map((rows) => launches.tensor([1, rows, heads * dims]));
+    const name = `attend, ${queries} × ${keys}, ${heads} heads of ${dims}`;
+    await compare(
+      launches,
+      { name, kernel: 'attend', queries, keys, heads, dims },
+      {
+        capacity: {},
+        bytes: 4 * heads * dims * (2 * queries + 2 * keys),
+        operations: 4 * queries * keys * heads * dims,
+        record: (tape) => attend(...inputs.map((x) => ({ x: x.on(tape), first: 0 })), { heads, dims }),
+      },
+    );
+    for (const tensor of inputs) launches.free(tensor);
+  }
+}
+
+/** Adds the row of a launch without matrix units, and that with them. */
+async function compare(launches, description, launch) {
+  const { device } = launches;
+  const { matrixUnit } = device.capabilities;
+  const results = [];
+  for (const unit of [null, matrixUnit]) {
+    device.capabilities.matrixUnit = unit;
+    const own = { ...description, name: `${description.name}, ${unit ? 'on' : 'without'} matrix units` };
+    try {
+      results.push(await resultOf(device, launch));
+      await launches.row(
+        { ...own, ...(results.length === 2 && { difference: differenceOf(...results) }) },
+        { ...launch, record: (tape) => void launch.record(tape) },
+      );
+    } catch (error) {
+      await launches.fail(own, error);
+    } finally {
+      device.capabilities.matrixUnit = matrixUnit;
+    }
+  }
+}
+
+async function resultOf(device, { capacity, record }) {
+  const tape = new Tape(device, capacity);
+  const y = tape.keep(record(tape));
   tape.finish();
-  tape.run({ rows: ROWS });
+  tape.run(capacity);
   const values = new Float32Array(await device.read(tape.region(y)));
   tape.destroy();
   return values;

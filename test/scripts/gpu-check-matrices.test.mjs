@@ -1,11 +1,15 @@
-// The comparison of products on matrix units with those without, on a device whose fragments lanes compute.
+// The comparison of products and attention on matrix units with those without, on a device whose fragments lanes compute.
 
 import { expect, it } from 'vitest';
 import { PROFILES } from '../../dist/gpu/adapter-profile.js';
 import { Device } from '../../dist/gpu/device.js';
 import { openDevice, readShader } from '../../dist/gpu/node.js';
 import { Launches } from '../../scripts/gpu-check/launches.mjs';
-import { compareMatrixProducts, differenceOf } from '../../scripts/gpu-check/matrix-products.mjs';
+import {
+  compareMatrixAttention,
+  compareMatrixProducts,
+  differenceOf,
+} from '../../scripts/gpu-check/matrix-products.mjs';
 
 const UNIT = { rows: 16, columns: 16, depth: 16, subgroup: 32, pinned: false, emulated: true };
 
@@ -22,13 +26,18 @@ it('has a row of each, and results that differ as f16 does', async ({ skip }) =>
     earlier: {},
   });
   await compareMatrixProducts(launches, { shapes: [[96, 64]], formats: ['int4'] });
-  expect(rows.map(({ error }) => error)).toEqual([undefined, undefined]);
+  await compareMatrixAttention(launches, [{ queries: 64, keys: 64, heads: 1, dims: 16 }]);
+  expect(rows.map(({ error }) => error)).toEqual([undefined, undefined, undefined, undefined]);
   expect(rows.map(({ kernels }) => kernels)).toEqual([
     ['gemm.wgsl'],
     ['halve-rows.wgsl', 'gemm-matrix.wgsl'],
+    ['attend-shared.wgsl'],
+    ['halve-keys.wgsl', 'attend-matrix.wgsl'],
   ]);
-  expect(rows[1].difference).toBeGreaterThan(0);
-  expect(rows[1].difference).toBeLessThan(0.003);
+  for (const { difference } of [rows[1], rows[3]]) {
+    expect(difference).toBeGreaterThan(0);
+    expect(difference).toBeLessThan(0.003);
+  }
   expect(device.capabilities.matrixUnit).toEqual(UNIT);
   device.destroy();
 });

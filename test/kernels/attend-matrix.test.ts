@@ -1,0 +1,158 @@
+// Dense attention on matrix units, whose fragments lanes compute here: against sums in f64, and bit by bit against itself.
+
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Device } from '../../src/gpu/device.ts';
+import { fragmentParams, type MatrixUnit } from '../../src/gpu/matrix-units.ts';
+import { Tape } from '../../src/gpu/tape.ts';
+import { attendMatrixTile } from '../../src/kernels/attend-matrix.ts';
+import { tileParams } from '../../src/kernels/softmax-tile.ts';
+import { openNullDevice, validate } from '../gpu/null-device.ts';
+import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
+import { problem, reference, run, type Problem } from './attend-problem.ts';
+import { differingRows, Random } from './compute.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const USUAL: MatrixUnit = { rows: 16, columns: 16, depth: 16, subgroup: 32, pinned: false };
+const INTEL: MatrixUnit = { rows: 8, columns: 8, depth: 16, subgroup: 8, pinned: true };
+const UNITS = {
+  nvidia: USUAL,
+  amd: { ...USUAL, pinned: true },
+  'intel Arc A': INTEL,
+  'intel Arc B': { ...INTEL, columns: 16, subgroup: 16 },
+  apple: { ...USUAL, rows: 8, columns: 8, depth: 8 },
+} satisfies Record<string, MatrixUnit>;
+
+let device: Device;
+beforeAll(async () => void (device = await openTestDevice()));
+afterAll(() => device.destroy());
+
+function withUnit(unit: MatrixUnit, as: Disguise = {}): Device {
+  return disguise(device, {
+    profile: 'discrete',
+    sharedTiles: 1,
+    matrixUnit: { ...unit, emulated: true },
+    ...as,
+  });
+}
+
+/** Inputs that f16 holds, so that scores are exact. */
+function exactProblem(given: Parameters<typeof problem>[0]): Problem {
+  const of = problem(given);
+  const random = new Random(of.queries);
+  const halves = (values: Float32Array): Float32Array => values.map(() => (random.integer(255) - 127) / 64);
+  return { ...of, q: halves(of.q), kv: halves(of.kv) };
+}
+
+/** Values are below 2 and weights are rounded by 2⁻¹¹ of themselves; their sum is that of the weights before. */
+const TOLERANCE = 2 ** -10;
+
+function worstError(of: Problem, y: Float32Array[]): number {
+  const wanted = reference(of);
+  return y.reduce(
+    (worst, row, i) =>
+      row.reduce((most, value, d) => {
+        const error = Math.abs(value - wanted[i]![d]!);
+        return error <= most ? most : error;
+      }, worst),
+    0,
+  );
+}
+
+describe.skipIf(!(await hasF16()))('on an adapter with f16', () => {
+  it('a query is right, and the same with others beside it', async () => {
+    const of = exactProblem({ queries: 70, keys: 77, dims: 32, heads: 1 });
+    const all = await run(withUnit(USUAL), of);
+    expect(worstError(of, all)).toBeLessThan(TOLERANCE);
+    const few = { ...of, queries: 64, q: of.q.subarray(0, 64 * 32) };
+    expect(differingRows(await run(withUnit(USUAL), few), all.slice(0, 64))).toEqual([]);
+  });
+
+  it('scores that grow from block to block', async () => {
+    const dims = 32;
+    const of = exactProblem({ queries: 64, keys: 161, dims, heads: 1, scale: 0.5 });
+    for (let key = 0; key < of.keys; key++) of.kv.fill((key - 80) / 32, key * 2 * dims, key * 2 * dims + 8);
+    expect(worstError(of, await run(withUnit(USUAL), of))).toBeLessThan(TOLERANCE);
+  });
+
+  it("Intel's fragments: keys of each item, causal, shared heads; an item is the same alone, and so are parts of its queries, in other tiles", async () => {
+    const of = exactProblem({
+      ...{ items: 2, queries: 65, keys: 66, dims: 24, heads: 4, kvHeads: 2 },
+      ...{ keyCounts: [66, 37], causal: true },
+    });
+    const on = withUnit(INTEL, { sharedTiles: 9 });
+    const all = await run(on, of);
+    expect(worstError(of, all)).toBeLessThan(TOLERANCE);
+    expect(differingRows(await run(on, of, 1, 2), all.slice(65))).toEqual([]);
+    expect(differingRows(await run(on, { ...of, mostWork: 1 }), all)).toEqual([]);
+  });
+
+  it('values beyond f16 and far below it are as exact as others', async () => {
+    const dims = 32;
+    const of = exactProblem({ queries: 64, keys: 66, dims, heads: 1 });
+    const usual = await run(withUnit(USUAL), of);
+    const factors = [2 ** 60, 2 ** -60];
+    const q = of.q.map((value, i) => value * 2 ** 40 * factors[Math.floor(i / dims) % 2]!);
+    const far = await run(withUnit(USUAL), { ...of, q, kv: scaled(of.kv, dims, [2 ** -100, 1]) });
+    const even = far.filter((_, i) => i % 2 === 0);
+    expect(
+      differingRows(
+        even,
+        usual.filter((_, i) => i % 2 === 0),
+      ),
+    ).toEqual([]);
+    expect(far.every((row) => row.every(Number.isFinite))).toBe(true);
+    for (const factor of [2 ** 110, 2 ** -50]) {
+      const y = await run(withUnit(USUAL), { ...of, kv: scaled(of.kv, dims, [1, factor]) });
+      const back = y.map((row) => row.map((value) => value / factor));
+      expect(worstError(of, back)).toBeLessThan(TOLERANCE);
+    }
+    const none = await run(withUnit(USUAL), { ...of, kv: new Float32Array(of.kv.length) });
+    expect(none.every((row) => row.every((value) => value === 0))).toBe(true);
+  });
+});
+
+/** Keys and values by factors of their own. */
+function scaled(kv: Float32Array, dims: number, [key, value]: [key: number, value: number]): Float32Array {
+  return kv.map((number, i) => number * (Math.floor(i / dims) % 2 === 0 ? key : value));
+}
+
+it.each<{
+  as?: Disguise;
+  unit?: MatrixUnit;
+  dims?: number;
+  queries?: number;
+  heads?: number;
+  rows: number | null;
+}>([
+  { rows: 64 },
+  { heads: 2, queries: 128, as: { sharedTiles: 5 }, rows: 32 },
+  { dims: 128, rows: 64 },
+  { dims: 128, unit: UNITS.apple, as: { workgroupBytes: 32 << 10 }, rows: 32 },
+  { dims: 256, as: { workgroupBytes: 64 << 10 }, rows: 32 },
+  { dims: 512, as: { workgroupBytes: 64 << 10 }, rows: null },
+  { queries: 63, rows: null },
+  { as: { bindingLimit: 128 << 10 }, rows: null },
+  { as: { workgroupBytes: 16 << 10 }, rows: null },
+  { as: { deterministic: true }, rows: null },
+  { as: { profile: 'cpu' }, rows: null },
+])('queries of a workgroup: %j', ({ as, unit = USUAL, dims = 64, queries = 4096, heads = 10, rows }) => {
+  const tape = new Tape(withUnit(unit, { workgroupBytes: 48 << 10, ...as }), {});
+  expect(attendMatrixTile(tape, { queries, keys: 77, heads, dims })?.tile.rows ?? null).toBe(rows);
+  tape.destroy();
+});
+
+it.each(Object.entries(UNITS))('%s compiles heads of all sizes', async (_, unit) => {
+  const on = await openNullDevice();
+  on.capabilities.matrixUnit = unit;
+  for (const dims of unit.subgroup < 32 ? [40, 64, 128] : [40, 64, 72, 80, 96, 128, 160, 256]) {
+    const { tile } = attendMatrixTile(new Tape(on, {}), { queries: 4096, keys: 77, heads: 10, dims })!;
+    const params = { ...fragmentParams(unit), ...tileParams(tile), KEYS: 'all' };
+    expect(await validate(on, 'attend-matrix.wgsl', params)).toEqual([]);
+  }
+  on.destroy();
+});
+
+async function hasF16(): Promise<boolean> {
+  return (await openTestDevice()).capabilities.f16;
+}
