@@ -50,7 +50,7 @@ fn compute_tile(workgroup: vec3u, local: u32, subgroup: u32, lane: u32) {
 
   let part = part_of(subgroup);
   let kv0 = ((args.first_item + item) * (args.heads / args.share) + head / args.share) * args.blocks * args.stride;
-  var state = Row(0u, seen_of(count, own_query), MASKED, 0.0);
+  var state = RowState(0u, seen_of(count, own_query), MASKED, 0.0);
   var out = Outs();
   var held: Lines;
   if (LOADS_AHEAD) {
@@ -85,7 +85,7 @@ fn compute_tile(workgroup: vec3u, local: u32, subgroup: u32, lane: u32) {
     let scale = args.scale * power_of_two(clamp(exponent + exponents.x, -126, 80));
     let is_partly = (block + 1u) * BLOCK_KEYS > seen_of(count, first);
     let factor = weigh(&state, local, block, is_partly, scale, exponents.y);
-    if (workgroupUniformLoad(&grown) == block + 1u && block > 0u) {
+    if (workgroupUniformLoad(&grown) == block + 1u) {
       scale_rows(part, lane, &out, local, factor);
     }
     add_values(part, lane, &out);

@@ -32,7 +32,7 @@ fn share_query(q0: u32, head_quads: u32, local: u32) -> i32 {
 
 // Makes the block's scores in ys to weights in xs. `scale` makes them powers of two, and what values are multiplied with has the exponent
 // −`exponent`. `is_partly`: some row does not see some key. Returns the factor on the row's earlier sums.
-fn weigh(state: ptr<function, Row>, local: u32, block: u32, is_partly: bool, scale: f32, exponent: i32) -> f32 {
+fn weigh(state: ptr<function, RowState>, local: u32, block: u32, is_partly: bool, scale: f32, exponent: i32) -> f32 {
   let row = local / PER_ROW;
   let first_key = block * BLOCK_KEYS;
   var most = UNSEEN;
@@ -50,8 +50,10 @@ fn weigh(state: ptr<function, Row>, local: u32, block: u32, is_partly: bool, sca
   var factor = 1.0;
   if (now > (*state).largest + SLACK && four.x > UNSEEN.x) {
     factor = exp2((*state).largest - now);
+    if ((*state).largest > MASKED) { // before a row's first key its sums are zeros
+      atomicStore(&grown, block + 1u);
+    }
     (*state).largest = now;
-    atomicStore(&grown, block + 1u);
   }
   let shift = f32(exponent) + LIFT - (*state).largest;
   let first_quad = local % PER_ROW * OWN_QUADS;
@@ -75,7 +77,7 @@ fn keep_weights(row: u32, quad: u32, weights: vec4f) -> vec4f {
   return weights;
 }
 
-fn are_seen(state: Row, key: u32) -> vec4<bool> {
+fn are_seen(state: RowState, key: u32) -> vec4<bool> {
   let keys = vec4u(key) + vec4u(0u, 1u, 2u, 3u);
   return (keys >= vec4u(state.from_key)) & (keys < vec4u(state.end_key));
 }

@@ -4,6 +4,7 @@
 // sums, which lanes cannot scale row by row where matrix units hold them, pass through workgroup memory then. Keys are visited in
 // order, so that a row does not depend on the tile.
 #import "lib/fragments.$FRAGMENTS.wgsl"
+#import "lib/softmax-state.wgsl"
 enable f16;
 
 const ROWS = 32u;
@@ -30,7 +31,6 @@ const CHUNKS = (DIMS + 31u) / 32u;
 const WEIGHTS = CHUNKS * ROWS * STRIDE;
 const SCORES = BLOCK_KEYS + 4u; // floats from one row of scores to the next
 
-const MASKED = -1e30;
 const SLACK = 8.0;
 const LIFT = 7.0;         // log2 of the weight of a key at the maximum: f16 loses those below 2⁻²⁴, and has none above 2¹⁶
 
@@ -52,7 +52,7 @@ fn part_of(subgroup: u32) -> Part {
 }
 
 // A row's state: keys that it sees, its maximum, and the lane's own sum of weights.
-struct Row {
+struct RowState {
   from_key: u32,
   end_key: u32,
   largest: f32,

@@ -22,6 +22,8 @@ const ROW_LANES = [
 ];
 /** A lane of Intel's has 128 registers, so that it has half as many sums. */
 const SMALL_SUBGROUP_ROW_LANES = [{ dims: 128, lanes: 4 }];
+/** Workgroups with matrices have whole subgroups of the adapter's largest size. */
+const LEAST_LANES = 64;
 /** Most sums of a lane, which keeps inputs and scores besides. */
 const MOST_SUMS = 64;
 /** Bytes of workgroup memory for 32 halves of a line, with their padding. */
@@ -39,7 +41,10 @@ export function softmaxTiles(
   const of = (unit.subgroup < 32 ? SMALL_SUBGROUP_ROW_LANES : ROW_LANES).find((row) => dims <= row.dims);
   if (of === undefined) return [];
   return rows.flatMap((count) => {
-    const fitting = dividedTiles(unit, dims, { rows: count, lanes: count * of.lanes }).filter(
+    const fitting = dividedTiles(unit, dims, {
+      rows: count,
+      lanes: Math.max(LEAST_LANES, count * of.lanes),
+    }).filter(
       (tile) =>
         tile.lanes <= maxInvocations &&
         (tile.rows * tile.padded) / tile.lanes <= MOST_SUMS &&

@@ -14,6 +14,7 @@ const IN_PART: Readonly<Record<string, RegExp | null>> = {
   'attend-matrix': null,
   'attend-shared': null,
   'attention-phases': /^2 queries a key/,
+  'attention-prompt-matrix': null,
   attention:
     /2 queries a key, \d+ dims, \d key heads|without subgroups 64|sinks true, window null|1 queries a key, 64/,
   conv2d: /the adapter as it is (f32|int4|upsampled|stride|images|\{"residual)/,

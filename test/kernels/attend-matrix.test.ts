@@ -10,18 +10,9 @@ import { openNullDevice, validate } from '../gpu/null-device.ts';
 import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { problem, reference, run, type Problem } from './attend-problem.ts';
 import { differingRows, Random } from './compute.ts';
+import { MATRIX_UNITS as UNITS } from './matrix-units.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
-
-const USUAL: MatrixUnit = { rows: 16, columns: 16, depth: 16, subgroup: 32, pinned: false };
-const INTEL: MatrixUnit = { rows: 8, columns: 8, depth: 16, subgroup: 8, pinned: true };
-const UNITS = {
-  nvidia: USUAL,
-  amd: { ...USUAL, pinned: true },
-  'intel Arc A': INTEL,
-  'intel Arc B': { ...INTEL, columns: 16, subgroup: 16 },
-  apple: { ...USUAL, rows: 8, columns: 8, depth: 8 },
-} satisfies Record<string, MatrixUnit>;
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
@@ -62,17 +53,17 @@ function worstError(of: Problem, y: Float32Array[]): number {
 describe.skipIf(!(await hasF16()))('on an adapter with f16', () => {
   it('a query is right, and the same with others beside it', async () => {
     const of = exactProblem({ queries: 70, keys: 77, dims: 32, heads: 1 });
-    const all = await run(withUnit(USUAL), of);
+    const all = await run(withUnit(UNITS.nvidia), of);
     expect(worstError(of, all)).toBeLessThan(TOLERANCE);
     const few = { ...of, queries: 64, q: of.q.subarray(0, 64 * 32) };
-    expect(differingRows(await run(withUnit(USUAL), few), all.slice(0, 64))).toEqual([]);
+    expect(differingRows(await run(withUnit(UNITS.nvidia), few), all.slice(0, 64))).toEqual([]);
   });
 
   it('scores that grow from block to block', async () => {
     const dims = 32;
     const of = exactProblem({ queries: 64, keys: 161, dims, heads: 1, scale: 0.5 });
     for (let key = 0; key < of.keys; key++) of.kv.fill((key - 80) / 32, key * 2 * dims, key * 2 * dims + 8);
-    expect(worstError(of, await run(withUnit(USUAL), of))).toBeLessThan(TOLERANCE);
+    expect(worstError(of, await run(withUnit(UNITS.nvidia), of))).toBeLessThan(TOLERANCE);
   });
 
   it("Intel's fragments: keys of each item, causal, shared heads; an item is the same alone, and so are parts of its queries, in other tiles", async () => {
@@ -80,7 +71,7 @@ describe.skipIf(!(await hasF16()))('on an adapter with f16', () => {
       ...{ items: 2, queries: 65, keys: 66, dims: 24, heads: 4, kvHeads: 2 },
       ...{ keyCounts: [66, 37], causal: true },
     });
-    const on = withUnit(INTEL, { sharedTiles: 9 });
+    const on = withUnit(UNITS['intel Arc A'], { sharedTiles: 9 });
     const all = await run(on, of);
     expect(worstError(of, all)).toBeLessThan(TOLERANCE);
     expect(differingRows(await run(on, of, 1, 2), all.slice(65))).toEqual([]);
@@ -90,10 +81,10 @@ describe.skipIf(!(await hasF16()))('on an adapter with f16', () => {
   it('values beyond f16 and far below it are as exact as others', async () => {
     const dims = 32;
     const of = exactProblem({ queries: 64, keys: 66, dims, heads: 1 });
-    const usual = await run(withUnit(USUAL), of);
+    const usual = await run(withUnit(UNITS.nvidia), of);
     const factors = [2 ** 60, 2 ** -60];
     const q = of.q.map((value, i) => value * 2 ** 40 * factors[Math.floor(i / dims) % 2]!);
-    const far = await run(withUnit(USUAL), { ...of, q, kv: scaled(of.kv, dims, [2 ** -100, 1]) });
+    const far = await run(withUnit(UNITS.nvidia), { ...of, q, kv: scaled(of.kv, dims, [2 ** -100, 1]) });
     const even = far.filter((_, i) => i % 2 === 0);
     expect(
       differingRows(
@@ -103,11 +94,11 @@ describe.skipIf(!(await hasF16()))('on an adapter with f16', () => {
     ).toEqual([]);
     expect(far.every((row) => row.every(Number.isFinite))).toBe(true);
     for (const factor of [2 ** 110, 2 ** -50]) {
-      const y = await run(withUnit(USUAL), { ...of, kv: scaled(of.kv, dims, [1, factor]) });
+      const y = await run(withUnit(UNITS.nvidia), { ...of, kv: scaled(of.kv, dims, [1, factor]) });
       const back = y.map((row) => row.map((value) => value / factor));
       expect(worstError(of, back)).toBeLessThan(TOLERANCE);
     }
-    const none = await run(withUnit(USUAL), { ...of, kv: new Float32Array(of.kv.length) });
+    const none = await run(withUnit(UNITS.nvidia), { ...of, kv: new Float32Array(of.kv.length) });
     expect(none.every((row) => row.every((value) => value === 0))).toBe(true);
   });
 });
@@ -136,11 +127,14 @@ it.each<{
   { as: { workgroupBytes: 16 << 10 }, rows: null },
   { as: { deterministic: true }, rows: null },
   { as: { profile: 'cpu' }, rows: null },
-])('queries of a workgroup: %j', ({ as, unit = USUAL, dims = 64, queries = 4096, heads = 10, rows }) => {
-  const tape = new Tape(withUnit(unit, { workgroupBytes: 48 << 10, ...as }), {});
-  expect(attendMatrixTile(tape, { queries, keys: 77, heads, dims })?.tile.rows ?? null).toBe(rows);
-  tape.destroy();
-});
+])(
+  'queries of a workgroup: %j',
+  ({ as, unit = UNITS.nvidia, dims = 64, queries = 4096, heads = 10, rows }) => {
+    const tape = new Tape(withUnit(unit, { workgroupBytes: 48 << 10, ...as }), {});
+    expect(attendMatrixTile(tape, { queries, keys: 77, heads, dims })?.tile.rows ?? null).toBe(rows);
+    tape.destroy();
+  },
+);
 
 it.each(Object.entries(UNITS))('%s compiles heads of all sizes', async (_, unit) => {
   const on = await openNullDevice();
