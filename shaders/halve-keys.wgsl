@@ -77,8 +77,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
       y[y1 + (4u * quad + d) * 4u + eighth] = vec4u(halves(near[d]), halves(far[d]));
     }
   }
-  if (local == 0u) {
-    y[y1 + KEYS_AT_ONCE * args.eighths] = vec4u(bitcast<vec2u>(vec2i(exponents) - vec2i(141)), 0u, 0u);
+  let y2 = y1 + KEYS_AT_ONCE * args.eighths;
+  for (var i = y2 + local; i < y0 + args.stride; i += LANES) { // zeros behind the exponents
+    y[i] = select(vec4u(0u), vec4u(bitcast<vec2u>(vec2i(exponents) - vec2i(141)), 0u, 0u), i == y2);
   }
 }
 

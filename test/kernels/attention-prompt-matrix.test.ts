@@ -30,8 +30,9 @@ function exactProblem(on: Device, shape: Problem['shape'], window: number | null
   return { ...of, q: of.q.map((value) => Math.round(256 * value) / 256) };
 }
 
-function worstError(of: Problem, y: Float32Array[]): number {
+function worstError(of: Problem, y: Float32Array[], isJudged: (row: number) => boolean = () => true): number {
   return y.reduce((worst, got, i) => {
+    if (!isJudged(i)) return worst;
     const errors = reference(of, i).map((wanted, at) => Math.abs(got[at]! - wanted));
     return errors.reduce((most, error) => (error <= most ? most : error), worst);
   }, 0);
@@ -55,13 +56,15 @@ describe.skipIf(!(await hasF16()))('on an adapter with f16', () => {
   it('queries far beyond others, and far below', async () => {
     const on = withUnit(MATRIX_UNITS.nvidia);
     const of = exactProblem(on, { heads: 8, kvHeads: 2, dims: 32 }, null);
-    const factors = [1, 2 ** 100, 2 ** -60];
-    const q = of.q.map((value, i) => value * factors[Math.floor(i / (8 * 32)) % 3]!);
+    const factors = [1, 2 ** 100, 2 ** -60, 16];
+    const q = of.q.map((value, i) => value * factors[Math.floor(i / (8 * 32)) % 4]!);
     const y = await run(on, { ...of, q }, CAPACITY);
     expect(y.every((row) => row.every(Number.isFinite))).toBe(true);
     const usual = await run(on, of, CAPACITY);
-    const [own, expected] = [y, usual].map((rows) => rows.filter((_, i) => i % 3 === 0));
+    const [own, expected] = [y, usual].map((rows) => rows.filter((_, i) => i % 4 === 0));
     expect(differingRows(own!, expected!)).toEqual([]);
+    // Scores of the fourth kind exceed those of earlier pages by more than the maximum may lag.
+    expect(worstError({ ...of, q }, y, (row) => row % 4 > 1)).toBeLessThan(TOLERANCE);
   });
 
   it("Intel's fragments: a window, caps, sinks, and spans whose rows see each other", async () => {
@@ -106,8 +109,11 @@ it.each<{ as?: Disguise; share?: number; dims?: number; format?: 'f16' | 'f32'; 
   tape.destroy();
 });
 
+let on: Device;
+beforeAll(async () => void (on = await openNullDevice()));
+afterAll(() => on.destroy());
+
 it.each(Object.entries(MATRIX_UNITS))('%s compiles heads of all sizes', async (_, unit) => {
-  const on = await openNullDevice();
   on.capabilities.matrixUnit = unit;
   for (const [share, dims] of [
     [1, 64],
@@ -123,7 +129,6 @@ it.each(Object.entries(MATRIX_UNITS))('%s compiles heads of all sizes', async (_
     ])
       if (kernel) expect(await validate(on, kernel.shader, { ...kernel.params, ...kinds })).toEqual([]);
   }
-  on.destroy();
 });
 
 async function hasF16(): Promise<boolean> {
