@@ -1,4 +1,5 @@
-// A product of one fragment by each subgroup of a workgroup, of small integers, twice, so that sums are taken from memory, too: whether an adapter's matrix units compute what kernels expect.
+// A product of one fragment by each subgroup of a workgroup, of small integers, added to itself in memory: whether an adapter's matrix units compute
+// what kernels expect.
 #import "lib/fragments.$FRAGMENTS.wgsl"
 enable f16;
 

@@ -1,6 +1,8 @@
 // Dense attention on matrix units, whose fragments lanes compute here: against sums in f64, and bit by bit against itself.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { ATTENTION_CASES } from '../../src/engine/check/attention-cases.ts';
+import { KernelInputs } from '../../src/engine/check/kernel-inputs.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { fragmentParams, type MatrixUnit } from '../../src/gpu/matrix-units.ts';
 import { Tape } from '../../src/gpu/tape.ts';
@@ -153,6 +155,25 @@ it.each(Object.entries(UNITS))('%s compiles heads of all sizes', async (_, unit)
     const params = { ...fragmentParams(unit), ...tileParams(tile), KEYS: 'all' };
     expect(await validate(on, 'attend-matrix.wgsl', params)).toEqual([]);
   }
+});
+
+it('svc doctor checks it, and attention of prompts on matrix units', () => {
+  Object.assign(on.capabilities, { matrixUnit: UNITS.nvidia, lanes: 8 });
+  const kernels = ATTENTION_CASES.map(({ name, sizes, decodes = [], prepare }) => {
+    const inputs = new KernelInputs(on);
+    const tape = new Tape(on, sizes, { decodes });
+    prepare(inputs).record(tape);
+    tape.finish();
+    const names = tape.encodables(sizes).map((one) => one.name);
+    tape.destroy();
+    inputs.free();
+    return [name, names.at(-1)];
+  });
+  expect(Object.fromEntries(kernels)).toMatchObject({
+    'attention of images': 'attend-matrix.wgsl',
+    'attention of images, few queries': 'attend-shared.wgsl',
+    'paged attention, rows of a prompt': 'attention-prompt-matrix.wgsl',
+  });
 });
 
 async function hasF16(): Promise<boolean> {
