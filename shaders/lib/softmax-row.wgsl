@@ -59,12 +59,14 @@ fn weigh(state: ptr<function, RowState>, local: u32, block: u32, is_partly: bool
   let first_quad = local % PER_ROW * OWN_QUADS;
   var sum = vec4f(0.0);
   if (is_partly) {
-    for (var quad = first_quad; quad < first_quad + turns(OWN_QUADS); quad++) {
+    for (var n = 0u; n < turns(OWN_QUADS); n++) {
+      let quad = first_quad + n;
       let weights = exp2(shifted_scores(four_kept(row, quad), scale, shift));
       sum += keep_weights(row, quad, select(vec4f(0.0), weights, are_seen(*state, first_key + 4u * quad)));
     }
   } else {
-    for (var quad = first_quad; quad < first_quad + turns(OWN_QUADS); quad++) {
+    for (var n = 0u; n < turns(OWN_QUADS); n++) {
+      let quad = first_quad + n;
       sum += keep_weights(row, quad, exp2(shifted_scores(four_kept(row, quad), scale, shift)));
     }
   }
