@@ -1,6 +1,5 @@
 // Dense attention without subgroups: a workgroup a query and head, 32 keys at a time, online softmax.
 #import "lib/attend-args.wgsl"
-#import "lib/keys.$KEYS.wgsl"
 #import "lib/scores.$SCORES.wgsl"
 #import "lib/carry.$CARRY.wgsl"
 

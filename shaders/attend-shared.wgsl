@@ -5,7 +5,6 @@
 #import "lib/attend-args.wgsl"
 #import "lib/attend-tile.wgsl"
 #import "lib/attend-values.wgsl"
-#import "lib/keys.$KEYS.wgsl"
 #import "lib/scores.$SCORES.wgsl"
 #import "lib/carry.$CARRY.wgsl"
 

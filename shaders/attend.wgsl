@@ -4,7 +4,6 @@
 // tile.
 enable subgroups;
 #import "lib/attend-args.wgsl"
-#import "lib/keys.$KEYS.wgsl"
 #import "lib/scores.$SCORES.wgsl"
 #import "lib/carry.$CARRY.wgsl"
 #import "lib/eight.wgsl"

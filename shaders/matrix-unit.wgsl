@@ -1,4 +1,5 @@
-// A product of one fragment by each subgroup of a workgroup, of small integers: whether an adapter's matrix units compute what kernels expect.
+// A product of one fragment by each subgroup of a workgroup, of small integers, added to itself in memory: whether an adapter's matrix units compute
+// what kernels expect.
 #import "lib/fragments.$FRAGMENTS.wgsl"
 enable f16;
 
@@ -29,9 +30,13 @@ fn compute_tile(workgroup: vec3u, local: u32, subgroup: u32, lane: u32) {
     ws[i] = vec4<f16>(vec4f((i / STRIDE * 5u + k * 2u) % 13u) - 6.0);
   }
   workgroupBarrier();
+  let begin = subgroup * FRAGMENT_ROWS * 32u;
   var c: Sum;
   c = add_product(c, left_at(0u), right_at(0u), lane);
-  keep(subgroup * FRAGMENT_ROWS * 32u, c, lane);
+  keep(begin, c, lane);
+  workgroupBarrier();
+  c = add_product(kept_at(begin, 32u, lane), left_at(0u), right_at(0u), lane);
+  keep(begin, c, lane);
   workgroupBarrier();
   for (var i = local; i < RESULTS; i += LANES) {
     y[i] = ys[i];

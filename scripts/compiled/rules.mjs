@@ -8,6 +8,9 @@ const LEAST = {
   'conv2d-shared.wgsl': 8,
   'attention-prompt.wgsl': 6,
   'attend-shared.wgsl': 8,
+  // Heads of 128 and 256, whose queries, keys and weights take 45 KiB of workgroup memory.
+  'attend-matrix.wgsl': 3,
+  'attention-prompt-matrix.wgsl': 3,
   'matvec.wgsl': 6, // q6_k in eight rows; all others have 8 or more
 };
 const LEAST_OF_OTHERS = 16;

@@ -22,7 +22,7 @@ export async function measureAttention(launches) {
   for (const shape of small ? [{ dims: 32, heads: 2, kvHeads: 1 }] : SHAPES) {
     for (const context of small ? [64] : CONTEXTS) {
       await measureOne(launches, shape, { context, rows: 1, sequences: 1 });
-      await measureOne(launches, shape, {
+      await measurePrompt(launches, shape, {
         context,
         rows: Math.min(context, small ? 16 : CHUNK),
         sequences: 1,
@@ -32,13 +32,24 @@ export async function measureAttention(launches) {
   }
 }
 
-async function measureOne(launches, shape, { context, rows, sequences }) {
+/** With the device's matrix units, if it has some, and without. */
+async function measurePrompt(launches, shape, step) {
+  const { capabilities } = launches.device;
+  const { matrixUnit } = capabilities;
+  await measureOne(launches, shape, step);
+  if (matrixUnit === null) return;
+  capabilities.matrixUnit = null;
+  await measureOne(launches, shape, step, ', without matrix units');
+  capabilities.matrixUnit = matrixUnit;
+}
+
+async function measureOne(launches, shape, { context, rows, sequences }, remark = '') {
   const { heads, kvHeads, dims } = shape;
   const pages = context / PAGE_TOKENS;
   const bytes = BYTES_PER_VALUE * sequences * context * kvHeads * dims;
   const isDecode = rows === 1;
   const phase = isDecode ? `decode, sequences: ${sequences}` : `prefill, rows: ${rows}`;
-  const name = `attention, heads of ${dims}, context ${context}, ${phase}`;
+  const name = `attention, heads of ${dims}, context ${context}, ${phase}${remark}`;
   const description = { name, kernel: 'attention', ...shape, context, rows, sequences };
   const tiles = [];
   for (let sequence = 0; sequence < sequences; sequence++)

@@ -6,7 +6,11 @@ import { probeMatrixUnit } from '../../dist/kernels/matrix-unit.js';
 import { measureAttention } from './cached-attention.mjs';
 import { measureImageKernels } from './image-kernels.mjs';
 import { Launches } from './launches.mjs';
-import { compareMatrixConvolutions, compareMatrixProducts } from './matrix-products.mjs';
+import {
+  compareMatrixAttention,
+  compareMatrixConvolutions,
+  compareMatrixProducts,
+} from './matrix-products.mjs';
 import { measureProducts } from './products.mjs';
 import { measureTextKernels } from './text-kernels.mjs';
 
@@ -25,6 +29,7 @@ const PARTS = {
 async function compareOnMatrixUnits(launches) {
   await compareMatrixProducts(launches);
   await compareMatrixConvolutions(launches);
+  await compareMatrixAttention(launches);
 }
 
 export async function measure(job) {

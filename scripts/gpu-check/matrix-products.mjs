@@ -1,6 +1,7 @@
-// Products of 512 rows and convolutions on matrix units beside the same ones without them: times, and how far results differ.
+// Products of 512 rows, convolutions and attention of images on matrix units, beside the same ones without them: times, and how far results differ.
 
 import { Tape } from '../../dist/gpu/tape.js';
+import { attend } from '../../dist/kernels/attend.js';
 import { conv2d } from '../../dist/kernels/conv2d.js';
 import { stacked } from '../../dist/kernels/matrix.js';
 import { linear } from '../../dist/kernels/matmul.js';
@@ -19,6 +20,12 @@ const CONVOLUTIONS = [
   [1280, 32, 3],
   [640, 64, 1],
   [256, 512, 3],
+];
+
+/** Heads of Stable Diffusion XL and of FLUX.1. */
+const ATTENTIONS = [
+  { queries: 4096, keys: 4096, heads: 10, dims: 64 },
+  { queries: 4608, keys: 4608, heads: 24, dims: 128 },
 ];
 
 /** Adds two rows for each product, the second with the difference of the results; none where kernels use no matrix unit. */
@@ -62,6 +69,24 @@ export async function compareMatrixConvolutions(launches, shapes = CONVOLUTIONS)
   }
 }
 
+/** The same for attention of images. */
+export async function compareMatrixAttention(launches, shapes = ATTENTIONS) {
+  if (launches.device.capabilities.matrixUnit === null) return;
+  for (const { queries, keys, heads, dims } of shapes) {
+    const inputs = [queries, keys, keys].map((rows) => launches.tensor([1, rows, heads * dims]));
+    await compareUnits(launches, {
+      name: `attend, ${queries} × ${keys}, ${heads} heads of ${dims}`,
+      description: { kernel: 'attend', product: 'matrix units', queries, keys, heads, dims },
+      capacity: {},
+      bytes: 4 * heads * dims * (2 * queries + 2 * keys),
+      operations: 4 * queries * keys * heads * dims,
+      record: (tape) => attend(...inputs.map((x) => ({ x: x.on(tape), first: 0 })), { heads, dims }),
+    });
+    for (const tensor of inputs) launches.free(tensor);
+  }
+}
+
+/** Adds the row of a launch without matrix units, and that with them. */
 async function compareUnits(launches, { name, description, capacity, bytes, operations, record }) {
   const { device } = launches;
   const { matrixUnit } = device.capabilities;

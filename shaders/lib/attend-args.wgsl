@@ -1,5 +1,7 @@
 // Arguments and bindings of both kernels of dense attention. If a tensor exceeds a binding, a dispatch covers one item's queries or
 // keys strip by strip; rows are counted from the first one in the binding.
+#import "lib/seen-keys.wgsl"
+
 struct Args {
   first_item: u32, // items before this dispatch
   queries: u32,    // queries of an item, in this strip
@@ -31,13 +33,3 @@ struct Args {
 @group(0) @binding(1) var<storage, read> k: array<vec4f>;
 @group(0) @binding(2) var<storage, read> v: array<vec4f>;
 @group(0) @binding(3) var<uniform> args: Args;
-
-// Number of the strip's keys that an item has, and of keys that a query of the strip sees.
-fn count_of(item: u32) -> u32 {
-  return min(max(keys_of(args.first_item + item), args.first_key) - args.first_key, args.keys);
-}
-
-fn seen_of(count: u32, query: u32) -> u32 {
-  let before = max(args.first_query + query + 1u, args.first_key) - args.first_key;
-  return select(count, min(count, before), args.causal != 0u);
-}

@@ -7,6 +7,7 @@ struct Args {
   window: u32,   // tokens that a query sees, including itself
   cap: f32,      // bound of the scores if they are capped
   rows: u32,     // rows that a chunk has room for, if chunks have separate workgroups
+  blocks: u32,   // pages of the longest context
   first_tile: u32, // tile of the first workgroup, if a dispatch computes a part of the tiles
 }
 

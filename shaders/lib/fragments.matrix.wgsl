@@ -32,3 +32,12 @@ fn add_product(c: Sum, left: Left, right: Right, lane: u32) -> Sum {
 fn keep(at: u32, c: Sum, lane: u32) {
   subgroupMatrixStore<row_major>(&ys, at, c, 32u);
 }
+
+// Keeps a fragment in ys, whose rows are so many floats apart, and takes one from there.
+fn keep_apart(at: u32, stride: u32, c: Sum, lane: u32) {
+  subgroupMatrixStore<row_major>(&ys, at, c, stride);
+}
+
+fn kept_at(at: u32, stride: u32, lane: u32) -> Sum {
+  return subgroupMatrixLoad<Sum, row_major>(&ys, at, stride);
+}

@@ -44,6 +44,23 @@ fn keep(at: u32, c: Sum, lane: u32) {
   }
 }
 
+// Keeps a fragment in ys, whose rows are so many floats apart, and takes one from there.
+fn keep_apart(at: u32, stride: u32, c: Sum, lane: u32) {
+  for (var i = 0u; i < turns(FRAGMENT_ROWS * FRAGMENT_COLUMNS / SUBGROUP); i++) {
+    let element = lane + i * SUBGROUP;
+    ys[at + element / FRAGMENT_COLUMNS * stride + element % FRAGMENT_COLUMNS] = c[i];
+  }
+}
+
+fn kept_at(at: u32, stride: u32, lane: u32) -> Sum {
+  var c = Sum();
+  for (var i = 0u; i < turns(FRAGMENT_ROWS * FRAGMENT_COLUMNS / SUBGROUP); i++) {
+    let element = lane + i * SUBGROUP;
+    c[i] = ys[at + element / FRAGMENT_COLUMNS * stride + element % FRAGMENT_COLUMNS];
+  }
+  return c;
+}
+
 @compute @workgroup_size(LANES)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
   compute_tile(workgroup, local, local / SUBGROUP, local % SUBGROUP);

@@ -156,7 +156,7 @@ export function describeAdapter({ adapter, probe, kernels }: Examined): string {
   return [title, ...rows.map(([name, text]) => `  ${name.padEnd(10)} ${text}`)].join('\n');
 }
 
-/** The matrix unit that products of a prompt's rows use. */
+/** The matrix unit that products and attention of many rows use. */
 function matricesText(unit: AdapterSummary['matrixUnit']): string {
   if (typeof unit === 'string') return `none: ${unit}`;
   const { rows, columns, depth, subgroup } = unit;

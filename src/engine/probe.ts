@@ -64,7 +64,7 @@ export function remarksOn({
       : [`${subgroupProblem}: kernels use no subgroups, which is slower; update the driver`]),
     ...(typeof summary.matrixUnit === 'object' && capabilities.matrixUnit === null
       ? [
-          'its matrix unit does not compile or computes something else: prompts are multiplied without it, which is slower; update the driver',
+          'its matrix unit does not compile or computes something else: prompts and attention are computed without it, which is slower; update the driver',
         ]
       : []),
   ];

@@ -31,7 +31,7 @@ export interface Capabilities {
   maxInvocations: number;
   /** Bytes of the workgroup memory of one workgroup. */
   workgroupBytes: number;
-  /** null: products of many rows use no matrix units. */
+  /** null: products and attention of many rows use no matrix units. */
   matrixUnit: MatrixUnit | null;
 }
 

@@ -3,6 +3,7 @@
 import type { Params } from '../gpu/linker.ts';
 import { tapeOf, type Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
+import { attendMatrixTile, attendOnMatrices } from './attend-matrix.ts';
 import { attendTile, type AttendShape } from './attend-tile.ts';
 import { quadsOf, type Columns } from './columns.ts';
 import { mostWork } from './dispatch-work.ts';
@@ -49,17 +50,30 @@ export function attend(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention)
     throw new Error(`attend: q, k and v of [${shapes.join('], [')}], heads of ${dims}`);
   const queries = q.x.rows(tape.capacity) / items;
   const keys = k.x.rows(tape.capacity) / items;
-  const variant = variantOf(tape, { queries, keys, heads: items * heads, dims });
-  const dispatched = tape.device.capabilities.maxWorkgroups * variant.queriesAtOnce;
-  const job = { tape, q, k, v, y, attention, variant, all: { queries, keys } };
-  const isWhole = queries <= dispatched && [q.x, k.x, v.x, y].every((tensor) => fits(tape, tensor));
+  const shape = { queries, keys, heads: items * heads, dims };
+  const matrix = attention.bias || tape.plain ? null : attendMatrixTile(tape, shape);
+  const job = { tape, q, k, v, y, attention, all: { queries, keys } };
+  const isBound = [q.x, k.x, v.x, y].every((tensor) => fits(tape, tensor));
+  const { maxWorkgroups } = tape.device.capabilities;
+  if (matrix !== null && isBound && queries <= maxWorkgroups * matrix.tile.rows) {
+    const parts = dividedParts(job, items, { isWhole: true, most: queries, tile: matrix.tile.rows });
+    const between = (): void => {
+      if (parts.length > 1) tape.cut();
+    };
+    attendOnMatrices({ ...job, ...withDefaults(attention) }, matrix, { parts, between });
+    return y;
+  }
+  const variant = variantOf(tape, shape);
+  const dispatched = maxWorkgroups * variant.queriesAtOnce;
+  const isWhole = isBound && queries <= dispatched;
   const most = isWhole ? Infinity : Math.min(mostPixels(tape, q.x), mostPixels(tape, y), dispatched);
   const mostKeys = isWhole ? keys : Math.min(mostPixels(tape, k.x), mostPixels(tape, v.x));
-  const parts = dividedParts(job, items, { isWhole, most });
+  const parts = dividedParts(job, items, { isWhole, most, tile: variant.queriesAtOnce });
   for (const part of parts) {
     const [first, last] = part.queries;
     const state = isWhole ? null : tape.tensor([last - first, heads * variant.parts * 2]);
-    for (const window of ranges(keys, mostKeys)) record(job, { ...part, keys: window }, state);
+    for (const window of ranges(keys, mostKeys))
+      record({ ...job, variant }, { ...part, keys: window }, state);
     if (workOf(job) < Infinity && parts.length > 1) tape.cut();
   }
   return y;
@@ -82,11 +96,10 @@ function attendPadded(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention):
 function dividedParts(
   job: Job,
   items: number,
-  { isWhole, most }: { isWhole: boolean; most: number },
+  { isWhole, most, tile }: { isWhole: boolean; most: number; tile: number },
 ): Omit<Part, 'keys'>[] {
   const {
     attention: { heads, dims },
-    variant,
     all: { queries, keys },
   } = job;
   const worked = Math.floor(workOf(job) / (keys * heads * dims));
@@ -97,8 +110,7 @@ function dividedParts(
       queries: [0, queries],
     }));
   // Whole tiles of queries.
-  const { queriesAtOnce } = variant;
-  const strip = Math.min(most, Math.max(1, Math.floor(worked / queriesAtOnce)) * queriesAtOnce);
+  const strip = Math.min(most, Math.max(1, Math.floor(worked / tile)) * tile);
   return Array.from({ length: items }, (_, firstItem) =>
     ranges(queries, strip).map((range) => ({ firstItem, items: 1, queries: range })),
   ).flat();
@@ -107,6 +119,18 @@ function dividedParts(
 /** Most products of queries, keys and columns of a dispatch, each of which is two multiply-adds. */
 function workOf({ tape, attention }: Job): number {
   return Math.min(attention.mostWork ?? Infinity, mostWork(tape) / 2);
+}
+
+/** What is left out. */
+function withDefaults({
+  heads,
+  dims,
+  kvHeads = heads,
+  causal = false,
+  scale = 1 / Math.sqrt(dims),
+  ...rest
+}: Attention) {
+  return { ...rest, heads, dims, kvHeads, causal, scale };
 }
 
 type Range = readonly [first: number, last: number];
@@ -127,7 +151,6 @@ interface Job {
   v: HeadsOf;
   y: Tensor;
   attention: Attention;
-  variant: Variant;
   /** Rows of one item. */
   all: { queries: number; keys: number };
 }
@@ -141,17 +164,13 @@ interface Part {
 }
 
 /** Records one dispatch. `state` persists from one range of an item's keys to the next. */
-function record(job: Job, { firstItem, items, queries, keys }: Part, state: Tensor | null): void {
+function record(
+  job: Job & { variant: Variant },
+  { firstItem, items, queries, keys }: Part,
+  state: Tensor | null,
+): void {
   const { tape, attention, variant, all } = job;
-  const {
-    heads,
-    dims,
-    kvHeads = heads,
-    causal = false,
-    keyCounts,
-    scale = 1 / Math.sqrt(dims),
-    bias,
-  } = attention;
+  const { heads, dims, kvHeads, causal, keyCounts, scale, bias } = withDefaults(attention);
   const rows = (tensor: Tensor, ofItem: number, [first, last]: Range) => {
     const row = firstItem * ofItem + first;
     const { operand, first: begins } = view(tape, tensor, {

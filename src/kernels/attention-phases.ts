@@ -4,7 +4,8 @@
 import type { Params } from '../gpu/linker.ts';
 import type { Operand, Tape } from '../gpu/tape.ts';
 import type { Sizes } from '../gpu/tensor.ts';
-import { PAGE_TOKENS, TILE_ROWS, type HeadShape } from './batch.ts';
+import { promptMatrixKernel, type PromptKernel } from './attention-prompt-matrix.ts';
+import { PAGE_TOKENS, TILE_ROWS, type HeadShape, type KvFormat } from './batch.ts';
 import { mostWork, type TileStrip } from './dispatch-work.ts';
 
 /** Least pages of a decode row's chunk, and the largest number of chunks; as in shaders/lib/own-chunks.wgsl. */
@@ -27,8 +28,8 @@ export interface PhasedAttention {
   tileWork: (sizes: Sizes) => number;
   shape: HeadShape;
   window: number | null;
-  /** Parameters of the kinds of scores and of pages; `sinks` alone concerns merging. */
-  variants: { scores: Params; sinks: Params };
+  /** Parameters of the kinds of pages and of scores; `sinks` alone concerns merging. */
+  variants: { pages: { KV: KvFormat }; scores: Params; sinks: Params };
   args: Record<string, number>;
   bind: Record<string, Operand>;
   /** The operands among `bind` that merging needs. */
@@ -48,19 +49,27 @@ export function attendPhases(tape: Tape, attention: PhasedAttention): void {
   }
 }
 
-function attendPrompt(tape: Tape, { strips, shape, variants, args, bind }: PhasedAttention): void {
-  const { heads, kvHeads, dims } = shape;
+function attendPrompt(tape: Tape, attention: PhasedAttention): void {
+  const { strips, shape, variants, args, bind } = attention;
+  const { heads, kvHeads } = shape;
   const share = heads / kvHeads;
-  const each = queriesOfTeam(tape, share, dims);
-  const queries = (LANES / 8) * each;
+  const { shader, params, queries } =
+    promptMatrixKernel(tape, shape, variants.pages.KV) ?? promptKernel(tape, attention);
   for (const { first, count } of strips) {
-    tape.dispatch('attention-prompt.wgsl', {
-      params: { DIMS: dims, EACH: each, ...variants.scores, ...variants.sinks },
+    tape.dispatch(shader, {
+      params: { ...params, ...variants.scores, ...variants.sinks },
       args: { ...args, first_tile: first },
       bind,
       groups: (sizes) => [count(sizes), kvHeads, Math.ceil(((sizes['tileRows'] ?? 0) * share) / queries)],
     });
   }
+}
+
+function promptKernel(tape: Tape, { shape, variants }: PhasedAttention): PromptKernel {
+  const { heads, kvHeads, dims } = shape;
+  const each = queriesOfTeam(tape, heads / kvHeads, dims);
+  const params = { DIMS: dims, EACH: each, ...variants.pages };
+  return { shader: 'attention-prompt.wgsl', params, queries: (LANES / 8) * each };
 }
 
 /** Queries of eight lanes, so that a lane's sums fit its registers and the workgroups of a tile are filled alike. */
@@ -87,7 +96,7 @@ function attendDecoded(
   const params = { DIMS: dims, ...variants.sinks };
   const stripArgs = { ...args, rows, first_tile: first };
   tape.dispatch('attention-decode.wgsl', {
-    params: { ...params, ...variants.scores, QUERIES: queries },
+    params: { ...params, ...variants.pages, ...variants.scores, QUERIES: queries },
     args: stripArgs,
     bind: { ...bind, parts },
     groups: (sizes) => [rowsAt(sizes), kvHeads * chunksAt(sizes), Math.ceil(share / queries)],

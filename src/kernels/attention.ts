@@ -66,6 +66,7 @@ export function attention(
     window: window ?? 1000000,
     cap: cap ?? 0,
     rows: tape.capacity['rows'] ?? 0,
+    blocks: tape.capacity['contextPages'] ?? 1,
     first_tile: 0,
   };
   const tileWork = tileWorkOf(shape, spans ? null : window);
@@ -76,7 +77,11 @@ export function attention(
     return y;
   }
   if (tape.device.profile.matvecRows !== null && dims <= MOST_DIMS) {
-    const each = { scores: { SPANS: spans, ...scores }, sinks: { SPANS: spans, SINKS: variants.SINKS } };
+    const { KV, CAP } = scores;
+    const each = {
+      ...{ pages: { KV }, scores: { SPANS: spans, CAP } },
+      sinks: { SPANS: spans, SINKS: variants.SINKS },
+    };
     attendPhases(tape, {
       isDecode: isDecode(q),
       strips,

@@ -36,13 +36,13 @@ async function works(device: Device, unit: MatrixUnit): Promise<boolean> {
   );
 }
 
-/** The product of what matrix-unit.wgsl multiplies, [rows][columns]. */
+/** Twice the product of what matrix-unit.wgsl multiplies, [rows][columns]. */
 function expected({ rows, columns, depth }: MatrixUnit): number[][] {
   const x = (row: number, k: number) => ((row * 7 + k * 3) % 11) - 5;
   const w = (column: number, k: number) => ((column * 5 + k * 2) % 13) - 6;
   return Array.from({ length: rows }, (_, row) =>
     Array.from({ length: columns }, (_, column) =>
-      Array.from({ length: depth }, (_, k) => x(row, k) * w(column, k)).reduce((a, b) => a + b),
+      Array.from({ length: depth }, (_, k) => 2 * x(row, k) * w(column, k)).reduce((a, b) => a + b),
     ),
   );
 }

@@ -11,8 +11,10 @@ import { testFiles, TEST_RUNNER } from './in-page/plugin.ts';
 /** Names of the tests that run of a file; null: none, because it compiles variants for other adapters. */
 const IN_PART: Readonly<Record<string, RegExp | null>> = {
   attend: /the adapter as it is' (heads of (8|40|160)|causal|\d+ keys|keys of each|scores)/,
+  'attend-matrix': null,
   'attend-shared': null,
   'attention-phases': /^2 queries a key/,
+  'attention-prompt-matrix': null,
   attention:
     /2 queries a key, \d+ dims, \d key heads|without subgroups 64|sinks true, window null|1 queries a key, 64/,
   'conv2d-matrix': null,

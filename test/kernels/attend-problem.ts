@@ -84,7 +84,7 @@ function shift(values: Float32Array, columns: number): Float32Array {
   return shifted;
 }
 
-function reference(of: Problem): Float64Array[] {
+export function reference(of: Problem): Float64Array[] {
   const { items, queries, keys, heads, kvHeads, dims, scale = 1 / Math.sqrt(dims) } = of;
   const kvAt = (item: number, key: number, head: number) =>
     ((item * keys + key) * 2 * kvHeads + Math.floor((head * kvHeads) / heads)) * dims;

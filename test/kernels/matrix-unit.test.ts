@@ -12,18 +12,11 @@ import { allocateMatrix, stacked } from '../../src/kernels/matrix.ts';
 import { probeMatrixUnit } from '../../src/kernels/matrix-unit.ts';
 import { openNullDevice, validate } from '../gpu/null-device.ts';
 import { disguise, openTestDevice } from '../gpu/test-device.ts';
+import { MATRIX_UNITS as UNITS } from './matrix-units.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openNullDevice()));
 afterAll(() => device.destroy());
-
-const UNITS = {
-  nvidia: { rows: 16, columns: 16, depth: 16, subgroup: 32, pinned: false },
-  amd: { rows: 16, columns: 16, depth: 16, subgroup: 32, pinned: true },
-  'intel Arc A': { rows: 8, columns: 8, depth: 16, subgroup: 8, pinned: true },
-  'intel Arc B': { rows: 8, columns: 16, depth: 16, subgroup: 16, pinned: true },
-  apple: { rows: 8, columns: 8, depth: 8, subgroup: 32, pinned: false },
-} satisfies Record<string, MatrixUnit>;
 
 /** Parameters of the kernel for so many rows. */
 function paramsFor(unit: MatrixUnit, format: FormatName, rows: number): Params {

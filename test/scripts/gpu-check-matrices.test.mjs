@@ -1,4 +1,4 @@
-// The comparison of products and convolutions on matrix units with those without, on a device whose fragments lanes compute.
+// The comparison of products, convolutions and attention on matrix units with those without, on a device whose fragments lanes compute.
 
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { PROFILES } from '../../dist/gpu/adapter-profile.js';
@@ -6,6 +6,7 @@ import { Device } from '../../dist/gpu/device.js';
 import { openDevice, readShader } from '../../dist/gpu/node.js';
 import { Launches } from '../../scripts/gpu-check/launches.mjs';
 import {
+  compareMatrixAttention,
   compareMatrixConvolutions,
   compareMatrixProducts,
   differenceOf,
@@ -24,6 +25,10 @@ const COMPARED = {
       ['image-largest.wgsl', 'image-factors.wgsl', 'halve-pixels.wgsl', 'conv2d-matrix.wgsl'],
     ],
   },
+  'attention of images': {
+    compare: (launches) => compareMatrixAttention(launches, [{ queries: 64, keys: 64, heads: 1, dims: 16 }]),
+    kernels: [['attend-shared.wgsl'], ['halve-keys.wgsl', 'attend-matrix.wgsl']],
+  },
 };
 
 let opened;
@@ -31,21 +36,24 @@ beforeAll(async () => void (opened = await openDevice({ safe: true, memoryBudget
 afterAll(() => opened.destroy());
 beforeEach(({ skip }) => void (opened.capabilities.f16 || skip()));
 
-it.each(Object.keys(COMPARED))('%s have a row of each, and results that differ as f16 does', async (name) => {
-  const { compare, kernels } = COMPARED[name];
-  const profile = PROFILES.find((one) => one.name === 'discrete');
-  const { gpu, summary } = opened;
-  const device = new Device(gpu, { shaders: readShader, summary, profile, memoryBudget: 2 ** 28 });
-  device.capabilities.matrixUnit = UNIT;
-  const rows = [];
-  const sink = { row: (_, row) => rows.push(row) };
-  await compare(new Launches(device, { sink, small: true, earlier: {} }));
-  expect(rows.map(({ error }) => error)).toEqual([undefined, undefined]);
-  expect(rows.map((row) => row.kernels)).toEqual(kernels);
-  expect(rows[1].difference).toBeGreaterThan(0);
-  expect(rows[1].difference).toBeLessThan(0.003);
-  expect(device.capabilities.matrixUnit).toEqual(UNIT);
-});
+it.each(Object.keys(COMPARED))(
+  'of %s there is a row of each, with results that differ as f16 does',
+  async (name) => {
+    const { compare, kernels } = COMPARED[name];
+    const profile = PROFILES.find((one) => one.name === 'discrete');
+    const { gpu, summary } = opened;
+    const device = new Device(gpu, { shaders: readShader, summary, profile, memoryBudget: 2 ** 28 });
+    device.capabilities.matrixUnit = UNIT;
+    const rows = [];
+    const sink = { row: (_, row) => rows.push(row) };
+    await compare(new Launches(device, { sink, small: true, earlier: {} }));
+    expect(rows.map(({ error }) => error)).toEqual([undefined, undefined]);
+    expect(rows.map((row) => row.kernels)).toEqual(kernels);
+    expect(rows[1].difference).toBeGreaterThan(0);
+    expect(rows[1].difference).toBeLessThan(0.003);
+    expect(device.capabilities.matrixUnit).toEqual(UNIT);
+  },
+);
 
 it('a result that is not a number differs infinitely', () => {
   expect(differenceOf([3, 4], [3, NaN])).toBe(Infinity);

@@ -120,6 +120,32 @@ function pagedAttention(name: string, step: typeof PROMPT, decodes: readonly str
   };
 }
 
+interface DenseShape {
+  items: number;
+  queries: number;
+  keys: number;
+  heads: number;
+  dims: number;
+}
+
+function denseAttention(name: string, { items, queries, keys, heads, dims }: DenseShape): KernelCase {
+  return {
+    name,
+    sizes: {},
+    prepare(inputs) {
+      const given = [queries, keys, keys].map((rows) =>
+        inputs.tensor([items, rows, heads * dims], inputs.numbers(items * rows * heads * dims)),
+      );
+      return {
+        record: (tape) => {
+          const [q, k, v] = given.map((tensor) => ({ x: tensor(tape), first: 0 }));
+          return attend(q!, k!, v!, { heads, dims });
+        },
+      };
+    },
+  };
+}
+
 export const ATTENTION_CASES: readonly KernelCase[] = [
   {
     name: 'rotation of queries',
@@ -134,20 +160,7 @@ export const ATTENTION_CASES: readonly KernelCase[] = [
   },
   pagedAttention('paged attention, rows of a prompt', PROMPT, []),
   pagedAttention('paged attention, rows of a decode step', DECODE, ['rows']),
-  {
-    name: 'attention of images',
-    sizes: {},
-    prepare(inputs) {
-      const [items, queries, keys, heads, dims] = [2, 40, 50, 2, 32];
-      const q = inputs.tensor([items, queries, heads * dims], inputs.numbers(items * queries * heads * dims));
-      const k = inputs.tensor([items, keys, heads * dims], inputs.numbers(items * keys * heads * dims));
-      const v = inputs.tensor([items, keys, heads * dims], inputs.numbers(items * keys * heads * dims));
-      return {
-        record: (tape) => {
-          const [of, to, sum] = [q, k, v].map((given) => ({ x: given(tape), first: 0 }));
-          return attend(of!, to!, sum!, { heads, dims });
-        },
-      };
-    },
-  },
+  // More than 64 queries and keys may be computed on matrix units.
+  denseAttention('attention of images', { items: 1, queries: 72, keys: 80, heads: 2, dims: 32 }),
+  denseAttention('attention of images, few queries', { items: 2, queries: 40, keys: 50, heads: 2, dims: 32 }),
 ];
