@@ -70,6 +70,7 @@ async function keep(paths: string[], open: Partial<Openers>, optional = false) {
       },
       options: {
         quantization: 'int8',
+        'activation-dtype': 'float',
         'sampling-defaults': 'model',
         'logprobs-mode': 'raw',
         'json-schema-mode': 'declared',
@@ -97,6 +98,7 @@ describe('models in one server', () => {
       {
         model: chat,
         quantization: 'int8',
+        'activation-dtype': 'float',
         samplingDefaults: 'model',
         logprobsMode: 'raw',
         jsonSchemaMode: 'declared',
