@@ -43,9 +43,21 @@ const NUMBER_SOURCES = ['f32', 'f16', 'bf16'] as const;
 const STORED_NAMES = Object.keys(STORED_BLOCKS) as StoredName[];
 /** Block formats whose scales stand in the blocks, so that a tensor alone gives its numbers. */
 const WHOLE_NAMES = STORED_NAMES.filter((name) => STORED_BLOCKS[name].scaleType !== 'tensor');
-const NUMBERS = { step: 4, integers: false, scale: null, rule: 'code', sources: NUMBER_SOURCES, packing: 'number' } as const;
+const NUMBERS = {
+  step: 4,
+  integers: false,
+  scale: null,
+  rule: 'code',
+  sources: NUMBER_SOURCES,
+  packing: 'number',
+} as const;
 const ALL_SOURCES = [...NUMBER_SOURCES, ...WHOLE_NAMES];
-const CODES = { integers: true, sources: ALL_SOURCES, packing: 'quantise', scale: { block: 32, bytes: 4 } } as const;
+const CODES = {
+  integers: true,
+  sources: ALL_SOURCES,
+  packing: 'quantise',
+  scale: { block: 32, bytes: 4 },
+} as const;
 
 type StoredFormat = WeightFormat & { packing: 'stored' };
 /** Rows that have a packed layout of their own. */

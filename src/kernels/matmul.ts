@@ -17,8 +17,9 @@ import { isAdapted, loraExpand } from './lora-expand.ts';
 import { weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
 import { isDecode, matvecKernel, matvecRows } from './matvec.ts';
 import { matvecInt8Kernel } from './matvec-int8.ts';
-import { appliedNorm, rowsOf, type AppliedNorm, type Rows } from './normed.ts';
+import { appliedNorm, NormedRows, rowsOf, type AppliedNorm, type Rows } from './normed.ts';
 import { orderColumns } from './order-columns.ts';
+import { quantizeNormed } from './quantize-normed.ts';
 import { quantizeRows, type WordOrder } from './quantize-rows.ts';
 import { stripsOf } from './row-strips.ts';
 import { splitsOf, TILE_ROWS, tilingOf, type ProductKernel } from './tiling.ts';
@@ -179,7 +180,8 @@ function integerFactors(
   order: WordOrder,
 ): Factors {
   const tape = tapeOf(inputs);
-  const x = quantizeRows(orderedRows(inputs, weight), order);
+  const isNormed = inputs instanceof NormedRows && weight.order === null;
+  const x = isNormed ? quantizeNormed(inputs, order) : quantizeRows(orderedRows(inputs, weight), order);
   const rows = x.rows(tape.capacity);
   const kernelOf = (window: MatrixWindow, stripRows: number): ProductKernel =>
     isDecode(inputs)

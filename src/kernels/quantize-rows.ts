@@ -14,12 +14,12 @@ export type WordOrder = 'in-order' | 'interleaved';
 
 interface Quantized {
   y: Tensor;
-  /** Writes to x before. */
+  /** Writes to the rows before. */
   changes: number;
 }
 
 /** What was made of rows, by order: several products read the same rows. */
-const made = new WeakMap<Tensor, Map<WordOrder, Quantized>>();
+const made = new WeakMap<object, Map<WordOrder, Quantized>>();
 
 /**
  * Rounds each block of 32 k's to 8 bits under a scale of its own, once for all products that read the rows. `count`: rows in a step, if they are fewer
@@ -27,20 +27,30 @@ const made = new WeakMap<Tensor, Map<WordOrder, Quantized>>();
  * x [rows, k] → u32 [rows, 12 · blocks]
  */
 export function quantizeRows(x: Tensor, order: WordOrder, count?: (sizes: Sizes) => number): Tensor {
-  const changes = tapeOf(x).changes.of(x);
-  const byOrder = made.get(x) ?? new Map<WordOrder, Quantized>();
-  made.set(x, byOrder);
+  return once(x, x, order, () => record(x, order, count));
+}
+
+/** What `make` gives for rows, the last time or anew; `of`: the tensor whose changes make it necessary. */
+export function once(rows: object, of: Tensor, order: WordOrder, make: () => Tensor): Tensor {
+  const changes = tapeOf(of).changes.of(of);
+  const byOrder = made.get(rows) ?? new Map<WordOrder, Quantized>();
+  made.set(rows, byOrder);
   const known = byOrder.get(order);
   if (known?.changes === changes) return known.y;
-  const y = record(x, order, count);
+  const y = make();
   byOrder.set(order, { y, changes });
   return y;
 }
 
+/** An empty tensor for rows of the shape of x in 8 bits. */
+export function roundedLike(x: Tensor): Tensor {
+  const words = Math.ceil(x.columns / BLOCK) * BLOCK_WORDS;
+  return tapeOf(x).tensor([...x.shape.slice(0, -1), words], 'u32');
+}
+
 function record(x: Tensor, order: WordOrder, count: ((sizes: Sizes) => number) | undefined): Tensor {
   const tape = tapeOf(x);
-  const blocks = Math.ceil(x.columns / BLOCK);
-  const y = tape.tensor([...x.shape.slice(0, -1), blocks * BLOCK_WORDS], 'u32');
+  const y = roundedLike(x);
   const across = Math.ceil(y.stride / BLOCK_WORDS / LANES);
   for (const strip of stripsOf(tape, [x, y])) {
     tape.dispatch('quantize-rows.wgsl', {

@@ -3,38 +3,17 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
-import { Tensor, tensorBytes } from '../../src/gpu/tensor.ts';
+import { Tensor } from '../../src/gpu/tensor.ts';
 import { quantizeRows, type WordOrder } from '../../src/kernels/quantize-rows.ts';
 import { rmsnorm } from '../../src/kernels/rmsnorm.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
-import { poison, Random, upload } from './compute.ts';
+import { Random, upload } from './compute.ts';
 import { activations, roundedBlock } from './rounded-rows.ts';
+import { roundedWords } from './rounded-tape.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
-
-/** The words of rows of `columns` values, [row][word]. */
-async function quantized(x: Float32Array, columns: number, order: WordOrder): Promise<Uint32Array[]> {
-  const rows = x.length / columns;
-  const stride = Math.ceil(columns / 32) * 32;
-  const padded = new Float32Array(rows * stride);
-  for (let row = 0; row < rows; row++)
-    padded.set(x.subarray(row * columns, (row + 1) * columns), row * stride);
-  const tape = new Tape(device, { rows: rows + 3 });
-  const buffer = device.allocate('step', 'x', tensorBytes(['rows', columns], { rows: rows + 3 }));
-  device.gpu.queue.writeBuffer(buffer, 0, padded);
-  const input = new Tensor(['rows', columns], 'f32', { region: { buffer, offset: 0, size: buffer.size }, tape });
-  const y = tape.keep(quantizeRows(input, order));
-  tape.finish();
-  device.arena.settle();
-  poison(device, tape.region(y));
-  tape.run({ rows });
-  const words = new Uint32Array(await device.read(tape.region(y)));
-  expect(device.takeError()).toBeNull();
-  device.free(buffer);
-  return Array.from({ length: rows }, (_, row) => words.slice(row * y.stride, (row + 1) * y.stride));
-}
 
 /** Places of a block's k's in its words, four a word. */
 const PLACES: Record<WordOrder, readonly number[]> = {
@@ -61,7 +40,7 @@ it.each(['in-order', 'interleaved'] as const)(
   async (order) => {
     for (const columns of [1, 33, 70, 1056]) {
       const x = activations(3, columns, new Random(columns));
-      const found = await quantized(x, columns, order);
+      const found = await roundedWords(device, { x, columns, capacity: 6 }, (of) => quantizeRows(of, order));
       found.forEach((row, i) =>
         expect([columns, row]).toEqual([
           columns,
@@ -75,7 +54,9 @@ it.each(['in-order', 'interleaved'] as const)(
 it('a block of zeros, or of numbers whose scale would be subnormal, is zeros', async () => {
   const x = new Float32Array(64);
   x.fill(1e-37, 32);
-  const [row] = await quantized(x, 64, 'in-order');
+  const [row] = await roundedWords(device, { x, columns: 64, capacity: 1 }, (of) =>
+    quantizeRows(of, 'in-order'),
+  );
   expect(row).toEqual(new Uint32Array(32));
 });
 

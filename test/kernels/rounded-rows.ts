@@ -56,7 +56,8 @@ export function activations(count: number, k: number, random: Random): Float32Ar
     for (let first = row; first < row + k; first += 32) {
       const size = Math.min(32, row + k - first);
       const scale = 2 ** -(6 + random.integer(4));
-      for (let i = 0; i < size; i++) x[first + i] = scale * (random.integer(253) - 126 + (random.integer(3) - 1) / 4);
+      for (let i = 0; i < size; i++)
+        x[first + i] = scale * (random.integer(253) - 126 + (random.integer(3) - 1) / 4);
       x[first + random.integer(size)] = 127 * scale;
     }
   }

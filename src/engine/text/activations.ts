@@ -25,7 +25,6 @@ export function activationsNote(
       { param: 'activationDtype' },
     );
   const others = floats.length === 0 ? '' : `, those in ${floats.join(', ')} by floats`;
-  const prompts =
-    capabilities.matrixUnit === null ? '' : '; prompts are multiplied in f16, on matrix units';
+  const prompts = capabilities.matrixUnit === null ? '' : '; prompts are multiplied in f16, on matrix units';
   return say`${given} int8: weights in ${integers.join(', ')} are multiplied by activations rounded to 8 bits${others}${prompts}`;
 }
