@@ -4,9 +4,7 @@ import { EngineError } from '../files/error.ts';
 import { option, say, type Message } from '../files/message.ts';
 import type { AdapterSummary } from './adapter.ts';
 import { profileOf, withOnePhase, type ActivationDtype, type AdapterProfile } from './adapter-profile.ts';
-
-/** The WGSL language feature of dot4I8Packed. */
-const DOT_FEATURE = 'packed_4x8_integer_dot_product';
+import { DOT_FEATURE } from './capabilities.ts';
 
 /** Settings of a model that choose kernels. */
 export interface KernelChoices {

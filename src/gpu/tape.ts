@@ -2,6 +2,7 @@
 // arguments and the place of each intermediate. A replay takes a few microseconds per dispatch, for the step's sizes only.
 
 import { argsSize, createArgs } from './args.ts';
+import type { AdapterProfile } from './adapter-profile.ts';
 import type { Arena, Life } from './arena.ts';
 import { Changes } from './changes.ts';
 import { checkDispatch, checkGroups } from './check-dispatch.ts';
@@ -29,6 +30,8 @@ export interface TapeOptions {
   rowAdapters?: Readonly<Record<string, Region>> | null;
   /** Names of rows of a decode step, whose kernels may sum in another order than those of other rows; left out: none. See kernels/matvec.ts. */
   decodes?: readonly string[];
+  /** See AdapterProfile; left out: the profile's. */
+  activations?: AdapterProfile['activations'];
   /** Memory of intermediates; left out: the device's arena, which any other tape overwrites between two segments. */
   arena?: Arena;
 }
@@ -39,6 +42,7 @@ export class Tape {
   readonly plain: boolean;
   readonly rowAdapters: Readonly<Record<string, Region>> | null;
   readonly decodes: readonly string[];
+  readonly activations: AdapterProfile['activations'];
   readonly arena: Arena;
   readonly changes = new Changes();
   readonly #dispatches: Recorded[] = [];
@@ -57,7 +61,7 @@ export class Tape {
   constructor(
     device: Device,
     capacity: Sizes,
-    { plain = false, rowAdapters = null, decodes = [], arena = device.arena }: TapeOptions = {},
+    { plain = false, rowAdapters = null, decodes = [], arena = device.arena, ...rest }: TapeOptions = {},
   ) {
     this.device = device;
     this.arena = arena;
@@ -65,6 +69,7 @@ export class Tape {
     this.plain = plain;
     this.rowAdapters = rowAdapters;
     this.decodes = decodes;
+    this.activations = rest.activations ?? device.profile.activations;
   }
 
   /** Creates an intermediate, whose memory is reserved only between the first and the last dispatch that binds it. */

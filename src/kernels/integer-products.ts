@@ -10,8 +10,8 @@ import { isDecode } from './matvec.ts';
 import type { WordOrder } from './quantize-rows.ts';
 
 /** Whether a tape's products with weights of the format may be those of integers. */
-export function multipliesIntegers({ device, plain }: Tape, format: WeightFormat): boolean {
-  return !plain && device.profile.activations === 'int8' && format.integers;
+export function multipliesIntegers({ plain, activations }: Tape, format: WeightFormat): boolean {
+  return !plain && activations === 'int8' && format.integers;
 }
 
 /** Whether rows are rounded to 8 bits for their products with weights of the format. */

@@ -98,10 +98,10 @@ describe('models in one server', () => {
       {
         model: chat,
         quantization: 'int8',
-        'activation-dtype': 'float',
         samplingDefaults: 'model',
         logprobsMode: 'raw',
         jsonSchemaMode: 'declared',
+        activationDtype: 'float',
         maxRunningRequests: 4,
       },
       { model: scenes, quantization: 'int8', prepare: true },
