@@ -3,10 +3,12 @@
 /** Fewest groups of lanes that fit a SIMD at once, as RADV counts them, on RDNA 3: kernels whose tiles of sums fill the registers, and all others. */
 const LEAST = {
   'gemm.wgsl': 8,
+  'gemm-int8.wgsl': 10,
   'gemm-matrix.wgsl': 7,
   'conv2d-shared.wgsl': 8,
   'attention-prompt.wgsl': 6,
   'attend-shared.wgsl': 8,
+  'matvec-int8.wgsl': 8,
   'matvec.wgsl': 6, // q6_k in eight rows; all others have 8 or more
 };
 const LEAST_OF_OTHERS = 16;

@@ -1,6 +1,7 @@
 // Language models whose activations are rounded to 8 bits, with the kernels of GPUs: replies, a batch and its single requests, and what is refused.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { PageStorage, PageStorageOptions } from '../../../src/engine/platform.ts';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
 import type { OpenEvent } from '../../../src/engine/session/open-event.ts';
 import { openTextModelInline } from '../../../src/engine/text/open.ts';
@@ -94,7 +95,7 @@ test('opening tells which weights are multiplied by integers', async () => {
   expect((await notesOf({ quantization: 'int4' })).join()).not.toContain('activationDtype');
 });
 
-test('weights that are numbers, software adapters and deterministic sums are refused', async () => {
+test('weights that are numbers, and software adapters, are refused', async () => {
   await expect(open({ activationDtype: 'int8' })).rejects.toMatchObject({
     code: 'bad_request',
     param: 'activationDtype',
@@ -107,4 +108,20 @@ test('weights that are numbers, software adapters and deterministic sums are ref
     param: 'activationDtype',
     message: '`activationDtype` int8 is for GPUs, and this adapter is a software adapter: leave it out',
   });
+});
+
+test('stored prompts of floats are not those of activations in 8 bits', async () => {
+  const named: string[] = [];
+  const storing = {
+    ...platform,
+    openPageStore: async ({ computed }: PageStorageOptions): Promise<PageStorage> => {
+      named.push(computed);
+      throw new Error('enough');
+    },
+  };
+  const stored = (activationDtype: 'float' | 'int8'): Promise<unknown> =>
+    openGolden('qwen3', { quantization: 'int8', activationDtype, storageCache: 'pages' }, storing);
+  for (const dtype of ['float', 'int8'] as const) await expect(stored(dtype)).rejects.toThrow('enough');
+  expect(named).toHaveLength(2);
+  expect(named[1]).not.toBe(named[0]);
 });
