@@ -8,13 +8,14 @@
 #import "lib/product-args.wgsl"
 #import "lib/store.$STORE.wgsl"
 
-const ROWS = 64u;     // 16, 32 or 64
 const LANE_ROWS = 8u; // 4 or 8
+const ROW_LANES = 8u; // lanes that share a quad of columns: 4 or 8
+const ROWS = LANE_ROWS * ROW_LANES; // 16, 32 or 64
 const LOADS_AHEAD = true;
 const FILLS_REGISTERS = true;
 const TASK_ROWS = ROWS;
 
-const LANES = 32u * ROWS / LANE_ROWS; // 128 or 256
+const LANES = 32u * ROW_LANES; // 128 or 256
 const W_LANES = 64u; // that load weights
 const X_LANES = LANES - W_LANES; // a multiple of ROWS
 const HELD_X = (X_QUADS * ROWS + X_LANES - 1u) / X_LANES; // elements of x that a lane loads: 1 or 2

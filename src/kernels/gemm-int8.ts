@@ -63,8 +63,8 @@ function kernelOf({ profile }: Device, { rows, laneRows }: Tile, stripRows: numb
     shader: 'gemm-int8.wgsl',
     rows,
     params: {
-      ROWS: rows,
       LANE_ROWS: laneRows,
+      ROW_LANES: rows / laneRows,
       ...(profile.loadsAhead ? {} : { LOADS_AHEAD: false }),
     },
     args: { rows: stripRows },
