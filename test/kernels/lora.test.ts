@@ -12,6 +12,7 @@ import { interleaved, stacked, type Matrix } from '../../src/kernels/matrix.ts';
 import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { compute, differingRows, Random, upload } from './compute.ts';
 import { packMatrix, weightsFor } from './packed.ts';
+import { activations, roundedRows } from './rounded-rows.ts';
 
 /** Rounding of a few ulp of the largest partial sum, which here runs through two products. */
 const ROUNDING = 4e-6;
@@ -252,6 +253,33 @@ for (const { name, as } of VARIANTS) {
       expect(differingRows(await run(on, of, capacity, from, to), all.slice(from, to))).toEqual([]);
   });
 }
+
+it('factors multiply rows as they are where products round them to 8 bits', async () => {
+  const on = disguise(device, { profile: 'discrete', matvecRows: 2, activations: 'int8' });
+  const of = problem(on, { ...PROBLEMS['beside int8']!, adapterOf: ROWS });
+  const rows = activations(ROWS.length, of.k, new Random(5));
+  // Rounding does not change these.
+  const exact = Float32Array.from(roundedRows(rows, of.k));
+  expectRight({ ...of, x: exact }, await run(on, { ...of, x: exact }, 48));
+  // The parts that adapters make up are those of floats.
+  const lora = of.matrix.lora;
+  const adapted = await run(on, { ...of, x: rows }, 48);
+  of.matrix.lora = null;
+  const plain = await run(on, { ...of, x: rows }, 48);
+  const floats = disguise(device, { profile: 'discrete', matvecRows: 2 });
+  const zeros = problem(floats, { ...PROBLEMS['beside int8']!, adapterOf: ROWS });
+  const byFloats = await run(floats, { ...zeros, x: rows }, 48);
+  zeros.matrix.lora = null;
+  const plainFloats = await run(floats, { ...zeros, x: rows }, 48);
+  of.matrix.lora = lora;
+  adapted.forEach((row, i) =>
+    row.forEach((value, at) => {
+      const part = byFloats[i]![at]! - plainFloats[i]![at]!;
+      expect(Math.abs(value - plain[i]![at]! - part)).toBeLessThan(1e-4 * (1 + Math.abs(value)));
+    }),
+  );
+  expect(differingRows(plain, plainFloats)).toHaveLength(ROWS.length);
+});
 
 it('rows beyond one binding are walked in strips', async () => {
   const wanted: Wanted = {
