@@ -30,6 +30,7 @@ const STAGES = {
     parts: {
       'products 8B': 31,
       'matrix units': 14,
+      'activations in 8 bits': 15,
       attention: 20,
       'norms, rope and sampling': 15,
       images: 15,

@@ -12,6 +12,7 @@ const KERNELS = {
   conv2d: without(/tiles of 16 pixels/),
   'dispatch-work': without(/rows after a prompt/),
   gemm: /^(f32|int4) |gate and up/,
+  'gemm-int8': without(/binding limit/),
   'gated-delta': without(/discrete prompts/),
   'made-up-format': without(/whole tiles on a GPU/),
   logprobs: without(/many workgroups/),
@@ -38,10 +39,12 @@ const FIRST = {
     /the adapter as it is (f16|int4|images of 11|stride 2, padding same|upsampled: true|\{"perImage":true,"residual")|: right, and a batch|256 KiB|assertion/,
   'dispatch-work': /^(rows after|queries of|a context|CPU adapters)|"cpu"|convolution, \{"profile"/,
   experts: /the adapter as it is' (f16|int4)|decode step|rows of prompts|a plan/,
+  'gemm-int8': /^int4: sums|binding limit/,
   matmul:
     /the adapter as it is (f16|int4|add, bias true|swiglu, bias true)|as it is: .*(f16|int4)$|K split|sum alike|256 KiB|^(3|17) rows|assertion/,
   matvec:
     /^(f16|int4|q6_k|mxfp4|nf4_64|iq4_nl): (sums|rows)|67 × 33|67 × 1100|7 × 2100|gate and up|^(?!.*(sums are|company))/,
+  'matvec-int8': /^(int8|q2_k): sums|67 × 1100|^(formats|only)/,
   normed: /^int4, 67|^dispatches/,
   'stored-formats': /^(q4_k|q6_k|mxfp4|iq4_xs) |gate and up/,
 };

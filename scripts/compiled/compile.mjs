@@ -21,6 +21,9 @@ const PAPER = 2 ** 40;
 /** The product in which every weight format is compiled. */
 const SQUARE = { name: 'square', columns: 4096, k: 4096, launch: (x, weight) => linear(x, weight) };
 
+/** Formats in which products of activations in 8 bits are compiled: each way of laying codes out, and of two scales and minima. */
+const INTEGERS = ['int8', 'int4', 'q2_k', 'q3_k', 'q4_k', 'q5_k', 'q6_k', 'u8_128'];
+
 const [card, first] = process.argv.slice(2);
 const { device: real, summary } = await openFully();
 const like = { ...summary, device: card, description: card };
@@ -34,6 +37,8 @@ for (const matrixUnit of new Set([like.matrixUnit, 'not asked for'])) {
   const launches = new PaperLaunches(device, found);
   for (const model of Object.keys(MODELS)) await measureProducts(launches, model);
   for (const format of Object.keys(FORMATS)) await measureProduct(launches, 'any', SQUARE, format);
+  for (const format of INTEGERS)
+    await measureProduct(launches, 'any', { ...SQUARE, activations: 'int8' }, format);
   await measureAttention(launches);
   await measureTextKernels(launches);
   await measureImageKernels(launches);

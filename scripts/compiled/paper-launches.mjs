@@ -25,10 +25,10 @@ export class PaperLaunches extends Launches {
 
   randomize() {}
 
-  async row({ name }, { capacity, isDecode = false, record }) {
+  async row({ name }, { capacity, isDecode = false, activations = 'float', record }) {
     this.#name = name;
     const isApart = isDecode && this.device.profile.matvecRows !== null;
-    const tape = new Tape(this.device, capacity, { decodes: isApart ? ['rows'] : [] });
+    const tape = new Tape(this.device, capacity, { decodes: isApart ? ['rows'] : [], activations });
     record(tape);
     tape.finish();
     tape.destroy();

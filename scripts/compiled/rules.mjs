@@ -3,6 +3,7 @@
 /** Fewest groups of lanes that fit a SIMD at once, as RADV counts them, on RDNA 3: kernels whose tiles of sums fill the registers, and all others. */
 const LEAST = {
   'gemm.wgsl': 8,
+  'gemm-int8.wgsl': 10,
   'gemm-matrix.wgsl': 7,
   'conv2d-matrix.wgsl': 7,
   'conv2d-shared.wgsl': 8,
@@ -11,6 +12,7 @@ const LEAST = {
   // Heads of 128 and 256, whose queries, keys and weights take 45 KiB of workgroup memory.
   'attend-matrix.wgsl': 3,
   'attention-prompt-matrix.wgsl': 3,
+  'matvec-int8.wgsl': 8,
   'matvec.wgsl': 6, // q6_k in eight rows; all others have 8 or more
 };
 const LEAST_OF_OTHERS = 16;

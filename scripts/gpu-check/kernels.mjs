@@ -5,6 +5,7 @@ import { throttlePolling } from '../../dist/gpu/polling.js';
 import { probeMatrixUnit } from '../../dist/kernels/matrix-unit.js';
 import { measureAttention } from './cached-attention.mjs';
 import { measureImageKernels } from './image-kernels.mjs';
+import { compareIntegerProducts } from './integer-products.mjs';
 import { Launches } from './launches.mjs';
 import {
   compareMatrixAttention,
@@ -19,6 +20,7 @@ const BUDGET = { full: 6 * 2 ** 30, small: 2 ** 29 };
 const PARTS = {
   'products 8B': (launches) => measureProducts(launches, '8B'),
   'matrix units': compareOnMatrixUnits,
+  'activations in 8 bits': compareIntegerProducts,
   attention: measureAttention,
   'norms, rope and sampling': measureTextKernels,
   images: measureImageKernels,

@@ -49,9 +49,12 @@ export class Launches {
 
   /**
    * Adds a row for `launches` equal launches that `record` puts on a tape; `bytes` and `operations`: what one reads and computes at least.
-   * `isDecode`: the rows named `rows` are those of a decode step. A kernel that fails makes a row with its error.
+   * `isDecode`: the rows named `rows` are those of a decode step. `activations`: see AdapterProfile. A kernel that fails makes a row with its error.
    */
-  async row(description, { capacity, sizes = capacity, isDecode = false, launches = 1, ...work }) {
+  async row(
+    description,
+    { capacity, sizes = capacity, isDecode = false, activations = 'float', launches = 1, ...work },
+  ) {
     const { bytes, operations = 0, record } = work;
     if (this.#mayTakeTooLong(operations)) {
       this.#sink.row('rows', {
@@ -62,7 +65,7 @@ export class Launches {
       return;
     }
     const isApart = isDecode && this.device.profile.matvecRows !== null;
-    const tape = new Tape(this.device, capacity, { decodes: isApart ? ['rows'] : [] });
+    const tape = new Tape(this.device, capacity, { decodes: isApart ? ['rows'] : [], activations });
     try {
       record(tape);
       tape.finish();

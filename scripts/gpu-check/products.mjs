@@ -59,7 +59,7 @@ function productsOf({ hidden, ffn, heads, kvHeads, dims, vocabulary }) {
 export async function measureProduct(
   launches,
   model,
-  { name, columns, k, launch, isPaired, mostRows = 512 },
+  { name, columns, k, launch, isPaired, mostRows = 512, activations = 'float' },
   format,
 ) {
   const parts = isPaired ? { parts: interleaved('gate', 'up', columns / 2) } : {};
@@ -84,6 +84,7 @@ export async function measureProduct(
         {
           capacity: { rows },
           isDecode: rows <= 16,
+          activations,
           launches: taken.length,
           bytes: bytes + 4 * rows * (k + columns),
           operations: 2 * rows * columns * k,

@@ -24,3 +24,10 @@ fn digits_of(pack: Pack, high: High, quad: u32) -> array<vec4f, 4> {
     bitcast<vec4f>((half & vec4u(0xf000u)) | vec4u(0x45000000u)) - (2048.0 + OFFSET), // 2¹¹
   );
 }
+
+const CODE_BIAS = -i32(OFFSET); // see lib/integer-dots.wgsl
+
+// A byte each, of eight k's those at 0, 2, 4 and 6, then the others: the order of quantize-rows.wgsl if INTERLEAVED.
+fn words_of(pack: Pack, high: High, quad: u32) -> vec4u {
+  return (pack >> vec4u(4u * (quad % 2u))) & vec4u(0x0f0f0f0fu);
+}

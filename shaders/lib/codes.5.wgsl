@@ -16,7 +16,13 @@ fn load_pack(block: u32, step: u32, lane: u32) -> Pack {
   return codes[block * 40u + step * 8u + lane];
 }
 
-fn digits_of(pack: Pack, high: High, quad: u32) -> array<vec4f, 4> {
+const CODE_BIAS = -i32(OFFSET); // see lib/integer-dots.wgsl
+
+fn words_of(pack: Pack, high: High, quad: u32) -> vec4u {
   let low = (pack >> vec4u(4u * (quad % 2u))) & vec4u(0x0f0f0f0fu);
-  return byte_digits(low | (((high >> vec4u(quad)) & vec4u(0x01010101u)) << vec4u(4u)));
+  return low | (((high >> vec4u(quad)) & vec4u(0x01010101u)) << vec4u(4u));
+}
+
+fn digits_of(pack: Pack, high: High, quad: u32) -> array<vec4f, 4> {
+  return byte_digits(words_of(pack, high, quad));
 }

@@ -16,8 +16,14 @@ fn load_pack(block: u32, step: u32, lane: u32) -> Pack {
   return codes[block * 48u + step * 8u + lane];
 }
 
-fn digits_of(pack: Pack, high: High, quad: u32) -> array<vec4f, 4> {
+const CODE_BIAS = -i32(OFFSET); // see lib/integer-dots.wgsl
+
+fn words_of(pack: Pack, high: High, quad: u32) -> vec4u {
   let low = (pack >> vec4u(4u * (quad % 2u))) & vec4u(0x0f0f0f0fu);
   let upper = select(high[0], high[1], quad >= 4u) >> vec4u(2u * (quad % 4u));
-  return byte_digits(low | ((upper & vec4u(0x03030303u)) << vec4u(4u)));
+  return low | ((upper & vec4u(0x03030303u)) << vec4u(4u));
+}
+
+fn digits_of(pack: Pack, high: High, quad: u32) -> array<vec4f, 4> {
+  return byte_digits(words_of(pack, high, quad));
 }

@@ -19,3 +19,9 @@ fn load_pack(block: u32, step: u32, lane: u32) -> Pack {
 fn digits_of(pack: Pack, high: High, quad: u32) -> array<vec4f, 4> {
   return byte_digits(pack);
 }
+
+const CODE_BIAS = 128; // see lib/integer-dots.wgsl
+
+fn words_of(pack: Pack, high: High, quad: u32) -> vec4u {
+  return pack ^ vec4u(0x80808080u);
+}

@@ -27,3 +27,9 @@ fn term(digit: vec4f, scale: Scale) -> vec4f {
 fn factor(scale: Scale) -> vec4f {
   return scale * INVERSE;
 }
+
+const SCALED_QUADS = 8u; // see lib/integer-dots.wgsl
+
+fn add_scaled(c: vec4f, dot: vec4f, sum: f32, scale: Scale) -> vec4f {
+  return fma(dot, factor(scale), c);
+}

@@ -33,3 +33,9 @@ fn term(digit: vec4f, scale: vec4f) -> vec4f {
 fn factor(scale: vec4f) -> vec4f {
   return scale;
 }
+
+const SCALED_QUADS = 4u; // see lib/integer-dots.wgsl
+
+fn add_scaled(c: vec4f, dot: vec4f, sum: f32, scale: vec4f) -> vec4f {
+  return fma(dot, scale, c);
+}

@@ -46,3 +46,9 @@ fn term(digit: vec4f, scale: Part) -> vec4f {
 fn factor(scale: Part) -> vec4f {
   return vec4f(1.0);
 }
+
+const SCALED_QUADS = 4u; // see lib/integer-dots.wgsl
+
+fn add_scaled(c: vec4f, dot: vec4f, sum: f32, part: Part) -> vec4f {
+  return fma(dot, part.factor, fma(vec4f(-sum), part.minimum, c));
+}

@@ -18,11 +18,13 @@ export function browserPlatform(files: GivenFiles, hub: HubAccess): Platform {
   const folders = new PageFolders(files, stores.models);
   const resolve = hubResolver(stores, hub);
   return {
-    async openDevice({ adapter, memoryBudget }) {
+    async openDevice({ adapter, memoryBudget, deterministic, activationDtype }) {
       const device = await openDevice({
         remedies: MEMORY_REMEDIES,
         ...(memoryBudget === undefined ? {} : { memoryBudget }),
         ...(adapter === undefined ? {} : { adapter: String(adapter) }),
+        ...(deterministic === undefined ? {} : { deterministic }),
+        ...(activationDtype === undefined ? {} : { activationDtype }),
       });
       device.tuning.learn(await stores.tuned.read(device.summary));
       await probeMatrixUnit(device);

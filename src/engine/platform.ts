@@ -17,7 +17,10 @@ import type { Port } from './session/port.ts';
 export interface Platform {
   /** Opens a device that knows the kernel variants which were tuned on its adapter before. */
   openDevice(
-    options: Pick<TextModelOptions, 'adapter' | 'deterministic' | 'memoryBudget' | 'safe'>,
+    options: Pick<
+      TextModelOptions,
+      'adapter' | 'activationDtype' | 'deterministic' | 'memoryBudget' | 'safe'
+    >,
   ): Promise<Device>;
   /** Stores the tuned kernel variants of an adapter for the devices that are opened on it later. */
   keepTuned(adapter: AdapterSummary, tuned: TunedVariants): Promise<void>;

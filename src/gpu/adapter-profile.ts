@@ -6,6 +6,9 @@
 import { FAMILIES, type FamilyName } from './adapter-families.ts';
 import type { AdapterSummary } from './adapter.ts';
 
+/** What rows of activations are multiplied as. */
+export type ActivationDtype = 'float' | 'int8';
+
 export interface AdapterProfile {
   name: 'cpu' | 'integrated' | 'discrete';
   /** null: a GPU of no known family, or none. */
@@ -33,6 +36,11 @@ export interface AdapterProfile {
   sharedRows: number;
   /** Whether lanes load the next inputs of such a tile before they add the products of these. */
   loadsAhead: boolean;
+  /**
+   * int8: rows are rounded to 8 bits for their products with weights whose codes are integers, but not for those on matrix units. Profiles with
+   * kernels for decode rows only.
+   */
+  activations: ActivationDtype;
   /** Queries of a decode row whose attention a workgroup computes at once: 1, 2, 4 or 8. */
   decodeQueries: number;
   /** Maximum sums, of four dimensions each, that a lane of attention over a prompt keeps. */
@@ -109,6 +117,7 @@ export const CPU: AdapterProfile = {
   tileRows: { usual: 24, winograd: 32 },
   matvecRows: null,
   sharedTiles: null,
+  activations: 'float',
   rowLanes: null,
   sharedRows: 64,
   loadsAhead: true,
@@ -149,6 +158,7 @@ const DISCRETE: AdapterProfile = {
   tileRows: { usual: 16, winograd: 16 },
   matvecRows: 8,
   sharedTiles: 256,
+  activations: 'float',
   rowLanes: 256,
   sharedRows: 64,
   loadsAhead: true,
@@ -222,15 +232,6 @@ function canPin(
 ): boolean {
   if (size === null || !features.includes('subgroup-size-control')) return false;
   return subgroupMinSize <= size && size <= subgroupMaxSize;
-}
-
-/** The profile of an adapter; `deterministic`: with kernels whose sums have the same order in rows of prompts and in rows after them. */
-export function chosenProfile(
-  summary: AdapterSummary,
-  { deterministic = false }: { deterministic?: boolean },
-): AdapterProfile {
-  const profile = profileOf(summary);
-  return deterministic ? withOnePhase(profile) : profile;
 }
 
 /** The profile with kernels that sum in the same order in all rows. */

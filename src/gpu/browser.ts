@@ -2,7 +2,8 @@
 
 import { EngineError } from '../files/error.ts';
 import { probeAdapter } from './adapter-probe.ts';
-import { chosenProfile, hostBudget, type AdapterProfile } from './adapter-profile.ts';
+import { hostBudget, type AdapterProfile } from './adapter-profile.ts';
+import { checkChoices, chosenProfile, type KernelChoices } from './chosen-profile.ts';
 import { Device } from './device.ts';
 import { findInBrowser } from './browser-adapters.ts';
 import { SHADERS } from './browser-shaders.ts';
@@ -10,13 +11,11 @@ import { chooseAdapter, requestDevice } from './find-adapter.ts';
 import type { MemoryRemedies } from './memory.ts';
 import { withoutRefusedSizes } from './pinned-subgroups.ts';
 
-export interface OpenDeviceOptions {
+export interface OpenDeviceOptions extends KernelChoices {
   /** Part of the adapter's name, or its index. */
   adapter?: string;
   /** Budget in bytes; left out: a share of the memory that the browser reports, raised by trying to allocate. */
   memoryBudget?: number;
-  /** Rows of prompts and rows after them sum in the same order. */
-  deterministic?: boolean;
   /** Remedies in errors of memory. */
   remedies?: MemoryRemedies;
 }
@@ -36,6 +35,7 @@ export function destroyDevices(): void {
 
 export async function openDevice({ adapter: wanted, ...options }: OpenDeviceOptions = {}): Promise<Device> {
   const { adapter, languageFeatures, ...found } = chooseAdapter(await findInBrowser(), wanted);
+  checkChoices(found.summary, options, languageFeatures);
   const gpu = await requestDevice(adapter);
   const summary = await withoutRefusedSizes(gpu, found.summary);
   const probed = await probeAdapter(gpu, readShader, summary).catch((error: unknown) => {

@@ -10,6 +10,9 @@ import { MATRIX_FEATURE, type MatrixUnit } from './matrix-units.ts';
 /** Invocations of a workgroup up to which subgroups are pinned: drivers bound the subgroups of a workgroup, and WebGPU does not tell how. */
 export const PINNED_INVOCATIONS = 256;
 
+/** The WGSL language feature of dot4I8Packed. */
+export const DOT_FEATURE = 'packed_4x8_integer_dot_product';
+
 export interface Capabilities {
   /** Number of lanes among which a kernel may broadcast: 4, 8, 16 or 32; 1 without subgroups of a known size. */
   lanes: number;
@@ -31,6 +34,8 @@ export interface Capabilities {
   maxInvocations: number;
   /** Bytes of the workgroup memory of one workgroup. */
   workgroupBytes: number;
+  /** Whether shaders may multiply four integers of 8 bits at once. */
+  integerDots: boolean;
   /** null: products and attention of many rows use no matrix units. */
   matrixUnit: MatrixUnit | null;
 }
@@ -45,9 +50,16 @@ export function readCapabilities(
   {
     summary,
     probed,
+    languageFeatures,
     portable = (probed?.subgroupProblem ?? null) !== null,
     bindingLimit,
-  }: { summary: AdapterSummary; probed?: ProbedAdapter; portable?: boolean; bindingLimit?: number },
+  }: {
+    summary: AdapterSummary;
+    probed?: ProbedAdapter;
+    languageFeatures?: ReadonlySet<string>;
+    portable?: boolean;
+    bindingLimit?: number;
+  },
 ): Capabilities {
   const subgroupSize = gpu.features.has('subgroup-size-control') ? profile.subgroupSize : null;
   return {
@@ -66,6 +78,7 @@ export function readCapabilities(
       subgroupSize === null ? Infinity : PINNED_INVOCATIONS,
     ),
     workgroupBytes: gpu.limits.maxComputeWorkgroupStorageSize,
+    integerDots: languageFeatures?.has(DOT_FEATURE) !== false,
     matrixUnit: matrixUnitOf(gpu, summary, portable),
   };
 }

@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs';
 import { EngineError } from '../files/error.ts';
 import type { AdapterSummary } from './adapter.ts';
 import { probeAdapter } from './adapter-probe.ts';
-import { chosenProfile, hostBudget, type AdapterProfile } from './adapter-profile.ts';
+import { hostBudget, type AdapterProfile } from './adapter-profile.ts';
+import { checkChoices, chosenProfile, type KernelChoices } from './chosen-profile.ts';
 import { chooseAdapter, findAdapters, requestDevice, type FoundAdapter } from './find-adapter.ts';
 import { Device } from './device.ts';
 import { freeHostMemory } from './free-memory.ts';
@@ -12,7 +13,7 @@ import type { MemoryRemedies } from './memory.ts';
 import { withoutRefusedSizes } from './pinned-subgroups.ts';
 import { preloadCachedDriver, systemHasVulkanLoader } from './vulkan-cache.ts';
 
-export interface OpenDeviceOptions {
+export interface OpenDeviceOptions extends KernelChoices {
   /** Part of the adapter's name, or its index. */
   adapter?: string;
   /**
@@ -23,8 +24,6 @@ export interface OpenDeviceOptions {
   safe?: boolean | 'calls';
   bindingLimit?: number;
   portable?: boolean;
-  /** Rows of prompts and rows after them sum in the same order. */
-  deterministic?: boolean;
   /** Remedies in errors of memory. */
   remedies?: MemoryRemedies;
 }
@@ -119,6 +118,7 @@ export async function openDevice(options: OpenDeviceOptions = {}): Promise<Devic
     );
   }
   const { adapter, languageFeatures, ...chosen } = chooseAdapter(found, options.adapter);
+  checkChoices(chosen.summary, options, languageFeatures);
   const gpu = await requestDevice(adapter);
   const summary = await whileOpen(gpu, () => withoutRefusedSizes(gpu, chosen.summary));
   const probed = await whileOpen(gpu, () => probeAdapter(gpu, readShader, summary));

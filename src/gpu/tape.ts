@@ -2,6 +2,7 @@
 // arguments and the place of each intermediate. A replay takes a few microseconds per dispatch, for the step's sizes only.
 
 import { argsSize, createArgs } from './args.ts';
+import type { ActivationDtype } from './adapter-profile.ts';
 import type { Arena, Life } from './arena.ts';
 import { Changes } from './changes.ts';
 import { checkDispatch, checkGroups } from './check-dispatch.ts';
@@ -12,6 +13,7 @@ import { ReplayPlan } from './replay-plan.ts';
 import { isSlice, sliceBytes, sliceOffset, tensorOf, type Operand } from './operand.ts';
 import { stagingBytes } from './stored-reads.ts';
 import { Streams } from './streams.ts';
+import type { TapeOptions } from './tape-options.ts';
 import { Tensor, type Dtype, type Extent, type Region, type Sizes } from './tensor.ts';
 
 export type { Operand } from './operand.ts';
@@ -22,23 +24,13 @@ interface Recorded extends Dispatch {
   argsOffset: number;
 }
 
-export interface TapeOptions {
-  /** Launchers use plain f32 kernels, which are the reference. */
-  plain?: boolean;
-  /** u32: LoRA adapter of each row, by the name of the rows; null: no row has one, and launchers record nothing for adapters. */
-  rowAdapters?: Readonly<Record<string, Region>> | null;
-  /** Names of rows of a decode step, whose kernels may sum in another order than those of other rows; left out: none. See kernels/matvec.ts. */
-  decodes?: readonly string[];
-  /** Memory of intermediates; left out: the device's arena, which any other tape overwrites between two segments. */
-  arena?: Arena;
-}
-
 export class Tape {
   readonly device: Device;
   readonly capacity: Sizes;
   readonly plain: boolean;
   readonly rowAdapters: Readonly<Record<string, Region>> | null;
   readonly decodes: readonly string[];
+  readonly activations: ActivationDtype;
   readonly arena: Arena;
   readonly changes = new Changes();
   readonly #dispatches: Recorded[] = [];
@@ -57,7 +49,7 @@ export class Tape {
   constructor(
     device: Device,
     capacity: Sizes,
-    { plain = false, rowAdapters = null, decodes = [], arena = device.arena }: TapeOptions = {},
+    { plain = false, rowAdapters = null, decodes = [], arena = device.arena, ...rest }: TapeOptions = {},
   ) {
     this.device = device;
     this.arena = arena;
@@ -65,6 +57,7 @@ export class Tape {
     this.plain = plain;
     this.rowAdapters = rowAdapters;
     this.decodes = decodes;
+    this.activations = rest.activations ?? device.profile.activations;
   }
 
   /** Creates an intermediate, whose memory is reserved only between the first and the last dispatch that binds it. */

@@ -6,6 +6,8 @@ interface CodedFormat {
   step: 4 | 8;
   /** `bytes` of everything that a group of k's has beside its codes. */
   scale: { block: ScaledKs; bytes: number };
+  /** See WeightFormat. */
+  integers: boolean;
   /** The formula of a weight, for tables. */
   rule: string;
 }
@@ -13,9 +15,9 @@ interface CodedFormat {
 type ScaledKs = 32 | 64 | 128;
 
 const coded =
-  (bytes: number, rule: string) =>
+  (bytes: number, rule: string, integers = true) =>
   (bits: 4 | 8, block: ScaledKs): CodedFormat => ({
-    ...{ bits, rule },
+    ...{ bits, rule, integers },
     step: bits === 4 ? 8 : 4,
     scale: { block, bytes },
   });
@@ -23,7 +25,7 @@ const coded =
 /** GPTQ, AWQ, compressed-tensors: a scale in f32, which holds those in f16 and bf16 exactly, and a zero point in a byte. */
 const integer = coded(4 + 1, 'scale · (code - zero)');
 /** NF4 and FP4 of bitsandbytes: a scale in f32, and a table for all. */
-const lookup = coded(4, 'scale · table[code]');
+const lookup = coded(4, 'scale · table[code]', false);
 /** LLM.int8 of bitsandbytes: the largest magnitude in f32. */
 const ranged = coded(4, 'scale · code / 127');
 /** MLX: a scale and an offset of 16 bits. */

@@ -1,14 +1,18 @@
-// Matmuls in which each tile of rows uses an expert's matrix: the kernels of matmul.ts, gemm.ts and matvec.ts, with tiles and rows from a
+// Matmuls in which each tile of rows uses an expert's matrix: the kernels of matmul.ts, gemm.ts, matvec.ts and of integers, with tiles and rows from a
 // plan.
 
 import { tapeOf, type Tape } from '../gpu/tape.ts';
-import type { Tensor } from '../gpu/tensor.ts';
+import type { Sizes, Tensor } from '../gpu/tensor.ts';
 import type { ExpertPlan } from './expert-plan.ts';
 import type { WeightFormat } from './formats.ts';
 import { expertGemmKernel } from './gemm.ts';
+import { expertGemmInt8Kernel } from './gemm-int8.ts';
+import { multipliesIntegers, wordOrderOf } from './integer-products.ts';
 import { dispatchWindow, matmulKernel, type Store } from './matmul.ts';
 import { expertGroups, type Matrix } from './matrix.ts';
 import { matvecKernel } from './matvec.ts';
+import { matvecInt8Kernel } from './matvec-int8.ts';
+import { quantizeRows } from './quantize-rows.ts';
 import type { ProductKernel } from './tiling.ts';
 
 /** silu(x · gateᵀ) · (x · upᵀ), gate and up interleaved; x [rows, k] → [tile rows, columns / 2] */
@@ -47,18 +51,35 @@ function record(x: Tensor, gather: boolean, plan: ExpertPlan, weights: Matrix, s
   const tape = tapeOf(x);
   const y = tape.tensor([plan.tiles * plan.tileRows, weights.columns / (store.outputs ?? 1)]);
   const groups = expertGroups(weights);
+  // Gathered rows are those of the step, others those of the plan's tiles.
+  const count = gather ? undefined : (sizes: Sizes): number => plan.tilesOf(sizes) * plan.tileRows;
   for (const window of weights.windows) {
-    dispatchWindow(weights, window, kernelOf(tape, plan, weights, window.format), store, {
-      x,
+    const { format } = window;
+    const isInteger = plan.kernel !== 'matmul' && multipliesIntegers(tape, format);
+    const factor = isInteger ? quantizeRows(x, wordOrderOf(format), count) : x;
+    const kernel = isInteger ? integerKernelOf(tape, plan, weights) : kernelOf(tape, plan, weights, format);
+    dispatchWindow(weights, window, kernel, store, {
+      x: factor,
       y,
       params: { MATRIX: 'experts', GATHER: gather },
       groups,
       expertGroups: groups,
-      bind: { x, y, plan: plan.plan },
+      bind: { x: factor, y, plan: plan.plan },
       tiles: plan.tilesOf,
     });
   }
   return y;
+}
+
+function integerKernelOf(
+  tape: Tape,
+  { kernel, tileRows, tiles }: ExpertPlan,
+  weights: Matrix,
+): ProductKernel {
+  const rows = tiles * tileRows;
+  return kernel === 'matvec'
+    ? matvecInt8Kernel(weights, tileRows, rows)
+    : expertGemmInt8Kernel(tape, rows, tileRows);
 }
 
 function kernelOf(

@@ -33,6 +33,8 @@ export interface WeightFormat {
    * codes that a file holds are laid out anew, bit for bit.
    */
   packing: 'number' | 'quantise' | 'stored';
+  /** Codes are integers of at most 8 bits, as shaders/integers/<name>.wgsl reads them, so that products may be those of integers. */
+  integers: boolean;
   /** Tiles of more than 16 rows gain on CPUs. int8 gains nothing by them, and compiles half as long again. */
   tallTiles: boolean;
 }
@@ -41,9 +43,21 @@ const NUMBER_SOURCES = ['f32', 'f16', 'bf16'] as const;
 const STORED_NAMES = Object.keys(STORED_BLOCKS) as StoredName[];
 /** Block formats whose scales stand in the blocks, so that a tensor alone gives its numbers. */
 const WHOLE_NAMES = STORED_NAMES.filter((name) => STORED_BLOCKS[name].scaleType !== 'tensor');
-const NUMBERS = { step: 4, scale: null, rule: 'code', sources: NUMBER_SOURCES, packing: 'number' } as const;
+const NUMBERS = {
+  step: 4,
+  integers: false,
+  scale: null,
+  rule: 'code',
+  sources: NUMBER_SOURCES,
+  packing: 'number',
+} as const;
 const ALL_SOURCES = [...NUMBER_SOURCES, ...WHOLE_NAMES];
-const CODES = { sources: ALL_SOURCES, packing: 'quantise', scale: { block: 32, bytes: 4 } } as const;
+const CODES = {
+  integers: true,
+  sources: ALL_SOURCES,
+  packing: 'quantise',
+  scale: { block: 32, bytes: 4 },
+} as const;
 
 type StoredFormat = WeightFormat & { packing: 'stored' };
 /** Rows that have a packed layout of their own. */
@@ -58,9 +72,10 @@ function packedAs(name: StoredName): PackedName {
 
 const STORED_FORMATS = Object.fromEntries(
   STORED_NAMES.filter((name) => packedAs(name) === name).map((name): [StoredName, StoredFormat] => {
-    const { bits, step, scale, rule } = STORED_BLOCKS[name];
+    const { bits, step, scale, rule, integers = true }: StoredBlock = STORED_BLOCKS[name];
     const sources = STORED_NAMES.filter((other) => packedAs(other) === name);
-    return [name, { name, bits, step, scale, rule, sources, packing: 'stored', tallTiles: bits < 8 }];
+    const tallTiles = bits < 8;
+    return [name, { name, bits, step, scale, rule, integers, sources, packing: 'stored', tallTiles }];
   }),
 ) as Record<PackedName, StoredFormat>;
 

@@ -9,13 +9,18 @@ import { mostRows } from './dispatch-work.ts';
 import { gated } from './gated.ts';
 import type { WeightFormat } from './formats.ts';
 import { gemmKernel, usesGemm } from './gemm.ts';
+import { gemmInt8Kernel } from './gemm-int8.ts';
 import { gemmMatrixKernel, usesGemmMatrix } from './gemm-matrix.ts';
 import { halveRows } from './halve-rows.ts';
+import { usesIntegers, wordOrderOf } from './integer-products.ts';
 import { isAdapted, loraExpand } from './lora-expand.ts';
 import { weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
 import { isDecode, matvecKernel, matvecRows } from './matvec.ts';
-import { appliedNorm, rowsOf, type Rows } from './normed.ts';
+import { matvecInt8Kernel } from './matvec-int8.ts';
+import { appliedNorm, NormedRows, rowsOf, type AppliedNorm, type Rows } from './normed.ts';
 import { orderColumns } from './order-columns.ts';
+import { quantizeNormed } from './quantize-normed.ts';
+import { quantizeRows, type WordOrder } from './quantize-rows.ts';
 import { stripsOf } from './row-strips.ts';
 import { splitsOf, TILE_ROWS, tilingOf, type ProductKernel } from './tiling.ts';
 
@@ -100,36 +105,95 @@ function gatedPair(x: Rows, weight: Matrix, activation: Activation, gateFirst: b
 function record(inputs: Rows, weight: Matrix, y: Tensor, store: Store): void {
   if (inputs.columns !== weight.k)
     throw new Error(`matmul: x has ${inputs.columns} columns, the weight ${weight.k}`);
-  const norm = appliedNorm(inputs, weight);
-  const rowsIn = norm?.x ?? rowsOf(inputs);
-  const ordered = weight.order ? orderColumns(rowsIn, weight.order) : rowsIn;
   const outputs = store.outputs ?? 1;
   if (y.columns * outputs !== weight.columns)
     throw new Error(`matmul: y has ${y.columns} columns, the weight gives ${weight.columns / outputs}`);
   const tape = tapeOf(inputs);
+  for (const { windows, x, norm, kernelOf } of factorsIn(inputs, weight)) {
+    for (const strip of stripsOf(tape, [x, y], TILE_ROWS, mostRows(tape, weight.columns * weight.k))) {
+      for (const window of windows) {
+        const kernel = kernelOf(window, strip.rows);
+        dispatchWindow(weight, window, kernel, store, {
+          x,
+          y,
+          params: { MATRIX: 'one' },
+          groups: window.groups,
+          bind: { x: strip.of(x), y: strip.of(y), ...norm?.operands(strip) },
+          tiles: (sizes) => Math.ceil(strip.count(sizes) / kernel.rows),
+        });
+      }
+    }
+  }
+}
+
+/** Windows of a matrix, and the form of the rows that their kernels multiply. */
+interface Factors {
+  windows: readonly MatrixWindow[];
+  x: Tensor;
+  norm?: AppliedNorm | null;
+  /** `stripRows`: upper bound of the rows of a strip. */
+  kernelOf(window: MatrixWindow, stripRows: number): ProductKernel;
+}
+
+/** Windows by the form in which they take the rows: formats differ in whether their codes are multiplied as integers, and in the order of their k's. */
+function factorsIn(inputs: Rows, weight: Matrix): Factors[] {
+  const isInteger = ({ format }: MatrixWindow): boolean => usesIntegers(inputs, format);
+  const floats = weight.windows.filter((window) => !isInteger(window));
+  const integers = weight.windows.filter(isInteger);
+  const orders = new Set(integers.map(({ format }) => wordOrderOf(format)));
+  return [
+    ...(floats.length === 0 ? [] : [floatFactors(inputs, weight, floats)]),
+    ...[...orders].map((order) =>
+      integerFactors(
+        inputs,
+        weight,
+        integers.filter(({ format }) => wordOrderOf(format) === order),
+        order,
+      ),
+    ),
+  ];
+}
+
+function floatFactors(inputs: Rows, weight: Matrix, windows: readonly MatrixWindow[]): Factors {
+  const tape = tapeOf(inputs);
+  const norm = appliedNorm(inputs, weight);
+  const ordered = norm?.x ?? orderedRows(inputs, weight);
   const isMatrix = !isDecode(inputs) && usesGemmMatrix(tape, ordered);
   const x = isMatrix ? halveRows(ordered) : ordered;
   const rows = x.rows(tape.capacity);
   const few = paddedRows(rows) <= TILE_ROWS ? { tileRows: paddedRows(rows) } : {};
-  for (const strip of stripsOf(tape, [x, y], TILE_ROWS, mostRows(tape, weight.columns * weight.k))) {
-    for (const window of weight.windows) {
-      const kernel = isDecode(inputs)
-        ? matvecKernel(weight, window.format, matvecRows(tape, rows), norm)
-        : isMatrix
-          ? gemmMatrixKernel(tape, weight, { rows, stripRows: strip.rows, window })
-          : usesGemm(x)
-            ? gemmKernel(tape, weight, { rows, stripRows: strip.rows, window })
-            : matmulKernel(tape, weight, window.format, { rows, stripRows: strip.rows, ...few });
-      dispatchWindow(weight, window, kernel, store, {
-        x,
-        y,
-        params: { MATRIX: 'one' },
-        groups: window.groups,
-        bind: { x: strip.of(x), y: strip.of(y), ...norm?.operands(strip) },
-        tiles: (sizes) => Math.ceil(strip.count(sizes) / kernel.rows),
-      });
-    }
-  }
+  const kernelOf = (window: MatrixWindow, stripRows: number): ProductKernel =>
+    isDecode(inputs)
+      ? matvecKernel(weight, window.format, matvecRows(tape, rows), norm)
+      : isMatrix
+        ? gemmMatrixKernel(tape, weight, { rows, stripRows, window })
+        : usesGemm(x)
+          ? gemmKernel(tape, weight, { rows, stripRows, window })
+          : matmulKernel(tape, weight, window.format, { rows, stripRows, ...few });
+  return { windows, x, norm, kernelOf };
+}
+
+function integerFactors(
+  inputs: Rows,
+  weight: Matrix,
+  windows: readonly MatrixWindow[],
+  order: WordOrder,
+): Factors {
+  const tape = tapeOf(inputs);
+  const isNormed = inputs instanceof NormedRows && weight.order === null;
+  const x = isNormed ? quantizeNormed(inputs, order) : quantizeRows(orderedRows(inputs, weight), order);
+  const rows = x.rows(tape.capacity);
+  const kernelOf = (window: MatrixWindow, stripRows: number): ProductKernel =>
+    isDecode(inputs)
+      ? matvecInt8Kernel(weight, matvecRows(tape, rows), stripRows)
+      : gemmInt8Kernel(tape, weight, { rows, stripRows, window });
+  return { windows, x, kernelOf };
+}
+
+/** Rows whose k's stand in the order of the weights. */
+function orderedRows(inputs: Rows, { order }: Matrix): Tensor {
+  const rows = rowsOf(inputs);
+  return order ? orderColumns(rows, order) : rows;
 }
 
 /** Operands and extent of one dispatch, in addition to its window and its store. */

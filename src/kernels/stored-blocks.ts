@@ -15,6 +15,8 @@ export interface StoredBlock {
   dtype?: string;
   /** The row whose packed layout it takes; left out: its own. */
   packedAs?: string;
+  /** Whether codes are integers; left out: they are. */
+  integers?: boolean;
   /** Bits of a code, k's of a step, and scales as packed: see WeightFormat. */
   bits: number;
   step: 4 | 8 | 16;
@@ -25,7 +27,7 @@ export interface StoredBlock {
 const F16 = { scalesAt: [0], scaleType: 'f16' } as const;
 const F16_PAIR = { ...F16, scalesAt: [0, 2] } as const;
 const E8M0 = { scalesAt: [0], scaleType: 'e8m0' } as const;
-const E4M3 = { scalesAt: [0], scaleType: 'tensor', dtype: 'F8_E4M3', nan: 0x7f } as const;
+const E4M3 = { integers: false, scalesAt: [0], scaleType: 'tensor', dtype: 'F8_E4M3', nan: 0x7f } as const;
 const Q2_K = { values: 256, bytes: 84, scalesAt: [80, 82] } as const;
 const Q3_K = { values: 256, bytes: 110, scalesAt: [108] } as const;
 const Q6_K = { values: 256, bytes: 210, scalesAt: [208] } as const;
@@ -55,7 +57,16 @@ export const STORED_BLOCKS = {
   q4_k: { ...F16_PAIR, values: 256, bytes: 144, bits: 4, step: 8, scale: MINIMA, rule: TWO_LEVELS },
   q5_k: { ...F16_PAIR, values: 256, bytes: 176, bits: 5, step: 8, scale: MINIMA, rule: TWO_LEVELS },
   q6_k: { ...F16, ...Q6_K, bits: 6, step: 8, scale: SIGNED, rule: 'd · scale · (code - 32)' },
-  iq4_nl: { ...F16, values: 32, bytes: 18, bits: 4, step: 8, scale: HALF, rule: 'scale · table[code]' },
+  iq4_nl: {
+    ...F16,
+    values: 32,
+    bytes: 18,
+    bits: 4,
+    step: 8,
+    scale: HALF,
+    integers: false,
+    rule: 'scale · table[code]',
+  },
   iq4_xs: {
     ...F16,
     values: 256,
@@ -63,6 +74,7 @@ export const STORED_BLOCKS = {
     bits: 4,
     step: 8,
     scale: SIGNED_BYTES,
+    integers: false,
     rule: 'd · scale · table[code]',
   },
   // A scale in f32 for 128 k's.
@@ -74,6 +86,7 @@ export const STORED_BLOCKS = {
     bits: 4,
     step: 8,
     scale: BYTE,
+    integers: false,
     rule: '2^exponent · float of E2M1',
   },
   // An exponent for 32 k's, in another tensor.
@@ -87,6 +100,7 @@ export const STORED_BLOCKS = {
     bits: 4,
     step: 8,
     scale: BYTE,
+    integers: false,
     rule: '2^exponent · float of E2M1',
   },
 } as const satisfies Record<string, StoredBlock>;

@@ -11,6 +11,9 @@ const TEXT = ['text'] as const satisfies ModelKind[];
 /** Values of `quantization`: `none`, or a format of kernels/formats.ts to which weights are packed while they are loaded. */
 export const WEIGHT_CHOICES = ['none', 'int8', 'int4'] as const;
 
+/** Values of `activationDtype`. */
+export const ACTIVATION_CHOICES = ['float', 'int8'] as const;
+
 /** Settings of loading a model, which a single user has too. */
 export const LOADING = {
   revision: {
@@ -111,6 +114,13 @@ export const LOADING = {
     models: TEXT,
     flag: { group: 'Device', otherwise: 'off', elsewhere: ['enable-deterministic-inference'] },
   },
+  activationDtype: {
+    kind: { type: 'choice', choices: [...ACTIVATION_CHOICES] },
+    help: "int8 rounds what quantized weights are multiplied by to 8 bits, in blocks of 32: faster where a GPU has integer dot products, and other replies than with float. For int8, int4, GGUF's Q formats, GPTQ, AWQ, LLM.int8 and MLX; weights in f16, bf16, FP8, FP4, NF4, IQ4 and LoRA stay with float, and so do prompts on matrix units. Software adapters refuse it.",
+    default: 'float',
+    models: TEXT,
+    flag: { group: 'Device' },
+  },
 } as const satisfies Settings;
 
 /** Settings for planning the memory of a model: the ones for loading that it depends on. */
@@ -121,6 +131,7 @@ export const PLANNING = {
   memoryBudget: LOADING.memoryBudget,
   layerwiseOffload: LOADING.layerwiseOffload,
   deterministic: LOADING.deterministic,
+  activationDtype: LOADING.activationDtype,
 } as const satisfies Settings;
 
 /** Settings for tuning a model's kernels: those that its kernels depend on. */
@@ -131,6 +142,7 @@ export const TUNING = {
   adapter: LOADING.adapter,
   memoryBudget: LOADING.memoryBudget,
   deterministic: LOADING.deterministic,
+  activationDtype: LOADING.activationDtype,
 } as const satisfies Settings;
 
 /** Settings for sharing a model among many requests, as in servers. */

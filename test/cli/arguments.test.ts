@@ -123,6 +123,7 @@ it('hands the engine what was given, under its own names', () => {
     samplingDefaults: 'model',
     logprobsMode: 'raw',
     jsonSchemaMode: 'declared',
+    activationDtype: 'float',
     contextLength: 512,
     memoryBudget: 1e9,
     safe: true,

@@ -70,6 +70,7 @@ async function keep(paths: string[], open: Partial<Openers>, optional = false) {
       },
       options: {
         quantization: 'int8',
+        'activation-dtype': 'float',
         'sampling-defaults': 'model',
         'logprobs-mode': 'raw',
         'json-schema-mode': 'declared',
@@ -100,6 +101,7 @@ describe('models in one server', () => {
         samplingDefaults: 'model',
         logprobsMode: 'raw',
         jsonSchemaMode: 'declared',
+        activationDtype: 'float',
         maxRunningRequests: 4,
       },
       { model: scenes, quantization: 'int8', prepare: true },

@@ -4,6 +4,7 @@
 import { setMaxListeners } from 'node:events';
 import type { AdapterProfile } from '../../src/gpu/adapter-profile.ts';
 import { withResolvers } from '../../src/engine/resolvers.ts';
+import { withChoices } from '../../src/gpu/chosen-profile.ts';
 import { Device, type DeviceSettings, type MemoryKind, type Pipeline } from '../../src/gpu/device.ts';
 import type { Params } from '../../src/gpu/linker.ts';
 import { firstBudget, openDevice, readShader, type OpenDeviceOptions } from '../../src/gpu/node.ts';
@@ -119,7 +120,7 @@ function keptDevice(
 ): Device {
   return new KeptDevice(gpu, {
     ...options,
-    profile,
+    profile: withChoices(profile, options),
     memoryBudget: options.memoryBudget ?? firstBudget(profile),
     mayGrow: options.memoryBudget === undefined && profile.memory.mayGrow,
     shaders: readShader,

@@ -36,6 +36,8 @@ export interface Disguise {
   /** See OpenDeviceOptions. */
   deterministic?: boolean | undefined;
   /** Replaces the profile's. */
+  activations?: AdapterProfile['activations'];
+  /** Replaces the profile's. */
   sharedTiles?: number;
   /** Replaces the profile's sums of a lane of dense attention. */
   attendSums?: number | null;
@@ -73,8 +75,8 @@ function wrap(device: Device, as: Disguise): Device {
   const pinned = family?.traits.subgroupSize ? { subgroupSize: summary.subgroupMinSize } : {};
   const named = { ...general, ...family?.traits, ...pinned };
   const { deterministic = false, ...given } = as;
-  const { sharedTiles, matvecRows, dispatchWork, attendSums } = { ...named, ...given };
-  const own = { ...named, sharedTiles, matvecRows, dispatchWork, attendSums };
+  const { sharedTiles, matvecRows, dispatchWork, attendSums, activations } = { ...named, ...given };
+  const own = { ...named, sharedTiles, matvecRows, dispatchWork, attendSums, activations };
   const profile = deterministic ? withOnePhase(own) : own;
   const seen = new KeptDevice(device.gpu, {
     shaders: readShader,

@@ -247,3 +247,32 @@ it('a plan has each choice once, in a tile of its expert, and the tiles behind i
   expect(ofTiles.slice(used).every((expert) => expert === 0xffffffff)).toBe(true);
   expect(used).toBeLessThanOrEqual(plan.tilesOf({ rows: 16 }));
 });
+
+/** In 8 bits rows differ from those in f64 by the rounding of activations, twice. */
+const ROUNDED = 4e-2;
+
+it.each([
+  { name: 'decode step', decodes: ['rows'], capacity: 32, formats: ['int8', 'int4'] as const },
+  { name: 'prompts', decodes: [], capacity: 64, formats: ['int4'] as const },
+])(
+  'activations in 8 bits, rows of a $name: near, and a row the same in any company',
+  async ({ decodes, capacity, formats }) => {
+    const on = disguise(device, { profile: 'discrete', matvecRows: 2, activations: 'int8' });
+    for (const format of formats) {
+      const of = problem(on, format, SHAPES[1][0], SHAPES[1][1], 21);
+      const all = await run(on, of, capacity, 0, of.rows, decodes);
+      let worst = 0;
+      all.forEach((row, i) => {
+        const right = wanted(of, i);
+        const scale = Math.max(...right.map(Math.abs), 1);
+        row.forEach((value, k) => (worst = Math.max(worst, Math.abs(value - right[k]!) / scale)));
+      });
+      expect(worst).toBeLessThan(ROUNDED);
+      expect(worst).toBeGreaterThan(TOLERANCE);
+      for (const rows of [16, 1])
+        expect(differingRows(await run(on, of, rows, 3, 3 + rows, decodes), all.slice(3, 3 + rows))).toEqual(
+          [],
+        );
+    }
+  },
+);

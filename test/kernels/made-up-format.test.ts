@@ -20,6 +20,7 @@ const MADE_UP: WeightFormat = {
   rule: 'minimum + scale · code',
   sources: ['f32'],
   packing: 'quantise',
+  integers: false,
   tallTiles: true,
 };
 

@@ -4,11 +4,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../src/gpu/device.ts';
 import { Tape } from '../../src/gpu/tape.ts';
-import type { Region, Tensor } from '../../src/gpu/tensor.ts';
+import type { Tensor } from '../../src/gpu/tensor.ts';
 import { FORMATS, type FormatName } from '../../src/kernels/formats.ts';
 import { linear, linearAdd, linearSwiglu } from '../../src/kernels/matmul.ts';
 import { allocateMatrix, interleaved, stacked, type Matrix } from '../../src/kernels/matrix.ts';
 import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
+import { anyMatrix } from './any-matrix.ts';
 import { compute, differingRows, Random, type Input } from './compute.ts';
 import { packMatrix, weightsFor } from './packed.ts';
 import { columnsOf } from './stored.ts';
@@ -18,24 +19,6 @@ beforeAll(async () => void (device = await openTestDevice()));
 afterAll(() => device.destroy());
 
 const NAMES = Object.keys(FORMATS) as FormatName[];
-
-/** Any codes, under scales that are numbers of ordinary size as f16, as f32 and as bytes. */
-function anyMatrix(on: Device, format: FormatName, columns: number, k: number, random: Random): Matrix {
-  const parts = stacked([{ name: 'w', rows: columns }]);
-  if (FORMATS[format].scale === null)
-    return packMatrix(on, format, k, parts, weightsFor(format, columns, k, random));
-  const matrix = allocateMatrix(on, FORMATS[format], k, parts);
-  const half = (): number => 0x2c00 + random.integer(0x800) + 0x8000 * random.integer(2);
-  const fill = ({ buffer, size }: Region, word: () => number): void =>
-    on.gpu.queue.writeBuffer(buffer, 0, Uint32Array.from({ length: size / 4 }, word));
-  for (const { codes, scales } of matrix.windows) {
-    fill(codes, () => random.integer(2 ** 32));
-    // mxfp4 has exponents of 8 bits: 2⁻²⁴ to 2⁷
-    const exponents = (): number => 0x01010101 * (103 + random.integer(32));
-    fill(scales!, format === 'mxfp4' ? exponents : () => half() + 0x10000 * half());
-  }
-  return matrix;
-}
 
 /** Rows `from` to `to` of x on a tape for `capacity` decode rows. */
 function product(

@@ -20,10 +20,11 @@ const TOLERANCE = 2e-3;
 export async function checkKernels(
   open: () => Promise<Device>,
   onCheck: (check: KernelCheck, done: number, total: number) => void = () => {},
-  cases: readonly KernelCase[] = KERNEL_CASES,
+  all: readonly KernelCase[] = KERNEL_CASES,
 ): Promise<KernelCheck[]> {
   const checks: KernelCheck[] = [];
   let device = await open();
+  const cases = all.filter((one) => hasKernels(device, one));
   try {
     for (const one of cases) {
       if ((await device.loss()) !== null) device = await open();
@@ -37,9 +38,14 @@ export async function checkKernels(
   }
 }
 
+/** Whether the adapter has the kernels of a case. */
+export function hasKernels({ profile, capabilities }: Device, { activations }: KernelCase): boolean {
+  return activations === undefined || (profile.matvecRows !== null && capabilities.integerDots);
+}
+
 async function checkCase(
   device: Device,
-  { name, sizes, decodes = [], prepare }: KernelCase,
+  { name, sizes, decodes = [], activations, prepare }: KernelCase,
 ): Promise<KernelCheck> {
   const started = performance.now();
   const inputs = new KernelInputs(device);
@@ -49,7 +55,8 @@ async function checkCase(
     const { record, expected } = prepare(inputs);
     // Without kernels of their own, decode rows have no name on a tape.
     const named = device.profile.matvecRows === null ? [] : decodes;
-    const tuned = await run(new Tape(device, sizes, { decodes: named }), record);
+    const options = { decodes: named, ...(activations && { activations }) };
+    const tuned = await run(new Tape(device, sizes, options), record);
     const plain = expected ? null : await run(new Tape(device, sizes, { plain: true }), record);
     const own = tuned.kernels.filter((kernel) => !plain?.kernels.includes(kernel));
     kernels.push(...(own.length > 0 ? own : tuned.kernels));

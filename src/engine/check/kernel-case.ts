@@ -11,6 +11,8 @@ export interface KernelCase {
   sizes: Sizes;
   /** Names of rows of a decode step; left out: none. */
   decodes?: readonly string[];
+  /** Products are those of activations in 8 bits, on adapters that have such kernels; left out: of floats. */
+  activations?: 'int8';
   prepare(inputs: KernelInputs): PreparedCase;
 }
 

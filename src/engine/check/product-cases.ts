@@ -16,6 +16,11 @@ const PROMPT_ROWS = 40;
 const DECODED: readonly FormatName[] = ['f16', 'int8', 'int4', 'q4_k', 'q6_k', 'iq4_xs', 'mxfp4'];
 const PROMPTS: readonly FormatName[] = ['f16', 'int4', 'q4_k'];
 
+/** Codes of 8 and of 4 bits, with a minimum, and with two scales a block. */
+const INTEGERS: readonly FormatName[] = ['int8', 'q4_k', 'q6_k'];
+/** Values under one scale. */
+const BLOCK = 32;
+
 type Phase = 'decode' | 'prompt';
 
 const rowsOf = (phase: Phase): number => (phase === 'decode' ? DECODE_ROWS : PROMPT_ROWS);
@@ -38,6 +43,21 @@ function product(format: FormatName, phase: Phase): KernelCase {
     const weight = inputs.matrix(format, COLUMNS, K);
     return { record: (tape) => linear(x(tape), weight) };
   });
+}
+
+/** Products of activations in 8 bits, of rows that have no others: multiples of what each block's largest value is a multiple of by 127. */
+function integerProduct(format: FormatName, phase: Phase): KernelCase {
+  const name = `product of 8 bits in ${format}`;
+  const checked = inPhase(name, phase, (inputs) => {
+    const rows = rowsOf(phase);
+    const numbers = inputs
+      .numbers(rows * K)
+      .map((value, i) => (i % BLOCK === 0 ? 127 : Math.round(126 * value)));
+    const x = inputs.tensor(['rows', K], numbers, rows);
+    const weight = inputs.matrix(format, COLUMNS, K);
+    return { record: (tape) => linear(x(tape), weight) };
+  });
+  return { ...checked, activations: 'int8' };
 }
 
 function gatedProduct(phase: Phase): KernelCase {
@@ -81,6 +101,8 @@ function experts(phase: Phase): KernelCase {
 export const PRODUCT_CASES: readonly KernelCase[] = [
   ...DECODED.map((format) => product(format, 'decode')),
   ...PROMPTS.map((format) => product(format, 'prompt')),
+  ...INTEGERS.map((format) => integerProduct(format, 'decode')),
+  ...INTEGERS.map((format) => integerProduct(format, 'prompt')),
   gatedProduct('decode'),
   gatedProduct('prompt'),
   experts('decode'),

@@ -7,12 +7,14 @@ import { openHubFolder } from '../../files/hub/hub-folder.ts';
 import { shippedFolder } from '../../files/shipped.ts';
 import { openDiskFolder } from '../../files/source-disk.ts';
 import { noteOf, option, say } from '../../files/message.ts';
-import { chosenProfile, hostBudget, INTEGRATED, withOnePhase } from '../../gpu/adapter-profile.ts';
+import { hostBudget, INTEGRATED } from '../../gpu/adapter-profile.ts';
+import { chosenProfile, withChoices } from '../../gpu/chosen-profile.ts';
 import { freeHostMemory } from '../../gpu/free-memory.ts';
 import { firstBudget, listAdapters, readShader } from '../../gpu/node.ts';
 import { openPaperDevice } from '../../gpu/paper-device.ts';
 import { PLANNING } from '../../options/model.ts';
 import { checkOptions, filledText, rulesOf, type Rules } from '../rules.ts';
+import { checkKernelChoices } from '../text/text-rules.ts';
 import type { ModelPlan, PlanOptions } from './model-plan.ts';
 import type { PlanPlace } from './plan-place.ts';
 
@@ -25,14 +27,11 @@ const PLAN_OPTIONS: Rules = { model: filledText, ...rulesOf(PLANNING) };
  */
 export async function planModel(options: PlanOptions, signal?: AbortSignal): Promise<ModelPlan> {
   checkOptions(options, PLAN_OPTIONS, 'planModel', ['model']);
+  checkKernelChoices(options);
   assertWanted(signal);
   // A system that cannot load the GPU binding has no adapter, either.
   const [like] = await listAdapters().catch(() => []);
-  const profile = like
-    ? chosenProfile(like, options)
-    : options.deterministic === true
-      ? withOnePhase(INTEGRATED)
-      : INTEGRATED;
+  const profile = like ? chosenProfile(like, options) : withChoices(INTEGRATED, options);
   const { memoryBudget = firstBudget(profile) } = options;
   const { path, isRemote, openFolder } = await locate(options, signal);
   const place: PlanPlace = {

@@ -7,6 +7,7 @@ import { PAGE_TOKENS } from '../../kernels/batch.ts';
 import { mediaFamily } from '../../models/media-families.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import { TEXT_CLASSES } from '../architectures.ts';
+import { activationsNote } from '../text/activations.ts';
 import { stateCopies } from '../text/cache/kv-pages.ts';
 import { copiesBytes } from '../text/cache/state-mover.ts';
 import { configuredEndTokens, contextNotes } from '../text/defaults.ts';
@@ -66,7 +67,11 @@ export async function planText(
   const fit = await openings.fit(quantization, contextLength);
   const asked = fit.choices.find((choice) => choice.quantization === quantization);
   const inForce = asked?.opens ? asked.contextLength! : contextLength;
-  if (asked?.opens) for (const message of model.opened(asked.quantization).streaming) note(message);
+  if (asked?.opens) {
+    const { streaming, weightFormats } = model.opened(asked.quantization);
+    const rounded = activationsNote(device, weightFormats);
+    for (const message of [...streaming, ...(rounded === null ? [] : [rounded])]) note(message);
+  }
   for (const message of contextNotes(options, declaration.context, inForce, device)) note(message);
   return {
     model: options.model,
@@ -91,7 +96,7 @@ function towerNote(opened: string, wrapper: Wrapper, { beside }: PlannedCheckpoi
 
 type OpenedCache = Pick<Runner, 'layout' | 'copyBytes'>;
 /** The part of a runner that a plan tells of. */
-type OpenedRunner = OpenedCache & Pick<Runner, 'streaming'>;
+type OpenedRunner = OpenedCache & Pick<Runner, 'streaming' | 'weightFormats'>;
 
 /** Returns the bytes of KV pages, and of copies of fixed states beside them, for contexts of some lengths; null if no layer has pages. */
 function cacheOf({ layout, copyBytes }: OpenedCache, contextLength: number): ModelPlan['cache'] {
@@ -181,8 +186,8 @@ export class PlannedText implements PlannedModel {
       : undefined;
     const given = { ...options, streamed };
     const runner: Runner = await openRunner(device, this.#checkpoint, declaration, given, silent);
-    const { layout, copyBytes, streaming } = runner;
-    this.#opened.set(quantization, { layout, copyBytes, streaming });
+    const { layout, copyBytes, streaming, weightFormats } = runner;
+    this.#opened.set(quantization, { layout, copyBytes, streaming, weightFormats });
     const { weights, arena, step } = device.memory();
     const scratch = arena + step + runner.stateBytes;
     return { weights, scratch, bytes: device.memoryUsed, contextLength: runner.contextLength };

@@ -63,7 +63,12 @@ const IMAGE_ARCHITECTURES: ReadonlySet<unknown> = new Set([
 
 /** Refuses what only language models have. */
 function refuseForText(options: PlanOptions): void {
-  const given = (['layerwiseOffload', 'deterministic'] as const).find((name) => options[name] === true);
+  const isGiven = {
+    layerwiseOffload: options.layerwiseOffload === true,
+    deterministic: options.deterministic === true,
+    activationDtype: options.activationDtype === 'int8',
+  };
+  const given = Object.entries(isGiven).find(([, is]) => is)?.[0];
   if (given === undefined) return;
   throw new EngineError(
     'bad_request',

@@ -198,9 +198,24 @@ const TEXT_REQUEST: RulesOf<TextRequest> = {
   ...TILE_LIMITS,
 };
 
+/** Throws bad_request for settings of kernels that exclude each other. */
+export function checkKernelChoices({
+  activationDtype,
+  deterministic,
+}: Pick<TextModelOptions, 'activationDtype' | 'deterministic'>): void {
+  if (activationDtype !== 'int8' || deterministic !== true) return;
+  const param = 'activationDtype';
+  throw new EngineError(
+    'bad_request',
+    say`${option(param)} int8 has kernels for prompts that sum in another order than those after them, which ${option('deterministic')} rules out: leave one of them out`,
+    { param },
+  );
+}
+
 /** Throws bad_request for the first option that is unknown or out of bounds, or that has no effect in combination with another. */
 export function checkTextModelOptions(options: TextModelOptions): void {
   checkOptions(options, TEXT_MODEL_OPTIONS, 'openTextModel', ['model']);
+  checkKernelChoices(options);
   const { prefixCache = true, hostCache, storageCache, storageCacheBytes } = options;
   const useless = (param: string, why: Prose): never => {
     throw new EngineError('bad_request', say`${option(param)} has no effect ${why}`, { param });

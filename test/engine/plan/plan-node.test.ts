@@ -38,6 +38,21 @@ it('a deterministic model is planned with the kernels that it will have on a GPU
   expect((opened.mock.contexts.at(-1) as Device).profile).toEqual(withOnePhase(INTEGRATED));
 });
 
+it('activations in 8 bits are planned for a GPU, with what is noted and refused as the model opens', async () => {
+  vi.stubEnv('SVC_VULKAN_DRIVER', 'none');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const asked = { model, memoryBudget: 2 ** 31, activationDtype: 'int8' } as const;
+  const { notes } = await planModel({ ...asked, quantization: 'int4' });
+  expect(notes.map(({ message }) => message)).toContain(
+    '`activationDtype` int8: weights in int4 are multiplied by activations rounded to 8 bits',
+  );
+  await expect(planModel(asked)).rejects.toMatchObject({ code: 'bad_request', param: 'activationDtype' });
+  await expect(planModel({ ...asked, deterministic: true })).rejects.toThrow('leave one of them out');
+  await expect(planModel({ ...asked, model: shippedImageModelPath() })).rejects.toThrow(
+    'is for language models',
+  );
+});
+
 it('a plan within a budget names what fits', async () => {
   const plan = await planModel({ model, memoryBudget: 64 * 2 ** 20, quantization: 'int8' });
   expect(plan.opens).toBe(true);

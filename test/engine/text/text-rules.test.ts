@@ -55,6 +55,12 @@ describe('options of a model', () => {
       'storageCache',
       'where the prefix cache is off',
     ],
+    [
+      { model: 'm', activationDtype: 'int8', deterministic: true },
+      'activationDtype',
+      'which `deterministic` rules out: leave one of them out',
+    ],
+    [{ model: 'm', activationDtype: 'int4' }, 'activationDtype', 'float'],
     [{ model: 'm', storageCacheBytes: 1 }, 'storageCacheBytes', 'without `storageCache`'],
     [
       { model: 'm', storageCache: 'rediss://a', storageCacheBytes: 1 },

@@ -53,7 +53,9 @@ export async function openTiers(
   const facts = [PAGE_LAYOUT, checkpoint.config, quantization, kvFormat, device.summary];
   const { beside } = checkpoint;
   const media = beside === null ? [] : [{ config: beside.config, processors: beside.processors }];
-  const laidOut = [...facts, ...grouped, ...states, ...media];
+  const { activations } = device.profile;
+  const rounded = activations === 'float' ? [] : [{ activations }];
+  const laidOut = [...facts, ...grouped, ...states, ...media, ...rounded];
   const computed = JSON.stringify(laidOut);
   const runner = (): Runner => parts().runner;
   const place = { where: storageCache ?? '', most: storageCacheBytes, checkpoint, computed, onTrouble };

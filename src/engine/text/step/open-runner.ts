@@ -1,6 +1,7 @@
 // Loads a checkpoint's weights onto a device and makes the runner of a text model there.
 
 import { bytesText } from '../../../files/bytes-text.ts';
+import type { Prose } from '../../../files/message.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { KvFormat } from '../../../kernels/batch.ts';
 import type { TextDeclaration } from '../../../models/text/architecture.ts';
@@ -10,6 +11,7 @@ import { unreadNote } from '../../weights/unread.ts';
 import { packedLayout } from '../../weights/packed.ts';
 import { openWeights, type LoadOptions, type Weights } from '../../weights/weights.ts';
 import { weightBytesIn } from '../../weights/quantization.ts';
+import { activationsNote } from '../activations.ts';
 import { statesBeside, usefulPages } from '../cache/kv-pages.ts';
 import { roundedSlots } from '../cache/layer-stores.ts';
 import { pageLayout } from '../cache/page-layout.ts';
@@ -24,7 +26,7 @@ export async function openRunner(
   checkpoint: RunnerCheckpoint,
   config: TextDeclaration,
   options: RunnerOptions,
-  { onProgress, onNote }: Required<Pick<LoadOptions, 'onProgress' | 'onNote'>>,
+  { onProgress, onNote }: Required<Pick<LoadOptions, 'onProgress'>> & { onNote: (message: Prose) => void },
 ): Promise<Runner> {
   const quantized = options.quantization === 'none' ? null : options.quantization;
   if (!options.streamed) await reserveMemory(device, checkpoint, config, options);
@@ -37,6 +39,8 @@ export async function openRunner(
   const unread = unreadNote(weights.unread, checkpoint.architecture);
   // Those of towers are read apart.
   if (unread !== null && !options.media) onNote(unread);
+  const rounded = options.unread ? null : activationsNote(device, weights.formats);
+  if (rounded !== null) onNote(rounded);
   const { fileBytes } = weights;
   const slot = await packedSlot(options.packed, checkpoint, device, quantized, fileBytes > 0);
   if (!options.unread) await weights.load({ slot, onProgress, onNote });

@@ -1,0 +1,2 @@
+// Codes that are multiplied as integers: those of weights/affine4_128_bf16.wgsl.
+#import "weights/affine4_128_bf16.wgsl"

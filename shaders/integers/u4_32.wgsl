@@ -1,0 +1,2 @@
+// Codes that are multiplied as integers: those of weights/u4_32.wgsl.
+#import "weights/u4_32.wgsl"

@@ -1,0 +1,18 @@
+// What a tape records its launchers' kernels for, beside a capacity.
+
+import type { ActivationDtype } from './adapter-profile.ts';
+import type { Arena } from './arena.ts';
+import type { Region } from './tensor.ts';
+
+export interface TapeOptions {
+  /** Launchers use plain f32 kernels, which are the reference. */
+  plain?: boolean;
+  /** u32: LoRA adapter of each row, by the name of the rows; null: no row has one, and launchers record nothing for adapters. */
+  rowAdapters?: Readonly<Record<string, Region>> | null;
+  /** Names of rows of a decode step, whose kernels may sum in another order than those of other rows; left out: none. See kernels/matvec.ts. */
+  decodes?: readonly string[];
+  /** See AdapterProfile; left out: the profile's. */
+  activations?: ActivationDtype;
+  /** Memory of intermediates; left out: the device's arena, which any other tape overwrites between two segments. */
+  arena?: Arena;
+}
