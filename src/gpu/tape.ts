@@ -12,6 +12,7 @@ import { ReplayPlan } from './replay-plan.ts';
 import { isSlice, sliceBytes, sliceOffset, tensorOf, type Operand } from './operand.ts';
 import { stagingBytes } from './stored-reads.ts';
 import { Streams } from './streams.ts';
+import type { TapeOptions } from './tape-options.ts';
 import { Tensor, type Dtype, type Extent, type Region, type Sizes } from './tensor.ts';
 
 export type { Operand } from './operand.ts';
@@ -22,23 +23,13 @@ interface Recorded extends Dispatch {
   argsOffset: number;
 }
 
-export interface TapeOptions {
-  /** Launchers use plain f32 kernels, which are the reference. */
-  plain?: boolean;
-  /** u32: LoRA adapter of each row, by the name of the rows; null: no row has one, and launchers record nothing for adapters. */
-  rowAdapters?: Readonly<Record<string, Region>> | null;
-  /** Names of rows of a decode step, whose kernels may sum in another order than those of other rows; left out: none. See kernels/matvec.ts. */
-  decodes?: readonly string[];
-  /** Memory of intermediates; left out: the device's arena, which any other tape overwrites between two segments. */
-  arena?: Arena;
-}
-
 export class Tape {
   readonly device: Device;
   readonly capacity: Sizes;
   readonly plain: boolean;
   readonly rowAdapters: Readonly<Record<string, Region>> | null;
   readonly decodes: readonly string[];
+  readonly promptProducts: boolean;
   readonly arena: Arena;
   readonly changes = new Changes();
   readonly #dispatches: Recorded[] = [];
@@ -57,7 +48,13 @@ export class Tape {
   constructor(
     device: Device,
     capacity: Sizes,
-    { plain = false, rowAdapters = null, decodes = [], arena = device.arena }: TapeOptions = {},
+    {
+      plain = false,
+      rowAdapters = null,
+      decodes = [],
+      promptProducts = false,
+      arena = device.arena,
+    }: TapeOptions = {},
   ) {
     this.device = device;
     this.arena = arena;
@@ -65,6 +62,7 @@ export class Tape {
     this.plain = plain;
     this.rowAdapters = rowAdapters;
     this.decodes = decodes;
+    this.promptProducts = promptProducts;
   }
 
   /** Creates an intermediate, whose memory is reserved only between the first and the last dispatch that binds it. */

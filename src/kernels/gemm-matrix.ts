@@ -4,13 +4,14 @@
 // adapter's matrix unit alone.
 
 import type { Capabilities } from '../gpu/capabilities.ts';
+import type { Device } from '../gpu/device.ts';
 import { fragmentParams, type MatrixUnit } from '../gpu/matrix-units.ts';
 import type { Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import type { Variant } from '../gpu/tuning.ts';
 import { usesGemm } from './gemm.ts';
 import type { Matrix, MatrixWindow } from './matrix.ts';
-import { productKey, type ProductKernel } from './tiling.ts';
+import { productKey, TILE_ROWS, type ProductKernel } from './tiling.ts';
 
 /** Columns of a tile, and in groups of 32. */
 const COLUMNS = 128;
@@ -96,4 +97,13 @@ function partOf({ rows, lanes }: Tile, { subgroup }: MatrixUnit): { rows: number
 /** Bytes of workgroup memory of a tile: x, weights, and a row of fragments of each subgroup. */
 function bytesOf({ rows, lanes }: Tile, { subgroup, rows: fragmentRows }: MatrixUnit): number {
   return (rows + COLUMNS) * LINE_BYTES + (lanes / subgroup) * fragmentRows * 32 * 4;
+}
+
+/**
+ * Most rows of a decode step that the slices of matvec.ts compute in less time than this kernel does, or that of gemm.ts where there is no matrix
+ * unit.
+ */
+export function mostSlicedRows({ profile, capabilities }: Pick<Device, 'profile' | 'capabilities'>): number {
+  if (tilesOf(capabilities).length > 0) return TILE_ROWS;
+  return (profile.matvecRows ?? 1) < 8 ? TILE_ROWS : 3 * TILE_ROWS;
 }

@@ -13,7 +13,7 @@ import { gemmMatrixKernel, usesGemmMatrix } from './gemm-matrix.ts';
 import { halveRows } from './halve-rows.ts';
 import { isAdapted, loraExpand } from './lora-expand.ts';
 import { weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
-import { isDecode, matvecKernel, matvecRows } from './matvec.ts';
+import { usesMatvec, matvecKernel, matvecRows } from './matvec.ts';
 import { appliedNorm, rowsOf, type Rows } from './normed.ts';
 import { orderColumns } from './order-columns.ts';
 import { stripsOf } from './row-strips.ts';
@@ -107,13 +107,13 @@ function record(inputs: Rows, weight: Matrix, y: Tensor, store: Store): void {
   if (y.columns * outputs !== weight.columns)
     throw new Error(`matmul: y has ${y.columns} columns, the weight gives ${weight.columns / outputs}`);
   const tape = tapeOf(inputs);
-  const isMatrix = !isDecode(inputs) && usesGemmMatrix(tape, ordered);
+  const isMatrix = !usesMatvec(inputs) && usesGemmMatrix(tape, ordered);
   const x = isMatrix ? halveRows(ordered) : ordered;
   const rows = x.rows(tape.capacity);
   const few = paddedRows(rows) <= TILE_ROWS ? { tileRows: paddedRows(rows) } : {};
   for (const strip of stripsOf(tape, [x, y], TILE_ROWS, mostRows(tape, weight.columns * weight.k))) {
     for (const window of weight.windows) {
-      const kernel = isDecode(inputs)
+      const kernel = usesMatvec(inputs)
         ? matvecKernel(weight, window.format, matvecRows(tape, rows), norm)
         : isMatrix
           ? gemmMatrixKernel(tape, weight, { rows, stripRows: strip.rows, window })

@@ -116,7 +116,7 @@ export class TextRunner implements Runner {
     // A first recording with one page gives the size of the arena; the rest of the budget is for pages.
     const probe = storesOf(1);
     const slotsBefore = device.arena.mark();
-    new Recordings(device, recipe, options.rows, probe.all, loras).destroy();
+    new Recordings(device, recipe, options, probe.all, loras).destroy();
     device.arena.rewind(slotsBefore);
     probe.free();
     this.copyBytes = slotBytes(layers);
@@ -132,7 +132,7 @@ export class TextRunner implements Runner {
     this.#mover = new PageMover(device, layout.pageBytes);
     this.#mover.use(stores.pageBuffers, this.pages);
     this.#states = new StateMover(device, stores.slots, slots, this.copies);
-    const recordings = new Recordings(device, recipe, options.rows, stores.all, loras);
+    const recordings = new Recordings(device, recipe, options, stores.all, loras);
     loras.changed = () => recordings.recordAdapted();
     this.#recordings = recordings;
     this.decodeRows = recordings.decodeRows;
