@@ -3,7 +3,7 @@
 import { tapeOf } from '../gpu/tape.ts';
 import type { Sizes, Tensor } from '../gpu/tensor.ts';
 import { usesGemm } from './gemm.ts';
-import { usesMatvec } from './matvec.ts';
+import { isDecode } from './matvec.ts';
 import { tilesFor, type Routes } from './route.ts';
 
 /** Limits of expert-plan.wgsl's arrays. */
@@ -43,6 +43,6 @@ export function planExperts(routes: Routes): ExpertPlan {
     groups: (sizes) => [Math.min(1, shares.rows(sizes))],
   });
   const tilesOf = (sizes: Sizes) => tilesFor(shares.rows(sizes) * chosen, experts, tileRows);
-  const kernel = usesMatvec(shares) ? 'matvec' : usesGemm(shares) ? 'gemm' : 'matmul';
+  const kernel = isDecode(shares) ? 'matvec' : usesGemm(shares) ? 'gemm' : 'matmul';
   return { plan, tileRows, tiles, kernel, tilesOf, places };
 }

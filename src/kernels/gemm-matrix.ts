@@ -4,20 +4,17 @@
 // adapter's matrix unit alone.
 
 import type { Capabilities } from '../gpu/capabilities.ts';
-import type { Device } from '../gpu/device.ts';
 import { fragmentParams, type MatrixUnit } from '../gpu/matrix-units.ts';
 import type { Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import type { Variant } from '../gpu/tuning.ts';
 import { usesGemm } from './gemm.ts';
 import type { Matrix, MatrixWindow } from './matrix.ts';
-import { productKey, TILE_ROWS, type ProductKernel } from './tiling.ts';
+import { COLUMN_GROUPS, TILE_LANES } from './shared-tile.ts';
+import { productKey, type ProductKernel } from './tiling.ts';
 
-/** Columns of a tile, and in groups of 32. */
-const COLUMNS = 128;
-const COLUMN_GROUPS = 4;
-/** Lanes of workgroups that occupy as much of a device as one of those that the profile counts. */
-const USUAL_LANES = 128;
+/** Columns of a tile. */
+const COLUMNS = 32 * COLUMN_GROUPS;
 /** Bytes of workgroup memory for 32 k's of a row or column, with their padding. */
 const LINE_BYTES = 80;
 
@@ -39,11 +36,11 @@ const SMALL_SUBGROUP_TILES: readonly Tile[] = [
 
 /** Whether this kernel multiplies x. */
 export function usesGemmMatrix({ device }: Tape, x: Tensor): boolean {
-  return usesGemm(x) && tilesOf(device.capabilities).length > 0;
+  return usesGemm(x) && matrixTiles(device.capabilities).length > 0;
 }
 
-/** Tiles, the largest first, for which a workgroup has lanes and memory. */
-function tilesOf({ matrixUnit, maxInvocations, workgroupBytes }: Capabilities): readonly Tile[] {
+/** Tiles, the largest first, for which a workgroup has lanes and memory; none without a matrix unit. */
+export function matrixTiles({ matrixUnit, maxInvocations, workgroupBytes }: Capabilities): readonly Tile[] {
   if (matrixUnit === null) return [];
   return (matrixUnit.subgroup < 32 ? SMALL_SUBGROUP_TILES : TILES).filter(
     (tile) => tile.lanes <= maxInvocations && bytesOf(tile, matrixUnit) <= workgroupBytes,
@@ -59,13 +56,13 @@ export function gemmMatrixKernel(
   const { format, groups } = window;
   const { profile, capabilities, tuning } = device;
   const unit = capabilities.matrixUnit!;
-  const able = tilesOf(capabilities);
+  const able = matrixTiles(capabilities);
   const across = Math.ceil(groups / COLUMN_GROUPS);
   const standard =
     able.find(
       (tile) =>
         tile.rows < 2 * rows &&
-        across * Math.ceil(rows / tile.rows) * tile.lanes >= (profile.sharedTiles ?? 0) * USUAL_LANES,
+        across * Math.ceil(rows / tile.rows) * tile.lanes >= (profile.sharedTiles ?? 0) * TILE_LANES,
     ) ?? able.at(-1)!;
   const tuned = productKey({ kernel: 'gemm-matrix', weight, format, rows });
   const tile = tuning.choose(tuned, [standard, ...able.filter((one) => one !== standard)]);
@@ -97,13 +94,4 @@ function partOf({ rows, lanes }: Tile, { subgroup }: MatrixUnit): { rows: number
 /** Bytes of workgroup memory of a tile: x, weights, and a row of fragments of each subgroup. */
 function bytesOf({ rows, lanes }: Tile, { subgroup, rows: fragmentRows }: MatrixUnit): number {
   return (rows + COLUMNS) * LINE_BYTES + (lanes / subgroup) * fragmentRows * 32 * 4;
-}
-
-/**
- * Most rows of a decode step that the slices of matvec.ts compute in less time than this kernel does, or that of gemm.ts where there is no matrix
- * unit.
- */
-export function mostSlicedRows({ profile, capabilities }: Pick<Device, 'profile' | 'capabilities'>): number {
-  if (tilesOf(capabilities).length > 0) return TILE_ROWS;
-  return (profile.matvecRows ?? 1) < 8 ? TILE_ROWS : 3 * TILE_ROWS;
 }

@@ -5,6 +5,7 @@ import type { Params } from '../gpu/linker.ts';
 import { tapeOf, type Operand, type Tape } from '../gpu/tape.ts';
 import { paddedColumns, paddedRows, type Sizes, type Tensor } from '../gpu/tensor.ts';
 import { activation as activate, type Activation } from './activation.ts';
+import { isFasterAsPrompt } from './decode-products.ts';
 import { mostRows } from './dispatch-work.ts';
 import { gated } from './gated.ts';
 import type { WeightFormat } from './formats.ts';
@@ -13,7 +14,7 @@ import { gemmMatrixKernel, usesGemmMatrix } from './gemm-matrix.ts';
 import { halveRows } from './halve-rows.ts';
 import { isAdapted, loraExpand } from './lora-expand.ts';
 import { weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
-import { usesMatvec, matvecKernel, matvecRows } from './matvec.ts';
+import { isDecode, matvecKernel, matvecRows } from './matvec.ts';
 import { appliedNorm, rowsOf, type Rows } from './normed.ts';
 import { orderColumns } from './order-columns.ts';
 import { stripsOf } from './row-strips.ts';
@@ -100,20 +101,21 @@ function gatedPair(x: Rows, weight: Matrix, activation: Activation, gateFirst: b
 function record(inputs: Rows, weight: Matrix, y: Tensor, store: Store): void {
   if (inputs.columns !== weight.k)
     throw new Error(`matmul: x has ${inputs.columns} columns, the weight ${weight.k}`);
-  const norm = appliedNorm(inputs, weight);
+  const tape = tapeOf(inputs);
+  const rows = y.rows(tape.capacity);
+  const isMatvec = isDecode(inputs) && !(tape.promptProducts && isFasterAsPrompt(tape, weight, rows));
+  const norm = isMatvec ? appliedNorm(inputs, weight) : null;
   const rowsIn = norm?.x ?? rowsOf(inputs);
   const ordered = weight.order ? orderColumns(rowsIn, weight.order) : rowsIn;
   const outputs = store.outputs ?? 1;
   if (y.columns * outputs !== weight.columns)
     throw new Error(`matmul: y has ${y.columns} columns, the weight gives ${weight.columns / outputs}`);
-  const tape = tapeOf(inputs);
-  const isMatrix = !usesMatvec(inputs) && usesGemmMatrix(tape, ordered);
+  const isMatrix = !isMatvec && usesGemmMatrix(tape, ordered);
   const x = isMatrix ? halveRows(ordered) : ordered;
-  const rows = x.rows(tape.capacity);
   const few = paddedRows(rows) <= TILE_ROWS ? { tileRows: paddedRows(rows) } : {};
   for (const strip of stripsOf(tape, [x, y], TILE_ROWS, mostRows(tape, weight.columns * weight.k))) {
     for (const window of weight.windows) {
-      const kernel = usesMatvec(inputs)
+      const kernel = isMatvec
         ? matvecKernel(weight, window.format, matvecRows(tape, rows), norm)
         : isMatrix
           ? gemmMatrixKernel(tape, weight, { rows, stripRows: strip.rows, window })

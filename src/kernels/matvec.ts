@@ -18,11 +18,6 @@ export function isDecode(x: Pick<Tensor, 'tape' | 'shape'>): boolean {
   return !plain && x.shape.some((extent) => typeof extent === 'string' && decodes.includes(extent));
 }
 
-/** Whether the kernel below multiplies x: decode rows, unless their tape has the products of prompts. */
-export function usesMatvec(x: Pick<Tensor, 'tape' | 'shape'>): boolean {
-  return isDecode(x) && !tapeOf(x).promptProducts;
-}
-
 /** Rows of a tile for at most `rows` rows. */
 export function matvecRows({ device }: Tape, rows: number): number {
   return Math.min(paddedRows(rows), device.profile.matvecRows ?? 1, LEAST_SLICES);

@@ -5,7 +5,7 @@
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Extent, Tensor } from '../gpu/tensor.ts';
 import { BLOCK, type Matrix } from './matrix.ts';
-import { usesMatvec, slicesOf, type RowNorm } from './matvec.ts';
+import { isDecode, slicesOf, type RowNorm } from './matvec.ts';
 import { rmsnorm } from './rmsnorm.ts';
 import { stripsOf, type Strip } from './row-strips.ts';
 
@@ -70,7 +70,7 @@ export type Rows = Tensor | NormedRows;
 
 /** rmsnorm(x, weight, eps) for products, of which those of decode rows apply the norm themselves; x [rows, columns], weight [columns]. */
 export function normed(x: Tensor, weight: Tensor, eps: number): Rows {
-  return usesMatvec(x) ? new NormedRows(x, weight, eps) : rmsnorm(x, weight, eps);
+  return isDecode(x) ? new NormedRows(x, weight, eps) : rmsnorm(x, weight, eps);
 }
 
 /** The rows as a tensor, for readers other than products. */

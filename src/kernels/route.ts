@@ -3,7 +3,7 @@
 import { tapeOf, type Operand } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
 import { usesGemm } from './gemm.ts';
-import { usesMatvec, matvecRows } from './matvec.ts';
+import { isDecode, matvecRows } from './matvec.ts';
 import { sharedTileRows } from './shared-tile.ts';
 
 /** Limits of route.wgsl's arrays. */
@@ -48,7 +48,7 @@ export function route(logits: Tensor, { chosen, normed }: Routing, kept: KeptRou
   const rows = logits.shape.slice(0, -1);
   const most = logits.rows(tape.capacity);
   const expected = (most * chosen) / experts;
-  const tileRows = usesMatvec(logits)
+  const tileRows = isDecode(logits)
     ? matvecRows(tape, tileRowsFor(expected))
     : usesGemm(logits)
       ? sharedTileRows(tape, expected)

@@ -4,7 +4,6 @@ import type { Device } from '../../../gpu/device.ts';
 import { TILE_ROWS, type LayerStore } from '../../../kernels/batch.ts';
 import type { Tape } from '../../../gpu/tape.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
-import { mostSlicedRows } from '../../../kernels/gemm-matrix.ts';
 import { tune, type Tuned, type TuneOptions } from '../../tune.ts';
 import type { LoraHost } from '../lora-host.ts';
 import type { Phase } from '../step-plan.ts';
@@ -12,8 +11,10 @@ import type { StepSizes } from './batch-writer.ts';
 import { forget, recordStep, stepShape, tapesOf, type StepRecipe, type StepTapes } from './step-tapes.ts';
 
 const SMALL_CAPACITIES = [1, 4, TILE_ROWS];
+/** Most rows of a decode step whose products have kernels of their own also where replies may depend on their batch. */
+export const SLICED_ROWS = TILE_ROWS;
 /** Of steps of many decode rows: tiles of rows are chosen for the capacity. */
-const MANY_CAPACITIES = [64, 128];
+const MANY_CAPACITIES = [32, 64, 128];
 
 type Recipe = Omit<StepRecipe, 'rows' | 'stores' | 'rowAdapters' | 'phase' | 'promptProducts'>;
 
@@ -51,7 +52,7 @@ export class Recordings {
     this.#recipe = recipe;
     this.#stores = stores;
     this.decodeRows = decodeRowsOf(device, recipe.slots, steps.rows);
-    this.#recorded = recordedFor(device, steps, this.decodeRows);
+    this.#recorded = recordedFor(steps, this.decodeRows);
     this.#loras = loras;
     this.#plain = this.#record(false);
     this.#adapted = this.#recordAdapted();
@@ -121,19 +122,15 @@ function decodeRowsOf({ profile }: Device, slots: number, rows: number): number 
 }
 
 /** Capacities from the smallest on. */
-function recordedFor(
-  device: Device,
-  { rows, batchInvariance }: RecordedSteps,
-  decodeRows: number | null,
-): Recorded[] {
+function recordedFor({ rows, batchInvariance }: RecordedSteps, decodeRows: number | null): Recorded[] {
   const upTo = (most: number, phase: Phase | null, small: readonly number[], sliced = Infinity): Recorded[] =>
     [...small.filter((few) => few < most), most].map((count) => ({
       ...{ rows: count, phase },
       promptProducts: count > sliced,
     }));
   if (decodeRows === null) return upTo(rows, null, SMALL_CAPACITIES);
-  const sliced = batchInvariance ? Infinity : mostSlicedRows(device);
-  const many = batchInvariance ? [] : [sliced, ...MANY_CAPACITIES].filter((count) => count > TILE_ROWS);
+  const sliced = batchInvariance ? Infinity : SLICED_ROWS;
+  const many = batchInvariance ? [] : MANY_CAPACITIES;
   return [
     ...upTo(decodeRows, 'decode', [...SMALL_CAPACITIES, ...many], sliced),
     ...upTo(rows, 'prompt', [TILE_ROWS]),
