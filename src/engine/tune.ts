@@ -14,9 +14,9 @@ import type { SearchTime } from './search-time.ts';
 export interface Tuned {
   /** The fastest variant of each kernel and shape; none if the time was over before two variants were timed. */
   variants: TunedVariants;
-  /** Number of products whose fastest variant is not the default. */
+  /** Number of kernels whose fastest variant is not the default. */
   changed: number;
-  /** Milliseconds of all products with their default variants, and with the fastest. */
+  /** Milliseconds of all kernels with their default variants, and with the fastest. */
   before: number;
   after: number;
   /** Trials that were made, and those that time all variants in all rounds. */

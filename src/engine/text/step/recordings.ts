@@ -3,7 +3,7 @@
 import type { Device } from '../../../gpu/device.ts';
 import { TILE_ROWS, type LayerStore } from '../../../kernels/batch.ts';
 import type { Tape } from '../../../gpu/tape.ts';
-import type { Tensor } from '../../../gpu/tensor.ts';
+import type { Sizes, Tensor } from '../../../gpu/tensor.ts';
 import { tune, type Tuned, type TuneOptions } from '../../tune.ts';
 import type { LoraHost } from '../lora-host.ts';
 import type { Phase } from '../step-plan.ts';
@@ -82,14 +82,22 @@ export class Recordings {
     this.#device.arena.settle();
   }
 
-  /** Finds the fastest variants of the kernels of each capacity, the largest first; null where all were known. */
-  async tune(options: Omit<TuneOptions, 'step'>): Promise<Tuned[]> {
+  /**
+   * Finds the fastest variants of the kernels of each capacity, the largest first; null where all were known. `writeStep` writes what attention
+   * of a phase reads, and returns its sizes.
+   */
+  async tune(
+    options: Omit<TuneOptions, 'step'>,
+    writeStep: (rows: number, phase: Phase) => Sizes,
+  ): Promise<Tuned[]> {
     const { model, batch, slots, contextPages } = this.#recipe;
     const found: Tuned[] = [];
     for (const recorded of this.#recorded.toReversed()) {
       const { capacity, kinds } = stepShape({ ...recorded, slots, contextPages });
-      // Step data is clear before the first step: every row is token 0, and there are no tiles of attention and no sequences.
-      const sizes = { ...capacity, tiles: 0, tileRows: 0, sequences: 0, contextPages: 1 };
+      const { rows, phase } = recorded;
+      // Where phases do not differ, attention has no variants. Kernels of recurrent layers have none, either.
+      const attended = phase === null ? { tiles: 0, tileRows: 0, contextPages: 1 } : writeStep(rows, phase);
+      const sizes = { ...capacity, ...attended, sequences: 0 };
       const record = (tape: Tape): Tensor[] => {
         const states = model.states(tape, batch, this.#stores);
         return [states, model.head(states, batch)];

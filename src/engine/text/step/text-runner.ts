@@ -38,6 +38,7 @@ import { createSampler, type Sampler } from './sampler.ts';
 import { createStepBuffers, type StepBuffers } from './step-buffers.ts';
 import { createStepRecords, type StepRecords } from './step-records.ts';
 import { writeStep } from './step.ts';
+import { writeTypicalStep } from './typical-step.ts';
 import { warmUp } from './warm-up.ts';
 
 export interface RunnerParts {
@@ -66,6 +67,7 @@ export class TextRunner implements Runner {
   readonly stateBytes: number;
   readonly kvFormat: KvFormat;
   readonly towers: Towers | null;
+  readonly #slots: number;
   readonly #batch: TextBatch;
   readonly #loras: LoraHost;
   readonly #sampler: Sampler;
@@ -101,6 +103,7 @@ export class TextRunner implements Runner {
     this.layout = layout;
     this.pageBytes = layout.pageBytes;
     this.towers = parts.towers;
+    this.#slots = options.slots;
     this.#batch = batch;
     this.#loras = loras;
     this.#records = createStepRecords(device, batch, { hidden, routeWords });
@@ -144,7 +147,11 @@ export class TextRunner implements Runner {
   }
 
   tune(options: Omit<TuneOptions, 'step'>): Promise<Tuned[]> {
-    return this.#recordings.tune(options);
+    const { pages, contextLength, layout } = this;
+    const memory = { slots: this.#slots, pages, groups: layout.groups.length, contextLength };
+    return this.#recordings.tune(options, (rows, phase) =>
+      writeTypicalStep(this.#writer, { rows, phase }, memory),
+    );
   }
 
   movePages(moves: PageMoves): void {
