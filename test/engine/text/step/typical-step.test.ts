@@ -20,11 +20,12 @@ const GOLDEN = fileURLToPath(new URL('../../../golden/', import.meta.url));
 const timed: [key: string | undefined, groups: readonly (number | undefined)[]][] = [];
 vi.mock(import('../../../../src/engine/tune.ts'), async (original) => ({
   ...(await original()),
-  tune: ((device, record, { step } = {}) => {
-    const tape = new Tape(device, step!.capacity, step!.kinds);
+  tune: ((device, record, options) => {
+    const step = options!.step!;
+    const tape = new Tape(device, step.capacity, step.kinds);
     record(tape);
     tape.finish();
-    for (const { name, tuned, groups } of tape.encodables(step!.sizes))
+    for (const { name, tuned, groups } of tape.encodables(step.sizes))
       if (/^attention(-prompt|-decode)?\.wgsl/.test(name)) timed.push([tuned, [...groups]]);
     return Promise.resolve(null);
   }) satisfies typeof tune,
