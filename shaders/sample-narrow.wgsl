@@ -22,10 +22,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   if (!is_cut(choice)) {
     return;
   }
-  if (local == 0u) {
-    shared_bracket = wide[row];
-  }
-  var bracket = workgroupUniformLoad(&shared_bracket);
+  var bracket = wide[row];
   if (bracket.known == 0u) {
     bracket = narrowed(bracket, choice, row, args.classes, local);
   }

@@ -34,17 +34,14 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   if (!is_cut(choice)) {
     return;
   }
-  if (local == 0u) {
-    shared_bracket = wide[row];
-  }
-  var bracket = workgroupUniformLoad(&shared_bracket);
+  var bracket = wide[row];
   if (args.narrows == 1u && bracket.known == 0u) {
     bracket = narrowed(bracket, choice, row, args.classes, local);
   }
   if (class_number == 0u && local == 0u) {
     brackets[row] = bracket;
   }
-  if (workgroupUniformLoad(&shared_bracket).known == 1u) {
+  if (bracket.known == 1u) {
     return;
   }
   let largest = largest_of(row, local).value;
