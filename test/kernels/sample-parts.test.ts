@@ -55,7 +55,7 @@ async function expectSame(draws: Draw[]): Promise<void> {
 }
 
 it.each([1, 65, 331, 4099])('random rows of %i logits', async (vocabulary) => {
-  await expectSame(Array.from({ length: 30 }, (_, i) => randomDraw(i, vocabulary)));
+  await expectSame(Array.from({ length: 20 }, (_, i) => randomDraw(i, vocabulary)));
 });
 
 it('cuts so far down that the tokens above them do not fit in lists', async () => {
