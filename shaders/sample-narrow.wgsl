@@ -1,23 +1,19 @@
-// Narrows the bracket of a row's cut to the part in which the sums of sample-search.wgsl put it, a workgroup per row.
-#import "lib/classes.wgsl"
-#import "lib/probes.wgsl"
-#import "lib/row-parts.wgsl"
+// Narrows the bracket of a row's cut by the sums of the last pass of sample-search.wgsl, a workgroup per row.
+#import "lib/narrowed.wgsl"
 
 const WORKGROUP = 256u;
-const PROBES = WORKGROUP;
+const PROBES = 32u;
 
 struct Args {
   vocabulary: u32,
-  classes: u32,  // CLASSES; as a constant it makes compilers unroll the loop
+  classes: u32,  // CLASSES
 }
 
 @group(0) @binding(0) var<storage, read> choices: array<Choice>;
 @group(0) @binding(1) var<uniform> args: Args;
-@group(0) @binding(2) var<storage, read> sums: array<vec2u>;             // [rows][CLASSES][PROBES] (tokens, mass as bits)
-@group(0) @binding(3) var<storage, read_write> brackets: array<Bracket>; // [rows]
-
-var<workgroup> first_fitting: atomic<u32>;
-var<workgroup> narrowed: Bracket;
+@group(0) @binding(2) var<storage, read> wide: array<Bracket>;           // [rows]
+@group(0) @binding(3) var<storage, read> counted: array<vec2u>;          // of the last pass
+@group(0) @binding(4) var<storage, read_write> brackets: array<Bracket>; // [rows]
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index) local: u32) {
@@ -26,30 +22,11 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   if (!is_cut(choice)) {
     return;
   }
+  var bracket = wide[row];
+  if (bracket.known == 0u) {
+    bracket = narrowed(bracket, choice, row, args.classes, local);
+  }
   if (local == 0u) {
-    narrowed = brackets[row];
-    atomicStore(&first_fitting, PROBES - 1u);
-  }
-  let bracket = workgroupUniformLoad(&narrowed);
-  if (bracket.known == 1u) {
-    return;
-  }
-  var count = 0u;
-  var mass = 0.0;
-  for (var c = 0u; c < args.classes; c += 4u) {
-    let first = sums[entries_of(row, c) + local];
-    let second = sums[entries_of(row, c + 1u) + local];
-    let third = sums[entries_of(row, c + 2u) + local];
-    let fourth = sums[entries_of(row, c + 3u) + local];
-    count += first.x + second.x + third.x + fourth.x;
-    mass = mass + bitcast<f32>(first.y) + bitcast<f32>(second.y) + bitcast<f32>(third.y) + bitcast<f32>(fourth.y);
-  }
-  let k = select(args.vocabulary, choice.top_k, choice.top_k > 0u);
-  if (count < k && mass <= bracket.allowed) {
-    atomicMin(&first_fitting, local);
-  }
-  workgroupBarrier();
-  if (local == atomicLoad(&first_fitting)) {
-    brackets[row] = part_of(bracket, local, count, mass);
+    brackets[row] = bracket;
   }
 }

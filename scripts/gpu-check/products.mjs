@@ -13,9 +13,17 @@ export const MODELS = {
 };
 const TINY = { hidden: 64, ffn: 96, heads: 2, kvHeads: 1, dims: 32, vocabulary: 128 };
 const FORMATS = ['f16', 'int4', 'q4_k', 'int8', 'q8_0', 'mxfp4'];
-const ROWS = [1, 4, 16, 512];
+/** Rows of decode steps, and of a prompt. */
+const STEPS = [
+  { rows: 1, isDecode: true },
+  { rows: 4, isDecode: true },
+  { rows: 16, isDecode: true },
+  { rows: 512, isDecode: false },
+];
+/** Many decode rows in slices, and in the tiles of prompts that a model without batch invariance may use: kernels/decode-products.ts. */
+const COMPARED = { rows: 64, model: '8B', formats: ['f16', 'int4'] };
 /** Rows from which a product is bound by arithmetic, so that its weights may lie in a cache. */
-const MANY_ROWS = 64;
+const MANY_ROWS = 128;
 const EPS = 1e-5;
 /** Formats in which a product that norms its rows is compared with one whose rows were normed before. */
 const NORMED_FORMATS = ['f16', 'int4'];
@@ -56,6 +64,15 @@ function productsOf({ hidden, ffn, heads, kvHeads, dims, vocabulary }) {
   ];
 }
 
+function stepsOf(small, model, format, mostRows) {
+  if (small) return STEPS.filter(({ rows }) => rows === 1 || rows === 16);
+  const isCompared =
+    model === COMPARED.model && mostRows > COMPARED.rows && COMPARED.formats.includes(format);
+  const { rows } = COMPARED;
+  const compared = [true, false].map((isDecode) => ({ rows, isDecode }));
+  return [...STEPS.filter((step) => step.rows <= mostRows), ...(isCompared ? compared : [])];
+}
+
 export async function measureProduct(
   launches,
   model,
@@ -68,14 +85,14 @@ export async function measureProduct(
     weights.push(launches.matrix(format, columns, k, parts));
     const bytes = matrixBytes(weights[0]);
     while (weights.length < launches.copies(bytes)) weights.push(launches.matrix(format, columns, k, parts));
-    for (const rows of launches.small ? [1, 16] : ROWS.filter((count) => count <= mostRows)) {
+    for (const { rows, isDecode } of stepsOf(launches.small, model, format, mostRows)) {
       const taken = rows < MANY_ROWS ? weights : weights.slice(0, 1);
       const x = launches.tensor(['rows', k], { rows });
       const residual = launches.tensor(['rows', columns], { rows });
       const gain = launches.tensor([k]);
       await launches.row(
         {
-          name: `${model} ${name}, ${columns} × ${k}, ${format}, rows: ${rows}`,
+          name: `${model} ${name}, ${columns} × ${k}, ${format}, ${isDecode && rows > 16 ? 'decode rows' : 'rows'}: ${rows}`,
           model,
           product: name,
           format,
@@ -83,7 +100,7 @@ export async function measureProduct(
         },
         {
           capacity: { rows },
-          isDecode: rows <= 16,
+          isDecode,
           activations,
           launches: taken.length,
           bytes: bytes + 4 * rows * (k + columns),

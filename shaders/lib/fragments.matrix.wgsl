@@ -1,6 +1,9 @@
 // Fragments as matrices that the lanes of a subgroup hold together, multiplied by matrix units.
-#import "lib/subgroup.$SUBGROUPS.wgsl"
+enable subgroups;
 enable chromium_experimental_subgroup_matrix;
+requires subgroup_id, subgroup_uniformity;
+
+const REQUIRED_SUBGROUP = 0u; // SUBGROUP where subgroups have other sizes, too; 0: they have this one
 
 alias Left = subgroup_matrix_left<f16, FRAGMENT_DEPTH, FRAGMENT_ROWS>; // [rows][k's]
 alias Right = subgroup_matrix_right<f16, FRAGMENT_COLUMNS, FRAGMENT_DEPTH>;
@@ -40,4 +43,14 @@ fn keep_apart(at: u32, stride: u32, c: Sum, lane: u32) {
 
 fn kept_at(at: u32, stride: u32, lane: u32) -> Sum {
   return subgroupMatrixLoad<Sum, row_major>(&ys, at, stride);
+}
+
+@compute @workgroup_size(LANES)
+fn main(
+  @builtin(workgroup_id) workgroup: vec3u,
+  @builtin(local_invocation_index) local: u32,
+  @builtin(subgroup_id) subgroup: u32,
+  @builtin(subgroup_invocation_id) lane: u32,
+) {
+  compute_tile(workgroup, local, subgroup, lane);
 }

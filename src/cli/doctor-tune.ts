@@ -1,4 +1,4 @@
-// svc doctor --tune: times the tiles of a language model's products on this adapter and keeps the fastest.
+// svc doctor --tune: times the tiles of a language model's products and attention on this adapter and keeps the fastest.
 
 import type { TunedModel } from '../index.ts';
 import { TUNING } from '../options/model.ts';
@@ -11,7 +11,7 @@ export const TUNE_OPTIONS = {
   tune: {
     kind: 'boolean',
     group: 'Tuning',
-    help: 'Time the tiles of the products of --model-path on this adapter, within about a minute, and keep the fastest; results stay the same.',
+    help: 'Time the tiles of products and attention of --model-path on this adapter, within about a minute, and keep the fastest; results stay the same.',
   },
   'model-path': {
     kind: 'string',
@@ -51,15 +51,15 @@ export async function tuneModel(options: TuneValues, asJson: boolean): Promise<v
 
 export function describeTuned(
   model: string,
-  { products, changed, before, after, isWhole }: TunedModel,
+  { kernels, changed, before, after, isWhole }: TunedModel,
 ): string {
-  if (products === 0)
+  if (kernels === 0)
     return isWhole
-      ? `${model}: all products of its steps were tuned before on this adapter and driver`
+      ? `${model}: all kernels of its steps were tuned before on this adapter and driver`
       : `${model}: nothing is tuned, because the time for it was over before a second variant was timed`;
   const rest = isWhole ? '' : '; the search ended before all variants were timed: run it again for the rest';
   return (
-    `${model}: of ${products} products ${changed} are faster in other tiles, ` +
+    `${model}: of ${kernels} kernels ${changed} are faster in other tiles, ` +
     `${after.toFixed(1)} instead of ${before.toFixed(1)} ms for all of them${rest}`
   );
 }

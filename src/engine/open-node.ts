@@ -88,7 +88,7 @@ export function adapters(): Promise<AdapterSummary[]> {
 }
 
 /**
- * Times the tiles of a language model's products on this machine's adapter, within about a minute, and stores the fastest for models that are
+ * Times the tiles of a language model's products and attention on this machine's adapter, within about a minute, and stores the fastest for models that are
  * opened later. Results do not change by a bit. Errors: those of openTextModel; unsupported where the adapter has no timestamps.
  */
 export async function tuneTextModel(

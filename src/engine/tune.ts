@@ -3,6 +3,7 @@
 
 import { dispatchTimes } from '../gpu/kernel-times.ts';
 import { Tape } from '../gpu/tape.ts';
+import type { RowKinds } from '../gpu/tape-options.ts';
 import type { Device } from '../gpu/device.ts';
 import type { Sizes, Tensor } from '../gpu/tensor.ts';
 import { isSame, type TunedVariants, type Variant } from '../gpu/tuning.ts';
@@ -13,9 +14,9 @@ import type { SearchTime } from './search-time.ts';
 export interface Tuned {
   /** The fastest variant of each kernel and shape; none if the time was over before two variants were timed. */
   variants: TunedVariants;
-  /** Number of products whose fastest variant is not the default. */
+  /** Number of kernels whose fastest variant is not the default. */
   changed: number;
-  /** Milliseconds of all products with their default variants, and with the fastest. */
+  /** Milliseconds of all kernels with their default variants, and with the fastest. */
   before: number;
   after: number;
   /** Trials that were made, and those that time all variants in all rounds. */
@@ -29,17 +30,17 @@ export interface TuneOptions {
   onTrials?: OnCount;
   /** Left out: there is no limit. */
   time?: SearchTime;
-  /** Sizes that the tape is recorded for and replayed with, and its decode rows; left out: all sizes are fixed. */
+  /** Sizes that the tape is recorded for and replayed with, and its kinds of rows; left out: all sizes are fixed. */
   step?: TunedStep;
 }
 
 export interface TunedStep {
   capacity: Sizes;
   sizes: Sizes;
-  decodes: readonly string[];
+  kinds: RowKinds;
 }
 
-const FIXED: TunedStep = { capacity: {}, sizes: {}, decodes: [] };
+const FIXED: TunedStep = { capacity: {}, sizes: {}, kinds: {} };
 
 /** The times of one kernel with each of its variants. */
 interface TimedKernel {
@@ -136,9 +137,9 @@ async function firstRound(
   return trials;
 }
 
-function asksForUnknown(device: Device, record: Recorded, { capacity, decodes }: TunedStep): boolean {
+function asksForUnknown(device: Device, record: Recorded, { capacity, kinds }: TunedStep): boolean {
   device.tuning.unknown.clear();
-  record(new Tape(device, capacity, { decodes }));
+  record(new Tape(device, capacity, kinds));
   return device.tuning.unknown.size > 0;
 }
 
@@ -147,10 +148,10 @@ function trialOf(
   device: Device,
   record: Recorded,
   place: number,
-  { onKernels, step: { capacity, sizes, decodes } }: { onKernels: OnCount | undefined; step: TunedStep },
+  { onKernels, step: { capacity, sizes, kinds } }: { onKernels: OnCount | undefined; step: TunedStep },
 ): Promise<Trial> {
   return device.tuning.trying(place, async (trial) => {
-    const tape = new Tape(device, capacity, { decodes });
+    const tape = new Tape(device, capacity, kinds);
     try {
       for (const result of record(tape)) if (!result.region) tape.keep(result);
       tape.finish();

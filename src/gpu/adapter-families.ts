@@ -73,11 +73,14 @@ export const FAMILIES: readonly Family[] = [
     traits: {},
   },
   {
-    name: 'amd-gcn', // GCN and CDNA: subgroups of 64 only; cards have 36 to 304 units
+    // GCN and CDNA: subgroups of 64 only; cards have 36 to 304 units. A SIMD has registers for two subgroups of at most 128 a lane, or for one of more. On
+    // Vega 10 tiles of 64 rows need 96 to 128 without loads ahead (convolutions in q2_k 200); with them K-quants need up to 228, and half more cycles.
+    // Sums of 64 in dense attention need 176 over heads of 128, and a quarter more cycles a query than 32 do.
+    name: 'amd-gcn',
     vendors: ['amd'],
     is: ({ architecture, subgroupMinSize }) => /^(gcn|cdna)/.test(architecture) || subgroupMinSize >= 64,
     isIntegrated: isRadeonIntegrated,
-    traits: {},
+    traits: { loadsAhead: false, attendSums: 32 },
   },
   {
     name: 'amd-rdna', // cards have 12 to 96 units, with 8 to 12 waves of such tiles a SIMD; Dawn names no architecture of most APUs and of RDNA 4

@@ -4,8 +4,9 @@
 //   #import "weights/$W.wgsl"        picks the variant that the parameter W names
 //   const ROWS = 16u;  alias T = f32;   right sides are replaced by parameters of the same name; the default's kind stays
 //
-//   const FILLS_REGISTERS = true;   on a device that pins subgroups, the entry point gets the size that its profile wants; the x extent of its
-//                                   workgroup is a multiple of 32 there
+//   const REQUIRED_SUBGROUP = 16u;   the entry point requires subgroups of this size; 0: of any
+//   const FILLS_REGISTERS = true;    on a device that pins subgroups, it requires the size that the profile wants; the x extent of the workgroup is a
+//                                    multiple of 32 there
 //
 // `enable`, `requires` and `diagnostic` lines of all files move to the top; a file that uses a language feature beyond the first WGSL, which
 // every WebGPU compiles, names it by `requires`. What a kernel binds and takes is read off
@@ -51,6 +52,7 @@ const DIRECTIVE = /^(enable|requires|diagnostic)\b/;
 const REQUIRES = /^requires\s+([^;]+);/gm;
 const DECLARATION = /^(const|alias)\s+(\w+)(\s*:\s*\w+)?\s*=\s*([^;]+);(.*)$/;
 const FILLS_REGISTERS = /^const\s+FILLS_REGISTERS\s*=\s*true;/;
+const REQUIRED_SUBGROUP = /^const\s+REQUIRED_SUBGROUP\s*=\s*(\d+)u;/;
 const ENTRY = /^@compute\b/;
 const BINDING =
   /@group\(0\)\s*@binding\((\d+)\)\s*var<\s*(uniform|storage)\s*(?:,\s*(read_write|read)\s*)?>\s*(\w+)/g;
@@ -102,7 +104,7 @@ export function link(
   if (unused.size > 0) {
     throw new Error(`${name}: no const, alias or import takes ${[...unused].join(', ')}${describe(params)}`);
   }
-  if (subgroupSize !== null) pinSubgroups(directives, body, subgroupSize);
+  pinSubgroups(directives, body, subgroupSize);
   const lines = [...directives.values(), ...body];
   const code = lines.map((line) => line.text).join('\n');
   return {
@@ -120,14 +122,19 @@ export function link(
   };
 }
 
-/** Requires subgroups of `size` lanes of a kernel that fills the registers: narrower subgroups have more registers for a lane on some GPUs. */
-function pinSubgroups(directives: Map<string, Line>, body: Line[], size: number): void {
-  const wish = body.find(({ text }) => FILLS_REGISTERS.test(text));
+/**
+ * Requires subgroups of the size that a kernel names, or of `usual` lanes where it fills the registers: narrower subgroups have more registers for a
+ * lane on some GPUs.
+ */
+function pinSubgroups(directives: Map<string, Line>, body: Line[], usual: number | null): void {
+  const asked = body.find(({ text }) => REQUIRED_SUBGROUP.test(text) || FILLS_REGISTERS.test(text));
   const entry = body.find(({ text }) => ENTRY.test(text));
-  if (!wish || !entry) return;
+  const own = REQUIRED_SUBGROUP.exec(asked?.text ?? '')?.[1];
+  const size = own === undefined ? usual : Number(own);
+  if (!asked || !entry || !size) return;
   entry.text = entry.text.replace(ENTRY, `@compute @subgroup_size(${size})`);
   const text = 'enable subgroup_size_control;';
-  directives.set(text, { ...wish, text });
+  directives.set(text, { ...asked, text });
 }
 
 function pick(path: string, params: Params, unused: Set<string>, at: string): string {

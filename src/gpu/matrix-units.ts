@@ -1,6 +1,6 @@
 // Matrix units, which multiply small matrices that the lanes of a subgroup hold together: Dawn's chromium-experimental-subgroup-matrix.
 
-/** How kernels use matrix units: lib/fragments.* and lib/subgroup.* of the shaders. */
+/** How kernels use matrix units: lib/fragments.* of the shaders. */
 export interface MatrixUnit {
   /** Rows and columns of a result in f32, and the k's of f16 that are summed at once; divisors of 32. */
   rows: number;
@@ -88,7 +88,7 @@ function subgroupOf({
 export function fragmentParams({ rows, columns, depth, subgroup, pinned, emulated = false }: MatrixUnit) {
   return {
     FRAGMENTS: emulated ? 'shared' : 'matrix',
-    ...(emulated ? {} : { SUBGROUPS: pinned ? 'pinned' : 'usual' }),
+    ...(emulated ? {} : { REQUIRED_SUBGROUP: pinned ? subgroup : 0 }),
     SUBGROUP: subgroup,
     FRAGMENT_ROWS: rows,
     FRAGMENT_COLUMNS: columns,

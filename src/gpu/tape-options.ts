@@ -1,4 +1,4 @@
-// What a tape records its launchers' kernels for, beside a capacity.
+// How the rows of a tape are computed.
 
 import type { ActivationDtype } from './adapter-profile.ts';
 import type { Arena } from './arena.ts';
@@ -11,8 +11,16 @@ export interface TapeOptions {
   rowAdapters?: Readonly<Record<string, Region>> | null;
   /** Names of rows of a decode step, whose kernels may sum in another order than those of other rows; left out: none. See kernels/matvec.ts. */
   decodes?: readonly string[];
+  /**
+   * Whether products of decode rows have the kernels of rows of prompts, whose sums have another order. Attention keeps its own, because each
+   * decode row reads a context of its own.
+   */
+  promptProducts?: boolean;
   /** See AdapterProfile; left out: the profile's. */
   activations?: ActivationDtype;
   /** Memory of intermediates; left out: the device's arena, which any other tape overwrites between two segments. */
   arena?: Arena;
 }
+
+/** Which rows of a tape are decode rows, and their kernels. */
+export type RowKinds = Pick<TapeOptions, 'decodes' | 'promptProducts'>;

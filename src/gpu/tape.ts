@@ -31,6 +31,7 @@ export class Tape {
   readonly rowAdapters: Readonly<Record<string, Region>> | null;
   readonly decodes: readonly string[];
   readonly activations: ActivationDtype;
+  readonly promptProducts: boolean;
   readonly arena: Arena;
   readonly changes = new Changes();
   readonly #dispatches: Recorded[] = [];
@@ -49,7 +50,14 @@ export class Tape {
   constructor(
     device: Device,
     capacity: Sizes,
-    { plain = false, rowAdapters = null, decodes = [], arena = device.arena, ...rest }: TapeOptions = {},
+    {
+      plain = false,
+      rowAdapters = null,
+      decodes = [],
+      promptProducts = false,
+      activations = device.profile.activations,
+      arena = device.arena,
+    }: TapeOptions = {},
   ) {
     this.device = device;
     this.arena = arena;
@@ -57,7 +65,8 @@ export class Tape {
     this.plain = plain;
     this.rowAdapters = rowAdapters;
     this.decodes = decodes;
-    this.activations = rest.activations ?? device.profile.activations;
+    this.activations = activations;
+    this.promptProducts = promptProducts;
   }
 
   /** Creates an intermediate, whose memory is reserved only between the first and the last dispatch that binds it. */

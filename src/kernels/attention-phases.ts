@@ -1,9 +1,10 @@
 // Paged attention on GPUs: decode rows and prompt rows have kernels of their own, whose sums differ in order. A row's result depends on
-// its phase and its position, never on the other rows of a step.
+// its phase and its position, never on the other rows of a step, and not on how many queries a workgroup has, so that this may be tuned.
 
 import type { Params } from '../gpu/linker.ts';
 import type { Operand, Tape } from '../gpu/tape.ts';
 import type { Sizes } from '../gpu/tensor.ts';
+import type { Variant } from '../gpu/tuning.ts';
 import { promptMatrixKernel, type PromptKernel } from './attention-prompt-matrix.ts';
 import { PAGE_TOKENS, TILE_ROWS, type HeadShape, type KvFormat } from './batch.ts';
 import { mostWork, type TileStrip } from './dispatch-work.ts';
@@ -18,6 +19,8 @@ const LANES = 128;
 
 /** Largest head that these kernels divide among the lanes of a workgroup. */
 export const MOST_DIMS = 4 * LANES;
+
+type Variants<T extends Variant> = [T, ...T[]];
 
 export interface PhasedAttention {
   /** Whether the rows are decode rows, each with a tile of its own. */
@@ -53,10 +56,11 @@ function attendPrompt(tape: Tape, attention: PhasedAttention): void {
   const { strips, shape, variants, args, bind } = attention;
   const { heads, kvHeads } = shape;
   const share = heads / kvHeads;
-  const { shader, params, queries } =
+  const { shader, queries, params, tuned } =
     promptMatrixKernel(tape, shape, variants.pages.KV) ?? promptKernel(tape, attention);
   for (const { first, count } of strips) {
     tape.dispatch(shader, {
+      ...(tuned !== undefined && { tuned }),
       params: { ...params, ...variants.scores, ...variants.sinks },
       args: { ...args, first_tile: first },
       bind,
@@ -65,37 +69,60 @@ function attendPrompt(tape: Tape, attention: PhasedAttention): void {
   }
 }
 
-function promptKernel(tape: Tape, { shape, variants }: PhasedAttention): PromptKernel {
-  const { heads, kvHeads, dims } = shape;
-  const each = queriesOfTeam(tape, heads / kvHeads, dims);
-  const params = { DIMS: dims, EACH: each, ...variants.pages };
-  return { shader: 'attention-prompt.wgsl', params, queries: (LANES / 8) * each };
+function promptKernel(tape: Tape, attention: PhasedAttention): PromptKernel {
+  const { heads, kvHeads, dims } = attention.shape;
+  const tuned = tuningKey('attention-prompt', tape, attention);
+  const { each } = tape.device.tuning.choose(tuned, teamVariants(tape, heads / kvHeads, dims));
+  return {
+    shader: 'attention-prompt.wgsl',
+    tuned,
+    params: { DIMS: dims, EACH: each, ...attention.variants.pages },
+    queries: (LANES / 8) * each,
+  };
 }
 
-/** Queries of eight lanes, so that a lane's sums fit its registers and the workgroups of a tile are filled alike. */
-function queriesOfTeam({ device }: Tape, share: number, dims: number): number {
+/** Queries of eight lanes: so many that a lane's sums fit its registers and the workgroups of a tile are filled alike, or fewer. */
+function teamVariants({ device }: Tape, share: number, dims: number): Variants<{ each: number }> {
   const { promptSums } = device.profile;
   const walkers = Math.floor((4 * LANES) / dims);
   const most = Math.min(4, Math.max(1, Math.floor((promptSums * walkers * 8) / LANES)));
   const all = Math.ceil((TILE_ROWS * share * 8) / LANES);
-  return Math.ceil(all / Math.ceil(all / most));
+  const standard = Math.ceil(all / Math.ceil(all / most));
+  return [{ each: standard }, ...[2, 1].filter((each) => each < standard).map((each) => ({ each }))];
+}
+
+/** Queries of a workgroup: all of a key head, as far as the profile allows, or fewer. Eight have a softmax of their own order of sums. */
+function queryVariants({ device }: Tape, share: number): Variants<{ queries: number }> {
+  const { decodeQueries } = device.profile;
+  const standard = [1, 2, 4].find((count) => count >= Math.min(share, decodeQueries)) ?? 8;
+  const fewer = standard > 4 ? [] : [2, 1].filter((queries) => queries < standard);
+  return [{ queries: standard }, ...fewer.map((queries) => ({ queries }))];
+}
+
+/** Names attention of a shape in the results of tuning. */
+function tuningKey(kernel: string, { capacity }: Tape, { shape, window, variants }: PhasedAttention): string {
+  const { heads, kvHeads, dims } = shape;
+  const seen = window === null ? '' : `, window ${window}`;
+  return `${kernel} ${variants.pages.KV}, ${capacity['rows']} rows, ${heads} heads of ${dims} on ${kvHeads}${seen}`;
 }
 
 function attendDecoded(
   tape: Tape,
-  { shape, window, variants, args, bind, merged }: PhasedAttention,
+  attention: PhasedAttention,
   { first, rows }: { first: number; rows: number },
 ): void {
+  const { shape, window, variants, args, bind, merged } = attention;
   const { heads, kvHeads, dims } = shape;
   const share = heads / kvHeads;
-  const { decodeQueries } = tape.device.profile;
-  const queries = [1, 2, 4].find((count) => count >= Math.min(share, decodeQueries)) ?? 8;
+  const tuned = tuningKey('attention-decode', tape, attention);
+  const { queries } = tape.device.tuning.choose(tuned, queryVariants(tape, share));
   const chunksAt = (sizes: Sizes): number => chunksOf(sizes['contextPages'] ?? 1, window);
   const parts = tape.tensor([chunksAt(tape.capacity) * rows * heads, 4 + dims]);
   const rowsAt = ({ tiles = 0 }: Sizes): number => Math.max(0, Math.min(rows, tiles - first));
   const params = { DIMS: dims, ...variants.sinks };
   const stripArgs = { ...args, rows, first_tile: first };
   tape.dispatch('attention-decode.wgsl', {
+    tuned,
     params: { ...params, ...variants.pages, ...variants.scores, QUERIES: queries },
     args: stripArgs,
     bind: { ...bind, parts },

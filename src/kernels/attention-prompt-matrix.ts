@@ -12,6 +12,8 @@ const ROWS = [64, 32, 16];
 
 export interface PromptKernel {
   shader: string;
+  /** Names the kernel in the results of tuning; left out: it has no variants. */
+  tuned?: string;
   params: Params;
   /** Queries of a workgroup. */
   queries: number;

@@ -5,12 +5,8 @@ import type { Device } from '../gpu/device.ts';
 import type { Tape } from '../gpu/tape.ts';
 import type { Variant } from '../gpu/tuning.ts';
 import type { Matrix, MatrixWindow } from './matrix.ts';
+import { COLUMN_GROUPS, TILE_LANES } from './shared-tile.ts';
 import { productKey, type ProductKernel } from './tiling.ts';
-
-/** Columns of a tile, in groups of 32. */
-const COLUMN_GROUPS = 4;
-/** Lanes of workgroups that occupy as much of a device as one of those that the profile counts. */
-const USUAL_LANES = 128;
 
 /** Rows of a tile, and those of each of its lanes. */
 interface Tile extends Variant {
@@ -43,7 +39,7 @@ export function gemmInt8Kernel(
     able.find(
       (tile) =>
         tile.rows < 2 * rows &&
-        across * Math.ceil(rows / tile.rows) * lanesOf(tile) >= (sharedTiles ?? 0) * USUAL_LANES,
+        across * Math.ceil(rows / tile.rows) * lanesOf(tile) >= (sharedTiles ?? 0) * TILE_LANES,
     ) ?? able.at(-1)!;
   const tuned = productKey({ kernel: 'gemm-int8', weight, format, rows });
   const tile = device.tuning.choose(tuned, [standard, ...able.filter((one) => one !== standard)]);

@@ -14,11 +14,15 @@ export function multipliesIntegers({ plain, activations }: Tape, format: WeightF
   return !plain && activations === 'int8' && format.integers;
 }
 
-/** Whether rows are rounded to 8 bits for their products with weights of the format. */
-export function usesIntegers(x: Pick<Tensor, 'tape' | 'shape'>, format: WeightFormat): boolean {
+/** Whether rows are rounded to 8 bits for their products with weights of the format. `isMatvec`: whether kernels of few rows multiply them. */
+export function usesIntegers(
+  x: Pick<Tensor, 'tape' | 'shape'>,
+  format: WeightFormat,
+  isMatvec = isDecode(x),
+): boolean {
   const tape = tapeOf(x);
   if (!multipliesIntegers(tape, format)) return false;
-  return isDecode(x) || (x instanceof Tensor && usesGemm(x) && !usesGemmMatrix(tape, x));
+  return isMatvec || (x instanceof Tensor && usesGemm(x) && !usesGemmMatrix(tape, x));
 }
 
 /** Codes of 4 bits are unpacked eight at a time. */

@@ -5,6 +5,7 @@ import type { Params } from '../gpu/linker.ts';
 import { tapeOf, type Operand, type Tape } from '../gpu/tape.ts';
 import { paddedColumns, paddedRows, type Sizes, type Tensor } from '../gpu/tensor.ts';
 import { activation as activate, type Activation } from './activation.ts';
+import { isFasterAsPrompt } from './decode-products.ts';
 import { mostRows } from './dispatch-work.ts';
 import { gated } from './gated.ts';
 import type { WeightFormat } from './formats.ts';
@@ -109,7 +110,10 @@ function record(inputs: Rows, weight: Matrix, y: Tensor, store: Store): void {
   if (y.columns * outputs !== weight.columns)
     throw new Error(`matmul: y has ${y.columns} columns, the weight gives ${weight.columns / outputs}`);
   const tape = tapeOf(inputs);
-  for (const { windows, x, norm, kernelOf } of factorsIn(inputs, weight)) {
+  const isMatvec =
+    isDecode(inputs) && !(tape.promptProducts && isFasterAsPrompt(tape, weight, y.rows(tape.capacity)));
+  const rows = isMatvec ? inputs : rowsOf(inputs);
+  for (const { windows, x, norm, kernelOf } of factorsIn(rows, weight, isMatvec)) {
     for (const strip of stripsOf(tape, [x, y], TILE_ROWS, mostRows(tape, weight.columns * weight.k))) {
       for (const window of windows) {
         const kernel = kernelOf(window, strip.rows);
@@ -136,34 +140,40 @@ interface Factors {
 }
 
 /** Windows by the form in which they take the rows: formats differ in whether their codes are multiplied as integers, and in the order of their k's. */
-function factorsIn(inputs: Rows, weight: Matrix): Factors[] {
-  const isInteger = ({ format }: MatrixWindow): boolean => usesIntegers(inputs, format);
+function factorsIn(inputs: Rows, weight: Matrix, isMatvec: boolean): Factors[] {
+  const isInteger = ({ format }: MatrixWindow): boolean => usesIntegers(inputs, format, isMatvec);
   const floats = weight.windows.filter((window) => !isInteger(window));
   const integers = weight.windows.filter(isInteger);
   const orders = new Set(integers.map(({ format }) => wordOrderOf(format)));
   return [
-    ...(floats.length === 0 ? [] : [floatFactors(inputs, weight, floats)]),
+    ...(floats.length === 0 ? [] : [floatFactors(inputs, weight, { windows: floats, isMatvec })]),
     ...[...orders].map((order) =>
       integerFactors(
         inputs,
         weight,
-        integers.filter(({ format }) => wordOrderOf(format) === order),
+        { windows: integers.filter(({ format }) => wordOrderOf(format) === order), isMatvec },
         order,
       ),
     ),
   ];
 }
 
-function floatFactors(inputs: Rows, weight: Matrix, windows: readonly MatrixWindow[]): Factors {
+/** Windows of a matrix that take the rows in one form, and whether kernels of few rows multiply them. */
+interface Taken {
+  windows: readonly MatrixWindow[];
+  isMatvec: boolean;
+}
+
+function floatFactors(inputs: Rows, weight: Matrix, { windows, isMatvec }: Taken): Factors {
   const tape = tapeOf(inputs);
   const norm = appliedNorm(inputs, weight);
   const ordered = norm?.x ?? orderedRows(inputs, weight);
-  const isMatrix = !isDecode(inputs) && usesGemmMatrix(tape, ordered);
+  const isMatrix = !isMatvec && usesGemmMatrix(tape, ordered);
   const x = isMatrix ? halveRows(ordered) : ordered;
   const rows = x.rows(tape.capacity);
   const few = paddedRows(rows) <= TILE_ROWS ? { tileRows: paddedRows(rows) } : {};
   const kernelOf = (window: MatrixWindow, stripRows: number): ProductKernel =>
-    isDecode(inputs)
+    isMatvec
       ? matvecKernel(weight, window.format, matvecRows(tape, rows), norm)
       : isMatrix
         ? gemmMatrixKernel(tape, weight, { rows, stripRows, window })
@@ -176,7 +186,7 @@ function floatFactors(inputs: Rows, weight: Matrix, windows: readonly MatrixWind
 function integerFactors(
   inputs: Rows,
   weight: Matrix,
-  windows: readonly MatrixWindow[],
+  { windows, isMatvec }: Taken,
   order: WordOrder,
 ): Factors {
   const tape = tapeOf(inputs);
@@ -184,7 +194,7 @@ function integerFactors(
   const x = isNormed ? quantizeNormed(inputs, order) : quantizeRows(orderedRows(inputs, weight), order);
   const rows = x.rows(tape.capacity);
   const kernelOf = (window: MatrixWindow, stripRows: number): ProductKernel =>
-    isDecode(inputs)
+    isMatvec
       ? matvecInt8Kernel(weight, matvecRows(tape, rows), stripRows)
       : gemmInt8Kernel(tape, weight, { rows, stripRows, window });
   return { windows, x, kernelOf };

@@ -5,14 +5,11 @@ import type { Capabilities } from '../gpu/capabilities.ts';
 import { fragmentParams, type MatrixUnit } from '../gpu/matrix-units.ts';
 import type { Tape } from '../gpu/tape.ts';
 import type { Variant } from '../gpu/tuning.ts';
-import type { SharedTile } from './shared-tile.ts';
+import { COLUMN_GROUPS, TILE_LANES, type SharedTile } from './shared-tile.ts';
 import { productKey, type Product } from './tiling.ts';
 
-/** Columns of a tile, and in groups of 32. */
-const COLUMNS = 128;
-const COLUMN_GROUPS = 4;
-/** Lanes of workgroups that occupy as much of a device as one of those that the profile counts. */
-const USUAL_LANES = 128;
+/** Columns of a tile. */
+const COLUMNS = 32 * COLUMN_GROUPS;
 /** Bytes of workgroup memory for 32 k's of a row or column, with their padding. */
 const LINE_BYTES = 80;
 
@@ -34,11 +31,11 @@ const SMALL_SUBGROUP_TILES: readonly Tile[] = [
 
 /** Whether products of many rows may run on the device's matrix unit. */
 export function hasMatrixTiles({ plain, device: { profile, capabilities } }: Tape): boolean {
-  return !plain && profile.sharedTiles !== null && tilesOf(capabilities).length > 0;
+  return !plain && profile.sharedTiles !== null && matrixTiles(capabilities).length > 0;
 }
 
-/** Tiles, the largest first, for which a workgroup has lanes and memory. */
-function tilesOf({ matrixUnit, maxInvocations, workgroupBytes }: Capabilities): readonly Tile[] {
+/** Tiles, the largest first, for which a workgroup has lanes and memory; none without a matrix unit. */
+export function matrixTiles({ matrixUnit, maxInvocations, workgroupBytes }: Capabilities): readonly Tile[] {
   if (matrixUnit === null) return [];
   return (matrixUnit.subgroup < 32 ? SMALL_SUBGROUP_TILES : TILES).filter(
     (tile) => tile.lanes <= maxInvocations && bytesOf(tile, matrixUnit) <= workgroupBytes,
@@ -53,13 +50,13 @@ export function matrixTile(
   const { rows, format } = product;
   const { profile, capabilities, tuning } = device;
   const unit = capabilities.matrixUnit!;
-  const able = tilesOf(capabilities);
+  const able = matrixTiles(capabilities);
   const across = Math.ceil(groups / COLUMN_GROUPS);
   const standard =
     able.find(
       (tile) =>
         tile.rows < 2 * rows &&
-        across * Math.ceil(rows / tile.rows) * tile.lanes >= (profile.sharedTiles ?? 0) * USUAL_LANES,
+        across * Math.ceil(rows / tile.rows) * tile.lanes >= (profile.sharedTiles ?? 0) * TILE_LANES,
     ) ?? able.at(-1)!;
   const tuned = productKey(product);
   const tile = tuning.choose(tuned, [standard, ...able.filter((one) => one !== standard)]);

@@ -12,6 +12,9 @@ export type SampledBatch = Pick<TextBatch, 'choices' | 'biases' | 'counts' | 'sa
 /** Parts of consecutive tokens, and classes of tokens by their number modulo CLASSES; a workgroup each. See lib/owned.part.wgsl and lib/classes.wgsl. */
 const PARTS = 64;
 const CLASSES = 64;
+/** Probes of sample-search.wgsl, and its passes, each of which divides a bracket of keys by them: keys have 32 bits. */
+const PROBES = 32;
+const PASSES = Math.ceil(32 / Math.log2(PROBES));
 /** Bins of lib/bins.wgsl. */
 const BINS = 256;
 /** Words of Part, Drawn and Bracket in lib/row-parts.wgsl, and of a pair of sums. */
@@ -61,42 +64,47 @@ export function sampleInParts(logits: Tensor, batch: SampledBatch): void {
     bind: { choices, parts, bins, totals, brackets },
     groups: oneIfCut,
   });
-  const sums = scratch(CLASSES * lanes * PAIR_WORDS);
+  const lists = scratch(CLASSES * lanes * PAIR_WORDS);
   const lengths = scratch(CLASSES);
   tape.dispatch('sample-hold.wgsl', {
     ...rest,
-    bind: { logits, choices, parts, brackets, lists: sums, lengths },
+    bind: { logits, choices, parts, brackets, lists, lengths },
     groups: groupsIf('cut', CLASSES),
   });
   tape.dispatch('sample-cut.wgsl', {
     ...once,
-    bind: { choices, lists: sums, lengths, brackets },
+    bind: { choices, lists, lengths, brackets },
     groups: oneIfCut,
   });
-  // A pass divides a bracket of keys, which have 32 bits, by `lanes`.
-  for (let pass = 0; pass < Math.ceil(32 / Math.log2(lanes)); pass++) {
+  const sums = (): Tensor => scratch(CLASSES * PROBES * PAIR_WORDS);
+  let [wide, counted] = [brackets, sums()];
+  for (let pass = 0; pass < PASSES; pass++) {
+    const next = { brackets: scratch(BRACKET_WORDS), sums: sums() };
     tape.dispatch('sample-search.wgsl', {
       ...rest,
-      bind: { logits, choices, parts, brackets, sums },
+      args: { ...rest.args, classes: CLASSES, narrows: Math.min(pass, 1) },
+      bind: { logits, choices, parts, wide, counted, ...next },
       groups: groupsIf('cut', CLASSES),
     });
-    tape.dispatch('sample-narrow.wgsl', {
-      ...rest,
-      args: { vocabulary: logits.columns, classes: CLASSES },
-      bind: { choices, sums, brackets },
-      groups: oneIfCut,
-    });
+    [wide, counted] = [next.brackets, next.sums];
   }
+  const cuts = scratch(BRACKET_WORDS);
+  tape.dispatch('sample-narrow.wgsl', {
+    ...once,
+    args: { ...once.args, classes: CLASSES },
+    bind: { choices, wide, counted, brackets: cuts },
+    groups: oneIfCut,
+  });
 
   const drawn = scratch(PARTS * DRAWN_WORDS);
   tape.dispatch('sample-draw.wgsl', {
     ...rest,
-    bind: { logits, choices, parts, cuts: brackets, drawn },
+    bind: { logits, choices, parts, cuts, drawn },
     groups: groupsIf('drawn', PARTS),
   });
   tape.dispatch('sample-pick.wgsl', {
     ...rest,
-    bind: { logits, choices, parts, cuts: brackets, drawn, sampled, ids },
+    bind: { logits, choices, parts, cuts, drawn, sampled, ids },
     groups: (sizes) => [logits.rows(sizes)],
   });
 }

@@ -1,6 +1,7 @@
 // The tiles of lib/shared-tile.wgsl: products of many rows, whose inputs GPUs share through workgroup memory. Its sums add k after k, whatever the
 // tile, so that the choice changes no result.
 
+import type { AdapterProfile } from '../gpu/adapter-profile.ts';
 import type { Device } from '../gpu/device.ts';
 import type { Params } from '../gpu/linker.ts';
 import type { Tape } from '../gpu/tape.ts';
@@ -8,7 +9,9 @@ import type { Variant } from '../gpu/tuning.ts';
 import { productKey, type Product } from './tiling.ts';
 
 /** Columns of a tile, in groups of 32. */
-const COLUMN_GROUPS = 4;
+export const COLUMN_GROUPS = 4;
+/** Lanes of a workgroup, which computes a tile. */
+export const TILE_LANES = 128;
 
 /** Rows of a tile, and the quads of rows and of columns of each of its 128 lanes. */
 interface Tile extends Variant {
@@ -58,6 +61,11 @@ export function sharedTileOf({ device }: Tape, rows: number): SharedTile {
   const tile = TILES.find((one) => one.rows === rows);
   if (!tile) throw new Error(`sharedTileOf: no tile has ${rows} rows`);
   return shapeOf(device, tile);
+}
+
+/** Rows of the tiles of a profile, the largest first. */
+export function tileHeights({ sharedRows }: AdapterProfile): number[] {
+  return TILES.map(({ rows }) => rows).filter((rows) => rows <= sharedRows);
 }
 
 /** Rows of a tile of which a matrix may expect `expected` rows: a larger one would compute more rows that are not used than rows that are. */

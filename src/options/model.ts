@@ -134,17 +134,6 @@ export const PLANNING = {
   activationDtype: LOADING.activationDtype,
 } as const satisfies Settings;
 
-/** Settings for tuning a model's kernels: those that its kernels depend on. */
-export const TUNING = {
-  revision: LOADING.revision,
-  quantization: LOADING.quantization,
-  contextLength: LOADING.contextLength,
-  adapter: LOADING.adapter,
-  memoryBudget: LOADING.memoryBudget,
-  deterministic: LOADING.deterministic,
-  activationDtype: LOADING.activationDtype,
-} as const satisfies Settings;
-
 /** Settings for sharing a model among many requests, as in servers. */
 export const SHARING = {
   maxRunningRequests: {
@@ -176,6 +165,19 @@ export const SHARING = {
       group: 'Batching',
       otherwise: 'chosen for the adapter',
       elsewhere: ['chunked-prefill-size', 'max-num-batched-tokens', 'ubatch-size'],
+    },
+  },
+  /** false: steps of many requests take the kernels that are fastest for them on GPUs. Default: true. */
+  batchInvariance: {
+    kind: { type: 'boolean' },
+    help: 'On GPUs, steps of many requests use the kernels of prompts, which are faster: a reply may then depend on which requests are computed beside it.',
+    models: TEXT,
+    flag: {
+      name: 'disable-batch-invariance',
+      group: 'Batching',
+      otherwise: 'off',
+      negates: true,
+      elsewhere: ['performance-mode'],
     },
   },
   /** false: requests do not share cached prompts. Default: true. */
@@ -281,6 +283,19 @@ export const SHARING = {
     models: TEXT,
     flag: { name: 'enable-return-routed-experts', group: 'Batching', otherwise: 'off' },
   },
+} as const satisfies Settings;
+
+/** Settings for tuning a model's kernels: those that its kernels depend on. */
+export const TUNING = {
+  revision: LOADING.revision,
+  quantization: LOADING.quantization,
+  contextLength: LOADING.contextLength,
+  adapter: LOADING.adapter,
+  memoryBudget: LOADING.memoryBudget,
+  deterministic: LOADING.deterministic,
+  activationDtype: LOADING.activationDtype,
+  maxRunningRequests: SHARING.maxRunningRequests,
+  batchInvariance: SHARING.batchInvariance,
 } as const satisfies Settings;
 
 /** Settings that only programs can give: they have no flag and no field. */

@@ -106,12 +106,12 @@ describe('tuning', () => {
   });
 
   it('tells what it found', () => {
-    const tuned = { products: 8, changed: 3, before: 10, after: 7.26, isWhole: true };
-    const whole = 'm: of 8 products 3 are faster in other tiles, 7.3 instead of 10.0 ms for all of them';
+    const tuned = { kernels: 8, changed: 3, before: 10, after: 7.26, isWhole: true };
+    const whole = 'm: of 8 kernels 3 are faster in other tiles, 7.3 instead of 10.0 ms for all of them';
     expect(describeTuned('m', tuned)).toBe(whole);
     expect(describeTuned('m', { ...tuned, isWhole: false })).toMatch(/; the search ended before all/);
-    const none = { products: 0, changed: 0, before: 0, after: 0 };
-    expect(describeTuned('m', { ...none, isWhole: true })).toMatch(/^m: all products .* were tuned before/);
+    const none = { kernels: 0, changed: 0, before: 0, after: 0 };
+    expect(describeTuned('m', { ...none, isWhole: true })).toMatch(/^m: all kernels .* were tuned before/);
     expect(describeTuned('m', { ...none, isWhole: false })).toMatch(/^m: nothing is tuned, because the time/);
   });
 });

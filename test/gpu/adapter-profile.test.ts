@@ -4,6 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { FAMILIES } from '../../src/gpu/adapter-families.ts';
 import { profileOf, PROFILES } from '../../src/gpu/adapter-profile.ts';
 import type { AdapterSummary } from '../../src/gpu/adapter.ts';
+import { readShader } from '../../src/gpu/node.ts';
+import { openPaperDevice } from '../../src/gpu/paper-device.ts';
+import { Tape } from '../../src/gpu/tape.ts';
+import { attendTile } from '../../src/kernels/attend-tile.ts';
+import { sharedTileOf } from '../../src/kernels/shared-tile.ts';
 
 const summary = (given: Partial<AdapterSummary>): AdapterSummary => ({
   index: 0,
@@ -123,6 +128,18 @@ it('tiles of other GPUs are as large as their registers allow, and software has 
   const rowsOf = (given: Partial<AdapterSummary>): number | null => profileOf(summary(given)).matvecRows;
   expect(rowsOf({ vendor: 'nvidia' })).toBe(8);
   expect(rowsOf({ vendor: 'mesa', software: true })).toBeNull();
+});
+
+it('GCN has tiles that leave registers for a second subgroup', () => {
+  const profile = profileOf(
+    summary({ vendor: 'amd', architecture: 'gcn-5', description: 'RX Vega', ...WIDE }),
+  );
+  const device = openPaperDevice({ profile, shaders: readShader, memoryBudget: 2 ** 30 });
+  const tape = new Tape(device, {});
+  expect(sharedTileOf(tape, 64).params).toMatchObject({ ROWS: 64, LOADS_AHEAD: false });
+  const quads = (dims: number) =>
+    attendTile(tape, { queries: 4096, keys: 4096, heads: 20, dims })!.params['QUERY_QUADS'];
+  expect([64, 128].map(quads)).toEqual([2, 1]);
 });
 
 it('names are unique, and tiles of attention are listed up to the largest head', () => {

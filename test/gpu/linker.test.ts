@@ -161,6 +161,17 @@ describe('pinned subgroups', () => {
     expect(code('spare.wgsl', 8)).toBe(files['spare.wgsl']);
   });
 
+  it('are required of kernels that name a size, on every device', () => {
+    const file = 'const REQUIRED_SUBGROUP = 0u;\n@compute @workgroup_size(64)\nfn main() {}';
+    const of = (size: number, usual: number | null) =>
+      link(() => file, 'named.wgsl', { REQUIRED_SUBGROUP: size }, { subgroupSize: usual }).code;
+    for (const usual of [null, 8]) {
+      expect(of(0, usual)).toBe(file);
+      expect(of(32, usual)).toContain('@compute @subgroup_size(32) @workgroup_size(64)');
+      expect(of(32, usual)).toContain('enable subgroup_size_control;');
+    }
+  });
+
   it('do not move the lines that messages name', () => {
     const { locate } = link((path) => files[path]!, 'full.wgsl', {}, { subgroupSize: 8 });
     expect([1, 2, 4, 6].map(locate)).toEqual(['full.wgsl:1', 'lib/a.wgsl:1', 'full.wgsl:4', 'lib/a.wgsl:1']);

@@ -69,7 +69,7 @@ it('asks for a size of subgroups only where there are others', () => {
       BIAS: 'none',
       MATRIX: 'one',
     }).code;
-  expect(codeOf(UNITS.amd)).toContain('@subgroup_size(SUBGROUP)');
+  expect(codeOf(UNITS.amd)).toContain('@compute @subgroup_size(32)');
   expect(codeOf(UNITS.amd)).toContain('enable subgroup_size_control;');
   expect(codeOf(UNITS.nvidia)).not.toContain('subgroup_size_control');
 });

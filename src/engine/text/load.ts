@@ -33,7 +33,8 @@ type SizeOption =
   | 'prefillChunk'
   | 'enableHiddenStates'
   | 'enableRoutedExperts'
-  | 'logprobsMode';
+  | 'logprobsMode'
+  | 'batchInvariance';
 
 export interface LoadingOptions extends TextModelOptions {
   slots: number;
@@ -63,6 +64,7 @@ export function runnerSizes(
     biases: LIMITS.biases + LIMITS.stopIds + Math.ceil(options.endTokens / END_TOKENS) * END_TOKENS,
     hiddenStates: options.enableHiddenStates ?? false,
     routedExperts: options.enableRoutedExperts ?? false,
+    batchInvariance: options.batchInvariance ?? true,
     processedLogprobs: options.logprobsMode === 'processed',
     rows: stepRows(device, config, options.prefillChunk, slots),
   };

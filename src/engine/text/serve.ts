@@ -9,6 +9,7 @@ import { modelTypeOf } from '../architectures.ts';
 import type { Platform } from '../platform.ts';
 import type { DeviceSession } from '../session/device-session.ts';
 import type { Adapters } from './adapters.ts';
+import { batchNotes } from './batch-notes.ts';
 import { openTiers } from './cache/open-tiers.ts';
 import { modelName } from '../session/model-name.ts';
 import { contextNotes, samplingDefaults } from './defaults.ts';
@@ -42,6 +43,7 @@ export async function serve(
   const { device, runner } = session.parts;
   const slots = options.maxRunningRequests ?? DEFAULTS.runningRequests;
   for (const message of contextNotes(options, config.context, runner.contextLength, device)) note(message);
+  for (const message of batchNotes(options, device, slots)) note(message);
 
   const scheduler = new Scheduler(
     {

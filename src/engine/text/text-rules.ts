@@ -217,6 +217,12 @@ export function checkTextModelOptions(options: TextModelOptions): void {
   checkOptions(options, TEXT_MODEL_OPTIONS, 'openTextModel', ['model']);
   checkKernelChoices(options);
   const { prefixCache = true, hostCache, storageCache, storageCacheBytes } = options;
+  if (options.deterministic && options.batchInvariance === false)
+    throw new EngineError(
+      'bad_request',
+      say`${option('deterministic')} computes a request alike beside any others, which ${option('batchInvariance')} gives up for speed: leave one of them out`,
+      { param: 'batchInvariance' },
+    );
   const useless = (param: string, why: Prose): never => {
     throw new EngineError('bad_request', say`${option(param)} has no effect ${why}`, { param });
   };

@@ -1,4 +1,4 @@
-// Finds the fastest tiles of a language model's products on this adapter, and stores them for the devices that are opened on it later.
+// Finds the fastest tiles of a language model's products and attention on this adapter, and stores them for the devices that are opened on it later.
 
 import { openCheckpoint } from '../../files/checkpoint/checkpoint.ts';
 import { EngineError } from '../../files/error.ts';
@@ -69,7 +69,7 @@ export async function tuneModel(
 function sumOf(found: readonly Tuned[]): TunedModel {
   const sum = (of: (one: Tuned) => number): number => found.reduce((all, one) => all + of(one), 0);
   return {
-    products: sum(({ variants }) => Object.keys(variants).length),
+    kernels: sum(({ variants }) => Object.keys(variants).length),
     changed: sum(({ changed }) => changed),
     before: sum(({ before }) => before),
     after: sum(({ after }) => after),

@@ -21,7 +21,7 @@ import type { Device } from '../../../src/gpu/device.ts';
 import { readShader } from '../../../src/gpu/node.ts';
 import { openPaperDevice } from '../../../src/gpu/paper-device.ts';
 import { readText } from '../../../src/models/text/registry.ts';
-import { openModelTestDevice } from '../../gpu/test-device.ts';
+import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../golden/', import.meta.url));
 const MIB = 2 ** 20;
@@ -93,6 +93,37 @@ describe('a language model', () => {
     // One page is kept for copies.
     expect(planned.cache!.tokenBytes * 32 * (runner.pages + 1)).toBe(memory.kv);
     expect([planned.parameters, planned.fits]).toEqual([runner.parameters, true]);
+  });
+
+  it('with the kernels of a GPU and many requests takes the bytes that are planned, and no more while they are sampled', async () => {
+    const gpu = disguise(await openModelTestDevice(), { profile: 'discrete', matvecRows: 2 });
+    const path = `${GOLDEN}qwen3`;
+    const slots = 64;
+    const checkpoint = await openCheckpoint(await openDiskFolder(path), TEXT_CLASSES);
+    const declaration = readText(checkpoint.config, checkpoint.architecture);
+    const options = { quantization: 'none' as const, kept: null, packed: null };
+    const runner = await openRunner(
+      gpu,
+      checkpoint,
+      declaration,
+      {
+        ...runnerSizes(gpu, declaration, { slots, endTokens: 1 }),
+        ...{ ...options, adapters: () => Promise.resolve() },
+      },
+      { onProgress: () => {}, onNote: () => {} },
+    );
+    await checkpoint.close();
+    const opened = gpu.memory();
+    await runner.warmUp(() => {});
+    expect(gpu.memory()).toEqual(opened);
+    const openDevice = (memoryBudget: number): Device =>
+      openPaperDevice({ shaders: readShader, memoryBudget, profile: gpu.profile, like: gpu.summary });
+    const given = { maxRunningRequests: slots, quantization: 'none' as const };
+    const planned = await plan(path, given, { openDevice });
+    const choice = planned.choices.find(({ quantization }) => quantization === 'none')!;
+    expect(choice.scratch).toBe(opened.arena + opened.step);
+    // Divided sampling keeps two words for each of 256 probes in 64 classes of a row.
+    expect(opened.arena).toBeGreaterThan(slots * 64 * 256 * 8);
   });
 
   it('is refused where weights or a tokenizer are missing, which are assumed for configurations alone', async () => {

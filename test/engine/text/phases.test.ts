@@ -39,7 +39,7 @@ const REQUESTS = Array.from({ length: 20 }, (_, i) =>
 let single: (readonly number[] | undefined)[];
 let model: TextModel;
 beforeAll(async () => {
-  model = await open();
+  model = await open({ maxRunningRequests: 32 });
   single = [];
   for (const request of REQUESTS) single.push((await collect(model.generate(request))).ids[0]);
 }, 240_000);

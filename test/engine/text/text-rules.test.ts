@@ -31,6 +31,8 @@ describe('options of a model', () => {
     [{ model: 'm', adapter: 1, memoryBudget: 2 ** 32, contextLength: 1, inline: true, revision: undefined }],
     [{ model: 'm', hostCache: 1, storageCache: 'file', storageCacheBytes: 1 }],
     [{ model: 'm', adapter: 'intel', quantization: 'auto', maxQueuedRequests: 0, prefillChunk: 16 }],
+    [{ model: 'm', deterministic: true, batchInvariance: true }],
+    [{ model: 'm', deterministic: false, batchInvariance: false }],
   ])('%j pass', (given) => {
     options(given)();
   });
@@ -61,6 +63,7 @@ describe('options of a model', () => {
       'which `deterministic` rules out: leave one of them out',
     ],
     [{ model: 'm', activationDtype: 'int4' }, 'activationDtype', 'float'],
+    [{ model: 'm', deterministic: true, batchInvariance: false }, 'batchInvariance', 'leave one of them out'],
     [{ model: 'm', storageCacheBytes: 1 }, 'storageCacheBytes', 'without `storageCache`'],
     [
       { model: 'm', storageCache: 'rediss://a', storageCacheBytes: 1 },

@@ -1,4 +1,4 @@
-// Tuning of a language model: its products are timed in the shapes of its steps, and a device that is opened later takes what was found.
+// Tuning of a language model: its products and attention are timed in the shapes of its steps, and a device that is opened later takes what was found.
 
 import { expect, it, vi } from 'vitest';
 import { nodePlatform } from '../../../src/engine/platform-node.ts';
@@ -34,7 +34,7 @@ it('times the products of the steps, and keeps the fastest for devices that are 
     const options = { model: shippedModelPath(), contextLength: 64, maxRunningRequests: 4, prefillChunk: 32 };
     const tuned = await tuneModel(platform, options, undefined, time);
     expect(tuned.isWhole).toBe(false);
-    expect(tuned.products).toBeGreaterThanOrEqual(0);
+    expect(tuned.kernels).toBeGreaterThanOrEqual(0);
     return asked.mock.calls.map(([key]) => key);
   };
   const asked = await stepsOf();

@@ -3,7 +3,7 @@
 import type { Device } from '../../../gpu/device.ts';
 import { TILE_ROWS, type LayerStore } from '../../../kernels/batch.ts';
 import type { Tape } from '../../../gpu/tape.ts';
-import type { Tensor } from '../../../gpu/tensor.ts';
+import type { Sizes, Tensor } from '../../../gpu/tensor.ts';
 import { tune, type Tuned, type TuneOptions } from '../../tune.ts';
 import type { LoraHost } from '../lora-host.ts';
 import type { Phase } from '../step-plan.ts';
@@ -11,11 +11,23 @@ import type { StepSizes } from './batch-writer.ts';
 import { forget, recordStep, stepShape, tapesOf, type StepRecipe, type StepTapes } from './step-tapes.ts';
 
 const SMALL_CAPACITIES = [1, 4, TILE_ROWS];
+/** Most rows of a decode step whose products have kernels of their own also where replies may depend on their batch. */
+export const SLICED_ROWS = TILE_ROWS;
+/** Of steps of many decode rows: tiles of rows are chosen for the capacity. */
+const MANY_CAPACITIES = [32, 64, 128];
 
-type Recipe = Omit<StepRecipe, 'rows' | 'stores' | 'rowAdapters' | 'phase'>;
+type Recipe = Omit<StepRecipe, 'rows' | 'stores' | 'rowAdapters' | 'phase' | 'promptProducts'>;
 
-/** The capacity of a tape, and the phase of the rows that it computes. */
-type Recorded = Pick<StepRecipe, 'rows' | 'phase'>;
+/** The capacity of a tape, the phase of the rows that it computes, and the kernels of their products. */
+type Recorded = Pick<StepRecipe, 'rows' | 'phase' | 'promptProducts'>;
+
+/** Sizes of the steps that tapes are recorded for. */
+export interface RecordedSteps {
+  /** The most rows of a step. */
+  rows: number;
+  /** Whether a decode row is computed alike whatever runs beside it; otherwise steps of many take the kernels that are fastest for them. */
+  batchInvariance: boolean;
+}
 
 export class Recordings {
   readonly #device: Device;
@@ -29,13 +41,18 @@ export class Recordings {
   /** Separate tapes with LoRA adapters, so that steps without an adapter do not pay for them. */
   #adapted: StepTapes[];
 
-  /** `rows`: the most rows of a step. */
-  constructor(device: Device, recipe: Recipe, rows: number, stores: readonly LayerStore[], loras: LoraHost) {
+  constructor(
+    device: Device,
+    recipe: Recipe,
+    steps: RecordedSteps,
+    stores: readonly LayerStore[],
+    loras: LoraHost,
+  ) {
     this.#device = device;
     this.#recipe = recipe;
     this.#stores = stores;
-    this.decodeRows = decodeRowsOf(device, recipe.slots, rows);
-    this.#recorded = recordedFor(rows, this.decodeRows);
+    this.decodeRows = decodeRowsOf(device, recipe.slots, steps.rows);
+    this.#recorded = recordedFor(steps, this.decodeRows);
     this.#loras = loras;
     this.#plain = this.#record(false);
     this.#adapted = this.#recordAdapted();
@@ -65,19 +82,27 @@ export class Recordings {
     this.#device.arena.settle();
   }
 
-  /** Finds the fastest variants of the kernels of each capacity, the largest first; null where all were known. */
-  async tune(options: Omit<TuneOptions, 'step'>): Promise<Tuned[]> {
+  /**
+   * Finds the fastest variants of the kernels of each capacity, the largest first; null where all were known. `writeStep` writes what attention
+   * of a phase reads, and returns its sizes.
+   */
+  async tune(
+    options: Omit<TuneOptions, 'step'>,
+    writeStep: (rows: number, phase: Phase) => Sizes,
+  ): Promise<Tuned[]> {
     const { model, batch, slots, contextPages } = this.#recipe;
     const found: Tuned[] = [];
-    for (const { rows, phase } of this.#recorded.toReversed()) {
-      const { capacity, decodes } = stepShape({ rows, phase, slots, contextPages });
-      // Step data is clear before the first step: every row is token 0, and there are no tiles of attention and no sequences.
-      const sizes = { ...capacity, tiles: 0, tileRows: 0, sequences: 0, contextPages: 1 };
+    for (const recorded of this.#recorded.toReversed()) {
+      const { capacity, kinds } = stepShape({ ...recorded, slots, contextPages });
+      const { rows, phase } = recorded;
+      // Where phases do not differ, attention has no variants. Kernels of recurrent layers have none, either.
+      const attended = phase === null ? { tiles: 0, tileRows: 0, contextPages: 1 } : writeStep(rows, phase);
+      const sizes = { ...capacity, ...attended, sequences: 0 };
       const record = (tape: Tape): Tensor[] => {
         const states = model.states(tape, batch, this.#stores);
         return [states, model.head(states, batch)];
       };
-      const tuned = await tune(this.#device, record, { ...options, step: { capacity, decodes, sizes } });
+      const tuned = await tune(this.#device, record, { ...options, step: { capacity, kinds, sizes } });
       if (tuned !== null) found.push(tuned);
     }
     return found;
@@ -105,9 +130,17 @@ function decodeRowsOf({ profile }: Device, slots: number, rows: number): number 
 }
 
 /** Capacities from the smallest on. */
-function recordedFor(rows: number, decodeRows: number | null): Recorded[] {
-  const upTo = (most: number, phase: Phase | null, small: readonly number[]): Recorded[] =>
-    [...small.filter((few) => few < most), most].map((count) => ({ rows: count, phase }));
+function recordedFor({ rows, batchInvariance }: RecordedSteps, decodeRows: number | null): Recorded[] {
+  const upTo = (most: number, phase: Phase | null, small: readonly number[], sliced = Infinity): Recorded[] =>
+    [...small.filter((few) => few < most), most].map((count) => ({
+      ...{ rows: count, phase },
+      promptProducts: count > sliced,
+    }));
   if (decodeRows === null) return upTo(rows, null, SMALL_CAPACITIES);
-  return [...upTo(decodeRows, 'decode', SMALL_CAPACITIES), ...upTo(rows, 'prompt', [TILE_ROWS])];
+  const sliced = batchInvariance ? Infinity : SLICED_ROWS;
+  const many = batchInvariance ? [] : MANY_CAPACITIES;
+  return [
+    ...upTo(decodeRows, 'decode', [...SMALL_CAPACITIES, ...many], sliced),
+    ...upTo(rows, 'prompt', [TILE_ROWS]),
+  ];
 }

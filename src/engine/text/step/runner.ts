@@ -30,6 +30,8 @@ export interface RunnerOptions {
   slots: number;
   /** Rows of the largest step. */
   rows: number;
+  /** See RecordedSteps. */
+  batchInvariance: boolean;
   /** Limit on the biases of one choice, including those on its end tokens. */
   biases: number;
   /** Whether each step keeps hidden states for requests that ask for them. */

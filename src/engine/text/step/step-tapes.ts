@@ -2,6 +2,7 @@
 
 import type { Device } from '../../../gpu/device.ts';
 import { Tape } from '../../../gpu/tape.ts';
+import type { RowKinds } from '../../../gpu/tape-options.ts';
 import type { Sizes } from '../../../gpu/tensor.ts';
 import { TILE_ROWS, type LayerStore, type TextBatch } from '../../../kernels/batch.ts';
 import type { LanguageModel } from '../../../models/text/architecture.ts';
@@ -30,31 +31,37 @@ export interface StepRecipe {
   rowAdapters: TextBatch['adapters'] | null;
   /** The phase of all rows; null: kernels do not tell phases apart. */
   phase: Phase | null;
+  /** See gpu/tape-options.ts. */
+  promptProducts: boolean;
 }
 
-/** Capacity and phase of the tapes of a step of these rows, without adapters. */
+/** Capacity and kinds of rows of the tapes of a step, without adapters. */
 export function stepShape({
   rows,
   slots,
   contextPages,
   phase,
-}: Pick<StepRecipe, 'rows' | 'slots' | 'contextPages' | 'phase'>): {
+  promptProducts,
+}: Pick<StepRecipe, 'rows' | 'slots' | 'contextPages' | 'phase' | 'promptProducts'>): {
   capacity: Sizes;
-  decodes: readonly string[];
+  kinds: RowKinds;
 } {
   const sampled = Math.min(rows, slots);
   return {
     capacity: { rows, sampled, tiles: rows, tileRows: TILE_ROWS, contextPages, sequences: sampled },
-    // The few rows that are sampled are computed alike after a prompt and later.
-    decodes: phase === null ? [] : phase === 'decode' ? ['rows', 'sampled'] : ['sampled'],
+    kinds: {
+      // The few rows that are sampled are computed alike after a prompt and later.
+      decodes: phase === null ? [] : phase === 'decode' ? ['rows', 'sampled'] : ['sampled'],
+      promptProducts,
+    },
   };
 }
 
 /** Small tapes sample as many rows as they compute; the large one samples as many rows as there are slots. */
 export function recordStep(device: Device, recipe: StepRecipe): StepTapes {
   const { model, sampler, prompts, batch, stores, rowAdapters, phase } = recipe;
-  const { capacity, decodes } = stepShape(recipe);
-  const forward = new Tape(device, capacity, { rowAdapters, decodes });
+  const { capacity, kinds } = stepShape(recipe);
+  const forward = new Tape(device, capacity, { rowAdapters, ...kinds });
   const states = forward.keep(model.states(forward, batch, stores));
   const logits = forward.keep(model.head(states, batch));
   forward.finish();

@@ -39,6 +39,7 @@ import { createSampler, type Sampler } from './sampler.ts';
 import { createStepBuffers, type StepBuffers } from './step-buffers.ts';
 import { createStepRecords, type StepRecords } from './step-records.ts';
 import { writeStep } from './step.ts';
+import { writeTypicalStep } from './typical-step.ts';
 
 export interface RunnerParts {
   model: LanguageModel;
@@ -66,6 +67,7 @@ export class TextRunner implements Runner {
   readonly stateBytes: number;
   readonly kvFormat: KvFormat;
   readonly towers: Towers | null;
+  readonly #slots: number;
   readonly #batch: TextBatch;
   readonly #loras: LoraHost;
   readonly #sampler: Sampler;
@@ -101,6 +103,7 @@ export class TextRunner implements Runner {
     this.layout = layout;
     this.pageBytes = layout.pageBytes;
     this.towers = parts.towers;
+    this.#slots = options.slots;
     this.#batch = batch;
     this.#loras = loras;
     this.#records = createStepRecords(device, batch, { hidden, routeWords });
@@ -116,7 +119,7 @@ export class TextRunner implements Runner {
     // A first recording with one page gives the size of the arena; the rest of the budget is for pages.
     const probe = storesOf(1);
     const slotsBefore = device.arena.mark();
-    new Recordings(device, recipe, options.rows, probe.all, loras).destroy();
+    new Recordings(device, recipe, options, probe.all, loras).destroy();
     device.arena.rewind(slotsBefore);
     probe.free();
     this.copyBytes = slotBytes(layers);
@@ -132,7 +135,7 @@ export class TextRunner implements Runner {
     this.#mover = new PageMover(device, layout.pageBytes);
     this.#mover.use(stores.pageBuffers, this.pages);
     this.#states = new StateMover(device, stores.slots, slots, this.copies);
-    const recordings = new Recordings(device, recipe, options.rows, stores.all, loras);
+    const recordings = new Recordings(device, recipe, options, stores.all, loras);
     loras.changed = () => recordings.recordAdapted();
     this.#recordings = recordings;
     this.decodeRows = recordings.decodeRows;
@@ -144,7 +147,11 @@ export class TextRunner implements Runner {
   }
 
   tune(options: Omit<TuneOptions, 'step'>): Promise<Tuned[]> {
-    return this.#recordings.tune(options);
+    const { pages, contextLength, layout } = this;
+    const memory = { slots: this.#slots, pages, groups: layout.groups.length, contextLength };
+    return this.#recordings.tune(options, (rows, phase) =>
+      writeTypicalStep(this.#writer, { rows, phase }, memory),
+    );
   }
 
   movePages(moves: PageMoves): void {

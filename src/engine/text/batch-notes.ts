@@ -1,0 +1,25 @@
+// What is told of a model whose replies may depend on the requests beside them: from how many requests on, or why they do not.
+
+import { option, say, type Prose } from '../../files/message.ts';
+import type { Device } from '../../gpu/device.ts';
+import { SLICED_ROWS } from './step/recordings.ts';
+import type { TextModelOptions } from './text-model.ts';
+
+/** `slots`: requests that are computed together. */
+export function batchNotes(
+  { batchInvariance = true }: Pick<TextModelOptions, 'batchInvariance'>,
+  { profile }: Pick<Device, 'profile'>,
+  slots: number,
+): Prose[] {
+  if (batchInvariance) return [];
+  const asked = option('batchInvariance');
+  if (profile.matvecRows === null)
+    return [say`${asked} changes nothing: this adapter has the same kernels for prompts and replies`];
+  if (slots <= SLICED_ROWS)
+    return [
+      say`${asked} changes nothing with at most ${slots} requests at once, as it concerns steps of more than ${SLICED_ROWS}: raise ${option('maxRunningRequests')}, or leave it out`,
+    ];
+  return [
+    say`${asked}: products of steps of more than ${SLICED_ROWS} requests use the kernels of prompts where those are faster, so that a reply may depend on which requests are computed beside it`,
+  ];
+}
