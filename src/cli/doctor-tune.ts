@@ -1,7 +1,7 @@
 // svc doctor --tune: times the tiles of a language model's products and attention on this adapter and keeps the fastest.
 
 import type { TunedModel } from '../index.ts';
-import { TUNING } from '../options/model.ts';
+import { TUNING } from '../options/jobs.ts';
 import { UsageError } from './exit.ts';
 import type { Option, OptionTable, Values } from './option.ts';
 import { optionsOf, settingsGiven } from './setting-options.ts';

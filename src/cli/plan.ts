@@ -2,7 +2,7 @@
 
 import { takenText } from '../files/media-nouns.ts';
 import type { ModelPlan } from '../index.ts';
-import { PLANNING } from '../options/model.ts';
+import { PLANNING } from '../options/jobs.ts';
 import { createCommand } from './command.ts';
 import { EXIT } from './exit.ts';
 import { noteText } from './said.ts';

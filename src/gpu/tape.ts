@@ -80,8 +80,7 @@ export class Tape {
   }
 
   dispatch(shader: string, dispatch: Dispatch): void {
-    if (this.#argsBuffer)
-      throw new Error(`${shader}: the tape is finished, nothing can be recorded on it any more`);
+    if (this.#argsBuffer) throw new Error(`${shader}: the tape is finished and records nothing more`);
     const pipeline = this.device.pipeline(shader, dispatch.params);
     checkDispatch(this, this, pipeline.shader, dispatch);
     this.#dispatches.push({
@@ -189,10 +188,9 @@ export class Tape {
   }
 
   #checkSizes(sizes: Sizes): void {
-    for (const [name, size] of Object.entries(sizes)) {
+    for (const [name, size] of Object.entries(sizes))
       if (size > (this.capacity[name] ?? 0))
         throw new Error(`${size} ${name} exceed the tape's ${this.capacity[name]}`);
-    }
   }
 
   /** Returns the replay for these sizes; the previous one, if its sizes were equal. */

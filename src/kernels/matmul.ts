@@ -2,28 +2,19 @@
 // of the matrix and strip of the rows.
 
 import type { Params } from '../gpu/linker.ts';
-import { tapeOf, type Operand, type Tape } from '../gpu/tape.ts';
-import { paddedColumns, paddedRows, type Sizes, type Tensor } from '../gpu/tensor.ts';
+import { tapeOf, type Operand } from '../gpu/tape.ts';
+import { paddedColumns, type Sizes, type Tensor } from '../gpu/tensor.ts';
 import { activation as activate, type Activation } from './activation.ts';
 import { isFasterAsPrompt } from './decode-products.ts';
 import { mostRows } from './dispatch-work.ts';
 import { gated } from './gated.ts';
-import type { WeightFormat } from './formats.ts';
-import { gemmKernel, usesGemm } from './gemm.ts';
-import { gemmInt8Kernel } from './gemm-int8.ts';
-import { gemmMatrixKernel, usesGemmMatrix } from './gemm-matrix.ts';
-import { halveRows } from './halve-rows.ts';
-import { usesIntegers, wordOrderOf } from './integer-products.ts';
 import { isAdapted, loraExpand } from './lora-expand.ts';
 import { weightOperands, type Matrix, type MatrixWindow } from './matrix.ts';
-import { isDecode, matvecKernel, matvecRows } from './matvec.ts';
-import { matvecInt8Kernel } from './matvec-int8.ts';
-import { appliedNorm, NormedRows, rowsOf, type AppliedNorm, type Rows } from './normed.ts';
-import { orderColumns } from './order-columns.ts';
-import { quantizeNormed } from './quantize-normed.ts';
-import { quantizeRows, type WordOrder } from './quantize-rows.ts';
+import { isDecode } from './matvec.ts';
+import { rowsOf, type Rows } from './normed.ts';
+import { factorsIn } from './product-factors.ts';
 import { stripsOf } from './row-strips.ts';
-import { splitsOf, TILE_ROWS, tilingOf, type ProductKernel } from './tiling.ts';
+import { TILE_ROWS, type ProductKernel } from './tiling.ts';
 
 export type { Activation } from './activation.ts';
 
@@ -130,82 +121,6 @@ function record(inputs: Rows, weight: Matrix, y: Tensor, store: Store): void {
   }
 }
 
-/** Windows of a matrix, and the form of the rows that their kernels multiply. */
-interface Factors {
-  windows: readonly MatrixWindow[];
-  x: Tensor;
-  norm?: AppliedNorm | null;
-  /** `stripRows`: upper bound of the rows of a strip. */
-  kernelOf(window: MatrixWindow, stripRows: number): ProductKernel;
-}
-
-/** Windows by the form in which they take the rows: formats differ in whether their codes are multiplied as integers, and in the order of their k's. */
-function factorsIn(inputs: Rows, weight: Matrix, isMatvec: boolean): Factors[] {
-  const isInteger = ({ format }: MatrixWindow): boolean => usesIntegers(inputs, format, isMatvec);
-  const floats = weight.windows.filter((window) => !isInteger(window));
-  const integers = weight.windows.filter(isInteger);
-  const orders = new Set(integers.map(({ format }) => wordOrderOf(format)));
-  return [
-    ...(floats.length === 0 ? [] : [floatFactors(inputs, weight, { windows: floats, isMatvec })]),
-    ...[...orders].map((order) =>
-      integerFactors(
-        inputs,
-        weight,
-        { windows: integers.filter(({ format }) => wordOrderOf(format) === order), isMatvec },
-        order,
-      ),
-    ),
-  ];
-}
-
-/** Windows of a matrix that take the rows in one form, and whether kernels of few rows multiply them. */
-interface Taken {
-  windows: readonly MatrixWindow[];
-  isMatvec: boolean;
-}
-
-function floatFactors(inputs: Rows, weight: Matrix, { windows, isMatvec }: Taken): Factors {
-  const tape = tapeOf(inputs);
-  const norm = appliedNorm(inputs, weight);
-  const ordered = norm?.x ?? orderedRows(inputs, weight);
-  const isMatrix = !isMatvec && usesGemmMatrix(tape, ordered);
-  const x = isMatrix ? halveRows(ordered) : ordered;
-  const rows = x.rows(tape.capacity);
-  const few = paddedRows(rows) <= TILE_ROWS ? { tileRows: paddedRows(rows) } : {};
-  const kernelOf = (window: MatrixWindow, stripRows: number): ProductKernel =>
-    isMatvec
-      ? matvecKernel(weight, window.format, matvecRows(tape, rows), norm)
-      : isMatrix
-        ? gemmMatrixKernel(tape, weight, { rows, stripRows, window })
-        : usesGemm(x)
-          ? gemmKernel(tape, weight, { rows, stripRows, window })
-          : matmulKernel(tape, weight, window.format, { rows, stripRows, ...few });
-  return { windows, x, norm, kernelOf };
-}
-
-function integerFactors(
-  inputs: Rows,
-  weight: Matrix,
-  { windows, isMatvec }: Taken,
-  order: WordOrder,
-): Factors {
-  const tape = tapeOf(inputs);
-  const isNormed = inputs instanceof NormedRows && weight.order === null;
-  const x = isNormed ? quantizeNormed(inputs, order) : quantizeRows(orderedRows(inputs, weight), order);
-  const rows = x.rows(tape.capacity);
-  const kernelOf = (window: MatrixWindow, stripRows: number): ProductKernel =>
-    isMatvec
-      ? matvecInt8Kernel(weight, matvecRows(tape, rows), stripRows)
-      : gemmInt8Kernel(tape, weight, { rows, stripRows, window });
-  return { windows, x, kernelOf };
-}
-
-/** Rows whose k's stand in the order of the weights. */
-function orderedRows(inputs: Rows, { order }: Matrix): Tensor {
-  const rows = rowsOf(inputs);
-  return order ? orderColumns(rows, order) : rows;
-}
-
 /** Operands and extent of one dispatch, in addition to its window and its store. */
 export interface Task {
   x: Tensor;
@@ -252,53 +167,4 @@ export function dispatchWindow(
     },
     groups: (sizes) => workgroups(task.groups, task.tiles(sizes)),
   });
-}
-
-/** Upper bounds of the rows of a product and of those in its strip, which may end within its last tile. */
-interface ProductRows {
-  rows: number;
-  stripRows: number;
-  /** Rows per tile, if they are fixed. */
-  tileRows?: number;
-}
-
-/**
- * The kernel for rows of prompts, and for all rows where decode rows have none of their own. Both variants sum in the same order, so the choice
- * may depend on the number of rows without changing a token.
- */
-export function matmulKernel(
-  tape: Tape,
-  weight: Matrix,
-  format: WeightFormat,
-  { rows, stripRows, tileRows }: ProductRows,
-): ProductKernel {
-  const SPLITS = splitsFor(tape, weight);
-  const product = { kernel: 'matmul', weight, format, rows, splits: SPLITS };
-  const { tuned, tiling } = tilingOf(tape, { ...product, ...(tileRows && { tileRows }) });
-  const { columnLanes } = tiling;
-  const shared = {
-    tuned,
-    rows: tiling.rows,
-    workgroups: (groups: number, tiles: number) => [Math.ceil((groups * 8) / columnLanes), tiles] as const,
-  };
-  const params = { SPLITS, COLUMN_LANES: columnLanes };
-  const { lanes } = tape;
-  if (lanes > 1 && tiling.rows < TILE_ROWS) {
-    const RUN = Math.min(lanes, 8);
-    const few = { ...params, ROWS: tiling.rows, RUN };
-    return {
-      ...shared,
-      shader: 'matmul-few.wgsl',
-      params: few,
-      args: { steps: (4 * RUN) / format.step, columns: weight.k, eps: 0 },
-    };
-  }
-  const many = { ...params, LANES: lanes, TILES: tiling.rows / lanes };
-  return { ...shared, shader: 'matmul.wgsl', params: many, args: { rows: stripRows } };
-}
-
-/** Number of parts that K is divided into; it depends on (N, K) only, so that a row's sum does not depend on the other rows. */
-function splitsFor(tape: Tape, weight: Matrix): number {
-  const wanted = tape.device.profile.splits?.matmulLanes ?? 0;
-  return splitsOf(tape, { lanes: weight.columns / 4, wanted, blocks: weight.blocks });
 }

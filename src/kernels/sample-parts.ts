@@ -32,10 +32,7 @@ export function sampleInParts(logits: Tensor, batch: SampledBatch): void {
   const tape = tapeOf(logits);
   const { profile, capabilities } = tape.device;
   const lanes = Math.min(profile.sampleWorkgroup, capabilities.maxInvocations);
-  const rest = {
-    params: { WORKGROUP: lanes },
-    args: { vocabulary: logits.columns, stride: logits.stride },
-  };
+  const rest = { params: { WORKGROUP: lanes }, args: { vocabulary: logits.columns, stride: logits.stride } };
   const rows = logits.shape.slice(0, -1);
   const scratch = (words: number): Tensor => tape.tensor([...rows, words], 'u32');
   const groupsIf =
@@ -91,7 +88,7 @@ export function sampleInParts(logits: Tensor, batch: SampledBatch): void {
   const cuts = scratch(BRACKET_WORDS);
   tape.dispatch('sample-narrow.wgsl', {
     ...once,
-    args: { ...once.args, classes: CLASSES },
+    args: { vocabulary: logits.columns, classes: CLASSES },
     bind: { choices, wide, counted, brackets: cuts },
     groups: oneIfCut,
   });

@@ -123,17 +123,6 @@ export const LOADING = {
   },
 } as const satisfies Settings;
 
-/** Settings for planning the memory of a model: the ones for loading that it depends on. */
-export const PLANNING = {
-  revision: LOADING.revision,
-  quantization: LOADING.quantization,
-  contextLength: LOADING.contextLength,
-  memoryBudget: LOADING.memoryBudget,
-  layerwiseOffload: LOADING.layerwiseOffload,
-  deterministic: LOADING.deterministic,
-  activationDtype: LOADING.activationDtype,
-} as const satisfies Settings;
-
 /** Settings for sharing a model among many requests, as in servers. */
 export const SHARING = {
   maxRunningRequests: {
@@ -283,19 +272,6 @@ export const SHARING = {
     models: TEXT,
     flag: { name: 'enable-return-routed-experts', group: 'Batching', otherwise: 'off' },
   },
-} as const satisfies Settings;
-
-/** Settings for tuning a model's kernels: those that its kernels depend on. */
-export const TUNING = {
-  revision: LOADING.revision,
-  quantization: LOADING.quantization,
-  contextLength: LOADING.contextLength,
-  adapter: LOADING.adapter,
-  memoryBudget: LOADING.memoryBudget,
-  deterministic: LOADING.deterministic,
-  activationDtype: LOADING.activationDtype,
-  maxRunningRequests: SHARING.maxRunningRequests,
-  batchInvariance: SHARING.batchInvariance,
 } as const satisfies Settings;
 
 /** Settings that only programs can give: they have no flag and no field. */

@@ -12,7 +12,7 @@ import { chosenProfile, withChoices } from '../../gpu/chosen-profile.ts';
 import { freeHostMemory } from '../../gpu/free-memory.ts';
 import { firstBudget, listAdapters, readShader } from '../../gpu/node.ts';
 import { openPaperDevice } from '../../gpu/paper-device.ts';
-import { PLANNING } from '../../options/model.ts';
+import { PLANNING } from '../../options/jobs.ts';
 import { checkOptions, filledText, rulesOf, type Rules } from '../rules.ts';
 import { checkKernelChoices } from '../text/text-rules.ts';
 import type { ModelPlan, PlanOptions } from './model-plan.ts';

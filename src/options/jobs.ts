@@ -1,0 +1,28 @@
+// The settings of jobs that answer no requests: planning a model's memory, and tuning its kernels.
+
+import { LOADING, SHARING } from './model.ts';
+import type { Settings } from './setting.ts';
+
+/** Settings for planning the memory of a model: the ones for loading that it depends on. */
+export const PLANNING = {
+  revision: LOADING.revision,
+  quantization: LOADING.quantization,
+  contextLength: LOADING.contextLength,
+  memoryBudget: LOADING.memoryBudget,
+  layerwiseOffload: LOADING.layerwiseOffload,
+  deterministic: LOADING.deterministic,
+  activationDtype: LOADING.activationDtype,
+} as const satisfies Settings;
+
+/** Settings for tuning a model's kernels: those that its kernels depend on. */
+export const TUNING = {
+  revision: LOADING.revision,
+  quantization: LOADING.quantization,
+  contextLength: LOADING.contextLength,
+  adapter: LOADING.adapter,
+  memoryBudget: LOADING.memoryBudget,
+  deterministic: LOADING.deterministic,
+  activationDtype: LOADING.activationDtype,
+  maxRunningRequests: SHARING.maxRunningRequests,
+  batchInvariance: SHARING.batchInvariance,
+} as const satisfies Settings;
