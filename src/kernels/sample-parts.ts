@@ -32,7 +32,10 @@ export function sampleInParts(logits: Tensor, batch: SampledBatch): void {
   const tape = tapeOf(logits);
   const { profile, capabilities } = tape.device;
   const lanes = Math.min(profile.sampleWorkgroup, capabilities.maxInvocations);
-  const rest = { params: { WORKGROUP: lanes }, args: { vocabulary: logits.columns, stride: logits.stride } };
+  const rest = {
+    params: { WORKGROUP: lanes },
+    args: { vocabulary: logits.columns, stride: logits.stride },
+  };
   const rows = logits.shape.slice(0, -1);
   const scratch = (words: number): Tensor => tape.tensor([...rows, words], 'u32');
   const groupsIf =
@@ -73,25 +76,7 @@ export function sampleInParts(logits: Tensor, batch: SampledBatch): void {
     bind: { choices, lists, lengths, brackets },
     groups: oneIfCut,
   });
-  const sums = (): Tensor => scratch(CLASSES * PROBES * PAIR_WORDS);
-  let [wide, counted] = [brackets, sums()];
-  for (let pass = 0; pass < PASSES; pass++) {
-    const next = { brackets: scratch(BRACKET_WORDS), sums: sums() };
-    tape.dispatch('sample-search.wgsl', {
-      ...rest,
-      args: { ...rest.args, classes: CLASSES, narrows: Math.min(pass, 1) },
-      bind: { logits, choices, parts, wide, counted, ...next },
-      groups: groupsIf('cut', CLASSES),
-    });
-    [wide, counted] = [next.brackets, next.sums];
-  }
-  const cuts = scratch(BRACKET_WORDS);
-  tape.dispatch('sample-narrow.wgsl', {
-    ...once,
-    args: { vocabulary: logits.columns, classes: CLASSES },
-    bind: { choices, wide, counted, brackets: cuts },
-    groups: oneIfCut,
-  });
+  const cuts = searchCuts({ logits, choices, parts, brackets }, lanes);
 
   const drawn = scratch(PARTS * DRAWN_WORDS);
   tape.dispatch('sample-draw.wgsl', {
@@ -104,4 +89,41 @@ export function sampleInParts(logits: Tensor, batch: SampledBatch): void {
     bind: { logits, choices, parts, cuts, drawn, sampled, ids },
     groups: (sizes) => [logits.rows(sizes)],
   });
+}
+
+/** The cuts of rows with too many tokens above them for lists; those that are known pass through. u32 [sampled, BRACKET_WORDS] */
+function searchCuts(
+  {
+    logits,
+    brackets,
+    ...read
+  }: { logits: Tensor; brackets: Tensor; parts: Tensor; choices: SampledBatch['choices'] },
+  lanes: number,
+): Tensor {
+  const tape = tapeOf(logits);
+  const { choices } = read;
+  const params = { WORKGROUP: lanes };
+  const args = { vocabulary: logits.columns, classes: CLASSES };
+  const scratch = (words: number): Tensor => tape.tensor([...logits.shape.slice(0, -1), words], 'u32');
+  const ifCut = (sizes: Sizes, workgroups: number): number => (sizes['cut'] === 0 ? 0 : workgroups);
+  let wide = brackets;
+  let counted = scratch(CLASSES * PROBES * PAIR_WORDS);
+  for (let pass = 0; pass < PASSES; pass++) {
+    const next = { brackets: scratch(BRACKET_WORDS), sums: scratch(CLASSES * PROBES * PAIR_WORDS) };
+    tape.dispatch('sample-search.wgsl', {
+      params,
+      args: { ...args, stride: logits.stride, narrows: Math.min(pass, 1) },
+      bind: { logits, ...read, wide, counted, ...next },
+      groups: (sizes) => [ifCut(sizes, CLASSES), logits.rows(sizes)],
+    });
+    [wide, counted] = [next.brackets, next.sums];
+  }
+  const cuts = scratch(BRACKET_WORDS);
+  tape.dispatch('sample-narrow.wgsl', {
+    params,
+    args,
+    bind: { choices, wide, counted, brackets: cuts },
+    groups: (sizes) => [ifCut(sizes, logits.rows(sizes))],
+  });
+  return cuts;
 }
