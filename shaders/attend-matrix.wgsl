@@ -10,14 +10,16 @@ struct Args {
   queries: u32,     // queries of an item, in this dispatch
   first_query: u32, // queries of the item before
   keys: u32,        // keys of an item
-  first_key: u32,   // 0
+  first_key: u32,   // always 0: lib/keys.all.wgsl adds it
   heads: u32,
   share: u32,       // query heads per key head
   dims: u32,        // dimensions of a head
   q_row: u32,       // row of q at which the first item begins
   q_quads: u32,     // quads of columns from one row of q to the next
   q_first: u32,     // first quad of q's heads
+  y_row: u32,       // row of y at which the first item begins
   y_quads: u32,
+  first_kv: u32,    // items of kv before the first item
   causal: u32,      // whether a query sees only keys up to its own position
   blocks: u32,      // blocks of 32 keys of an item
   stride: u32,      // quads of words from one block to the next
@@ -44,12 +46,12 @@ fn compute_tile(workgroup: vec3u, local: u32, subgroup: u32, lane: u32) {
   let head_quads = args.dims / 4u;
   let count = count_of(item);
   let seen_keys = seen_of(count, min(first + ROWS, args.queries) - 1u);
-  let item_row = args.q_row + item * args.queries;
-  let q0 = (item_row + own_query) * args.q_quads + args.q_first + head * head_quads;
+  let own_row = item * args.queries + own_query;
+  let q0 = (args.q_row + own_row) * args.q_quads + args.q_first + head * head_quads;
   let exponent = share_query(q0, head_quads, local);
 
   let part = part_of(subgroup);
-  let kv0 = ((args.first_item + item) * (args.heads / args.share) + head / args.share) * args.blocks * args.stride;
+  let kv0 = ((args.first_kv + item) * (args.heads / args.share) + head / args.share) * args.blocks * args.stride;
   var state = RowState(0u, seen_of(count, own_query), MASKED, 0.0);
   var out = Outs();
   var held: Lines;
@@ -93,7 +95,7 @@ fn compute_tile(workgroup: vec3u, local: u32, subgroup: u32, lane: u32) {
   }
 
   let rate = 1.0 / max(row_total(local, state.total), 1e-37);
-  let y0 = (item_row + own_query) * args.y_quads + head * head_quads;
+  let y0 = (args.y_row + own_row) * args.y_quads + head * head_quads;
   for (var group = 0u; group < turns(GROUPS); group++) {
     keep_group(part, lane, group, &out);
     workgroupBarrier();

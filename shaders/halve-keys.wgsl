@@ -3,17 +3,20 @@
 #import "lib/keys.$KEYS.wgsl"
 
 struct Args {
-  keys: u32,      // of an item
-  first_key: u32, // 0
-  dims: u32,      // of a head
-  k_quads: u32,   // quads of columns from one row of k to the next
-  k_first: u32,   // first quad of k's heads
+  first_item: u32, // items before this dispatch
+  keys: u32,       // of an item
+  first_key: u32,  // always 0: lib/keys.all.wgsl adds it
+  dims: u32,       // of a head
+  k_row: u32,      // row of k at which the first item begins
+  k_quads: u32,    // quads of columns from one row of k to the next
+  k_first: u32,    // first quad of k's heads
+  v_row: u32,
   v_quads: u32,
   v_first: u32,
   heads: u32,
-  blocks: u32,    // of an item
-  eighths: u32,   // of a padded head: eight dimensions each
-  stride: u32,    // quads of words from one block to the next
+  blocks: u32,     // of an item
+  eighths: u32,    // of a padded head: eight dimensions each
+  stride: u32,     // quads of words from one block to the next
 }
 
 @group(0) @binding(0) var<storage, read> k: array<vec4f>;
@@ -37,9 +40,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3u, @builtin(local_invocation_index
   let head = workgroup.y;
   let item = workgroup.z;
   let head_quads = args.dims / 4u;
-  let end = min(keys_of(item), args.keys);
-  let k0 = item * args.keys * args.k_quads + args.k_first + head * head_quads;
-  let v0 = item * args.keys * args.v_quads + args.v_first + head * head_quads;
+  let end = min(keys_of(args.first_item + item), args.keys);
+  let k0 = (args.k_row + item * args.keys) * args.k_quads + args.k_first + head * head_quads;
+  let v0 = (args.v_row + item * args.keys) * args.v_quads + args.v_first + head * head_quads;
 
   var most = array<vec4f, 2>();
   for (var i = local; i < KEYS_AT_ONCE * head_quads; i += LANES) {

@@ -34,13 +34,9 @@ export async function measureAttention(launches) {
 
 /** With the device's matrix units, if it has some, and without. */
 async function measurePrompt(launches, shape, step) {
-  const { capabilities } = launches.device;
-  const { matrixUnit } = capabilities;
   await measureOne(launches, shape, step);
-  if (matrixUnit === null) return;
-  capabilities.matrixUnit = null;
-  await measureOne(launches, shape, step, ', without matrix units');
-  capabilities.matrixUnit = matrixUnit;
+  if (launches.device.capabilities.matrixUnit === null) return;
+  await launches.withoutMatrixUnits(() => measureOne(launches, shape, step, ', without matrix units'));
 }
 
 async function measureOne(launches, shape, { context, rows, sequences }, remark = '') {

@@ -13,14 +13,13 @@ const SMALL = { columns: 192, k: 256 };
 export async function compareIntegerProducts(launches) {
   const { capabilities, profile } = launches.device;
   if (profile.matvecRows === null || !capabilities.integerDots) return;
-  const { matrixUnit } = capabilities;
-  capabilities.matrixUnit = null;
-  for (const format of launches.small ? FORMATS.slice(0, 1) : FORMATS) {
-    for (const activations of ['float', 'int8']) {
-      const shape = launches.small ? SMALL : SHAPE;
-      const product = { name: `activations in ${activations}`, ...shape, launch: linear, activations };
-      await measureProduct(launches, '8B', product, format);
+  await launches.withoutMatrixUnits(async () => {
+    for (const format of launches.small ? FORMATS.slice(0, 1) : FORMATS) {
+      for (const activations of ['float', 'int8']) {
+        const shape = launches.small ? SMALL : SHAPE;
+        const product = { name: `activations in ${activations}`, ...shape, launch: linear, activations };
+        await measureProduct(launches, '8B', product, format);
+      }
     }
-  }
-  capabilities.matrixUnit = matrixUnit;
+  });
 }

@@ -42,6 +42,18 @@ export class Launches {
     addOwnShader(device, 'fill.wgsl');
   }
 
+  /** Runs `measure` while kernels use no matrix units. */
+  async withoutMatrixUnits(measure) {
+    const { capabilities } = this.device;
+    const { matrixUnit } = capabilities;
+    capabilities.matrixUnit = null;
+    try {
+      await measure();
+    } finally {
+      capabilities.matrixUnit = matrixUnit;
+    }
+  }
+
   /** Number of operands of `bytes` that launches take in turn. */
   copies(bytes) {
     return this.small ? 1 : Math.max(1, Math.min(MOST_COPIES, Math.ceil(COLD_BYTES / bytes)));

@@ -30,8 +30,8 @@ fn share_query(q0: u32, head_quads: u32, local: u32) -> i32 {
   return i32(exponent) - 141;
 }
 
-// Makes the block's scores in ys to weights in xs. `scale` makes them powers of two, and what values are multiplied with has the exponent
-// −`exponent`. `is_partly`: some row does not see some key. Returns the factor on the row's earlier sums.
+// Turns the block's scores in ys into weights in xs. `scale`: factor from scores to exponents of two. The block's values are stored multiplied by
+// 2^−`exponent`. `is_partly`: some row does not see some key. Returns the factor on the row's earlier sums.
 fn weigh(state: ptr<function, RowState>, local: u32, block: u32, is_partly: bool, scale: f32, exponent: i32) -> f32 {
   let row = local / PER_ROW;
   let first_key = block * BLOCK_KEYS;

@@ -127,14 +127,14 @@ export function link(
  * lane on some GPUs.
  */
 function pinSubgroups(directives: Map<string, Line>, body: Line[], usual: number | null): void {
-  const asked = body.find(({ text }) => REQUIRED_SUBGROUP.test(text) || FILLS_REGISTERS.test(text));
+  const request = body.find(({ text }) => REQUIRED_SUBGROUP.test(text) || FILLS_REGISTERS.test(text));
   const entry = body.find(({ text }) => ENTRY.test(text));
-  const own = REQUIRED_SUBGROUP.exec(asked?.text ?? '')?.[1];
-  const size = own === undefined ? usual : Number(own);
-  if (!asked || !entry || !size) return;
+  const required = REQUIRED_SUBGROUP.exec(request?.text ?? '')?.[1];
+  const size = required === undefined ? usual : Number(required);
+  if (!request || !entry || !size) return;
   entry.text = entry.text.replace(ENTRY, `@compute @subgroup_size(${size})`);
   const text = 'enable subgroup_size_control;';
-  directives.set(text, { ...asked, text });
+  directives.set(text, { ...request, text });
 }
 
 function pick(path: string, params: Params, unused: Set<string>, at: string): string {

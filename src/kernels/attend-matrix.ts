@@ -4,10 +4,11 @@
 
 import { fragmentParams } from '../gpu/matrix-units.ts';
 import type { Tape } from '../gpu/tape.ts';
-import type { Tensor } from '../gpu/tensor.ts';
+import { paddedRows, type Tensor } from '../gpu/tensor.ts';
 import type { Variant } from '../gpu/tuning.ts';
 import type { AttendShape } from './attend-tile.ts';
 import { quadsOf, type Columns } from './columns.ts';
+import { fits, mostPixels, view } from './pixels.ts';
 import { halvedBytes, halveKeys, KEY_BLOCK } from './halve-keys.ts';
 import { softmaxTiles, tileParams, type SoftmaxTile } from './softmax-tile.ts';
 
@@ -33,10 +34,7 @@ export function attendMatrixTile({ device }: Tape, shape: AttendShape): MatrixTi
   if (profile.sharedTiles === null || profile.attendSums === null || Math.min(queries, keys) < LEAST)
     return null;
   const wanted = profile.sharedTiles;
-  const blocks = heads * Math.ceil(keys / KEY_BLOCK);
-  const tiles = softmaxTiles(capabilities, dims, ROWS).filter(
-    ({ padded }) => blocks * halvedBytes(padded) <= capabilities.bindingLimit,
-  );
+  const tiles = softmaxTiles(capabilities, dims, ROWS);
   const standard = tiles.find(({ rows }) => heads * Math.ceil(queries / rows) >= wanted) ?? tiles.at(-1);
   if (standard === undefined) return null;
   const tuned = `attend-matrix, ${queries} queries, ${keys} keys, ${heads} heads of ${dims}`;
@@ -60,6 +58,19 @@ export interface MatrixAttention {
   scale: number;
 }
 
+/** Items whose queries, keys and values each fit a binding; 0: not even one item does, so that this kernel cannot compute them. */
+export function itemsAtOnce({ tape, q, k, v, y, kvHeads }: MatrixAttention, { tile }: MatrixTile): number {
+  const [items] = q.x.shape as [number];
+  const { bindingLimit } = tape.device.capabilities;
+  const blocks = Math.ceil(k.x.rows(tape.capacity) / items / KEY_BLOCK);
+  const of = (tensor: Tensor): number =>
+    fits(tape, tensor) ? items : Math.floor(mostPixels(tape, tensor) / (tensor.rows(tape.capacity) / items));
+  const rounding = paddedRows(1); // a tensor's number of rows is rounded up to a multiple of this
+  const lines = Math.floor(bindingLimit / (rounding * halvedBytes(tile.padded))) * rounding;
+  const halved = Math.floor(lines / (kvHeads * blocks));
+  return Math.min(items, halved, ...[q.x, k.x, v.x, y].map(of));
+}
+
 /** Items, and a range of the queries of each. */
 export interface QueryPart {
   firstItem: number;
@@ -67,21 +78,25 @@ export interface QueryPart {
   queries: readonly [first: number, last: number];
 }
 
-/** Records the dispatches of all parts. `between` follows each. */
+/** Records the dispatches of a range of items, whose first one the parts count from. `between` follows each. */
 export function attendOnMatrices(
   { tape, q, k, v, y, heads, kvHeads, dims, causal, keyCounts, scale }: MatrixAttention,
   { tuned, tile }: MatrixTile,
+  range: readonly [first: number, last: number],
   { parts, between }: { parts: readonly QueryPart[]; between: () => void },
 ): void {
   const { device } = tape;
   const counts = keyCounts ? { keyCounts } : {};
-  const kv = halveKeys(k, v, { heads: kvHeads, dims, padded: tile.padded, ...counts });
+  const kv = halveKeys(k, v, { heads: kvHeads, dims, padded: tile.padded, range, ...counts });
   const [items] = q.x.shape as [number];
   const ofItem = q.x.rows(tape.capacity) / items;
   const keys = k.x.rows(tape.capacity) / items;
+  const pixels = { first: range[0] * ofItem, last: range[1] * ofItem };
+  const [qRows, yRows] = [view(tape, q.x, pixels), view(tape, y, pixels)];
   const from = quadsOf(q);
   for (const { firstItem, items: count, queries } of parts) {
     const [first, last] = queries;
+    const row = (range[0] + firstItem) * ofItem + first;
     tape.dispatch('attend-matrix.wgsl', {
       tuned,
       params: {
@@ -91,7 +106,7 @@ export function attendOnMatrices(
         KEYS: keyCounts ? 'counted' : 'all',
       },
       args: {
-        first_item: firstItem,
+        first_item: range[0] + firstItem,
         queries: last - first,
         first_query: first,
         keys,
@@ -99,16 +114,18 @@ export function attendOnMatrices(
         heads,
         share: heads / kvHeads,
         dims,
-        q_row: firstItem * ofItem + first,
+        q_row: row - qRows.first,
         q_quads: from.stride,
         q_first: from.first,
+        y_row: row - yRows.first,
         y_quads: y.stride / 4,
+        first_kv: firstItem,
         causal: Number(causal),
         blocks: Math.ceil(keys / KEY_BLOCK),
         stride: kv.stride / 4,
         scale: scale * Math.LOG2E,
       },
-      bind: { q: q.x, kv, y, ...(keyCounts ? { key_counts: keyCounts } : {}) },
+      bind: { q: qRows.operand, kv, y: yRows.operand, ...(keyCounts ? { key_counts: keyCounts } : {}) },
       groups: () => [Math.ceil((last - first) / tile.rows), heads, count],
     });
     between();

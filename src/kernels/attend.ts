@@ -3,7 +3,7 @@
 import type { Params } from '../gpu/linker.ts';
 import { tapeOf, type Tape } from '../gpu/tape.ts';
 import type { Tensor } from '../gpu/tensor.ts';
-import { attendMatrixTile, attendOnMatrices } from './attend-matrix.ts';
+import { attendMatrixTile, attendOnMatrices, itemsAtOnce } from './attend-matrix.ts';
 import { attendTile, type AttendShape } from './attend-tile.ts';
 import { quadsOf, type Columns } from './columns.ts';
 import { mostWork } from './dispatch-work.ts';
@@ -55,13 +55,16 @@ export function attend(q: HeadsOf, k: HeadsOf, v: HeadsOf, attention: Attention)
   const job = { tape, q, k, v, y, attention, all: { queries, keys } };
   const isBound = [q.x, k.x, v.x, y].every((tensor) => fits(tape, tensor));
   const { maxWorkgroups } = tape.device.capabilities;
-  if (matrix !== null && isBound && queries <= maxWorkgroups * matrix.tile.rows) {
-    const parts = dividedParts(job, items, { isWhole: true, most: queries, tile: matrix.tile.rows });
-    const between = (): void => {
-      if (parts.length > 1) tape.cut();
-    };
-    attendOnMatrices({ ...job, ...withDefaults(attention) }, matrix, { parts, between });
-    return y;
+  if (matrix !== null && queries <= maxWorkgroups * matrix.tile.rows) {
+    const all = { ...job, ...withDefaults(attention) };
+    const atOnce = itemsAtOnce(all, matrix);
+    for (const range of atOnce === 0 ? [] : ranges(items, atOnce)) {
+      const { rows } = matrix.tile;
+      const parts = dividedParts(job, range[1] - range[0], { isWhole: true, most: queries, tile: rows });
+      const isDivided = parts.length > 1 || atOnce < items;
+      attendOnMatrices(all, matrix, range, { parts, between: () => void (isDivided && tape.cut()) });
+    }
+    if (atOnce > 0) return y;
   }
   const variant = variantOf(tape, shape);
   const dispatched = maxWorkgroups * variant.queriesAtOnce;
@@ -121,7 +124,7 @@ function workOf({ tape, attention }: Job): number {
   return Math.min(attention.mostWork ?? Infinity, mostWork(tape) / 2);
 }
 
-/** What is left out. */
+/** Fills in the defaults of an attention. */
 function withDefaults({
   heads,
   dims,

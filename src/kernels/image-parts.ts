@@ -40,7 +40,8 @@ export function slabParts(x: Tensor, slabPixels: number): (Part & { x: View })[]
     return [{ image: 0, images: batch, first: 0, last: pixels, x: { operand: x, first: 0 } }];
   }
   const most = Math.floor(mostPixels(tape, x) / slabPixels) * slabPixels;
-  if (most === 0) throw new Error(`${slabPixels} pixels of [${x.shape.join(', ')}] exceed a binding`);
+  if (most === 0)
+    throw new Error(`slabParts: ${slabPixels} pixels of [${x.shape.join(', ')}] exceed a binding`);
   return Array.from({ length: batch }, (_, image) => {
     const before = image * pixels;
     return cutPixels(tape, { first: 0, last: pixels }, [x], most).map(({ first, last }) => ({

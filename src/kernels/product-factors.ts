@@ -50,12 +50,12 @@ export function factorsIn(inputs: Rows, weight: Matrix, isMatvec: boolean): Fact
 }
 
 /** Windows of a matrix that take the rows in one form, and whether kernels of few rows multiply them. */
-interface Taken {
+interface WindowGroup {
   windows: readonly MatrixWindow[];
   isMatvec: boolean;
 }
 
-function floatFactors(inputs: Rows, weight: Matrix, { windows, isMatvec }: Taken): Factors {
+function floatFactors(inputs: Rows, weight: Matrix, { windows, isMatvec }: WindowGroup): Factors {
   const tape = tapeOf(inputs);
   const norm = appliedNorm(inputs, weight);
   const ordered = norm?.x ?? orderedRows(inputs, weight);
@@ -77,7 +77,7 @@ function floatFactors(inputs: Rows, weight: Matrix, { windows, isMatvec }: Taken
 function integerFactors(
   inputs: Rows,
   weight: Matrix,
-  { windows, isMatvec }: Taken,
+  { windows, isMatvec }: WindowGroup,
   order: WordOrder,
 ): Factors {
   const tape = tapeOf(inputs);

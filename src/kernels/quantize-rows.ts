@@ -30,7 +30,7 @@ export function quantizeRows(x: Tensor, order: WordOrder, count?: (sizes: Sizes)
   return once(x, x, order, () => record(x, order, count));
 }
 
-/** What `make` gives for rows, the last time or anew; `of`: the tensor whose changes make it necessary. */
+/** Returns the tensor made from these rows earlier, or calls `make` if there is none or `of` was written since. */
 export function once(rows: object, of: Tensor, order: WordOrder, make: () => Tensor): Tensor {
   const changes = tapeOf(of).changes.of(of);
   const byOrder = made.get(rows) ?? new Map<WordOrder, Quantized>();

@@ -1,5 +1,5 @@
 // The tiles of lib/softmax-tile.wgsl: how attention on matrix units divides queries, keys and dimensions among subgroups. A query's keys are visited in
-// blocks of 32 whatever the tile is, so that the choice changes no result.
+// blocks of 32 whatever the tile is, and tiles of 32 queries or more sum a row's weights in one order. One of 16 queries has an order of its own.
 
 import type { Capabilities } from '../gpu/capabilities.ts';
 import type { MatrixUnit } from '../gpu/matrix-units.ts';
@@ -15,7 +15,7 @@ export interface SoftmaxTile {
   columnParts: number;
 }
 
-/** Lanes of a row, so that sums of a row's weights have one order in all tiles for heads of these dimensions; ascending. */
+/** Lanes of a row for heads of at most these dimensions, ascending, in tiles of 32 queries or more. */
 const ROW_LANES = [
   { dims: 128, lanes: 2 },
   { dims: 256, lanes: 4 },
@@ -38,12 +38,13 @@ export function softmaxTiles(
   rows: readonly number[],
 ): SoftmaxTile[] {
   if (unit === null) return [];
-  const of = (unit.subgroup < 32 ? SMALL_SUBGROUP_ROW_LANES : ROW_LANES).find((row) => dims <= row.dims);
-  if (of === undefined) return [];
+  const widths = unit.subgroup < 32 ? SMALL_SUBGROUP_ROW_LANES : ROW_LANES;
+  const width = widths.find((row) => dims <= row.dims);
+  if (width === undefined) return [];
   return rows.flatMap((count) => {
     const fitting = dividedTiles(unit, dims, {
       rows: count,
-      lanes: Math.max(LEAST_LANES, count * of.lanes),
+      lanes: Math.max(LEAST_LANES, count * width.lanes),
     }).filter(
       (tile) =>
         tile.lanes <= maxInvocations &&

@@ -3,7 +3,7 @@
 import { LOADING, SHARING } from './model.ts';
 import type { Settings } from './setting.ts';
 
-/** Settings for planning the memory of a model: the ones for loading that it depends on. */
+/** Settings for planning the memory of a model: the ones for loading that it depends on. A plan holds for requests that are computed alike in any batch. */
 export const PLANNING = {
   revision: LOADING.revision,
   quantization: LOADING.quantization,

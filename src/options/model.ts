@@ -116,7 +116,7 @@ export const LOADING = {
   },
   activationDtype: {
     kind: { type: 'choice', choices: [...ACTIVATION_CHOICES] },
-    help: "int8 rounds what quantized weights are multiplied by to 8 bits, in blocks of 32: faster where a GPU has integer dot products, and other replies than with float. For int8, int4, GGUF's Q formats, GPTQ, AWQ, LLM.int8 and MLX; weights in f16, bf16, FP8, FP4, NF4, IQ4 and LoRA stay with float, and so do prompts on matrix units. Software adapters refuse it.",
+    help: "int8 rounds what quantized weights are multiplied by to 8 bits, in blocks of 32: faster on most GPUs with integer dot products, and other replies than with float. For int8, int4, GGUF's Q formats, GPTQ, AWQ, LLM.int8 and MLX; weights in f16, bf16, FP8, FP4, NF4, IQ4 and LoRA stay with float, and so do prompts on matrix units, but for experts. Software adapters refuse it.",
     default: 'float',
     models: TEXT,
     flag: { group: 'Device' },
@@ -156,17 +156,16 @@ export const SHARING = {
       elsewhere: ['chunked-prefill-size', 'max-num-batched-tokens', 'ubatch-size'],
     },
   },
-  /** false: steps of many requests take the kernels that are fastest for them on GPUs. Default: true. */
+  /** false: products in steps of many requests take the kernels that are fastest for them on GPUs. Default: true. */
   batchInvariance: {
     kind: { type: 'boolean' },
-    help: 'On GPUs, steps of many requests use the kernels of prompts, which are faster: a reply may then depend on which requests are computed beside it.',
+    help: 'On GPUs, products in steps of more than 16 requests may use the kernels of prompts where those are faster: a reply may then depend on which requests are computed beside it.',
     models: TEXT,
     flag: {
       name: 'disable-batch-invariance',
       group: 'Batching',
       otherwise: 'off',
       negates: true,
-      elsewhere: ['performance-mode'],
     },
   },
   /** false: requests do not share cached prompts. Default: true. */

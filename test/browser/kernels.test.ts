@@ -15,6 +15,7 @@ const IN_PART: Readonly<Record<string, RegExp | null>> = {
   'attend-shared': null,
   'attention-phases': /^2 queries a key/,
   'attention-prompt-matrix': null,
+  'attention-variants': null,
   attention:
     /2 queries a key, \d+ dims, \d key heads|without subgroups 64|sinks true, window null|1 queries a key, 64/,
   'conv2d-matrix': null,
@@ -24,6 +25,7 @@ const IN_PART: Readonly<Record<string, RegExp | null>> = {
   'gated-delta': /profile cpu (steps|a batch|prompts.* dims: 8)/,
   families: null,
   gemm: /^int4/,
+  'gemm-int8': null,
   'gemm-matrix': null,
   logprobs: /^(?!.*many workgroups)/,
   lora: /the adapter as it is/,
@@ -32,6 +34,7 @@ const IN_PART: Readonly<Record<string, RegExp | null>> = {
   matrix: /^(?!.*256 KiB)/,
   'matrix-unit': null,
   matvec: /^(f16|int4|q6_k|mxfp4): sums|67 × 33/,
+  'matvec-int8': null,
   'norm-conv': /^\{(?!.*winograd)/,
   normed: /^int4, 67/,
   profiles: null,

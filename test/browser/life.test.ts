@@ -17,7 +17,7 @@ const pages = usePages();
 
 const TOKENS = 40;
 /** Tokens of a reply that is still running when the crash of a process has reached the page. */
-const MANY_TOKENS = 100;
+const MANY_TOKENS = 200;
 
 async function openChat(): Promise<Page> {
   const page = await pages.open();

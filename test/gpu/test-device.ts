@@ -96,3 +96,7 @@ function wrap(device: Device, as: Disguise): Device {
   if (as.maxWorkgroups !== undefined) seen.capabilities.maxWorkgroups = as.maxWorkgroups;
   return seen;
 }
+
+export async function hasF16(): Promise<boolean> {
+  return (await openTestDevice()).capabilities.f16;
+}

@@ -7,7 +7,7 @@ import type { MatrixUnit } from '../../src/gpu/matrix-units.ts';
 import { Tape } from '../../src/gpu/tape.ts';
 import { promptMatrixKernel } from '../../src/kernels/attention-prompt-matrix.ts';
 import { openNullDevice, validate } from '../gpu/null-device.ts';
-import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
+import { disguise, hasF16, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { CAPACITY, problem, reference, run, SEQUENCES, type Problem } from './attention-problem.ts';
 import { differingRows } from './compute.ts';
 import { MATRIX_UNITS } from './matrix-units.ts';
@@ -130,7 +130,3 @@ it.each(Object.entries(MATRIX_UNITS))('%s compiles heads of all sizes', async (_
       if (kernel) expect(await validate(on, kernel.shader, { ...kernel.params, ...kinds })).toEqual([]);
   }
 });
-
-async function hasF16(): Promise<boolean> {
-  return (await openTestDevice()).capabilities.f16;
-}

@@ -8,7 +8,7 @@ import { Tape } from '../../src/gpu/tape.ts';
 import type { Tensor } from '../../src/gpu/tensor.ts';
 import { conv2d } from '../../src/kernels/conv2d.ts';
 import { channelNormConv, normConv } from '../../src/kernels/norm-conv.ts';
-import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
+import { disguise, hasF16, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { differingRows, Random } from './compute.ts';
 import { problem, run, worstError, type Case, type Problem } from './conv-problem.ts';
 import { computeImages, packConv } from './images.ts';
@@ -210,7 +210,3 @@ describe.skipIf(!(await hasF16()))('after a norm', () => {
     expect(differingRows(second, all.slice(height * width))).toEqual([]);
   });
 });
-
-async function hasF16(): Promise<boolean> {
-  return (await openTestDevice()).capabilities.f16;
-}

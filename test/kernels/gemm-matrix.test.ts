@@ -7,7 +7,7 @@ import type { MatrixUnit } from '../../src/gpu/matrix-units.ts';
 import type { Tensor } from '../../src/gpu/tensor.ts';
 import { linear, linearSwiglu } from '../../src/kernels/matmul.ts';
 import { interleaved, stacked, type Matrix } from '../../src/kernels/matrix.ts';
-import { disguise, openTestDevice, type Disguise } from '../gpu/test-device.ts';
+import { disguise, hasF16, openTestDevice, type Disguise } from '../gpu/test-device.ts';
 import { compute, differingRows, Random } from './compute.ts';
 import { packMatrix, weightsFor } from './packed.ts';
 import { columnsOf, packStored, randomBlocks } from './stored.ts';
@@ -143,7 +143,3 @@ describe.skipIf(!(await hasF16()))('on an adapter with f16', () => {
     );
   });
 });
-
-async function hasF16(): Promise<boolean> {
-  return (await openTestDevice()).capabilities.f16;
-}

@@ -45,7 +45,7 @@ function product(format: FormatName, phase: Phase): KernelCase {
   });
 }
 
-/** Products of activations in 8 bits, of rows that have no others: multiples of what each block's largest value is a multiple of by 127. */
+/** Products of activations in 8 bits: each block's largest value is 127 times a number of which all others are multiples, so that rounding changes none. */
 function integerProduct(format: FormatName, phase: Phase): KernelCase {
   const name = `product of 8 bits in ${format}`;
   const checked = inPhase(name, phase, (inputs) => {

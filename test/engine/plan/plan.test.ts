@@ -122,7 +122,7 @@ describe('a language model', () => {
     const planned = await plan(path, given, { openDevice });
     const choice = planned.choices.find(({ quantization }) => quantization === 'none')!;
     expect(choice.scratch).toBe(opened.arena + opened.step);
-    // Divided sampling keeps two words for each of 256 probes in 64 classes of a row.
+    // Divided sampling lists a pair of words for each of 256 lanes in 64 classes of a row.
     expect(opened.arena).toBeGreaterThan(slots * 64 * 256 * 8);
   });
 

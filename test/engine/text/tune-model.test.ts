@@ -34,7 +34,6 @@ it('times the products of the steps, and keeps the fastest for devices that are 
     const options = { model: shippedModelPath(), contextLength: 64, maxRunningRequests: 4, prefillChunk: 32 };
     const tuned = await tuneModel(platform, options, undefined, time);
     expect(tuned.isWhole).toBe(false);
-    expect(tuned.kernels).toBeGreaterThanOrEqual(0);
     return asked.mock.calls.map(([key]) => key);
   };
   const asked = await stepsOf();

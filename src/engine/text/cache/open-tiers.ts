@@ -31,6 +31,8 @@ export async function openTiers(
     hostCache = 0,
     storageCache,
     storageCacheBytes = DEFAULTS.storedBytes,
+    deterministic = false,
+    batchInvariance = true,
   }: TextModelOptions,
   { pages, parts, onTrouble }: TierPlace,
 ): Promise<CacheTiers | null> {
@@ -54,8 +56,14 @@ export async function openTiers(
   const { beside } = checkpoint;
   const media = beside === null ? [] : [{ config: beside.config, processors: beside.processors }];
   const { activations } = device.profile;
-  const rounded = activations === 'float' ? [] : [{ activations }];
-  const laidOut = [...facts, ...grouped, ...states, ...media, ...rounded];
+  // What changes the bits of keys and values, as far as it is not the default.
+  const kernels = {
+    ...(activations !== 'float' && { activations }),
+    ...(deterministic && { deterministic }),
+    ...(!batchInvariance && { batchInvariance }),
+  };
+  const others = Object.keys(kernels).length === 0 ? [] : [kernels];
+  const laidOut = [...facts, ...grouped, ...states, ...media, ...others];
   const computed = JSON.stringify(laidOut);
   const runner = (): Runner => parts().runner;
   const place = { where: storageCache ?? '', most: storageCacheBytes, checkpoint, computed, onTrouble };

@@ -131,16 +131,16 @@ function decodeRowsOf({ profile }: Device, slots: number, rows: number): number 
 
 /** Capacities from the smallest on. */
 function recordedFor({ rows, batchInvariance }: RecordedSteps, decodeRows: number | null): Recorded[] {
-  const upTo = (most: number, phase: Phase | null, small: readonly number[], sliced = Infinity): Recorded[] =>
+  const upTo = (most: number, phase: Phase | null, small: readonly number[]): Recorded[] =>
     [...small.filter((few) => few < most), most].map((count) => ({
-      ...{ rows: count, phase },
-      promptProducts: count > sliced,
+      rows: count,
+      phase,
+      promptProducts: !batchInvariance && phase === 'decode' && count > SLICED_ROWS,
     }));
   if (decodeRows === null) return upTo(rows, null, SMALL_CAPACITIES);
-  const sliced = batchInvariance ? Infinity : SLICED_ROWS;
   const many = batchInvariance ? [] : MANY_CAPACITIES;
   return [
-    ...upTo(decodeRows, 'decode', [...SMALL_CAPACITIES, ...many], sliced),
+    ...upTo(decodeRows, 'decode', [...SMALL_CAPACITIES, ...many]),
     ...upTo(rows, 'prompt', [TILE_ROWS]),
   ];
 }
