@@ -85,7 +85,7 @@ fn compute_tile(workgroup: vec3u, local: u32, subgroup: u32, lane: u32) {
     let is_column = quad / 8u < args.groups && y_quad < args.y_quads;
     for (var turn = 0u; turn < select(STORES, min(STORES, args.blocks * STORES), STORES > 1u); turn++) {
       let first_row = (turn * AT_ONCE * SUBGROUP + lane) / 8u;
-      // What is added is loaded for all of them before the first is used, also for those outside.
+      // All addends are loaded before the first is used. Quads outside the image load those of the last pixel and column.
       var added = array<vec4f, AT_ONCE>();
       for (var i = 0u; i < turns(AT_ONCE); i++) {
         let pixel = min(first_pixel + first_row + i * (SUBGROUP / 8u), args.last - 1u);

@@ -24,7 +24,7 @@ var<workgroup> xs: array<vec4u, X_QUADS * ROWS>; // [element of a block][row]
 var<workgroup> ws: array<vec4u, 2u * 4u * 32u>;  // [half of the k's][column of a quad][quad of columns]
 var<workgroup> factors: array<Scale, 32u>;       // [quad of columns]
 
-// What a lane holds of a block: packs of weights, or elements of x.
+// Loads a lane's share of block b: packs of weights for the first lanes, elements of x for the others.
 fn load_part(local: u32, w_block: u32, x0: u32, b: u32) -> Packs {
   if (local < W_LANES) {
     return load_half(w_block + b, local / 32u, local % 8u);

@@ -35,7 +35,7 @@ fn share_keys(lines: Lines, local: u32) {
   }
 }
 
-// The same of values, of which each half has two tokens.
+// Loads quads of values of two tokens and two more: a word holds two dimensions of a token.
 fn load_values(head: u32, local: u32) -> Lines {
   var lines: Lines;
   let quads = args.dims / 4u;

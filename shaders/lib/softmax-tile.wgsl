@@ -84,7 +84,7 @@ fn keep_scores(part: Part, lane: u32) {
   }
 }
 
-// Where the fragment of a subgroup's part begins in ys.
+// Offset in ys of fragment (i, j) of a subgroup's part.
 fn kept_begin(part: Part, i: u32, j: u32) -> u32 {
   return (part.row + i * FRAGMENT_ROWS) * SCORES + part.column * PART_KEYS + j * FRAGMENT_COLUMNS;
 }

@@ -1,4 +1,4 @@
-// What rounding activations to 8 bits means for a model: which of its weights are multiplied by integers, and which by floats.
+// The note about activations in 8 bits that a model shows when it opens: which weights are multiplied by integers, and which by floats.
 
 import { EngineError } from '../../files/error.ts';
 import { option, say, type Message } from '../../files/message.ts';

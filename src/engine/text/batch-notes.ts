@@ -1,4 +1,5 @@
-// What is told of a model whose replies may depend on the requests beside them: from how many requests on, or why they do not.
+// Notes that a model without batch invariance shows when it opens: from how many requests on its replies may depend on each other, or why the
+// option changes nothing.
 
 import { option, say, type Prose } from '../../files/message.ts';
 import type { Device } from '../../gpu/device.ts';

@@ -56,7 +56,7 @@ export async function openTiers(
   const { beside } = checkpoint;
   const media = beside === null ? [] : [{ config: beside.config, processors: beside.processors }];
   const { activations } = device.profile;
-  // What changes the bits of keys and values, as far as it is not the default.
+  // Options under which kernels compute other bits of keys and values, without those that have their default.
   const kernels = {
     ...(activations !== 'float' && { activations }),
     ...(deterministic && { deterministic }),

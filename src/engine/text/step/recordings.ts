@@ -11,9 +11,9 @@ import type { StepSizes } from './batch-writer.ts';
 import { forget, recordStep, stepShape, tapesOf, type StepRecipe, type StepTapes } from './step-tapes.ts';
 
 const SMALL_CAPACITIES = [1, 4, TILE_ROWS];
-/** Most rows of a decode step whose products have kernels of their own also where replies may depend on their batch. */
+/** Most rows of a decode step that always uses the products of decode rows, even without batch invariance. */
 export const SLICED_ROWS = TILE_ROWS;
-/** Of steps of many decode rows: tiles of rows are chosen for the capacity. */
+/** Capacities of steps of many decode rows. There are several because the tiles of a product are chosen for the capacity. */
 const MANY_CAPACITIES = [32, 64, 128];
 
 type Recipe = Omit<StepRecipe, 'rows' | 'stores' | 'rowAdapters' | 'phase' | 'promptProducts'>;
