@@ -96,18 +96,7 @@ fn compute_tile(workgroup: vec3u, local: u32, subgroup: u32, lane: u32) {
 
   let rate = 1.0 / max(row_total(local, state.total), 1e-37);
   let y0 = (args.y_row + own_row) * args.y_quads + head * head_quads;
-  for (var group = 0u; group < turns(GROUPS); group++) {
-    keep_group(part, lane, group, &out);
-    workgroupBarrier();
-    for (var n = 0u; n < turns(OWN_QUADS); n++) {
-      let quad = local % PER_ROW * OWN_QUADS + n;
-      let d = dimension_at(group, quad * 4u);
-      if (query < args.queries && d < args.dims) {
-        y[y0 + d / 4u] = four_kept(local / PER_ROW, quad) * rate;
-      }
-    }
-    workgroupBarrier();
-  }
+  store_rows(part, lane, &out, local, 4u * y0, rate, query < args.queries);
   if (head + 1u == args.heads && query < args.queries) { // the last head also writes the padding after its rows' columns
     for (var quad = head_quads + local % PER_ROW; head * head_quads + quad < args.y_quads; quad += PER_ROW) {
       y[y0 + quad] = vec4f(0.0);

@@ -79,18 +79,7 @@ fn compute_tile(workgroup: vec3u, local: u32, subgroup: u32, lane: u32) {
   let lift = exp2(-LIFT);
   let rate = lift / total_of(Met(state.largest / LOG2E, row_total(local, state.total) * lift), head);
   let y0 = (tile.first_row + own / share) * args.q_quads;
-  for (var group = 0u; group < turns(GROUPS); group++) {
-    keep_group(part, lane, group, &out);
-    workgroupBarrier();
-    for (var n = 0u; n < turns(OWN_QUADS); n++) {
-      let quad = local % PER_ROW * OWN_QUADS + n;
-      let d = dimension_at(group, quad * 4u);
-      if (query <= last && d < args.dims) {
-        y[y0 + (head * args.dims + d) / 4u] = four_kept(local / PER_ROW, quad) * rate;
-      }
-    }
-    workgroupBarrier();
-  }
+  store_rows(part, lane, &out, local, 4u * y0 + head * args.dims, rate, query <= last);
   if (head + 1u == args.heads && query <= last) { // the last head also writes the padding after its rows' columns
     for (var quad = args.heads * args.dims / 4u + local % PER_ROW; quad < args.q_quads; quad += PER_ROW) {
       y[y0 + quad] = vec4f(0.0);

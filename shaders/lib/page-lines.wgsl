@@ -35,7 +35,7 @@ fn share_keys(lines: Lines, local: u32) {
   }
 }
 
-// Loads quads of values of two tokens and two more: a word holds two dimensions of a token.
+// Four tokens by four dimensions of values. A line holds two tokens, and a word two dimensions of one of them.
 fn load_values(head: u32, local: u32) -> Lines {
   var lines: Lines;
   let quads = args.dims / 4u;

@@ -96,3 +96,20 @@ fn row_total(local: u32, total: f32) -> f32 {
   workgroupBarrier();
   return sum;
 }
+
+// Writes the sums of the lane's row, multiplied by `rate`, to the kernel's y from the column `first` on, counted over all rows. `is_row`: whether there
+// is such a row.
+fn store_rows(part: Part, lane: u32, out: ptr<function, Outs>, local: u32, first: u32, rate: f32, is_row: bool) {
+  for (var group = 0u; group < turns(GROUPS); group++) {
+    keep_group(part, lane, group, out);
+    workgroupBarrier();
+    for (var n = 0u; n < turns(OWN_QUADS); n++) {
+      let quad = local % PER_ROW * OWN_QUADS + n;
+      let d = dimension_at(group, quad * 4u);
+      if (is_row && d < args.dims) {
+        y[(first + d) / 4u] = four_kept(local / PER_ROW, quad) * rate;
+      }
+    }
+    workgroupBarrier();
+  }
+}

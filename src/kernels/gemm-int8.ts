@@ -5,7 +5,7 @@ import type { Device } from '../gpu/device.ts';
 import type { Tape } from '../gpu/tape.ts';
 import type { Variant } from '../gpu/tuning.ts';
 import type { Matrix, MatrixWindow } from './matrix.ts';
-import { COLUMN_GROUPS, TILE_LANES } from './shared-tile.ts';
+import { byOccupancy, COLUMN_GROUPS } from './shared-tile.ts';
 import { productKey, type ProductKernel } from './tiling.ts';
 
 /** Rows of a tile, and those of each of its lanes. */
@@ -34,15 +34,8 @@ export function gemmInt8Kernel(
   const { format, groups } = window;
   const { loadsAhead, sharedTiles } = device.profile;
   const able = loadsAhead ? TILES : SMALL_TILES;
-  const across = Math.ceil(groups / COLUMN_GROUPS);
-  const standard =
-    able.find(
-      (tile) =>
-        tile.rows < 2 * rows &&
-        across * Math.ceil(rows / tile.rows) * lanesOf(tile) >= (sharedTiles ?? 0) * TILE_LANES,
-    ) ?? able.at(-1)!;
   const tuned = productKey({ kernel: 'gemm-int8', weight, format, rows });
-  const tile = device.tuning.choose(tuned, [standard, ...able.filter((one) => one !== standard)]);
+  const tile = device.tuning.choose(tuned, byOccupancy(able, { rows, groups, sharedTiles }, lanesOf));
   return { tuned, ...kernelOf(device, tile, stripRows) };
 }
 

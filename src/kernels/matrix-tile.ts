@@ -5,7 +5,7 @@ import type { Capabilities } from '../gpu/capabilities.ts';
 import { fragmentParams, type MatrixUnit } from '../gpu/matrix-units.ts';
 import type { Tape } from '../gpu/tape.ts';
 import type { Variant } from '../gpu/tuning.ts';
-import { COLUMN_GROUPS, TILE_LANES, type SharedTile } from './shared-tile.ts';
+import { byOccupancy, COLUMN_GROUPS, type SharedTile } from './shared-tile.ts';
 import { productKey, type Product } from './tiling.ts';
 
 /** Columns of a tile. */
@@ -50,16 +50,10 @@ export function matrixTile(
   const { rows, format } = product;
   const { profile, capabilities, tuning } = device;
   const unit = capabilities.matrixUnit!;
-  const able = matrixTiles(capabilities);
-  const across = Math.ceil(groups / COLUMN_GROUPS);
-  const standard =
-    able.find(
-      (tile) =>
-        tile.rows < 2 * rows &&
-        across * Math.ceil(rows / tile.rows) * tile.lanes >= (profile.sharedTiles ?? 0) * TILE_LANES,
-    ) ?? able.at(-1)!;
+  const { sharedTiles } = profile;
   const tuned = productKey(product);
-  const tile = tuning.choose(tuned, [standard, ...able.filter((one) => one !== standard)]);
+  const tiles = byOccupancy(matrixTiles(capabilities), { rows, groups, sharedTiles }, ({ lanes }) => lanes);
+  const tile = tuning.choose(tuned, tiles);
   const part = partOf(tile, unit);
   return {
     tuned,

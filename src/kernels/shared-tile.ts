@@ -63,6 +63,24 @@ export function sharedTileOf({ device }: Tape, rows: number): SharedTile {
   return shapeOf(device, tile);
 }
 
+/**
+ * Tiles by preference: the first of `able`, the largest first, that the rows fill and with which the product has enough lanes to occupy the device, or
+ * the smallest; then the others. `groups`: of 32 columns.
+ */
+export function byOccupancy<T extends { rows: number }>(
+  able: readonly T[],
+  { rows, groups, sharedTiles }: { rows: number; groups: number; sharedTiles: number | null },
+  lanesOf: (tile: T) => number,
+): [T, ...T[]] {
+  const across = Math.ceil(groups / COLUMN_GROUPS);
+  const wanted = (sharedTiles ?? 0) * TILE_LANES;
+  const standard =
+    able.find(
+      (tile) => tile.rows < 2 * rows && across * Math.ceil(rows / tile.rows) * lanesOf(tile) >= wanted,
+    ) ?? able.at(-1)!;
+  return [standard, ...able.filter((one) => one !== standard)];
+}
+
 /** Rows of the tiles of a profile, the largest first. */
 export function tileHeights({ sharedRows }: AdapterProfile): number[] {
   return TILES.map(({ rows }) => rows).filter((rows) => rows <= sharedRows);
