@@ -247,7 +247,7 @@ function breachOf(file, { target, typeOnly }) {
   const isFace = name === 'index.ts' || name === 'browser.ts' || other === 'cli' || other === 'server';
   if (!typeOnly && platform !== null && platform !== platformOf(file) && !isFace) {
     const needs = platform === 'node' ? 'Node' : 'a page';
-    return `imports ${path}, which needs ${needs}: take it from the platform (engine/platform.ts)`;
+    return `imports ${path}, which needs ${needs}: take it from the platform (engine/platform/platform.ts)`;
   }
   if (
     other === name ||

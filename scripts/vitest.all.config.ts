@@ -25,11 +25,11 @@ const COMPUTING = ['test/kernels/**/*.test.ts', 'test/models/**/*.test.ts'];
 
 /** Sessions of models and servers around them, without the files that need a process of their own: those that replace modules, timers or the environment, or end threads. */
 const ENGINE = ['test/engine', 'test/server'].flatMap((folder) =>
-  filesIn(folder).filter((path) => !path.includes('/session/') && !replacesParts(path)),
+  filesIn(folder).filter((path) => !replacesParts(path)),
 );
 
 /** The command, devices, Electron's parts and scripts, without the files that need a process of their own. */
-const PROGRAMS = ['test/cli', 'test/electron', 'test/gpu', 'test/scripts'].flatMap((folder) =>
+const PROGRAMS = ['test/cli', 'test/host/electron', 'test/gpu', 'test/scripts'].flatMap((folder) =>
   filesIn(folder).filter((path) => !replacesParts(path)),
 );
 

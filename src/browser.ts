@@ -8,10 +8,10 @@ export {
   openEmbeddingModel,
   openImageModel,
   openTextModel,
-} from './engine/open-browser.ts';
-export type { LoraInPage } from './engine/page-rules-browser.ts';
-export { type HubAccess, listModels, removeModel } from './engine/page-storage-browser.ts';
-export { sameProportions } from './engine/image/size.ts';
+} from './host/page/open.ts';
+export type { LoraInPage } from './host/page/page-rules.ts';
+export { type HubAccess, listModels, removeModel } from './host/page/page-storage.ts';
+export { sameProportions } from './engine/image/request/size.ts';
 export { coverImage } from './files/image/cover.ts';
 export { configOfImage, type ImageParameters } from './files/image/image-metadata.ts';
 export {

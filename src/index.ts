@@ -1,16 +1,16 @@
 // The public face. Nothing else is public: the command line and the server are written with what stands here.
 
 // oxlint-disable-next-line import/no-unassigned-import -- the first import, because its evaluation is the check
-import './engine/version-check-node.ts';
+import './host/node/version-check.ts';
 export { EngineError } from './files/error.ts';
 export type { HubLimits } from './files/hub/hub-http.ts';
 export type { HubEvent, ResolvedModel } from './files/hub/hub.ts';
-export { listModels, resolveModel, type ResolveOptions } from './engine/hub-models-node.ts';
+export { listModels, resolveModel, type ResolveOptions } from './host/node/hub-models.ts';
 export { removeModel } from './files/hub/hub-list.ts';
 export type { KernelCheck } from './engine/check/check-result.ts';
-export type { TunedModel } from './engine/text/tuned-model.ts';
-export type { ProbeResult } from './engine/probe-result.ts';
-export { planModel } from './engine/plan/plan-node.ts';
+export type { TunedModel } from './engine/text/calls/tuned-model.ts';
+export type { ProbeResult } from './engine/check/probe-result.ts';
+export { planModel } from './host/node/plan.ts';
 export type {
   ModelPlan,
   PlannedChoice,
@@ -18,7 +18,7 @@ export type {
   PlannedQuantization,
   PlanOptions,
 } from './engine/plan/model-plan.ts';
-export { SUPPORTED, type Supported } from './engine/supported.ts';
+export { SUPPORTED, type Supported } from './host/supported.ts';
 export { DEFAULTS, LIMITS } from './options/limits.ts';
 export {
   adapters,
@@ -28,7 +28,7 @@ export {
   openTextModel,
   probeAdapter,
   tuneTextModel,
-} from './engine/open-node.ts';
+} from './host/node/open.ts';
 export { coverImage } from './files/image/cover.ts';
 export { decodeAlphaMask, decodeImage, decodeMask, encodeImage } from './files/image/image.ts';
 export {
@@ -43,5 +43,5 @@ export { configOfImage, type ImageParameters } from './files/image/image-metadat
 export { PIPELINE_CLASSES } from './engine/image/families/class-names.ts';
 export { shippedImageModelPath, shippedModelPath } from './files/shipped.ts';
 export { REASONING_FORMATS, TOOL_CALL_FORMATS } from './engine/text/output/detect.ts';
-export { sameProportions } from './engine/image/size.ts';
+export { sameProportions } from './engine/image/request/size.ts';
 export type * from './model-types.ts';

@@ -11,7 +11,7 @@ export type { ErrorCode } from './files/error.ts';
 export type { Message, MessagePart, Names } from './files/message.ts';
 export type { CachedModel, CachedRevision, RemovedModel } from './files/hub/hub-cache.ts';
 export type { Clip, MediaKind, RgbaPixels, Sound, VideoSource } from './files/media/decoded.ts';
-export type { OpenEvent, Quantization } from './engine/session/open-event.ts';
+export type { OpenEvent, Quantization } from './engine/opening/open-event.ts';
 export type { AdapterSummary } from './gpu/adapter.ts';
 export type {
   EmbeddingEvent,
@@ -32,8 +32,8 @@ export type {
   ResolvedImageRequest,
   StageName,
   ValueSource,
-} from './engine/image/image-model.ts';
-export type { ImageMemoryPlan } from './engine/image/memory-plan.ts';
+} from './engine/image/calls/image-model.ts';
+export type { ImageMemoryPlan } from './engine/image/calls/memory-plan.ts';
 export type {
   AudioPart,
   CacheMetrics,
@@ -69,4 +69,4 @@ export type {
   ToolChoice,
   UnenforcedKeyword,
   VideoPart,
-} from './engine/text/text-model.ts';
+} from './engine/text/calls/text-model.ts';

@@ -3,8 +3,8 @@
 // Times are CPU time of the process: other programs share the cores.
 
 import { Grammar } from '../../dist/grammar/grammar.js';
-import { compileSource } from '../../dist/engine/text/grammar-source.js';
-import { GrammarCache } from '../../dist/engine/text/grammar-cache.js';
+import { compileSource } from '../../dist/engine/text/threads/grammar-source.js';
+import { GrammarCache } from '../../dist/engine/text/threads/grammar-cache.js';
 import { createVocabulary } from '../../dist/grammar/vocabulary.js';
 import { END, SIZE, syntheticTokenizer } from './vocabulary.mjs';
 

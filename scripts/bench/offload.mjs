@@ -3,7 +3,7 @@
 //   node scripts/bench/offload.mjs [ROUNDS]
 
 import { openImageModelInline } from '../../dist/engine/image/open.js';
-import { nodePlatform } from '../../dist/engine/platform-node.js';
+import { nodePlatform } from '../../dist/host/node/platform.js';
 import { throttlePolling } from '../../dist/gpu/polling.js';
 import { pipelineFolder } from './pipelines.mjs';
 import { zImageOf } from './transformer-pipelines.mjs';

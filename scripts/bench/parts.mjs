@@ -1,8 +1,8 @@
 // The parts of an image below the public interface: the operations of each, and its kernels' times.
 
-import { compute, allocateTensor } from '../../dist/engine/image/compute.js';
-import { openComponents } from '../../dist/engine/image/components.js';
-import { writeRows } from '../../dist/engine/image/denoiser.js';
+import { compute, allocateTensor } from '../../dist/engine/image/recording/compute.js';
+import { openComponents } from '../../dist/engine/image/components/components.js';
+import { writeRows } from '../../dist/engine/image/recording/denoiser.js';
 import { knownPipelines, pipelineEntry } from '../../dist/engine/image/families/registry.js';
 import { openPipeline } from '../../dist/files/pipeline/pipeline-index.js';
 import { openComponentWeights } from '../../dist/files/pipeline/pipeline-weights.js';

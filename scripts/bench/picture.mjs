@@ -2,7 +2,7 @@
 
 import { availableParallelism } from 'node:os';
 import { openImageModelInline } from '../../dist/engine/image/open.js';
-import { nodePlatform } from '../../dist/engine/platform-node.js';
+import { nodePlatform } from '../../dist/host/node/platform.js';
 import { countPipelines } from './step.mjs';
 
 /** Opens the model in this thread as the public interface does, and counts the pipelines that its device creates. */

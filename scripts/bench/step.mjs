@@ -2,9 +2,9 @@
 // of a step, the numbers of dispatches and pipelines, and the times of kernels.
 
 import { Placement, SequencePrefix } from '../../dist/engine/text/cache/placement.js';
-import { Progress } from '../../dist/engine/text/progress.js';
-import { Sequence } from '../../dist/engine/text/sequence.js';
-import { TEXT_CLASSES } from '../../dist/engine/architectures.js';
+import { Progress } from '../../dist/engine/text/run/progress.js';
+import { Sequence } from '../../dist/engine/text/run/sequence.js';
+import { TEXT_CLASSES } from '../../dist/engine/opening/architectures.js';
 import { LayerStores } from '../../dist/engine/text/cache/layer-stores.js';
 import { wholeLayout } from '../../dist/engine/text/cache/page-layout.js';
 import { BatchWriter } from '../../dist/engine/text/step/batch-writer.js';

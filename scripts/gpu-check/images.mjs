@@ -3,7 +3,7 @@
 
 import { join } from 'node:path';
 import { openImageModelInline } from '../../dist/engine/image/open.js';
-import { nodePlatform } from '../../dist/engine/platform-node.js';
+import { nodePlatform } from '../../dist/host/node/platform.js';
 import { openDevice } from '../../dist/gpu/node.js';
 import { throttlePolling } from '../../dist/gpu/polling.js';
 

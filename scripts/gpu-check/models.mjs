@@ -4,7 +4,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openTextModelInline } from '../../dist/engine/text/open.js';
-import { nodePlatform } from '../../dist/engine/platform-node.js';
+import { nodePlatform } from '../../dist/host/node/platform.js';
 import { openDevice } from '../../dist/gpu/node.js';
 import { throttlePolling } from '../../dist/gpu/polling.js';
 import { readCeiling } from './ceilings.mjs';

@@ -11,17 +11,17 @@ const shaders = join(root, 'shaders');
 /** Files of the bundle by their names in dist/browser/, and the sources they start from. */
 const ENTRIES = {
   index: 'src/browser.ts',
-  'engine-worker': 'src/engine/session/worker-browser.ts',
-  'text-worker': 'src/engine/text-worker-browser.ts',
-  'electron-page': 'src/electron/page.ts',
-  'electron-worker': 'src/electron/worker.ts',
-  'electron-text-worker': 'src/electron/text-worker.ts',
+  'engine-worker': 'src/host/page/worker.ts',
+  'text-worker': 'src/host/page/text-worker.ts',
+  'electron-page': 'src/host/electron/page.ts',
+  'electron-worker': 'src/host/electron/worker.ts',
+  'electron-text-worker': 'src/host/electron/text-worker.ts',
 };
 
 /** Preload scripts of Electron's windows: sandboxed ones are CommonJS in one file. */
 const PRELOADS = {
-  'electron-preload': 'src/electron/preload.ts',
-  'electron-engine-preload': 'src/electron/engine-preload.ts',
+  'electron-preload': 'src/host/electron/preload.ts',
+  'electron-engine-preload': 'src/host/electron/engine-preload.ts',
 };
 
 /**

@@ -5,11 +5,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, vi } from 'vitest';
 import { root } from '../../scripts/setup/packages.mjs';
-import type * as Main from '../../src/electron/main.ts';
-import type { InWindow } from '../../src/electron/preload.ts';
-import type { OpenEvent, TextEvent, TextModel, TextRequest } from '../../src/electron/main.ts';
-import { AppWindow } from '../electron/app-window.ts';
-import * as electron from '../electron/stand-in.ts';
+import type * as Main from '../../src/host/electron/main.ts';
+import type { InWindow } from '../../src/host/electron/preload.ts';
+import type { OpenEvent, TextEvent, TextModel, TextRequest } from '../../src/host/electron/main.ts';
+import { AppWindow } from '../host/electron/app-window.ts';
+import * as electron from '../host/electron/stand-in.ts';
 import { usePages } from './chromium.ts';
 
 vi.mock('electron', () => electron);
@@ -36,7 +36,7 @@ let main: typeof Main;
 
 beforeAll(async () => {
   electron.usePagesOf(pages);
-  main = (await import(new URL('../../dist/electron/main.js', import.meta.url).href)) as typeof Main;
+  main = (await import(new URL('../../dist/host/electron/main.js', import.meta.url).href)) as typeof Main;
 });
 
 /** Names of the files of packed weights in the storage of the page. */

@@ -7,7 +7,7 @@ import sharp from 'sharp';
 import { beforeAll, expect, test } from 'vitest';
 import { bundle } from '../../scripts/setup/bundle.mjs';
 import { findFirefox, softwareDriver, startFirefox } from '../../scripts/setup/firefox.mjs';
-import { withResolvers } from '../../src/engine/resolvers.ts';
+import { withResolvers } from '../../src/engine/async/resolvers.ts';
 import { REPLIES, REPLY_TOKENS, SCENE } from '../shipped.ts';
 import type { Report, Task } from './firefox-page.ts';
 import { PageServer } from './page-server.ts';

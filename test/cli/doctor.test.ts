@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { describeAdapter, describeSupported, verdict } from '../../src/cli/doctor.ts';
 import { asksForTuning, describeTuned } from '../../src/cli/doctor-tune.ts';
-import { remarksOn } from '../../src/engine/probe.ts';
+import { remarksOn } from '../../src/engine/check/probe.ts';
 import type { AdapterSummary } from '../../src/gpu/adapter.ts';
 import type { ProbedAdapter } from '../../src/gpu/adapter-probe.ts';
 import type { Device } from '../../src/gpu/device.ts';

@@ -19,8 +19,8 @@ import {
   type ValueSource,
 } from '../../src/index.ts';
 import { field, noteOf, say } from '../../src/files/message.ts';
-import type { CompleteImageRequest } from '../../src/engine/image/image-model.ts';
-import { sizeFrom } from '../../src/engine/image/size.ts';
+import type { CompleteImageRequest } from '../../src/engine/image/calls/image-model.ts';
+import { sizeFrom } from '../../src/engine/image/request/size.ts';
 import type { OpenImageModel } from '../../src/cli/generate.ts';
 import { fakeAdapter } from '../server/fake-model.ts';
 

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import type { OpenImageModel } from '../../src/cli/generate.ts';
 import { openImageModelInline } from '../../src/engine/image/open.ts';
-import { nodePlatform } from '../../src/engine/platform-node.ts';
+import { nodePlatform } from '../../src/host/node/platform.ts';
 import { tinyPipeline } from '../engine/image/pipeline-golden.ts';
 import { generateWith } from './generate-harness.ts';
 

@@ -3,7 +3,7 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { sizeFrom } from '../../src/engine/image/size.ts';
+import { sizeFrom } from '../../src/engine/image/request/size.ts';
 import { configOfImage, decodeImage, encodeImage, imageFormatOf, type Pixels } from '../../src/index.ts';
 import { temporaryFolders } from '../files/folders.ts';
 import { generate, type Outcome } from './generate-harness.ts';

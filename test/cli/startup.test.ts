@@ -22,7 +22,7 @@ const roomsOf = (file: string): string[] => [
 ];
 
 it('the reader of imports follows them', () => {
-  expect([...loadedBy('index.ts')]).toContain('engine/session/start-worker-node.ts');
+  expect([...loadedBy('index.ts')]).toContain('host/node/start-worker.ts');
   expect(loadedBy('cli/chat.ts').size).toBeGreaterThan(loadedBy('cli/version.ts').size);
 });
 
@@ -38,7 +38,7 @@ it('the executable and its list of commands load no engine', () => {
 it('the public face checks the version of Node before it loads anything else', () => {
   expect([...loadedBy('index.ts')].slice(0, 5)).toEqual([
     'index.ts',
-    'engine/version-check-node.ts',
+    'host/node/version-check.ts',
     'files/error.ts',
     'files/message.ts',
     'options/node-version.ts',

@@ -15,15 +15,15 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Platform } from '../../src/engine/platform.ts';
-import { nodePlatform } from '../../src/engine/platform-node.ts';
+import type { Platform } from '../../src/engine/platform/platform.ts';
+import { nodePlatform } from '../../src/host/node/platform.ts';
 import { openTextModelInline } from '../../src/engine/text/open.ts';
 import type {
   TextEvent,
   TextModel,
   TextModelOptions,
   TextRequest,
-} from '../../src/engine/text/text-model.ts';
+} from '../../src/engine/text/calls/text-model.ts';
 import { writeTokenizer } from './checkpoint-folder.ts';
 
 export type GoldenName =

@@ -1,7 +1,7 @@
 // Models that tests open in their own thread run on kept devices, unless the file asks for devices of its own.
 
-import { MEMORY_REMEDIES } from '../../src/engine/memory-remedies.ts';
-import { nodePlatform } from '../../src/engine/platform-node.ts';
+import { MEMORY_REMEDIES } from '../../src/host/memory-remedies.ts';
+import { nodePlatform } from '../../src/host/node/platform.ts';
 import { readTuned } from '../../src/files/tuned-file.ts';
 import { openModelDevice } from '../gpu/kept-device.ts';
 

@@ -2,7 +2,7 @@
 // are resident memory as well, so they are told apart.
 
 import { readFileSync } from 'node:fs';
-import { nodePlatform } from '../../src/engine/platform-node.ts';
+import { nodePlatform } from '../../src/host/node/platform.ts';
 import { openTextModelInline } from '../../src/engine/text/open.ts';
 import { throttlePolling } from '../../src/gpu/polling.ts';
 

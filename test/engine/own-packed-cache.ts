@@ -3,7 +3,7 @@
 import { mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import type { PackedCache } from '../../src/engine/platform.ts';
+import type { PackedCache } from '../../src/engine/platform/platform.ts';
 import {
   packedKey,
   readPacked,

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../src/files/error.ts';
 import { field, noteOf, option, partsOf, say, subject, textOf, withPaths } from '../../src/files/message.ts';
 import { IMAGE_FLAGS, MODEL_FLAGS, modelOption } from '../../src/options/names.ts';
-import type { TextRequest } from '../../src/engine/text/text-request.ts';
-import { fromWire, toWire } from '../../src/engine/session/wire-error.ts';
+import type { TextRequest } from '../../src/engine/text/calls/text-request.ts';
+import { fromWire, toWire } from '../../src/engine/platform/wire-error.ts';
 
 /** Fields of text requests that messages name. */
 const TILE_LIMITS: (keyof TextRequest)[] = ['minTiles', 'maxTiles'];

@@ -1,7 +1,7 @@
 // A system that cannot load the GPU binding: an error that says so, and plans as for a machine without an adapter.
 
 import { expect, it, vi } from 'vitest';
-import { planModel } from '../../src/engine/plan/plan-node.ts';
+import { planModel } from '../../src/host/node/plan.ts';
 import { shippedModelPath } from '../../src/files/shipped.ts';
 import { listAdapters, openDevice } from '../../src/gpu/node.ts';
 

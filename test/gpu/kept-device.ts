@@ -3,7 +3,7 @@
 
 import { setMaxListeners } from 'node:events';
 import type { AdapterProfile } from '../../src/gpu/adapter-profile.ts';
-import { withResolvers } from '../../src/engine/resolvers.ts';
+import { withResolvers } from '../../src/engine/async/resolvers.ts';
 import { withChoices } from '../../src/gpu/chosen-profile.ts';
 import { Device, type DeviceSettings, type MemoryKind, type Pipeline } from '../../src/gpu/device.ts';
 import type { Params } from '../../src/gpu/linker.ts';

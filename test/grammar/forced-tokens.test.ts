@@ -2,12 +2,12 @@
 // whether or not each token has a forward pass.
 
 import { describe, expect, it } from 'vitest';
-import { acceptForced, writeMask } from '../../src/engine/text/constrained.ts';
-import { compileSource } from '../../src/engine/text/grammar-source.ts';
+import { acceptForced, writeMask } from '../../src/engine/text/run/constrained.ts';
+import { compileSource } from '../../src/engine/text/threads/grammar-source.ts';
 import { Grammar } from '../../src/grammar/grammar.ts';
 import { createVocabulary } from '../../src/grammar/vocabulary.ts';
-import { allowedTokens, withProcessors } from '../../src/engine/text/processors.ts';
-import type { LogitProcessor } from '../../src/engine/text/text-model.ts';
+import { allowedTokens, withProcessors } from '../../src/engine/text/request/processors.ts';
+import type { LogitProcessor } from '../../src/engine/text/calls/text-model.ts';
 import { openTokenizer } from '../../src/files/tokenizer/tokenizer.ts';
 import { maskWords } from '../../src/kernels/logits-mask.ts';
 import { byteLevel } from '../files/tokenizer/small-tokenizers.ts';

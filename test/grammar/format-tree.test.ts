@@ -2,8 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { constraint } from '../../src/engine/text/constraint-rules.ts';
-import type { TextFormat } from '../../src/engine/text/text-model.ts';
+import { constraint } from '../../src/engine/text/request/constraint-rules.ts';
+import type { TextFormat } from '../../src/engine/text/calls/text-model.ts';
 import { grammarFor, takes, vocabulary } from './texts.ts';
 
 const golden = JSON.parse(

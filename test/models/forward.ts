@@ -1,6 +1,6 @@
 // Forward passes of a text model without the engine: a single sequence, all rows at once or in steps.
 
-import { TEXT_CLASSES } from '../../src/engine/architectures.ts';
+import { TEXT_CLASSES } from '../../src/engine/opening/architectures.ts';
 import { LoraStore } from '../../src/engine/weights/adapt.ts';
 import { BatchWriter } from '../../src/engine/text/step/batch-writer.ts';
 import { createStepBuffers } from '../../src/engine/text/step/step-buffers.ts';

@@ -4,7 +4,7 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWeights } from '../../src/engine/weights/weights.ts';
-import { TEXT_CLASSES } from '../../src/engine/architectures.ts';
+import { TEXT_CLASSES } from '../../src/engine/opening/architectures.ts';
 import { openCheckpoint } from '../../src/files/checkpoint/checkpoint.ts';
 import { readSafetensors } from '../../src/files/checkpoint/safetensors.ts';
 import { openDiskFolder, openDiskSource } from '../../src/files/source-disk.ts';

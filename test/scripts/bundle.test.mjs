@@ -22,7 +22,7 @@ test('has no file of the sources that needs Node, and nothing of the binding', (
   expect(
     inputs.filter((path) => /-node\.ts$|gpu\/node\.ts$|node_modules\/(webgpu|sharp|ioredis)\//.test(path)),
   ).toEqual([]);
-  expect(inputs.some((path) => path.endsWith('src/engine/text/loop.ts'))).toBe(true);
+  expect(inputs.some((path) => path.endsWith('src/engine/text/run/loop.ts'))).toBe(true);
 });
 
 test('holds the text of every shader', () => {

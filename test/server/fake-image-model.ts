@@ -1,6 +1,6 @@
 // The command's fake image model as a served model: it counts running requests and ends when a test says so.
 
-import type { CompleteImageRequest } from '../../src/engine/image/image-model.ts';
+import type { CompleteImageRequest } from '../../src/engine/image/calls/image-model.ts';
 import type { ImageModel } from '../../src/index.ts';
 import { createFakeImageModel } from '../cli/fake-image-model.ts';
 

@@ -1,7 +1,7 @@
 // The interface of an embedding model: texts in, vectors out. All of it is plain data that can be sent to another thread.
 
 import type { AdapterSummary } from '../../gpu/adapter.ts';
-import type { Quantization } from '../session/open-event.ts';
+import type { Quantization } from '../opening/open-event.ts';
 import type { MODEL_SETTINGS } from '../../options/model.ts';
 import type { ForModels, SettingValues } from '../../options/setting.ts';
 

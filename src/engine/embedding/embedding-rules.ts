@@ -4,7 +4,7 @@ import { EngineError } from '../../files/error.ts';
 import { LIMITS } from '../../options/limits.ts';
 import { MODEL_SETTINGS } from '../../options/model.ts';
 import { forModels } from '../../options/setting.ts';
-import { checkOptions, filledText, listOf, refuse, rulesOf, whole, type Rule } from '../rules.ts';
+import { checkOptions, filledText, listOf, refuse, rulesOf, whole, type Rule } from '../input/rules.ts';
 import type { EmbeddingModelInfo, EmbeddingModelOptions, EmbeddingRequest } from './embedding-model.ts';
 
 const EMBEDDING_MODEL_OPTIONS: Record<keyof Required<EmbeddingModelOptions>, Rule> = {

@@ -1,7 +1,7 @@
 // Sleep behaviour of an embedding model: its metrics are kept, and its waiting queue is as long as that of an open model.
 
-import type { SleepBehaviour } from '../session/sleeping-model.ts';
-import { BoundedWaitQueue } from '../session/wait-queue.ts';
+import type { SleepBehaviour } from '../../host/sleeping-model.ts';
+import { BoundedWaitQueue } from '../async/wait-queue.ts';
 import type { EmbeddingModel } from './embedding-model.ts';
 
 export function embeddingSleep({ info }: EmbeddingModel): SleepBehaviour<EmbeddingModel> {

@@ -1,7 +1,7 @@
 // What a caller's thread knows of embedding models: their calls, the checks of their options, their sleep. It loads no engine.
 
-import type { ModelFace } from '../session/model-kind.ts';
-import type { CallNames } from '../session/model.ts';
+import type { ModelFace } from '../../host/model-kind.ts';
+import type { CallNames } from '../../host/model.ts';
 import type { EmbeddingModel, EmbeddingModelOptions } from './embedding-model.ts';
 import { checkEmbeddingModelOptions } from './embedding-rules.ts';
 import { embeddingSleep } from './embedding-sleep.ts';

@@ -1,6 +1,6 @@
 // The embedding model's entry in the table of model kinds.
 
-import type { ModelKind } from '../session/model-kind.ts';
+import type { ModelKind } from '../../host/model-kind.ts';
 import type { EmbeddingModel, EmbeddingModelOptions } from './embedding-model.ts';
 import { EMBEDDING_FACE } from './face.ts';
 import { openEmbeddingModelInline } from './open.ts';

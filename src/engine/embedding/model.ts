@@ -1,13 +1,13 @@
 // The EmbeddingModel implementation over a session: requests are checked and tokenized here, and the queue computes their texts.
 
 import { EngineError } from '../../files/error.ts';
-import { onAbort } from '../abort-listeners.ts';
+import { onAbort } from '../async/abort-listeners.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
-import { flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
-import type { DeviceSession } from '../session/device-session.ts';
-import { EventQueue } from '../session/event-queue.ts';
-import { closedError } from '../session/session.ts';
-import { overloaded } from '../session/wait-queue.ts';
+import { flag, listOf, objectOf, text as textRule, whole } from '../input/rules.ts';
+import type { DeviceSession } from '../../host/device-session.ts';
+import { EventQueue } from '../async/event-queue.ts';
+import { closedError } from '../../host/session.ts';
+import { overloaded } from '../async/wait-queue.ts';
 import type {
   EmbeddingEvent,
   EmbeddingMetrics,

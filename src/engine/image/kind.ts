@@ -1,8 +1,8 @@
 // The image model's entry in the table of model kinds.
 
-import type { ModelKind } from '../session/model-kind.ts';
+import type { ModelKind } from '../../host/model-kind.ts';
 import { IMAGE_FACE } from './face.ts';
-import type { ImageModel, ImageModelOptions } from './image-model.ts';
+import type { ImageModel, ImageModelOptions } from './calls/image-model.ts';
 import { openImageModelInline } from './open.ts';
 
 export const IMAGE_MODELS: ModelKind<ImageModelOptions, ImageModel> = {

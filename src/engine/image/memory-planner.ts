@@ -8,12 +8,12 @@ import { EngineError } from '../../files/error.ts';
 import { QUANTIZED_FORMATS, type QuantizedFormat } from '../../kernels/formats.ts';
 import type { ChosenQuantization } from '../weights/quantization.ts';
 import { layerNames } from '../weights/layers.ts';
-import { orClose } from './component-files.ts';
-import type { Components } from './components.ts';
-import type { ImageModelOptions } from './image-model.ts';
-import { ROLES, type ImageMemoryPlan, type PlannedPart } from './memory-plan.ts';
+import { orClose } from './components/component-files.ts';
+import type { Components } from './components/components.ts';
+import type { ImageModelOptions } from './calls/image-model.ts';
+import { ROLES, type ImageMemoryPlan, type PlannedPart } from './calls/memory-plan.ts';
 import { openPaperTwin } from '../../gpu/paper-device.ts';
-import { openParts, type ImageMemory, type Parts } from './parts.ts';
+import { openParts, type ImageMemory, type Parts } from './stages/parts.ts';
 import {
   askedResidencies,
   ineffectiveOffload,
@@ -22,9 +22,9 @@ import {
   withoutOptions,
   type OffloadOptions,
   type Residency,
-} from './residency.ts';
+} from './components/residency.ts';
 import { ResidencySearch, UNLIMITED, type Found, type SearchOptions } from './residency-search.ts';
-import type { Resolved } from './resolved.ts';
+import type { Resolved } from './request/resolved.ts';
 
 /** The part of a search that options determine. */
 type Asked = Pick<SearchOptions, 'asked' | 'mayStream' | 'prefetch'>;

@@ -1,11 +1,11 @@
 // The ImageModel implementation over a session: requests are drawn one after the other, in order of arrival.
 
 import { EngineError } from '../../files/error.ts';
-import type { DeviceSession, OnDevice } from '../session/device-session.ts';
-import { EventQueue } from '../session/event-queue.ts';
-import type { ImageEvent, ImageModel, ImageModelInfo, ImageRequest } from './image-model.ts';
-import type { ImageMemoryPlan } from './memory-plan.ts';
-import type { Resolved } from './resolved.ts';
+import type { DeviceSession, OnDevice } from '../../host/device-session.ts';
+import { EventQueue } from '../async/event-queue.ts';
+import type { ImageEvent, ImageModel, ImageModelInfo, ImageRequest } from './calls/image-model.ts';
+import type { ImageMemoryPlan } from './calls/memory-plan.ts';
+import type { Resolved } from './request/resolved.ts';
 
 export interface DrawOptions {
   signal?: AbortSignal | undefined;

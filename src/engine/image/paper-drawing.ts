@@ -1,12 +1,12 @@
 // Draws requests on devices that compute nothing, with weights that are not read, to measure the memory of each stage.
 
 import { EngineError } from '../../files/error.ts';
-import type { PageBytes } from './components.ts';
-import { drawOn } from './draw-request.ts';
-import type { ImageEvent, StageName } from './image-model.ts';
-import type { Parts } from './parts.ts';
-import type { Residencies } from './residency.ts';
-import type { Resolved } from './resolved.ts';
+import type { PageBytes } from './components/components.ts';
+import { drawOn } from './stages/draw-request.ts';
+import type { ImageEvent, StageName } from './calls/image-model.ts';
+import type { Parts } from './stages/parts.ts';
+import type { Residencies } from './components/residency.ts';
+import type { Resolved } from './request/resolved.ts';
 
 /** Bytes of memory that an image takes. */
 export interface Measured {

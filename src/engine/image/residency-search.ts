@@ -2,11 +2,11 @@
 // Each candidate is drawn on a device that computes nothing.
 
 import { LRUCache } from 'lru-cache';
-import { ROLES, type Role, type StageName } from './memory-plan.ts';
+import { ROLES, type Role, type StageName } from './calls/memory-plan.ts';
 import { measure, orNull, type Measured } from './paper-drawing.ts';
-import type { Parts } from './parts.ts';
-import { RESIDENT, STAGED, type Residencies, type Residency } from './residency.ts';
-import type { Resolved } from './resolved.ts';
+import type { Parts } from './stages/parts.ts';
+import { RESIDENT, STAGED, type Residencies, type Residency } from './components/residency.ts';
+import type { Resolved } from './request/resolved.ts';
 
 export interface SearchOptions {
   roles: ReadonlyMap<string, Role>;

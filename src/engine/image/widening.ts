@@ -8,9 +8,9 @@ import type { Weights } from '../../files/checkpoint/shards.ts';
 import { openAdapterFile, type AdapterFile } from '../../files/lora/adapter.ts';
 import { sizeOfDelta } from '../../files/lora/module.ts';
 import type { Pipeline, WidenedLayer } from '../../files/pipeline/pipeline.ts';
-import type { Platform } from '../platform.ts';
+import type { Platform } from '../platform/platform.ts';
 import { takesSums } from '../weights/beside.ts';
-import type { WidenedInput } from './families/family.ts';
+import type { WidenedInput } from './blocks/family.ts';
 import { pipelineEntry } from './families/registry.ts';
 
 /** Returns the pipeline as the adapters at these paths widen it. Throws the errors of opening them, and unsupported. */

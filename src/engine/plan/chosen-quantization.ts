@@ -2,7 +2,7 @@
 
 import type { Prose } from '../../files/message.ts';
 import type { Device } from '../../gpu/device.ts';
-import type { Quantization } from '../session/open-event.ts';
+import type { Quantization } from '../opening/open-event.ts';
 import { chooseQuantization, type WeightBytes } from '../weights/quantization.ts';
 import type { PlannedQuantization } from './model-plan.ts';
 import { withinBudget } from './within-budget.ts';

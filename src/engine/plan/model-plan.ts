@@ -4,7 +4,7 @@ import type { Note } from '../../files/message.ts';
 import type { MediaKind } from '../../files/media/decoded.ts';
 import type { PLANNING } from '../../options/jobs.ts';
 import type { SettingValues } from '../../options/setting.ts';
-import type { Quantization } from '../session/open-event.ts';
+import type { Quantization } from '../opening/open-event.ts';
 
 export type PlannedQuantization = Exclude<Quantization, 'auto'>;
 

@@ -4,7 +4,7 @@
 import { noteOf, type Note, type Prose } from '../../files/message.ts';
 import { readEmbeddingLayout, type EmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts';
 import type { Folder } from '../../files/source.ts';
-import { EMBEDDING_CLASSES } from '../architectures.ts';
+import { EMBEDDING_CLASSES } from '../opening/architectures.ts';
 import { embeddingContextNotes, wantedContext } from '../embedding/context.ts';
 import { openEmbeddingRunner, WARM_UP_BATCHES } from '../embedding/runner.ts';
 import { weightBytesIn } from '../weights/quantization.ts';

@@ -6,7 +6,7 @@ import { noteOf, option, say, type Note, type Prose } from '../../files/message.
 import type { Weights } from '../../files/checkpoint/shards.ts';
 import { openPipeline, type Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import type { Device } from '../../gpu/device.ts';
-import type { FamilyModel } from '../image/families/family.ts';
+import type { FamilyModel } from '../image/blocks/family.ts';
 import { knownPipelines, pipelineEntry } from '../image/families/registry.ts';
 import { formatOf, parametersOf, planWeights, type PlanOptions as LayoutOptions } from '../weights/plan.ts';
 import { planOptionsOf } from '../weights/plan-options.ts';

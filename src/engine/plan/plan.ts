@@ -9,7 +9,7 @@ import { isGgufName } from '../../files/gguf/file-names.ts';
 import { openGgufFiles } from '../../files/gguf/open-files.ts';
 import { weightsFileOf } from '../../files/weights-file.ts';
 import { readJson, type Folder } from '../../files/source.ts';
-import { TEXT_CLASSES } from '../architectures.ts';
+import { TEXT_CLASSES } from '../opening/architectures.ts';
 import type { ModelPlan, PlanOptions } from './model-plan.ts';
 import { planEmbedding } from './plan-embedding.ts';
 import { planImage } from './plan-image.ts';

@@ -11,7 +11,7 @@ import { SPIECE } from '../../files/tokenizer/sentencepiece.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { WeightRequest, WeightTable } from '../../models/weights.ts';
-import type { ComponentAccess } from '../image/components.ts';
+import type { ComponentAccess } from '../image/components/components.ts';
 import { checkRequests, type TensorHeaders } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';
 import type { UnreadModules } from '../weights/unread.ts';

@@ -6,16 +6,16 @@ import { noteOf } from '../../files/message.ts';
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { TextDeclaration } from '../../models/text/architecture.ts';
-import type { Platform } from '../platform.ts';
-import type { AdapterHost, Adapters } from './adapters.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { AdapterHost, Adapters } from './lora/adapters.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
-import { stepRows } from './defaults.ts';
+import { stepRows } from './request/defaults.ts';
 import type { RunnerMedia } from './media/tower-weights.ts';
 import { openRunner } from './step/open-runner.ts';
 import { residentLayers } from './streaming.ts';
 import type { KeptSizes, Runner, RunnerOptions } from './step/runner.ts';
-import type { OpenEvent } from '../session/open-event.ts';
-import type { TextModelOptions } from './text-model.ts';
+import type { OpenEvent } from '../opening/open-event.ts';
+import type { TextModelOptions } from './calls/text-model.ts';
 import { LIMITS } from '../../options/limits.ts';
 
 export interface Loaded {

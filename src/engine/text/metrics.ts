@@ -1,14 +1,14 @@
 // The metrics of a text model, gathered from its scheduler, its cache, its grammars and its loop.
 
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
-import type { DeviceSession } from '../session/device-session.ts';
-import type { Adapters } from './adapters.ts';
+import type { DeviceSession } from '../../host/device-session.ts';
+import type { Adapters } from './lora/adapters.ts';
 import type { CacheTiers } from './cache/cache-tiers.ts';
 import type { Loaded } from './load.ts';
-import type { EngineLoop } from './loop.ts';
-import type { RequestContext } from './request.ts';
-import type { Scheduler } from './scheduler.ts';
-import type { CacheMetrics, TextMetrics } from './text-model.ts';
+import type { EngineLoop } from './run/loop.ts';
+import type { RequestContext } from './request/request.ts';
+import type { Scheduler } from './run/scheduler.ts';
+import type { CacheMetrics, TextMetrics } from './calls/text-model.ts';
 
 export interface MetricsSources {
   context: RequestContext;

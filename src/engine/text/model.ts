@@ -1,19 +1,19 @@
 // The TextModel implementation over a session, its scheduler and its loop: admits requests and passes on their events.
 
 import { EngineError } from '../../files/error.ts';
-import { onAbort } from '../abort-listeners.ts';
-import { filledText, flag, listOf, objectOf, text as textRule, whole } from '../rules.ts';
-import type { DeviceSession } from '../session/device-session.ts';
-import { EventQueue } from '../session/event-queue.ts';
-import type { Adapter } from './adapters.ts';
-import { acceptForced } from './constrained.ts';
-import { gaveWay, LiveRequests, type LiveOptions, type LiveRequest } from './live-requests.ts';
+import { onAbort } from '../async/abort-listeners.ts';
+import { filledText, flag, listOf, objectOf, text as textRule, whole } from '../input/rules.ts';
+import type { DeviceSession } from '../../host/device-session.ts';
+import { EventQueue } from '../async/event-queue.ts';
+import type { Adapter } from './lora/adapters.ts';
+import { acceptForced } from './run/constrained.ts';
+import { gaveWay, LiveRequests, type LiveOptions, type LiveRequest } from './run/live-requests.ts';
 import type { Loaded } from './load.ts';
-import { mergeEvents } from './merge-events.ts';
+import { mergeEvents } from './run/merge-events.ts';
 import { textMetrics, type MetricsSources } from './metrics.ts';
-import { prepareReply } from './prepare-reply.ts';
-import { renderPrompt } from './prompt.ts';
-import { createSequences } from './request.ts';
+import { prepareReply } from './request/prepare-reply.ts';
+import { renderPrompt } from './request/prompt.ts';
+import { createSequences } from './request/request.ts';
 import type { TileLimits } from '../../models/media.ts';
 import type {
   LoraInfo,
@@ -24,8 +24,8 @@ import type {
   TextModelInfo,
   TextPrompt,
   TextRequest,
-} from './text-model.ts';
-import { checkTextRequest, TILE_LIMITS } from './text-rules.ts';
+} from './calls/text-model.ts';
+import { checkTextRequest, TILE_LIMITS } from './request/text-rules.ts';
 
 export interface TextModelParts extends MetricsSources {
   info: TextModelInfo;

@@ -10,23 +10,23 @@ import type { Folder } from '../../files/source.ts';
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import { ggufClasses, readText } from '../../models/text/registry.ts';
 import { DEFAULTS } from '../../options/limits.ts';
-import { TEXT_CLASSES } from '../architectures.ts';
-import { fetchModel } from '../fetch-model.ts';
+import { TEXT_CLASSES } from '../opening/architectures.ts';
+import { fetchModel } from '../opening/fetch-model.ts';
 import { withFittingChange } from '../plan/fitting-change.ts';
-import type { Platform } from '../platform.ts';
-import { DeviceSession, type DeviceSource } from '../session/device-session.ts';
-import { localModel } from '../session/model.ts';
-import type { OpenEvent } from '../session/open-event.ts';
-import { Opening } from '../session/opening.ts';
+import type { Platform } from '../platform/platform.ts';
+import { DeviceSession, type DeviceSource } from '../../host/device-session.ts';
+import { localModel } from '../../host/model.ts';
+import type { OpenEvent } from '../opening/open-event.ts';
+import { Opening } from '../../host/opening.ts';
 import { checkRequests } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';
-import { checkAdapterFolders } from './adapter-folders.ts';
-import { Adapters } from './adapters.ts';
+import { checkAdapterFolders } from './lora/adapter-folders.ts';
+import { Adapters } from './lora/adapters.ts';
 import { loadOnto, type Loaded } from './load.ts';
 import { TEXT_CALLS } from './face.ts';
 import { serve } from './serve.ts';
 import { readTextFiles, type TextFiles } from './text-files.ts';
-import type { TextModel, TextModelOptions } from './text-model.ts';
+import type { TextModel, TextModelOptions } from './calls/text-model.ts';
 
 /**
  * Errors: model_not_found, bad_checkpoint, unsupported, no_adapter, out_of_memory, network; device_lost where the device is lost

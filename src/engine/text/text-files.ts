@@ -5,12 +5,12 @@ import { openChatTemplate } from '../../files/template/template.ts';
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import type { TextDeclaration } from '../../models/text/architecture.ts';
 import { readText } from '../../models/text/registry.ts';
-import { endTokens } from './defaults.ts';
+import { endTokens } from './request/defaults.ts';
 import { detectFormats, outputFormat } from './output/detect.ts';
 import type { RunnerMedia } from './media/tower-weights.ts';
 import { readMedia, withMedia } from './media/text-media.ts';
-import type { RequestContext } from './request.ts';
-import type { TextModelOptions } from './text-model.ts';
+import type { RequestContext } from './request/request.ts';
+import type { TextModelOptions } from './calls/text-model.ts';
 import { untieStoredHead } from './tied-head.ts';
 
 type Speech = Pick<RequestContext, 'tokenizer' | 'template' | 'output' | 'endIds'>;

@@ -5,17 +5,17 @@ import { EngineError } from '../../files/error.ts';
 import { noteOf } from '../../files/message.ts';
 import { ggufClasses } from '../../models/text/registry.ts';
 import { DEFAULTS } from '../../options/limits.ts';
-import { TEXT_CLASSES } from '../architectures.ts';
-import { fetchModel } from '../fetch-model.ts';
-import type { Platform } from '../platform.ts';
-import { SearchTime } from '../search-time.ts';
-import type { OpenEvent } from '../session/open-event.ts';
-import type { Tuned } from '../tune.ts';
-import { Adapters } from './adapters.ts';
+import { TEXT_CLASSES } from '../opening/architectures.ts';
+import { fetchModel } from '../opening/fetch-model.ts';
+import type { Platform } from '../platform/platform.ts';
+import { SearchTime } from '../tuning/search-time.ts';
+import type { OpenEvent } from '../opening/open-event.ts';
+import type { Tuned } from '../tuning/tune.ts';
+import { Adapters } from './lora/adapters.ts';
 import { loadOnto } from './load.ts';
 import { readTextFiles } from './text-files.ts';
-import type { TextModelOptions } from './text-model.ts';
-import type { TunedModel } from './tuned-model.ts';
+import type { TextModelOptions } from './calls/text-model.ts';
+import type { TunedModel } from './calls/tuned-model.ts';
 
 /** Milliseconds of all searches. */
 const MOST_SEARCH = 60_000;

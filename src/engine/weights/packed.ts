@@ -8,7 +8,7 @@ import type { Device } from '../../gpu/device.ts';
 import type { StoredBytes } from '../../gpu/host-buffers.ts';
 import { fillHost } from '../../gpu/host-memory.ts';
 import type { Region } from '../../gpu/tensor.ts';
-import type { PackedSlot } from '../platform.ts';
+import type { PackedSlot } from '../platform/platform.ts';
 import type { PackedRegion } from './place.ts';
 
 const CHUNK_BYTES = 8 * 2 ** 20;

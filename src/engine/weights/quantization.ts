@@ -6,7 +6,7 @@ import { EngineError } from '../../files/error.ts';
 import type { Device } from '../../gpu/device.ts';
 import { QUANTIZED_FORMATS, type QuantizedFormat } from '../../kernels/formats.ts';
 import { mayQuantise, type WeightTable } from '../../models/weights.ts';
-import type { Quantization } from '../session/open-event.ts';
+import type { Quantization } from '../opening/open-event.ts';
 import type { TensorHeaders } from './check.ts';
 import { collect } from './collect.ts';
 import { formatOf, keepsCodes, planWeights, storedAs } from './plan.ts';

@@ -6,7 +6,7 @@ import { bytesText } from '../../files/bytes-text.ts';
 import { EngineError } from '../../files/error.ts';
 import type { PackedFile } from '../../files/checkpoint/packed-file.ts';
 import type { Device } from '../../gpu/device.ts';
-import type { PackedSlot } from '../platform.ts';
+import type { PackedSlot } from '../platform/platform.ts';
 import { fillPacked, loadPacked, savePacked } from './packed.ts';
 import type { PackedRegion } from './place.ts';
 

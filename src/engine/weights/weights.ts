@@ -7,7 +7,7 @@ import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import type { Device } from '../../gpu/device.ts';
 import { Matrix } from '../../kernels/matrix.ts';
 import { tensorsOf, type WeightTable } from '../../models/weights.ts';
-import type { PackedSlot } from '../platform.ts';
+import type { PackedSlot } from '../platform/platform.ts';
 import { checkRequests, entriesOfAll } from './check.ts';
 import { collect, type Collected } from './collect.ts';
 import { BesideWeights, takesSums } from './beside.ts';

@@ -52,7 +52,7 @@ export const GENERATION_FIELDS = {
       { elsewhere: GRAMMAR_NAMES },
     ),
   }),
-  ...by('engine/text/processors.ts', {
+  ...by('engine/text/request/processors.ts', {
     custom_logit_processor: honoured(
       filled,
       'JSON text: a processor or a list of them: allowed_tokens, disallowed_tokens {tokens}, thinking_budget {tokens}, no_repeat_ngram {size, window}, bad_words {words}, wgsl {source}.',
@@ -63,7 +63,7 @@ export const GENERATION_FIELDS = {
     ),
     allowed_token_ids: honoured(list(tokenId, MOST_IDS), 'Only these tokens are sampled.'),
   }),
-  ...by('engine/text/banned-words.ts', {
+  ...by('engine/text/request/banned-words.ts', {
     bad_words: honoured(
       list(filled, LIMITS.bannedWords),
       'Texts that do not occur in what is generated, within longer words neither, however tokens spell them (other servers ban one spelling); 8,192 bytes together.',
@@ -71,7 +71,7 @@ export const GENERATION_FIELDS = {
   }),
 
   ...fieldsOf(SCHEDULING, 'chat'),
-  ...by('engine/text/live-requests.ts', {
+  ...by('engine/text/run/live-requests.ts', {
     queue_timeout: honoured(
       seconds,
       'Seconds it may wait for a place, in place of --queue-timeout; then 503.',
@@ -82,7 +82,7 @@ export const GENERATION_FIELDS = {
     ),
     rid: honoured(z.string().min(1).max(256), "The request's id, to abort it by; also the reply's id."),
   }),
-  ...by('engine/text/request.ts', {
+  ...by('engine/text/request/request.ts', {
     cache_salt: honoured(filled, 'Prompts share the cache only with those of the same salt.'),
     extra_key: honoured(filled, 'Joined to cache_salt.'),
   }),
@@ -99,7 +99,7 @@ export const GENERATION_FIELDS = {
       'include_usage: a last chunk with usage. continuous_usage_stats: usage in every chunk. Needs stream.',
     ),
   }),
-  ...by('engine/text/recorder.ts', {
+  ...by('engine/text/run/recorder.ts', {
     return_hidden_states: honoured(
       z.union([z.boolean(), z.enum(['last', 'all'])]),
       'Hidden states in choices[].hidden_states: of the last token (true, "last") or of all.',

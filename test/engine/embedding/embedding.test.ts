@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { EmbeddingModel, EmbeddingRequest } from '../../../src/engine/embedding/embedding-model.ts';
-import { openEmbeddingModel, openTextModel } from '../../../src/engine/open-node.ts';
+import { openEmbeddingModel, openTextModel } from '../../../src/host/node/open.ts';
 import { MINUS_INFINITY, spoilTensor } from '../checkpoint-folder.ts';
 import { CACHE } from '../fixture.ts';
 

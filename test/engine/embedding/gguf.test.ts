@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { openEmbeddingModel, openTextModel } from '../../../src/engine/open-node.ts';
-import { planModel } from '../../../src/engine/plan/plan-node.ts';
+import { openEmbeddingModel, openTextModel } from '../../../src/host/node/open.ts';
+import { planModel } from '../../../src/host/node/plan.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../golden', import.meta.url));
 const fileOf = (name: string): string => `${GOLDEN}/gguf/embedding/${name}.gguf`;

@@ -10,10 +10,10 @@ import type {
   ImageModelOptions,
   CompleteImageRequest,
   Pixels,
-} from '../../../src/engine/image/image-model.ts';
+} from '../../../src/engine/image/calls/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
-import { SMALL_BUDGET } from './drawing.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
+import { SMALL_BUDGET } from './stages/drawing.ts';
 import { listen, imagesOf, tinyPipeline } from './pipeline-golden.ts';
 
 const PATIENCE = 300_000;

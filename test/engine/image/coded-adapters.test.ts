@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { ImageModelOptions, CompleteImageRequest } from '../../../src/engine/image/image-model.ts';
+import type { ImageModelOptions, CompleteImageRequest } from '../../../src/engine/image/calls/image-model.ts';
 import { ggufOf, named, nf4 } from './coded-tensors.ts';
 import { draw, write } from './drawn-files.ts';
 import { open } from './open-model.ts';

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
-import { FLUX_FILES } from '../../../src/engine/image/layouts/flux.ts';
+import { FLUX_FILES } from '../../../src/engine/image/families/flux/flux-layout.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import type { Written } from '../../files/gguf/write-gguf.ts';

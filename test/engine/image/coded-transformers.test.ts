@@ -4,9 +4,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { CHROMA_FILES } from '../../../src/engine/image/layouts/chroma.ts';
-import { FLUX2_FILES } from '../../../src/engine/image/layouts/flux2.ts';
-import { SD3_FILES } from '../../../src/engine/image/layouts/sd3.ts';
+import { CHROMA_FILES } from '../../../src/engine/image/families/chroma/chroma-layout.ts';
+import { FLUX2_FILES } from '../../../src/engine/image/families/flux2/flux2-layout.ts';
+import { SD3_FILES } from '../../../src/engine/image/families/sd3/sd3-layout.ts';
 import type { FileLayouts } from '../../../src/files/pipeline/file-layout.ts';
 import { float8, ggufOf, named, nf4, type CodedTensor } from './coded-tensors.ts';
 import { draw, expectNear, write } from './drawn-files.ts';

@@ -3,15 +3,15 @@
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
-import type { CompleteImageRequest } from '../../../src/engine/image/image-model.ts';
+import type { CompleteImageRequest } from '../../../src/engine/image/calls/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
-import { openParts } from '../../../src/engine/image/parts.ts';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { openParts } from '../../../src/engine/image/stages/parts.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import type { KernelTime } from '../../../src/gpu/kernel-times.ts';
 import { openModelTestDevice } from '../../gpu/test-device.ts';
-import { drawOn, grey } from './drawing.ts';
+import { drawOn, grey } from './stages/drawing.ts';
 import { newFolder, tinyControlNet, tinySD1, tinyXL } from './tiny-pipelines.ts';
 import { writeComponent } from './tiny-tensors.ts';
 

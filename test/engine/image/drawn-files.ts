@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { ImageModelOptions } from '../../../src/engine/image/image-model.ts';
+import type { ImageModelOptions } from '../../../src/engine/image/calls/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { imagesOf, listen } from './pipeline-golden.ts';
 import { scratch, type TinyPipeline } from './tiny-pipelines.ts';
 import { writeTensors, type StoredTensor, type StoredTensors } from './tiny-tensors.ts';

@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { FLUX2_FILES } from '../../../src/engine/image/layouts/flux2.ts';
+import { FLUX2_FILES } from '../../../src/engine/image/families/flux2/flux2-layout.ts';
 import { float8, ggufOf } from './coded-tensors.ts';
 import { draw, expectNear, expectSame, prefixed, write } from './drawn-files.ts';
 import { originalFlux } from './original-flux.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { componentHeaders, PageCollector } from '../../../src/engine/plan/planned-components.ts';
 import { knownPipelines, pipelineEntry } from '../../../src/engine/image/families/registry.ts';
-import type { ImageModelOptions, Pixels } from '../../../src/engine/image/image-model.ts';
+import type { ImageModelOptions, Pixels } from '../../../src/engine/image/calls/image-model.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
 import type { Folder } from '../../../src/files/source.ts';

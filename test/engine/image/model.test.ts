@@ -1,10 +1,10 @@
 // Requests on one image model run in turn, without a device.
 
 import { expect, it } from 'vitest';
-import type { ImageModelInfo, ImageRequest } from '../../../src/engine/image/image-model.ts';
+import type { ImageModelInfo, ImageRequest } from '../../../src/engine/image/calls/image-model.ts';
 import { LocalImageModel, type Draw, type DrawOptions } from '../../../src/engine/image/model.ts';
-import type { Resolved } from '../../../src/engine/image/resolved.ts';
-import { openPaperSession } from '../session/paper-session.ts';
+import type { Resolved } from '../../../src/engine/image/request/resolved.ts';
+import { openPaperSession } from '../../host/paper-session.ts';
 
 const REQUEST = { prompt: 'a house', seed: 1 };
 

@@ -1,10 +1,10 @@
 // Adapters of a folder that requests name: each file is open once, a bounded number of them, and none after the model is closed.
 
 import { expect, it } from 'vitest';
-import { ImageAdapters } from '../../../src/engine/image/adapters.ts';
+import { ImageAdapters } from '../../../src/engine/image/lora/adapters.ts';
 import { imageFamilies } from '../../../src/engine/image/families/registry.ts';
-import type { AdapterTarget } from '../../../src/engine/image/open-adapter.ts';
-import { promptNotes } from '../../../src/engine/image/prompt-notes.ts';
+import type { AdapterTarget } from '../../../src/engine/image/lora/open-adapter.ts';
+import { promptNotes } from '../../../src/engine/image/request/prompt-notes.ts';
 import { entriesOfChange } from '../../../src/engine/weights/change.ts';
 import { safetensorsHead } from '../../../src/files/checkpoint/safetensors.ts';
 import type { Folder } from '../../../src/files/source.ts';

@@ -1,15 +1,15 @@
 // A result that is not finite is computed again by plain kernels: the image is the same, and no memory is leaked.
 
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { encodeClip } from '../../../src/engine/image/families/clip-text.ts';
-import type { Components } from '../../../src/engine/image/components.ts';
-import { type ComputeOptions, finitely, freeTensors } from '../../../src/engine/image/compute.ts';
-import type { Drawing } from '../../../src/engine/image/drawing.ts';
-import type { ImageEvent, CompleteImageRequest, Pixels } from '../../../src/engine/image/image-model.ts';
-import type { Parts } from '../../../src/engine/image/parts.ts';
-import type { FamilyModel } from '../../../src/engine/image/families/family.ts';
-import { stableDiffusion } from '../../../src/engine/image/families/stable-diffusion.ts';
-import { zImage as zImageFamily } from '../../../src/engine/image/families/z-image.ts';
+import { encodeClip } from '../../../src/engine/image/blocks/clip-text.ts';
+import type { Components } from '../../../src/engine/image/components/components.ts';
+import { type ComputeOptions, finitely, freeTensors } from '../../../src/engine/image/recording/compute.ts';
+import type { Drawing } from '../../../src/engine/image/stages/drawing.ts';
+import type { ImageEvent, CompleteImageRequest, Pixels } from '../../../src/engine/image/calls/image-model.ts';
+import type { Parts } from '../../../src/engine/image/stages/parts.ts';
+import type { FamilyModel } from '../../../src/engine/image/blocks/family.ts';
+import { stableDiffusion } from '../../../src/engine/image/families/stable-diffusion/stable-diffusion.ts';
+import { zImage as zImageFamily } from '../../../src/engine/image/families/z-image/z-image.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { tapeOf } from '../../../src/gpu/tape.ts';
 import type { Region, Tensor } from '../../../src/gpu/tensor.ts';
@@ -19,7 +19,7 @@ import type { TextForward } from '../../../src/models/text/architecture.ts';
 import type { UNet } from '../../../src/models/image/unet.ts';
 import type { ZImage } from '../../../src/models/image/z-image.ts';
 import { openModelTestDevice } from '../../gpu/test-device.ts';
-import { drawOn, grey, openTiny, withPage } from './drawing.ts';
+import { drawOn, grey, openTiny, withPage } from './stages/drawing.ts';
 import { imagesOf } from './pipeline-golden.ts';
 
 /** Shaders compile slowly on a busy machine with an empty cache. */

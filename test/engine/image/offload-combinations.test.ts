@@ -4,7 +4,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import type { ImageModelOptions, CompleteImageRequest } from '../../../src/engine/image/image-model.ts';
+import type { ImageModelOptions, CompleteImageRequest } from '../../../src/engine/image/calls/image-model.ts';
 import { float8, ggufOf, nf4 } from './coded-tensors.ts';
 import { write } from './drawn-files.ts';
 import { open } from './open-model.ts';

@@ -2,10 +2,10 @@
 
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { imagesOf, listen, tinyPipeline } from './pipeline-golden.ts';
-import type { ImageModelOptions } from '../../../src/engine/image/image-model.ts';
+import type { ImageModelOptions } from '../../../src/engine/image/calls/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
-import type { Platform } from '../../../src/engine/platform.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
+import type { Platform } from '../../../src/engine/platform/platform.ts';
 import type { EngineError } from '../../../src/files/error.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { useOwnDevices } from '../kept-devices.ts';

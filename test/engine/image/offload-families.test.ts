@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { imageFamilies } from '../../../src/engine/image/families/registry.ts';
-import type { ImageModelOptions } from '../../../src/engine/image/image-model.ts';
+import type { ImageModelOptions } from '../../../src/engine/image/calls/image-model.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { goldenRequest, PIPELINE_GOLDENS } from './pipeline-golden.ts';

@@ -8,10 +8,10 @@ import type {
   ImageEvent,
   ImageModelOptions,
   CompleteImageRequest,
-} from '../../../src/engine/image/image-model.ts';
+} from '../../../src/engine/image/calls/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
-import type { Platform } from '../../../src/engine/platform.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
+import type { Platform } from '../../../src/engine/platform/platform.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { ownPackedCache, type OwnPackedCache } from '../own-packed-cache.ts';

@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { ImageEvent, ImageModelOptions } from '../../../src/engine/image/image-model.ts';
+import type { ImageEvent, ImageModelOptions } from '../../../src/engine/image/calls/image-model.ts';
 import {
   askedResidencies,
   leavableOptions,
@@ -13,12 +13,12 @@ import {
   STAGED,
   withoutOptions,
   type Residency,
-} from '../../../src/engine/image/residency.ts';
+} from '../../../src/engine/image/components/residency.ts';
 import { zImage } from '../../../src/models/image/z-image.ts';
 import { readZImageConfig } from '../../../src/models/image/z-image-config.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { openModelTestDevice } from '../../gpu/test-device.ts';
-import { drawOn, openTiny } from './drawing.ts';
+import { drawOn, openTiny } from './stages/drawing.ts';
 import { open, REQUEST as SMALL } from './open-model.ts';
 import { imagesOf, listen, tinyPipeline } from './pipeline-golden.ts';
 import { randomTensors, writeComponent } from './tiny-tensors.ts';

@@ -3,10 +3,10 @@
 import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { OpenEvent } from '../../../src/engine/session/open-event.ts';
-import type { ImageModelOptions } from '../../../src/engine/image/image-model.ts';
+import type { OpenEvent } from '../../../src/engine/opening/open-event.ts';
+import type { ImageModelOptions } from '../../../src/engine/image/calls/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { tinyPipeline } from './pipeline-golden.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'svc-open-'));

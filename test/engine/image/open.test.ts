@@ -3,12 +3,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import type { OpenEvent } from '../../../src/engine/session/open-event.ts';
-import type { CompleteImageRequest } from '../../../src/engine/image/image-model.ts';
+import type { OpenEvent } from '../../../src/engine/opening/open-event.ts';
+import type { CompleteImageRequest } from '../../../src/engine/image/calls/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
 import { useOwnDevices } from '../kept-devices.ts';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
-import type { Platform } from '../../../src/engine/platform.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
+import type { Platform } from '../../../src/engine/platform/platform.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { changed, open, REQUEST } from './open-model.ts';
 import { listen, imagesOf, tinyPipeline } from './pipeline-golden.ts';

@@ -4,9 +4,9 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { ImageModelOptions } from '../../../src/engine/image/image-model.ts';
+import type { ImageModelOptions } from '../../../src/engine/image/calls/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { tinySD1 } from './tiny-pipelines.ts';
 
 beforeEach(() => {

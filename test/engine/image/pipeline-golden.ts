@@ -11,9 +11,9 @@ import type {
   ImageModelOptions,
   CompleteImageRequest,
   Pixels,
-} from '../../../src/engine/image/image-model.ts';
+} from '../../../src/engine/image/calls/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { readSafetensors } from '../../../src/files/checkpoint/safetensors.ts';
 import { parseJson } from '../../../src/files/json.ts';
 import { openDiskSource } from '../../../src/files/source-disk.ts';

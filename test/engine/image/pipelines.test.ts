@@ -2,16 +2,16 @@
 // eight-bit values would hide small errors, and the images.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { STAND_IN_LATENTS } from '../../../src/engine/image/decoder-memory.ts';
-import { draw } from '../../../src/engine/image/draw.ts';
+import { STAND_IN_LATENTS } from '../../../src/engine/image/stages/decoder-memory.ts';
+import { draw } from '../../../src/engine/image/stages/draw.ts';
 import { imageFamilies, knownPipelines } from '../../../src/engine/image/families/registry.ts';
-import { fitImages } from '../../../src/engine/image/given-images.ts';
-import type { ImageEvent, Pixels } from '../../../src/engine/image/image-model.ts';
-import { openWords } from '../../../src/engine/image/open-words.ts';
-import { openParts } from '../../../src/engine/image/parts.ts';
-import type { Autoencoder } from '../../../src/engine/image/autoencoder.ts';
-import { resolveRequest } from '../../../src/engine/image/resolve.ts';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { fitImages } from '../../../src/engine/image/request/given-images.ts';
+import type { ImageEvent, Pixels } from '../../../src/engine/image/calls/image-model.ts';
+import { openWords } from '../../../src/engine/image/request/open-words.ts';
+import { openParts } from '../../../src/engine/image/stages/parts.ts';
+import type { Autoencoder } from '../../../src/engine/image/blocks/autoencoder.ts';
+import { resolveRequest } from '../../../src/engine/image/request/resolve.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';

@@ -1,7 +1,7 @@
 // Sizes and texts for which a model has no positions are refused by the field that is to blame, and guidance without a second text is noted.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { ImageModel, CompleteImageRequest } from '../../../src/engine/image/image-model.ts';
+import type { ImageModel, CompleteImageRequest } from '../../../src/engine/image/calls/image-model.ts';
 import { imagesOf, listen, openPipelineGolden } from './pipeline-golden.ts';
 
 /** Shaders compile slowly on a busy machine with an empty cache. */

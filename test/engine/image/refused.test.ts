@@ -3,10 +3,10 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import type { ImageModelOptions } from '../../../src/engine/image/image-model.ts';
+import type { ImageModelOptions } from '../../../src/engine/image/calls/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
-import type { Platform } from '../../../src/engine/platform.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
+import type { Platform } from '../../../src/engine/platform/platform.ts';
 import { NAN, spoilTensor } from '../checkpoint-folder.ts';
 import { changed, open, REQUEST } from './open-model.ts';
 import { tinyPipeline } from './pipeline-golden.ts';

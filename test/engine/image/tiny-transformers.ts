@@ -2,7 +2,7 @@
 
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { QWEN_IMAGE_FILES } from '../../../src/engine/image/layouts/qwen-image.ts';
+import { QWEN_IMAGE_FILES } from '../../../src/engine/image/families/qwen-image/qwen-image-layout.ts';
 import { qwenImageDecoder, qwenImageEncoder } from '../../../src/models/image/autoencoder-qwen-image.ts';
 import { readAutoencoderQwenImageConfig } from '../../../src/models/image/autoencoder-qwen-image-config.ts';
 import { flux } from '../../../src/models/image/flux.ts';

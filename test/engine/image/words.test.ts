@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { ClipWords } from '../../../src/engine/image/families/clip-words.ts';
+import { ClipWords } from '../../../src/engine/image/blocks/clip-words.ts';
 import { openEmbeddedWord, type EmbeddedWord } from '../../../src/files/pipeline/embedded-words.ts';
 import { safetensorsHead } from '../../../src/files/checkpoint/safetensors.ts';
 import { EngineError } from '../../../src/files/error.ts';

@@ -3,10 +3,10 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { bannedWords } from '../../../src/engine/text/banned-words.ts';
-import { writeMask } from '../../../src/engine/text/constrained.ts';
-import { compileSource } from '../../../src/engine/text/grammar-source.ts';
-import { createPieces } from '../../../src/engine/text/piece.ts';
+import { bannedWords } from '../../../src/engine/text/request/banned-words.ts';
+import { writeMask } from '../../../src/engine/text/run/constrained.ts';
+import { compileSource } from '../../../src/engine/text/threads/grammar-source.ts';
+import { createPieces } from '../../../src/engine/text/calls/piece.ts';
 import { openTokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
 import { Grammar } from '../../../src/grammar/grammar.ts';
 import { createVocabulary } from '../../../src/grammar/vocabulary.ts';

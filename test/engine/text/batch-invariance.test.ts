@@ -2,10 +2,10 @@
 // that are opened without the option, have the kernels of decode rows. The adapter is forced into the profile of a GPU.
 
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
-import { batchNotes } from '../../../src/engine/text/batch-notes.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
+import { batchNotes } from '../../../src/engine/text/run/batch-notes.ts';
 import { Recordings } from '../../../src/engine/text/step/recordings.ts';
-import type { TextModel } from '../../../src/engine/text/text-model.ts';
+import type { TextModel } from '../../../src/engine/text/calls/text-model.ts';
 import { modelOption } from '../../../src/options/names.ts';
 import { PROFILES } from '../../../src/gpu/adapter-profile.ts';
 import { textOf } from '../../../src/files/message.ts';

@@ -3,7 +3,7 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CachedTokens, TextModel, TextRequest } from '../../../src/engine/text/text-model.ts';
+import type { CachedTokens, TextModel, TextRequest } from '../../../src/engine/text/calls/text-model.ts';
 import { CACHE, collect, openGolden, type GoldenName } from '../fixture.ts';
 
 function prompt(length: number, seed: number): number[] {

@@ -4,9 +4,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { isIPv4 } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { openTextModelInline } from '../../../src/engine/text/open.ts';
-import type { TextConstraint, TextModel } from '../../../src/engine/text/text-model.ts';
+import type { TextConstraint, TextModel } from '../../../src/engine/text/calls/text-model.ts';
 import { boundedObject } from './bounded-schema.ts';
 import { random } from '../../grammar/small-vocabulary.ts';
 

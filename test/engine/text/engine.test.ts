@@ -2,7 +2,7 @@
 // batched, chunked, retracted or interrupted.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { TextModel } from '../../../src/engine/text/text-model.ts';
+import type { TextModel } from '../../../src/engine/text/calls/text-model.ts';
 import { collect, goldenCases, greedy, openGolden, type GoldenName } from '../fixture.ts';
 
 const NAMES: GoldenName[] = ['llama', 'mistral', 'qwen2', 'qwen3', 'qwen3-moe', 'olmoe'];

@@ -1,7 +1,7 @@
 // Requests by id and by time: ids, aborts by other callers, and time limits.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { TextEvent, TextModel, TextRequest } from '../../../src/engine/text/text-model.ts';
+import type { TextEvent, TextModel, TextRequest } from '../../../src/engine/text/calls/text-model.ts';
 import { collect, greedy, openGolden } from '../fixture.ts';
 
 let model: TextModel;

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { TextModel } from '../../../src/engine/text/text-model.ts';
+import type { TextModel } from '../../../src/engine/text/calls/text-model.ts';
 import { openTextModel } from '../../../src/index.ts';
 import { safetensorsHead } from '../../../src/files/checkpoint/safetensors.ts';
 import { NAN, spoilTensor } from '../checkpoint-folder.ts';

@@ -2,7 +2,7 @@
 // sequence runs, and its tokens are those of the computation in f64, whatever else happens to the pages.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { Scheduler } from '../../../src/engine/text/scheduler.ts';
+import { Scheduler } from '../../../src/engine/text/run/scheduler.ts';
 import type * as deviceStarter from '../../../src/gpu/node.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { openTextModel, type TextModel, type TextModelOptions } from '../../../src/index.ts';

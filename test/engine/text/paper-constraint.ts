@@ -1,6 +1,6 @@
 // A constraint whose rule is a hash of all tokens before: sometimes anything goes, sometimes a third of the tokens, sometimes one.
 
-import type { Constraint } from '../../../src/engine/text/constraint.ts';
+import type { Constraint } from '../../../src/engine/text/calls/constraint.ts';
 import { PAPER_VOCABULARY, paperChoice, paperToken } from './paper-runner.ts';
 
 export interface PaperRule {

@@ -1,11 +1,11 @@
 // Scheduler and loop on a fake device.
 
-import { EngineLoop } from '../../../src/engine/text/loop.ts';
+import { EngineLoop } from '../../../src/engine/text/run/loop.ts';
 import {
   Scheduler,
   type SchedulerLimits,
   type SchedulerOptions,
-} from '../../../src/engine/text/scheduler.ts';
+} from '../../../src/engine/text/run/scheduler.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { randomInteger } from '../random.ts';
 import { createPaperRunner, type PaperRunner } from './paper-runner.ts';

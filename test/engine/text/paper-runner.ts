@@ -10,10 +10,10 @@ import {
   SEQUENCE_WORDS,
   TILE_WORDS,
 } from '../../../src/kernels/batch.ts';
-import { writeMask } from '../../../src/engine/text/constrained.ts';
-import { phaseOf } from '../../../src/engine/text/step-plan.ts';
+import { writeMask } from '../../../src/engine/text/run/constrained.ts';
+import { phaseOf } from '../../../src/engine/text/step/step-plan.ts';
 import type { Drawn, Runner } from '../../../src/engine/text/step/runner.ts';
-import type { Sequence } from '../../../src/engine/text/sequence.ts';
+import type { Sequence } from '../../../src/engine/text/run/sequence.ts';
 import { maskWords } from '../../../src/kernels/logits-mask.ts';
 import { NO_TOKEN_ALLOWED } from '../../../src/kernels/sample.ts';
 import { PageLayout } from '../../../src/engine/text/cache/page-layout.ts';

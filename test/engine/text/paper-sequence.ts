@@ -1,16 +1,16 @@
 // Sequences for tests without a tokenizer: every token is one letter.
 
 import { Placement, SequencePrefix } from '../../../src/engine/text/cache/placement.ts';
-import type { Constraint } from '../../../src/engine/text/constraint.ts';
+import type { Constraint } from '../../../src/engine/text/calls/constraint.ts';
 import { plainOutput, type OutputParser } from '../../../src/engine/text/output/output-parser.ts';
-import type { Pieces } from '../../../src/engine/text/piece.ts';
-import { Progress } from '../../../src/engine/text/progress.ts';
-import type { Recorder } from '../../../src/engine/text/recorder.ts';
-import { SequenceOutput } from '../../../src/engine/text/sequence-output.ts';
-import { Sequence, type SequenceRequest } from '../../../src/engine/text/sequence.ts';
+import type { Pieces } from '../../../src/engine/text/calls/piece.ts';
+import { Progress } from '../../../src/engine/text/run/progress.ts';
+import type { Recorder } from '../../../src/engine/text/run/recorder.ts';
+import { SequenceOutput } from '../../../src/engine/text/run/sequence-output.ts';
+import { Sequence, type SequenceRequest } from '../../../src/engine/text/run/sequence.ts';
 import { stopText } from '../../../src/grammar/stops/stop-text.ts';
-import { createStopMatcher } from '../../../src/engine/text/stop-matcher.ts';
-import type { TextEvent } from '../../../src/engine/text/text-model.ts';
+import { createStopMatcher } from '../../../src/engine/text/run/stop-matcher.ts';
+import type { TextEvent } from '../../../src/engine/text/calls/text-model.ts';
 
 export interface PaperSequence extends Sequence {
   events: TextEvent[];

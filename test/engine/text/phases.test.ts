@@ -2,8 +2,8 @@
 // beside it, nor on how its prompt was divided into steps, nor on whether it was retracted and computed again.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
-import type { TextModel } from '../../../src/engine/text/text-model.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
+import type { TextModel } from '../../../src/engine/text/calls/text-model.ts';
 import { disguise } from '../../gpu/test-device.ts';
 import { collect, goldenCases, greedy, openGolden, type GoldenName } from '../fixture.ts';
 

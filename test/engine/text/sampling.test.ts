@@ -1,7 +1,7 @@
 // Sampling settings through the engine: log probabilities equal to transformers', penalties, and mixed batches.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { TextModel, TextRequest, TokenLogprob } from '../../../src/engine/text/text-model.ts';
+import type { TextModel, TextRequest, TokenLogprob } from '../../../src/engine/text/calls/text-model.ts';
 import { openGolden as goldenLogits } from '../../models/golden.ts';
 import { collect, greedy, openGolden } from '../fixture.ts';
 

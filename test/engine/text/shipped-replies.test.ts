@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { openTextModelInline } from '../../../src/engine/text/open.ts';
 import { REPLIES, REPLY_TOKENS } from '../../shipped.ts';
 import { collect } from '../fixture.ts';

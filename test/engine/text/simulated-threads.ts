@@ -2,11 +2,11 @@
 
 import { setImmediate } from 'node:timers/promises';
 import type { EngineError } from '../../../src/files/error.ts';
-import type { Port } from '../../../src/engine/session/port.ts';
-import { REPORT_STEPS } from '../../../src/engine/text/compile-turn.ts';
-import { GrammarScheduler } from '../../../src/engine/text/grammar-scheduler.ts';
-import { GRAMMAR_MEMORY } from '../../../src/engine/text/grammar-threads.ts';
-import type { CompileTask } from '../../../src/engine/text/text-tasks.ts';
+import type { Port } from '../../../src/engine/platform/port.ts';
+import { REPORT_STEPS } from '../../../src/engine/text/threads/compile-turn.ts';
+import { GrammarScheduler } from '../../../src/engine/text/threads/grammar-scheduler.ts';
+import { GRAMMAR_MEMORY } from '../../../src/engine/text/threads/grammar-threads.ts';
+import type { CompileTask } from '../../../src/engine/text/threads/text-tasks.ts';
 
 export const MILLION = 1_000_000;
 const codeOf = ({ code }: EngineError): string => code;

@@ -4,11 +4,11 @@
 import { truncateSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { planModel } from '../../../src/engine/plan/plan-node.ts';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
-import type { Platform } from '../../../src/engine/platform.ts';
+import { planModel } from '../../../src/host/node/plan.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
+import type { Platform } from '../../../src/engine/platform/platform.ts';
 import { openTextModelInline } from '../../../src/engine/text/open.ts';
-import type { TextModel, TextModelOptions, TextRequest } from '../../../src/engine/text/text-model.ts';
+import type { TextModel, TextModelOptions, TextRequest } from '../../../src/engine/text/calls/text-model.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { randomLlama } from '../checkpoint-folder.ts';
 import { collect, goldenModel, greedy } from '../fixture.ts';

@@ -2,10 +2,10 @@
 
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { planModel } from '../../../src/engine/plan/plan-node.ts';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { planModel } from '../../../src/host/node/plan.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { openTextModelInline } from '../../../src/engine/text/open.ts';
-import type { TextModelOptions } from '../../../src/engine/text/text-model.ts';
+import type { TextModelOptions } from '../../../src/engine/text/calls/text-model.ts';
 import { collect, goldenModel, greedy } from '../fixture.ts';
 import { randomLlama } from '../checkpoint-folder.ts';
 

@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { TextEvent, TextModel, TextRequest } from '../../../src/engine/text/text-model.ts';
+import type { TextEvent, TextModel, TextRequest } from '../../../src/engine/text/calls/text-model.ts';
 import { collect, openGolden } from '../fixture.ts';
 import { randomInteger, randomOf } from '../random.ts';
 

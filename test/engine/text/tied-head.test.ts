@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { openTextModelInline } from '../../../src/engine/text/open.ts';
 import { editTensors } from '../checkpoint-folder.ts';
 import { collect, goldenCases, goldenModel, greedy } from '../fixture.ts';

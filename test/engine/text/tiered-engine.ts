@@ -2,7 +2,7 @@
 
 import { expect } from 'vitest';
 import { CacheTiers } from '../../../src/engine/text/cache/cache-tiers.ts';
-import type { PageStorage } from '../../../src/engine/platform.ts';
+import type { PageStorage } from '../../../src/engine/platform/platform.ts';
 import { openFileStore } from '../../../src/files/pages/page-store-file.ts';
 import { pageName } from '../../../src/files/pages/stored-page.ts';
 import { temporaryFolders } from '../../files/folders.ts';

@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import type { EngineError } from '../../../src/files/error.ts';
-import { LiveRequests } from '../../../src/engine/text/live-requests.ts';
+import { LiveRequests } from '../../../src/engine/text/run/live-requests.ts';
 
 it.each([
   [{ total: 1 }, undefined, { field: 'timeouts.total' }],

@@ -1,8 +1,8 @@
 // Tuning of a language model: its products and attention are timed in the shapes of its steps, and a device that is opened later takes what was found.
 
 import { expect, it, vi } from 'vitest';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
-import { SearchTime } from '../../../src/engine/search-time.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
+import { SearchTime } from '../../../src/engine/tuning/search-time.ts';
 import { tuneModel } from '../../../src/engine/text/tune-model.ts';
 import type { TunedVariants } from '../../../src/gpu/tuning.ts';
 import { shippedModelPath } from '../../../src/files/shipped.ts';

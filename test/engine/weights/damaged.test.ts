@@ -1,9 +1,9 @@
 // Checkpoints whose values are damaged: refused by file, tensor and count, in every format of the packed weights.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { openTextModelInline } from '../../../src/engine/text/open.ts';
-import type { TextModelOptions } from '../../../src/engine/text/text-model.ts';
+import type { TextModelOptions } from '../../../src/engine/text/calls/text-model.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { editTensors, MINUS_INFINITY, NAN, spoilTensor } from '../checkpoint-folder.ts';
 import { collect, goldenModel, greedy } from '../fixture.ts';

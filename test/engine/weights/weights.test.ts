@@ -3,10 +3,10 @@
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import { nodePlatform } from '../../../src/engine/platform-node.ts';
+import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { openTextModelInline } from '../../../src/engine/text/open.ts';
-import type { OpenEvent } from '../../../src/engine/session/open-event.ts';
-import type { TextModelOptions } from '../../../src/engine/text/text-model.ts';
+import type { OpenEvent } from '../../../src/engine/opening/open-event.ts';
+import type { TextModelOptions } from '../../../src/engine/text/calls/text-model.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { editTensors, randomLlama } from '../checkpoint-folder.ts';
 import { CACHE, collect, goldenCases, goldenModel, greedy } from '../fixture.ts';

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { TEXT_CLASSES } from '../../../src/engine/architectures.ts';
+import { TEXT_CLASSES } from '../../../src/engine/opening/architectures.ts';
 import { checkRequests } from '../../../src/engine/weights/check.ts';
 import { collect } from '../../../src/engine/weights/collect.ts';
 import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';

@@ -4,7 +4,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { EMBEDDING_CLASSES, TEXT_CLASSES } from '../../../src/engine/architectures.ts';
+import { EMBEDDING_CLASSES, TEXT_CLASSES } from '../../../src/engine/opening/architectures.ts';
 import { openCheckpoint, type Checkpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';

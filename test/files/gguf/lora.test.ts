@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { TEXT_CLASSES } from '../../../src/engine/architectures.ts';
+import { TEXT_CLASSES } from '../../../src/engine/opening/architectures.ts';
 import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import { openLora, type LoraModule } from '../../../src/files/checkpoint/lora.ts';
 import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';

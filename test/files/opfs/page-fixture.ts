@@ -1,7 +1,7 @@
 // Tabs of one origin whose models come from a mock hub.
 
 import { onTestFinished } from 'vitest';
-import { hubResolver } from '../../../src/engine/hub-models-browser.ts';
+import { hubResolver } from '../../../src/host/page/hub-models.ts';
 import type { HubEvent } from '../../../src/files/hub/hub-events.ts';
 import type { HubOptions, ResolvedModel } from '../../../src/files/hub/hub-resolve.ts';
 import { openStored } from '../../../src/files/opfs/stored-folder.ts';

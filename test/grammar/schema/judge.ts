@@ -1,6 +1,6 @@
 // Texts walked byte by byte through the masks of a schema's grammar.
 
-import type { Constraint } from '../../../src/engine/text/constraint.ts';
+import type { Constraint } from '../../../src/engine/text/calls/constraint.ts';
 import { compile } from '../../../src/grammar/compile.ts';
 import { limits } from '../../../src/grammar/dfa.ts';
 import { Grammar } from '../../../src/grammar/grammar.ts';

@@ -7,7 +7,7 @@ import { GrammarError } from '../../../src/grammar/grammar-error.ts';
 import { DECLARED } from '../../../src/grammar/schema/schema-rule.ts';
 import { pick, random } from '../small-vocabulary.ts';
 import { accepts, grammarOf, nextBytes } from './judge.ts';
-import type { Constraint } from '../../../src/engine/text/constraint.ts';
+import type { Constraint } from '../../../src/engine/text/calls/constraint.ts';
 import { mutated, NAMES, randomSchema, randomValue, WORDS } from './random-schema.ts';
 import type { Grammar } from '../../../src/grammar/grammar.ts';
 

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
-import { IP_ADAPTER } from '../../../src/engine/image/layouts/ip-adapter.ts';
+import { IP_ADAPTER } from '../../../src/engine/image/families/stable-diffusion/ip-adapter-layout.ts';
 import { renameTensors } from '../../../src/files/pipeline/renamed-tensors.ts';
 import { openDiskSource } from '../../../src/files/source-disk.ts';
 import { readSafetensors } from '../../../src/files/checkpoint/safetensors.ts';

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { TEXT_CLASSES } from '../../../src/engine/architectures.ts';
+import { TEXT_CLASSES } from '../../../src/engine/opening/architectures.ts';
 import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';

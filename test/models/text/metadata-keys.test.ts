@@ -3,7 +3,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { TEXT_CLASSES } from '../../../src/engine/architectures.ts';
+import { TEXT_CLASSES } from '../../../src/engine/opening/architectures.ts';
 import { openCheckpoint, type Checkpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import { metadataKeys } from '../../../src/models/text/gguf-config.ts';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readMedia } from '../../../src/engine/text/media/text-media.ts';
 import { openWeights } from '../../../src/engine/weights/weights.ts';
-import { TEXT_CLASSES } from '../../../src/engine/architectures.ts';
+import { TEXT_CLASSES } from '../../../src/engine/opening/architectures.ts';
 import { openCheckpoint, type Checkpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import { readImage } from '../../../src/files/media/read-image.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { openMediaGolden } from '../../engine/text/media/media-golden.ts';
 import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
-import { TEXT_CLASSES } from '../../../src/engine/architectures.ts';
+import { TEXT_CLASSES } from '../../../src/engine/opening/architectures.ts';
 import { mediaFamily } from '../../../src/models/media-families.ts';
 import { finished } from '../../../src/models/preparation.ts';
 

@@ -1,7 +1,7 @@
 // Defaults of a model: those of its family, overridden by what its files, its pipeline class or a word in its name imply.
 
 import { type Prose } from '../../../files/message.ts';
-import type { ComponentFiles, DefaultsFrom, FamilyDefaults } from './family.ts';
+import type { ComponentFiles, DefaultsFrom, FamilyDefaults } from '../blocks/family.ts';
 import type { PipelineEntry } from './registry.ts';
 
 export interface OwnDefaults {

@@ -6,9 +6,9 @@ import type {
   PipelineFolders,
 } from '../../../files/pipeline/pipeline-classes.ts';
 import { QWEN2_5_VISION_GGUF } from '../../../models/vision/qwen-vision-gguf.ts';
-import { TEXT_CLASSES } from '../../architectures.ts';
+import { TEXT_CLASSES } from '../../opening/architectures.ts';
 import { FAMILIES } from './built-in.ts';
-import type { ImageFamily, PipelineSet, PipelineTask } from './family.ts';
+import type { ImageFamily, PipelineSet, PipelineTask } from '../blocks/family.ts';
 import { UNBUILT_FILES, UNREAD_TENSORS } from './unbuilt-files.ts';
 import { taskOfClassName, UNBUILT, UNREAD_COMPONENTS } from './unbuilt.ts';
 

@@ -1,9 +1,9 @@
 // The prefix cache below the device: pages in host memory and in storage. New pages are copied out beside the steps; pages that a
 // request may find in storage are fetched before it is admitted. A failure only means that a page is not found.
 
-import type { PageStorage } from '../../platform.ts';
+import type { PageStorage } from '../../platform/platform.ts';
 import type { Runner } from '../step/runner.ts';
-import type { Sequence } from '../sequence.ts';
+import type { Sequence } from '../run/sequence.ts';
 import { HostTier } from './host-tier.ts';
 import { PageBackup } from './page-backup.ts';
 import { PageFetch } from './page-fetch.ts';

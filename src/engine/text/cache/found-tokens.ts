@@ -1,8 +1,8 @@
 // How much of a prompt the prefix cache had, and where.
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
-import type { Sequence } from '../sequence.ts';
-import type { CachedTokens } from '../text-model.ts';
+import type { Sequence } from '../run/sequence.ts';
+import type { CachedTokens } from '../calls/text-model.ts';
 import type { CachedPage, PageNode } from './cached-page.ts';
 
 /**

@@ -5,11 +5,11 @@ import { bytesText } from '../../../files/bytes-text.ts';
 import { EngineError } from '../../../files/error.ts';
 import { option, say, type Prose } from '../../../files/message.ts';
 import { DEFAULTS } from '../../../options/limits.ts';
-import type { Platform } from '../../platform.ts';
+import type { Platform } from '../../platform/platform.ts';
 import type { Loaded } from '../load.ts';
-import type { Scheduler } from '../scheduler.ts';
+import type { Scheduler } from '../run/scheduler.ts';
 import type { Runner } from '../step/runner.ts';
-import type { TextModelOptions } from '../text-model.ts';
+import type { TextModelOptions } from '../calls/text-model.ts';
 import { CacheTiers } from './cache-tiers.ts';
 
 /** Changes whenever the bytes of a page have another meaning, or are computed otherwise. */

@@ -2,7 +2,7 @@
 // cannot be copied is only missing from the cache.
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
-import type { PageStorage } from '../../platform.ts';
+import type { PageStorage } from '../../platform/platform.ts';
 import type { Runner } from '../step/runner.ts';
 import type { HostTier } from './host-tier.ts';
 import type { PageNames } from './page-names.ts';

@@ -2,8 +2,8 @@
 // the copy after the last of these pages.
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
-import type { PageStorage } from '../../platform.ts';
-import type { Sequence } from '../sequence.ts';
+import type { PageStorage } from '../../platform/platform.ts';
+import type { Sequence } from '../run/sequence.ts';
 import type { Runner } from '../step/runner.ts';
 import type { HostTier } from './host-tier.ts';
 import type { PageNames } from './page-names.ts';

@@ -1,7 +1,7 @@
 // Names of pages in storage: a page is named by all tokens up to its end, so its name follows from its parent's. The pages of the first
 // group of layers make up the chain; those of other groups, and copies of fixed states, hang on it.
 
-import type { PageStorage } from '../../platform.ts';
+import type { PageStorage } from '../../platform/platform.ts';
 import { STATES, type CachedPage, type PageNode } from './cached-page.ts';
 
 export class PageNames {

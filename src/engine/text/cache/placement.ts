@@ -2,7 +2,7 @@
 // that it shares through the prefix cache.
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
-import type { CachedTokens } from '../text-model.ts';
+import type { CachedTokens } from '../calls/text-model.ts';
 import type { CachedPage, PageNode } from './cached-page.ts';
 
 export interface PageLoad {

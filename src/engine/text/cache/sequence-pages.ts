@@ -3,7 +3,7 @@
 // device works in the order of submission.
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
-import type { Sequence } from '../sequence.ts';
+import type { Sequence } from '../run/sequence.ts';
 import { pageKey, type CachedPage, type PageNode } from './cached-page.ts';
 import { firstVisiblePage } from './page-window.ts';
 import { PagePool } from './pages.ts';

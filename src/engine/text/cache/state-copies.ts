@@ -13,7 +13,7 @@
 // it in its slot; the choices of a request and retracted sequences do so, too.
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
-import type { Sequence } from '../sequence.ts';
+import type { Sequence } from '../run/sequence.ts';
 import type { CachedPage, PageNode } from './cached-page.ts';
 import { PagePool } from './pages.ts';
 import type { SequenceCopies } from './placement.ts';

@@ -4,8 +4,8 @@ import { EngineError } from '../../../files/error.ts';
 import { option, say, subject } from '../../../files/message.ts';
 import type { MediaBounds } from '../../../files/media/media.ts';
 import { DEFAULTS } from '../../../options/limits.ts';
-import { onAbort } from '../../abort-listeners.ts';
-import { withResolvers } from '../../resolvers.ts';
+import { onAbort } from '../../async/abort-listeners.ts';
+import { withResolvers } from '../../async/resolvers.ts';
 
 export function cancelled(): EngineError {
   return new EngineError('cancelled', 'the request was cancelled before it began');

@@ -2,7 +2,7 @@
 // them ends.
 
 import { EngineError } from '../../../files/error.ts';
-import { onAbort } from '../../abort-listeners.ts';
+import { onAbort } from '../../async/abort-listeners.ts';
 import { cancelled } from './decode-within.ts';
 import { bytesOf, type Medium } from './medium.ts';
 

@@ -7,7 +7,7 @@ import { checkGiven } from '../../../files/media/given.ts';
 import type { MediaBounds } from '../../../files/media/media.ts';
 import type { ChatRendering, ChatTemplate } from '../../../files/template/template.ts';
 import type { MediaKind, MediaModel, MediaReaders, TileLimits } from '../../../models/media.ts';
-import type { ChatMessage, ContentPart, MediumPart } from '../text-request.ts';
+import type { ChatMessage, ContentPart, MediumPart } from '../calls/text-request.ts';
 import { cancelled } from './decode-within.ts';
 import { HeldMedia } from './held-media.ts';
 import { MediaRoom } from './media-room.ts';

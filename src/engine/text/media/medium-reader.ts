@@ -15,7 +15,7 @@ import type {
   VideoSource,
   Preparation,
 } from '../../../models/media.ts';
-import type { MediumPart } from '../text-request.ts';
+import type { MediumPart } from '../calls/text-request.ts';
 import { decodeWithin } from './decode-within.ts';
 import { prepareInTurns } from './prepare-in-turns.ts';
 

@@ -1,7 +1,7 @@
 // The media of a prompt: which tokens take rows of which medium, the positions of all tokens, and what the prefix cache knows them by.
 
 import type { MediaModel, Place, PlacedMedium } from '../../../models/media.ts';
-import type { MediaTokens } from '../text-model.ts';
+import type { MediaTokens } from '../calls/text-model.ts';
 import type { Medium } from './medium.ts';
 
 /** Tokens from `first` to `end` - 1, which take the medium's rows from `row` on. */

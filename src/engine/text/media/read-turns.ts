@@ -2,8 +2,8 @@
 
 import { EngineError } from '../../../files/error.ts';
 import type { TileLimits } from '../../../models/media.ts';
-import { turnStarts } from '../fitting.ts';
-import type { ChatMessage } from '../text-request.ts';
+import { turnStarts } from '../request/fitting.ts';
+import type { ChatMessage } from '../calls/text-request.ts';
 import type { MediaByPart, MediaLibrary } from './library.ts';
 
 export interface ReadTurns {

@@ -7,7 +7,7 @@ import { Tape } from '../../../gpu/tape.ts';
 import { Tensor, tensorBytes } from '../../../gpu/tensor.ts';
 import type { PreparedMedium, Tower } from '../../../models/media.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
-import { compileTape } from '../../compile.ts';
+import { compileTape } from '../../tuning/compile.ts';
 import type { MediaRows } from './row-cache.ts';
 
 /** Media with equal ones have equal tapes. */

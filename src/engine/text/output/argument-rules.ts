@@ -15,7 +15,7 @@ import {
   type StringRule,
 } from '../../../grammar/rule.ts';
 import { textWithout } from '../../../grammar/marker-dfa.ts';
-import type { Tool } from '../text-model.ts';
+import type { Tool } from '../calls/text-model.ts';
 import { isObject } from './typed-value.ts';
 
 /** Place of a schema among the parameters of a tool. */

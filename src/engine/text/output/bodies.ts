@@ -1,7 +1,7 @@
 // Parsers of one tool call, one for each syntax of format.ts. Each emits the name as soon as the text is certain to be a
 // call, then the arguments as JSON text, piece by piece.
 
-import type { Tool } from '../text-model.ts';
+import type { Tool } from '../calls/text-model.ts';
 import type { Body, BracesBody, JsonBody, NamedBody, TaggedBody } from './format.ts';
 import { copyArguments, copyJson, escapeJson, jsonString } from './json-text.ts';
 import { copyLiteral, copyMembers, memberKey, PYTHON } from './literals.ts';

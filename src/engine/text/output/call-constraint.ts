@@ -6,10 +6,10 @@
 // call; if it begins arguments that are not declared, any JSON object may follow; if it cannot be part of one, or the arguments are not
 // JSON, they are not constrained.
 
-import type { Constraint } from '../constraint.ts';
+import type { Constraint } from '../calls/constraint.ts';
 import type { MatcherOptions } from '../../../grammar/grammar.ts';
-import type { Piece, Pieces } from '../piece.ts';
-import type { TextConstraint } from '../text-request.ts';
+import type { Piece, Pieces } from '../calls/piece.ts';
+import type { TextConstraint } from '../calls/text-request.ts';
 import type { OpenArguments, OutputParser } from './output-parser.ts';
 
 /** A JSON object and any text after it, since one token may contain the end of the object and further text. */

@@ -1,7 +1,7 @@
 // The grammars that constrain optional tool calls: which of a request's tools have one, and what their parameters lose.
 
 import type { SchemaMode } from '../../../grammar/text-constraint.ts';
-import type { Tool, UnenforcedKeyword } from '../text-model.ts';
+import type { Tool, UnenforcedKeyword } from '../calls/text-model.ts';
 import { openingKeyword, restrictsValues } from './argument-rules.ts';
 import { argumentsKey } from './call-constraint.ts';
 import type { ArgumentsGrammar } from './call-rule.ts';

@@ -4,7 +4,7 @@
 import { regular, sequence, type Rule } from '../../../grammar/rule.ts';
 import { textWithout } from '../../../grammar/marker-dfa.ts';
 import type { SchemaMode } from '../../../grammar/text-constraint.ts';
-import type { Tool } from '../text-model.ts';
+import type { Tool } from '../calls/text-model.ts';
 import type { SchemaRules } from './argument-rules.ts';
 import { argumentsRule, openArgumentsRule } from './body-rules.ts';
 import type { Body, ToolFormat } from './format.ts';

@@ -1,6 +1,6 @@
 // State of one choice, shared by the parsers of tagged replies and of replies in channels.
 
-import type { Tool } from '../text-model.ts';
+import type { Tool } from '../calls/text-model.ts';
 import type { Parts } from './parts.ts';
 import type { Marker, Reader } from './reader.ts';
 import type { Begins } from './reply-start.ts';

@@ -1,7 +1,7 @@
 // Splits the tokens of one choice into content, reasoning and tool calls. The markers of these parts come from the
 // tables of formats. The parser is one generator, which receives token by token.
 
-import type { Tool } from '../text-model.ts';
+import type { Tool } from '../calls/text-model.ts';
 import { beginsBare, callOpeners, readCalls, sectionsOf, type CallsOptions } from './calls.ts';
 import { readChannels } from './channels.ts';
 import type { OutputFormat, ReasoningFormat, Tags } from './format.ts';

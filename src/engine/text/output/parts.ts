@@ -1,8 +1,8 @@
 // Collects the output of a reply's parser into the parts of one push. A token belongs to the first part that appears after it was
 // pushed. Line breaks and spaces that only separate a call or the reasoning are left out.
 
-import type { Piece } from '../piece.ts';
-import type { TokenLogprob } from '../text-model.ts';
+import type { Piece } from '../calls/piece.ts';
+import type { TokenLogprob } from '../calls/text-model.ts';
 import type { ArgumentSyntax, OpenArguments, OpenName, OutputPart } from './output-parser.ts';
 import type { Reader } from './reader.ts';
 import { isJsonObject } from './typed-value.ts';

@@ -1,11 +1,11 @@
 // The constraint that enforces a request's grammar and reasoning budget on one choice.
 
-import type { Constraint } from '../constraint.ts';
-import { withEngineErrors } from '../grammar-error.ts';
+import type { Constraint } from '../calls/constraint.ts';
+import { withEngineErrors } from '../calls/grammar-error.ts';
 import type { Grammar } from '../../../grammar/grammar.ts';
 import type { SchemaMode } from '../../../grammar/text-constraint.ts';
 import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
-import type { TextConstraint, TextPrompt, TextRequest, Tool } from '../text-request.ts';
+import type { TextConstraint, TextPrompt, TextRequest, Tool } from '../calls/text-request.ts';
 import { callOpeners } from './calls.ts';
 import type { OutputFormat } from './format.ts';
 import type { ReplyContext, ReplyPlan } from './reply.ts';

@@ -3,7 +3,7 @@
 
 import { EngineError } from '../../../files/error.ts';
 import type { ChatRendering } from '../../../files/template/template.ts';
-import type { ChatMessage, TextPrompt } from '../text-model.ts';
+import type { ChatMessage, TextPrompt } from '../calls/text-model.ts';
 import { writeCalls } from './call-text.ts';
 import type { ReasoningFormat, ToolFormat } from './format.ts';
 

@@ -1,7 +1,7 @@
 // Constraint for reasoning before a grammar: reasoning may be any text, and the grammar begins after its end. A
 // budget ends the reasoning once it is spent. If reasoning is optional, the first generated tokens decide.
 
-import type { Constraint } from '../constraint.ts';
+import type { Constraint } from '../calls/constraint.ts';
 import type { Begins } from './reply-start.ts';
 
 export interface ThinkingRules {

@@ -3,7 +3,7 @@
 import { countText } from '../../../files/count-text.ts';
 import { EngineError } from '../../../files/error.ts';
 import type { ChatTemplate } from '../../../files/template/template.ts';
-import type { ReasoningEffort, ReasoningOptions } from '../text-model.ts';
+import type { ReasoningEffort, ReasoningOptions } from '../calls/text-model.ts';
 import type { OutputFormat, ReasoningFormat } from './format.ts';
 
 export interface ThinkingPlan {

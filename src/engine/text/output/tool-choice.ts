@@ -1,7 +1,7 @@
 // Resolves the tool choice of a request: the tools in the prompt, and whether the model may, must or must not call them.
 
 import { EngineError } from '../../../files/error.ts';
-import type { TextRequest, Tool } from '../text-model.ts';
+import type { TextRequest, Tool } from '../calls/text-model.ts';
 
 export interface ToolPlan {
   /** Tools that the prompt describes and whose calls are recognised: a call of any other tool is text. */

@@ -8,8 +8,8 @@ import { CHOICE_WORDS } from '../../../kernels/batch.ts';
 import { LOGPROB_WORDS, logprobs } from '../../../kernels/logprobs.ts';
 import type { LanguageModel } from '../../../models/text/architecture.ts';
 import { createReadback } from './readback.ts';
-import type { Part } from '../step-plan.ts';
-import type { Sequence } from '../sequence.ts';
+import type { Part } from './step-plan.ts';
+import type { Sequence } from '../run/sequence.ts';
 import { adapterOf } from './step.ts';
 
 export interface PromptReader {

@@ -4,9 +4,9 @@ import type { Device } from '../../../gpu/device.ts';
 import { TILE_ROWS, type LayerStore } from '../../../kernels/batch.ts';
 import type { Tape } from '../../../gpu/tape.ts';
 import type { Sizes, Tensor } from '../../../gpu/tensor.ts';
-import { tune, type Tuned, type TuneOptions } from '../../tune.ts';
-import type { LoraHost } from '../lora-host.ts';
-import type { Phase } from '../step-plan.ts';
+import { tune, type Tuned, type TuneOptions } from '../../tuning/tune.ts';
+import type { LoraHost } from '../lora/lora-host.ts';
+import type { Phase } from './step-plan.ts';
 import type { StepSizes } from './batch-writer.ts';
 import { forget, recordStep, stepShape, tapesOf, type StepRecipe, type StepTapes } from './step-tapes.ts';
 

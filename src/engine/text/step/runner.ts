@@ -3,10 +3,10 @@
 import type { Checkpoint } from '../../../files/checkpoint/checkpoint.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { KvFormat } from '../../../kernels/batch.ts';
-import type { OnKernels } from '../../compile.ts';
-import type { Tuned, TuneOptions } from '../../tune.ts';
-import type { PackedCache } from '../../platform.ts';
-import type { AdapterHost } from '../adapters.ts';
+import type { OnKernels } from '../../tuning/compile.ts';
+import type { Tuned, TuneOptions } from '../../tuning/tune.ts';
+import type { PackedCache } from '../../platform/platform.ts';
+import type { AdapterHost } from '../lora/adapters.ts';
 import type { ResidentPart } from '../../weights/layers.ts';
 import type { ChosenQuantization } from '../../weights/quantization.ts';
 import type { PageCleaner } from '../cache/kv-pages.ts';
@@ -16,7 +16,7 @@ import type { PageMoves } from '../cache/sequence-pages.ts';
 import type { StateMover } from '../cache/state-mover.ts';
 import type { RunnerMedia } from '../media/tower-weights.ts';
 import type { Towers } from '../media/towers.ts';
-import type { Part } from '../step-plan.ts';
+import type { Part } from './step-plan.ts';
 
 export interface RunnerOptions {
   quantization: ChosenQuantization;

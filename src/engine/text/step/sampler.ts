@@ -10,8 +10,8 @@ import { maskLogits, maskWords } from '../../../kernels/logits-mask.ts';
 import { LOGPROB_WORDS, logprobs } from '../../../kernels/logprobs.ts';
 import { process } from '../../../kernels/process.ts';
 import { sample } from '../../../kernels/sample.ts';
-import { writeMask } from '../constrained.ts';
-import type { Sequence } from '../sequence.ts';
+import { writeMask } from '../run/constrained.ts';
+import type { Sequence } from '../run/sequence.ts';
 import { createWgslProcessors, type WgslProcessors } from './wgsl-processor.ts';
 
 export interface Sampler {

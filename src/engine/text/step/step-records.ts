@@ -4,7 +4,7 @@ import type { Device } from '../../../gpu/device.ts';
 import { paddedColumns } from '../../../gpu/tensor.ts';
 import type { TextBatch } from '../../../kernels/batch.ts';
 import { createReadback } from './readback.ts';
-import type { Part } from '../step-plan.ts';
+import type { Part } from './step-plan.ts';
 import type { StepSizes } from './batch-writer.ts';
 
 export interface StepRecords {

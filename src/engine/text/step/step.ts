@@ -3,8 +3,8 @@
 import { EngineError } from '../../../files/error.ts';
 import { BIAS_WORDS, CHOICE_WORDS, COUNT_WORDS, NO_ADAPTER, TILE_ROWS } from '../../../kernels/batch.ts';
 import type { PromptMedia } from '../media/prompt-media.ts';
-import type { Part, Phase } from '../step-plan.ts';
-import type { Sequence, TokenBias } from '../sequence.ts';
+import type { Part, Phase } from './step-plan.ts';
+import type { Sequence, TokenBias } from '../run/sequence.ts';
 import type { BatchPart, BatchWriter, StepSizes } from './batch-writer.ts';
 
 /** Numbers of entries written to the sampling buffers so far. */

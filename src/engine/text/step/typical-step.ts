@@ -2,7 +2,7 @@
 
 import { PAGE_TOKENS, TILE_ROWS } from '../../../kernels/batch.ts';
 import { pagesFor } from '../cache/pages.ts';
-import type { Phase } from '../step-plan.ts';
+import type { Phase } from './step-plan.ts';
 import type { BatchWriter, StepSizes } from './batch-writer.ts';
 
 /** Tokens of a context, as far as the model has room for them. */

@@ -4,27 +4,27 @@
 import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readAutoencoder } from '../../../../src/engine/image/autoencoder.ts';
+import { readAutoencoder } from '../../../../src/engine/image/blocks/autoencoder.ts';
 import {
   COMMON,
   number,
   SIZE,
   text,
   type CallArguments,
-} from '../../../../src/engine/image/call-arguments.ts';
-import type { ComponentAccess } from '../../../../src/engine/image/components.ts';
-import { allocateTensor, compute, recordTape } from '../../../../src/engine/image/compute.ts';
-import { writeRows, type Predictor } from '../../../../src/engine/image/denoiser.ts';
+} from '../../../../src/engine/image/calls/call-arguments.ts';
+import type { ComponentAccess } from '../../../../src/engine/image/components/components.ts';
+import { allocateTensor, compute, recordTape } from '../../../../src/engine/image/recording/compute.ts';
+import { writeRows, type Predictor } from '../../../../src/engine/image/recording/denoiser.ts';
 import type {
   DenoiserPage,
   FamilyModel,
   ImageFamily,
   Prepared,
   RunRequest,
-} from '../../../../src/engine/image/families/family.ts';
+} from '../../../../src/engine/image/blocks/family.ts';
 import { plainSigmas } from '../../../../src/engine/image/schedules/flow-sigmas.ts';
-import { createScalars } from '../../../../src/engine/image/scalars.ts';
-import { Scope } from '../../../../src/engine/image/scope.ts';
+import { createScalars } from '../../../../src/engine/image/recording/scalars.ts';
+import { Scope } from '../../../../src/engine/image/recording/scope.ts';
 import type { Tensor } from '../../../../src/gpu/tensor.ts';
 import { concat } from '../../../../src/kernels/concat.ts';
 import { conv2d } from '../../../../src/kernels/conv2d.ts';

@@ -8,7 +8,7 @@ import {
   type ImageModel,
   type ImageRequest,
 } from '../../../../src/index.ts';
-import type { ImageFamily } from '../../../../src/engine/image/families/family.ts';
+import type { ImageFamily } from '../../../../src/engine/image/blocks/family.ts';
 import { pebble, writePebble } from './pebble.ts';
 
 /** The table of families, to which the test adds its own. */

@@ -1,9 +1,9 @@
 // Names of FLUX.1, FLUX.2, Chroma and T5 in files of other programs, at full size.
 
 import { describe, expect, it } from 'vitest';
-import { CHROMA_FILES } from '../../../../src/engine/image/layouts/chroma.ts';
-import { FLUX2_FILES, FLUX2_KLEIN_FILES } from '../../../../src/engine/image/layouts/flux2.ts';
-import { FLUX_FILES } from '../../../../src/engine/image/layouts/flux.ts';
+import { CHROMA_FILES } from '../../../../src/engine/image/families/chroma/chroma-layout.ts';
+import { FLUX2_FILES, FLUX2_KLEIN_FILES } from '../../../../src/engine/image/families/flux2/flux2-layout.ts';
+import { FLUX_FILES } from '../../../../src/engine/image/families/flux/flux-layout.ts';
 import { T5_GGUF } from '../../../../src/engine/image/layouts/t5.ts';
 import { findPart } from '../../../../src/files/pipeline/file-parts.ts';
 import type { FileTensor } from '../../../../src/files/pipeline/float8-tensors.ts';

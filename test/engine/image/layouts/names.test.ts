@@ -6,11 +6,11 @@ import {
   DIFFUSERS_AUTOENCODER,
   ORIGINAL_AUTOENCODER,
 } from '../../../../src/engine/image/layouts/autoencoder.ts';
-import { ORIGINAL_CAUSAL_AUTOENCODER } from '../../../../src/engine/image/layouts/causal-autoencoder.ts';
-import { QWEN_IMAGE_FILES } from '../../../../src/engine/image/layouts/qwen-image.ts';
+import { ORIGINAL_CAUSAL_AUTOENCODER } from '../../../../src/engine/image/families/qwen-image/causal-autoencoder-layout.ts';
+import { QWEN_IMAGE_FILES } from '../../../../src/engine/image/families/qwen-image/qwen-image-layout.ts';
 import { openClip } from '../../../../src/engine/image/layouts/clip.ts';
-import { ORIGINAL_UNET } from '../../../../src/engine/image/layouts/unet.ts';
-import { Z_IMAGE_FILES } from '../../../../src/engine/image/layouts/z-image.ts';
+import { ORIGINAL_UNET } from '../../../../src/engine/image/families/stable-diffusion/unet-layout.ts';
+import { Z_IMAGE_FILES } from '../../../../src/engine/image/families/z-image/z-image-layout.ts';
 import { findPart } from '../../../../src/files/pipeline/file-parts.ts';
 import type { FileTensor } from '../../../../src/files/pipeline/float8-tensors.ts';
 import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../../../src/models/image/autoencoder-kl.ts';

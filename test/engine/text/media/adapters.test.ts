@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import type { TextModel } from '../../../../src/engine/text/text-model.ts';
+import type { TextModel } from '../../../../src/engine/text/calls/text-model.ts';
 import { requestOf, run, type Conversation } from './conversations.ts';
 import { openMediaModel } from './media-golden.ts';
 

@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import type { ContentPart } from '../../../../src/engine/text/text-request.ts';
-import { TEXT_CLASSES } from '../../../../src/engine/architectures.ts';
+import type { ContentPart } from '../../../../src/engine/text/calls/text-request.ts';
+import { TEXT_CLASSES } from '../../../../src/engine/opening/architectures.ts';
 import { openCheckpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
 import type { Pixels } from '../../../../src/files/image/pixels.ts';
 import { openDiskFolder } from '../../../../src/files/source-disk.ts';

@@ -5,7 +5,7 @@ import type {
   ContentPart,
   TextModel,
   TextRequest,
-} from '../../../../src/engine/text/text-model.ts';
+} from '../../../../src/engine/text/calls/text-model.ts';
 import { GOLDEN } from '../../../models/vision/internvl-golden.ts';
 
 export interface Conversation {

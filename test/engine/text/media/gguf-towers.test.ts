@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { TEXT_CLASSES } from '../../../../src/engine/architectures.ts';
+import { TEXT_CLASSES } from '../../../../src/engine/opening/architectures.ts';
 import { readMedia } from '../../../../src/engine/text/media/text-media.ts';
 import { openCheckpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
 import { towerBeside } from '../../../../src/files/gguf/file-names.ts';
@@ -12,7 +12,7 @@ import { GgufKeys } from '../../../../src/files/gguf/keys.ts';
 import { openGgufTower } from '../../../../src/files/gguf/tower.ts';
 import { readSound } from '../../../../src/files/media/read-sound.ts';
 import { openDiskFolder } from '../../../../src/files/source-disk.ts';
-import type { ContentPart } from '../../../../src/engine/text/text-model.ts';
+import type { ContentPart } from '../../../../src/engine/text/calls/text-model.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import { GGUF_TOWERS } from '../../../../src/models/media-families.ts';
 import type { MediaModel, PreparedMedium } from '../../../../src/models/media.ts';

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { TextModel } from '../../../../src/engine/text/text-model.ts';
+import type { TextModel } from '../../../../src/engine/text/calls/text-model.ts';
 import { requestOf, run, type Conversation } from './conversations.ts';
 import { openMediaModel } from './media-golden.ts';
 

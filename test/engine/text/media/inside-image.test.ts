@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import type { TextEvent, TextModel, TextRequest } from '../../../../src/engine/text/text-model.ts';
+import type { TextEvent, TextModel, TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 import type { Json } from '../../../../src/models/config-values.ts';
 import { openMediaGolden, openMediaModel } from './media-golden.ts';
 

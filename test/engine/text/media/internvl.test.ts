@@ -7,7 +7,7 @@ import type {
   ContentPart,
   TextModel,
   TextRequest,
-} from '../../../../src/engine/text/text-model.ts';
+} from '../../../../src/engine/text/calls/text-model.ts';
 import { expandText } from '../../../../src/engine/text/media/expand.ts';
 import { mediaFamily } from '../../../../src/models/media-families.ts';
 import type { Clip } from '../../../../src/files/media/decoded.ts';

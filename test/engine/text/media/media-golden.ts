@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Platform } from '../../../../src/engine/platform.ts';
-import { nodePlatform } from '../../../../src/engine/platform-node.ts';
-import type { OpenEvent } from '../../../../src/engine/session/open-event.ts';
+import type { Platform } from '../../../../src/engine/platform/platform.ts';
+import { nodePlatform } from '../../../../src/host/node/platform.ts';
+import type { OpenEvent } from '../../../../src/engine/opening/open-event.ts';
 import { openTextModelInline } from '../../../../src/engine/text/open.ts';
 import type {
   ChatMessage,
@@ -13,7 +13,7 @@ import type {
   TextModel,
   TextModelOptions,
   TextRequest,
-} from '../../../../src/engine/text/text-model.ts';
+} from '../../../../src/engine/text/calls/text-model.ts';
 import type { Pixels } from '../../../../src/files/image/pixels.ts';
 import { readValues, type Values } from '../../../models/image-golden.ts';
 

@@ -1,9 +1,9 @@
 // The life of images in the engine: cached prefixes and rows, retraction, choices, adapters of the prompt, what is refused.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { TextEvent, TextModel, TextRequest } from '../../../../src/engine/text/text-model.ts';
-import type { Platform } from '../../../../src/engine/platform.ts';
-import { nodePlatform } from '../../../../src/engine/platform-node.ts';
+import type { TextEvent, TextModel, TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
+import type { Platform } from '../../../../src/engine/platform/platform.ts';
+import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import { messagesOf, openMediaGolden, openMediaModel, requestOf, type MediaGolden } from './media-golden.ts';
 

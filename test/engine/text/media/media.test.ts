@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { TextModel } from '../../../../src/engine/text/text-model.ts';
+import type { TextModel } from '../../../../src/engine/text/calls/text-model.ts';
 import { readValues, type Values } from '../../../models/image-golden.ts';
 import { openMediaGolden, openMediaModel, requestOf, type MediaGolden } from './media-golden.ts';
 

@@ -4,10 +4,10 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it, vi } from 'vitest';
-import { Scheduler } from '../../../../src/engine/text/scheduler.ts';
-import type { Part } from '../../../../src/engine/text/step-plan.ts';
+import { Scheduler } from '../../../../src/engine/text/run/scheduler.ts';
+import type { Part } from '../../../../src/engine/text/step/step-plan.ts';
 import { TextRunner } from '../../../../src/engine/text/step/text-runner.ts';
-import type { TextModel, TextRequest } from '../../../../src/engine/text/text-model.ts';
+import type { TextModel, TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 import { requestOf, run, type Conversation } from './conversations.ts';
 import { openMediaModel } from './media-golden.ts';
 import { soundGolden, soundRequest } from './sound-golden.ts';

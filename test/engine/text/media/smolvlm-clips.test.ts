@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it, vi } from 'vitest';
-import type { ContentPart } from '../../../../src/engine/text/text-model.ts';
+import type { ContentPart } from '../../../../src/engine/text/calls/text-model.ts';
 import { frameOf } from '../../../models/vision/drawn-clips.ts';
 import { mediaFamily } from '../../../../src/models/media-families.ts';
 import type { Clip, MediaFiles } from '../../../../src/models/media.ts';

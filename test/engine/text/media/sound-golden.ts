@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { ChatMessage, TextRequest } from '../../../../src/engine/text/text-model.ts';
+import type { ChatMessage, TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 
 export interface SoundConversation {
   name: string;

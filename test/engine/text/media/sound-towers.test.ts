@@ -1,7 +1,7 @@
 // Features and towers of Qwen2-Audio and Voxtral against transformers.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { TEXT_CLASSES } from '../../../../src/engine/architectures.ts';
+import { TEXT_CLASSES } from '../../../../src/engine/opening/architectures.ts';
 import { openCheckpoint, type Checkpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
 import { readSound } from '../../../../src/files/media/read-sound.ts';
 import { openDiskFolder } from '../../../../src/files/source-disk.ts';

@@ -1,7 +1,7 @@
 // Qwen2-Audio and Voxtral, opened as users open them, against what transformers generates for several sounds and turns.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { TextModel, TextRequest } from '../../../../src/engine/text/text-model.ts';
+import type { TextModel, TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 import { openMediaModel } from './media-golden.ts';
 import { soundGolden, soundRequest, type SoundConversation } from './sound-golden.ts';
 

@@ -3,7 +3,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { TEXT_CLASSES } from '../../../../src/engine/architectures.ts';
+import { TEXT_CLASSES } from '../../../../src/engine/opening/architectures.ts';
 import { readMedia } from '../../../../src/engine/text/media/text-media.ts';
 import { openCheckpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
 import { openDiskFolder } from '../../../../src/files/source-disk.ts';

@@ -3,10 +3,10 @@
 
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { TowerRecording } from '../../../../src/engine/text/media/tower-recording.ts';
-import { nodePlatform } from '../../../../src/engine/platform-node.ts';
-import type { Platform } from '../../../../src/engine/platform.ts';
+import { nodePlatform } from '../../../../src/host/node/platform.ts';
+import type { Platform } from '../../../../src/engine/platform/platform.ts';
 import { TextRunner } from '../../../../src/engine/text/step/text-runner.ts';
-import type { TextModel, TextRequest } from '../../../../src/engine/text/text-model.ts';
+import type { TextModel, TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 import { encodeImage } from '../../../../src/index.ts';
 import { run } from './conversations.ts';
 import { openMediaGolden, openMediaModel, type MediaGolden, requestOf } from './media-golden.ts';

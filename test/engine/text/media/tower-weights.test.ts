@@ -4,11 +4,11 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
-import type { Platform } from '../../../../src/engine/platform.ts';
-import { nodePlatform } from '../../../../src/engine/platform-node.ts';
-import type { TextModel, TextModelOptions, TextRequest } from '../../../../src/engine/text/text-model.ts';
+import type { Platform } from '../../../../src/engine/platform/platform.ts';
+import { nodePlatform } from '../../../../src/host/node/platform.ts';
+import type { TextModel, TextModelOptions, TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
-import { planModel } from '../../../../src/engine/plan/plan-node.ts';
+import { planModel } from '../../../../src/host/node/plan.ts';
 import { FOLDER } from '../../../models/vision/internvl-golden.ts';
 import { requestOf as conversationOf, run, type Conversation } from './conversations.ts';
 import { openMediaGolden, openMediaModel, requestOf } from './media-golden.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mediaFamily } from '../../../../src/models/media-families.ts';
 import { openCheckpoint, type Checkpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
 import { openDiskFolder } from '../../../../src/files/source-disk.ts';
-import { TEXT_CLASSES } from '../../../../src/engine/architectures.ts';
+import { TEXT_CLASSES } from '../../../../src/engine/opening/architectures.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import type { MediaModel } from '../../../../src/models/media.ts';
 import { finished } from '../../../../src/models/preparation.ts';

@@ -6,11 +6,11 @@ import {
   compileSource,
   ruleOfSource,
   type GrammarSource,
-} from '../../../../src/engine/text/grammar-source.ts';
+} from '../../../../src/engine/text/threads/grammar-source.ts';
 import { compile } from '../../../../src/grammar/compile.ts';
 import { Grammar } from '../../../../src/grammar/grammar.ts';
 import { outputFormat } from '../../../../src/engine/text/output/detect.ts';
-import type { Tool } from '../../../../src/engine/text/text-model.ts';
+import type { Tool } from '../../../../src/engine/text/calls/text-model.ts';
 import { smallVocabulary } from '../../../grammar/small-vocabulary.ts';
 import { accepts } from '../../../grammar/schema/judge.ts';
 import { piecesOf, told } from './feed.ts';

@@ -1,10 +1,10 @@
 // Calls whose arguments are restricted to JSON objects from the beginning to the end.
 
 import { describe, expect, it } from 'vitest';
-import type { Constraint } from '../../../../src/engine/text/constraint.ts';
+import type { Constraint } from '../../../../src/engine/text/calls/constraint.ts';
 import { compile } from '../../../../src/grammar/compile.ts';
 import { limits } from '../../../../src/grammar/dfa.ts';
-import { ruleOfSource } from '../../../../src/engine/text/grammar-source.ts';
+import { ruleOfSource } from '../../../../src/engine/text/threads/grammar-source.ts';
 import type { SchemaMode } from '../../../../src/grammar/text-constraint.ts';
 import { Grammar } from '../../../../src/grammar/grammar.ts';
 import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
@@ -16,8 +16,8 @@ import {
 import { callSources } from '../../../../src/engine/text/output/call-grammars.ts';
 import type { ReplyPlan } from '../../../../src/engine/text/output/reply.ts';
 import type { ToolPlan } from '../../../../src/engine/text/output/tool-choice.ts';
-import type { Tool } from '../../../../src/engine/text/text-model.ts';
-import { createPieces } from '../../../../src/engine/text/piece.ts';
+import type { Tool } from '../../../../src/engine/text/calls/text-model.ts';
+import { createPieces } from '../../../../src/engine/text/calls/piece.ts';
 import { openTokenizer } from '../../../../src/files/tokenizer/tokenizer.ts';
 import { byteLevel } from '../../../files/tokenizer/small-tokenizers.ts';
 import { formatOf, parserOf } from './feed.ts';

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { writeCalls } from '../../../../src/engine/text/output/call-text.ts';
 import { renderConversation } from '../../../../src/engine/text/output/reply-start.ts';
 import { TOOL_FORMATS, toolFormat } from '../../../../src/engine/text/output/tool-formats.ts';
-import type { ChatMessage } from '../../../../src/engine/text/text-model.ts';
+import type { ChatMessage } from '../../../../src/engine/text/calls/text-model.ts';
 import { openChatTemplate, type ChatRendering } from '../../../../src/files/template/template.ts';
 import { formatOf, piecesOf, told } from './feed.ts';
 

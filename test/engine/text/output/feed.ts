@@ -7,8 +7,8 @@ import { createOutputParser } from '../../../../src/engine/text/output/parser.ts
 import { HARMONY, reasoningFormat } from '../../../../src/engine/text/output/reasoning-formats.ts';
 import { toolFormat } from '../../../../src/engine/text/output/tool-formats.ts';
 import { markerMaker } from '../../../../src/engine/text/output/reader.ts';
-import type { Piece } from '../../../../src/engine/text/piece.ts';
-import type { Tool } from '../../../../src/engine/text/text-model.ts';
+import type { Piece } from '../../../../src/engine/text/calls/piece.ts';
+import type { Tool } from '../../../../src/engine/text/calls/text-model.ts';
 
 export type Told =
   | { content: string }

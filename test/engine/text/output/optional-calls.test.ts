@@ -3,11 +3,11 @@
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
-import type { Constraint } from '../../../../src/engine/text/constraint.ts';
+import type { Constraint } from '../../../../src/engine/text/calls/constraint.ts';
 import { createCallConstraint } from '../../../../src/engine/text/output/call-constraint.ts';
 import type { Body, OutputFormat, ToolFormat } from '../../../../src/engine/text/output/format.ts';
 import { TOOL_FORMATS } from '../../../../src/engine/text/output/tool-formats.ts';
-import type { Tool } from '../../../../src/engine/text/text-model.ts';
+import type { Tool } from '../../../../src/engine/text/calls/text-model.ts';
 import { pick, random } from '../../../grammar/small-vocabulary.ts';
 import { parserOf } from './feed.ts';
 import { allowed, CLOSERS, randomModel, say, type RandomModel } from './random-model.ts';

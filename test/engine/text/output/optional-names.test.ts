@@ -6,7 +6,7 @@ import type { OutputFormat, ToolFormat } from '../../../../src/engine/text/outpu
 import { isWord } from '../../../../src/engine/text/output/openings.ts';
 import { sectionsOf } from '../../../../src/engine/text/output/calls.ts';
 import { TOOL_FORMATS } from '../../../../src/engine/text/output/tool-formats.ts';
-import type { Tool } from '../../../../src/engine/text/text-model.ts';
+import type { Tool } from '../../../../src/engine/text/calls/text-model.ts';
 import { pick, random } from '../../../grammar/small-vocabulary.ts';
 import { formatOf } from './feed.ts';
 import { allowed, randomModel, say, type RandomModel } from './random-model.ts';

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { OutputPart } from '../../../../src/engine/text/output/output-parser.ts';
-import type { Piece } from '../../../../src/engine/text/piece.ts';
+import type { Piece } from '../../../../src/engine/text/calls/piece.ts';
 import { formatOf, parserOf, piecesOf, specials, told, TOOLS } from './feed.ts';
 
 const THOUGHT = '<think>\na\n\nb\n</think>\n\nSo.\n<tool_call>\n{"name": "ping"}\n</tool_call>\n';

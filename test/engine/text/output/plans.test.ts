@@ -5,7 +5,7 @@ import { outputFormat } from '../../../../src/engine/text/output/detect.ts';
 import { planReply } from '../../../../src/engine/text/output/reply.ts';
 import { planThinking } from '../../../../src/engine/text/output/thinking.ts';
 import { planTools } from '../../../../src/engine/text/output/tool-choice.ts';
-import type { ReasoningOptions, TextRequest } from '../../../../src/engine/text/text-model.ts';
+import type { ReasoningOptions, TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 import { openChatTemplate } from '../../../../src/files/template/template.ts';
 import { openTokenizer } from '../../../../src/files/tokenizer/tokenizer.ts';
 import { byteLevel } from '../../../files/tokenizer/small-tokenizers.ts';

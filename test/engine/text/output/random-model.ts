@@ -1,14 +1,14 @@
 // A model of random tokens, in whose vocabulary the markers of a format are special tokens or text.
 
-import type { Constraint } from '../../../../src/engine/text/constraint.ts';
-import { ruleOfSource, type GrammarSource } from '../../../../src/engine/text/grammar-source.ts';
+import type { Constraint } from '../../../../src/engine/text/calls/constraint.ts';
+import { ruleOfSource, type GrammarSource } from '../../../../src/engine/text/threads/grammar-source.ts';
 import { createCallConstraint } from '../../../../src/engine/text/output/call-constraint.ts';
 import { callSources } from '../../../../src/engine/text/output/call-grammars.ts';
 import type { OutputFormat } from '../../../../src/engine/text/output/format.ts';
 import { markerMaker } from '../../../../src/engine/text/output/reader.ts';
 import type { ReplyPlan } from '../../../../src/engine/text/output/reply.ts';
-import type { Piece, Pieces } from '../../../../src/engine/text/piece.ts';
-import type { Tool } from '../../../../src/engine/text/text-model.ts';
+import type { Piece, Pieces } from '../../../../src/engine/text/calls/piece.ts';
+import type { Tool } from '../../../../src/engine/text/calls/text-model.ts';
 import { compile } from '../../../../src/grammar/compile.ts';
 import { limits } from '../../../../src/grammar/dfa.ts';
 import { Grammar } from '../../../../src/grammar/grammar.ts';

@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { compile } from '../../../../src/grammar/compile.ts';
 import { limits } from '../../../../src/grammar/dfa.ts';
-import { ruleOfSource } from '../../../../src/engine/text/grammar-source.ts';
+import { ruleOfSource } from '../../../../src/engine/text/threads/grammar-source.ts';
 import { Grammar } from '../../../../src/grammar/grammar.ts';
 import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
 import { outputFormat } from '../../../../src/engine/text/output/detect.ts';
@@ -14,7 +14,7 @@ import {
 } from '../../../../src/engine/text/output/reply-constraint.ts';
 import { planReply } from '../../../../src/engine/text/output/reply.ts';
 import type { Begins } from '../../../../src/engine/text/output/reply-start.ts';
-import type { TextRequest } from '../../../../src/engine/text/text-model.ts';
+import type { TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 import { openChatTemplate } from '../../../../src/files/template/template.ts';
 import { openTokenizer } from '../../../../src/files/tokenizer/tokenizer.ts';
 import { byteLevel } from '../../../files/tokenizer/small-tokenizers.ts';

@@ -14,9 +14,9 @@ import { ruleOfReply } from '../../../../src/engine/text/output/reply-rule.ts';
 import type { Begins } from '../../../../src/engine/text/output/reply-start.ts';
 import type { ToolPlan } from '../../../../src/engine/text/output/tool-choice.ts';
 import { JSON_CALLS, TOOL_FORMATS } from '../../../../src/engine/text/output/tool-formats.ts';
-import type { Piece } from '../../../../src/engine/text/piece.ts';
-import type { TextConstraint } from '../../../../src/engine/text/text-request.ts';
-import type { Tool } from '../../../../src/engine/text/text-model.ts';
+import type { Piece } from '../../../../src/engine/text/calls/piece.ts';
+import type { TextConstraint } from '../../../../src/engine/text/calls/text-request.ts';
+import type { Tool } from '../../../../src/engine/text/calls/text-model.ts';
 import { idsOf, pick, random, smallVocabulary } from '../../../grammar/small-vocabulary.ts';
 import { told } from './feed.ts';
 

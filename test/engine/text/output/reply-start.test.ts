@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { HARMONY, reasoningFormat } from '../../../../src/engine/text/output/reasoning-formats.ts';
 import { beginsAfter, renderConversation } from '../../../../src/engine/text/output/reply-start.ts';
 import { thinkingTags } from '../../../../src/engine/text/output/thinking.ts';
-import type { ChatMessage } from '../../../../src/engine/text/text-model.ts';
+import type { ChatMessage } from '../../../../src/engine/text/calls/text-model.ts';
 import { EngineError } from '../../../../src/files/error.ts';
 import { openChatTemplate, type ChatRendering } from '../../../../src/files/template/template.ts';
 

@@ -1,7 +1,7 @@
 // Reasoning before a grammar. Tokens are letters: a to z are 0 to 25; < opens the reasoning, > ends it, $ ends the reply.
 
 import { describe, expect, it } from 'vitest';
-import type { Constraint } from '../../../../src/engine/text/constraint.ts';
+import type { Constraint } from '../../../../src/engine/text/calls/constraint.ts';
 import {
   createThinkingConstraint,
   type ThinkingRules,

@@ -8,8 +8,8 @@ import type {
   TextEvent,
   TextModel,
   TokenLogprob,
-} from '../../../../src/engine/text/text-model.ts';
-import type { TextRequest } from '../../../../src/engine/text/text-request.ts';
+} from '../../../../src/engine/text/calls/text-model.ts';
+import type { TextRequest } from '../../../../src/engine/text/calls/text-request.ts';
 import { openGolden as openStored } from '../../../models/golden.ts';
 import { greedy, openGolden } from '../../fixture.ts';
 

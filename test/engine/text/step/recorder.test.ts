@@ -1,8 +1,8 @@
 // Recorded data against transformers: hidden states from which tokens were sampled, and experts of each row.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { TextEvent, TextModel } from '../../../../src/engine/text/text-model.ts';
-import type { TextRequest } from '../../../../src/engine/text/text-request.ts';
+import type { TextEvent, TextModel } from '../../../../src/engine/text/calls/text-model.ts';
+import type { TextRequest } from '../../../../src/engine/text/calls/text-request.ts';
 import { openGolden as openStored } from '../../../models/golden.ts';
 import { goldenCases, greedy, openGolden, type GoldenName } from '../../fixture.ts';
 

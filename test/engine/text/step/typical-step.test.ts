@@ -2,10 +2,10 @@
 
 import { fileURLToPath } from 'node:url';
 import { expect, it, vi } from 'vitest';
-import { TEXT_CLASSES } from '../../../../src/engine/architectures.ts';
+import { TEXT_CLASSES } from '../../../../src/engine/opening/architectures.ts';
 import { runnerSizes } from '../../../../src/engine/text/load.ts';
 import { openRunner } from '../../../../src/engine/text/step/open-runner.ts';
-import type { tune } from '../../../../src/engine/tune.ts';
+import type { tune } from '../../../../src/engine/tuning/tune.ts';
 import { openCheckpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
 import { openDiskFolder } from '../../../../src/files/source-disk.ts';
 import { PROFILES } from '../../../../src/gpu/adapter-profile.ts';
@@ -18,7 +18,7 @@ const GOLDEN = fileURLToPath(new URL('../../../golden/', import.meta.url));
 
 /** Workgroups of attention in the order in which its steps would be timed, by the key of tuning. */
 const timed: [key: string | undefined, groups: readonly (number | undefined)[]][] = [];
-vi.mock(import('../../../../src/engine/tune.ts'), async (original) => ({
+vi.mock(import('../../../../src/engine/tuning/tune.ts'), async (original) => ({
   ...(await original()),
   tune: ((device, record, options) => {
     const step = options!.step!;

@@ -1,7 +1,7 @@
 // Requests' own functions on logits: correct ones work, broken ones get an error, and endless ones end.
 
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import type { TextModel, TextRequest } from '../../../../src/engine/text/text-model.ts';
+import type { TextModel, TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 import { fuelled } from '../../../../src/engine/text/step/wgsl-processor.ts';
 import { collect, greedy, openGolden } from '../../fixture.ts';
 

@@ -1,0 +1,124 @@
+// The autoencoder between images and latents: what it encodes and decodes, and the noise that is drawn for latents.
+
+import type { Device } from '../../../gpu/device.ts';
+import type { Tape } from '../../../gpu/tape.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { sampleLatents, scaleLatents, unscaleLatents, type LatentScales } from '../../../kernels/latents.ts';
+import { fromPixels } from '../../../kernels/from-pixels.ts';
+import {
+  autoencoderKLDecoder,
+  autoencoderKLEncoder,
+  type Tiling,
+} from '../../../models/image/autoencoder-kl.ts';
+import { readAutoencoderKLConfig } from '../../../models/image/autoencoder-kl-config.ts';
+import { autoencoderTinyDecoder, autoencoderTinyEncoder } from '../../../models/image/autoencoder-tiny.ts';
+import { readAutoencoderTinyConfig } from '../../../models/image/autoencoder-tiny-config.ts';
+import type { PipelineComponent } from '../../../files/pipeline/pipeline-index.ts';
+import type { WeightTable } from '../../../models/weights.ts';
+import type { Pixels } from '../calls/image-model.ts';
+
+/** The parts of an autoencoder of any class that a pipeline uses. */
+export interface Autoencoder {
+  /** Component that holds its weights. */
+  component: string;
+  latentChannels: number;
+  /** Pixels along one side of a latent. */
+  factor: number;
+  scales: LatentScales;
+  /** Latents of the denoiser [1, h, w, c] → images in −1 … 1 [1, factor · h, factor · w, 3] */
+  decoder(weights: WeightTable): (latents: Tensor, tiling: Tiling) => Tensor;
+  /** Images in −1 … 1 → encoder output, from which `sample` makes latents */
+  encoder(weights: WeightTable): (image: Tensor, tiling: Tiling) => Tensor;
+  /** Whether it can work in strips. */
+  tiles: boolean;
+  /** Whether `sample` uses noise. */
+  samples: boolean;
+  /** The encoder's output and noise [1, h, w, c] → latents of the denoiser [1, h, w, c] */
+  sample(encoded: Tensor, noise: Tensor): Tensor;
+}
+
+/** Returns the autoencoder of a component according to its configuration. Throws bad_checkpoint and unsupported. */
+export function readAutoencoder({
+  name,
+  className,
+  config: json,
+}: Pick<PipelineComponent, 'name' | 'className' | 'config'>): Autoencoder {
+  const file = `${name}/config.json`;
+  if (className === 'AutoencoderTiny') {
+    const config = readAutoencoderTinyConfig(json, file);
+    return {
+      component: name,
+      latentChannels: config.latentChannels,
+      factor: 2 ** (config.decoder.blocks.length - 1),
+      scales: config.scales,
+      tiles: false,
+      samples: false,
+      decoder(weights) {
+        const decode = autoencoderTinyDecoder(config, weights);
+        return (latents) => decode(unscaleLatents(latents, config.scales));
+      },
+      encoder: (weights) => autoencoderTinyEncoder(config, weights),
+      sample: (encoded) => scaleLatents(encoded, config.scales),
+    };
+  }
+  const config = readAutoencoderKLConfig(json, file);
+  return {
+    component: name,
+    latentChannels: config.latentChannels,
+    factor: 2 ** (config.channels.length - 1),
+    scales: config.scales,
+    tiles: true,
+    samples: true,
+    decoder(weights) {
+      const decode = autoencoderKLDecoder(config, weights);
+      return (latents, tiling) => decode(unscaleLatents(latents, config.scales), tiling);
+    },
+    encoder: (weights) => autoencoderKLEncoder(config, weights),
+    sample: (moments, noise) => sampleLatents(moments, noise, config.scales),
+  };
+}
+
+/** Uploads an image; `on` returns it on a tape in −1 … 1, [1, height, width, 3]. */
+export function uploadImage(device: Device, image: Pixels): { bytes: Tensor; on(tape: Tape): Tensor } {
+  const { width, height } = image;
+  const bytes = device.tensor('step', 'image bytes', [1, height, width], pixelWords(image));
+  return { bytes, on: (tape) => fromPixels(bytes.on(tape)) };
+}
+
+/** Pixels as one word each, the first colour in its lowest byte. */
+export function pixelWords({ width, height, data }: Pixels): Uint32Array<ArrayBuffer> {
+  const words = new Uint32Array(width * height);
+  for (let i = 0; i < words.length; i++)
+    words[i] = data[3 * i]! | (data[3 * i + 1]! << 8) | (data[3 * i + 2]! << 16);
+  return words;
+}
+
+/** Reads packed pixels back from the device. */
+export async function readImage(
+  device: Device,
+  bytes: Tensor,
+  width: number,
+  height: number,
+): Promise<Pixels> {
+  const words = new Uint32Array(await device.read(bytes.region!));
+  const data = new Uint8Array(3 * width * height);
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      const word = words[y * bytes.stride + x]!;
+      const at = 3 * (y * width + x);
+      data[at] = word & 255;
+      data[at + 1] = (word >> 8) & 255;
+      data[at + 2] = (word >> 16) & 255;
+    }
+  }
+  return { width, height, data };
+}
+
+/** Values in torch's order [channels, height, width] → [height, width, channels]. */
+export function channelsLast(values: Float32Array, channels: number): Float32Array {
+  const pixels = values.length / channels;
+  const out = new Float32Array(values.length);
+  for (let c = 0; c < channels; c++)
+    for (let p = 0; p < pixels; p++) out[p * channels + c] = values[c * pixels + p]!;
+  return out;
+}

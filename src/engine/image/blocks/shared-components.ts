@@ -1,0 +1,76 @@
+// Declarations of components that several families share: autoencoders, CLIP text encoders, noise schedules.
+
+import type { ComponentClasses, PipelineComponents } from '../../../files/pipeline/pipeline-classes.ts';
+import { TOKENIZER_BACKENDS } from '../components/component-tokenizer.ts';
+
+export const AUTOENCODER: ComponentClasses = {
+  kind: 'model',
+  library: 'diffusers',
+  classes: ['AutoencoderKL', 'AutoencoderTiny'],
+};
+
+export const SCHEDULER: ComponentClasses = { kind: 'scheduler', library: 'diffusers', classes: null };
+
+/** Declares a text encoder, which is a class of transformers. */
+export const textEncoder = (...classes: string[]): ComponentClasses => ({
+  kind: 'model',
+  library: 'transformers',
+  classes,
+});
+
+/** Declares a tokenizer. A backend that reads the files of any may stand in place of its classes. */
+export const tokenizer = (...classes: string[]): ComponentClasses => ({
+  kind: 'tokenizer',
+  library: 'transformers',
+  classes: [...classes, ...TOKENIZER_BACKENDS],
+});
+
+/** An IP-Adapter, and the encoder of its image. */
+export const IMAGE_PROMPT: PipelineComponents = {
+  ip_adapter: {
+    kind: 'model',
+    library: 'diffusers',
+    classes: ['IPAdapter'],
+    role: 'image encoder',
+    optional: true,
+    onlyGiven: true,
+  },
+  image_encoder: {
+    kind: 'model',
+    library: 'transformers',
+    classes: ['CLIPVisionModelWithProjection'],
+    role: 'image encoder',
+    optional: true,
+    onlyGiven: true,
+  },
+};
+
+/** ControlNets, of which a pipeline may have several. They run before the denoiser in each step. */
+export const CONTROLNET: ComponentClasses = {
+  kind: 'model',
+  library: 'diffusers',
+  classes: ['ControlNetModel'],
+  role: 'denoiser',
+  several: true,
+  refused: {
+    ControlNetUnionModel: 'takes several kinds of images in one network: this version runs ControlNetModel',
+    MultiControlNetModel: 'is several ControlNets in folders of their own: give each of these folders',
+    ControlNetXSAdapter:
+      'is a ControlNet-XS, which computes beside each block of a UNet: this version runs ControlNetModel',
+    SparseControlNetModel: 'is for videos: this version runs ControlNetModel',
+    T2IAdapter: 'is a T2I-Adapter: this version runs ControlNetModel',
+    MultiAdapter: 'is several T2I-Adapters: this version runs ControlNetModel',
+    FluxControlNetModel: 'is for FLUX.1: this version runs the ControlNets of Stable Diffusion 1, 2 and XL',
+    SD3ControlNetModel:
+      'is for Stable Diffusion 3: this version runs the ControlNets of Stable Diffusion 1, 2 and XL',
+    QwenImageControlNetModel:
+      'is for Qwen-Image: this version runs the ControlNets of Stable Diffusion 1, 2 and XL',
+  },
+};
+
+/** Declares a denoiser, which is a class of diffusers. */
+export const denoiser = (...classes: string[]): ComponentClasses => ({
+  kind: 'model',
+  library: 'diffusers',
+  classes,
+});

@@ -1,0 +1,137 @@
+// The UNet of Stable Diffusion as a predictor, recorded for one size of latents. Guidance takes a pass with and one without the
+// prompt, or is an input of models that were distilled to follow a guidance scale. ControlNets run before it in the calls in which
+// they take part.
+
+import type { Device } from '../../../../gpu/device.ts';
+import type { Tape } from '../../../../gpu/tape.ts';
+import type { Tensor } from '../../../../gpu/tensor.ts';
+import { concat } from '../../../../kernels/concat.ts';
+import { guidance, keepSpread } from '../../../../kernels/guidance.ts';
+import { repeat } from '../../../../kernels/repeat.ts';
+import type { UNetConfig } from '../../../../models/image/unet-config.ts';
+import type { Control, ImagePrompt } from '../../../../models/image/unet-steering.ts';
+import type { UNet } from '../../../../models/image/unet.ts';
+import { allocateTensor, recordTape, type ComputeOptions, type Recording } from '../../recording/compute.ts';
+import { CountedRecording, timesOf } from '../../recording/counted-recording.ts';
+import { activeIn, type ControlRule } from '../../calls/control.ts';
+import { writeRows, type Predictor } from '../../recording/denoiser.ts';
+import { createScalars, type Scalars } from '../../recording/scalars.ts';
+import { Scope } from '../../recording/scope.ts';
+import {
+  computeConditions,
+  onTape,
+  tensorsOf,
+  type ConditionRequest,
+  type Conditions,
+  type LoadedControl,
+} from './unet-conditions.ts';
+
+export interface UNetRequest extends ConditionRequest {
+  guidanceRescale: number;
+  /** ControlNets, each with how it takes part. */
+  controls: readonly (LoadedControl & { rule: ControlRule })[];
+  /** Keys and values of an image for each cross-attention, and how strongly they count; null: there is none. */
+  imagePrompt: { keyValues: readonly Tensor[]; scale: number } | null;
+  /** Calls of the denoiser in the whole plan. */
+  calls: number;
+  /** Inpainting UNets: mask and masked image, [1, height, width, 1 + channels]. */
+  extra: Tensor | null;
+  latents: Tensor;
+  output: Tensor;
+}
+
+/** Indices of a step's scalars. */
+const INPUT_SCALE = 0;
+const GUIDANCE = 1;
+const ONE = 2;
+
+export async function unetPredictor(
+  device: Device,
+  config: UNetConfig,
+  unet: UNet,
+  request: UNetRequest,
+  options: ComputeOptions,
+): Promise<Predictor> {
+  const { text, controls, calls } = request;
+  const batch = text.states.shape[0] as number;
+  using scope = new Scope(device);
+  const conditions = await computeConditions(device, config, unet, request, options);
+  for (const tensor of tensorsOf(conditions)) scope.hold(tensor);
+  const scalars = scope.use(createScalars(device, 'scalars of a step', 3));
+  const time = scope.hold(allocateTensor(device, 'time step', [batch, 1]));
+  const step: RecordedStep = { unet, request, conditions, scalars, time };
+  const rules = controls.map(({ rule }) => rule);
+  const activeOf = (call: number): number[] => activeIn(rules, call, calls);
+  const recordings = new Map<string, CountedRecording>();
+  for (let call = 0; call < calls; call++) {
+    const active = activeOf(call);
+    if (recordings.has(active.join())) continue;
+    const recording = await recordStep(device, step, active, scope, options);
+    recordings.set(active.join(), new CountedRecording(scope.use(recording)));
+  }
+  const owner = scope.move();
+  return {
+    run({ inputScale, timestep }, index) {
+      scalars.write([inputScale, request.guidance, 1]);
+      writeRows(device, time, new Float32Array(batch).fill(timestep));
+      return recordings.get(activeOf(index).join())!.run();
+    },
+    times: () => timesOf(recordings.values()),
+    [Symbol.dispose]: () => owner[Symbol.dispose](),
+  };
+}
+
+interface RecordedStep {
+  unet: UNet;
+  request: UNetRequest;
+  conditions: Conditions;
+  scalars: Scalars;
+  time: Tensor;
+}
+
+/** Records a step in which some of the ControlNets take part; `scope` takes over what the recording reads. */
+async function recordStep(
+  device: Device,
+  { unet, request, conditions, scalars, time }: RecordedStep,
+  active: readonly number[],
+  scope: Scope,
+  options: ComputeOptions,
+): Promise<Recording> {
+  const { latents, output, extra, controls } = request;
+  const batch = time.shape[0] as number;
+  const scales = scope.use(createScalars(device, 'scales of ControlNets', 1 + active.length));
+  scales.write([1, ...active.map((i) => controls[i]!.rule.scale)]);
+  const notFinite = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1))).region!;
+  const prompt = request.imagePrompt;
+  const imageScales = scope.use(createScalars(device, 'scale of an image', 2));
+  imageScales.write([1, prompt?.scale ?? 0]);
+  const batched = (x: Tensor): Tensor => (batch === 1 ? x : repeat(x, batch, scalars.region, ONE));
+  const record = (tape: Tape): readonly Tensor[] => {
+    const { unet: conditioning, controls: controlled } = onTape(conditions, tape);
+    const scaled = repeat(latents.on(tape), 1, scalars.region, INPUT_SCALE);
+    const x = batched(scaled);
+    const control: Control | null =
+      active.length === 0
+        ? null
+        : {
+            residuals: active.map((i) => {
+              const { conditioning: own, hint } = controlled[i]!;
+              return controls[i]!.page.forward(x, time.on(tape), hint, own);
+            }),
+            scales: scales.region,
+            notFinite,
+          };
+    const image: ImagePrompt | null = prompt && {
+      keyValues: prompt.keyValues.map((one) => one.on(tape)),
+      scales: imageScales.region,
+      notFinite,
+    };
+    const input = extra ? batched(concat(scaled, extra.on(tape))) : x;
+    const predicted = unet.forward(input, time.on(tape), conditioning, { control, image });
+    if (batch === 1) return [predicted];
+    const guided = guidance(predicted, scalars.region, GUIDANCE);
+    if (request.guidanceRescale > 0) keepSpread(guided, predicted, request.guidanceRescale);
+    return [guided];
+  };
+  return await recordTape(device, options, record, [output]);
+}

@@ -1,0 +1,205 @@
+// Records and runs a computation on the device, and copies its result into a buffer that outlives the computation.
+
+import { EngineError } from '../../../files/error.ts';
+import { Tape } from '../../../gpu/tape.ts';
+import type { Device } from '../../../gpu/device.ts';
+import { profile, type KernelTime } from '../../../gpu/kernel-times.ts';
+import { Tensor, tensorBytes, type Region } from '../../../gpu/tensor.ts';
+import { compileTape } from '../../tuning/compile.ts';
+import type { Profiler } from './profiler.ts';
+
+export interface ComputeOptions {
+  /** Whether to use plain f32 kernels. */
+  plain: boolean;
+  /** Collects the GPU times of kernels. */
+  profiler?: Profiler | undefined;
+  /** Called for the kernels that are compiled for the next computation. */
+  onKernels?: ((done: number, total: number) => void) | undefined;
+  /** Called with the name of a result that is not finite and is therefore computed again in plain f32. */
+  onNotFinite?: ((what: string) => void) | undefined;
+  /** Compiles kernels without computing anything. */
+  compileOnly?: boolean;
+  /** Ends a single run between two segments. */
+  signal?: AbortSignal | undefined;
+  /** Finds the fastest kernel variants before a computation is recorded that will be replayed many times. */
+  tune?: ((record: Recorded) => Promise<void>) | undefined;
+}
+
+type Recorded = (tape: Tape) => readonly Tensor[];
+
+export class NotFiniteError extends EngineError {
+  constructor() {
+    super(
+      'internal',
+      'the model computed values that are not finite numbers: the checkpoint may be damaged; fetch it again, or try `allF32`',
+    );
+  }
+}
+
+/** Allocates an uninitialized tensor with a buffer of its own; its shape consists of numbers, not step sizes. */
+export function allocateTensor(device: Device, label: string, shape: readonly number[]): Tensor {
+  const buffer = device.allocate('step', label, tensorBytes(shape, {}));
+  return new Tensor(shape, 'f32', { region: { buffer, offset: 0, size: buffer.size } });
+}
+
+export function freeTensors(device: Device, tensors: Iterable<Tensor | null | undefined>): void {
+  for (const tensor of tensors) if (tensor?.region) device.free(tensor.region.buffer);
+}
+
+/**
+ * Limit on the segments of a single run that are submitted but not done: cancelling waits for these only, while a decoder may take
+ * seconds.
+ */
+const AHEAD = 3;
+/** Milliseconds from which a segment counts as long: the next one is then submitted after it, at no measurable cost. */
+const LONG = 20;
+
+/** A tape recorded once and replayed until it is disposed; results are copied out after each run. */
+export class Recording implements Disposable {
+  private readonly device: Device;
+  private readonly tape: Tape;
+  private readonly compileOnly: boolean;
+  private readonly replay: { submitEvery: number; last(encoder: GPUCommandEncoder): void };
+
+  constructor(
+    device: Device,
+    tape: Tape,
+    { results, into }: { results: readonly Tensor[]; into: readonly Tensor[] },
+    compileOnly: boolean,
+  ) {
+    this.device = device;
+    this.tape = tape;
+    this.compileOnly = compileOnly;
+    const last = (encoder: GPUCommandEncoder): void => {
+      for (const [i, result] of results.entries()) copyOut(encoder, tape.region(result), into[i]!.region!);
+    };
+    this.replay = { submitEvery: 1, last };
+  }
+
+  /** Resolves when all is submitted. Throws what reading weights from files throws. */
+  async run(): Promise<void> {
+    if (!this.compileOnly) await this.tape.replay({}, this.replay);
+  }
+
+  /** Submits no further segment once `signal` aborts. Throws cancelled. */
+  async runUnless(signal: AbortSignal | undefined): Promise<void> {
+    if (this.compileOnly) return;
+    const { queue } = this.device.gpu;
+    const pending: Promise<unknown>[] = [];
+    let isLong = false;
+    let doneAt = performance.now();
+    for (const waits of this.tape.submits({}, this.replay)) {
+      if (waits !== null) {
+        await waits;
+        continue;
+      }
+      pending.push(queue.onSubmittedWorkDone().catch(() => {})); // a lost device is reported at the end
+      while (pending.length >= (isLong ? 1 : AHEAD)) {
+        await pending.shift();
+        isLong = performance.now() - doneAt > LONG;
+        doneAt = performance.now();
+      }
+      if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
+    }
+  }
+
+  /** Runs once more, kernel by kernel. */
+  times(): Promise<KernelTime[]> {
+    return profile(this.device, this.tape, {});
+  }
+
+  [Symbol.dispose](): void {
+    this.tape.destroy();
+  }
+}
+
+function copyOut(encoder: GPUCommandEncoder, source: Region, target: Region): void {
+  if (source.buffer === target.buffer) return; // the result was computed in its destination
+  const bytes = Math.min(source.size, target.size);
+  encoder.copyBufferToBuffer(source.buffer, source.offset, target.buffer, target.offset, bytes);
+}
+
+/**
+ * Records `record`. `into` receives copies of the tensors that it returns, in order. Memory for the intermediates is reserved
+ * before the first run; throws out_of_memory if that fails.
+ */
+export async function recordTape(
+  device: Device,
+  { plain, onKernels, compileOnly = false, tune }: ComputeOptions,
+  record: Recorded,
+  into: readonly Tensor[],
+): Promise<Recording> {
+  if (!plain) await tune?.(record);
+  const tape = new Tape(device, {}, { plain });
+  try {
+    const results = record(tape);
+    for (const result of results) if (!result.region) tape.keep(result);
+    tape.finish();
+    await device.reserve(device.memoryUsed + device.arena.growth());
+    await compileTape(device, tape, onKernels);
+    return new Recording(device, tape, { results, into }, compileOnly);
+  } catch (error) {
+    tape.destroy();
+    throw error;
+  }
+}
+
+/** Records and runs a computation once; each result has a buffer of its own. */
+export async function compute(device: Device, options: ComputeOptions, record: Recorded): Promise<Tensor[]> {
+  const results: Tensor[] = [];
+  const into: Tensor[] = [];
+  const recordInto = (tape: Tape): Tensor[] => {
+    results.push(...record(tape));
+    for (const { shape } of results) into.push(allocateTensor(device, 'result', shape as number[]));
+    return results;
+  };
+  try {
+    await computeInto(device, options, recordInto, into);
+    return into;
+  } catch (error) {
+    freeTensors(device, into);
+    throw error;
+  }
+}
+
+/** Records and runs a computation once, and copies its results into tensors. */
+export async function computeInto(
+  device: Device,
+  options: ComputeOptions,
+  record: Recorded,
+  into: readonly Tensor[],
+): Promise<void> {
+  using recording = await recordTape(device, { ...options, tune: undefined }, record, into);
+  await recording.runUnless(options.signal);
+  await device.gpu.queue.onSubmittedWorkDone();
+  await options.profiler?.add(() => recording.times());
+}
+
+/**
+ * Calls `run` with a flag (u32 [1]), and again with plain f32 kernels if the flag is raised, because f16 overflows at 65504. Throws
+ * NotFiniteError if it is raised again; `free` releases a result that is not finite.
+ */
+export async function finitely<T>(
+  device: Device,
+  options: ComputeOptions,
+  what: string,
+  run: (options: ComputeOptions, notFinite: Region) => Promise<T>,
+  free: (made: T) => void = () => {},
+): Promise<T> {
+  const flag = device.tensor('step', 'finite check', [1], new Uint32Array(1));
+  const region = flag.region!;
+  const ways = options.plain ? [options] : [options, { ...options, plain: true }];
+  try {
+    for (const [i, way] of ways.entries()) {
+      if (i > 0) options.onNotFinite?.(what);
+      device.gpu.queue.writeBuffer(region.buffer, 0, new Uint32Array(1));
+      const made = await run(way, region);
+      const [raised] = new Uint32Array(await device.read(region));
+      if (raised === 0) return made;
+      free(made);
+    }
+    throw new NotFiniteError();
+  } finally {
+    freeTensors(device, [flag]);
+  }
+}

@@ -1,0 +1,47 @@
+// Adapters that distil a model to few steps set steps, guidance and schedule, where the user gives no others.
+
+import { field, say, type Prose } from '../../../files/message.ts';
+import type { AppliedAdapter } from '../lora/adapters.ts';
+import type { OpenAdapter } from '../lora/open-adapter.ts';
+import type { Resolved, ResolveContext } from './resolved.ts';
+
+type FewSteps = NonNullable<OpenAdapter['fewSteps']>;
+
+/** The first adapter of a request that distils, with its scale; an adapter of scale 0 has no effect. */
+function fewStepsIn(applied: readonly AppliedAdapter[]): (FewSteps & { scale: number }) | null {
+  const found = applied.find(({ adapter, scale }) => scale !== 0 && adapter.fewSteps);
+  return found?.adapter.fewSteps ? { ...found.adapter.fewSteps, scale: found.scale } : null;
+}
+
+/** Returns the context with the defaults that adapters imply. */
+export function contextWith(applied: readonly AppliedAdapter[], context: ResolveContext): ResolveContext {
+  const found = fewStepsIn(applied);
+  if (!found) return context;
+  const { steps, guidance, scheduler } = found.settings;
+  const isKnown = scheduler !== undefined && context.schedulers.includes(scheduler);
+  const from = `its adapter ${found.name}`;
+  const defaultsFrom = { steps: from, guidance: from, ...(isKnown && { scheduler: from }) };
+  const { defaults } = context;
+  return {
+    ...context,
+    defaults: { ...defaults, steps, guidance, defaultsFrom: { ...defaults.defaultsFrom, ...defaultsFrom } },
+    schedulers: isKnown ? [scheduler, ...context.schedulers] : context.schedulers,
+  };
+}
+
+/** A note on the values that an adapter sets; null: it sets none. */
+export function fewStepsNote({ event: { values, sources }, adapters = [] }: Resolved): Prose | null {
+  const found = fewStepsIn(adapters);
+  if (!found) return null;
+  const keys = (['steps', 'guidance', 'scheduler'] as const).filter(
+    (key) =>
+      sources[key] === 'model' && (key !== 'scheduler' || values.scheduler === found.settings.scheduler),
+  );
+  const isOwnScale = found.settings.scale !== undefined && found.scale === found.settings.scale;
+  if (keys.length === 0 && !isOwnScale) return null;
+  const set: Prose[] = keys.map((key) => say`${field(key)} ${values[key]}`);
+  if (isOwnScale) set.push(`its own scale ${found.scale}`);
+  const [first, ...others] = set;
+  const all = others.reduce<Prose>((text, each) => say`${text}, ${each}`, first!);
+  return say`the adapter ${found.name} is for few steps, which sets ${all}: give others to change them`;
+}

@@ -1,0 +1,115 @@
+// Checks of a request whose values are resolved: bounds, the inputs that its pipeline class needs, fields that only some families
+// take. Each throws bad_request with the name of the field.
+
+import { type Prose, field, say, subject } from '../../../files/message.ts';
+import { EngineError } from '../../../files/error.ts';
+import { LIMITS } from '../../../options/limits.ts';
+import { guidanceProblem, sideProblem, stepsProblem, wholeProblem } from './bounds.ts';
+import { imageFamilies } from '../families/registry.ts';
+import type { CompleteImageRequest, ResolvedImageRequest } from '../calls/image-model.ts';
+import type { Resolved, ResolveContext } from './resolved.ts';
+
+function refuse(param: string, message: Prose): never {
+  throw new EngineError('bad_request', message, { param });
+}
+
+export function checkValues(
+  { values, sources }: Pick<Resolved['event'], 'values' | 'sources'>,
+  { seed }: CompleteImageRequest,
+  { pipeline: { family }, sizeMultiple, mostClipSkip }: ResolveContext,
+): void {
+  const check = (key: keyof ResolvedImageRequest, problem: string | null): void => {
+    if (problem !== null) refuse(key, `${key} ${problem}`);
+  };
+  for (const key of ['width', 'height'] as const) {
+    const problem = sideProblem(values[key], sizeMultiple);
+    if (problem !== null && sources[key] === 'image')
+      refuse(
+        key,
+        say`${subject(key)} by the image's proportions ${problem}: give ${field('width')} and ${field('height')}`,
+      );
+    check(key, problem);
+  }
+  check('steps', stepsProblem(values.steps));
+  check('samples', wholeProblem(values.samples, 1, LIMITS.samples));
+  if (values.clipSkip !== 0 && mostClipSkip === 0)
+    refuse(
+      'clipSkip',
+      `clipSkip is for models with a CLIP text encoder, and ${family.name} has none: leave it out`,
+    );
+  check('clipSkip', wholeProblem(values.clipSkip, 0, mostClipSkip));
+  check('guidance', guidanceProblem(values.guidance));
+  if (!(values.guidanceRescale >= 0 && values.guidanceRescale <= 1))
+    refuse('guidanceRescale', `guidanceRescale is ${values.guidanceRescale}; it is a number from 0 to 1`);
+  if (!Number.isSafeInteger(seed) || seed < 0)
+    refuse('seed', `seed is ${seed}; it is an integer from 0 to ${Number.MAX_SAFE_INTEGER}`);
+  if (seed > Number.MAX_SAFE_INTEGER - (values.samples - 1))
+    refuse(
+      'seed',
+      `seed is ${seed}, and the last of ${values.samples} images would have one above ${Number.MAX_SAFE_INTEGER}: choose a smaller seed`,
+    );
+  if (values.strength !== null && !(values.strength > 0 && values.strength <= 1))
+    refuse('strength', `strength is ${values.strength}; it is a number above 0 and at most 1`);
+}
+
+/** Checks that the image and the mask are given if the pipeline class or the denoiser needs them. */
+export function checkInputs(
+  { image, mask, furtherImages = [] }: CompleteImageRequest,
+  { strength }: ResolvedImageRequest,
+  { pipeline: { className, task, set }, needsMask }: ResolveContext,
+): void {
+  const sees = set.references !== undefined;
+  const fills = set.classes.inpainting !== undefined;
+  // Under a mask the last image is the one that is filled.
+  const most = (set.references?.most ?? 1) + (sees && fills && mask ? 1 : 0);
+  if (furtherImages.length > 0 && (!image || furtherImages.length >= most)) {
+    const problem = image
+      ? `${furtherImages.length + 1} images are given`
+      : 'the last of them is not given as image';
+    refuse(
+      'image',
+      `${className} takes ${most === 1 ? 'one image' : `at most ${most} images`}, and ${problem}`,
+    );
+  }
+  if (sees && mask && !fills)
+    refuse('mask', `${className} sees the whole image beside what it draws, and takes no mask: leave it out`);
+  if (sees && !mask && strength !== null)
+    refuse('strength', `${className} sees the image beside what it draws, and has no strength: leave it out`);
+  if (mask && !image) refuse('mask', 'a mask needs the image that it is a mask of: give both');
+  if (needsMask && !mask)
+    refuse(
+      'mask',
+      say`this model was made to fill masks: give ${field('image')}, and a ${field('mask')} that is white where to draw`,
+    );
+  if (task !== 'text-to-image' && !image)
+    refuse(
+      'image',
+      say`${className} draws from an image, and none is given: give ${field('image')}, or take the class that draws from text`,
+    );
+  if (task === 'inpainting' && !mask)
+    refuse(
+      'mask',
+      say`${className} fills a mask, and none is given: give ${field('mask')}, or take another class`,
+    );
+  if (strength !== null && !image)
+    refuse('strength', 'strength is for drawing from an image, and none is given: leave it out, or give one');
+}
+
+/** Fields of a request that only some families take. Those that no value is decided for are also checked for their bounds. */
+export function checkFields(
+  request: CompleteImageRequest,
+  { guidanceRescale }: ResolvedImageRequest,
+  { pipeline: { family }, seesControl }: ResolveContext,
+): void {
+  const takes = seesControl ? [...family.takes, 'controlImages'] : family.takes;
+  // A guidanceRescale of 0, which clients send, changes nothing in any family.
+  const given: CompleteImageRequest = { ...request, guidanceRescale: guidanceRescale || undefined };
+  for (const field of imageFamilies().flatMap((one) => one.takes))
+    if (given[field] !== undefined && !takes.includes(field))
+      refuse(field, `${field} is not for ${family.name}: leave it out`);
+  const { maxSequenceLength: length, flowShift: shift } = request;
+  if (length !== undefined && !(Number.isInteger(length) && length > 0))
+    refuse('maxSequenceLength', `maxSequenceLength is ${length}; it is an integer of at least 1`);
+  if (shift !== undefined && !(Number.isFinite(shift) && shift > 0))
+    refuse('flowShift', `flowShift is ${shift}; it is a number above 0`);
+}

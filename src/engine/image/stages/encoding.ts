@@ -1,0 +1,144 @@
+// Encodes the source image of a run, the control image, and for inpainting the mask and the masked image.
+
+import type { Device } from '../../../gpu/device.ts';
+import type { Region, Tensor } from '../../../gpu/tensor.ts';
+import { linearCombination } from '../../../kernels/linear-combination.ts';
+import { scaleRows } from '../../../kernels/scale-rows.ts';
+import type { Tiling } from '../../../models/image/autoencoder-kl.ts';
+import { uploadImage } from '../blocks/autoencoder.ts';
+import { compute, finitely, freeTensors, type ComputeOptions } from '../recording/compute.ts';
+import type { Drawing } from './drawing.ts';
+import type { MaskInput } from '../blocks/family.ts';
+import type { ReferenceImage } from '../request/given-images.ts';
+import type { Pixels } from '../calls/image-model.ts';
+import { Scope } from '../recording/scope.ts';
+
+/** The encoded source image and control image, which all samples share. */
+export interface Encoded extends Disposable {
+  /** Null: denoising starts from noise. */
+  image: Tensor | null;
+  /** The control image of models that take its latents beside those that are denoised; null: the model is none. */
+  control: Tensor | null;
+  /** Inputs of inpainting; null without a mask. */
+  mask: {
+    /** 1 where a latent is redrawn, [1, height, width, 1]; folded: 1 where a pixel is redrawn, [1, height, width, pixels of a latent]. */
+    latents: Tensor;
+    /** The encoded image without the masked part, for denoisers that are made for inpainting. */
+    masked: Tensor | null;
+    input: MaskInput | null;
+  } | null;
+}
+
+/** The control image that a drawing encodes; null: none. */
+function controlOf({ runner, controls = [] }: Drawing): Pixels | null {
+  return (runner.seesControl === true && controls[0]) || null;
+}
+
+/** Whether a drawing has images to encode. */
+export function encodesImages(drawing: Drawing): boolean {
+  return drawing.image !== null || controlOf(drawing) !== null;
+}
+
+/** Encodes the source image and the control image. The encoder's weights are on the device until the function returns. */
+export async function encodeGiven(drawing: Drawing, tiling: Tiling): Promise<Encoded> {
+  const { components, autoencoder, latents, options, runner, image, mask } = drawing;
+  const { device } = components;
+  using encoder = await components.load(autoencoder.component, 'encoder', autoencoder.encoder, options);
+  using inputs = new Scope(device);
+  const [own, control] = [image, controlOf(drawing)].map((given) => {
+    const upload = given && uploadImage(device, given);
+    if (upload) inputs.hold(upload.bytes);
+    return upload;
+  });
+  const input = runner.fillsMasks || null;
+  const kept = mask && input ? inputs.hold(keptPixels(device, mask)) : null;
+  const one = inputs.hold(device.tensor('step', 'one', [1], Float32Array.of(1)));
+  const encode = (way: ComputeOptions, notFinite: Region): Promise<Tensor[]> =>
+    compute(device, way, (tape) => {
+      const x = own?.on(tape);
+      const images = [x, x && kept && scaleRows(x, kept.region!), control?.on(tape)].filter(
+        (given) => !!given,
+      );
+      return images.map((given) => linearCombination([encoder.page(given, tiling)], one.region!, notFinite));
+    });
+  const free = (tensors: Tensor[]): void => freeTensors(device, tensors);
+  using results = new Scope(device);
+  const made = await finitely(device, options, 'the encoder', encode, free);
+  made.forEach((tensor) => results.hold(tensor));
+  const next = (isThere: boolean): Tensor | null => (isThere ? made.shift()! : null);
+  const moments = next(image !== null);
+  const masked = next(kept !== null);
+  const fold = input === 'folded' ? latents.factor : 1;
+  const regions = mask && {
+    latents: results.hold(maskLatents(device, latents.factor, mask, fold)),
+    masked,
+    input,
+  };
+  const owner = results.move();
+  return {
+    image: moments,
+    control: next(control !== null),
+    mask: regions,
+    [Symbol.dispose]: () => owner[Symbol.dispose](),
+  };
+}
+
+/** Latents of reference images, each [1, height, width, channels]. */
+export interface EncodedReferences extends Disposable {
+  latents: readonly Tensor[];
+}
+
+/** Encodes reference images, each in a size of its own. Their latents are the means, as diffusers takes them: no noise is drawn. */
+export async function encodeReferences(
+  { components, autoencoder, options }: Drawing,
+  images: readonly ReferenceImage[],
+  tiling: Tiling,
+): Promise<EncodedReferences> {
+  const { device } = components;
+  using encoder = await components.load(autoencoder.component, 'encoder', autoencoder.encoder, options);
+  using results = new Scope(device);
+  const latents: Tensor[] = [];
+  for (const { fitted } of images) {
+    using inputs = new Scope(device);
+    const upload = uploadImage(device, fitted);
+    inputs.hold(upload.bytes);
+    const one = inputs.hold(device.tensor('step', 'one', [1], Float32Array.of(1)));
+    const { factor, latentChannels } = autoencoder;
+    const shape = [1, fitted.height / factor, fitted.width / factor, latentChannels];
+    const zeros = new Float32Array(shape.reduce((product, extent) => product * extent, 1));
+    const noise = inputs.hold(device.tensor('step', 'no noise', shape, zeros));
+    const encode = async (way: ComputeOptions, notFinite: Region): Promise<Tensor> => {
+      const [made] = await compute(device, way, (tape) => {
+        const encoded = encoder.page(upload.on(tape), tiling);
+        return [linearCombination([autoencoder.sample(encoded, noise.on(tape))], one.region!, notFinite)];
+      });
+      return made!;
+    };
+    const free = (made: Tensor): void => freeTensors(device, [made]);
+    latents.push(results.hold(await finitely(device, options, 'the encoder', encode, free)));
+  }
+  const owner = results.move();
+  return { latents, [Symbol.dispose]: () => owner[Symbol.dispose]() };
+}
+
+const isMasked = (mask: Pixels, at: number): boolean => mask.data[3 * at]! >= 128;
+
+/** Tensor with 0 for each pixel that is redrawn: an image multiplied by it has the middle grey (0) there. */
+function keptPixels(device: Device, mask: Pixels): Tensor {
+  const values = Float32Array.from({ length: mask.width * mask.height }, (_, i) =>
+    Number(!isMasked(mask, i)),
+  );
+  return device.tensor('step', 'kept pixels', [values.length], values);
+}
+
+/** Tensor with 1 where pixels are redrawn: the first `fold` rows and columns of each latent's, row by row; [1, height, width, fold²]. */
+function maskLatents(device: Device, factor: number, mask: Pixels, fold: number): Tensor {
+  const [height, width] = [mask.height / factor, mask.width / factor];
+  const values = Float32Array.from({ length: height * width * fold ** 2 }, (_, i) => {
+    const [latent, pixel] = [Math.floor(i / fold ** 2), i % fold ** 2];
+    const y = Math.floor(latent / width) * factor + Math.floor(pixel / fold);
+    const x = (latent % width) * factor + (pixel % fold);
+    return Number(isMasked(mask, y * mask.width + x));
+  });
+  return device.tensor('step', 'mask', [1, height, width, fold ** 2], values);
+}

@@ -1,0 +1,112 @@
+// Computes the latents of the images of a request: each starts from noise, or from an image and noise, and runs the steps of the
+// schedule. The denoiser is recorded once; images differ in their noise alone.
+
+import { EngineError } from '../../../files/error.ts';
+import type { Device } from '../../../gpu/device.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { allocateTensor } from '../recording/compute.ts';
+import { Denoiser, type DrawNoise, type Predictor } from '../recording/denoiser.ts';
+import type { ImageEvent } from '../calls/image-model.ts';
+import type { NoiseStream } from './noise.ts';
+import { SampleInputs, type InputsRequest } from './sample-inputs.ts';
+import { Scope } from '../recording/scope.ts';
+
+export interface SamplerRequest extends InputsRequest {
+  /** Records the denoiser on these tensors. */
+  predictor(latents: Tensor, output: Tensor, extra: Tensor | null): Promise<Predictor>;
+}
+
+export interface SampleRequest {
+  noise: NoiseStream;
+  signal: AbortSignal | undefined;
+  /** Limit on the previews of the clean latents, and the function that displays one. */
+  preview: { most: number; show(estimate: Tensor, step: number): Promise<void> } | null;
+  onStep(event: Pick<Extract<ImageEvent, { type: 'step' }>, 'step' | 'steps' | 'milliseconds'>): void;
+}
+
+export class Sampler implements Disposable {
+  readonly #request: SamplerRequest;
+  readonly #owner: Scope;
+  readonly #inputs: SampleInputs;
+  readonly #denoiser: Denoiser;
+  readonly #predictor: Predictor;
+
+  /** Records the denoiser. */
+  static async open(request: SamplerRequest): Promise<Sampler> {
+    const { device, shape, options } = request;
+    using scope = new Scope(device);
+    const inputs = new SampleInputs(request, scope);
+    // What the denoiser allocates as it runs belongs to a scope that is moved with the others.
+    const own = scope.use(new Scope(device));
+    const denoiser = new Denoiser(device, own, shape, inputs.keeping, options);
+    const { latents, output } = denoiser;
+    const predictor = scope.use(await request.predictor(latents, output, inputs.extra));
+    return new Sampler(request, scope.move(), { inputs, denoiser, predictor });
+  }
+
+  private constructor(
+    request: SamplerRequest,
+    owner: Scope,
+    parts: { inputs: SampleInputs; denoiser: Denoiser; predictor: Predictor },
+  ) {
+    this.#request = request;
+    this.#owner = owner;
+    this.#inputs = parts.inputs;
+    this.#denoiser = parts.denoiser;
+    this.#predictor = parts.predictor;
+  }
+
+  /** Returns the latents of an image, [frames, height, width, channels], in a buffer of their own. Throws NotFiniteError. */
+  async sample(request: SampleRequest): Promise<Tensor> {
+    const { device, shape } = this.#request;
+    const draw = this.#inputs.drawsFrom(request.noise);
+    await this.#inputs.write(draw);
+    await this.#start();
+    await this.#runSteps(request, draw);
+    const result = allocateTensor(device, 'latents', shape);
+    copy(device, this.#denoiser.latents, result);
+    return result;
+  }
+
+  /** Adds the GPU times of the denoiser's kernels in all images to the request's profile. */
+  async profile(): Promise<void> {
+    await this.#request.options.profiler?.add(() => this.#predictor.times());
+  }
+
+  /** Sets the first latents. */
+  #start(): Promise<void> {
+    const { plan } = this.#request;
+    const { image, noise, startsAnew } = this.#inputs;
+    if (!image || startsAnew) return this.#denoiser.start({ image: 0, noise: plan.fromNoise }, null, noise);
+    return this.#denoiser.start(plan.fromImage, image, plan.fromImage.noise === 0 ? null : noise);
+  }
+
+  async #runSteps({ signal, preview, onStep }: SampleRequest, draw: DrawNoise): Promise<void> {
+    const { device, shape, plan } = this.#request;
+    const total = plan.steps.length;
+    /** Previews are shown between this many parts of equal length. */
+    const parts = Math.min(preview?.most ?? 0, total - 1) + 1;
+    const partOf = (taken: number): number => Math.floor((taken * parts) / total);
+    using scope = new Scope(device);
+    const estimate = preview ? scope.hold(allocateTensor(device, 'preview', shape)) : null;
+    for (const [i, step] of plan.steps.entries()) {
+      if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled');
+      const startedAt = performance.now();
+      const shows = preview && partOf(i + 1) > partOf(i) && i + 1 < total;
+      const predict = (): Promise<void> => this.#predictor.run(step, i);
+      await this.#denoiser.step(step, predict, draw, shows ? estimate : null);
+      onStep({ step: i + 1, steps: total, milliseconds: performance.now() - startedAt });
+      if (shows) await preview.show(estimate!, i + 1);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#owner[Symbol.dispose]();
+  }
+}
+
+function copy(device: Device, x: Tensor, y: Tensor): void {
+  const encoder = device.gpu.createCommandEncoder();
+  encoder.copyBufferToBuffer(x.region!.buffer, 0, y.region!.buffer, 0, y.region!.size);
+  device.gpu.queue.submit([encoder.finish()]);
+}

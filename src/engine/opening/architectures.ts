@@ -1,0 +1,72 @@
+// The classes of checkpoints that each kind of model is opened with, read from the registry of text architectures.
+
+import type { KnownClasses } from '../../files/checkpoint/architecture.ts';
+import { fusedExperts, ggufClasses, textClasses } from '../../models/text/registry.ts';
+import { GGUF_TOWERS, mediaHalf } from '../../models/media-families.ts';
+import { CODE_ONLY } from '../../models/text/wrappers.ts';
+
+function modelTypes(): ReadonlyMap<string, string> {
+  const named = textClasses().flatMap(({ name, modelType }): [string, string][] =>
+    modelType === null ? [] : [[modelType, name]],
+  );
+  return new Map(named);
+}
+
+/** `model_type` as config.json states it, else the one that means the class; undefined where there is none. */
+export function modelTypeOf(
+  config: Readonly<Record<string, unknown>>,
+  className: string,
+): { modelType?: string } {
+  const stated = config['model_type'];
+  if (typeof stated === 'string' && stated !== '') return { modelType: stated };
+  const known = textClasses().find(({ name }) => name === className)?.modelType;
+  return known ? { modelType: known } : {};
+}
+
+function generators(): string[] {
+  return textClasses()
+    .filter(({ serves }) => serves.includes('generate'))
+    .map(({ name }) => name);
+}
+
+/** Classes that only embedding models use. */
+function embeddersOnly(): string[] {
+  return textClasses()
+    .filter(({ serves }) => !serves.includes('generate'))
+    .map(({ name }) => name);
+}
+
+export const TEXT_CLASSES: KnownClasses = {
+  get names() {
+    return generators();
+  },
+  get modelTypes() {
+    return modelTypes();
+  },
+  get embeddings() {
+    return embeddersOnly();
+  },
+  gguf: ggufClasses,
+  towers: () => GGUF_TOWERS,
+  fusedExperts,
+  purpose: 'run',
+  textHalf: mediaHalf,
+  codeOnly: CODE_ONLY,
+  role: 'AutoModelForCausalLM',
+};
+
+export const EMBEDDING_CLASSES: KnownClasses = {
+  get names() {
+    const both = textClasses().filter(
+      ({ serves }) => serves.includes('generate') && serves.includes('embed'),
+    );
+    return [...embeddersOnly(), ...both.map(({ name }) => name)];
+  },
+  get modelTypes() {
+    return modelTypes();
+  },
+  gguf: ggufClasses,
+  fusedExperts,
+  purpose: 'make embeddings',
+  role: 'AutoModel',
+};

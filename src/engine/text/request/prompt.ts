@@ -1,0 +1,151 @@
+// The prompt of a request as token ids: the chat template is rendered, texts are tokenized, and a conversation that is too long loses
+// its oldest turns if the request allows it.
+
+import { EngineError } from '../../../files/error.ts';
+import { TemplateLimitError } from '../../../files/template/jinja/meter.ts';
+import type { ChatRendering } from '../../../files/template/template.ts';
+import { assertLengths } from '../../../files/tokenizer/tokenizer.ts';
+import type { TileLimits } from '../../../models/media.ts';
+import { fitTurns } from './fitting.ts';
+import { expandIds, expandText, placeMedia } from '../media/expand.ts';
+import { mediaOf, uselessTiles, withoutBytes, type MediaByPart } from '../media/library.ts';
+import type { Medium } from '../media/medium.ts';
+import type { PromptMedia } from '../media/prompt-media.ts';
+import { readLastTurns, type ReadTurns } from '../media/read-turns.ts';
+import { LONG_TEXT } from '../threads/text-threads.ts';
+import { beginsAfter, renderConversation, type Rendered } from '../output/reply-start.ts';
+import { thinkingTags } from '../output/thinking.ts';
+import type { RequestContext } from './request.ts';
+import type { ChatMessage, TextPrompt } from '../calls/text-model.ts';
+import { checkPrompt } from './text-rules.ts';
+
+export interface RenderedPrompt extends Rendered {
+  ids: number[];
+  /** null: the prompt has no media. */
+  media: PromptMedia | null;
+}
+
+/** When a prompt is not needed any more. */
+export interface PromptEnd {
+  signal?: AbortSignal | undefined;
+  /** Aborts when the request ends, for whatever reason. */
+  ended?: AbortSignal;
+}
+
+/** Renders and tokenizes a prompt. `limits`: those of the request. Throws bad_request for an invalid one. */
+export async function renderPrompt(
+  prompt: TextPrompt,
+  context: RequestContext,
+  limits: TileLimits = {},
+  { signal, ended }: PromptEnd = {},
+): Promise<RenderedPrompt> {
+  checkPrompt(prompt);
+  if (context.library === null) checkNoTiles(limits);
+  const { tokenizer, vocabulary, output, contextLength } = context;
+  const thinking = thinkingTags(output);
+  if ('ids' in prompt) {
+    const bad = prompt.ids.find((id) => !Number.isInteger(id) || id < 0 || id >= vocabulary);
+    if (bad !== undefined) {
+      throw new EngineError('bad_request', `token id ${bad} is outside the vocabulary of ${vocabulary}`, {
+        param: 'prompt',
+      });
+    }
+    const text = tokenizer.decode(prompt.ids, { skipSpecialTokens: false });
+    return { text, ids: prompt.ids, begins: beginsAfter(text, thinking), said: '', media: null };
+  }
+  if ('text' in prompt) {
+    const { text } = prompt;
+    const ids = await encode(text, 'prompt', context);
+    return { text, ids, begins: beginsAfter(text, thinking), said: '', media: null };
+  }
+  const { library } = context;
+  const { messages: kept, media } = await readMedia(prompt, context, limits, ended);
+  const render = async (messages: ChatMessage[]): Promise<RenderedPrompt> => {
+    const byTemplate = (rendering: ChatRendering) =>
+      renderChat({ ...rendering, ...(library && library.shown) }, context, signal);
+    const shown = library ? withoutBytes(messages, library.model.readers) : messages;
+    const rendered = await renderConversation(
+      { ...prompt, messages: shown },
+      byTemplate,
+      thinking,
+      output.tools,
+    );
+    return { ...rendered, ...(await encodeShown(rendered.text, mediaOf(messages, media), context)) };
+  };
+  return prompt.dropOldest ? fitTurns(kept, contextLength - 1, render) : render([...kept]);
+}
+
+/** Reads the media of a conversation; of one that may be shortened only those for which the context has room. */
+async function readMedia(
+  { messages, dropOldest }: Extract<TextPrompt, { messages: ChatMessage[] }>,
+  { library, template, contextLength: context }: RequestContext,
+  limits: TileLimits,
+  signal: AbortSignal | undefined,
+): Promise<ReadTurns> {
+  // Without a template the rendering throws.
+  if (!library || template.problem !== null) return { messages, media: NO_MEDIA };
+  if (dropOldest) return readLastTurns(library, messages, { limits, context, signal });
+  const media = await library.read(messages, limits, signal, { room: library.room(context, signal) });
+  return { messages, media };
+}
+
+function checkNoTiles({ minTiles, maxTiles }: TileLimits): void {
+  if (minTiles !== undefined) throw uselessTiles('minTiles');
+  if (maxTiles !== undefined) throw uselessTiles('maxTiles');
+}
+
+const NO_MEDIA: MediaByPart = new Map();
+
+/** Tokenizes a rendered conversation with its media. */
+async function encodeShown(
+  text: string,
+  media: readonly Medium[],
+  context: RequestContext,
+): Promise<Pick<RenderedPrompt, 'ids' | 'media'>> {
+  const { library, tokenizer } = context;
+  if (!library || media.length === 0) return { ids: await encode(text, 'messages', context), media: null };
+  const expanded = expandText(text, media, library.model.readers);
+  const few = await encode(expanded.text, 'messages', context);
+  const { ids, runs } = expandIds(few, expanded.runs, (token) => tokenizer.tokenToId(token));
+  return { ids, media: placeMedia(ids.length, runs, library.model) };
+}
+
+/** Renders a conversation. A template that takes long runs in another thread, so that it does not delay other requests. */
+function renderChat(
+  rendering: ChatRendering,
+  { template, longText }: RequestContext,
+  signal: AbortSignal | undefined,
+): string | Promise<string> {
+  try {
+    return template.render(rendering, { quick: longText !== null });
+  } catch (error) {
+    if (!(error instanceof TemplateLimitError) || longText === null) throw error;
+    return longText.render(template.portable(rendering), signal);
+  }
+}
+
+/** Throws bad_request for a token of the tokenizer that has no row in the model's embedding. */
+function checkIds(ids: number[], vocabulary: number, from: 'messages' | 'prompt'): number[] {
+  const beyond = ids.find((id) => id >= vocabulary);
+  if (beyond === undefined) return ids;
+  throw new EngineError(
+    'bad_request',
+    `${from} has token ${beyond}, and the model has ${vocabulary}: the token was added to the tokenizer and not to the model, leave its text out`,
+    { param: from },
+  );
+}
+
+/** Tokenizes a text. A rendered conversation contains its special tokens already. */
+async function encode(
+  text: string,
+  from: 'messages' | 'prompt',
+  { tokenizer, longText, vocabulary }: RequestContext,
+): Promise<number[]> {
+  assertLengths(text, from);
+  const addSpecialTokens = from === 'prompt';
+  const isLong = longText !== null && text.length > LONG_TEXT;
+  const encoding = isLong
+    ? longText.encode(text, addSpecialTokens)
+    : tokenizer.encode(text, { addSpecialTokens });
+  return checkIds(await encoding, vocabulary, from);
+}

@@ -1,0 +1,272 @@
+// The engine loop. While there is work it plans a step, submits it, and then reads the tokens of the step before, which the device
+// computed meanwhile. At most two steps are in flight; a token that was sampled after a stop is dropped.
+
+import type { EngineError } from '../../../files/error.ts';
+import { NO_TOKEN_ALLOWED, NOT_A_TOKEN } from '../../../kernels/sample.ts';
+import { acceptForced } from './constrained.ts';
+import { readLogprob } from './logprobs.ts';
+import { lostTwice, noTokenAllowed, notANumber } from './sampling-errors.ts';
+import { allSubmitted, awaitsToken, supersede, type Step } from './launched-step.ts';
+import type { Runner } from '../step/runner.ts';
+import type { Scheduler } from './scheduler.ts';
+import { asEngineError, type Sequence } from './sequence.ts';
+import { endsPrompt, type Part } from '../step/step-plan.ts';
+
+export interface LoopCounters {
+  steps: number;
+  /** Number of steps with more than one sequence. */
+  sharedSteps: number;
+  promptTokens: number;
+  generatedTokens: number;
+  deviceRestarts: number;
+}
+
+export interface LoopOptions {
+  scheduler: Scheduler;
+  runner: Runner;
+  /** Name of the prefix cache's storage, for `prefill` events. */
+  storageBackend?: string | undefined;
+  /** Opens a new runner after the device was lost. */
+  restart(reason: string): Promise<Runner>;
+}
+
+/** Most steps in flight. */
+const DEPTH = 2;
+
+export class EngineLoop {
+  readonly counters: LoopCounters = {
+    steps: 0,
+    sharedSteps: 0,
+    promptTokens: 0,
+    generatedTokens: 0,
+    deviceRestarts: 0,
+  };
+  readonly #scheduler: Scheduler;
+  /** Ends the wait for a tower alone. */
+  #onWake: () => void = () => {};
+  readonly #storageBackend: string | undefined;
+  readonly #restart: (reason: string) => Promise<Runner>;
+  #runner: Runner;
+  #running: Promise<void> | null = null;
+  #closed = false;
+  /** Whether `wake` was called since the last plan. */
+  #woken = false;
+
+  constructor({ scheduler, runner, storageBackend, restart }: LoopOptions) {
+    this.#scheduler = scheduler;
+    this.#runner = runner;
+    this.#takeRows();
+    this.#storageBackend = storageBackend;
+    this.#restart = restart;
+  }
+
+  /** Starts the loop, or makes it plan again, after work was added. */
+  wake(): void {
+    this.#woken = true;
+    this.#onWake();
+    if (this.#running || this.#closed) return;
+    this.#woken = false;
+    this.#running = this.#run()
+      // Errors that remain after a restart.
+      .catch((error: unknown) => this.#all().forEach((sequence) => sequence.fail(error)))
+      .finally(() => {
+        this.#running = null;
+        // A request may have arrived while the loop ended.
+        if (this.#woken) this.wake();
+      });
+  }
+
+  /** Ends sequences now and frees their slots and pages at once. `error`: the cause, if the caller did not ask for the end. */
+  abort(sequences: readonly Sequence[], error?: EngineError): void {
+    for (const sequence of sequences) sequence.finish('abort', null, error);
+    this.#scheduler.sweep();
+    this.wake();
+  }
+
+  /** Ends all sequences and stops. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const sequence of this.#all()) sequence.finish('abort', null);
+    this.#scheduler.sweep();
+    this.#onWake();
+    await this.#running;
+  }
+
+  #all(): Sequence[] {
+    return [...this.#scheduler.running, ...this.#scheduler.waiting];
+  }
+
+  async #run(): Promise<void> {
+    // Nothing runs yet: a device that was lost while the loop was idle is replaced before a sequence could be counted as the cause.
+    if (this.#runner.device.isLost) await this.#recover(null);
+    const submitted: Step[] = [];
+    for (;;) {
+      try {
+        const parts = submitted.length < DEPTH ? this.#scheduler.plan() : [];
+        const moves = this.#scheduler.takeMoves();
+        const mayWait = parts.length > 0 || submitted.length > 0;
+        const tower = this.#runner.towers?.advance(this.#scheduler.running, { mayWait }) ?? null;
+        this.#woken = false;
+        this.#runner.pageCleaner.ahead(this.#scheduler.pages.pool.touched);
+        // Pages that a sequence released while it ran were returned before the validity of their values was known.
+        if (this.#scheduler.isWindowed)
+          this.#runner.pageCleaner.clear(this.#scheduler.pages.pool.takeReused());
+        if (moves) this.#runner.movePages(moves);
+        if (parts.length > 0) {
+          const step = this.#submit(parts);
+          if (step.launched.submitted) await allSubmitted(step.launched);
+          if (step.drawn === null) await this.#draw(step, submitted);
+          submitted.push(step);
+        }
+        if (submitted.length === 0 && moves) continue;
+        if (submitted.length === 0 && tower) {
+          await this.#awaitTower(tower);
+          continue;
+        }
+        if (submitted.length === 0) return;
+        if (submitted.length === DEPTH || parts.length === 0) await this.#read(submitted.shift()!);
+      } catch (error) {
+        submitted.length = 0;
+        await this.#recover(error);
+      }
+    }
+  }
+
+  /** The scheduler plans rows of media that the runner's device has. */
+  #takeRows(): void {
+    this.#scheduler.hasRows = this.#runner.towers?.hasRows ?? (() => false);
+  }
+
+  /** Waits until a tower is done, or more work has arrived. */
+  async #awaitTower(tower: Promise<void>): Promise<void> {
+    const woken = new Promise<void>((resolve) => (this.#onWake = resolve));
+    await Promise.race([tower, woken]);
+    const error = this.#runner.device.takeError();
+    if (error !== null) throw error;
+    // A medium that cannot be computed has ended its sequences.
+    this.#scheduler.sweep();
+  }
+
+  #submit(parts: Part[]): Step {
+    this.counters.steps++;
+    if (parts.length > 1) this.counters.sharedSteps++;
+    for (const part of parts) {
+      const { sequence } = part;
+      // A constraint is dropped only here, because the rows with a mask must be the same when a step is launched and when it is
+      // sampled.
+      if (sequence.constraint?.free) sequence.constraint = null;
+      this.#reportPrefill(part);
+    }
+    const drawLater = parts.some(({ samples, sequence }) => samples && sequence.isConstrained);
+    const launched = this.#runner.launch(parts, { drawLater });
+    const drawn = drawLater ? null : launched.draw();
+    drawn?.catch(() => {}); // handled where the step is read
+    return { parts, launched, drawn, superseded: new Set() };
+  }
+
+  #reportPrefill({ sequence, processed, first }: Part): void {
+    if (processed === null || sequence.leader) return;
+    this.counters.promptTokens += Math.max(0, processed - first);
+    const cached = sequence.placement.prefix.found!;
+    const storageBackend = this.#storageBackend;
+    sequence.emit({
+      type: 'prefill',
+      processed,
+      promptTokens: sequence.progress.promptTokens,
+      cachedTokens: cached.device + cached.host + cached.storage,
+      cached: { ...cached, ...(storageBackend !== undefined && { storageBackend }) },
+    });
+  }
+
+  /** Samples a step whose masks depend on all earlier tokens. Earlier steps that are still in flight are read first. */
+  async #draw(step: Step, before: Step[]): Promise<void> {
+    try {
+      while (before.length > 0 && step.parts.some(awaitsToken)) await this.#read(before.shift()!, step);
+    } catch (error) {
+      step.launched.drop();
+      throw error;
+    }
+    step.drawn = step.launched.draw();
+    step.drawn.catch(() => {}); // handled where the step is read
+  }
+
+  /** Waits for a step's tokens and appends them. `next`: the step that was submitted after it and has not sampled yet. */
+  async #read(step: Step, next: Step | null = null): Promise<void> {
+    const { ids, logprobs } = await step.drawn!;
+    for (const part of step.parts)
+      if (endsPrompt(part)) attempt(part.sequence, () => part.sequence.acceptPrompt());
+    let row = 0;
+    for (const part of step.parts) {
+      if (!part.samples) continue;
+      const at = row++;
+      if (!step.superseded.has(part)) this.#append(part.sequence, ids[at]!, logprobs, at, next);
+    }
+    this.#scheduler.sweep();
+  }
+
+  #append(sequence: Sequence, id: number, logprobs: Uint32Array, row: number, next: Step | null): void {
+    const { progress } = sequence;
+    progress.inFlight--;
+    if (progress.finished) return;
+    const count = progress.ids.length;
+    attempt(sequence, () => this.#accept(sequence, id, logprobs, row));
+    this.counters.generatedTokens += progress.ids.length - count;
+    if (progress.ids.length > count + 1 && next !== null) supersede(next, sequence);
+  }
+
+  #accept(sequence: Sequence, id: number, logprobs: Uint32Array, row: number): void {
+    if (id === NOT_A_TOKEN) {
+      sequence.finish('abort', null, notANumber(sequence));
+      this.#runner.pageCleaner.clear(this.#scheduler.discard(sequence));
+      return;
+    }
+    if (id === NO_TOKEN_ALLOWED) throw noTokenAllowed(sequence);
+    sequence.acceptToken(id, readLogprob(sequence, id, logprobs, row));
+    acceptForced(sequence);
+  }
+
+  /** After an error: opens a new device if the old one is lost, or else ends every sequence. */
+  async #recover(error: unknown): Promise<void> {
+    const reason = await this.#runner.device.loss();
+    if (reason === null || this.#closed) {
+      this.#endAll(asEngineError(error));
+      return;
+    }
+    // A sequence that was running at two device losses is probably their cause.
+    for (const sequence of this.#scheduler.running)
+      if (++sequence.progress.losses > 1) sequence.finish('abort', null, lostTwice(reason));
+    try {
+      this.counters.deviceRestarts++;
+      this.#scheduler.sweep();
+      this.#scheduler.restart();
+      this.#runner = await this.#restart(reason);
+      this.#takeRows();
+      for (const sequence of this.#scheduler.waiting) {
+        const lost = sequence.request.adapter?.lost;
+        if (lost) sequence.finish('abort', null, lost);
+      }
+      this.#scheduler.sweep();
+    } catch (cause) {
+      this.#endAll(asEngineError(cause));
+    }
+  }
+
+  /** Ends all sequences and empties the caches: any page, and any row of a medium, may hold wrong values now. */
+  #endAll(error: EngineError): void {
+    for (const sequence of this.#all()) sequence.finish('abort', null, error);
+    this.#runner.pageCleaner.restart();
+    this.#scheduler.restart();
+    this.#scheduler.sweep();
+    this.#scheduler.flush();
+    this.#runner.towers?.restart();
+  }
+}
+
+/** Runs `take`; an error ends only the given sequence. */
+function attempt(sequence: Sequence, take: () => void): void {
+  try {
+    take();
+  } catch (error) {
+    sequence.fail(error);
+  }
+}

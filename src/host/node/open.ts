@@ -1,0 +1,136 @@
+// The engine in Node: models in a thread or in the caller's own, and the probe of an adapter.
+
+import { type Prose, noteOf, say } from '../../files/message.ts';
+import type { AdapterSummary } from '../../gpu/adapter.ts';
+import { listAdapters, refuseElectron } from '../../gpu/node.ts';
+import type { EmbeddingModel, EmbeddingModelOptions } from '../../engine/embedding/embedding-model.ts';
+import { EMBEDDING_FACE } from '../../engine/embedding/face.ts';
+import { IMAGE_FACE } from '../../engine/image/face.ts';
+import type { ImageModel, ImageModelOptions } from '../../engine/image/calls/image-model.ts';
+import type { TunedModel } from '../../engine/text/calls/tuned-model.ts';
+import type { KernelCheck } from '../../engine/check/check-result.ts';
+import type { ProbeResult } from '../../engine/check/probe-result.ts';
+import type { ModelFace, ModelKind, SessionOptions } from '../model-kind.ts';
+import type { AnyModel } from '../model.ts';
+import type { OpenEvent } from '../../engine/opening/open-event.ts';
+import { letSleep } from '../sleeping-model.ts';
+import { openInWorker } from './start-worker.ts';
+import { modelName } from '../../engine/opening/model-name.ts';
+import { TEXT_FACE } from '../../engine/text/face.ts';
+import type { TextModel, TextModelOptions } from '../../engine/text/calls/text-model.ts';
+import { adapterRule } from '../../engine/input/rules.ts';
+
+/**
+ * Opens a language model from a folder or a hub id. Errors: bad_request (an option that is unknown or out of bounds),
+ * model_not_found, bad_checkpoint, unsupported, no_adapter, out_of_memory, network, disk_full; device_lost where the device is lost
+ * meanwhile; cancelled where `signal` aborts before the model is open. What has been downloaded by then is kept.
+ */
+export function openTextModel(
+  options: TextModelOptions,
+  onEvent?: (event: OpenEvent) => void,
+  signal?: AbortSignal,
+): Promise<TextModel> {
+  const kind = async () => (await import('../../engine/text/kind.ts')).TEXT_MODELS;
+  return openModel(TEXT_FACE, kind, options, onEvent, signal);
+}
+
+/**
+ * Opens a diffusion pipeline from a folder or a hub id. Errors: those of openTextModel, and bad_request for options that the
+ * pipeline does not have.
+ */
+export function openImageModel(
+  options: ImageModelOptions,
+  onEvent?: (event: OpenEvent) => void,
+  signal?: AbortSignal,
+): Promise<ImageModel> {
+  const kind = async () => (await import('../../engine/image/kind.ts')).IMAGE_MODELS;
+  return openModel(IMAGE_FACE, kind, options, onEvent, signal);
+}
+
+/** Opens an embedding model from a folder or a hub id. Errors: those of openTextModel. */
+export function openEmbeddingModel(
+  options: EmbeddingModelOptions,
+  onEvent?: (event: OpenEvent) => void,
+  signal?: AbortSignal,
+): Promise<EmbeddingModel> {
+  const kind = async () => (await import('../../engine/embedding/kind.ts')).EMBEDDING_MODELS;
+  return openModel(EMBEDDING_FACE, kind, options, onEvent, signal);
+}
+
+/** Opens a model in its own thread or in this one; with `sleepAfter` it sleeps when it is idle. `kind` is loaded only for this thread. */
+async function openModel<Options extends SessionOptions, M extends AnyModel>(
+  face: ModelFace<Options, M>,
+  kind: () => Promise<ModelKind<Options, M>>,
+  options: Options,
+  onEvent: ((event: OpenEvent) => void) | undefined,
+  signal: AbortSignal | undefined,
+): Promise<M> {
+  refuseElectron();
+  face.check(options);
+  const open = async (giveUp?: AbortSignal): Promise<M> => {
+    if (!options.inline) return openInWorker(face, options, onEvent, giveUp);
+    const [{ open: openInline }, { nodePlatform }] = await Promise.all([
+      kind(),
+      import('./platform.ts'),
+    ]);
+    return openInline(nodePlatform, options, onEvent, giveUp);
+  };
+  const model = await open(signal);
+  const { sleepAfter: after } = options;
+  if (after === undefined) return model;
+  const note = (message: Prose): void => onEvent?.(noteOf(say`${modelName(options.model)}: ${message}`));
+  return letSleep(model, { after, open, note, calls: face.calls, ...face.sleep(model, options) });
+}
+
+/** Lists all GPU adapters that can be opened, best first. */
+export function adapters(): Promise<AdapterSummary[]> {
+  return listAdapters();
+}
+
+/**
+ * Times the tiles of a language model's products and attention on this machine's adapter, within about a minute, and stores the fastest for models that are
+ * opened later. Results do not change by a bit. Errors: those of openTextModel; unsupported where the adapter has no timestamps.
+ */
+export async function tuneTextModel(
+  options: Omit<TextModelOptions, 'inline' | 'sleepAfter'>,
+  onEvent?: (event: OpenEvent) => void,
+): Promise<TunedModel> {
+  refuseElectron();
+  TEXT_FACE.check(options);
+  const [{ tuneModel }, { nodePlatform }] = await Promise.all([
+    import('../../engine/text/tune-model.ts'),
+    import('./platform.ts'),
+  ]);
+  return tuneModel(nodePlatform, options, onEvent);
+}
+
+/**
+ * Checks the kernels of an adapter family by family against their plain forms, in some seconds; `onCheck` gets each result. `adapter` as in
+ * TextModelOptions.
+ */
+export async function checkKernels(
+  adapter?: string | number,
+  onCheck?: (check: KernelCheck, done: number, total: number) => void,
+): Promise<KernelCheck[]> {
+  refuseElectron();
+  if (adapter !== undefined) adapterRule(adapter, 'adapter');
+  const [check, { nodePlatform }] = await Promise.all([
+    import('../../engine/check/check-kernels.ts'),
+    import('./platform.ts'),
+  ]);
+  return check.checkKernels(
+    () => nodePlatform.openDevice({ safe: true, ...(adapter === undefined ? {} : { adapter }) }),
+    onCheck,
+  );
+}
+
+/** Checks whether an adapter computes correctly; `adapter` as in TextModelOptions. */
+export async function probeAdapter(adapter?: string | number): Promise<ProbeResult> {
+  refuseElectron();
+  if (adapter !== undefined) adapterRule(adapter, 'adapter');
+  const [{ probe }, { nodePlatform }] = await Promise.all([
+    import('../../engine/check/probe.ts'),
+    import('./platform.ts'),
+  ]);
+  return probe(() => nodePlatform.openDevice({ safe: true, ...(adapter === undefined ? {} : { adapter }) }));
+}

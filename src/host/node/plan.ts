@@ -1,0 +1,79 @@
+// Plans models in Node: folders on the disk, models that ship, and the hub's files over HTTP ranges.
+
+import { totalmem } from 'node:os';
+import { EngineError } from '../../files/error.ts';
+import { localPath } from '../../files/hub/hub-local.ts';
+import { openHubFolder } from '../../files/hub/hub-folder.ts';
+import { shippedFolder } from '../../files/shipped.ts';
+import { openDiskFolder } from '../../files/source-disk.ts';
+import { noteOf, option, say } from '../../files/message.ts';
+import { hostBudget, INTEGRATED } from '../../gpu/adapter-profile.ts';
+import { chosenProfile, withChoices } from '../../gpu/chosen-profile.ts';
+import { freeHostMemory } from '../../gpu/free-memory.ts';
+import { firstBudget, listAdapters, readShader } from '../../gpu/node.ts';
+import { openPaperDevice } from '../../gpu/paper-device.ts';
+import { PLANNING } from '../../options/jobs.ts';
+import { checkOptions, filledText, rulesOf, type Rules } from '../../engine/input/rules.ts';
+import { checkKernelChoices } from '../../engine/text/request/text-rules.ts';
+import type { ModelPlan, PlanOptions } from '../../engine/plan/model-plan.ts';
+import type { PlanPlace } from '../../engine/plan/plan-place.ts';
+
+const PLAN_OPTIONS: Rules = { model: filledText, ...rulesOf(PLANNING) };
+
+/**
+ * Tells what a model would take on this machine's adapter, or on an integrated GPU where no adapter answers: from its configuration and the
+ * headers of its weights alone. No device is opened. Of a model on the hub only those bytes are fetched, and nothing is kept. Errors:
+ * bad_request for options, model_not_found, bad_checkpoint, unsupported, network: those of opening the model; cancelled where `signal` aborts.
+ */
+export async function planModel(options: PlanOptions, signal?: AbortSignal): Promise<ModelPlan> {
+  checkOptions(options, PLAN_OPTIONS, 'planModel', ['model']);
+  checkKernelChoices(options);
+  assertWanted(signal);
+  // A system that cannot load the GPU binding has no adapter, either.
+  const [like] = await listAdapters().catch(() => []);
+  const profile = like ? chosenProfile(like, options) : withChoices(INTEGRATED, options);
+  const { memoryBudget = firstBudget(profile) } = options;
+  const { path, isRemote, openFolder } = await locate(options, signal);
+  const place: PlanPlace = {
+    isRemote,
+    memory: totalmem(),
+    openFolder(name) {
+      assertWanted(signal);
+      return openFolder(name);
+    },
+    openDevice(budget) {
+      assertWanted(signal);
+      return openPaperDevice({
+        shaders: readShader,
+        profile,
+        memoryBudget: budget,
+        hostBudget: hostBudget(profile, freeHostMemory(), budget),
+        ...(like && { like }),
+      });
+    },
+  };
+  const { planFolder } = await import('../../engine/plan/plan.ts');
+  const plan = await planFolder(path, { ...options, memoryBudget }, place);
+  const grows = options.memoryBudget === undefined && profile.memory.mayGrow && !plan.fits;
+  return grows ? { ...plan, notes: [...plan.notes, noteOf(GROWS)] } : plan;
+}
+
+const GROWS = say`a GPU does not say how much memory it has: opening begins with this budget and takes more where the GPU gives it; plan for the GPU's memory with ${option('memoryBudget')}`;
+
+/** The model's folder: a path, the name of a model that ships, or an id of the hub. */
+async function locate(
+  { model, revision }: PlanOptions,
+  signal: AbortSignal | undefined,
+): Promise<Pick<PlanPlace, 'openFolder'> & { path: string; isRemote: boolean }> {
+  const path = (await localPath(model)) ?? shippedFolder(model);
+  if (path !== null) return { path, isRemote: false, openFolder: openDiskFolder };
+  const openFolder = await openHubFolder(model, {
+    ...(revision !== undefined && { revision }),
+    ...(signal && { signal }),
+  });
+  return { path: model, isRemote: true, openFolder };
+}
+
+function assertWanted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new EngineError('cancelled', 'planning the model was cancelled');
+}

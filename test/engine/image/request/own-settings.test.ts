@@ -1,0 +1,57 @@
+// Settings of a model in svc.json; invalid ones are refused with the file's name.
+
+import { describe, expect, it } from 'vitest';
+import { ownSettings, unknownWords } from '../../../../src/engine/image/request/own-settings.ts';
+import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import { temporaryFolders } from '../../../files/folders.ts';
+
+const folderOf = temporaryFolders();
+
+const read = async (settings: object) => {
+  const path = await folderOf({ 'svc.json': settings });
+  return {
+    path,
+    settings: await openDiskFolder(path)
+      .then((folder) => ownSettings(folder, 8))
+      .catch(String),
+  };
+};
+
+it('is a size, steps, guidance and what is not wanted', async () => {
+  const said = { width: 128, height: 64, num_inference_steps: 20, guidance_scale: 0, negative_prompt: '' };
+  expect((await read(said)).settings).toEqual({
+    defaults: { width: 128, height: 64, steps: 20, guidance: 0, negativePrompt: '' },
+    words: null,
+    colours: null,
+  });
+});
+
+describe('is refused by its file:', () => {
+  it.each<[object, string, string]>([
+    [{ width: 131 }, 'width', 'is 131, which is no multiple of 8; the nearest are 128 and 136'],
+    [{ height: 0 }, 'height', 'is 0; it is an integer from 8 to 16384'],
+    [{ num_inference_steps: 0.5 }, 'num_inference_steps', 'is 0.5; it is an integer from 1 to 1000'],
+    [{ guidance_scale: -1 }, 'guidance_scale', 'is -1; it is a number from 0 to 1000'],
+    [{ guidance_scale: '5' }, 'guidance_scale', 'is "5", which is no number'],
+    [{ negative_prompt: 3 }, 'negative_prompt', 'is 3, which is no text'],
+    [
+      { widht: 128 },
+      '"widht"',
+      'is nothing that a model says of itself; it says width, height, num_inference_steps, guidance_scale, negative_prompt',
+    ],
+  ])('%j', async (said, key, problem) => {
+    const { path, settings } = await read(said);
+    expect(settings).toBe(`EngineError: ${key} in svc.json of ${path} ${problem}: correct it there`);
+  });
+});
+
+it.each<[string, string[], Record<string, string>?]>([
+  ['a house BREAK snow', []],
+  ['a (house:1.2) [snow]', []],
+  ['snow (a BREAK)', ['break']],
+  ['trees, ladies and a box of trees', ['trees', 'ladies'], { trees: 'tree', ladies: 'lady' }],
+  ['constructors', ['constructors']],
+])('of "%s" it does not know %j', (prompt, words, known) => {
+  const all = new Set(['a', 'and', 'house', 'snow', 'tree', 'lady', 'box', 'of']);
+  expect(unknownWords([prompt], all)).toEqual({ words, ...(known && { known }) });
+});
