@@ -11,7 +11,7 @@ import { ROUTES } from '../dist/server/routes.js';
 import { FORMATS } from '../dist/kernels/formats.js';
 import { TOKENIZER_BACKENDS } from '../dist/engine/image/components/component-tokenizer.js';
 import { imageFamilies } from '../dist/engine/image/families/registry.js';
-import { GGUF_TOWERS, mediaFamily } from '../dist/models/media-families.js';
+import { GGUF_TOWERS, mediaFamily } from '../dist/models/towers/media-families.js';
 import { textClasses } from '../dist/models/text/registry.js';
 import { wrapperClasses } from '../dist/models/text/wrappers.js';
 import { CHAT_FIELDS } from '../dist/server/chat/chat-schema.js';

@@ -11,7 +11,7 @@ export const linear = (rows, out, k) => 2 * rows * out * k;
 export const attention = (queries, keys, columns) => 4 * queries * keys * columns;
 
 /**
- * A UNet2DConditionModel on latents, configured as in src/models/image/unet-config.ts: `step` per pass, `attention` the part of it that is
+ * A UNet2DConditionModel on latents, configured as in src/models/image/unet/unet-config.ts: `step` per pass, `attention` the part of it that is
  * scores and weighted values, `prompt` once per text of `tokens` tokens.
  */
 export function unetFlops(config, height, width, tokens) {

@@ -19,7 +19,7 @@ import { Tape } from '../../dist/gpu/tape.js';
 import { PAGE_TOKENS, TILE_ROWS } from '../../dist/kernels/batch.js';
 import { sample } from '../../dist/kernels/sample.js';
 import { readText } from '../../dist/models/text/registry.js';
-import { ropeWords } from '../../dist/models/text/rope.js';
+import { ropeWords } from '../../dist/models/text/blocks/rope.js';
 import { stopwatch } from './ceilings.mjs';
 
 const CONTEXT = 4096;

@@ -28,7 +28,7 @@ const PARTS = {
   },
   'models with bounds checks': {
     paths: ['test/models/'],
-    small: 'test/models/text/t5.test.ts',
+    small: 'test/models/text/t5/t5.test.ts',
     checks: 'all',
   },
   'kernels without bounds checks': {

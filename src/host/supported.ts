@@ -4,7 +4,7 @@ import { METHOD_NAMES } from '../files/coded/methods.ts';
 import { WIDENED_TYPES } from '../files/pipeline/float8-tensors.ts';
 import { CODED_FORMATS } from '../kernels/coded-formats.ts';
 import { QUANTIZED_FORMATS, SOURCES } from '../kernels/formats.ts';
-import { mediaClasses } from '../models/media-families.ts';
+import { mediaClasses } from '../models/towers/media-families.ts';
 import { EMBEDDING_CLASSES, TEXT_CLASSES } from '../engine/opening/architectures.ts';
 import { PIPELINE_CLASSES } from '../engine/image/families/class-names.ts';
 

@@ -7,8 +7,8 @@ import { Tape } from '../../src/gpu/tape.ts';
 import { ROW_WORDS } from '../../src/kernels/batch.ts';
 import { rotations } from '../../src/kernels/rotations.ts';
 import { readConfig } from '../../src/models/config-values.ts';
-import { readRope } from '../../src/models/text/rope-config.ts';
-import { inverseFrequencies, ropeSets, ropeWords } from '../../src/models/text/rope.ts';
+import { readRope } from '../../src/models/text/blocks/rope-config.ts';
+import { inverseFrequencies, ropeSets, ropeWords } from '../../src/models/text/blocks/rope.ts';
 import { batchOf, compute, upload } from './compute.ts';
 import { openTestDevice } from '../gpu/test-device.ts';
 

@@ -24,9 +24,9 @@ import type {
   LayerState,
   TextDeclaration,
   TextForward,
-} from '../../src/models/text/architecture.ts';
+} from '../../src/models/text/blocks/architecture.ts';
 import { readText } from '../../src/models/text/registry.ts';
-import { ropeWords } from '../../src/models/text/rope.ts';
+import { ropeWords } from '../../src/models/text/blocks/rope.ts';
 import type { WeightTable } from '../../src/models/weights.ts';
 
 export interface ForwardOptions {

@@ -4,7 +4,7 @@ import { bytesText } from '../../files/bytes-text.ts';
 import type { EmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts';
 import { option, say, type Prose } from '../../files/message.ts';
 import type { Device } from '../../gpu/device.ts';
-import type { TextDeclaration } from '../../models/text/architecture.ts';
+import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 
 /** Default limit on the tokens of one text; KV pages for more would take memory from other models. */
 const CONTEXT = 8192;

@@ -6,7 +6,7 @@ import type { EmbeddingLayout } from '../../files/checkpoint/embedding-folder.ts
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Device } from '../../gpu/device.ts';
-import type { TextDeclaration } from '../../models/text/architecture.ts';
+import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import { readText } from '../../models/text/registry.ts';
 import { EMBEDDING_CLASSES, modelTypeOf } from '../opening/architectures.ts';
 import { fetchModel } from '../opening/fetch-model.ts';

@@ -4,7 +4,7 @@ import { option, say, type Prose } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Device } from '../../gpu/device.ts';
 import { openPaperTwin } from '../../gpu/paper-device.ts';
-import type { TextDeclaration } from '../../models/text/architecture.ts';
+import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import type { TextModelOptions } from '../text/calls/text-model.ts';
 import { weightBytesIn } from '../weights/quantization.ts';
 import type { ModelPlan } from './model-plan.ts';

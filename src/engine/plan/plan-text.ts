@@ -4,7 +4,7 @@ import { noteOf, type Note, type Prose } from '../../files/message.ts';
 import type { Folder } from '../../files/source.ts';
 import type { Wrapper } from '../../files/checkpoint/checkpoint.ts';
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
-import { mediaFamily } from '../../models/media-families.ts';
+import { mediaFamily } from '../../models/towers/media-families.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import { TEXT_CLASSES } from '../opening/architectures.ts';
 import { activationsNote } from '../text/step/activations.ts';

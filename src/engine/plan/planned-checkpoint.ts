@@ -5,7 +5,7 @@ import { openCheckpoint, readCheckpointConfig, type Checkpoint } from '../../fil
 import { splitName } from '../../files/checkpoint/fused-experts.ts';
 import { textTensors } from '../../files/checkpoint/text-half.ts';
 import type { ByteSource, Folder } from '../../files/source.ts';
-import type { TextDeclaration } from '../../models/text/architecture.ts';
+import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import { readText } from '../../models/text/registry.ts';
 import type { WeightTable } from '../../models/weights.ts';
 import { untieStoredHead } from '../text/tied-head.ts';

@@ -5,7 +5,7 @@ import { EngineError } from '../../files/error.ts';
 import { noteOf } from '../../files/message.ts';
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import type { Device } from '../../gpu/device.ts';
-import type { TextDeclaration } from '../../models/text/architecture.ts';
+import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { AdapterHost, Adapters } from './lora/adapters.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';

@@ -3,7 +3,7 @@
 
 import type { Device } from '../../gpu/device.ts';
 import { openPaperTwin } from '../../gpu/paper-device.ts';
-import type { TextDeclaration } from '../../models/text/architecture.ts';
+import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import type { ResidentPart } from '../weights/layers.ts';
 import { openRunner } from './step/open-runner.ts';
 import type { RunnerCheckpoint, RunnerOptions } from './step/runner.ts';

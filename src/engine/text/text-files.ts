@@ -3,7 +3,7 @@
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import { openChatTemplate } from '../../files/template/template.ts';
 import { checkVocabularySize } from '../../files/tokenizer/token-ids.ts';
-import type { TextDeclaration } from '../../models/text/architecture.ts';
+import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import { readText } from '../../models/text/registry.ts';
 import { endTokens } from './request/defaults.ts';
 import { detectFormats, outputFormat } from './output/detect.ts';

@@ -3,7 +3,7 @@
 
 import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
 import { sameValues } from '../../files/checkpoint/same-values.ts';
-import type { TextDeclaration } from '../../models/text/architecture.ts';
+import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 
 /**
  * Returns the declaration, untied if the file stores a different head; `onNote` is called with a note about that. At most `most` elements

@@ -5,20 +5,20 @@ import type { ExpertOrder } from '../../files/checkpoint/fused-experts.ts';
 import type { GgufClass } from '../../files/gguf/model.ts';
 import type { ConfigSource } from '../../files/checkpoint/opened-checkpoint.ts';
 import { CONFIG_JSON, type Json } from '../config-values.ts';
-import type { TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
-import { BERT } from './bert-architecture.ts';
-import { COHERE } from './cohere-architecture.ts';
-import { metadataKeys } from './gguf-config.ts';
-import { GEMMA } from './gemma-architecture.ts';
-import { GEMMA4 } from './gemma4-architecture.ts';
-import { GLM } from './glm-architecture.ts';
-import { GPT_OSS } from './gpt-oss-architecture.ts';
-import { LFM2 } from './lfm2-architecture.ts';
-import { LLAMA } from './llama-architecture.ts';
-import { NEOX } from './neox-architecture.ts';
-import { OLMO } from './olmo-architecture.ts';
-import { QWEN3_NEXT } from './qwen3-next-architecture.ts';
-import { STARCODER } from './starcoder-architecture.ts';
+import type { TextArchitecture, TextClass, TextDeclaration } from './blocks/architecture.ts';
+import { BERT } from './bert/bert-architecture.ts';
+import { COHERE } from './cohere/cohere-architecture.ts';
+import { metadataKeys } from './blocks/gguf-config.ts';
+import { GEMMA } from './gemma/gemma-architecture.ts';
+import { GEMMA4 } from './gemma4/gemma4-architecture.ts';
+import { GLM } from './glm/glm-architecture.ts';
+import { GPT_OSS } from './gpt-oss/gpt-oss-architecture.ts';
+import { LFM2 } from './lfm2/lfm2-architecture.ts';
+import { LLAMA } from './llama/llama-architecture.ts';
+import { NEOX } from './neox/neox-architecture.ts';
+import { OLMO } from './olmo/olmo-architecture.ts';
+import { QWEN3_NEXT } from './qwen3-next/qwen3-next-architecture.ts';
+import { STARCODER } from './starcoder/starcoder-architecture.ts';
 
 const architectures: TextArchitecture[] = [
   BERT,

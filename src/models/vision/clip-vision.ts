@@ -7,7 +7,7 @@ import { layernorm } from '../../kernels/layernorm.ts';
 import { linearCombination } from '../../kernels/linear-combination.ts';
 import { linear, linearAdd } from '../../kernels/matmul.ts';
 import { affine } from '../affine.ts';
-import { clipLayer } from '../text/clip.ts';
+import { clipLayer } from '../text/clip/clip.ts';
 import type { WeightTable } from '../weights.ts';
 import type { ClipVisionConfig } from './clip-vision-config.ts';
 

@@ -9,7 +9,7 @@ import {
   statedActivation,
   wholePart,
   type TowerNames,
-} from '../gguf-towers.ts';
+} from '../towers/gguf-towers.ts';
 
 const NAMES: TowerNames = {
   layer: 'vision_tower.transformer.layers.#.',

@@ -5,7 +5,7 @@ import { joinRows, takeRows } from '../../kernels/copy-rows.ts';
 import { layernorm } from '../../kernels/layernorm.ts';
 import { linearAdd } from '../../kernels/matmul.ts';
 import { affine } from '../affine.ts';
-import { clipLayer } from '../text/clip.ts';
+import { clipLayer } from '../text/clip/clip.ts';
 import type { WeightTable } from '../weights.ts';
 import type { SiglipConfig } from './siglip-config.ts';
 import { tilesAtOnce } from '../tile-turns.ts';

@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import {
   autoencoderKLFlux2Decoder,
   autoencoderKLFlux2Encoder,
-} from '../../../src/models/image/autoencoder-kl-flux2.ts';
-import { readAutoencoderKLFlux2Config } from '../../../src/models/image/autoencoder-kl-config.ts';
+} from '../../../src/models/image/autoencoders/autoencoder-kl-flux2.ts';
+import { readAutoencoderKLFlux2Config } from '../../../src/models/image/autoencoders/autoencoder-kl-config.ts';
 import { chroma } from '../../../src/models/image/chroma.ts';
 import { readChromaConfig } from '../../../src/models/image/chroma-config.ts';
 import { flux2 } from '../../../src/models/image/flux2.ts';
 import { readFlux2Config } from '../../../src/models/image/flux2-config.ts';
 import { readText } from '../../../src/models/text/registry.ts';
-import { t5 } from '../../../src/models/text/t5.ts';
-import { readT5Config } from '../../../src/models/text/t5-config.ts';
+import { t5 } from '../../../src/models/text/t5/t5.ts';
+import { readT5Config } from '../../../src/models/text/t5/t5-config.ts';
 import { tinyPipeline } from './pipeline-golden.ts';
 import { randomTensors, writeComponent, type StoredTensors } from './tiny-tensors.ts';
 import { autoencoderTensors, newFolder, VAE, type Json, type TinyPipeline } from './tiny-pipelines.ts';

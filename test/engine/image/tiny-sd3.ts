@@ -5,8 +5,8 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sd3, sd3Places } from '../../../src/models/image/sd3.ts';
 import { readSD3Config } from '../../../src/models/image/sd3-config.ts';
-import { t5 } from '../../../src/models/text/t5.ts';
-import { readT5Config } from '../../../src/models/text/t5-config.ts';
+import { t5 } from '../../../src/models/text/t5/t5.ts';
+import { readT5Config } from '../../../src/models/text/t5/t5-config.ts';
 import { tinyPipeline } from './pipeline-golden.ts';
 import {
   autoencoderTensors,

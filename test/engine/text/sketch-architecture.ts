@@ -19,9 +19,9 @@ import type {
   LanguageModel,
   TextArchitecture,
   TextDeclaration,
-} from '../../../src/models/text/architecture.ts';
-import { readRope } from '../../../src/models/text/rope-config.ts';
-import type { RopeConfig } from '../../../src/models/text/rope.ts';
+} from '../../../src/models/text/blocks/architecture.ts';
+import { readRope } from '../../../src/models/text/blocks/rope-config.ts';
+import type { RopeConfig } from '../../../src/models/text/blocks/rope.ts';
 import type { WeightTable } from '../../../src/models/weights.ts';
 import { writeTokenizer } from '../checkpoint-folder.ts';
 import { Random } from '../../kernels/compute.ts';

@@ -12,7 +12,7 @@ import { EngineError } from '../../../src/files/error.ts';
 import { readGguf, type GgufTensor } from '../../../src/files/gguf/gguf.ts';
 import { entryOf } from '../../../src/files/gguf/tensors.ts';
 import type { Folder } from '../../../src/files/source.ts';
-import { decoderParts, type DecoderLayout } from '../../../src/models/text/gguf-tensors.ts';
+import { decoderParts, type DecoderLayout } from '../../../src/models/text/blocks/gguf-tensors.ts';
 import { readText } from '../../../src/models/text/registry.ts';
 import { memorySource } from '../memory-source.ts';
 import { mutations } from './mutations.ts';

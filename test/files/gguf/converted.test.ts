@@ -8,23 +8,23 @@ import { EMBEDDING_CLASSES, TEXT_CLASSES } from '../../../src/engine/opening/arc
 import { openCheckpoint, type Checkpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
-import { readBertConfig } from '../../../src/models/text/bert-config.ts';
-import { readCohereConfig } from '../../../src/models/text/cohere-config.ts';
-import { readGlmConfig } from '../../../src/models/text/glm-config.ts';
-import { readLfm2Config } from '../../../src/models/text/lfm2-config.ts';
-import { readNeoxConfig } from '../../../src/models/text/neox-config.ts';
-import { readQwen3NextConfig } from '../../../src/models/text/qwen3-next-config.ts';
-import { readStarcoderConfig } from '../../../src/models/text/starcoder-config.ts';
-import { readGemma4Config } from '../../../src/models/text/gemma4-config.ts';
-import { readGemmaConfig } from '../../../src/models/text/gemma-config.ts';
-import { readLlamaConfig } from '../../../src/models/text/llama-config.ts';
-import { readOlmoConfig } from '../../../src/models/text/olmo-config.ts';
-import { inverseFrequencies, type RopeConfig } from '../../../src/models/text/rope.ts';
+import { readBertConfig } from '../../../src/models/text/bert/bert-config.ts';
+import { readCohereConfig } from '../../../src/models/text/cohere/cohere-config.ts';
+import { readGlmConfig } from '../../../src/models/text/glm/glm-config.ts';
+import { readLfm2Config } from '../../../src/models/text/lfm2/lfm2-config.ts';
+import { readNeoxConfig } from '../../../src/models/text/neox/neox-config.ts';
+import { readQwen3NextConfig } from '../../../src/models/text/qwen3-next/qwen3-next-config.ts';
+import { readStarcoderConfig } from '../../../src/models/text/starcoder/starcoder-config.ts';
+import { readGemma4Config } from '../../../src/models/text/gemma4/gemma4-config.ts';
+import { readGemmaConfig } from '../../../src/models/text/gemma/gemma-config.ts';
+import { readLlamaConfig } from '../../../src/models/text/llama/llama-config.ts';
+import { readOlmoConfig } from '../../../src/models/text/olmo/olmo-config.ts';
+import { inverseFrequencies, type RopeConfig } from '../../../src/models/text/blocks/rope.ts';
 
 const ROOT = fileURLToPath(new URL('../../golden/gguf', import.meta.url));
 const ENCODERS = ['bert', 'xlm-roberta'];
 const NAMES = readdirSync(ROOT, { withFileTypes: true })
-  // Experts of gpt-oss are stored otherwise in a checkpoint: test/models/text/gpt-oss.test.ts compares the two.
+  // Experts of gpt-oss are stored otherwise in a checkpoint: test/models/text/gpt-oss/gpt-oss.test.ts compares the two.
   .filter((one) => existsSync(`${ROOT}/${one.name}/model.gguf`) && one.name !== 'gpt-oss')
   .map(({ name }) => name);
 
@@ -75,7 +75,7 @@ describe('a GGUF file of', () => {
   });
 
   for (const name of NAMES) {
-    // Rows of linear attention are in another order: test/models/text/qwen3-next-gguf.test.ts compares logits.
+    // Rows of linear attention are in another order: test/models/text/qwen3-next/qwen3-next-gguf.test.ts compares logits.
     const isReordered = name === 'qwen3-next' || name.startsWith('qwen3-5');
     it.skipIf(isReordered)(`${name} has the tensors of its checkpoint`, async () => {
       const [checkpoint, gguf] = await both(name);

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { TEXT_CLASSES } from '../../../src/engine/opening/architectures.ts';
 import { openCheckpoint, type Checkpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
-import { metadataKeys } from '../../../src/models/text/gguf-config.ts';
+import { metadataKeys } from '../../../src/models/text/blocks/gguf-config.ts';
 import { ggufClasses, readText } from '../../../src/models/text/registry.ts';
 
 const ROOT = fileURLToPath(new URL('../../golden/gguf', import.meta.url));

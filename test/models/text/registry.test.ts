@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import type { GgufClass } from '../../../src/files/gguf/model.ts';
-import type { TextArchitecture } from '../../../src/models/text/architecture.ts';
+import type { TextArchitecture } from '../../../src/models/text/blocks/architecture.ts';
 import { ggufClasses, registerTextArchitecture, textClasses } from '../../../src/models/text/registry.ts';
 
 /** Classes that generate and have no GGUF files, with the reason. */

@@ -10,7 +10,7 @@ import { readSafetensors } from '../../../src/files/checkpoint/safetensors.ts';
 import { readImage } from '../../../src/files/media/read-image.ts';
 import { openDiskSource } from '../../../src/files/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';
-import { mediaFamily } from '../../../src/models/media-families.ts';
+import { mediaFamily } from '../../../src/models/towers/media-families.ts';
 import type { Json } from '../../../src/models/config-values.ts';
 import type { MediaFiles, PreparedMedium } from '../../../src/models/media.ts';
 import { readIdefics3 } from '../../../src/models/vision/idefics3-config.ts';

@@ -10,7 +10,7 @@ import { readImage } from '../../../src/files/media/read-image.ts';
 import { openDiskSource } from '../../../src/files/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import type { Json } from '../../../src/models/config-values.ts';
-import { mediaFamily } from '../../../src/models/media-families.ts';
+import { mediaFamily } from '../../../src/models/towers/media-families.ts';
 import type { MediaFiles, MediaModel, PreparedMedium } from '../../../src/models/media.ts';
 import { finished } from '../../../src/models/preparation.ts';
 import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { readImage } from '../../../src/files/media/read-image.ts';
-import { mediaFamily } from '../../../src/models/media-families.ts';
+import { mediaFamily } from '../../../src/models/towers/media-families.ts';
 import type { MediaFiles, PreparedMedium } from '../../../src/models/media.ts';
 import { finished } from '../../../src/models/preparation.ts';
 

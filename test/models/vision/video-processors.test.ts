@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { mediaFamily } from '../../../src/models/media-families.ts';
+import { mediaFamily } from '../../../src/models/towers/media-families.ts';
 import type { MediaFiles, PreparedMedium, VideoReader } from '../../../src/models/media.ts';
 import { numberWords } from '../../../src/models/vision/number-words.ts';
 import { finished } from '../../../src/models/preparation.ts';

@@ -9,10 +9,10 @@ import {
   autoencoderKLDecoder,
   autoencoderKLEncoder,
   type Tiling,
-} from '../../../models/image/autoencoder-kl.ts';
-import { readAutoencoderKLConfig } from '../../../models/image/autoencoder-kl-config.ts';
-import { autoencoderTinyDecoder, autoencoderTinyEncoder } from '../../../models/image/autoencoder-tiny.ts';
-import { readAutoencoderTinyConfig } from '../../../models/image/autoencoder-tiny-config.ts';
+} from '../../../models/image/autoencoders/autoencoder-kl.ts';
+import { readAutoencoderKLConfig } from '../../../models/image/autoencoders/autoencoder-kl-config.ts';
+import { autoencoderTinyDecoder, autoencoderTinyEncoder } from '../../../models/image/autoencoders/autoencoder-tiny.ts';
+import { readAutoencoderTinyConfig } from '../../../models/image/autoencoders/autoencoder-tiny-config.ts';
 import type { PipelineComponent } from '../../../files/pipeline/pipeline-index.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import type { Pixels } from '../calls/image-model.ts';

@@ -1,7 +1,7 @@
 // The language model that is a pipeline's text encoder, alone or within a model that also sees images.
 
 import { EngineError } from '../../../files/error.ts';
-import type { TextDeclaration } from '../../../models/text/architecture.ts';
+import type { TextDeclaration } from '../../../models/text/blocks/architecture.ts';
 import { readText, textClasses } from '../../../models/text/registry.ts';
 import type { textHalf } from '../../../models/text/wrappers.ts';
 import type { ComponentAccess } from '../components/components.ts';

@@ -3,7 +3,7 @@
 import type { Region, Tensor } from '../../../gpu/tensor.ts';
 import { joinTokens, takeTokens } from '../../../kernels/copy-rows.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
-import type { TextDeclaration, TextForward } from '../../../models/text/architecture.ts';
+import type { TextDeclaration, TextForward } from '../../../models/text/blocks/architecture.ts';
 import type { WeightTable } from '../../../models/weights.ts';
 import { textStates, type StatesText } from '../../text/step/states.ts';
 import { compute, finitely, freeTensors, type ComputeOptions } from '../recording/compute.ts';

@@ -5,7 +5,7 @@ import type {
   PipelineClass,
   PipelineFolders,
 } from '../../../files/pipeline/pipeline-classes.ts';
-import { QWEN2_5_VISION_GGUF } from '../../../models/vision/qwen-vision-gguf.ts';
+import { QWEN2_5_VISION_GGUF } from '../../../models/vision/qwen/qwen-vision-gguf.ts';
 import { TEXT_CLASSES } from '../../opening/architectures.ts';
 import { FAMILIES } from './built-in.ts';
 import type { ImageFamily, PipelineSet, PipelineTask } from '../blocks/family.ts';

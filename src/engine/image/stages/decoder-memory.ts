@@ -8,7 +8,7 @@ import type { Device } from '../../../gpu/device.ts';
 import { Tape } from '../../../gpu/tape.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { toPixels } from '../../../kernels/to-pixels.ts';
-import type { Tiling } from '../../../models/image/autoencoder-kl.ts';
+import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import { allocateTensor, type ComputeOptions } from '../recording/compute.ts';
 import type { Drawing } from './drawing.ts';
 import { shapeOfLatents } from './latent-shape.ts';

@@ -5,7 +5,7 @@ import type { Tape } from '../../../gpu/tape.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { scaleAndCut } from '../../../kernels/scale-and-cut.ts';
 import { toPixels } from '../../../kernels/to-pixels.ts';
-import type { Tiling } from '../../../models/image/autoencoder-kl.ts';
+import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import { readImage, type Autoencoder } from '../blocks/autoencoder.ts';
 import { compute, finitely, freeTensors, type ComputeOptions } from '../recording/compute.ts';
 import type { Drawing } from './drawing.ts';

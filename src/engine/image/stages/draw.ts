@@ -6,7 +6,7 @@ import { bytesText } from '../../../files/bytes-text.ts';
 import { EngineError } from '../../../files/error.ts';
 import { BindingError } from '../../../gpu/binding-error.ts';
 import type { Tensor } from '../../../gpu/tensor.ts';
-import type { Tiling } from '../../../models/image/autoencoder-kl.ts';
+import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import { NotFiniteError, type ComputeOptions } from '../recording/compute.ts';
 import { plannedTiling, tilingFor } from './decoder-memory.ts';
 import { openDecoder } from './decoding.ts';

@@ -4,7 +4,7 @@ import type { Device } from '../../../gpu/device.ts';
 import type { Region, Tensor } from '../../../gpu/tensor.ts';
 import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { scaleRows } from '../../../kernels/scale-rows.ts';
-import type { Tiling } from '../../../models/image/autoencoder-kl.ts';
+import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import { uploadImage } from '../blocks/autoencoder.ts';
 import { compute, finitely, freeTensors, type ComputeOptions } from '../recording/compute.ts';
 import type { Drawing } from './drawing.ts';

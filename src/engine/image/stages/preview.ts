@@ -3,7 +3,7 @@
 import type { Tensor } from '../../../gpu/tensor.ts';
 import { latentColours } from '../../../kernels/latent-colours.ts';
 import { toPixels } from '../../../kernels/to-pixels.ts';
-import type { Tiling } from '../../../models/image/autoencoder-kl.ts';
+import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import { computePixels, openDecoder } from './decoding.ts';
 import type { Drawing } from './drawing.ts';
 import type { Pixels } from '../calls/image-model.ts';

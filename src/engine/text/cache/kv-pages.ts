@@ -5,7 +5,7 @@ import { EngineError } from '../../../files/error.ts';
 import { bytesText } from '../../../files/bytes-text.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
-import type { LayerState } from '../../../models/text/architecture.ts';
+import type { LayerState } from '../../../models/text/blocks/architecture.ts';
 import { slotBytes, stateBytes } from './layer-stores.ts';
 import type { PageLayout } from './page-layout.ts';
 import { copiesBytes } from './state-mover.ts';

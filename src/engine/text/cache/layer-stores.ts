@@ -9,7 +9,7 @@ import {
   type PageTable,
   type StateSlots,
 } from '../../../kernels/batch.ts';
-import type { KvState, LayerState } from '../../../models/text/architecture.ts';
+import type { KvState, LayerState } from '../../../models/text/blocks/architecture.ts';
 import type { LayerPlace, PageLayout } from './page-layout.ts';
 
 export interface StoreSizes {

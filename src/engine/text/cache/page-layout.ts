@@ -6,7 +6,7 @@
 // divided into several groups; lanes that a group leaves empty are lost.
 
 import { PAGE_TOKENS, type KvFormat } from '../../../kernels/batch.ts';
-import type { KvState, LayerState } from '../../../models/text/architecture.ts';
+import type { KvState, LayerState } from '../../../models/text/blocks/architecture.ts';
 import { widestWindow, windowPages } from './page-window.ts';
 import { pagesFor } from './pages.ts';
 

@@ -2,7 +2,7 @@
 // no query can see them. If all layers do, a context may be longer than all pages together.
 
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
-import type { LayerState } from '../../../models/text/architecture.ts';
+import type { LayerState } from '../../../models/text/blocks/architecture.ts';
 import { pagesFor } from './pages.ts';
 
 /** Tokens that the queries of any layer see, themselves included; null: some layer sees all. */

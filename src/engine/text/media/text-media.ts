@@ -3,8 +3,8 @@
 import type { Checkpoint } from '../../../files/checkpoint/checkpoint.ts';
 import type { TensorEntry } from '../../../files/checkpoint/safetensors.ts';
 import { EngineError } from '../../../files/error.ts';
-import { mediaFamily } from '../../../models/media-families.ts';
-import type { TextDeclaration } from '../../../models/text/architecture.ts';
+import { mediaFamily } from '../../../models/towers/media-families.ts';
+import type { TextDeclaration } from '../../../models/text/blocks/architecture.ts';
 import { collect } from '../../weights/collect.ts';
 import type { RunnerMedia } from './tower-weights.ts';
 

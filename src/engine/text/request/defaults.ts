@@ -11,7 +11,7 @@ import { paddedColumns } from '../../../gpu/tensor.ts';
 import { TILE_ROWS } from '../../../kernels/batch.ts';
 import { boundsText, COUNTS, isCount } from '../../../models/config-bounds.ts';
 import { shown } from '../../../models/config-values.ts';
-import type { TextDeclaration } from '../../../models/text/architecture.ts';
+import type { TextDeclaration } from '../../../models/text/blocks/architecture.ts';
 import type { Setting } from '../../../options/setting.ts';
 import { mapSampling } from '../../../options/text-request.ts';
 import { ruleOf } from '../../input/rules.ts';

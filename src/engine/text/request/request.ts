@@ -5,7 +5,7 @@ import { opensText } from '../../../files/tokenizer/detokenizer.ts';
 import type { SchemaMode } from '../../../grammar/text-constraint.ts';
 import type { Grammar } from '../../../grammar/grammar.ts';
 import type { StopAutomata } from '../../../grammar/stops/stop-automaton.ts';
-import { lengthKey, sameFrequenciesUntil, type RopeConfig } from '../../../models/text/rope.ts';
+import { lengthKey, sameFrequenciesUntil, type RopeConfig } from '../../../models/text/blocks/rope.ts';
 import type { Adapter } from '../lora/adapters.ts';
 import { Placement, SequencePrefix } from '../cache/placement.ts';
 import type { Constraint } from '../calls/constraint.ts';

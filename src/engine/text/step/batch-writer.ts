@@ -13,8 +13,8 @@ import {
   TILE_ROWS,
   TILE_WORDS,
 } from '../../../kernels/batch.ts';
-import type { TextDeclaration } from '../../../models/text/architecture.ts';
-import { ropeSets, ropeWords, type RopeSets } from '../../../models/text/rope.ts';
+import type { TextDeclaration } from '../../../models/text/blocks/architecture.ts';
+import { ropeSets, ropeWords, type RopeSets } from '../../../models/text/blocks/rope.ts';
 import type { StepBuffers, StepWords, UsedWords } from './step-buffers.ts';
 
 export type StepSizes = {

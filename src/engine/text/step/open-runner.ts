@@ -4,7 +4,7 @@ import { bytesText } from '../../../files/bytes-text.ts';
 import type { Prose } from '../../../files/message.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { KvFormat } from '../../../kernels/batch.ts';
-import type { TextDeclaration } from '../../../models/text/architecture.ts';
+import type { TextDeclaration } from '../../../models/text/blocks/architecture.ts';
 import type { PackedCache, PackedSlot } from '../../platform/platform.ts';
 import { formatOf } from '../../weights/plan.ts';
 import { unreadNote } from '../../weights/unread.ts';

@@ -6,7 +6,7 @@ import { Tape } from '../../../gpu/tape.ts';
 import type { Region, Tensor } from '../../../gpu/tensor.ts';
 import { CHOICE_WORDS } from '../../../kernels/batch.ts';
 import { LOGPROB_WORDS, logprobs } from '../../../kernels/logprobs.ts';
-import type { LanguageModel } from '../../../models/text/architecture.ts';
+import type { LanguageModel } from '../../../models/text/blocks/architecture.ts';
 import { createReadback } from './readback.ts';
 import type { Part } from './step-plan.ts';
 import type { Sequence } from '../run/sequence.ts';

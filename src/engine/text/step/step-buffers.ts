@@ -14,7 +14,7 @@ import {
   type PageTable,
   type TextBatch,
 } from '../../../kernels/batch.ts';
-import type { TextInputs } from '../../../models/text/architecture.ts';
+import type { TextInputs } from '../../../models/text/blocks/architecture.ts';
 
 export interface StepCapacity {
   rows: number;

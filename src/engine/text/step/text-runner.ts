@@ -7,8 +7,8 @@ import type { Tape } from '../../../gpu/tape.ts';
 import type { Sizes } from '../../../gpu/tensor.ts';
 import { PAGE_TOKENS, type KvFormat, type TextBatch } from '../../../kernels/batch.ts';
 import { LOGPROB_WORDS } from '../../../kernels/logprobs.ts';
-import type { LanguageModel, TextDeclaration } from '../../../models/text/architecture.ts';
-import { ropeWords } from '../../../models/text/rope.ts';
+import type { LanguageModel, TextDeclaration } from '../../../models/text/blocks/architecture.ts';
+import { ropeWords } from '../../../models/text/blocks/rope.ts';
 import {
   createPageCleaner,
   fittingPages,

@@ -13,8 +13,8 @@ import { flux2 } from '../../../../src/models/image/flux2.ts';
 import { readFlux2Config } from '../../../../src/models/image/flux2-config.ts';
 import { flux } from '../../../../src/models/image/flux.ts';
 import { readFluxConfig } from '../../../../src/models/image/flux-config.ts';
-import { t5 } from '../../../../src/models/text/t5.ts';
-import { readT5Config } from '../../../../src/models/text/t5-config.ts';
+import { t5 } from '../../../../src/models/text/t5/t5.ts';
+import { readT5Config } from '../../../../src/models/text/t5/t5-config.ts';
 import { ggufT5, originalFlux } from '../original-flux.ts';
 import { expectGolden, headersOf, type Json } from './key-golden.ts';
 

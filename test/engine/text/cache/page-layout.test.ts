@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { pageLayout, wholeLayout } from '../../../../src/engine/text/cache/page-layout.ts';
-import type { LayerState } from '../../../../src/models/text/architecture.ts';
+import type { LayerState } from '../../../../src/models/text/blocks/architecture.ts';
 
 const PAGE = 32;
 

@@ -8,7 +8,7 @@ import { TEXT_CLASSES } from '../../../../src/engine/opening/architectures.ts';
 import { openCheckpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
 import type { Pixels } from '../../../../src/files/image/pixels.ts';
 import { openDiskFolder } from '../../../../src/files/source-disk.ts';
-import { mediaFamily } from '../../../../src/models/media-families.ts';
+import { mediaFamily } from '../../../../src/models/towers/media-families.ts';
 import { finished } from '../../../../src/models/preparation.ts';
 import { readValues } from '../../../models/image-golden.ts';
 import { openMediaGolden, openMediaModel } from './media-golden.ts';

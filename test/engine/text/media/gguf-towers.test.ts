@@ -14,7 +14,7 @@ import { readSound } from '../../../../src/files/media/read-sound.ts';
 import { openDiskFolder } from '../../../../src/files/source-disk.ts';
 import type { ContentPart } from '../../../../src/engine/text/calls/text-model.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
-import { GGUF_TOWERS } from '../../../../src/models/media-families.ts';
+import { GGUF_TOWERS } from '../../../../src/models/towers/media-families.ts';
 import type { MediaModel, PreparedMedium } from '../../../../src/models/media.ts';
 import { finished } from '../../../../src/models/preparation.ts';
 import { openModelTestDevice } from '../../../gpu/test-device.ts';

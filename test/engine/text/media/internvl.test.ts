@@ -9,7 +9,7 @@ import type {
   TextRequest,
 } from '../../../../src/engine/text/calls/text-model.ts';
 import { expandText } from '../../../../src/engine/text/media/expand.ts';
-import { mediaFamily } from '../../../../src/models/media-families.ts';
+import { mediaFamily } from '../../../../src/models/towers/media-families.ts';
 import type { Clip } from '../../../../src/files/media/decoded.ts';
 import { finished } from '../../../../src/models/preparation.ts';
 import { clipOf, FOLDER, GOLDEN, mediaFiles } from '../../../models/vision/internvl-golden.ts';

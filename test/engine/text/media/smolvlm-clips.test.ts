@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it, vi } from 'vitest';
 import type { ContentPart } from '../../../../src/engine/text/calls/text-model.ts';
 import { frameOf } from '../../../models/vision/drawn-clips.ts';
-import { mediaFamily } from '../../../../src/models/media-families.ts';
+import { mediaFamily } from '../../../../src/models/towers/media-families.ts';
 import type { Clip, MediaFiles } from '../../../../src/models/media.ts';
 import { requestOf, run, type Conversation } from './conversations.ts';
 import { openMediaModel } from './media-golden.ts';

@@ -6,7 +6,7 @@ import { openCheckpoint, type Checkpoint } from '../../../../src/files/checkpoin
 import { readSound } from '../../../../src/files/media/read-sound.ts';
 import { openDiskFolder } from '../../../../src/files/source-disk.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
-import { mediaFamily } from '../../../../src/models/media-families.ts';
+import { mediaFamily } from '../../../../src/models/towers/media-families.ts';
 import type { MediaModel } from '../../../../src/models/media.ts';
 import { finished } from '../../../../src/models/preparation.ts';
 import { disguise, openModelTestDevice } from '../../../gpu/test-device.ts';

@@ -2,7 +2,7 @@
 // kernels' bindings of 256 KiB.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mediaFamily } from '../../../../src/models/media-families.ts';
+import { mediaFamily } from '../../../../src/models/towers/media-families.ts';
 import { openCheckpoint, type Checkpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
 import { openDiskFolder } from '../../../../src/files/source-disk.ts';
 import { TEXT_CLASSES } from '../../../../src/engine/opening/architectures.ts';

@@ -3,7 +3,7 @@ import { endTokens, samplingDefaults, stepRows } from '../../../../src/engine/te
 import type { Checkpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
 import { readShader } from '../../../../src/gpu/node.ts';
 import { openPaperDevice } from '../../../../src/gpu/paper-device.ts';
-import type { TextDeclaration } from '../../../../src/models/text/architecture.ts';
+import type { TextDeclaration } from '../../../../src/models/text/blocks/architecture.ts';
 import type { Tokenizer } from '../../../../src/files/tokenizer/tokenizer.ts';
 
 const checkpoint = (generationConfig: Record<string, unknown>, config: Record<string, unknown> = {}) =>

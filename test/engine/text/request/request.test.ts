@@ -15,7 +15,7 @@ import { EngineError } from '../../../../src/files/error.ts';
 import { openChatTemplate, type ChatRendering } from '../../../../src/files/template/template.ts';
 import { openTokenizer } from '../../../../src/files/tokenizer/tokenizer.ts';
 import { readConfig } from '../../../../src/models/config-values.ts';
-import { readRope } from '../../../../src/models/text/rope-config.ts';
+import { readRope } from '../../../../src/models/text/blocks/rope-config.ts';
 import { byteFallback, byteLevel } from '../../../files/tokenizer/small-tokenizers.ts';
 
 let context: RequestContext;

@@ -11,7 +11,7 @@ import {
   SEQUENCE_WORDS,
   TILE_WORDS,
 } from '../../../../src/kernels/batch.ts';
-import type { TextInputs } from '../../../../src/models/text/architecture.ts';
+import type { TextInputs } from '../../../../src/models/text/blocks/architecture.ts';
 
 function hostBuffers(): { buffers: StepBuffers; used: () => UsedWords } {
   const words = (): Uint32Array<ArrayBuffer> => new Uint32Array(256);

@@ -7,7 +7,7 @@ import { writeStep } from '../../../../src/engine/text/step/step.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import { ROW_WORDS } from '../../../../src/kernels/batch.ts';
 import { readConfig } from '../../../../src/models/config-values.ts';
-import { readRope } from '../../../../src/models/text/rope-config.ts';
+import { readRope } from '../../../../src/models/text/blocks/rope-config.ts';
 import { paperSequence } from '../paper-sequence.ts';
 
 const DIMS = 128;

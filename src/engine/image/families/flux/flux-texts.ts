@@ -1,8 +1,8 @@
 // Texts of FLUX.1: T5's states of a prompt, padded to a fixed number of tokens that all take part, and CLIP's pooled state of it.
 
 import type { Tensor } from '../../../../gpu/tensor.ts';
-import { clip } from '../../../../models/text/clip.ts';
-import { poolingPosition, readClipConfig, type ClipConfig } from '../../../../models/text/clip-config.ts';
+import { clip } from '../../../../models/text/clip/clip.ts';
+import { poolingPosition, readClipConfig, type ClipConfig } from '../../../../models/text/clip/clip-config.ts';
 import type { WeightTable } from '../../../../models/weights.ts';
 import type { ComputeOptions } from '../../recording/compute.ts';
 import type { ComponentAccess } from '../../components/components.ts';

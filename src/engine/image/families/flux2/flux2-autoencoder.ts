@@ -2,11 +2,11 @@
 
 import type { PipelineComponent } from '../../../../files/pipeline/pipeline-index.ts';
 import { unscaleLatents } from '../../../../kernels/latents.ts';
-import { readAutoencoderKLFlux2Config } from '../../../../models/image/autoencoder-kl-config.ts';
+import { readAutoencoderKLFlux2Config } from '../../../../models/image/autoencoders/autoencoder-kl-config.ts';
 import {
   autoencoderKLFlux2Decoder,
   autoencoderKLFlux2Encoder,
-} from '../../../../models/image/autoencoder-kl-flux2.ts';
+} from '../../../../models/image/autoencoders/autoencoder-kl-flux2.ts';
 import type { Autoencoder } from '../../blocks/autoencoder.ts';
 
 /** Throws bad_checkpoint and unsupported. */

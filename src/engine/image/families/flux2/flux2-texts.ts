@@ -6,7 +6,7 @@ import { EngineError } from '../../../../files/error.ts';
 import type { ChatRendering } from '../../../../files/template/template.ts';
 import type { Tokenizer } from '../../../../files/tokenizer/tokenizer.ts';
 import type { Tensor } from '../../../../gpu/tensor.ts';
-import type { TextDeclaration } from '../../../../models/text/architecture.ts';
+import type { TextDeclaration } from '../../../../models/text/blocks/architecture.ts';
 import { textHalf } from '../../../../models/text/wrappers.ts';
 import type { WeightTable } from '../../../../models/weights.ts';
 import type { Padding, StatesText } from '../../../text/step/states.ts';

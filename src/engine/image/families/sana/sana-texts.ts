@@ -3,7 +3,7 @@
 
 import type { Tokenizer } from '../../../../files/tokenizer/tokenizer.ts';
 import type { Tensor } from '../../../../gpu/tensor.ts';
-import type { TextDeclaration, TextForward } from '../../../../models/text/architecture.ts';
+import type { TextDeclaration, TextForward } from '../../../../models/text/blocks/architecture.ts';
 import { textHalf } from '../../../../models/text/wrappers.ts';
 import type { WeightTable } from '../../../../models/weights.ts';
 import type { ComponentAccess } from '../../components/components.ts';

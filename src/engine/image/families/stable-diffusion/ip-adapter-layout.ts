@@ -2,7 +2,7 @@
 
 import { EngineError } from '../../../../files/error.ts';
 import type { FileHeaders, PartConfig, PartLayout } from '../../../../files/pipeline/file-layout.ts';
-import { RESAMPLER_HEAD } from '../../../../models/image/ip-adapter-config.ts';
+import { RESAMPLER_HEAD } from '../../../../models/image/unet/ip-adapter-config.ts';
 import { Shapes } from '../../layouts/shapes.ts';
 
 export const IP_ADAPTER: PartLayout = {

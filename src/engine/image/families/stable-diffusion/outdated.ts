@@ -2,7 +2,7 @@
 // that those pipelines never used.
 
 import type { Json } from '../../../../models/config-values.ts';
-import type { UNetConfig } from '../../../../models/image/unet-config.ts';
+import type { UNetConfig } from '../../../../models/image/unet/unet-config.ts';
 import type { PipelineTask } from '../../blocks/family.ts';
 
 /** Returns scheduler_config.json as the pipeline class of a task reads it. */

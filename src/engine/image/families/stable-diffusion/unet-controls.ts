@@ -1,9 +1,9 @@
 // The ControlNets of a Stable Diffusion model: their configurations, which must match its UNet, and their weights on the device.
 
 import { EngineError } from '../../../../files/error.ts';
-import { controlNet, type ControlNet } from '../../../../models/image/controlnet.ts';
-import { readControlNetConfig, type ControlNetConfig } from '../../../../models/image/controlnet-config.ts';
-import type { UNetConfig, UNetLevel } from '../../../../models/image/unet-config.ts';
+import { controlNet, type ControlNet } from '../../../../models/image/unet/controlnet.ts';
+import { readControlNetConfig, type ControlNetConfig } from '../../../../models/image/unet/controlnet-config.ts';
+import type { UNetConfig, UNetLevel } from '../../../../models/image/unet/unet-config.ts';
 import type { WeightTable } from '../../../../models/weights.ts';
 import { readAutoencoder } from '../../blocks/autoencoder.ts';
 import { controlRules } from '../../calls/control.ts';

@@ -1,9 +1,9 @@
 // The model of Stable Diffusion 1.x, 2.x and XL: CLIP states condition a UNet.
 
 import { EngineError } from '../../../../files/error.ts';
-import { readUNetConfig, type UNetConfig } from '../../../../models/image/unet-config.ts';
-import { unet, type UNet } from '../../../../models/image/unet.ts';
-import { readClipConfig } from '../../../../models/text/clip-config.ts';
+import { readUNetConfig, type UNetConfig } from '../../../../models/image/unet/unet-config.ts';
+import { unet, type UNet } from '../../../../models/image/unet/unet.ts';
+import { readClipConfig } from '../../../../models/text/clip/clip-config.ts';
 import type { Json } from '../../../../models/config-values.ts';
 import type { WeightTable } from '../../../../models/weights.ts';
 import { checkEncoders, encodeClip, type ClipText } from '../../blocks/clip-text.ts';

@@ -5,7 +5,7 @@ import { EngineError } from '../../../../files/error.ts';
 import { openChatTemplate, type ChatTemplate } from '../../../../files/template/template.ts';
 import type { Tokenizer } from '../../../../files/tokenizer/tokenizer.ts';
 import type { Tensor } from '../../../../gpu/tensor.ts';
-import type { TextDeclaration } from '../../../../models/text/architecture.ts';
+import type { TextDeclaration } from '../../../../models/text/blocks/architecture.ts';
 import { readText } from '../../../../models/text/registry.ts';
 import type { WeightTable } from '../../../../models/weights.ts';
 import type { ComponentAccess } from '../../components/components.ts';

@@ -1,0 +1,142 @@
+// The interface between the engine and a family of text models: the class names that it implements, and a declaration made from a
+// config.json. The engine knows nothing else about a text model.
+
+import type { ExpertOrder } from '../../../files/checkpoint/fused-experts.ts';
+import type { GgufClass } from '../../../files/gguf/model.ts';
+import type { Tape } from '../../../gpu/tape.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
+import type { KvFormat, LayerStore, TextBatch } from '../../../kernels/batch.ts';
+import type { ConfigFile, Json } from '../../config-values.ts';
+import type { WeightTable } from '../../weights.ts';
+import type { RopeConfig } from './rope.ts';
+
+/** A class that a config.json may name. */
+export interface TextClass {
+  name: string;
+  /** The `model_type` that means this class in a config.json without `architectures`; null: none does. */
+  modelType: string | null;
+  /** Published models of the class, for the table in src/models/README.md. */
+  examples?: string;
+  /** Kinds of models that can be opened with it. Decoders saved without their head serve embeddings only. */
+  serves: readonly ('generate' | 'embed')[];
+}
+
+/** A shape of computation and the classes that share it. */
+export interface TextArchitecture {
+  classes: readonly TextClass[];
+  /** Values of config.json → declaration. `file`: the file that they are from, for messages. Errors: bad_checkpoint, unsupported. */
+  read(json: Json, className: string, file: ConfigFile): TextDeclaration;
+  /** GGUF files of the architecture; left out: none are read. */
+  gguf?: readonly GgufClass[];
+  /** How a layer's experts are stored in one tensor; left out: they are not. */
+  fusedExperts?: ExpertOrder;
+}
+
+/** Keys and values of a layer, in pages. */
+export interface KvState {
+  kind: 'kv';
+  kvHeads: number;
+  /** Dimensions of a head as pages store it, a multiple of 4. */
+  dims: number;
+  /** Number of tokens that a query sees, including itself; null: all. */
+  window: number | null;
+  /** Storage format; left out: f32 for a model stored and computed in f32, otherwise f16. */
+  format?: KvFormat;
+}
+
+/**
+ * A state of fixed size per sequence, for recurrent and convolutional layers. A sequence whose cached length is 0 begins with
+ * zeros, whatever its slot contains. A sequence can only continue from positions after which the engine copied its state
+ * (engine/text/cache/state-copies.ts).
+ */
+export interface SlotState {
+  kind: 'slot';
+  /** f32 values of one sequence's state. */
+  values: number;
+}
+
+/** Keys and values of an earlier layer, which this one reads and does not write. */
+export interface SharedState {
+  kind: 'shared';
+  /** Index of that layer. */
+  layer: number;
+}
+
+export type LayerState = KvState | SlotState | SharedState;
+
+export interface TextDeclaration {
+  /** The class, as /v1/models and model info show it. */
+  architecture: string;
+  vocabulary: number;
+  hidden: number;
+  /** Number of tokens that the model was trained for, including scaling. */
+  context: number;
+  /** Rope tables; none if positions are learned. All tables depend on the same lengths as the first. */
+  ropes: readonly RopeConfig[];
+  inputs: TextInputs;
+  /** States that the layers keep from step to step, in the order of `stores`. */
+  layers: readonly LayerState[];
+  /** Columns of the widest intermediate of a row, except the logits. */
+  widest: number;
+  /** null: no layer has experts. */
+  experts: DeclaredExperts | null;
+  /** Alternative names of the head and the embedding; null: they are different tensors. */
+  tied: TiedHead | null;
+  /** Model page for generation; null: the model cannot generate text. */
+  generate: ((weights: WeightTable) => LanguageModel) | null;
+  /** Model page for embeddings: normalized states of all rows, [rows, hidden], from which texts are pooled; null: not available. */
+  embed: ((weights: WeightTable) => TextForward) | null;
+  /**
+   * States of all rows after each of these numbers of layers, ascending, side by side, [rows, hidden · depths], for image models that use
+   * them as text conditions. Those after the last layer are normalized.
+   */
+  states: ((weights: WeightTable, depths: readonly number[]) => TextForward) | null;
+}
+
+/** The kinds of rows that a model accepts. */
+export interface TextInputs {
+  /** Layers after which columns of input embeddings are added to the states, counted from the first; left out: none. */
+  deep?: number;
+  /** Whether rows may be embeddings that another model computed, instead of tokens. */
+  embeddings: boolean;
+  /** Parts of a row's position: 1, or 3 for time, height and width. */
+  positions: 1 | 3;
+  /**
+   * `causal`: a row sees itself and earlier rows. `spans`: a row also sees the later rows of its span. `whole`: each row sees the
+   * whole text.
+   */
+  attention: 'causal' | 'spans' | 'whole';
+  /** The most rows of a span, which one step computes; left out: the engine is told of no spans. */
+  span?: number;
+}
+
+export interface DeclaredExperts {
+  /** Number of layers with experts. */
+  layers: number;
+  /** Number of experts of such a layer. */
+  count: number;
+  /** Number of experts per token. */
+  chosen: number;
+  /** Columns of the widest intermediate of an expert. */
+  widest: number;
+}
+
+/** A head that config.json ties to the embedding. */
+export interface TiedHead {
+  head: string;
+  /** Names of the embedding; a checkpoint has one of them. */
+  embeddings: readonly string[];
+  /** The declaration for a checkpoint whose stored head differs from its embedding. */
+  untied: TextDeclaration;
+}
+
+/** Records a forward pass over the rows of a batch. `stores` has an entry for each declared layer. */
+export type TextForward = (tape: Tape, batch: TextBatch, stores: readonly LayerStore[]) => Tensor;
+
+/** A language model in its two halves. */
+export interface LanguageModel {
+  /** States of all rows, [rows, hidden]. */
+  states: TextForward;
+  /** states [rows, hidden] → logits of the sampled rows, [sampled, vocabulary] */
+  head: (states: Tensor, batch: Pick<TextBatch, 'wanted' | 'states'>) => Tensor;
+}

@@ -1,0 +1,149 @@
+// Declarations of decoders: what the engine needs to know beside the layer that a family brings.
+
+import type { ExpertOrder } from '../../../files/checkpoint/fused-experts.ts';
+import type { GgufClass } from '../../../files/gguf/model.ts';
+import type { HeadShape } from '../../../kernels/batch.ts';
+import { paddedHead } from '../../../kernels/resize-heads.ts';
+import type { ConfigFile, Json } from '../../config-values.ts';
+import type { WeightTable } from '../../weights.ts';
+import type { LayerState, TextArchitecture, TextClass, TextDeclaration } from './architecture.ts';
+import {
+  languageModel,
+  namesOf,
+  normedStates,
+  statesAfter,
+  type Block,
+  type DecoderConfig,
+  type DecoderLayer,
+  type LayerInputs,
+} from './decoder.ts';
+import { expertLayers, type ExpertsConfig } from './experts-config.ts';
+
+/** A decoder's configuration, as its family reads it from config.json. */
+export interface DecoderModel extends DecoderConfig {
+  /** The class, as /v1/models and model info show it. */
+  architecture: string;
+  /** Number of tokens that the model was trained for, including scaling. */
+  context: number;
+  ffn: number;
+  heads: HeadShape;
+  /** Columns of an intermediate that is wider than those of attention and feed-forward. */
+  widest?: number;
+  /** null: every layer has one feed-forward block for all tokens. */
+  experts: ExpertsConfig | null;
+}
+
+/** A class that a config.json may name. */
+interface ClassNames {
+  modelType: string;
+  examples: string;
+}
+
+export interface DecoderFamily<Config extends DecoderModel> {
+  classes: Iterable<readonly [name: string, names: ClassNames]>;
+  /** Decoders saved without their head → the class of the whole model, and published ones. */
+  headless?: Readonly<Record<string, { whole: string; examples?: string }>>;
+  /** GGUF files of the architecture; left out: none are read. */
+  gguf?: readonly GgufClass[];
+  /** How a layer's experts are stored in one tensor; left out: they are not. */
+  fusedExperts?: ExpertOrder;
+  read(json: Json, className: string, file: ConfigFile): Config;
+  layer(config: Config, weights: WeightTable, name: string, i: number): Block;
+  /** Columns that enter all layers; left out: none. */
+  inputs?(config: Config, weights: WeightTable, name: string): LayerInputs | null;
+}
+
+export function decoderArchitecture<Config extends DecoderModel>({
+  classes,
+  headless = {},
+  gguf = [],
+  fusedExperts,
+  read,
+  layer,
+  inputs,
+}: DecoderFamily<Config>): TextArchitecture {
+  return {
+    classes: [
+      ...Object.entries(headless).map(([name, { examples = '' }]): TextClass => ({
+        name,
+        modelType: null,
+        examples,
+        serves: ['embed'],
+      })),
+      ...[...classes].map(([name, { modelType, examples }]): TextClass => ({
+        name,
+        modelType,
+        examples,
+        serves: ['generate', 'embed'],
+      })),
+    ],
+    gguf,
+    ...(fusedExperts && { fusedExperts }),
+    read: (json, className, file) =>
+      withDeep(declare(read(json, headless[className]?.whole ?? className, file), layer, inputs), json),
+  };
+}
+
+/** Media families state the layers after which rows of media are added as `deep_inputs`, which no published configuration has. */
+function withDeep(declaration: TextDeclaration, { deep_inputs: deep }: Json): TextDeclaration {
+  if (typeof deep !== 'number') return declaration;
+  const { inputs, tied } = declaration;
+  return {
+    ...declaration,
+    inputs: { ...inputs, deep },
+    tied: tied && { ...tied, untied: withDeep(tied.untied, { deep_inputs: deep }) },
+  };
+}
+
+function declare<Config extends DecoderModel>(
+  config: Config,
+  layer: DecoderFamily<Config>['layer'],
+  inputs: DecoderFamily<Config>['inputs'],
+): TextDeclaration {
+  const { architecture, vocabulary, hidden, context, ropes, ffn, heads, layers, experts, tied } = config;
+  const attentionColumns = ({ heads: own = heads }: DecoderLayer): number =>
+    (own.heads + 2 * own.kvHeads) * paddedHead(own.dims);
+  const decoder = {
+    config,
+    layer: (weights: WeightTable, name: string, i: number) => layer(config, weights, name, i),
+    inputs: (weights: WeightTable, name: string) => inputs?.(config, weights, name) ?? null,
+  };
+  return {
+    architecture,
+    vocabulary,
+    hidden,
+    context,
+    ropes,
+    // Rows of another model's embeddings are taken as they are, which a scaled residual stream does not allow, nor tokens that enter layers.
+    inputs: {
+      embeddings: !config.scalesResidual && !config.tokensEnterLayers,
+      positions: ropes.some(({ sections }) => sections !== null) ? 3 : 1,
+      attention: 'causal',
+    },
+    layers: layers.map((one) => stateOf(one, heads)),
+    widest: Math.max(ffn, hidden, experts?.shared ?? 0, config.widest ?? 0, ...layers.map(attentionColumns)),
+    experts: experts && {
+      layers: expertLayers(experts),
+      count: experts.count,
+      chosen: experts.chosen,
+      widest: Math.max(hidden, experts.ffn),
+    },
+    tied: tied
+      ? {
+          head: namesOf(config).head,
+          embeddings: namesOf(config).embeddings,
+          untied: declare({ ...config, tied: false }, layer, inputs),
+        }
+      : null,
+    generate: (weights) => languageModel(decoder, weights),
+    embed: (weights) => normedStates(decoder, weights),
+    states: (weights, depths) => statesAfter(decoder, weights, depths),
+  };
+}
+
+function stateOf({ window, slot, shares, heads: own }: DecoderLayer, heads: HeadShape): LayerState {
+  if (slot !== undefined) return { kind: 'slot', values: slot };
+  if (shares !== undefined) return { kind: 'shared', layer: shares };
+  const { kvHeads, dims } = own ?? heads;
+  return { kind: 'kv', kvHeads, dims: paddedHead(dims), window };
+}

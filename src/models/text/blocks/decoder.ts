@@ -1,0 +1,205 @@
+// The frame that decoders share: embedding, layers, final norm, head. A family brings its layer; everything else is data.
+
+import type { Tape } from '../../../gpu/tape.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
+import type { HeadShape, LayerStore, TextBatch } from '../../../kernels/batch.ts';
+import { addInputs } from '../../../kernels/add-inputs.ts';
+import { concat } from '../../../kernels/concat.ts';
+import { embed } from '../../../kernels/embed.ts';
+import { linear } from '../../../kernels/matmul.ts';
+import { rotations } from '../../../kernels/rotations.ts';
+import { scaleShift } from '../../../kernels/scale-shift.ts';
+import { scale } from '../../../kernels/scale.ts';
+import { softCap } from '../../../kernels/soft-cap.ts';
+import type { WeightTable } from '../../weights.ts';
+import type { LanguageModel, TextForward } from './architecture.ts';
+import { norm, type Norm, type NormKind } from './norm.ts';
+import type { RopeConfig } from './rope.ts';
+
+export interface DecoderConfig {
+  vocabulary: number;
+  hidden: number;
+  eps: number;
+  /** Whether the head is the embedding matrix. */
+  tied: boolean;
+  layers: readonly DecoderLayer[];
+  /** Rope tables; layers refer to theirs by its index. */
+  ropes: readonly RopeConfig[];
+  /** Names outside of the layers that differ from those of NAMES. */
+  names?: Partial<DecoderNames>;
+  /** Tensors that checkpoints of the family may have and that nothing reads. */
+  ignored?: RegExp;
+  /** Kind of the norms; left out: rms. */
+  norm?: NormKind;
+  /** Added to the weights of all RMSNorms, also of those of queries and keys. */
+  normPlus?: 0 | 1;
+  embeddingScale?: number;
+  /** Whether the residual stream is stored divided by a constant (Granite's residual_multiplier), by which embeddingScale is divided as well. */
+  scalesResidual?: boolean;
+  /** Whether tokens enter the layers otherwise than by their embeddings in the residual stream. */
+  tokensEnterLayers?: boolean;
+  logitScale?: number;
+  /** Logits become cap · tanh(logit / cap); null: they stay as they are. */
+  logitCap?: number | null;
+}
+
+/** Names of the modules outside of the layers. */
+export interface DecoderNames {
+  /** Beginning of the names of all but the head. */
+  prefix: string;
+  embedding: string;
+  finalNorm: string;
+  head: string;
+}
+
+const NAMES: DecoderNames = {
+  prefix: 'model.',
+  embedding: 'embed_tokens',
+  finalNorm: 'norm',
+  head: 'lm_head',
+};
+
+/** Full names of the embedding and the head. */
+export function namesOf({ names }: Pick<DecoderConfig, 'names'>) {
+  const { prefix, embedding, finalNorm, head } = { ...NAMES, ...names };
+  return {
+    prefix,
+    /** A decoder saved without its head has no prefix. */
+    embeddings: [`${prefix}${embedding}.weight`, `${embedding}.weight`],
+    finalNorm,
+    head: `${head}.weight`,
+  } as const;
+}
+
+export interface DecoderLayer {
+  /** Number of tokens that the layer sees; null: all. */
+  window: number | null;
+  /** Index of its rope table; null: heads are not rotated. */
+  rope: number | null;
+  /** Heads of the layer; left out: those of the model. */
+  heads?: HeadShape;
+  /** Index of the earlier layer whose keys and values it reads; left out: it has its own. */
+  shares?: number;
+  /** f32 values of the fixed state that the layer keeps instead of KV pages. */
+  slot?: number;
+}
+
+/** x [rows, hidden] → [rows, hidden]; `rope` [rows, dims] as `rotations` gives it, `entering` as LayerInputs does. */
+export type Block = (
+  x: Tensor,
+  rope: Tensor | null,
+  batch: TextBatch,
+  store: LayerStore,
+  entering: Tensor | null,
+) => Tensor;
+
+/** Columns that enter the layers beside the residual stream, computed once from its embeddings; x [rows, hidden] → [rows, columns] */
+export type LayerInputs = (tape: Tape, batch: TextBatch, x: Tensor) => Tensor;
+
+/** A config, and how layer `i` is built from the weights whose names begin with `name`. */
+export interface Decoder {
+  config: DecoderConfig;
+  layer(weights: WeightTable, name: string, i: number): Block;
+  /** Columns that enter all layers, from the weights whose names begin with `name`; null: none. */
+  inputs(weights: WeightTable, name: string): LayerInputs | null;
+}
+
+export function languageModel(decoder: Decoder, weights: WeightTable): LanguageModel {
+  const { vocabulary, hidden, tied, logitScale = 1, logitCap = null } = decoder.config;
+  const { embedding, name, run } = stack(decoder, weights, decoder.config.layers.length);
+  const final = finalNorm(decoder, weights, name);
+  const names = namesOf(decoder.config);
+  const head = tied ? embedding : weights.head(names.head, vocabulary, hidden);
+  if (tied) weights.ignore(exactly(names.head));
+
+  return {
+    states: run,
+    head(x, { wanted, states }) {
+      const last = final.rows(x, wanted, 'sampled', states); // [sampled, hidden]
+      let logits = linear(last, head); //                       [sampled, vocabulary]
+      if (logitScale !== 1) logits = scale(logits, logitScale);
+      return logitCap === null ? logits : softCap(logits, logitCap);
+    },
+  };
+}
+
+/** Normalized states of all rows, [rows, hidden]. */
+export function normedStates(decoder: Decoder, weights: WeightTable): TextForward {
+  const { name, run } = stack(decoder, weights, decoder.config.layers.length);
+  const final = finalNorm(decoder, weights, name);
+  weights.ignore(exactly(namesOf(decoder.config).head));
+  return (tape, batch, stores) => final.all(run(tape, batch, stores));
+}
+
+/**
+ * States of all rows after each of these numbers of layers, ascending, side by side, [rows, hidden · depths], for image models that use
+ * them as text conditions. Those after the last layer are normalized, as in transformers' list of hidden states.
+ */
+export function statesAfter(decoder: Decoder, weights: WeightTable, depths: readonly number[]): TextForward {
+  const { layers } = decoder.config;
+  const deepest = depths.at(-1)!;
+  const { name, run } = stack(decoder, weights, deepest);
+  layers.forEach((_, i) => {
+    if (i >= deepest) weights.ignore(new RegExp(`^${name}layers\\.${i}\\.`));
+  });
+  const names = namesOf(decoder.config);
+  weights.ignore(exactly(names.head));
+  const normed = deepest === layers.length ? finalNorm(decoder, weights, name) : null;
+  if (normed === null)
+    for (const kind of ['weight', 'bias']) weights.ignore(exactly(`${name}${names.finalNorm}.${kind}`));
+  return (tape, batch, stores) => {
+    const early: Tensor[] = [];
+    const last = run(tape, batch, stores, (x, depth) => {
+      if (depth === deepest || !depths.includes(depth)) return;
+      const [before] = early.splice(0);
+      early.push(before ? concat(before, x) : scaleShift(x, 1, 0)); // a copy: layers change the states in place
+    });
+    const deep = normed ? normed.all(last) : last;
+    return early.length > 0 ? concat(early[0]!, deep) : deep;
+  };
+}
+
+function exactly(name: string): RegExp {
+  return new RegExp(`^${name.replaceAll('.', '\\.')}$`);
+}
+
+/** The layers up to `depth`. A decoder saved without its head has no prefix in its tensor names. */
+function stack({ config, layer, inputs }: Decoder, weights: WeightTable, depth: number) {
+  const { vocabulary, hidden, tied, ropes, layers, embeddingScale = 1, ignored } = config;
+  const { prefix, embeddings, head } = namesOf(config);
+  const name = weights.has(embeddings[1]) ? '' : prefix;
+  const own = name === '' ? embeddings[1] : embeddings[0];
+  // Tied head and embedding are stored once, under either name.
+  const isHead = tied && !weights.has(own) && weights.has(head);
+  const embedding = weights.embedding(isHead ? head : own, vocabulary, hidden);
+  const enter = inputs(weights, name);
+  const blocks = layers.slice(0, depth).map((_, i) => layer(weights, `${name}layers.${i}`, i));
+  weights.ignore(/rotary_emb\.inv_freq$/);
+  if (ignored) weights.ignore(ignored);
+
+  const run = (
+    tape: Tape,
+    batch: TextBatch,
+    stores: readonly LayerStore[],
+    after?: (x: Tensor, depth: number) => void,
+  ): Tensor => {
+    let x = embed(tape, batch, embedding, { scale: embeddingScale }); //     [rows, hidden]
+    const turns = ropes.map((_, i) => rotations(tape, batch, ropes, i)); // [rows, dims] each
+    const entering = enter && enter(tape, batch, x); //                     [rows, columns]
+    blocks.forEach((block, i) => {
+      const { rope } = layers[i]!;
+      x = block(x, rope === null ? null : turns[rope]!, batch, stores[i]!, entering);
+      const deep = batch.deepInputs?.[i];
+      if (deep) x = addInputs(x, batch, deep);
+      after?.(x, i + 1);
+      tape.cut();
+    });
+    return x;
+  };
+  return { embedding, name, run };
+}
+
+function finalNorm({ config }: Decoder, weights: WeightTable, name: string): Norm {
+  const { hidden, eps, norm: kind = 'rms', normPlus: plus = 0 } = config;
+  return norm(weights, `${name}${namesOf(config).finalNorm}`, hidden, { kind, eps, plus });
+}

@@ -1,0 +1,31 @@
+// The feed-forward block of decoders of which some or all layers have experts, with the addition to the residual stream.
+
+import type { Tensor } from '../../../gpu/tensor.ts';
+import type { TextBatch } from '../../../kernels/batch.ts';
+import { linearAdd } from '../../../kernels/matmul.ts';
+import type { Rows } from '../../../kernels/normed.ts';
+import type { WeightTable } from '../../weights.ts';
+import { experts } from './experts.ts';
+import type { ExpertsConfig } from './experts-config.ts';
+import { gatedMlp, type MlpConfig } from './gated-mlp.ts';
+
+export type FeedForwardConfig = MlpConfig & { experts: ExpertsConfig | null };
+
+/** residual + block(x); x and residual [rows, hidden] → [rows, hidden] */
+export type FeedForward = (x: Rows, residual: Tensor, batch: TextBatch) => Tensor;
+
+/** Feed-forward block of layer `i`, whose weights' names begin with `name`. */
+export function feedForward(
+  config: FeedForwardConfig,
+  weights: WeightTable,
+  name: string,
+  i: number,
+): FeedForward {
+  const { hidden, experts: mixture } = config;
+  if (mixture?.layers[i]) {
+    const before = mixture.layers.slice(0, i).filter(Boolean).length;
+    return experts(hidden, mixture, weights, name, before);
+  }
+  const { gate, down } = gatedMlp(config, weights, `${name}.mlp`);
+  return (x, residual) => linearAdd(gate(x), down, residual); // [rows, hidden]
+}

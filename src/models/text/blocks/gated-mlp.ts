@@ -1,0 +1,43 @@
+// The gated feed-forward block as the decoders share it. The last projection is left to the block, which adds it to the residual stream in
+// its own way.
+
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { linearSwiglu, linearTanhGeglu } from '../../../kernels/matmul.ts';
+import type { Matrix } from '../../../kernels/matrix.ts';
+import type { Rows } from '../../../kernels/normed.ts';
+import type { WeightTable } from '../../weights.ts';
+
+export interface MlpConfig {
+  hidden: number;
+  ffn: number;
+  mlpBias?: boolean;
+  /** Names of the projections; left out: gate_proj, up_proj, down_proj. */
+  mlpNames?: { gate: string; up: string; down: string };
+  /** Gate and up are the halves of one tensor, gate_up_proj. */
+  fusedGateUp?: boolean;
+}
+
+export interface GatedMlp {
+  /** activation(x · gateᵀ) · (x · upᵀ); x [rows, hidden] → [rows, ffn] */
+  gate(x: Rows): Tensor;
+  /** [hidden, ffn] */
+  down: Matrix;
+}
+
+const NAMES = { gate: 'gate_proj', up: 'up_proj', down: 'down_proj' };
+const UNITS = { silu: linearSwiglu, 'gelu-tanh': linearTanhGeglu } as const;
+
+export function gatedMlp(
+  { hidden, ffn, mlpBias: bias = false, mlpNames = NAMES, fusedGateUp = false }: MlpConfig,
+  weights: WeightTable,
+  name: string,
+  activation: keyof typeof UNITS = 'silu',
+): GatedMlp {
+  const { gate, up, down } = mlpNames;
+  const gateUp = fusedGateUp
+    ? weights.halves(`${name}.gate_up_proj.weight`, ffn, hidden, { bias })
+    : weights.gateUp(`${name}.${gate}.weight`, `${name}.${up}.weight`, ffn, hidden, { bias });
+  const last = weights.matrix(`${name}.${down}.weight`, hidden, ffn, { bias, split: 'rows' });
+  const unit = UNITS[activation];
+  return { gate: (x) => unit(x, gateUp), down: last };
+}

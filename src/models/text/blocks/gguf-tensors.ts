@@ -1,0 +1,174 @@
+// The tensors of GGUF decoders under the names of transformers: one table for all architectures, and what some of them do otherwise.
+
+import type { GgufTensor } from '../../../files/gguf/gguf.ts';
+import type { GgufPart } from '../../../files/gguf/model.ts';
+
+/** How an architecture's files differ from its checkpoint. */
+export interface DecoderLayout {
+  /** Heads whose query and key rows are stored in pairs; null: rows are stored in their order. */
+  paired: { heads: number; kvHeads: number } | null;
+  /** Rows of queries, keys and values, for files that have them in one tensor; null: the page reads them as one, too. */
+  fused: { q: number; kv: number } | null;
+  /** Number that was added to the weights of norms: 1 for models that compute with 1 + w. */
+  normsAdded: number;
+  /** Module that holds the layers; left out: `model.` */
+  prefix?: string;
+  /** Tensors outside of the layers that are not in the table. */
+  outer?: Readonly<Record<string, string>>;
+  /** Modules of a layer that are named otherwise than in the table. */
+  names?: Readonly<Record<string, string>>;
+  /** Module of experts, and their projections. */
+  experts?: ExpertNames;
+}
+
+export interface ExpertNames {
+  block: string;
+  /** Left out: gate. */
+  router?: string;
+  projections: { gate: string; up: string; down: string };
+}
+
+const EXPERT_NAMES: ExpertNames = {
+  block: 'mlp',
+  projections: { gate: 'gate_proj', up: 'up_proj', down: 'down_proj' },
+};
+
+type Tensor = Pick<GgufTensor, 'name' | 'shape'>;
+
+const OUTER: Readonly<Record<string, string>> = {
+  'token_embd.weight': 'model.embed_tokens.weight',
+  'output_norm.weight': 'model.norm.weight',
+  'output_norm.bias': 'model.norm.bias',
+  'output.weight': 'lm_head.weight',
+};
+const IN_LAYER: Readonly<Record<string, string>> = {
+  attn_norm: 'input_layernorm',
+  attn_q: 'self_attn.q_proj',
+  attn_k: 'self_attn.k_proj',
+  attn_v: 'self_attn.v_proj',
+  attn_output: 'self_attn.o_proj',
+  attn_q_norm: 'self_attn.q_norm',
+  attn_k_norm: 'self_attn.k_norm',
+  ffn_norm: 'post_attention_layernorm',
+  ffn_gate: 'mlp.gate_proj',
+  ffn_up: 'mlp.up_proj',
+  ffn_down: 'mlp.down_proj',
+  ffn_gate_shexp: 'mlp.shared_expert.gate_proj',
+  ffn_up_shexp: 'mlp.shared_expert.up_proj',
+  ffn_down_shexp: 'mlp.shared_expert.down_proj',
+  ffn_gate_inp_shexp: 'mlp.shared_expert_gate',
+};
+const ROUTER = 'ffn_gate_inp';
+/** Tensors of all experts → projections, one after another in each expert. */
+const EXPERTS: Readonly<Record<string, readonly ('gate' | 'up' | 'down')[]>> = {
+  ffn_gate_exps: ['gate'],
+  ffn_up_exps: ['up'],
+  ffn_down_exps: ['down'],
+  ffn_gate_up_exps: ['gate', 'up'],
+};
+/** Tensors that the configuration is read from. */
+const FACTORS = /^rope_(freqs|factors_(long|short))\.weight$/;
+const LAYER = /^blk\.(\d+)\.([a-z_]+(?:\.[a-z_]+)?)(?:\.(\d+))?\.(weight|bias)$/;
+
+/** Heads of a configuration, and their rows in a tensor of queries, keys and values. An adapter's model may leave some of the keys out. */
+export function headsOf(config: Readonly<Record<string, unknown>>): {
+  heads: number;
+  kvHeads: number;
+  rows: { q: number; kv: number };
+} {
+  const { num_attention_heads: heads, num_key_value_heads, head_dim, hidden_size: hidden } = config;
+  const count = heads as number;
+  const kvHeads = (num_key_value_heads ?? count) as number;
+  const dims = (head_dim ?? (hidden as number) / count) as number;
+  return { heads: count, kvHeads, rows: { q: count * dims, kv: kvHeads * dims } };
+}
+
+/** null: no decoder has such a tensor. */
+export function decoderParts(tensor: Tensor, layout: DecoderLayout): readonly GgufPart[] | null {
+  const { name, shape } = tensor;
+  if (FACTORS.test(name)) return [];
+  const outer = layout.outer?.[name] ?? OUTER[name];
+  if (outer !== undefined)
+    return [{ name: outer, shape, ...(name === 'output_norm.weight' && norm(layout)) }];
+  const [, layer, module, expert, kind] = LAYER.exec(name) ?? [];
+  if (layer === undefined || module === undefined) return null;
+  const prefix = `${layout.prefix ?? 'model.'}layers.${layer}`;
+  const { block, router = 'gate', projections } = layout.experts ?? EXPERT_NAMES;
+  if (module === 'attn_qkv' && layout.fused !== null)
+    return fusedParts(tensor, `${prefix}.self_attn`, kind!, { ...layout, fused: layout.fused });
+  if (module === ROUTER) return [{ name: `${prefix}.${block}.${router}.${kind}`, shape }];
+  const each = EXPERTS[module]?.map((one) => projections[one]);
+  if (each !== undefined) {
+    const own = `${prefix}.${block}.experts`;
+    return kind === 'weight' ? expertParts(tensor, own, each) : expertBiases(tensor, own, each);
+  }
+  if (expert !== undefined) {
+    // Files of the first mixtures have a tensor for each expert.
+    const own = EXPERTS[`${module}_exps`]?.map((one) => projections[one]);
+    return own?.length === 1
+      ? [{ name: `${prefix}.${block}.experts.${expert}.${own[0]}.${kind}`, shape }]
+      : null;
+  }
+  const own = layout.names?.[module] ?? IN_LAYER[module];
+  if (own === undefined) return null;
+  // The converter stores a matrix of one row as a vector.
+  const isGate = module === 'ffn_gate_inp_shexp' && shape.length === 1;
+  const part = { name: `${prefix}.${own}.${kind}`, shape: isGate ? [1, ...shape] : shape };
+  if (module.endsWith('_norm')) return [{ ...part, ...norm(layout) }];
+  const heads =
+    module === 'attn_q' ? layout.paired?.heads : module === 'attn_k' ? layout.paired?.kvHeads : undefined;
+  return [heads === undefined ? part : { ...part, pairedHeads: heads }];
+}
+
+function norm({ normsAdded }: DecoderLayout): Pick<GgufPart, 'added'> {
+  return normsAdded === 0 ? {} : { added: normsAdded };
+}
+
+/** Queries, keys and values in one tensor. */
+function fusedParts(
+  { shape }: Tensor,
+  prefix: string,
+  kind: string,
+  { fused: { q, kv }, paired }: DecoderLayout & { fused: { q: number; kv: number } },
+): GgufPart[] {
+  const behind = shape.slice(1);
+  const part = (name: string, firstRow: number, rows: number, heads?: number): GgufPart => ({
+    name: `${prefix}.${name}.${kind}`,
+    shape: [rows, ...behind],
+    firstRow,
+    ...(heads !== undefined && { pairedHeads: heads }),
+  });
+  return [
+    part('q_proj', 0, q, paired?.heads),
+    part('k_proj', q, kv, paired?.kvHeads),
+    part('v_proj', q + kv, kv),
+  ];
+}
+
+/** Experts of a layer; a damaged file may claim any number. */
+const MOST_EXPERTS = 4096;
+
+/** Each expert's matrices of a tensor [experts, rows, k]. */
+function expertParts({ shape }: Tensor, prefix: string, projections: readonly string[]): GgufPart[] | null {
+  const [count, all, k] = shape;
+  if (shape.length !== 3 || count! > MOST_EXPERTS || all! % projections.length !== 0) return null;
+  const rows = all! / projections.length;
+  return Array.from({ length: count! }, (_, expert) =>
+    projections.map((projection, nth) => ({
+      name: `${prefix}.${expert}.${projection}.weight`,
+      shape: [rows, k!],
+      firstRow: expert * all! + nth * rows,
+    })),
+  ).flat();
+}
+
+/** Each expert's bias of a tensor [experts, rows]. */
+function expertBiases({ shape }: Tensor, prefix: string, projections: readonly string[]): GgufPart[] | null {
+  const [count, rows] = shape;
+  if (shape.length !== 2 || count! > MOST_EXPERTS || projections.length !== 1) return null;
+  return Array.from({ length: count! }, (_, expert) => ({
+    name: `${prefix}.${expert}.${projections[0]}.bias`,
+    shape: [rows!],
+    firstRow: expert,
+  }));
+}

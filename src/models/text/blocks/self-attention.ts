@@ -1,0 +1,99 @@
+// Self-attention as the decoders share it: fused projections, norms of queries and keys, rotation, pages, softmax. The output's
+// projection is left to the block, which adds it to the residual stream in its own way.
+
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { attention, type AttentionRule } from '../../../kernels/attention.ts';
+import type { HeadNorms, HeadShape, LayerStore, TextBatch } from '../../../kernels/batch.ts';
+import { gateHeads } from '../../../kernels/gate-heads.ts';
+import { linear } from '../../../kernels/matmul.ts';
+import type { Matrix } from '../../../kernels/matrix.ts';
+import type { Rows } from '../../../kernels/normed.ts';
+import { rmsnormColumns } from '../../../kernels/rmsnorm-columns.ts';
+import { ropeKv } from '../../../kernels/rope-kv.ts';
+import type { WeightTable } from '../../weights.ts';
+import type { DecoderConfig } from './decoder.ts';
+
+export interface AttentionConfig extends Pick<DecoderConfig, 'hidden' | 'eps' | 'normPlus'> {
+  heads: HeadShape;
+  qkvBias: boolean;
+  outBias: boolean;
+  /** RMSNorm on queries and keys: head by head, or all heads of a row together. */
+  queryNorm: 'none' | 'heads' | 'row';
+  /** Names that differ from those of NAMES. */
+  attentionNames?: Partial<typeof NAMES>;
+  /** Values are normalized head by head, too, without weights. */
+  valueNorm?: boolean;
+  /** q, k and v are rows of one tensor. */
+  fusedQkv?: boolean;
+  /** Each head has a further score without a value, `sinks`. */
+  sinks?: boolean;
+}
+
+/** Names of the fused and of the output's projection, and of the norms. */
+const NAMES = { qkv: 'qkv_proj', out: 'o_proj', qNorm: 'q_norm', kNorm: 'k_norm' };
+
+export interface SelfAttention {
+  /** x [rows, hidden] → [rows, heads · dims]; `rope` null: heads are not rotated. */
+  attend(x: Rows, rope: Tensor | null, batch: TextBatch, store: LayerStore): Tensor;
+  /** [hidden, heads · dims] */
+  out: Matrix;
+}
+
+export function selfAttention(
+  config: AttentionConfig,
+  weights: WeightTable,
+  name: string,
+  rule: Omit<AttentionRule, 'sinks'>,
+): SelfAttention {
+  const { hidden, heads: shape, qkvBias, outBias } = config;
+  const { heads, dims } = shape;
+  const names = { ...NAMES, ...config.attentionNames };
+  const qkv = weights.stacked(projections(config, name), hidden, { bias: qkvBias, split: 'columns' });
+  const norms = queryNorms(config, weights, name);
+  const sinks = config.sinks ? weights.vector(`${name}.sinks`, heads) : null;
+  const out = weights.matrix(`${name}.${names.out}.weight`, hidden, heads * dims, {
+    bias: outBias,
+    split: 'rows',
+  });
+
+  return {
+    attend(x, rope, batch, kv) {
+      if (kv.kind !== 'kv') throw new Error(`${name} has no KV pages but a ${kv.kind}`);
+      const y = norms.ofRow(linear(x, qkv)); //              [rows, (heads + 2 · kvHeads) · dims]
+      const q = ropeKv(y, rope, shape, kv, norms.ofHeads, batch); // [rows, heads · dims]
+      const mixed = attention(q, batch, shape, kv, { ...rule, sinks }); // [rows, heads · dims]
+      return shape.gated ? gateHeads(mixed, y, dims) : mixed;
+    },
+    out,
+  };
+}
+
+function projections({ heads: shape, fusedQkv, attentionNames }: AttentionConfig, name: string) {
+  const { heads, kvHeads, dims, gated = false, kv = 'both' } = shape;
+  const { qkv } = { ...NAMES, ...attentionNames };
+  if (fusedQkv) return [{ name: `${name}.${qkv}.weight`, rows: (heads + 2 * kvHeads) * dims }];
+  return [
+    { name: `${name}.q_proj.weight`, rows: (gated ? 2 : 1) * heads * dims },
+    ...(kv === 'none' ? [] : [{ name: `${name}.k_proj.weight`, rows: kvHeads * dims }]),
+    ...(kv === 'both' ? [{ name: `${name}.v_proj.weight`, rows: kvHeads * dims }] : []),
+  ];
+}
+
+/** Norms of queries and keys: one per head at the rotation, or one over all heads of a row before it. */
+function queryNorms(config: AttentionConfig, weights: WeightTable, name: string) {
+  const { queryNorm, normPlus: plus = 0, heads: shape, eps, valueNorm: values = false } = config;
+  const none = { ofRow: (qkv: Tensor): Tensor => qkv, ofHeads: null };
+  if (queryNorm === 'none') return none;
+  const { heads, kvHeads, dims } = shape;
+  const isRow = queryNorm === 'row';
+  const { qNorm, kNorm } = { ...NAMES, ...config.attentionNames };
+  const q = weights.vector(`${name}.${qNorm}.weight`, isRow ? heads * dims : dims, { plus });
+  const k =
+    shape.kv === 'none'
+      ? q
+      : weights.vector(`${name}.${kNorm}.weight`, isRow ? kvHeads * dims : dims, { plus });
+  const ofHeads: HeadNorms = { q, k, eps, values };
+  if (!isRow) return { ...none, ofHeads };
+  const ofRow = (qkv: Tensor): Tensor => rmsnormColumns(rmsnormColumns(qkv, 0, q, eps), heads * dims, k, eps);
+  return { ...none, ofRow };
+}

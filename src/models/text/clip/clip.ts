@@ -1,0 +1,109 @@
+// The text encoder of CLIP: a causal transformer over the tokens of one text, run only up to the requested depth.
+
+import type { Tensor } from '../../../gpu/tensor.ts';
+import type { Tape } from '../../../gpu/tape.ts';
+import { attend } from '../../../kernels/attend.ts';
+import { copy } from '../../../kernels/copy-rows.ts';
+import { embedExtra } from '../../../kernels/embed-extra.ts';
+import { embedTokens } from '../../../kernels/embed-tokens.ts';
+import { layernorm, layernormRows } from '../../../kernels/layernorm.ts';
+import { linear, linearAdd } from '../../../kernels/matmul.ts';
+import { affine } from '../../affine.ts';
+import type { ClipConfig } from './clip-config.ts';
+import type { WeightTable } from '../../weights.ts';
+
+export interface ClipInputs {
+  /** u32 [batch, tokens] */
+  ids: Tensor;
+  /** Row, counted over the whole batch, of the token that pools each text: u32 [batch]. Left out: nothing is pooled. */
+  ends?: Tensor;
+  /** Rows of words that the checkpoint does not have, [rows, hidden]; left out: there are none. */
+  extra?: Tensor;
+}
+
+export interface ClipStates {
+  /** Number of layers to run. */
+  depth: number;
+  /** Whether the states pass the final norm. */
+  normed: boolean;
+}
+
+export interface ClipOutputs {
+  /** [batch, tokens, hidden] */
+  states: Tensor;
+  /** [batch, projection], or [batch, hidden] for a model without projection. */
+  pooled: Tensor | null;
+}
+
+export type ClipForward = (tape: Tape, inputs: ClipInputs, wanted: ClipStates) => ClipOutputs;
+
+export function clip(config: ClipConfig, weights: WeightTable): ClipForward {
+  const { vocabulary, positions, hidden, eps, projection } = config;
+  // Some libraries save the text model without the prefix.
+  const name = weights.has('embeddings.token_embedding.weight') ? '' : 'text_model.';
+  const embedding = weights.embedding(`${name}embeddings.token_embedding.weight`, vocabulary, hidden);
+  const places = weights.table(`${name}embeddings.position_embedding.weight`, positions, hidden);
+  const layers = Array.from({ length: config.layers }, (_, i) =>
+    clipLayer(config, weights, `${name}encoder.layers.${i}`, { causal: true }),
+  );
+  const norm = affine(weights, `${name}final_layer_norm`, hidden);
+  const project = projection === null ? null : weights.matrix('text_projection.weight', projection, hidden);
+  weights.ignore(/embeddings\.position_ids$/);
+
+  return (tape, { ids, ends, extra }, { depth, normed }) => {
+    let x = embedTokens(tape, ids, embedding, { positions: places }); // [batch, tokens, hidden]
+    if (extra) embedExtra(x, ids, extra, places);
+    for (const run of layers.slice(0, depth)) x = run(x);
+    const states = normed ? layernorm(x, norm, eps) : ends && depth < layers.length ? copy(x) : x;
+    if (!ends) return { states, pooled: null };
+    for (const run of layers.slice(depth)) x = run(x);
+    const pooled = layernormRows(x, norm, eps, ends, ends.columns); //         [batch, hidden]
+    return { states, pooled: project ? linear(pooled, project) : pooled };
+  };
+}
+
+/** Sizes of a layer, which CLIP's encoders of texts and of images share. */
+type ClipLayer = Pick<ClipConfig, 'hidden' | 'heads' | 'ffn' | 'eps' | 'activation'>;
+
+/** x [batch, tokens, hidden] → x, changed in place. `causal`: whether a token sees only those before it. */
+export function clipLayer(
+  config: ClipLayer,
+  weights: WeightTable,
+  name: string,
+  { causal }: { causal: boolean },
+) {
+  const { hidden, eps } = config;
+  const norm1 = affine(weights, `${name}.layer_norm1`, hidden);
+  const attention = selfAttention(config, weights, `${name}.self_attn`, causal);
+  const norm2 = affine(weights, `${name}.layer_norm2`, hidden);
+  const feed = mlp(config, weights, `${name}.mlp`);
+
+  return (x: Tensor): Tensor => {
+    x = attention(layernorm(x, norm1, eps), x);
+    x = feed(layernorm(x, norm2, eps), x);
+    x.tape!.cut();
+    return x;
+  };
+}
+
+function selfAttention({ hidden, heads }: ClipLayer, weights: WeightTable, name: string, causal: boolean) {
+  const dims = hidden / heads;
+  const qkv = weights.stacked(
+    ['q', 'k', 'v'].map((part) => ({ name: `${name}.${part}_proj.weight`, rows: hidden })),
+    hidden,
+    { bias: true, split: 'columns' },
+  );
+  const out = weights.matrix(`${name}.out_proj.weight`, hidden, hidden, { bias: true, split: 'rows' });
+
+  return (x: Tensor, residual: Tensor): Tensor => {
+    const y = linear(x, qkv); //                                 [batch, tokens, 3 · hidden]
+    const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * hidden }));
+    return linearAdd(attend(q!, k!, v!, { heads, dims, causal }), out, residual);
+  };
+}
+
+function mlp({ hidden, ffn, activation }: ClipLayer, weights: WeightTable, name: string) {
+  const up = weights.matrix(`${name}.fc1.weight`, ffn, hidden, { bias: true, split: 'columns' });
+  const down = weights.matrix(`${name}.fc2.weight`, hidden, ffn, { bias: true, split: 'rows' });
+  return (x: Tensor, residual: Tensor): Tensor => linearAdd(linear(x, up, { activation }), down, residual);
+}

@@ -1,0 +1,17 @@
+// Text architecture of Gemma 2 and Gemma 3.
+
+import { decoderArchitecture } from '../blocks/decoder-architecture.ts';
+import { GEMMAS, readGemmaConfig } from './gemma-config.ts';
+import { GEMMA_GGUF } from './gemma-gguf.ts';
+import { sandwichLayer } from '../blocks/sandwich-norm.ts';
+
+export const GEMMA = decoderArchitecture({
+  classes: Object.entries(GEMMAS),
+  headless: {
+    Gemma2Model: { whole: 'Gemma2ForCausalLM' },
+    Gemma3TextModel: { whole: 'Gemma3ForCausalLM' },
+  },
+  gguf: GEMMA_GGUF,
+  read: readGemmaConfig,
+  layer: sandwichLayer,
+});

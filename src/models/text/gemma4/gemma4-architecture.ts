@@ -1,0 +1,16 @@
+// Text architecture of Gemma 4.
+
+import { decoderArchitecture } from '../blocks/decoder-architecture.ts';
+import { readGemma4Config } from './gemma4-config.ts';
+import { GEMMA4_GGUF } from './gemma4-gguf.ts';
+import { gemma4Inputs, gemma4Layer } from './gemma4.ts';
+
+export const GEMMA4 = decoderArchitecture({
+  classes: [
+    ['Gemma4ForCausalLM', { modelType: 'gemma4_text', examples: 'text of Gemma 4 E2B, E4B and 31B' }],
+  ],
+  gguf: GEMMA4_GGUF,
+  read: readGemma4Config,
+  layer: gemma4Layer,
+  inputs: gemma4Inputs,
+});

@@ -1,0 +1,58 @@
+// GGUF files of LFM2.
+
+import type { GgufClass } from '../../../files/gguf/model.ts';
+import { decoderConfig } from '../blocks/gguf-config.ts';
+import { decoderParts, headsOf } from '../blocks/gguf-tensors.ts';
+
+const OUTER = { 'token_embd_norm.weight': 'model.embedding_norm.weight' };
+const NAMES = {
+  attn_norm: 'operator_norm',
+  attn_output: 'self_attn.out_proj',
+  attn_q_norm: 'self_attn.q_layernorm',
+  attn_k_norm: 'self_attn.k_layernorm',
+  ffn_norm: 'ffn_norm',
+  ffn_gate: 'feed_forward.w1',
+  ffn_up: 'feed_forward.w3',
+  ffn_down: 'feed_forward.w2',
+  'shortconv.conv': 'conv.conv',
+  'shortconv.in_proj': 'conv.in_proj',
+  'shortconv.out_proj': 'conv.out_proj',
+};
+const MOST_LAYERS = 4096;
+
+export const LFM2_GGUF: readonly GgufClass[] = [
+  {
+    name: 'lfm2',
+    classNames: ['Lfm2ForCausalLM'],
+    keys: {
+      conv_L_cache: 'lfm2.shortconv.l_cache',
+      layer_types: 'blk.N.shortconv.conv.weight, which layers of convolution have',
+    },
+    async read(model) {
+      const { keys, tensors } = model;
+      const config = await decoderConfig(model, { theta: 1e6 });
+      const layers = Math.min(config['num_hidden_layers'] as number, MOST_LAYERS);
+      return {
+        className: 'Lfm2ForCausalLM',
+        config: {
+          ...config,
+          norm_eps: config['rms_norm_eps'],
+          conv_L_cache: keys.count('lfm2.shortconv.l_cache'),
+          // The width is stated as it is computed.
+          block_auto_adjust_ff_dim: false,
+          layer_types: Array.from({ length: layers }, (_, i) =>
+            tensors.has(`blk.${i}.shortconv.conv.weight`) ? 'conv' : 'full_attention',
+          ),
+        },
+      };
+    },
+    parts: (tensor, config) =>
+      decoderParts(tensor, {
+        paired: null,
+        fused: headsOf(config).rows,
+        normsAdded: 0,
+        outer: OUTER,
+        names: NAMES,
+      }),
+  },
+];

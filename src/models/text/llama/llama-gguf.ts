@@ -1,0 +1,154 @@
+// GGUF files of the models that llama.ts computes.
+
+import type { GgufClass, GgufModel } from '../../../files/gguf/model.ts';
+import { decoderConfig } from '../blocks/gguf-config.ts';
+import { decoderParts, headsOf, type ExpertNames } from '../blocks/gguf-tensors.ts';
+import { FAMILIES } from './llama-families.ts';
+
+type Json = Record<string, unknown>;
+
+interface LlamaFiles {
+  /** general.architecture */
+  name: string;
+  className: string;
+  /** Query and key rows are stored in pairs. */
+  paired?: boolean;
+  /** Keys that change a computation and that the class reads. */
+  reads?: readonly string[];
+  /** Further keys of config.json. */
+  more?(model: GgufModel): Json;
+}
+
+const MULTIPLIERS: Readonly<Record<string, string>> = {
+  embedding_scale: 'embedding_multiplier',
+  residual_scale: 'residual_multiplier',
+  'attention.scale': 'attention_multiplier',
+  logit_scale: 'logits_scaling',
+};
+
+/** The growth of Ministral 3's queries, by the original context. Mistral Small 3 has none. */
+const TEMPERATURE = 'attention.temperature_scale';
+
+const FILES: readonly LlamaFiles[] = [
+  { name: 'llama', className: 'LlamaForCausalLM', paired: true, more: llama },
+  { name: 'mistral3', className: 'MistralForCausalLM', paired: true, reads: [TEMPERATURE] },
+  { name: 'qwen2', className: 'Qwen2ForCausalLM' },
+  // The text models of Qwen2-VL and Qwen3-VL: for text alone the parts of their positions are equal.
+  { name: 'qwen2vl', className: 'Qwen2ForCausalLM' },
+  { name: 'qwen2moe', className: 'Qwen2MoeForCausalLM', more: (model) => qwenExperts(model, false) },
+  { name: 'qwen3', className: 'Qwen3ForCausalLM', more: biases },
+  { name: 'qwen3vl', className: 'Qwen3ForCausalLM', more: biases },
+  { name: 'qwen3moe', className: 'Qwen3MoeForCausalLM', more: qwen3Experts },
+  { name: 'qwen3vlmoe', className: 'Qwen3MoeForCausalLM', more: qwen3Experts },
+  {
+    name: 'olmoe',
+    className: 'OlmoeForCausalLM',
+    more: (model) => ({ ...biases(model), ...experts(model, false) }),
+  },
+  { name: 'phi3', className: 'Phi3ForCausalLM' },
+  { name: 'smollm3', className: 'SmolLM3ForCausalLM', paired: true, more: llama },
+  {
+    name: 'granite',
+    className: 'GraniteForCausalLM',
+    paired: true,
+    reads: Object.keys(MULTIPLIERS),
+    more: (model) => ({ ...llama(model), ...multipliers(model) }),
+  },
+];
+
+/** Classes that one architecture's files may hold, first that of files without windows and experts. */
+const SHARED: Readonly<Record<string, readonly string[]>> = {
+  llama: ['LlamaForCausalLM', 'MistralForCausalLM', 'MixtralForCausalLM'],
+  mistral3: ['MistralForCausalLM', 'Ministral3ForCausalLM'],
+};
+
+export const LLAMA_GGUF: readonly GgufClass[] = FILES.map(
+  ({ name, className, paired = false, reads = [], more }) => ({
+    name,
+    classNames: SHARED[name] ?? [className],
+    async read(model) {
+      const config = await decoderConfig(model, { reads });
+      const own = name === 'llama' ? classOf(model, config) : className;
+      if (name === 'mistral3' && model.keys.real(`mistral3.${TEMPERATURE}`, 0) !== 0)
+        return { className: 'Ministral3ForCausalLM', config: { ...config, ...growth(model, config) } };
+      const mixture = own === 'MixtralForCausalLM' ? experts(model, true) : {};
+      return { className: own, config: { ...config, ...more?.(model), ...mixture } };
+    },
+    parts(tensor, config) {
+      const { heads, kvHeads, rows } = headsOf(config);
+      const family = FAMILIES.get(className)!;
+      return decoderParts(tensor, {
+        paired: paired ? { heads, kvHeads } : null,
+        fused: family.fused ? null : rows,
+        normsAdded: 0,
+        ...(family.fused && { names: FUSED }),
+        ...(config['num_local_experts'] !== undefined && { experts: MIXTRAL }),
+      });
+    },
+  }),
+);
+
+const FUSED = { attn_qkv: 'self_attn.qkv_proj', ffn_up: 'mlp.gate_up_proj' };
+const MIXTRAL: ExpertNames = FAMILIES.get('MixtralForCausalLM')!.experts!;
+
+/** Windows and experts take classes of their own; all else that Mistral computes is Llama's. */
+function classOf({ keys, architecture }: GgufModel, config: Json): string {
+  if (keys.count(`${architecture}.expert_count`, 0) > 0) return 'MixtralForCausalLM';
+  return config['sliding_window'] === null ? 'LlamaForCausalLM' : 'MistralForCausalLM';
+}
+
+/** Ministral 3 states the growth of queries among the parameters of its rotation. */
+function growth({ keys }: GgufModel, { rope_scaling: scaling }: Json): Json {
+  const stretch = (scaling ?? {}) as Json;
+  if (stretch['rope_type'] !== 'yarn')
+    throw keys.unsupported(
+      `mistral3.${TEMPERATURE}`,
+      'it takes the original context of a rope scaling of yarn',
+    );
+  return { rope_scaling: { ...stretch, llama_4_scaling_beta: keys.real(`mistral3.${TEMPERATURE}`) } };
+}
+
+function llama(model: GgufModel): Json {
+  return { ...biases(model), mlp_bias: model.tensors.has('blk.0.ffn_down.bias') };
+}
+
+/** Biases of attention, which no key states. */
+function biases({ tensors }: GgufModel): Json {
+  return { attention_bias: tensors.has('blk.0.attn_q.bias') || tensors.has('blk.0.attn_qkv.bias') };
+}
+
+function multipliers({ keys, architecture }: GgufModel): Json {
+  return Object.fromEntries(
+    Object.entries(MULTIPLIERS).map(([key, name]) => [name, keys.real(`${architecture}.${key}`, 1)]),
+  );
+}
+
+function experts({ keys, architecture }: GgufModel, normed: boolean): Json {
+  const count = keys.count(`${architecture}.expert_count`);
+  return {
+    [architecture === 'llama' ? 'num_local_experts' : 'num_experts']: count,
+    num_experts_per_tok: keys.count(`${architecture}.expert_used_count`),
+    norm_topk_prob: keys.flag(`${architecture}.expert_weights_norm`, normed),
+  };
+}
+
+function qwen3Experts(model: GgufModel): Json {
+  return { ...biases(model), ...qwenExperts(model, true) };
+}
+
+/** Layers without a router have one block for all tokens. */
+function qwenExperts(model: GgufModel, normed: boolean): Json {
+  const { keys, architecture, tensors } = model;
+  const layers = Math.min(keys.count(`${architecture}.block_count`), MOST_LAYERS);
+  const shared = tensors.get('blk.0.ffn_up_shexp.weight')?.shape[0];
+  return {
+    ...experts(model, normed),
+    moe_intermediate_size: keys.count(`${architecture}.expert_feed_forward_length`),
+    mlp_only_layers: Array.from({ length: layers }, (_, i) => i).filter(
+      (i) => !tensors.has(`blk.${i}.ffn_gate_inp.weight`),
+    ),
+    ...(shared !== undefined && { shared_expert_intermediate_size: shared }),
+  };
+}
+
+const MOST_LAYERS = 4096;

@@ -1,0 +1,55 @@
+// GGUF files of OLMo 2 and OLMo 3, which are told apart by the window of the second.
+
+import type { GgufClass, GgufModel } from '../../../files/gguf/model.ts';
+import { decoderConfig } from '../blocks/gguf-config.ts';
+import { decoderParts, headsOf } from '../blocks/gguf-tensors.ts';
+
+type Json = Record<string, unknown>;
+
+const NAMES = {
+  post_attention_norm: 'post_attention_layernorm',
+  post_ffw_norm: 'post_feedforward_layernorm',
+};
+
+const PATTERN = 'olmo2.attention.sliding_window_pattern';
+
+export const OLMO_GGUF: readonly GgufClass[] = [
+  {
+    name: 'olmo2',
+    classNames: ['Olmo2ForCausalLM', 'Olmo3ForCausalLM'],
+    keys: { layer_types: PATTERN },
+    async read(model) {
+      const config = await decoderConfig(model, { theta: 500000 });
+      const isWindowed = config['sliding_window'] !== null;
+      return {
+        className: isWindowed ? 'Olmo3ForCausalLM' : 'Olmo2ForCausalLM',
+        config: { ...config, ...(isWindowed && { ...layerTypes(model), ...rotations(model, config) }) },
+      };
+    },
+    parts: (tensor, config) =>
+      decoderParts(tensor, { paired: null, fused: headsOf(config).rows, normsAdded: 0, names: NAMES }),
+  },
+];
+
+/** Rotations of both kinds of layers: windowed ones have a base of their own, and nothing stretches them. */
+function rotations({ keys }: GgufModel, { rope_theta: theta, rope_scaling: scaling }: Json): Json {
+  const own = keys.real('olmo2.rope.freq_base_swa', theta as number);
+  return {
+    rope_scaling: null,
+    rope_parameters: {
+      full_attention: { rope_type: 'default', rope_theta: theta, ...(scaling as Json | undefined) },
+      sliding_attention: { rope_type: 'default', rope_theta: own },
+    },
+  };
+}
+
+/** The layers that are windowed, where the file lists them. */
+function layerTypes({ keys }: GgufModel): Json {
+  const pattern = keys.get(PATTERN);
+  if (pattern === undefined) return {};
+  if (!Array.isArray(pattern) || !pattern.every((one) => typeof one === 'boolean'))
+    throw keys.wrong(PATTERN, 'a list of true and false');
+  return {
+    layer_types: pattern.map((isWindowed) => (isWindowed ? 'sliding_attention' : 'full_attention')),
+  };
+}

@@ -1,0 +1,77 @@
+// The encoder of T5: every token attends to every token, with a bias by their distance that all layers share, and without a factor on
+// the scores. Padding takes part like any other token, unless keys are counted.
+
+import type { Tape } from '../../../gpu/tape.ts';
+import type { Tensor } from '../../../gpu/tensor.ts';
+import { attend } from '../../../kernels/attend.ts';
+import { embedTokens } from '../../../kernels/embed-tokens.ts';
+import { linear, linearAdd } from '../../../kernels/matmul.ts';
+import { rmsnorm } from '../../../kernels/rmsnorm.ts';
+import type { WeightTable } from '../../weights.ts';
+import { gatedMlp } from '../blocks/gated-mlp.ts';
+import type { T5Config } from './t5-config.ts';
+
+export interface T5Inputs {
+  /** u32 [1, tokens] */
+  ids: Tensor;
+  /** Classes of the distances, u32 [1, 2 · tokens − 1]; see `distanceBuckets`. */
+  buckets: Tensor;
+  /** u32 [1]: number of tokens, from the first on, that tokens see; left out: all. */
+  keys?: Tensor;
+}
+
+/** → states behind the final norm, [1, tokens, hidden] */
+export type T5Forward = (tape: Tape, inputs: T5Inputs) => Tensor;
+
+const MLP_NAMES = { gate: 'wi_0', up: 'wi_1', down: 'wo' };
+
+export function t5(config: T5Config, weights: WeightTable): T5Forward {
+  const { vocabulary, hidden, heads, eps, buckets } = config;
+  const shared = weights.has('shared.weight') ? 'shared.weight' : 'encoder.embed_tokens.weight';
+  const embedding = weights.embedding(shared, vocabulary, hidden);
+  weights.ignore(/^(shared|encoder\.embed_tokens)\.weight$/);
+  const ofFirst = 'encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight';
+  const biases = weights.router(ofFirst, buckets, heads); // its few values are never quantized
+  const layers = Array.from({ length: config.layers }, (_, i) =>
+    layer(config, weights, `encoder.block.${i}`),
+  );
+  const norm = weights.vector('encoder.final_layer_norm.weight', hidden);
+
+  return (tape, inputs) => {
+    const bias = embedTokens(tape, inputs.buckets, biases, null); //   [1, 2 · tokens − 1, heads]
+    let x = embedTokens(tape, inputs.ids, embedding, null); //         [1, tokens, hidden]
+    for (const run of layers) x = run(x, bias, inputs.keys);
+    return rmsnorm(x, norm, eps);
+  };
+}
+
+/** x [1, tokens, hidden] → x, changed in place */
+function layer(config: T5Config, weights: WeightTable, name: string) {
+  const { hidden, heads, dims, ffn, eps } = config;
+  const attention = `${name}.layer.0`;
+  const width = heads * dims;
+  const norm = weights.vector(`${attention}.layer_norm.weight`, hidden);
+  const qkv = weights.stacked(
+    ['q', 'k', 'v'].map((part) => ({ name: `${attention}.SelfAttention.${part}.weight`, rows: width })),
+    hidden,
+    { split: 'columns' },
+  );
+  const out = weights.matrix(`${attention}.SelfAttention.o.weight`, hidden, width, { split: 'rows' });
+  const feed = `${name}.layer.1`;
+  const feedNorm = weights.vector(`${feed}.layer_norm.weight`, hidden);
+  const shape = { hidden, ffn, mlpNames: MLP_NAMES };
+  const mlp = gatedMlp(shape, weights, `${feed}.DenseReluDense`, 'gelu-tanh');
+
+  return (x: Tensor, bias: Tensor, keyCounts?: Tensor): Tensor => {
+    const y = linear(rmsnorm(x, norm, eps), qkv); //                   [1, tokens, 3 · heads · dims]
+    const [q, k, v] = [0, 1, 2].map((i) => ({ x: y, first: i * width }));
+    x = linearAdd(
+      attend(q!, k!, v!, { heads, dims, scale: 1, bias, ...(keyCounts && { keyCounts }) }),
+      out,
+      x,
+    );
+    x = linearAdd(mlp.gate(rmsnorm(x, feedNorm, eps)), mlp.down, x);
+    x.tape!.cut();
+    return x;
+  };
+}

@@ -1,0 +1,62 @@
+// The families of media models that are built in. A new one is one line here.
+
+import type { GgufTower } from '../../files/gguf/tower.ts';
+import type { Json } from '../config-values.ts';
+import { QWEN2_AUDIO } from '../audio/qwen2-audio.ts';
+import { VOXTRAL } from '../audio/voxtral.ts';
+import { QWEN2_AUDIO_GGUF, VOXTRAL_GGUF } from '../audio/whisper-gguf.ts';
+import type { MediaFamily } from '../media.ts';
+import { textHalf, withTextPositions, wrappedHalf, type TextHalf } from '../text/wrappers.ts';
+import { GEMMA3 } from '../vision/gemma3-media.ts';
+import { IDEFICS3, SMOLVLM } from '../vision/idefics3-media.ts';
+import { INTERNVL_VISION_GGUF } from '../vision/internvl/internvl-gguf.ts';
+import { INTERNVL } from '../vision/internvl/internvl-media.ts';
+import { PIXTRAL_VISION_GGUF } from '../vision/pixtral-gguf.ts';
+import { MISTRAL3, PIXTRAL } from '../vision/pixtral-media.ts';
+import { QWEN2_5_VL, QWEN2_VL, QWEN3_5, QWEN3_VL } from '../vision/qwen/qwen-media.ts';
+import { QWEN2_VISION_GGUF, QWEN3_VISION_GGUF, QWEN2_5_VISION_GGUF } from '../vision/qwen/qwen-vision-gguf.ts';
+import { GEMMA3_VISION_GGUF, IDEFICS3_VISION_GGUF } from '../vision/siglip-gguf.ts';
+
+const families: MediaFamily[] = [
+  INTERNVL,
+  IDEFICS3,
+  SMOLVLM,
+  QWEN2_VL,
+  QWEN2_5_VL,
+  QWEN3_VL,
+  QWEN3_5,
+  MISTRAL3,
+  PIXTRAL,
+  QWEN2_AUDIO,
+  VOXTRAL,
+  GEMMA3,
+];
+
+/** Classes of config.json whose models read images, videos or sounds. */
+export const mediaClasses = (): string[] => families.flatMap(({ classes }) => classes);
+
+/** Towers that GGUF files of llama.cpp hold. */
+export const GGUF_TOWERS: readonly GgufTower[] = [
+  QWEN2_VISION_GGUF,
+  QWEN2_5_VISION_GGUF,
+  QWEN3_VISION_GGUF,
+  GEMMA3_VISION_GGUF,
+  INTERNVL_VISION_GGUF,
+  IDEFICS3_VISION_GGUF,
+  PIXTRAL_VISION_GGUF,
+  QWEN2_AUDIO_GGUF,
+  VOXTRAL_GGUF,
+];
+
+/** The family of a class of config.json; null: it reads text only. */
+export function mediaFamily(className: string): MediaFamily | null {
+  return families.find(({ classes }) => classes.includes(className)) ?? null;
+}
+
+/** The text model within a class, ready for the class's media; null: the class wraps none, or the text model's class is not built in. */
+export function mediaHalf(config: Json, className: string): TextHalf | null {
+  const family = mediaFamily(className);
+  const half = wrappedHalf(config, className);
+  if (half === null || !family?.text) return textHalf(config, className);
+  return { ...half, config: { ...withTextPositions({ ...family.text(half.config, config) }) } };
+}
