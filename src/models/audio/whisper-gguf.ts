@@ -2,7 +2,7 @@
 // gguf-py's tensor_mapping.py.
 
 import type { GgufTower, TowerFile } from '../../files/gguf/tower.ts';
-import { encoderSizes, wholePart, type TowerNames } from '../towers/gguf-towers.ts';
+import { encoderSizes, wholePart, type TowerNames } from '../gguf-towers.ts';
 
 const MODULES = {
   ln1: 'self_attn_layer_norm.',

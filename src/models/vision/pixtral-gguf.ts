@@ -9,7 +9,7 @@ import {
   statedActivation,
   wholePart,
   type TowerNames,
-} from '../towers/gguf-towers.ts';
+} from '../gguf-towers.ts';
 
 const NAMES: TowerNames = {
   layer: 'vision_tower.transformer.layers.#.',

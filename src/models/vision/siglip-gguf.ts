@@ -9,7 +9,7 @@ import {
   normEps,
   wholePart,
   type TowerNames,
-} from '../towers/gguf-towers.ts';
+} from '../gguf-towers.ts';
 import { GEMMA3_TOKEN } from './gemma3-media.ts';
 import { GEMMA3_PROJECTION } from './gemma3.ts';
 

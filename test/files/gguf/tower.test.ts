@@ -13,7 +13,7 @@ import { modelFiles, towerBeside } from '../../../src/files/gguf/file-names.ts';
 import type { GgufTensor } from '../../../src/files/gguf/gguf.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';
 import { GGUF_TOWERS, mediaFamily } from '../../../src/models/towers/media-families.ts';
-import { towerName } from '../../../src/models/towers/gguf-towers.ts';
+import { towerName } from '../../../src/models/gguf-towers.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../golden/gguf-towers', import.meta.url));
 const GEMMA = `${GOLDEN}/gemma3/gemma3-F16.gguf`;

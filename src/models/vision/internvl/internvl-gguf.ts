@@ -9,7 +9,7 @@ import {
   normEps,
   wholePart,
   type TowerNames,
-} from '../../towers/gguf-towers.ts';
+} from '../../gguf-towers.ts';
 import { INTERNVL_MEANS, INTERNVL_SPREADS } from './internvl-config.ts';
 
 const NAMES: TowerNames = {

@@ -3,7 +3,7 @@
 
 import type { GgufPart } from '../../../files/gguf/model.ts';
 import type { GgufTower, TowerFile } from '../../../files/gguf/tower.ts';
-import { feedForward, normalization, wholePart, type TowerNames } from '../../towers/gguf-towers.ts';
+import { feedForward, normalization, wholePart, type TowerNames } from '../../gguf-towers.ts';
 import type { Json } from '../../config-values.ts';
 
 /** Modules that the towers of all classes name alike. */

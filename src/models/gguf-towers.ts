@@ -1,9 +1,9 @@
 // What the towers in GGUF files have in common: names of tensors by tables, sizes that tensors show, settings of processors.
 
-import type { GgufTensor } from '../../files/gguf/gguf.ts';
-import type { GgufKeys } from '../../files/gguf/keys.ts';
-import type { GgufPart } from '../../files/gguf/model.ts';
-import type { TowerFile } from '../../files/gguf/tower.ts';
+import type { GgufTensor } from '../files/gguf/gguf.ts';
+import type { GgufKeys } from '../files/gguf/keys.ts';
+import type { GgufPart } from '../files/gguf/model.ts';
+import type { TowerFile } from '../files/gguf/tower.ts';
 
 /** Names of a tower's tensors there → here. */
 export interface TowerNames {
