@@ -32,29 +32,31 @@ export const ROOMS = {
   },
   'index.ts': {
     does: 'the public face; nothing else is public',
-    rooms: ['model-types.ts', 'engine', 'files', 'gpu', 'options'],
+    rooms: ['model-types.ts', 'host', 'engine', 'files', 'gpu', 'options'],
   },
-  'model-types.ts': { does: 'the types of both faces', rooms: [], types: ['engine', 'files', 'gpu'] },
+  'model-types.ts': { does: 'the types of both faces', rooms: [], types: ['host', 'engine', 'files', 'gpu'] },
   'browser.ts': {
     does: 'the public face in a page',
-    rooms: ['model-types.ts', 'engine', 'files'],
+    rooms: ['model-types.ts', 'host', 'engine', 'files'],
     page: true,
   },
-  electron: {
-    does: "Electron's main process and preload scripts: the face of an engine in a hidden window",
+  host: {
+    does: "a model's life: one value a kind of model; open, lose, reopen, sleep, close, plan, threads",
     rooms: ['model-types.ts', 'engine', 'files', 'gpu', 'options'],
     packages: ['electron'],
     node: [
-      /^(main|open-main|continuing-model|shared-models|windows|engine|electron|model-files|served-files|weights-origin)\.ts$/,
+      /^node\//,
+      /^electron\/(main|open-main|continuing-model|shared-models|windows|engine|electron|model-files|served-files|weights-origin)\.ts$/,
     ],
-    page: [/^(page|worker|text-worker|worker-files|preload|engine-preload|window-calls|window-face)\.ts$/],
+    page: [
+      /^page\//,
+      /^electron\/(page|worker|text-worker|worker-files|preload|engine-preload|window-calls|window-face)\.ts$/,
+    ],
   },
   engine: {
     does: 'loops, waiting and time',
     rooms: ['models', 'kernels', 'files', 'gpu', 'grammar', 'options'],
     packages: ['lru-cache'],
-    node: [/-node\.ts$/],
-    page: [/-browser\.ts$/],
   },
   options: { does: 'every setting once: name, kind, bounds, default, help', rooms: [], closed: true },
   models: {
@@ -105,25 +107,49 @@ export const FOLDERS = {
   'server/media': 'the media that requests name: fetched safely, bounded, as bytes',
   'server/admin': 'the server about itself: health, metrics, caches, LoRA adapters',
   'server/docs': '/openapi.json and /docs, from the tables that check requests',
+  'host/node': 'what starts the engine in Node: its disk, its device, its worker threads',
+  'host/page': "what starts the engine in a page: the page's files and storage, its workers",
+  'host/electron': "Electron's main process and preload scripts: the face of an engine in a hidden window",
   'engine/weights': 'readers of weight requests: check, plan, place, pack, cache, adapt',
   'engine/check': 'kernels of an adapter against their plain forms, family by family',
-  'engine/session':
-    'opening, losing, reopening and closing a model of any kind, its sleep, the two ends of its thread',
   'engine/plan': 'what a model would take, from its configuration and the headers of its files',
-  'engine/text': 'requests, scheduler, the loop that submits steps, events',
+  'engine/tuning': 'kernels compiled ahead, and the fastest of equal variants for a model and an adapter',
+  'engine/opening': 'what opening any model needs: classes, files, events of its progress',
+  'engine/input': 'values that callers pass: their checks',
+  'engine/platform': 'what a starter provides: disk, device, threads, the tokenizer beside the engine',
+  'engine/async': 'promises, queues of events and of callers, aborting',
+  'engine/text': 'opening and serving a language model',
+  'engine/text/request': 'messages and media into sequences',
+  'engine/text/threads': "grammars compiled and long texts tokenized beside the engine's thread",
+  'engine/text/run': 'scheduler, the loop that submits steps, sequences and their events',
   'engine/text/cache': 'KV pages, the tree of prefixes, the tiers below the device',
   'engine/text/step': "a step on the device: its rows' buffers, its tapes, what is read back",
   'engine/text/media': 'images, videos and sounds in prompts: read, placed, computed by towers',
   'engine/text/output': 'what tokens mean: reasoning, tool calls, answers, by the tables of their formats',
+  'engine/text/lora': 'LoRA of language models: folders, names, matrices beside the weights',
+  'engine/text/calls': 'what is asked of a language model and what it answers',
   'engine/embedding': 'texts in, vectors out',
-  'engine/image': 'stages of an image, prompts, noise, components coming and going, events',
-  'engine/image/families': 'one value a family: classes, components, call arguments, defaults, the model',
+  'engine/image': 'opening and serving a pipeline of images',
+  'engine/image/request': 'every value of an image decided and checked before anything is read',
+  'engine/image/stages': 'stages of an image, noise, events, previews',
+  'engine/image/families': 'the families that are built, and those that are refused by name',
+  'engine/image/blocks': 'what families are built of: declaration, text encoders, denoisers of transformers',
+  'engine/image/components': 'components of a pipeline coming and going: files, formats, residency',
+  'engine/image/recording': "tapes of a pipeline's stages, scopes, the denoising step",
+  'engine/image/lora': 'LoRA of pipelines: files, names, matrices beside or merged',
   'engine/image/layouts':
     'layouts of models in one file: names of their tensors, configurations by shapes, what shapes do not tell',
   'engine/image/schedules': 'noise schedules: numbers in, numbers out',
-  'models/text': 'language models and text encoders: their configurations, their pages',
-  'models/image': 'denoisers and autoencoders: their configurations, their pages',
+  'engine/image/calls': 'what is asked of a pipeline and what it answers',
+  'models/text': 'language models and text encoders, a folder a family: their configurations, their pages',
+  'models/text/blocks': 'what language models share: decoder, attention, experts, rotations',
+  'models/image': 'denoisers: their configurations, their pages',
+  'models/image/autoencoders': 'autoencoders: their configurations, their pages',
+  'models/image/unet': 'the UNet, what steers it: ControlNet, IP-Adapter',
   'models/vision': 'vision towers: their configurations, what they are given of an image, their pages',
+  'models/vision/qwen': "Qwen's towers of images and videos",
+  'models/vision/internvl': 'InternVL',
+  'models/towers': 'the towers by the model types that name them',
   'models/audio': 'encoders of sounds: their configurations, what they are given of a sound, their pages',
   'grammar/schema': 'JSON Schema as a grammar',
   'grammar/lark': 'Lark grammars, and expressions of Python and Rust, as regular expressions',
@@ -148,6 +174,47 @@ export const FOLDERS = {
   'files/media': 'images, videos and sounds as models read them: formats, bounds, pixels, frames, samples',
 };
 
+/** Folders whose folders are alike: one a family. Each does what its name says. */
+const FAMILIES = new Set(['models/text', 'engine/image/families']);
+
+/**
+ * The storeys inside rooms: for a folder its folders from top to bottom, `.` for its own files. A file may import from its own storey and those
+ * below it. Folders that are not in this table may import each other in one direction only.
+ */
+export const STOREYS = {
+  host: ['electron', 'node', 'page', '.'],
+  engine: [
+    'embedding',
+    'image',
+    'text',
+    'plan',
+    'check',
+    'weights',
+    'tuning',
+    'opening',
+    'input',
+    'platform',
+    'async',
+  ],
+  'engine/text': ['.', 'request', 'threads', 'media', 'output', 'run', 'cache', 'step', 'lora', 'calls'],
+  'engine/image': [
+    '.',
+    'request',
+    'stages',
+    'families',
+    'lora',
+    'blocks',
+    'recording',
+    'components',
+    'layouts',
+    'schedules',
+    'calls',
+  ],
+};
+
+/** Most files that lie loose in one folder; kernels/ is flat on purpose, one .ts per .wgsl. */
+const MOST_LOOSE = 40;
+
 /** Files that run or add shaders below kernels. */
 const BELOW = ['gpu/adapter-probe.ts', 'gpu/linker.ts'];
 
@@ -163,7 +230,7 @@ export function checkImports(sources) {
     const name = roomOf(file);
     if (!(name in ROOMS)) return [`src/${file}:1 is in no room: ${Object.keys(ROOMS).join(', ')}`];
     const folder = posix.dirname(file);
-    if (folder.includes('/') && !(folder in FOLDERS))
+    if (folder.includes('/') && !(folder in FOLDERS) && !FAMILIES.has(posix.dirname(folder)))
       return [`src/${file}:1 is in a folder without a sentence: add ${folder} to FOLDERS`];
     const code = withoutComments(text);
     const found = [
@@ -177,7 +244,55 @@ export function checkImports(sources) {
       .filter(({ message }) => message !== null)
       .map(({ at, message }) => `src/${file}:${code.slice(0, at).split('\n').length} ${message}`);
   });
-  return [...breaches, ...circlesIn(sources)];
+  return [...breaches, ...circlesIn(sources), ...storeysIn(sources), ...crowdedFolders(sources)];
+}
+
+/** Imports that go up a storey, and pairs of neighbouring storeys that import each other. */
+function storeysIn(sources) {
+  const edges = Object.entries(sources).flatMap(([file, text]) => {
+    const code = withoutComments(text);
+    return importsIn(code)
+      .filter(({ target }) => target.startsWith('.'))
+      .map(({ at, target }) => neighbours(file, posix.join(posix.dirname(file), target), code, at))
+      .filter((edge) => edge !== null && edge.from !== edge.to);
+  });
+  const known = new Set(edges.map(({ parent, from, to }) => `${parent}: ${from} > ${to}`));
+  return edges.flatMap(({ parent, from, to, path, line, file }) => {
+    const order = STOREYS[parent];
+    if (!order)
+      return known.has(`${parent}: ${to} > ${from}`)
+        ? [`src/${file}:${line} imports ${path}, and ${parent}/${to} imports ${parent}/${from}, too`]
+        : [];
+    const missing = [from, to].find((storey) => !order.includes(storey));
+    if (missing) return [`src/${file}:${line}: ${parent}/${missing} is missing in STOREYS`];
+    return order.indexOf(from) > order.indexOf(to)
+      ? [`src/${file}:${line} imports ${path}: in ${parent}/, ${from} lies below ${to}`]
+      : [];
+  });
+}
+
+/** Returns the folder that holds both files and the storeys of it that they lie in, or null where they share no room. */
+function neighbours(file, path, code, at) {
+  const a = file.split('/');
+  const b = path.split('/');
+  let depth = 0;
+  while (depth < a.length - 1 && depth < b.length - 1 && a[depth] === b[depth]) depth += 1;
+  if (depth === 0) return null;
+  const storey = (parts) => (parts.length - 1 > depth ? parts[depth] : '.');
+  const line = code.slice(0, at).split('\n').length;
+  return { parent: a.slice(0, depth).join('/'), from: storey(a), to: storey(b), path, line, file };
+}
+
+/** Folders with more loose files than a reader can hold. */
+function crowdedFolders(sources) {
+  const counts = new Map();
+  for (const file of Object.keys(sources)) {
+    const folder = posix.dirname(file);
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts]
+    .filter(([folder, count]) => count > MOST_LOOSE && folder !== 'kernels')
+    .map(([folder, count]) => `src/${folder}/: ${count} loose files, at most ${MOST_LOOSE}`);
 }
 
 /**

@@ -4,10 +4,16 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../dist/models/image/autoencoders/autoencoder-kl.js';
+import {
+  autoencoderKLDecoder,
+  autoencoderKLEncoder,
+} from '../../dist/models/image/autoencoders/autoencoder-kl.js';
 import { readAutoencoderKLConfig } from '../../dist/models/image/autoencoders/autoencoder-kl-config.js';
 import { readAutoencoderQwenImageConfig } from '../../dist/models/image/autoencoders/autoencoder-qwen-image-config.js';
-import { qwenImageDecoder, qwenImageEncoder } from '../../dist/models/image/autoencoders/autoencoder-qwen-image.js';
+import {
+  qwenImageDecoder,
+  qwenImageEncoder,
+} from '../../dist/models/image/autoencoders/autoencoder-qwen-image.js';
 import { readFluxConfig } from '../../dist/models/image/flux-config.js';
 import { flux } from '../../dist/models/image/flux.js';
 import { readQwenImageConfig } from '../../dist/models/image/qwen-image-config.js';

@@ -69,10 +69,7 @@ async function openModel<Options extends SessionOptions, M extends AnyModel>(
   face.check(options);
   const open = async (giveUp?: AbortSignal): Promise<M> => {
     if (!options.inline) return openInWorker(face, options, onEvent, giveUp);
-    const [{ open: openInline }, { nodePlatform }] = await Promise.all([
-      kind(),
-      import('./platform.ts'),
-    ]);
+    const [{ open: openInline }, { nodePlatform }] = await Promise.all([kind(), import('./platform.ts')]);
     return openInline(nodePlatform, options, onEvent, giveUp);
   };
   const model = await open(signal);

@@ -21,7 +21,8 @@ const SETTLE_TIME = 5000;
 const port = portOf(parentPort!);
 if (workerData === TEXT_FACE.name) serve(port, (await import('../../engine/text/kind.ts')).TEXT_MODELS);
 if (workerData === IMAGE_FACE.name) serve(port, (await import('../../engine/image/kind.ts')).IMAGE_MODELS);
-if (workerData === EMBEDDING_FACE.name) serve(port, (await import('../../engine/embedding/kind.ts')).EMBEDDING_MODELS);
+if (workerData === EMBEDDING_FACE.name)
+  serve(port, (await import('../../engine/embedding/kind.ts')).EMBEDDING_MODELS);
 
 /** Serves a model to the thread that started this one. */
 function serve<Options extends SessionOptions, M extends AnyModel>(

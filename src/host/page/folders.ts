@@ -3,7 +3,12 @@
 import { EngineError } from '../../files/error.ts';
 import { STORED, type OpfsCache } from '../../files/opfs/opfs-cache.ts';
 import { openStored } from '../../files/opfs/stored-folder.ts';
-import { openPosted, sharedFiles, type PostedFiles, type PostedFolder } from '../../files/page/model-source.ts';
+import {
+  openPosted,
+  sharedFiles,
+  type PostedFiles,
+  type PostedFolder,
+} from '../../files/page/model-source.ts';
 import type { Folder } from '../../files/source.ts';
 
 /** Begin of the paths that stand for files that the page gave. */

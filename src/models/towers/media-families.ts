@@ -14,7 +14,11 @@ import { INTERNVL } from '../vision/internvl/internvl-media.ts';
 import { PIXTRAL_VISION_GGUF } from '../vision/pixtral-gguf.ts';
 import { MISTRAL3, PIXTRAL } from '../vision/pixtral-media.ts';
 import { QWEN2_5_VL, QWEN2_VL, QWEN3_5, QWEN3_VL } from '../vision/qwen/qwen-media.ts';
-import { QWEN2_VISION_GGUF, QWEN3_VISION_GGUF, QWEN2_5_VISION_GGUF } from '../vision/qwen/qwen-vision-gguf.ts';
+import {
+  QWEN2_VISION_GGUF,
+  QWEN3_VISION_GGUF,
+  QWEN2_5_VISION_GGUF,
+} from '../vision/qwen/qwen-vision-gguf.ts';
 import { GEMMA3_VISION_GGUF, IDEFICS3_VISION_GGUF } from '../vision/siglip-gguf.ts';
 
 const families: MediaFamily[] = [

@@ -5,7 +5,11 @@ import { encodeClip } from '../../../src/engine/image/blocks/clip-text.ts';
 import type { Components } from '../../../src/engine/image/components/components.ts';
 import { type ComputeOptions, finitely, freeTensors } from '../../../src/engine/image/recording/compute.ts';
 import type { Drawing } from '../../../src/engine/image/stages/drawing.ts';
-import type { ImageEvent, CompleteImageRequest, Pixels } from '../../../src/engine/image/calls/image-model.ts';
+import type {
+  ImageEvent,
+  CompleteImageRequest,
+  Pixels,
+} from '../../../src/engine/image/calls/image-model.ts';
 import type { Parts } from '../../../src/engine/image/stages/parts.ts';
 import type { FamilyModel } from '../../../src/engine/image/blocks/family.ts';
 import { stableDiffusion } from '../../../src/engine/image/families/stable-diffusion/stable-diffusion.ts';

@@ -3,7 +3,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kontextSize } from '../../../src/engine/image/families/flux/flux-kontext.ts';
 import { sizeOfArea } from '../../../src/engine/image/families/qwen-image/qwen-image-edit.ts';
-import type { ImageModel, CompleteImageRequest, Pixels } from '../../../src/engine/image/calls/image-model.ts';
+import type {
+  ImageModel,
+  CompleteImageRequest,
+  Pixels,
+} from '../../../src/engine/image/calls/image-model.ts';
 import { changed, open } from './open-model.ts';
 import { goldenRequest, imagesOf, listen, openPipelineGolden, tinyPipeline } from './pipeline-golden.ts';
 

@@ -5,7 +5,10 @@ import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../../src/models/image/autoencoders/autoencoder-kl.ts';
+import {
+  autoencoderKLDecoder,
+  autoencoderKLEncoder,
+} from '../../../src/models/image/autoencoders/autoencoder-kl.ts';
 import { readAutoencoderKLConfig } from '../../../src/models/image/autoencoders/autoencoder-kl-config.ts';
 import { controlNet } from '../../../src/models/image/unet/controlnet.ts';
 import { readControlNetConfig } from '../../../src/models/image/unet/controlnet-config.ts';

@@ -3,7 +3,10 @@
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { QWEN_IMAGE_FILES } from '../../../src/engine/image/families/qwen-image/qwen-image-layout.ts';
-import { qwenImageDecoder, qwenImageEncoder } from '../../../src/models/image/autoencoders/autoencoder-qwen-image.ts';
+import {
+  qwenImageDecoder,
+  qwenImageEncoder,
+} from '../../../src/models/image/autoencoders/autoencoder-qwen-image.ts';
 import { readAutoencoderQwenImageConfig } from '../../../src/models/image/autoencoders/autoencoder-qwen-image-config.ts';
 import { flux } from '../../../src/models/image/flux.ts';
 import { readFluxConfig } from '../../../src/models/image/flux-config.ts';

@@ -11,7 +11,10 @@ import {
   type Tiling,
 } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import { readAutoencoderKLConfig } from '../../../models/image/autoencoders/autoencoder-kl-config.ts';
-import { autoencoderTinyDecoder, autoencoderTinyEncoder } from '../../../models/image/autoencoders/autoencoder-tiny.ts';
+import {
+  autoencoderTinyDecoder,
+  autoencoderTinyEncoder,
+} from '../../../models/image/autoencoders/autoencoder-tiny.ts';
 import { readAutoencoderTinyConfig } from '../../../models/image/autoencoders/autoencoder-tiny-config.ts';
 import type { PipelineComponent } from '../../../files/pipeline/pipeline-index.ts';
 import type { WeightTable } from '../../../models/weights.ts';

@@ -13,11 +13,17 @@ import { ORIGINAL_UNET } from '../../../../src/engine/image/families/stable-diff
 import { Z_IMAGE_FILES } from '../../../../src/engine/image/families/z-image/z-image-layout.ts';
 import { findPart } from '../../../../src/files/pipeline/file-parts.ts';
 import type { FileTensor } from '../../../../src/files/pipeline/float8-tensors.ts';
-import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../../../src/models/image/autoencoders/autoencoder-kl.ts';
+import {
+  autoencoderKLDecoder,
+  autoencoderKLEncoder,
+} from '../../../../src/models/image/autoencoders/autoencoder-kl.ts';
 import { readAutoencoderKLConfig } from '../../../../src/models/image/autoencoders/autoencoder-kl-config.ts';
 import { unet } from '../../../../src/models/image/unet/unet.ts';
 import { readUNetConfig } from '../../../../src/models/image/unet/unet-config.ts';
-import { qwenImageDecoder, qwenImageEncoder } from '../../../../src/models/image/autoencoders/autoencoder-qwen-image.ts';
+import {
+  qwenImageDecoder,
+  qwenImageEncoder,
+} from '../../../../src/models/image/autoencoders/autoencoder-qwen-image.ts';
 import { readAutoencoderQwenImageConfig } from '../../../../src/models/image/autoencoders/autoencoder-qwen-image-config.ts';
 import { qwenImage } from '../../../../src/models/image/qwen-image.ts';
 import { readQwenImageConfig } from '../../../../src/models/image/qwen-image-config.ts';

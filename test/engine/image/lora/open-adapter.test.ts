@@ -1,7 +1,11 @@
 // Adapters' files opened for a pipeline: what they change, what is listed as unmatched, files for other models, and damaged files.
 
 import { describe, expect, it } from 'vitest';
-import { openAdapter, unmatchedNote, type AdapterTarget } from '../../../../src/engine/image/lora/open-adapter.ts';
+import {
+  openAdapter,
+  unmatchedNote,
+  type AdapterTarget,
+} from '../../../../src/engine/image/lora/open-adapter.ts';
 import { fewStepsOf } from '../../../../src/engine/image/lora/few-step-adapters.ts';
 import { imageFamilies } from '../../../../src/engine/image/families/registry.ts';
 import { EngineError } from '../../../../src/files/error.ts';

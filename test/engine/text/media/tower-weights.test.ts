@@ -6,7 +6,11 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
 import type { Platform } from '../../../../src/engine/platform/platform.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
-import type { TextModel, TextModelOptions, TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
+import type {
+  TextModel,
+  TextModelOptions,
+  TextRequest,
+} from '../../../../src/engine/text/calls/text-model.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import { planModel } from '../../../../src/host/node/plan.ts';
 import { FOLDER } from '../../../models/vision/internvl-golden.ts';

@@ -4,7 +4,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fileURLToPath } from 'node:url';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import { openTextModelInline } from '../../../../src/engine/text/open.ts';
-import type { TextEvent, TextModel, TextRequest, Tool } from '../../../../src/engine/text/calls/text-model.ts';
+import type {
+  TextEvent,
+  TextModel,
+  TextRequest,
+  Tool,
+} from '../../../../src/engine/text/calls/text-model.ts';
 
 const WEATHER: Tool = {
   type: 'function',

@@ -3,7 +3,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Constraint } from '../../../../src/engine/text/calls/constraint.ts';
 import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
-import { allowedTokens, withProcessors, withThinkingBudget } from '../../../../src/engine/text/request/processors.ts';
+import {
+  allowedTokens,
+  withProcessors,
+  withThinkingBudget,
+} from '../../../../src/engine/text/request/processors.ts';
 import type { LogitProcessor } from '../../../../src/engine/text/calls/text-model.ts';
 import { openTokenizer } from '../../../../src/files/tokenizer/tokenizer.ts';
 import { byteLevel } from '../../../files/tokenizer/small-tokenizers.ts';

@@ -2,7 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import { readAutoencoderDCConfig } from '../../../../src/models/image/autoencoders/autoencoder-dc-config.ts';
-import { autoencoderDCDecoder, autoencoderDCEncoder } from '../../../../src/models/image/autoencoders/autoencoder-dc.ts';
+import {
+  autoencoderDCDecoder,
+  autoencoderDCEncoder,
+} from '../../../../src/models/image/autoencoders/autoencoder-dc.ts';
 import { channelsLast, describeGoldens, expectAgreement, load } from '../../image-golden.ts';
 
 describe('the decoder', () => {

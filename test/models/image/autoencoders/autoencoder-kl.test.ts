@@ -3,7 +3,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Device } from '../../../../src/gpu/device.ts';
 import { readAutoencoderKLConfig } from '../../../../src/models/image/autoencoders/autoencoder-kl-config.ts';
-import { autoencoderKLDecoder, autoencoderKLEncoder } from '../../../../src/models/image/autoencoders/autoencoder-kl.ts';
+import {
+  autoencoderKLDecoder,
+  autoencoderKLEncoder,
+} from '../../../../src/models/image/autoencoders/autoencoder-kl.ts';
 import { openModelTestDevice } from '../../../gpu/test-device.ts';
 import {
   channelsLast,

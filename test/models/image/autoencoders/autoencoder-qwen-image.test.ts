@@ -2,7 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import { readAutoencoderQwenImageConfig } from '../../../../src/models/image/autoencoders/autoencoder-qwen-image-config.ts';
-import { qwenImageDecoder, qwenImageEncoder } from '../../../../src/models/image/autoencoders/autoencoder-qwen-image.ts';
+import {
+  qwenImageDecoder,
+  qwenImageEncoder,
+} from '../../../../src/models/image/autoencoders/autoencoder-qwen-image.ts';
 import { channelsLast, describeGoldens, expectAgreement, load } from '../../image-golden.ts';
 
 describe('the decoder', () => {

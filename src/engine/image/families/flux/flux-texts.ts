@@ -2,7 +2,11 @@
 
 import type { Tensor } from '../../../../gpu/tensor.ts';
 import { clip } from '../../../../models/text/clip/clip.ts';
-import { poolingPosition, readClipConfig, type ClipConfig } from '../../../../models/text/clip/clip-config.ts';
+import {
+  poolingPosition,
+  readClipConfig,
+  type ClipConfig,
+} from '../../../../models/text/clip/clip-config.ts';
 import type { WeightTable } from '../../../../models/weights.ts';
 import type { ComputeOptions } from '../../recording/compute.ts';
 import type { ComponentAccess } from '../../components/components.ts';

@@ -1,7 +1,15 @@
 // FLUX.2 dev, and klein (4B, 9B; distilled and base): a language model encodes the prompt, Mistral Small 3 or Qwen3, and a transformer
 // denoises latents beside those of images that it sees.
 
-import { COMMON, integer, isWhole, list, number, SIZE, type CallArgumentTable } from '../../calls/call-arguments.ts';
+import {
+  COMMON,
+  integer,
+  isWhole,
+  list,
+  number,
+  SIZE,
+  type CallArgumentTable,
+} from '../../calls/call-arguments.ts';
 import type { Pixels } from '../../calls/image-model.ts';
 import { FLUX2_FILES, FLUX2_KLEIN_FILES } from './flux2-layout.ts';
 import { empiricalShift, plainSigmas } from '../../schedules/flow-sigmas.ts';

@@ -3,7 +3,10 @@
 import type { PipelineComponent } from '../../../../files/pipeline/pipeline-index.ts';
 import { sampleLatents, unscaleLatents } from '../../../../kernels/latents.ts';
 import { readAutoencoderQwenImageConfig } from '../../../../models/image/autoencoders/autoencoder-qwen-image-config.ts';
-import { qwenImageDecoder, qwenImageEncoder } from '../../../../models/image/autoencoders/autoencoder-qwen-image.ts';
+import {
+  qwenImageDecoder,
+  qwenImageEncoder,
+} from '../../../../models/image/autoencoders/autoencoder-qwen-image.ts';
 import type { Autoencoder } from '../../blocks/autoencoder.ts';
 
 /** Throws bad_checkpoint and unsupported. */

@@ -13,7 +13,12 @@ import {
 } from '../../calls/call-arguments.ts';
 import { QWEN_IMAGE_FILES } from './qwen-image-layout.ts';
 import { plainSigmas } from '../../schedules/flow-sigmas.ts';
-import { decoderAdapters, DOUBLE_ATTENTION, DOUBLE_BLOCKS, transformerAdapters } from '../../blocks/adapter-names.ts';
+import {
+  decoderAdapters,
+  DOUBLE_ATTENTION,
+  DOUBLE_BLOCKS,
+  transformerAdapters,
+} from '../../blocks/adapter-names.ts';
 import type { ImageFamily } from '../../blocks/family.ts';
 import { readQwenImageAutoencoder } from './qwen-image-autoencoder.ts';
 import { openQwenImage, PATCH } from './qwen-image-model.ts';

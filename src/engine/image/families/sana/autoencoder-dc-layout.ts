@@ -1,7 +1,12 @@
 // Sana's autoencoder (DC-AE) in one file, with the names of its makers or those of diffusers. source: diffusers'
 // loaders/single_file_utils.py
 
-import type { FileHeaders, NamedRows, PartConfig, PartLayout } from '../../../../files/pipeline/file-layout.ts';
+import type {
+  FileHeaders,
+  NamedRows,
+  PartConfig,
+  PartLayout,
+} from '../../../../files/pipeline/file-layout.ts';
 import { equalRows } from '../../../../files/pipeline/renamed-tensors.ts';
 import { Shapes } from '../../layouts/shapes.ts';
 

@@ -3,7 +3,10 @@
 import type { PipelineComponent } from '../../../../files/pipeline/pipeline-index.ts';
 import { scaleLatents, unscaleLatents } from '../../../../kernels/latents.ts';
 import { readAutoencoderDCConfig } from '../../../../models/image/autoencoders/autoencoder-dc-config.ts';
-import { autoencoderDCDecoder, autoencoderDCEncoder } from '../../../../models/image/autoencoders/autoencoder-dc.ts';
+import {
+  autoencoderDCDecoder,
+  autoencoderDCEncoder,
+} from '../../../../models/image/autoencoders/autoencoder-dc.ts';
 import type { Autoencoder } from '../../blocks/autoencoder.ts';
 
 /** Throws bad_checkpoint and unsupported. */

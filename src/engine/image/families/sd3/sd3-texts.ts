@@ -6,7 +6,11 @@ import { concat } from '../../../../kernels/concat.ts';
 import { joinRows, joinTokens } from '../../../../kernels/copy-rows.ts';
 import { linearCombination } from '../../../../kernels/linear-combination.ts';
 import { clip } from '../../../../models/text/clip/clip.ts';
-import { poolingPosition, readClipConfig, type ClipConfig } from '../../../../models/text/clip/clip-config.ts';
+import {
+  poolingPosition,
+  readClipConfig,
+  type ClipConfig,
+} from '../../../../models/text/clip/clip-config.ts';
 import type { WeightTable } from '../../../../models/weights.ts';
 import { compute, finitely, freeTensors, type ComputeOptions } from '../../recording/compute.ts';
 import type { ComponentAccess } from '../../components/components.ts';

@@ -2,7 +2,10 @@
 
 import { EngineError } from '../../../../files/error.ts';
 import { controlNet, type ControlNet } from '../../../../models/image/unet/controlnet.ts';
-import { readControlNetConfig, type ControlNetConfig } from '../../../../models/image/unet/controlnet-config.ts';
+import {
+  readControlNetConfig,
+  type ControlNetConfig,
+} from '../../../../models/image/unet/controlnet-config.ts';
 import type { UNetConfig, UNetLevel } from '../../../../models/image/unet/unet-config.ts';
 import type { WeightTable } from '../../../../models/weights.ts';
 import { readAutoencoder } from '../../blocks/autoencoder.ts';

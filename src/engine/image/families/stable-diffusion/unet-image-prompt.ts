@@ -7,7 +7,10 @@ import type { PipelineComponent } from '../../../../files/pipeline/pipeline-inde
 import { joinRows } from '../../../../kernels/copy-rows.ts';
 import { linearCombination } from '../../../../kernels/linear-combination.ts';
 import { ipAdapter } from '../../../../models/image/unet/ip-adapter.ts';
-import { readIPAdapterConfig, type IPAdapterConfig } from '../../../../models/image/unet/ip-adapter-config.ts';
+import {
+  readIPAdapterConfig,
+  type IPAdapterConfig,
+} from '../../../../models/image/unet/ip-adapter-config.ts';
 import type { UNetConfig } from '../../../../models/image/unet/unet-config.ts';
 import { clipVision } from '../../../../models/vision/clip-vision.ts';
 import { readClipVisionConfig, type ClipVisionConfig } from '../../../../models/vision/clip-vision-config.ts';
