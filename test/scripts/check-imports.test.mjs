@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { existsSync } from 'node:fs';
-import { FOLDERS, ROOMS, checkImports } from '../../scripts/check-imports.mjs';
+import { checkImports } from '../../scripts/check-imports.mjs';
+import { FOLDERS, ROOMS } from '../../scripts/rooms.mjs';
 
 const check = (file, text) => checkImports({ [file]: text });
 
