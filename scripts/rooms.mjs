@@ -1,6 +1,6 @@
 // The rooms of src/: what each does, what it may import, and the order of the rooms inside it. scripts/check-imports.mjs enforces it.
 
-const OPEN_NAMES = ['error', 'message', 'bytes-text', 'count-text', 'media-nouns'];
+const OPEN_NAMES = ['error', 'message', 'bytes-text', 'count-text', 'media/media-nouns'];
 export const OPEN = new Set(OPEN_NAMES.map((name) => `files/${name}.ts`));
 
 const SOUNDS = ['mp3', 'flac', 'vorbis', 'opus'].map((codec) => `@audio/decode-${codec}`);
@@ -76,7 +76,8 @@ export const ROOMS = {
     rooms: [],
     packages: ['@huggingface/tokenizers', 'sharp', 'ioredis', ...SOUNDS],
     node: [
-      /^(cache-folder|shipped|source-disk|tuned-file)\.ts$/,
+      /^shipped\.ts$/,
+      /^disk\/(cache-folder|source-disk|tuned-file)\.ts$/,
       /^hub\/(hub|hub-disk|hub-env|hub-folder|hub-list|hub-local|hub-lock|modelhub)\.ts$/,
       /^checkpoint\/(quantized-cache|shard-folder|weights-identity)\.ts$/,
       /^pages\/(page-store-.*|stored-page)\.ts$/,
@@ -145,21 +146,46 @@ export const FOLDERS = {
   'models/vision/internvl': 'InternVL',
   'models/towers': 'the towers by the model types that name them',
   'models/audio': 'encoders of sounds: their configurations, what they are given of a sound, their pages',
+  'cli/chat': 'a conversation in the terminal: its questions, its media',
+  'cli/generate': 'images: options, configuration, prompts, names of files, reports',
+  'cli/serve': 'the server: its options, the models that it serves',
+  'cli/doctor': 'what this machine can do, and what to do where it cannot',
+  'cli/options': "tables of options, arguments by them, the engine's options",
+  'cli/process': 'what a command has of its process: terminal, exit codes, signals, files that it is given',
   'grammar/schema': 'JSON Schema as a grammar',
   'grammar/lark': 'Lark grammars, and expressions of Python and Rust, as regular expressions',
+  'grammar/ebnf': 'EBNF as a grammar',
   'grammar/stops': 'stop strings and stop expressions as automata over characters',
+  'grammar/compile': 'rules into compiled grammars, pruned to what can be completed',
+  'grammar/masks':
+    "which tokens of a vocabulary may follow: its trie, masks, tokens that are forced, a text's place",
+  'grammar/stacks': 'where a text can stand in a compiled grammar: stacks of nodes, their growth',
+  'grammar/json': 'states within JSON: members of objects, elements of arrays, values that must differ',
+  'grammar/rules': 'the two forms of a grammar: rules as front ends write them, nodes as stacks walk them',
+  'grammar/lexemes': 'the words of a grammar as automata over bytes, and their states',
+  'grammar/automata': 'automata over characters: regular expressions, products, minimal forms',
+  'grammar/bounds': 'what a grammar may cost, and the error that says so',
+  'files/disk': "files of the local disk, and the engine's folders there",
+  'files/tensors': 'tensors as files state them: names, types, places; the header of safetensors',
   'files/hub': 'the model hubs: names, lists, downloads, their cache on disk',
-  'files/coded': 'weights that several tensors hold together: the quantization methods of other programs',
-  'files/checkpoint': 'weights and their configuration: safetensors, shards, adapters, packed copies',
+  'files/coded':
+    'weights that other programs quantized: how that is declared, and tensors that hold one weight together',
+  'files/checkpoint':
+    'weights and their configuration, from folders and from GGUF files: shards, adapters, packed copies',
   'files/lora':
     'adapters of image models: names of their tensors, their factors, the tensors that they change',
-  'files/gguf': 'GGUF files: header, metadata as configuration and tokenizer, tensors by name',
+  'files/gguf': 'GGUF files: header, metadata as tokenizer, tensors by name, towers, adapters',
   'files/pipeline': 'pipelines of diffusers: their index, their components',
   'files/tokenizer': 'texts into ids and back',
   'files/tokenizer/encode':
     'texts into ids: the normalizers, pre-tokenizers, models and post-processors of tokenizer.json',
   'files/template': 'chat templates',
   'files/template/jinja': "Jinja with Python's semantics: source to syntax tree to text, bounded",
+  'files/template/jinja/filters': 'filters and tests',
+  'files/template/jinja/members': 'attributes and methods of values, global functions',
+  'files/template/jinja/operators': 'operators: arithmetic, comparisons, slices, % of strings',
+  'files/template/jinja/syntax': 'source into tokens and a tree',
+  'files/template/jinja/values': 'values as Python has them: how they print, iterate and are counted',
   'files/pages': 'KV pages in files and in Redis',
   'files/opfs':
     "a browser's private file system: models of the hub, packed weights, tuned variants, and the room for them",
@@ -204,6 +230,44 @@ export const STOREYS = {
     'schedules',
     'calls',
   ],
+  cli: ['.', 'chat', 'generate', 'serve', 'doctor', 'options', 'process'],
+  models: ['towers', 'vision', 'audio', 'image', 'text', '.'],
+  grammar: [
+    '.',
+    'schema',
+    'lark',
+    'ebnf',
+    'stops',
+    'compile',
+    'masks',
+    'stacks',
+    'json',
+    'rules',
+    'lexemes',
+    'automata',
+    'bounds',
+  ],
+  files: [
+    'opfs',
+    'page',
+    'hub',
+    'lora',
+    'pipeline',
+    'checkpoint',
+    'template',
+    'tokenizer',
+    'pages',
+    'disk',
+    'coded',
+    'gguf',
+    'tensors',
+    'media',
+    'image',
+    '.',
+  ],
+  'files/template': ['.', 'jinja'],
+  'files/template/jinja': ['.', 'filters', 'members', 'operators', 'syntax', 'values'],
+  'files/tokenizer': ['.', 'encode'],
 };
 
 /** Most files that lie loose in one folder; kernels/ is flat on purpose, one .ts per .wgsl. */

@@ -23,7 +23,7 @@ const roomsOf = (file: string): string[] => [
 
 it('the reader of imports follows them', () => {
   expect([...loadedBy('index.ts')]).toContain('host/node/start-worker.ts');
-  expect(loadedBy('cli/chat.ts').size).toBeGreaterThan(loadedBy('cli/version.ts').size);
+  expect(loadedBy('cli/chat/chat.ts').size).toBeGreaterThan(loadedBy('cli/version.ts').size);
 });
 
 it('the executable and its list of commands load no engine', () => {

@@ -2,7 +2,7 @@
 
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import type { MediaBounds } from '../../files/media/media.ts';
-import { createVocabulary } from '../../grammar/vocabulary.ts';
+import { createVocabulary } from '../../grammar/masks/vocabulary.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import { modelTypeOf } from '../opening/architectures.ts';

@@ -14,9 +14,9 @@ import type {
 } from '../../../src/engine/image/calls/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
-import { readSafetensors } from '../../../src/files/checkpoint/safetensors.ts';
+import { readSafetensors } from '../../../src/files/tensors/safetensors.ts';
 import { parseJson } from '../../../src/files/json.ts';
-import { openDiskSource } from '../../../src/files/source-disk.ts';
+import { openDiskSource } from '../../../src/files/disk/source-disk.ts';
 
 const FOLDER = fileURLToPath(new URL('../../golden/image', import.meta.url));
 export const PIPELINE_GOLDENS = readdirSync(FOLDER).filter((name) => name.startsWith('pipeline-'));

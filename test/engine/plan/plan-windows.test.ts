@@ -13,7 +13,7 @@ import { loadOnto, runnerSizes } from '../../../src/engine/text/load.ts';
 import { openRunner } from '../../../src/engine/text/step/open-runner.ts';
 import type { KeptSizes, Runner } from '../../../src/engine/text/step/runner.ts';
 import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { readShader } from '../../../src/gpu/node.ts';
 import { openPaperDevice } from '../../../src/gpu/paper-device.ts';

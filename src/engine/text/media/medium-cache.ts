@@ -1,6 +1,6 @@
 // Prepared media by key. Those of recent requests are kept, and one that several requests ask for at once is prepared once.
 
-import { LruCache } from '../../../grammar/lru-cache.ts';
+import { LruCache } from '../../../grammar/bounds/lru-cache.ts';
 import { unlessAborted } from '../../async/abort-listeners.ts';
 import { cancelled } from './decode-within.ts';
 import { bytesOf, type Medium } from './medium.ts';

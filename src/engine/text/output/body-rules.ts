@@ -9,8 +9,8 @@ import {
   sequence,
   text,
   type Rule,
-} from '../../../grammar/rule.ts';
-import { regexDfa } from '../../../grammar/regex.ts';
+} from '../../../grammar/rules/rule.ts';
+import { regexDfa } from '../../../grammar/automata/regex.ts';
 import {
   bareString,
   inAnyOrder,

@@ -1,8 +1,8 @@
 // Grammar of the arguments of one call from their beginning on (see OpenArguments), with any text after them: one token may contain their
 // end and further text.
 
-import { regular, sequence, type Rule } from '../../../grammar/rule.ts';
-import { textWithout } from '../../../grammar/marker-dfa.ts';
+import { regular, sequence, type Rule } from '../../../grammar/rules/rule.ts';
+import { textWithout } from '../../../grammar/automata/marker-dfa.ts';
 import type { SchemaMode } from '../../../grammar/text-constraint.ts';
 import type { Tool } from '../calls/text-model.ts';
 import type { SchemaRules } from './argument-rules.ts';

@@ -1,6 +1,6 @@
 // Rules of the markers of output formats: plain text, and special tokens by their ids.
 
-import { sequence, text, token, type Rule } from '../../../grammar/rule.ts';
+import { sequence, text, token, type Rule } from '../../../grammar/rules/rule.ts';
 import { markerMaker } from './reader.ts';
 
 /** `specials`: ids of special tokens by text. */

@@ -2,7 +2,7 @@
 // its oldest turns if the request allows it.
 
 import { EngineError } from '../../../files/error.ts';
-import { TemplateLimitError } from '../../../files/template/jinja/meter.ts';
+import { TemplateLimitError } from '../../../files/template/jinja/values/meter.ts';
 import type { ChatRendering } from '../../../files/template/template.ts';
 import { assertLengths } from '../../../files/tokenizer/tokenizer.ts';
 import type { TileLimits } from '../../../models/media.ts';

@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import { GrammarCache } from '../../../../src/engine/text/threads/grammar-cache.ts';
-import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
+import { createVocabulary } from '../../../../src/grammar/masks/vocabulary.ts';
 import { LONG_TEXT } from '../../../../src/engine/text/threads/text-threads.ts';
 import { planReply } from '../../../../src/engine/text/output/reply.ts';
 import { renderPrompt } from '../../../../src/engine/text/request/prompt.ts';
