@@ -1,8 +1,8 @@
 // A session whose device computes nothing: it is lost when the test says so.
 
-import { DeviceSession, type DeviceSource } from '../../src/host/device-session.ts';
+import { DeviceSession, type DeviceSource } from '../../src/host/session/device-session.ts';
 import type { OpenEvent } from '../../src/engine/opening/open-event.ts';
-import { Opening } from '../../src/host/opening.ts';
+import { Opening } from '../../src/host/session/opening.ts';
 import { withResolvers } from '../../src/engine/async/resolvers.ts';
 import type { Device } from '../../src/gpu/device.ts';
 

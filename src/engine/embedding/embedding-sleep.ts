@@ -1,6 +1,6 @@
 // Sleep behaviour of an embedding model: its metrics are kept, and its waiting queue is as long as that of an open model.
 
-import type { SleepBehaviour } from '../../host/sleeping-model.ts';
+import type { SleepBehaviour } from '../../host/session/sleeping-model.ts';
 import { BoundedWaitQueue } from '../async/wait-queue.ts';
 import type { EmbeddingModel } from './embedding-model.ts';
 

@@ -1,8 +1,8 @@
 // The embedding model's entry in the table of model kinds.
 
-import type { ModelKind } from '../../host/model-kind.ts';
+import type { ModelKind } from '../../host/kinds/model-kind.ts';
 import type { EmbeddingModel, EmbeddingModelOptions } from './embedding-model.ts';
-import { EMBEDDING_FACE } from './face.ts';
+import { EMBEDDING_FACE } from '../../host/kinds/embedding.ts';
 import { openEmbeddingModelInline } from './open.ts';
 
 export const EMBEDDING_MODELS: ModelKind<EmbeddingModelOptions, EmbeddingModel> = {

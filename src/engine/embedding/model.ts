@@ -4,9 +4,9 @@ import { EngineError } from '../../files/error.ts';
 import { onAbort } from '../async/abort-listeners.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import { flag, listOf, objectOf, text as textRule, whole } from '../input/rules.ts';
-import type { DeviceSession } from '../../host/device-session.ts';
+import type { DeviceSession } from '../../host/session/device-session.ts';
 import { EventQueue } from '../async/event-queue.ts';
-import { closedError } from '../../host/session.ts';
+import { closedError } from '../../host/session/session.ts';
 import { overloaded } from '../async/wait-queue.ts';
 import type {
   EmbeddingEvent,

@@ -12,15 +12,15 @@ import { EMBEDDING_CLASSES, modelTypeOf } from '../opening/architectures.ts';
 import { fetchModel } from '../opening/fetch-model.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform/platform.ts';
-import { DeviceSession } from '../../host/device-session.ts';
-import { localModel } from '../../host/model.ts';
+import { DeviceSession } from '../../host/session/device-session.ts';
+import { localModel } from '../../host/session/model.ts';
 import type { OpenEvent } from '../opening/open-event.ts';
-import { Opening } from '../../host/opening.ts';
+import { Opening } from '../../host/session/opening.ts';
 import { modelName } from '../opening/model-name.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import type { EmbeddingModel, EmbeddingModelInfo, EmbeddingModelOptions } from './embedding-model.ts';
 import { embeddingContextNotes, wantedContext } from './context.ts';
-import { EMBEDDING_CALLS } from './face.ts';
+import { EMBEDDING_CALLS } from '../../host/kinds/embedding.ts';
 import { LocalEmbeddingModel } from './model.ts';
 import {
   openEmbeddingRunner,

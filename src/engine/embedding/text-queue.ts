@@ -1,6 +1,6 @@
 // The queue of texts that wait for their vectors. Each pass on the device computes texts of several requests together.
 
-import type { DeviceSession } from '../../host/device-session.ts';
+import type { DeviceSession } from '../../host/session/device-session.ts';
 import type { EmbeddingMetrics } from './embedding-model.ts';
 import type { LoadedEmbedding } from './runner.ts';
 

@@ -1,7 +1,7 @@
 // The ImageModel implementation over a session: requests are drawn one after the other, in order of arrival.
 
 import { EngineError } from '../../files/error.ts';
-import type { DeviceSession, OnDevice } from '../../host/device-session.ts';
+import type { DeviceSession, OnDevice } from '../../host/session/device-session.ts';
 import { EventQueue } from '../async/event-queue.ts';
 import type { ImageEvent, ImageModel, ImageModelInfo, ImageRequest } from './calls/image-model.ts';
 import type { ImageMemoryPlan } from './calls/memory-plan.ts';

@@ -1,7 +1,7 @@
 // The text model's entry in the table of model kinds.
 
-import type { ModelKind } from '../../host/model-kind.ts';
-import { TEXT_FACE } from './face.ts';
+import type { ModelKind } from '../../host/kinds/model-kind.ts';
+import { TEXT_FACE } from '../../host/kinds/text.ts';
 import { openTextModelInline } from './open.ts';
 import type { TextModel, TextModelOptions } from './calls/text-model.ts';
 

@@ -3,7 +3,7 @@
 import { EngineError } from '../../files/error.ts';
 import { onAbort } from '../async/abort-listeners.ts';
 import { filledText, flag, listOf, objectOf, text as textRule, whole } from '../input/rules.ts';
-import type { DeviceSession } from '../../host/device-session.ts';
+import type { DeviceSession } from '../../host/session/device-session.ts';
 import { EventQueue } from '../async/event-queue.ts';
 import type { Adapter } from './lora/adapters.ts';
 import { acceptForced } from './run/constrained.ts';

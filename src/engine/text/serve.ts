@@ -7,7 +7,7 @@ import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import { modelTypeOf } from '../opening/architectures.ts';
 import type { Platform } from '../platform/platform.ts';
-import type { DeviceSession } from '../../host/device-session.ts';
+import type { DeviceSession } from '../../host/session/device-session.ts';
 import type { Adapters } from './lora/adapters.ts';
 import { batchNotes } from './run/batch-notes.ts';
 import { openTiers } from './cache/open-tiers.ts';

@@ -4,15 +4,15 @@
 import { EngineError } from '../../files/error.ts';
 import { noteOf } from '../../files/message.ts';
 import { unlessAborted } from '../../engine/async/abort-listeners.ts';
-import { callByName, modelObject, type AnyModel } from '../model.ts';
-import type { ModelFace, SessionOptions } from '../model-kind.ts';
-import { openProxy } from '../model-proxy.ts';
+import { callByName, modelObject, type AnyModel } from '../session/model.ts';
+import type { ModelFace, SessionOptions } from '../kinds/model-kind.ts';
+import { openProxy } from '../thread/model-proxy.ts';
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
-import { cancelledBefore, Session } from '../session.ts';
-import type { Rest } from '../sleeping-model.ts';
-import type { ToHost } from '../wire-messages.ts';
+import { cancelledBefore, Session } from '../session/session.ts';
+import type { Rest } from '../session/sleeping-model.ts';
+import type { ToHost } from '../thread/wire-messages.ts';
 import { engine, type Thread, type ThreadKind } from './engine.ts';
-import type { Repeat } from './repeat.ts';
+import type { Repeat } from '../kinds/repeat.ts';
 
 export interface Continuing<Options extends SessionOptions, M extends AnyModel> {
   thread: ThreadKind;

@@ -4,14 +4,14 @@ import type { AdapterSummary } from '../../gpu/adapter.ts';
 import { noteOf, say, type Prose } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
-import { letSleep } from '../sleeping-model.ts';
-import type { AnyModel } from '../model.ts';
-import type { ModelFace, SessionOptions } from '../model-kind.ts';
+import { letSleep } from '../session/sleeping-model.ts';
+import type { AnyModel } from '../session/model.ts';
+import type { ModelFace, SessionOptions } from '../kinds/model-kind.ts';
 import { modelName } from '../../engine/opening/model-name.ts';
 import { openContinuing } from './continuing-model.ts';
 import { engine } from './engine.ts';
 import { FACES, type KindTypes } from './faces.ts';
-import { PlainRepeat, TextRepeat, type Repeat } from './repeat.ts';
+import { PlainRepeat, TextRepeat, type Repeat } from '../kinds/repeat.ts';
 import type { KindName } from './wire.ts';
 
 /** Opens a model of a kind. Errors: those of openTextModel in main.ts. */

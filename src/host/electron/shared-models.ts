@@ -1,10 +1,10 @@
 // Models that several windows share: those opened with equal options are one model, which is closed when its last user leaves.
 
 import { onAbort, unlessAborted } from '../../engine/async/abort-listeners.ts';
-import { callByName, modelObject, type AnyModel } from '../model.ts';
+import { callByName, modelObject, type AnyModel } from '../session/model.ts';
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
-import { openingCancelled } from '../opening.ts';
-import { closedError } from '../session.ts';
+import { openingCancelled } from '../session/opening.ts';
+import { closedError } from '../session/session.ts';
 import { FACES } from './faces.ts';
 import { openModel } from './open-main.ts';
 import type { KindName } from './wire.ts';

@@ -1,8 +1,8 @@
 // The models of a window, in its preload script: proxies of models in the main process. Functions take and return plain data, promises and functions
 // alone, because Electron copies all values that pass between a preload script and its page.
 
-import { callByName, type AnyModel } from '../model.ts';
-import { openProxy } from '../model-proxy.ts';
+import { callByName, type AnyModel } from '../session/model.ts';
+import { openProxy } from '../thread/model-proxy.ts';
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
 import type { Port } from '../../engine/platform/port.ts';
 import { toWire, type WireError } from '../../engine/platform/wire-error.ts';

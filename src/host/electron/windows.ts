@@ -1,10 +1,10 @@
 // The engine for the app's windows: each port of a window is one model that it has opened, or one list of adapters. A window that closes aborts its
 // requests and leaves its models.
 
-import { ModelHost } from '../model-host.ts';
-import type { AnyModel } from '../model.ts';
+import { ModelHost } from '../thread/model-host.ts';
+import type { AnyModel } from '../session/model.ts';
 import type { Port } from '../../engine/platform/port.ts';
-import type { ToHost } from '../wire-messages.ts';
+import type { ToHost } from '../thread/wire-messages.ts';
 import { Calls } from './calls.ts';
 import { onWindowMessage } from './electron.ts';
 import { FACES } from './faces.ts';

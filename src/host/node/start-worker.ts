@@ -1,10 +1,10 @@
 // Starts the engine's threads in Node, for programs that open models. It loads no engine: worker-node.ts, which the threads run, does.
 
 import { isMainThread } from 'node:worker_threads';
-import type { ModelFace, SessionOptions } from '../model-kind.ts';
-import { waitUntilReleased } from '../model-host.ts';
-import { openProxy } from '../model-proxy.ts';
-import type { AnyModel } from '../model.ts';
+import type { ModelFace, SessionOptions } from '../kinds/model-kind.ts';
+import { waitUntilReleased } from '../thread/model-host.ts';
+import { openProxy } from '../thread/model-proxy.ts';
+import type { AnyModel } from '../session/model.ts';
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
 import type { Port } from '../../engine/platform/port.ts';
 import { portOf, startThread } from './thread.ts';

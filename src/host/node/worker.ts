@@ -4,14 +4,14 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { destroyDevices } from '../../gpu/node.ts';
 import { throttlePolling, untilSettled } from '../../gpu/polling.ts';
-import { EMBEDDING_FACE } from '../../engine/embedding/face.ts';
-import { IMAGE_FACE } from '../../engine/image/face.ts';
+import { EMBEDDING_FACE } from '../kinds/embedding.ts';
+import { IMAGE_FACE } from '../kinds/image.ts';
 import { nodePlatform } from './platform.ts';
-import { TEXT_FACE } from '../../engine/text/face.ts';
+import { TEXT_FACE } from '../kinds/text.ts';
 import { startTokenizer } from './tokenizer.ts';
-import { ModelHost } from '../model-host.ts';
-import type { ModelKind, SessionOptions } from '../model-kind.ts';
-import type { AnyModel } from '../model.ts';
+import { ModelHost } from '../thread/model-host.ts';
+import type { ModelKind, SessionOptions } from '../kinds/model-kind.ts';
+import type { AnyModel } from '../session/model.ts';
 import type { Port } from '../../engine/platform/port.ts';
 import { portOf } from './thread.ts';
 

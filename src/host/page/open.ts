@@ -5,22 +5,22 @@ import { postedFiles, type ModelFiles, type PostedFiles } from '../../files/page
 import { listAdapters } from '../../gpu/browser-adapters.ts';
 import type { AdapterSummary } from '../../gpu/adapter.ts';
 import type { EmbeddingModel, EmbeddingModelOptions } from '../../engine/embedding/embedding-model.ts';
-import { EMBEDDING_FACE } from '../../engine/embedding/face.ts';
+import { EMBEDDING_FACE } from '../kinds/embedding.ts';
 import type { ImageModel, ImageModelOptions } from '../../engine/image/calls/image-model.ts';
-import { IMAGE_FACE } from '../../engine/image/face.ts';
+import { IMAGE_FACE } from '../kinds/image.ts';
 import { withPaths, type FileOptions } from './given-files.ts';
 import { checkHub, checkPageOptions } from './page-rules.ts';
 import { askToPersist, holdStored, type HubAccess } from './page-storage.ts';
-import type { ModelFace, SessionOptions } from '../model-kind.ts';
-import { openProxy } from '../model-proxy.ts';
-import type { AnyModel } from '../model.ts';
+import type { ModelFace, SessionOptions } from '../kinds/model-kind.ts';
+import { openProxy } from '../thread/model-proxy.ts';
+import type { AnyModel } from '../session/model.ts';
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
 import { refuse } from '../../engine/input/rules.ts';
-import { letSleep } from '../sleeping-model.ts';
+import { letSleep } from '../session/sleeping-model.ts';
 import { startWorker } from './start-worker.ts';
 import type { WorkerStart } from './worker.ts';
 import { modelName } from '../../engine/opening/model-name.ts';
-import { TEXT_FACE } from '../../engine/text/face.ts';
+import { TEXT_FACE } from '../kinds/text.ts';
 import type { TextModel, TextModelOptions } from '../../engine/text/calls/text-model.ts';
 
 /** Options of a model in a page: a model, an adapter or a component may also be its files, and `hub` says where ids are looked up. */

@@ -2,9 +2,9 @@
 
 import { destroyDevices } from '../../gpu/browser.ts';
 import type { Platform } from '../../engine/platform/platform.ts';
-import { ModelHost } from '../model-host.ts';
-import type { ModelKind, SessionOptions } from '../model-kind.ts';
-import type { AnyModel } from '../model.ts';
+import { ModelHost } from '../thread/model-host.ts';
+import type { ModelKind, SessionOptions } from '../kinds/model-kind.ts';
+import type { AnyModel } from '../session/model.ts';
 import type { Port } from '../../engine/platform/port.ts';
 
 export function serveModel<Options extends SessionOptions, M extends AnyModel>(

@@ -5,8 +5,8 @@ import type { EmbeddingModelInfo } from '../../../src/engine/embedding/embedding
 import { LocalEmbeddingModel } from '../../../src/engine/embedding/model.ts';
 import type { LoadedEmbedding } from '../../../src/engine/embedding/runner.ts';
 import type { EmbeddingRunner } from '../../../src/engine/embedding/runner.ts';
-import { DeviceSession } from '../../../src/host/device-session.ts';
-import { Opening } from '../../../src/host/opening.ts';
+import { DeviceSession } from '../../../src/host/session/device-session.ts';
+import { Opening } from '../../../src/host/session/opening.ts';
 import type { Tokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 

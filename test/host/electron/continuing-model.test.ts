@@ -4,13 +4,13 @@
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { openContinuing } from '../../../src/host/electron/continuing-model.ts';
 import type { Loss, Thread } from '../../../src/host/electron/engine.ts';
-import { PlainRepeat } from '../../../src/host/electron/repeat.ts';
+import { PlainRepeat } from '../../../src/host/kinds/repeat.ts';
 import { SharedModels } from '../../../src/host/electron/shared-models.ts';
-import { ModelHost } from '../../../src/host/model-host.ts';
-import type { ModelFace } from '../../../src/host/model-kind.ts';
-import type { Model } from '../../../src/host/model.ts';
+import { ModelHost } from '../../../src/host/thread/model-host.ts';
+import type { ModelFace } from '../../../src/host/kinds/model-kind.ts';
+import type { Model } from '../../../src/host/session/model.ts';
 import type { OpenEvent } from '../../../src/engine/opening/open-event.ts';
-import { PLAIN_SLEEP } from '../../../src/host/sleeping-model.ts';
+import { PLAIN_SLEEP } from '../../../src/host/session/sleeping-model.ts';
 import type { TextModel } from '../../../src/engine/text/calls/text-model.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { portPair } from '../port-pair.ts';

@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { EngineError } from '../../../../src/files/error.ts';
 import { withResolvers } from '../../../../src/engine/async/resolvers.ts';
-import { letSleep } from '../../../../src/host/sleeping-model.ts';
-import { TEXT_CALLS } from '../../../../src/engine/text/face.ts';
-import { textSleep } from '../../../../src/engine/text/text-sleep.ts';
+import { letSleep } from '../../../../src/host/session/sleeping-model.ts';
+import { TEXT_CALLS } from '../../../../src/host/kinds/text.ts';
+import { textSleep } from '../../../../src/host/kinds/text-sleep.ts';
 import type { TextEvent, TextModel, TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 import { collect, greedy, openGolden } from '../../fixture.ts';
 

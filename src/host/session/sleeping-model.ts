@@ -1,10 +1,10 @@
 // A model that leaves its device while it is idle: its thread ends, and the next request opens it again. Callers use it like any
 // other model; the first answer takes longer.
 
-import { unlessAborted } from '../engine/async/abort-listeners.ts';
+import { unlessAborted } from '../../engine/async/abort-listeners.ts';
 import { callByName, modelObject, type AnyModel, type CallNames } from './model.ts';
 import { cancelledBefore, Session } from './session.ts';
-import { BoundedWaitQueue, type WaitQueue } from '../engine/async/wait-queue.ts';
+import { BoundedWaitQueue, type WaitQueue } from '../../engine/async/wait-queue.ts';
 
 /** The sleep behaviour of a kind of model. */
 export interface SleepBehaviour<M> {

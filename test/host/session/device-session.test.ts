@@ -1,9 +1,9 @@
 // A model in its thread, on a fake device that can be lost at any moment.
 
 import { describe, expect, it } from 'vitest';
-import { EngineError } from '../../src/files/error.ts';
-import type { OpenEvent } from '../../src/engine/opening/open-event.ts';
-import { openPaperSession, partsOn, type PaperDevice } from './paper-session.ts';
+import { EngineError } from '../../../src/files/error.ts';
+import type { OpenEvent } from '../../../src/engine/opening/open-event.ts';
+import { openPaperSession, partsOn, type PaperDevice } from '../paper-session.ts';
 
 const itself = <T>(session: T): T => session;
 

@@ -1,10 +1,10 @@
 // What a caller's thread knows of language models: their calls, the checks of their options, their sleep. It loads no engine.
 
-import type { ModelFace } from '../../host/model-kind.ts';
-import type { CallNames } from '../../host/model.ts';
-import { mergeEvents } from './run/merge-events.ts';
-import type { TextModel, TextModelOptions } from './calls/text-model.ts';
-import { checkTextModelOptions } from './request/text-rules.ts';
+import type { ModelFace } from './model-kind.ts';
+import type { CallNames } from '../session/model.ts';
+import { mergeEvents } from '../../engine/text/run/merge-events.ts';
+import type { TextModel, TextModelOptions } from '../../engine/text/calls/text-model.ts';
+import { checkTextModelOptions } from '../../engine/text/request/text-rules.ts';
 import { textSleep } from './text-sleep.ts';
 
 /** Method names of TextModel that the proxy forwards; see CallNames. */

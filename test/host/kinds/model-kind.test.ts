@@ -2,21 +2,21 @@
 // device that is lost. It provides only what every kind does: `open`, made of a session and a model, and its sleep behaviour.
 
 import { describe, expect, it, vi } from 'vitest';
-import type { EngineError } from '../../src/files/error.ts';
-import type { Platform } from '../../src/engine/platform/platform.ts';
-import { EventQueue } from '../../src/engine/async/event-queue.ts';
-import { DeviceSession } from '../../src/host/device-session.ts';
-import { ModelHost } from '../../src/host/model-host.ts';
-import type { ModelKind, SessionOptions } from '../../src/host/model-kind.ts';
-import { openProxy } from '../../src/host/model-proxy.ts';
-import { localModel, type CallNames, type Model } from '../../src/host/model.ts';
-import type { OpenEvent } from '../../src/engine/opening/open-event.ts';
-import { Opening } from '../../src/host/opening.ts';
-import { letSleep } from '../../src/host/sleeping-model.ts';
-import { BoundedWaitQueue } from '../../src/engine/async/wait-queue.ts';
-import type { Device } from '../../src/gpu/device.ts';
-import { PaperDevice, partsOn, type PaperParts } from './paper-session.ts';
-import { portPair } from './port-pair.ts';
+import type { EngineError } from '../../../src/files/error.ts';
+import type { Platform } from '../../../src/engine/platform/platform.ts';
+import { EventQueue } from '../../../src/engine/async/event-queue.ts';
+import { DeviceSession } from '../../../src/host/session/device-session.ts';
+import { ModelHost } from '../../../src/host/thread/model-host.ts';
+import type { ModelKind, SessionOptions } from '../../../src/host/kinds/model-kind.ts';
+import { openProxy } from '../../../src/host/thread/model-proxy.ts';
+import { localModel, type CallNames, type Model } from '../../../src/host/session/model.ts';
+import type { OpenEvent } from '../../../src/engine/opening/open-event.ts';
+import { Opening } from '../../../src/host/session/opening.ts';
+import { letSleep } from '../../../src/host/session/sleeping-model.ts';
+import { BoundedWaitQueue } from '../../../src/engine/async/wait-queue.ts';
+import type { Device } from '../../../src/gpu/device.ts';
+import { PaperDevice, partsOn, type PaperParts } from '../paper-session.ts';
+import { portPair } from '../port-pair.ts';
 
 interface Request {
   words: number;

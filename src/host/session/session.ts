@@ -1,8 +1,8 @@
 // The life cycle of a resource that can go and come back: a model's parts on a device, which may be lost, or a whole model, which
 // may be put to sleep. It is opened once for all callers that wait, released exactly once, and ends for good when it is closed.
 
-import { EngineError } from '../files/error.ts';
-import { withResolvers } from '../engine/async/resolvers.ts';
+import { EngineError } from '../../files/error.ts';
+import { withResolvers } from '../../engine/async/resolvers.ts';
 
 /**
  * opening → ready → asleep or lost → opening → …, and any of them → closed. A failed opening returns to the state before it; if the

@@ -1,10 +1,10 @@
 // A model in this thread: its files, and its parts on a device. A lost device is replaced by a new one, onto which the parts are
 // loaded again.
 
-import { type Prose } from '../files/message.ts';
-import { EngineError } from '../files/error.ts';
-import type { Device } from '../gpu/device.ts';
-import type { OpenEvent } from '../engine/opening/open-event.ts';
+import { type Prose } from '../../files/message.ts';
+import { EngineError } from '../../files/error.ts';
+import type { Device } from '../../gpu/device.ts';
+import type { OpenEvent } from '../../engine/opening/open-event.ts';
 import { openingCancelled, type Opening } from './opening.ts';
 import { Session, type SessionState } from './session.ts';
 

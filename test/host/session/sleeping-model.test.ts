@@ -2,10 +2,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { BoundedWaitQueue } from '../../src/engine/async/wait-queue.ts';
-import type { Model } from '../../src/host/model.ts';
-import { withResolvers } from '../../src/engine/async/resolvers.ts';
-import { letSleep, type SleepOptions } from '../../src/host/sleeping-model.ts';
+import { BoundedWaitQueue } from '../../../src/engine/async/wait-queue.ts';
+import type { Model } from '../../../src/host/session/model.ts';
+import { withResolvers } from '../../../src/engine/async/resolvers.ts';
+import { letSleep, type SleepOptions } from '../../../src/host/session/sleeping-model.ts';
 
 interface Paper extends Model<{ nth: number }, { text: string; wait?: number }, string> {
   count(): Promise<number>;

@@ -1,10 +1,10 @@
 // The interface of a kind of model (language, image, embedding): all that the session, the threads and sleep need to know.
 
-import type { Platform } from '../engine/platform/platform.ts';
-import type { AnyMerge } from '../engine/async/event-queue.ts';
-import type { AnyModel, CallNames } from './model.ts';
-import type { OpenEvent } from '../engine/opening/open-event.ts';
-import type { SleepBehaviour } from './sleeping-model.ts';
+import type { Platform } from '../../engine/platform/platform.ts';
+import type { AnyMerge } from '../../engine/async/event-queue.ts';
+import type { AnyModel, CallNames } from '../session/model.ts';
+import type { OpenEvent } from '../../engine/opening/open-event.ts';
+import type { SleepBehaviour } from '../session/sleeping-model.ts';
 
 export interface SessionOptions {
   /** Path of a model folder, or hub id. */

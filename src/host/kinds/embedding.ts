@@ -1,10 +1,10 @@
 // What a caller's thread knows of embedding models: their calls, the checks of their options, their sleep. It loads no engine.
 
-import type { ModelFace } from '../../host/model-kind.ts';
-import type { CallNames } from '../../host/model.ts';
-import type { EmbeddingModel, EmbeddingModelOptions } from './embedding-model.ts';
-import { checkEmbeddingModelOptions } from './embedding-rules.ts';
-import { embeddingSleep } from './embedding-sleep.ts';
+import type { ModelFace } from './model-kind.ts';
+import type { CallNames } from '../session/model.ts';
+import type { EmbeddingModel, EmbeddingModelOptions } from '../../engine/embedding/embedding-model.ts';
+import { checkEmbeddingModelOptions } from '../../engine/embedding/embedding-rules.ts';
+import { embeddingSleep } from '../../engine/embedding/embedding-sleep.ts';
 
 /** Method names of EmbeddingModel that the proxy forwards; see CallNames. */
 export const EMBEDDING_CALLS: CallNames<EmbeddingModel> = { tokenize: true, detokenize: true, metrics: true };

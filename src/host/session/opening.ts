@@ -1,10 +1,10 @@
 // The opening of a model in this thread: the events that it reports, whether it is cancelled, and the resources that it has
 // acquired.
 
-import { type Prose, noteOf } from '../files/message.ts';
-import { EngineError } from '../files/error.ts';
-import { DisposableStack } from '../engine/async/disposable-stack.ts';
-import type { OpenEvent } from '../engine/opening/open-event.ts';
+import { type Prose, noteOf } from '../../files/message.ts';
+import { EngineError } from '../../files/error.ts';
+import { DisposableStack } from '../../engine/async/disposable-stack.ts';
+import type { OpenEvent } from '../../engine/opening/open-event.ts';
 
 export class Opening {
   readonly resources = new DisposableStack();
