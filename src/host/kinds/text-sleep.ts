@@ -8,7 +8,6 @@ import { TextWaitQueue } from '../../engine/text/request/text-wait-queue.ts';
 export function textSleep({ info }: TextModel, options: TextModelOptions): SleepBehaviour<TextModel> {
   const waitQueue = new TextWaitQueue(info, options);
   return {
-    passive: ['metrics', 'loadedAdapters', 'abort', 'flushCache'],
     waitQueue,
     async rest(model) {
       const [metrics, adapters] = await Promise.all([model.metrics(), model.loadedAdapters()]);

@@ -1,5 +1,7 @@
 // The members that models of every kind have in common, and the object through which callers use one.
 
+import type { Service } from '../../engine/opening/served.ts';
+
 /** `More`: options of `generate` beside its request. */
 export interface Model<Info, Request, Event, More = object> {
   readonly info: Info;
@@ -14,20 +16,35 @@ export interface Model<Info, Request, Event, More = object> {
 
 export type AnyModel = Model<unknown, never, unknown>;
 
-/** Names of a model's methods that return one value; the type requires all of them. */
-export type CallNames<M> = Readonly<Record<Exclude<keyof M, keyof AnyModel> & string, true>>;
+/** A method of a model that returns one value. */
+export interface Call {
+  /** It neither wakes the model nor keeps it awake: while the model sleeps, what it kept answers. */
+  readonly passive?: true;
+  /** It changes the model: a model that is opened again is brought to the same state. */
+  readonly changes?: true;
+  /** Its arguments name files. */
+  readonly files?: true;
+}
 
-type Call = (...given: unknown[]) => Promise<unknown>;
+/** The calls of a model by their names; the type requires all of them. */
+export type Calls<M> = Readonly<Record<Exclude<keyof M, keyof AnyModel> & string, Call>>;
+
+/** The declaration of a call; undefined for `close`. */
+export function callNamed<M>(calls: Calls<M>, name: string): Call | undefined {
+  return (calls as Readonly<Record<string, Call>>)[name];
+}
+
+type Method = (...given: unknown[]) => Promise<unknown>;
 
 /** Calls a method of a model by its name. */
 export function callByName(model: object, name: string, given: readonly unknown[]): Promise<unknown> {
-  return (model as Record<string, Call>)[name]!(...given);
+  return (model as Record<string, Method>)[name]!(...given);
 }
 
 /** Wraps a model as a plain object whose methods need no `this`. `call` executes the methods that `calls` names. */
 export function modelObject<M extends AnyModel>(
   model: Omit<AnyModel, typeof Symbol.asyncDispose>,
-  calls: CallNames<M>,
+  calls: Calls<M>,
   call: (name: string, given: unknown[]) => Promise<unknown>,
 ): M {
   const close = (): Promise<void> => model.close();
@@ -41,7 +58,7 @@ export function modelObject<M extends AnyModel>(
     ended: model.ended,
     generate: (request, options) => model.generate(request, options),
     ...Object.fromEntries(
-      Object.keys(calls).map((name): [string, Call] => [name, (...given) => call(name, given)]),
+      Object.keys(calls).map((name): [string, Method] => [name, (...given) => call(name, given)]),
     ),
     close,
     [Symbol.asyncDispose]: close,
@@ -49,7 +66,19 @@ export function modelObject<M extends AnyModel>(
   return object as M;
 }
 
-/** Wraps a model of this thread as such an object. */
-export function localModel<M extends AnyModel>(model: M, calls: CallNames<M>): M {
-  return modelObject(model, calls, (name, given) => callByName(model, name, given));
+/** Returns the model that a service of this thread answers for, and that ends and closes with its session. */
+export function localModel<M extends AnyModel>(
+  service: Service<M>,
+  session: Pick<AnyModel, 'ended' | 'close'>,
+  calls: Calls<M>,
+): M {
+  const { info, generate } = service as unknown as Service<AnyModel>;
+  const model = {
+    info,
+    asleep: false,
+    ended: session.ended,
+    generate: generate.bind(service),
+    close: () => session.close(),
+  };
+  return modelObject(model, calls, (name, given) => callByName(service, name, given));
 }

@@ -1,13 +1,12 @@
 // The caller's side of a model in a thread: every request and call is a message to the host, and the answers are messages.
 
 import { onAbort } from '../../engine/async/abort-listeners.ts';
+import { cancelledBefore, closedError, openingCancelled } from '../../engine/async/cancelled.ts';
 import { withResolvers, type PromiseWithResolvers } from '../../engine/async/resolvers.ts';
 import { EventQueue, type AnyMerge, type Merge } from '../../engine/async/event-queue.ts';
-import { modelObject, type AnyModel, type CallNames } from '../session/model.ts';
+import { modelObject, type AnyModel, type Calls } from '../session/model.ts';
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
-import { openingCancelled } from '../session/opening.ts';
 import type { Port } from '../../engine/platform/port.ts';
-import { cancelledBefore, closedError } from '../session/session.ts';
 import { fromWire, notData, type WireError } from '../../engine/platform/wire-error.ts';
 import type { ToHost, ToProxy } from './wire-messages.ts';
 
@@ -31,7 +30,7 @@ export interface ProxyOptions {
 /** Opens a model on the other side of a port. */
 export async function openProxy<M extends AnyModel>(
   port: Port,
-  calls: CallNames<M>,
+  calls: Calls<M>,
   options: ProxyOptions,
 ): Promise<M> {
   const proxy = new ModelProxy(port, options);

@@ -23,15 +23,12 @@ describe('opening', () => {
   it('that fails after the device was loaded gives back all, the latest first', async () => {
     const log: string[] = [];
     let device: PaperDevice | undefined;
-    const opening = openPaperSession(
-      { unload: async () => void log.push('parts') },
-      (session, { resources }) => {
-        device = session.parts.paper;
-        session.defer(() => void log.push('storage'));
-        resources.defer(() => Promise.reject(new Error('hidden by the first error')));
-        throw new Error('enough');
-      },
-    );
+    const opening = openPaperSession({ unload: async () => void log.push('parts') }, (session, { defer }) => {
+      device = session.parts.paper;
+      session.defer(() => void log.push('storage'));
+      defer(() => Promise.reject(new Error('hidden by the first error')));
+      throw new Error('enough');
+    });
     await expect(opening).rejects.toThrow('enough');
     expect([log, device!.destroyed]).toEqual([['storage', 'parts'], 1]);
   });

@@ -56,8 +56,7 @@ function start(more: Partial<SleepOptions<Paper>> = {}) {
   const model = letSleep(made[0]!, {
     after: 30,
     open,
-    calls: { count: true, shout: true, crash: true },
-    passive: ['count'],
+    calls: { count: { passive: true }, shout: {}, crash: {} },
     waitQueue: new BoundedWaitQueue(Infinity),
     rest: async (resting) => {
       const last = await resting.count();
