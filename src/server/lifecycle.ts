@@ -7,8 +7,9 @@ import { endBy } from './end-process.ts';
 import { EngineError, type OpenEvent } from '../index.ts';
 import { isLoopback } from './access.ts';
 import { createApp } from './app.ts';
-import { headerLimits } from './arrival.ts';
+import { headerLimits } from './http/arrival.ts';
 import { watchConnections } from './connections.ts';
+import type { Log } from './http/request-log.ts';
 import { countText } from '../files/count-text.ts';
 import { DEFAULTS } from '../options/limits.ts';
 import {
@@ -17,12 +18,11 @@ import {
   fillSlot,
   starting,
   type Kind,
-  type Log,
   type ServableModel,
   type Service,
   type ServerOptions,
   type Slot,
-} from './service.ts';
+} from './service/service.ts';
 
 /** Milliseconds that running requests get to end when the server stops. */
 export const DRAIN_TIME = 10_000;

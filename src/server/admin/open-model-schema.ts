@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type * as engine from '../../index.ts';
 import { WEIGHT_CHOICES } from '../../options/model.ts';
 import { mapSampling } from '../../options/text-request.ts';
-import { count } from '../reply-members.ts';
+import { count } from '../http/reply-members.ts';
 
 const bytes = count;
 const used = z.strictObject({ used: bytes, total: bytes });

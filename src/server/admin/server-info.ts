@@ -1,11 +1,31 @@
 // GET /server_info and /model_info: the served models, their settings and their state.
 
 import type { H3Event } from 'h3';
-import { findModel } from '../models.ts';
+import { findModel } from '../service/models.ts';
 import { NOT_OFFERED } from '../responses/response-tools.ts';
-import { isAsleep, type Service, type Slot } from '../service.ts';
+import type { Route } from '../service/route.ts';
+import { isAsleep, type Service, type Slot } from '../service/service.ts';
 
-export async function serverInfo(service: Service) {
+const SCHEMAS = [() => import('./server-reply-schema.ts'), () => import('./open-model-schema.ts')];
+
+export const SERVER_INFO: Route = {
+  handle: serverInfo,
+  summary: 'Version, settings, and the current state of each model.',
+  group: 'Server',
+  reply: 'ServerInfo',
+  schemas: SCHEMAS,
+};
+
+export const MODEL_INFO: Route = {
+  handle: modelInfo,
+  summary: 'Source, class and properties of a model.',
+  group: 'Models',
+  query: { model: 'A served name; left out, the first model.' },
+  reply: 'ModelInfo',
+  schemas: [() => import('../service/model-reply-schema.ts')],
+};
+
+async function serverInfo(service: Service) {
   const { options, stopping, startedAt, replies, slots } = service;
   const { apiKey, adminApiKey, version, ...settings } = options;
   const first = slots.find(({ phase }) => phase.name === 'ready');
@@ -48,7 +68,7 @@ async function slotInfo(slot: Slot) {
   return { ...common, info, metrics };
 }
 
-export function modelInfo(service: Service, { url }: H3Event) {
+function modelInfo(service: Service, { url }: H3Event) {
   const requested = url.searchParams.get('model') ?? 'default';
   const { kind, model } = findModel(service, ['text', 'embedding', 'image'], requested);
   const { info } = model;

@@ -2,16 +2,15 @@
 // change the list of models.
 
 import { createHash } from 'node:crypto';
-import type { H3Event } from 'h3';
 import type { EmbeddingModel, SamplingOptions, TextModel } from '../../index.ts';
-import { RequestError } from '../errors.ts';
-import { readUntypedJson } from '../body/json-body.ts';
-import { listIgnored } from '../model-call.ts';
+import { RequestError } from '../http/errors.ts';
 import { fieldName } from '../../options/setting.ts';
 import { mapSampling } from '../../options/text-request.ts';
-import { findModel, splitName } from '../models.ts';
-import { checkShow } from './ollama-schema.ts';
-import { requireRunning, type Service } from '../service.ts';
+import { findModel, splitName } from '../service/models.ts';
+import { bodyRoute } from '../service/route.ts';
+import { requireRunning, type Service } from '../service/service.ts';
+import { OLLAMA } from './ollama-entry.ts';
+import { SHOW_FIELDS } from './ollama-schema.ts';
 
 /**
  * The version of Ollama whose interface this is. Clients infer supported routes from it; Codex requires the version that introduced
@@ -72,10 +71,12 @@ export async function ollamaRunning(service: Service) {
   };
 }
 
-export async function ollamaShow(service: Service, event: H3Event) {
-  requireRunning(service);
-  const { body, ignored } = checkShow(await readUntypedJson(event.req), service.options.strict);
-  const requested = body.model ?? body.name;
+export const SHOW = bodyRoute(
+  { summary: 'Properties and capabilities of a model.', ...OLLAMA, fields: SHOW_FIELDS, reply: 'OllamaShow' },
+  ({ service, body }) => show(service, body.model ?? body.name),
+);
+
+function show(service: Service, requested: string | undefined) {
   if (requested === undefined) {
     throw new RequestError('missing_required_parameter', 'model is required; GET /api/tags lists the names', {
       param: 'model',
@@ -83,7 +84,6 @@ export async function ollamaShow(service: Service, event: H3Event) {
   }
   const { base } = splitName(service, requested);
   const { model } = findModel(service, ['text', 'embedding'], base);
-  listIgnored(event, ignored);
   const { info } = model;
   const isText = 'sampling' in info;
   return {

@@ -1,7 +1,7 @@
 // A fake model behind Ollama's routes.
 
 import { expect } from 'vitest';
-import type { ServerOptions } from '../../../src/server/service.ts';
+import type { ServerOptions } from '../../../src/server/service/service.ts';
 import { createFakeEmbeddingModel } from '../fake-embedding-model.ts';
 import { start } from '../harness.ts';
 import { type Script, script } from '../scripted.ts';

@@ -2,7 +2,7 @@
 
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
-import type { ServerOptions } from '../../../src/server/service.ts';
+import type { ServerOptions } from '../../../src/server/service/service.ts';
 import { createFakeEmbeddingModel } from '../fake-embedding-model.ts';
 import { start } from '../harness.ts';
 

@@ -2,8 +2,8 @@
 // body are listed in a response header.
 
 import type { H3Event } from 'h3';
-import type { UnenforcedKeyword } from '../index.ts';
-import { RequestError } from './errors.ts';
+import type { UnenforcedKeyword } from '../../index.ts';
+import { RequestError } from '../http/errors.ts';
 import { SHUTDOWN, type Service } from './service.ts';
 
 /** Aborts in the tick in which the connection closes. */

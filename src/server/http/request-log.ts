@@ -1,7 +1,14 @@
 // The state of a request for the log, and its log line.
 
 import { randomUUID } from 'node:crypto';
-import type { Log } from './service.ts';
+
+/** Receiver of log lines; consola fits. */
+export interface Log {
+  error(...parts: unknown[]): void;
+  warn(...parts: unknown[]): void;
+  info(...parts: unknown[]): void;
+  debug(...parts: unknown[]): void;
+}
 
 export interface Call {
   readonly id: string;

@@ -1,8 +1,8 @@
 // Queue of an image model: it runs one request at a time, and others wait in order of arrival, up to a limit. A request that is
 // aborted while it waits leaves the queue at once.
 
-import { EngineError } from '../index.ts';
-import { countText } from '../files/count-text.ts';
+import { EngineError } from '../../index.ts';
+import { countText } from '../../files/count-text.ts';
 
 export interface Turn {
   /** Number of requests before it. */

@@ -1,10 +1,10 @@
 // Schemas of the list of models, of one model, and of its source.
 
 import { z } from 'zod';
-import { WEIGHT_CHOICES } from '../options/model.ts';
-import { mapSampling, MODEL_SAMPLING } from '../options/text-request.ts';
-import { underFieldNames } from './body/setting-fields.ts';
-import { count, seconds } from './reply-members.ts';
+import { WEIGHT_CHOICES } from '../../options/model.ts';
+import { mapSampling, MODEL_SAMPLING } from '../../options/text-request.ts';
+import { underFieldNames } from '../body/setting-fields.ts';
+import { count, seconds } from '../http/reply-members.ts';
 
 const entry = {
   id: z.string(),

@@ -1,11 +1,12 @@
-// The fields of /tokenize and /detokenize.
+// The fields of /v1/embeddings, /tokenize and /detokenize.
 
 import { z } from 'zod';
 import { list, MOST_IDS, MOST_TOOLS, record, tokenId } from '../body/bounded.ts';
-import { bodyChecker } from '../body/body.ts';
-import { type FieldTable, honoured } from '../body/fields.ts';
+import { tokenInputs } from '../body/token-input.ts';
+import { LIMITS } from '../../index.ts';
+import { type FieldTable, honoured, noEffect } from '../body/fields.ts';
 import { TILE_FIELDS } from '../chat/chat-schema.ts';
-import { messagesSchema } from '../chat/messages.ts';
+import { messagesSchema } from '../text/messages.ts';
 
 const model = honoured(z.string().min(1), 'A served name, its last segment, or "default".', 'default');
 const MOST_TEXTS = 2048;
@@ -34,9 +35,16 @@ export const DETOKENIZE_FIELDS = {
   skip_special_tokens: honoured(z.boolean(), 'Leave special tokens out of the text.', true),
 } satisfies FieldTable;
 
-export const checkTokenize = bodyChecker({
-  table: TOKENIZE_FIELDS,
-  required: [],
-  mayBeEmpty: ['prompt', 'messages'],
-});
-export const checkDetokenize = bodyChecker({ table: DETOKENIZE_FIELDS, required: ['tokens'] });
+export const EMBEDDING_FIELDS = {
+  input: honoured(
+    tokenInputs(LIMITS.inputs),
+    `A text, a list of token ids, or up to ${LIMITS.inputs} of either. Token ids are taken as they are.`,
+  ),
+  model: honoured(z.string().min(1), 'A served name, its last segment, or "default".'),
+  dimensions: honoured(
+    z.int().min(1),
+    'Keep the first so many values and bring them to length one again; left out, all.',
+  ),
+  encoding_format: honoured(z.enum(['float', 'base64']), 'base64: little-endian 32-bit floats.', 'float'),
+  user: noEffect('Who asks.'),
+};

@@ -1,8 +1,8 @@
 // Errors as HTTP: the only place that maps codes to a status and to the OpenAI error envelope.
 
-import { type MessagePart, type Names, type Prose, partsOf, textOf, withPaths } from '../files/message.ts';
-import { EngineError, type ErrorCode } from '../index.ts';
-import { modelOption } from '../options/names.ts';
+import { type MessagePart, type Names, type Prose, partsOf, textOf, withPaths } from '../../files/message.ts';
+import { EngineError, type ErrorCode } from '../../index.ts';
+import { modelOption } from '../../options/names.ts';
 
 /** Codes of the HTTP layer, beside those of the engine. */
 export type RequestErrorCode =
@@ -180,17 +180,35 @@ const ANTHROPIC_TYPES: Record<number, string> = {
   503: 'overloaded_error',
 };
 
-/** The error in the envelope of Anthropic's interface. */
-export function toAnthropicError({ status, body }: ErrorReply) {
-  const { message } = body.error;
-  const type = ANTHROPIC_TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
-  return { type: 'error', error: { type, message } };
+/** The form of an interface's errors. */
+export interface Envelope {
+  /** Name of its schema in /openapi.json. */
+  schema: string;
+  /** The error in a stream. */
+  event(reply: ErrorReply): object;
+  /** The error as a whole reply, with the id of the request and the text of a reply that was cut short; default: as in a stream. */
+  whole?(reply: ErrorReply, about: { requestId: string | null; cutShort: object }): object;
 }
 
-/** The error in the envelope of Ollama's interface. */
-export function toOllamaError({ body }: ErrorReply) {
-  return { error: body.error.message };
-}
+export const OPENAI_ERRORS: Envelope = {
+  schema: 'OpenAiError',
+  event: ({ body }) => body,
+  whole: ({ body }, { cutShort }) => ({ ...cutShort, ...body }),
+};
+
+export const ANTHROPIC_ERRORS: Envelope = {
+  schema: 'AnthropicError',
+  event({ status, body }) {
+    const type = ANTHROPIC_TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
+    return { type: 'error', error: { type, message: body.error.message } };
+  },
+  whole: (reply, { requestId }) => ({ ...ANTHROPIC_ERRORS.event(reply), request_id: requestId }),
+};
+
+export const OLLAMA_ERRORS: Envelope = {
+  schema: 'OllamaError',
+  event: ({ body }) => ({ error: body.error.message }),
+};
 
 /** Returns true for errors whose stack trace belongs in the log: anything but a deliberate error, and internal errors. */
 export function isUnforeseen(error: unknown): boolean {

@@ -1,7 +1,7 @@
 // Checks the token ids of a request against the model before they are copied to the engine's thread.
 
 import type { TextModelInfo } from '../../index.ts';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 
 type Limits = Pick<TextModelInfo, 'vocabSize' | 'contextLength'>;
 

@@ -1,23 +1,13 @@
 // State shared by the handlers: the settings, the log, the models, and the phase of the server's life.
 
 import { createHash } from 'node:crypto';
-import type { EmbeddingModel, ImageModel, OpenEvent, TextModel } from '../index.ts';
-import type { MEDIA_FETCHING } from '../options/media.ts';
-import type { SettingValues } from '../options/setting.ts';
-import { RequestError } from './errors.ts';
-import { createMetrics, type Metrics } from './admin/metrics.ts';
-import { createImageStore, type ImageStore } from './images/image-store.ts';
-import { HeldBytes } from './media/byte-budget.ts';
-import { createResponseStore, type ResponseStore } from './responses/response-store.ts';
+import type { EmbeddingModel, ImageModel, OpenEvent, TextModel } from '../../index.ts';
+import type { MEDIA_FETCHING } from '../../options/media.ts';
+import type { SettingValues } from '../../options/setting.ts';
+import { RequestError } from '../http/errors.ts';
+import type { Log } from '../http/request-log.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
 import { createTurns, type Turns } from './turns.ts';
-
-/** Receiver of log lines; consola fits. */
-export interface Log {
-  error(...parts: unknown[]): void;
-  warn(...parts: unknown[]): void;
-  info(...parts: unknown[]): void;
-  debug(...parts: unknown[]): void;
-}
 
 export interface ServerOptions {
   host: string;
@@ -111,17 +101,15 @@ export interface Service {
   readonly running: Set<AbortController>;
   /** Number of replies in progress to requests that arrived before the server stopped. */
   replies: number;
-  /** Images that were requested as URLs. */
-  readonly images: ImageStore;
-  /** Media of the requests in progress. */
-  readonly media: HeldBytes;
   readonly metrics: Metrics;
-  readonly responses: ResponseStore;
+  /** The state that an interface keeps between its requests, made by `create` at its first use. */
+  kept<T>(create: () => T): T;
 }
 
 const QUEUED_IMAGES = 128;
 
 export function createService(options: ServerOptions, log: Log): Service {
+  const kept = new Map<() => unknown, unknown>();
   return {
     options,
     log,
@@ -130,10 +118,11 @@ export function createService(options: ServerOptions, log: Log): Service {
     stopping: false,
     running: new Set(),
     replies: 0,
-    images: createImageStore(),
-    media: new HeldBytes(),
     metrics: createMetrics(),
-    responses: createResponseStore(),
+    kept<T>(create: () => T) {
+      if (!kept.has(create)) kept.set(create, create());
+      return kept.get(create) as T;
+    },
   };
 }
 

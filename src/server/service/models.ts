@@ -1,10 +1,11 @@
 // Finds the served model that a request names, and lists the models for /v1/models.
 
-import type { EmbeddingModel, ImageModel, TextModel } from '../index.ts';
-import { mapSampling, MODEL_SAMPLING } from '../options/text-request.ts';
-import { underFieldNames } from './body/setting-fields.ts';
+import type { EmbeddingModel, ImageModel, TextModel } from '../../index.ts';
+import { mapSampling, MODEL_SAMPLING } from '../../options/text-request.ts';
+import { underFieldNames } from '../body/setting-fields.ts';
 import type { H3Event } from 'h3';
-import { RequestError } from './errors.ts';
+import { RequestError } from '../http/errors.ts';
+import type { RouteTable } from './route.ts';
 import { type Kind, notReady, type Ready, requireRunning, type Service, type Slot } from './service.ts';
 
 const PURPOSES: Record<Kind, { article: string; noun: string; endpoint: string }> = {
@@ -14,13 +15,7 @@ const PURPOSES: Record<Kind, { article: string; noun: string; endpoint: string }
 };
 
 /** Where an interface sends requests to each kind of model; kinds that it leaves out have OpenAI's routes. */
-type Endpoints = Readonly<Partial<Record<Kind, string>>>;
-
-/** Ollama's clients have no other routes. */
-export const OLLAMA_ENDPOINTS: Endpoints = {
-  text: 'POST /api/chat or /api/generate',
-  embedding: 'POST /api/embed',
-};
+export type Endpoints = Readonly<Partial<Record<Kind, string>>>;
 
 /**
  * Returns the model of a kind that a request names: by its full name, its last segment, or `default`, which is the first model of
@@ -118,7 +113,7 @@ function wrongEndpoint({ kind }: Slot, requested: string, endpoints: Endpoints =
 }
 
 /** Models that are ready, and the adapters loaded with them. */
-export async function modelList(service: Service) {
+async function modelList(service: Service) {
   requireRunning(service);
   const data = await Promise.all(service.slots.map((slot) => entriesOf(slot, service.startedAt)));
   return { object: 'list', data: data.flat() };
@@ -142,7 +137,7 @@ async function entriesOf({ names, phase }: Slot, created: number) {
 /**
  * GET /v1/models/…: a model's name may contain slashes. Models and adapters are found by every name that requests may use for them.
  */
-export async function modelEntry(service: Service, { url }: H3Event) {
+async function modelEntry(service: Service, { url }: H3Event) {
   requireRunning(service);
   const requested = decode(url.pathname.slice('/v1/models/'.length));
   const { slots, startedAt } = service;
@@ -231,3 +226,14 @@ function decode(segment: string): string {
 function lastSegment(name: string): string {
   return name.slice(name.lastIndexOf('/') + 1);
 }
+
+const COMMON = { group: 'Models', schemas: [() => import('./model-reply-schema.ts')] } as const;
+
+export const MODEL_ROUTES: RouteTable = {
+  '/v1/models': {
+    GET: { handle: modelList, summary: 'The models that are ready.', ...COMMON, reply: 'Models' },
+  },
+  '/v1/models/**': {
+    GET: { handle: modelEntry, summary: 'A model by its name.', ...COMMON, reply: 'Model' },
+  },
+};

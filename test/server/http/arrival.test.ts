@@ -2,8 +2,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { timeLeft } from '../../src/server/arrival.ts';
-import { ask, eventually, start } from './harness.ts';
+import { timeLeft } from '../../../src/server/http/arrival.ts';
+import { ask, eventually, start } from '../harness.ts';
 
 const SECOND = 1000;
 /** Milliseconds: long enough for what is sent at once, on a busy machine too. */

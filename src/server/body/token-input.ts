@@ -1,7 +1,7 @@
 // Schema of a text, a list of token ids, or a list of either: the input of embeddings and text completions.
 
 import { z } from 'zod';
-import { list, MOST_IDS, tokenId } from '../body/bounded.ts';
+import { list, MOST_IDS, tokenId } from './bounded.ts';
 
 export type TokenInput = string | number[];
 

@@ -1,8 +1,8 @@
 // Errors as replies whose status depends on more than the code.
 
 import { expect, it } from 'vitest';
-import { EngineError } from '../../src/index.ts';
-import { toErrorReply } from '../../src/server/errors.ts';
+import { EngineError } from '../../../src/index.ts';
+import { toErrorReply } from '../../../src/server/http/errors.ts';
 
 it('memory that a field of the request asks for is the fault of the request, other memory is not', () => {
   const own = toErrorReply(new EngineError('out_of_memory', 'too large', { param: 'width' }));

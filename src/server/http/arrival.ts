@@ -2,7 +2,7 @@
 // has arrived, so that large bodies that progress are never cut, and connections that trickle do not stay.
 
 import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http';
-import { LIMITS } from '../options/limits.ts';
+import { LIMITS } from '../../options/limits.ts';
 import { RequestError } from './errors.ts';
 
 /** Bytes of a body that extend its time by one second. */

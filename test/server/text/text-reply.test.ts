@@ -3,8 +3,9 @@
 import type { H3Event } from 'h3';
 import { describe, expect, it, vi } from 'vitest';
 import { startFold } from '../../../src/server/text/reply-fold.ts';
-import type { Service } from '../../../src/server/service.ts';
-import { streamText } from '../../../src/server/text/text-stream.ts';
+import type { Service } from '../../../src/server/service/service.ts';
+import { MARKED_EVENTS } from '../../../src/server/http/sse.ts';
+import { type Send, streamText, type TextForm } from '../../../src/server/text/text-reply.ts';
 import type { TextEvent } from '../../../src/index.ts';
 
 const EVENTS: TextEvent[] = [
@@ -24,25 +25,24 @@ async function follow(broken: 'part' | 'end' | 'good end' | 'any end') {
   })();
   const service = { options: {}, log: { error } } as unknown as Service;
   const event = { context: {}, res: { headers: new Headers() } } as unknown as H3Event;
-  const call = { runs: [{ fold: startFold(1), events }], abort() {} };
-  const body = streamText(service, event, call, (send) => ({
-    begin() {},
+  const call = { runs: [{ fold: startFold(1), events, timing: {} }], abort() {} };
+  const form = (send: Send): TextForm => ({
     part: (_, { kind }) => (broken === 'part' ? fails() : send(kind)),
     end: () => (broken === 'end' ? fails() : send('end')),
     finish(cause) {
       if (broken === 'any end' || (broken === 'good end' && !cause)) fails();
-      send(cause?.message ?? 'good');
-      return null;
+      send(cause?.body.error.message ?? 'good');
     },
-    marker: true,
-  }));
+    whole: fails,
+  });
+  const body = streamText(service, event, call, form, MARKED_EVENTS);
   return { text: await new Response(body).text(), logged: error.mock.calls.map(([cause]) => String(cause)) };
 }
 
 describe('where the form fails', () => {
   it.each(['part', 'end', 'good end'] as const)('at a %s, the client and the log are told', async (at) => {
     const { text, logged } = await follow(at);
-    expect(text).toMatch(/"half a call"\n\ndata: \[DONE\]\n\n$/);
+    expect(text).toMatch(/"the server failed on this request; its log says why"\n\ndata: \[DONE\]\n\n$/);
     expect(logged).toEqual(['Error: half a call']);
   });
 

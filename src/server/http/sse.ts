@@ -3,7 +3,6 @@
 // The stream never waits for its reader: `room()` says whether the reader keeps up, and `onRoom` that it does again.
 
 const encoder = new TextEncoder();
-const END = encoder.encode('data: [DONE]\n\n');
 
 /** Bytes that a slow reader may fall behind before events are merged. */
 const HIGH_WATER = 64 * 1024;
@@ -16,8 +15,8 @@ interface EventStream {
   send(value: unknown, name?: string): void;
   /** Sends a line that readers skip. */
   comment(text: string): void;
-  /** Closes the stream; sends the end marker first if this kind of stream has one. */
-  end(options?: { marker: boolean }): void;
+  /** Closes the stream; sends the end marker first if its framing has one. */
+  end(): void;
 }
 
 interface EventStreamOptions {
@@ -31,12 +30,16 @@ interface EventStreamOptions {
 
 const UNBUFFERED = { 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' };
 
-export const EVENT_STREAM_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', ...UNBUFFERED };
-
 /** How values become text. */
 export interface Framing {
+  /** Media type. */
+  type: string;
   headers: Record<string, string>;
   frame(value: unknown, name?: string): string;
+  /** Text that ends the stream; default: none. */
+  end?: string;
+  /** A value of the stream, in the words of the API page. */
+  help: string;
   /** Comment that keeps a silent connection open; default: none. */
   ping?: string;
 }
@@ -44,24 +47,36 @@ export interface Framing {
 /** A comment of server-sent events, which readers skip. */
 export const PING = ': ping\n\n';
 
+/** Server-sent events. */
 export const EVENTS: Framing = {
-  headers: EVENT_STREAM_HEADERS,
+  type: 'text/event-stream',
+  headers: { 'content-type': 'text/event-stream; charset=utf-8', ...UNBUFFERED },
   frame(value, name) {
     const event = name === undefined ? '' : `event: ${name}\n`;
     return `${event}data: ${JSON.stringify(value)}\n\n`;
   },
   ping: PING,
+  help: 'The data of an event.',
+};
+
+/** Server-sent events with OpenAI's mark at their end. */
+export const MARKED_EVENTS: Framing = {
+  ...EVENTS,
+  end: 'data: [DONE]\n\n',
+  help: 'The data of an event; `data: [DONE]` ends the stream.',
 };
 
 /** Framing as lines of JSON, one value per line, without comments. */
 export const LINES: Framing = {
+  type: 'application/x-ndjson',
   headers: { 'content-type': 'application/x-ndjson', ...UNBUFFERED },
   frame: (value) => `${JSON.stringify(value)}\n`,
+  help: 'A line.',
 };
 
 export function createEventStream(
   { keepAlive, onRoom, onCancel }: EventStreamOptions,
-  { frame, ping }: Framing = EVENTS,
+  { frame, ping, end }: Framing = EVENTS,
 ): EventStream {
   let controller: ReadableStreamDefaultController<Uint8Array>;
   let open = true;
@@ -105,9 +120,9 @@ export function createEventStream(
     room,
     send: (value, name) => write(encoder.encode(frame(value, name))),
     comment: (text) => write(encoder.encode(`: ${text}\n\n`)),
-    end({ marker } = { marker: true }) {
+    end() {
       if (!open) return;
-      if (marker) write(END);
+      if (end !== undefined) write(encoder.encode(end));
       close();
       controller.close();
     },
