@@ -104,6 +104,7 @@ function describe(
 ): EmbeddingModelInfo {
   const memory = device.memory();
   return {
+    kind: 'embedding',
     path: checkpoint.path,
     name: modelName(options.model),
     architecture: declaration.architecture,

@@ -147,6 +147,7 @@ function describeModel(
   const isWhole = library && wrapper;
   const className = isWhole ? wrapper.architecture : architecture;
   return {
+    kind: 'text' as const,
     path,
     name,
     architecture: className,
