@@ -20,8 +20,8 @@ import type { OpenEvent } from '../opening/open-event.ts';
 import { Opening } from '../../host/opening.ts';
 import { checkRequests } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';
-import { checkAdapterFolders } from './lora/adapter-folders.ts';
-import { Adapters } from './lora/adapters.ts';
+import { checkLoraFolders } from './lora/lora-folders.ts';
+import { Loras } from './lora/loras.ts';
 import { loadOnto, type Loaded } from './load.ts';
 import { TEXT_CALLS } from './face.ts';
 import { serve } from './serve.ts';
@@ -39,7 +39,7 @@ export function openTextModelInline(
   signal?: AbortSignal,
 ): Promise<TextModel> {
   return Opening.run(onEvent, signal, async (opening) => {
-    await checkAdapterFolders(platform, options);
+    await checkLoraFolders(platform, options);
     const tower = await givenTower(platform, options, opening.onEvent, signal);
     const inspected = (folder: Folder): Promise<void> => inspect(folder, tower);
     const path = await fetchModel(platform, options, opening.onEvent, signal, inspected);
@@ -48,9 +48,9 @@ export function openTextModelInline(
     const files = await readTextFiles(checkpoint, options, opening.note);
     const { architecture, config } = checkpoint;
     const base = { architecture, config, gguf: ggufClasses() };
-    const adapters = new Adapters(platform, options, opening.note, base);
-    const session = await DeviceSession.open(opening, deviceSource(platform, files, options, adapters));
-    return localModel<TextModel>(await serve(platform, files, options, session, adapters), TEXT_CALLS);
+    const loras = new Loras(platform, options, opening.note, base);
+    const session = await DeviceSession.open(opening, deviceSource(platform, files, options, loras));
+    return localModel<TextModel>(await serve(platform, files, options, session, loras), TEXT_CALLS);
   });
 }
 
@@ -101,7 +101,7 @@ function deviceSource(
   platform: Platform,
   { checkpoint, config, speech, media }: TextFiles,
   options: TextModelOptions,
-  adapters: Adapters,
+  loras: Loras,
 ): DeviceSource<Loaded> {
   // Kernels run with bounds checks if requests may contain their own WGSL.
   const safe = (options.safe ?? false) || (options.customLogitProcessors ?? false);
@@ -117,7 +117,7 @@ function deviceSource(
         kept: before?.runner ?? null,
         packed: platform.packed,
         endTokens: speech.endIds.length,
-        adapters,
+        loras,
         media,
       };
       return loadOnto(device, checkpoint, config, loading, onEvent).catch(async (error: unknown) => {

@@ -7,9 +7,9 @@ import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import { readText } from '../../models/text/registry.ts';
 import { endTokens } from './request/defaults.ts';
 import { detectFormats, outputFormat } from './output/detect.ts';
-import type { RunnerMedia } from './media/tower-weights.ts';
-import { readMedia, withMedia } from './media/text-media.ts';
-import type { RequestContext } from './request/request.ts';
+import type { RunnerMedia } from './towers/tower-weights.ts';
+import { readMedia, withMedia } from './towers/text-media.ts';
+import type { RequestContext } from './request/sequences.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
 import { untieStoredHead } from './tied-head.ts';
 

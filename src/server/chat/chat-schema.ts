@@ -38,7 +38,7 @@ export const CHAT_FIELDS = {
       { stricter: 'an unknown name is 404' },
     ),
   }),
-  ...by('engine/text/request/request.ts', {
+  ...by('engine/text/request/sequences.ts', {
     max_completion_tokens: honoured(
       tokenCount,
       'Most tokens to generate; clamped to what the context leaves.',
@@ -75,7 +75,7 @@ export const CHAT_FIELDS = {
       false,
     ),
   }),
-  ...by('engine/text/request/request.ts', {
+  ...by('engine/text/request/sequences.ts', {
     input_ids: honoured(
       list(tokenId, MOST_IDS).min(1),
       'The prompt as token ids, in place of what messages would become.',

@@ -10,13 +10,11 @@ import {
   SEQUENCE_WORDS,
   TILE_WORDS,
 } from '../../../src/kernels/batch.ts';
-import { writeMask } from '../../../src/engine/text/run/constrained.ts';
-import { phaseOf } from '../../../src/engine/text/step/step-plan.ts';
+import { phaseOf, type StepSequence } from '../../../src/engine/text/step/step-part.ts';
 import type { Drawn, Runner } from '../../../src/engine/text/step/runner.ts';
-import type { Sequence } from '../../../src/engine/text/run/sequence.ts';
 import { maskWords } from '../../../src/kernels/logits-mask.ts';
 import { NO_TOKEN_ALLOWED } from '../../../src/kernels/sample.ts';
-import { PageLayout } from '../../../src/engine/text/cache/page-layout.ts';
+import { PageLayout } from '../../../src/engine/text/kv/page-layout.ts';
 import { BatchWriter, type StepSizes } from '../../../src/engine/text/step/batch-writer.ts';
 import { writeStep } from '../../../src/engine/text/step/step.ts';
 import type { StepBuffers } from '../../../src/engine/text/step/step-buffers.ts';
@@ -72,9 +70,9 @@ export function paperChoice(token: number, mask: Uint32Array | null): number {
   return NO_TOKEN_ALLOWED;
 }
 
-function maskOf(sequence: Sequence): Uint32Array {
+function maskOf(sequence: StepSequence): Uint32Array {
   const mask = new Uint32Array(maskWords(PAPER_VOCABULARY));
-  writeMask(sequence, mask);
+  sequence.writeMask(mask);
   return mask;
 }
 

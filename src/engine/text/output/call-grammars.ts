@@ -7,7 +7,7 @@ import { argumentsKey } from './call-constraint.ts';
 import type { ArgumentsGrammar } from './call-rule.ts';
 import type { NamesGrammar } from './name-rule.ts';
 import type { OutputFormat } from './format.ts';
-import type { ArgumentSyntax } from './output-parser.ts';
+import type { ArgumentSyntax } from '../calls/output-parser.ts';
 import type { ReplyPlan } from './reply.ts';
 
 export interface CallSources {

@@ -5,7 +5,7 @@ import type { Tool } from '../calls/text-model.ts';
 import { beginsBare, callOpeners, readCalls, sectionsOf, type CallsOptions } from './calls.ts';
 import { readChannels } from './channels.ts';
 import type { OutputFormat, ReasoningFormat, Tags } from './format.ts';
-import type { OutputParser } from './output-parser.ts';
+import type { OutputParser } from '../calls/output-parser.ts';
 import { closeReasoning, type OutputParserOptions, type ParserState } from './parser-state.ts';
 import { Parts } from './parts.ts';
 import {

@@ -4,7 +4,7 @@ import type { ChatTemplate } from '../../../files/template/template.ts';
 import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
 import type { ChatMessage, TextPrompt, TextRequest, Tool } from '../calls/text-model.ts';
 import type { OutputFormat, ReasoningFormat } from './format.ts';
-import { plainOutput, type OutputParser } from './output-parser.ts';
+import { plainOutput, type OutputParser } from '../calls/output-parser.ts';
 import { createOutputParser } from './parser.ts';
 import { markerMaker, type Marker } from './reader.ts';
 import type { Begins } from './reply-start.ts';

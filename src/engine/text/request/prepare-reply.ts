@@ -1,7 +1,7 @@
 // Prepares a request before it is scheduled: compiles its stops, renders and tokenizes its prompt, and compiles its grammar.
 
 import { EngineError } from '../../../files/error.ts';
-import type { Adapter } from '../lora/adapters.ts';
+import type { Lora } from '../lora/loras.ts';
 import type { Grammar } from '../../../grammar/grammar.ts';
 import type { FoundGrammar } from '../threads/grammar-cache.ts';
 import type { GrammarSource } from '../threads/grammar-source.ts';
@@ -11,9 +11,9 @@ import { grammarOfReply, specialsIn, toolsOf } from '../output/reply-constraint.
 import { planReply, type ReplyPlan } from '../output/reply.ts';
 import { checkWgsl, withThinkingBudget } from './processors.ts';
 import { stopsOf } from './request-stops.ts';
-import type { PromptMedia } from '../media/prompt-media.ts';
+import type { PromptMedia } from '../towers/prompt-media.ts';
 import { renderPrompt, type PromptEnd } from './prompt.ts';
-import type { Reply, RequestContext } from './request.ts';
+import type { Reply, RequestContext } from './sequences.ts';
 import type { TextRequest, UnenforcedKeyword } from '../calls/text-model.ts';
 
 export interface PreparedReply {
@@ -31,7 +31,7 @@ export interface PreparedReply {
 /** Errors: bad_request, context_length_exceeded, timed_out, cancelled where `signal` aborts. `ended` ends the reading of media, with its reason. */
 export async function prepareReply(
   request: TextRequest,
-  adapter: Adapter | null,
+  lora: Lora | null,
   context: RequestContext,
   { signal, ended }: PromptEnd,
 ): Promise<PreparedReply> {
@@ -45,7 +45,7 @@ export async function prepareReply(
   const calls = source === null ? await callGrammars(plan, request, context, signal) : null;
   if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
   const grammar = found?.grammar ?? null;
-  const reply = { plan, begins, said, grammar, callGrammars: calls?.grammars ?? null, stops, adapter };
+  const reply = { plan, begins, said, grammar, callGrammars: calls?.grammars ?? null, stops, lora };
   const unenforced = found?.unenforced ?? calls?.unenforced ?? [];
   return { ids, media, reply, compileMs: found?.compileMs ?? null, unenforced };
 }

@@ -2,7 +2,7 @@
 
 import { MASKED } from '../../../kernels/sample.ts';
 import { mapSampling, SAMPLING } from '../../../options/text-request.ts';
-import type { SequenceSampling } from '../run/sequence.ts';
+import type { SequenceSampling } from '../step/step-part.ts';
 import type { SamplingOptions, TextRequest } from '../calls/text-model.ts';
 
 /** `defaults`: the model's own values. A temperature below a millionth is taken as 0, which is greedy. */

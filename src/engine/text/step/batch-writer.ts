@@ -44,7 +44,7 @@ export interface BatchPart {
   /** Length of the sequence on which scaled rotary frequencies depend, by token. */
   lengthAt: (token: number) => number;
   /** Number of its LoRA adapter; left out: none. */
-  adapter?: number | undefined;
+  lora?: number | undefined;
   /** Runs of tokens whose rows are input embeddings; the first row is `input`. In order. */
   inputs?: readonly InputRun[];
   /** Runs of tokens that do not attend to themselves and all earlier tokens, in order. Each run lies within one step. */
@@ -121,10 +121,10 @@ export class BatchWriter {
 
   add(part: BatchPart): void {
     const { words, sizes } = this;
-    const { first, rows, slot, adapter = NO_ADAPTER } = part;
+    const { first, rows, slot, lora = NO_ADAPTER } = part;
     if (part.inputs && !this.model.inputs.embeddings)
       throw new Error('input embeddings for a model that does not take any');
-    if (this.adapted) words.adapters.fill(adapter, sizes.rows, sizes.rows + rows);
+    if (this.adapted) words.adapters.fill(lora, sizes.rows, sizes.rows + rows);
     if (this.buffers.readsSequences)
       words.sequences.set([sizes.rows, rows, first, slot], SEQUENCE_WORDS * sizes.sequences);
     const seen = this.writeTiles(part);
@@ -135,9 +135,9 @@ export class BatchWriter {
   }
 
   /** Marks the last row written: its token is sampled, or its state is read. */
-  want(adapter = NO_ADAPTER): void {
+  want(lora = NO_ADAPTER): void {
     const { words, sizes } = this;
-    if (this.adapted) words.sampledAdapters[sizes.sampled] = adapter;
+    if (this.adapted) words.sampledAdapters[sizes.sampled] = lora;
     words.wanted[sizes.sampled++] = sizes.rows - 1;
   }
 

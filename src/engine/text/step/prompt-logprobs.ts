@@ -8,9 +8,8 @@ import { CHOICE_WORDS } from '../../../kernels/batch.ts';
 import { LOGPROB_WORDS, logprobs } from '../../../kernels/logprobs.ts';
 import type { LanguageModel } from '../../../models/text/blocks/architecture.ts';
 import { createReadback } from './readback.ts';
-import type { Part } from './step-plan.ts';
-import type { Sequence } from '../run/sequence.ts';
-import { adapterOf } from './step.ts';
+import type { StepPart, StepSequence } from './step-part.ts';
+import { loraOf } from './step.ts';
 
 export interface PromptReader {
   /** Records the head on the hidden states of a forward pass. The logits for sampling are left unchanged. */
@@ -20,13 +19,13 @@ export interface PromptReader {
    * results and
    passes them to the sequences; null: no sequence of the step requests them.
    */
-  take(head: Tape, parts: readonly Part[]): (() => Promise<void>) | null;
+  take(head: Tape, parts: readonly StepPart[]): (() => Promise<void>) | null;
 }
 
 /** A row whose next token is a token of the prompt. */
 interface PromptRow {
   row: number;
-  sequence: Sequence;
+  sequence: StepSequence;
   /** Position of the token in the prompt. */
   position: number;
 }
@@ -85,7 +84,7 @@ export function createPromptReader(
         );
         write(
           adapters,
-          Uint32Array.from(some, ({ sequence }) => adapterOf(sequence)),
+          Uint32Array.from(some, ({ sequence }) => loraOf(sequence)),
         );
         head.run(
           { sampled: some.length },
@@ -111,11 +110,11 @@ export function createPromptReader(
 const EACH = 4 * LOGPROB_WORDS;
 
 /** Whether a step computes rows whose log probabilities are reported. */
-export function asksForPrompt(parts: readonly Part[]): boolean {
+export function asksForPrompt(parts: readonly StepPart[]): boolean {
   return promptRows(parts).length > 0;
 }
 
-function promptRows(parts: readonly Part[]): PromptRow[] {
+function promptRows(parts: readonly StepPart[]): PromptRow[] {
   const rowsRead: PromptRow[] = [];
   let before = 0;
   for (const { sequence, first, rows } of parts) {

@@ -5,8 +5,8 @@ import { TILE_ROWS, type LayerStore } from '../../../kernels/batch.ts';
 import type { Tape } from '../../../gpu/tape.ts';
 import type { Sizes, Tensor } from '../../../gpu/tensor.ts';
 import { tune, type Tuned, type TuneOptions } from '../../tuning/tune.ts';
-import type { LoraHost } from '../lora/lora-host.ts';
-import type { Phase } from './step-plan.ts';
+import type { DeviceLoras } from '../lora/lora-host.ts';
+import type { Phase } from './step-part.ts';
 import type { StepSizes } from './batch-writer.ts';
 import { forget, recordStep, stepShape, tapesOf, type StepRecipe, type StepTapes } from './step-tapes.ts';
 
@@ -36,7 +36,7 @@ export class Recordings {
   readonly #recorded: readonly Recorded[];
   /** See Runner. */
   readonly decodeRows: number | null;
-  readonly #loras: LoraHost;
+  readonly #loras: DeviceLoras;
   readonly #plain: StepTapes[];
   /** Separate tapes with LoRA adapters, so that steps without an adapter do not pay for them. */
   #adapted: StepTapes[];
@@ -46,7 +46,7 @@ export class Recordings {
     recipe: Recipe,
     steps: RecordedSteps,
     stores: readonly LayerStore[],
-    loras: LoraHost,
+    loras: DeviceLoras,
   ) {
     this.#device = device;
     this.#recipe = recipe;

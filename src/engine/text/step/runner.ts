@@ -6,17 +6,16 @@ import type { KvFormat } from '../../../kernels/batch.ts';
 import type { OnKernels } from '../../tuning/compile.ts';
 import type { Tuned, TuneOptions } from '../../tuning/tune.ts';
 import type { PackedCache } from '../../platform/platform.ts';
-import type { AdapterHost } from '../lora/adapters.ts';
+import type { LoraHost } from '../lora/loras.ts';
 import type { ResidentPart } from '../../weights/layers.ts';
 import type { ChosenQuantization } from '../../weights/quantization.ts';
-import type { PageCleaner } from '../cache/kv-pages.ts';
-import type { PageLayout } from '../cache/page-layout.ts';
-import type { PageMover } from '../cache/page-mover.ts';
-import type { PageMoves } from '../cache/sequence-pages.ts';
-import type { StateMover } from '../cache/state-mover.ts';
-import type { RunnerMedia } from '../media/tower-weights.ts';
-import type { Towers } from '../media/towers.ts';
-import type { Part } from './step-plan.ts';
+import type { PageCleaner } from '../kv/kv-pages.ts';
+import type { PageLayout } from '../kv/page-layout.ts';
+import type { PageMover, PageMoves } from '../kv/page-mover.ts';
+import type { StateMover } from '../kv/state-mover.ts';
+import type { RunnerMedia } from '../towers/tower-weights.ts';
+import type { Towers } from '../towers/towers.ts';
+import type { StepPart } from './step-part.ts';
 
 export interface RunnerOptions {
   quantization: ChosenQuantization;
@@ -41,7 +40,7 @@ export interface RunnerOptions {
   /** Log probabilities are computed after temperature, penalties and biases, not from the model's own logits. */
   processedLogprobs: boolean;
   /** Called with the host of LoRA adapters before pages are allocated, so that adapters are loaded first. */
-  adapters: (host: AdapterHost) => Promise<void>;
+  loras: (host: LoraHost) => Promise<void>;
   /** Cache of quantised weights on disk; null: none. */
   packed: PackedCache | null;
   /** Layers are copied from host memory as they are computed, except this part of them; left out: all weights are on the device. */
@@ -100,7 +99,7 @@ export interface Runner {
   /** Compiles a request's own function on logits. Throws bad_request. */
   checkProcessor(source: string): Promise<void>;
   /** Submits a step's forward pass, and its sampling too unless `drawLater` is set; then sampling waits for `draw`. */
-  launch(parts: readonly Part[], options?: { drawLater?: boolean }): Launched;
+  launch(parts: readonly StepPart[], options?: { drawLater?: boolean }): Launched;
 }
 
 export interface Launched {

@@ -10,8 +10,7 @@ import { maskLogits, maskWords } from '../../../kernels/logits-mask.ts';
 import { LOGPROB_WORDS, logprobs } from '../../../kernels/logprobs.ts';
 import { process } from '../../../kernels/process.ts';
 import { sample } from '../../../kernels/sample.ts';
-import { writeMask } from '../run/constrained.ts';
-import type { Sequence } from '../run/sequence.ts';
+import type { StepSequence } from './step-part.ts';
 import { createWgslProcessors, type WgslProcessors } from './wgsl-processor.ts';
 
 export interface Sampler {
@@ -30,7 +29,7 @@ export interface Drawing {
    * Encodes sampling for the rows of these sequences. Computes the masks of `masked` here, in the order of the step's mask numbers;
    * a sequence whose constraint has ended gets a mask that allows every token.
    */
-  encode(encoder: GPUCommandEncoder, sampled: readonly Sequence[], masked: readonly Sequence[]): void;
+  encode(encoder: GPUCommandEncoder, sampled: readonly StepSequence[], masked: readonly StepSequence[]): void;
   destroy(): void;
 }
 
@@ -56,8 +55,8 @@ export function createSampler(device: Device, batch: TextBatch, options: Sampler
   const masks = allocate('token masks', 4 * host.length);
   const results = allocate('log probabilities', 4 * slots * LOGPROB_WORDS);
 
-  const uploadMasks = (masked: readonly Sequence[]): void => {
-    masked.forEach((sequence, i) => writeMask(sequence, host.subarray(i * words, (i + 1) * words)));
+  const uploadMasks = (masked: readonly StepSequence[]): void => {
+    masked.forEach((sequence, i) => sequence.writeMask(host.subarray(i * words, (i + 1) * words)));
     if (masked.length > 0) device.gpu.queue.writeBuffer(masks.buffer, 0, host, 0, masked.length * words);
   };
 
@@ -122,13 +121,13 @@ export function createSampler(device: Device, batch: TextBatch, options: Sampler
 }
 
 /** Rows that are sampled, and whether any is above temperature 0 or cut by top-k or top-p: without one, the dispatches for it are skipped. */
-function sampledSizes(sampled: readonly Sequence[]): Sizes {
+function sampledSizes(sampled: readonly StepSequence[]): Sizes {
   const drawn = sampled.filter(({ request: { sampling } }) => sampling.temperature > 0);
   const isCut = drawn.some(({ request: { sampling } }) => sampling.topK > 0 || sampling.topP < 1);
   return { sampled: sampled.length, drawn: Number(drawn.length > 0), cut: Number(isCut) };
 }
 
 /** Returns true if the row's log probabilities are requested or a function of its own changes its logits. */
-function isEdited({ request: { sampling, processor } }: Sequence): boolean {
+function isEdited({ request: { sampling, processor } }: StepSequence): boolean {
   return sampling.logprobs !== null || processor !== null;
 }

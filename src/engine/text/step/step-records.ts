@@ -4,7 +4,7 @@ import type { Device } from '../../../gpu/device.ts';
 import { paddedColumns } from '../../../gpu/tensor.ts';
 import type { TextBatch } from '../../../kernels/batch.ts';
 import { createReadback } from './readback.ts';
-import type { Part } from './step-plan.ts';
+import type { StepPart } from './step-part.ts';
 import type { StepSizes } from './batch-writer.ts';
 
 export interface StepRecords {
@@ -12,7 +12,7 @@ export interface StepRecords {
    * Copies the data; must be called right after a step was submitted. Returns null if none of its sequences requests them. The
    * returned function waits for the copies and passes them to the sequences.
    */
-  take(parts: readonly Part[], sizes: StepSizes): (() => Promise<void>) | null;
+  take(parts: readonly StepPart[], sizes: StepSizes): (() => Promise<void>) | null;
 }
 
 /** `routeWords`: words of one row. */
@@ -44,7 +44,7 @@ export function createStepRecords(
   };
 }
 
-function handStates(parts: readonly Part[], values: Float32Array, stride: number, hidden: number): void {
+function handStates(parts: readonly StepPart[], values: Float32Array, stride: number, hidden: number): void {
   parts
     .filter(({ samples }) => samples)
     .forEach(({ sequence: { recorder }, first, rows }, i) => {
@@ -52,7 +52,7 @@ function handStates(parts: readonly Part[], values: Float32Array, stride: number
     });
 }
 
-function handRoutes(parts: readonly Part[], words: Uint32Array, each: number): void {
+function handRoutes(parts: readonly StepPart[], words: Uint32Array, each: number): void {
   let row = 0;
   for (const { sequence, first, rows } of parts) {
     for (let i = 0; sequence.recorder?.wantsRoutes && i < rows; i++)

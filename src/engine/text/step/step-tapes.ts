@@ -6,7 +6,7 @@ import type { RowKinds } from '../../../gpu/tape-options.ts';
 import type { Sizes } from '../../../gpu/tensor.ts';
 import { TILE_ROWS, type LayerStore, type TextBatch } from '../../../kernels/batch.ts';
 import type { LanguageModel } from '../../../models/text/blocks/architecture.ts';
-import type { Phase } from './step-plan.ts';
+import type { Phase } from './step-part.ts';
 import type { PromptReader } from './prompt-logprobs.ts';
 import type { Drawing, Sampler } from './sampler.ts';
 

@@ -16,21 +16,20 @@ import {
   statesBeside,
   usefulPages,
   type PageCleaner,
-} from '../cache/kv-pages.ts';
-import { LayerStores, roundedSlots, slotBytes, stateBytes } from '../cache/layer-stores.ts';
-import { pageLayout, type PageLayout } from '../cache/page-layout.ts';
-import { PageMover } from '../cache/page-mover.ts';
-import { pagesFor } from '../cache/pages.ts';
-import type { PageMoves } from '../cache/sequence-pages.ts';
-import { StateMover } from '../cache/state-mover.ts';
-import type { LoraHost } from '../lora/lora-host.ts';
-import type { Towers } from '../media/towers.ts';
-import { phaseOf, type Part } from './step-plan.ts';
+} from '../kv/kv-pages.ts';
+import { LayerStores, roundedSlots, slotBytes, stateBytes } from '../kv/layer-stores.ts';
+import { pageLayout, type PageLayout } from '../kv/page-layout.ts';
+import { PageMover, type PageMoves } from '../kv/page-mover.ts';
+import { pagesFor } from '../kv/pages.ts';
+import { StateMover } from '../kv/state-mover.ts';
+import type { DeviceLoras } from '../lora/lora-host.ts';
+import type { Towers } from '../towers/towers.ts';
+import { phaseOf, type StepPart } from './step-part.ts';
 import type { Weights } from '../../weights/weights.ts';
 import { compileTapes, type OnKernels } from '../../tuning/compile.ts';
 import type { Tuned, TuneOptions } from '../../tuning/tune.ts';
 import { BatchWriter } from './batch-writer.ts';
-import { createPace } from './pace.ts';
+import { createPace } from '../towers/pace.ts';
 import { asksForPrompt, createPromptReader, type PromptReader } from './prompt-logprobs.ts';
 import { createReadback, type Readback } from './readback.ts';
 import { Recordings } from './recordings.ts';
@@ -46,7 +45,7 @@ export interface RunnerParts {
   weights: Pick<Weights<unknown>, 'parameters' | 'formats'>;
   streaming: readonly string[];
   kvFormat: KvFormat;
-  loras: LoraHost;
+  loras: DeviceLoras;
   towers: Towers | null;
 }
 
@@ -69,7 +68,7 @@ export class TextRunner implements Runner {
   readonly towers: Towers | null;
   readonly #slots: number;
   readonly #batch: TextBatch;
-  readonly #loras: LoraHost;
+  readonly #loras: DeviceLoras;
   readonly #sampler: Sampler;
   readonly #prompts: PromptReader;
   readonly #records: StepRecords;
@@ -171,7 +170,7 @@ export class TextRunner implements Runner {
     return this.#sampler.processors.check(source);
   }
 
-  launch(parts: readonly Part[], { drawLater = false } = {}): Launched {
+  launch(parts: readonly StepPart[], { drawLater = false } = {}): Launched {
     const phase = this.decodeRows === null ? null : phaseOf(parts[0]!);
     const sizes = writeStep(
       this.#writer,
@@ -179,7 +178,7 @@ export class TextRunner implements Runner {
       (source) => this.#sampler.processors.of(source).id,
     );
     this.towers?.copyRows(parts, this.#batch);
-    const isAdapted = parts.some(({ sequence }) => sequence.request.adapter !== null);
+    const isAdapted = parts.some(({ sequence }) => sequence.request.lora !== null);
     const { forward, drawing, head } = this.#recordings.find(sizes, phase, isAdapted);
     const sampled = parts.filter(({ samples }) => samples).map(({ sequence }) => sequence);
     const masked = sampled.filter(({ needsMask }) => needsMask);

@@ -1,7 +1,7 @@
 // Rows that a tower makes of a prepared medium, and their comparison.
 
 import { expect } from 'vitest';
-import { TowerRecording } from '../../../../src/engine/text/media/tower-recording.ts';
+import { TowerRecording } from '../../../../src/engine/text/towers/tower-recording.ts';
 import { openWeights } from '../../../../src/engine/weights/weights.ts';
 import type { Checkpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
 import type { Tape } from '../../../../src/gpu/tape.ts';

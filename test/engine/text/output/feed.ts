@@ -1,7 +1,7 @@
 // Feeds replies to a parser in pieces and merges the resulting parts.
 
 import type { OutputFormat } from '../../../../src/engine/text/output/format.ts';
-import type { OutputPart } from '../../../../src/engine/text/output/output-parser.ts';
+import type { OutputPart } from '../../../../src/engine/text/calls/output-parser.ts';
 import type { OutputParserOptions } from '../../../../src/engine/text/output/parser-state.ts';
 import { createOutputParser } from '../../../../src/engine/text/output/parser.ts';
 import { HARMONY, reasoningFormat } from '../../../../src/engine/text/output/reasoning-formats.ts';

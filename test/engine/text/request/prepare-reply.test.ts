@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { GrammarCache, type CompileSource } from '../../../../src/engine/text/threads/grammar-cache.ts';
 import { compileSource } from '../../../../src/engine/text/threads/grammar-source.ts';
 import { prepareReply } from '../../../../src/engine/text/request/prepare-reply.ts';
-import type { RequestContext } from '../../../../src/engine/text/request/request.ts';
+import type { RequestContext } from '../../../../src/engine/text/request/sequences.ts';
 import type { TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 import { EngineError } from '../../../../src/files/error.ts';
 import { openChatTemplate } from '../../../../src/files/template/template.ts';

@@ -10,8 +10,8 @@ import type { Device } from '../../../../src/gpu/device.ts';
 import type { MediaModel } from '../../../../src/models/media.ts';
 import { finished } from '../../../../src/models/preparation.ts';
 import { disguise, openModelTestDevice } from '../../../gpu/test-device.ts';
-import { openMediaGolden, type MediaGolden } from './media-golden.ts';
-import { expectRows, rowsOf } from './tower-rows.ts';
+import { openMediaGolden, type MediaGolden } from '../media/media-golden.ts';
+import { expectRows, rowsOf } from '../media/tower-rows.ts';
 
 let device: Device;
 beforeAll(async () => void (device = await openModelTestDevice()));

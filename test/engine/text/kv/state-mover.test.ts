@@ -1,7 +1,7 @@
 // Copies of large fixed states on the device: every bit stays, from slot to copy, to host memory, and back into another slot.
 
 import { expect, it } from 'vitest';
-import { copiesBytes, StateMover } from '../../../../src/engine/text/cache/state-mover.ts';
+import { copiesBytes, StateMover } from '../../../../src/engine/text/kv/state-mover.ts';
 import type { StateSlots } from '../../../../src/kernels/batch.ts';
 import { openTestDevice } from '../../../gpu/test-device.ts';
 

@@ -1,9 +1,9 @@
 // Storage of the layers on the device: the regions of fixed states, and layers that read the pages of others.
 
 import { expect, it } from 'vitest';
-import { LayerStores } from '../../../../src/engine/text/cache/layer-stores.ts';
-import { wholeLayout } from '../../../../src/engine/text/cache/page-layout.ts';
-import { StateMover } from '../../../../src/engine/text/cache/state-mover.ts';
+import { LayerStores } from '../../../../src/engine/text/kv/layer-stores.ts';
+import { wholeLayout } from '../../../../src/engine/text/kv/page-layout.ts';
+import { StateMover } from '../../../../src/engine/text/kv/state-mover.ts';
 import { readShader } from '../../../../src/gpu/node.ts';
 import { openPaperDevice } from '../../../../src/gpu/paper-device.ts';
 

@@ -7,8 +7,7 @@
 
 import { PAGE_TOKENS, type KvFormat } from '../../../kernels/batch.ts';
 import type { KvState, LayerState } from '../../../models/text/blocks/architecture.ts';
-import { widestWindow, windowPages } from './page-window.ts';
-import { pagesFor } from './pages.ts';
+import { pagesFor, widestWindow, windowPages } from './pages.ts';
 
 /** Layers that share a page table. */
 export interface PageGroup {

@@ -1,12 +1,12 @@
 // Counts of tokens, against a map.
 
 import { expect, it } from 'vitest';
-import { createTokenCounts } from '../../../../src/engine/text/run/token-counts.ts';
+import { TokenCounts } from '../../../../src/engine/text/run/progress.ts';
 import { randomInteger } from '../../random.ts';
 
 it.each([1, 5, 300])('of tokens below %i, by token', (below) => {
   const random = randomInteger(below);
-  const counts = createTokenCounts();
+  const counts = new TokenCounts();
   const wanted = new Map<number, number>();
   for (let step = 0; step < 1000; step++) {
     const token = random(below);

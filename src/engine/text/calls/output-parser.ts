@@ -1,7 +1,7 @@
 // Interface of the parsers that split a reply into content, reasoning and tool calls. Stop strings were matched before.
 
-import type { Piece } from '../calls/piece.ts';
-import type { TokenLogprob } from '../calls/text-model.ts';
+import type { Piece } from './piece.ts';
+import type { TokenLogprob } from './text-model.ts';
 
 /** A part of a reply. Each token's id is in exactly one part. A part without text is reported with the next part of its kind. */
 export type OutputPart = { ids: number[]; logprobs: TokenLogprob[] } & (

@@ -14,8 +14,8 @@ import type {
 import type { Device } from '../../../../src/gpu/device.ts';
 import { planModel } from '../../../../src/host/node/plan.ts';
 import { FOLDER } from '../../../models/vision/internvl-golden.ts';
-import { requestOf as conversationOf, run, type Conversation } from './conversations.ts';
-import { openMediaGolden, openMediaModel, requestOf } from './media-golden.ts';
+import { requestOf as conversationOf, run, type Conversation } from '../media/conversations.ts';
+import { openMediaGolden, openMediaModel, requestOf } from '../media/media-golden.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 

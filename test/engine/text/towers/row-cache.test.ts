@@ -1,8 +1,8 @@
 // Rows of media within a budget: the least recently used ones leave, those that running requests need stay.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Medium } from '../../../../src/engine/text/media/medium.ts';
-import { RowCache } from '../../../../src/engine/text/media/row-cache.ts';
+import type { Medium } from '../../../../src/engine/text/towers/medium.ts';
+import { RowCache } from '../../../../src/engine/text/towers/row-cache.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import { openTestDevice } from '../../../gpu/test-device.ts';
 

@@ -3,16 +3,16 @@
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
-import { Adapters, type Adapter } from '../../../../src/engine/text/lora/adapters.ts';
+import { Loras, type Lora } from '../../../../src/engine/text/lora/loras.ts';
 import { EngineError } from '../../../../src/files/error.ts';
 
 const folderOf = (name: string): string =>
   fileURLToPath(new URL(`../../golden/lora/${name}`, import.meta.url));
 
 async function adaptersOfOne() {
-  const held = new Set<Adapter>();
+  const held = new Set<Lora>();
   const state = { isFull: false };
-  const adapters = new Adapters(nodePlatform, { maxLoras: 1 }, () => {});
+  const adapters = new Loras(nodePlatform, { maxLoras: 1 }, () => {});
   await adapters.attach({
     add: async (adapter) => void held.add(adapter),
     async remove(adapter) {

@@ -6,7 +6,7 @@ import { openLora, type LoraFile } from '../../../files/checkpoint/lora.ts';
 import type { LoraBase } from '../../../files/gguf/lora.ts';
 import type { Platform } from '../../platform/platform.ts';
 
-export interface AdapterFolderOptions {
+export interface LoraFolderOptions {
   loraPaths: readonly string[];
   loraDir: string | undefined;
   /** Highest rank that an adapter may have. */
@@ -18,15 +18,15 @@ export interface AdapterFolderOptions {
 /** The option or field that names a folder, which errors about the folder are attributed to. */
 export type FolderParam = 'lora' | 'path' | 'loraPaths' | 'loraDir';
 
-export class AdapterFolders {
+export class LoraFolders {
   /** Adapters from the option `lora`, which are loaded with the model. */
   readonly given: readonly { name: string; path: string }[];
   readonly #platform: Pick<Platform, 'openFolder' | 'folderWithin'>;
-  readonly #options: AdapterFolderOptions;
+  readonly #options: LoraFolderOptions;
   /** Folders whose subfolders requests may name. */
   readonly #allowed: readonly string[];
 
-  constructor(platform: Pick<Platform, 'openFolder' | 'folderWithin'>, options: AdapterFolderOptions) {
+  constructor(platform: Pick<Platform, 'openFolder' | 'folderWithin'>, options: LoraFolderOptions) {
     const { loraPaths, loraDir } = options;
     this.given = loraPaths.map(splitNamed);
     this.#platform = platform;
@@ -89,11 +89,11 @@ export class AdapterFolders {
 }
 
 /** Throws if a folder of adapters that the options name cannot be opened. */
-export function checkAdapterFolders(
+export function checkLoraFolders(
   platform: Pick<Platform, 'openFolder' | 'folderWithin'>,
   { loraPaths = [], loraDir }: { loraPaths?: readonly string[]; loraDir?: string | undefined },
 ): Promise<void> {
-  return new AdapterFolders(platform, { loraPaths, loraDir, maxLoraRank: 0, base: null }).checkGiven();
+  return new LoraFolders(platform, { loraPaths, loraDir, maxLoraRank: 0, base: null }).checkGiven();
 }
 
 /** Rethrows an error of opening a folder as model_not_found, whatever its reason. */

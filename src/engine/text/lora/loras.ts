@@ -1,4 +1,4 @@
-// The LoRA adapters of a text model: which are loaded, and which requests use them. Adapters come and go while requests run: an
+// The LoRA adapters of a text model: which are loaded, and which requests use them. They come and go while requests run: an
 // unloaded one gets no new requests, and leaves the device when its last request has ended.
 
 import { option, say } from '../../../files/message.ts';
@@ -8,15 +8,15 @@ import type { LoraFile } from '../../../files/checkpoint/lora.ts';
 import type { LoraBase } from '../../../files/gguf/lora.ts';
 import { DEFAULTS } from '../../../options/limits.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { aboutFolder, AdapterFolders, type FolderParam } from './adapter-folders.ts';
+import { aboutFolder, LoraFolders, type FolderParam } from './lora-folders.ts';
 import type { LoraInfo, TextModelOptions } from '../calls/text-model.ts';
 
-/** A loaded adapter. */
-export interface Adapter {
+/** A loaded LoRA adapter. */
+export interface Lora {
   readonly name: string;
   readonly path: string;
   readonly rank: number;
-  /** Equal for equal weights: the prefix cache distinguishes adapters by it. */
+  /** Equal for equal weights: the prefix cache distinguishes LoRAs by it. */
   readonly identity: string;
   /** Number of its slot on the device. */
   number: number;
@@ -28,24 +28,24 @@ export interface Adapter {
   readonly onDemand: boolean;
 }
 
-/** Holds the weights of adapters on the device. */
-export interface AdapterHost {
-  add(adapter: Adapter, file: LoraFile): Promise<void>;
-  remove(adapter: Adapter): Promise<void>;
+/** Holds the weights of LoRAs on the device. */
+export interface LoraHost {
+  add(lora: Lora, file: LoraFile): Promise<void>;
+  remove(lora: Lora): Promise<void>;
 }
 
 type Options = Pick<TextModelOptions, 'loraPaths' | 'loraDir' | 'maxLoras' | 'maxLoraRank'>;
 
-export class Adapters {
-  /** Most adapters that are loaded at once. */
+export class Loras {
+  /** Most of them that are loaded at once. */
   readonly most: number;
-  readonly #folders: AdapterFolders;
+  readonly #folders: LoraFolders;
   readonly #onNote: (message: string) => void;
-  /** Loaded adapters by name, least recently used first. */
-  readonly #named = new Map<string, Adapter>();
-  /** Unloaded adapters that are still on the device, because requests use them or the device had no room for the change. */
-  readonly #retired = new Set<Adapter>();
-  #host: AdapterHost | null = null;
+  /** Those that are loaded, by name, least recently used first. */
+  readonly #named = new Map<string, Lora>();
+  /** Unloaded ones that are still on the device, because requests use them or the device had no room for the change. */
+  readonly #retired = new Set<Lora>();
+  #host: LoraHost | null = null;
   #lastChange: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -55,21 +55,21 @@ export class Adapters {
     base: LoraBase | null = null,
   ) {
     this.most = maxLoras;
-    this.#folders = new AdapterFolders(platform, { loraPaths, loraDir, maxLoraRank, base });
+    this.#folders = new LoraFolders(platform, { loraPaths, loraDir, maxLoraRank, base });
     this.#onNote = onNote;
   }
 
-  /** Loads adapters to an empty host: those of the options at first; after a lost device those that were loaded and can be read again. */
-  attach(host: AdapterHost): Promise<void> {
+  /** Loads LoRAs to an empty host: those of the options at first; after a lost device those that were loaded and can be read again. */
+  attach(host: LoraHost): Promise<void> {
     return this.#inTurn(async () => {
       const isFirst = this.#host === null;
       this.#host = host;
       if (isFirst) await this.#folders.check();
-      for (const adapter of [...this.#named.values(), ...this.#retired]) {
-        const file = await this.#openAgain(adapter);
+      for (const lora of [...this.#named.values(), ...this.#retired]) {
+        const file = await this.#openAgain(lora);
         if (!file) continue;
         try {
-          await host.add(adapter, file);
+          await host.add(lora, file);
         } finally {
           await file.close();
         }
@@ -94,9 +94,9 @@ export class Adapters {
 
   unload(name: string): Promise<LoraInfo[]> {
     return this.#inTurn(async () => {
-      const adapter = this.#named.get(name);
-      if (!adapter) throw this.#unknown(name, 'name');
-      await this.#retire(adapter);
+      const lora = this.#named.get(name);
+      if (!lora) throw this.#unknown(name, 'name');
+      await this.#retire(lora);
       return this.list();
     });
   }
@@ -111,26 +111,25 @@ export class Adapters {
   }
 
   /**
-   * Returns the adapter that a request names and loads it if necessary; the caller must release it. Throws bad_request,
+   * Returns the LoRA that a request names and loads it if necessary; the caller must release it. Throws bad_request,
    * model_not_found, overloaded, and the errors of loading.
    */
-  async acquire(lora: string): Promise<Adapter> {
-    const known = this.#named.get(lora);
+  async acquire(asked: string): Promise<Lora> {
+    const known = this.#named.get(asked);
     if (known) return this.#use(known);
-    const path = await this.#folders.find(lora);
-    if (path === null) throw this.#unknown(lora, 'lora');
+    const path = await this.#folders.find(asked);
+    if (path === null) throw this.#unknown(asked, 'lora');
     return this.#inTurn(async () => {
-      const same =
-        this.#named.get(lora) ?? [...this.#named.values()].find((adapter) => adapter.path === path);
-      return this.#use(same ?? (await this.#add(lora, path, 'lora')));
+      const same = this.#named.get(asked) ?? [...this.#named.values()].find((lora) => lora.path === path);
+      return this.#use(same ?? (await this.#add(asked, path, 'lora')));
     });
   }
 
-  release(adapter: Adapter): void {
-    adapter.requests--;
-    if (adapter.requests > 0 || !this.#retired.has(adapter)) return;
-    // If the device has no room for the change, the adapter stays until its place is needed.
-    this.#inTurn(() => this.#remove(adapter)).catch(() => {});
+  release(lora: Lora): void {
+    lora.requests--;
+    if (lora.requests > 0 || !this.#retired.has(lora)) return;
+    // If the device has no room for the change, it stays until its place is needed.
+    this.#inTurn(() => this.#remove(lora)).catch(() => {});
   }
 
   /** Runs changes one after the other. */
@@ -140,15 +139,15 @@ export class Adapters {
     return result;
   }
 
-  #use(adapter: Adapter): Adapter {
-    adapter.requests++;
-    this.#named.delete(adapter.name);
-    this.#named.set(adapter.name, adapter);
-    return adapter;
+  #use(lora: Lora): Lora {
+    lora.requests++;
+    this.#named.delete(lora.name);
+    this.#named.set(lora.name, lora);
+    return lora;
   }
 
-  /** Opens and loads an adapter. `param`: the option or field that names its folder. */
-  async #add(name: string, path: string, param: FolderParam): Promise<Adapter> {
+  /** Opens and loads a LoRA. `param`: the option or field that names its folder. */
+  async #add(name: string, path: string, param: FolderParam): Promise<Lora> {
     try {
       return await this.#addFile(name, await this.#folders.open(path), param === 'lora');
     } catch (error) {
@@ -156,25 +155,25 @@ export class Adapters {
     }
   }
 
-  async #addFile(name: string, file: LoraFile, onDemand: boolean): Promise<Adapter> {
+  async #addFile(name: string, file: LoraFile, onDemand: boolean): Promise<Lora> {
     try {
       await this.#makeRoom();
       const { path, rank, identity } = file;
-      const adapter: Adapter = { name, path, rank, identity, number: 0, requests: 0, lost: null, onDemand };
-      await this.#host!.add(adapter, file);
-      this.#named.set(name, adapter);
-      return adapter;
+      const lora: Lora = { name, path, rank, identity, number: 0, requests: 0, lost: null, onDemand };
+      await this.#host!.add(lora, file);
+      this.#named.set(name, lora);
+      return lora;
     } finally {
       await file.close();
     }
   }
 
   /**
-   * Opens an adapter's folder again after a lost device; returns null, and gives the adapter up, if its files are missing or have
+   * Opens a LoRA's folder again after a lost device; returns null, and gives it up, if its files are missing or have
    * changed.
    */
-  async #openAgain(adapter: Adapter): Promise<LoraFile | null> {
-    const { name, path, identity } = adapter;
+  async #openAgain(lora: Lora): Promise<LoraFile | null> {
+    const { name, path, identity } = lora;
     let problem = 'has changed';
     try {
       const file = await this.#folders.open(path);
@@ -184,14 +183,14 @@ export class Adapters {
       problem = `cannot be read (${error instanceof Error ? error.message : String(error)})`;
     }
     const message = `the GPU device was lost, and the adapter ${name} is gone with it, since ${path} ${problem}: load it again`;
-    adapter.lost = new EngineError('model_not_found', message, { param: 'lora' });
+    lora.lost = new EngineError('model_not_found', message, { param: 'lora' });
     this.#named.delete(name);
-    this.#retired.delete(adapter);
+    this.#retired.delete(lora);
     this.#onNote(message);
     return null;
   }
 
-  /** Removes an unused adapter if the maximum number of adapters is loaded. */
+  /** Removes an unused LoRA if as many are loaded as may be. */
   async #makeRoom(): Promise<void> {
     const { most } = this;
     if (this.#named.size + this.#retired.size < most) return;
@@ -208,16 +207,16 @@ export class Adapters {
     await this.#retire(idle);
   }
 
-  async #retire(adapter: Adapter): Promise<void> {
-    if (this.#named.get(adapter.name) === adapter) this.#named.delete(adapter.name);
-    this.#retired.add(adapter);
-    if (adapter.requests === 0) await this.#remove(adapter);
+  async #retire(lora: Lora): Promise<void> {
+    if (this.#named.get(lora.name) === lora) this.#named.delete(lora.name);
+    this.#retired.add(lora);
+    if (lora.requests === 0) await this.#remove(lora);
   }
 
-  async #remove(adapter: Adapter): Promise<void> {
-    if (!this.#retired.has(adapter)) return; // another request's makeRoom has removed it already
-    await this.#host!.remove(adapter);
-    this.#retired.delete(adapter);
+  async #remove(lora: Lora): Promise<void> {
+    if (!this.#retired.has(lora)) return; // another request's makeRoom has removed it already
+    await this.#host!.remove(lora);
+    this.#retired.delete(lora);
   }
 
   #unknown(name: string, param: string): EngineError {

@@ -7,14 +7,21 @@ import { Arena } from '../../../gpu/arena.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { TextBatch } from '../../../kernels/batch.ts';
 import type { PreparedMedium } from '../../../models/media.ts';
-import type { Sequence } from '../run/sequence.ts';
-import type { Part } from '../step/step-plan.ts';
-import { createPace } from '../step/pace.ts';
-import { cancelled } from './decode-within.ts';
+import { createPace } from './pace.ts';
+import type { PromptMedia } from './prompt-media.ts';
+import { cancelled } from '../../async/abort-listeners.ts';
 import { rowsOf, type Medium } from './medium.ts';
 import { RowCache, type MediaRows } from './row-cache.ts';
 import { recordingKey, TowerRecording } from './tower-recording.ts';
 import type { TowerBytes, TowerWeights } from './tower-weights.ts';
+
+/** A sequence whose prompt may take rows of media. */
+export interface TowerSequence {
+  readonly request: { readonly media?: PromptMedia };
+  /** `computed`: positions that the steps submitted so far compute. */
+  readonly progress: { readonly computed: number };
+  fail(cause: unknown): void;
+}
 
 export interface TowersOptions {
   weights: TowerWeights;
@@ -32,7 +39,7 @@ export class Towers {
   readonly #pace = createPace();
   #recording: TowerRecording | null = null;
   #busy: Promise<void> | null = null;
-  #running: readonly Sequence[] = [];
+  #running: readonly TowerSequence[] = [];
   /** Media that running requests need. */
   #wanted: ReadonlySet<string> = new Set();
   /** Keys of the rows that other requests needed when the memory was too small for a medium. It waits until they change; null: none waits. */
@@ -117,7 +124,7 @@ export class Towers {
    * rejects where the device fails; null: there is nothing to compute now. A medium that cannot be computed ends its sequences. `mayWait`: other
    * work goes on, so that a medium without room may wait for rows that others need.
    */
-  advance(running: readonly Sequence[], { mayWait }: { mayWait: boolean }): Promise<void> | null {
+  advance(running: readonly TowerSequence[], { mayWait }: { mayWait: boolean }): Promise<void> | null {
     this.#running = running;
     this.#wanted = new Set(running.flatMap(neededKeys));
     if (this.#busy) return this.#busy;
@@ -137,7 +144,7 @@ export class Towers {
 
   /** Copies the rows that the parts of a step take to their places in its inputs, before it is submitted. */
   copyRows(
-    parts: readonly Part[],
+    parts: readonly { sequence: TowerSequence; first: number; rows: number }[],
     { inputs, deepInputs = [] }: Pick<TextBatch, 'inputs' | 'deepInputs'>,
   ): void {
     let encoder: GPUCommandEncoder | null = null;
@@ -250,6 +257,6 @@ export class Towers {
 }
 
 /** Keys of the media whose rows a running sequence still takes. */
-function neededKeys({ request: { media }, progress: { computed } }: Sequence): string[] {
+function neededKeys({ request: { media }, progress: { computed } }: TowerSequence): string[] {
   return (media?.runs ?? []).flatMap(({ end, medium }) => (end > computed ? [medium.key] : []));
 }

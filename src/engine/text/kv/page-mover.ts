@@ -2,8 +2,15 @@
 // keys and values of one lane after the other.
 
 import type { Device } from '../../../gpu/device.ts';
-import type { PageMoves } from './sequence-pages.ts';
-import { readStaged } from './staged-read.ts';
+import { readStaged, type StateMove } from './state-mover.ts';
+
+/** Copies and writes of pages and fixed states that the device does before the next step. */
+export interface PageMoves {
+  copies: { from: number; to: number }[];
+  loads: { page: number; bytes: Uint8Array }[];
+  /** Copies of fixed states, in order. */
+  states: StateMove[];
+}
 
 /** Keys, or values, of one lane. */
 interface PagePart {

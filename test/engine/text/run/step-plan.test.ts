@@ -1,13 +1,8 @@
 // The plan of one step, without pages and slots: which sequences get rows, and in which order.
 
 import { describe, expect, it } from 'vitest';
-import {
-  phaseOf,
-  planStep,
-  StepPlan,
-  type Phase,
-  type PlanSource,
-} from '../../../../src/engine/text/step/step-plan.ts';
+import { planStep, StepPlan, type PlanSource } from '../../../../src/engine/text/run/step-plan.ts';
+import { phaseOf, type Phase } from '../../../../src/engine/text/step/step-part.ts';
 import type { Sequence } from '../../../../src/engine/text/run/sequence.ts';
 import type { CachedPage } from '../../../../src/engine/text/cache/cached-page.ts';
 import { paperSequence } from '../paper-sequence.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fitTurns } from '../../../../src/engine/text/request/fitting.ts';
+import { fitTurns } from '../../../../src/engine/text/request/turns.ts';
 import type { ChatMessage } from '../../../../src/engine/text/calls/text-model.ts';
 
 const said = (role: ChatMessage['role'], content: string): ChatMessage => ({ role, content });

@@ -1,9 +1,9 @@
 // Clearing of KV pages before their first use, and again after an error that may have left anything in them; how many fit.
 
 import { expect, it } from 'vitest';
-import { createPageCleaner, fittingPages, stateCopies } from '../../../../src/engine/text/cache/kv-pages.ts';
-import { wholeLayout } from '../../../../src/engine/text/cache/page-layout.ts';
-import { copiesBytes } from '../../../../src/engine/text/cache/state-mover.ts';
+import { createPageCleaner, fittingPages, stateCopies } from '../../../../src/engine/text/kv/kv-pages.ts';
+import { wholeLayout } from '../../../../src/engine/text/kv/page-layout.ts';
+import { copiesBytes } from '../../../../src/engine/text/kv/state-mover.ts';
 import { readShader } from '../../../../src/gpu/node.ts';
 import { openPaperDevice } from '../../../../src/gpu/paper-device.ts';
 import { openTestDevice } from '../../../gpu/test-device.ts';

@@ -1,7 +1,7 @@
 // The layout of KV pages: which layers share pages and tables, and how many pages a context takes.
 
 import { describe, expect, it } from 'vitest';
-import { pageLayout, wholeLayout } from '../../../../src/engine/text/cache/page-layout.ts';
+import { pageLayout, wholeLayout } from '../../../../src/engine/text/kv/page-layout.ts';
 import type { LayerState } from '../../../../src/models/text/blocks/architecture.ts';
 
 const PAGE = 32;

@@ -6,12 +6,12 @@ import type { SchemaMode } from '../../../grammar/text-constraint.ts';
 import type { Grammar } from '../../../grammar/grammar.ts';
 import type { StopAutomata } from '../../../grammar/stops/stop-automaton.ts';
 import { lengthKey, sameFrequenciesUntil, type RopeConfig } from '../../../models/text/blocks/rope.ts';
-import type { Adapter } from '../lora/adapters.ts';
+import type { Lora } from '../lora/loras.ts';
 import { Placement, SequencePrefix } from '../cache/placement.ts';
 import type { Constraint } from '../calls/constraint.ts';
 import type { GrammarCache } from '../threads/grammar-cache.ts';
 import type { MediaLibrary } from '../media/library.ts';
-import type { PromptMedia } from '../media/prompt-media.ts';
+import type { PromptMedia } from '../towers/prompt-media.ts';
 import type { LongTextEncoder } from '../threads/text-threads.ts';
 import { createCallConstraint, withCallConstraint, type CallGrammars } from '../output/call-constraint.ts';
 import { createReplyConstraint } from '../output/reply-constraint.ts';
@@ -19,14 +19,13 @@ import type { Begins } from '../output/reply-start.ts';
 import { createOutput, type ReplyContext, type ReplyPlan } from '../output/reply.ts';
 import { createPieces } from '../calls/piece.ts';
 import { allowedTokens, wgslSource, withProcessors } from './processors.ts';
-import { Progress } from '../run/progress.ts';
+import { Progress, TokenCounts } from '../run/progress.ts';
 import { createRecorder, type Recorder, type Recording } from '../run/recorder.ts';
 import { choiceSeed, readSampling } from './sampling-values.ts';
 import { SequenceOutput } from '../run/sequence-output.ts';
 import { Sequence, type SequenceRequest } from '../run/sequence.ts';
 import { createStopMatcher } from '../run/stop-matcher.ts';
 import type { SamplingOptions, TextEvent, TextRequest } from '../calls/text-model.ts';
-import { createTokenCounts } from '../run/token-counts.ts';
 
 export interface RequestContext extends ReplyContext {
   /** Encodes long texts in another thread; null: there is none. */
@@ -58,7 +57,7 @@ export interface Reply {
   /** Grammars of optional calls; null: none restricts them. */
   callGrammars: CallGrammars | null;
   stops: readonly StopAutomata[];
-  adapter: Adapter | null;
+  lora: Lora | null;
 }
 
 /** Creates the sequences of a checked request, ready to be scheduled. `ids`: token ids of the prompt; `media`: those among them. */
@@ -120,9 +119,9 @@ class ChoiceFactory {
     this.#reply = reply;
     this.#context = context;
     this.#emit = emit;
-    this.#settings = { ...readRequest(request, ids.length, reply.adapter, context), ...(media && { media }) };
+    this.#settings = { ...readRequest(request, ids.length, reply.lora, context), ...(media && { media }) };
     this.#seed = request.seed ?? Math.floor(Math.random() * 2 ** 32);
-    this.#scope = sharingScope(request, reply.adapter, context, ids.length);
+    this.#scope = sharingScope(request, reply.lora, context, ids.length);
     // The reply continues an answer that has begun, or any prompt other than a conversation.
     const continues = reply.begins === 'answer' || !('messages' in request.prompt);
     const skipSpecialTokens = request.skipSpecialTokens ?? true;
@@ -137,7 +136,7 @@ class ChoiceFactory {
 
   create(choice: number, leader: Sequence | null): Sequence {
     const sampling = { ...this.#settings.sampling, ...choiceSeed(this.#seed, choice) };
-    const counts = countsTokens(this.#settings) ? createTokenCounts() : null;
+    const counts = countsTokens(this.#settings) ? new TokenCounts() : null;
     return new Sequence({
       choice,
       leader,
@@ -200,7 +199,7 @@ class ChoiceFactory {
 function readRequest(
   request: TextRequest,
   promptTokens: number,
-  adapter: Adapter | null,
+  lora: Lora | null,
   { contextLength, endIds, vocabulary, sampling }: RequestContext,
 ): SequenceRequest {
   const { processors = [] } = request;
@@ -213,7 +212,7 @@ function readRequest(
     stopIds,
     allowed: allowedTokens(processors, vocabulary),
     processor: wgslSource(processors),
-    adapter,
+    lora,
   };
 }
 
@@ -226,15 +225,10 @@ function countsTokens({ sampling, processor }: SequenceRequest): boolean {
 /** The scope in which pages are shared: equal weights, salt and rotary frequencies; without a prefix cache, this request only. */
 function sharingScope(
   { cacheSalt }: TextRequest,
-  adapter: Adapter | null,
+  lora: Lora | null,
   { ropes, prefixCache }: RequestContext,
   promptTokens: number,
 ): string {
   const apart = prefixCache ? null : crypto.randomUUID();
-  return JSON.stringify([
-    adapter?.identity ?? null,
-    cacheSalt ?? null,
-    lengthKey(ropes, promptTokens),
-    apart,
-  ]);
+  return JSON.stringify([lora?.identity ?? null, cacheSalt ?? null, lengthKey(ropes, promptTokens), apart]);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PagePool } from '../../../../src/engine/text/cache/pages.ts';
+import { PagePool } from '../../../../src/engine/text/kv/pages.ts';
 import { randomInteger } from '../../random.ts';
 
 describe('the page pool', () => {

@@ -1,7 +1,7 @@
 // Pages copied out of the device.
 
 import { expect, it } from 'vitest';
-import { PageMover } from '../../../../src/engine/text/cache/page-mover.ts';
+import { PageMover } from '../../../../src/engine/text/kv/page-mover.ts';
 import { openTestDevice } from '../../../gpu/test-device.ts';
 
 it('pages for whose copy there is no room are refused to who asks, and to nobody else', async () => {

@@ -6,7 +6,7 @@ import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
 import { LONG_TEXT } from '../../../../src/engine/text/threads/text-threads.ts';
 import { planReply } from '../../../../src/engine/text/output/reply.ts';
 import { renderPrompt } from '../../../../src/engine/text/request/prompt.ts';
-import { createSequences, type RequestContext } from '../../../../src/engine/text/request/request.ts';
+import { createSequences, type RequestContext } from '../../../../src/engine/text/request/sequences.ts';
 import type { Sequence } from '../../../../src/engine/text/run/sequence.ts';
 import type { TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 import { LIMITS } from '../../../../src/options/limits.ts';
@@ -49,7 +49,7 @@ function create(request: Partial<TextRequest>, promptTokens = 4): Sequence[] {
   const asked: TextRequest = { prompt: { ids }, ...request };
   checkTextRequest(asked, context.vocabulary);
   const plan = planReply(asked, context);
-  const nothing = { grammar: null, callGrammars: null, stops: [], adapter: null };
+  const nothing = { grammar: null, callGrammars: null, stops: [], lora: null };
   const reply = { plan, begins: 'undecided', said: '', ...nothing } as const;
   return createSequences(asked, { ids, media: null, reply }, context, () => {});
 }
@@ -270,7 +270,7 @@ it('the leading space of the first token is cut where it opens a text, and kept 
   const [id] = tokenizer.encode('hi', { addSpecialTokens: false });
   const first = (prompt: TextRequest['prompt'], begins: 'undecided' | 'answer'): [string, boolean] => {
     const asked: TextRequest = { prompt, processors: [{ name: 'bad_words', words: [' hi'] }] };
-    const nothing = { grammar: null, callGrammars: null, stops: [], adapter: null };
+    const nothing = { grammar: null, callGrammars: null, stops: [], lora: null };
     const reply = { plan: planReply(asked, spaced), begins, said: '', ...nothing };
     const ids = 'ids' in prompt ? prompt.ids : [5];
     const [{ output, constraint }] = createSequences(

@@ -1,20 +1,14 @@
 // The rows of one step: every decoding sequence gets one row, and what room is left goes to prefill chunks, in the order of `running`.
 
 import { TILE_ROWS } from '../../../kernels/batch.ts';
-import type { Sequence } from '../run/sequence.ts';
+import type { Phase, StepPart } from '../step/step-part.ts';
+import type { Sequence } from './sequence.ts';
 
-/** Rows of prompts, or of tokens after them. Where both have kernels of their own, a step has rows of one phase. */
-export type Phase = 'prompt' | 'decode';
-
-export interface Part {
-  sequence: Sequence;
-  /** Positions `first` to `first + rows - 1` are computed. */
-  first: number;
-  rows: number;
-  /** Whether the token after the last row is sampled. */
-  samples: boolean;
+/** A part of the next step. */
+export interface PlannedPart extends StepPart {
+  readonly sequence: Sequence;
   /** Prompt tokens that are computed or cached by now; null: no more than before. */
-  processed: number | null;
+  readonly processed: number | null;
 }
 
 /** The parts of the scheduler that planning needs. */
@@ -39,23 +33,23 @@ export function planStep(
   source: PlanSource,
   { rows, decodeRows = null }: StepLimits,
   last: Phase | null,
-): Part[] {
+): PlannedPart[] {
   if (decodeRows === null) return allParts(new StepPlan(source, rows));
-  const decode = (): Part[] => allParts(new StepPlan(source, decodeRows, 'decode'));
-  const prompt = (): Part[] => allParts(new StepPlan(source, rows, 'prompt'));
+  const decode = (): PlannedPart[] => allParts(new StepPlan(source, decodeRows, 'decode'));
+  const prompt = (): PlannedPart[] => allParts(new StepPlan(source, rows, 'prompt'));
   const [first, second] = last === 'decode' ? [prompt, decode] : [decode, prompt];
   const parts = first();
   return parts.length > 0 ? parts : second();
 }
 
-function allParts(plan: StepPlan): Part[] {
+function allParts(plan: StepPlan): PlannedPart[] {
   plan.addDecodes();
   plan.addChunks();
   return plan.parts;
 }
 
 export class StepPlan {
-  readonly parts: Part[] = [];
+  readonly parts: PlannedPart[] = [];
   readonly #source: PlanSource;
   readonly #planned = new Set<Sequence>();
   readonly #rows: number;
@@ -131,13 +125,8 @@ function isPrefill({ progress }: Sequence): boolean {
   return !progress.isPromptComputed || progress.remaining > TILE_ROWS;
 }
 
-/** The phase of a part's rows, which are all of one where phases differ. */
-export function phaseOf({ sequence, first }: Part): Phase {
-  return first < sequence.progress.promptTokens ? 'prompt' : 'decode';
-}
-
 /** Whether a part computes the last token of the prompt. */
-export function endsPrompt({ sequence, first, rows }: Part): boolean {
+export function endsPrompt({ sequence, first, rows }: StepPart): boolean {
   const { promptTokens } = sequence.progress;
   return first < promptTokens && first + rows >= promptTokens;
 }
