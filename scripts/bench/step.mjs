@@ -218,7 +218,7 @@ function fabricate() {
       stopIds: new Set(),
       allowed: null,
       processor: null,
-      adapter: null,
+      lora: null,
     },
     progress: new Progress(ids),
     placement,

@@ -6,7 +6,7 @@ import type { Loras } from './lora/loras.ts';
 import type { CacheTiers } from './cache/cache-tiers.ts';
 import type { Loaded } from './load.ts';
 import type { EngineLoop } from './run/loop.ts';
-import type { RequestContext } from './request/sequences.ts';
+import type { RequestContext } from './request/request-context.ts';
 import type { Scheduler } from './run/scheduler.ts';
 import type { CacheMetrics, TextMetrics } from './calls/text-model.ts';
 

@@ -72,7 +72,8 @@ export class LocalTextModel implements TextModel {
       const prepared = await prepareReply(request, lora, context, end).catch((error: unknown) => {
         throw live.ended?.error ?? error;
       });
-      const { ids, media, compileMs, unenforced } = prepared;
+      const { ids, media } = prepared.prompt;
+      const { compileMs, unenforced } = prepared.grammars;
       const emit = untilAllDone(events, request.n ?? 1);
       const sequences = createSequences(request, prepared, context, emit);
       this.#displace(this.#placeFor(request)); // other requests may have arrived since the first check

@@ -20,7 +20,7 @@ import { MediaLibrary } from './media/library.ts';
 import { EngineLoop } from './run/loop.ts';
 import { LocalTextModel } from './model.ts';
 import { describeFormat } from './output/detect.ts';
-import type { RequestContext } from './request/sequences.ts';
+import type { RequestContext } from './request/request-context.ts';
 import { Scheduler } from './run/scheduler.ts';
 import type { Runner } from './step/runner.ts';
 import type { TextFiles } from './text-files.ts';

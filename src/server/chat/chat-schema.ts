@@ -60,7 +60,7 @@ export const CHAT_FIELDS = {
   ...by('files/template/template.ts', {
     chat_template_kwargs: honoured(record(z.unknown()), 'Variables for the chat template.'),
   }),
-  ...by('engine/text/output/reply-start.ts', {
+  ...by('engine/text/request/prompt.ts', {
     continue_final_message: honoured(
       z.boolean(),
       "The reply goes on where the last message, the assistant's, ends: response_format, regex and ebnf hold for both together, and a tool_choice that asks for a call brings it next.",

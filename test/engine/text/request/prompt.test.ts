@@ -1,15 +1,15 @@
 // Where a reply begins, with each way of opening reasoning, and how an unfinished message is continued.
 
 import { describe, expect, it } from 'vitest';
-import { HARMONY, reasoningFormat } from '../../../../src/engine/text/output/reasoning-formats.ts';
-import { beginsAfter, renderConversation } from '../../../../src/engine/text/output/reply-start.ts';
-import { thinkingTags } from '../../../../src/engine/text/output/thinking.ts';
+import { HARMONY, REASONING_FORMATS } from '../../../../src/engine/text/output/reasoning-formats.ts';
+import { beginsAfter, renderConversation } from '../../../../src/engine/text/request/prompt.ts';
+import { thinkingTags } from '../../../../src/engine/text/output/reply-plan.ts';
 import type { ChatMessage } from '../../../../src/engine/text/calls/text-model.ts';
 import { EngineError } from '../../../../src/files/error.ts';
 import { openChatTemplate, type ChatRendering } from '../../../../src/files/template/template.ts';
 
-const think = reasoningFormat('qwen3')!;
-const always = reasoningFormat('deepseek_r1')!;
+const think = REASONING_FORMATS.get('qwen3')!;
+const always = REASONING_FORMATS.get('deepseek_r1')!;
 const harmony = thinkingTags({ tools: null, reasoning: null, channels: HARMONY })!;
 
 describe('the end of a prompt', () => {

@@ -1,14 +1,55 @@
-// The grammars that constrain optional tool calls: which of a request's tools have one, and what their parameters lose.
+// Sources of the grammars that restrict a reply: of the whole reply, where its form is prescribed, or of its optional tool calls.
 
-import type { SchemaMode } from '../../../grammar/text-constraint.ts';
-import type { Tool, UnenforcedKeyword } from '../calls/text-model.ts';
+import type { Tokenizer } from '../../../files/tokenizer/tokenizer.ts';
+import type { SchemaMode, TextConstraint } from '../../../grammar/text-constraint.ts';
+import type { TextPrompt, TextRequest, Tool, UnenforcedKeyword } from '../calls/text-model.ts';
 import { openingKeyword, restrictsValues } from './argument-rules.ts';
 import { argumentsKey } from './call-constraint.ts';
 import type { ArgumentsGrammar } from './call-rule.ts';
 import type { NamesGrammar } from './name-rule.ts';
-import type { OutputFormat } from './format.ts';
+import type { Begins, OutputFormat } from './format.ts';
 import type { ArgumentSyntax } from '../calls/output-parser.ts';
-import type { ReplyPlan } from './reply.ts';
+import type { ReplyContext, ReplyPlan } from './reply-plan.ts';
+import type { ReplyGrammar } from './reply-rule.ts';
+
+/** The grammar of a reply; null: none is needed. Without calls and tags it is the constraint of the request itself. */
+export function grammarOfReply(
+  { constraint, prompt }: TextRequest,
+  { format, tools }: ReplyPlan,
+  begins: Begins,
+  { tokenizer, jsonSchemaMode: mode }: ReplyContext & { jsonSchemaMode: SchemaMode },
+): TextConstraint | ReplyGrammar | null {
+  const answer = constraint ?? null;
+  const strict = tools.tools.some((tool) => tool.function.strict);
+  if (answer === null && tools.mode !== 'required' && !strict) return null;
+  const answering = begins === 'answer';
+  if (answer !== null && tools.mode === 'none' && !hasTags(format)) return answer;
+  return {
+    type: 'reply',
+    format,
+    tools,
+    given: toolsOf(prompt),
+    answer,
+    answering,
+    mode,
+    specials: specialsIn(format, tokenizer),
+  };
+}
+
+export function toolsOf(prompt: TextPrompt): readonly Tool[] {
+  return ('tools' in prompt && prompt.tools) || [];
+}
+
+/** Ids of the special tokens in the markers of a format, by text. */
+export function specialsIn(format: OutputFormat, tokenizer: Tokenizer): Record<string, number> {
+  const texts = JSON.stringify(format);
+  const ids = [...tokenizer.specialIds].map((id) => [tokenizer.tokenText(id), id] as const);
+  return Object.fromEntries(ids.filter(([text]) => texts.includes(JSON.stringify(text).slice(1, -1))));
+}
+
+function hasTags({ channels, reasoning }: ReplyPlan['format']): boolean {
+  return channels !== null || reasoning?.answer !== undefined;
+}
 
 export interface CallSources {
   /** Source of the grammar for the beginning of a call, up to the end of the tool's name. */
