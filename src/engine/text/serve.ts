@@ -22,7 +22,7 @@ import { LocalTextModel } from './model.ts';
 import { describeFormat } from './output/detect.ts';
 import type { RequestContext } from './request/request-context.ts';
 import { Scheduler } from './run/scheduler.ts';
-import type { Runner } from './step/runner.ts';
+import type { Runner } from './step/text-runner.ts';
 import type { TextFiles } from './text-files.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
 import { wrapperNote } from './wrapper-note.ts';
