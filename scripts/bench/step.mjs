@@ -5,8 +5,8 @@ import { Placement, SequencePrefix } from '../../dist/engine/text/cache/placemen
 import { Progress } from '../../dist/engine/text/run/progress.js';
 import { Sequence } from '../../dist/engine/text/run/sequence.js';
 import { TEXT_CLASSES } from '../../dist/engine/opening/architectures.js';
-import { LayerStores } from '../../dist/engine/text/cache/layer-stores.js';
-import { wholeLayout } from '../../dist/engine/text/cache/page-layout.js';
+import { LayerStores } from '../../dist/engine/text/kv/layer-stores.js';
+import { wholeLayout } from '../../dist/engine/text/kv/page-layout.js';
 import { BatchWriter } from '../../dist/engine/text/step/batch-writer.js';
 import { createStepBuffers } from '../../dist/engine/text/step/step-buffers.js';
 import { writeStep } from '../../dist/engine/text/step/step.js';
@@ -218,7 +218,7 @@ function fabricate() {
       stopIds: new Set(),
       allowed: null,
       processor: null,
-      adapter: null,
+      lora: null,
     },
     progress: new Progress(ids),
     placement,

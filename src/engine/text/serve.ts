@@ -8,7 +8,7 @@ import { DEFAULTS } from '../../options/limits.ts';
 import { modelTypeOf } from '../opening/architectures.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { ServedDevice } from '../opening/served.ts';
-import type { Adapters } from './lora/adapters.ts';
+import type { Loras } from './lora/loras.ts';
 import { batchNotes } from './run/batch-notes.ts';
 import { openTiers } from './cache/open-tiers.ts';
 import { modelName } from '../opening/model-name.ts';
@@ -20,9 +20,9 @@ import { MediaLibrary } from './media/library.ts';
 import { EngineLoop } from './run/loop.ts';
 import { LocalTextModel } from './model.ts';
 import { describeFormat } from './output/detect.ts';
-import type { RequestContext } from './request/request.ts';
+import type { RequestContext } from './request/request-context.ts';
 import { Scheduler } from './run/scheduler.ts';
-import type { Runner } from './step/runner.ts';
+import type { Runner } from './step/text-runner.ts';
 import type { TextFiles } from './text-files.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
 import { wrapperNote } from './wrapper-note.ts';
@@ -36,7 +36,7 @@ export async function serve(
   files: TextFiles,
   options: TextModelOptions,
   session: ServedDevice<Loaded>,
-  adapters: Adapters,
+  loras: Loras,
 ): Promise<LocalTextModel> {
   const { note } = session;
   const { checkpoint, config } = files;
@@ -78,7 +78,7 @@ export async function serve(
     scheduler,
     loop,
     tiers,
-    adapters,
+    loras,
     pageBytes: runner.pageBytes,
     timeouts: { queueTimeout: options.queueTimeout, totalTimeout: options.totalTimeout },
     session,

@@ -2,7 +2,6 @@
 // whether or not each token has a forward pass.
 
 import { describe, expect, it } from 'vitest';
-import { acceptForced, writeMask } from '../../../src/engine/text/run/constrained.ts';
 import { compileSource } from '../../../src/engine/text/threads/grammar-source.ts';
 import { Grammar } from '../../../src/grammar/grammar.ts';
 import { createVocabulary } from '../../../src/grammar/masks/vocabulary.ts';
@@ -40,8 +39,8 @@ function say(pattern: string, { processors = [], logprobs = null, processor = nu
   });
   const mask = new Uint32Array(maskWords(SIZE));
   let drawn = 0;
-  for (acceptForced(sequence); !sequence.finished; acceptForced(sequence)) {
-    writeMask(sequence, mask);
+  for (sequence.acceptForced(); !sequence.finished; sequence.acceptForced()) {
+    sequence.writeMask(mask);
     const id = mask.findIndex((word) => word !== 0);
     if (id < 0) return { ids: generated(sequence), drawn, left: true };
     sequence.acceptToken(32 * id + 31 - Math.clz32(mask[id]! & -mask[id]!));

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readMedia } from '../../../src/engine/text/media/text-media.ts';
+import { readMedia } from '../../../src/engine/text/towers/text-media.ts';
 import { openWeights } from '../../../src/engine/weights/weights.ts';
 import { TEXT_CLASSES } from '../../../src/engine/opening/architectures.ts';
 import { openCheckpoint, type Checkpoint } from '../../../src/files/checkpoint/checkpoint.ts';

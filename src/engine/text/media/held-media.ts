@@ -4,7 +4,7 @@
 import { EngineError } from '../../../files/error.ts';
 import { onAbort } from '../../async/abort-listeners.ts';
 import { cancelled } from './decode-within.ts';
-import { bytesOf, type Medium } from './medium.ts';
+import { bytesOf, type Medium } from '../towers/medium.ts';
 
 /** Bytes that the prepared media of all requests may take. One request may take half of them. */
 export const MOST_HELD_BYTES = 2 ** 32;

@@ -14,7 +14,7 @@ import { MediaRoom } from './media-room.ts';
 import { MediumCache } from './medium-cache.ts';
 import { mediumKey } from './medium-key.ts';
 import { MediumReader, named } from './medium-reader.ts';
-import type { Medium } from './medium.ts';
+import type { Medium } from '../towers/medium.ts';
 
 const KINDS: readonly MediaKind[] = ['image', 'video', 'audio'];
 

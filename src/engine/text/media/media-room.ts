@@ -2,7 +2,7 @@
 
 import { EngineError } from '../../../files/error.ts';
 import { HeldMedia, MOST_HELD_BYTES } from './held-media.ts';
-import { bytesOf, rowsOf, type Medium } from './medium.ts';
+import { bytesOf, rowsOf, type Medium } from '../towers/medium.ts';
 
 /** Bytes of a request's prepared media. */
 const MOST_BYTES = MOST_HELD_BYTES / 2;

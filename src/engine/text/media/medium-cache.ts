@@ -3,7 +3,7 @@
 import { LruCache } from '../../../grammar/bounds/lru-cache.ts';
 import { unlessAborted } from '../../async/abort-listeners.ts';
 import { cancelled } from './decode-within.ts';
-import { bytesOf, type Medium } from './medium.ts';
+import { bytesOf, type Medium } from '../towers/medium.ts';
 
 /** Bytes of the prepared media that are kept. */
 const KEPT_BYTES = 2 ** 28;

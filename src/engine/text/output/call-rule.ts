@@ -9,7 +9,7 @@ import type { SchemaRules } from './argument-rules.ts';
 import { argumentsRule, openArgumentsRule } from './body-rules.ts';
 import type { Body, ToolFormat } from './format.ts';
 import { markRules } from './mark-rules.ts';
-import type { ArgumentSyntax } from './output-parser.ts';
+import type { ArgumentSyntax } from '../calls/output-parser.ts';
 
 /** Description of the grammar as plain data, from which it is compiled. */
 export interface ArgumentsGrammar {

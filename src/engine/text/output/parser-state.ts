@@ -3,7 +3,7 @@
 import type { Tool } from '../calls/text-model.ts';
 import type { Parts } from './parts.ts';
 import type { Marker, Reader } from './reader.ts';
-import type { Begins } from './reply-start.ts';
+import type { Begins } from './format.ts';
 
 export interface OutputParserOptions {
   /** Tools whose calls are recognised: any other call is text. null: all calls are. */

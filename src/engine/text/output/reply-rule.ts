@@ -12,7 +12,7 @@ import { argumentsRule, bodyRule, lineBeforeEnd, type BodyContext } from './body
 import { callOpeners } from './calls.ts';
 import type { ChannelFormat, OutputFormat, ToolFormat } from './format.ts';
 import { markRules } from './mark-rules.ts';
-import type { ToolPlan } from './tool-choice.ts';
+import type { ToolPlan } from './reply-plan.ts';
 
 /** Description of a reply's grammar as plain data, from which the grammar is compiled. */
 export interface ReplyGrammar {

@@ -1,20 +1,49 @@
 // The tapes of a text model: one for each capacity, and the same ones with LoRA adapters while there are any.
 
 import type { Device } from '../../../gpu/device.ts';
-import { TILE_ROWS, type LayerStore } from '../../../kernels/batch.ts';
-import type { Tape } from '../../../gpu/tape.ts';
+import { TILE_ROWS, type LayerStore, type TextBatch } from '../../../kernels/batch.ts';
+import { Tape } from '../../../gpu/tape.ts';
+import type { RowKinds } from '../../../gpu/tape-options.ts';
 import type { Sizes, Tensor } from '../../../gpu/tensor.ts';
+import type { LanguageModel } from '../../../models/text/blocks/architecture.ts';
 import { tune, type Tuned, type TuneOptions } from '../../tuning/tune.ts';
-import type { LoraHost } from '../lora/lora-host.ts';
-import type { Phase } from './step-plan.ts';
+import type { DeviceLoras } from '../lora/lora-host.ts';
+import type { Phase } from './step-part.ts';
 import type { StepSizes } from './batch-writer.ts';
-import { forget, recordStep, stepShape, tapesOf, type StepRecipe, type StepTapes } from './step-tapes.ts';
+import type { PromptReader } from './prompt-logprobs.ts';
+import type { RecordedSampling, Sampler } from './sampler.ts';
 
 const SMALL_CAPACITIES = [1, 4, TILE_ROWS];
 /** Most rows of a decode step that always uses the products of decode rows, even without batch invariance. */
 export const SLICED_ROWS = TILE_ROWS;
 /** Capacities of steps of many decode rows. There are several because the tiles of a product are chosen for the capacity. */
 const MANY_CAPACITIES = [32, 64, 128];
+
+/** Tapes that a step of a given capacity replays. */
+export interface StepTapes {
+  phase: Phase | null;
+  forward: Tape;
+  sampling: RecordedSampling;
+  /** Tape of the head for log probabilities of prompts. */
+  head: Tape;
+}
+
+interface StepRecipe {
+  model: LanguageModel;
+  sampler: Sampler;
+  prompts: PromptReader;
+  batch: TextBatch;
+  stores: readonly LayerStore[];
+  rows: number;
+  slots: number;
+  /** KV pages of the longest context. */
+  contextPages: number;
+  rowAdapters: TextBatch['adapters'] | null;
+  /** The phase of all rows; null: kernels do not tell phases apart. */
+  phase: Phase | null;
+  /** See gpu/tape-options.ts. */
+  promptProducts: boolean;
+}
 
 type Recipe = Omit<StepRecipe, 'rows' | 'stores' | 'rowAdapters' | 'phase' | 'promptProducts'>;
 
@@ -36,7 +65,7 @@ export class Recordings {
   readonly #recorded: readonly Recorded[];
   /** See Runner. */
   readonly decodeRows: number | null;
-  readonly #loras: LoraHost;
+  readonly #loras: DeviceLoras;
   readonly #plain: StepTapes[];
   /** Separate tapes with LoRA adapters, so that steps without an adapter do not pay for them. */
   #adapted: StepTapes[];
@@ -46,7 +75,7 @@ export class Recordings {
     recipe: Recipe,
     steps: RecordedSteps,
     stores: readonly LayerStore[],
-    loras: LoraHost,
+    loras: DeviceLoras,
   ) {
     this.#device = device;
     this.#recipe = recipe;
@@ -143,4 +172,48 @@ function recordedFor({ rows, batchInvariance }: RecordedSteps, decodeRows: numbe
     ...upTo(decodeRows, 'decode', [...SMALL_CAPACITIES, ...many]),
     ...upTo(rows, 'prompt', [TILE_ROWS]),
   ];
+}
+
+/** Capacity and kinds of rows of the tapes of a step, without adapters. */
+function stepShape({
+  rows,
+  slots,
+  contextPages,
+  phase,
+  promptProducts,
+}: Pick<StepRecipe, 'rows' | 'slots' | 'contextPages' | 'phase' | 'promptProducts'>): {
+  capacity: Sizes;
+  kinds: RowKinds;
+} {
+  const sampled = Math.min(rows, slots);
+  return {
+    capacity: { rows, sampled, tiles: rows, tileRows: TILE_ROWS, contextPages, sequences: sampled },
+    kinds: {
+      // The few rows that are sampled are computed alike after a prompt and later.
+      decodes: phase === null ? [] : phase === 'decode' ? ['rows', 'sampled'] : ['sampled'],
+      promptProducts,
+    },
+  };
+}
+
+/** Small tapes sample as many rows as they compute; the large one samples as many rows as there are slots. */
+function recordStep(device: Device, recipe: StepRecipe): StepTapes {
+  const { model, sampler, prompts, batch, stores, rowAdapters, phase } = recipe;
+  const { capacity, kinds } = stepShape(recipe);
+  const forward = new Tape(device, capacity, { rowAdapters, ...kinds });
+  const states = forward.keep(model.states(forward, batch, stores));
+  const logits = forward.keep(model.head(states, batch));
+  forward.finish();
+  const head = prompts.record(forward, states, logits);
+  return { phase, forward, sampling: sampler.record(forward, logits), head };
+}
+
+function tapesOf({ forward, sampling, head }: StepTapes): Tape[] {
+  return [forward, ...sampling.tapes, head];
+}
+
+function forget({ forward, sampling, head }: StepTapes): void {
+  forward.destroy();
+  sampling.destroy();
+  head.destroy();
 }

@@ -1,8 +1,8 @@
 // A step as tuning times it: with contexts of an ordinary length, whose tokens, keys and values may be anything.
 
 import { PAGE_TOKENS, TILE_ROWS } from '../../../kernels/batch.ts';
-import { pagesFor } from '../cache/pages.ts';
-import type { Phase } from './step-plan.ts';
+import { pagesFor } from '../kv/pages.ts';
+import type { Phase } from './step-part.ts';
 import type { BatchWriter, StepSizes } from './batch-writer.ts';
 
 /** Tokens of a context, as far as the model has room for them. */

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { TEXT_CLASSES } from '../../../../src/engine/opening/architectures.ts';
-import { readMedia } from '../../../../src/engine/text/media/text-media.ts';
+import { readMedia } from '../../../../src/engine/text/towers/text-media.ts';
 import { openCheckpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
 import { towerBeside } from '../../../../src/files/gguf/file-names.ts';
 import { GgufKeys } from '../../../../src/files/gguf/keys.ts';

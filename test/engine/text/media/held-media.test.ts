@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { HeldMedia } from '../../../../src/engine/text/media/held-media.ts';
 import { MediaRoom } from '../../../../src/engine/text/media/media-room.ts';
-import type { Medium } from '../../../../src/engine/text/media/medium.ts';
+import type { Medium } from '../../../../src/engine/text/towers/medium.ts';
 import type { PreparedMedium } from '../../../../src/models/media.ts';
 
 const medium = (key: string, values = 10): Medium => ({

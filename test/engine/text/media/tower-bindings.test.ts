@@ -4,7 +4,7 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TEXT_CLASSES } from '../../../../src/engine/opening/architectures.ts';
-import { readMedia } from '../../../../src/engine/text/media/text-media.ts';
+import { readMedia } from '../../../../src/engine/text/towers/text-media.ts';
 import { openCheckpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
 import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import type { Device } from '../../../../src/gpu/device.ts';

@@ -13,9 +13,9 @@ import {
   createCallConstraint,
   withCallConstraint,
 } from '../../../../src/engine/text/output/call-constraint.ts';
-import { callSources } from '../../../../src/engine/text/output/call-grammars.ts';
-import type { ReplyPlan } from '../../../../src/engine/text/output/reply.ts';
-import type { ToolPlan } from '../../../../src/engine/text/output/tool-choice.ts';
+import { callSources } from '../../../../src/engine/text/output/reply-grammars.ts';
+import type { ReplyPlan } from '../../../../src/engine/text/output/reply-plan.ts';
+import type { ToolPlan } from '../../../../src/engine/text/output/reply-plan.ts';
 import type { Tool } from '../../../../src/engine/text/calls/text-model.ts';
 import { createPieces } from '../../../../src/engine/text/calls/piece.ts';
 import { openTokenizer } from '../../../../src/files/tokenizer/tokenizer.ts';

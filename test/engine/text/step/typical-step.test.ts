@@ -37,8 +37,8 @@ async function timedOf(name: 'cpu' | 'discrete', contextLength: number): Promise
   const checkpoint = await openCheckpoint(await openDiskFolder(`${GOLDEN}qwen3`), TEXT_CLASSES);
   const declaration = readText(checkpoint.config, checkpoint.architecture);
   const sizes = runnerSizes(device, declaration, { slots: 3, endTokens: 1, contextLength, prefillChunk: 32 });
-  const adapters = (): Promise<void> => Promise.resolve();
-  const given = { ...sizes, quantization: 'none' as const, kept: null, packed: null, adapters, unread: true };
+  const loras = (): Promise<void> => Promise.resolve();
+  const given = { ...sizes, quantization: 'none' as const, kept: null, packed: null, loras, unread: true };
   const silent = { onProgress: () => {}, onNote: () => {} };
   const runner = await openRunner(device, checkpoint, declaration, given, silent);
   await checkpoint.close();
