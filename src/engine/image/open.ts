@@ -10,7 +10,7 @@ import { fetchModel } from '../opening/fetch-model.ts';
 import { aboutAdapter, ImageAdapters } from './lora/adapters.ts';
 import { contextWith } from './request/few-steps.ts';
 import type { Platform } from '../platform/platform.ts';
-import { drawOn, plainRequest, type Reporter } from './stages/draw-request.ts';
+import { drawOn, plainRequest, type Reporter } from './draw-request.ts';
 import { isKnownName, knownPipelines } from './families/registry.ts';
 import { DeviceSession } from '../../host/device-session.ts';
 import { localModel } from '../../host/model.ts';
@@ -24,11 +24,11 @@ import { LocalImageModel, type Draw, type DrawOptions, type Resolve } from './mo
 import { openWords, underOption } from './request/open-words.ts';
 import { openPlannedParts } from './memory-planner.ts';
 import { widenedBy } from './widening.ts';
-import type { Parts } from './stages/parts.ts';
+import type { Parts } from './parts.ts';
 import { completeRequest } from './request/request-images.ts';
 import { checkImageRequest } from './request/request-rules.ts';
 import { resolveRequest } from './request/resolve.ts';
-import type { Resolved } from './request/resolved.ts';
+import type { Resolved } from './stages/resolved.ts';
 
 /** Opens the model. Errors: those of openTextModel, and bad_request for options that the pipeline does not have. */
 export function openImageModelInline(

@@ -7,7 +7,7 @@ import { LIMITS } from '../../../options/limits.ts';
 import { guidanceProblem, sideProblem, stepsProblem, wholeProblem } from './bounds.ts';
 import { imageFamilies } from '../families/registry.ts';
 import type { CompleteImageRequest, ResolvedImageRequest } from '../calls/image-model.ts';
-import type { Resolved, ResolveContext } from './resolved.ts';
+import type { Resolved, ResolveContext } from '../stages/resolved.ts';
 
 function refuse(param: string, message: Prose): never {
   throw new EngineError('bad_request', message, { param });

@@ -2,10 +2,10 @@
 
 import { type Prose, field, say } from '../../../files/message.ts';
 import { fewStepsNote } from './few-steps.ts';
-import { isEmpty } from './mask-crop.ts';
-import type { Parts } from '../stages/parts.ts';
+import { isEmpty } from '../stages/mask-crop.ts';
+import type { Parts } from '../parts.ts';
 import { promptNotes } from './prompt-notes.ts';
-import type { Resolved } from './resolved.ts';
+import type { Resolved } from '../stages/resolved.ts';
 
 /** Returns the notes on a request. */
 export function notesOn(resolved: Resolved, parts: Pick<Parts, 'planner' | 'context' | 'runner'>): Prose[] {
