@@ -57,16 +57,21 @@ export interface PlannedParts extends UnreadComponents {
   weights: ReadonlyMap<string, Weights>;
 }
 
+/** `families`: those to choose from; left out: those that are built in. */
+export interface PartsOptions extends ImageModelOptions {
+  families?: readonly ImageFamily[];
+}
+
 /** `planned`: the headers of the components' weights, for planning, where no weights are read. */
 export async function openParts(
   device: Device,
   platform: Pick<Platform, 'openFolder' | 'packed'>,
   pipeline: Pipeline,
-  options: ImageModelOptions,
+  { families, ...options }: PartsOptions,
   onEvent: (event: OpenEvent) => void,
   planned?: PlannedParts,
 ): Promise<Parts> {
-  const entry = pipelineEntry(pipeline.className);
+  const entry = pipelineEntry(pipeline.className, families);
   const { widened } = pipeline;
   // An adapter that widens the model is named like the model that it makes of it.
   const name = [options.modelId ?? nameOf(options.model), widened?.by].join(' ').trim();
