@@ -4,7 +4,6 @@ import { STABLE_DIFFUSION_FILES } from './stable-diffusion-layout.ts';
 import { readAutoencoder } from '../../blocks/autoencoder.ts';
 import { clipAdapters, ONLY_CLIP, TO_KEYS, UNET_ADAPTERS, FIRST_UNETS } from '../../layouts/lora-names.ts';
 import type { ImageFamily, PipelineComponents } from '../../blocks/family.ts';
-import { correctScheduler, sampleSizeOf } from './outdated.ts';
 import {
   AUTOENCODER,
   CLIP_TOKENIZERS,
@@ -15,7 +14,7 @@ import {
   textEncoder,
 } from '../../blocks/shared-components.ts';
 import { controlArguments, lcmArguments, sdArguments } from './unet-arguments.ts';
-import { FEW_STEP_NAMES, unetDefaults } from './unet-defaults.ts';
+import { correctScheduler, FEW_STEP_NAMES, sampleSizeOf, unetDefaults } from './unet-defaults.ts';
 import { openUNetModel } from './unet-model.ts';
 
 export const CLIP_ENCODERS = textEncoder('CLIPTextModel', 'CLIPTextModelWithProjection');
