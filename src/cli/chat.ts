@@ -6,6 +6,7 @@ import type { CommandDef } from 'citty';
 import {
   type ChatMessage,
   EngineError,
+  MODEL_KINDS,
   shippedModelPath,
   type TextModel,
   type TextRequest,
@@ -98,7 +99,9 @@ async function chat(open: OpenTextModel, path: string, options: ChatOptions): Pr
   const log = createLog();
   const attached = await readAttached(options);
   const progress = showOpening(log);
-  const model = await open(toModelOptions(path, options), progress.event).finally(progress.end);
+  const model = await open(toModelOptions(MODEL_KINDS.text, path, options), progress.event).finally(
+    progress.end,
+  );
   try {
     checkTakes(model.info, attached);
     return await converse(model, options, attached);

@@ -2,23 +2,16 @@
 // does not affect the others.
 
 import {
-  type EmbeddingModel,
-  type EmbeddingModelOptions,
+  type AnyKind,
   EngineError,
-  type ImageModel,
-  type ImageModelOptions,
+  MODEL_KINDS,
   type OpenEvent,
   type TextModel,
   type TextModelOptions,
 } from '../index.ts';
 import { errorText } from './said.ts';
-import type { Kind, RunningServer, ServableModel, ServedModel } from '../server/entry.ts';
-import {
-  type EngineOptions,
-  toEmbeddingOptions,
-  toModelOptions,
-  toPipelineOptions,
-} from './engine-options.ts';
+import type { RunningServer, ServableModel, ServedModel } from '../server/entry.ts';
+import { type EngineOptions, toModelOptions } from './engine-options.ts';
 import type { PlannedModel } from './serve-plan.ts';
 
 /** `signal` cancels the opening. */
@@ -30,11 +23,8 @@ type Open<Options, Model> = (
 
 export type OpenTextModel = Open<TextModelOptions, TextModel>;
 
-export interface Openers {
-  text: OpenTextModel;
-  image: Open<ImageModelOptions, ImageModel>;
-  embedding: Open<EmbeddingModelOptions, EmbeddingModel>;
-}
+/** The functions that open models, by the names of the kinds. */
+export type Openers = Readonly<Record<string, Open<never, ServableModel>>>;
 
 export interface Keeping {
   server: RunningServer;
@@ -112,14 +102,15 @@ async function openModel(
     served.progress(event);
     onEvent(event);
   };
-  const openAs: Record<Kind, () => Promise<ServableModel>> = {
-    text: () => open.text(toModelOptions(path, options), report, leaving),
-    image: () => open.image({ ...toPipelineOptions(path, options), prepare: true }, report, leaving),
-    embedding: () => open.embedding(toEmbeddingOptions(path, options), report, leaving),
-  };
-  const model = await openAs[kind ?? 'text']().catch((error: unknown) => {
-    const other = kind === null ? refusedKind(error) : null;
-    if (other) return openAs[other]();
+  const openAs = (as: AnyKind): Promise<ServableModel> =>
+    open[as.name]!(
+      { ...(toModelOptions(as, path, options) as object), ...as.served } as never,
+      report,
+      leaving,
+    );
+  const model = await openAs(kind ?? MODEL_KINDS.text).catch((error: unknown) => {
+    const other = kind === null ? refusedKind(error) : undefined;
+    if (other) return openAs(other);
     throw error;
   });
   isOpen = true;
@@ -133,8 +124,8 @@ async function openModel(
 }
 
 /** Returns the kind of model in a folder, derived from the error with which a language model was refused. */
-function refusedKind(error: unknown): Kind | null {
-  if (!(error instanceof EngineError) || error.code !== 'unsupported') return null;
-  if (error.param === 'model_index.json') return 'image';
-  return error.param === 'modules.json' ? 'embedding' : null;
+function refusedKind(error: unknown): AnyKind | undefined {
+  if (!(error instanceof EngineError) || error.code !== 'unsupported' || error.param === undefined)
+    return undefined;
+  return Object.values<AnyKind>(MODEL_KINDS).find(({ file }) => file === error.param);
 }

@@ -2,8 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { shippedImageModelPath, shippedModelPath } from '../index.ts';
-import type { Kind } from '../server/entry.ts';
+import { type AnyKind, MODEL_KINDS, shippedImageModelPath, shippedModelPath } from '../index.ts';
 import { UsageError } from './exit.ts';
 
 export interface PlannedModel {
@@ -11,7 +10,7 @@ export interface PlannedModel {
   /** Served names; default: the model's own name. */
   names?: string[];
   /** null until the model is downloaded and its config.json is read. */
-  kind: Kind | null;
+  kind: AnyKind | null;
   /** The model was not requested explicitly; if it fails to open, the others are served without it. */
   optional: boolean;
 }
@@ -51,16 +50,16 @@ function isLocal(path: string): boolean {
 }
 
 /** The kind of a model by the files of its folder; null if they do not determine it. */
-function kindOf(path: string): Kind | null {
-  if (existsSync(join(path, 'model_index.json'))) return 'image';
-  return existsSync(join(path, 'modules.json')) ? 'embedding' : null;
+function kindOf(path: string): AnyKind | null {
+  const shows = ({ file }: AnyKind): boolean => file !== undefined && existsSync(join(path, file));
+  return Object.values<AnyKind>(MODEL_KINDS).find(shows) ?? null;
 }
 
 function shippedModels(): PlannedModel[] {
-  const chat: PlannedModel = { path: shippedModelPath(), kind: 'text', optional: false };
+  const chat: PlannedModel = { path: shippedModelPath(), kind: MODEL_KINDS.text, optional: false };
   const path = shippedImageModelPath();
-  const isThere = existsSync(join(path, 'model_index.json'));
-  return isThere ? [chat, { path, kind: 'image', optional: true }] : [chat];
+  const kind = kindOf(path);
+  return kind ? [chat, { path, kind, optional: true }] : [chat];
 }
 
 const nameOf = (path: string): string => (existsSync(path) ? basename(resolve(path)) : path);

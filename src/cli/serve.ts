@@ -10,6 +10,7 @@ import {
   startServer,
   untilSignal,
 } from '../server/entry.ts';
+import { type AnyKind, MODEL_KINDS } from '../index.ts';
 import { LOADING, SHARING } from '../options/model.ts';
 import { flagName, type ModelKind, type Setting } from '../options/setting.ts';
 import type { Arguments } from './arguments.ts';
@@ -23,7 +24,6 @@ import { packageVersion } from './package.ts';
 import { showOpening } from './progress.ts';
 import { keepModels, type Openers } from './serve-models.ts';
 import { type PlannedModel, planModels } from './serve-plan.ts';
-import { settingsInForce } from './serve-settings.ts';
 import { countText } from '../files/count-text.ts';
 import { createLog } from './terminal.ts';
 
@@ -72,7 +72,7 @@ async function serve(
         progress.end();
         opened.add(model);
         void model.ended.then(() => opened.delete(model));
-        for (const line of settingsInForce(model)) log.info(line);
+        for (const line of summaryOf(model)) log.info(line);
         log.success(`Ready: ${server.url}/v1 serves ${served.names().join(', ')}`);
       },
       onTrouble(message) {
@@ -99,6 +99,11 @@ async function serve(
   }
 }
 
+function summaryOf({ info }: ServableModel): string[] {
+  const kinds = Object.values<AnyKind>(MODEL_KINDS);
+  return kinds.find(({ name }) => name === info.kind)?.summary(info) ?? [];
+}
+
 /** Milliseconds that models get to release their devices after the last request. */
 const CLOSE_TIME = 10_000;
 
@@ -109,13 +114,13 @@ function lastWords(running: number): string {
 }
 
 function checkOptions(models: PlannedModel[], typed: ReadonlySet<string>): void {
-  const kinds: readonly ModelKind[] = models.map(({ kind }) => kind ?? 'text');
+  const kinds = models.map(({ kind }) => (kind ?? MODEL_KINDS.text).name);
   const idle = Object.entries<Setting>({ ...LOADING, ...SHARING }).find(
     ([name, setting]) =>
       // The server applies this option to image models itself.
       name !== ('maxQueuedRequests' satisfies keyof typeof SHARING) &&
       typed.has(flagName(name, setting)) &&
-      !kinds.some((kind) => setting.models?.includes(kind)),
+      !kinds.some((kind) => setting.models?.includes(kind as ModelKind)),
   );
   if (idle) {
     throw new UsageError(

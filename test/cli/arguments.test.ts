@@ -5,7 +5,7 @@ import { EXIT, exitCodeOf, UsageError } from '../../src/cli/exit.ts';
 import type { OptionTable } from '../../src/cli/option.ts';
 import { BATCH_OPTIONS, ENGINE_OPTIONS, toModelOptions } from '../../src/cli/engine-options.ts';
 import { SERVER_OPTIONS } from '../../src/cli/server-options.ts';
-import { EngineError, type ErrorCode } from '../../src/index.ts';
+import { EngineError, type ErrorCode, MODEL_KINDS } from '../../src/index.ts';
 
 const TABLE = {
   port: { kind: 'integer', default: 30000, min: 0, max: 65535, group: 'A', help: '', alias: 'p' },
@@ -117,7 +117,7 @@ it('hands the engine what was given, under its own names', () => {
     { ...ENGINE_OPTIONS, ...BATCH_OPTIONS },
     [],
   );
-  expect(toModelOptions('m', options)).toEqual({
+  expect(toModelOptions(MODEL_KINDS.text, 'm', options)).toEqual({
     model: 'm',
     quantization: 'none',
     samplingDefaults: 'model',

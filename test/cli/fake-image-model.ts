@@ -27,6 +27,7 @@ import { fakeAdapter } from '../server/fake-model.ts';
 const STEPS = 20;
 
 const fakeInfo: ImageModelInfo = {
+  kind: 'image',
   path: '/models/fake-scenes',
   name: 'fake-scenes',
   pipeline: 'StableDiffusionPipeline',

@@ -6,7 +6,7 @@ import type { Given } from '../../src/cli/generate-request.ts';
 import { resolvedText } from '../../src/cli/generate-resolved.ts';
 import { field, type Prose, noteOf, option, say } from '../../src/files/message.ts';
 import { EngineError, type ErrorCode } from '../../src/index.ts';
-import { toErrorReply } from '../../src/server/errors.ts';
+import { toErrorReply } from '../../src/server/http/errors.ts';
 
 const given = (typed: Record<string, unknown>): Given => ({
   options: typed as unknown as Given['options'],

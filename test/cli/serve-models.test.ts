@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { keepModels, type Openers } from '../../src/cli/serve-models.ts';
 import { planModels } from '../../src/cli/serve-plan.ts';
-import { EngineError, shippedModelPath } from '../../src/index.ts';
+import { EngineError, MODEL_KINDS, shippedModelPath } from '../../src/index.ts';
 import { type RunningServer, startServer } from '../../src/server/lifecycle.ts';
 import { openFakeImageModel } from '../server/fake-image-model.ts';
 import { createFakeEmbeddingModel } from '../server/fake-embedding-model.ts';
@@ -30,13 +30,13 @@ afterAll(() => rmSync(home, { recursive: true }));
 
 describe('what is served', () => {
   it('is what ships, where nothing is named', () => {
-    expect(planModels([])[0]).toEqual({ path: shippedModelPath(), kind: 'text', optional: false });
+    expect(planModels([])[0]).toEqual({ path: shippedModelPath(), kind: MODEL_KINDS.text, optional: false });
   });
 
   it('is told apart by its files; a folder without a list of modules or components, and an id, once it is opened', () => {
     expect(planModels([chat, scenes, 'org/name'])).toEqual([
       { path: chat, kind: null, optional: false },
-      { path: scenes, kind: 'image', optional: false },
+      { path: scenes, kind: MODEL_KINDS.image, optional: false },
       { path: 'org/name', names: ['org/name'], kind: null, optional: false },
     ]);
   });
@@ -128,7 +128,7 @@ describe('models in one server', () => {
 
   it('embedding models get their options, seen by their modules or once their opening as text is refused', async () => {
     const golden = fileURLToPath(new URL('../golden/embedding/qwen3', import.meta.url));
-    expect(planModels([golden])[0]?.kind).toBe('embedding');
+    expect(planModels([golden])[0]?.kind).toBe(MODEL_KINDS.embedding);
     const given: object[] = [];
     await keep([chat], {
       text: () => Promise.reject(new EngineError('unsupported', 'embeddings', { param: 'modules.json' })),

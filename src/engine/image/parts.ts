@@ -238,6 +238,7 @@ function describe(
   const { device, parameters, quantization, storedBytes } = components;
   const classes = Object.entries(pipeline.components).map(([name, component]) => [name, component.className]);
   return {
+    kind: 'image',
     path: pipeline.path,
     name: nameOf(model),
     pipeline: pipeline.className,
