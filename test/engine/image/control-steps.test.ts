@@ -6,7 +6,7 @@ import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import type { CompleteImageRequest } from '../../../src/engine/image/calls/image-model.ts';
 import { IMAGE } from '../../../src/host/kinds/image.ts';
 import { openInline } from '../../../src/host/open.ts';
-import { openParts } from '../../../src/engine/image/stages/parts.ts';
+import { openParts } from '../../../src/engine/image/parts.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';

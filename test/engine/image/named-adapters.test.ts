@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { ImageAdapters } from '../../../src/engine/image/lora/adapters.ts';
 import { imageFamilies } from '../../../src/engine/image/families/registry.ts';
 import type { AdapterTarget } from '../../../src/engine/image/lora/open-adapter.ts';
-import { promptNotes } from '../../../src/engine/image/request/prompt-notes.ts';
+import { promptNotes } from '../../../src/engine/image/request/request-notes.ts';
 import { entriesOfChange } from '../../../src/engine/weights/change.ts';
 import { safetensorsHead } from '../../../src/files/tensors/safetensors.ts';
 import type { Folder } from '../../../src/files/source.ts';
@@ -14,6 +14,7 @@ import { tinySD1 } from './tiny-pipelines.ts';
 const { tensors: TINY } = tinySD1();
 const TARGET: AdapterTarget = {
   family: imageFamilies().find(({ name }) => name === 'stable-diffusion')!,
+  families: imageFamilies(),
   components: {
     has: (name) => TINY[name] !== undefined,
     filesOf: (name) => ({ tensors: TINY[name]! }) as never,

@@ -1,7 +1,7 @@
 // Notes on prompts that were written for other programs.
 
 import { describe, expect, it } from 'vitest';
-import { promptNotes } from '../../../../src/engine/image/request/prompt-notes.ts';
+import { promptNotes } from '../../../../src/engine/image/request/request-notes.ts';
 
 describe('a prompt', () => {
   const asWords = (what: string, why: string): string => `${what} in the prompt is read as words: ${why}`;

@@ -2,20 +2,20 @@
 
 import { describe, expect, it } from 'vitest';
 import { pipelineEntry } from '../../../../../src/engine/image/families/registry.ts';
-import { sampleSizeOf } from '../../../../../src/engine/image/families/stable-diffusion/outdated.ts';
-import { Planner } from '../../../../../src/engine/image/request/plan.ts';
-import type { Resolved } from '../../../../../src/engine/image/request/resolved.ts';
-import type { Plan } from '../../../../../src/engine/image/schedules/schedule.ts';
+import { sampleSizeOf } from '../../../../../src/engine/image/families/stable-diffusion/unet-defaults.ts';
+import { StepPlanner } from '../../../../../src/engine/image/stages/step-planner.ts';
+import type { Resolved } from '../../../../../src/engine/image/stages/resolved.ts';
+import type { StepPlan } from '../../../../../src/engine/image/schedules/schedule.ts';
 import { changed, open, REQUEST } from '../../open-model.ts';
 
 const SD = { beta_start: 0.00085, beta_end: 0.012, beta_schedule: 'scaled_linear' };
 
-function planOf(schedulerClass: string, config: object, pipeline: string): Plan {
+function planOf(schedulerClass: string, config: object, pipeline: string): StepPlan {
   const { family, set, task } = pipelineEntry(pipeline);
   const latents = { ...family.latents, channels: 4, factor: 8 };
   const options = { sigmas: family.sigmas, strength: set.strength, latents, path: '' };
   const json = { ...config, _class_name: schedulerClass };
-  const planner = new Planner(set.correctScheduler?.(json, task) ?? json, options);
+  const planner = new StepPlanner(set.correctScheduler?.(json, task) ?? json, options);
   const values = { scheduler: planner.names[0], steps: 4, strength: null, width: 64, height: 64 };
   return planner.plan({ event: { values }, request: {}, call: {} } as unknown as Resolved);
 }

@@ -4,10 +4,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { mersenneTwister } from '../../../../src/engine/image/stages/noise-cpu.ts';
+import { cpuNoise, mersenneTwister } from '../../../../src/engine/image/stages/noise-cpu.ts';
 import { fused } from '../../../../src/engine/image/stages/noise-cephes.ts';
-import { angleOf, philox, unitOf } from '../../../../src/engine/image/stages/noise-cuda.ts';
-import { cpuNoise, cudaNoise } from '../../../../src/engine/image/stages/noise.ts';
+import { angleOf, cudaNoise, philox, unitOf } from '../../../../src/engine/image/stages/noise-cuda.ts';
 
 interface Golden {
   counts: number[];
