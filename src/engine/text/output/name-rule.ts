@@ -13,7 +13,7 @@ import {
   type Rule,
 } from '../../../grammar/rules/rule.ts';
 import { textWithout } from '../../../grammar/automata/marker-dfa.ts';
-import { sectionsOf } from './calls.ts';
+import { isWord, sectionsOf } from './calls.ts';
 import type {
   Body,
   ChannelFormat,
@@ -23,8 +23,7 @@ import type {
   TaggedBody,
   ToolFormat,
 } from './format.ts';
-import { markRules } from './mark-rules.ts';
-import { isWord } from './openings.ts';
+import { markRules } from './body-rules.ts';
 
 /** Description of the grammar as plain data, from which it is compiled. */
 export interface NamesGrammar {

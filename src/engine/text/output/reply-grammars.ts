@@ -5,7 +5,7 @@ import type { SchemaMode, TextConstraint } from '../../../grammar/text-constrain
 import type { TextPrompt, TextRequest, Tool, UnenforcedKeyword } from '../calls/text-model.ts';
 import { openingKeyword, restrictsValues } from './argument-rules.ts';
 import { argumentsKey } from './call-constraint.ts';
-import type { ArgumentsGrammar } from './call-rule.ts';
+import type { ArgumentsGrammar } from './body-rules.ts';
 import type { NamesGrammar } from './name-rule.ts';
 import type { Begins, OutputFormat } from './format.ts';
 import type { ArgumentSyntax } from '../calls/output-parser.ts';

@@ -8,10 +8,9 @@ import type { SchemaMode } from '../../../grammar/text-constraint.ts';
 import type { TextConstraint } from '../calls/text-request.ts';
 import type { Tool } from '../calls/text-model.ts';
 import { several, type PlacedTool, type SchemaRules } from './argument-rules.ts';
-import { argumentsRule, bodyRule, lineBeforeEnd, type BodyContext } from './body-rules.ts';
+import { argumentsRule, bodyRule, lineBeforeEnd, markRules, type BodyContext } from './body-rules.ts';
 import { callOpeners } from './calls.ts';
 import type { ChannelFormat, OutputFormat, ToolFormat } from './format.ts';
-import { markRules } from './mark-rules.ts';
 import type { ToolPlan } from './reply-plan.ts';
 
 /** Description of a reply's grammar as plain data, from which the grammar is compiled. */

@@ -4,7 +4,18 @@
 
 import type { Trie } from '../../../grammar/masks/trie.ts';
 import type { Vocabulary } from '../../../grammar/masks/vocabulary.ts';
-import type { Bans } from './bans.ts';
+
+/** Tokens that processors exclude as the next token of a text. */
+export interface Bans {
+  /** Clears the bits of the banned tokens, one word per 32 tokens. */
+  clear(into: Uint32Array): void;
+  has(id: number): boolean;
+  /** Whether texts are banned in any tokenization: then a token after which a banned text is unavoidable is banned as well. */
+  readonly bansTexts?: boolean;
+  accept(id: number): void;
+  /** A copy at the same place in the text; both continue independently. */
+  fork(): Bans;
+}
 
 /** Returns a function that begins the text of one choice. `opens`: whether the first token opens a text, without its leading space. */
 export function bannedWords(words: readonly string[], vocabulary: Vocabulary, opens = true): () => Bans {

@@ -24,7 +24,6 @@ import type { RunnerOptions } from './runner.ts';
 import { Sampler } from './sampler.ts';
 import { createStepBuffers, type StepBuffers } from './step-buffers.ts';
 import { StepRecords } from './step-records.ts';
-import { writeTypicalStep } from './typical-step.ts';
 
 export interface RunnerParts {
   model: LanguageModel;
@@ -140,9 +139,7 @@ export class TextRunner {
   tune(options: Omit<TuneOptions, 'step'>): Promise<Tuned[]> {
     const { pages, contextLength, layout } = this;
     const memory = { slots: this.#slots, pages, groups: layout.groups.length, contextLength };
-    return this.#recordings.tune(options, (rows, phase) =>
-      writeTypicalStep(this.#writer, { rows, phase }, memory),
-    );
+    return this.#recordings.tune(options, this.#writer, memory);
   }
 
   /** Copies pages and fixed states within the device and from host memory, before the steps that are submitted later. */

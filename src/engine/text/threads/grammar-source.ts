@@ -12,7 +12,7 @@ import { DECLARED, ruleOfSchema, WHOLE } from '../../../grammar/schema/schema-ru
 import type { TextConstraint } from '../../../grammar/text-constraint.ts';
 import { withEngineErrors } from '../calls/grammar-error.ts';
 import type { SchemaRules } from '../output/argument-rules.ts';
-import { ruleOfArguments, type ArgumentsGrammar } from '../output/call-rule.ts';
+import { ruleOfArguments, type ArgumentsGrammar } from '../output/body-rules.ts';
 import { ruleOfNames, type NamesGrammar } from '../output/name-rule.ts';
 import { ruleOfReply, type ReplyGrammar } from '../output/reply-rule.ts';
 import type { UnenforcedKeyword } from '../calls/text-model.ts';

@@ -1,7 +1,7 @@
 // The bound on the prepared media of all requests: equal ones count once, and leave with the last request that has them.
 
 import { expect, it } from 'vitest';
-import { HeldMedia } from '../../../../src/engine/text/media/held-media.ts';
+import { HeldMedia } from '../../../../src/engine/text/media/media-room.ts';
 import { MediaRoom } from '../../../../src/engine/text/media/media-room.ts';
 import type { Medium } from '../../../../src/engine/text/towers/medium.ts';
 import type { PreparedMedium } from '../../../../src/models/media.ts';
