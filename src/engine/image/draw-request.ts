@@ -3,7 +3,7 @@
 import { type Prose, noteOf } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Platform } from '../platform/platform.ts';
-import { changesOf } from './lora/adapters.ts';
+import { changesOf } from './lora/image-loras.ts';
 import { draw } from './stages/draw.ts';
 import { asDrawn, type Drawing } from './stages/drawing.ts';
 import { fitImages } from './stages/given-images.ts';
@@ -61,7 +61,7 @@ export async function drawOn(
   if (tune && plain)
     report.note('nothing is tuned: the generic backend has one kernel of each kind, and they are compiled');
   const plan = planner.plan(drawn);
-  components.adapt(changesOf(resolved.adapters ?? []));
+  components.adapt(changesOf(resolved.loras ?? []));
   const drawing: Drawing = {
     components,
     runner,

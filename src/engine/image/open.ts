@@ -7,7 +7,7 @@ import { EngineError } from '../../files/error.ts';
 import { numberedName, OPTIONS_OF_COMPONENTS } from '../../files/pipeline/given-components.ts';
 import { openPipeline, type Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { fetchModel } from '../opening/fetch-model.ts';
-import { aboutAdapter, ImageAdapters } from './lora/adapters.ts';
+import { aboutLora, ImageLoras } from './lora/image-loras.ts';
 import { contextWith } from './request/few-steps.ts';
 import type { Platform } from '../platform/platform.ts';
 import { drawOn, plainRequest, type Reporter } from './draw-request.ts';
@@ -34,13 +34,13 @@ export async function openImage(
   opening: Opening,
   families: readonly ImageFamily[] = imageFamilies(),
 ): Promise<ReadModel<ImageModel, Parts>> {
-  const { pipeline, adapterPaths } = await openFiles(platform, options, opening, families);
+  const { pipeline, loraPaths } = await openFiles(platform, options, opening, families);
   const given = { ...options, families };
   return {
     openDevice: () => platform.openDevice(options),
     load: (device, _, onLoad) => openPlannedParts(device, platform, pipeline, given, onLoad),
     unload: ({ components }) => components.close(),
-    serve: (session) => serve(platform, options, session, opening, adapterPaths),
+    serve: (session) => serve(platform, options, session, opening, loraPaths),
   };
 }
 
@@ -49,7 +49,7 @@ async function serve(
   options: ImageModelOptions,
   session: ServedDevice<Parts>,
   opening: Opening,
-  adapterPaths: OpenedFiles['adapterPaths'],
+  loraPaths: OpenedFiles['loraPaths'],
 ): Promise<LocalImageModel> {
   const { note, onEvent } = opening;
   const report: Reporter = {
@@ -57,8 +57,8 @@ async function serve(
     trials: (stage, done, total) => onEvent({ type: 'tune', done, total, stage }),
     note,
   };
-  const adapters = await openAdapters(platform, options, session, { note, adapterPaths });
-  const resolve = resolver(session.parts, adapters, platform);
+  const loras = await openLoras(platform, options, session, { note, loraPaths });
+  const resolve = resolver(session.parts, loras, platform);
   if (options.prepare) await prepare(session.parts, platform, resolve, report, opening);
   const draw: Draw = (resolved, emit, given) =>
     drawIn(session, platform, resolved, emit, { ...given, report });
@@ -68,28 +68,28 @@ async function serve(
 }
 
 /** Opens the adapters of the options, which are closed with the model. */
-async function openAdapters(
+async function openLoras(
   platform: Platform,
   options: ImageModelOptions,
   session: ServedDevice<Parts>,
-  { note, adapterPaths }: Pick<Opening, 'note'> & Pick<OpenedFiles, 'adapterPaths'>,
-): Promise<ImageAdapters> {
+  { note, loraPaths }: Pick<Opening, 'note'> & Pick<OpenedFiles, 'loraPaths'>,
+): Promise<ImageLoras> {
   const { components, context } = session.parts;
   const files = {
     platform,
-    find: async (path: string) => adapterPaths.get(path)!,
+    find: async (path: string) => loraPaths.get(path)!,
     onNote: note,
   };
   const target = { ...context.pipeline, components };
-  const adapters = await ImageAdapters.open(files, options, target);
-  session.defer(() => adapters.close());
-  return adapters;
+  const loras = await ImageLoras.open(files, options, target);
+  session.defer(() => loras.close());
+  return loras;
 }
 
 interface OpenedFiles {
   pipeline: Pipeline;
   /** Files and folders of the adapters, by the paths and hub ids that the options give. */
-  adapterPaths: ReadonlyMap<string, string>;
+  loraPaths: ReadonlyMap<string, string>;
 }
 
 async function openFiles(
@@ -98,7 +98,7 @@ async function openFiles(
   { onEvent, signal }: Opening,
   families: readonly ImageFamily[],
 ): Promise<OpenedFiles> {
-  const adapterPaths = await findAdapters(platform, options, { onEvent, signal });
+  const loraPaths = await findLoras(platform, options, { onEvent, signal });
   const path = await fetchModel(platform, { ...options, singleFiles: true }, onEvent, signal, (_, settings) =>
     inspectFirst(platform, settings, options, families),
   );
@@ -126,15 +126,15 @@ async function openFiles(
     onEvent(noteOf(say`${option('modelId')} ${modelId} names no family of models and has no effect`));
   }
   try {
-    const widened = await widenedBy(platform, pipeline, [...adapterPaths.values()], families);
-    return { pipeline: { ...widened, words }, adapterPaths };
+    const widened = await widenedBy(platform, pipeline, [...loraPaths.values()], families);
+    return { pipeline: { ...widened, words }, loraPaths };
   } catch (error) {
-    throw aboutAdapter(error, 'loraPath');
+    throw aboutLora(error, 'loraPath');
   }
 }
 
 /** Finds the adapters of the options before the model, because a path that leads nowhere costs nothing to refuse. */
-async function findAdapters(
+async function findLoras(
   platform: Platform,
   { loraPath = [] }: ImageModelOptions,
   { onEvent, signal }: Pick<Opening, 'onEvent' | 'signal'>,
@@ -144,14 +144,14 @@ async function findAdapters(
     for (const model of loraPath) paths.set(model, await fetchModel(platform, { model }, onEvent, signal));
     return paths;
   } catch (error) {
-    throw aboutAdapter(error, 'loraPath');
+    throw aboutLora(error, 'loraPath');
   }
 }
 
 /** Creates the function that resolves requests with the pipeline's defaults and bounds, and the adapters that they draw with. */
 function resolver(
   { context, planner, autoencoder: { tiles } }: Parts,
-  adapters: ImageAdapters,
+  loras: ImageLoras,
   platform: Platform,
 ): Resolve {
   return async (given) => {
@@ -161,10 +161,10 @@ function resolver(
       const message = 'tiling is not built for the autoencoder of this model: leave it out';
       throw new EngineError('bad_request', message, { param: 'tiling' });
     }
-    const { prompt, applied } = await adapters.choose(request);
+    const { prompt, applied } = await loras.choose(request);
     const resolved = resolveRequest({ ...request, prompt }, contextWith(applied, context));
     planner.plan(resolved);
-    return { ...resolved, adapters: applied };
+    return { ...resolved, loras: applied };
   };
 }
 

@@ -28,7 +28,7 @@ const CHECKPOINTS: Readonly<Record<string, string>> = {
 };
 
 async function partsOf(family: string, checkpoint = CHECKPOINTS[family]!): Promise<MatchedPart[]> {
-  const scheme = imageFamilies().find(({ name }) => name === family)!.adapters!;
+  const scheme = imageFamilies().find(({ name }) => name === family)!.lora!;
   const folder = tinyPipeline(checkpoint);
   const parts: MatchedPart[] = [];
   for (const part of scheme.parts) {

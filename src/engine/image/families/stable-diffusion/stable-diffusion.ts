@@ -2,7 +2,7 @@
 
 import { STABLE_DIFFUSION_FILES } from './stable-diffusion-layout.ts';
 import { readAutoencoder } from '../../blocks/autoencoder.ts';
-import { clipAdapters, ONLY_CLIP, TO_KEYS, UNET_ADAPTERS, FIRST_UNETS } from '../../layouts/lora-names.ts';
+import { clipLora, ONLY_CLIP, TO_KEYS, UNET_LORA, FIRST_UNETS } from '../../layouts/lora-names.ts';
 import type { ImageFamily, PipelineComponents } from '../../blocks/family.ts';
 import {
   AUTOENCODER,
@@ -91,8 +91,8 @@ export const stableDiffusion: ImageFamily = {
     ...FEW_STEP_NAMES,
   ],
   defaultsOf: unetDefaults,
-  adapters: {
-    parts: [UNET_ADAPTERS, clipAdapters('text_encoder', { nth: 1, original: 'clip_l' })],
+  lora: {
+    parts: [UNET_LORA, clipLora('text_encoder', { nth: 1, original: 'clip_l' })],
     signs: [
       { models: 'Stable Diffusion 1', module: TO_KEYS, columns: 768 },
       { models: 'Stable Diffusion 2', module: TO_KEYS, columns: 1024 },

@@ -1,9 +1,9 @@
 // Adapters of a folder that requests name: each file is open once, a bounded number of them, and none after the model is closed.
 
 import { expect, it } from 'vitest';
-import { ImageAdapters } from '../../../src/engine/image/lora/adapters.ts';
+import { ImageLoras } from '../../../src/engine/image/lora/image-loras.ts';
 import { imageFamilies } from '../../../src/engine/image/families/registry.ts';
-import type { AdapterTarget } from '../../../src/engine/image/lora/open-adapter.ts';
+import type { LoraTarget } from '../../../src/engine/image/lora/open-lora.ts';
 import { promptNotes } from '../../../src/engine/image/request/request-notes.ts';
 import { entriesOfChange } from '../../../src/engine/weights/change.ts';
 import { safetensorsHead } from '../../../src/files/tensors/safetensors.ts';
@@ -12,7 +12,7 @@ import { memorySource } from '../../files/memory-source.ts';
 import { tinySD1 } from './tiny-pipelines.ts';
 
 const { tensors: TINY } = tinySD1();
-const TARGET: AdapterTarget = {
+const TARGET: LoraTarget = {
   family: imageFamilies().find(({ name }) => name === 'stable-diffusion')!,
   families: imageFamilies(),
   components: {
@@ -49,7 +49,7 @@ async function adaptersOf(bytes = (_path: string) => BYTES) {
       name.endsWith('.safetensors') ? ({ path: name } as const) : ('missing' as const),
   };
   const found = { platform, find: async (path: string) => path, onNote: () => {} };
-  const adapters = await ImageAdapters.open(found, { loraDir: 'all' }, TARGET);
+  const adapters = await ImageLoras.open(found, { loraDir: 'all' }, TARGET);
   const choose = (...lora: string[]) => adapters.choose({ prompt: 'x', seed: 1, lora });
   return { adapters, files, choose };
 }
@@ -57,10 +57,10 @@ async function adaptersOf(bytes = (_path: string) => BYTES) {
 it('one file has one adapter, whatever it is called and whenever it is asked for', async () => {
   const { adapters, files, choose } = await adaptersOf();
   const chosen = await Promise.all([choose('a'), choose('a.safetensors'), choose('a'), choose('b')]);
-  const [first, ...others] = chosen.map(({ applied }) => applied[0]!.adapter);
+  const [first, ...others] = chosen.map(({ applied }) => applied[0]!.lora);
   expect(others.slice(0, 2)).toEqual([first, first]);
   expect(files.opened.sort()).toEqual(['a.safetensors', 'b.safetensors']);
-  expect((await choose('a', 'a.safetensors')).applied.map(({ adapter }) => adapter)).toEqual([first, first]);
+  expect((await choose('a', 'a.safetensors')).applied.map(({ lora }) => lora)).toEqual([first, first]);
   expect(files.open).toBe(2);
   await adapters.close();
   expect(files.open).toBe(0);
@@ -71,7 +71,7 @@ it('those that were not named for long are closed, and read again by requests th
   const { applied } = await choose('first');
   for (let i = 0; i < 80; i++) await choose(`style-${i}`);
   expect(files.open).toBe(64);
-  const [factor] = [...applied[0]!.adapter.changes.get('unet')!.values()].flat().flatMap(entriesOfChange);
+  const [factor] = [...applied[0]!.lora.changes.get('unet')!.values()].flat().flatMap(entriesOfChange);
   expect(await factor!.source.read(factor!.offset, factor!.bytes)).toHaveLength(factor!.bytes);
   expect(files.open).toBe(64);
   await adapters.close();

@@ -2,7 +2,7 @@
 
 import type { AdapterSign } from '../../../files/lora/scheme.ts';
 
-export const UNBUILT_ADAPTERS: readonly AdapterSign[] = [
+export const UNBUILT_LORAS: readonly AdapterSign[] = [
   {
     models: 'HunyuanVideo',
     module: /(?:double_blocks\.\d+\.(?:img|txt)_attn_(?:qkv|proj)$|individual_token_refiner)/,

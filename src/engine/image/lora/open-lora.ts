@@ -13,18 +13,18 @@ import { entriesOfChange } from '../../weights/change.ts';
 import { rankOfDelta } from '../../weights/low-rank.ts';
 import type { Components } from '../components/components.ts';
 import type { ImageFamily } from '../blocks/family.ts';
-import { fewStepsOf, type FewSteps } from './few-step-adapters.ts';
-import { UNBUILT_ADAPTERS } from './unbuilt-adapters.ts';
+import { fewStepsOf, type FewSteps } from './few-step-loras.ts';
+import { UNBUILT_LORAS } from './unbuilt-loras.ts';
 
 /** The pipeline that adapters are for. */
-export interface AdapterTarget {
+export interface LoraTarget {
   family: ImageFamily;
   /** All families, whose adapters are told apart by their names. */
   families: readonly ImageFamily[];
   components: Pick<Components, 'filesOf' | 'has'>;
 }
 
-export interface OpenAdapter {
+export interface OpenLora {
   /** Name in prompts and requests. */
   readonly name: string;
   readonly file: AdapterFile;
@@ -36,7 +36,7 @@ export interface OpenAdapter {
   readonly unmatched: readonly string[];
 }
 
-export interface AdapterGiven {
+export interface LoraGiven {
   /** Path or hub id, as the user gave it. */
   given: string;
   name: string;
@@ -47,20 +47,20 @@ export interface AdapterGiven {
 }
 
 /** Opens the adapter in a folder. The caller closes its file. Throws bad_checkpoint, unsupported, bad_request and model_not_found. */
-export async function openAdapter(
+export async function openLora(
   folder: Folder,
-  { given, name, targets, beside }: AdapterGiven,
-  { family, families, components }: AdapterTarget,
-): Promise<OpenAdapter> {
+  { given, name, targets, beside }: LoraGiven,
+  { family, families, components }: LoraTarget,
+): Promise<OpenLora> {
   const file = await openAdapterFile(folder, beside);
   try {
-    if (!family.adapters)
+    if (!family.lora)
       throw new EngineError(
         'unsupported',
         `${file.path} is an adapter, which models of the family ${family.name} do not take yet: merge it into the model's weights, or leave it out`,
         { param: 'loraPath' },
       );
-    const parts = family.adapters.parts.filter(({ component }) => components.has(component));
+    const parts = family.lora.parts.filter(({ component }) => components.has(component));
     const match = matchAdapter(
       file,
       parts.map((part) => ({ ...part, tensors: components.filesOf(part.component).tensors })),
@@ -87,11 +87,11 @@ function refuseOther(
   file: AdapterFile,
   { changes, misfit, unmatched }: Match,
   family: ImageFamily,
-  families: AdapterTarget['families'],
+  families: LoraTarget['families'],
 ): void {
-  const own = family.adapters?.signs ?? [];
-  const known = families.flatMap(({ adapters }) => adapters?.signs ?? []);
-  const sign = signOf(file, [...known, ...UNBUILT_ADAPTERS]);
+  const own = family.lora?.signs ?? [];
+  const known = families.flatMap(({ lora }) => lora?.signs ?? []);
+  const sign = signOf(file, [...known, ...UNBUILT_LORAS]);
   // Families share text encoders, and names of some modules of their denoisers.
   const isOther = sign !== null && !sign.isVague && !own.includes(sign) && unmatched.length > 0;
   const isWhole = changes.has(family.denoiser) || (changes.size > 0 && unmatched.length === 0);
@@ -129,7 +129,7 @@ export function shortList(names: readonly string[]): string {
 }
 
 /** A note on the modules of an adapter that its model does not have; null: it has all. */
-export function unmatchedNote({ file, unmatched }: Pick<OpenAdapter, 'file' | 'unmatched'>): string | null {
+export function unmatchedNote({ file, unmatched }: Pick<OpenLora, 'file' | 'unmatched'>): string | null {
   if (unmatched.length === 0) return null;
   const missing = new Set(unmatched);
   const matched = file.modules.filter(({ name }) => !missing.has(name)).length;
@@ -138,10 +138,7 @@ export function unmatchedNote({ file, unmatched }: Pick<OpenAdapter, 'file' | 'u
   return `${file.path} is mostly left out: it changes ${countText(matched, 'module')} of this model, and ${unmatched.length} that this model does not have: ${shortList(unmatched)}; it was probably trained on another model, and images may show little of it`;
 }
 
-function targeted(
-  changes: OpenAdapter['changes'],
-  targets: readonly string[] | undefined,
-): OpenAdapter['changes'] {
+function targeted(changes: OpenLora['changes'], targets: readonly string[] | undefined): OpenLora['changes'] {
   if (targets === undefined || targets.length === 0) return changes;
   const isTarget = ([name]: readonly [string, unknown]): boolean =>
     targets.some((target) => name.includes(target));
@@ -152,7 +149,7 @@ function targeted(
 }
 
 /** Refuses tensors of types that no kernel reads. */
-function refuseTypes({ path }: AdapterFile, changes: OpenAdapter['changes']): void {
+function refuseTypes({ path }: AdapterFile, changes: OpenLora['changes']): void {
   for (const { delta, magnitude } of [...changes.values()].flatMap((tensors) =>
     [...tensors.values()].flat(),
   )) {
@@ -173,8 +170,8 @@ const SMALL_RANK = 64;
 /** Codes are not rounded again: factors stand beside them, which not every form of change has. */
 function refuseCodes(
   file: AdapterFile,
-  changes: OpenAdapter['changes'],
-  components: AdapterTarget['components'],
+  changes: OpenLora['changes'],
+  components: LoraTarget['components'],
 ): void {
   for (const [component, tensors] of changes) {
     const stored = components.filesOf(component).tensors;

@@ -1,4 +1,4 @@
-// The adapters of an image model: which are open, and which of them a request draws with. Those of the options are opened with the model,
+// LoRA of an image model: which adapters are open, and which of them a request draws with. Those of the options are opened with the model,
 // those of `loraDir` when a request first names them; only their headers stay in memory.
 
 import { LRUCache } from 'lru-cache';
@@ -8,23 +8,23 @@ import { option, say, type Prose } from '../../../files/message.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { WeightChange, WeightChanges } from '../../weights/change.ts';
 import type { ImageModelOptions, CompleteImageRequest } from '../calls/image-model.ts';
-import { openAdapter, unmatchedNote, type AdapterTarget, type OpenAdapter } from './open-adapter.ts';
+import { openLora, unmatchedNote, type LoraTarget, type OpenLora } from './open-lora.ts';
 
-/** An adapter with the scale that a request gives it. */
-export interface AppliedAdapter {
-  adapter: OpenAdapter;
+/** A LoRA with the scale that a request gives it. */
+export interface AppliedLora {
+  lora: OpenLora;
   scale: number;
 }
 
-export interface AdapterChoice {
+export interface LoraChoice {
   /** The prompt without the tags that name adapters. */
   prompt: string;
-  applied: readonly AppliedAdapter[];
+  applied: readonly AppliedLora[];
 }
 
-export interface AdapterFiles {
+export interface LoraFiles {
   platform: Pick<Platform, 'openFolder' | 'folderWithin'>;
-  /** Finds the folder or file of an adapter, and downloads it where it is an id of the hub. */
+  /** Finds the folder or file of a LoRA, and downloads it where it is an id of the hub. */
   find(path: string): Promise<string>;
   onNote(message: Prose): void;
 }
@@ -38,54 +38,54 @@ type Options = Pick<
 const TAG = /<(?:lora|lyco):([^:<>]+)(?::\s*(-?(?:\d+(?:\.\d*)?|\.\d+))\s*)?>/gi;
 /** Most adapters of `loraDir` whose headers are kept, each with an open file. */
 const MOST_NAMED = 64;
-/** Name of the only adapter that is given without one. */
+/** Name of the only LoRA that is given without one. */
 const ONLY = 'default';
 
-export class ImageAdapters {
-  readonly #files: AdapterFiles;
+export class ImageLoras {
+  readonly #files: LoraFiles;
   readonly #options: Options;
-  readonly #target: AdapterTarget;
+  readonly #target: LoraTarget;
   /** Adapters of the options, with their scales. */
-  readonly #given: AppliedAdapter[] = [];
+  readonly #given: AppliedLora[] = [];
   /** Adapters that requests named, by their paths; those that were named last stay open. */
-  readonly #named: LRUCache<string, Promise<OpenAdapter>>;
+  readonly #named: LRUCache<string, Promise<OpenLora>>;
   #isClosed = false;
 
-  private constructor(files: AdapterFiles, options: Options, target: AdapterTarget) {
+  private constructor(files: LoraFiles, options: Options, target: LoraTarget) {
     this.#files = files;
     this.#options = options;
     this.#target = target;
-    this.#named = new LRUCache<string, Promise<OpenAdapter>>({
+    this.#named = new LRUCache<string, Promise<OpenLora>>({
       max: MOST_NAMED,
       dispose: (opening) => void closeOpened(opening),
     });
   }
 
   /** Opens the adapters of the options. Throws bad_request, model_not_found, bad_checkpoint and unsupported. */
-  static async open(files: AdapterFiles, options: Options, target: AdapterTarget): Promise<ImageAdapters> {
-    const adapters = new ImageAdapters(files, options, target);
+  static async open(files: LoraFiles, options: Options, target: LoraTarget): Promise<ImageLoras> {
+    const loras = new ImageLoras(files, options, target);
     try {
       const { loraDir } = options;
       if (loraDir !== undefined)
         await files.platform.openFolder(loraDir).catch((error: unknown) => {
-          throw aboutAdapter(error, 'loraDir');
+          throw aboutLora(error, 'loraDir');
         });
       for (const { path, name, scale } of givenOf(options)) {
-        const opening = files.find(path).then((found) => adapters.#open(found, path, name));
-        const adapter = await opening.catch((error: unknown) => {
-          throw aboutAdapter(error, 'loraPath');
+        const opening = files.find(path).then((found) => loras.#open(found, path, name));
+        const lora = await opening.catch((error: unknown) => {
+          throw aboutLora(error, 'loraPath');
         });
-        adapters.#given.push({ adapter, scale: scale ?? ownScale(adapter) });
+        loras.#given.push({ lora, scale: scale ?? ownScale(lora) });
       }
-      return adapters;
+      return loras;
     } catch (error) {
-      await adapters.close();
+      await loras.close();
       throw error;
     }
   }
 
   /** Returns the adapters that a request draws with. Throws bad_request, model_not_found, bad_checkpoint and unsupported. */
-  async choose({ prompt, lora, loraScale }: CompleteImageRequest): Promise<AdapterChoice> {
+  async choose({ prompt, lora, loraScale }: CompleteImageRequest): Promise<LoraChoice> {
     const isUsed = this.#given.length > 0 || this.#options.loraDir !== undefined;
     const tags = isUsed ? [...prompt.matchAll(TAG)] : [];
     if (loraScale !== undefined && lora === undefined)
@@ -94,7 +94,7 @@ export class ImageAdapters {
       });
     if (lora === undefined && tags.length === 0) return { prompt, applied: this.#given };
     const scales = spread(loraScale, lora?.length ?? 0, 'loraScale');
-    const applied: AppliedAdapter[] = [];
+    const applied: AppliedLora[] = [];
     for (const [i, name] of (lora ?? []).entries()) applied.push(await this.#apply(name, scales[i]));
     for (const [, name, scale] of tags)
       applied.push(await this.#apply(name!.trim(), scale === undefined ? undefined : Number(scale)));
@@ -112,18 +112,18 @@ export class ImageAdapters {
     this.#isClosed = true;
     const named = [...this.#named.values()];
     this.#named.clear();
-    await Promise.all([...named.map(closeOpened), ...this.#given.map(({ adapter }) => adapter.file.close())]);
+    await Promise.all([...named.map(closeOpened), ...this.#given.map(({ lora }) => lora.file.close())]);
   }
 
-  async #apply(name: string, scale: number | undefined): Promise<AppliedAdapter> {
-    const given = this.#given.find(({ adapter }) => adapter.name === name || adapter.file.name === name);
-    if (given) return { adapter: given.adapter, scale: scale ?? given.scale };
-    const adapter = await this.#fromFolder(name);
-    return { adapter, scale: scale ?? ownScale(adapter) };
+  async #apply(name: string, scale: number | undefined): Promise<AppliedLora> {
+    const given = this.#given.find(({ lora }) => lora.name === name || lora.file.name === name);
+    if (given) return { lora: given.lora, scale: scale ?? given.scale };
+    const lora = await this.#fromFolder(name);
+    return { lora, scale: scale ?? ownScale(lora) };
   }
 
-  /** The adapter of this name in `loraDir`. */
-  async #fromFolder(name: string): Promise<OpenAdapter> {
+  /** The LoRA of this name in `loraDir`. */
+  async #fromFolder(name: string): Promise<OpenLora> {
     const { loraDir } = this.#options;
     const { platform } = this.#files;
     const found = loraDir === undefined ? 'missing' : await within(platform, name, loraDir);
@@ -140,27 +140,27 @@ export class ImageAdapters {
     if (this.#isClosed) throw new EngineError('cancelled', 'the model was closed');
     const opening = this.#open(path, name, name).catch((error: unknown) => {
       if (this.#named.get(path) === opening) this.#named.delete(path); // another request may find it repaired
-      throw aboutAdapter(error, 'lora');
+      throw aboutLora(error, 'lora');
     });
     this.#named.set(path, opening);
     return opening;
   }
 
-  async #open(path: string, given: string, name: string | null): Promise<OpenAdapter> {
+  async #open(path: string, given: string, name: string | null): Promise<OpenLora> {
     const { platform, onNote } = this.#files;
     const folder = await platform.openFolder(path);
     const targets = this.#options.loraTargetModules;
     const above = /^(.*[/\\])?adapter_model\.safetensors$/.exec(path);
     const beside = above ? await platform.openFolder(above[1] ?? '.') : undefined;
     const named = { given, name: name ?? stemOf(given), targets, beside };
-    const adapter = await openAdapter(folder, named, this.#target);
-    const note = unmatchedNote(adapter);
+    const lora = await openLora(folder, named, this.#target);
+    const note = unmatchedNote(lora);
     if (note !== null) onNote(note);
-    return adapter;
+    return lora;
   }
 
   #unknown(name: string): EngineError {
-    const names = this.#given.map(({ adapter }) => adapter.name);
+    const names = this.#given.map(({ lora }) => lora.name);
     const loaded = names.length === 0 ? 'none was given' : `those given are ${names.join(', ')}`;
     const inFolder = this.#options.loraDir === undefined ? '' : say`, or a file in ${option('loraDir')}`;
     const remedy = names.length === 0 ? 'give it with the model' : 'name one of them';
@@ -172,18 +172,18 @@ export class ImageAdapters {
   }
 }
 
-/** Closes the file of an adapter that may be opening. Requests that draw with it open it for each reading. */
-async function closeOpened(opening: Promise<OpenAdapter>): Promise<void> {
-  const adapter = await opening.catch(() => null);
-  await adapter?.file.close();
+/** Closes the file of a LoRA that may be opening. Requests that draw with it open it for each reading. */
+async function closeOpened(opening: Promise<OpenLora>): Promise<void> {
+  const lora = await opening.catch(() => null);
+  await lora?.file.close();
 }
 
 /** The changes that adapters make to each component; those of scale 0 make none. */
-export function changesOf(applied: readonly AppliedAdapter[]): ReadonlyMap<string, WeightChanges> {
+export function changesOf(applied: readonly AppliedLora[]): ReadonlyMap<string, WeightChanges> {
   const changes = new Map<string, Map<string, WeightChange[]>>();
-  for (const { adapter, scale } of applied) {
+  for (const { lora, scale } of applied) {
     if (scale === 0) continue;
-    for (const [component, tensors] of adapter.changes) {
+    for (const [component, tensors] of lora.changes) {
       const own = changes.get(component) ?? new Map<string, WeightChange[]>();
       changes.set(component, own);
       for (const [tensor, each] of tensors)
@@ -193,8 +193,8 @@ export function changesOf(applied: readonly AppliedAdapter[]): ReadonlyMap<strin
   return changes;
 }
 
-/** The scale of an adapter where none is given. */
-const ownScale = ({ fewSteps }: OpenAdapter): number => fewSteps?.settings.scale ?? 1;
+/** The scale of a LoRA where none is given. */
+const ownScale = ({ fewSteps }: OpenLora): number => fewSteps?.settings.scale ?? 1;
 
 function givenOf({ loraPath = [], loraNickname, loraScale }: Options) {
   const count = loraPath.length;
@@ -220,7 +220,7 @@ function givenOf({ loraPath = [], loraNickname, loraScale }: Options) {
   );
 }
 
-/** One scale for each adapter; a single one is that of all. */
+/** One scale for each LoRA; a single one is that of all. */
 function spread(scales: readonly number[] | undefined, count: number, param: string): (number | undefined)[] {
   if (scales === undefined) return [];
   if (scales.some((scale) => !Number.isFinite(scale)))
@@ -258,7 +258,7 @@ function stemOf(path: string): string {
 }
 
 /** Attributes an error about an adapter's files to an option or a field; a damaged file that a request names is a bad request. */
-export function aboutAdapter(error: unknown, param: 'lora' | 'loraPath' | 'loraDir'): unknown {
+export function aboutLora(error: unknown, param: 'lora' | 'loraPath' | 'loraDir'): unknown {
   if (!(error instanceof EngineError)) return error;
   const { code } = error;
   if (!/^(bad_checkpoint|unsupported|model_not_found|bad_request|network)$/.test(code)) return error;

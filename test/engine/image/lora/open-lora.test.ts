@@ -1,12 +1,8 @@
 // Adapters' files opened for a pipeline: what they change, what is listed as unmatched, files for other models, and damaged files.
 
 import { describe, expect, it } from 'vitest';
-import {
-  openAdapter,
-  unmatchedNote,
-  type AdapterTarget,
-} from '../../../../src/engine/image/lora/open-adapter.ts';
-import { fewStepsOf } from '../../../../src/engine/image/lora/few-step-adapters.ts';
+import { openLora, unmatchedNote, type LoraTarget } from '../../../../src/engine/image/lora/open-lora.ts';
+import { fewStepsOf } from '../../../../src/engine/image/lora/few-step-loras.ts';
 import { imageFamilies } from '../../../../src/engine/image/families/registry.ts';
 import { EngineError } from '../../../../src/files/error.ts';
 import { safetensorsHead, type TensorSpec } from '../../../../src/files/tensors/safetensors.ts';
@@ -16,10 +12,10 @@ import { memorySource } from '../../../files/memory-source.ts';
 import { tinySD1 } from '../tiny-pipelines.ts';
 
 const { tensors: TINY } = tinySD1();
-type Files = ReturnType<AdapterTarget['components']['filesOf']>;
+type Files = ReturnType<LoraTarget['components']['filesOf']>;
 
 /** Stable Diffusion 1 with the tensors of a tiny pipeline. */
-const TARGET: AdapterTarget = {
+const TARGET: LoraTarget = {
   family: imageFamilies().find(({ name }) => name === 'stable-diffusion')!,
   families: imageFamilies(),
   components: {
@@ -51,7 +47,7 @@ function folderOf(bytes: Uint8Array, name = 'style.safetensors'): Folder {
 }
 
 const opened = (bytes: Uint8Array, targets?: string[]) =>
-  openAdapter(folderOf(bytes), { given: 'style.safetensors', name: 'default', targets }, TARGET);
+  openLora(folderOf(bytes), { given: 'style.safetensors', name: 'default', targets }, TARGET);
 
 const MODULE = 'mid_block.attentions.0.transformer_blocks.0';
 const tensor = (name: string) => TINY['unet']!.get(`${name}.weight`)!;
@@ -150,7 +146,7 @@ describe('an adapter that is opened for a pipeline', () => {
     delete (bare.family as { adapters?: unknown }).adapters;
     const folder = folderOf(bytesOf(text).bytes);
     const given = { given: 'style.safetensors', name: 'default', targets: undefined };
-    await expect(openAdapter(folder, given, bare)).rejects.toThrow(
+    await expect(openLora(folder, given, bare)).rejects.toThrow(
       'which models of the family bare do not take yet',
     );
   });
