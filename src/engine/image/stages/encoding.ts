@@ -9,7 +9,7 @@ import { uploadImage } from '../blocks/autoencoder.ts';
 import { compute, finitely, freeTensors, type ComputeOptions } from '../recording/compute.ts';
 import type { Drawing } from './drawing.ts';
 import type { MaskInput } from '../blocks/family.ts';
-import type { ReferenceImage } from '../request/given-images.ts';
+import type { ReferenceImage } from './given-images.ts';
 import type { Pixels } from '../calls/image-model.ts';
 import { Scope } from '../recording/scope.ts';
 
