@@ -11,7 +11,7 @@ import {
   type TextModel,
   type TextPrompt,
 } from '../../index.ts';
-import { MEDIA_NOUNS, takenText } from '../../files/media-nouns.ts';
+import { MEDIA_NOUNS, takenText } from '../../files/media/media-nouns.ts';
 import { MEDIA_FETCHING } from '../../options/media.ts';
 import { RequestError } from '../http/errors.ts';
 import { whileClientWaits } from '../service/model-call.ts';
