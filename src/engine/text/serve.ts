@@ -2,12 +2,12 @@
 
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import type { MediaBounds } from '../../files/media/media.ts';
-import { createVocabulary } from '../../grammar/vocabulary.ts';
+import { createVocabulary } from '../../grammar/masks/vocabulary.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import { modelTypeOf } from '../opening/architectures.ts';
 import type { Platform } from '../platform/platform.ts';
-import type { DeviceSession } from '../../host/device-session.ts';
+import type { ServedDevice } from '../opening/served.ts';
 import type { Loras } from './lora/loras.ts';
 import { openTiers } from './cache/open-tiers.ts';
 import { modelName } from '../opening/model-name.ts';
@@ -34,7 +34,7 @@ export async function serve(
   platform: Platform,
   files: TextFiles,
   options: TextModelOptions,
-  session: DeviceSession<Loaded>,
+  session: ServedDevice<Loaded>,
   loras: Loras,
 ): Promise<LocalTextModel> {
   const { note } = session;
@@ -106,7 +106,7 @@ function requestContext(
   platform: Platform,
   { checkpoint, config: { vocabulary, ropes, experts }, speech, media }: TextFiles,
   options: TextModelOptions,
-  session: DeviceSession<Loaded>,
+  session: ServedDevice<Loaded>,
 ): Omit<RequestContext, 'sampling'> {
   const thread = platform.tokenizerThread && connectTextThreads(checkpoint.path, platform.tokenizerThread);
   return {
@@ -146,6 +146,7 @@ function describeModel(
   const isWhole = library && wrapper;
   const className = isWhole ? wrapper.architecture : architecture;
   return {
+    kind: 'text' as const,
     path,
     name,
     architecture: className,

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { ReasoningOptions } from '../../index.ts';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 import { by, type FieldTable, honoured, withoutMissing } from '../body/fields.ts';
 
 const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);

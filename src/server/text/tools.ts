@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { TextRequest, Tool, ToolChoice } from '../../index.ts';
 import { list, MOST_TOOLS, record } from '../body/bounded.ts';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 import { by, type FieldTable, honoured, show } from '../body/fields.ts';
 import { readSchema } from '../body/json-schema.ts';
 

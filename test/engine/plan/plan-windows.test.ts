@@ -14,7 +14,7 @@ import { openRunner } from '../../../src/engine/text/step/open-runner.ts';
 import type { KeptSizes } from '../../../src/engine/text/step/runner.ts';
 import type { Runner } from '../../../src/engine/text/step/text-runner.ts';
 import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { readShader } from '../../../src/gpu/node.ts';
 import { openPaperDevice } from '../../../src/gpu/paper-device.ts';

@@ -2,7 +2,7 @@
 
 import { EngineError } from '../../../files/error.ts';
 import type { MediaDecoders } from '../../../files/media/decoders.ts';
-import { takenText } from '../../../files/media-nouns.ts';
+import { takenText } from '../../../files/media/media-nouns.ts';
 import { checkGiven } from '../../../files/media/given.ts';
 import type { MediaBounds } from '../../../files/media/media.ts';
 import type { ChatRendering, ChatTemplate } from '../../../files/template/template.ts';

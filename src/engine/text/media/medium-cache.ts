@@ -2,7 +2,7 @@
 
 import type { Pixels } from '../../../files/image/pixels.ts';
 import type { Clip, RgbaPixels, Sound } from '../../../files/media/decoded.ts';
-import { LruCache } from '../../../grammar/lru-cache.ts';
+import { LruCache } from '../../../grammar/bounds/lru-cache.ts';
 import { cancelled, unlessAborted } from '../../async/abort-listeners.ts';
 import type { MediaKind, TileLimits } from '../../../models/media.ts';
 import { bytesOf, type Medium } from '../towers/medium.ts';

@@ -10,9 +10,9 @@ import {
   text,
   token,
   type Rule,
-} from '../../../grammar/rule.ts';
-import { textWithout } from '../../../grammar/marker-dfa.ts';
-import { regexDfa } from '../../../grammar/regex.ts';
+} from '../../../grammar/rules/rule.ts';
+import { textWithout } from '../../../grammar/automata/marker-dfa.ts';
+import { regexDfa } from '../../../grammar/automata/regex.ts';
 import type { SchemaMode } from '../../../grammar/text-constraint.ts';
 import type { ArgumentSyntax } from '../calls/output-parser.ts';
 import type { Tool } from '../calls/text-model.ts';

@@ -2,8 +2,8 @@
 // follows the text. The tokens that would complete a word are found in the trie of the vocabulary: tokens that contain a whole word
 // once for all texts, tokens that only end a word once per state of the automaton.
 
-import type { Trie } from '../../../grammar/trie.ts';
-import type { Vocabulary } from '../../../grammar/vocabulary.ts';
+import type { Trie } from '../../../grammar/masks/trie.ts';
+import type { Vocabulary } from '../../../grammar/masks/vocabulary.ts';
 
 /** Tokens that processors exclude as the next token of a text. */
 export interface Bans {

@@ -6,7 +6,7 @@ import { EngineError } from '../../../files/error.ts';
 import { maskWords } from '../../../kernels/logits-mask.ts';
 import { bannedWords, type Bans } from './banned-words.ts';
 import type { Constraint } from '../calls/constraint.ts';
-import type { Vocabulary } from '../../../grammar/vocabulary.ts';
+import type { Vocabulary } from '../../../grammar/masks/vocabulary.ts';
 import { repeatedRuns, type RepeatedRuns } from './repeated-runs.ts';
 import type { LogitProcessor, TextRequest } from '../calls/text-model.ts';
 

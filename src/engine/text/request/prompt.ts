@@ -3,7 +3,7 @@
 // reply begins within reasoning, within an answer, or before both.
 
 import { EngineError } from '../../../files/error.ts';
-import { TemplateLimitError } from '../../../files/template/jinja/meter.ts';
+import { TemplateLimitError } from '../../../files/template/jinja/values/meter.ts';
 import type { ChatRendering } from '../../../files/template/template.ts';
 import { assertLengths } from '../../../files/tokenizer/tokenizer.ts';
 import type { TileLimits } from '../../../models/media.ts';

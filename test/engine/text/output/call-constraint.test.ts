@@ -2,12 +2,12 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Constraint } from '../../../../src/engine/text/calls/constraint.ts';
-import { compile } from '../../../../src/grammar/compile.ts';
-import { limits } from '../../../../src/grammar/dfa.ts';
+import { compile } from '../../../../src/grammar/compile/compile.ts';
+import { limits } from '../../../../src/grammar/automata/dfa.ts';
 import { ruleOfSource } from '../../../../src/engine/text/threads/grammar-source.ts';
 import type { SchemaMode } from '../../../../src/grammar/text-constraint.ts';
 import { Grammar } from '../../../../src/grammar/grammar.ts';
-import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
+import { createVocabulary } from '../../../../src/grammar/masks/vocabulary.ts';
 import {
   CALL_ARGUMENTS,
   createCallConstraint,

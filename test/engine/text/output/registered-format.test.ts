@@ -17,10 +17,10 @@ import { renderConversation } from '../../../../src/engine/text/request/prompt.t
 import { ruleOfSource } from '../../../../src/engine/text/threads/grammar-source.ts';
 import { openChatTemplate } from '../../../../src/files/template/template.ts';
 import { openTokenizer } from '../../../../src/files/tokenizer/tokenizer.ts';
-import { compile } from '../../../../src/grammar/compile.ts';
-import { limits } from '../../../../src/grammar/dfa.ts';
+import { compile } from '../../../../src/grammar/compile/compile.ts';
+import { limits } from '../../../../src/grammar/automata/dfa.ts';
 import { Grammar } from '../../../../src/grammar/grammar.ts';
-import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
+import { createVocabulary } from '../../../../src/grammar/masks/vocabulary.ts';
 import { byteLevel } from '../../../files/tokenizer/small-tokenizers.ts';
 import { TOOLS } from './feed.ts';
 

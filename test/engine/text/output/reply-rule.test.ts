@@ -2,10 +2,10 @@
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
-import { compile } from '../../../../src/grammar/compile.ts';
-import { limits } from '../../../../src/grammar/dfa.ts';
+import { compile } from '../../../../src/grammar/compile/compile.ts';
+import { limits } from '../../../../src/grammar/automata/dfa.ts';
 import { Grammar } from '../../../../src/grammar/grammar.ts';
-import { text as textRule, type Rule } from '../../../../src/grammar/rule.ts';
+import { text as textRule, type Rule } from '../../../../src/grammar/rules/rule.ts';
 import { ruleOfSchema } from '../../../../src/grammar/schema/schema-rule.ts';
 import { callOpeners } from '../../../../src/engine/text/output/calls.ts';
 import { outputFormat } from '../../../../src/engine/text/output/detect.ts';

@@ -9,7 +9,7 @@ import type { TextRequest } from '../../../../src/engine/text/calls/text-model.t
 import { EngineError } from '../../../../src/files/error.ts';
 import { openChatTemplate } from '../../../../src/files/template/template.ts';
 import { openTokenizer } from '../../../../src/files/tokenizer/tokenizer.ts';
-import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
+import { createVocabulary } from '../../../../src/grammar/masks/vocabulary.ts';
 import { byteLevel } from '../../../files/tokenizer/small-tokenizers.ts';
 import { formatOf } from '../output/feed.ts';
 

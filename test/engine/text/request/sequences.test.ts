@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import { GrammarCache } from '../../../../src/engine/text/threads/grammar-cache.ts';
-import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
+import { createVocabulary } from '../../../../src/grammar/masks/vocabulary.ts';
 import { LONG_TEXT } from '../../../../src/engine/text/threads/text-threads.ts';
 import type { Begins } from '../../../../src/engine/text/output/format.ts';
 import { planReply, type ReplyPlan } from '../../../../src/engine/text/output/reply-plan.ts';
