@@ -12,6 +12,8 @@ import { watchConnections } from './connections.ts';
 import type { Log } from './http/request-log.ts';
 import { countText } from '../files/count-text.ts';
 import { DEFAULTS } from '../options/limits.ts';
+import { routesWith } from './routes.ts';
+import type { RouteTable } from './service/route.ts';
 import {
   SHUTDOWN,
   createService,
@@ -57,11 +59,15 @@ export interface ServedModel {
   ready(model: ServableModel): void;
 }
 
-/** Starts the server, which answers 503 until a model is ready. Throws if it cannot listen on the port. */
-export async function startServer(options: ServerOptions, log: Log): Promise<RunningServer> {
+/** Starts the server, which answers 503 until a model is ready. `added`: further routes. Throws if it cannot listen on the port. */
+export async function startServer(
+  options: ServerOptions,
+  log: Log,
+  added: RouteTable = {},
+): Promise<RunningServer> {
   const service = createService(options, log);
   const { receiveTime = DEFAULTS.receiveTime } = options;
-  const server = serve(createApp(service), {
+  const server = serve(createApp(service, routesWith(added)), {
     hostname: options.host,
     port: options.port,
     gracefulShutdown: false,
