@@ -103,6 +103,9 @@ export const FOLDERS = {
   'server/service': 'the models that are served, their names, turns and metrics; routes as values',
   'server/body': 'the bytes of a request into values: bounds, lists, members nobody knows',
   'server/http': 'what every route says over HTTP: errors, streams, lines of log',
+  'host/session': 'the life of a model: opened, lost, opened again, asleep, closed',
+  'host/thread': 'a model in one thread and its caller in another',
+  'host/kinds': 'the kinds of models, one value each, which everything else reads',
   'host/node': 'what starts the engine in Node: its disk, its device, its worker threads',
   'host/page': "what starts the engine in a page: the page's files and storage, its workers",
   'host/electron': "Electron's main process and preload scripts: the face of an engine in a hidden window",
@@ -178,7 +181,7 @@ export const FAMILIES = new Set(['models/text', 'engine/image/families']);
  * below it. Folders that are not in this table may import each other in one direction only.
  */
 export const STOREYS = {
-  host: ['electron', 'node', 'page', '.'],
+  host: ['electron', 'node', 'page', '.', 'kinds', 'thread', 'session'],
   server: [
     '.',
     'docs',

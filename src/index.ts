@@ -18,7 +18,8 @@ export type {
   PlannedQuantization,
   PlanOptions,
 } from './engine/plan/model-plan.ts';
-export { SUPPORTED, type Supported } from './host/supported.ts';
+export { SUPPORTED } from './host/supported.ts';
+export type { Supported } from './engine/opening/supported.ts';
 export { DEFAULTS, LIMITS } from './options/limits.ts';
 export {
   adapters,

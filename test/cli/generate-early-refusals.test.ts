@@ -2,13 +2,14 @@
 
 import { expect, it } from 'vitest';
 import type { OpenImageModel } from '../../src/cli/generate.ts';
-import { openImageModelInline } from '../../src/engine/image/open.ts';
+import { IMAGE } from '../../src/host/kinds/image.ts';
+import { openInline } from '../../src/host/open.ts';
 import { nodePlatform } from '../../src/host/node/platform.ts';
 import { tinyPipeline } from '../engine/image/pipeline-golden.ts';
 import { generateWith } from './generate-harness.ts';
 
 const platform = { ...nodePlatform, openDevice: () => Promise.reject(new Error('a device was opened')) };
-const open: OpenImageModel = (options, onEvent) => openImageModelInline(platform, options, onEvent);
+const open: OpenImageModel = (options, onEvent) => openInline(IMAGE, platform, options, onEvent);
 
 it.each([
   [['--width', '101'], '--width is 101, which is no multiple of 4; the nearest are 100 and 104'],

@@ -4,7 +4,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import type { OpenImageModel } from '../../src/cli/generate.ts';
-import { openImageModelInline } from '../../src/engine/image/open.ts';
+import { IMAGE } from '../../src/host/kinds/image.ts';
+import { openInline } from '../../src/host/open.ts';
 import { nodePlatform } from '../../src/host/node/platform.ts';
 import type { Platform } from '../../src/engine/platform/platform.ts';
 import type { Device } from '../../src/gpu/device.ts';
@@ -32,7 +33,7 @@ const platform: Platform = {
 const failing =
   (fail: () => void): OpenImageModel =>
   async (options, onEvent) => {
-    const model = await openImageModelInline(platform, options, onEvent);
+    const model = await openInline(IMAGE, platform, options, onEvent);
     let prompts = 0;
     return {
       ...model,

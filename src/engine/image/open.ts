@@ -1,5 +1,5 @@
-// Opens an image model in this thread: the files of its pipeline, then a session with its components on a device. A lost device is
-// opened again for the next image.
+// The files of an image model as it is opened, how its components are loaded onto a device, and what draws on it. A lost device is opened
+// again for the next image.
 
 import { noteOf, option, say } from '../../files/message.ts';
 import { bytesText } from '../../files/bytes-text.ts';
@@ -12,12 +12,8 @@ import { contextWith } from './request/few-steps.ts';
 import type { Platform } from '../platform/platform.ts';
 import { drawOn, plainRequest, type Reporter } from './stages/draw-request.ts';
 import { isKnownName, knownPipelines } from './families/registry.ts';
-import { DeviceSession } from '../../host/device-session.ts';
-import { localModel } from '../../host/model.ts';
-import type { OpenEvent } from '../opening/open-event.ts';
-import { Opening } from '../../host/opening.ts';
+import type { Opening, ReadModel, ServedDevice } from '../opening/served.ts';
 import type { ImageEvent, ImageModel, ImageModelOptions, Pixels } from './calls/image-model.ts';
-import { IMAGE_CALLS } from './face.ts';
 import { checkFirstRequest, inspectFirst } from './request/first-request.ts';
 import type { ImageMemoryPlan } from './calls/memory-plan.ts';
 import { LocalImageModel, type Draw, type DrawOptions, type Resolve } from './model.ts';
@@ -30,42 +26,49 @@ import { checkImageRequest } from './request/request-rules.ts';
 import { resolveRequest } from './request/resolve.ts';
 import type { Resolved } from './request/resolved.ts';
 
-/** Opens the model. Errors: those of openTextModel, and bad_request for options that the pipeline does not have. */
-export function openImageModelInline(
+/** Reads an image model's files; bad_request also for options that the pipeline does not have. See ReadFiles. */
+export async function openImage(
   platform: Platform,
   options: ImageModelOptions,
-  onEvent: (event: OpenEvent) => void = () => {},
-  signal?: AbortSignal,
-): Promise<ImageModel> {
-  return Opening.run(onEvent, signal, async (opening) => {
-    const { pipeline, adapterPaths } = await openFiles(platform, options, opening);
-    const session = await DeviceSession.open<Parts>(opening, {
-      openDevice: () => platform.openDevice(options),
-      load: (device, _, onLoad) => openPlannedParts(device, platform, pipeline, options, onLoad),
-      unload: ({ components }) => components.close(),
-    });
-    const { info } = session.parts;
-    const report: Reporter = {
-      kernels: (stage, done, total) => opening.onEvent({ type: 'warmup', done, total, stage }),
-      trials: (stage, done, total) => opening.onEvent({ type: 'tune', done, total, stage }),
-      note: opening.note,
-    };
-    const adapters = await openAdapters(platform, options, session, { note: opening.note, adapterPaths });
-    const resolve = resolver(session.parts, adapters, platform);
-    if (options.prepare) await prepare(session.parts, platform, resolve, report, opening);
-    const draw: Draw = (resolved, emit, given) =>
-      drawIn(session, platform, resolved, emit, { ...given, report });
-    const plan = async (resolved: Resolved): Promise<ImageMemoryPlan> =>
-      (await session.ready()).memory!.plan(resolved);
-    return localModel<ImageModel>(new LocalImageModel(info, session, { resolve, draw, plan }), IMAGE_CALLS);
-  });
+  opening: Opening,
+): Promise<ReadModel<ImageModel, Parts>> {
+  const { pipeline, adapterPaths } = await openFiles(platform, options, opening);
+  return {
+    openDevice: () => platform.openDevice(options),
+    load: (device, _, onLoad) => openPlannedParts(device, platform, pipeline, options, onLoad),
+    unload: ({ components }) => components.close(),
+    serve: (session) => serve(platform, options, session, opening, adapterPaths),
+  };
 }
 
-/** Opens the adapters of the options, which are closed with the session. */
+async function serve(
+  platform: Platform,
+  options: ImageModelOptions,
+  session: ServedDevice<Parts>,
+  opening: Opening,
+  adapterPaths: OpenedFiles['adapterPaths'],
+): Promise<LocalImageModel> {
+  const { note, onEvent } = opening;
+  const report: Reporter = {
+    kernels: (stage, done, total) => onEvent({ type: 'warmup', done, total, stage }),
+    trials: (stage, done, total) => onEvent({ type: 'tune', done, total, stage }),
+    note,
+  };
+  const adapters = await openAdapters(platform, options, session, { note, adapterPaths });
+  const resolve = resolver(session.parts, adapters, platform);
+  if (options.prepare) await prepare(session.parts, platform, resolve, report, opening);
+  const draw: Draw = (resolved, emit, given) =>
+    drawIn(session, platform, resolved, emit, { ...given, report });
+  const plan = async (resolved: Resolved): Promise<ImageMemoryPlan> =>
+    (await session.ready()).memory!.plan(resolved);
+  return new LocalImageModel(session.parts.info, session, { resolve, draw, plan });
+}
+
+/** Opens the adapters of the options, which are closed with the model. */
 async function openAdapters(
   platform: Platform,
   options: ImageModelOptions,
-  session: DeviceSession<Parts>,
+  session: ServedDevice<Parts>,
   { note, adapterPaths }: Pick<Opening, 'note'> & Pick<OpenedFiles, 'adapterPaths'>,
 ): Promise<ImageAdapters> {
   const { components, context } = session.parts;
@@ -167,7 +170,7 @@ function resolver(
  * device_lost.
  */
 async function drawIn(
-  session: DeviceSession<Parts>,
+  session: ServedDevice<Parts>,
   platform: Platform,
   resolved: Resolved,
   emit: (event: ImageEvent) => void,

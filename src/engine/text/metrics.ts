@@ -1,7 +1,7 @@
 // The metrics of a text model, gathered from its scheduler, its cache, its grammars and its loop.
 
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
-import type { DeviceSession } from '../../host/device-session.ts';
+import type { ServedDevice } from '../opening/served.ts';
 import type { Adapters } from './lora/adapters.ts';
 import type { CacheTiers } from './cache/cache-tiers.ts';
 import type { Loaded } from './load.ts';
@@ -18,7 +18,7 @@ export interface MetricsSources {
   tiers: CacheTiers | null;
   adapters: Adapters;
   pageBytes: number;
-  session: DeviceSession<Loaded>;
+  session: ServedDevice<Loaded>;
 }
 
 export function textMetrics(sources: MetricsSources): TextMetrics {

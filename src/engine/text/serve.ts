@@ -7,7 +7,7 @@ import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import { modelTypeOf } from '../opening/architectures.ts';
 import type { Platform } from '../platform/platform.ts';
-import type { DeviceSession } from '../../host/device-session.ts';
+import type { ServedDevice } from '../opening/served.ts';
 import type { Adapters } from './lora/adapters.ts';
 import { batchNotes } from './run/batch-notes.ts';
 import { openTiers } from './cache/open-tiers.ts';
@@ -35,7 +35,7 @@ export async function serve(
   platform: Platform,
   files: TextFiles,
   options: TextModelOptions,
-  session: DeviceSession<Loaded>,
+  session: ServedDevice<Loaded>,
   adapters: Adapters,
 ): Promise<LocalTextModel> {
   const { note } = session;
@@ -107,7 +107,7 @@ function requestContext(
   platform: Platform,
   { checkpoint, config: { vocabulary, ropes, experts }, speech, media }: TextFiles,
   options: TextModelOptions,
-  session: DeviceSession<Loaded>,
+  session: ServedDevice<Loaded>,
 ): Omit<RequestContext, 'sampling'> {
   const thread = platform.tokenizerThread && connectTextThreads(checkpoint.path, platform.tokenizerThread);
   return {

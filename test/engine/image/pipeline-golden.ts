@@ -12,7 +12,8 @@ import type {
   CompleteImageRequest,
   Pixels,
 } from '../../../src/engine/image/calls/image-model.ts';
-import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import { IMAGE } from '../../../src/host/kinds/image.ts';
+import { openInline } from '../../../src/host/open.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { readSafetensors } from '../../../src/files/checkpoint/safetensors.ts';
 import { parseJson } from '../../../src/files/json.ts';
@@ -171,7 +172,7 @@ export async function openPipelineGolden(
 ): Promise<{ model: ImageModel; request: CompleteImageRequest }> {
   const golden = await goldenRequest(name);
   return {
-    model: await openImageModelInline(nodePlatform, { ...golden.options, ...options }),
+    model: await openInline(IMAGE, nodePlatform, { ...golden.options, ...options }),
     request: golden.request,
   };
 }

@@ -1,7 +1,7 @@
 // Repeated requests: events of a second run, divided otherwise, continue those of the first one without a gap or a repetition.
 
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { PlainRepeat, TextRepeat } from '../../../src/host/electron/repeat.ts';
+import { PlainRepeat, TextRepeat } from '../../../src/host/kinds/repeat.ts';
 import type { TextEvent } from '../../../src/engine/text/calls/text-model.ts';
 
 const REQUEST = { prompt: { text: 'x' } };

@@ -1,15 +1,14 @@
 // A model that leaves its device while it is idle: its thread ends, and the next request opens it again. Callers use it like any
 // other model; the first answer takes longer.
 
-import { unlessAborted } from '../engine/async/abort-listeners.ts';
-import { callByName, modelObject, type AnyModel, type CallNames } from './model.ts';
-import { cancelledBefore, Session } from './session.ts';
-import { BoundedWaitQueue, type WaitQueue } from '../engine/async/wait-queue.ts';
+import { unlessAborted } from '../../engine/async/abort-listeners.ts';
+import { cancelledBefore } from '../../engine/async/cancelled.ts';
+import { callByName, callNamed, modelObject, type AnyModel, type Calls } from './model.ts';
+import { Session } from './session.ts';
+import { BoundedWaitQueue, type WaitQueue } from '../../engine/async/wait-queue.ts';
 
-/** The sleep behaviour of a kind of model. */
+/** What a model keeps while it sleeps. */
 export interface SleepBehaviour<M> {
-  /** Calls that neither wake the model nor keep it awake; `rest` provides their answers. */
-  passive: readonly (keyof M & string)[];
   /** Called before the model goes to sleep. */
   rest(model: M): Promise<Rest<M>>;
   /** The queue of requests while the model is opened again. */
@@ -17,7 +16,7 @@ export interface SleepBehaviour<M> {
 }
 
 export interface Rest<M> {
-  /** Answers to the passive calls while the model sleeps. */
+  /** Answers to the passive calls (see Call) while the model sleeps. */
   answers: Partial<M>;
   /** Brings the model that was opened again to the state in which it went to sleep. */
   restore(model: M): Promise<void>;
@@ -26,16 +25,15 @@ export interface Rest<M> {
 export interface SleepOptions<M> extends SleepBehaviour<M> {
   /** Milliseconds without a request after which the model sleeps. */
   after: number;
-  calls: CallNames<M>;
+  calls: Calls<M>;
   /** Opens the model again; an abort of `signal` cancels that. */
   open(signal: AbortSignal): Promise<M>;
   /** Called when the model goes to sleep, and when it is open again. */
   note?(message: string): void;
 }
 
-/** Sleep behaviour without passive calls and with nothing to restore. */
+/** The sleep of a model without passive calls and with nothing to restore. */
 export const PLAIN_SLEEP = {
-  passive: [],
   waitQueue: new BoundedWaitQueue(Infinity),
   rest: async <M>(): Promise<Rest<M>> => ({ answers: {}, restore: async () => {} }),
 };
@@ -83,7 +81,7 @@ class SleepingModel<M extends AnyModel> {
   }
 
   async call(name: keyof M & string, given: unknown[]): Promise<unknown> {
-    if (this.#options.passive.includes(name)) return this.#answer(name, given);
+    if (callNamed(this.#options.calls, name)?.passive) return this.#answer(name, given);
     this.#begin();
     try {
       return await callByName(await this.#session.ready(), name, given);

@@ -2,10 +2,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { BoundedWaitQueue } from '../../src/engine/async/wait-queue.ts';
-import type { Model } from '../../src/host/model.ts';
-import { withResolvers } from '../../src/engine/async/resolvers.ts';
-import { letSleep, type SleepOptions } from '../../src/host/sleeping-model.ts';
+import { BoundedWaitQueue } from '../../../src/engine/async/wait-queue.ts';
+import type { Model } from '../../../src/host/session/model.ts';
+import { withResolvers } from '../../../src/engine/async/resolvers.ts';
+import { letSleep, type SleepOptions } from '../../../src/host/session/sleeping-model.ts';
 
 interface Paper extends Model<{ nth: number }, { text: string; wait?: number }, string> {
   count(): Promise<number>;
@@ -56,8 +56,7 @@ function start(more: Partial<SleepOptions<Paper>> = {}) {
   const model = letSleep(made[0]!, {
     after: 30,
     open,
-    calls: { count: true, shout: true, crash: true },
-    passive: ['count'],
+    calls: { count: { passive: true }, shout: {}, crash: {} },
     waitQueue: new BoundedWaitQueue(Infinity),
     rest: async (resting) => {
       const last = await resting.count();

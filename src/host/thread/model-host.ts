@@ -1,13 +1,13 @@
 // The engine's side of a model in a thread: opens the model and answers the messages of its proxy.
 
-import { callByName, type AnyModel, type CallNames } from './model.ts';
-import type { OpenEvent } from '../engine/opening/open-event.ts';
-import type { Port } from '../engine/platform/port.ts';
-import { toWire } from '../engine/platform/wire-error.ts';
+import { callByName, type AnyModel, type Calls } from '../session/model.ts';
+import type { OpenEvent } from '../../engine/opening/open-event.ts';
+import type { Port } from '../../engine/platform/port.ts';
+import { toWire } from '../../engine/platform/wire-error.ts';
 import type { CallMessage, GenerateMessage, ToHost, ToProxy } from './wire-messages.ts';
 
 export interface HostedModel<Options, M> {
-  calls: CallNames<M>;
+  calls: Calls<M>;
   /** Opens the model; an abort of `signal` cancels that. */
   open(options: Options, onEvent: (event: OpenEvent) => void, signal: AbortSignal): Promise<M>;
   /** Releases the devices at once, whatever the model is doing. */

@@ -1,9 +1,9 @@
 // A model in its thread, on a fake device that can be lost at any moment.
 
 import { describe, expect, it } from 'vitest';
-import { EngineError } from '../../src/files/error.ts';
-import type { OpenEvent } from '../../src/engine/opening/open-event.ts';
-import { openPaperSession, partsOn, type PaperDevice } from './paper-session.ts';
+import { EngineError } from '../../../src/files/error.ts';
+import type { OpenEvent } from '../../../src/engine/opening/open-event.ts';
+import { openPaperSession, partsOn, type PaperDevice } from '../paper-session.ts';
 
 const itself = <T>(session: T): T => session;
 
@@ -23,15 +23,12 @@ describe('opening', () => {
   it('that fails after the device was loaded gives back all, the latest first', async () => {
     const log: string[] = [];
     let device: PaperDevice | undefined;
-    const opening = openPaperSession(
-      { unload: async () => void log.push('parts') },
-      (session, { resources }) => {
-        device = session.parts.paper;
-        session.defer(() => void log.push('storage'));
-        resources.defer(() => Promise.reject(new Error('hidden by the first error')));
-        throw new Error('enough');
-      },
-    );
+    const opening = openPaperSession({ unload: async () => void log.push('parts') }, (session, { defer }) => {
+      device = session.parts.paper;
+      session.defer(() => void log.push('storage'));
+      defer(() => Promise.reject(new Error('hidden by the first error')));
+      throw new Error('enough');
+    });
     await expect(opening).rejects.toThrow('enough');
     expect([log, device!.destroyed]).toEqual([['storage', 'parts'], 1]);
   });

@@ -1,14 +1,13 @@
 // Sleep behaviour of a language model: the calls that it answers while asleep, its queue of waiting requests, and the adapters that
 // are loaded again.
 
-import type { SleepBehaviour } from '../../host/sleeping-model.ts';
-import type { LoraInfo, TextModel, TextModelOptions } from './calls/text-model.ts';
-import { TextWaitQueue } from './request/text-wait-queue.ts';
+import type { SleepBehaviour } from '../session/sleeping-model.ts';
+import type { LoraInfo, TextModel, TextModelOptions } from '../../engine/text/calls/text-model.ts';
+import { TextWaitQueue } from '../../engine/text/request/text-wait-queue.ts';
 
 export function textSleep({ info }: TextModel, options: TextModelOptions): SleepBehaviour<TextModel> {
   const waitQueue = new TextWaitQueue(info, options);
   return {
-    passive: ['metrics', 'loadedAdapters', 'abort', 'flushCache'],
     waitQueue,
     async rest(model) {
       const [metrics, adapters] = await Promise.all([model.metrics(), model.loadedAdapters()]);

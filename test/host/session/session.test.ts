@@ -1,8 +1,8 @@
 // The states of a session, with a resource of paper.
 
 import { describe, expect, it, vi } from 'vitest';
-import { withResolvers } from '../../src/engine/async/resolvers.ts';
-import { Session } from '../../src/host/session.ts';
+import { withResolvers } from '../../../src/engine/async/resolvers.ts';
+import { Session } from '../../../src/host/session/session.ts';
 
 interface Paper {
   nth: number;

@@ -1,28 +1,14 @@
 // A model in this thread: its files, and its parts on a device. A lost device is replaced by a new one, onto which the parts are
 // loaded again.
 
-import { type Prose } from '../files/message.ts';
-import { EngineError } from '../files/error.ts';
-import type { Device } from '../gpu/device.ts';
-import type { OpenEvent } from '../engine/opening/open-event.ts';
-import { openingCancelled, type Opening } from './opening.ts';
+import { EngineError } from '../../files/error.ts';
+import { openingCancelled } from '../../engine/async/cancelled.ts';
+import type { OpenEvent } from '../../engine/opening/open-event.ts';
+import type { DeviceSource, OnDevice, ServedDevice } from '../../engine/opening/served.ts';
+import type { Opening } from './opening.ts';
 import { Session, type SessionState } from './session.ts';
 
-/** The parts of a model that are lost with their device. */
-export interface OnDevice {
-  readonly device: Device;
-}
-
-export interface DeviceSource<P extends OnDevice> {
-  /** `before`: the parts of the lost device; null when the model is opened for the first time. */
-  openDevice(before: P | null): Promise<Device>;
-  /** Loads the parts. Ends early if `onEvent` throws; the device is then destroyed. */
-  load(device: Device, before: P | null, onEvent: (event: OpenEvent) => void): Promise<P>;
-  /** Frees what the parts hold outside of their device. */
-  unload?(parts: P): Promise<void>;
-}
-
-export class DeviceSession<P extends OnDevice> {
+export class DeviceSession<P extends OnDevice> implements ServedDevice<P> {
   readonly #opening: Opening;
   readonly #source: DeviceSource<P>;
   readonly #session: Session<P>;
@@ -36,7 +22,7 @@ export class DeviceSession<P extends OnDevice> {
       open: (signal, before) => (before === null ? this.#load(signal, null) : this.#reload(signal, before)),
       close: (parts) => this.#unload(parts),
     });
-    opening.resources.defer(() => this.#session.release());
+    opening.defer(() => this.#session.release());
   }
 
   /** Opens a device and loads the parts. Errors: no_adapter, out_of_memory, bad_checkpoint, cancelled, and those of `source`. */
@@ -49,8 +35,7 @@ export class DeviceSession<P extends OnDevice> {
     return session;
   }
 
-  /** Passes a note to the caller that opened the model. */
-  get note(): (message: Prose) => void {
+  get note(): ServedDevice<P>['note'] {
     return this.#opening.note;
   }
 
@@ -62,12 +47,10 @@ export class DeviceSession<P extends OnDevice> {
     return this.state === 'closed';
   }
 
-  /** The parts that were loaded last. Their device may be lost. */
   get parts(): P {
     return this.#session.latest;
   }
 
-  /** Number of devices that were opened to replace lost ones. */
   get restarts(): number {
     return this.#restarts;
   }
@@ -77,18 +60,15 @@ export class DeviceSession<P extends OnDevice> {
     return this.#session.ended;
   }
 
-  /** Throws cancelled if the model is closed. */
   assertOpen(): void {
     this.#session.assertOpen();
   }
 
-  /** Returns the parts on a device that is not known to be lost. Throws device_lost if a lost device cannot be replaced. */
   async ready(): Promise<P> {
     if (this.state === 'ready' && this.parts.device.isLost) await this.loss();
     return this.#session.ready();
   }
 
-  /** Returns the reason why the device is lost; null if it works. To be called after an operation on the device has failed. */
   async loss(): Promise<string | null> {
     const { device } = this.parts;
     const reason = await device.loss();
@@ -99,14 +79,13 @@ export class DeviceSession<P extends OnDevice> {
     return reason;
   }
 
-  /** Calls `giveBack` when the model is closed, before the functions that were deferred earlier. */
-  defer(giveBack: () => Promise<void> | void): void {
-    this.#opening.resources.defer(giveBack);
+  get defer(): ServedDevice<P>['defer'] {
+    return this.#opening.defer;
   }
 
   /** Releases everything that was opened, exactly once, even if some of it fails; then throws the first failure. */
   close(): Promise<void> {
-    return this.#session.close(() => this.#opening.resources.dispose());
+    return this.#session.close(() => this.#opening.release());
   }
 
   async #load(signal: AbortSignal, before: P | null): Promise<P> {

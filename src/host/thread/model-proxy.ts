@@ -1,14 +1,13 @@
 // The caller's side of a model in a thread: every request and call is a message to the host, and the answers are messages.
 
-import { onAbort } from '../engine/async/abort-listeners.ts';
-import { withResolvers, type PromiseWithResolvers } from '../engine/async/resolvers.ts';
-import { EventQueue, type AnyMerge, type Merge } from '../engine/async/event-queue.ts';
-import { modelObject, type AnyModel, type CallNames } from './model.ts';
-import type { OpenEvent } from '../engine/opening/open-event.ts';
-import { openingCancelled } from './opening.ts';
-import type { Port } from '../engine/platform/port.ts';
-import { cancelledBefore, closedError } from './session.ts';
-import { fromWire, notData, type WireError } from '../engine/platform/wire-error.ts';
+import { onAbort } from '../../engine/async/abort-listeners.ts';
+import { cancelledBefore, closedError, openingCancelled } from '../../engine/async/cancelled.ts';
+import { withResolvers, type PromiseWithResolvers } from '../../engine/async/resolvers.ts';
+import { EventQueue, type AnyMerge, type Merge } from '../../engine/async/event-queue.ts';
+import { modelObject, type AnyModel, type Calls } from '../session/model.ts';
+import type { OpenEvent } from '../../engine/opening/open-event.ts';
+import type { Port } from '../../engine/platform/port.ts';
+import { fromWire, notData, type WireError } from '../../engine/platform/wire-error.ts';
 import type { ToHost, ToProxy } from './wire-messages.ts';
 
 /** Milliseconds that a failed thread has to end by itself. */
@@ -31,7 +30,7 @@ export interface ProxyOptions {
 /** Opens a model on the other side of a port. */
 export async function openProxy<M extends AnyModel>(
   port: Port,
-  calls: CallNames<M>,
+  calls: Calls<M>,
   options: ProxyOptions,
 ): Promise<M> {
   const proxy = new ModelProxy(port, options);

@@ -1,8 +1,8 @@
 // The life cycle of a resource that can go and come back: a model's parts on a device, which may be lost, or a whole model, which
 // may be put to sleep. It is opened once for all callers that wait, released exactly once, and ends for good when it is closed.
 
-import { EngineError } from '../files/error.ts';
-import { withResolvers } from '../engine/async/resolvers.ts';
+import { closedError } from '../../engine/async/cancelled.ts';
+import { withResolvers } from '../../engine/async/resolvers.ts';
 
 /**
  * opening → ready → asleep or lost → opening → …, and any of them → closed. A failed opening returns to the state before it; if the
@@ -20,16 +20,6 @@ export interface SessionSource<R> {
   close(resource: R): Promise<void>;
   /** Resolves with the reason when the resource has ended by itself for good; the session is then closed. */
   ended?(resource: R): Promise<Error>;
-}
-
-/** The error for a request that is aborted before the model has got it. */
-export function cancelledBefore(): EngineError {
-  return new EngineError('cancelled', 'the request was cancelled before it began');
-}
-
-/** The error for requests to a closed model. */
-export function closedError(): EngineError {
-  return new EngineError('cancelled', 'the model is closed: open it again');
 }
 
 export class Session<R> {

@@ -1,22 +1,22 @@
 // One fake kind of model through everything that models share: opened in the same thread and behind a port, asleep and awake, on a
-// device that is lost. It provides only what every kind does: `open`, made of a session and a model, and its sleep behaviour.
+// device that is lost. It provides only what every kind does: its calls, its engine and its sleep.
 
 import { describe, expect, it, vi } from 'vitest';
-import type { EngineError } from '../../src/files/error.ts';
-import type { Platform } from '../../src/engine/platform/platform.ts';
-import { EventQueue } from '../../src/engine/async/event-queue.ts';
-import { DeviceSession } from '../../src/host/device-session.ts';
-import { ModelHost } from '../../src/host/model-host.ts';
-import type { ModelKind, SessionOptions } from '../../src/host/model-kind.ts';
-import { openProxy } from '../../src/host/model-proxy.ts';
-import { localModel, type CallNames, type Model } from '../../src/host/model.ts';
-import type { OpenEvent } from '../../src/engine/opening/open-event.ts';
-import { Opening } from '../../src/host/opening.ts';
-import { letSleep } from '../../src/host/sleeping-model.ts';
-import { BoundedWaitQueue } from '../../src/engine/async/wait-queue.ts';
-import type { Device } from '../../src/gpu/device.ts';
-import { PaperDevice, partsOn, type PaperParts } from './paper-session.ts';
-import { portPair } from './port-pair.ts';
+import type { EngineError } from '../../../src/files/error.ts';
+import type { Platform } from '../../../src/engine/platform/platform.ts';
+import { EventQueue } from '../../../src/engine/async/event-queue.ts';
+import type { ServedDevice, Service } from '../../../src/engine/opening/served.ts';
+import { ModelHost } from '../../../src/host/thread/model-host.ts';
+import type { SessionOptions } from '../../../src/host/kinds/model-kind.ts';
+import { openProxy } from '../../../src/host/thread/model-proxy.ts';
+import type { Model } from '../../../src/host/session/model.ts';
+import type { OpenEvent } from '../../../src/engine/opening/open-event.ts';
+import { openInline } from '../../../src/host/open.ts';
+import { letSleep } from '../../../src/host/session/sleeping-model.ts';
+import { BoundedWaitQueue } from '../../../src/engine/async/wait-queue.ts';
+import type { Device } from '../../../src/gpu/device.ts';
+import { PaperDevice, paperKind, partsOn, type PaperParts } from '../paper-session.ts';
+import { portPair } from '../port-pair.ts';
 
 interface Request {
   words: number;
@@ -26,20 +26,14 @@ interface Paper extends Model<{ name: string }, Request, Event> {
   /** Returns the index of the device on which it runs. */
   where(): Promise<number>;
 }
-const CALLS: CallNames<Paper> = { where: true };
 
 /** Each step takes one turn of the event loop on the device, and is repeated if the device was lost. */
-class LocalPaper implements Paper {
+class LocalPaper implements Service<Paper> {
   readonly info = { name: 'paper' };
-  readonly asleep = false;
-  readonly #session: DeviceSession<PaperParts>;
+  readonly #session: ServedDevice<PaperParts>;
 
-  constructor(session: DeviceSession<PaperParts>) {
+  constructor(session: ServedDevice<PaperParts>) {
     this.#session = session;
-  }
-
-  get ended(): Promise<Error> {
-    return this.#session.ended;
   }
 
   async *generate({ words }: Request, { signal }: { signal?: AbortSignal } = {}): AsyncGenerator<Event> {
@@ -66,14 +60,6 @@ class LocalPaper implements Paper {
   async where(): Promise<number> {
     return this.#session.parts.paper.nth;
   }
-
-  close(): Promise<void> {
-    return this.#session.close();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
 }
 
 type PaperOptions = SessionOptions & { device: PaperDevices };
@@ -94,30 +80,26 @@ class PaperDevices {
   }
 }
 
-const PAPER: ModelKind<PaperOptions, Paper> = {
-  name: 'svc-engine paper',
-  calls: CALLS,
-  check: () => {},
-  open: (_platform, { device: devices }, onEvent = () => {}, signal) =>
-    Opening.run(onEvent, signal, async (opening) => {
-      const session = await DeviceSession.open<PaperParts>(opening, {
-        openDevice: async () => devices.open(),
-        async load(device, _, onLoad) {
-          onLoad({ type: 'load', bytes: 0, totalBytes: 1 });
-          await devices.onLoad(partsOn(device).paper);
-          if (partsOn(device).paper.isLost) throw new Error('a mapping was aborted');
-          onLoad({ type: 'load', bytes: 1, totalBytes: 1 });
-          return partsOn(device);
-        },
-      });
-      return localModel<Paper>(new LocalPaper(session), CALLS);
+const PAPER = paperKind<PaperOptions, Paper>({
+  calls: { where: { passive: true } },
+  engine:
+    async () =>
+    async (_platform, { device: devices }) => ({
+      openDevice: async () => devices.open(),
+      async load(device, _, onLoad) {
+        onLoad({ type: 'load', bytes: 0, totalBytes: 1 });
+        await devices.onLoad(partsOn(device).paper);
+        if (partsOn(device).paper.isLost) throw new Error('a mapping was aborted');
+        onLoad({ type: 'load', bytes: 1, totalBytes: 1 });
+        return partsOn(device);
+      },
+      serve: async (served) => new LocalPaper(served as ServedDevice<PaperParts>),
     }),
   sleep: () => ({
-    passive: ['where'],
     waitQueue: new BoundedWaitQueue(2),
     rest: async () => ({ answers: { where: async () => 0 }, restore: async () => {} }),
   }),
-};
+});
 
 /** Opens a fake model in the place that `place` names; `sleepAfter` as in the options of every model. */
 async function open(
@@ -131,14 +113,19 @@ async function open(
   const notes: string[] = [];
   const onEvent = (event: OpenEvent): void => void (event.type === 'note' && notes.push(event.message));
   const openHere = (options: object, heard = onEvent, giveUp?: AbortSignal): Promise<Paper> =>
-    PAPER.open({} as Platform, { ...options, device: devices } as PaperOptions, heard, giveUp);
+    openInline(PAPER, {} as Platform, { ...options, device: devices } as PaperOptions, heard, giveUp);
   const openOnce = (giveUp?: AbortSignal): Promise<Paper> => {
     if (place === 'in place') return openHere({ model: 'paper' }, onEvent, giveUp);
     const { near, far } = portPair();
-    const host = new ModelHost<object, Paper>(far, { calls: CALLS, open: openHere, release: () => {} });
+    const host = new ModelHost<object, Paper>(far, { calls: PAPER.calls, open: openHere, release: () => {} });
     expect(host).toBeDefined();
     const onClosed = async (): Promise<void> => {};
-    return openProxy<Paper>(near, CALLS, { options: { model: 'paper' }, onEvent, onClosed, signal: giveUp });
+    return openProxy<Paper>(near, PAPER.calls, {
+      options: { model: 'paper' },
+      onEvent,
+      onClosed,
+      signal: giveUp,
+    });
   };
   const model = await openOnce(signal);
   const options = { model: 'paper', device: devices };
@@ -150,7 +137,7 @@ async function open(
           after: sleepAfter,
           open: openOnce,
           note,
-          calls: CALLS,
+          calls: PAPER.calls,
           ...PAPER.sleep(model, options),
         });
   return { model: sleeping, devices, notes };

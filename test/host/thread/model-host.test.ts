@@ -2,10 +2,10 @@
 
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { ModelHost, waitUntilReleased } from '../../src/host/model-host.ts';
-import type { AnyModel } from '../../src/host/model.ts';
-import { withResolvers } from '../../src/engine/async/resolvers.ts';
-import { portPair } from './port-pair.ts';
+import { ModelHost, waitUntilReleased } from '../../../src/host/thread/model-host.ts';
+import type { AnyModel } from '../../../src/host/session/model.ts';
+import { withResolvers } from '../../../src/engine/async/resolvers.ts';
+import { portPair } from '../port-pair.ts';
 
 /** A host on the far side of a port, with what it did and the messages that it sent, in order. */
 function hosted() {

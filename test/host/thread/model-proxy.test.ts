@@ -1,16 +1,16 @@
 // Proxy and host of a model in another thread, on a fake port, with a model that the test controls.
 
 import { describe, expect, it, vi } from 'vitest';
-import type { Port } from '../../src/engine/platform/port.ts';
-import { ModelHost } from '../../src/host/model-host.ts';
-import { openProxy, type ProxyOptions } from '../../src/host/model-proxy.ts';
-import { mergeEvents } from '../../src/engine/text/run/merge-events.ts';
-import { TEXT_CALLS } from '../../src/engine/text/face.ts';
-import type { TextModel, TextModelOptions } from '../../src/engine/text/calls/text-model.ts';
-import { EngineError } from '../../src/files/error.ts';
-import { createFakeModel, fakeInfo } from '../server/fake-model.ts';
-import { collect } from '../engine/fixture.ts';
-import { portPair } from './port-pair.ts';
+import type { Port } from '../../../src/engine/platform/port.ts';
+import { ModelHost } from '../../../src/host/thread/model-host.ts';
+import { openProxy, type ProxyOptions } from '../../../src/host/thread/model-proxy.ts';
+import { mergeEvents } from '../../../src/engine/text/run/merge-events.ts';
+import { TEXT } from '../../../src/host/kinds/text.ts';
+import type { TextModel, TextModelOptions } from '../../../src/engine/text/calls/text-model.ts';
+import { EngineError } from '../../../src/files/error.ts';
+import { createFakeModel, fakeInfo } from '../../server/fake-model.ts';
+import { collect } from '../../engine/fixture.ts';
+import { portPair } from '../port-pair.ts';
 
 const OPTIONS: TextModelOptions = { model: 'any' };
 const ask = (content: string) => ({ prompt: { messages: [{ role: 'user' as const, content }] } });
@@ -18,10 +18,10 @@ const ask = (content: string) => ({ prompt: { messages: [{ role: 'user' as const
 type Open = (options: unknown, onEvent: unknown, signal: AbortSignal) => Promise<TextModel>;
 
 const serve = (port: Port, open: Open, release = (): void => {}): ModelHost<unknown, TextModel> =>
-  new ModelHost(port, { calls: TEXT_CALLS, open, release });
+  new ModelHost(port, { calls: TEXT.calls, open, release });
 
 const connectTo = (port: Port, given: Partial<ProxyOptions> = {}): Promise<TextModel> =>
-  openProxy<TextModel>(port, TEXT_CALLS, {
+  openProxy<TextModel>(port, TEXT.calls, {
     options: OPTIONS,
     onEvent: () => {},
     onClosed: async () => {},

@@ -1,7 +1,7 @@
 // The messages between the proxy of a model, in the caller's thread, and its host, in the engine's.
 
-import type { OpenEvent } from '../engine/opening/open-event.ts';
-import type { WireError } from '../engine/platform/wire-error.ts';
+import type { OpenEvent } from '../../engine/opening/open-event.ts';
+import type { WireError } from '../../engine/platform/wire-error.ts';
 
 export type ToHost =
   | { type: 'open'; options: unknown }
