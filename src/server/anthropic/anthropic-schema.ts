@@ -5,7 +5,8 @@ import { LIMITS } from '../../index.ts';
 import { list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
 import { type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect } from '../body/fields.ts';
 import { SAMPLING } from '../../options/text-request.ts';
-import { fieldsOf } from '../body/setting-fields.ts';
+import { fieldsOf, membersOf } from '../body/setting-fields.ts';
+import { FUNCTION } from '../../options/conversation.ts';
 import { CONSTRAINT_NAMES } from '../text/generation-fields.ts';
 import { withMembers } from '../body/unknown-members.ts';
 
@@ -83,6 +84,8 @@ const message = z.looseObject({
   content: z.union([z.string(), list(blocks(MEMBERS), MOST_TURNS)]),
 });
 
+const { name, description, strict } = membersOf(FUNCTION);
+
 const tool = z.looseObject({
   type: z
     .string()
@@ -91,10 +94,10 @@ const tool = z.looseObject({
       params: { code: 'unsupported' },
     })
     .nullish(),
-  name: filled,
-  description: z.string().nullish(),
+  name,
+  description,
   input_schema: record(z.unknown()),
-  strict: z.boolean().nullish(),
+  strict,
   cache_control: silent,
 });
 

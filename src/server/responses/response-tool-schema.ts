@@ -1,7 +1,9 @@
 // The tools of a request for a response: functions, free-form tools, both in namespaces, and a search that the client runs.
 
 import { z } from 'zod';
-import { list, MOST_TOOLS, record } from '../body/bounded.ts';
+import { FUNCTION } from '../../options/conversation.ts';
+import { list, MOST_TOOLS } from '../body/bounded.ts';
+import { membersOf } from '../body/setting-fields.ts';
 import { withMembers } from '../body/unknown-members.ts';
 
 const filled = z.string().min(1);
@@ -21,9 +23,11 @@ const inputFormat = z
     context.addIssue({ code: 'custom', path: [missing], message: 'is required in a grammar', params });
   });
 
+const { name, description, parameters, strict } = membersOf(FUNCTION);
+
 const called = {
-  name: filled,
-  description: z.string().nullish(),
+  name,
+  description,
   defer_loading: silent,
   allowed_callers: silent,
 };
@@ -31,8 +35,8 @@ const called = {
 const CALLED = {
   function: z.looseObject({
     ...called,
-    parameters: record(z.unknown()).nullish(),
-    strict: z.boolean().nullish(),
+    parameters,
+    strict,
     output_schema: silent,
   }),
   custom: z.looseObject({ ...called, format: inputFormat.nullish() }),
@@ -41,14 +45,14 @@ const CALLED = {
 const MEMBERS = {
   ...CALLED,
   namespace: z.looseObject({
-    name: filled,
-    description: z.string().nullish(),
+    name,
+    description,
     tools: list(tools(CALLED), MOST_TOOLS).min(1),
   }),
   tool_search: z.looseObject({
     execution: z.literal('client'),
-    description: z.string().nullish(),
-    parameters: record(z.unknown()).nullish(),
+    description,
+    parameters,
   }),
   // Never offered to the model, so its settings have no effect.
   web_search: z.looseObject({
