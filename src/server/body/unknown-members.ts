@@ -29,10 +29,11 @@ export function typedObject<B extends z.ZodObject = z.ZodObject<{ type: z.ZodStr
   members: Readonly<Record<string, z.ZodObject>>,
   { base, usual, refusal = noSuchType, placeOf = ({ path }) => path }: TypedRules<B> = {},
 ): B {
+  const typeOf = (type: unknown): string => (typeof type === 'string' ? type : (usual ?? ''));
   const given: z.ZodObject = base ?? z.looseObject({ type: z.string() });
   const types = Object.keys(members);
   const schema = given.superRefine((value, context) => {
-    const type = String(value['type'] ?? usual);
+    const type = typeOf(value['type']);
     const own = Object.hasOwn(members, type) ? members[type] : undefined;
     if (own) {
       for (const issue of own.safeParse(value).error?.issues ?? [])
@@ -42,7 +43,7 @@ export function typedObject<B extends z.ZodObject = z.ZodObject<{ type: z.ZodStr
     const { code, ...wrong } = refusal(type, types);
     context.addIssue({ code: 'custom', path: ['type'], ...wrong, ...(code && { params: { code } }) });
   });
-  return withMembers(schema as B, (type) => members[String(type ?? usual)]);
+  return withMembers(schema as B, (type) => members[typeOf(type)]);
 }
 
 function noSuchType(type: string, types: readonly string[]) {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { type ContentPart, LIMITS, type MediaKind } from '../../index.ts';
 import { withoutMissing } from '../body/fields.ts';
 import { typedObject } from '../body/unknown-members.ts';
-import { dataUrl } from '../media/base64.ts';
+import { dataUrl } from '../media/read-media.ts';
 import { MediaSource } from '../media/media-source.ts';
 
 const filled = z.string().min(1);

@@ -26,7 +26,7 @@ field('tools', {
         prompt: {
           messages,
           tools: [{ type: 'function', function: { name: 'f', description: 'does', strict: true } }],
-        } as TextRequest['prompt'],
+        },
       },
     ],
     [
