@@ -13,7 +13,7 @@ import type { Components } from './components/components.ts';
 import type { ImageModelOptions } from './calls/image-model.ts';
 import { ROLES, type ImageMemoryPlan, type PlannedPart } from './calls/memory-plan.ts';
 import { openPaperTwin } from '../../gpu/paper-device.ts';
-import { openParts, type ImageMemory, type Parts } from './stages/parts.ts';
+import { openParts, type ImageMemory, type Parts } from './parts.ts';
 import {
   askedResidencies,
   ineffectiveOffload,
@@ -24,7 +24,7 @@ import {
   type Residency,
 } from './components/residency.ts';
 import { ResidencySearch, UNLIMITED, type Found, type SearchOptions } from './residency-search.ts';
-import type { Resolved } from './request/resolved.ts';
+import type { Resolved } from './stages/resolved.ts';
 
 /** The part of a search that options determine. */
 type Asked = Pick<SearchOptions, 'asked' | 'mayStream' | 'prefetch'>;

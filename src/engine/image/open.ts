@@ -10,8 +10,9 @@ import { fetchModel } from '../opening/fetch-model.ts';
 import { aboutAdapter, ImageAdapters } from './lora/adapters.ts';
 import { contextWith } from './request/few-steps.ts';
 import type { Platform } from '../platform/platform.ts';
-import { drawOn, plainRequest, type Reporter } from './stages/draw-request.ts';
-import { isKnownName, knownPipelines } from './families/registry.ts';
+import { drawOn, plainRequest, type Reporter } from './draw-request.ts';
+import type { ImageFamily } from './blocks/family.ts';
+import { imageFamilies, isKnownName, knownPipelines, pipelineEntry } from './families/registry.ts';
 import { DeviceSession } from '../../host/device-session.ts';
 import { localModel } from '../../host/model.ts';
 import type { OpenEvent } from '../opening/open-event.ts';
@@ -24,11 +25,11 @@ import { LocalImageModel, type Draw, type DrawOptions, type Resolve } from './mo
 import { openWords, underOption } from './request/open-words.ts';
 import { openPlannedParts } from './memory-planner.ts';
 import { widenedBy } from './widening.ts';
-import type { Parts } from './stages/parts.ts';
+import type { Parts } from './parts.ts';
 import { completeRequest } from './request/request-images.ts';
 import { checkImageRequest } from './request/request-rules.ts';
 import { resolveRequest } from './request/resolve.ts';
-import type { Resolved } from './request/resolved.ts';
+import type { Resolved } from './stages/resolved.ts';
 
 /** Opens the model. Errors: those of openTextModel, and bad_request for options that the pipeline does not have. */
 export function openImageModelInline(
@@ -36,12 +37,13 @@ export function openImageModelInline(
   options: ImageModelOptions,
   onEvent: (event: OpenEvent) => void = () => {},
   signal?: AbortSignal,
+  families: readonly ImageFamily[] = imageFamilies(),
 ): Promise<ImageModel> {
   return Opening.run(onEvent, signal, async (opening) => {
-    const { pipeline, adapterPaths } = await openFiles(platform, options, opening);
+    const { pipeline, adapterPaths } = await openFiles(platform, options, opening, families);
     const session = await DeviceSession.open<Parts>(opening, {
       openDevice: () => platform.openDevice(options),
-      load: (device, _, onLoad) => openPlannedParts(device, platform, pipeline, options, onLoad),
+      load: (device, _, onLoad) => openPlannedParts(device, platform, pipeline, { ...options, families }, onLoad),
       unload: ({ components }) => components.close(),
     });
     const { info } = session.parts;
@@ -74,7 +76,7 @@ async function openAdapters(
     find: async (path: string) => adapterPaths.get(path)!,
     onNote: note,
   };
-  const target = { family: context.pipeline.family, components };
+  const target = { ...context.pipeline, components };
   const adapters = await ImageAdapters.open(files, options, target);
   session.defer(() => adapters.close());
   return adapters;
@@ -90,12 +92,13 @@ async function openFiles(
   platform: Platform,
   options: ImageModelOptions,
   { onEvent, signal }: Opening,
+  families: readonly ImageFamily[],
 ): Promise<OpenedFiles> {
   const adapterPaths = await findAdapters(platform, options, { onEvent, signal });
   const path = await fetchModel(platform, { ...options, singleFiles: true }, onEvent, signal, (_, settings) =>
-    inspectFirst(platform, settings, options),
+    inspectFirst(platform, settings, options, families),
   );
-  const pipeline = await openPipeline(path, platform.openFolder, knownPipelines(), {
+  const pipeline = await openPipeline(path, platform.openFolder, knownPipelines(families), {
     ...options,
     componentPaths: componentPathsOf(options),
     find: (model, component) =>
@@ -106,21 +109,20 @@ async function openFiles(
           : underOption(error, param);
       }),
   });
-  if (options.firstRequest) checkFirstRequest(pipeline, options.firstRequest);
-  const words = await openWords(platform, pipeline, options, (model) =>
-    fetchModel(platform, { model }, onEvent, signal),
-  );
+  if (options.firstRequest) checkFirstRequest(pipeline, options.firstRequest, families);
+  const find = (model: string): Promise<string> => fetchModel(platform, { model }, onEvent, signal);
+  const words = await openWords(platform, pipelineEntry(pipeline.className, families), options, find);
   for (const [name, className] of Object.entries(pipeline.unused)) {
     const message = `model_index.json names ${name} (${className}), which ${pipeline.className} has no use for: it is not read`;
     onEvent(noteOf(message));
   }
   pipeline.notes.forEach((note) => onEvent(noteOf(note)));
   const { modelId } = options;
-  if (modelId !== undefined && !isKnownName(modelId)) {
+  if (modelId !== undefined && !isKnownName(modelId, families)) {
     onEvent(noteOf(say`${option('modelId')} ${modelId} names no family of models and has no effect`));
   }
   try {
-    const widened = await widenedBy(platform, pipeline, [...adapterPaths.values()]);
+    const widened = await widenedBy(platform, pipeline, [...adapterPaths.values()], families);
     return { pipeline: { ...widened, words }, adapterPaths };
   } catch (error) {
     throw aboutAdapter(error, 'loraPath');

@@ -2,11 +2,11 @@
 
 import { EngineError } from '../../files/error.ts';
 import type { PageBytes } from './components/components.ts';
-import { drawOn } from './stages/draw-request.ts';
+import { drawOn } from './draw-request.ts';
 import type { ImageEvent, StageName } from './calls/image-model.ts';
-import type { Parts } from './stages/parts.ts';
+import type { Parts } from './parts.ts';
 import type { Residencies } from './components/residency.ts';
-import type { Resolved } from './request/resolved.ts';
+import type { Resolved } from './stages/resolved.ts';
 
 /** Bytes of memory that an image takes. */
 export interface Measured {

@@ -4,9 +4,9 @@
 import { LRUCache } from 'lru-cache';
 import { ROLES, type Role, type StageName } from './calls/memory-plan.ts';
 import { measure, orNull, type Measured } from './paper-drawing.ts';
-import type { Parts } from './stages/parts.ts';
+import type { Parts } from './parts.ts';
 import { RESIDENT, STAGED, type Residencies, type Residency } from './components/residency.ts';
-import type { Resolved } from './request/resolved.ts';
+import type { Resolved } from './stages/resolved.ts';
 
 export interface SearchOptions {
   roles: ReadonlyMap<string, Role>;

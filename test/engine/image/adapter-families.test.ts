@@ -200,6 +200,7 @@ async function targetOf(name: string): Promise<AdapterTarget> {
 function targetWith(name: string, tensors: ReadonlyMap<string, unknown>): AdapterTarget {
   return {
     family: imageFamilies().find((one) => one.name === name)!,
+    families: imageFamilies(),
     components: {
       has: (component) => tensors.has(component),
       filesOf: (component) =>

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { ggufOfFolder } from '../../files/gguf/from-folder.ts';
 import { float8, ggufOf, named, nf4 } from './coded-tensors.ts';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
-import { openParts } from '../../../src/engine/image/stages/parts.ts';
+import { openParts } from '../../../src/engine/image/parts.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';

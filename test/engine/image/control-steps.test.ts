@@ -5,7 +5,7 @@ import { expect, it, vi } from 'vitest';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import type { CompleteImageRequest } from '../../../src/engine/image/calls/image-model.ts';
 import { openImageModelInline } from '../../../src/engine/image/open.ts';
-import { openParts } from '../../../src/engine/image/stages/parts.ts';
+import { openParts } from '../../../src/engine/image/parts.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
 import { openDiskFolder } from '../../../src/files/source-disk.ts';

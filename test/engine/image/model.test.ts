@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import type { ImageModelInfo, ImageRequest } from '../../../src/engine/image/calls/image-model.ts';
 import { LocalImageModel, type Draw, type DrawOptions } from '../../../src/engine/image/model.ts';
-import type { Resolved } from '../../../src/engine/image/request/resolved.ts';
+import type { Resolved } from '../../../src/engine/image/stages/resolved.ts';
 import { openPaperSession } from '../../host/paper-session.ts';
 
 const REQUEST = { prompt: 'a house', seed: 1 };

@@ -14,6 +14,7 @@ import { tinySD1 } from './tiny-pipelines.ts';
 const { tensors: TINY } = tinySD1();
 const TARGET: AdapterTarget = {
   family: imageFamilies().find(({ name }) => name === 'stable-diffusion')!,
+  families: imageFamilies(),
   components: {
     has: (name) => TINY[name] !== undefined,
     filesOf: (name) => ({ tensors: TINY[name]! }) as never,

@@ -83,8 +83,8 @@ export interface WidenedInput {
 export interface LatentLayout {
   /** Latents along one side of a token. */
   patch: number;
-  /** Frames of one result: 1 for images. */
-  frames: number;
+  /** Frames of one result; left out: 1. */
+  frames?: number;
 }
 
 export type ComponentFiles = Readonly<Record<string, Pick<PipelineComponent, 'className' | 'config'>>>;

@@ -14,12 +14,13 @@ import { rankOfDelta } from '../../weights/low-rank.ts';
 import type { Components } from '../components/components.ts';
 import type { ImageFamily } from '../blocks/family.ts';
 import { fewStepsOf, type FewSteps } from './few-step-adapters.ts';
-import { imageFamilies } from '../families/registry.ts';
 import { UNBUILT_ADAPTERS } from './unbuilt-adapters.ts';
 
 /** The pipeline that adapters are for. */
 export interface AdapterTarget {
   family: ImageFamily;
+  /** All families, whose adapters are told apart by their names. */
+  families: readonly ImageFamily[];
   components: Pick<Components, 'filesOf' | 'has'>;
 }
 
@@ -49,7 +50,7 @@ export interface AdapterGiven {
 export async function openAdapter(
   folder: Folder,
   { given, name, targets, beside }: AdapterGiven,
-  { family, components }: AdapterTarget,
+  { family, families, components }: AdapterTarget,
 ): Promise<OpenAdapter> {
   const file = await openAdapterFile(folder, beside);
   try {
@@ -64,7 +65,7 @@ export async function openAdapter(
       file,
       parts.map((part) => ({ ...part, tensors: components.filesOf(part.component).tensors })),
     );
-    refuseOther(file, match, family);
+    refuseOther(file, match, family, families);
     const changes = targeted(match.changes, targets);
     if (changes.size === 0)
       throw new EngineError(
@@ -82,9 +83,14 @@ export async function openAdapter(
   }
 }
 
-function refuseOther(file: AdapterFile, { changes, misfit, unmatched }: Match, family: ImageFamily): void {
+function refuseOther(
+  file: AdapterFile,
+  { changes, misfit, unmatched }: Match,
+  family: ImageFamily,
+  families: AdapterTarget['families'],
+): void {
   const own = family.adapters?.signs ?? [];
-  const known = imageFamilies().flatMap(({ adapters }) => adapters?.signs ?? []);
+  const known = families.flatMap(({ adapters }) => adapters?.signs ?? []);
   const sign = signOf(file, [...known, ...UNBUILT_ADAPTERS]);
   // Families share text encoders, and names of some modules of their denoisers.
   const isOther = sign !== null && !sign.isVague && !own.includes(sign) && unmatched.length > 0;

@@ -5,6 +5,7 @@ import { Tape } from '../../../gpu/tape.ts';
 import type { Device } from '../../../gpu/device.ts';
 import { profile, type KernelTime } from '../../../gpu/kernel-times.ts';
 import { Tensor, tensorBytes, type Region } from '../../../gpu/tensor.ts';
+import { linearCombination } from '../../../kernels/linear-combination.ts';
 import { compileTape } from '../../tuning/compile.ts';
 import type { Profiler } from './profiler.ts';
 
@@ -201,5 +202,24 @@ export async function finitely<T>(
     throw new NotFiniteError();
   } finally {
     freeTensors(device, [flag]);
+  }
+}
+
+/** Computes tensors once, and again in plain f32 where one has a value that is not finite; each has a buffer of its own. */
+export async function computeFinite(
+  device: Device,
+  options: ComputeOptions,
+  what: string,
+  record: (tape: Tape, notFinite: Region) => readonly Tensor[],
+): Promise<Tensor[]> {
+  const one = device.tensor('step', 'one', [1], Float32Array.of(1));
+  const run = (way: ComputeOptions, notFinite: Region): Promise<Tensor[]> =>
+    compute(device, way, (tape) =>
+      record(tape, notFinite).map((x) => linearCombination([x], one.region!, notFinite)),
+    );
+  try {
+    return await finitely(device, options, what, run, (made) => freeTensors(device, made));
+  } finally {
+    freeTensors(device, [one]);
   }
 }

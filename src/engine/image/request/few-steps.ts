@@ -3,7 +3,7 @@
 import { field, say, type Prose } from '../../../files/message.ts';
 import type { AppliedAdapter } from '../lora/adapters.ts';
 import type { OpenAdapter } from '../lora/open-adapter.ts';
-import type { Resolved, ResolveContext } from './resolved.ts';
+import type { Resolved, ResolveContext } from '../stages/resolved.ts';
 
 type FewSteps = NonNullable<OpenAdapter['fewSteps']>;
 

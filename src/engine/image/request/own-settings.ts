@@ -6,7 +6,7 @@ import { readJson, readText, type Folder } from '../../../files/source.ts';
 import { ownColours, type OwnColours } from './own-colours.ts';
 import { plainText } from '../blocks/prompt.ts';
 import { guidanceProblem, sideProblem, stepsProblem } from './bounds.ts';
-import type { ModelDefaults } from './resolved.ts';
+import type { ModelDefaults } from '../stages/resolved.ts';
 
 export interface OwnSettings {
   defaults: Partial<ModelDefaults>;

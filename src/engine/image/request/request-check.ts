@@ -5,9 +5,8 @@ import { type Prose, field, say, subject } from '../../../files/message.ts';
 import { EngineError } from '../../../files/error.ts';
 import { LIMITS } from '../../../options/limits.ts';
 import { guidanceProblem, sideProblem, stepsProblem, wholeProblem } from './bounds.ts';
-import { imageFamilies } from '../families/registry.ts';
 import type { CompleteImageRequest, ResolvedImageRequest } from '../calls/image-model.ts';
-import type { Resolved, ResolveContext } from './resolved.ts';
+import type { Resolved, ResolveContext } from '../stages/resolved.ts';
 
 function refuse(param: string, message: Prose): never {
   throw new EngineError('bad_request', message, { param });
@@ -99,12 +98,12 @@ export function checkInputs(
 export function checkFields(
   request: CompleteImageRequest,
   { guidanceRescale }: ResolvedImageRequest,
-  { pipeline: { family }, seesControl }: ResolveContext,
+  { pipeline: { family, families }, seesControl }: ResolveContext,
 ): void {
   const takes = seesControl ? [...family.takes, 'controlImages'] : family.takes;
   // A guidanceRescale of 0, which clients send, changes nothing in any family.
   const given: CompleteImageRequest = { ...request, guidanceRescale: guidanceRescale || undefined };
-  for (const field of imageFamilies().flatMap((one) => one.takes))
+  for (const field of families.flatMap((one) => one.takes))
     if (given[field] !== undefined && !takes.includes(field))
       refuse(field, `${field} is not for ${family.name}: leave it out`);
   const { maxSequenceLength: length, flowShift: shift } = request;

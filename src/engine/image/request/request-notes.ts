@@ -2,13 +2,21 @@
 
 import { type Prose, field, say } from '../../../files/message.ts';
 import { fewStepsNote } from './few-steps.ts';
-import { isEmpty } from './mask-crop.ts';
-import type { Parts } from '../stages/parts.ts';
+import { isEmpty } from '../stages/mask-crop.ts';
+import type { FamilyModel } from '../blocks/family.ts';
 import { promptNotes } from './prompt-notes.ts';
-import type { Resolved } from './resolved.ts';
+import type { Resolved, ResolveContext } from '../stages/resolved.ts';
+import type { Planner } from '../stages/step-planner.ts';
+
+/** The part of an opened pipeline that notes are about. */
+interface OpenedModel {
+  planner: Pick<Planner, 'leavesOut' | 'unknownSettings'>;
+  context: Pick<ResolveContext, 'pipeline' | 'words'>;
+  runner: Pick<FamilyModel, 'notesOn' | 'guides' | 'ignoresGuidance'>;
+}
 
 /** Returns the notes on a request. */
-export function notesOn(resolved: Resolved, parts: Pick<Parts, 'planner' | 'context' | 'runner'>): Prose[] {
+export function notesOn(resolved: Resolved, parts: OpenedModel): Prose[] {
   const {
     request,
     event: { values },
@@ -31,7 +39,7 @@ export function notesOn(resolved: Resolved, parts: Pick<Parts, 'planner' | 'cont
 /** Returns notes on fields that were given and have no effect. */
 function ineffective(
   { event: { values, sources }, call }: Resolved,
-  { runner }: Pick<Parts, 'runner'>,
+  { runner }: Pick<OpenedModel, 'runner'>,
 ): Prose[] {
   const own = runner.notesOn?.({ values, sources, call }) ?? [];
   if (runner.guides(values.guidance, call)) return own;

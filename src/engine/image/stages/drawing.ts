@@ -4,12 +4,12 @@ import type { Autoencoder } from '../blocks/autoencoder.ts';
 import type { ComputeOptions } from '../recording/compute.ts';
 import type { Components } from '../components/components.ts';
 import type { FamilyModel } from '../blocks/family.ts';
-import type { GivenImages } from '../request/given-images.ts';
+import type { GivenImages } from './given-images.ts';
 import type { ImageEvent, StageName } from '../calls/image-model.ts';
 import type { ColourMap } from './latent-colours.ts';
 import type { LatentShape } from './latent-shape.ts';
-import type { Resolved } from '../request/resolved.ts';
-import type { WholePlan } from '../request/plan.ts';
+import type { Resolved } from './resolved.ts';
+import type { WholePlan } from './step-planner.ts';
 
 export interface Drawing extends GivenImages {
   components: Components;

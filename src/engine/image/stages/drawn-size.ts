@@ -2,7 +2,7 @@
 
 import type { Drawing } from './drawing.ts';
 import type { FamilyModel } from '../blocks/family.ts';
-import type { Resolved } from '../request/resolved.ts';
+import type { Resolved } from './resolved.ts';
 
 /** The request with the size that is drawn in place of the one that is asked for. */
 export function asDrawn(resolved: Resolved, { drawnSize }: Pick<FamilyModel, 'drawnSize'>): Resolved {

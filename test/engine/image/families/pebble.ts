@@ -150,7 +150,7 @@ export const pebble: ImageFamily = {
   denoiser: 'stone',
   autoencoder: 'codec',
   readAutoencoder,
-  latents: { patch: 2, frames: 1 },
+  latents: { patch: 2 },
   pipelines: [
     {
       classes: { 'text-to-image': 'PebblePipeline' },

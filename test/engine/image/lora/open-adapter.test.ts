@@ -21,6 +21,7 @@ type Files = ReturnType<AdapterTarget['components']['filesOf']>;
 /** Stable Diffusion 1 with the tensors of a tiny pipeline. */
 const TARGET: AdapterTarget = {
   family: imageFamilies().find(({ name }) => name === 'stable-diffusion')!,
+  families: imageFamilies(),
   components: {
     has: (name) => TINY[name] !== undefined,
     filesOf: (name) => ({ tensors: TINY[name]! }) as unknown as Files,

@@ -2,24 +2,23 @@
 
 import { STABLE_DIFFUSION_FILES } from './stable-diffusion-layout.ts';
 import { readAutoencoder } from '../../blocks/autoencoder.ts';
-import { clipAdapters, ONLY_CLIP, TO_KEYS, UNET_ADAPTERS, FIRST_UNETS } from '../../blocks/adapter-names.ts';
+import { clipAdapters, ONLY_CLIP, TO_KEYS, UNET_ADAPTERS, FIRST_UNETS } from '../../layouts/lora-names.ts';
 import type { ImageFamily, PipelineComponents } from '../../blocks/family.ts';
 import { correctScheduler, sampleSizeOf } from './outdated.ts';
 import {
   AUTOENCODER,
+  CLIP_TOKENIZERS,
   CONTROLNET,
   denoiser,
   IMAGE_PROMPT,
   SCHEDULER,
   textEncoder,
-  tokenizer,
 } from '../../blocks/shared-components.ts';
 import { controlArguments, lcmArguments, sdArguments } from './unet-arguments.ts';
 import { FEW_STEP_NAMES, unetDefaults } from './unet-defaults.ts';
 import { openUNetModel } from './unet-model.ts';
 
 export const CLIP_ENCODERS = textEncoder('CLIPTextModel', 'CLIPTextModelWithProjection');
-export const CLIP_TOKENIZERS = tokenizer('CLIPTokenizer', 'CLIPTokenizerFast');
 
 /** Fields of requests to models with ControlNets or an IP-Adapter. */
 export const CONTROL_FIELDS = [
@@ -52,7 +51,7 @@ export const stableDiffusion: ImageFamily = {
   denoiser: 'unet',
   autoencoder: 'vae',
   readAutoencoder,
-  latents: { patch: 1, frames: 1 },
+  latents: { patch: 1 },
   pipelines: [
     {
       classes: {

@@ -1,11 +1,10 @@
 // The image prompt of a Stable Diffusion model with an IP-Adapter: the image encoder and the adapter run once per request, and give the
 // UNet keys and values to which it attends beside those of the text.
 
-import type { Region, Tensor } from '../../../../gpu/tensor.ts';
+import type { Tensor } from '../../../../gpu/tensor.ts';
 import { EngineError } from '../../../../files/error.ts';
 import type { PipelineComponent } from '../../../../files/pipeline/pipeline-index.ts';
 import { joinRows } from '../../../../kernels/copy-rows.ts';
-import { linearCombination } from '../../../../kernels/linear-combination.ts';
 import { ipAdapter } from '../../../../models/image/unet/ip-adapter.ts';
 import {
   readIPAdapterConfig,
@@ -16,7 +15,7 @@ import { clipVision } from '../../../../models/vision/clip-vision.ts';
 import { readClipVisionConfig, type ClipVisionConfig } from '../../../../models/vision/clip-vision-config.ts';
 import type { WeightTable } from '../../../../models/weights.ts';
 import { clipPatches } from './clip-patches.ts';
-import { compute, finitely, freeTensors, type ComputeOptions } from '../../recording/compute.ts';
+import { compute, computeFinite, type ComputeOptions } from '../../recording/compute.ts';
 import type { ComponentAccess } from '../../components/components.ts';
 import type { Pixels } from '../../calls/image-model.ts';
 import { Scope } from '../../recording/scope.ts';
@@ -80,15 +79,10 @@ export class ImagePrompts {
       const patches = inputs.hold(
         device.tensor('step', 'patches', [1, values.length / columns, columns], values),
       );
-      const run = async (way: ComputeOptions, notFinite: Region): Promise<Tensor> => {
-        const [made] = await compute(device, way, (tape) => {
-          const input = { patches: patches.on(tape), ones: ones.region!, notFinite };
-          return [linearCombination([encoder.page(tape, input, wanted)], ones.region!, notFinite)];
-        });
-        return made!;
-      };
-      const free = (made: Tensor): void => freeTensors(device, [made]);
-      return parts.hold(await finitely(device, options, 'the image encoder', run, free));
+      const [made] = await computeFinite(device, options, 'the image encoder', (tape, notFinite) => [
+        encoder.page(tape, { patches: patches.on(tape), ones: ones.region!, notFinite }, wanted),
+      ]);
+      return parts.hold(made!);
     };
     const values = clipPatches(image, config);
     const seen = await encode(values);

@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { pipelineEntry } from '../../../../../src/engine/image/families/registry.ts';
 import { sampleSizeOf } from '../../../../../src/engine/image/families/stable-diffusion/outdated.ts';
-import { Planner } from '../../../../../src/engine/image/request/plan.ts';
-import type { Resolved } from '../../../../../src/engine/image/request/resolved.ts';
+import { Planner } from '../../../../../src/engine/image/stages/step-planner.ts';
+import type { Resolved } from '../../../../../src/engine/image/stages/resolved.ts';
 import type { Plan } from '../../../../../src/engine/image/schedules/schedule.ts';
 import { changed, open, REQUEST } from '../../open-model.ts';
 

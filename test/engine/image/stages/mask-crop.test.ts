@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Pixels } from '../../../../src/engine/image/calls/image-model.ts';
-import { crop, cropRegion, overlay, within } from '../../../../src/engine/image/request/mask-crop.ts';
+import { crop, cropRegion, overlay, within } from '../../../../src/engine/image/stages/mask-crop.ts';
 
 interface Golden {
   size: [number, number];

@@ -1,9 +1,9 @@
 // How many steps an image to start from leaves: diffusers counts them differently from pipeline to pipeline.
 
 import { describe, expect, it } from 'vitest';
-import { Planner } from '../../../../src/engine/image/request/plan.ts';
+import { Planner } from '../../../../src/engine/image/stages/step-planner.ts';
 import { pipelineEntry } from '../../../../src/engine/image/families/registry.ts';
-import type { Resolved } from '../../../../src/engine/image/request/resolved.ts';
+import type { Resolved } from '../../../../src/engine/image/stages/resolved.ts';
 
 const SD = { beta_start: 0.00085, beta_end: 0.012, beta_schedule: 'scaled_linear', clip_sample: false };
 const LCM = { ...SD, _class_name: 'LCMScheduler' };

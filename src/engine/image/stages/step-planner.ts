@@ -9,7 +9,7 @@ import { roundHalfEven } from '../schedules/spacing.ts';
 import type { CallArguments } from '../calls/call-arguments.ts';
 import type { Resolved } from './resolved.ts';
 import type { ImageFamily, StrengthRule } from '../blocks/family.ts';
-import { latentTokens, type LatentShape } from '../stages/latent-shape.ts';
+import { latentTokens, type LatentShape } from './latent-shape.ts';
 
 /** A plan, and the calls of the model that it would make if it did not end early. */
 export interface WholePlan extends Plan {

@@ -3,7 +3,7 @@
 
 import type { AdapterPart, AdapterSign, OtherNames, TensorShapes } from '../../../files/lora/scheme.ts';
 import type { Rename } from '../../../files/pipeline/file-layout.ts';
-import { unetName } from '../layouts/unet-names.ts';
+import { unetName } from './unet-names.ts';
 
 const UNET_WORDS = [
   ...['input_blocks', 'middle_block', 'output_blocks', 'in_layers', 'out_layers', 'emb_layers'],

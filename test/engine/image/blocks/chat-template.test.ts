@@ -3,14 +3,14 @@
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openTemplate } from '../../../../../src/engine/image/families/z-image/z-image-captions.ts';
-import { openPipeline } from '../../../../../src/files/pipeline/pipeline-index.ts';
-import { openTokenizer } from '../../../../../src/engine/image/components/component-tokenizer.ts';
-import { knownPipelines } from '../../../../../src/engine/image/families/registry.ts';
-import { openDiskFolder } from '../../../../../src/files/source-disk.ts';
-import type { ComponentAccess } from '../../../../../src/engine/image/components/components.ts';
-import { tinyPipeline } from '../../pipeline-golden.ts';
-import { newFolder } from '../../tiny-pipelines.ts';
+import { openTemplate } from '../../../../src/engine/image/blocks/chat-template.ts';
+import { openPipeline } from '../../../../src/files/pipeline/pipeline-index.ts';
+import { openTokenizer } from '../../../../src/engine/image/components/component-tokenizer.ts';
+import { knownPipelines } from '../../../../src/engine/image/families/registry.ts';
+import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import type { ComponentAccess } from '../../../../src/engine/image/components/components.ts';
+import { tinyPipeline } from '../pipeline-golden.ts';
+import { newFolder } from '../tiny-pipelines.ts';
 
 it('that refuses the message is blamed as a file, and not the prompt', async () => {
   const folder = newFolder('template');

@@ -1,22 +1,22 @@
 // Draws one request on an opened pipeline: its plan, what users should know about it, and the stages.
 
-import { type Prose, noteOf } from '../../../files/message.ts';
-import { EngineError } from '../../../files/error.ts';
-import type { Platform } from '../../platform/platform.ts';
-import { changesOf } from '../lora/adapters.ts';
-import { draw } from './draw.ts';
-import type { Drawing } from './drawing.ts';
-import { asDrawn } from './drawn-size.ts';
-import { fitImages } from '../request/given-images.ts';
-import type { ImageEvent, CompleteImageRequest, Pixels, StageName } from '../calls/image-model.ts';
-import type { DrawOptions } from '../model.ts';
-import { colourNotes } from '../request/own-colours.ts';
-import { unknownWords } from '../request/own-settings.ts';
+import { type Prose, noteOf } from '../../files/message.ts';
+import { EngineError } from '../../files/error.ts';
+import type { Platform } from '../platform/platform.ts';
+import { changesOf } from './lora/adapters.ts';
+import { draw } from './stages/draw.ts';
+import type { Drawing } from './stages/drawing.ts';
+import { asDrawn } from './stages/drawn-size.ts';
+import { fitImages } from './stages/given-images.ts';
+import type { ImageEvent, CompleteImageRequest, Pixels, StageName } from './calls/image-model.ts';
+import type { DrawOptions } from './model.ts';
+import { colourNotes } from './request/own-colours.ts';
+import { unknownWords } from './request/own-settings.ts';
 import type { Parts } from './parts.ts';
-import { createProfiler } from '../recording/profiler.ts';
-import { notesOn } from '../request/request-notes.ts';
-import type { Resolved } from '../request/resolved.ts';
-import { createTuner } from './tuner.ts';
+import { createProfiler } from './recording/profiler.ts';
+import { notesOn } from './request/request-notes.ts';
+import type { Resolved } from './stages/resolved.ts';
+import { createTuner } from './stages/tuner.ts';
 
 /** Returns the prompt, and the negative prompt if the user gave one. */
 function promptsIn({ request: { prompt }, event: { values, sources } }: Resolved): string[] {

@@ -1,28 +1,28 @@
 // A pipeline on a device: its components, its family's model, and everything that is known before weights are loaded.
 
-import { noteOf } from '../../../files/message.ts';
-import { EngineError } from '../../../files/error.ts';
-import type { Pipeline } from '../../../files/pipeline/pipeline-index.ts';
-import { openComponentWeights, openDenoiserWeights } from '../../../files/pipeline/pipeline-weights.ts';
-import type { Weights } from '../../../files/checkpoint/shards.ts';
-import type { Device } from '../../../gpu/device.ts';
-import { DEFAULTS } from '../../../options/limits.ts';
-import type { Platform } from '../../platform/platform.ts';
-import { orClose } from '../components/component-files.ts';
-import { openComponents, type Components, type UnreadComponents } from '../components/components.ts';
-import { defaultsOf, type OwnDefaults } from '../families/defaults.ts';
-import type { FamilyModel, ImageFamily } from '../blocks/family.ts';
-import { pipelineEntry, type PipelineEntry } from '../families/registry.ts';
-import type { OpenEvent } from '../../opening/open-event.ts';
-import type { ImageModelInfo, ImageModelOptions } from '../calls/image-model.ts';
-import { colourMap, ownColourMap, type ColourMap } from './latent-colours.ts';
-import type { LatentShape } from './latent-shape.ts';
-import type { ImageMemoryPlan } from '../calls/memory-plan.ts';
-import { ownSettings, type OwnSettings } from '../request/own-settings.ts';
-import type { Autoencoder } from '../blocks/autoencoder.ts';
-import { Planner } from '../request/plan.ts';
-import { widenedWeights } from '../widening.ts';
-import type { ModelDefaults, ResolveContext, Resolved } from '../request/resolved.ts';
+import { noteOf } from '../../files/message.ts';
+import { EngineError } from '../../files/error.ts';
+import type { Pipeline } from '../../files/pipeline/pipeline-index.ts';
+import { openComponentWeights, openDenoiserWeights } from '../../files/pipeline/pipeline-weights.ts';
+import type { Weights } from '../../files/checkpoint/shards.ts';
+import type { Device } from '../../gpu/device.ts';
+import { DEFAULTS } from '../../options/limits.ts';
+import type { Platform } from '../platform/platform.ts';
+import { orClose } from './components/component-files.ts';
+import { openComponents, type Components, type UnreadComponents } from './components/components.ts';
+import { defaultsOf, type OwnDefaults } from './families/defaults.ts';
+import type { FamilyModel, ImageFamily } from './blocks/family.ts';
+import { pipelineEntry, type PipelineEntry } from './families/registry.ts';
+import type { OpenEvent } from '../opening/open-event.ts';
+import type { ImageModelInfo, ImageModelOptions } from './calls/image-model.ts';
+import { colourMap, ownColourMap, type ColourMap } from './stages/latent-colours.ts';
+import type { LatentShape } from './stages/latent-shape.ts';
+import type { ImageMemoryPlan } from './calls/memory-plan.ts';
+import { ownSettings, type OwnSettings } from './request/own-settings.ts';
+import type { Autoencoder } from './blocks/autoencoder.ts';
+import { Planner } from './stages/step-planner.ts';
+import { widenedWeights } from './widening.ts';
+import type { ModelDefaults, ResolveContext, Resolved } from './stages/resolved.ts';
 
 /** Latents along a side if neither the checkpoint nor its family states a size. */
 const USUAL_LATENTS = 64;
@@ -57,16 +57,21 @@ export interface PlannedParts extends UnreadComponents {
   weights: ReadonlyMap<string, Weights>;
 }
 
+/** `families`: those to choose from; left out: those that are built in. */
+export interface PartsOptions extends ImageModelOptions {
+  families?: readonly ImageFamily[];
+}
+
 /** `planned`: the headers of the components' weights, for planning, where no weights are read. */
 export async function openParts(
   device: Device,
   platform: Pick<Platform, 'openFolder' | 'packed'>,
   pipeline: Pipeline,
-  options: ImageModelOptions,
+  { families, ...options }: PartsOptions,
   onEvent: (event: OpenEvent) => void,
   planned?: PlannedParts,
 ): Promise<Parts> {
-  const entry = pipelineEntry(pipeline.className);
+  const entry = pipelineEntry(pipeline.className, families);
   const { widened } = pipeline;
   // An adapter that widens the model is named like the model that it makes of it.
   const name = [options.modelId ?? nameOf(options.model), widened?.by].join(' ').trim();
