@@ -43,7 +43,8 @@ export function openImageModelInline(
     const { pipeline, adapterPaths } = await openFiles(platform, options, opening, families);
     const session = await DeviceSession.open<Parts>(opening, {
       openDevice: () => platform.openDevice(options),
-      load: (device, _, onLoad) => openPlannedParts(device, platform, pipeline, { ...options, families }, onLoad),
+      load: (device, _, onLoad) =>
+        openPlannedParts(device, platform, pipeline, { ...options, families }, onLoad),
       unload: ({ components }) => components.close(),
     });
     const { info } = session.parts;

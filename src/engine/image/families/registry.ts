@@ -43,10 +43,7 @@ export function imageFamilies(): readonly ImageFamily[] {
 }
 
 /** Returns the declaration of a class. */
-export function pipelineEntry(
-  className: string,
-  families: readonly ImageFamily[] = FAMILIES,
-): PipelineEntry {
+export function pipelineEntry(className: string, families: readonly ImageFamily[] = FAMILIES): PipelineEntry {
   const found = entriesOf(families).find((entry) => entry.className === className);
   if (found) return found;
   throw new Error(`${className} is in no image family`);

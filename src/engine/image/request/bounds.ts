@@ -11,6 +11,16 @@ export function sideProblem(value: number, multiple: number): string | null {
   return `is ${value}, which is no multiple of ${multiple}; the nearest are ${below} and ${below + multiple}`;
 }
 
+/** Describes the problem with a number of frames, of which each latent after the first stands for `perLatent`; null: none. */
+export function framesProblem(value: number, perLatent: number | null): string | null {
+  if (perLatent === null)
+    return value === 1 ? null : `is ${value}, and this model draws images, which have one: leave it out`;
+  const problem = wholeProblem(value, 1, LIMITS.frames);
+  if (problem !== null || (value - 1) % perLatent === 0) return problem;
+  const below = value - ((value - 1) % perLatent);
+  return `is ${value}, which is no multiple of ${perLatent} and one more; the nearest are ${below} and ${below + perLatent}`;
+}
+
 export function wholeProblem(value: number, least: number, most: number): string | null {
   const fits = Number.isInteger(value) && value >= least && value <= most;
   return fits ? null : `is ${value}; it is an integer from ${least} to ${most}`;

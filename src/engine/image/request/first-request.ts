@@ -48,6 +48,8 @@ export async function inspectFirst(
   const isReplaced = JUDGED.some((name) => Object.hasOwn(componentPaths, name));
   if (firstRequest === undefined || isReplaced) return;
   const options = pipelineClassName === undefined ? {} : { pipelineClassName };
-  const pipeline = await openPipeline(settings, openFolder, knownPipelines(families), options).catch(() => null);
+  const pipeline = await openPipeline(settings, openFolder, knownPipelines(families), options).catch(
+    () => null,
+  );
   if (pipeline) checkFirstRequest(pipeline, firstRequest, families);
 }

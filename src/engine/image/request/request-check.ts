@@ -4,7 +4,7 @@
 import { type Prose, field, say, subject } from '../../../files/message.ts';
 import { EngineError } from '../../../files/error.ts';
 import { LIMITS } from '../../../options/limits.ts';
-import { guidanceProblem, sideProblem, stepsProblem, wholeProblem } from './bounds.ts';
+import { framesProblem, guidanceProblem, sideProblem, stepsProblem, wholeProblem } from './bounds.ts';
 import type { CompleteImageRequest, ResolvedImageRequest } from '../calls/image-model.ts';
 import type { Resolved, ResolveContext } from '../stages/resolved.ts';
 
@@ -15,7 +15,7 @@ function refuse(param: string, message: Prose): never {
 export function checkValues(
   { values, sources }: Pick<Resolved['event'], 'values' | 'sources'>,
   { seed }: CompleteImageRequest,
-  { pipeline: { family }, sizeMultiple, mostClipSkip }: ResolveContext,
+  { pipeline: { family }, sizeMultiple, framesPerLatent, mostClipSkip }: ResolveContext,
 ): void {
   const check = (key: keyof ResolvedImageRequest, problem: string | null): void => {
     if (problem !== null) refuse(key, `${key} ${problem}`);
@@ -29,6 +29,7 @@ export function checkValues(
       );
     check(key, problem);
   }
+  check('frames', framesProblem(values.frames, framesPerLatent));
   check('steps', stepsProblem(values.steps));
   check('samples', wholeProblem(values.samples, 1, LIMITS.samples));
   if (values.clipSkip !== 0 && mostClipSkip === 0)

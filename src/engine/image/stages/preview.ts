@@ -6,7 +6,7 @@ import { toPixels } from '../../../kernels/to-pixels.ts';
 import type { Tiling } from '../../../models/image/autoencoders/autoencoder-kl.ts';
 import { computePixels, openDecoder } from './decoding.ts';
 import type { Drawing } from './drawing.ts';
-import type { Pixels } from '../calls/image-model.ts';
+import type { Frames } from '../calls/image-model.ts';
 import type { ColourMap } from './latent-colours.ts';
 import { Scope } from '../recording/scope.ts';
 
@@ -17,7 +17,7 @@ export type Preview = (estimate: Tensor, step: number) => Promise<void>;
 export function previewer(drawing: Drawing, sample: number, tiling: Tiling): Preview | null {
   const { components, colours = null, emit } = drawing;
   const show =
-    (render: (estimate: Tensor) => Promise<Pixels>): Preview =>
+    (render: (estimate: Tensor) => Promise<Frames>): Preview =>
     async (estimate, step) =>
       emit({ type: 'preview', sample, step, image: await render(estimate) });
   if (colours !== null) return show((estimate) => renderColours(drawing, colours, estimate));
@@ -28,7 +28,7 @@ export function previewer(drawing: Drawing, sample: number, tiling: Tiling): Pre
   return null;
 }
 
-async function renderDecoded(drawing: Drawing, tiling: Tiling, estimate: Tensor): Promise<Pixels> {
+async function renderDecoded(drawing: Drawing, tiling: Tiling, estimate: Tensor): Promise<Frames> {
   using decoder = await openDecoder(drawing, async () => tiling);
   return await decoder.decode(estimate);
 }
@@ -37,13 +37,11 @@ async function renderColours(
   { components: { device }, options }: Drawing,
   { factors, side }: ColourMap,
   estimate: Tensor,
-): Promise<Pixels> {
-  const [, height, width] = estimate.shape as number[];
+): Promise<Frames> {
   using scope = new Scope(device);
   const table = scope.hold(device.tensor('step', 'colours', [factors.length], factors));
   const unread = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1)));
-  const size = { width: side * width!, height: side * height! };
-  return await computePixels(device, options, size, (tape) =>
+  return await computePixels(device, options, (tape) =>
     toPixels(latentColours(estimate.on(tape), table.region!, side), unread.region!),
   );
 }
