@@ -15,8 +15,15 @@ import type { PackedCache, PackedSlot } from '../../platform/platform.ts';
 import { unreadNote } from '../../weights/unread.ts';
 import type { WeightChanges } from '../../weights/change.ts';
 import { openWeights, type Weights as LoadedWeights } from '../../weights/weights.ts';
-import { closeFiles, componentOf, componentSlot, orClose, underFile, type Files } from './component-files.ts';
-import { openTokenizer } from './component-tokenizer.ts';
+import {
+  closeFiles,
+  componentOf,
+  componentSlot,
+  openTokenizer,
+  orClose,
+  underFile,
+  type Files,
+} from './component-files.ts';
 import { chooseFormat, formatOfComponent, type FormatOptions } from './component-format.ts';
 import { KeptWeights, type Kept } from './kept-weights.ts';
 import { RESIDENT, STAGED, type Residencies, type Residency } from './residency.ts';
