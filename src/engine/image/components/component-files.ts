@@ -48,6 +48,13 @@ export async function orClose<T>(close: () => Promise<void>, run: () => Promise<
   }
 }
 
+/** Components that get their bytes and are not read. */
+export interface UnreadComponents {
+  tokenizer(name: string): Promise<Tokenizer>;
+  /** The budget that decides on forms of convolutions; left out: the device's. */
+  memoryBudget?: number;
+}
+
 interface PageOfComponent {
   device: Device;
   name: string;
