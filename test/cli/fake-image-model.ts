@@ -67,6 +67,7 @@ function resolve(request: CompleteImageRequest): Extract<ImageEvent, { type: 're
   const values: ResolvedImageRequest = {
     width: from('width', size.width, 'model'),
     height: from('height', size.height, 'model'),
+    frames: from('frames', 1, 'contract'),
     steps: from('steps', STEPS, 'model'),
     guidance: from('guidance', 7.5, 'contract'),
     guidanceRescale: from('guidanceRescale', 0, 'contract'),
