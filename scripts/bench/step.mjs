@@ -13,7 +13,7 @@ import { writeStep } from '../../dist/engine/text/step/step.js';
 import { formatOf } from '../../dist/engine/weights/plan.js';
 import { openWeights } from '../../dist/engine/weights/weights.js';
 import { openCheckpoint } from '../../dist/files/checkpoint/checkpoint.js';
-import { openDiskFolder } from '../../dist/files/source-disk.js';
+import { openDiskFolder } from '../../dist/files/disk/source-disk.js';
 import { profile } from '../../dist/gpu/kernel-times.js';
 import { Tape } from '../../dist/gpu/tape.js';
 import { PAGE_TOKENS, TILE_ROWS } from '../../dist/kernels/batch.js';
@@ -218,7 +218,7 @@ function fabricate() {
       stopIds: new Set(),
       allowed: null,
       processor: null,
-      adapter: null,
+      lora: null,
     },
     progress: new Progress(ids),
     placement,

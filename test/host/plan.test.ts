@@ -15,7 +15,7 @@ import { runnerSizes } from '../../src/engine/text/load.ts';
 import { openRunner } from '../../src/engine/text/step/open-runner.ts';
 import { openCheckpoint } from '../../src/files/checkpoint/checkpoint.ts';
 import { shippedFolder } from '../../src/files/shipped.ts';
-import { openDiskFolder } from '../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../src/files/disk/source-disk.ts';
 import type { Folder } from '../../src/files/source.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { readShader } from '../../src/gpu/node.ts';

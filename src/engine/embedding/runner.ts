@@ -9,7 +9,7 @@ import { paddedColumns, type Tensor } from '../../gpu/tensor.ts';
 import { PAGE_TOKENS, TILE_ROWS, type KvFormat } from '../../kernels/batch.ts';
 import { meanRows } from '../../kernels/mean-rows.ts';
 import type { TextDeclaration, TextForward } from '../../models/text/blocks/architecture.ts';
-import type { OnDevice } from '../../host/device-session.ts';
+import type { OnDevice } from '../opening/served.ts';
 import { fittingPages, usefulPages } from '../text/kv/kv-pages.ts';
 import { stateBytes } from '../text/kv/layer-stores.ts';
 import { wholeLayout } from '../text/kv/page-layout.ts';

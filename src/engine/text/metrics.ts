@@ -1,12 +1,12 @@
 // The metrics of a text model, gathered from its scheduler, its cache, its grammars and its loop.
 
 import { PAGE_TOKENS } from '../../kernels/batch.ts';
-import type { DeviceSession } from '../../host/device-session.ts';
+import type { ServedDevice } from '../opening/served.ts';
 import type { Loras } from './lora/loras.ts';
 import type { CacheTiers } from './cache/cache-tiers.ts';
 import type { Loaded } from './load.ts';
 import type { EngineLoop } from './run/loop.ts';
-import type { RequestContext } from './request/sequences.ts';
+import type { RequestContext } from './request/request-context.ts';
 import type { Scheduler } from './run/scheduler.ts';
 import type { CacheMetrics, TextMetrics } from './calls/text-model.ts';
 
@@ -18,7 +18,7 @@ export interface MetricsSources {
   tiers: CacheTiers | null;
   loras: Loras;
   pageBytes: number;
-  session: DeviceSession<Loaded>;
+  session: ServedDevice<Loaded>;
 }
 
 export function textMetrics(sources: MetricsSources): TextMetrics {

@@ -1,9 +1,9 @@
-// The TextModel implementation over a session, its scheduler and its loop: admits requests and passes on their events.
+// What a text model answers, over its scheduler and its loop: admits requests and passes on their events.
 
 import { EngineError } from '../../files/error.ts';
 import { onAbort } from '../async/abort-listeners.ts';
 import { filledText, flag, listOf, objectOf, text as textRule, whole } from '../input/rules.ts';
-import type { DeviceSession } from '../../host/device-session.ts';
+import type { ServedDevice, Service } from '../opening/served.ts';
 import { EventQueue } from '../async/event-queue.ts';
 import type { Lora } from './lora/loras.ts';
 import { gaveWay, LiveRequests, type LiveOptions, type LiveRequest } from './run/live-requests.ts';
@@ -31,11 +31,10 @@ export interface TextModelParts extends MetricsSources {
   timeouts: Pick<LiveOptions, 'queueTimeout' | 'totalTimeout'>;
 }
 
-export class LocalTextModel implements TextModel {
+export class LocalTextModel implements Service<TextModel> {
   readonly info: TextModelInfo;
-  readonly asleep = false;
   readonly #parts: TextModelParts;
-  readonly #session: DeviceSession<Loaded>;
+  readonly #session: ServedDevice<Loaded>;
   readonly #live: LiveRequests;
 
   constructor(parts: TextModelParts) {
@@ -47,10 +46,6 @@ export class LocalTextModel implements TextModel {
       end: (request, error) => this.#end(request, error),
     });
     parts.session.defer(() => parts.loop.close());
-  }
-
-  get ended(): Promise<Error> {
-    return this.#session.ended;
   }
 
   async *generate(
@@ -72,7 +67,8 @@ export class LocalTextModel implements TextModel {
       const prepared = await prepareReply(request, lora, context, end).catch((error: unknown) => {
         throw live.ended?.error ?? error;
       });
-      const { ids, media, compileMs, unenforced } = prepared;
+      const { ids, media } = prepared.prompt;
+      const { compileMs, unenforced } = prepared.grammars;
       const emit = untilAllDone(events, request.n ?? 1);
       const sequences = createSequences(request, prepared, context, emit);
       this.#displace(this.#placeFor(request)); // other requests may have arrived since the first check
@@ -163,14 +159,6 @@ export class LocalTextModel implements TextModel {
   async unloadAdapter(name: string): Promise<LoraInfo[]> {
     filledText(name, 'name');
     return this.#parts.loras.unload(name);
-  }
-
-  close(): Promise<void> {
-    return this.#session.close();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 
   /** Returns the request that must leave the full queue for this one, or null. Throws overloaded if none can be displaced. */

@@ -8,7 +8,7 @@ import { compileSource } from '../../../src/engine/text/threads/grammar-source.t
 import { createPieces } from '../../../src/engine/text/calls/piece.ts';
 import { openTokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
 import { Grammar } from '../../../src/grammar/grammar.ts';
-import { createVocabulary } from '../../../src/grammar/vocabulary.ts';
+import { createVocabulary } from '../../../src/grammar/masks/vocabulary.ts';
 import { maskWords } from '../../../src/kernels/logits-mask.ts';
 import { paperSequence } from './paper-sequence.ts';
 

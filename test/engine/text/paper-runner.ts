@@ -10,8 +10,9 @@ import {
   SEQUENCE_WORDS,
   TILE_WORDS,
 } from '../../../src/kernels/batch.ts';
-import { phaseOf, type StepSequence } from '../../../src/engine/text/step/step-part.ts';
-import type { Drawn, Runner } from '../../../src/engine/text/step/runner.ts';
+import { phaseOf, type StepPart, type StepSequence } from '../../../src/engine/text/step/step-part.ts';
+import type { Drawn, Launched } from '../../../src/engine/text/step/launch.ts';
+import type { Runner } from '../../../src/engine/text/step/text-runner.ts';
 import { maskWords } from '../../../src/kernels/logits-mask.ts';
 import { NO_TOKEN_ALLOWED } from '../../../src/kernels/sample.ts';
 import { PageLayout } from '../../../src/engine/text/kv/page-layout.ts';
@@ -113,7 +114,7 @@ export function createPaperRunner({
       kv.set(page * PAGE_TOKENS + i, { position: words[2 * i]!, token: words[2 * i + 1]! });
   };
 
-  const launch: Runner['launch'] = (parts, { drawLater = false } = {}) => {
+  const launch = (parts: readonly StepPart[], { drawLater = false } = {}): Launched => {
     const { broken } = runner;
     if (broken) return { submitted: null, draw: () => Promise.reject(broken), drop: () => {} };
     const buffers = hostBuffers(rows, pages, slots, windows.length);
@@ -184,7 +185,7 @@ export function createPaperRunner({
       const bytes = asked.map((copy) => states!.bytesOf({ copy }));
       return queue.then(() => bytes);
     },
-    launch,
+    launcher: { launch },
   };
   return runner;
 }

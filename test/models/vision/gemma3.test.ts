@@ -9,7 +9,7 @@ import { openWeights } from '../../../src/engine/weights/weights.ts';
 import { TEXT_CLASSES } from '../../../src/engine/opening/architectures.ts';
 import { openCheckpoint, type Checkpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import { readImage } from '../../../src/files/media/read-image.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import type { Json } from '../../../src/models/config-values.ts';
 import type { MediaFiles, MediaModel, PreparedMedium } from '../../../src/models/media.ts';

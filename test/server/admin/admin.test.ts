@@ -9,7 +9,7 @@ import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { Loras } from '../../../src/engine/text/lora/loras.ts';
 import { EngineError } from '../../../src/index.ts';
 import { show } from '../../../src/server/body/fields.ts';
-import type { ServerOptions } from '../../../src/server/service.ts';
+import type { ServerOptions } from '../../../src/server/service/service.ts';
 import { createFakeModel } from '../fake-model.ts';
 import { start } from '../harness.ts';
 

@@ -4,7 +4,7 @@
 import { EngineError } from '../../../files/error.ts';
 import { openPipeline, type Pipeline } from '../../../files/pipeline/pipeline-index.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { sideProblem } from './bounds.ts';
+import { sideProblem } from './request-check.ts';
 import type { ImageFamily } from '../blocks/family.ts';
 import { knownPipelines, pipelineEntry } from '../families/registry.ts';
 import type { FirstRequest, ImageModelOptions } from '../calls/image-model.ts';
@@ -48,6 +48,8 @@ export async function inspectFirst(
   const isReplaced = JUDGED.some((name) => Object.hasOwn(componentPaths, name));
   if (firstRequest === undefined || isReplaced) return;
   const options = pipelineClassName === undefined ? {} : { pipelineClassName };
-  const pipeline = await openPipeline(settings, openFolder, knownPipelines(families), options).catch(() => null);
+  const pipeline = await openPipeline(settings, openFolder, knownPipelines(families), options).catch(
+    () => null,
+  );
   if (pipeline) checkFirstRequest(pipeline, firstRequest, families);
 }

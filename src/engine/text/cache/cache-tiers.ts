@@ -2,7 +2,7 @@
 // request may find in storage are fetched before it is admitted. A failure only means that a page is not found.
 
 import type { PageStorage } from '../../platform/platform.ts';
-import type { Runner } from '../step/runner.ts';
+import type { Runner } from '../step/text-runner.ts';
 import type { PlacedSequence } from './placement.ts';
 import { HostTier } from './host-tier.ts';
 import { PageBackup } from './page-backup.ts';

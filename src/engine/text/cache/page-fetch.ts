@@ -4,7 +4,7 @@
 import { PAGE_TOKENS } from '../../../kernels/batch.ts';
 import type { PageStorage } from '../../platform/platform.ts';
 import type { PlacedSequence } from './placement.ts';
-import type { Runner } from '../step/runner.ts';
+import type { Runner } from '../step/text-runner.ts';
 import type { HostTier } from './host-tier.ts';
 import type { PageNames } from './page-names.ts';
 import { hasBytes, partOf, STATES, type PageNode } from './cached-page.ts';

@@ -97,38 +97,44 @@ function largestWithin(most: number, fits: (count: number) => boolean): number {
   return fitting;
 }
 
-export interface PageCleaner {
-  /** Before a step that uses pages below `touched`: those that were never written are cleared. */
-  ahead(touched: number): void;
-  /** Clears pages that hold values that are not numbers. */
-  clear(pages: readonly number[]): void;
-  /** After an error that may have left anything in any page: every page counts as never written again. */
-  restart(): void;
-}
-
 /** No mask takes NaN away (zero times NaN is NaN), so pages must not hold any when they come into use. */
-export function createPageCleaner(device: Device, buffers: readonly GPUBuffer[], pages: number): PageCleaner {
-  let cleared = 0;
-  const clear = (runs: readonly (readonly [first: number, count: number])[]): void => {
-    const encoder = device.gpu.createCommandEncoder();
-    for (const buffer of buffers) {
-      const bytes = buffer.size / pages;
+export class PageCleaner {
+  readonly #device: Device;
+  readonly #buffers: readonly GPUBuffer[];
+  readonly #pages: number;
+  #cleared = 0;
+
+  /** `buffers`: memory of so many pages. */
+  constructor(device: Device, buffers: readonly GPUBuffer[], pages: number) {
+    this.#device = device;
+    this.#buffers = buffers;
+    this.#pages = pages;
+  }
+
+  /** Before a step that uses pages below `touched`: those that were never written are cleared. */
+  ahead(touched: number): void {
+    const first = this.#cleared;
+    if (touched <= first) return;
+    this.#cleared = Math.min(this.#pages, Math.ceil(touched / CLEAR_RUN) * CLEAR_RUN);
+    this.#clear([[first, this.#cleared - first]]);
+  }
+
+  /** Clears pages that hold values that are not numbers. */
+  clear(pages: readonly number[]): void {
+    if (pages.length > 0) this.#clear(pages.map((page) => [page, 1]));
+  }
+
+  /** After an error that may have left anything in any page: every page counts as never written again. */
+  restart(): void {
+    this.#cleared = 0;
+  }
+
+  #clear(runs: readonly (readonly [first: number, count: number])[]): void {
+    const encoder = this.#device.gpu.createCommandEncoder();
+    for (const buffer of this.#buffers) {
+      const bytes = buffer.size / this.#pages;
       for (const [first, count] of runs) encoder.clearBuffer(buffer, first * bytes, count * bytes);
     }
-    device.gpu.queue.submit([encoder.finish()]);
-  };
-  return {
-    ahead(touched) {
-      if (touched <= cleared) return;
-      const to = Math.min(pages, Math.ceil(touched / CLEAR_RUN) * CLEAR_RUN);
-      clear([[cleared, to - cleared]]);
-      cleared = to;
-    },
-    clear(dirty) {
-      if (dirty.length > 0) clear(dirty.map((page) => [page, 1]));
-    },
-    restart() {
-      cleared = 0;
-    },
-  };
+    this.#device.gpu.queue.submit([encoder.finish()]);
+  }
 }

@@ -1,74 +1,33 @@
 // The sequences of a request: one per choice, with the limits, the sampling values and the constraints that the request asks for.
 
 import { EngineError } from '../../../files/error.ts';
-import { opensText } from '../../../files/tokenizer/detokenizer.ts';
-import type { SchemaMode } from '../../../grammar/text-constraint.ts';
-import type { Grammar } from '../../../grammar/grammar.ts';
-import type { StopAutomata } from '../../../grammar/stops/stop-automaton.ts';
-import { lengthKey, sameFrequenciesUntil, type RopeConfig } from '../../../models/text/blocks/rope.ts';
-import type { Lora } from '../lora/loras.ts';
+import { MASKED } from '../../../kernels/sample.ts';
+import { lengthKey, sameFrequenciesUntil } from '../../../models/text/blocks/rope.ts';
+import { mapSampling, SAMPLING } from '../../../options/text-request.ts';
 import { Placement, SequencePrefix } from '../cache/placement.ts';
 import type { Constraint } from '../calls/constraint.ts';
-import type { GrammarCache } from '../threads/grammar-cache.ts';
-import type { MediaLibrary } from '../media/library.ts';
-import type { PromptMedia } from '../towers/prompt-media.ts';
-import type { LongTextEncoder } from '../threads/text-threads.ts';
-import { createCallConstraint, withCallConstraint, type CallGrammars } from '../output/call-constraint.ts';
-import { createReplyConstraint } from '../output/reply-constraint.ts';
-import type { Begins } from '../output/reply-start.ts';
-import { createOutput, type ReplyContext, type ReplyPlan } from '../output/reply.ts';
 import { createPieces } from '../calls/piece.ts';
-import { allowedTokens, wgslSource, withProcessors } from './processors.ts';
+import type { SamplingOptions, TextEvent, TextRequest } from '../calls/text-model.ts';
+import { createOutput } from '../output/parser.ts';
 import { Progress, TokenCounts } from '../run/progress.ts';
-import { createRecorder, type Recorder, type Recording } from '../run/recorder.ts';
-import { choiceSeed, readSampling } from './sampling-values.ts';
+import { createRecorder, type Recorder } from '../run/recorder.ts';
 import { SequenceOutput } from '../run/sequence-output.ts';
 import { Sequence, type SequenceRequest } from '../run/sequence.ts';
-import { createStopMatcher } from '../run/stop-matcher.ts';
-import type { SamplingOptions, TextEvent, TextRequest } from '../calls/text-model.ts';
+import { createStopMatcher } from '../run/sequence-output.ts';
+import type { SequenceSampling } from '../step/step-part.ts';
+import { constraintsOf, type Reading } from './constrain.ts';
+import { allowedTokens, wgslSource } from './processors.ts';
+import type { PreparedReply, RequestContext } from './request-context.ts';
 
-export interface RequestContext extends ReplyContext {
-  /** Encodes long texts in another thread; null: there is none. */
-  longText: LongTextEncoder | null;
-  grammars: GrammarCache;
-  vocabulary: number;
-  contextLength: number;
-  endIds: readonly number[];
-  ropes: readonly RopeConfig[];
-  /** Whether requests share pages. */
-  prefixCache: boolean;
-  /** How JSON Schemas of requests that do not say `strict` are read. */
-  jsonSchemaMode: SchemaMode;
-  recording: Recording;
-  sampling: Required<SamplingOptions>;
-  /** Reads media of messages; null: the model takes text only. */
-  library: MediaLibrary | null;
-  /** Compiles a request's own function on logits; null: the model does not accept one. */
-  checkProcessor: ((source: string) => Promise<void>) | null;
-}
-
-/** Data that the choices of a request share beyond their prompt. */
-export interface Reply {
-  plan: ReplyPlan;
-  begins: Begins;
-  /** Text of the answer that the prompt ends with (see `Rendered`). */
-  said: string;
-  grammar: Grammar | null;
-  /** Grammars of optional calls; null: none restricts them. */
-  callGrammars: CallGrammars | null;
-  stops: readonly StopAutomata[];
-  lora: Lora | null;
-}
-
-/** Creates the sequences of a checked request, ready to be scheduled. `ids`: token ids of the prompt; `media`: those among them. */
+/** Creates the sequences of a checked request, ready to be scheduled. */
 export function createSequences(
   request: TextRequest,
-  { ids, media, reply }: { ids: number[]; media: PromptMedia | null; reply: Reply },
+  prepared: PreparedReply,
   context: RequestContext,
   emit: (event: TextEvent) => void,
 ): Sequence[] {
-  checkLength(request, ids.length, context.contextLength);
-  const choices = new ChoiceFactory(request, { ids, media, reply }, context, emit);
+  checkLength(request, prepared.prompt.ids.length, context.contextLength);
+  const choices = new ChoiceFactory(request, prepared, context, emit);
   const leader = choices.create(0, null);
   return [leader, ...Array.from({ length: (request.n ?? 1) - 1 }, (_, i) => choices.create(i + 1, leader))];
 }
@@ -86,52 +45,36 @@ function checkLength({ prompt }: TextRequest, tokens: number, contextLength: num
   );
 }
 
-/** Options of decoding tokens to text. */
-interface Reading {
-  skipSpecialTokens: boolean;
-  /** Ids of the text that the reply continues; empty: the reply is a separate text. */
-  after: number[];
-}
-
 class ChoiceFactory {
   readonly #request: TextRequest;
-  readonly #ids: number[];
-  readonly #reply: Reply;
+  readonly #prepared: PreparedReply;
   readonly #context: RequestContext;
   readonly #emit: (event: TextEvent) => void;
   readonly #settings: SequenceRequest;
   readonly #seed: number;
   readonly #scope: string;
   readonly #reading: Reading;
-  /** Whether the first token begins a text. */
-  readonly #opens: boolean;
-  /** Adds the request's processors to the constraint of a choice. */
-  readonly #processed: (constraint: Constraint | null) => Constraint | null;
+  /** Makes the constraint of a choice. */
+  readonly #constraint: () => Constraint | null;
 
   constructor(
     request: TextRequest,
-    { ids, media, reply }: { ids: number[]; media: PromptMedia | null; reply: Reply },
+    prepared: PreparedReply,
     context: RequestContext,
     emit: (event: TextEvent) => void,
   ) {
+    const { ids, begins } = prepared.prompt;
     this.#request = request;
-    this.#ids = ids;
-    this.#reply = reply;
+    this.#prepared = prepared;
     this.#context = context;
     this.#emit = emit;
-    this.#settings = { ...readRequest(request, ids.length, reply.lora, context), ...(media && { media }) };
+    this.#settings = readRequest(request, prepared, context);
     this.#seed = request.seed ?? Math.floor(Math.random() * 2 ** 32);
-    this.#scope = sharingScope(request, reply.lora, context, ids.length);
+    this.#scope = sharingScope(request, prepared, context);
     // The reply continues an answer that has begun, or any prompt other than a conversation.
-    const continues = reply.begins === 'answer' || !('messages' in request.prompt);
-    const skipSpecialTokens = request.skipSpecialTokens ?? true;
-    this.#reading = { skipSpecialTokens, after: continues ? ids : [] };
-    this.#opens = opensText(context.tokenizer, this.#reading);
-    this.#processed = withProcessors(request.processors ?? [], {
-      vocabulary: context.grammars.vocabulary,
-      prompt: ids,
-      opens: this.#opens,
-    });
+    const continues = begins === 'answer' || !('messages' in request.prompt);
+    this.#reading = { skipSpecialTokens: request.skipSpecialTokens ?? true, after: continues ? ids : [] };
+    this.#constraint = constraintsOf(request, prepared, this.#reading, context);
   }
 
   create(choice: number, leader: Sequence | null): Sequence {
@@ -141,7 +84,7 @@ class ChoiceFactory {
       choice,
       leader,
       request: { ...this.#settings, sampling },
-      progress: new Progress(this.#ids, counts),
+      progress: new Progress(this.#prepared.prompt.ids, counts),
       placement: new Placement(this.#prefix(choice)),
       output: this.#output(choice),
       constraint: this.#constraint(),
@@ -153,66 +96,85 @@ class ChoiceFactory {
     const { promptLogprobs, routedExperts } = this.#request;
     // Prompt tokens whose values are reported must be computed, by the first choice.
     const reported = promptLogprobs === undefined ? (routedExperts?.from ?? Infinity) : 0;
-    const shareable = sameFrequenciesUntil(this.#context.ropes, this.#ids.length);
+    const shareable = sameFrequenciesUntil(this.#context.ropes, this.#prepared.prompt.ids.length);
     return new SequencePrefix(this.#scope, shareable, choice === 0 ? reported : Infinity);
   }
 
   #output(choice: number): SequenceOutput {
+    const { plan, prompt, stops: own } = this.#prepared;
     const keepStop = this.#request.noStopTrim ?? false;
-    const stops = this.#reply.stops.map((stop) => stop.begin());
+    const stops = own.map((stop) => stop.begin());
     return new SequenceOutput({
       choice,
       pieces: createPieces(this.#context.tokenizer, this.#reading),
       stops: createStopMatcher({ stops, keep: keepStop }),
-      parser: createOutput(this.#reply.plan, this.#reply.begins, this.#context),
+      parser: createOutput(plan, prompt.begins, this.#context),
       keepStop,
       emit: this.#emit,
     });
   }
 
-  #constraint(): Constraint | null {
-    const { plan, begins, said, grammar } = this.#reply;
-    // The constraint on the answer does not apply to a required tool call.
-    const matched = this.#request.constraint && plan.tools.mode !== 'required' ? said : '';
-    const options = { ...this.#context, matched, opens: this.#opens };
-    const own = createReplyConstraint(plan, begins, grammar, options);
-    return this.#processed(this.#withCallConstraint(own));
-  }
-
-  #withCallConstraint(constraint: Constraint | null): Constraint | null {
-    const { plan, begins, callGrammars } = this.#reply;
-    if (callGrammars === null) return constraint;
-    const read = () => ({
-      output: createOutput(plan, begins, this.#context),
-      pieces: createPieces(this.#context.tokenizer, { ...this.#reading, skipSpecialTokens: true }),
-    });
-    return withCallConstraint(constraint, createCallConstraint({ ...callGrammars, read }));
-  }
-
   #recorder(first: Recorder | null): Recorder | null {
     const pieces = createPieces(this.#context.tokenizer, { skipSpecialTokens: true });
-    return createRecorder(this.#request, this.#context.recording, { ids: this.#ids, pieces }, first);
+    return createRecorder(
+      this.#request,
+      this.#context.recording,
+      { ids: this.#prepared.prompt.ids, pieces },
+      first,
+    );
   }
 }
 
 /** Reads the values that all choices share; each choice sets its own seed. */
 function readRequest(
   request: TextRequest,
-  promptTokens: number,
-  lora: Lora | null,
+  { prompt: { ids, media }, lora }: PreparedReply,
   { contextLength, endIds, vocabulary, sampling }: RequestContext,
 ): SequenceRequest {
   const { processors = [] } = request;
   const stopIds = new Set([...(request.ignoreEos ? [] : endIds), ...(request.stopTokenIds ?? [])]);
   return {
     priority: request.priority ?? 0,
-    maxTokens: Math.min(request.maxTokens ?? contextLength, contextLength - promptTokens),
+    maxTokens: Math.min(request.maxTokens ?? contextLength, contextLength - ids.length),
     minTokens: request.minTokens ?? 0,
     sampling: { ...readSampling(request, sampling, stopIds), seedLow: 0, seedHigh: 0 },
     stopIds,
     allowed: allowedTokens(processors, vocabulary),
     processor: wgslSource(processors),
     lora,
+    ...(media && { media }),
+  };
+}
+
+/** The sampling values of the request, else those of the model, `defaults`, else the engine's. A temperature below a millionth is taken as 0, which is greedy. */
+function readSampling(
+  request: TextRequest,
+  defaults: Required<SamplingOptions>,
+  stopIds: ReadonlySet<number>,
+): Omit<SequenceSampling, 'seedLow' | 'seedHigh'> {
+  const values = mapSampling((name) => request[name] ?? defaults[name]);
+  const biases = new Map(
+    Object.entries(request.logitBias ?? {}).map(([token, value]) => [Number(token), value]),
+  );
+  const masked = [...stopIds].map((id) => [id, MASKED] as const);
+  return {
+    ...values,
+    temperature: values.temperature < 1e-6 ? 0 : values.temperature,
+    frequencyPenalty: request.frequencyPenalty ?? SAMPLING.frequencyPenalty.default,
+    presencePenalty: request.presencePenalty ?? SAMPLING.presencePenalty.default,
+    bias: [...biases],
+    biasBelowMin: [...new Map([...biases, ...masked])],
+    logprobs: request.logprobs ?? null,
+  };
+}
+
+/** The 64-bit seed of a choice: the request's for the first one, mixed with the choice's number for the others. */
+function choiceSeed(seed: number, choice: number): { seedLow: number; seedHigh: number } {
+  const wide = BigInt.asUintN(64, BigInt(seed));
+  const high = Number(wide >> 32n);
+  return {
+    seedLow: Number(wide & 0xffffffffn),
+    seedHigh: (high ^ Math.imul(choice, 0x9e3779b9)) >>> 0,
   };
 }
 
@@ -225,10 +187,9 @@ function countsTokens({ sampling, processor }: SequenceRequest): boolean {
 /** The scope in which pages are shared: equal weights, salt and rotary frequencies; without a prefix cache, this request only. */
 function sharingScope(
   { cacheSalt }: TextRequest,
-  lora: Lora | null,
+  { prompt: { ids }, lora }: PreparedReply,
   { ropes, prefixCache }: RequestContext,
-  promptTokens: number,
 ): string {
   const apart = prefixCache ? null : crypto.randomUUID();
-  return JSON.stringify([lora?.identity ?? null, cacheSalt ?? null, lengthKey(ropes, promptTokens), apart]);
+  return JSON.stringify([lora?.identity ?? null, cacheSalt ?? null, lengthKey(ropes, ids.length), apart]);
 }

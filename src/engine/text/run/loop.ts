@@ -5,7 +5,8 @@ import type { EngineError } from '../../../files/error.ts';
 import { NO_TOKEN_ALLOWED, NOT_A_TOKEN } from '../../../kernels/sample.ts';
 import { readLogprob } from './logprobs.ts';
 import { lostTwice, noTokenAllowed, notANumber } from './sampling-errors.ts';
-import type { Drawn, Launched, Runner } from '../step/runner.ts';
+import type { Drawn, Launched } from '../step/launch.ts';
+import type { Runner } from '../step/text-runner.ts';
 import type { Scheduler } from './scheduler.ts';
 import { asEngineError, type Sequence } from './sequence.ts';
 import { endsPrompt, type PlannedPart } from './step-plan.ts';
@@ -165,7 +166,7 @@ export class EngineLoop {
       this.#reportPrefill(part);
     }
     const drawLater = parts.some(({ samples, sequence }) => samples && sequence.isConstrained);
-    const launched = this.#runner.launch(parts, { drawLater });
+    const launched = this.#runner.launcher.launch(parts, { drawLater });
     const drawn = drawLater ? null : launched.draw();
     drawn?.catch(() => {}); // handled where the step is read
     return { parts, launched, drawn, superseded: new Set() };

@@ -17,7 +17,7 @@ import { roundedSlots } from '../kv/layer-stores.ts';
 import { pageLayout } from '../kv/page-layout.ts';
 import { DeviceLoras } from '../lora/lora-host.ts';
 import { openTowers } from '../towers/open-towers.ts';
-import type { Runner, RunnerCheckpoint, RunnerOptions } from './runner.ts';
+import type { RunnerCheckpoint, RunnerOptions } from './runner.ts';
 import { TextRunner } from './text-runner.ts';
 
 /** Errors: out_of_memory, bad_checkpoint, what reading throws. */
@@ -27,7 +27,7 @@ export async function openRunner(
   config: TextDeclaration,
   options: RunnerOptions,
   { onProgress, onNote }: Required<Pick<LoadOptions, 'onProgress'>> & { onNote: (message: Prose) => void },
-): Promise<Runner> {
+): Promise<TextRunner> {
   const quantized = options.quantization === 'none' ? null : options.quantization;
   if (!options.streamed) await reserveMemory(device, checkpoint, config, options);
   const weights = openWeights(device, checkpoint.tensors, config.generate!, {

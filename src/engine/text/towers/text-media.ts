@@ -1,7 +1,7 @@
 // The media that a checkpoint's class takes beside text.
 
 import type { Checkpoint } from '../../../files/checkpoint/checkpoint.ts';
-import type { TensorEntry } from '../../../files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../../files/tensors/safetensors.ts';
 import { EngineError } from '../../../files/error.ts';
 import { mediaFamily } from '../../../models/towers/media-families.ts';
 import type { TextDeclaration } from '../../../models/text/blocks/architecture.ts';

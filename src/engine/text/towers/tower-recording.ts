@@ -16,62 +16,44 @@ export function recordingKey({ tower, inputs, layout }: PreparedMedium, plain = 
   return JSON.stringify([tower, shapes, layout, plain]);
 }
 
-interface Recorded {
-  tape: Tape;
-  inputs: Map<string, Tensor>;
-  results: readonly Tensor[];
-  checks: readonly Tensor[];
-}
-
 export class TowerRecording {
   readonly key: string;
   readonly #device: Device;
   readonly #tape: Tape;
-  readonly #inputs: Map<string, Tensor>;
+  readonly #inputs = new Map<string, Tensor>();
   /** Rows for the language model, then those of deep layers. */
   readonly #results: readonly Tensor[];
   /** A word that is raised by values that are not finite, and a constant. */
-  readonly #checks: readonly Tensor[];
-
-  private constructor(device: Device, key: string, { tape, inputs, results, checks }: Recorded) {
-    this.#device = device;
-    this.key = key;
-    this.#tape = tape;
-    this.#inputs = inputs;
-    this.#results = results;
-    this.#checks = checks;
-  }
+  readonly #checks: Tensor[] = [];
 
   /** Throws out_of_memory. */
-  static record(
+  constructor(
     device: Device,
     arena: Arena,
     tower: Tower,
     prepared: PreparedMedium,
     { plain = false }: { plain?: boolean } = {},
-  ): TowerRecording {
-    const tape = new Tape(device, {}, { arena, plain });
-    const inputs = new Map<string, Tensor>();
-    const checks: Tensor[] = [];
-    const key = recordingKey(prepared, plain);
+  ) {
+    this.#device = device;
+    this.key = recordingKey(prepared, plain);
+    const tape = (this.#tape = new Tape(device, {}, { arena, plain }));
     try {
       for (const [name, { shape, data }] of Object.entries(prepared.inputs)) {
         const dtype = data instanceof Float32Array ? 'f32' : 'u32';
         const buffer = device.allocate('step', `${name} of a medium`, tensorBytes(shape, {}));
-        inputs.set(name, new Tensor(shape, dtype, { region: { buffer, offset: 0, size: buffer.size } }));
+        const region = { buffer, offset: 0, size: buffer.size };
+        this.#inputs.set(name, new Tensor(shape, dtype, { region }));
       }
-      const onTape = [...inputs].map(([name, tensor]) => [name, tensor.on(tape)] as const);
+      const onTape = [...this.#inputs].map(([name, tensor]) => [name, tensor.on(tape)] as const);
       const flag = device.tensor('step', 'finite check', [1], new Uint32Array(1));
       const one = device.tensor('step', 'one', [1], Float32Array.of(1));
-      checks.push(flag, one);
-      const results = tower(Object.fromEntries(onTape), prepared.layout).map((result) =>
+      this.#checks.push(flag, one);
+      this.#results = tower(Object.fromEntries(onTape), prepared.layout).map((result) =>
         tape.keep(linearCombination([result], one.region!, flag.region!)),
       );
       tape.finish();
-      return new TowerRecording(device, key, { tape, inputs, results, checks });
     } catch (error) {
-      tape.destroy();
-      for (const tensor of [...inputs.values(), ...checks]) device.free(tensor.region!.buffer);
+      this.free();
       throw error;
     }
   }

@@ -5,8 +5,8 @@
 // are idle, such as an adapter that is loaded, and the next medium brings them back, to the device or to host memory.
 
 import { bytesText } from '../../../files/bytes-text.ts';
-import type { TensorEntry } from '../../../files/checkpoint/safetensors.ts';
-import { MEDIA_NOUNS } from '../../../files/media-nouns.ts';
+import type { TensorEntry } from '../../../files/tensors/safetensors.ts';
+import { MEDIA_NOUNS } from '../../../files/media/media-nouns.ts';
 import type { Device } from '../../../gpu/device.ts';
 import type { MediaModel, Tower } from '../../../models/media.ts';
 import { weightBytesIn } from '../../weights/quantization.ts';

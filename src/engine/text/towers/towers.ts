@@ -247,7 +247,7 @@ export class Towers {
     this.#recording = null;
     const { weights, hidden, blocks } = this.#options;
     const tower = weights.page(prepared.tower);
-    const recording = TowerRecording.record(this.#device, this.#arena, tower, prepared, { plain });
+    const recording = new TowerRecording(this.#device, this.#arena, tower, prepared, { plain });
     if (recording.columns !== hidden || recording.sizes.blocks !== blocks)
       throw new Error(
         `the tower ${prepared.tower} makes ${recording.sizes.blocks} blocks of ${recording.columns} columns, the language model takes ${blocks} of ${hidden}`,

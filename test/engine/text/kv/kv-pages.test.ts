@@ -1,7 +1,7 @@
 // Clearing of KV pages before their first use, and again after an error that may have left anything in them; how many fit.
 
 import { expect, it } from 'vitest';
-import { createPageCleaner, fittingPages, stateCopies } from '../../../../src/engine/text/kv/kv-pages.ts';
+import { fittingPages, PageCleaner, stateCopies } from '../../../../src/engine/text/kv/kv-pages.ts';
 import { wholeLayout } from '../../../../src/engine/text/kv/page-layout.ts';
 import { copiesBytes } from '../../../../src/engine/text/kv/state-mover.ts';
 import { readShader } from '../../../../src/gpu/node.ts';
@@ -15,7 +15,7 @@ it('a page is cleared before its first use alone, until the cleaner is restarted
     device.tensor('kv', label, [pages * words], new Uint32Array(pages * words));
   const [keys, values] = [cache('keys'), cache('values')];
   const kv = { keys: keys.region!, values: values.region! };
-  const cleaner = createPageCleaner(device, [kv.keys.buffer, kv.values.buffer], pages);
+  const cleaner = new PageCleaner(device, [kv.keys.buffer, kv.values.buffer], pages);
   const nan = new Uint32Array(pages * words).fill(0x7fc00000);
   const dirty = (): void => {
     for (const { buffer } of [kv.keys, kv.values]) device.gpu.queue.writeBuffer(buffer, 0, nan);

@@ -11,7 +11,7 @@ import { towerBeside } from '../../../../src/files/gguf/file-names.ts';
 import { GgufKeys } from '../../../../src/files/gguf/keys.ts';
 import { openGgufTower } from '../../../../src/files/gguf/tower.ts';
 import { readSound } from '../../../../src/files/media/read-sound.ts';
-import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import type { ContentPart } from '../../../../src/engine/text/calls/text-model.ts';
 import type { Device } from '../../../../src/gpu/device.ts';
 import { GGUF_TOWERS } from '../../../../src/models/towers/media-families.ts';

@@ -32,7 +32,7 @@ export async function rowsOf(
     dispatches = (results[0]!.tape as Tape).dispatchCount;
     return results;
   };
-  const recording = TowerRecording.record(on, new Arena(on), tower, prepared, { plain });
+  const recording = new TowerRecording(on, new Arena(on), tower, prepared, { plain });
   const { blocks, blockBytes } = recording.sizes;
   const buffers = Array.from({ length: blocks }, () => on.allocate('step', 'rows', blockBytes));
   const regions = buffers.map((buffer) => ({ buffer, offset: 0, size: blockBytes }));

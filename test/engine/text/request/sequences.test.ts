@@ -2,11 +2,13 @@
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import { GrammarCache } from '../../../../src/engine/text/threads/grammar-cache.ts';
-import { createVocabulary } from '../../../../src/grammar/vocabulary.ts';
+import { createVocabulary } from '../../../../src/grammar/masks/vocabulary.ts';
 import { LONG_TEXT } from '../../../../src/engine/text/threads/text-threads.ts';
-import { planReply } from '../../../../src/engine/text/output/reply.ts';
+import type { Begins } from '../../../../src/engine/text/output/format.ts';
+import { planReply, type ReplyPlan } from '../../../../src/engine/text/output/reply-plan.ts';
 import { renderPrompt } from '../../../../src/engine/text/request/prompt.ts';
-import { createSequences, type RequestContext } from '../../../../src/engine/text/request/sequences.ts';
+import type { PreparedReply, RequestContext } from '../../../../src/engine/text/request/request-context.ts';
+import { createSequences } from '../../../../src/engine/text/request/sequences.ts';
 import type { Sequence } from '../../../../src/engine/text/run/sequence.ts';
 import type { TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 import { LIMITS } from '../../../../src/options/limits.ts';
@@ -49,9 +51,13 @@ function create(request: Partial<TextRequest>, promptTokens = 4): Sequence[] {
   const asked: TextRequest = { prompt: { ids }, ...request };
   checkTextRequest(asked, context.vocabulary);
   const plan = planReply(asked, context);
-  const nothing = { grammar: null, callGrammars: null, stops: [], lora: null };
-  const reply = { plan, begins: 'undecided', said: '', ...nothing } as const;
-  return createSequences(asked, { ids, media: null, reply }, context, () => {});
+  return createSequences(asked, preparedOf(plan, ids), context, () => {});
+}
+
+/** A prepared request without grammars, stops and media. */
+function preparedOf(plan: ReplyPlan, ids: number[], begins: Begins = 'undecided'): PreparedReply {
+  const grammars = { reply: null, calls: null, compileMs: null, unenforced: [] };
+  return { plan, prompt: { text: '', ids, begins, said: '', media: null }, grammars, stops: [], lora: null };
 }
 
 function one(request: Partial<TextRequest>, promptTokens?: number): Sequence {
@@ -270,15 +276,8 @@ it('the leading space of the first token is cut where it opens a text, and kept 
   const [id] = tokenizer.encode('hi', { addSpecialTokens: false });
   const first = (prompt: TextRequest['prompt'], begins: 'undecided' | 'answer'): [string, boolean] => {
     const asked: TextRequest = { prompt, processors: [{ name: 'bad_words', words: [' hi'] }] };
-    const nothing = { grammar: null, callGrammars: null, stops: [], lora: null };
-    const reply = { plan: planReply(asked, spaced), begins, said: '', ...nothing };
-    const ids = 'ids' in prompt ? prompt.ids : [5];
-    const [{ output, constraint }] = createSequences(
-      asked,
-      { ids, media: null, reply },
-      spaced,
-      () => {},
-    ) as [Sequence];
+    const prepared = preparedOf(planReply(asked, spaced), 'ids' in prompt ? prompt.ids : [5], begins);
+    const [{ output, constraint }] = createSequences(asked, prepared, spaced, () => {}) as [Sequence];
     return [output.pieces.of(id!).text, constraint!.bars!(id!)];
   };
   const messages = [{ role: 'user' as const, content: 'a' }];

@@ -7,7 +7,7 @@ import { runnerSizes } from '../../../../src/engine/text/load.ts';
 import { openRunner } from '../../../../src/engine/text/step/open-runner.ts';
 import type { tune } from '../../../../src/engine/tuning/tune.ts';
 import { openCheckpoint } from '../../../../src/files/checkpoint/checkpoint.ts';
-import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import { PROFILES } from '../../../../src/gpu/adapter-profile.ts';
 import { readShader } from '../../../../src/gpu/node.ts';
 import { openPaperDevice } from '../../../../src/gpu/paper-device.ts';
