@@ -105,13 +105,14 @@ async function* draw(
   if (command === 'note') yield noteOf(say`see ${field(argument)}`);
   if (command === 'knows') yield { type: 'unknown-words', words: [argument], ...known };
   yield { type: 'stage', name: 'text-encoding', milliseconds: 5, peakBytes: 2 ** 20 };
-  const { width, height, steps } = values;
+  const { width, height, frames, steps } = values;
   const each = (width * height) / 64;
   yield { type: 'tokens', text: request.prompt.split(' ').length, image: request.image ? each : 0, each };
   const image = (seed: number, shrunk = 1) => ({
     width: width / shrunk,
     height: height / shrunk,
-    data: new Uint8Array((3 * width * height) / shrunk ** 2).fill(seed % 256),
+    ...(frames > 1 && { frames }),
+    data: new Uint8Array((3 * frames * width * height) / shrunk ** 2).fill(seed % 256),
   });
   for (let sample = 0; sample < values.samples; sample += 1) {
     for (let step = 1; step <= steps; step += 1) {
