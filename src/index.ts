@@ -18,13 +18,18 @@ export type {
   PlannedQuantization,
   PlanOptions,
 } from './engine/plan/model-plan.ts';
-export { SUPPORTED, type Supported } from './host/supported.ts';
+export { SUPPORTED } from './host/supported.ts';
+export type { Supported } from './engine/opening/supported.ts';
 export { DEFAULTS, LIMITS } from './options/limits.ts';
+export { KINDS as MODEL_KINDS } from './host/kinds/kinds.ts';
+export type { AnyKind, ModelKind, ModelOf } from './host/kinds/model-kind.ts';
+export type { Model } from './host/session/model.ts';
 export {
   adapters,
   checkKernels,
   openEmbeddingModel,
   openImageModel,
+  openModel,
   openTextModel,
   probeAdapter,
   tuneTextModel,

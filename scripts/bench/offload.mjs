@@ -2,7 +2,8 @@
 // cache of packed weights, step by step in turns in one process, and the peaks of memory beside the planned ones. Prints JSON.
 //   node scripts/bench/offload.mjs [ROUNDS]
 
-import { openImageModelInline } from '../../dist/engine/image/open.js';
+import { IMAGE } from '../../dist/host/kinds/image.js';
+import { openInline } from '../../dist/host/open.js';
 import { nodePlatform } from '../../dist/host/node/platform.js';
 import { throttlePolling } from '../../dist/gpu/polling.js';
 import { pipelineFolder } from './pipelines.mjs';
@@ -36,7 +37,7 @@ for (const [way, options] of Object.entries(ways)) {
     devices[way].host.budget = way === 'stored' ? 0 : Infinity;
     return devices[way];
   };
-  models[way] = await openImageModelInline({ ...nodePlatform, openDevice }, { model: folder, ...options });
+  models[way] = await openInline(IMAGE, { ...nodePlatform, openDevice }, { model: folder, ...options });
 }
 
 const results = [];

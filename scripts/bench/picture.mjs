@@ -1,7 +1,8 @@
 // Whole images as a user generates them: the events of the image engine with their times.
 
 import { availableParallelism } from 'node:os';
-import { openImageModelInline } from '../../dist/engine/image/open.js';
+import { IMAGE } from '../../dist/host/kinds/image.js';
+import { openInline } from '../../dist/host/open.js';
 import { nodePlatform } from '../../dist/host/node/platform.js';
 import { countPipelines } from './step.mjs';
 
@@ -17,7 +18,7 @@ export async function openCounted(folder) {
     },
   };
   const begun = now();
-  const model = await openImageModelInline(platform, { model: folder });
+  const model = await openInline(IMAGE, platform, { model: folder });
   return { model, ready: since(begun), pipelines };
 }
 

@@ -2,7 +2,8 @@
 // is decoded: a step is what a user waits for.
 
 import { join } from 'node:path';
-import { openImageModelInline } from '../../dist/engine/image/open.js';
+import { IMAGE } from '../../dist/host/kinds/image.js';
+import { openInline } from '../../dist/host/open.js';
 import { nodePlatform } from '../../dist/host/node/platform.js';
 import { openDevice } from '../../dist/gpu/node.js';
 import { throttlePolling } from '../../dist/gpu/polling.js';
@@ -80,7 +81,7 @@ export async function measure({ part, small, sink, scratch, earlier }) {
 
 /** The values of a request, and milliseconds of the fastest step but the first. */
 async function timeSteps(folder, request) {
-  const model = await openImageModelInline({ ...nodePlatform, packed: null }, { model: folder });
+  const model = await openInline(IMAGE, { ...nodePlatform, packed: null }, { model: folder });
   const moments = [];
   let values;
   for await (const event of model.generate(request)) {

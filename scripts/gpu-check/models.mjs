@@ -3,7 +3,8 @@
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { openTextModelInline } from '../../dist/engine/text/open.js';
+import { TEXT } from '../../dist/host/kinds/text.js';
+import { openInline } from '../../dist/host/open.js';
 import { nodePlatform } from '../../dist/host/node/platform.js';
 import { openDevice } from '../../dist/gpu/node.js';
 import { throttlePolling } from '../../dist/gpu/polling.js';
@@ -88,7 +89,8 @@ async function checkpointOf(name, shape, format) {
 async function byTheClock({ part, sink, work, path, quantization, bytes }) {
   const { measureDecode, measurePrefill } = await import('../bench/engine.mjs');
   const begun = performance.now();
-  const model = await openTextModelInline(
+  const model = await openInline(
+    TEXT,
     { ...nodePlatform, packed: null },
     {
       model: path,

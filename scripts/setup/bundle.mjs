@@ -46,6 +46,7 @@ export async function bundle(outdir = join(root, 'dist/browser'), { extra = {}, 
     format: 'cjs',
     outExtension: { '.js': '.cjs' },
     external: ['electron'],
+    plugins: [WITHOUT_ENGINE],
   });
   return build({
     ...settings,
@@ -57,6 +58,17 @@ export async function bundle(outdir = join(root, 'dist/browser'), { extra = {}, 
     chunkNames: 'shared-[hash]',
   });
 }
+
+/**
+ * Leaves what is imported when it is called out of a bundle of one file: preload scripts read the kinds of models, whose engines run elsewhere.
+ * @type {import('esbuild').Plugin}
+ */
+const WITHOUT_ENGINE = {
+  name: 'svc-without-engine',
+  setup({ onResolve }) {
+    onResolve({ filter: /./ }, ({ kind }) => (kind === 'dynamic-import' ? { external: true } : undefined));
+  },
+};
 
 function pointsOf(entries) {
   return Object.entries(entries).map(([out, file]) => ({ in: join(root, file), out }));

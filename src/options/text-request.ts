@@ -52,7 +52,7 @@ export const SAMPLING = {
     kind: { type: 'integer', min: 1, max: LIMITS.choices },
     help: 'Choices to generate.',
     default: 1,
-    by: 'engine/text/request/request.ts',
+    by: 'engine/text/request/sequences.ts',
     in: COMPLETIONS,
     stricter: `at most ${LIMITS.choices}`,
   },
@@ -60,7 +60,7 @@ export const SAMPLING = {
   seed: {
     kind: { type: 'integer', min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER },
     help: 'The same seed gives the same text; each choice draws its own.',
-    by: 'engine/text/request/request.ts',
+    by: 'engine/text/request/sequences.ts',
     in: OPENAI,
     flag: { group: 'Conversation', otherwise: 'random' },
     stricter: 'at most 2^53 - 1 either way',
@@ -107,7 +107,7 @@ export const SAMPLING = {
   stopTokenIds: {
     kind: { type: 'list', of: { type: 'tokenId' }, most: LIMITS.stopIds },
     help: 'Token ids that end a choice, with ignore_eos too.',
-    by: 'engine/text/request/request.ts',
+    by: 'engine/text/request/sequences.ts',
     in: OPENAI,
     stricter: `at most ${LIMITS.stopIds}, of the vocabulary`,
   },
@@ -129,7 +129,7 @@ export const SAMPLING = {
     kind: { type: 'boolean' },
     help: 'Go on after the end-of-sequence token; stop and stop_token_ids hold.',
     default: false,
-    by: 'engine/text/request/request.ts',
+    by: 'engine/text/request/sequences.ts',
     in: OPENAI,
   },
   noStopTrim: {
@@ -154,7 +154,7 @@ export const SCHEDULING = {
   lora: {
     kind: { type: 'text' },
     help: 'A loaded adapter, or a folder of one that --lora-dir or --lora-paths allows; a suffix of model wins.',
-    by: 'engine/text/lora/adapters.ts',
+    by: 'engine/text/lora/loras.ts',
     in: OPENAI,
     field: 'lora_path',
   },

@@ -3,7 +3,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { show } from './body/fields.ts';
 import { isJson } from './body/json-body.ts';
-import { RequestError } from './errors.ts';
+import { RequestError } from './http/errors.ts';
 
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/i;
 

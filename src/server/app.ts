@@ -4,43 +4,39 @@ import type { ServerResponse } from 'node:http';
 import { H3, type H3Event, onDispose } from 'h3';
 import { checkHost, checkKey, checkSite, corsHeaders, keysFor, preflightHeaders } from './access.ts';
 import { takesComments } from './connections.ts';
-import {
-  CutShort,
-  isUnforeseen,
-  RequestError,
-  toAnthropicError,
-  toErrorReply,
-  toOllamaError,
-} from './errors.ts';
-import { logCall, startCall } from './request-log.ts';
-import type { Method, Route } from './route.ts';
+import { CutShort, isUnforeseen, RequestError, toErrorReply } from './http/errors.ts';
+import { logCall, startCall } from './http/request-log.ts';
+import type { Method, Route, RouteTable } from './service/route.ts';
 import { routeHint } from './route-hint.ts';
-import { envelopeOf, routeOf, ROUTES } from './routes.ts';
-import type { Service } from './service.ts';
+import { errorsOf, lookupIn, routeOf, ROUTES } from './routes.ts';
+import type { Service } from './service/service.ts';
 
-export function createApp(service: Service): H3 {
+export function createApp(service: Service, routes: RouteTable = ROUTES): H3 {
+  const lookup = lookupIn(routes);
   const app = new H3({
     silent: true,
     allowMalformedURL: true,
-    onError: (error, event) => errorReply(service, event, error),
+    onError: (error, event) => errorReply(service, lookup, event, error),
   });
-  app.use((event, next) => admit(service, event, next));
+  app.use((event, next) => admit(service, lookup, event, next));
 
-  for (const [path, methods] of Object.entries(ROUTES)) addRoute(app, service, path, methods);
+  for (const [path, methods] of Object.entries(routes)) addRoute(app, service, path, methods);
   app.all('/**', ({ req, url }) => {
     throw new RequestError(
       'not_found',
-      `there is no ${req.method} ${url.pathname} here; ${routeHint(url.pathname, ROUTES)}`,
+      `there is no ${req.method} ${url.pathname} here; ${routeHint(url.pathname, routes)}`,
     );
   });
   return app;
 }
 
+type Lookup = ReturnType<typeof lookupIn>;
+
 function addRoute(app: H3, service: Service, path: string, methods: Partial<Record<Method, Route>>): void {
   const allowed = Object.keys(methods).join(', ');
   app.all(path, (event) => {
     const { method } = event.req;
-    const route = methods[(method === 'HEAD' ? 'GET' : method) as Method];
+    const route = routeOf(methods, method);
     if (event.req.headers.get('upgrade')?.toLowerCase() === 'websocket') {
       throw new RequestError('no_websockets', `${event.url.pathname} has no WebSocket; ask by plain HTTP`);
     }
@@ -52,7 +48,12 @@ function addRoute(app: H3, service: Service, path: string, methods: Partial<Reco
 }
 
 /** Sets the common headers, refuses requests without access, and turns errors into error replies. */
-async function admit(service: Service, event: H3Event, next: () => unknown): Promise<unknown> {
+async function admit(
+  service: Service,
+  lookup: Lookup,
+  event: H3Event,
+  next: () => unknown,
+): Promise<unknown> {
   const { req, url, res } = event;
   const call = startCall(req.method, url.pathname, req.headers.get('x-request-id'));
   event.context.call = call;
@@ -73,7 +74,7 @@ async function admit(service: Service, event: H3Event, next: () => unknown): Pro
       return null;
     }
     checkSite(req, service.options.corsOrigins);
-    const access = routeOf(req.method, url.pathname)?.access ?? 'key';
+    const access = routeOf(lookup(url.pathname), req.method)?.access ?? 'key';
     if (access !== 'open') checkKey(req.headers, keysFor(access, service.options), access);
     const value = await next();
     call.status = res.status ?? 200;
@@ -81,11 +82,11 @@ async function admit(service: Service, event: H3Event, next: () => unknown): Pro
     if (node && isEventStream(res.headers)) takesComments(node as ServerResponse);
     return value;
   } catch (error) {
-    return errorReply(service, event, error);
+    return errorReply(service, lookup, event, error);
   }
 }
 
-function errorReply(service: Service, event: H3Event, thrown: unknown): unknown {
+function errorReply(service: Service, lookup: Lookup, event: H3Event, thrown: unknown): unknown {
   const error = thrown instanceof CutShort ? thrown.cause : thrown;
   if (isUnforeseen(error)) service.log.error(error);
   const reply = toErrorReply(error);
@@ -98,11 +99,9 @@ function errorReply(service: Service, event: H3Event, thrown: unknown): unknown 
     call.refusal = body.error;
   }
   const { req, url } = event;
-  const envelope = envelopeOf(req.method, url.pathname);
-  if (envelope === 'ollama') return toOllamaError(reply);
-  return envelope === 'anthropic'
-    ? { ...toAnthropicError(reply), request_id: call?.id ?? null }
-    : { ...(thrown instanceof CutShort && thrown.reply), ...body };
+  const errors = errorsOf(lookup(url.pathname), req.method, url.pathname);
+  const about = { requestId: call?.id ?? null, cutShort: thrown instanceof CutShort ? thrown.reply : {} };
+  return errors.whole?.(reply, about) ?? errors.event(reply);
 }
 
 const isEventStream = (headers: Headers): boolean =>

@@ -12,10 +12,10 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { headersLate, LAST_READ_TIME, watchBody } from './arrival.ts';
-import { RequestError, toErrorReply } from './errors.ts';
-import type { Log } from './service.ts';
-import { PING } from './sse.ts';
+import { headersLate, LAST_READ_TIME, watchBody } from './http/arrival.ts';
+import { RequestError, toErrorReply } from './http/errors.ts';
+import type { Log } from './http/request-log.ts';
+import { PING } from './http/sse.ts';
 
 /**
  * Milliseconds between the interim replies or comments that test a connection. A client that has left answers the first with a

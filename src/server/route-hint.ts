@@ -1,6 +1,6 @@
 // Message for an unknown address: the route that was probably meant.
 
-import type { RouteTable } from './route.ts';
+import type { RouteTable } from './service/route.ts';
 
 /** Shorter names are the beginning of too many addresses for a suggestion. */
 const SHORTEST_BEGINNING = 4;

@@ -17,7 +17,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Platform } from '../../src/engine/platform/platform.ts';
 import { nodePlatform } from '../../src/host/node/platform.ts';
-import { openTextModelInline } from '../../src/engine/text/open.ts';
+import { TEXT } from '../../src/host/kinds/text.ts';
+import { openInline } from '../../src/host/open.ts';
 import type {
   TextEvent,
   TextModel,
@@ -91,7 +92,7 @@ export async function openGolden(
   const { config, ...rest } = options;
   const folder = goldenModel(name, config);
   try {
-    return await openTextModelInline(platform, {
+    return await openInline(TEXT, platform, {
       model: folder.path,
       safe: true,
       memoryBudget: 2 ** 30,

@@ -3,7 +3,8 @@
 
 import { readFileSync } from 'node:fs';
 import { nodePlatform } from '../../src/host/node/platform.ts';
-import { openTextModelInline } from '../../src/engine/text/open.ts';
+import { TEXT } from '../../src/host/kinds/text.ts';
+import { openInline } from '../../src/host/open.ts';
 import { throttlePolling } from '../../src/gpu/polling.ts';
 
 export interface MemoryOfLoading {
@@ -21,7 +22,7 @@ const status = (name: string): number =>
 
 throttlePolling();
 const before = status('VmRSS');
-const model = await openTextModelInline(nodePlatform, {
+const model = await openInline(TEXT, nodePlatform, {
   model: process.argv[2]!,
   contextLength: 256,
   memoryBudget: 1500 * MiB,

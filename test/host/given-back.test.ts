@@ -4,11 +4,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, vi, type MockInstance } from 'vitest';
-import { openEmbeddingModelInline } from '../../src/engine/embedding/open.ts';
-import { openImageModelInline } from '../../src/engine/image/open.ts';
+import { EMBEDDING } from '../../src/host/kinds/embedding.ts';
+import type { AnyKind } from '../../src/host/kinds/model-kind.ts';
+import { openInline } from '../../src/host/open.ts';
+import { IMAGE } from '../../src/host/kinds/image.ts';
 import type { Platform, PageStorage } from '../../src/engine/platform/platform.ts';
 import { nodePlatform } from '../../src/host/node/platform.ts';
-import { openTextModelInline } from '../../src/engine/text/open.ts';
+import { TEXT } from '../../src/host/kinds/text.ts';
 import type { OpenEvent } from '../../src/engine/opening/open-event.ts';
 import type { Device } from '../../src/gpu/device.ts';
 import { goldenModel } from '../engine/fixture.ts';
@@ -50,7 +52,7 @@ it('a text model that fails once it is on the device', async () => {
   const stored = mkdtempSync(join(tmpdir(), 'svc-stored-'));
   const { platform, devices, closes } = watched();
   const options = { ...MEMORY, model: path, storageCache: stored };
-  await expect(openTextModelInline(platform, options, failAt('note'))).rejects.toThrow('enough');
+  await expect(openInline(TEXT, platform, options, failAt('note'))).rejects.toThrow('enough');
   expect(devices).toHaveLength(1);
   await devices[0]!.lost;
   expect(closes).toHaveLength(1);
@@ -63,7 +65,7 @@ it('a model for embeddings that fails once it is on the device', async () => {
   const { path, remove } = goldenModel('qwen3');
   const { platform, devices } = watched();
   const options = { ...MEMORY, model: path };
-  await expect(openEmbeddingModelInline(platform, options, failAt('warmup'))).rejects.toThrow('enough');
+  await expect(openInline(EMBEDDING, platform, options, failAt('warmup'))).rejects.toThrow('enough');
   expect(devices).toHaveLength(1);
   await devices[0]!.lost;
   remove();
@@ -73,7 +75,7 @@ it('a text model whose storage fails as it closes', async () => {
   const { path, remove } = goldenModel('qwen3');
   const stored = mkdtempSync(join(tmpdir(), 'svc-stored-'));
   const { platform, devices, closes } = watched();
-  const model = await openTextModelInline(platform, { ...MEMORY, model: path, storageCache: stored });
+  const model = await openInline(TEXT, platform, { ...MEMORY, model: path, storageCache: stored });
   closes[0]!.mockRejectedValue(new Error('the disk is gone'));
   const closing = [model.close(), model.close()];
   for (const promise of closing) await expect(promise).rejects.toThrow('the disk is gone');
@@ -85,12 +87,12 @@ it('a text model whose storage fails as it closes', async () => {
 
 it('image and embedding models whose files fail as they are closed', async () => {
   const { path, remove } = goldenModel('qwen3');
-  for (const [open, model] of [
-    [openEmbeddingModelInline, path],
-    [openImageModelInline, tinyPipeline('sd1')],
-  ] as const) {
+  for (const [kind, model] of [
+    [EMBEDDING, path],
+    [IMAGE, tinyPipeline('sd1')],
+  ] as unknown as [AnyKind, string][]) {
     const { platform, devices } = watched();
-    const opened = await open(onBrokenDisk(platform), { ...MEMORY, model });
+    const opened = await openInline(kind, onBrokenDisk(platform), { ...MEMORY, model } as never);
     const closing = [opened.close(), opened.close()];
     for (const promise of closing) await expect(promise).rejects.toThrow('the disk is gone');
     await devices[0]!.lost;

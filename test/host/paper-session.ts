@@ -1,8 +1,11 @@
 // A session whose device computes nothing: it is lost when the test says so.
 
-import { DeviceSession, type DeviceSource } from '../../src/host/device-session.ts';
+import { DeviceSession } from '../../src/host/session/device-session.ts';
+import type { DeviceSource } from '../../src/engine/opening/served.ts';
+import type { ModelKind, SessionOptions } from '../../src/host/kinds/model-kind.ts';
+import type { AnyModel } from '../../src/host/session/model.ts';
 import type { OpenEvent } from '../../src/engine/opening/open-event.ts';
-import { Opening } from '../../src/host/opening.ts';
+import { Opening } from '../../src/host/session/opening.ts';
 import { withResolvers } from '../../src/engine/async/resolvers.ts';
 import type { Device } from '../../src/gpu/device.ts';
 
@@ -57,7 +60,7 @@ export async function openPaperSession<T>(
   const devices: PaperDevice[] = [];
   const log: string[] = [];
   const result = await Opening.run(onEvent, signal, async (opening) => {
-    opening.resources.defer(() => void log.push('files'));
+    opening.defer(() => void log.push('files'));
     const session = await DeviceSession.open<PaperParts>(opening, {
       async openDevice() {
         await onDevice?.();
@@ -75,4 +78,15 @@ export async function openPaperSession<T>(
 
 export function partsOn(device: Device): PaperParts {
   return { device, paper: device as unknown as PaperDevice };
+}
+
+type Needed = 'calls' | 'sleep';
+
+/** A kind of model without words, of which a test states what it uses. */
+export function paperKind<Options extends SessionOptions, M extends AnyModel>(
+  stated: Pick<ModelKind<Options, M>, Needed> & Partial<ModelKind<Options, M>>,
+): ModelKind<Options, M> {
+  const words = { article: 'a', noun: 'paper model', endpoint: '', opener: '', module: '' } as const;
+  const engine = () => Promise.reject(new Error('the kind has no engine'));
+  return { name: 'paper', ...words, check() {}, summary: () => [], engine, ...stated };
 }

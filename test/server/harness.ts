@@ -2,7 +2,7 @@
 
 import { expect } from 'vitest';
 import { type RunningServer, type ServedModel, startServer } from '../../src/server/lifecycle.ts';
-import type { ServerOptions } from '../../src/server/service.ts';
+import type { ServerOptions } from '../../src/server/service/service.ts';
 import type { TokenLogprob } from '../../src/server/text/text-reply-schema.ts';
 import { checkReplies } from './docs/checked-replies.ts';
 import { createFakeModel, type FakeModel } from './fake-model.ts';

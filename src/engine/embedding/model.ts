@@ -1,12 +1,12 @@
-// The EmbeddingModel implementation over a session: requests are checked and tokenized here, and the queue computes their texts.
+// What an embedding model answers: requests are checked and tokenized here, and the queue computes their texts.
 
 import { EngineError } from '../../files/error.ts';
 import { onAbort } from '../async/abort-listeners.ts';
+import { cancelledBefore, closedError } from '../async/cancelled.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import { flag, listOf, objectOf, text as textRule, whole } from '../input/rules.ts';
-import type { DeviceSession } from '../../host/device-session.ts';
 import { EventQueue } from '../async/event-queue.ts';
-import { closedError } from '../../host/session.ts';
+import type { ServedDevice, Service } from '../opening/served.ts';
 import { overloaded } from '../async/wait-queue.ts';
 import type {
   EmbeddingEvent,
@@ -19,25 +19,20 @@ import { checkEmbeddingRequest } from './embedding-rules.ts';
 import type { LoadedEmbedding } from './runner.ts';
 import { TextQueue, type QueuedText } from './text-queue.ts';
 
-export class LocalEmbeddingModel implements EmbeddingModel {
+export class LocalEmbeddingModel implements Service<EmbeddingModel> {
   readonly info: EmbeddingModelInfo;
-  readonly asleep = false;
   readonly #tokenizer: Tokenizer;
-  readonly #session: DeviceSession<LoadedEmbedding>;
+  readonly #session: ServedDevice<LoadedEmbedding>;
   readonly #texts: TextQueue;
   /** Number of requests that run or wait. */
   #requests = 0;
 
-  constructor(info: EmbeddingModelInfo, tokenizer: Tokenizer, session: DeviceSession<LoadedEmbedding>) {
+  constructor(info: EmbeddingModelInfo, tokenizer: Tokenizer, session: ServedDevice<LoadedEmbedding>) {
     this.info = info;
     this.#tokenizer = tokenizer;
     this.#session = session;
     this.#texts = new TextQueue(session);
     session.defer(() => this.#texts.end(closedError()));
-  }
-
-  get ended(): Promise<Error> {
-    return this.#session.ended;
   }
 
   async *generate(
@@ -47,7 +42,7 @@ export class LocalEmbeddingModel implements EmbeddingModel {
     const { info } = this;
     this.#session.assertOpen();
     checkEmbeddingRequest(request, info);
-    if (signal?.aborted) throw new EngineError('cancelled', 'the request was cancelled before it began');
+    if (signal?.aborted) throw cancelledBefore();
     // The limit does not count the request that is being computed.
     if (this.#requests > info.maxQueuedRequests) throw overloaded(this.#requests - 1);
     const inputs = request.inputs.map((input, index) => tokensOf(input, index, this.#tokenizer, info));
@@ -89,14 +84,6 @@ export class LocalEmbeddingModel implements EmbeddingModel {
 
   async metrics(): Promise<EmbeddingMetrics> {
     return this.#texts.metrics;
-  }
-
-  close(): Promise<void> {
-    return this.#session.close();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 }
 

@@ -1,4 +1,4 @@
-// Opens an embedding model in this thread: its files, then a session with its runner on a device.
+// The files of an embedding model as it is opened, how its runner is loaded onto a device, and what serves requests on it.
 
 import { noteOf } from '../../files/message.ts';
 import { openCheckpoint, readCheckpointConfig, type Checkpoint } from '../../files/checkpoint/checkpoint.ts';
@@ -12,15 +12,12 @@ import { EMBEDDING_CLASSES, modelTypeOf } from '../opening/architectures.ts';
 import { fetchModel } from '../opening/fetch-model.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform/platform.ts';
-import { DeviceSession } from '../../host/device-session.ts';
-import { localModel } from '../../host/model.ts';
 import type { OpenEvent } from '../opening/open-event.ts';
-import { Opening } from '../../host/opening.ts';
+import type { Opening, ReadModel } from '../opening/served.ts';
 import { modelName } from '../opening/model-name.ts';
 import { chooseQuantization, weightBytesIn } from '../weights/quantization.ts';
 import type { EmbeddingModel, EmbeddingModelInfo, EmbeddingModelOptions } from './embedding-model.ts';
 import { embeddingContextNotes, wantedContext } from './context.ts';
-import { EMBEDDING_CALLS } from './face.ts';
 import { LocalEmbeddingModel } from './model.ts';
 import {
   openEmbeddingRunner,
@@ -37,38 +34,32 @@ interface EmbeddingFiles {
   tokenizer: Tokenizer;
 }
 
-/** Opens the model. Errors: those of openTextModel. */
-export function openEmbeddingModelInline(
+/** Reads an embedding model's files. See ReadFiles. */
+export async function openEmbedding(
   platform: Platform,
   options: EmbeddingModelOptions,
-  onEvent: (event: OpenEvent) => void = () => {},
-  signal?: AbortSignal,
-): Promise<EmbeddingModel> {
-  return Opening.run(onEvent, signal, async (opening) => {
-    const files = await openFiles(platform, options, opening);
-    const session = await DeviceSession.open<LoadedEmbedding>(opening, {
-      openDevice: () => platform.openDevice(options),
-      load: (device, _, onLoad) => load(device, files, options, onLoad),
-    });
-    const info = describe(files, options, session.parts);
-    return localModel<EmbeddingModel>(
-      new LocalEmbeddingModel(info, files.tokenizer, session),
-      EMBEDDING_CALLS,
-    );
-  });
+  opening: Opening,
+): Promise<ReadModel<EmbeddingModel, LoadedEmbedding>> {
+  const files = await openFiles(platform, options, opening);
+  return {
+    openDevice: () => platform.openDevice(options),
+    load: (device, _, onLoad) => load(device, files, options, onLoad),
+    serve: async (device) =>
+      new LocalEmbeddingModel(describe(files, options, device.parts), files.tokenizer, device),
+  };
 }
 
 async function openFiles(
   platform: Platform,
   options: EmbeddingModelOptions,
-  { onEvent, signal, resources }: Opening,
+  { onEvent, signal, defer }: Opening,
 ): Promise<EmbeddingFiles> {
   const path = await fetchModel(platform, options, onEvent, signal, async (settings) => {
     await readCheckpointConfig(settings, EMBEDDING_CLASSES);
   });
   const folder = await platform.openFolder(path);
   const checkpoint = await openCheckpoint(folder, EMBEDDING_CLASSES);
-  resources.defer(() => checkpoint.close());
+  defer(() => checkpoint.close());
   const declaration = readText(checkpoint.config, checkpoint.architecture, checkpoint.configSource);
   const isWhole = declaration.inputs.attention === 'whole';
   const layout = await checkpoint.layout(isWhole ? 'mean' : 'last');
@@ -113,6 +104,7 @@ function describe(
 ): EmbeddingModelInfo {
   const memory = device.memory();
   return {
+    kind: 'embedding',
     path: checkpoint.path,
     name: modelName(options.model),
     architecture: declaration.architecture,

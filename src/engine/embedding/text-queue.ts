@@ -1,6 +1,6 @@
 // The queue of texts that wait for their vectors. Each pass on the device computes texts of several requests together.
 
-import type { DeviceSession } from '../../host/device-session.ts';
+import type { ServedDevice } from '../opening/served.ts';
 import type { EmbeddingMetrics } from './embedding-model.ts';
 import type { LoadedEmbedding } from './runner.ts';
 
@@ -17,14 +17,14 @@ export interface QueuedText {
 const MOST_LOSSES = 3;
 
 export class TextQueue {
-  readonly #session: DeviceSession<LoadedEmbedding>;
+  readonly #session: ServedDevice<LoadedEmbedding>;
   #waiting: QueuedText[] = [];
   #computing: readonly QueuedText[] = [];
   #isRunning = false;
   #running: Promise<void> = Promise.resolve();
   readonly #counters = { texts: 0, promptTokens: 0, steps: 0 };
 
-  constructor(session: DeviceSession<LoadedEmbedding>) {
+  constructor(session: ServedDevice<LoadedEmbedding>) {
     this.#session = session;
   }
 

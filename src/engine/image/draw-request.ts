@@ -3,10 +3,9 @@
 import { type Prose, noteOf } from '../../files/message.ts';
 import { EngineError } from '../../files/error.ts';
 import type { Platform } from '../platform/platform.ts';
-import { changesOf } from './lora/adapters.ts';
+import { changesOf } from './lora/image-loras.ts';
 import { draw } from './stages/draw.ts';
-import type { Drawing } from './stages/drawing.ts';
-import { asDrawn } from './stages/drawn-size.ts';
+import { asDrawn, type Drawing } from './stages/drawing.ts';
 import { fitImages } from './stages/given-images.ts';
 import type { ImageEvent, CompleteImageRequest, Pixels, StageName } from './calls/image-model.ts';
 import type { DrawOptions } from './model.ts';
@@ -62,7 +61,7 @@ export async function drawOn(
   if (tune && plain)
     report.note('nothing is tuned: the generic backend has one kernel of each kind, and they are compiled');
   const plan = planner.plan(drawn);
-  components.adapt(changesOf(resolved.adapters ?? []));
+  components.adapt(changesOf(resolved.loras ?? []));
   const drawing: Drawing = {
     components,
     runner,

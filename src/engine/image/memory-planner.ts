@@ -245,7 +245,7 @@ function placeOf(residency: Residency): PlannedPart['place'] {
 }
 
 /** Requests of equal keys take about the same memory; `lengths`: those of the prompts. */
-function keyOf({ event: { values }, request, call, adapters = [] }: Resolved, lengths: number[]): string {
+function keyOf({ event: { values }, request, call, loras = [] }: Resolved, lengths: number[]): string {
   const { image, furtherImages = [], mask, previews = 0, tiling = false } = request;
   // Images that a denoiser sees keep sizes of their own.
   const seen = values.strength === null ? [...furtherImages, ...(image ? [image] : [])] : furtherImages;
@@ -255,6 +255,6 @@ function keyOf({ event: { values }, request, call, adapters = [] }: Resolved, le
   const { negativePrompt: _, samples, guidance, ...others } = values;
   const given = [image !== undefined, mask !== undefined, previews > 0, tiling, samples, guidance];
   // Factors of adapters may stand beside weights.
-  const applied = adapters.filter(({ scale }) => scale !== 0).map(({ adapter }) => adapter.name);
+  const applied = loras.filter(({ scale }) => scale !== 0).map(({ lora }) => lora.name);
   return JSON.stringify([others, lengths, given, sizes, control, applied, call]);
 }

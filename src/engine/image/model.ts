@@ -1,8 +1,8 @@
-// The ImageModel implementation over a session: requests are drawn one after the other, in order of arrival.
+// What an image model answers: requests are drawn one after the other, in order of arrival.
 
-import { EngineError } from '../../files/error.ts';
-import type { DeviceSession, OnDevice } from '../../host/device-session.ts';
+import { cancelledBefore } from '../async/cancelled.ts';
 import { EventQueue } from '../async/event-queue.ts';
+import type { OnDevice, ServedDevice, Service } from '../opening/served.ts';
 import type { ImageEvent, ImageModel, ImageModelInfo, ImageRequest } from './calls/image-model.ts';
 import type { ImageMemoryPlan } from './calls/memory-plan.ts';
 import type { Resolved } from './stages/resolved.ts';
@@ -31,10 +31,9 @@ export type Draw = (
   options: DrawOptions,
 ) => Promise<void>;
 
-export class LocalImageModel implements ImageModel {
+export class LocalImageModel implements Service<ImageModel> {
   readonly info: ImageModelInfo;
-  readonly asleep = false;
-  readonly #session: DeviceSession<OnDevice>;
+  readonly #session: ServedDevice<OnDevice>;
   readonly #resolve: Resolve;
   readonly #draw: Draw;
   readonly #plan: PlanMemory;
@@ -44,7 +43,7 @@ export class LocalImageModel implements ImageModel {
 
   constructor(
     info: ImageModelInfo,
-    session: DeviceSession<OnDevice>,
+    session: ServedDevice<OnDevice>,
     { resolve, draw, plan }: { resolve: Resolve; draw: Draw; plan: PlanMemory },
   ) {
     this.info = info;
@@ -56,10 +55,6 @@ export class LocalImageModel implements ImageModel {
       this.#leaving.abort();
       await this.#last;
     });
-  }
-
-  get ended(): Promise<Error> {
-    return this.#session.ended;
   }
 
   async *generate(
@@ -74,7 +69,7 @@ export class LocalImageModel implements ImageModel {
     let begun = false;
     // A request that waits behind others leaves the queue at once when it is aborted.
     const leave = (): void => {
-      if (!begun) events.fail(new EngineError('cancelled', 'the request was cancelled before it began'));
+      if (!begun) events.fail(cancelledBefore());
     };
     if (stops.aborted) leave();
     stops.addEventListener('abort', leave, { once: true });
@@ -115,14 +110,6 @@ export class LocalImageModel implements ImageModel {
       const extent = steps === 0 ? { compileOnly: true } : { mostSteps: steps };
       await this.#draw(resolved, () => {}, { signal, tune, ...extent });
     });
-  }
-
-  close(): Promise<void> {
-    return this.#session.close();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
   }
 
   /** Runs `run` after all functions that were passed earlier. */

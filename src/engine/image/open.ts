@@ -1,5 +1,5 @@
-// Opens an image model in this thread: the files of its pipeline, then a session with its components on a device. A lost device is
-// opened again for the next image.
+// The files of an image model as it is opened, how its components are loaded onto a device, and what draws on it. A lost device is opened
+// again for the next image.
 
 import { noteOf, option, say } from '../../files/message.ts';
 import { bytesText } from '../../files/bytes-text.ts';
@@ -7,18 +7,14 @@ import { EngineError } from '../../files/error.ts';
 import { numberedName, OPTIONS_OF_COMPONENTS } from '../../files/pipeline/given-components.ts';
 import { openPipeline, type Pipeline } from '../../files/pipeline/pipeline-index.ts';
 import { fetchModel } from '../opening/fetch-model.ts';
-import { aboutAdapter, ImageAdapters } from './lora/adapters.ts';
+import { aboutLora, ImageLoras } from './lora/image-loras.ts';
 import { contextWith } from './request/few-steps.ts';
 import type { Platform } from '../platform/platform.ts';
 import { drawOn, plainRequest, type Reporter } from './draw-request.ts';
 import type { ImageFamily } from './blocks/family.ts';
 import { imageFamilies, isKnownName, knownPipelines, pipelineEntry } from './families/registry.ts';
-import { DeviceSession } from '../../host/device-session.ts';
-import { localModel } from '../../host/model.ts';
-import type { OpenEvent } from '../opening/open-event.ts';
-import { Opening } from '../../host/opening.ts';
+import type { Opening, ReadModel, ServedDevice } from '../opening/served.ts';
 import type { ImageEvent, ImageModel, ImageModelOptions, Pixels } from './calls/image-model.ts';
-import { IMAGE_CALLS } from './face.ts';
 import { checkFirstRequest, inspectFirst } from './request/first-request.ts';
 import type { ImageMemoryPlan } from './calls/memory-plan.ts';
 import { LocalImageModel, type Draw, type DrawOptions, type Resolve } from './model.ts';
@@ -31,62 +27,69 @@ import { checkImageRequest } from './request/request-rules.ts';
 import { resolveRequest } from './request/resolve.ts';
 import type { Resolved } from './stages/resolved.ts';
 
-/** Opens the model. Errors: those of openTextModel, and bad_request for options that the pipeline does not have. */
-export function openImageModelInline(
+/** Reads an image model's files; bad_request also for options that the pipeline does not have. See ReadFiles. `families`: those to choose from. */
+export async function openImage(
   platform: Platform,
   options: ImageModelOptions,
-  onEvent: (event: OpenEvent) => void = () => {},
-  signal?: AbortSignal,
+  opening: Opening,
   families: readonly ImageFamily[] = imageFamilies(),
-): Promise<ImageModel> {
-  return Opening.run(onEvent, signal, async (opening) => {
-    const { pipeline, adapterPaths } = await openFiles(platform, options, opening, families);
-    const session = await DeviceSession.open<Parts>(opening, {
-      openDevice: () => platform.openDevice(options),
-      load: (device, _, onLoad) =>
-        openPlannedParts(device, platform, pipeline, { ...options, families }, onLoad),
-      unload: ({ components }) => components.close(),
-    });
-    const { info } = session.parts;
-    const report: Reporter = {
-      kernels: (stage, done, total) => opening.onEvent({ type: 'warmup', done, total, stage }),
-      trials: (stage, done, total) => opening.onEvent({ type: 'tune', done, total, stage }),
-      note: opening.note,
-    };
-    const adapters = await openAdapters(platform, options, session, { note: opening.note, adapterPaths });
-    const resolve = resolver(session.parts, adapters, platform);
-    if (options.prepare) await prepare(session.parts, platform, resolve, report, opening);
-    const draw: Draw = (resolved, emit, given) =>
-      drawIn(session, platform, resolved, emit, { ...given, report });
-    const plan = async (resolved: Resolved): Promise<ImageMemoryPlan> =>
-      (await session.ready()).memory!.plan(resolved);
-    return localModel<ImageModel>(new LocalImageModel(info, session, { resolve, draw, plan }), IMAGE_CALLS);
-  });
+): Promise<ReadModel<ImageModel, Parts>> {
+  const { pipeline, loraPaths } = await openFiles(platform, options, opening, families);
+  const given = { ...options, families };
+  return {
+    openDevice: () => platform.openDevice(options),
+    load: (device, _, onLoad) => openPlannedParts(device, platform, pipeline, given, onLoad),
+    unload: ({ components }) => components.close(),
+    serve: (session) => serve(platform, options, session, opening, loraPaths),
+  };
 }
 
-/** Opens the adapters of the options, which are closed with the session. */
-async function openAdapters(
+async function serve(
   platform: Platform,
   options: ImageModelOptions,
-  session: DeviceSession<Parts>,
-  { note, adapterPaths }: Pick<Opening, 'note'> & Pick<OpenedFiles, 'adapterPaths'>,
-): Promise<ImageAdapters> {
+  session: ServedDevice<Parts>,
+  opening: Opening,
+  loraPaths: OpenedFiles['loraPaths'],
+): Promise<LocalImageModel> {
+  const { note, onEvent } = opening;
+  const report: Reporter = {
+    kernels: (stage, done, total) => onEvent({ type: 'warmup', done, total, stage }),
+    trials: (stage, done, total) => onEvent({ type: 'tune', done, total, stage }),
+    note,
+  };
+  const loras = await openLoras(platform, options, session, { note, loraPaths });
+  const resolve = resolver(session.parts, loras, platform);
+  if (options.prepare) await prepare(session.parts, platform, resolve, report, opening);
+  const draw: Draw = (resolved, emit, given) =>
+    drawIn(session, platform, resolved, emit, { ...given, report });
+  const plan = async (resolved: Resolved): Promise<ImageMemoryPlan> =>
+    (await session.ready()).memory!.plan(resolved);
+  return new LocalImageModel(session.parts.info, session, { resolve, draw, plan });
+}
+
+/** Opens the adapters of the options, which are closed with the model. */
+async function openLoras(
+  platform: Platform,
+  options: ImageModelOptions,
+  session: ServedDevice<Parts>,
+  { note, loraPaths }: Pick<Opening, 'note'> & Pick<OpenedFiles, 'loraPaths'>,
+): Promise<ImageLoras> {
   const { components, context } = session.parts;
   const files = {
     platform,
-    find: async (path: string) => adapterPaths.get(path)!,
+    find: async (path: string) => loraPaths.get(path)!,
     onNote: note,
   };
   const target = { ...context.pipeline, components };
-  const adapters = await ImageAdapters.open(files, options, target);
-  session.defer(() => adapters.close());
-  return adapters;
+  const loras = await ImageLoras.open(files, options, target);
+  session.defer(() => loras.close());
+  return loras;
 }
 
 interface OpenedFiles {
   pipeline: Pipeline;
   /** Files and folders of the adapters, by the paths and hub ids that the options give. */
-  adapterPaths: ReadonlyMap<string, string>;
+  loraPaths: ReadonlyMap<string, string>;
 }
 
 async function openFiles(
@@ -95,7 +98,7 @@ async function openFiles(
   { onEvent, signal }: Opening,
   families: readonly ImageFamily[],
 ): Promise<OpenedFiles> {
-  const adapterPaths = await findAdapters(platform, options, { onEvent, signal });
+  const loraPaths = await findLoras(platform, options, { onEvent, signal });
   const path = await fetchModel(platform, { ...options, singleFiles: true }, onEvent, signal, (_, settings) =>
     inspectFirst(platform, settings, options, families),
   );
@@ -123,15 +126,15 @@ async function openFiles(
     onEvent(noteOf(say`${option('modelId')} ${modelId} names no family of models and has no effect`));
   }
   try {
-    const widened = await widenedBy(platform, pipeline, [...adapterPaths.values()], families);
-    return { pipeline: { ...widened, words }, adapterPaths };
+    const widened = await widenedBy(platform, pipeline, [...loraPaths.values()], families);
+    return { pipeline: { ...widened, words }, loraPaths };
   } catch (error) {
-    throw aboutAdapter(error, 'loraPath');
+    throw aboutLora(error, 'loraPath');
   }
 }
 
 /** Finds the adapters of the options before the model, because a path that leads nowhere costs nothing to refuse. */
-async function findAdapters(
+async function findLoras(
   platform: Platform,
   { loraPath = [] }: ImageModelOptions,
   { onEvent, signal }: Pick<Opening, 'onEvent' | 'signal'>,
@@ -141,14 +144,14 @@ async function findAdapters(
     for (const model of loraPath) paths.set(model, await fetchModel(platform, { model }, onEvent, signal));
     return paths;
   } catch (error) {
-    throw aboutAdapter(error, 'loraPath');
+    throw aboutLora(error, 'loraPath');
   }
 }
 
 /** Creates the function that resolves requests with the pipeline's defaults and bounds, and the adapters that they draw with. */
 function resolver(
   { context, planner, autoencoder: { tiles } }: Parts,
-  adapters: ImageAdapters,
+  loras: ImageLoras,
   platform: Platform,
 ): Resolve {
   return async (given) => {
@@ -158,10 +161,10 @@ function resolver(
       const message = 'tiling is not built for the autoencoder of this model: leave it out';
       throw new EngineError('bad_request', message, { param: 'tiling' });
     }
-    const { prompt, applied } = await adapters.choose(request);
+    const { prompt, applied } = await loras.choose(request);
     const resolved = resolveRequest({ ...request, prompt }, contextWith(applied, context));
     planner.plan(resolved);
-    return { ...resolved, adapters: applied };
+    return { ...resolved, loras: applied };
   };
 }
 
@@ -170,7 +173,7 @@ function resolver(
  * device_lost.
  */
 async function drawIn(
-  session: DeviceSession<Parts>,
+  session: ServedDevice<Parts>,
   platform: Platform,
   resolved: Resolved,
   emit: (event: ImageEvent) => void,

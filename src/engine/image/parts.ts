@@ -20,7 +20,7 @@ import type { LatentShape } from './stages/latent-shape.ts';
 import type { ImageMemoryPlan } from './calls/memory-plan.ts';
 import { ownSettings, type OwnSettings } from './request/own-settings.ts';
 import type { Autoencoder } from './blocks/autoencoder.ts';
-import { Planner } from './stages/step-planner.ts';
+import { StepPlanner } from './stages/step-planner.ts';
 import { widenedWeights } from './widening.ts';
 import type { ModelDefaults, ResolveContext, Resolved } from './stages/resolved.ts';
 
@@ -42,7 +42,7 @@ export interface Parts {
   colours: ColourMap | null;
   runner: FamilyModel;
   latents: LatentShape;
-  planner: Planner;
+  planner: StepPlanner;
   own: OwnSettings;
   /** Whether to use plain f32 kernels. */
   plain: boolean;
@@ -177,7 +177,7 @@ async function partsOf(
   };
   const scheduler = components.get('scheduler');
   const schedule = { ...scheduler.config, _class_name: scheduler.className };
-  const planner = new Planner(set.correctScheduler?.(schedule, task) ?? schedule, {
+  const planner = new StepPlanner(set.correctScheduler?.(schedule, task) ?? schedule, {
     sigmas: family.sigmas,
     ...(family.mu && { mu: family.mu }),
     strength: set.strength,
@@ -246,6 +246,7 @@ function describe(
   const { device, parameters, quantization, storedBytes } = components;
   const classes = Object.entries(pipeline.components).map(([name, component]) => [name, component.className]);
   return {
+    kind: 'image',
     path: pipeline.path,
     name: nameOf(model),
     pipeline: pipeline.className,

@@ -8,16 +8,17 @@ import { mediaFamily } from '../../models/towers/media-families.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import { TEXT_CLASSES } from '../opening/architectures.ts';
 import { activationsNote } from '../text/step/activations.ts';
-import { stateCopies } from '../text/cache/kv-pages.ts';
-import { copiesBytes } from '../text/cache/state-mover.ts';
+import { stateCopies } from '../text/kv/kv-pages.ts';
+import { copiesBytes } from '../text/kv/state-mover.ts';
 import { configuredEndTokens, contextNotes } from '../text/request/defaults.ts';
 import { runnerSizes } from '../text/load.ts';
 import { openRunner } from '../text/step/open-runner.ts';
-import type { Runner, RunnerCheckpoint } from '../text/step/runner.ts';
+import type { RunnerCheckpoint } from '../text/step/runner.ts';
+import type { Runner } from '../text/step/text-runner.ts';
 import { residentLayers } from '../text/streaming.ts';
 import type { TextModelOptions } from '../text/calls/text-model.ts';
-import type { RunnerMedia } from '../text/media/tower-weights.ts';
-import { readMedia, withMedia } from '../text/media/text-media.ts';
+import type { RunnerMedia } from '../text/towers/tower-weights.ts';
+import { readMedia, withMedia } from '../text/towers/text-media.ts';
 import { wrapperNote } from '../text/wrapper-note.ts';
 import type { ResidentPart } from '../weights/layers.ts';
 import { weightBytesIn } from '../weights/quantization.ts';
@@ -176,7 +177,7 @@ export class PlannedText implements PlannedModel {
       quantization,
       kept: null,
       packed: null,
-      adapters: () => Promise.resolve(),
+      loras: () => Promise.resolve(),
       media: this.#checkpoint.media ?? null,
       unread: true,
     };

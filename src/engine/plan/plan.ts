@@ -7,7 +7,7 @@ import { EngineError } from '../../files/error.ts';
 import { option, say } from '../../files/message.ts';
 import { isGgufName } from '../../files/gguf/file-names.ts';
 import { openGgufFiles } from '../../files/gguf/open-files.ts';
-import { weightsFileOf } from '../../files/weights-file.ts';
+import { weightsFileOf } from '../../files/checkpoint/weights-file.ts';
 import { readJson, type Folder } from '../../files/source.ts';
 import { TEXT_CLASSES } from '../opening/architectures.ts';
 import type { ModelPlan, PlanOptions } from './model-plan.ts';

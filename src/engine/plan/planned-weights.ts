@@ -1,7 +1,7 @@
 // A checkpoint's weights by their headers: what a page reads of them, and what it leaves.
 
 import type { ConfigSource, Wrapper } from '../../files/checkpoint/checkpoint.ts';
-import type { RunnerMedia } from '../text/media/tower-weights.ts';
+import type { RunnerMedia } from '../text/towers/tower-weights.ts';
 import type { WeightTable } from '../../models/weights.ts';
 import { checkRequests, type TensorHeaders } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';

@@ -1,5 +1,4 @@
-// The interface between the engine and its surroundings: device, files, caches, threads. Node implements it in platform-node.ts; a browser
-// page or a test may implement it otherwise. Nothing else in this room depends on where it runs.
+// The interface between the engine and its surroundings: device, files, caches, threads. Starters in host/ implement it. Nothing else in this room depends on where it runs.
 
 import type { Checkpoint } from '../../files/checkpoint/checkpoint.ts';
 import type { HubEvent } from '../../files/hub/hub-events.ts';
@@ -11,14 +10,15 @@ import type { ByteSource, Folder } from '../../files/source.ts';
 import type { AdapterSummary } from '../../gpu/adapter.ts';
 import type { Device } from '../../gpu/device.ts';
 import type { TunedVariants } from '../../gpu/tuning.ts';
-import type { TextModelOptions } from '../text/calls/text-model.ts';
+import type { LOADING } from '../../options/model.ts';
+import type { SettingValues } from '../../options/setting.ts';
 import type { Port } from './port.ts';
 
 export interface Platform {
   /** Opens a device that knows the kernel variants which were tuned on its adapter before. */
   openDevice(
     options: Pick<
-      TextModelOptions,
+      SettingValues<typeof LOADING>,
       'adapter' | 'activationDtype' | 'deterministic' | 'memoryBudget' | 'safe'
     >,
   ): Promise<Device>;

@@ -1,4 +1,4 @@
-// Opens a text model in this thread: its files, then a session with its runner on a device, then the model that serves requests on it.
+// The files of a text model as it is opened, how its runner is loaded onto a device, and what serves requests on it.
 
 import { openCheckpoint, readCheckpointConfig, refuseTower } from '../../files/checkpoint/checkpoint.ts';
 import { checkTokenizerFiles } from '../../files/checkpoint/tokenizer-files.ts';
@@ -14,52 +14,43 @@ import { TEXT_CLASSES } from '../opening/architectures.ts';
 import { fetchModel } from '../opening/fetch-model.ts';
 import { withFittingChange } from '../plan/fitting-change.ts';
 import type { Platform } from '../platform/platform.ts';
-import { DeviceSession, type DeviceSource } from '../../host/device-session.ts';
-import { localModel } from '../../host/model.ts';
-import type { OpenEvent } from '../opening/open-event.ts';
-import { Opening } from '../../host/opening.ts';
+import type { DeviceSource, Opening, ReadModel } from '../opening/served.ts';
 import { checkRequests } from '../weights/check.ts';
 import { collect } from '../weights/collect.ts';
-import { checkAdapterFolders } from './lora/adapter-folders.ts';
-import { Adapters } from './lora/adapters.ts';
+import { checkLoraFolders } from './lora/lora-folders.ts';
+import { Loras } from './lora/loras.ts';
 import { loadOnto, type Loaded } from './load.ts';
-import { TEXT_CALLS } from './face.ts';
 import { serve } from './serve.ts';
 import { readTextFiles, type TextFiles } from './text-files.ts';
 import type { TextModel, TextModelOptions } from './calls/text-model.ts';
 
-/**
- * Errors: model_not_found, bad_checkpoint, unsupported, no_adapter, out_of_memory, network; device_lost where the device is lost
- * meanwhile; cancelled where `signal` aborts.
- */
-export function openTextModelInline(
+/** Reads a text model's files. See ReadFiles. */
+export async function openText(
   platform: Platform,
   options: TextModelOptions,
-  onEvent: (event: OpenEvent) => void = () => {},
-  signal?: AbortSignal,
-): Promise<TextModel> {
-  return Opening.run(onEvent, signal, async (opening) => {
-    await checkAdapterFolders(platform, options);
-    const tower = await givenTower(platform, options, opening.onEvent, signal);
-    const inspected = (folder: Folder): Promise<void> => inspect(folder, tower);
-    const path = await fetchModel(platform, options, opening.onEvent, signal, inspected);
-    const checkpoint = await openCheckpoint(await platform.openFolder(path), TEXT_CLASSES, tower);
-    opening.resources.defer(() => checkpoint.close());
-    const files = await readTextFiles(checkpoint, options, opening.note);
-    const { architecture, config } = checkpoint;
-    const base = { architecture, config, gguf: ggufClasses() };
-    const adapters = new Adapters(platform, options, opening.note, base);
-    const session = await DeviceSession.open(opening, deviceSource(platform, files, options, adapters));
-    return localModel<TextModel>(await serve(platform, files, options, session, adapters), TEXT_CALLS);
-  });
+  opening: Opening,
+): Promise<ReadModel<TextModel, Loaded>> {
+  await checkLoraFolders(platform, options);
+  const tower = await givenTower(platform, options, opening);
+  const inspected = (folder: Folder): Promise<void> => inspect(folder, tower);
+  const path = await fetchModel(platform, options, opening.onEvent, opening.signal, inspected);
+  const checkpoint = await openCheckpoint(await platform.openFolder(path), TEXT_CLASSES, tower);
+  opening.defer(() => checkpoint.close());
+  const files = await readTextFiles(checkpoint, options, opening.note);
+  const { architecture, config } = checkpoint;
+  const base = { architecture, config, gguf: ggufClasses() };
+  const loras = new Loras(platform, options, opening.note, base);
+  return {
+    ...deviceSource(platform, files, options, loras),
+    serve: (device) => serve(platform, files, options, device, loras),
+  };
 }
 
 /** The tower that the option names. Errors: bad_request, and those of finding and fetching it. */
 async function givenTower(
   platform: Platform,
   { mmproj }: Pick<TextModelOptions, 'mmproj'>,
-  onEvent: (event: OpenEvent) => void,
-  signal: AbortSignal | undefined,
+  { onEvent, signal }: Opening,
 ): Promise<GivenTower | undefined> {
   if (mmproj === undefined) return undefined;
   if (!isGgufName(mmproj))
@@ -101,7 +92,7 @@ function deviceSource(
   platform: Platform,
   { checkpoint, config, speech, media }: TextFiles,
   options: TextModelOptions,
-  adapters: Adapters,
+  loras: Loras,
 ): DeviceSource<Loaded> {
   // Kernels run with bounds checks if requests may contain their own WGSL.
   const safe = (options.safe ?? false) || (options.customLogitProcessors ?? false);
@@ -117,7 +108,7 @@ function deviceSource(
         kept: before?.runner ?? null,
         packed: platform.packed,
         endTokens: speech.endIds.length,
-        adapters,
+        loras,
         media,
       };
       return loadOnto(device, checkpoint, config, loading, onEvent).catch(async (error: unknown) => {

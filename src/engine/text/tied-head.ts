@@ -1,7 +1,7 @@
 // A checkpoint whose config.json ties the head to the embedding may store a head as well. transformers then compares the two: equal
 // ones are tied, and different ones are both used.
 
-import type { TensorEntry } from '../../files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../files/tensors/safetensors.ts';
 import { sameValues } from '../../files/checkpoint/same-values.ts';
 import type { TextDeclaration } from '../../models/text/blocks/architecture.ts';
 

@@ -4,23 +4,21 @@
 import { EngineError } from '../../files/error.ts';
 import { noteOf } from '../../files/message.ts';
 import { unlessAborted } from '../../engine/async/abort-listeners.ts';
-import { callByName, modelObject, type AnyModel } from '../model.ts';
-import type { ModelFace, SessionOptions } from '../model-kind.ts';
-import { openProxy } from '../model-proxy.ts';
+import { cancelledBefore } from '../../engine/async/cancelled.ts';
+import { callByName, callNamed, modelObject, type AnyModel } from '../session/model.ts';
+import type { ModelKind, SessionOptions } from '../kinds/model-kind.ts';
+import { openProxy } from '../thread/model-proxy.ts';
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
-import { cancelledBefore, Session } from '../session.ts';
-import type { Rest } from '../sleeping-model.ts';
-import type { ToHost } from '../wire-messages.ts';
-import { engine, type Thread, type ThreadKind } from './engine.ts';
-import type { Repeat } from './repeat.ts';
+import { Session } from '../session/session.ts';
+import type { Rest } from '../session/sleeping-model.ts';
+import type { ToHost } from '../thread/wire-messages.ts';
+import { engine, type Thread } from './engine.ts';
+import { PlainRepeat } from '../kinds/repeat.ts';
 
 export interface Continuing<Options extends SessionOptions, M extends AnyModel> {
-  thread: ThreadKind;
-  kind: ModelFace<Options, M>;
+  kind: ModelKind<Options, M>;
   options: Options;
   onEvent(event: OpenEvent): void;
-  /** Begins to follow the events of a request. */
-  repeat(request: never): Repeat<unknown, unknown>;
 }
 
 /** A model in one worker. */
@@ -32,9 +30,6 @@ interface Running<M> {
 /** Milliseconds that a worker has to release what it holds after its opening was cancelled. */
 const LEAVE_TIME = 2000;
 
-/** Calls that change a model, which a model that is opened again has to know. */
-const CHANGES: ReadonlySet<string> = new Set(['loadAdapter', 'unloadAdapter']);
-
 /** Opens a model in a worker of the engine's window. An abort of `signal` cancels that. */
 export async function openContinuing<Options extends SessionOptions, M extends AnyModel>(
   given: Continuing<Options, M>,
@@ -45,14 +40,14 @@ export async function openContinuing<Options extends SessionOptions, M extends A
 }
 
 async function openRunning<Options extends SessionOptions, M extends AnyModel>(
-  { thread: name, kind: { calls, merge }, options, onEvent }: Continuing<Options, M>,
+  { kind: { name, calls, merge }, options, onEvent }: Continuing<Options, M>,
   signal: AbortSignal | undefined,
 ): Promise<Running<M>> {
   const thread = await engine.start(name);
   const { port, files } = thread;
   const post = (message: ToHost): void => {
     if (message.type === 'open') files.allow(message.options);
-    if (message.type === 'call' && message.method === 'loadAdapter') files.allow(message.given);
+    if (message.type === 'call' && callNamed(calls, message.method)?.files) files.allow(message.given);
     port.post(message);
   };
   const model = await openProxy<M>({ ...port, post: (message) => post(message as ToHost) }, calls, {
@@ -95,7 +90,7 @@ class ContinuingModel<Options extends SessionOptions, M extends AnyModel> {
 
   async call(name: string, args: readonly unknown[]): Promise<unknown> {
     const value = await this.#withModel((model) => callByName(model, name, args));
-    if (CHANGES.has(name)) {
+    if (callNamed(this.#given.kind.calls, name)?.changes) {
       const { model } = this.#session.latest;
       this.#rest = await this.#given.kind.sleep(model, this.#given.options).rest(model);
     }
@@ -114,7 +109,7 @@ class ContinuingModel<Options extends SessionOptions, M extends AnyModel> {
   }
 
   async *generate(request: never, options?: { signal?: AbortSignal }): AsyncGenerator<unknown, void, void> {
-    const repeat = this.#given.repeat(request);
+    const repeat = this.#given.kind.repeat?.(request) ?? new PlainRepeat(request);
     for (let losses = 0; ; losses++) {
       const reason = losses > 0 ? cancelledMeanwhile : cancelledBefore;
       const running = await unlessAborted(() => this.#session.ready(), options?.signal, reason);

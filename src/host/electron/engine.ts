@@ -9,9 +9,7 @@ import { Calls } from './calls.ts';
 import { makePorts, onQuit, openEnginePage, unlessQuitting, type EnginePage } from './electron.ts';
 import { ModelFiles } from './model-files.ts';
 import { ServedFiles } from './served-files.ts';
-import type { PageMessage, WorkerAnswers } from './wire.ts';
-
-export type ThreadKind = Extract<PageMessage, { type: 'start' }>['kind'];
+import type { WorkerAnswers } from './wire.ts';
 
 export interface Loss {
   /** Description of the loss, for a note. */
@@ -41,8 +39,8 @@ class Engine {
     onQuit(() => void this.#page?.then((page) => page.destroy()));
   }
 
-  /** Starts a worker, in a new window if none is open. Throws cancelled if the app quits. */
-  async start(kind: ThreadKind): Promise<Thread> {
+  /** Starts a worker for a model of a kind, or for ADAPTERS, in a new window if none is open. Throws cancelled if the app quits. */
+  async start(kind: string): Promise<Thread> {
     if (!this.#page) await unlessQuitting();
     const opened = (this.#page ??= this.#open());
     const page = await opened;

@@ -3,8 +3,11 @@
 import type { AdapterSummary } from '../../gpu/adapter.ts';
 import type { EmbeddingModel, EmbeddingModelOptions } from '../../engine/embedding/embedding-model.ts';
 import type { ImageModel, ImageModelOptions } from '../../engine/image/calls/image-model.ts';
-import type { OpenEvent } from '../../engine/opening/open-event.ts';
 import type { TextModel, TextModelOptions } from '../../engine/text/calls/text-model.ts';
+import { EMBEDDING } from '../kinds/embedding.ts';
+import { IMAGE } from '../kinds/image.ts';
+import { TEXT } from '../kinds/text.ts';
+import type { OpenModel } from '../open.ts';
 import { listAdapters, openModel } from './open-main.ts';
 import { serveWindows } from './windows.ts';
 
@@ -17,31 +20,17 @@ serveWindows();
  * Opens a language model from a folder, a GGUF file or a hub id, once the app is ready. Errors as in Node; device_lost where the window's process ends while the
  * model is opened, or twice during one request.
  */
-export function openTextModel(
-  options: Omit<TextModelOptions, 'inline'>,
-  onEvent?: (event: OpenEvent) => void,
-  signal?: AbortSignal,
-): Promise<TextModel> {
-  return openModel('text', options, onEvent, signal);
-}
+export const openTextModel: OpenModel<Omit<TextModelOptions, 'inline'>, TextModel> = (...given) =>
+  openModel(TEXT, ...given);
 
 /** Opens a diffusion pipeline from a folder or a hub id. Errors: those of openTextModel. */
-export function openImageModel(
-  options: Omit<ImageModelOptions, 'inline'>,
-  onEvent?: (event: OpenEvent) => void,
-  signal?: AbortSignal,
-): Promise<ImageModel> {
-  return openModel('image', options, onEvent, signal);
-}
+export const openImageModel: OpenModel<Omit<ImageModelOptions, 'inline'>, ImageModel> = (...given) =>
+  openModel(IMAGE, ...given);
 
 /** Opens an embedding model from a folder or a hub id. Errors: those of openTextModel. */
-export function openEmbeddingModel(
-  options: Omit<EmbeddingModelOptions, 'inline'>,
-  onEvent?: (event: OpenEvent) => void,
-  signal?: AbortSignal,
-): Promise<EmbeddingModel> {
-  return openModel('embedding', options, onEvent, signal);
-}
+export const openEmbeddingModel: OpenModel<Omit<EmbeddingModelOptions, 'inline'>, EmbeddingModel> = (
+  ...given
+) => openModel(EMBEDDING, ...given);
 
 /** Lists the adapters that Chromium offers, best first. Throws no_adapter. */
 export function adapters(): Promise<AdapterSummary[]> {

@@ -1,13 +1,11 @@
 // Models that several windows share: those opened with equal options are one model, which is closed when its last user leaves.
 
 import { onAbort, unlessAborted } from '../../engine/async/abort-listeners.ts';
-import { callByName, modelObject, type AnyModel } from '../model.ts';
+import { closedError, openingCancelled } from '../../engine/async/cancelled.ts';
+import { callByName, modelObject, type AnyModel } from '../session/model.ts';
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
-import { openingCancelled } from '../opening.ts';
-import { closedError } from '../session.ts';
-import { FACES } from './faces.ts';
+import type { AnyKind } from '../kinds/model-kind.ts';
 import { openModel } from './open-main.ts';
-import type { KindName } from './wire.ts';
 
 interface Shared {
   model: Promise<AnyModel>;
@@ -22,13 +20,13 @@ export class SharedModels {
 
   /** Opens a model, or joins those who use one with equal options. `close` of the result leaves it. */
   async open(
-    name: KindName,
+    kind: AnyKind,
     options: { model: string },
     onEvent: (event: OpenEvent) => void,
     signal: AbortSignal,
   ): Promise<AnyModel> {
-    const key = `${name} ${canonical(options)}`;
-    const shared = this.#models.get(key) ?? this.#begin(key, name, options);
+    const key = `${kind.name} ${canonical(options)}`;
+    const shared = this.#models.get(key) ?? this.#begin(key, kind, options);
     shared.users++;
     shared.listeners.add(onEvent);
     const leave = async (): Promise<void> => {
@@ -41,17 +39,17 @@ export class SharedModels {
     try {
       const model = await unlessAborted(() => shared.model, signal, openingCancelled);
       if (signal.aborted) throw openingCancelled();
-      return useOf(name, model, leave);
+      return useOf(kind, model, leave);
     } catch (error) {
       await leave();
       throw error;
     }
   }
 
-  #begin(key: string, name: KindName, options: { model: string }): Shared {
+  #begin(key: string, kind: AnyKind, options: { model: string }): Shared {
     const [opening, listeners] = [new AbortController(), new Set<(event: OpenEvent) => void>()];
     const onEvent = (event: OpenEvent): void => listeners.forEach((listener) => listener(event));
-    const model = openModel(name, options, onEvent, opening.signal) as Promise<AnyModel>;
+    const model = openModel(kind, options as never, onEvent, opening.signal);
     const shared: Shared = { model, users: 0, opening, listeners };
     this.#models.set(key, shared);
     const forget = (): void => {
@@ -63,7 +61,7 @@ export class SharedModels {
 }
 
 /** A user's own handle of a model. Its `close` aborts its requests and leaves the model. */
-function useOf(name: KindName, model: AnyModel, leave: () => Promise<void>): AnyModel {
+function useOf({ calls }: AnyKind, model: AnyModel, leave: () => Promise<void>): AnyModel {
   const running = new Set<AbortController>();
   let closing: Promise<void> | null = null;
   const handle = {
@@ -92,7 +90,6 @@ function useOf(name: KindName, model: AnyModel, leave: () => Promise<void>): Any
       return (closing ??= leave());
     },
   };
-  const { calls } = FACES[name];
   return modelObject<AnyModel>(handle, calls, (method, given) =>
     closing ? Promise.reject(closedError()) : callByName(model, method, given),
   );

@@ -1,22 +1,24 @@
 // The models of a window, in its preload script: proxies of models in the main process. Functions take and return plain data, promises and functions
 // alone, because Electron copies all values that pass between a preload script and its page.
 
-import { callByName, type AnyModel } from '../model.ts';
-import { openProxy } from '../model-proxy.ts';
+import { callByName, type AnyModel } from '../session/model.ts';
+import { openProxy } from '../thread/model-proxy.ts';
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
 import type { Port } from '../../engine/platform/port.ts';
 import { toWire, type WireError } from '../../engine/platform/wire-error.ts';
 import type { AdapterSummary } from '../../gpu/adapter.ts';
 import { Calls } from './calls.ts';
-import { FACES } from './faces.ts';
-import type { KindName, WindowMessage, WorkerAnswers } from './wire.ts';
+import { ALL_KINDS } from '../kinds/kinds.ts';
+import type { WindowMessage, WorkerAnswers } from './wire.ts';
 
 /** The result of a call, or its error as data: Electron copies only the message of an error. */
 export type Outcome<T> = { value: T } | { error: WireError };
 
 export interface WindowCalls {
   adapters(): Promise<Outcome<AdapterSummary[]>>;
-  open(kind: KindName, options: object, onEvent: (event: OpenEvent) => void): WindowOpening;
+  /** Names of the functions that open models, and the kind that each opens. */
+  openers: readonly { opener: string; kind: string }[];
+  open(kind: string, options: object, onEvent: (event: OpenEvent) => void): WindowOpening;
 }
 
 export interface WindowOpening {
@@ -52,11 +54,12 @@ export function windowCalls(connect: (message: WindowMessage) => Port): WindowCa
         port.end?.();
         return adapters;
       }),
+    openers: ALL_KINDS.map(({ opener, name }) => ({ opener, kind: name })),
     open(kind, options, onEvent) {
       const controller = new AbortController();
       const opened = outcome(async () => {
         const port = connect({ type: 'open', kind });
-        const { calls, merge } = FACES[kind];
+        const { calls, merge } = ALL_KINDS.find(({ name }) => name === kind)!;
         const model = await openProxy<AnyModel>(port, calls, {
           options,
           onEvent,

@@ -8,7 +8,6 @@ import type { TextModel, TextModelOptions } from '../../engine/text/calls/text-m
 import type { AdapterSummary } from '../../gpu/adapter.ts';
 import type { WireError } from '../../engine/platform/wire-error.ts';
 import type { Outcome, WindowCalls, WindowEvents, WindowModel } from './window-calls.ts';
-import type { KindName } from './wire.ts';
 
 /** A model as windows see it; whether it sleeps is known to the main process. */
 export type InWindow<M> = Omit<M, 'asleep'>;
@@ -70,7 +69,7 @@ export function installFace(engine: WindowCalls): void {
   };
 
   const opener =
-    (kind: KindName) =>
+    (kind: string) =>
     async (
       options: object,
       onEvent: (event: OpenEvent) => void = () => {},
@@ -86,9 +85,7 @@ export function installFace(engine: WindowCalls): void {
     };
 
   const face = {
-    openTextModel: opener('text'),
-    openImageModel: opener('image'),
-    openEmbeddingModel: opener('embedding'),
+    ...Object.fromEntries(engine.openers.map((one) => [one.opener, opener(one.kind)])),
     adapters: async () => valueOf(await engine.adapters()),
   };
   Object.defineProperty(globalThis, 'svcEngine', { value: Object.freeze(face), enumerable: true });

@@ -16,19 +16,17 @@ export const WINDOW_CHANNEL = 'svc-engine:window';
 export const POLICY =
   "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'";
 
-/** Kinds of models, by the names that messages use. */
-export type KindName = 'text' | 'image' | 'embedding';
+/** In place of a kind: the worker lists adapters. */
+export const ADAPTERS = 'adapters';
 
 /**
- * `start` brings three ports: for the model's messages and for calls, which go to a new worker, and one on which the page posts a WireError
+ * `start` brings three ports, and the name of the kind of model or ADAPTERS: for the model's messages and for calls, which go to a new worker, and one on which the page posts a WireError
  * if the worker ends by itself. `end` terminates the worker.
  */
-export type PageMessage =
-  | { type: 'start'; id: number; kind: KindName | 'adapters' }
-  | { type: 'end'; id: number };
+export type PageMessage = { type: 'start'; id: number; kind: string } | { type: 'end'; id: number };
 
 /** First message from a window, beside the port on which the model's proxy or a call waits for answers. */
-export type WindowMessage = { type: 'open'; kind: KindName } | { type: 'adapters' };
+export type WindowMessage = { type: 'open'; kind: string } | { type: 'adapters' };
 
 /** An open file: the address from which ranges of it are read, and its size in bytes. */
 export interface OpenedFile {

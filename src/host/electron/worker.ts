@@ -1,21 +1,19 @@
 // The engine's worker in Electron: opens one model, or lists adapters. Its first message says which, and brings the ports of the model's proxy and
 // of calls, both of which lead to the main process. Everything but files is as in a page.
 
-import { EMBEDDING_MODELS } from '../../engine/embedding/kind.ts';
-import { IMAGE_MODELS } from '../../engine/image/kind.ts';
+import { ALL_KINDS } from '../kinds/kinds.ts';
 import { packedBy } from '../page/hub-models.ts';
 import { browserPlatform } from '../page/platform.ts';
 import type { Platform } from '../../engine/platform/platform.ts';
 import type { Port } from '../../engine/platform/port.ts';
-import { serveModel } from '../page/serve.ts';
+import { kindNamed, serveModel } from '../page/serve.ts';
 import { startWorker } from '../page/start-worker.ts';
 import { portOfEnd, type End } from '../page/thread.ts';
 import { announceLife } from '../page/worker-life.ts';
-import { TEXT_MODELS } from '../../engine/text/kind.ts';
 import { originStorage } from '../../files/opfs/storage.ts';
 import { PageStores } from '../../files/opfs/stores.ts';
 import { listAdapters } from '../../gpu/browser-adapters.ts';
-import type { PageMessage } from './wire.ts';
+import { ADAPTERS, type PageMessage } from './wire.ts';
 import { WorkerFiles } from './worker-files.ts';
 
 declare const self: typeof globalThis & End;
@@ -30,10 +28,7 @@ self.addEventListener('message', ({ data, ports }: MessageEvent<Start>) => start
 
 function start({ kind }: Start, [model, calls]: readonly MessagePort[]): void {
   const files = new WorkerFiles(portOfEnd(calls!), { adapters: listAdapters });
-  const port = portOfEnd(model!);
-  if (kind === 'text') serveModel(port, TEXT_MODELS, platformOf(files));
-  if (kind === 'image') serveModel(port, IMAGE_MODELS, platformOf(files));
-  if (kind === 'embedding') serveModel(port, EMBEDDING_MODELS, platformOf(files));
+  if (kind !== ADAPTERS) serveModel(portOfEnd(model!), kindNamed(ALL_KINDS, kind), platformOf(files));
   calls!.start();
   model!.start();
 }

@@ -1,22 +1,20 @@
 // The engine in Node: models in a thread or in the caller's own, and the probe of an adapter.
 
-import { type Prose, noteOf, say } from '../../files/message.ts';
 import type { AdapterSummary } from '../../gpu/adapter.ts';
 import { listAdapters, refuseElectron } from '../../gpu/node.ts';
 import type { EmbeddingModel, EmbeddingModelOptions } from '../../engine/embedding/embedding-model.ts';
-import { EMBEDDING_FACE } from '../../engine/embedding/face.ts';
-import { IMAGE_FACE } from '../../engine/image/face.ts';
 import type { ImageModel, ImageModelOptions } from '../../engine/image/calls/image-model.ts';
 import type { TunedModel } from '../../engine/text/calls/tuned-model.ts';
 import type { KernelCheck } from '../../engine/check/check-result.ts';
 import type { ProbeResult } from '../../engine/check/probe-result.ts';
-import type { ModelFace, ModelKind, SessionOptions } from '../model-kind.ts';
-import type { AnyModel } from '../model.ts';
+import { EMBEDDING } from '../kinds/embedding.ts';
+import { IMAGE } from '../kinds/image.ts';
+import type { ModelKind, SessionOptions } from '../kinds/model-kind.ts';
+import { TEXT } from '../kinds/text.ts';
+import { openInline, openSleeping, type OpenModel } from '../open.ts';
+import type { AnyModel } from '../session/model.ts';
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
-import { letSleep } from '../sleeping-model.ts';
 import { openInWorker } from './start-worker.ts';
-import { modelName } from '../../engine/opening/model-name.ts';
-import { TEXT_FACE } from '../../engine/text/face.ts';
 import type { TextModel, TextModelOptions } from '../../engine/text/calls/text-model.ts';
 import { adapterRule } from '../../engine/input/rules.ts';
 
@@ -25,58 +23,33 @@ import { adapterRule } from '../../engine/input/rules.ts';
  * model_not_found, bad_checkpoint, unsupported, no_adapter, out_of_memory, network, disk_full; device_lost where the device is lost
  * meanwhile; cancelled where `signal` aborts before the model is open. What has been downloaded by then is kept.
  */
-export function openTextModel(
-  options: TextModelOptions,
-  onEvent?: (event: OpenEvent) => void,
-  signal?: AbortSignal,
-): Promise<TextModel> {
-  const kind = async () => (await import('../../engine/text/kind.ts')).TEXT_MODELS;
-  return openModel(TEXT_FACE, kind, options, onEvent, signal);
-}
+export const openTextModel: OpenModel<TextModelOptions, TextModel> = (...given) => openModel(TEXT, ...given);
 
 /**
  * Opens a diffusion pipeline from a folder or a hub id. Errors: those of openTextModel, and bad_request for options that the
  * pipeline does not have.
  */
-export function openImageModel(
-  options: ImageModelOptions,
-  onEvent?: (event: OpenEvent) => void,
-  signal?: AbortSignal,
-): Promise<ImageModel> {
-  const kind = async () => (await import('../../engine/image/kind.ts')).IMAGE_MODELS;
-  return openModel(IMAGE_FACE, kind, options, onEvent, signal);
-}
+export const openImageModel: OpenModel<ImageModelOptions, ImageModel> = (...given) =>
+  openModel(IMAGE, ...given);
 
 /** Opens an embedding model from a folder or a hub id. Errors: those of openTextModel. */
-export function openEmbeddingModel(
-  options: EmbeddingModelOptions,
+export const openEmbeddingModel: OpenModel<EmbeddingModelOptions, EmbeddingModel> = (...given) =>
+  openModel(EMBEDDING, ...given);
+
+/** Opens a model of a kind, in its own thread or in this one; with `sleepAfter` it sleeps when it is idle. */
+export async function openModel<Options extends SessionOptions, M extends AnyModel>(
+  kind: ModelKind<Options, M>,
+  options: Options,
   onEvent?: (event: OpenEvent) => void,
   signal?: AbortSignal,
-): Promise<EmbeddingModel> {
-  const kind = async () => (await import('../../engine/embedding/kind.ts')).EMBEDDING_MODELS;
-  return openModel(EMBEDDING_FACE, kind, options, onEvent, signal);
-}
-
-/** Opens a model in its own thread or in this one; with `sleepAfter` it sleeps when it is idle. `kind` is loaded only for this thread. */
-async function openModel<Options extends SessionOptions, M extends AnyModel>(
-  face: ModelFace<Options, M>,
-  kind: () => Promise<ModelKind<Options, M>>,
-  options: Options,
-  onEvent: ((event: OpenEvent) => void) | undefined,
-  signal: AbortSignal | undefined,
 ): Promise<M> {
   refuseElectron();
-  face.check(options);
-  const open = async (giveUp?: AbortSignal): Promise<M> => {
-    if (!options.inline) return openInWorker(face, options, onEvent, giveUp);
-    const [{ open: openInline }, { nodePlatform }] = await Promise.all([kind(), import('./platform.ts')]);
-    return openInline(nodePlatform, options, onEvent, giveUp);
-  };
-  const model = await open(signal);
-  const { sleepAfter: after } = options;
-  if (after === undefined) return model;
-  const note = (message: Prose): void => onEvent?.(noteOf(say`${modelName(options.model)}: ${message}`));
-  return letSleep(model, { after, open, note, calls: face.calls, ...face.sleep(model, options) });
+  kind.check(options);
+  return openSleeping(kind, options, onEvent, signal, async (giveUp) => {
+    if (!options.inline) return openInWorker(kind, options, onEvent, giveUp);
+    const { nodePlatform } = await import('./platform.ts');
+    return openInline(kind, nodePlatform, options, onEvent, giveUp);
+  });
 }
 
 /** Lists all GPU adapters that can be opened, best first. */
@@ -93,7 +66,7 @@ export async function tuneTextModel(
   onEvent?: (event: OpenEvent) => void,
 ): Promise<TunedModel> {
   refuseElectron();
-  TEXT_FACE.check(options);
+  TEXT.check(options);
   const [{ tuneModel }, { nodePlatform }] = await Promise.all([
     import('../../engine/text/tune-model.ts'),
     import('./platform.ts'),

@@ -5,7 +5,7 @@ import { EngineError } from '../../files/error.ts';
 import { localPath } from '../../files/hub/hub-local.ts';
 import { openHubFolder } from '../../files/hub/hub-folder.ts';
 import { shippedFolder } from '../../files/shipped.ts';
-import { openDiskFolder } from '../../files/source-disk.ts';
+import { openDiskFolder } from '../../files/disk/source-disk.ts';
 import { noteOf, option, say } from '../../files/message.ts';
 import { hostBudget, INTEGRATED } from '../../gpu/adapter-profile.ts';
 import { chosenProfile, withChoices } from '../../gpu/chosen-profile.ts';

@@ -1,32 +1,36 @@
-// Starts the engine's threads in Node, for programs that open models. It loads no engine: worker-node.ts, which the threads run, does.
+// Starts the engine's threads in Node, for programs that open models. It loads no engine: worker.ts, which the threads run, does.
 
 import { isMainThread } from 'node:worker_threads';
-import type { ModelFace, SessionOptions } from '../model-kind.ts';
-import { waitUntilReleased } from '../model-host.ts';
-import { openProxy } from '../model-proxy.ts';
-import type { AnyModel } from '../model.ts';
+import type { ModelKind, SessionOptions } from '../kinds/model-kind.ts';
+import { waitUntilReleased } from '../thread/model-host.ts';
+import { openProxy } from '../thread/model-proxy.ts';
+import type { AnyModel } from '../session/model.ts';
 import type { OpenEvent } from '../../engine/opening/open-event.ts';
 import type { Port } from '../../engine/platform/port.ts';
-import { portOf, startThread } from './thread.ts';
+import { builtUrl, portOf, startThread } from './thread.ts';
 
 /** Milliseconds that a process waits at its end for steps on the device. */
 const LEAVE_TIME = 5000;
 
 /** Opens a model in a new thread. */
 export function openInWorker<Options extends SessionOptions, M extends AnyModel>(
-  { name, calls, merge }: ModelFace<Options, M>,
+  { name, module, calls, merge }: ModelKind<Options, M>,
   options: Options,
   onEvent: (event: OpenEvent) => void = () => {},
   signal?: AbortSignal,
 ): Promise<M> {
-  const { port, stop } = startEngine(name);
+  const { port, stop } = startEngine({ name, module: builtUrl(module) });
   return openProxy<M>(port, calls, { options, onEvent, onClosed: stop, signal, merge });
 }
 
-function startEngine(kind: string): { port: Port; stop(): Promise<void> } {
-  const worker = startThread(import.meta.url.replace('start-worker-node', 'worker-node'), {
-    workerData: kind,
-  });
+/** Where a thread finds the kind of its model: a module, and the name of the kind that it exports. */
+export interface KindPlace {
+  name: string;
+  module: string;
+}
+
+function startEngine(kind: KindPlace): { port: Port; stop(): Promise<void> } {
+  const worker = startThread(import.meta.url.replace('start-worker', 'worker'), { workerData: kind });
   const port = portOf(worker);
   engines.add(port);
   worker.once('exit', () => engines.delete(port));

@@ -9,10 +9,15 @@ import type { Port } from '../../engine/platform/port.ts';
  * not reach the driver's C code.
  */
 export function startThread(url: string, given: WorkerOptions): Worker {
-  const options: WorkerOptions = { ...given, env: SHARE_ENV };
-  // A thread of Node 20 cannot load TypeScript: a program that runs from the sources, as tests do, starts threads of the build.
-  const file = url.replace(/\/src\/(engine\/.*)\.ts$/, '/dist/$1.js');
-  return new Worker(new URL(file), options);
+  return new Worker(new URL(builtUrl(url)), { ...given, env: SHARE_ENV });
+}
+
+/**
+ * The file that a thread loads in place of a source file: a thread of Node 20 cannot load TypeScript, and a program that runs from the sources, as
+ * tests do, starts threads of the build.
+ */
+export function builtUrl(url: string): string {
+  return url.replace(/\/src\/(host\/.*)\.ts$/, '/dist/$1.js');
 }
 
 /** The port of a thread, for the thread that started it or for the thread itself. */

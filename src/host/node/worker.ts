@@ -1,46 +1,31 @@
-// The engine's thread in Node, which start-worker-node.ts starts: it loads the engine of one kind of model. Dawn's polling is throttled only in
+// The engine's thread in Node, which start-worker.ts starts: it loads the engine of one kind of model. Dawn's polling is throttled only in
 // such a thread, never in the user's own threads.
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { destroyDevices } from '../../gpu/node.ts';
 import { throttlePolling, untilSettled } from '../../gpu/polling.ts';
-import { EMBEDDING_FACE } from '../../engine/embedding/face.ts';
-import { IMAGE_FACE } from '../../engine/image/face.ts';
+import { serveKind } from '../open.ts';
 import { nodePlatform } from './platform.ts';
-import { TEXT_FACE } from '../../engine/text/face.ts';
-import { startTokenizer } from './tokenizer.ts';
-import { ModelHost } from '../model-host.ts';
-import type { ModelKind, SessionOptions } from '../model-kind.ts';
-import type { AnyModel } from '../model.ts';
-import type { Port } from '../../engine/platform/port.ts';
+import type { KindPlace } from './start-worker.ts';
 import { portOf } from './thread.ts';
+import { startTokenizer } from './tokenizer.ts';
+import type { AnyKind } from '../kinds/model-kind.ts';
 
 /** Milliseconds that Dawn's promises get to settle after the devices were destroyed. */
 const SETTLE_TIME = 5000;
 
-const port = portOf(parentPort!);
-if (workerData === TEXT_FACE.name) serve(port, (await import('../../engine/text/kind.ts')).TEXT_MODELS);
-if (workerData === IMAGE_FACE.name) serve(port, (await import('../../engine/image/kind.ts')).IMAGE_MODELS);
-if (workerData === EMBEDDING_FACE.name)
-  serve(port, (await import('../../engine/embedding/kind.ts')).EMBEDDING_MODELS);
-
-/** Serves a model to the thread that started this one. */
-function serve<Options extends SessionOptions, M extends AnyModel>(
-  port: Port,
-  { calls, open }: ModelKind<Options, M>,
-): void {
-  const platform = { ...nodePlatform, tokenizerThread: startTokenizer };
-  const host = new ModelHost<Options, M>(port, {
-    calls,
-    open: (options, onEvent, signal) => open(platform, options, onEvent, signal),
-    release: destroyDevices,
-    settle: () => untilSettled(SETTLE_TIME),
+const { module, name } = workerData as KindPlace;
+const exported = Object.values((await import(module)) as Record<string, AnyKind | undefined>);
+const kind = exported.find((one) => one?.name === name)!;
+const platform = { ...nodePlatform, tokenizerThread: startTokenizer };
+const host = serveKind(portOf(parentPort!), kind, platform, {
+  release: destroyDevices,
+  settle: () => untilSettled(SETTLE_TIME),
+});
+throttlePolling();
+// An uncaught error ends the thread, but only after pending promises of the GPU binding have settled.
+process.once('uncaughtException', (error) => {
+  void host.fail(error).finally(() => {
+    throw error;
   });
-  throttlePolling();
-  // An uncaught error ends the thread, but only after pending promises of the GPU binding have settled.
-  process.once('uncaughtException', (error) => {
-    void host.fail(error).finally(() => {
-      throw error;
-    });
-  });
-}
+});

@@ -5,12 +5,12 @@ import { originStorage } from '../../files/opfs/storage.ts';
 import { PageStores } from '../../files/opfs/stores.ts';
 import { PAGE_DECODERS } from '../../files/page/decoders.ts';
 import { openDevice } from '../../gpu/browser.ts';
-import { probeMatrixUnit } from '../../kernels/matrix-unit.ts';
 import { MEMORY_REMEDIES } from '../memory-remedies.ts';
 import { PageFolders, type GivenFiles } from './folders.ts';
 import { hubResolver, packedCache } from './hub-models.ts';
 import type { HubAccess } from './page-storage.ts';
 import type { Platform } from '../../engine/platform/platform.ts';
+import { prepareDevice } from '../../engine/tuning/prepare-device.ts';
 import { tokenizerStarter } from './tokenizer.ts';
 
 export function browserPlatform(files: GivenFiles, hub: HubAccess): Platform {
@@ -26,9 +26,7 @@ export function browserPlatform(files: GivenFiles, hub: HubAccess): Platform {
         ...(deterministic === undefined ? {} : { deterministic }),
         ...(activationDtype === undefined ? {} : { activationDtype }),
       });
-      device.tuning.learn(await stores.tuned.read(device.summary));
-      await probeMatrixUnit(device);
-      return device;
+      return prepareDevice(device, (adapter) => stores.tuned.read(adapter));
     },
     keepTuned: (adapter, tuned) => stores.tuned.add(adapter, tuned),
     resolveModel: async (model, options) =>

@@ -1,7 +1,7 @@
 // Schemas of the replies of administration routes.
 
 import { z } from 'zod';
-import { count } from '../reply-members.ts';
+import { count } from '../http/reply-members.ts';
 
 export const Flushed = z.strictObject({ flushed: z.literal(true) });
 

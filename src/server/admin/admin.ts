@@ -1,55 +1,133 @@
-// POST /flush_cache and /abort_request: administration of text models.
+// The routes of administration: information about the server and its models, caches, running requests, LoRA adapters, metrics.
 
-import type { H3Event } from 'h3';
-import type { TextModel } from '../../index.ts';
-import { checkAbort, checkFlush } from './admin-schema.ts';
-import { RequestError } from '../errors.ts';
+import { z } from 'zod';
+import { MODEL_KINDS, type TextModel } from '../../index.ts';
+import { honoured } from '../body/fields.ts';
 import { readJson } from '../body/json-body.ts';
-import { listIgnored } from '../model-call.ts';
-import { findModel } from '../models.ts';
-import { requireRunning, type Service } from '../service.ts';
+import { RequestError } from '../http/errors.ts';
+import { findModel, modelsOf } from '../service/models.ts';
+import { alias, bodyRoute, type RouteTable } from '../service/route.ts';
+import type { Service } from '../service/service.ts';
+import { loadAdapter, unloadAdapter } from './lora-adapters.ts';
+import { METRICS } from './metrics-page.ts';
+import { MODEL_INFO, SERVER_INFO } from './server-info.ts';
+
+const filled = z.string().min(1);
+const model = honoured(filled, 'A served name; left out, every model.');
+const own = honoured(filled, 'A served name; left out, the first language model.', 'default');
+const lora = honoured(filled, 'The name that requests use: model:name.');
 
 /** The text model with a name, or all text models that are ready. */
 function textModels(service: Service, name: string | undefined): TextModel[] {
-  if (name !== undefined) return [findModel(service, 'text', name).model];
-  return service.slots.flatMap(({ phase }) =>
-    phase.name === 'ready' && phase.ready.kind === 'text' ? [phase.ready.model] : [],
-  );
+  if (name !== undefined) return [findModel(service, MODEL_KINDS.text, name).model];
+  return modelsOf<TextModel>(service, MODEL_KINDS.text).map(({ model }) => model);
 }
 
 /** Reads the body of a route whose body may be missing. */
-async function readOptional(event: H3Event): Promise<unknown> {
-  const { headers } = event.req;
+async function readOptional(request: Request): Promise<unknown> {
+  const { headers } = request;
   const isEmpty = Number(headers.get('content-length')) === 0 && !headers.has('transfer-encoding');
-  return isEmpty ? {} : readJson(event.req);
+  return isEmpty ? {} : readJson(request);
 }
 
-export async function flushCache(service: Service, event: H3Event) {
-  requireRunning(service);
-  const { body, ignored } = checkFlush(await readOptional(event), service.options.strict);
-  listIgnored(event, ignored);
-  const flushed = await Promise.all(textModels(service, body.model).map((model) => model.flushCache()));
-  if (!flushed.includes(false)) return { flushed: true };
+const COMMON = {
+  group: 'Administration',
+  schemas: [() => import('./admin-reply-schema.ts')],
+  access: 'admin',
+} as const;
+
+const FLUSH = bodyRoute(
+  {
+    summary: 'Empties the prefix cache, in storage excepted, and forgets grammars; 400 while requests run.',
+    ...COMMON,
+    fields: { model },
+    read: readOptional,
+    reply: 'Flushed',
+  },
+  async ({ service, body }) => {
+    const flushed = await Promise.all(textModels(service, body.model).map((one) => one.flushCache()));
+    if (!flushed.includes(false)) return { flushed: true };
+    throw new RequestError(
+      'busy',
+      'requests run or wait, and the cache is theirs; flush it once they have ended',
+    );
+  },
+);
+
+const ABORT = bodyRoute(
+  {
+    summary: 'Aborts requests by their ids, or all requests.',
+    ...COMMON,
+    fields: {
+      rid: honoured(filled, 'Id of a request, or what several begin with.'),
+      abort_all: honoured(z.boolean(), 'All requests.', false),
+      model,
+    },
+    checkTogether: checkAbort,
+    reply: 'Aborted',
+  },
+  async ({ service, body }) => {
+    const models = textModels(service, body.model);
+    const counts = await Promise.all(models.map((one) => one.abort(body.rid ?? 'all')));
+    return { aborted: counts.reduce((sum, count) => sum + count, 0) };
+  },
+);
+
+function checkAbort({
+  rid,
+  abort_all: all = false,
+}: {
+  rid?: unknown;
+  abort_all?: boolean | undefined;
+}): void {
+  if ((rid === undefined) === all) return;
   throw new RequestError(
-    'busy',
-    'requests run or wait, and the cache is theirs; flush it once they have ended',
+    rid === undefined ? 'missing_required_parameter' : 'invalid_value',
+    rid === undefined
+      ? 'rid is required, or abort_all; send one of them'
+      : 'rid and abort_all are both there; send one of them',
+    { param: 'rid' },
   );
 }
 
-export async function abortRequest(service: Service, event: H3Event) {
-  requireRunning(service);
-  const { body, ignored } = checkAbort(await readJson(event.req), service.options.strict);
-  listIgnored(event, ignored);
-  const { rid, abort_all: all = false } = body;
-  if ((rid === undefined) === !all) {
-    throw new RequestError(
-      rid === undefined ? 'missing_required_parameter' : 'invalid_value',
-      rid === undefined
-        ? 'rid is required, or abort_all; send one of them'
-        : 'rid and abort_all are both there; send one of them',
-      { param: 'rid' },
-    );
-  }
-  const counts = await Promise.all(textModels(service, body.model).map((model) => model.abort(rid ?? 'all')));
-  return { aborted: counts.reduce((sum, count) => sum + count, 0) };
-}
+const LOAD = bodyRoute(
+  {
+    summary: 'Loads a LoRA adapter while requests run.',
+    ...COMMON,
+    fields: {
+      lora_name: lora,
+      lora_path: honoured(filled, 'Folder of the adapter, in the layout of PEFT.'),
+      model: own,
+    },
+    required: ['lora_name', 'lora_path'],
+    reply: 'LoadedAdapters',
+  },
+  ({ service, body }) => {
+    const found = findModel(service, MODEL_KINDS.text, body.model ?? 'default');
+    return loadAdapter(found.model, body.lora_name, body.lora_path, service.log);
+  },
+);
+
+const UNLOAD = bodyRoute(
+  {
+    summary: 'Unloads a LoRA adapter; running requests that use it end normally.',
+    ...COMMON,
+    fields: { lora_name: lora, model: own },
+    required: ['lora_name'],
+    reply: 'LoadedAdapters',
+  },
+  ({ service, body }) =>
+    unloadAdapter(findModel(service, MODEL_KINDS.text, body.model ?? 'default').model, body.lora_name),
+);
+
+export const ADMIN_ROUTES: RouteTable = {
+  '/model_info': { GET: MODEL_INFO },
+  '/get_model_info': { GET: alias('/model_info', MODEL_INFO) },
+  '/server_info': { GET: SERVER_INFO },
+  '/get_server_info': { GET: alias('/server_info', SERVER_INFO) },
+  '/flush_cache': { POST: FLUSH },
+  '/abort_request': { POST: ABORT },
+  '/load_lora_adapter': { POST: LOAD },
+  '/unload_lora_adapter': { POST: UNLOAD },
+  '/metrics': { GET: METRICS },
+};

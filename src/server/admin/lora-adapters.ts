@@ -1,35 +1,19 @@
 // POST /load_lora_adapter and /unload_lora_adapter: adapters come and go while requests run.
 
-import type { H3Event } from 'h3';
-import { EngineError, type LoraInfo } from '../../index.ts';
-import { checkLoad, checkUnload } from './admin-schema.ts';
-import { RequestError } from '../errors.ts';
+import { EngineError, type LoraInfo, type TextModel } from '../../index.ts';
 import { show } from '../body/fields.ts';
-import { readJson } from '../body/json-body.ts';
-import { listIgnored } from '../model-call.ts';
-import { findModel } from '../models.ts';
-import { type Log, requireRunning, type Service } from '../service.ts';
+import { RequestError } from '../http/errors.ts';
+import type { Log } from '../http/request-log.ts';
 
-export async function loadAdapter(service: Service, event: H3Event) {
-  requireRunning(service);
-  const { body, ignored } = checkLoad(await readJson(event.req), service.options.strict);
-  const { model } = findModel(service, 'text', body.model ?? 'default');
-  listIgnored(event, ignored);
-  const { lora_name: name, lora_path: path } = body;
+export function loadAdapter(model: TextModel, name: string, path: string, log: Log) {
   return listed(
     model.loadAdapter(name, path).catch((error: unknown) => {
-      throw withoutReason(error, path, service.log);
+      throw withoutReason(error, path, log);
     }),
   );
 }
 
-export async function unloadAdapter(service: Service, event: H3Event) {
-  requireRunning(service);
-  const { body, ignored } = checkUnload(await readJson(event.req), service.options.strict);
-  const { model } = findModel(service, 'text', body.model ?? 'default');
-  listIgnored(event, ignored);
-  return listed(model.unloadAdapter(body.lora_name));
-}
+export const unloadAdapter = (model: TextModel, name: string) => listed(model.unloadAdapter(name));
 
 async function listed(change: Promise<readonly LoraInfo[]>) {
   const adapters = await change.catch((error: unknown) => {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type * as engine from '../../index.ts';
 import { WEIGHT_CHOICES } from '../../options/model.ts';
 import { mapSampling } from '../../options/text-request.ts';
-import { count } from '../reply-members.ts';
+import { count } from '../http/reply-members.ts';
 
 const bytes = count;
 const used = z.strictObject({ used: bytes, total: bytes });
@@ -47,6 +47,7 @@ const pagedMemory = z.strictObject({ budget: bytes, weights: bytes, kv: bytes, a
 const samplingOf = <T extends z.ZodType>(value: T) => z.strictObject(mapSampling(() => value));
 
 export const TextModelInfo = z.strictObject({
+  kind: z.literal('text'),
   ...common,
   architecture: z.string(),
   modelType: z.string().optional(),
@@ -107,6 +108,7 @@ export const TextMetrics = z.strictObject({
 }) satisfies z.ZodType<engine.TextMetrics>;
 
 export const EmbeddingModelInfo = z.strictObject({
+  kind: z.literal('embedding'),
   ...common,
   architecture: z.string(),
   modelType: z.string().optional(),
@@ -129,6 +131,7 @@ export const EmbeddingMetrics = z.strictObject({
 }) satisfies z.ZodType<engine.EmbeddingMetrics>;
 
 export const ImageModelInfo = z.strictObject({
+  kind: z.literal('image'),
   ...common,
   pipeline: z.string(),
   denoiser: z.string(),

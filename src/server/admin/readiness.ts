@@ -1,9 +1,38 @@
 // GET /readyz: 200 once every model answers; until then 503 with the progress of each model's opening.
 
 import type { H3Event } from 'h3';
-import { isAsleep, type Service } from '../service.ts';
+import type { Route, RouteTable } from '../service/route.ts';
+import { isAsleep, type Service } from '../service/service.ts';
 
-export function readiness({ stopping, slots }: Service, event: H3Event): unknown {
+const SCHEMAS = [() => import('./server-reply-schema.ts')];
+
+const READINESS: Route = {
+  handle: readiness,
+  summary:
+    '200 once every model answers, those that sleep after they are opened again; 503 before that, and while the server stops.',
+  group: 'Server',
+  reply: 'Ready',
+  notReady: 'NotReady',
+  schemas: SCHEMAS,
+  access: 'open',
+};
+
+export const PROBE_ROUTES: RouteTable = {
+  '/livez': {
+    GET: {
+      handle: () => ({ status: 'alive' }),
+      summary: '200 as long as the process answers.',
+      group: 'Server',
+      reply: 'Alive',
+      schemas: SCHEMAS,
+      access: 'open',
+    },
+  },
+  '/readyz': { GET: READINESS },
+  '/health': { GET: READINESS },
+};
+
+function readiness({ stopping, slots }: Service, event: H3Event): unknown {
   const models = slots.flatMap(({ names, phase }) => (phase.name === 'ready' ? names : []));
   const opening = slots.find(({ phase }) => phase.name === 'starting');
   if (!stopping && !opening && models.length > 0) {

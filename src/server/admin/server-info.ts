@@ -1,11 +1,32 @@
 // GET /server_info and /model_info: the served models, their settings and their state.
 
 import type { H3Event } from 'h3';
-import { findModel } from '../models.ts';
+import { type EmbeddingModel, MODEL_KINDS, type TextModel } from '../../index.ts';
+import { findModel } from '../service/models.ts';
 import { NOT_OFFERED } from '../responses/response-tools.ts';
-import { isAsleep, type Service, type Slot } from '../service.ts';
+import type { Route } from '../service/route.ts';
+import { isAsleep, type Ready, type Service, type Slot } from '../service/service.ts';
 
-export async function serverInfo(service: Service) {
+const SCHEMAS = [() => import('./server-reply-schema.ts'), () => import('./open-model-schema.ts')];
+
+export const SERVER_INFO: Route = {
+  handle: serverInfo,
+  summary: 'Version, settings, and the current state of each model.',
+  group: 'Server',
+  reply: 'ServerInfo',
+  schemas: SCHEMAS,
+};
+
+export const MODEL_INFO: Route = {
+  handle: modelInfo,
+  summary: 'Source, class and properties of a model.',
+  group: 'Models',
+  query: { model: 'A served name; left out, the first model.' },
+  reply: 'ModelInfo',
+  schemas: [() => import('../service/model-reply-schema.ts')],
+};
+
+async function serverInfo(service: Service) {
   const { options, stopping, startedAt, replies, slots } = service;
   const { apiKey, adminApiKey, version, ...settings } = options;
   const first = slots.find(({ phase }) => phase.name === 'ready');
@@ -37,29 +58,34 @@ function statusOf(slots: readonly Slot[]): 'starting' | 'ready' | 'asleep' {
 
 async function slotInfo(slot: Slot) {
   const { names, kind, phase } = slot;
-  const common = { names, kind, phase: isAsleep(slot) ? ('asleep' as const) : phase.name };
+  const common = {
+    names,
+    kind: kind?.name ?? null,
+    phase: isAsleep(slot) ? ('asleep' as const) : phase.name,
+  };
   if (phase.name === 'failed') return { ...common, reason: phase.reason };
   if (phase.name === 'starting') return { ...common, progress: phase.progress };
   const { ready } = phase;
   const { info } = ready.model;
-  if (ready.kind === 'image') return { ...common, info };
+  if (!('metrics' in ready.kind.calls)) return { ...common, info };
   // A model that ends while the page is built has no metrics.
-  const metrics = await ready.model.metrics().catch(() => null);
+  const { model } = ready as unknown as Ready<EmbeddingModel | TextModel>;
+  const metrics = await model.metrics().catch(() => null);
   return { ...common, info, metrics };
 }
 
-export function modelInfo(service: Service, { url }: H3Event) {
+function modelInfo(service: Service, { url }: H3Event) {
   const requested = url.searchParams.get('model') ?? 'default';
-  const { kind, model } = findModel(service, ['text', 'embedding', 'image'], requested);
+  const { kind, model } = findModel(service, Object.values(MODEL_KINDS), requested);
   const { info } = model;
   const slot = service.slots.find(({ phase }) => phase.name === 'ready' && phase.ready.model.info === info);
   return {
     ...(slot && originOf(slot)),
     model_path: info.path,
     served_model_names: slot?.names ?? [],
-    is_generation: kind === 'text',
+    is_generation: info.kind === MODEL_KINDS.text.name,
     ...classesOf(info),
-    kind,
+    kind: kind.name,
     parameters: info.parameters,
     quantization: info.quantization,
     memory: info.memory,

@@ -1,4 +1,4 @@
-// Schemas of /server_info, the health probes and /.
+// Schemas of /server_info and the health probes.
 
 import { z } from 'zod';
 import type * as engine from '../../index.ts';
@@ -9,7 +9,7 @@ import {
   TextMetrics,
   TextModelInfo,
 } from './open-model-schema.ts';
-import { count, seconds } from '../reply-members.ts';
+import { count, seconds } from '../http/reply-members.ts';
 
 const bytes = count;
 
@@ -108,13 +108,3 @@ export const NotReady = z.union([
 ]);
 
 export const Alive = z.strictObject({ status: z.literal('alive') });
-
-export const Home = z.strictObject({
-  name: z.literal('svc-engine'),
-  version: z.string().optional(),
-  docs: z.string(),
-  openapi: z.string(),
-  models: z.string(),
-});
-
-export const OpenApi = z.looseObject({ openapi: z.literal('3.1.0') }).describe('This document.');

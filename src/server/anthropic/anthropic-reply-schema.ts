@@ -1,8 +1,8 @@
 // A message of Anthropic's interface, and the events of its stream.
 
 import { z } from 'zod';
-import { AnthropicError } from '../error-reply-schema.ts';
-import { count } from '../reply-members.ts';
+import { AnthropicError } from '../http/error-reply-schema.ts';
+import { count } from '../http/reply-members.ts';
 
 export const ContentBlock = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.literal('') }),

@@ -1,11 +1,11 @@
 // A message as Anthropic's interface sends it: whole, and as the events of its stream.
 
 import type { ContentBlock as Block, Message } from './anthropic-reply-schema.ts';
-import { toAnthropicError, type ErrorReply, toErrorReply } from '../errors.ts';
+import { ANTHROPIC_ERRORS } from '../http/errors.ts';
 import { isObject } from '../body/fields.ts';
 import type { Choice, Fold } from '../text/reply-fold.ts';
 import type { Part } from '../text/reply-parts.ts';
-import type { Send, StreamForm } from '../text/text-stream.ts';
+import type { Send, TextForm } from '../text/text-reply.ts';
 
 interface MessageHead {
   id: string;
@@ -14,7 +14,7 @@ interface MessageHead {
 }
 
 /** Receives the parts of the reply and makes content blocks of them, in the order of their arrival. */
-export interface Blocks {
+interface Blocks {
   add(part: Part): void;
   /** Ends the last block. */
   close(): void;
@@ -28,7 +28,7 @@ type Tell = (
   members: object,
 ) => void;
 
-export function createBlocks(tell: Tell): Blocks {
+function createBlocks(tell: Tell): Blocks {
   const blocks: Block[] = [];
   let open: Block | null = null;
   let argumentsText = '';
@@ -111,7 +111,7 @@ function usageOf({ promptTokens, cachedTokens, choices }: Fold): Message['usage'
   };
 }
 
-export function messageOf(head: MessageHead, fold: Fold, content: Block[]): Message {
+function messageOf(head: MessageHead, fold: Fold, content: Block[]): Message {
   return {
     id: head.id,
     type: 'message',
@@ -123,7 +123,7 @@ export function messageOf(head: MessageHead, fold: Fold, content: Block[]): Mess
   };
 }
 
-export function messageForm(head: MessageHead, fold: Fold, write: Send): StreamForm {
+export function messageForm(head: MessageHead, fold: Fold, write: Send): TextForm {
   const send = (type: string, members: object) => write({ type, ...members }, type);
   const blocks = createBlocks((type, index, members) => send(type, { index, ...members }));
   let begun = false;
@@ -134,9 +134,7 @@ export function messageForm(head: MessageHead, fold: Fold, write: Send): StreamF
     send('ping', {});
   };
   return {
-    marker: false,
     // The cached part of the prompt is known at the first prefill event, which precedes all others.
-    begin() {},
     progress: start,
     part(_, part) {
       start();
@@ -146,15 +144,11 @@ export function messageForm(head: MessageHead, fold: Fold, write: Send): StreamF
       start();
       blocks.close();
     },
-    finish(error): ErrorReply['body']['error'] | null {
-      if (error) {
-        const reply = toErrorReply(error);
-        write(toAnthropicError(reply), 'error');
-        return reply.body.error;
-      }
+    finish(error) {
+      if (error) return write(ANTHROPIC_ERRORS.event(error), 'error');
       send('message_delta', { delta: stopOf(fold.choices[0]!, head), usage: usageOf(fold) });
       send('message_stop', {});
-      return null;
     },
+    whole: () => messageOf(head, fold, blocks.all()),
   };
 }

@@ -3,7 +3,6 @@
 import { z } from 'zod';
 import { LIMITS } from '../../index.ts';
 import { list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
-import { bodyChecker } from '../body/body.ts';
 import { type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect } from '../body/fields.ts';
 import { SAMPLING } from '../../options/text-request.ts';
 import { fieldsOf } from '../body/setting-fields.ts';
@@ -164,10 +163,3 @@ export type PromptBody = HonouredBody<typeof PROMPT_FIELDS> & { model: string };
 export type MessageBody = HonouredBody<typeof MESSAGE_FIELDS> & { model: string };
 
 export const COUNT_FIELDS = PROMPT_FIELDS;
-
-export const checkMessages = bodyChecker({
-  table: MESSAGE_FIELDS,
-  required: ['model', 'messages', 'max_tokens'],
-});
-
-export const checkCount = bodyChecker({ table: COUNT_FIELDS, required: ['model', 'messages'] });

@@ -1,69 +1,70 @@
 // POST /v1/messages and /v1/messages/count_tokens: Anthropic's interface over chat completions.
 
 import { randomUUID } from 'node:crypto';
-import type { H3Event } from 'h3';
+import { askAs } from '../chat/chat-request.ts';
+import { ANTHROPIC_ERRORS } from '../http/errors.ts';
+import { whileClientWaits } from '../service/model-call.ts';
+import { findTextModel } from '../service/models.ts';
+import { bodyRoute, type RouteTable } from '../service/route.ts';
+import { textRoute } from '../text/text-interface.ts';
 import { MESSAGE_NAMES, toChat, toPromptFields, withoutThoughts } from './anthropic-chat.ts';
-import { createBlocks, messageForm, messageOf } from './anthropic-reply.ts';
-import { checkCount, checkMessages } from './anthropic-schema.ts';
-import { toTextRequest } from '../chat/chat-request.ts';
-import { readJson } from '../body/json-body.ts';
-import { listIgnored, whileClientWaits } from '../model-call.ts';
-import { findTextModel } from '../models.ts';
-import { partNames } from '../media/named-parts.ts';
-import { withMedia } from '../media/request-media.ts';
-import { renameParam, underNames, underNamesLater } from '../body/renamed.ts';
-import { requireRunning, type Service } from '../service.ts';
-import { acceptText, callText, foldText, renamedFor } from '../text/text-call.ts';
-import { streamText } from '../text/text-stream.ts';
-import { validateChat } from '../chat/chat-validation.ts';
+import { messageForm } from './anthropic-reply.ts';
+import { COUNT_FIELDS, MESSAGE_FIELDS } from './anthropic-schema.ts';
 
-export async function anthropicMessages(service: Service, event: H3Event): Promise<unknown> {
-  requireRunning(service);
-  const { body, ignored } = checkMessages(await readJson(event.req), service.options.strict);
-  const { model, adapter } = findTextModel(service, body.model);
-  const asked = model.info.outputFormat.reasoning === null ? withoutThoughts(body) : body;
-  const { chat, names } = chatOf(() => toChat(asked));
-  const named = underNames(names, () => toTextRequest(chat, adapter));
-  listIgnored(event, ignored);
-  const request = await underNamesLater(names, withMedia(service, event, model, named));
-  const rename = (error: unknown) => renameParam(renamedFor(chat)(error), names);
-  const call = callText(service, event, model, [request], rename);
-  const head = {
-    id: `msg_${randomUUID().replaceAll('-', '')}`,
-    model: body.model,
-    stopSequences: body.stop_sequences ?? [],
-  };
-  const { fold } = call.runs[0]!;
-  if (body.stream) {
-    await acceptText(call);
-    return streamText(service, event, call, (send) => messageForm(head, fold, send));
-  }
-  const blocks = createBlocks(() => {});
-  await foldText(call, (part) => blocks.add(part));
-  blocks.close();
-  return messageOf(head, fold, blocks.all());
-}
+const COMMON = {
+  group: 'Text',
+  errors: ANTHROPIC_ERRORS,
+  schemas: [() => import('./anthropic-reply-schema.ts')],
+} as const;
 
-export async function countTokens(service: Service, event: H3Event) {
-  requireRunning(service);
-  const { body, ignored } = checkCount(await readJson(event.req), service.options.strict);
-  const { model } = findTextModel(service, body.model);
-  const { chat, names } = chatOf(() => toPromptFields(body));
-  listIgnored(event, ignored);
-  const named = underNames(names, () => toTextRequest(chat));
-  const { prompt } = await underNamesLater(names, withMedia(service, event, model, named));
-  const rendered = whileClientWaits(service, event, 'the prompt was rendered', (signal) =>
-    model.renderPrompt(prompt, {}, { signal }).catch((error: unknown) => {
-      throw renamedFor(chat)(error);
-    }),
-  );
-  const { ids } = await underNamesLater(names, rendered);
-  return { input_tokens: ids.length };
-}
+const MESSAGES = textRoute({
+  summary:
+    "Anthropic's messages, with that interface's events and errors, as Claude Code sends them to `ANTHROPIC_BASE_URL`.",
+  ...COMMON,
+  fields: MESSAGE_FIELDS,
+  required: ['model', 'messages', 'max_tokens'],
+  reply: 'Message',
+  event: 'MessageEvent',
+  async answer(asked) {
+    const { body, model } = asked;
+    const read = model.info.outputFormat.reasoning === null ? withoutThoughts(body) : body;
+    const { request, rename } = await askAs(asked, () => toChat(read), MESSAGE_NAMES);
+    const head = {
+      id: `msg_${randomUUID().replaceAll('-', '')}`,
+      model: body.model,
+      stopSequences: body.stop_sequences ?? [],
+    };
+    return {
+      requests: [request],
+      rename,
+      isStream: body.stream ?? false,
+      form: ({ runs }, send) => messageForm(head, runs[0]!.fold, send),
+    };
+  },
+});
 
-/** The chat completion that stands for a request, and the names of its fields there. */
-function chatOf(convert: () => object) {
-  const asked = underNames(MESSAGE_NAMES, convert);
-  const names = [...partNames(asked), ...MESSAGE_NAMES];
-  return { chat: underNames(names, () => validateChat(asked, false).body), names };
-}
+const COUNT = bodyRoute(
+  {
+    summary: 'Counts the tokens of a conversation as the model reads it.',
+    ...COMMON,
+    fields: COUNT_FIELDS,
+    required: ['model', 'messages'],
+    reply: 'InputTokens',
+  },
+  async ({ body, ...asked }) => {
+    const { service, event } = asked;
+    const { model } = findTextModel(service, body.model);
+    const { request, rename } = await askAs({ ...asked, model }, () => toPromptFields(body), MESSAGE_NAMES);
+    const { ids } = await whileClientWaits(service, event, 'the prompt was rendered', (signal) =>
+      model.renderPrompt(request.prompt, {}, { signal }).catch((error: unknown) => {
+        throw rename(error);
+      }),
+    );
+    return { input_tokens: ids.length };
+  },
+);
+
+export const ANTHROPIC_ROUTES: RouteTable = {
+  '/v1/messages': { POST: MESSAGES },
+  '/v1/messages/count_tokens': { POST: COUNT },
+};

@@ -1,8 +1,8 @@
 // Reads a request's body as bytes. The rest of a body that is too large is read and discarded: most clients read the reply only after
 // they have sent everything, and would otherwise see a closed connection in place of the error.
 
-import { lateSignal } from '../arrival.ts';
-import { RequestError } from '../errors.ts';
+import { lateSignal } from '../http/arrival.ts';
+import { RequestError } from '../http/errors.ts';
 
 const MEBIBYTE = 2 ** 20;
 const BODY_LIMIT = 64 * MEBIBYTE;

@@ -1,8 +1,7 @@
 // Checks a parsed JSON body against a table of fields: returns the honoured fields, or throws an error that names the wrong field.
-// Used by all routes that have such a table.
 
 import type { z } from 'zod';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 import {
   type FieldTable,
   type HonouredBody,
@@ -15,50 +14,65 @@ import {
 import { toRequestError } from './request-error.ts';
 import { unknownMembers } from './unknown-members.ts';
 
-interface BodyRules<T extends FieldTable, Required extends keyof HonouredBody<T>> {
-  table: T;
-  required: readonly Required[];
+export type { HonouredBody } from './fields.ts';
+
+export interface BodyRules<T extends FieldTable, R extends keyof HonouredBody<T> & string> {
+  fields: T;
+  /** Fields that cannot be left out. */
+  required?: readonly R[];
+  /** Fields that may be sent in place of required ones. */
+  inPlace?: Readonly<Record<string, string>>;
   /** Fields in which an empty value is an error instead of meaning "left out". */
   mayBeEmpty?: readonly string[];
+  /** What to do about a required field that is missing. */
+  remedies?: Readonly<Record<string, string>>;
+  /** Checks rules that involve more than one field. Throws RequestError. */
+  checkTogether?(body: Checked<T, R>): void;
 }
 
-type Checked<T extends FieldTable, R extends keyof HonouredBody<T>> = HonouredBody<T> & {
+/** A body after its check: the honoured fields, as sent, without those that are left out, null or at their default. */
+export type Checked<T extends FieldTable, R extends keyof HonouredBody<T>> = HonouredBody<T> & {
   [K in R]-?: Exclude<HonouredBody<T>[K], undefined>;
 };
 
 /** `ignored`: names that nothing here reads; with `strict` they are an error. */
 type CheckBody<T extends FieldTable, R extends keyof HonouredBody<T>> = (
   value: unknown,
-  strict: boolean | undefined,
+  strict?: boolean,
 ) => { body: Checked<T, R>; ignored: string[] };
 
-export function bodyChecker<T extends FieldTable, R extends keyof HonouredBody<T>>({
-  table,
-  required,
+const MODEL_REMEDY = '; send a served name, or "default" for the model this server has';
+
+export function bodyChecker<T extends FieldTable, R extends keyof HonouredBody<T> & string>({
+  fields,
+  required = [],
+  inPlace = {},
   mayBeEmpty = [],
+  remedies = {},
+  checkTogether,
 }: BodyRules<T, R>): CheckBody<T, R> {
-  const schema: z.ZodType = honouredSchema(table);
+  const schema: z.ZodType = honouredSchema(fields);
   return (value, strict = false) => {
-    const { honoured, ignored } = sortFields(objectOf(value), table, [
-      ...mayBeEmpty,
-      ...required.map(String),
-    ]);
-    const missing = required.find((name) => honoured[String(name)] === undefined);
-    if (missing !== undefined) {
-      const param = String(missing);
-      const remedy =
-        param === 'model' ? '; send a served name, or "default" for the model this server has' : '';
-      throw new RequestError('missing_required_parameter', `${param} is required${remedy}`, { param });
-    }
+    const { honoured, ignored } = sortFields(objectOf(value), fields, [...mayBeEmpty, ...required]);
+    const has = (name: string | undefined): boolean => name !== undefined && honoured[name] !== undefined;
+    const param = required.find((name) => !has(name) && !has(inPlace[name]));
+    if (param !== undefined)
+      throw new RequestError(
+        'missing_required_parameter',
+        `${param} is required${remedies[param] ?? (param === 'model' ? MODEL_REMEDY : '')}`,
+        { param },
+      );
     const parsed = schema.safeParse(honoured);
     if (!parsed.success) throw toRequestError(parsed.error, honoured);
-    const unread = [...ignored, ...unknownMembers(honoured, table)];
-    if (strict) refuseUnknown(unread, table);
-    return { body: parsed.data as Checked<T, R>, ignored: unread };
+    const body = parsed.data as Checked<T, R>;
+    checkTogether?.(body);
+    const unread = [...ignored, ...unknownMembers(honoured, fields)];
+    if (strict) refuseUnknown(unread, fields);
+    return { body, ignored: unread };
   };
 }
 
-export function objectOf(body: unknown): object {
+function objectOf(body: unknown): object {
   if (isObject(body)) return body;
   throw new RequestError('invalid_type', `the body must be a JSON object, got ${show(body)}`);
 }

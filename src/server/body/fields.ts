@@ -6,7 +6,7 @@
 
 import { nearestName } from '../../options/nearest-name.ts';
 import { z } from 'zod';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 
 export interface Field<Status extends string = string, Schema extends z.ZodType = z.ZodType> {
   status: Status;

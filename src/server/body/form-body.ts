@@ -1,7 +1,7 @@
 // A form (multipart/form-data) as the object that the same request would be in JSON: files stay files, and texts become what
 // their field's schema takes.
 
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 import type { FieldTable } from './fields.ts';
 import { readBytes } from './body-bytes.ts';
 import { parseJson } from './json-text.ts';

@@ -1,7 +1,7 @@
 // Reads a request's body as JSON; an error says why the body is not JSON.
 
 import { readBytes } from './body-bytes.ts';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 import { parseJson } from './json-text.ts';
 
 /** Whether the body has a content type that browsers send to other origins only after a preflight. */

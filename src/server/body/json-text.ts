@@ -2,7 +2,7 @@
 // memory, and every later step visits all values.
 
 import { isUtf8 } from 'node:buffer';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 
 /** Limit on the nesting of lists and objects: later steps recurse once per level. */
 const MOST_LEVELS = 200;

@@ -2,7 +2,7 @@
 // the client sent.
 
 import { EngineError } from '../../index.ts';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 
 /**
  * The path of a member of a chat completion and the path that stands for it in the other request. A path names the member and all

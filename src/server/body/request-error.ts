@@ -1,7 +1,7 @@
 // A schema's first issue as an error that names the field and its value.
 
 import type { z } from 'zod';
-import { RequestError, type RequestErrorCode } from '../errors.ts';
+import { RequestError, type RequestErrorCode } from '../http/errors.ts';
 import { show } from './fields.ts';
 
 interface Problem {

@@ -1,8 +1,8 @@
 // A chat completion, and the chunks of its stream.
 
 import { z } from 'zod';
-import { ErrorEvent } from '../error-reply-schema.ts';
-import { calledFunction, count, head, hiddenStates, matchedStop, tokenIds } from '../reply-members.ts';
+import { ErrorEvent } from '../http/error-reply-schema.ts';
+import { calledFunction, count, head, hiddenStates, matchedStop, tokenIds } from '../http/reply-members.ts';
 import { Extensions, Logprobs, ToolCall, Usage } from '../text/text-reply-schema.ts';
 
 const finishReason = z.enum(['stop', 'length', 'tool_calls', 'function_call', 'abort']);

@@ -3,52 +3,48 @@
 import type { FinishReason } from '../../index.ts';
 import type { ChatCompletion, ChatCompletionChunk } from './chat-reply-schema.ts';
 import type { ChatBody } from './chat-schema.ts';
+import { OPENAI_ERRORS } from '../http/errors.ts';
 import { toLogprobs } from '../text/logprobs.ts';
-import {
-  type Choice,
-  choiceAt,
-  type ExtensionWishes,
-  extensionsOf,
-  type Fold,
-  usageOf,
-} from '../text/reply-fold.ts';
+import { type Choice, choiceAt, extensionsOf, type Fold, usageOf } from '../text/reply-fold.ts';
 import type { Part } from '../text/reply-parts.ts';
+import type { ReplyHead } from '../text/text-interface.ts';
+import type { Send, TextForm } from '../text/text-reply.ts';
 
-interface ReplyHead {
-  id: string;
-  /** Seconds since 1970. */
-  created: number;
-  model: string;
-  system_fingerprint: string;
-}
-
-/** Optional parts of the reply that the request asks for. */
-interface Wishes extends ExtensionWishes {
-  logprobs: boolean;
-  tokenIds: boolean;
-  /** The request uses the deprecated `functions` instead of `tools`, and so does the reply. */
-  functions: boolean;
-}
-
-export interface Reply {
+interface Reply {
   head: ReplyHead;
-  wishes: Wishes;
   fold: Fold;
+  body: ChatBody;
 }
 
-export function wishesOf(body: ChatBody): Wishes {
+/** The form of a reply: its chunks, and the whole. */
+export function chatForm(reply: Reply, write: Send): TextForm {
+  const { fold, body } = reply;
+  const { include_usage: includesUsage, continuous_usage_stats: hasUsage } = body.stream_options ?? {};
+  const send = (chunk: object) => write(hasUsage ? { ...chunk, usage: usageOf(fold) } : chunk);
   return {
-    logprobs: body.logprobs ?? false,
-    tokenIds: body.return_token_ids ?? false,
-    functions: body.functions !== undefined,
-    routedExperts: body.return_routed_experts ?? false,
-    cachedDetails: body.return_cached_tokens_details ?? false,
+    begin() {
+      for (const index of fold.choices.keys()) send(roleChunk(reply, index));
+    },
+    ...(body.return_progress && { progress: (_, processed) => send(progressChunk(reply, processed)) }),
+    part(choice, part) {
+      const chunk = partChunk(reply, choice, part);
+      if (chunk) send(chunk);
+    },
+    end: (choice) => endChunks(reply, choice).forEach(send),
+    finish(error) {
+      lastChunks(reply, includesUsage ?? false).forEach((chunk) => write(chunk));
+      if (error) write(OPENAI_ERRORS.event(error));
+    },
+    whole: () => completion(reply),
   };
 }
 
-export function completion({ head, wishes, fold }: Reply): ChatCompletion {
+/** Whether the request uses the deprecated `functions` instead of `tools`; then so does the reply. */
+const usesFunctions = (body: ChatBody): boolean => body.functions !== undefined;
+
+function completion({ head, body, fold }: Reply): ChatCompletion {
   const { id, created, model, system_fingerprint } = head;
-  const svcext = extensionsOf(fold, wishes);
+  const svcext = extensionsOf(fold, body);
   return {
     id,
     object: 'chat.completion',
@@ -57,12 +53,12 @@ export function completion({ head, wishes, fold }: Reply): ChatCompletion {
     system_fingerprint,
     choices: fold.choices.map((choice, index) => ({
       index,
-      message: messageOf(choice, wishes),
-      logprobs: wishes.logprobs ? toLogprobs(choice.logprobs) : null,
-      finish_reason: finishReason(choice.finishReason!, wishes),
+      message: messageOf(choice, body),
+      logprobs: body.logprobs ? toLogprobs(choice.logprobs) : null,
+      finish_reason: finishReason(choice.finishReason!, body),
       matched_stop: choice.matchedStop,
       ...(choice.hiddenStates && { hidden_states: choice.hiddenStates }),
-      ...(wishes.tokenIds && { token_ids: choice.ids }),
+      ...(body.return_token_ids && { token_ids: choice.ids }),
       ...(fold.promptIds && { prompt_token_ids: fold.promptIds }),
     })),
     usage: usageOf(fold),
@@ -72,7 +68,8 @@ export function completion({ head, wishes, fold }: Reply): ChatCompletion {
 
 type Ended = ChatCompletion['choices'][number];
 
-function messageOf({ text, reasoning, calls }: Choice, { functions }: Wishes): Ended['message'] {
+function messageOf({ text, reasoning, calls }: Choice, body: ChatBody): Ended['message'] {
+  const functions = usesFunctions(body);
   const called = calls.map(({ id, ...spoken }) => ({ id, type: 'function' as const, function: spoken }));
   return {
     role: 'assistant',
@@ -85,8 +82,8 @@ function messageOf({ text, reasoning, calls }: Choice, { functions }: Wishes): E
   };
 }
 
-function finishReason(reason: FinishReason, { functions }: Wishes): Ended['finish_reason'] {
-  return reason === 'tool_calls' && functions ? 'function_call' : reason;
+function finishReason(reason: FinishReason, body: ChatBody): Ended['finish_reason'] {
+  return reason === 'tool_calls' && usesFunctions(body) ? 'function_call' : reason;
 }
 
 type Piece = ChatCompletionChunk['choices'][number];
@@ -102,7 +99,7 @@ function chunk(
 }
 
 /** The first chunk of a choice. */
-export function roleChunk(reply: Reply, index: number) {
+function roleChunk(reply: Reply, index: number) {
   const { promptIds } = reply.fold;
   const delta = { role: 'assistant', content: '' } as const;
   return chunk(reply, index, delta, promptIds && { prompt_token_ids: promptIds });
@@ -112,29 +109,29 @@ export function roleChunk(reply: Reply, index: number) {
  * A chunk with the progress of reading the prompt: `processed` of `total` tokens are read, `cache` of them came from the prefix
  * cache.
  */
-export function progressChunk(reply: Reply, processed: number): ChatCompletionChunk {
+function progressChunk(reply: Reply, processed: number): ChatCompletionChunk {
   const { promptTokens: total, cachedTokens: cache } = reply.fold;
   return { ...chunkHead(reply), choices: [], prompt_progress: { total, cache, processed } };
 }
 
 /** Returns the chunk of a part; null if the part has nothing that the client requested. */
-export function partChunk(reply: Reply, index: number, part: Part) {
-  const { wishes } = reply;
+function partChunk(reply: Reply, index: number, part: Part) {
+  const { logprobs: wantsLogprobs, return_token_ids: wantsIds } = reply.body;
   const { ids, logprobs } = part;
   const isEmpty = part.kind !== 'call' && part.text === '';
-  if (isEmpty && !(ids.length > 0 && (wishes.tokenIds || wishes.logprobs))) return null;
-  return chunk(reply, index, deltaOf(part, wishes), {
-    logprobs: wishes.logprobs && logprobs.length > 0 ? toLogprobs(logprobs) : null,
-    ...(wishes.tokenIds && { token_ids: ids }),
+  if (isEmpty && !(ids.length > 0 && (wantsIds || wantsLogprobs))) return null;
+  return chunk(reply, index, deltaOf(part, reply.body), {
+    logprobs: wantsLogprobs && logprobs.length > 0 ? toLogprobs(logprobs) : null,
+    ...(wantsIds && { token_ids: ids }),
   });
 }
 
-function deltaOf(part: Part, { functions }: Wishes): Piece['delta'] {
+function deltaOf(part: Part, body: ChatBody): Piece['delta'] {
   if (part.kind === 'content') return { content: part.text };
   if (part.kind === 'reasoning') return { reasoning_content: part.text, reasoning: part.text };
   const isCall = part.kind === 'call';
   const spoken = isCall ? { name: part.name, arguments: '' } : { arguments: part.text };
-  if (functions) return { function_call: spoken };
+  if (usesFunctions(body)) return { function_call: spoken };
   const { call: index } = part;
   return {
     tool_calls: [
@@ -144,14 +141,14 @@ function deltaOf(part: Part, { functions }: Wishes): Piece['delta'] {
 }
 
 /** Last chunks of a choice: its finish reason, then the members that the request asked for at its end. */
-export function endChunks(reply: Reply, index: number) {
+function endChunks(reply: Reply, index: number) {
   const { finishReason: reason, matchedStop, hiddenStates } = choiceAt(reply.fold, index);
   const end = chunk(
     reply,
     index,
     {},
     {
-      finish_reason: finishReason(reason!, reply.wishes),
+      finish_reason: finishReason(reason!, reply.body),
       matched_stop: matchedStop,
     },
   );
@@ -159,8 +156,8 @@ export function endChunks(reply: Reply, index: number) {
 }
 
 /** The last chunks of a stream. */
-export function lastChunks(reply: Reply, includeUsage: boolean): ChatCompletionChunk[] {
-  const svcext = extensionsOf(reply.fold, reply.wishes);
+function lastChunks(reply: Reply, includeUsage: boolean): ChatCompletionChunk[] {
+  const svcext = extensionsOf(reply.fold, reply.body);
   const head = { ...chunkHead(reply), choices: [] };
   return [
     ...(svcext ? [{ ...head, svcext }] : []),

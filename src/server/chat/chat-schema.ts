@@ -3,10 +3,10 @@
 import { z } from 'zod';
 import { LIMITS } from '../../index.ts';
 import { list, MOST_IDS, record, tokenId } from '../body/bounded.ts';
-import { by, type FieldTable, honoured, honouredSchema, neutralOnly, noEffect } from '../body/fields.ts';
+import { by, type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect } from '../body/fields.ts';
 import { GENERATION_FIELDS, tokenCount } from '../text/generation-fields.ts';
-import { tileCount } from './content-parts.ts';
-import { messagesSchema } from './messages.ts';
+import { tileCount } from '../text/content-parts.ts';
+import { messagesSchema } from '../text/messages.ts';
 import { REASONING_FIELDS } from '../text/reasoning.ts';
 import { TOOL_FIELDS } from '../text/tools.ts';
 
@@ -30,7 +30,7 @@ export const CHAT_FIELDS = {
       'Required: the conversation; content may mix text, image_url, video_url, audio_url, input_audio and file parts, as far as the model takes them.',
     ),
   }),
-  ...by('server/models.ts', {
+  ...by('server/service/models.ts', {
     model: honoured(
       z.string().min(1),
       'Required: a served name, its last segment, or "default"; name:adapter applies a LoRA adapter.',
@@ -38,7 +38,7 @@ export const CHAT_FIELDS = {
       { stricter: 'an unknown name is 404' },
     ),
   }),
-  ...by('engine/text/request/request.ts', {
+  ...by('engine/text/request/sequences.ts', {
     max_completion_tokens: honoured(
       tokenCount,
       'Most tokens to generate; clamped to what the context leaves.',
@@ -60,7 +60,7 @@ export const CHAT_FIELDS = {
   ...by('files/template/template.ts', {
     chat_template_kwargs: honoured(record(z.unknown()), 'Variables for the chat template.'),
   }),
-  ...by('engine/text/output/reply-start.ts', {
+  ...by('engine/text/request/prompt.ts', {
     continue_final_message: honoured(
       z.boolean(),
       "The reply goes on where the last message, the assistant's, ends: response_format, regex and ebnf hold for both together, and a tool_choice that asks for a call brings it next.",
@@ -68,14 +68,14 @@ export const CHAT_FIELDS = {
       { stricter: 'after a message whose content is a text' },
     ),
   }),
-  ...by('server/chat/chat-stream.ts', {
+  ...by('server/chat/chat-reply.ts', {
     return_progress: honoured(
       z.boolean(),
       'Chunks without choices that say in prompt_progress how far the prompt is read. Needs stream.',
       false,
     ),
   }),
-  ...by('engine/text/request/request.ts', {
+  ...by('engine/text/request/sequences.ts', {
     input_ids: honoured(
       list(tokenId, MOST_IDS).min(1),
       'The prompt as token ids, in place of what messages would become.',
@@ -104,6 +104,4 @@ export const CHAT_FIELDS = {
 } satisfies FieldTable;
 
 /** The honoured fields of a request; `null` and defaults have become "left out". */
-export const chatBody = honouredSchema(CHAT_FIELDS);
-
-export type ChatBody = z.infer<typeof chatBody>;
+export type ChatBody = HonouredBody<typeof CHAT_FIELDS>;

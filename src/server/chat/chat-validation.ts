@@ -1,38 +1,20 @@
-// Checks the parsed JSON body of a chat request: returns the honoured fields, or throws an error that names the wrong field.
+// The check of a chat request's body: its fields, and the rules that involve more than one of them.
 
-import { objectOf } from '../body/body.ts';
-import { RequestError } from '../errors.ts';
-import { refuseUnknown, sortFields } from '../body/fields.ts';
+import { bodyChecker, type BodyRules } from '../body/body.ts';
+import { RequestError } from '../http/errors.ts';
 import { checkGeneration } from '../text/generation-request.ts';
 import { checkReasoning } from '../text/reasoning.ts';
-import { toRequestError } from '../body/request-error.ts';
-import { chatBody, type ChatBody, CHAT_FIELDS } from './chat-schema.ts';
+import { CHAT_FIELDS, type ChatBody } from './chat-schema.ts';
 import { checkTools } from '../text/tools.ts';
-import { unknownMembers } from '../body/unknown-members.ts';
 
-export type KnownBody = ChatBody & Required<Pick<ChatBody, 'model'>>;
+export const CHAT_RULES = {
+  fields: CHAT_FIELDS,
+  required: ['messages', 'model'],
+  inPlace: { messages: 'input_ids' },
+  checkTogether: checkPairs,
+} satisfies BodyRules<typeof CHAT_FIELDS, 'messages' | 'model'>;
 
-/** `ignored`: names that nothing here reads; with `strict` they are an error. */
-export function validateChat(value: unknown, strict: boolean): { body: KnownBody; ignored: string[] } {
-  // An empty list of messages is an error; an empty stop or logit_bias counts as left out.
-  const { honoured, ignored } = sortFields(objectOf(value), CHAT_FIELDS, ['messages']);
-  requireFields(honoured);
-  const parsed = chatBody.safeParse(honoured);
-  if (!parsed.success) throw toRequestError(parsed.error, honoured);
-  const body = parsed.data as KnownBody;
-  checkPairs(body);
-  const unread = [...ignored, ...unknownMembers(honoured, CHAT_FIELDS)];
-  if (strict) refuseUnknown(unread, CHAT_FIELDS);
-  return { body, ignored: unread };
-}
-
-function requireFields(given: Record<string, unknown>): void {
-  const missing = (name: string, remedy: string) =>
-    new RequestError('missing_required_parameter', `${name} is required${remedy}`, { param: name });
-  if (given['messages'] === undefined && given['input_ids'] === undefined) throw missing('messages', '');
-  if (given['model'] === undefined)
-    throw missing('model', '; send a served name, or "default" for the model this server has');
-}
+export const validateChat = bodyChecker(CHAT_RULES);
 
 function checkPairs(body: ChatBody): void {
   const maxTokens = body.max_completion_tokens ?? body.max_tokens;

@@ -1,8 +1,8 @@
 // A text completion, and the chunks of its stream.
 
 import { z } from 'zod';
-import { ErrorEvent } from '../error-reply-schema.ts';
-import { count, head, hiddenStates, matchedStop, tokenIds } from '../reply-members.ts';
+import { ErrorEvent } from '../http/error-reply-schema.ts';
+import { count, head, hiddenStates, matchedStop, tokenIds } from '../http/reply-members.ts';
 import { Extensions, Usage } from '../text/text-reply-schema.ts';
 
 export const CompletionLogprobs = z

@@ -3,15 +3,16 @@
 import type { PromptToken, TokenLogprob } from '../../index.ts';
 import type { Completion, CompletionChunk } from './completion-reply-schema.ts';
 import type { CompletionBody } from './completion-schema.ts';
-import { toErrorReply } from '../errors.ts';
+import { type ErrorReply, OPENAI_ERRORS } from '../http/errors.ts';
 import { extensionsOf, usageOf } from '../text/reply-fold.ts';
 import type { Part } from '../text/reply-parts.ts';
 import type { TextCall } from '../text/text-call.ts';
 import type { Usage } from '../text/text-reply-schema.ts';
-import { offsetOf, runOf, type Send, type StreamForm } from '../text/text-stream.ts';
+import type { ReplyHead } from '../text/text-interface.ts';
+import { offsetOf, runOf, type Send, type TextForm } from '../text/text-reply.ts';
 
 interface CompletionReply {
-  head: { id: string; created: number; model: string; system_fingerprint: string };
+  head: ReplyHead;
   call: TextCall;
   /** Echoed text of each prompt. */
   echoes: string[];
@@ -64,7 +65,7 @@ function tokenText(bytes: number[]): string {
   }
 }
 
-export function textCompletion(reply: CompletionReply): Completion {
+function textCompletion(reply: CompletionReply): Completion {
   const { call, echoes, body } = reply;
   const choices = call.runs.flatMap(({ fold }, run) =>
     fold.choices.map((choice, index) => ({
@@ -87,10 +88,7 @@ function headOf({ head: { id, created, model, system_fingerprint } }: Completion
 }
 
 function extensions({ call, body }: CompletionReply) {
-  const svcext = extensionsOf(call.runs[0]!.fold, {
-    routedExperts: body.return_routed_experts ?? false,
-    cachedDetails: body.return_cached_tokens_details ?? false,
-  });
+  const svcext = extensionsOf(call.runs[0]!.fold, body);
   return svcext && { svcext };
 }
 
@@ -114,9 +112,8 @@ interface Said {
   ids?: number[];
 }
 
-/** The chunks of a streamed completion. */
-export class CompletionStream implements StreamForm {
-  readonly marker = true;
+/** The form of a reply: its chunks, and the whole. */
+export class CompletionForm implements TextForm {
   readonly #reply: CompletionReply;
   readonly #write: Send;
   /** Characters of each choice's text so far, for text_offset. */
@@ -165,16 +162,17 @@ export class CompletionStream implements StreamForm {
     );
   }
 
-  finish(error: Error | undefined): ReturnType<StreamForm['finish']> {
+  finish(error: ErrorReply | undefined): void {
     const { call, body } = this.#reply;
     const empty = { ...headOf(this.#reply), choices: [] };
     const svcext = extensions(this.#reply);
     if (svcext) this.#write({ ...empty, ...svcext });
     if (body.stream_options?.include_usage) this.#write({ ...empty, usage: totalUsage(call) });
-    if (error === undefined) return null;
-    const { body: said } = toErrorReply(error);
-    this.#write(said);
-    return said.error;
+    if (error) this.#write(OPENAI_ERRORS.event(error));
+  }
+
+  whole(): Completion {
+    return textCompletion(this.#reply);
   }
 
   #say(

@@ -2,12 +2,12 @@
 
 import type { TextModel, TextPrompt, TextRequest } from '../../index.ts';
 import type { KnownCompletion } from './completion-schema.ts';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 import { withoutMissing } from '../body/fields.ts';
 import { fillInPrompt } from '../text/fill-in.ts';
 import { checkGeneration, checkTokenIds, toGeneration } from '../text/generation-request.ts';
-import { checkPromptIds } from '../tokens/token-ids.ts';
-import { isOneInput, listInputs, type TokenInput } from '../tokens/token-input.ts';
+import { checkPromptIds } from '../text/token-ids.ts';
+import { isOneInput, listInputs, type TokenInput } from '../body/token-input.ts';
 
 const MAX_TOKENS = 16;
 
@@ -24,8 +24,6 @@ export async function toCompletions(
   adapter: string | undefined,
 ): Promise<Completion[]> {
   const maxTokens = body.max_tokens ?? MAX_TOKENS;
-  checkGeneration(body, ['max_tokens', maxTokens]);
-  checkTogether(body);
   checkTokenIds(body, model.info);
   const prompts = listInputs(body.prompt);
   const { logprobs } = body;
@@ -58,7 +56,10 @@ async function textOf(prompt: TokenInput, model: TextModel): Promise<string> {
   return typeof prompt === 'string' ? prompt : model.detokenize(prompt, { skipSpecialTokens: true });
 }
 
-function checkTogether({ echo, logprobs, suffix, prompt, max_tokens }: KnownCompletion): void {
+/** Checks rules that involve more than one field. */
+export function checkTogether(body: KnownCompletion): void {
+  const { echo, logprobs, suffix, prompt, max_tokens } = body;
+  checkGeneration(body, ['max_tokens', max_tokens ?? MAX_TOKENS]);
   const refuse = (code: 'invalid_value' | 'unsupported', param: string, message: string): never => {
     throw new RequestError(code, `${param} ${message}`, { param });
   };

@@ -2,10 +2,9 @@
 
 import { z } from 'zod';
 import { LIMITS } from '../../index.ts';
-import { bodyChecker } from '../body/body.ts';
 import { type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect } from '../body/fields.ts';
 import { GENERATION_FIELDS } from '../text/generation-fields.ts';
-import { tokenInputs } from '../tokens/token-input.ts';
+import { tokenInputs } from '../body/token-input.ts';
 
 const MOST_PROMPTS = 128;
 
@@ -42,5 +41,3 @@ export type CompletionBody = HonouredBody<typeof COMPLETION_FIELDS>;
 
 /** A body after its check. */
 export type KnownCompletion = CompletionBody & Required<Pick<CompletionBody, 'prompt' | 'model'>>;
-
-export const checkCompletion = bodyChecker({ table: COMPLETION_FIELDS, required: ['prompt', 'model'] });

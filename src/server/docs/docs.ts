@@ -5,20 +5,49 @@ import type { H3Event } from 'h3';
 import { docsPage } from './docs-page.ts';
 import { DOCS_SCRIPT, DOCS_STYLE } from './docs-parts.ts';
 import { openApi, type OpenApi } from './openapi.ts';
-import type { RouteTable } from '../route.ts';
-import type { Service } from '../service.ts';
+import type { RouteTable } from '../service/route.ts';
+import type { Service } from '../service/service.ts';
 
-const made = new WeakMap<Service, Promise<OpenApi>>();
-
-/** Returns the OpenAPI document, which is built at the first request. */
-function interfaceOf(service: Service, routes: RouteTable): Promise<OpenApi> {
-  const document = made.get(service) ?? openApi(routes, service.options.version ?? 'unknown');
-  made.set(service, document);
-  return document;
+/** The routes that describe all routes of a server: an OpenAPI document, which is built at the first request, and a page. */
+export function docsRoutes(all: () => RouteTable): RouteTable {
+  const made = new WeakMap<Service, Promise<OpenApi>>();
+  const interfaceOf = (service: Service): Promise<OpenApi> => {
+    const document = made.get(service) ?? openApi(all(), service.options.version ?? 'unknown');
+    made.set(service, document);
+    return document;
+  };
+  const common = {
+    group: 'Server',
+    schemas: [() => import('./docs-reply-schema.ts')],
+    access: 'open',
+  } as const;
+  return {
+    '/': {
+      GET: {
+        handle: home,
+        summary: 'Name, version and links; browsers are redirected to /docs.',
+        ...common,
+        reply: 'Home',
+      },
+    },
+    '/openapi.json': {
+      GET: {
+        handle: interfaceOf,
+        summary: 'This interface as OpenAPI 3.1.',
+        ...common,
+        reply: 'OpenApi',
+      },
+    },
+    '/docs': {
+      GET: {
+        handle: async (service, event) => docs(event, await interfaceOf(service)),
+        summary: 'This interface as a page, which loads nothing from elsewhere.',
+        ...common,
+        gives: 'text/html',
+      },
+    },
+  };
 }
-
-export const openApiFile = (service: Service, routes: RouteTable): Promise<OpenApi> =>
-  interfaceOf(service, routes);
 
 /** Content security policy of the page: it loads nothing, and sends requests to this server only. */
 const POLICY = [
@@ -34,14 +63,14 @@ function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }
 
-export async function docs(service: Service, event: H3Event, routes: RouteTable): Promise<string> {
+function docs(event: H3Event, document: OpenApi): string {
   event.res.headers.set('content-type', 'text/html; charset=utf-8');
   event.res.headers.set('content-security-policy', POLICY);
-  return docsPage(await interfaceOf(service, routes));
+  return docsPage(document);
 }
 
 /** A client that asks for HTML gets the page; any other sees that the server is alive. */
-export function home({ options }: Service, { req, res }: H3Event): unknown {
+function home({ options }: Service, { req, res }: H3Event): unknown {
   if (req.headers.get('accept')?.includes('text/html')) {
     res.status = 302;
     res.headers.set('location', '/docs');

@@ -2,7 +2,9 @@
 
 import { z } from 'zod';
 import type { Field, FieldTable } from '../body/fields.ts';
-import type { Method, ReplyName, Route, RouteTable } from '../route.ts';
+import { OPENAI_ERRORS } from '../http/errors.ts';
+import { EVENTS } from '../http/sse.ts';
+import type { Method, ReplySchemas, Route, RouteTable } from '../service/route.ts';
 
 export interface JsonSchema {
   description?: string;
@@ -64,7 +66,7 @@ export async function openApi(routes: RouteTable, version: string): Promise<Open
         key: { type: 'http', scheme: 'bearer', description: 'Where the server was started with --api-key.' },
         admin: { type: 'http', scheme: 'bearer', description: 'Where it has --admin-api-key: that one.' },
       },
-      schemas: await replySchemas(),
+      schemas: jsonSchemas(await replySchemas(routes)),
     },
     security: [{ key: [] }, {}],
   };
@@ -101,34 +103,41 @@ function requestBody(type: string, table: FieldTable, required: readonly string[
   return { required: required.length > 0, content: { [type]: { schema } } };
 }
 
-const ERRORS = { openai: 'OpenAiError', anthropic: 'AnthropicError', ollama: 'OllamaError' } as const;
-
-function responsesOf({ gives, reply, event, marker, notReady, envelope }: Route): Operation['responses'] {
-  const lines = envelope === 'ollama' ? 'application/x-ndjson' : 'text/event-stream';
-  const end = marker ? '; `data: [DONE]` ends the stream' : '';
-  const description = envelope === 'ollama' ? 'A line.' : `The data of an event${end}.`;
+function responsesOf(route: Route): Operation['responses'] {
+  const { gives, reply, event, notReady, framing = EVENTS, errors = OPENAI_ERRORS } = route;
   const ok = {
     ...(gives !== undefined && { [gives]: { schema: { type: 'string' } } }),
     ...(reply && json(reply)),
-    ...(event && { [lines]: { schema: { ...refTo(event), description } } }),
+    ...(event && { [framing.type]: { schema: { ...refTo(event), description: framing.help } } }),
   };
   return {
     ...(Object.keys(ok).length > 0 && { 200: { description: 'What was asked for.', content: ok } }),
     ...(notReady && { 503: { description: 'Not yet, or no longer.', content: json(notReady) } }),
-    default: { description: 'What is wrong.', content: json(ERRORS[envelope ?? 'openai']) },
+    default: { description: 'What is wrong.', content: json(errors.schema) },
   };
 }
 
-const json = (name: ReplyName) => ({ 'application/json': { schema: refTo(name) } });
+const json = (name: string) => ({ 'application/json': { schema: refTo(name) } });
 
 const addressOf = (name: string): string => `#/components/schemas/${name}`;
 
-const refTo = (name: ReplyName): JsonSchema => ({ $ref: addressOf(name) });
+const refTo = (name: string): JsonSchema => ({ $ref: addressOf(name) });
+
+/** Schemas of the replies and events of routes and of their errors, by name. */
+export async function replySchemas(routes: RouteTable): Promise<Record<string, z.ZodType>> {
+  const loaders = new Set<ReplySchemas>([() => import('../http/error-reply-schema.ts')]);
+  for (const { schemas = [] } of Object.values(routes).flatMap((methods) => Object.values(methods)))
+    for (const load of schemas) loaders.add(load);
+  const named = (await Promise.all([...loaders].map((load) => load()))).flatMap((loaded) =>
+    Object.entries(loaded),
+  );
+  return Object.fromEntries(named.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
 
 /** JSON schemas of all replies; a schema inside another one is a reference. */
-async function replySchemas(): Promise<Record<string, JsonSchema>> {
+function jsonSchemas(replies: Record<string, z.ZodType>): Record<string, JsonSchema> {
   const registry = z.registry<{ id: string }>();
-  for (const [id, schema] of Object.entries(await import('./replies.ts'))) registry.add(schema, { id });
+  for (const [id, schema] of Object.entries(replies)) registry.add(schema, { id });
   const { schemas } = z.toJSONSchema(registry, {
     uri: addressOf,
     override({ jsonSchema }) {

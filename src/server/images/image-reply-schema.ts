@@ -2,8 +2,8 @@
 
 import { z } from 'zod';
 import { IMAGE_FORMATS } from '../../index.ts';
-import { NamedErrorEvent } from '../error-reply-schema.ts';
-import { count, seconds } from '../reply-members.ts';
+import { NamedErrorEvent } from '../http/error-reply-schema.ts';
+import { count, seconds } from '../http/reply-members.ts';
 
 export const ImageUsage = z
   .strictObject({

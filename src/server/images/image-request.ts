@@ -10,7 +10,7 @@ import {
   EngineError,
   type ResolvedImageRequest,
 } from '../../index.ts';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 import { IMAGE_SAMPLING } from '../../options/image-request.ts';
 import { fieldNames, settingsIn } from '../body/setting-fields.ts';
 import { withoutMissing } from '../body/fields.ts';

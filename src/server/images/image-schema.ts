@@ -5,7 +5,7 @@ import { IMAGE_FORMATS } from '../../index.ts';
 import { IMAGE_SAMPLING } from '../../options/image-request.ts';
 import { fieldsOf } from '../body/setting-fields.ts';
 import { list, record } from '../body/bounded.ts';
-import { type FieldTable, honoured, honouredSchema, neutralOnly, noEffect } from '../body/fields.ts';
+import { type FieldTable, type HonouredBody, honoured, neutralOnly, noEffect } from '../body/fields.ts';
 
 /** Limit on the images of one request. */
 export const MOST_IMAGES = 10;
@@ -119,7 +119,7 @@ export const EDIT_FIELDS = {
   input_fidelity: neutralOnly('How close to stay to the image; strength says it.', 'low'),
 } satisfies FieldTable;
 
-/** The honoured fields of generations and edits; `null` counts as left out. */
-export const imageBody = honouredSchema({ ...IMAGE_FIELDS, ...EDIT_FIELDS });
+export const ALL_FIELDS = { ...IMAGE_FIELDS, ...EDIT_FIELDS };
 
-export type ImageBody = z.infer<typeof imageBody>;
+/** The honoured fields of generations and edits; `null` counts as left out. */
+export type ImageBody = HonouredBody<typeof ALL_FIELDS>;

@@ -9,7 +9,7 @@ import {
   type Pixels,
   sameProportions,
 } from '../../index.ts';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 import type { ImageBody } from './image-schema.ts';
 
 /** Pixels that all images of one request may have together: four of the largest image that is decoded. */

@@ -2,10 +2,10 @@
 // previews that do not fit its buffer are skipped.
 
 import type { ImageEvent } from '../../index.ts';
-import { isUnforeseen, toErrorReply } from '../errors.ts';
+import { isUnforeseen, toErrorReply } from '../http/errors.ts';
 import { applyImageEvent, type ImageReply, previewOf, usageOf } from './image-reply.ts';
-import type { Log } from '../service.ts';
-import { createEventStream } from '../sse.ts';
+import type { Log } from '../http/request-log.ts';
+import { createEventStream } from '../http/sse.ts';
 
 interface ImageStreamOptions {
   /** Prefix of the events' names. */
@@ -67,6 +67,6 @@ export function streamImages(
       if (isUnforeseen(error)) log.error(error);
       stream.send({ type: 'error', ...toErrorReply(error).body }, 'error');
     })
-    .finally(() => stream.end({ marker: false }));
+    .finally(() => stream.end());
   return stream.body;
 }

@@ -1,36 +1,31 @@
 // Checks the body of a request for images: returns the honoured fields, or throws an error that names the wrong field.
 
-import { objectOf } from '../body/body.ts';
-import { RequestError } from '../errors.ts';
-import { isEmpty, refuseUnknown, sortFields } from '../body/fields.ts';
-import { EDIT_FIELDS, IMAGE_FIELDS, imageBody, type ImageBody } from './image-schema.ts';
-import { toRequestError } from '../body/request-error.ts';
+import { bodyChecker } from '../body/body.ts';
+import { RequestError } from '../http/errors.ts';
+import { isEmpty, isObject } from '../body/fields.ts';
+import { ALL_FIELDS, EDIT_FIELDS, type ImageBody } from './image-schema.ts';
 
 export type Operation = 'generation' | 'edit';
 
-type KnownBody = ImageBody & Required<Pick<ImageBody, 'prompt'>>;
+const check = bodyChecker({
+  fields: ALL_FIELDS,
+  required: ['prompt'],
+  // An empty value of these fields does not count as left out: a file has no enumerable members, and an empty list of seeds is an error.
+  mayBeEmpty: ['image', 'mask', 'control_image', 'ip_adapter_image', 'seed'],
+  remedies: { prompt: ': say what to draw' },
+  checkTogether,
+});
 
 /** `ignored`: names that nothing here reads; with `strict` they are an error. */
 export function validateImage(
   value: unknown,
   operation: Operation,
   strict: boolean,
-): { body: KnownBody; ignored: string[] } {
-  const sent = objectOf(value);
-  if (operation === 'generation') refuseEditFields(sent);
-  // An empty value of these fields does not count as left out: an empty prompt is valid, a file has no enumerable members, and an
-  // empty list of seeds is an error.
-  const mayBeEmpty = ['prompt', 'image', 'mask', 'control_image', 'ip_adapter_image', 'seed'];
-  const fields = { ...IMAGE_FIELDS, ...EDIT_FIELDS };
-  const { honoured, ignored } = sortFields(sent, fields, mayBeEmpty);
-  if (honoured['prompt'] === undefined) throw missing('prompt', 'prompt is required: say what to draw');
-  const parsed = imageBody.safeParse(honoured);
-  if (!parsed.success) throw toRequestError(parsed.error, honoured);
-  const body = parsed.data as KnownBody;
-  checkTogether(body);
-  if (operation === 'edit') checkSourceImage(body);
-  if (strict) refuseUnknown(ignored, fields);
-  return { body, ignored };
+): ReturnType<typeof check> {
+  if (operation === 'generation' && isObject(value)) refuseEditFields(value);
+  const checked = check(value, strict);
+  if (operation === 'edit') checkSourceImage(checked.body);
+  return checked;
 }
 
 function refuseEditFields(value: object): void {

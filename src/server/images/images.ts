@@ -2,39 +2,95 @@
 // images that were requested by URL.
 
 import type { H3Event } from 'h3';
-import type { ImageEvent, ImageModel, ResolvedImageRequest } from '../../index.ts';
-import { RequestError } from '../errors.ts';
+import { type ImageEvent, type ImageModel, MODEL_KINDS, type ResolvedImageRequest } from '../../index.ts';
+import { RequestError } from '../http/errors.ts';
 import { countText } from '../../files/count-text.ts';
 import { readForm } from '../body/form-body.ts';
 import { applyImageEvent, imageResponse, type ImageReply, startImageReply } from './image-reply.ts';
 import { checkCount, fitSources, noteText, toImageRequests, underFieldName } from './image-request.ts';
-import { EDIT_FIELDS, IMAGE_FIELDS, type ImageBody } from './image-schema.ts';
+import { ALL_FIELDS, IMAGE_FIELDS, type ImageBody } from './image-schema.ts';
 import { decodeImages, type DecodedRequest, sendsImages } from './image-sources.ts';
 import { streamImages } from './image-stream.ts';
 import { type Operation, validateImage } from './image-validation.ts';
 import { readJson } from '../body/json-body.ts';
-import { abortWithClient, listIgnored, whileClientWaits, whileRunning } from '../model-call.ts';
-import { findModel } from '../models.ts';
-import { IMAGE_LIFETIME } from './image-store.ts';
-import { requireRunning, type Service } from '../service.ts';
-import { EVENT_STREAM_HEADERS } from '../sse.ts';
-import type { Turn, Turns } from '../turns.ts';
+import { abortWithClient, listIgnored, whileClientWaits, whileRunning } from '../service/model-call.ts';
+import { findModel } from '../service/models.ts';
+import { createImageStore, IMAGE_LIFETIME, type ImageStore } from './image-store.ts';
+import type { RouteTable } from '../service/route.ts';
+import { requireRunning, type Service } from '../service/service.ts';
+import { EVENTS } from '../http/sse.ts';
+import { createTurns, type Turn, type Turns } from '../service/turns.ts';
 
 const KEEP_ALIVE = 5000;
 
-export async function imageGenerations(service: Service, event: H3Event): Promise<unknown> {
-  requireRunning(service);
-  return answer(service, event, 'generation', await readJson(event.req));
+const QUEUED_IMAGES = 128;
+
+const storeOf = (service: Service): ImageStore => service.kept(createImageStore);
+
+interface ModelTurns {
+  turns: Turns;
+  /** Turns of requests that send images, whose values are settled one request at a time. */
+  decoding: Turns;
 }
 
-export async function imageEdits(service: Service, event: H3Event): Promise<unknown> {
-  requireRunning(service);
-  return answer(service, event, 'edit', await readForm(event.req, { ...IMAGE_FIELDS, ...EDIT_FIELDS }));
+const createModelTurns = (): WeakMap<ImageModel, ModelTurns> => new WeakMap();
+
+function turnsOf(service: Service, model: ImageModel): ModelTurns {
+  const all = service.kept(createModelTurns);
+  const known = all.get(model);
+  if (known) return known;
+  const turns = createTurns(service.options.maxQueuedImages ?? QUEUED_IMAGES);
+  const made = { turns, decoding: createTurns(Infinity) };
+  all.set(model, made);
+  return made;
 }
 
-export function imageContent(service: Service, { url }: H3Event): Response {
+const COMMON = { group: 'Images', schemas: [() => import('./image-reply-schema.ts')] } as const;
+
+export const IMAGE_ROUTES: RouteTable = {
+  '/v1/images/generations': {
+    POST: {
+      handle: async (service, event) => {
+        requireRunning(service);
+        return answer(service, event, 'generation', await readJson(event.req));
+      },
+      summary: 'Generates images from a prompt, with previews while streaming.',
+      ...COMMON,
+      fields: IMAGE_FIELDS,
+      required: ['prompt'],
+      reply: 'Images',
+      event: 'ImageGenerationEvent',
+    },
+  },
+  '/v1/images/edits': {
+    POST: {
+      handle: async (service, event) => {
+        requireRunning(service);
+        return answer(service, event, 'edit', await readForm(event.req, ALL_FIELDS));
+      },
+      summary: 'Generates images from an image and a prompt: image-to-image and inpainting.',
+      ...COMMON,
+      form: ALL_FIELDS,
+      required: ['prompt'],
+      reply: 'Images',
+      event: 'ImageEditEvent',
+    },
+  },
+  '/v1/images/:id/content': {
+    GET: {
+      handle: imageContent,
+      summary: 'An image that was requested as a URL.',
+      ...COMMON,
+      gives: 'image/*',
+      // The address cannot be guessed, and a web page must be able to show the image without a key.
+      access: 'open',
+    },
+  },
+};
+
+function imageContent(service: Service, { url }: H3Event): Response {
   const id = url.pathname.split('/').at(-2) ?? '';
-  const image = service.images.find(id);
+  const image = storeOf(service).find(id);
   if (!image) {
     const minutes = IMAGE_LIFETIME / 60_000;
     throw new RequestError(
@@ -58,7 +114,8 @@ async function answer(
   sent: unknown,
 ): Promise<unknown> {
   const { body, ignored } = validateImage(sent, operation, service.options.strict ?? false);
-  const { model, turns, decoding } = findModel(service, 'image', body.model ?? 'default');
+  const { model } = findModel(service, MODEL_KINDS.image, body.model ?? 'default');
+  const { turns, decoding } = turnsOf(service, model);
   listIgnored(event, ignored);
   const abort = abortWithClient(event);
   const asked = toImageRequests(body);
@@ -70,7 +127,7 @@ async function answer(
     turn.end();
     throw underFieldName(error, body);
   });
-  const kept = { store: service.images, origin: event.url.origin };
+  const kept = { store: storeOf(service), origin: event.url.origin };
   const reply = startImageReply(body, values, kept);
   describeCall(event, reply, values.steps);
   const previews = body.partial_images ?? 0;
@@ -81,7 +138,7 @@ async function answer(
     for await (const imageEvent of events) await applyImageEvent(reply, imageEvent);
     return imageResponse(reply);
   }
-  for (const [name, value] of Object.entries(EVENT_STREAM_HEADERS)) event.res.headers.set(name, value);
+  for (const [name, value] of Object.entries(EVENTS.headers)) event.res.headers.set(name, value);
   return streamImages(reply, events, {
     name: operation === 'edit' ? 'image_edit' : 'image_generation',
     previews,

@@ -5,7 +5,7 @@ import { lookup as dnsLookup, type LookupAddress, type LookupAllOptions } from '
 import { type IncomingMessage, type RequestOptions, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import { type CheckHead, HEAD_BYTES, type MediaSource } from './media-source.ts';
 import { mediaOption } from '../../options/names.ts';

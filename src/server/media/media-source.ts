@@ -1,7 +1,7 @@
 // A medium as a request names it, before it is read. Converted messages hold it in the place of the bytes.
 
 import type { MediaKind } from '../../index.ts';
-import { RequestError, type RequestErrorCode } from '../errors.ts';
+import { RequestError, type RequestErrorCode } from '../http/errors.ts';
 import type { ErrorCode } from '../../files/error.ts';
 
 /** First bytes of a medium, which tell its format. */

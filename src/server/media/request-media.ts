@@ -7,15 +7,17 @@ import {
   EngineError,
   mediaFormat,
   type MediaKind,
+  MODEL_KINDS,
   type TextModel,
   type TextPrompt,
 } from '../../index.ts';
-import { MEDIA_NOUNS, takenText } from '../../files/media-nouns.ts';
+import { MEDIA_NOUNS, takenText } from '../../files/media/media-nouns.ts';
 import { MEDIA_FETCHING } from '../../options/media.ts';
-import { RequestError } from '../errors.ts';
-import { whileClientWaits } from '../model-call.ts';
-import type { Service } from '../service.ts';
-import { ByteBudget } from './byte-budget.ts';
+import { RequestError } from '../http/errors.ts';
+import { whileClientWaits } from '../service/model-call.ts';
+import { modelsOf } from '../service/models.ts';
+import type { Service } from '../service/service.ts';
+import { ByteBudget, HeldBytes } from './byte-budget.ts';
 import { checkDeclaredFormat } from './declared-format.ts';
 import { type CheckHead, MediaSource } from './media-source.ts';
 import { checkCounts, type MediaRules, readMedia } from './read-media.ts';
@@ -54,6 +56,9 @@ export async function withMedia<T extends { prompt: TextPrompt }>(
   return { ...request, prompt: { ...prompt, messages } };
 }
 
+/** The media of all requests in progress. */
+const noBytes = (): HeldBytes => new HeldBytes();
+
 function sourceOf(part: ContentPart): MediaSource | [] {
   const held = part[part.type];
   return held instanceof MediaSource ? held : [];
@@ -66,7 +71,7 @@ function fetched(
   checkHead: CheckHead,
 ): Promise<Uint8Array[]> {
   const rules = rulesOf(service);
-  const budget = new ByteBudget(rules.maxMediaBytes, service.media);
+  const budget = new ByteBudget(rules.maxMediaBytes, service.kept(noBytes));
   // The request holds the bytes until its reply has ended.
   onDispose(event, () => budget.release());
   return whileClientWaits(service, event, 'the media had arrived', (signal) =>
@@ -122,11 +127,9 @@ function checkKind(kind: MediaKind | null, source: MediaSource, service: Service
     kind === null ? media.length > 0 : media.includes(kind);
   if (takes(info)) return;
   const what = kind === null ? 'a file' : MEDIA_NOUNS[kind].one;
-  const others = service.slots.flatMap(({ names, phase }) =>
-    phase.name === 'ready' && phase.ready.kind === 'text' && takes(phase.ready.model.info)
-      ? names.slice(0, 1)
-      : [],
-  );
+  const others = modelsOf<TextModel>(service, MODEL_KINDS.text)
+    .filter(({ model }) => takes(model.info))
+    .flatMap(({ names }) => names.slice(0, 1));
   const remedy =
     others.length === 0
       ? 'no model that is served here takes it, so leave it out'

@@ -1,7 +1,7 @@
 // Converts a request of Ollama's interface to a chat completion, and renames the fields in errors back.
 
 import type { ChatMessage, ContentPart, TextModel, TextPrompt } from '../../index.ts';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 import { dataUrl } from '../media/base64.ts';
 import { imagePart } from '../media/named-parts.ts';
 import { show, withoutMissing } from '../body/fields.ts';

@@ -2,16 +2,15 @@
 // change the list of models.
 
 import { createHash } from 'node:crypto';
-import type { H3Event } from 'h3';
-import type { EmbeddingModel, SamplingOptions, TextModel } from '../../index.ts';
-import { RequestError } from '../errors.ts';
-import { readUntypedJson } from '../body/json-body.ts';
-import { listIgnored } from '../model-call.ts';
+import { type EmbeddingModel, MODEL_KINDS, type SamplingOptions, type TextModel } from '../../index.ts';
+import { RequestError } from '../http/errors.ts';
 import { fieldName } from '../../options/setting.ts';
 import { mapSampling } from '../../options/text-request.ts';
-import { findModel, splitName } from '../models.ts';
-import { checkShow } from './ollama-schema.ts';
-import { requireRunning, type Service } from '../service.ts';
+import { findModel, splitName } from '../service/models.ts';
+import { bodyRoute } from '../service/route.ts';
+import { isOf, requireRunning, type Service } from '../service/service.ts';
+import { OLLAMA } from './ollama-entry.ts';
+import { SHOW_FIELDS } from './ollama-schema.ts';
 
 /**
  * The version of Ollama whose interface this is. Clients infer supported routes from it; Codex requires the version that introduced
@@ -34,9 +33,12 @@ async function listed(service: Service): Promise<{ name: string; model: Served }
   requireRunning(service);
   const found = await Promise.all(
     service.slots.map(async ({ names, phase }) => {
-      if (phase.name !== 'ready' || phase.ready.kind === 'image') return [];
-      const { kind, model } = phase.ready;
-      const adapters = kind === 'text' ? await phase.ready.model.loadedAdapters() : [];
+      if (phase.name !== 'ready') return [];
+      const { ready } = phase;
+      const isText = isOf<TextModel>(MODEL_KINDS.text, ready);
+      if (!isText && !isOf<EmbeddingModel>(MODEL_KINDS.embedding, ready)) return [];
+      const { model } = ready;
+      const adapters = isText ? await ready.model.loadedAdapters() : [];
       const all = [...names, ...adapters.map(({ name }) => `${names[0]}:${name}`)];
       return all.map((name) => ({ name: name.includes(':') ? name : `${name}:latest`, model }));
     }),
@@ -72,20 +74,21 @@ export async function ollamaRunning(service: Service) {
   };
 }
 
-export async function ollamaShow(service: Service, event: H3Event) {
-  requireRunning(service);
-  const { body, ignored } = checkShow(await readUntypedJson(event.req), service.options.strict);
-  const requested = body.model ?? body.name;
+export const SHOW = bodyRoute(
+  { summary: 'Properties and capabilities of a model.', ...OLLAMA, fields: SHOW_FIELDS, reply: 'OllamaShow' },
+  ({ service, body }) => show(service, body.model ?? body.name),
+);
+
+function show(service: Service, requested: string | undefined) {
   if (requested === undefined) {
     throw new RequestError('missing_required_parameter', 'model is required; GET /api/tags lists the names', {
       param: 'model',
     });
   }
   const { base } = splitName(service, requested);
-  const { model } = findModel(service, ['text', 'embedding'], base);
-  listIgnored(event, ignored);
+  const { model } = findModel(service, [MODEL_KINDS.text, MODEL_KINDS.embedding], base);
   const { info } = model;
-  const isText = 'sampling' in info;
+  const isText = info.kind === 'text';
   return {
     ...(isText && { parameters: parametersOf(info.sampling) }),
     details: detailsOf(model),

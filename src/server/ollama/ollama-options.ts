@@ -64,7 +64,7 @@ export const optionsSchema = z.looseObject(
   ),
 );
 
-const checkOptions = bodyChecker({ table: OPTION_FIELDS, required: [] });
+const checkOptions = bodyChecker({ fields: OPTION_FIELDS });
 
 /** Fields of a chat completion under their names in `options`. */
 export const OPTION_NAMES: Renames = [
@@ -75,7 +75,7 @@ export const OPTION_NAMES: Renames = [
 
 /** Throws if an option asks for something that is not built. */
 export function toSampling(options: object): object {
-  const { body } = underNames([['', 'options']], () => checkOptions(options, false));
+  const { body } = underNames([['', 'options']], () => checkOptions(options));
   const { num_predict = -1, seed = -1 } = body;
   return withoutMissing({
     ...sharedFields(body, SAMPLING, 'ollama'),

@@ -1,8 +1,8 @@
 // Replies of Ollama's interface, and the lines of its streams.
 
 import { z } from 'zod';
-import { OllamaError } from '../error-reply-schema.ts';
-import { count } from '../reply-members.ts';
+import { OllamaError } from '../http/error-reply-schema.ts';
+import { count } from '../http/reply-members.ts';
 import { TokenLogprob } from '../text/text-reply-schema.ts';
 
 const nanoseconds = count.describe('Nanoseconds.');

@@ -1,99 +1,40 @@
 // The routes of Ollama's interface.
 
-import { ollamaEmbed, ollamaEmbedOne } from './ollama-embed.ts';
-import { ollamaRunning, ollamaShow, ollamaTags, ollamaVersion, refuseManaging } from './ollama-models.ts';
-import {
-  EMBED_FIELDS,
-  GENERATE_FIELDS,
-  OLLAMA_CHAT_FIELDS,
-  ONE_EMBEDDING_FIELDS,
-  SHOW_FIELDS,
-} from './ollama-schema.ts';
-import { ollamaChat, ollamaGenerate } from './ollama.ts';
-import type { Route, RouteTable } from '../route.ts';
-
-const COMMON = { group: 'Ollama', envelope: 'ollama' } as const;
+import type { Route, RouteTable } from '../service/route.ts';
+import { OLLAMA } from './ollama-entry.ts';
+import { EMBED, EMBED_ONE } from './ollama-embed.ts';
+import { ollamaRunning, ollamaTags, ollamaVersion, refuseManaging, SHOW } from './ollama-models.ts';
+import { OLLAMA_CHAT, OLLAMA_GENERATE } from './ollama.ts';
 
 const MANAGING: Route = {
   handle: refuseManaging,
   summary: 'Refused: models are those of --model-path.',
-  ...COMMON,
+  ...OLLAMA,
 };
 
 export const OLLAMA_ROUTES: RouteTable = {
-  '/api/chat': {
-    POST: {
-      handle: ollamaChat,
-      summary: "Ollama's chat, with tools, thoughts, schemas and its lines of JSON.",
-      fields: OLLAMA_CHAT_FIELDS,
-      required: ['model'],
-      reply: 'OllamaChat',
-      event: 'OllamaChatLine',
-      ...COMMON,
-    },
-  },
-  '/api/generate': {
-    POST: {
-      handle: ollamaGenerate,
-      summary: "Ollama's generate: a reply to a prompt, or a continuation with `raw`.",
-      fields: GENERATE_FIELDS,
-      required: ['model'],
-      reply: 'OllamaGenerate',
-      event: 'OllamaGenerateLine',
-      ...COMMON,
-    },
-  },
-  '/api/embed': {
-    POST: {
-      handle: ollamaEmbed,
-      summary: 'Embeddings of texts; `dimensions`, `base64`.',
-      fields: EMBED_FIELDS,
-      required: ['model', 'input'],
-      reply: 'OllamaEmbed',
-      ...COMMON,
-    },
-  },
-  '/api/embeddings': {
-    POST: {
-      handle: ollamaEmbedOne,
-      summary: 'Older route: the embedding of one text.',
-      fields: ONE_EMBEDDING_FIELDS,
-      required: ['model', 'prompt'],
-      reply: 'OllamaEmbedding',
-      ...COMMON,
-    },
-  },
+  '/api/chat': { POST: OLLAMA_CHAT },
+  '/api/generate': { POST: OLLAMA_GENERATE },
+  '/api/embed': { POST: EMBED },
+  '/api/embeddings': { POST: EMBED_ONE },
   '/api/tags': {
-    GET: {
-      handle: ollamaTags,
-      summary: 'Models for text and embeddings.',
-      reply: 'OllamaTags',
-      ...COMMON,
-    },
+    GET: { handle: ollamaTags, summary: 'Models for text and embeddings.', ...OLLAMA, reply: 'OllamaTags' },
   },
-  '/api/show': {
-    POST: {
-      handle: ollamaShow,
-      summary: 'Properties and capabilities of a model.',
-      fields: SHOW_FIELDS,
-      reply: 'OllamaShow',
-      ...COMMON,
-    },
-  },
+  '/api/show': { POST: SHOW },
   '/api/ps': {
     GET: {
       handle: ollamaRunning,
       summary: 'Models for text and embeddings with their memory.',
+      ...OLLAMA,
       reply: 'OllamaRunning',
-      ...COMMON,
     },
   },
   '/api/version': {
     GET: {
       handle: ollamaVersion,
       summary: 'Version of Ollama that this interface follows.',
+      ...OLLAMA,
       reply: 'OllamaVersion',
-      ...COMMON,
     },
   },
   '/api/pull': { POST: MANAGING },

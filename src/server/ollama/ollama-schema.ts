@@ -3,7 +3,6 @@
 import { z } from 'zod';
 import { LIMITS } from '../../index.ts';
 import { list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
-import { bodyChecker } from '../body/body.ts';
 import { CHAT_FIELDS } from '../chat/chat-schema.ts';
 import { CONSTRAINT_NAMES } from '../text/generation-fields.ts';
 import {
@@ -133,9 +132,3 @@ export type OllamaChatBody = HonouredBody<typeof OLLAMA_CHAT_FIELDS>;
 export type OllamaMessage = z.infer<typeof message>;
 export type TextBody = HonouredBody<typeof TEXT_FIELDS> & { model: string };
 export type GenerateBody = HonouredBody<typeof GENERATE_FIELDS> & { model: string };
-
-export const checkOllamaChat = bodyChecker({ table: OLLAMA_CHAT_FIELDS, required: ['model'] });
-export const checkGenerate = bodyChecker({ table: GENERATE_FIELDS, required: ['model'] });
-export const checkEmbed = bodyChecker({ table: EMBED_FIELDS, required: ['model', 'input'] });
-export const checkOneEmbedding = bodyChecker({ table: ONE_EMBEDDING_FIELDS, required: ['model', 'prompt'] });
-export const checkShow = bodyChecker({ table: SHOW_FIELDS, required: [] });

@@ -1,11 +1,11 @@
 // Converts a request for a response to a chat completion, and renames the fields in errors back.
 
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 import { show, withoutMissing } from '../body/fields.ts';
 import type { Renames } from '../body/renamed.ts';
 import type { InputItem } from './response-items.ts';
 import { toMessages } from './response-messages.ts';
-import { type ResponseBody, SHARED_FIELDS } from './response-schema.ts';
+import { type ResponseBody, SHARED_FIELDS, wantsOutputLogprobs } from './response-schema.ts';
 import type { ResponseStore } from './response-store.ts';
 import { chooseTool, type OfferedTool, toolNames } from './response-tools.ts';
 
@@ -86,7 +86,7 @@ export function toChat(
   offered: readonly OfferedTool[],
 ): object {
   const { instructions } = body;
-  const wantsLogprobs = body.include?.includes('message.output_text.logprobs') ?? false;
+  const wantsLogprobs = wantsOutputLogprobs(body);
   if (body.top_logprobs !== undefined && !wantsLogprobs) {
     throw new RequestError(
       'invalid_value',

@@ -7,21 +7,22 @@ import { toLogprobs } from '../text/logprobs.ts';
 import type { Part } from '../text/reply-parts.ts';
 import { type CallItem, callItem } from './response-call.ts';
 import type { InputItem } from './response-items.ts';
+import { type ResponseBody, wantsOutputLogprobs } from './response-schema.ts';
 import type { OfferedTool } from './response-tools.ts';
 import { canBeMade } from '../text/whole-calls.ts';
 
 /** Called with the type and members of every event. */
-export type Tell = (type: string, members: object) => void;
+type Tell = (type: string, members: object) => void;
 
-export interface ResponseOutput {
+interface ResponseOutput {
   add(part: Part): void;
   /** Ends the last item. */
   close(status: 'completed' | 'incomplete'): void;
   items(): InputItem[];
 }
 
-export interface OutputWishes {
-  wantsLogprobs: boolean;
+interface Wishes {
+  body: Pick<ResponseBody, 'include'>;
   /** Tools that the model may call. */
   offered: readonly OfferedTool[];
 }
@@ -42,7 +43,8 @@ interface Open {
 const PREFIXES = { reasoning: 'rs', message: 'msg' };
 const EVENTS = { reasoning: 'reasoning_text', message: 'output_text' };
 
-export function createOutput(tell: Tell, { wantsLogprobs, offered }: OutputWishes): ResponseOutput {
+export function createOutput(tell: Tell, { body, offered }: Wishes): ResponseOutput {
+  const wantsLogprobs = wantsOutputLogprobs(body);
   const items: InputItem[] = [];
   let open: Open | null = null;
 

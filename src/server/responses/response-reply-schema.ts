@@ -1,7 +1,7 @@
 // A response of OpenAI's newer interface, and the events of its stream.
 
 import { z } from 'zod';
-import { count, mediaUsage, seconds } from '../reply-members.ts';
+import { count, mediaUsage, seconds } from '../http/reply-members.ts';
 import { TokenLogprob } from '../text/text-reply-schema.ts';
 
 const id = z.string();

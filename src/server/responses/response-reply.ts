@@ -1,12 +1,13 @@
 // A response as one object and as the typed events of its stream.
 
-import { toErrorReply } from '../errors.ts';
+import { toErrorReply } from '../http/errors.ts';
 import { type Fold, mediaTokensOf, usageOf } from '../text/reply-fold.ts';
-import { createOutput, type OutputWishes, type ResponseOutput } from './response-output.ts';
+import { createOutput } from './response-output.ts';
+import type { InputItem } from './response-items.ts';
 import type { ResponseReply } from './response-reply-schema.ts';
 import type { ResponseBody } from './response-schema.ts';
 import { NOT_OFFERED, type OfferedTool } from './response-tools.ts';
-import type { Send, StreamForm } from '../text/text-stream.ts';
+import type { Send, TextForm } from '../text/text-reply.ts';
 
 export interface ResponseHead {
   id: string;
@@ -74,42 +75,42 @@ function usage(fold: Fold): ResponseReply['usage'] {
   };
 }
 
-export const wishesOf = ({ body, offered }: ResponseHead): OutputWishes => ({
-  wantsLogprobs: body.include?.includes('message.output_text.logprobs') ?? false,
-  offered,
-});
-
 /** Status of the item at which the reply ends. */
-export const lastStatus = (fold: Fold): 'completed' | 'incomplete' =>
+const lastStatus = (fold: Fold): 'completed' | 'incomplete' =>
   statusOf(fold) === 'completed' ? 'completed' : 'incomplete';
 
-/** `done` is called with the complete response when it has ended. */
-export function responseForm(
-  head: ResponseHead,
-  fold: Fold,
-  write: Send,
-  done: (response: ReturnType<typeof responseOf>, output: ResponseOutput) => void,
-): StreamForm {
+/** What becomes of a response while it is made. */
+export interface Follow {
+  begin(): void;
+  end(response: ReturnType<typeof responseOf>, output: InputItem[]): void;
+  forget(): void;
+}
+
+export function responseForm(head: ResponseHead, fold: Fold, follow: Follow, write: Send): TextForm {
   let sequence = 0;
   const emit = (type: string, members: object) =>
     write({ type, sequence_number: sequence++, ...members }, type);
-  const output = createOutput(emit, wishesOf(head));
+  const output = createOutput(emit, head);
+  const whole = () => {
+    const response = responseOf(head, fold, output.items());
+    follow.end(response, output.items());
+    return response;
+  };
   return {
-    marker: false,
     begin() {
+      follow.begin();
       const response = responseOf(head, null, []);
       emit('response.created', { response });
       emit('response.in_progress', { response });
     },
     part: (_, part) => output.add(part),
     end: () => output.close(lastStatus(fold)),
-    finish(error) {
-      if (error) fold.error ??= error;
-      const response = responseOf(head, fold, output.items());
-      done(response, output);
+    finish() {
+      const response = whole();
       const ending = response.status === 'cancelled' ? 'incomplete' : response.status;
       emit(`response.${ending}`, { response });
-      return error ? toErrorReply(error).body.error : null;
     },
+    whole,
+    forget: follow.forget,
   };
 }

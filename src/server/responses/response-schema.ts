@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import { list, MOST_TOOLS, MOST_TURNS, record } from '../body/bounded.ts';
-import { bodyChecker } from '../body/body.ts';
 import {
   type FieldTable,
   type HonouredBody,
@@ -114,4 +113,6 @@ export const RESPONSE_FIELDS = {
 
 export type ResponseBody = HonouredBody<typeof RESPONSE_FIELDS> & { model: string };
 
-export const checkResponse = bodyChecker({ table: RESPONSE_FIELDS, required: ['input', 'model'] });
+/** Whether the log probabilities of the text are asked for. */
+export const wantsOutputLogprobs = ({ include }: Pick<ResponseBody, 'include'>): boolean =>
+  include?.includes('message.output_text.logprobs') ?? false;

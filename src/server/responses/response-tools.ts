@@ -2,9 +2,9 @@
 // constrained by its grammar; a tool of a namespace has the namespace in its name. Calls are converted back to the tools that the
 // client sent.
 
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 import { withoutMissing } from '../body/fields.ts';
-import { GrammarError } from '../../grammar/grammar-error.ts';
+import { GrammarError } from '../../grammar/bounds/grammar-error.ts';
 import { larkToRegex, regexToRegex } from '../../grammar/lark/lark.ts';
 import type { Renames } from '../body/renamed.ts';
 import type { InputItem } from './response-items.ts';

@@ -3,74 +3,60 @@
 import { randomUUID } from 'node:crypto';
 import type { H3Event } from 'h3';
 import type { TextRequest } from '../../index.ts';
-import { toTextRequest } from '../chat/chat-request.ts';
-import { CutShort, RequestError } from '../errors.ts';
-import { checkTokenIds } from '../text/generation-request.ts';
-import { readJson } from '../body/json-body.ts';
-import { listIgnored } from '../model-call.ts';
-import { findTextModel } from '../models.ts';
-import { partNames } from '../media/named-parts.ts';
-import { withMedia } from '../media/request-media.ts';
-import { renameParam, underNames, underNamesLater } from '../body/renamed.ts';
+import { askAs } from '../chat/chat-request.ts';
+import { RequestError } from '../http/errors.ts';
+import { listIgnored } from '../service/model-call.ts';
+import type { RouteTable } from '../service/route.ts';
+import type { Service } from '../service/service.ts';
+import type { TextCall } from '../text/text-call.ts';
+import { textRoute } from '../text/text-interface.ts';
 import { conversationOf, inputOf, responseNames, toChat } from './response-chat.ts';
 import type { InputItem } from './response-items.ts';
-import { createOutput, type ResponseOutput } from './response-output.ts';
-import { lastStatus, responseForm, type ResponseHead, responseOf, wishesOf } from './response-reply.ts';
-import { checkResponse, type ResponseBody } from './response-schema.ts';
-import type { StoredResponse } from './response-store.ts';
+import { type Follow, responseForm, type ResponseHead, responseOf } from './response-reply.ts';
+import { RESPONSE_FIELDS, type ResponseBody } from './response-schema.ts';
+import { createResponseStore, type ResponseStore, type StoredResponse } from './response-store.ts';
 import { NOT_OFFERED, notOffered, offerTools } from './response-tools.ts';
-import { requireRunning, type Service } from '../service.ts';
-import { acceptText, callText, renamedFor, replyWhole, type TextCall } from '../text/text-call.ts';
-import { streamText } from '../text/text-stream.ts';
-import { validateChat } from '../chat/chat-validation.ts';
 
-export async function responses(service: Service, event: H3Event): Promise<unknown> {
-  requireRunning(service);
-  const { body, ignored } = checkResponse(await readJson(event.req), service.options.strict);
-  const { model, adapter } = findTextModel(service, body.model);
-  const items = conversationOf(body, service.responses);
-  const { tools = [] } = body;
-  const left = notOffered(tools, service.options.strict);
-  const offered = offerTools(tools, items, items.length - inputOf(body).length);
-  const asked = underNames(responseNames(offered), () => toChat(body, items, offered));
-  const names = [...partNames(asked), ...responseNames(offered)];
-  const chat = underNames(names, () => validateChat(asked, false).body);
-  const named = underNames(names, () => {
-    checkTokenIds(chat, model.info);
-    return fitting(toTextRequest(chat, adapter), body);
-  });
-  listIgnored(event, [...ignored, ...left]);
-  if (left.length > 0) sayNotOffered(service);
-  const request = await underNamesLater(names, withMedia(service, event, model, named));
-  const rename = (error: unknown) => renameParam(renamedFor(chat)(error), names);
-  const call = callText(service, event, model, [request], rename);
-  const head: ResponseHead = {
-    id: `resp_${randomUUID().replaceAll('-', '')}`,
-    created: Math.floor(Date.now() / 1000),
-    body,
-    offered,
-    sampling: model.info.sampling,
-  };
-  const follow = followed(service, head, items, call);
-  const { fold } = call.runs[0]!;
-  if (body.stream) {
-    await acceptText(call);
-    follow.begin();
-    return streamText(service, event, call, (send) => responseForm(head, fold, send, follow.end));
-  }
-  const output = createOutput(() => {}, wishesOf(head));
-  follow.begin();
-  const whole = () => {
-    output.close(lastStatus(fold));
-    const response = responseOf(head, fold, output.items());
-    follow.end(response, output);
-    return response;
-  };
-  return replyWhole(call, whole, (part) => output.add(part)).catch((error: unknown) => {
-    if (!(error instanceof CutShort)) follow.forget();
-    throw error;
-  });
-}
+const storeOf = (service: Service): ResponseStore => service.kept(createResponseStore);
+
+const COMMON = { group: 'Text', schemas: [() => import('./response-reply-schema.ts')] } as const;
+
+const RESPONSES = textRoute({
+  summary:
+    "OpenAI's responses, kept in memory for `previous_response_id`; function, custom, namespace and client-run search tools, as Codex sends them.",
+  ...COMMON,
+  fields: RESPONSE_FIELDS,
+  required: ['input', 'model'],
+  reply: 'ResponseReply',
+  event: 'ResponseEvent',
+  async answer(asked) {
+    const { service, event, body, ignored, model } = asked;
+    const items = conversationOf(body, storeOf(service));
+    const { tools = [] } = body;
+    const left = notOffered(tools, service.options.strict);
+    const offered = offerTools(tools, items, items.length - inputOf(body).length);
+    listIgnored(event, [...ignored, ...left]);
+    if (left.length > 0) sayNotOffered(service);
+    const chat = () => toChat(body, items, offered);
+    const { request, rename } = await askAs(asked, chat, responseNames(offered), (named) =>
+      fitting(named, body),
+    );
+    const head: ResponseHead = {
+      id: `resp_${randomUUID().replaceAll('-', '')}`,
+      created: Math.floor(Date.now() / 1000),
+      body,
+      offered,
+      sampling: model.info.sampling,
+    };
+    return {
+      requests: [request],
+      rename,
+      isStream: body.stream ?? false,
+      form: (call, send) =>
+        responseForm(head, call.runs[0]!.fold, followed(storeOf(service), head, items, call), send),
+    };
+  },
+});
 
 const noted = new WeakSet<Service>();
 
@@ -90,7 +76,7 @@ function fitting(request: TextRequest, { truncation }: ResponseBody): TextReques
 }
 
 /** Tracks a response from its beginning to its end, and stores it if the request asks for that. */
-function followed({ responses: store }: Service, head: ResponseHead, items: InputItem[], call: TextCall) {
+function followed(store: ResponseStore, head: ResponseHead, items: InputItem[], call: TextCall): Follow {
   const { id, body } = head;
   const keep = (response: StoredResponse['response'], output: InputItem[]): void => {
     if (body.store ?? true) store.set({ response, items: [...items, ...output], input: inputOf(body) });
@@ -100,9 +86,9 @@ function followed({ responses: store }: Service, head: ResponseHead, items: Inpu
       store.running.set(id, call.abort);
       keep(responseOf(head, null, []), []);
     },
-    end(response: StoredResponse['response'], output: ResponseOutput) {
+    end(response, output) {
       // A response that was deleted while it ran is not stored.
-      if (store.running.delete(id)) keep(response, output.items());
+      if (store.running.delete(id)) keep(response, output);
     },
     forget() {
       store.running.delete(id);
@@ -112,9 +98,9 @@ function followed({ responses: store }: Service, head: ResponseHead, items: Inpu
 }
 
 /** Returns the stored response that the request's path names. */
-function storedResponse({ responses: store }: Service, { url }: H3Event): StoredResponse {
+function storedResponse(service: Service, { url }: H3Event): StoredResponse {
   const id = url.pathname.split('/')[3] ?? '';
-  const stored = store.get(id);
+  const stored = storeOf(service).get(id);
   if (stored) return stored;
   throw new RequestError(
     'not_found',
@@ -122,21 +108,21 @@ function storedResponse({ responses: store }: Service, { url }: H3Event): Stored
   );
 }
 
-export const getResponse = (service: Service, event: H3Event) => storedResponse(service, event).response;
+const getResponse = (service: Service, event: H3Event) => storedResponse(service, event).response;
 
-export function deleteResponse(service: Service, event: H3Event) {
+function deleteResponse(service: Service, event: H3Event) {
   const { id } = storedResponse(service, event).response;
-  const { running } = service.responses;
-  const abort = running.get(id);
-  running.delete(id);
-  service.responses.delete(id);
+  const store = storeOf(service);
+  const abort = store.running.get(id);
+  store.running.delete(id);
+  store.delete(id);
   abort?.();
   return { id, object: 'response', deleted: true };
 }
 
-export function cancelResponse(service: Service, event: H3Event) {
+function cancelResponse(service: Service, event: H3Event) {
   const { response } = storedResponse(service, event);
-  const abort = service.responses.running.get(response.id);
+  const abort = storeOf(service).running.get(response.id);
   if (!abort) {
     throw new RequestError(
       'invalid_value',
@@ -147,7 +133,7 @@ export function cancelResponse(service: Service, event: H3Event) {
   return { ...response, status: 'cancelled' };
 }
 
-export function responseInput(service: Service, event: H3Event) {
+function responseInput(service: Service, event: H3Event) {
   const { input } = storedResponse(service, event);
   const data = input.map((item, at) => ({ ...item, id: item['id'] ?? `item_${at}` }));
   return {
@@ -158,3 +144,32 @@ export function responseInput(service: Service, event: H3Event) {
     has_more: false,
   };
 }
+
+export const RESPONSE_ROUTES: RouteTable = {
+  '/v1/responses': { POST: RESPONSES },
+  '/v1/responses/:id': {
+    GET: { handle: getResponse, summary: 'Returns a stored response.', ...COMMON, reply: 'ResponseReply' },
+    DELETE: {
+      handle: deleteResponse,
+      summary: 'Deletes a stored response.',
+      ...COMMON,
+      reply: 'DeletedResponse',
+    },
+  },
+  '/v1/responses/:id/input_items': {
+    GET: {
+      handle: responseInput,
+      summary: 'Input items of a stored response.',
+      ...COMMON,
+      reply: 'InputItems',
+    },
+  },
+  '/v1/responses/:id/cancel': {
+    POST: {
+      handle: cancelResponse,
+      summary: 'Cancels a response in progress.',
+      ...COMMON,
+      reply: 'ResponseReply',
+    },
+  },
+};

@@ -2,7 +2,7 @@
 // between them.
 
 import type { TextModel } from '../../index.ts';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 
 interface Marks {
   begin: string;

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { LIMITS } from '../../options/limits.ts';
 import { SAMPLING, SCHEDULING } from '../../options/text-request.ts';
 import { list, MOST_IDS, record, tokenId } from '../body/bounded.ts';
-import { by, type FieldTable, honoured, honouredSchema, show } from '../body/fields.ts';
+import { by, type FieldTable, type HonouredBody, honoured, show } from '../body/fields.ts';
 import { fieldsOf, schemaOf } from '../body/setting-fields.ts';
 import { responseFormat } from './response-format.ts';
 
@@ -82,15 +82,15 @@ export const GENERATION_FIELDS = {
     ),
     rid: honoured(z.string().min(1).max(256), "The request's id, to abort it by; also the reply's id."),
   }),
-  ...by('engine/text/request/request.ts', {
+  ...by('engine/text/request/sequences.ts', {
     cache_salt: honoured(filled, 'Prompts share the cache only with those of the same salt.'),
     extra_key: honoured(filled, 'Joined to cache_salt.'),
   }),
 
-  ...by('server/text/text-stream.ts', {
+  ...by('server/text/text-reply.ts', {
     stream: honoured(z.boolean(), 'Answer as server-sent events.', false),
   }),
-  ...by('server/chat/chat-stream.ts', {
+  ...by('server/chat/chat-reply.ts', {
     stream_options: honoured(
       z.looseObject({
         include_usage: z.boolean().nullish(),
@@ -127,7 +127,5 @@ export const GENERATION_FIELDS = {
   }),
 } satisfies FieldTable;
 
-const generationBody = honouredSchema(GENERATION_FIELDS);
-
 /** The fields as sent, without those that are left out, null or at their default. */
-export type GenerationBody = z.infer<typeof generationBody>;
+export type GenerationBody = HonouredBody<typeof GENERATION_FIELDS>;

@@ -3,7 +3,7 @@
 
 import { type Prose, say, subject } from '../../files/message.ts';
 import { EngineError, type TextModelInfo, type TextRequest } from '../../index.ts';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 import { SAMPLING, SCHEDULING } from '../../options/text-request.ts';
 import { withoutMissing } from '../body/fields.ts';
 import { fieldNames, settingsIn } from '../body/setting-fields.ts';
@@ -11,8 +11,8 @@ import type { GenerationBody } from './generation-fields.ts';
 import { processorField, processorPaths, toProcessors } from './logit-processors.ts';
 import { type ReasoningFields, reasoningPaths } from './reasoning.ts';
 import { checkOneConstraint, constraintPaths, toConstraint } from './response-format.ts';
-import { mediaPaths } from '../chat/messages.ts';
-import { checkIds, checkPromptIds } from '../tokens/token-ids.ts';
+import { mediaPaths } from './messages.ts';
+import { checkIds, checkPromptIds } from './token-ids.ts';
 
 /** Builds a TextRequest without its prompt and its length. `adapter`: the suffix of `model`. Throws RequestError. */
 export function toGeneration(body: GenerationBody, adapter?: string): Omit<TextRequest, 'prompt'> {

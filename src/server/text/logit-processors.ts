@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { LIMITS, type LogitProcessor } from '../../index.ts';
 import { list, MOST_IDS, tokenId } from '../body/bounded.ts';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 import { isObject, show } from '../body/fields.ts';
 import { parseJson } from '../body/json-text.ts';
 import { toRequestError } from '../body/request-error.ts';

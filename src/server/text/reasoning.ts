@@ -2,13 +2,13 @@
 
 import { z } from 'zod';
 import type { ReasoningOptions } from '../../index.ts';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 import { by, type FieldTable, honoured, withoutMissing } from '../body/fields.ts';
 
 const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']);
 const budget = z.int().min(0);
 
-export const REASONING_FIELDS = by('engine/text/output/thinking.ts', {
+export const REASONING_FIELDS = by('engine/text/output/reply-plan.ts', {
   reasoning_effort: {
     ...honoured(
       effort,

@@ -9,7 +9,7 @@ import {
   type TextEvent,
   type TokenLogprob,
 } from '../../index.ts';
-import type { MediaUsage } from '../reply-members.ts';
+import type { MediaUsage } from '../http/reply-members.ts';
 import type { Extensions, Usage } from './text-reply-schema.ts';
 
 export interface Call {
@@ -141,15 +141,15 @@ export function mediaTokensOf({ mediaTokens = {} }: Fold): MediaUsage {
   };
 }
 
-export interface ExtensionWishes {
-  routedExperts: boolean;
-  cachedDetails: boolean;
+interface ExtensionFields {
+  return_routed_experts?: boolean | undefined;
+  return_cached_tokens_details?: boolean | undefined;
 }
 
 /** Returns the member `svcext`, if the request asked for any of its parts. */
 export function extensionsOf(
   fold: Fold,
-  { routedExperts, cachedDetails }: ExtensionWishes,
+  { return_routed_experts: routedExperts, return_cached_tokens_details: cachedDetails }: ExtensionFields,
 ): Extensions | undefined {
   const experts = routedExperts ? fold.choices[0]?.routedExperts : undefined;
   const { device, host, storage, storageBackend } = fold.cached ?? {

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { StructuralTag, TextConstraint, TextFormat } from '../../index.ts';
 import { list, MOST_TOOLS, record } from '../body/bounded.ts';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 import { isEmpty } from '../body/fields.ts';
 
 const schema = z.union([record(z.unknown()), z.boolean()]);

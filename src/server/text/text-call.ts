@@ -3,19 +3,26 @@
 
 import type { H3Event } from 'h3';
 import { EngineError, type TextModel, type TextRequest } from '../../index.ts';
-import { CutShort, RequestError } from '../errors.ts';
-import type { GenerationBody } from './generation-fields.ts';
-import { underFieldName } from './generation-request.ts';
-import { abortWithClient, listUnenforced, whileRunning } from '../model-call.ts';
+import { RequestError } from '../http/errors.ts';
+import { abortWithClient, listUnenforced, whileRunning } from '../service/model-call.ts';
 import { applyEvent, completionTokens, errorOf, type Fold, startFold } from './reply-fold.ts';
-import { type Events, isGenerated, type Part, partsOf } from './reply-parts.ts';
-import { duration } from '../request-log.ts';
-import { type Service, SHUTDOWN } from '../service.ts';
-import { wholeCalls } from './whole-calls.ts';
+import { type Events, isGenerated } from './reply-parts.ts';
+import { duration } from '../http/request-log.ts';
+import { type Service, SHUTDOWN } from '../service/service.ts';
 
 export interface TextRun {
   fold: Fold;
   events: Events;
+  timing: Timing;
+}
+
+/** Milliseconds on the monotonic clock. */
+interface Timing {
+  /** The first event of reading the prompt came. */
+  begunAt?: number;
+  /** The first event with generated tokens came. */
+  firstAt?: number;
+  endedAt?: number;
 }
 
 export interface TextCall {
@@ -32,22 +39,18 @@ export function callText(
   requests: readonly TextRequest[],
   rename: (error: unknown) => unknown,
 ): TextCall {
-  const timing: Timing = {};
   const aborts: AbortController[] = [];
   const runs = requests.map((request): TextRun => {
     const abort = abortWithClient(event);
     aborts.push(abort);
     const fold = startFold(request.n ?? 1);
+    const timing: Timing = {};
     const generated = renamed(model.generate(request, { signal: abort.signal }), rename);
     const noted = withNotes(event, generated);
     const running = whileRunning(service, abort, timed(noted, timing));
-    return { fold, events: untilShutdown(running, abort.signal, fold) };
+    return { fold, events: untilShutdown(running, abort.signal, fold), timing };
   });
-  describeCall(
-    event,
-    runs.map(({ fold }) => fold),
-    timing,
-  );
+  describeCall(event, runs);
   return { runs, abort: () => aborts.forEach((abort) => abort.abort()) };
 }
 
@@ -59,55 +62,19 @@ async function* withNotes(event: H3Event, events: Events): Events {
   }
 }
 
-/** Renames errors for routes whose fields are the shared ones. */
-export const renamedFor =
-  (body: GenerationBody) =>
-  (error: unknown): unknown =>
-    underFieldName(error, body);
-
-/**
- * Follows all requests to their end and passes on each part, calls when they are complete. Throws if one request fails, and aborts
- * the others.
- */
-export async function foldText(call: TextCall, tell: (part: Part) => void = () => {}): Promise<void> {
-  await together(call, async ({ fold, events }) => {
-    for await (const event of wholeCalls(events)) {
-      applyEvent(fold, event);
-      if (isGenerated(event)) partsOf(event).forEach(tell);
-    }
-    if (fold.error) throw fold.error;
-  });
-}
-
-/** Follows the events to their end and returns the reply; an error after some output carries that output. */
-export async function replyWhole<T extends object>(
-  call: TextCall,
-  reply: () => T,
-  tell?: (part: Part) => void,
-): Promise<T> {
-  try {
-    await foldText(call, tell);
-  } catch (error) {
-    const folds = call.runs.map(({ fold }) => fold);
-    if (!(error instanceof Error) || !folds.some((fold) => completionTokens(fold) > 0)) throw error;
-    for (const fold of folds) {
-      fold.error ??= error;
-      for (const choice of fold.choices) choice.finishReason ??= 'abort';
-    }
-    throw new CutShort(error, reply());
-  }
-  return reply();
-}
-
 /** Waits until each request is accepted: by then every invalid value is known, and an error can still set the status. */
 export async function acceptText(call: TextCall): Promise<void> {
-  await together(call, async ({ fold, events }) => {
+  await followAll(call, async ({ fold, events }) => {
     const first = await events.next();
     if (!first.done) applyEvent(fold, first.value);
   });
 }
 
-async function together(call: TextCall, follow: (run: TextRun) => Promise<void>): Promise<void> {
+/** Follows all requests. Throws if one of them fails, and aborts the others. */
+export async function followAll(
+  call: TextCall,
+  follow: (run: TextRun, index: number) => Promise<void>,
+): Promise<void> {
   try {
     await Promise.all(call.runs.map(follow));
   } catch (error) {
@@ -117,15 +84,12 @@ async function together(call: TextCall, follow: (run: TextRun) => Promise<void>)
   }
 }
 
-interface Timing {
-  /** Milliseconds on the monotonic clock. */
-  firstAt?: number;
-}
-
-/** Records the time of the first token. */
+/** Records when the events came. */
 async function* timed(events: Events, timing: Timing): Events {
   for await (const event of events) {
-    if (isGenerated(event)) timing.firstAt ??= performance.now();
+    if (event.type === 'prefill') timing.begunAt ??= performance.now();
+    else if (event.type === 'done') timing.endedAt = performance.now();
+    else if (isGenerated(event)) timing.firstAt ??= performance.now();
     yield event;
   }
 }
@@ -164,16 +128,16 @@ async function* untilShutdown(events: Events, signal: AbortSignal, fold: Fold): 
     );
 }
 
-function describeCall({ context: { call } }: H3Event, folds: readonly Fold[], timing: Timing): void {
+function describeCall({ context: { call } }: H3Event, runs: readonly TextRun[]): void {
   if (!call) return;
-  const sum = (of: (fold: Fold) => number): number => folds.reduce((total, fold) => total + of(fold), 0);
+  const sum = (of: (fold: Fold) => number): number => runs.reduce((total, { fold }) => total + of(fold), 0);
   call.detail = () => {
     const tokens = sum(completionTokens);
     const hits = sum(({ cachedTokens }) => cachedTokens);
     const cached = hits > 0 ? ` (${hits} cached)` : '';
-    const first = timing.firstAt;
+    const first = Math.min(...runs.map(({ timing }) => timing.firstAt ?? Infinity));
     const parts = [`${sum(({ promptTokens }) => promptTokens)}${cached} + ${tokens} tokens`];
-    if (first !== undefined) {
+    if (first < Infinity) {
       parts.push(`first after ${duration(first - call.startedAt)}`);
       const seconds = (performance.now() - first) / 1000;
       // The rate counts from the first token of each choice, so that token is not included.

@@ -1,7 +1,7 @@
 // Schemas that the replies of several routes for text share: usage, log probabilities, calls, extensions.
 
 import { z } from 'zod';
-import { calledFunction, count, mediaUsage } from '../reply-members.ts';
+import { calledFunction, count, mediaUsage } from '../http/reply-members.ts';
 
 export const Usage = z.strictObject({
   prompt_tokens: count.describe('Counted once, however many choices there are.'),

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { TextRequest, Tool, ToolChoice } from '../../index.ts';
 import { list, MOST_TOOLS, record } from '../body/bounded.ts';
-import { RequestError } from '../errors.ts';
+import { RequestError } from '../http/errors.ts';
 import { by, type FieldTable, honoured, show } from '../body/fields.ts';
 import { readSchema } from '../body/json-schema.ts';
 
@@ -38,7 +38,7 @@ const choice = z
     });
   });
 
-export const TOOL_FIELDS = by('engine/text/output/tool-choice.ts', {
+export const TOOL_FIELDS = by('engine/text/output/reply-plan.ts', {
   tools: honoured(
     list(tool, MOST_TOOLS),
     'Functions the model may call; their arguments keep to the declared parameters, exactly if `strict` is true, not if it is false.',

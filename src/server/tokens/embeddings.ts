@@ -1,40 +1,46 @@
 // POST /v1/embeddings: texts for an embedding model, and its vectors as the reply.
 
 import type { H3Event } from 'h3';
-import { type EmbeddingModel, type EmbeddingRequest, EngineError } from '../../index.ts';
-import { checkEmbeddings } from './embedding-schema.ts';
+import { type EmbeddingModel, type EmbeddingRequest, EngineError, MODEL_KINDS } from '../../index.ts';
 import { countText } from '../../files/count-text.ts';
-import { readJson } from '../body/json-body.ts';
-import { abortWithClient, listIgnored, whileRunning } from '../model-call.ts';
-import { findModel } from '../models.ts';
-import { requireRunning, type Service } from '../service.ts';
-import { isOneInput, listInputs, type TokenInputs } from './token-input.ts';
+import { isOneInput, listInputs, type TokenInputs } from '../body/token-input.ts';
+import { abortWithClient, whileRunning } from '../service/model-call.ts';
+import { findModel } from '../service/models.ts';
+import { bodyRoute } from '../service/route.ts';
+import type { Service } from '../service/service.ts';
+import { EMBEDDING_FIELDS } from './token-schema.ts';
 
-export async function embeddings(service: Service, event: H3Event): Promise<unknown> {
-  requireRunning(service);
-  const { body, ignored } = checkEmbeddings(await readJson(event.req), service.options.strict);
-  const { model } = findModel(service, 'embedding', body.model);
-  listIgnored(event, ignored);
-  const { dimensions } = body;
-  const request = { inputs: listInputs(body.input), ...(dimensions !== undefined && { dimensions }) };
-  const { vectors, tokens } = await embed(service, event, model, request).catch((error: unknown) => {
-    throw underInputName(error, body.input);
-  });
-  const encode = body.encoding_format === 'base64' ? base64 : (values: Float32Array) => [...values];
-  return {
-    object: 'list',
-    data: vectors.map((values, index) => ({ object: 'embedding', index, embedding: encode(values) })),
-    model: body.model,
-    usage: { prompt_tokens: tokens, total_tokens: tokens },
-  };
-}
+export const EMBEDDINGS = bodyRoute(
+  {
+    summary: 'Embeddings of texts; `dimensions`, `base64`.',
+    group: 'Embeddings',
+    fields: EMBEDDING_FIELDS,
+    required: ['input', 'model'],
+    reply: 'Embeddings',
+    schemas: [() => import('./token-reply-schema.ts')],
+  },
+  async ({ service, event, body }) => {
+    const { model } = findModel(service, MODEL_KINDS.embedding, body.model);
+    const { dimensions } = body;
+    const request = { inputs: listInputs(body.input), ...(dimensions !== undefined && { dimensions }) };
+    const { vectors, tokens } = await embed(service, event, model, request, body.input);
+    const encode = body.encoding_format === 'base64' ? base64 : (values: Float32Array) => [...values];
+    return {
+      object: 'list',
+      data: vectors.map((values, index) => ({ object: 'embedding', index, embedding: encode(values) })),
+      model: body.model,
+      usage: { prompt_tokens: tokens, total_tokens: tokens },
+    };
+  },
+);
 
-/** Returns vectors in the order of the inputs, and the total of the inputs' tokens. */
+/** Returns vectors in the order of the inputs, and the total of the inputs' tokens. `sent`: the client's input, for errors. */
 export async function embed(
   service: Service,
   event: H3Event,
   model: EmbeddingModel,
   request: EmbeddingRequest,
+  sent: TokenInputs,
 ): Promise<{ vectors: Float32Array[]; tokens: number }> {
   const abort = abortWithClient(event);
   const vectors: Float32Array[] = [];
@@ -42,15 +48,19 @@ export async function embed(
   const { call } = event.context;
   if (call) call.detail = () => `${countText(request.inputs.length, 'text')}, ${countText(tokens, 'token')}`;
   const generated = model.generate(request, { signal: abort.signal });
-  for await (const made of whileRunning(service, abort, generated)) {
-    if (made.type === 'embedding') vectors[made.index] = made.values;
-    else tokens = made.tokens.reduce((sum, count) => sum + count, 0);
+  try {
+    for await (const made of whileRunning(service, abort, generated)) {
+      if (made.type === 'embedding') vectors[made.index] = made.values;
+      else tokens = made.tokens.reduce((sum, count) => sum + count, 0);
+    }
+  } catch (error) {
+    throw underInputName(error, sent);
   }
   return { vectors, tokens };
 }
 
 /** Renames `inputs.0` in the engine's errors to the client's `input`, or `input.0` if the client sent a list. */
-export function underInputName(error: unknown, input: TokenInputs): unknown {
+function underInputName(error: unknown, input: TokenInputs): unknown {
   if (!(error instanceof EngineError) || !error.param?.startsWith('inputs.')) return error;
   const [, at, ...rest] = error.param.split('.');
   const param = ['input', ...(isOneInput(input) ? [] : [at]), ...rest].join('.');

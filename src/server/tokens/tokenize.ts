@@ -1,75 +1,100 @@
 // POST /tokenize and /detokenize, also under /v1.
 
-import type { H3Event } from 'h3';
-import type { TextPrompt, Tool } from '../../index.ts';
-import { RequestError } from '../errors.ts';
-import { readJson } from '../body/json-body.ts';
-import { toChatMessages } from '../chat/messages.ts';
-import { listIgnored, whileClientWaits } from '../model-call.ts';
+import { MODEL_KINDS, type TextPrompt, type Tool } from '../../index.ts';
 import { toTileLimits } from '../chat/chat-request.ts';
+import { RequestError } from '../http/errors.ts';
 import { withMedia } from '../media/request-media.ts';
+import { whileClientWaits } from '../service/model-call.ts';
+import { findModel } from '../service/models.ts';
+import { alias, bodyRoute, type RouteTable } from '../service/route.ts';
 import { underFieldName } from '../text/generation-request.ts';
-import { findModel } from '../models.ts';
-import { requireRunning, type Service } from '../service.ts';
-import { checkTextIds } from './token-ids.ts';
-import { checkDetokenize, checkTokenize } from './tokenize-schema.ts';
+import { toChatMessages } from '../text/messages.ts';
+import { checkTextIds } from '../text/token-ids.ts';
+import { EMBEDDINGS } from './embeddings.ts';
+import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS } from './token-schema.ts';
 
-export async function tokenize(service: Service, event: H3Event) {
-  requireRunning(service);
-  const { body, ignored } = checkTokenize(await readJson(event.req), service.options.strict);
-  const { prompt, messages, model: name = 'default' } = body;
-  if ((prompt === undefined) === (messages === undefined)) {
-    const message =
-      prompt === undefined ? 'prompt is required, or messages' : 'prompt and messages are both there';
-    throw new RequestError(
-      prompt === undefined ? 'missing_required_parameter' : 'invalid_value',
-      `${message}; send one of them`,
-      { param: 'prompt' },
-    );
-  }
-  const found = messages ? findModel(service, 'text', name) : findModel(service, ['text', 'embedding'], name);
-  listIgnored(event, ignored);
-  const most = found.model.info.contextLength;
-  if (messages && found.kind === 'text') {
-    const { tools, chat_template_kwargs: templateKwargs } = body;
-    const conversation: TextPrompt = {
-      messages: toChatMessages(messages),
-      ...(tools && { tools: tools as unknown as Tool[] }),
-      ...(templateKwargs && { templateKwargs }),
-    };
-    const { model } = found;
-    const request = await withMedia(service, event, model, { prompt: conversation });
-    const { ids } = await whileClientWaits(service, event, 'the prompt was rendered', (signal) =>
-      model.renderPrompt(request.prompt, toTileLimits(body), { signal }).catch((error: unknown) => {
-        throw underFieldName(error, body);
-      }),
-    );
-    return { tokens: ids, count: ids.length, max_model_len: most };
-  }
-  const options = { addSpecialTokens: body.add_special_tokens ?? true };
-  const encode = (text: string) => found.model.tokenize(text, options);
-  if (!Array.isArray(prompt)) {
-    const tokens = await encode(prompt ?? '');
-    return { tokens, count: tokens.length, max_model_len: most };
-  }
-  const tokens = await Promise.all(prompt.map(encode));
-  return { tokens, count: tokens.map(({ length }) => length), max_model_len: most };
+const SCHEMAS = [() => import('./token-reply-schema.ts')];
+
+const TOKENIZE = bodyRoute(
+  {
+    summary: 'Token ids of a text, or of a conversation as the model reads it.',
+    group: 'Text',
+    fields: TOKENIZE_FIELDS,
+    mayBeEmpty: ['prompt', 'messages'],
+    checkTogether: checkOneInput,
+    reply: 'Tokens',
+    schemas: SCHEMAS,
+  },
+  async ({ service, event, body }) => {
+    const { prompt, messages, model: name = 'default' } = body;
+    if (messages) {
+      const { model } = findModel(service, MODEL_KINDS.text, name);
+      const { tools, chat_template_kwargs: templateKwargs } = body;
+      const conversation: TextPrompt = {
+        messages: toChatMessages(messages),
+        ...(tools && { tools: tools as unknown as Tool[] }),
+        ...(templateKwargs && { templateKwargs }),
+      };
+      const request = await withMedia(service, event, model, { prompt: conversation });
+      const { ids } = await whileClientWaits(service, event, 'the prompt was rendered', (signal) =>
+        model.renderPrompt(request.prompt, toTileLimits(body), { signal }).catch((error: unknown) => {
+          throw underFieldName(error, body);
+        }),
+      );
+      return { tokens: ids, count: ids.length, max_model_len: model.info.contextLength };
+    }
+    const { model } = findModel(service, [MODEL_KINDS.text, MODEL_KINDS.embedding], name);
+    const most = model.info.contextLength;
+    const options = { addSpecialTokens: body.add_special_tokens ?? true };
+    const encode = (text: string) => model.tokenize(text, options);
+    if (!Array.isArray(prompt)) {
+      const tokens = await encode(prompt ?? '');
+      return { tokens, count: tokens.length, max_model_len: most };
+    }
+    const tokens = await Promise.all(prompt.map(encode));
+    return { tokens, count: tokens.map(({ length }) => length), max_model_len: most };
+  },
+);
+
+function checkOneInput({ prompt, messages }: { prompt?: unknown; messages?: unknown }): void {
+  if ((prompt === undefined) !== (messages === undefined)) return;
+  const isMissing = prompt === undefined;
+  throw new RequestError(
+    isMissing ? 'missing_required_parameter' : 'invalid_value',
+    `${isMissing ? 'prompt is required, or messages' : 'prompt and messages are both there'}; send one of them`,
+    { param: 'prompt' },
+  );
 }
 
-export async function detokenize(service: Service, event: H3Event) {
-  requireRunning(service);
-  const { body, ignored } = checkDetokenize(await readJson(event.req), service.options.strict);
-  const { model } = findModel(service, ['text', 'embedding'], body.model ?? 'default');
-  listIgnored(event, ignored);
-  const { tokens } = body;
-  const options = { skipSpecialTokens: body.skip_special_tokens ?? true };
-  const lists = isNested(tokens) ? tokens : [tokens];
-  const path = (at: number): string => (isNested(tokens) ? `tokens.${at}` : 'tokens');
-  lists.forEach((ids, at) => checkTextIds(ids, path(at), model.info));
-  const [text = '', ...others] = await Promise.all(lists.map((ids) => model.detokenize(ids, options)));
-  return { text: isNested(tokens) ? [text, ...others] : text };
-}
+const DETOKENIZE = bodyRoute(
+  {
+    summary: 'The text of token ids.',
+    group: 'Text',
+    fields: DETOKENIZE_FIELDS,
+    required: ['tokens'],
+    reply: 'Detokenized',
+    schemas: SCHEMAS,
+  },
+  async ({ service, body }) => {
+    const { model } = findModel(service, [MODEL_KINDS.text, MODEL_KINDS.embedding], body.model ?? 'default');
+    const { tokens } = body;
+    const options = { skipSpecialTokens: body.skip_special_tokens ?? true };
+    const lists = isNested(tokens) ? tokens : [tokens];
+    const path = (at: number): string => (isNested(tokens) ? `tokens.${at}` : 'tokens');
+    lists.forEach((ids, at) => checkTextIds(ids, path(at), model.info));
+    const [text = '', ...others] = await Promise.all(lists.map((ids) => model.detokenize(ids, options)));
+    return { text: isNested(tokens) ? [text, ...others] : text };
+  },
+);
 
 function isNested(tokens: number[] | number[][]): tokens is number[][] {
   return Array.isArray(tokens[0]);
 }
+
+export const TOKEN_ROUTES: RouteTable = {
+  '/v1/embeddings': { POST: EMBEDDINGS },
+  '/tokenize': { POST: alias('/v1/tokenize', TOKENIZE) },
+  '/v1/tokenize': { POST: TOKENIZE },
+  '/detokenize': { POST: alias('/v1/detokenize', DETOKENIZE) },
+  '/v1/detokenize': { POST: DETOKENIZE },
+};

@@ -1,12 +1,14 @@
 // The queue of waiting texts, without a device.
 
 import { expect, it } from 'vitest';
-import type { EmbeddingModelInfo } from '../../../src/engine/embedding/embedding-model.ts';
+import type { EmbeddingModel, EmbeddingModelInfo } from '../../../src/engine/embedding/embedding-model.ts';
 import { LocalEmbeddingModel } from '../../../src/engine/embedding/model.ts';
 import type { LoadedEmbedding } from '../../../src/engine/embedding/runner.ts';
 import type { EmbeddingRunner } from '../../../src/engine/embedding/runner.ts';
-import { DeviceSession } from '../../../src/host/device-session.ts';
-import { Opening } from '../../../src/host/opening.ts';
+import { DeviceSession } from '../../../src/host/session/device-session.ts';
+import { EMBEDDING } from '../../../src/host/kinds/embedding.ts';
+import { localModel } from '../../../src/host/session/model.ts';
+import { Opening } from '../../../src/host/session/opening.ts';
 import type { Tokenizer } from '../../../src/files/tokenizer/tokenizer.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 
@@ -25,12 +27,13 @@ async function start(runner: Partial<EmbeddingRunner>, destroy = (): void => {})
     () => {},
     undefined,
     async (opening) => {
-      opening.resources.defer(() => void released++);
+      opening.defer(() => void released++);
       const session = await DeviceSession.open<LoadedEmbedding>(opening, {
         openDevice: async () => device,
         load: async () => ({ device, runner: paper, quantization: 'none' }),
       });
-      return new LocalEmbeddingModel(info, {} as Tokenizer, session);
+      const service = new LocalEmbeddingModel(info, {} as Tokenizer, session);
+      return localModel<EmbeddingModel>(service, session, EMBEDDING.calls);
     },
   );
   return { model, released: () => released };

@@ -11,7 +11,8 @@ import type {
   CompleteImageRequest,
   Pixels,
 } from '../../../src/engine/image/calls/image-model.ts';
-import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import { IMAGE } from '../../../src/host/kinds/image.ts';
+import { openInline } from '../../../src/host/open.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { SMALL_BUDGET } from './stages/drawing.ts';
 import { listen, imagesOf, tinyPipeline } from './pipeline-golden.ts';
@@ -27,7 +28,7 @@ const BASE: CompleteImageRequest = {
 };
 
 const openTiny = (options: Partial<ImageModelOptions> = {}): Promise<ImageModel> =>
-  openImageModelInline(nodePlatform, { model: tinyPipeline('sd1'), ...options });
+  openInline(IMAGE, nodePlatform, { model: tinyPipeline('sd1'), ...options });
 
 let model: ImageModel;
 /** The image of BASE, which most tests compare theirs with. */
@@ -194,7 +195,7 @@ it('previews are as many as asked for of the steps that are taken', { timeout: P
   };
   expect(await count(model, { steps: 8, previews: 3 })).toEqual([2, 4, 6]);
   expect(await count(model, { steps: 8, previews: 3, image: wanted, strength: 0.5 })).toEqual([1, 2, 3]);
-  const xl = await openImageModelInline(nodePlatform, { model: tinyPipeline('sdxl') });
+  const xl = await openInline(IMAGE, nodePlatform, { model: tinyPipeline('sdxl') });
   expect(xl.info.unreadClipLayers).toBe(1);
   const size = { width: 64, height: 64 };
   expect(await count(xl, { ...size, steps: 8, previews: 3, kwargs: { denoising_end: 0.5 } })).toEqual([

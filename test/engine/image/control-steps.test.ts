@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import type { CompleteImageRequest } from '../../../src/engine/image/calls/image-model.ts';
-import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import { IMAGE } from '../../../src/host/kinds/image.ts';
+import { openInline } from '../../../src/host/open.ts';
 import { openParts } from '../../../src/engine/image/parts.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import type { KernelTime } from '../../../src/gpu/kernel-times.ts';
 import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { drawOn, grey } from './stages/drawing.ts';
@@ -30,7 +31,7 @@ it('a ControlNet without sizes and pooled text is refused for Stable Diffusion X
     addition_time_embed_dim: null,
     projection_class_embeddings_input_dim: null,
   };
-  const opening = openImageModelInline(nodePlatform, {
+  const opening = openInline(IMAGE, nodePlatform, {
     model: tinyXL().folder,
     controlnetPath: [folderOf(tinyControlNet('sdxl', 26, none))],
   });

@@ -4,7 +4,8 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { ImageModelOptions } from '../../../src/engine/image/calls/image-model.ts';
-import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import { IMAGE } from '../../../src/host/kinds/image.ts';
+import { openInline } from '../../../src/host/open.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { imagesOf, listen } from './pipeline-golden.ts';
 import { scratch, type TinyPipeline } from './tiny-pipelines.ts';
@@ -23,7 +24,7 @@ export interface Drawn {
 
 export async function draw(options: ImageModelOptions, request: object = REQUEST): Promise<Drawn> {
   const notes: string[] = [];
-  await using model = await openImageModelInline(nodePlatform, options, (event) => {
+  await using model = await openInline(IMAGE, nodePlatform, options, (event) => {
     if (event.type === 'note') notes.push(event.message);
   });
   const { pipeline, defaults } = model.info;

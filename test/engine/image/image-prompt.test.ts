@@ -10,8 +10,8 @@ import type { ImageModelOptions, Pixels } from '../../../src/engine/image/calls/
 import { EngineError } from '../../../src/files/error.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
 import type { Folder } from '../../../src/files/source.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
-import { safetensorsHead } from '../../../src/files/checkpoint/safetensors.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
+import { safetensorsHead } from '../../../src/files/tensors/safetensors.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { mutations } from '../../files/gguf/mutations.ts';
 import { memorySource } from '../../files/memory-source.ts';

@@ -1,24 +1,26 @@
 // Requests on one image model run in turn, without a device.
 
 import { expect, it } from 'vitest';
-import type { ImageModelInfo, ImageRequest } from '../../../src/engine/image/calls/image-model.ts';
+import type {
+  ImageModel,
+  ImageModelInfo,
+  ImageRequest,
+} from '../../../src/engine/image/calls/image-model.ts';
 import { LocalImageModel, type Draw, type DrawOptions } from '../../../src/engine/image/model.ts';
 import type { Resolved } from '../../../src/engine/image/stages/resolved.ts';
+import { IMAGE } from '../../../src/host/kinds/image.ts';
+import { localModel } from '../../../src/host/session/model.ts';
 import { openPaperSession } from '../../host/paper-session.ts';
 
 const REQUEST = { prompt: 'a house', seed: 1 };
 
-async function modelWith(draw: Draw): Promise<LocalImageModel> {
+async function modelWith(draw: Draw): Promise<ImageModel> {
   const resolve = async (request: ImageRequest) => ({ request, event: { type: 'resolved' } }) as Resolved;
-  const { result } = await openPaperSession(
-    {},
-    (session) =>
-      new LocalImageModel({} as ImageModelInfo, session, {
-        resolve,
-        draw,
-        plan: () => Promise.reject(new Error('nothing is planned')),
-      }),
-  );
+  const { result } = await openPaperSession({}, (session) => {
+    const plan = () => Promise.reject(new Error('nothing is planned'));
+    const service = new LocalImageModel({} as ImageModelInfo, session, { resolve, draw, plan });
+    return localModel<ImageModel>(service, session, IMAGE.calls);
+  });
   return result;
 }
 

@@ -3,7 +3,8 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { imagesOf, listen, tinyPipeline } from './pipeline-golden.ts';
 import type { ImageModelOptions } from '../../../src/engine/image/calls/image-model.ts';
-import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import { IMAGE } from '../../../src/host/kinds/image.ts';
+import { openInline } from '../../../src/host/open.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import type { Platform } from '../../../src/engine/platform/platform.ts';
 import type { EngineError } from '../../../src/files/error.ts';
@@ -28,7 +29,7 @@ function open(options: Partial<ImageModelOptions>, onDevice: (device: Device) =>
       return device;
     },
   };
-  return openImageModelInline(platform, { model: MODEL, ...options });
+  return openInline(IMAGE, platform, { model: MODEL, ...options });
 }
 
 async function draw(options: Partial<ImageModelOptions>, onDevice?: (device: Device) => void) {

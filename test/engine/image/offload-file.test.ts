@@ -9,7 +9,8 @@ import type {
   ImageModelOptions,
   CompleteImageRequest,
 } from '../../../src/engine/image/calls/image-model.ts';
-import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import { IMAGE } from '../../../src/host/kinds/image.ts';
+import { openInline } from '../../../src/host/open.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import type { Platform } from '../../../src/engine/platform/platform.ts';
 import { EngineError } from '../../../src/files/error.ts';
@@ -45,7 +46,7 @@ function open(options: Partial<ImageModelOptions>, hostBudget: number, others: P
     packed,
     ...others,
   };
-  const model = openImageModelInline(platform, { model: tinyPipeline('z-image'), ...options });
+  const model = openInline(IMAGE, platform, { model: tinyPipeline('z-image'), ...options });
   return model.then((opened) => ({ model: opened, device: devices[0]! }));
 }
 

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { OpenEvent } from '../../../src/engine/opening/open-event.ts';
 import type { ImageModelOptions } from '../../../src/engine/image/calls/image-model.ts';
-import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import { IMAGE } from '../../../src/host/kinds/image.ts';
+import { openInline } from '../../../src/host/open.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { tinyPipeline } from './pipeline-golden.ts';
 
@@ -23,10 +24,8 @@ export function changed(file: string, values: Record<string, unknown>, of = tiny
 
 export async function open(options: Partial<ImageModelOptions> = {}) {
   const events: OpenEvent[] = [];
-  const model = await openImageModelInline(
-    nodePlatform,
-    { model: tinyPipeline('sd1'), ...options },
-    (event) => events.push(event),
+  const model = await openInline(IMAGE, nodePlatform, { model: tinyPipeline('sd1'), ...options }, (event) =>
+    events.push(event),
   );
   const notes = events.flatMap((event) => (event.type === 'note' ? [event.message] : []));
   return { model, notes };

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { OpenEvent } from '../../../src/engine/opening/open-event.ts';
 import type { CompleteImageRequest } from '../../../src/engine/image/calls/image-model.ts';
-import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import { IMAGE } from '../../../src/host/kinds/image.ts';
+import { openInline } from '../../../src/host/open.ts';
 import { useOwnDevices } from '../kept-devices.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import type { Platform } from '../../../src/engine/platform/platform.ts';
@@ -37,7 +38,7 @@ it('tells size, steps, schedules and parts', async () => {
 it.each(['sd1', 'sd1-inpaint'] as const)('compiles while it opens, where asked to: %s', async (name) => {
   const heard: OpenEvent[] = [];
   const openIt = (prepare: boolean) =>
-    openImageModelInline(nodePlatform, { model: tinyPipeline(name), prepare }, (event) => heard.push(event));
+    openInline(IMAGE, nodePlatform, { model: tinyPipeline(name), prepare }, (event) => heard.push(event));
   const stages = () => heard.flatMap((event) => (event.type === 'warmup' ? [event.stage] : []));
   const inpaints = name === 'sd1-inpaint';
   const all = ['text-encoding', ...(inpaints ? ['image-encoding'] : []), 'denoising', 'decoding'];
@@ -92,7 +93,8 @@ it('warms up by some steps of what is asked for, however few those are', async (
 
 it('compiles for a class that draws from images', async () => {
   const stages = new Set<string | undefined>();
-  const model = await openImageModelInline(
+  const model = await openInline(
+    IMAGE,
     nodePlatform,
     { model: tinyPipeline('sd1'), pipelineClassName: 'StableDiffusionImg2ImgPipeline', prepare: true },
     (event) => event.type === 'warmup' && stages.add(event.stage),
@@ -268,7 +270,7 @@ it(
         return devices.at(-1)!;
       },
     };
-    const model = await openImageModelInline(platform, { model: tinyPipeline('sd1') });
+    const model = await openInline(IMAGE, platform, { model: tinyPipeline('sd1') });
     const before = imagesOf(await listen(model, REQUEST));
     const run = async (): Promise<void> => {
       for await (const event of model.generate({ ...REQUEST, steps: 20 }))

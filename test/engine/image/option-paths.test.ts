@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { ImageModelOptions } from '../../../src/engine/image/calls/image-model.ts';
-import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import { IMAGE } from '../../../src/host/kinds/image.ts';
+import { openInline } from '../../../src/host/open.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { tinySD1 } from './tiny-pipelines.ts';
 
@@ -27,7 +28,7 @@ const OPTIONS: readonly (readonly [param: string, of: (path: string) => Partial<
 
 it.each(OPTIONS)('%s', async (param, of) => {
   const { folder: model } = tinySD1();
-  const opening = (path: string) => openImageModelInline(nodePlatform, { model, ...of(path) });
+  const opening = (path: string) => openInline(IMAGE, nodePlatform, { model, ...of(path) });
   for (const path of ['./nowhere', 'nowhere.safetensors', 'loras/style.safetensors'])
     await expect(opening(path)).rejects.toMatchObject({
       ...{ code: 'model_not_found', param },

@@ -12,11 +12,12 @@ import type {
   CompleteImageRequest,
   Pixels,
 } from '../../../src/engine/image/calls/image-model.ts';
-import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import { IMAGE } from '../../../src/host/kinds/image.ts';
+import { openInline } from '../../../src/host/open.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
-import { readSafetensors } from '../../../src/files/checkpoint/safetensors.ts';
+import { readSafetensors } from '../../../src/files/tensors/safetensors.ts';
 import { parseJson } from '../../../src/files/json.ts';
-import { openDiskSource } from '../../../src/files/source-disk.ts';
+import { openDiskSource } from '../../../src/files/disk/source-disk.ts';
 
 const FOLDER = fileURLToPath(new URL('../../golden/image', import.meta.url));
 export const PIPELINE_GOLDENS = readdirSync(FOLDER).filter((name) => name.startsWith('pipeline-'));
@@ -171,7 +172,7 @@ export async function openPipelineGolden(
 ): Promise<{ model: ImageModel; request: CompleteImageRequest }> {
   const golden = await goldenRequest(name);
   return {
-    model: await openImageModelInline(nodePlatform, { ...golden.options, ...options }),
+    model: await openInline(IMAGE, nodePlatform, { ...golden.options, ...options }),
     request: golden.request,
   };
 }

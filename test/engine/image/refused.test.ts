@@ -4,7 +4,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { ImageModelOptions } from '../../../src/engine/image/calls/image-model.ts';
-import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import { IMAGE } from '../../../src/host/kinds/image.ts';
+import { openInline } from '../../../src/host/open.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import type { Platform } from '../../../src/engine/platform/platform.ts';
 import { NAN, spoilTensor } from '../checkpoint-folder.ts';
@@ -204,7 +205,7 @@ it.each([
       return { ...folder, open };
     },
   };
-  const opened = openImageModelInline(platform, { model: changed(file, values) });
+  const opened = openInline(IMAGE, platform, { model: changed(file, values) });
   await expect(opened).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
   expect(left.size).toBe(0);
 });

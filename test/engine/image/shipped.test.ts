@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { ImageModel } from '../../../src/engine/image/calls/image-model.ts';
-import { openImageModelInline } from '../../../src/engine/image/open.ts';
+import { IMAGE } from '../../../src/host/kinds/image.ts';
+import { openInline } from '../../../src/host/open.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { SCENE } from '../../shipped.ts';
 import { listen, imagesOf } from './pipeline-golden.ts';
@@ -20,7 +21,7 @@ const [, path = '', prompt = '', seed] =
 const shown = new RegExp(`!\\[${prompt}\\]\\(([^)]+)\\)`).exec(readme)?.[1] ?? '';
 
 let model: ImageModel;
-beforeAll(async () => void (model = await openImageModelInline(nodePlatform, { model: inRoot(path) })));
+beforeAll(async () => void (model = await openInline(IMAGE, nodePlatform, { model: inRoot(path) })));
 afterAll(() => model.close());
 
 it(`draws "${prompt}" as the README shows it, in 20 steps`, async () => {
@@ -43,7 +44,7 @@ it('draws the recorded image, which pages of Chromium are held to as well', asyn
 
 it('previews it by a linear map, also where its decoder waits its turn', async () => {
   const options = { model: inRoot(path), memoryBudget: 64 << 20 };
-  const small = await openImageModelInline(nodePlatform, options);
+  const small = await openInline(IMAGE, nodePlatform, options);
   const events = await listen(small, { prompt, seed: Number(seed), steps: 10, previews: 4 });
   await small.close();
   expect(events.filter(({ type }) => type === 'note')).toEqual([]);

@@ -1,9 +1,10 @@
 // Hub models that cannot be opened are refused by their small files before their weights are downloaded.
 
 import { describe, expect, it } from 'vitest';
-import { openEmbeddingModelInline } from '../../../src/engine/embedding/open.ts';
+import { EMBEDDING } from '../../../src/host/kinds/embedding.ts';
+import { openInline } from '../../../src/host/open.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
-import { openTextModelInline } from '../../../src/engine/text/open.ts';
+import { TEXT } from '../../../src/host/kinds/text.ts';
 import { resolveModel } from '../../../src/files/hub/hub.ts';
 import { hubFixture, IMPATIENT, WEIGHTS } from '../../files/hub/mock-hub-fixture.ts';
 import { writeGguf } from '../../files/gguf/write-gguf.ts';
@@ -51,7 +52,7 @@ describe('before its weights are fetched, a model is refused', () => {
     [LLAMA, {}, /has no tokenizer/],
   ])('%j with %j', async (config, others, message) => {
     const { hub, platform } = await fixture(config, others);
-    await expect(openTextModelInline(platform, { model: ID })).rejects.toThrow(message);
+    await expect(openInline(TEXT, platform, { model: ID })).rejects.toThrow(message);
     expect(hub.seenOf(WEIGHTS)).toEqual([]);
   });
 
@@ -65,7 +66,7 @@ describe('before its weights are fetched, a model is refused', () => {
       ...nodePlatform,
       resolveModel: (id: string, options: object) => resolveModel(id, { ...options, env, limits: IMPATIENT }),
     };
-    await expect(openTextModelInline(platform, { model: `${ID}:IQ2_XXS` })).rejects.toThrow(
+    await expect(openInline(TEXT, platform, { model: `${ID}:IQ2_XXS` })).rejects.toThrow(
       /tiny-IQ2_XXS\.gguf: tensor output\.weight is stored as IQ2_XXS, which is not read: fetch the file of another quantization/,
     );
     expect(hub.seenOf('tiny-IQ2_XXS.gguf').map(({ range }) => range)).toEqual(['bytes=0-262143']);
@@ -73,7 +74,7 @@ describe('before its weights are fetched, a model is refused', () => {
 
   it('for embeddings', async () => {
     const { hub, platform } = await fixture({ architectures: ['T5EncoderModel'] });
-    await expect(openEmbeddingModelInline(platform, { model: ID })).rejects.toThrow(
+    await expect(openInline(EMBEDDING, platform, { model: ID })).rejects.toThrow(
       /architecture is T5EncoderModel/,
     );
     expect(hub.seenOf(WEIGHTS)).toEqual([]);

@@ -8,12 +8,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TEXT_CLASSES } from '../../../src/engine/opening/architectures.ts';
 import type { ModelPlan, PlanOptions } from '../../../src/engine/plan/model-plan.ts';
 import { planFolder } from '../../../src/engine/plan/plan.ts';
-import type { Adapters } from '../../../src/engine/text/lora/adapters.ts';
+import type { Loras } from '../../../src/engine/text/lora/loras.ts';
 import { loadOnto, runnerSizes } from '../../../src/engine/text/load.ts';
 import { openRunner } from '../../../src/engine/text/step/open-runner.ts';
-import type { KeptSizes, Runner } from '../../../src/engine/text/step/runner.ts';
+import type { KeptSizes } from '../../../src/engine/text/step/runner.ts';
+import type { Runner } from '../../../src/engine/text/step/text-runner.ts';
 import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { readShader } from '../../../src/gpu/node.ts';
 import { openPaperDevice } from '../../../src/gpu/paper-device.ts';
@@ -35,7 +36,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(path, { recursive: true }));
 
-const NO_ADAPTERS = { attach: () => Promise.resolve() } as unknown as Adapters;
+const NO_ADAPTERS = { attach: () => Promise.resolve() } as unknown as Loras;
 
 const openDevice = (memoryBudget: number): Device => openPaperDevice({ shaders: readShader, memoryBudget });
 
@@ -57,7 +58,7 @@ async function open(
   const options = {
     ...runnerSizes(device, declaration, { slots, contextLength, endTokens: 1 }),
     ...{ quantization: 'none' as const, kept, packed: null, unread: true },
-    adapters: () => Promise.resolve(),
+    loras: () => Promise.resolve(),
   };
   return openRunner(device, checkpoint, declaration, options, { onProgress: () => {}, onNote: () => {} });
 }
@@ -105,7 +106,7 @@ it('a device that cannot have the pages of the lost one is refused', async () =>
   await checkpoint.close();
   const declaration = readText(checkpoint.config, checkpoint.architecture);
   const kept = { layout, rows, pages: 2 ** 30 };
-  const options = { model: path, slots: 1, endTokens: 1, packed: null, adapters: NO_ADAPTERS, kept };
+  const options = { model: path, slots: 1, endTokens: 1, packed: null, loras: NO_ADAPTERS, kept };
   await expect(loadOnto(openDevice(AMPLE), checkpoint, declaration, options, () => {})).rejects.toMatchObject(
     { code: 'unsupported', message: expect.stringMatching(/binds at most .* KV pages: open the model/) },
   );

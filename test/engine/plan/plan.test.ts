@@ -15,7 +15,7 @@ import { runnerSizes } from '../../../src/engine/text/load.ts';
 import { openRunner } from '../../../src/engine/text/step/open-runner.ts';
 import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import { shippedFolder } from '../../../src/files/shipped.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import type { Folder } from '../../../src/files/source.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { readShader } from '../../../src/gpu/node.ts';
@@ -71,7 +71,7 @@ describe('a language model', () => {
     const sizes = runnerSizes(device, declaration, { slots: DEFAULTS.runningRequests, endTokens: 1 });
     // A device of its own, because an arena keeps the slots of earlier models.
     const own = await openModelTestDevice();
-    const options = { kept: null, packed: null, adapters: () => Promise.resolve() };
+    const options = { kept: null, packed: null, loras: () => Promise.resolve() };
     const runner = await openRunner(
       own,
       checkpoint,
@@ -108,7 +108,7 @@ describe('a language model', () => {
       declaration,
       {
         ...runnerSizes(gpu, declaration, { slots, endTokens: 1 }),
-        ...{ ...options, adapters: () => Promise.resolve() },
+        ...{ ...options, loras: () => Promise.resolve() },
       },
       { onProgress: () => {}, onNote: () => {} },
     );

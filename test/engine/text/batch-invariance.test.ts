@@ -3,13 +3,14 @@
 
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
-import { batchNotes } from '../../../src/engine/text/run/batch-notes.ts';
+import { batchNotes } from '../../../src/engine/text/request/defaults.ts';
 import { Recordings } from '../../../src/engine/text/step/recordings.ts';
 import type { TextModel } from '../../../src/engine/text/calls/text-model.ts';
 import { modelOption } from '../../../src/options/names.ts';
 import { PROFILES } from '../../../src/gpu/adapter-profile.ts';
 import { textOf } from '../../../src/files/message.ts';
-import { openTextModelInline } from '../../../src/engine/text/open.ts';
+import { TEXT } from '../../../src/host/kinds/text.ts';
+import { openInline } from '../../../src/host/open.ts';
 import { disguise, type Disguise } from '../../gpu/test-device.ts';
 import { collect, goldenCases, goldenModel, greedy, openGolden } from '../fixture.ts';
 
@@ -94,7 +95,7 @@ it('changes nothing on a software adapter, which a note tells', async () => {
     batchInvariance: false,
     maxRunningRequests: 32,
   };
-  const cpu = await openTextModelInline(platformAs({ profile: 'cpu' }), options, (event) => {
+  const cpu = await openInline(TEXT, platformAs({ profile: 'cpu' }), options, (event) => {
     if (event.type === 'note') notes.push(event.message);
   });
   opened.push(cpu);

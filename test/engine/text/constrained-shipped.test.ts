@@ -5,7 +5,8 @@ import { isIPv4 } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
-import { openTextModelInline } from '../../../src/engine/text/open.ts';
+import { TEXT } from '../../../src/host/kinds/text.ts';
+import { openInline } from '../../../src/host/open.ts';
 import type { TextConstraint, TextModel } from '../../../src/engine/text/calls/text-model.ts';
 import { boundedObject } from './bounded-schema.ts';
 import { random } from '../../grammar/small-vocabulary.ts';
@@ -13,7 +14,7 @@ import { random } from '../../grammar/small-vocabulary.ts';
 let model: TextModel;
 beforeAll(async () => {
   const path = fileURLToPath(new URL('../../../models/svc-chat-mini', import.meta.url));
-  model = await openTextModelInline(nodePlatform, { model: path, memoryBudget: 2 ** 29 });
+  model = await openInline(TEXT, nodePlatform, { model: path, memoryBudget: 2 ** 29 });
 }, 120_000);
 afterAll(() => model?.close());
 

@@ -3,13 +3,14 @@
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
-import { openTextModelInline } from '../../../src/engine/text/open.ts';
+import { TEXT } from '../../../src/host/kinds/text.ts';
+import { openInline } from '../../../src/host/open.ts';
 import { REPLIES, REPLY_TOKENS } from '../../shipped.ts';
 import { collect } from '../fixture.ts';
 
 it('answers with the recorded tokens', { timeout: 120_000 }, async () => {
   const path = fileURLToPath(new URL('../../../models/svc-chat-mini', import.meta.url));
-  await using model = await openTextModelInline(nodePlatform, { model: path, memoryBudget: 2 ** 29 });
+  await using model = await openInline(TEXT, nodePlatform, { model: path, memoryBudget: 2 ** 29 });
   for (const { question, ids } of REPLIES) {
     const messages = [{ role: 'user' as const, content: question }];
     const reply = await collect(

@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { planModel } from '../../../src/host/node/plan.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import type { Platform } from '../../../src/engine/platform/platform.ts';
-import { openTextModelInline } from '../../../src/engine/text/open.ts';
+import { TEXT } from '../../../src/host/kinds/text.ts';
+import { openInline } from '../../../src/host/open.ts';
 import type { TextModel, TextModelOptions, TextRequest } from '../../../src/engine/text/calls/text-model.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { randomLlama } from '../checkpoint-folder.ts';
@@ -51,7 +52,7 @@ async function open(options: Partial<TextModelOptions> & { model: string }, host
     },
   };
   const given = { safe: true, contextLength: 128, maxRunningRequests: 2, ...options };
-  const model = await openTextModelInline(platform, given, (event) => {
+  const model = await openInline(TEXT, platform, given, (event) => {
     if (event.type === 'note') notes.push(event.message);
   });
   return { model, devices, notes, packed };

@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { planModel } from '../../../src/host/node/plan.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
-import { openTextModelInline } from '../../../src/engine/text/open.ts';
+import { TEXT } from '../../../src/host/kinds/text.ts';
+import { openInline } from '../../../src/host/open.ts';
 import type { TextModelOptions } from '../../../src/engine/text/calls/text-model.ts';
 import { collect, goldenModel, greedy } from '../fixture.ts';
 import { randomLlama } from '../checkpoint-folder.ts';
@@ -20,7 +21,7 @@ const ADAPTER_BYTES = 11 * 2 ** 15;
 
 async function reply(options: Partial<TextModelOptions> & { model: string }, more: { lora?: string } = {}) {
   const notes: string[] = [];
-  const model = await openTextModelInline(nodePlatform, { safe: true, ...options }, (event) => {
+  const model = await openInline(TEXT, nodePlatform, { safe: true, ...options }, (event) => {
     if (event.type === 'note') notes.push(event.message);
   });
   try {

@@ -4,7 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
-import { openTextModelInline } from '../../../src/engine/text/open.ts';
+import { TEXT } from '../../../src/host/kinds/text.ts';
+import { openInline } from '../../../src/host/open.ts';
 import { editTensors } from '../checkpoint-folder.ts';
 import { collect, goldenCases, goldenModel, greedy } from '../fixture.ts';
 
@@ -17,7 +18,8 @@ const golden = goldenCases('qwen3').find(({ name }) => name === 'default')!.gree
 /** Opens the folder, generates some tokens, and closes it. */
 async function open() {
   const notes: string[] = [];
-  const model = await openTextModelInline(
+  const model = await openInline(
+    TEXT,
     nodePlatform,
     { model: folder.path, safe: true, memoryBudget: 2 ** 30 },
     (event) => void (event.type === 'note' && notes.push(event.message)),

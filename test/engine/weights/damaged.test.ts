@@ -2,7 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
-import { openTextModelInline } from '../../../src/engine/text/open.ts';
+import { TEXT } from '../../../src/host/kinds/text.ts';
+import { openInline } from '../../../src/host/open.ts';
 import type { TextModelOptions } from '../../../src/engine/text/calls/text-model.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { editTensors, MINUS_INFINITY, NAN, spoilTensor } from '../checkpoint-folder.ts';
@@ -15,7 +16,7 @@ afterEach(() => folder.remove());
 /** Opens the folder, generates some tokens, and closes it. */
 async function open(options: Partial<TextModelOptions> = {}): Promise<number[]> {
   const given = { model: folder.path, safe: true, memoryBudget: 2 ** 30, ...options };
-  const model = await openTextModelInline(nodePlatform, given);
+  const model = await openInline(TEXT, nodePlatform, given);
   const { ids } = await collect(model.generate(greedy([5, 9, 40], 4)));
   await model.close();
   return ids[0]!;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TensorHeader } from '../../../src/engine/weights/check.ts';
 import { chooseQuantization, weightBytesIn } from '../../../src/engine/weights/quantization.ts';
 import { openWeights } from '../../../src/engine/weights/weights.ts';
-import type { TensorEntry } from '../../../src/files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../../src/files/tensors/safetensors.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { FORMATS } from '../../../src/kernels/formats.ts';
 import { linear, linearSwiglu } from '../../../src/kernels/matmul.ts';

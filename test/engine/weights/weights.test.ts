@@ -4,9 +4,10 @@ import { readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, wr
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
-import { openTextModelInline } from '../../../src/engine/text/open.ts';
+import { TEXT } from '../../../src/host/kinds/text.ts';
+import { openInline } from '../../../src/host/open.ts';
 import type { OpenEvent } from '../../../src/engine/opening/open-event.ts';
-import type { TextModelOptions } from '../../../src/engine/text/calls/text-model.ts';
+import type { TextModelInfo, TextModelOptions } from '../../../src/engine/text/calls/text-model.ts';
 import { EngineError } from '../../../src/files/error.ts';
 import { editTensors, randomLlama } from '../checkpoint-folder.ts';
 import { CACHE, collect, goldenCases, goldenModel, greedy } from '../fixture.ts';
@@ -17,7 +18,7 @@ afterEach(() => folder.remove());
 interface Opened {
   tokens: number[];
   notes: string[];
-  info: Awaited<ReturnType<typeof openTextModelInline>>['info'];
+  info: TextModelInfo;
   pages: number;
 }
 
@@ -29,7 +30,8 @@ async function open(options: Partial<TextModelOptions> = {}): Promise<Opened> {
   const onEvent = (event: OpenEvent): void => {
     if (event.type === 'note') notes.push(event.message);
   };
-  const model = await openTextModelInline(
+  const model = await openInline(
+    TEXT,
     nodePlatform,
     { model: folder.path, safe: true, memoryBudget: 2 ** 30, ...options },
     onEvent,

@@ -7,11 +7,12 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { TEXT_CLASSES } from '../../../src/engine/opening/architectures.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
-import { openTextModelInline } from '../../../src/engine/text/open.ts';
+import { TEXT } from '../../../src/host/kinds/text.ts';
+import { openInline } from '../../../src/host/open.ts';
 import { openCheckpoint } from '../../../src/files/checkpoint/checkpoint.ts';
 import { modelFiles, towerBeside } from '../../../src/files/gguf/file-names.ts';
 import type { GgufTensor } from '../../../src/files/gguf/gguf.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import { GGUF_TOWERS, mediaFamily } from '../../../src/models/towers/media-families.ts';
 import { towerName } from '../../../src/models/gguf-towers.ts';
 
@@ -103,7 +104,7 @@ describe('a language model', () => {
     expect(towerNote).toMatch(known);
     expect(towerNote).toMatch(/: gemma3-F16\.gguf is opened for text only$/);
     const options = { model: GEMMA, memoryBudget: 2 ** 30, mmproj: tower };
-    await expect(openTextModelInline(nodePlatform, options)).rejects.toThrow(known);
+    await expect(openInline(TEXT, nodePlatform, options)).rejects.toThrow(known);
   });
 
   it('refuses the tower of another model by name', async () => {
@@ -121,7 +122,7 @@ describe('a tower that is named', () => {
   it('stands in place of that beside the model', async () => {
     const folder = folderOf(GEMMA);
     withProjector(folder, 'gemma9');
-    const model = await openTextModelInline(nodePlatform, {
+    const model = await openInline(TEXT, nodePlatform, {
       model: folder,
       memoryBudget: 2 ** 30,
       mmproj: GEMMA_TOWER,
@@ -141,7 +142,7 @@ describe('a tower that is named', () => {
     ],
     [{ model: `${GOLDEN}/../qwen3`, mmproj: GEMMA_TOWER }, /is no GGUF model, .*: leave out `mmproj`/],
   ])('is refused: %j', async (options, message) => {
-    await expect(openTextModelInline(nodePlatform, { memoryBudget: 2 ** 30, ...options })).rejects.toThrow(
+    await expect(openInline(TEXT, nodePlatform, { memoryBudget: 2 ** 30, ...options })).rejects.toThrow(
       message,
     );
   });

@@ -4,15 +4,16 @@
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { openContinuing } from '../../../src/host/electron/continuing-model.ts';
 import type { Loss, Thread } from '../../../src/host/electron/engine.ts';
-import { PlainRepeat } from '../../../src/host/electron/repeat.ts';
 import { SharedModels } from '../../../src/host/electron/shared-models.ts';
-import { ModelHost } from '../../../src/host/model-host.ts';
-import type { ModelFace } from '../../../src/host/model-kind.ts';
-import type { Model } from '../../../src/host/model.ts';
+import { ModelHost } from '../../../src/host/thread/model-host.ts';
+import type { AnyKind } from '../../../src/host/kinds/model-kind.ts';
+import { TEXT } from '../../../src/host/kinds/text.ts';
+import type { Model } from '../../../src/host/session/model.ts';
 import type { OpenEvent } from '../../../src/engine/opening/open-event.ts';
-import { PLAIN_SLEEP } from '../../../src/host/sleeping-model.ts';
+import { PLAIN_SLEEP } from '../../../src/host/session/sleeping-model.ts';
 import type { TextModel } from '../../../src/engine/text/calls/text-model.ts';
 import { EngineError } from '../../../src/files/error.ts';
+import { paperKind } from '../paper-session.ts';
 import { portPair } from '../port-pair.ts';
 
 type Step = { type: 'step'; step: number };
@@ -30,10 +31,9 @@ vi.mock('../../../src/host/electron/open-main.ts', () => ({
   openModel: (...given: unknown[]) => opening.open(...given),
 }));
 
-const FACE: ModelFace<{ model: string }, Counter> = {
+const KIND = paperKind<{ model: string }, Counter>({
   name: 'counter',
-  calls: { loadAdapter: true, adapters: true },
-  check() {},
+  calls: { loadAdapter: { changes: true, files: true }, adapters: {} },
   sleep: () => ({
     ...PLAIN_SLEEP,
     async rest(model) {
@@ -44,7 +44,7 @@ const FACE: ModelFace<{ model: string }, Counter> = {
       };
     },
   }),
-};
+});
 
 /** Steps in every 2 ms, so that a window can end between two. */
 function counter(worker: number): Counter {
@@ -76,7 +76,7 @@ function startWorker(): Thread {
   const number = workers.length;
   const lost: { value: Loss | null } = { value: null };
   const host = new ModelHost<object, Counter>(far, {
-    calls: FACE.calls,
+    calls: KIND.calls,
     open: async () => counter(number),
     release() {},
   });
@@ -107,9 +107,7 @@ beforeEach(() => {
 
 function open(signal?: AbortSignal): Promise<Counter> {
   const onEvent = (event: OpenEvent): void => void events.push(event);
-  const repeat = (request: never): PlainRepeat<unknown, Step> => new PlainRepeat(request);
-  const given = { thread: 'text' as const, kind: FACE, options: { model: 'x' }, onEvent };
-  return openContinuing({ ...given, repeat }, signal);
+  return openContinuing({ kind: KIND, options: { model: 'x' }, onEvent }, signal);
 }
 
 async function stepsOf(
@@ -216,7 +214,12 @@ test('users of equal options share one model; the last one closes it', async () 
   const shared = new SharedModels();
   const [gave, none] = [new AbortController(), new AbortController().signal];
   const join = (options: object, signal = none): Promise<Counter> =>
-    shared.open('text', options as { model: string }, () => {}, signal) as unknown as Promise<Counter>;
+    shared.open(
+      TEXT as AnyKind,
+      options as { model: string },
+      () => {},
+      signal,
+    ) as unknown as Promise<Counter>;
   const [first, second, other] = await Promise.all([
     join({ model: 'x', contextLength: 9 }),
     join({ contextLength: 9, model: 'x' }),
@@ -251,7 +254,7 @@ test('the opening of a shared model is cancelled when its last user leaves', asy
   };
   const shared = new SharedModels();
   const users = [new AbortController(), new AbortController()];
-  const joins = users.map((user) => shared.open('text', { model: 'x' }, () => {}, user.signal));
+  const joins = users.map((user) => shared.open(TEXT as AnyKind, { model: 'x' }, () => {}, user.signal));
   const failures = joins.map((join) => expect(join).rejects.toMatchObject({ code: 'cancelled' }));
   users[0]!.abort();
   await failures[0];

@@ -2,7 +2,7 @@
 
 import { beforeEach, expect, test, vi } from 'vitest';
 import { openTextModel } from '../../../src/host/page/open.ts';
-import type { ToHost, ToProxy } from '../../../src/host/wire-messages.ts';
+import type { ToHost, ToProxy } from '../../../src/host/thread/wire-messages.ts';
 import { MemoryStorage } from '../../files/opfs/memory-storage.ts';
 
 const HELD = 'svc-engine use models/acme--tiny';

@@ -1,6 +1,6 @@
 // A fake model behind /v1/messages.
 
-import type { ServerOptions } from '../../../src/server/service.ts';
+import type { ServerOptions } from '../../../src/server/service/service.ts';
 import { start } from '../harness.ts';
 import { type Script, script } from '../scripted.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RequestError } from '../../../src/server/errors.ts';
+import { RequestError } from '../../../src/server/http/errors.ts';
 import { MOST_MEMBERS, MOST_PARTS, MOST_VALUES, parseJson } from '../../../src/server/body/json-text.ts';
 
 const parse = (text: string): unknown => parseJson(Buffer.from(text), 'the body');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RequestError } from '../../../src/server/errors.ts';
+import { RequestError } from '../../../src/server/http/errors.ts';
 import { CHAT_FIELDS } from '../../../src/server/chat/chat-schema.ts';
 import { checkTokenIds } from '../../../src/server/text/generation-request.ts';
 import { validateChat } from '../../../src/server/chat/chat-validation.ts';

@@ -1,7 +1,7 @@
 // A server whose fake model repeats its prompt and counts to three, for POST /v1/completions.
 
 import { expect } from 'vitest';
-import type { ServerOptions } from '../../../src/server/service.ts';
+import type { ServerOptions } from '../../../src/server/service/service.ts';
 import { start } from '../harness.ts';
 import { readEvents, script } from '../scripted.ts';
 

@@ -4,9 +4,9 @@
 
 import { expect } from 'vitest';
 import type { z } from 'zod';
-import * as replies from '../../../src/server/docs/replies.ts';
-import type { ReplyName } from '../../../src/server/route.ts';
-import { envelopeOf, routeOf } from '../../../src/server/routes.ts';
+import { replySchemas } from '../../../src/server/docs/openapi.ts';
+import { OPENAI_ERRORS } from '../../../src/server/http/errors.ts';
+import { errorsOf, lookupIn, routeOf, ROUTES } from '../../../src/server/routes.ts';
 import { afterEachTest } from '../../hooks.ts';
 
 export interface Received {
@@ -77,17 +77,18 @@ function overheard(response: Response, tell: (text: string, isWhole: boolean) =>
   return new Response(body, response);
 }
 
-const SCHEMAS: Readonly<Record<ReplyName, z.ZodType>> = replies;
-const ENVELOPES = { openai: 'OpenAiError', anthropic: 'AnthropicError', ollama: 'OllamaError' } as const;
+const SCHEMAS: Readonly<Record<string, z.ZodType>> = await replySchemas(ROUTES);
+const lookup = lookupIn(ROUTES);
 
 /** Returns the deviations of a reply from its route's schema. */
 export function problemsOf({ method, pathname, status, type, text, isWhole }: Received): string[] {
-  const { reply, event, notReady, gives, marker = false } = routeOf(method, pathname) ?? {};
-  const envelope = envelopeOf(method, pathname) ?? 'openai';
+  const methods = lookup(pathname);
+  const { reply, event, notReady, gives, framing } = routeOf(methods, method) ?? {};
+  const errors = errorsOf(methods, method, pathname);
   if (type === 'text/event-stream' || type === 'application/x-ndjson') {
     const data = type === 'text/event-stream' ? dataOf(text) : text.split('\n').slice(0, -1);
     const hasEnd = data.at(-1) === '[DONE]';
-    const end = isWhole && hasEnd !== marker ? [`ended with ${data.at(-1)}`] : [];
+    const end = isWhole && hasEnd !== (framing?.end !== undefined) ? [`ended with ${data.at(-1)}`] : [];
     return [
       ...data.slice(0, hasEnd ? -1 : undefined).flatMap((json) => misfit(event, JSON.parse(json))),
       ...end,
@@ -100,10 +101,10 @@ export function problemsOf({ method, pathname, status, type, text, isWhole }: Re
   if (status < 400) return misfit(reply, body);
   if (status === 503 && !('error' in body)) return misfit(notReady, body);
   const { error: _, ...said } = body as { error: unknown };
-  const isCut = envelope === 'openai' && Object.keys(said).length > 0;
+  const isCut = errors === OPENAI_ERRORS && Object.keys(said).length > 0;
   // A response has its own member `error`, which this one replaces.
   const cut = 'output' in said ? { ...said, error: null } : said;
-  return [...misfit(ENVELOPES[envelope], body), ...(isCut ? misfit(reply, cut) : [])];
+  return [...misfit(errors.schema, body), ...(isCut ? misfit(reply, cut) : [])];
 }
 
 /** Returns the data of complete events. */
@@ -112,9 +113,9 @@ function dataOf(text: string): string[] {
   return blocks.flatMap((block) => /^(?:event: .*\n)?data: (.*)$/.exec(block)?.slice(1) ?? []);
 }
 
-function misfit(name: ReplyName | undefined, value: unknown): string[] {
+function misfit(name: string | undefined, value: unknown): string[] {
   const shown = JSON.stringify(value).slice(0, 1000);
   if (!name) return [`no schema says ${shown}`];
-  const { error } = SCHEMAS[name].safeParse(value);
+  const { error } = SCHEMAS[name]!.safeParse(value);
   return error ? [`${JSON.stringify(error.issues).slice(0, 2000)} in ${shown}`] : [];
 }

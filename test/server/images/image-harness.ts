@@ -1,7 +1,7 @@
 // A server on a fake image model, with what its tests send and read.
 
 import sharp from 'sharp';
-import type { ServerOptions } from '../../../src/server/service.ts';
+import type { ServerOptions } from '../../../src/server/service/service.ts';
 import { type FakeServedImageModel, openFakeImageModel } from '../fake-image-model.ts';
 import { type Harness, start } from '../harness.ts';
 

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { TextModelInfo, TextRequest } from '../../../src/index.ts';
-import type { ServerOptions } from '../../../src/server/service.ts';
+import type { ServerOptions } from '../../../src/server/service/service.ts';
 import { fakeInfo } from '../fake-model.ts';
 import { start } from '../harness.ts';
 

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, isIP } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { RequestError } from '../../../src/server/errors.ts';
+import { RequestError } from '../../../src/server/http/errors.ts';
 import { ByteBudget } from '../../../src/server/media/byte-budget.ts';
 import type { FetchRules } from '../../../src/server/media/fetch-media.ts';
 import { MediaSource } from '../../../src/server/media/media-source.ts';

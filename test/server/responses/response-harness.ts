@@ -1,7 +1,7 @@
 // A fake model behind /v1/responses.
 
 import { expect } from 'vitest';
-import type { ServerOptions } from '../../../src/server/service.ts';
+import type { ServerOptions } from '../../../src/server/service/service.ts';
 import { start } from '../harness.ts';
 import { readEvents, type Script, script } from '../scripted.ts';
 

@@ -56,8 +56,8 @@ export interface ImageFamily {
   readonly sigmas: ((steps: number) => number[]) | null;
   /** μ of schedules that shift by the image's size; left out: as scheduler_config.json says. */
   readonly mu?: (imageTokens: number, steps: number) => number;
-  /** Names of modules in adapters for the family's models; left out: none are applied. */
-  readonly adapters?: AdapterScheme;
+  /** Names of modules in LoRA for the family's models; left out: none is applied. */
+  readonly lora?: AdapterScheme;
   /** The layer of the denoiser that adapters may widen; left out: none. */
   readonly widening?: WidenedInput;
   /** Layouts of the family's models in one file; left out: none is built in. */

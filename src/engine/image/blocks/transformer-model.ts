@@ -15,12 +15,13 @@ import {
   compute,
   freeTensors,
   recordTape,
+  timesOf,
   type ComputeOptions,
+  type Recording,
 } from '../recording/compute.ts';
-import { CountedRecording, timesOf } from '../recording/counted-recording.ts';
 import type { ComponentAccess } from '../components/components.ts';
 import { writeRows, type Predictor } from '../recording/denoiser.ts';
-import { createScalars } from '../recording/scalars.ts';
+import { createScalars } from '../recording/scope.ts';
 import { Scope } from '../recording/scope.ts';
 import type { Step } from '../schedules/schedule.ts';
 import type { FamilyModel, Prepared, RunRequest } from './family.ts';
@@ -180,9 +181,9 @@ async function recordPredictor<Page>(
   const flag = scope.hold(device.tensor('step', 'finite check', [1], new Uint32Array(1))).region!;
   const time = scope.hold(allocateTensor(device, 'time step', [items, 1]));
   const inputs = { scalars: scalars.region, flag };
-  const recorded = async (way: RecordedStep['record']): Promise<CountedRecording> => {
+  const recorded = async (way: RecordedStep['record']): Promise<Recording> => {
     const on = (tape: Tape) => [way(tape, { time: time.on(tape), ...inputs })];
-    return new CountedRecording(scope.use(await recordTape(device, options, on, [output])));
+    return scope.use(await recordTape(device, options, on, [output]));
   };
   const usual = await recorded(record);
   const other = recordOther ? await recorded(recordOther) : usual;

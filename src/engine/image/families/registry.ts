@@ -10,8 +10,7 @@ import { QWEN2_5_VISION_GGUF } from '../../../models/vision/qwen/qwen-vision-ggu
 import { TEXT_CLASSES } from '../../opening/architectures.ts';
 import { FAMILIES } from './built-in.ts';
 import type { ImageFamily, PipelineSet, PipelineTask } from '../blocks/family.ts';
-import { UNBUILT_FILES, UNREAD_TENSORS } from './unbuilt-files.ts';
-import { taskOfClassName, UNBUILT, UNREAD_COMPONENTS } from './unbuilt.ts';
+import { taskOfClassName, UNBUILT, UNBUILT_FILES, UNREAD_COMPONENTS, UNREAD_TENSORS } from './unbuilt.ts';
 
 /** A pipeline class with the declaration of its family and set. */
 export interface PipelineEntry {

@@ -11,7 +11,7 @@ const UNET_WORDS = [
   ...['to_q', 'to_k', 'to_v', 'to_out'],
 ];
 
-export const UNET_ADAPTERS: AdapterPart = {
+export const UNET_LORA: AdapterPart = {
   component: 'unet',
   dotted: ['unet.', 'model.diffusion_model.', 'diffusion_model.', ''],
   flat: ['lora_unet_', 'lycoris_'],
@@ -67,7 +67,7 @@ const CLIP_NAMES: readonly OtherNames[] = [
 ];
 
 /** `nth`: the number that kohya's programs give to a text encoder of several; `original`: ComfyUI's name of it. */
-export function clipAdapters(
+export function clipLora(
   component: string,
   { nth, original }: { nth: number; original: string },
 ): AdapterPart {
@@ -86,7 +86,7 @@ export const DOUBLE_ATTENTION = /(?<!single_|joint_)transformer_blocks[._](\d+)[
 export const DOUBLE_BLOCKS = 19;
 
 /** A transformer; `originals`: the names of original programs. */
-export function transformerAdapters(...originals: readonly OtherNames[]): AdapterPart {
+export function transformerLora(...originals: readonly OtherNames[]): AdapterPart {
   return {
     component: 'transformer',
     dotted: ['transformer.', 'model.diffusion_model.', 'diffusion_model.', ''],
@@ -104,7 +104,7 @@ export const PIXART_OR_SANA: AdapterSign = {
 };
 
 /** T5's encoder; `nth`: the number that kohya's programs give to it. */
-export function t5Adapters(component: string, nth: number): AdapterPart {
+export function t5Lora(component: string, nth: number): AdapterPart {
   return {
     component,
     dotted: [`${component}.`, 'text_encoders.t5xxl.transformer.', 'text_encoders.t5xxl.'],
@@ -126,7 +126,7 @@ const DECODER_WORDS = [
 ];
 
 /** A language model as text encoder, whose files may have it within other modules. */
-export function decoderAdapters(component: string): AdapterPart {
+export function decoderLora(component: string): AdapterPart {
   return {
     component,
     dotted: [`${component}.`],

@@ -4,7 +4,7 @@
 import { EngineError } from '../../../files/error.ts';
 import { openPipeline, type Pipeline } from '../../../files/pipeline/pipeline-index.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { sideProblem } from './bounds.ts';
+import { sideProblem } from './request-check.ts';
 import type { ImageFamily } from '../blocks/family.ts';
 import { knownPipelines, pipelineEntry } from '../families/registry.ts';
 import type { FirstRequest, ImageModelOptions } from '../calls/image-model.ts';

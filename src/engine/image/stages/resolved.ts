@@ -1,6 +1,6 @@
 // Types for resolving an image request: the pipeline's part, and the request with every value resolved.
 
-import type { AppliedAdapter } from '../lora/adapters.ts';
+import type { AppliedLora } from '../lora/image-loras.ts';
 import type { CallArguments } from '../calls/call-arguments.ts';
 import type { ControlInputs } from '../calls/control.ts';
 import type { CalledModel, FamilyModel } from '../blocks/family.ts';
@@ -49,6 +49,6 @@ export interface Resolved {
   event: Extract<ImageEvent, { type: 'resolved' }>;
   request: CompleteImageRequest;
   call: CallArguments;
-  /** Adapters that are merged into the weights; left out: none. */
-  adapters?: readonly AppliedAdapter[];
+  /** LoRA that changes the weights; left out: none. */
+  loras?: readonly AppliedLora[];
 }

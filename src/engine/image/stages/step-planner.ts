@@ -4,7 +4,7 @@ import { countText } from '../../../files/count-text.ts';
 import { EngineError } from '../../../files/error.ts';
 import { unknownSettings } from '../schedules/config.ts';
 import { chooseSchedule, scheduleFamily, scheduleName, scheduleNames } from '../schedules/names.ts';
-import { CLEAN, type Plan, type PlanRequest, type Schedule } from '../schedules/schedule.ts';
+import { CLEAN, type StepPlan, type StepPlanRequest, type Schedule } from '../schedules/schedule.ts';
 import { roundHalfEven } from '../schedules/spacing.ts';
 import type { CallArguments } from '../calls/call-arguments.ts';
 import type { Resolved } from './resolved.ts';
@@ -12,7 +12,7 @@ import type { ImageFamily, StrengthRule } from '../blocks/family.ts';
 import { latentTokens, type LatentShape } from './latent-shape.ts';
 
 /** A plan, and the calls of the model that it would make if it did not end early. */
-export interface WholePlan extends Plan {
+export interface WholeStepPlan extends StepPlan {
   calls: number;
 }
 
@@ -29,21 +29,21 @@ interface PlannerOptions {
   classFile?: string;
 }
 
-export class Planner {
+export class StepPlanner {
   /** Values of `scheduler`; the first is the checkpoint's own. */
   readonly names: string[];
   /** A note that names the settings of scheduler_config.json that no schedule has; null: none. */
   readonly unknownSettings: string | null;
-  private readonly own: string;
-  private readonly config: Readonly<Record<string, unknown>>;
-  private readonly options: PlannerOptions;
+  readonly #own: string;
+  readonly #config: Readonly<Record<string, unknown>>;
+  readonly #options: PlannerOptions;
 
   /** `config`: scheduler_config.json. */
   constructor(config: Readonly<Record<string, unknown>>, options: PlannerOptions) {
-    this.config = config;
-    this.options = options;
-    this.own = String(config['_class_name']);
-    this.names = [...new Set([this.own, ...scheduleNames(scheduleFamily(config))])];
+    this.#config = config;
+    this.#options = options;
+    this.#own = String(config['_class_name']);
+    this.names = [...new Set([this.#own, ...scheduleNames(scheduleFamily(config))])];
     const unknown = unknownSettings(config).join(', ');
     const file = `${options.path}/scheduler_config.json`;
     this.unknownSettings =
@@ -52,36 +52,36 @@ export class Planner {
 
   /** Returns this engine's name of a requested scheduler; throws for one that this checkpoint does not take. */
   nameOf(scheduler: string): string {
-    return scheduler === this.own ? scheduler : scheduleName(scheduler, this.config);
+    return scheduler === this.#own ? scheduler : scheduleName(scheduler, this.#config);
   }
 
   /** Returns the number of steps that listed timesteps or sigmas imply for a schedule; undefined: none are listed. */
   stepsOf({ timesteps, sigmas }: CallArguments, scheduler: string): number | undefined {
-    return timesteps?.length ?? (sigmas && sigmas.length - Number(this.open(scheduler).sigmasEnd));
+    return timesteps?.length ?? (sigmas && sigmas.length - Number(this.#open(scheduler).sigmasEnd));
   }
 
   /** Returns a note on the settings of the model that a chosen schedule does not have; null: it has all. */
   leavesOut(scheduler: string): string | null {
-    const left = scheduler === this.own ? [] : this.open(scheduler).leavesOut;
+    const left = scheduler === this.#own ? [] : this.#open(scheduler).leavesOut;
     if (left.length === 0) return null;
-    const all = scheduleNames(scheduleFamily(this.config)).filter(
+    const all = scheduleNames(scheduleFamily(this.#config)).filter(
       (name) => /^[a-z]/.test(name) && !name.endsWith('-karras'),
     );
-    const others = all.filter((name) => this.tryOpen(name)?.leavesOut.length === 0);
+    const others = all.filter((name) => this.#tryOpen(name)?.leavesOut.length === 0);
     const remedy = others.length === 0 ? '' : `; ${others.join(', ')} heed what it says`;
     return `scheduler ${scheduler} does not know ${left.join(', ')} of this model's scheduler_config.json, and draws without it${remedy}`;
   }
 
   /** Plans a request. Throws bad_request or unsupported before anything is computed. */
-  plan({ event: { values }, request: { flowShift: shift }, call }: Resolved): WholePlan {
+  plan({ event: { values }, request: { flowShift: shift }, call }: Resolved): WholeStepPlan {
     // The flow-matching classes and the solvers name the shift differently.
     const shifted = { shift, flow_shift: shift, use_dynamic_shifting: false };
-    const schedule = this.open(values.scheduler, shift === undefined ? {} : shifted);
-    const request = this.requestOf(schedule, values, call);
+    const schedule = this.#open(values.scheduler, shift === undefined ? {} : shifted);
+    const request = this.#requestOf(schedule, values, call);
     const { denoisingStart, denoisingEnd } = call;
     const begins =
       denoisingStart === undefined
-        ? beginning(values, schedule, request, this.options.strength)
+        ? beginning(values, schedule, request, this.#options.strength)
         : { first: stepsBefore(denoisingStart, schedule, request) };
     const made = schedule.plan({ ...request, ...begins });
     // Latents that are partly denoised get no additional noise.
@@ -90,12 +90,12 @@ export class Planner {
     return denoisingEnd === undefined || denoisingEnd === 1 ? plan : endedAt(denoisingEnd, schedule, plan);
   }
 
-  private requestOf(
+  #requestOf(
     { takes }: Schedule,
     values: Resolved['event']['values'],
     { originalSteps, timesteps, ...call }: CallArguments,
-  ): PlanRequest {
-    const { sigmas: familySigmas, mu, latents } = this.options;
+  ): StepPlanRequest {
+    const { sigmas: familySigmas, mu, latents } = this.#options;
     const { steps } = values;
     const imageTokens = latentTokens(latents, values);
     // diffusers' pipelines pass their own default to the schedule, so that TCD's default is never used.
@@ -113,18 +113,18 @@ export class Planner {
     };
   }
 
-  private open(name: string, sets: object = {}): Schedule {
+  #open(name: string, sets: object = {}): Schedule {
     try {
-      return chooseSchedule(name === this.own ? null : name, { ...this.config, ...sets });
+      return chooseSchedule(name === this.#own ? null : name, { ...this.#config, ...sets });
     } catch (error) {
-      throw error instanceof EngineError ? inFile(error, name === this.own, this.options) : error;
+      throw error instanceof EngineError ? inFile(error, name === this.#own, this.#options) : error;
     }
   }
 
   /** Returns null if the schedule refuses the model's settings. */
-  private tryOpen(name: string): Schedule | null {
+  #tryOpen(name: string): Schedule | null {
     try {
-      return this.open(name);
+      return this.#open(name);
     } catch {
       return null;
     }
@@ -155,7 +155,7 @@ function cutoff(param: string, share: number, { trained, family, className }: Sc
 }
 
 /** Returns the number of steps to skip so that the first call is below the cutoff. */
-function stepsBefore(share: number, schedule: Schedule, request: PlanRequest): number {
+function stepsBefore(share: number, schedule: Schedule, request: StepPlanRequest): number {
   const { steps: calls } = schedule.plan(request);
   const below = calls.filter(({ timestep }) => timestep < cutoff('denoising_start', share, schedule)).length;
   // A step is never divided: a schedule of second order keeps an odd number of calls, as it always has.
@@ -165,7 +165,7 @@ function stepsBefore(share: number, schedule: Schedule, request: PlanRequest): n
 }
 
 /** Drops the calls below the cutoff. With a mask, the kept region is clean after the last call. */
-function endedAt(share: number, schedule: Schedule, plan: WholePlan): WholePlan {
+function endedAt(share: number, schedule: Schedule, plan: WholeStepPlan): WholeStepPlan {
   const count = plan.steps.filter(
     ({ timestep }) => timestep >= cutoff('denoising_end', share, schedule),
   ).length;
@@ -183,9 +183,9 @@ function leavesNoStep(param: string, share: number, steps: number, remedy: strin
 function beginning(
   { steps, strength }: Resolved['event']['values'],
   { takes, plan }: Schedule,
-  request: PlanRequest,
+  request: StepPlanRequest,
   rule: StrengthRule,
-): Pick<PlanRequest, 'first' | 'reach'> {
+): Pick<StepPlanRequest, 'first' | 'reach'> {
   if (strength === null) return {};
   const listed = request.timesteps !== undefined;
   if (rule === 'spread' && takes.includes('reach') && !listed) return { reach: strength };

@@ -2,7 +2,7 @@
 // stop, the parser separates reasoning, tool calls and content, and the parts are emitted as events.
 
 import type { EngineError } from '../../../files/error.ts';
-import type { OutputParser, OutputPart } from '../output/output-parser.ts';
+import type { OutputParser, OutputPart } from '../calls/output-parser.ts';
 import type { Piece, Pieces } from '../calls/piece.ts';
 import { splitPieces, textOf, type StopMatcher } from './stop-matcher.ts';
 import type { TextEvent, TokenLogprob } from '../calls/text-model.ts';

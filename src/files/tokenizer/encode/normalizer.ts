@@ -3,7 +3,7 @@
 
 import { EngineError } from '../../error.ts';
 import { isRecord } from '../../source.ts';
-import { standInText } from '../stand-ins.ts';
+import { standInText } from './stand-ins.ts';
 import { precompiledNormalizer } from './charsmap.ts';
 import { partType } from './part-type.ts';
 import { patternOf } from './pattern.ts';

@@ -1,7 +1,7 @@
 // The pre-tokenizers of tokenizer.json: they cut a text into pieces, which are then tokenized each for itself.
 
 import { isRecord } from '../../source.ts';
-import { standInText } from '../stand-ins.ts';
+import { standInText } from './stand-ins.ts';
 import { partType } from './part-type.ts';
 import { behaviorOf, patternOf, splitText } from './pattern.ts';
 

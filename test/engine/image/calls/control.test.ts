@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { activeIn, checkControl, controlRules } from '../../../../src/engine/image/calls/control.ts';
 import type { Pixels } from '../../../../src/engine/image/calls/image-model.ts';
-import { openImageModelInline } from '../../../../src/engine/image/open.ts';
+import { IMAGE as PIPELINES } from '../../../../src/host/kinds/image.ts';
+import { openInline } from '../../../../src/host/open.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import { draw, prefixed, write } from '../drawn-files.ts';
 import { imagesOf, listen, tinyPipeline } from '../pipeline-golden.ts';
@@ -99,7 +100,7 @@ describe('Stable Diffusion 1', () => {
   });
 
   it('steers as strongly as the class of diffusers where no scale is given', async () => {
-    await using opened = await openImageModelInline(nodePlatform, { model, controlnetPath: [folder] });
+    await using opened = await openInline(PIPELINES, nodePlatform, { model, controlnetPath: [folder] });
     const drawn = async (more: object): Promise<unknown> =>
       imagesOf(
         await listen(opened, {
@@ -117,7 +118,7 @@ describe('Stable Diffusion 1', () => {
   });
 
   it('takes the proportions of the control image, and names its option without one', async () => {
-    await using opened = await openImageModelInline(nodePlatform, { model, controlnetPath: [folder] });
+    await using opened = await openInline(PIPELINES, nodePlatform, { model, controlnetPath: [folder] });
     const { values, sources } = await opened.resolve({ prompt: '', seed: 1, controlImages: [IMAGE] });
     expect(values.width).toBeCloseTo(2 * values.height, -1);
     expect(sources.width).toBe('image');

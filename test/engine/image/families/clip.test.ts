@@ -13,8 +13,10 @@ import {
 import { readAutoencoder } from '../../../../src/engine/image/blocks/autoencoder.ts';
 import type { ImageFamily } from '../../../../src/engine/image/blocks/family.ts';
 import { integer } from '../../../../src/engine/image/calls/call-arguments.ts';
-import { openImageModelInline } from '../../../../src/engine/image/open.ts';
+import { openImage } from '../../../../src/engine/image/open.ts';
+import { IMAGE } from '../../../../src/host/kinds/image.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
+import { openInline } from '../../../../src/host/open.ts';
 import { pebble, writePebble } from './pebble.ts';
 
 /** Shaders compile slowly on a busy machine with an empty cache. */
@@ -47,9 +49,13 @@ const { root, model: folder } = writePebble('ripple-small', {
   pipeline: 'RipplePipeline',
   codec: [CODEC, 'qwen-image'],
 });
+const RIPPLES: typeof IMAGE = {
+  ...IMAGE,
+  engine: async () => (platform, options, opening) => openImage(platform, options, opening, [ripple]),
+};
 let model: ImageModel;
 beforeAll(async () => {
-  model = await openImageModelInline(nodePlatform, { model: folder }, () => {}, undefined, [ripple]);
+  model = await openInline(RIPPLES, nodePlatform, { model: folder });
 });
 afterAll(async () => {
   await model.close();

@@ -23,7 +23,7 @@ import type {
   RunRequest,
 } from '../../../../src/engine/image/blocks/family.ts';
 import { plainSigmas } from '../../../../src/engine/image/schedules/flow-sigmas.ts';
-import { createScalars } from '../../../../src/engine/image/recording/scalars.ts';
+import { createScalars } from '../../../../src/engine/image/recording/scope.ts';
 import { Scope } from '../../../../src/engine/image/recording/scope.ts';
 import type { Tensor } from '../../../../src/gpu/tensor.ts';
 import { concat } from '../../../../src/kernels/concat.ts';

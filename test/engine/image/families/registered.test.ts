@@ -4,19 +4,24 @@ import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { ImageEvent, ImageModel, ImageModelOptions, ImageRequest } from '../../../../src/index.ts';
 import { imageFamilies } from '../../../../src/engine/image/families/registry.ts';
-import { openImageModelInline } from '../../../../src/engine/image/open.ts';
+import { openImage } from '../../../../src/engine/image/open.ts';
+import { IMAGE } from '../../../../src/host/kinds/image.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
+import { openInline } from '../../../../src/host/open.ts';
 import { pebble, writePebble } from './pebble.ts';
 
 /** Shaders compile slowly on a busy machine with an empty cache. */
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 const { root, model: folder } = writePebble('pebble-small');
+/** Image models of the built-in families and of this one. */
+const PEBBLES: typeof IMAGE = {
+  ...IMAGE,
+  engine: async () => (platform, options, opening) =>
+    openImage(platform, options, opening, [...imageFamilies(), pebble]),
+};
 const opened = (options: Partial<ImageModelOptions> = {}): Promise<ImageModel> =>
-  openImageModelInline(nodePlatform, { model: folder, ...options }, () => {}, undefined, [
-    ...imageFamilies(),
-    pebble,
-  ]);
+  openInline(PEBBLES, nodePlatform, { model: folder, ...options });
 let model: ImageModel;
 beforeAll(async () => {
   model = await opened();
@@ -100,7 +105,7 @@ it('has defaults by a word in its name', async () => {
 });
 
 it('is refused where it is not given', async () => {
-  await expect(openImageModelInline(nodePlatform, { model: folder })).rejects.toMatchObject({
+  await expect(openInline(IMAGE, nodePlatform, { model: folder })).rejects.toMatchObject({
     code: 'unsupported',
     message: expect.stringContaining('is a PebblePipeline, which is not built in'),
   });

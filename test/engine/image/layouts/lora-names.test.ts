@@ -8,7 +8,7 @@ import type { AdapterFile } from '../../../../src/files/lora/adapter.ts';
 import { readKey } from '../../../../src/files/lora/keys.ts';
 import { matchAdapter, type MatchedPart } from '../../../../src/files/lora/match.ts';
 import { readModules } from '../../../../src/files/lora/modules.ts';
-import type { TensorEntry } from '../../../../src/files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../../../src/files/tensors/safetensors.ts';
 import { tinyPipeline } from '../pipeline-golden.ts';
 import { readTensors } from '../tiny-tensors.ts';
 
@@ -28,7 +28,7 @@ const CHECKPOINTS: Readonly<Record<string, string>> = {
 };
 
 async function partsOf(family: string, checkpoint = CHECKPOINTS[family]!): Promise<MatchedPart[]> {
-  const scheme = imageFamilies().find(({ name }) => name === family)!.adapters!;
+  const scheme = imageFamilies().find(({ name }) => name === family)!.lora!;
   const folder = tinyPipeline(checkpoint);
   const parts: MatchedPart[] = [];
   for (const part of scheme.parts) {

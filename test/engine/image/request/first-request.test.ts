@@ -4,11 +4,12 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ImageModelOptions } from '../../../../src/engine/image/calls/image-model.ts';
-import { openImageModelInline } from '../../../../src/engine/image/open.ts';
+import { IMAGE } from '../../../../src/host/kinds/image.ts';
+import { openInline } from '../../../../src/host/open.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import type { Platform } from '../../../../src/engine/platform/platform.ts';
 import { pipelineFolders } from '../../../../src/engine/image/families/registry.ts';
-import { openTextModelInline } from '../../../../src/engine/text/open.ts';
+import { TEXT } from '../../../../src/host/kinds/text.ts';
 import { resolveModel } from '../../../../src/files/hub/hub.ts';
 import { hubFixture, IMPATIENT } from '../../../files/hub/mock-hub-fixture.ts';
 import { ID } from '../../../files/hub/mock-hub.ts';
@@ -65,7 +66,7 @@ const wanted = ({ param, message }: { param?: string; message?: RegExp }): objec
 describe('before a local model is opened', () => {
   it.each(WRONG)('%j is refused', async (options, error) => {
     const { platform, opened } = watched();
-    const opening = openImageModelInline(platform, { model: tinyPipeline('sd1'), ...options });
+    const opening = openInline(IMAGE, platform, { model: tinyPipeline('sd1'), ...options });
     await expect(opening).rejects.toMatchObject(wanted(error));
     expect(opened).toEqual([]);
   });
@@ -74,7 +75,7 @@ describe('before a local model is opened', () => {
     '%j passes',
     async (firstRequest) => {
       const { platform } = watched();
-      const opening = openImageModelInline(platform, { model: tinyPipeline('sd1'), firstRequest });
+      const opening = openInline(IMAGE, platform, { model: tinyPipeline('sd1'), firstRequest });
       await expect(opening).rejects.toThrow('a device was opened');
     },
   );
@@ -104,9 +105,7 @@ async function hubPlatform(files = filesOf(tinyPipeline('sd1'))) {
 describe('before the weights of a model on a hub are fetched', () => {
   it.each(WRONG)('%j is refused', async (options, error) => {
     const { hub, platform, weights } = await hubPlatform();
-    await expect(openImageModelInline(platform, { model: ID, ...options })).rejects.toMatchObject(
-      wanted(error),
-    );
+    await expect(openInline(IMAGE, platform, { model: ID, ...options })).rejects.toMatchObject(wanted(error));
     expect(weights.length).toBeGreaterThan(2);
     expect(weights.flatMap((name) => hub.seenOf(name))).toEqual([]);
     if (options.loraPath) expect(hub.seen).toEqual([]);
@@ -116,9 +115,9 @@ describe('before the weights of a model on a hub are fetched', () => {
     const { hub, platform, weights } = await hubPlatform();
     const componentPaths = { vae: join(tinyPipeline('sd1'), 'vae') };
     const options = { model: ID, firstRequest: { width: 101 }, componentPaths };
-    await expect(openImageModelInline(platform, options)).rejects.toMatchObject({ param: 'width' });
+    await expect(openInline(IMAGE, platform, options)).rejects.toMatchObject({ param: 'width' });
     const right = { ...options, firstRequest: { width: 100 } };
-    await expect(openImageModelInline(platform, right)).rejects.toThrow('a device was opened');
+    await expect(openInline(IMAGE, platform, right)).rejects.toThrow('a device was opened');
     expect(weights.flatMap((name) => hub.seenOf(name))).not.toEqual([]);
   });
 });
@@ -128,7 +127,7 @@ it.each([{ loraPaths: ['foo=/nope'] }, { loraDir: '/nope' }])(
   async (options) => {
     const { hub, platform } = await hubPlatform(new Map([['config.json', Buffer.from('{}')]]));
     const [param] = Object.keys(options);
-    await expect(openTextModelInline(platform, { model: ID, ...options })).rejects.toMatchObject({
+    await expect(openInline(TEXT, platform, { model: ID, ...options })).rejects.toMatchObject({
       code: 'model_not_found',
       param,
     });

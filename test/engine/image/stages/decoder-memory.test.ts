@@ -3,7 +3,8 @@
 
 import { expect, it } from 'vitest';
 import type { ImageEvent, CompleteImageRequest } from '../../../../src/engine/image/calls/image-model.ts';
-import { openImageModelInline } from '../../../../src/engine/image/open.ts';
+import { IMAGE } from '../../../../src/host/kinds/image.ts';
+import { openInline } from '../../../../src/host/open.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import { imagesOf, tinyPipeline } from '../pipeline-golden.ts';
 
@@ -22,7 +23,7 @@ async function drawWith(
   memoryBudget: number,
   request: Partial<CompleteImageRequest> = {},
 ): Promise<{ events: ImageEvent[]; error: unknown }> {
-  const model = await openImageModelInline(nodePlatform, { model: tinyPipeline('sd1'), memoryBudget });
+  const model = await openInline(IMAGE, nodePlatform, { model: tinyPipeline('sd1'), memoryBudget });
   const events: ImageEvent[] = [];
   let error: unknown = null;
   try {

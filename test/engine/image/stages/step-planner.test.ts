@@ -1,7 +1,7 @@
 // How many steps an image to start from leaves: diffusers counts them differently from pipeline to pipeline.
 
 import { describe, expect, it } from 'vitest';
-import { Planner } from '../../../../src/engine/image/stages/step-planner.ts';
+import { StepPlanner } from '../../../../src/engine/image/stages/step-planner.ts';
 import { pipelineEntry } from '../../../../src/engine/image/families/registry.ts';
 import type { Resolved } from '../../../../src/engine/image/stages/resolved.ts';
 
@@ -13,7 +13,7 @@ const DDIM = { ...SD, _class_name: 'DDIMScheduler' };
 const FLOW_SOLVER = { use_flow_sigmas: true, prediction_type: 'flow_prediction', flow_shift: 5 };
 const FLOW = { _class_name: 'FlowMatchEulerDiscreteScheduler', shift: 3 };
 
-function optionsOf(className: string): ConstructorParameters<typeof Planner>[1] {
+function optionsOf(className: string): ConstructorParameters<typeof StepPlanner>[1] {
   const { family, set } = pipelineEntry(className);
   const latents = { ...family.latents, channels: 4, factor: 8 };
   return { sigmas: family.sigmas, strength: set.strength, latents, path: '/m/scheduler' };
@@ -26,7 +26,7 @@ function timesteps(
   strength: number,
   { call = {}, ...request }: { call?: object; flowShift?: number } = {},
 ): number[] {
-  const planner = new Planner({ ...config }, optionsOf(className));
+  const planner = new StepPlanner({ ...config }, optionsOf(className));
   const values = { scheduler: planner.names[0], steps, strength, width: 64, height: 64 };
   const plan = planner.plan({ event: { values }, request, call } as unknown as Resolved);
   return plan.steps.map(({ timestep }) => Math.round(timestep));
@@ -74,7 +74,7 @@ it('of a list of timesteps Heun’s calls are counted as if they were steps, as 
 
 it('a list of sigmas is as many steps, or one less where the run ends at the last', () => {
   const of = (name: string) =>
-    new Planner({ _class_name: name }, optionsOf('StableDiffusionPipeline')).stepsOf(
+    new StepPlanner({ _class_name: name }, optionsOf('StableDiffusionPipeline')).stepsOf(
       { sigmas: [1, 0.5, 0.2] },
       name,
     );
@@ -140,7 +140,7 @@ it('a strength that leaves no step is refused', () => {
 
 it('settings that no schedule has are named, and change nothing', () => {
   const planner = (config: object) =>
-    new Planner({ ...SD, _class_name: 'DDIMScheduler', ...config }, optionsOf('StableDiffusionPipeline'));
+    new StepPlanner({ ...SD, _class_name: 'DDIMScheduler', ...config }, optionsOf('StableDiffusionPipeline'));
   expect(planner({ frobnicate: 3, skip_prk_steps: true }).unknownSettings).toBe(
     '/m/scheduler/scheduler_config.json has "frobnicate": 3, which no schedule has: it changes nothing',
   );
@@ -150,7 +150,7 @@ it('settings that no schedule has are named, and change nothing', () => {
 describe('a schedule that is chosen', () => {
   const ZERO = { ...DDIM, rescale_betas_zero_snr: true, timestep_spacing: 'trailing' };
   const leavesOut = (config: object, scheduler: string) =>
-    new Planner({ ...config }, optionsOf('StableDiffusionPipeline')).leavesOut(scheduler);
+    new StepPlanner({ ...config }, optionsOf('StableDiffusionPipeline')).leavesOut(scheduler);
 
   it('says what it leaves out of what the model says of itself, and who heeds it', () => {
     expect(leavesOut(ZERO, 'lms')).toMatch(
@@ -178,7 +178,7 @@ describe('a schedule that is chosen', () => {
 
 it('what the file of a schedule is to blame for is said by its path', () => {
   const of = (config: object, scheduler?: string) => () => {
-    const planner = new Planner(
+    const planner = new StepPlanner(
       { ...SD, _class_name: 'DDIMScheduler', ...config },
       optionsOf('StableDiffusionPipeline'),
     );

@@ -2,7 +2,8 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTuner } from '../../../../src/engine/image/stages/tuner.ts';
-import { openImageModelInline } from '../../../../src/engine/image/open.ts';
+import { IMAGE } from '../../../../src/host/kinds/image.ts';
+import { openInline } from '../../../../src/host/open.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import type { Platform } from '../../../../src/engine/platform/platform.ts';
 import { SearchTime } from '../../../../src/engine/tuning/search-time.ts';
@@ -78,7 +79,7 @@ it('says that the time for it was over, and keeps nothing that was not compared'
 it('says that plain kernels are not tuned', { timeout: 300_000 }, async () => {
   const notes: string[] = [];
   const options = { model: tinyPipeline('sd1'), backend: 'generic' } as const;
-  await using model = await openImageModelInline(nodePlatform, options, (event) => {
+  await using model = await openInline(IMAGE, nodePlatform, options, (event) => {
     if (event.type === 'note') notes.push(event.message);
   });
   await model.warmUp(REQUEST, 0, { tune: true });
@@ -97,7 +98,7 @@ it('says where nothing can be told apart, and compiles', { timeout: 300_000 }, a
     },
   };
   const notes: string[] = [];
-  await using model = await openImageModelInline(platform, { model: tinyPipeline('sd1') }, (event) => {
+  await using model = await openInline(IMAGE, platform, { model: tinyPipeline('sd1') }, (event) => {
     if (event.type === 'note') notes.push(event.message);
   });
   await model.warmUp(REQUEST, 0, { tune: true });

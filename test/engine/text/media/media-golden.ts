@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 import type { Platform } from '../../../../src/engine/platform/platform.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import type { OpenEvent } from '../../../../src/engine/opening/open-event.ts';
-import { openTextModelInline } from '../../../../src/engine/text/open.ts';
+import { TEXT } from '../../../../src/host/kinds/text.ts';
+import { openInline } from '../../../../src/host/open.ts';
 import type {
   ChatMessage,
   ContentPart,
@@ -53,7 +54,7 @@ export function openMediaModel(
   { platform = nodePlatform, onEvent }: { platform?: Platform; onEvent?: (event: OpenEvent) => void } = {},
 ): Promise<TextModel> {
   const all = { model: path, safe: true, memoryBudget: 2 ** 30, ...options };
-  return openTextModelInline(platform, all, onEvent);
+  return openInline(TEXT, platform, all, onEvent);
 }
 
 /** The conversation of a case, with the images in place of their names. */

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it, vi } from 'vitest';
 import { Scheduler } from '../../../../src/engine/text/run/scheduler.ts';
-import type { Part } from '../../../../src/engine/text/step/step-plan.ts';
+import type { StepPart } from '../../../../src/engine/text/step/step-part.ts';
 import { TextRunner } from '../../../../src/engine/text/step/text-runner.ts';
 import type { TextModel, TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 import { requestOf, run, type Conversation } from './conversations.ts';
@@ -41,8 +41,8 @@ function sound(name: string, title: string): Case {
  * Sends `urgent` when the first step that computes tokens behind `page` is launched; the next step waits until it has arrived. Returns the
  * parts with media, as they are launched.
  */
-function interruptAfter(page: number, urgent: () => void): readonly Part[] {
-  const seen: Part[] = [];
+function interruptAfter(page: number, urgent: () => void): readonly StepPart[] {
+  const seen: StepPart[] = [];
   const add = Scheduler.prototype.add;
   let arrive = (): void => {};
   let sent = false;
@@ -53,7 +53,7 @@ function interruptAfter(page: number, urgent: () => void): readonly Part[] {
   const launch = TextRunner.prototype.launch;
   vi.spyOn(TextRunner.prototype, 'launch').mockImplementation(function (this: TextRunner, parts, options) {
     const launched = launch.call(this, parts, options);
-    const [{ first, rows, sequence }] = parts as [Part];
+    const [{ first, rows, sequence }] = parts as [StepPart];
     if (sequence.request.media) seen.push(parts[0]!);
     if (sent || !sequence.request.media || first + rows < page) return launched;
     sent = true;

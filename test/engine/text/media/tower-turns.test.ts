@@ -2,7 +2,7 @@
 // same time share its decoding and its tower.
 
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
-import { TowerRecording } from '../../../../src/engine/text/media/tower-recording.ts';
+import { TowerRecording } from '../../../../src/engine/text/towers/tower-recording.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import type { Platform } from '../../../../src/engine/platform/platform.ts';
 import { TextRunner } from '../../../../src/engine/text/step/text-runner.ts';

@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fileURLToPath } from 'node:url';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
-import { openTextModelInline } from '../../../../src/engine/text/open.ts';
+import { openInline } from '../../../../src/host/open.ts';
+import { TEXT } from '../../../../src/host/kinds/text.ts';
 import type {
   TextEvent,
   TextModel,
@@ -23,7 +24,7 @@ const WEATHER: Tool = {
 let model: TextModel;
 beforeAll(async () => {
   const path = fileURLToPath(new URL('../../../../models/svc-chat-mini', import.meta.url));
-  model = await openTextModelInline(nodePlatform, { model: path, memoryBudget: 2 ** 29 });
+  model = await openInline(TEXT, nodePlatform, { model: path, memoryBudget: 2 ** 29 });
 }, 120_000);
 afterAll(() => model?.close());
 

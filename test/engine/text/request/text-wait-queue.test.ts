@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { EngineError } from '../../../../src/files/error.ts';
 import { withResolvers } from '../../../../src/engine/async/resolvers.ts';
-import { letSleep } from '../../../../src/host/sleeping-model.ts';
-import { TEXT_CALLS } from '../../../../src/engine/text/face.ts';
-import { textSleep } from '../../../../src/engine/text/text-sleep.ts';
+import { letSleep } from '../../../../src/host/session/sleeping-model.ts';
+import { TEXT } from '../../../../src/host/kinds/text.ts';
+import { textSleep } from '../../../../src/host/kinds/text-sleep.ts';
 import type { TextEvent, TextModel, TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 import { collect, greedy, openGolden } from '../../fixture.ts';
 
@@ -32,7 +32,7 @@ beforeEach(async () => {
   opened = resolve;
   open.mockReset().mockReturnValue(promise);
   const first = kept();
-  model = letSleep(first, { after: 1, open, calls: TEXT_CALLS, ...textSleep(first, options) });
+  model = letSleep(first, { after: 1, open, calls: TEXT.calls, ...textSleep(first, options) });
   await vi.waitFor(() => expect(model.asleep).toBe(true));
 });
 
@@ -63,7 +63,7 @@ describe('time-outs', () => {
     const strict = letSleep(first, {
       after: 1,
       open,
-      calls: TEXT_CALLS,
+      calls: TEXT.calls,
       ...textSleep(first, { ...options, queueTimeout: 20 }),
     });
     await vi.waitFor(() => expect(strict.asleep).toBe(true));

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { EngineLoop } from '../../../../src/engine/text/run/loop.ts';
 import type { Recorder } from '../../../../src/engine/text/run/recorder.ts';
 import { Scheduler } from '../../../../src/engine/text/run/scheduler.ts';
-import { plainOutput } from '../../../../src/engine/text/output/output-parser.ts';
+import { plainOutput } from '../../../../src/engine/text/calls/output-parser.ts';
 import { EngineError } from '../../../../src/files/error.ts';
 import { randomInteger } from '../../random.ts';
 import { allFinished, createPaperEngine, until } from '../paper-engine.ts';

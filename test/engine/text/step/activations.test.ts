@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { PageStorage, PageStorageOptions } from '../../../../src/engine/platform/platform.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import type { OpenEvent } from '../../../../src/engine/opening/open-event.ts';
-import { openTextModelInline } from '../../../../src/engine/text/open.ts';
+import { TEXT } from '../../../../src/host/kinds/text.ts';
+import { openInline } from '../../../../src/host/open.ts';
 import type { TextModel, TextModelOptions } from '../../../../src/engine/text/calls/text-model.ts';
 import { textOf } from '../../../../src/files/message.ts';
 import { disguise } from '../../../gpu/test-device.ts';
@@ -81,7 +82,7 @@ async function notesOf(options: Partial<TextModelOptions>, on = platform): Promi
   const note = (event: OpenEvent): void => void (event.type === 'note' && notes.push(textOf(event.message)));
   try {
     const given = { model: folder.path, safe: true, memoryBudget: 2 ** 30, ...options };
-    opened.push(await openTextModelInline(on, given, note));
+    opened.push(await openInline(TEXT, on, given, note));
   } finally {
     folder.remove();
   }

@@ -20,7 +20,7 @@ import { checkT5, readT5 } from '../../blocks/t5-texts.ts';
 import { MOST_TOKENS, openTransformer, promptsOf, requireWidth } from '../../blocks/transformer-model.ts';
 import { FLUX_SIGNS, fluxWords, xlabsNames } from '../../layouts/flux-lora.ts';
 import { fluxNames } from '../../layouts/flux-names.ts';
-import { t5Adapters, transformerAdapters } from '../../layouts/lora-names.ts';
+import { t5Lora, transformerLora } from '../../layouts/lora-names.ts';
 import { CHROMA_FILES } from './chroma-layout.ts';
 
 const T5 = { encoder: 'text_encoder', tokenizer: 'tokenizer' };
@@ -50,11 +50,11 @@ export const chromaFamily: ImageFamily = {
   ],
   defaults: { steps: 35, guidance: 5, size: 1024 },
   files: CHROMA_FILES,
-  adapters: {
+  lora: {
     // Chroma has the blocks of FLUX.1 without the modules that modulate them.
     parts: [
-      transformerAdapters(fluxWords(fluxNames), fluxWords(xlabsNames)),
-      { ...t5Adapters('text_encoder', 1), flat: ['lora_te_', 'lora_te1_', 'lora_te3_'] },
+      transformerLora(fluxWords(fluxNames), fluxWords(xlabsNames)),
+      { ...t5Lora('text_encoder', 1), flat: ['lora_te_', 'lora_te1_', 'lora_te3_'] },
     ],
     // Adapters for FLUX.1 are given to Chroma too.
     signs: [{ models: 'Chroma', module: /distilled_guidance_layer/ }, ...FLUX_SIGNS],

@@ -25,7 +25,7 @@ import {
 } from '../../blocks/shared-components.ts';
 import { FLUX_SIGNS, fluxWords, splitNorm, xlabsNames } from '../../layouts/flux-lora.ts';
 import { fluxNames } from '../../layouts/flux-names.ts';
-import { clipAdapters, t5Adapters, transformerAdapters } from '../../layouts/lora-names.ts';
+import { clipLora, t5Lora, transformerLora } from '../../layouts/lora-names.ts';
 import { FLUX_FILES } from './flux-layout.ts';
 import { openFlux, type Beside, type FluxArguments } from './flux-model.ts';
 
@@ -119,14 +119,14 @@ export const fluxFamily: ImageFamily = {
   ],
   defaultsOf: fluxDefaults,
   files: FLUX_FILES,
-  adapters: {
+  lora: {
     parts: [
       {
-        ...transformerAdapters(fluxWords(fluxNames), fluxWords(xlabsNames), fluxWords(splitNorm)),
+        ...transformerLora(fluxWords(fluxNames), fluxWords(xlabsNames), fluxWords(splitNorm)),
         input: 'x_embedder.weight',
       },
-      clipAdapters('text_encoder', { nth: 1, original: 'clip_l' }),
-      t5Adapters('text_encoder_2', 3),
+      clipLora('text_encoder', { nth: 1, original: 'clip_l' }),
+      t5Lora('text_encoder_2', 3),
     ],
     signs: FLUX_SIGNS,
   },

@@ -34,7 +34,7 @@ import {
 import type { Pixels } from '../../calls/image-model.ts';
 import type { ComponentAccess } from '../../components/components.ts';
 import { FLUX_WIDTH, fluxWords, splitNorm } from '../../layouts/flux-lora.ts';
-import { decoderAdapters, DOUBLE_ATTENTION, transformerAdapters } from '../../layouts/lora-names.ts';
+import { decoderLora, DOUBLE_ATTENTION, transformerLora } from '../../layouts/lora-names.ts';
 import { empiricalShift } from '../../schedules/flow-sigmas.ts';
 import { FLUX2_FILES, FLUX2_KLEIN_FILES, flux2Names } from './flux2-layout.ts';
 import {
@@ -126,11 +126,8 @@ export const flux2: ImageFamily = {
   defaults: BASE,
   mu: empiricalShift,
   files: FLUX2_FILES,
-  adapters: {
-    parts: [
-      transformerAdapters(fluxWords(flux2Names), fluxWords(splitNorm)),
-      decoderAdapters('text_encoder'),
-    ],
+  lora: {
+    parts: [transformerLora(fluxWords(flux2Names), fluxWords(splitNorm)), decoderLora('text_encoder')],
     // Names that only FLUX.2 has are a sign of it; so are the widths of its larger models.
     signs: [
       { models: 'FLUX.2', module: /(?:_stream_modulation|to_qkv_mlp_proj|[._]linear_in$)/ },

@@ -22,7 +22,7 @@ import { checkT5, readT5 } from '../../blocks/t5-texts.ts';
 import { guidedItems, openTransformer, promptsOf, requireWidth } from '../../blocks/transformer-model.ts';
 import { CAPTIONS, COMMON, ETA, MAX_LENGTH, NEGATIVE, SIZE, TIMESTEPS } from '../../calls/call-arguments.ts';
 import type { ComponentAccess } from '../../components/components.ts';
-import { PIXART_OR_SANA, t5Adapters, transformerAdapters } from '../../layouts/lora-names.ts';
+import { PIXART_OR_SANA, t5Lora, transformerLora } from '../../layouts/lora-names.ts';
 
 const T5 = { encoder: 'text_encoder', tokenizer: 'tokenizer' };
 /** Pixels along one side of a latent. */
@@ -63,8 +63,8 @@ export const pixartFamily: ImageFamily = {
   pipelines: [pipeline('PixArtSigmaPipeline'), pipeline(ALPHA)],
   defaults: { steps: 20, guidance: 4.5 },
   namedDefaults: [[/lcm/i, { steps: 4, guidance: 0 }]],
-  adapters: {
-    parts: [transformerAdapters(), t5Adapters('text_encoder', 1)],
+  lora: {
+    parts: [transformerLora(), t5Lora('text_encoder', 1)],
     signs: [
       {
         models: 'PixArt',

@@ -19,12 +19,7 @@ import {
   SIZE,
   type CallArgumentTable,
 } from '../../calls/call-arguments.ts';
-import {
-  decoderAdapters,
-  DOUBLE_ATTENTION,
-  DOUBLE_BLOCKS,
-  transformerAdapters,
-} from '../../layouts/lora-names.ts';
+import { decoderLora, DOUBLE_ATTENTION, DOUBLE_BLOCKS, transformerLora } from '../../layouts/lora-names.ts';
 import { QWEN_IMAGE_FILES } from './qwen-image-layout.ts';
 import { openQwenImage, plainTexts } from './qwen-image-model.ts';
 
@@ -71,8 +66,8 @@ export const qwenImage: ImageFamily = {
     [/qwen-?image.*lightning/i, { steps: 8, guidance: 1, size: 1024 }],
   ],
   files: QWEN_IMAGE_FILES,
-  adapters: {
-    parts: [transformerAdapters(), decoderAdapters('text_encoder')],
+  lora: {
+    parts: [transformerLora(), decoderLora('text_encoder')],
     signs: [
       { models: 'Qwen-Image', module: /transformer_blocks[._]\d+[._](?:img|txt)_(?:mlp|mod)[._]/ },
       // Its attention has the names and the width of FLUX.1, in more blocks.

@@ -29,7 +29,7 @@ import {
 } from '../../calls/call-arguments.ts';
 import type { Pixels } from '../../calls/image-model.ts';
 import type { ComponentAccess } from '../../components/components.ts';
-import { decoderAdapters, PIXART_OR_SANA, transformerAdapters } from '../../layouts/lora-names.ts';
+import { decoderLora, PIXART_OR_SANA, transformerLora } from '../../layouts/lora-names.ts';
 import { ORIGINAL_WORDS, originalNames, SANA_FILES } from './sana-layout.ts';
 import { GEMMA, readSanaTexts, type SanaArguments } from './sana-texts.ts';
 
@@ -76,11 +76,8 @@ export const sanaFamily: ImageFamily = {
     { classes: { 'text-to-image': 'SanaPipeline' }, strength: 'ceil', callArguments: () => ARGUMENTS },
   ],
   defaults: { steps: 20, guidance: 4.5 },
-  adapters: {
-    parts: [
-      transformerAdapters({ rename: originalNames, words: ORIGINAL_WORDS }),
-      decoderAdapters('text_encoder'),
-    ],
+  lora: {
+    parts: [transformerLora({ rename: originalNames, words: ORIGINAL_WORDS }), decoderLora('text_encoder')],
     signs: [
       { models: 'Sana', module: /transformer_blocks[._]\d+[._]ff[._]conv_(?:inverted|depth|point)$/ },
       { models: 'Sana', module: /transformer_blocks[._]\d+[._]attn1[._]to_q$/, columns: 2240 },

@@ -26,7 +26,7 @@ import {
 } from '../../blocks/transformer-model.ts';
 import type { ComponentAccess } from '../../components/components.ts';
 import { compute, type ComputeOptions } from '../../recording/compute.ts';
-import { createScalars } from '../../recording/scalars.ts';
+import { createScalars } from '../../recording/scope.ts';
 import { Scope } from '../../recording/scope.ts';
 import { checkLayers, layerGuidance, layerGuidanceNotes } from './sd3-layer-guidance.ts';
 import { checkSD3Encoders, CLIPS, encodeSD3, UNREAD_LAYERS, type TextWidths } from './sd3-texts.ts';

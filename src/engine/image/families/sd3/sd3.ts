@@ -24,7 +24,7 @@ import {
   text,
   type CallArgumentTable,
 } from '../../calls/call-arguments.ts';
-import { clipAdapters, t5Adapters, transformerAdapters } from '../../layouts/lora-names.ts';
+import { clipLora, t5Lora, transformerLora } from '../../layouts/lora-names.ts';
 import { LAYER_GUIDANCE } from './sd3-layer-guidance.ts';
 import { originalNames, SD3_FILES } from './sd3-layout.ts';
 import { openSD3 } from './sd3-model.ts';
@@ -72,7 +72,7 @@ const SECOND =
   /(?<!single_)transformer_blocks[._]\d+[._]attn2[._]|joint_blocks[._]\d+[._]x_block[._]attn2[._]/;
 
 const TRANSFORMER: AdapterPart = {
-  ...transformerAdapters(),
+  ...transformerLora(),
   others(tensors) {
     let layers = 0;
     while (tensors.has(`transformer_blocks.${layers}.norm1.linear.weight`)) layers++;
@@ -117,12 +117,12 @@ export const sd3Family: ImageFamily = {
     [/3\.5.*medium/i, MEDIUM],
   ],
   defaultsOf: sd3Defaults,
-  adapters: {
+  lora: {
     parts: [
       TRANSFORMER,
-      clipAdapters('text_encoder', { nth: 1, original: 'clip_l' }),
-      clipAdapters('text_encoder_2', { nth: 2, original: 'clip_g' }),
-      t5Adapters('text_encoder_3', 3),
+      clipLora('text_encoder', { nth: 1, original: 'clip_l' }),
+      clipLora('text_encoder_2', { nth: 2, original: 'clip_g' }),
+      t5Lora('text_encoder_3', 3),
     ],
     signs: [
       { models: 'Stable Diffusion 3.5 medium', module: SECOND, width: 1536 },

@@ -44,7 +44,7 @@ import {
   type CallArguments,
 } from '../../calls/call-arguments.ts';
 import type { ComponentAccess } from '../../components/components.ts';
-import { decoderAdapters, transformerAdapters } from '../../layouts/lora-names.ts';
+import { decoderLora, transformerLora } from '../../layouts/lora-names.ts';
 import type { Scope } from '../../recording/scope.ts';
 import { originalNames, Z_IMAGE_FILES } from './z-image-layout.ts';
 
@@ -107,11 +107,8 @@ export const zImage: ImageFamily = {
   ],
   defaults: { steps: 50, guidance: 5, size: 1024 },
   namedDefaults: [[/z[-_]?image.*turbo/i, { steps: 8, guidance: 0, size: 1024 }]],
-  adapters: {
-    parts: [
-      transformerAdapters({ rename: originalNames, words: LORA_WORDS }),
-      decoderAdapters('text_encoder'),
-    ],
+  lora: {
+    parts: [transformerLora({ rename: originalNames, words: LORA_WORDS }), decoderLora('text_encoder')],
     signs: [
       {
         models: 'Z-Image',

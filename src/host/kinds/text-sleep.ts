@@ -1,0 +1,34 @@
+// Sleep behaviour of a language model: the calls that it answers while asleep, its queue of waiting requests, and the adapters that
+// are loaded again.
+
+import type { SleepBehaviour } from '../session/sleeping-model.ts';
+import type { LoraInfo, TextModel, TextModelOptions } from '../../engine/text/calls/text-model.ts';
+import { TextWaitQueue } from '../../engine/text/request/text-wait-queue.ts';
+
+export function textSleep({ info }: TextModel, options: TextModelOptions): SleepBehaviour<TextModel> {
+  const waitQueue = new TextWaitQueue(info, options);
+  return {
+    waitQueue,
+    async rest(model) {
+      const [metrics, adapters] = await Promise.all([model.metrics(), model.loadedAdapters()]);
+      const pages = { ...metrics.pages, used: 0, cached: 0 };
+      return {
+        answers: {
+          metrics: async () => ({ ...metrics, pages, waiting: waitQueue.waiting }),
+          loadedAdapters: async () => adapters,
+          abort: async (id) => waitQueue.abort(id),
+          flushCache: async () => true,
+        },
+        restore: (again) => restoreAdapters(again, adapters),
+      };
+    },
+  };
+}
+
+/** Loads the adapters that were loaded before. An adapter whose files are missing is left out, and requests that name it fail. */
+async function restoreAdapters(model: TextModel, adapters: readonly LoraInfo[]): Promise<void> {
+  const there = new Set((await model.loadedAdapters()).map(({ name }) => name));
+  for (const { name, path } of adapters)
+    if (!there.delete(name)) await model.loadAdapter(name, path).catch(() => {});
+  for (const name of there) await model.unloadAdapter(name);
+}

@@ -1,0 +1,51 @@
+// Language models: text in, text out.
+
+import { bytesText } from '../../files/bytes-text.ts';
+import { fieldName } from '../../options/setting.ts';
+import { mapSampling } from '../../options/text-request.ts';
+import { mergeEvents } from '../../engine/text/run/merge-events.ts';
+import type { TextModel, TextModelOptions } from '../../engine/text/calls/text-model.ts';
+import { checkTextModelOptions } from '../../engine/text/request/text-rules.ts';
+import type { ModelKind } from './model-kind.ts';
+import { TextRepeat } from './repeat.ts';
+import { formatsText, parametersText } from './summary-words.ts';
+import { textSleep } from './text-sleep.ts';
+
+export const TEXT: ModelKind<TextModelOptions, TextModel> = {
+  name: 'text',
+  article: 'a',
+  noun: 'chat model',
+  endpoint: 'POST /v1/chat/completions',
+  opener: 'openTextModel',
+  module: import.meta.url,
+  calls: {
+    renderPrompt: {},
+    tokenize: {},
+    detokenize: {},
+    metrics: { passive: true },
+    abort: { passive: true },
+    flushCache: { passive: true },
+    loadedAdapters: { passive: true },
+    loadAdapter: { changes: true, files: true },
+    unloadAdapter: { changes: true },
+  },
+  merge: mergeEvents,
+  check: checkTextModelOptions,
+  sleep: textSleep,
+  repeat: (request) => new TextRepeat(request),
+  engine: async () => (await import('../../engine/text/open.ts')).openText,
+  summary(info) {
+    const { architecture, contextLength, modelContextLength, memory, adapter } = info;
+    const shortened = contextLength < modelContextLength ? ` (the model's own is ${modelContextLength})` : '';
+    const sampling = mapSampling(
+      (name, setting) =>
+        `${fieldName(name, setting, 'chat')} ${info.sampling[name]} (${info.samplingSource[name]})`,
+    );
+    const used = memory.weights + memory.kv + memory.arena;
+    return [
+      `Model: ${architecture}, ${parametersText(info)}, weights ${formatsText(info)}, context ${contextLength}${shortened}`,
+      `Memory: ${bytesText(used)} of ${bytesText(memory.budget)}: ${bytesText(memory.weights)} weights, ${bytesText(memory.kv)} cache, ${bytesText(memory.arena)} scratch; on ${adapter.description || adapter.device}`,
+      `Sampling: ${Object.values(sampling).join(', ')}`,
+    ];
+  },
+};

@@ -1,0 +1,99 @@
+// Schemas of the list of models, of one model, and of its source.
+
+import { z } from 'zod';
+import { WEIGHT_CHOICES } from '../../options/model.ts';
+import { mapSampling, MODEL_SAMPLING } from '../../options/text-request.ts';
+import { underFieldNames } from '../body/setting-fields.ts';
+import { count, seconds } from '../http/reply-members.ts';
+
+const entry = {
+  id: z.string(),
+  object: z.literal('model'),
+  created: seconds,
+  owned_by: z.literal('svc-engine'),
+  root: z.string().describe("The model's first name, or an adapter's folder."),
+  parent: z.string().nullable().describe('Of an adapter: its model.'),
+};
+
+const samplingDefault = z.strictObject({
+  value: z.number(),
+  source: z.enum(['generation_config.json', 'gguf', 'contract']),
+});
+
+const languageModel = {
+  architecture: z.string().describe('The class, as config.json names it.'),
+  weight_formats: z.array(z.string()).describe('Formats of the matrices on the device.'),
+};
+
+const textEntry = z.strictObject({
+  ...entry,
+  ...languageModel,
+  max_model_len: count,
+  modalities: z.array(z.enum(['text', 'image', 'video', 'audio'])).describe('What messages may hold.'),
+  sampling_defaults: z.strictObject(
+    underFieldNames(
+      mapSampling(() => samplingDefault),
+      MODEL_SAMPLING,
+      'chat',
+    ),
+  ),
+});
+
+const imageEntry = z.strictObject({
+  ...entry,
+  pipeline: z.string(),
+  size_multiple: count,
+  schedulers: z.array(z.string()).describe("The first is the model's own."),
+  image_defaults: z.strictObject({
+    width: count,
+    height: count,
+    num_inference_steps: count,
+    guidance_scale: z.number(),
+    negative_prompt: z.string(),
+  }),
+});
+
+const embeddingEntry = z.strictObject({
+  ...entry,
+  ...languageModel,
+  max_model_len: count,
+  dimensions: count,
+  pooling: z.enum(['cls', 'mean', 'last']),
+});
+
+export const Model = z.union([textEntry, imageEntry, embeddingEntry]);
+
+export const Models = z.strictObject({ object: z.literal('list'), data: z.array(Model) });
+
+const bytes = count.describe('Bytes.');
+
+const origin = {
+  model_path: z.string(),
+  served_model_name: z.string().optional().describe('The first of its names.'),
+  served_model_names: z.array(z.string()),
+  model_type: z.string().nullable().describe('As config.json states it.'),
+  architectures: z.array(z.string()).describe('Its class.'),
+  parameters: count,
+  quantization: z.enum(WEIGHT_CHOICES),
+  adapter: z.string().describe('The GPU.'),
+};
+
+export const ModelInfo = z.union([
+  z.strictObject({
+    ...origin,
+    kind: z.enum(['text', 'embedding']),
+    is_generation: z.boolean(),
+    memory: z.strictObject({ budget: bytes, weights: bytes, kv: bytes, arena: bytes }),
+    architecture: z.string(),
+    tokenizer_path: z.string(),
+    vocab_size: count,
+    max_model_len: count,
+  }),
+  z.strictObject({
+    ...origin,
+    kind: z.literal('image'),
+    is_generation: z.literal(false),
+    memory: z.strictObject({ budget: bytes, weights: bytes }),
+    pipeline: z.string(),
+  }),
+]);

@@ -1,0 +1,263 @@
+// Finds the served model that a request names, and lists the models for /v1/models.
+
+import {
+  type AnyKind,
+  type EmbeddingModel,
+  type ImageModel,
+  MODEL_KINDS,
+  type ModelKind,
+  type ModelOf,
+  type TextModel,
+} from '../../index.ts';
+import { mapSampling, MODEL_SAMPLING } from '../../options/text-request.ts';
+import { underFieldNames } from '../body/setting-fields.ts';
+import type { H3Event } from 'h3';
+import { RequestError } from '../http/errors.ts';
+import type { RouteTable } from './route.ts';
+import {
+  isOf,
+  notReady,
+  type Ready,
+  requireRunning,
+  type ServableModel,
+  type Service,
+  type Slot,
+} from './service.ts';
+
+/** Where an interface sends requests to each kind of model; kinds that it leaves out have OpenAI's routes. */
+export type Endpoints = Readonly<Record<string, string>>;
+
+/**
+ * Returns the model of a kind that a request names: by its full name, its last segment, or `default`, which is the first model of
+ * that kind.
+ */
+export function findModel<K extends AnyKind>(
+  service: Service,
+  kind: K | readonly K[],
+  requested: string,
+  endpoints: Endpoints = {},
+): Ready<ModelOf<K>> {
+  const { slots } = service;
+  const kinds = [kind].flat() as K[];
+  const fits = (slot: Slot): boolean => kinds.some((one) => mayBe(one, slot));
+  // If several kinds of model share a name, the wanted kind comes first.
+  const ordered = [...slots.filter(fits), ...slots];
+  const name = untagged(slots, requested);
+  const slot = slotNamed(ordered, name) ?? (name === 'default' ? slots.find(fits) : undefined);
+  if (!slot) throw noModel(slots, kinds[0]!, requested, endpoints);
+  if (!fits(slot)) throw wrongEndpoint(slot, requested, endpoints);
+  if (slot.phase.name !== 'ready') throw notReady(slot);
+  return slot.phase.ready as unknown as Ready<ModelOf<K>>;
+}
+
+/** Finds a text model; `name:adapter` means a model with an adapter, unless the whole is a served name. */
+export function findTextModel(
+  service: Service,
+  requested: string,
+  endpoints: Endpoints = {},
+): Ready<TextModel> & { adapter?: string } {
+  const { base, adapter } = splitName(service, requested);
+  return { ...findModel(service, MODEL_KINDS.text, base, endpoints), ...(adapter !== '' && { adapter }) };
+}
+
+/** `adapter` is '' if the request names none. */
+export function splitName({ slots }: Service, requested: string): { base: string; adapter: string } {
+  const whole = untagged(slots, requested);
+  if (slotNamed(slots, whole)) return { base: whole, adapter: '' };
+  const names = slots.flatMap((slot) => slot.names);
+  const [base = whole] = ['default', ...names, ...names.map(lastSegment)]
+    .filter((name) => whole.startsWith(`${name}:`))
+    .toSorted((a, b) => b.length - a.length);
+  return { base, adapter: whole.slice(base.length + 1).trim() };
+}
+
+/** Removes the tag from a name: clients that read Ollama's list of models use its tagged names on every route. */
+function untagged(slots: readonly Slot[], requested: string): string {
+  const isWhole = slots.some(({ names }) => names.includes(requested));
+  return isWhole ? requested : requested.replace(/:latest$/, '');
+}
+
+/** A model that is not open yet may turn out to be of any kind. */
+function mayBe(kind: AnyKind, slot: Slot): boolean {
+  return slot.kind === null || slot.kind.name === kind.name;
+}
+
+/** The models of a kind that are ready, with their names. */
+export function modelsOf<M extends ServableModel>(
+  { slots }: Service,
+  kind: ModelKind<never, M>,
+): { names: string[]; model: M }[] {
+  return slots.flatMap(({ names, phase }) =>
+    phase.name === 'ready' && isOf(kind, phase.ready) ? [{ names, model: phase.ready.model }] : [],
+  );
+}
+
+function slotNamed(slots: readonly Slot[], requested: string): Slot | undefined {
+  return (
+    slots.find(({ names }) => names.includes(requested)) ??
+    slots.find(({ names }) => names.some((name) => lastSegment(name) === requested))
+  );
+}
+
+function noModel(
+  slots: readonly Slot[],
+  kind: AnyKind,
+  requested: string,
+  endpoints: Endpoints = {},
+): RequestError {
+  const unnamed = slots.find(({ names, phase }) => names.length === 0 && phase.name === 'starting');
+  if (unnamed) return notReady(unnamed);
+  const names = slots.flatMap((slot) => slot.names).join(', ');
+  const { noun, endpoint } = purposeOf(kind, endpoints);
+  const message = slots.some((slot) => mayBe(kind, slot))
+    ? `there is no model ${JSON.stringify(requested)} here; this server has ${names}`
+    : `there is no ${noun} here for ${endpoint}; this server has ${slots.map((slot) => describeSlot(slot, endpoints)).join(', ')}`;
+  return new RequestError('model_not_found', message, { param: 'model' });
+}
+
+function purposeOf(
+  kind: AnyKind | null,
+  endpoints: Endpoints,
+): Pick<AnyKind, 'article' | 'noun' | 'endpoint'> {
+  const { name, article, noun, endpoint } = kind ?? MODEL_KINDS.text;
+  return { article, noun, endpoint: endpoints[name] ?? endpoint };
+}
+
+function describeSlot({ names, kind }: Slot, endpoints: Endpoints): string {
+  const { noun, endpoint } = purposeOf(kind, endpoints);
+  return `the ${noun} ${names.join(', ')} at ${endpoint}`;
+}
+
+function wrongEndpoint({ kind }: Slot, requested: string, endpoints: Endpoints = {}): RequestError {
+  const { article, noun, endpoint } = purposeOf(kind, endpoints);
+  return new RequestError('unsupported', `${requested} is ${article} ${noun}; send it to ${endpoint}`, {
+    param: 'model',
+  });
+}
+
+/** Models that are ready, and the adapters loaded with them. */
+async function modelList(service: Service) {
+  requireRunning(service);
+  const data = await Promise.all(service.slots.map((slot) => entriesOf(slot, service.startedAt)));
+  return { object: 'list', data: data.flat() };
+}
+
+async function entriesOf({ names, phase }: Slot, created: number) {
+  if (phase.name !== 'ready') return [];
+  const { ready } = phase;
+  const adapters = isOf<TextModel>(MODEL_KINDS.text, ready) ? await ready.model.loadedAdapters() : [];
+  const [base = ''] = names;
+  return [
+    ...names.map((name) => entryOf(ready, names, name, created)),
+    ...adapters.map(({ name, path }) => ({
+      ...entryOf(ready, names, `${base}:${name}`, created),
+      root: path,
+      parent: base,
+    })),
+  ];
+}
+
+/**
+ * GET /v1/models/…: a model's name may contain slashes. Models and adapters are found by every name that requests may use for them.
+ */
+async function modelEntry(service: Service, { url }: H3Event) {
+  requireRunning(service);
+  const requested = decode(url.pathname.slice('/v1/models/'.length));
+  const { slots, startedAt } = service;
+  const { base, adapter } = splitName(service, requested);
+  const first = slots.find((one) => adapter === '' || mayBe(MODEL_KINDS.text, one));
+  const slot = slotNamed(slots, base) ?? (base === 'default' ? first : undefined);
+  if (!slot) throw noModel(slots, slots[0]?.kind ?? MODEL_KINDS.text, requested);
+  if (slot.phase.name !== 'ready') throw notReady(slot);
+  const { names } = slot;
+  if (adapter !== '') {
+    const entries = await entriesOf(slot, startedAt);
+    const entry = entries.find(({ id, parent }) => parent !== null && id === `${parent}:${adapter}`);
+    if (!entry) throw noModel(slots, MODEL_KINDS.text, requested);
+    return entry;
+  }
+  const id =
+    names.find((name) => name === base) ??
+    names.find((name) => lastSegment(name) === base) ??
+    names[0] ??
+    requested;
+  return entryOf(slot.phase.ready, names, id, startedAt);
+}
+
+function entryOf(ready: Ready, names: string[], id: string, created: number) {
+  return {
+    id,
+    object: 'model',
+    created,
+    owned_by: 'svc-engine',
+    root: names[0],
+    parent: null as string | null,
+    ...ownEntry(ready),
+  };
+}
+
+function ownEntry(ready: Ready) {
+  if (isOf<TextModel>(MODEL_KINDS.text, ready)) return textEntry(ready.model);
+  if (isOf<ImageModel>(MODEL_KINDS.image, ready)) return imageEntry(ready.model);
+  return isOf<EmbeddingModel>(MODEL_KINDS.embedding, ready) ? embeddingEntry(ready.model) : {};
+}
+
+function embeddingEntry({ info }: EmbeddingModel) {
+  const { contextLength, dimensions, pooling } = info;
+  return { ...weightsEntry(info), max_model_len: contextLength, dimensions, pooling };
+}
+
+/** The class and the weights of a language model. */
+function weightsEntry({ architecture, weightFormats }: TextModel['info'] | EmbeddingModel['info']) {
+  return { architecture, weight_formats: weightFormats };
+}
+
+function textEntry({ info }: TextModel) {
+  const { contextLength, sampling, samplingSource } = info;
+  const values = mapSampling((name) => ({ value: sampling[name], source: samplingSource[name] }));
+  return {
+    ...weightsEntry(info),
+    max_model_len: contextLength,
+    modalities: ['text', ...info.media],
+    sampling_defaults: underFieldNames(values, MODEL_SAMPLING, 'chat'),
+  };
+}
+
+function imageEntry({ info: { pipeline, sizeMultiple, defaults, schedulers } }: ImageModel) {
+  return {
+    pipeline,
+    size_multiple: sizeMultiple,
+    schedulers,
+    image_defaults: {
+      width: defaults.width,
+      height: defaults.height,
+      num_inference_steps: defaults.steps,
+      guidance_scale: defaults.guidance,
+      negative_prompt: defaults.negativePrompt,
+    },
+  };
+}
+
+/** Decodes a path segment; returns it unchanged if its escapes are invalid. */
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+function lastSegment(name: string): string {
+  return name.slice(name.lastIndexOf('/') + 1);
+}
+
+const COMMON = { group: 'Models', schemas: [() => import('./model-reply-schema.ts')] } as const;
+
+export const MODEL_ROUTES: RouteTable = {
+  '/v1/models': {
+    GET: { handle: modelList, summary: 'The models that are ready.', ...COMMON, reply: 'Models' },
+  },
+  '/v1/models/**': {
+    GET: { handle: modelEntry, summary: 'A model by its name.', ...COMMON, reply: 'Model' },
+  },
+};
