@@ -113,7 +113,10 @@ async function* draw(
     width: width / shrunk,
     height: height / shrunk,
     ...(frames > 1 && { frames }),
-    data: new Uint8Array((3 * frames * width * height) / shrunk ** 2).fill(seed % 256),
+    // Frames of one colour that are equal would be one in a file.
+    data: new Uint8Array((3 * frames * width * height) / shrunk ** 2).map(
+      (_, i) => seed + 60 * Math.floor((i * shrunk ** 2) / (3 * width * height)),
+    ),
   });
   for (let sample = 0; sample < values.samples; sample += 1) {
     for (let step = 1; step <= steps; step += 1) {
