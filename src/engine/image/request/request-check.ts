@@ -19,7 +19,7 @@ export function sideProblem(value: number, multiple: number): string | null {
 }
 
 /** Describes the problem with a number of frames, of which each latent after the first stands for `perLatent`; null: none. */
-export function framesProblem(value: number, perLatent: number | null): string | null {
+function framesProblem(value: number, perLatent: number | null): string | null {
   if (perLatent === null)
     return value === 1 ? null : `is ${value}, and this model draws images, which have one: leave it out`;
   const problem = wholeProblem(value, 1, LIMITS.frames);
