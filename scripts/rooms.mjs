@@ -125,8 +125,9 @@ export const FOLDERS = {
   'engine/text/cache': 'pages of sequences: the tree of prefixes, the tiers below the device',
   'engine/text/step': "a step on the device: its rows' buffers, its tapes, what is read back",
   'engine/text/media': 'images, videos and sounds of messages: read and written into prompts',
-  'engine/text/towers': 'rows of media: which tokens of a prompt take them, and the towers that compute them between steps',
-  'engine/text/kv': "what layers keep on the device: KV pages and fixed states, their layout, their copies",
+  'engine/text/towers':
+    'rows of media: which tokens of a prompt take them, and the towers that compute them between steps',
+  'engine/text/kv': 'what layers keep on the device: KV pages and fixed states, their layout, their copies',
   'engine/text/output': 'what tokens mean: reasoning, tool calls, answers, by the tables of their formats',
   'engine/text/lora': 'LoRA of language models: folders, names, matrices beside the weights',
   'engine/text/calls': 'what is asked of a language model and what it answers',
