@@ -112,7 +112,8 @@ export const FOLDERS = {
   'host/electron': "Electron's main process and preload scripts: the face of an engine in a hidden window",
   'engine/weights': 'readers of weight requests: check, plan, place, pack, cache, adapt',
   'engine/check': 'kernels of an adapter against their plain forms, family by family',
-  'engine/plan': 'what a model would take, from its configuration and the headers of its files',
+  'engine/plan':
+    'what a model of any kind would take: headers, openings on paper, the smallest change that fits',
   'engine/tuning': 'kernels compiled ahead, and the fastest of equal variants for a model and an adapter',
   'engine/opening': 'what opening any model needs: classes, files, events of its progress',
   'engine/input': 'values that callers pass: their checks',
