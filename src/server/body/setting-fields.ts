@@ -72,7 +72,8 @@ export const schemaOf = <const K extends Kind>(kind: K): z.ZodType<SentValueOf<K
 export function membersOf<const S extends ObjectShape>({ members, required }: S) {
   const schemas = Object.entries(members).map(([name, shape]) => {
     const schema = anySchemaOf(shape);
-    return [name, required.includes(name) ? schema : schema.nullish()];
+    if (required.includes(name)) return [name, schema];
+    return [name, schema instanceof z.ZodNullable ? schema.optional() : schema.nullish()];
   });
   return Object.fromEntries(schemas) as {
     -readonly [K in keyof S['members']]: K extends S['required'][number]

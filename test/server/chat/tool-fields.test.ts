@@ -10,7 +10,7 @@ const weather = { type: 'function' as const, function: { name: 'weather', parame
 const clock = { type: 'function' as const, function: { name: 'clock' } };
 const tools = [weather, clock];
 const messages = [{ role: 'user' as const, content: 'hi' }];
-const prompt = { messages, tools } as TextRequest['prompt'];
+const prompt: TextRequest['prompt'] = { messages, tools };
 const withTools = { with: { tools } };
 
 const withParameters = (wrong: unknown) => [{ type: 'function', function: { name: 'f', parameters: wrong } }];
