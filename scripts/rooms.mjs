@@ -112,7 +112,8 @@ export const FOLDERS = {
   'host/electron': "Electron's main process and preload scripts: the face of an engine in a hidden window",
   'engine/weights': 'readers of weight requests: check, plan, place, pack, cache, adapt',
   'engine/check': 'kernels of an adapter against their plain forms, family by family',
-  'engine/plan': 'what a model would take, from its configuration and the headers of its files',
+  'engine/plan':
+    'what a model of any kind would take: headers, openings on paper, the smallest change that fits',
   'engine/tuning': 'kernels compiled ahead, and the fastest of equal variants for a model and an adapter',
   'engine/opening': 'what opening any model needs: classes, files, events of its progress',
   'engine/input': 'values that callers pass: their checks',
@@ -125,8 +126,9 @@ export const FOLDERS = {
   'engine/text/cache': 'pages of sequences: the tree of prefixes, the tiers below the device',
   'engine/text/step': "a step on the device: its rows' buffers, its tapes, what is read back",
   'engine/text/media': 'images, videos and sounds of messages: read and written into prompts',
-  'engine/text/towers': 'rows of media: which tokens of a prompt take them, and the towers that compute them between steps',
-  'engine/text/kv': "what layers keep on the device: KV pages and fixed states, their layout, their copies",
+  'engine/text/towers':
+    'rows of media: which tokens of a prompt take them, and the towers that compute them between steps',
+  'engine/text/kv': 'what layers keep on the device: KV pages and fixed states, their layout, their copies',
   'engine/text/output': 'what tokens mean: reasoning, tool calls, answers, by the tables of their formats',
   'engine/text/lora': 'LoRA of language models: folders, names, matrices beside the weights',
   'engine/text/calls': 'what is asked of a language model and what it answers',

@@ -60,13 +60,16 @@ export async function bundle(outdir = join(root, 'dist/browser'), { extra = {}, 
 }
 
 /**
- * Leaves what is imported when it is called out of a bundle of one file: preload scripts read the kinds of models, whose engines run elsewhere.
+ * Leaves out what is imported when it is called: preload scripts are one file each and read the kinds of models, whose engines run elsewhere.
  * @type {import('esbuild').Plugin}
  */
 const WITHOUT_ENGINE = {
   name: 'svc-without-engine',
-  setup({ onResolve }) {
-    onResolve({ filter: /./ }, ({ kind }) => (kind === 'dynamic-import' ? { external: true } : undefined));
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /./ }, ({ kind, path }) =>
+      kind === 'dynamic-import' ? { path, namespace: 'left-out' } : undefined,
+    );
+    onLoad({ filter: /./, namespace: 'left-out' }, () => ({ contents: '' }));
   },
 };
 

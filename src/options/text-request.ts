@@ -100,7 +100,7 @@ export const SAMPLING = {
   stop: {
     kind: { type: 'list', of: { type: 'text' }, most: LIMITS.stops, orOne: true },
     help: `Up to ${LIMITS.stops} strings that end a choice; not part of its text.`,
-    by: 'engine/text/run/stop-matcher.ts',
+    by: 'engine/text/run/sequence-output.ts',
     in: OLLAMA,
     stricter: `at most ${LIMITS.stops}, none empty`,
   },
@@ -114,7 +114,7 @@ export const SAMPLING = {
   stopRegex: {
     kind: { type: 'list', of: { type: 'text' }, most: LIMITS.stops, orOne: true },
     help: `Up to ${LIMITS.stops} regular expressions that end a choice, matched in linear time.`,
-    by: 'engine/text/run/stop-matcher.ts',
+    by: 'engine/text/run/sequence-output.ts',
     in: OPENAI,
     stricter: `at most ${LIMITS.stops}, of 4,000 places and 65,536 characters together, without look-around, back-references and flags`,
   },
@@ -136,7 +136,7 @@ export const SAMPLING = {
     kind: { type: 'boolean' },
     help: 'What a stop matched stays in the text.',
     default: false,
-    by: 'engine/text/run/stop-matcher.ts',
+    by: 'engine/text/run/sequence-output.ts',
     in: COMPLETIONS,
   },
   skipSpecialTokens: {

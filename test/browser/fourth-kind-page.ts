@@ -2,7 +2,6 @@
 
 import { openModel } from '../../src/host/page/open.ts';
 import { serveKinds } from '../../src/host/page/serve.ts';
-import type { End } from '../../src/host/page/thread.ts';
 import { ECHO } from '../host/fourth-kind.mjs';
 
 declare global {
@@ -16,7 +15,7 @@ const SCRIPT = {
   create: () => new Worker(new URL('./fourth-kind-page.js', import.meta.url), { type: 'module' }),
 };
 
-if (typeof document === 'undefined') serveKinds(self as unknown as End, [ECHO]);
+if (typeof document === 'undefined') serveKinds(self, [ECHO]);
 
 globalThis.echo = async (text) => {
   const model = await openModel(ECHO, { model: 'hills' }, () => {}, undefined, SCRIPT);

@@ -80,8 +80,9 @@ export async function loadOnto(
   onEvent: (event: OpenEvent) => void,
 ): Promise<Loaded> {
   const bytesIn = weightBytesIn(device, checkpoint.tensors, config.generate!);
-  const { quantization, note } = await chooseQuantization(device, options.quantization ?? 'none', bytesIn);
-  if (note !== null) onEvent(noteOf(note));
+  const quantization = await chooseQuantization(device, options.quantization, bytesIn, (message) =>
+    onEvent(noteOf(message)),
+  );
   const { kept } = options;
   const sizes = {
     ...runnerSizes(device, config, kept === null ? options : { ...options, prefillChunk: kept.rows }),

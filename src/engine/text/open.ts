@@ -20,6 +20,7 @@ import { collect } from '../weights/collect.ts';
 import { checkLoraFolders } from './lora/lora-folders.ts';
 import { Loras } from './lora/loras.ts';
 import { loadOnto, type Loaded } from './load.ts';
+import { paperText } from './plan-text.ts';
 import { serve } from './serve.ts';
 import { readTextFiles, type TextFiles } from './text-files.ts';
 import type { TextModel, TextModelOptions } from './calls/text-model.ts';
@@ -112,7 +113,10 @@ function deviceSource(
         media,
       };
       return loadOnto(device, checkpoint, config, loading, onEvent).catch(async (error: unknown) => {
-        throw await withFittingChange(error, device, checkpoint, config, options);
+        const { memoryBudget } = device;
+        throw await withFittingChange(error, memoryBudget, options.quantization ?? 'none', () =>
+          paperText(device, checkpoint, config, options),
+        );
       });
     },
   };

@@ -11,7 +11,7 @@ import type { RunnerMedia } from './towers/tower-weights.ts';
 import { readMedia, withMedia } from './towers/text-media.ts';
 import type { RequestContext } from './request/request-context.ts';
 import type { TextModelOptions } from './calls/text-model.ts';
-import { untieStoredHead } from './tied-head.ts';
+import { untieStoredHead } from '../opening/tied-head.ts';
 
 type Speech = Pick<RequestContext, 'tokenizer' | 'template' | 'output' | 'endIds'>;
 

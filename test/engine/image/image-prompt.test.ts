@@ -4,7 +4,7 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { componentHeaders, PageCollector } from '../../../src/engine/plan/planned-components.ts';
+import { componentHeaders, PageCollector } from '../../../src/engine/image/planned-components.ts';
 import { knownPipelines, pipelineEntry } from '../../../src/engine/image/families/registry.ts';
 import type { ImageModelOptions, Pixels } from '../../../src/engine/image/calls/image-model.ts';
 import { EngineError } from '../../../src/files/error.ts';

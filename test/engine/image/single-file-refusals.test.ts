@@ -3,7 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { knownPipelines, pipelineEntry } from '../../../src/engine/image/families/registry.ts';
-import { componentHeaders, PageCollector } from '../../../src/engine/plan/planned-components.ts';
+import { componentHeaders, PageCollector } from '../../../src/engine/image/planned-components.ts';
 import { checkRequests } from '../../../src/engine/weights/check.ts';
 import { collect } from '../../../src/engine/weights/collect.ts';
 import { EngineError } from '../../../src/files/error.ts';

@@ -185,7 +185,7 @@ export function createPaperRunner({
       const bytes = asked.map((copy) => states!.bytesOf({ copy }));
       return queue.then(() => bytes);
     },
-    launch,
+    launcher: { launch },
   };
   return runner;
 }

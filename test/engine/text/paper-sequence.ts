@@ -9,7 +9,7 @@ import type { Recorder } from '../../../src/engine/text/run/recorder.ts';
 import { SequenceOutput } from '../../../src/engine/text/run/sequence-output.ts';
 import { Sequence, type SequenceRequest } from '../../../src/engine/text/run/sequence.ts';
 import { stopText } from '../../../src/grammar/stops/stop-text.ts';
-import { createStopMatcher } from '../../../src/engine/text/run/stop-matcher.ts';
+import { createStopMatcher } from '../../../src/engine/text/run/sequence-output.ts';
 import type { TextEvent } from '../../../src/engine/text/calls/text-model.ts';
 
 export interface PaperSequence extends Sequence {

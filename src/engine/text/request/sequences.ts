@@ -13,7 +13,7 @@ import { Progress, TokenCounts } from '../run/progress.ts';
 import { createRecorder, type Recorder } from '../run/recorder.ts';
 import { SequenceOutput } from '../run/sequence-output.ts';
 import { Sequence, type SequenceRequest } from '../run/sequence.ts';
-import { createStopMatcher } from '../run/stop-matcher.ts';
+import { createStopMatcher } from '../run/sequence-output.ts';
 import type { SequenceSampling } from '../step/step-part.ts';
 import { constraintsOf, type Reading } from './constrain.ts';
 import { allowedTokens, wgslSource } from './processors.ts';

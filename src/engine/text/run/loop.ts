@@ -166,7 +166,7 @@ export class EngineLoop {
       this.#reportPrefill(part);
     }
     const drawLater = parts.some(({ samples, sequence }) => samples && sequence.isConstrained);
-    const launched = this.#runner.launch(parts, { drawLater });
+    const launched = this.#runner.launcher.launch(parts, { drawLater });
     const drawn = drawLater ? null : launched.draw();
     drawn?.catch(() => {}); // handled where the step is read
     return { parts, launched, drawn, superseded: new Set() };

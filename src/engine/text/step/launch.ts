@@ -58,8 +58,8 @@ export class StepLauncher {
     this.#readback = new Readback(device, [parts.batch.ids, parts.sampler.logprobs]);
   }
 
-  /** See TextRunner. */
-  launch(parts: readonly StepPart[], drawLater: boolean): Launched {
+  /** Submits a step's forward pass, and its sampling too unless `drawLater` is set; then sampling waits for `draw`. */
+  launch(parts: readonly StepPart[], { drawLater = false } = {}): Launched {
     const { batch, writer, recordings, sampler, prompts, records, towers } = this.#parts;
     const phase = recordings.decodeRows === null ? null : phaseOf(parts[0]!);
     const sizes = writeStep(writer, { parts, phase }, (source) => sampler.processors.of(source).id);

@@ -12,12 +12,11 @@ import { pagesFor } from '../kv/pages.ts';
 import { StateMover } from '../kv/state-mover.ts';
 import type { DeviceLoras } from '../lora/lora-host.ts';
 import type { Towers } from '../towers/towers.ts';
-import type { StepPart } from './step-part.ts';
 import type { Weights } from '../../weights/weights.ts';
 import { compileTapes, type OnKernels } from '../../tuning/compile.ts';
 import type { Tuned, TuneOptions } from '../../tuning/tune.ts';
 import { BatchWriter } from './batch-writer.ts';
-import { StepLauncher, type Launched } from './launch.ts';
+import { StepLauncher } from './launch.ts';
 import { PromptReader } from './prompt-logprobs.ts';
 import { Recordings } from './recordings.ts';
 import type { RunnerOptions } from './runner.ts';
@@ -60,13 +59,13 @@ export class TextRunner {
   readonly kvFormat: KvFormat;
   /** null: the model takes text only. */
   readonly towers: Towers | null;
+  readonly launcher: StepLauncher;
   readonly #slots: number;
   readonly #sampler: Sampler;
   readonly #writer: BatchWriter;
   readonly #mover: PageMover;
   readonly #states: StateMover;
   readonly #recordings: Recordings;
-  readonly #launcher: StepLauncher;
 
   constructor(device: Device, config: TextDeclaration, options: RunnerOptions, parts: RunnerParts) {
     const { model, weights, kvFormat, loras } = parts;
@@ -127,7 +126,7 @@ export class TextRunner {
     this.decodeRows = recordings.decodeRows;
     const { towers } = parts;
     const tools = { batch, writer, recordings, sampler, prompts, records, loras, towers };
-    this.#launcher = new StepLauncher(device, tools);
+    this.launcher = new StepLauncher(device, tools);
   }
 
   /** Compiles every kernel before the first step. */
@@ -162,15 +161,10 @@ export class TextRunner {
   checkProcessor(source: string): Promise<void> {
     return this.#sampler.processors.check(source);
   }
-
-  /** Submits a step's forward pass, and its sampling too unless `drawLater` is set; then sampling waits for `draw`. */
-  launch(parts: readonly StepPart[], { drawLater = false } = {}): Launched {
-    return this.#launcher.launch(parts, drawLater);
-  }
 }
 
 /** What others need of a runner. */
-export type Runner = Pick<TextRunner, keyof TextRunner>;
+export type Runner = Omit<TextRunner, 'launcher'> & { launcher: Pick<StepLauncher, 'launch'> };
 
 function stepBuffers(
   device: Device,

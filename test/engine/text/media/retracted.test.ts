@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it, vi } from 'vitest';
 import { Scheduler } from '../../../../src/engine/text/run/scheduler.ts';
 import type { StepPart } from '../../../../src/engine/text/step/step-part.ts';
-import { TextRunner } from '../../../../src/engine/text/step/text-runner.ts';
+import { StepLauncher } from '../../../../src/engine/text/step/launch.ts';
 import type { TextModel, TextRequest } from '../../../../src/engine/text/calls/text-model.ts';
 import { requestOf, run, type Conversation } from './conversations.ts';
 import { openMediaModel } from './media-golden.ts';
@@ -50,8 +50,12 @@ function interruptAfter(page: number, urgent: () => void): readonly StepPart[] {
     add.call(this, sequence);
     if (sent) arrive();
   });
-  const launch = TextRunner.prototype.launch;
-  vi.spyOn(TextRunner.prototype, 'launch').mockImplementation(function (this: TextRunner, parts, options) {
+  const launch = StepLauncher.prototype.launch;
+  vi.spyOn(StepLauncher.prototype, 'launch').mockImplementation(function (
+    this: StepLauncher,
+    parts,
+    options,
+  ) {
     const launched = launch.call(this, parts, options);
     const [{ first, rows, sequence }] = parts as [StepPart];
     if (sequence.request.media) seen.push(parts[0]!);
@@ -94,9 +98,13 @@ it('an image whose tokens see each other is never divided between steps that oth
     { prefillChunk: 16, maxRunningRequests: 3, contextLength: 512 },
   );
   const divided: string[] = [];
-  const launch = TextRunner.prototype.launch;
+  const launch = StepLauncher.prototype.launch;
   let shared = 0;
-  vi.spyOn(TextRunner.prototype, 'launch').mockImplementation(function (this: TextRunner, parts, options) {
+  vi.spyOn(StepLauncher.prototype, 'launch').mockImplementation(function (
+    this: StepLauncher,
+    parts,
+    options,
+  ) {
     for (const { sequence, first, rows } of parts) {
       const runs = sequence.request.media?.within(first, first + rows) ?? [];
       if (runs.length > 0 && parts.length > 2) shared++;

@@ -193,8 +193,8 @@ describe('where a step fails', () => {
 
   it('the step that waits for its tokens is let go', async () => {
     const engine = createPaperEngine({ pages: 8, slots: 2, rows: 32 });
-    const { launch } = engine.runner;
-    engine.runner.launch = (parts, options) => {
+    const { launch } = engine.runner.launcher;
+    engine.runner.launcher.launch = (parts, options) => {
       const isFirst = engine.runner.steps.length === 0;
       const launched = launch(parts, options);
       const fails = (): Promise<never> => Promise.reject(new EngineError('internal', 'broken'));

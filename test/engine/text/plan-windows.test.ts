@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TEXT_CLASSES } from '../../../src/engine/opening/architectures.ts';
 import type { ModelPlan, PlanOptions } from '../../../src/engine/plan/model-plan.ts';
-import { planFolder } from '../../../src/engine/plan/plan.ts';
+import { planFolder } from '../../../src/host/plan.ts';
 import type { Loras } from '../../../src/engine/text/lora/loras.ts';
 import { loadOnto, runnerSizes } from '../../../src/engine/text/load.ts';
 import { openRunner } from '../../../src/engine/text/step/open-runner.ts';

@@ -1,34 +1,38 @@
 // Plans the memory of a model from its configuration and the headers of its weights: no weights are read and no GPU is opened.
 
-import { architectureOf } from '../../files/checkpoint/architecture.ts';
-import { MODULES } from '../../files/checkpoint/embedding-folder.ts';
-import { readCheckpointConfig } from '../../files/checkpoint/checkpoint.ts';
-import { EngineError } from '../../files/error.ts';
-import { option, say } from '../../files/message.ts';
-import { isGgufName } from '../../files/gguf/file-names.ts';
-import { openGgufFiles } from '../../files/gguf/open-files.ts';
-import { weightsFileOf } from '../../files/checkpoint/weights-file.ts';
-import { readJson, type Folder } from '../../files/source.ts';
-import { TEXT_CLASSES } from '../opening/architectures.ts';
-import type { ModelPlan, PlanOptions } from './model-plan.ts';
-import { planEmbedding } from './plan-embedding.ts';
-import { planImage } from './plan-image.ts';
-import type { PlanPlace } from './plan-place.ts';
-import { planText } from './plan-text.ts';
+import { architectureOf } from '../files/checkpoint/architecture.ts';
+import { MODULES } from '../files/checkpoint/embedding-folder.ts';
+import { readCheckpointConfig } from '../files/checkpoint/checkpoint.ts';
+import { EngineError } from '../files/error.ts';
+import { option, say } from '../files/message.ts';
+import { isGgufName } from '../files/gguf/file-names.ts';
+import { openGgufFiles } from '../files/gguf/open-files.ts';
+import { weightsFileOf } from '../files/checkpoint/weights-file.ts';
+import { readJson, type Folder } from '../files/source.ts';
+import { TEXT_CLASSES } from '../engine/opening/architectures.ts';
+import type { ModelPlan, PlanOptions } from '../engine/plan/model-plan.ts';
+import type { BudgetedOptions, PlanPlace } from '../engine/plan/paper-model.ts';
+import { planOnPaper } from '../engine/plan/plan-on-paper.ts';
+import { EMBEDDING } from './kinds/embedding.ts';
+import { IMAGE } from './kinds/image.ts';
+import type { AnyKind } from './kinds/model-kind.ts';
+import { TEXT } from './kinds/text.ts';
 
 /** Plans the model in a folder; the path is the folder's own, as `openFolder` takes it. */
 export async function planFolder(
   path: string,
-  options: PlanOptions & { memoryBudget: number },
+  options: BudgetedOptions,
   place: PlanPlace,
 ): Promise<ModelPlan> {
-  const folder = await place.openFolder(path);
+  const kind = await kindOf(await place.openFolder(path));
+  if (kind.name !== TEXT.name) refuseForText(options);
+  return planOnPaper(await kind.paper(), path, options, place);
+}
+
+async function kindOf(folder: Folder): Promise<AnyKind> {
   const names = await folder.names();
-  const isImage = names.includes('model_index.json') || (await isImageFile(folder, names));
-  const isEmbedding = !isImage && (await makesEmbeddings(folder, names));
-  if (isImage || isEmbedding) refuseForText(options);
-  if (isImage) return planImage(path, options, place);
-  return isEmbedding ? planEmbedding(folder, options, place) : planText(folder, options, place);
+  if (names.includes(IMAGE.file!) || (await isImageFile(folder, names))) return IMAGE;
+  return (await makesEmbeddings(folder, names)) ? EMBEDDING : TEXT;
 }
 
 /** A folder with one file is an image model's, unless the file is GGUF of a language model. */

@@ -1,4 +1,4 @@
-// Openings that a memory budget may be too small for.
+// Ordered searches of what fits the memory of a device.
 
 import { EngineError } from '../../files/error.ts';
 
@@ -14,4 +14,16 @@ export async function withinBudget<T>(
     onTooSmall(error);
     return null;
   }
+}
+
+/** Returns the first result that is not null, of candidates in the order of their preference; null: no candidate fits. */
+export async function firstFitting<C, T>(
+  candidates: Iterable<C> | AsyncIterable<C>,
+  open: (candidate: C) => Promise<T | null>,
+): Promise<T | null> {
+  for await (const candidate of candidates) {
+    const opened = await open(candidate);
+    if (opened !== null) return opened;
+  }
+  return null;
 }

@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openImageModel, openTextModel } from '../../../src/host/node/open.ts';
-import { planModel } from '../../../src/host/node/plan.ts';
-import { EngineError } from '../../../src/files/error.ts';
-import { shippedFolder } from '../../../src/files/shipped.ts';
-import { writeTokenizer } from '../checkpoint-folder.ts';
+import { openImageModel, openTextModel } from '../../src/host/node/open.ts';
+import { planModel } from '../../src/host/node/plan.ts';
+import { EngineError } from '../../src/files/error.ts';
+import { shippedFolder } from '../../src/files/shipped.ts';
+import { writeTokenizer } from '../engine/checkpoint-folder.ts';
 
 const MIB = 2 ** 20;
-const GOLDEN = fileURLToPath(new URL('../../golden/qwen3', import.meta.url));
+const GOLDEN = fileURLToPath(new URL('../golden/qwen3', import.meta.url));
 const tiny = mkdtempSync(join(tmpdir(), 'svc-plan-'));
 
 beforeAll(() => {

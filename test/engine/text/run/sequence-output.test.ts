@@ -3,7 +3,11 @@ import type { Piece } from '../../../../src/engine/text/calls/piece.ts';
 import { stopPattern, type StopAutomata } from '../../../../src/grammar/stops/stop-automaton.ts';
 import { stopTables } from '../../../../src/grammar/stops/stop-table.ts';
 import { stopText } from '../../../../src/grammar/stops/stop-text.ts';
-import { createStopMatcher, textOf, type StopMatcher } from '../../../../src/engine/text/run/stop-matcher.ts';
+import {
+  createStopMatcher,
+  textOf,
+  type StopMatcher,
+} from '../../../../src/engine/text/run/sequence-output.ts';
 import { randomInteger, randomOf } from '../../random.ts';
 
 function expression(pattern: string): StopAutomata {

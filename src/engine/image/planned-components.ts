@@ -2,7 +2,6 @@
 // stands for those of the pipeline.
 
 import type { EmbeddedWord } from '../../files/pipeline/embedded-words.ts';
-import { EngineError } from '../../files/error.ts';
 import { checkTokenizerFiles } from '../../files/checkpoint/tokenizer-files.ts';
 import type { Weights } from '../../files/checkpoint/shards.ts';
 import { chooseWeights, openComponentWeights } from '../../files/pipeline/pipeline-weights.ts';
@@ -10,21 +9,13 @@ import type { Pipeline, PipelineComponent } from '../../files/pipeline/pipeline-
 import { SPIECE } from '../../files/tokenizer/sentencepiece.ts';
 import type { Tokenizer } from '../../files/tokenizer/tokenizer.ts';
 import type { Device } from '../../gpu/device.ts';
-import type { WeightRequest, WeightTable } from '../../models/weights.ts';
-import type { ComponentAccess } from '../image/components/components.ts';
-import { checkRequests, type TensorHeaders } from '../weights/check.ts';
-import { collect } from '../weights/collect.ts';
-import type { UnreadModules } from '../weights/unread.ts';
-import { requestedHeaders, statedDtype, type PlannedHeader } from './headers.ts';
-import { NOWHERE } from './planned-checkpoint.ts';
-
-/** A page of a component, with what it reads. */
-export interface PlannedPage {
-  component: string;
-  requests: readonly WeightRequest[];
-  tensors: TensorHeaders;
-  unread: UnreadModules;
-}
+import type { WeightTable } from '../../models/weights.ts';
+import type { ComponentAccess } from './components/components.ts';
+import type { TensorHeaders } from '../weights/check.ts';
+import { requestedHeaders, statedDtype, type PlannedHeader } from '../plan/headers.ts';
+import { NOWHERE } from '../plan/planned-checkpoint.ts';
+import { plannedPage, type PlannedPage } from '../plan/planned-weights.ts';
+import { componentOf } from './components/component-files.ts';
 
 /** Tokens of the prompt that images are planned with. */
 export const PROMPT_TOKENS = 64;
@@ -63,13 +54,7 @@ export class PageCollector implements ComponentAccess {
   }
 
   get(name: string): PipelineComponent {
-    const component = this.#pipeline.components[name];
-    if (component) return component;
-    throw new EngineError(
-      'bad_checkpoint',
-      `${this.#pipeline.path} has no ${name}: fetch the whole pipeline`,
-      { param: 'model_index.json' },
-    );
+    return componentOf(this.#pipeline, name);
   }
 
   has(name: string): boolean {
@@ -83,9 +68,7 @@ export class PageCollector implements ComponentAccess {
   check(name: string, build: (weights: WeightTable) => unknown): void {
     const tensors: TensorHeaders =
       this.#weights.get(name)?.tensors ?? requestedHeaders(build, null, statedDtype(this.get(name).config));
-    const { requests, ignored } = collect(tensors, build);
-    const unread = checkRequests({ requests, ignored }, tensors);
-    this.pages.push({ component: name, requests, tensors, unread });
+    this.pages.push(plannedPage(name, tensors, build));
   }
 
   load(): never {
