@@ -9,7 +9,7 @@ import type { Device } from '../../gpu/device.ts';
 import { DEFAULTS } from '../../options/limits.ts';
 import type { Platform } from '../platform/platform.ts';
 import { orClose, type UnreadComponents } from './components/component-files.ts';
-import { openComponents, type Components } from './components/components.ts';
+import { openComponents, type ComponentAccess, type Components } from './components/components.ts';
 import { defaultsOf, type OwnDefaults } from './families/defaults.ts';
 import type { FamilyModel, ImageFamily } from './blocks/family.ts';
 import { pipelineEntry, type PipelineEntry } from './families/registry.ts';
@@ -125,9 +125,9 @@ interface Opened {
 }
 
 /** Opens a family's model on the components, and checks that their files belong together. */
-async function openFamily(
+export async function openFamily(
   family: ImageFamily,
-  components: Components,
+  components: ComponentAccess,
   pipeline: Pipeline,
 ): Promise<{ autoencoder: Autoencoder; runner: FamilyModel }> {
   const autoencoder = family.readAutoencoder(components.get(family.autoencoder));

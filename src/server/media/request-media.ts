@@ -11,15 +11,14 @@ import {
   type TextModel,
   type TextPrompt,
 } from '../../index.ts';
-import { MEDIA_NOUNS, takenText } from '../../files/media-nouns.ts';
+import { MEDIA_NOUNS, takenText } from '../../files/media/media-nouns.ts';
 import { MEDIA_FETCHING } from '../../options/media.ts';
 import { RequestError } from '../http/errors.ts';
 import { whileClientWaits } from '../service/model-call.ts';
 import { modelsOf } from '../service/models.ts';
 import type { Service } from '../service/service.ts';
-import { ByteBudget, HeldBytes } from './byte-budget.ts';
+import { ByteBudget, HeldBytes, type CheckHead, MediaSource } from './media-source.ts';
 import { checkDeclaredFormat } from './declared-format.ts';
-import { type CheckHead, MediaSource } from './media-source.ts';
 import { checkCounts, type MediaRules, readMedia } from './read-media.ts';
 
 /**

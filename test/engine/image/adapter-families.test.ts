@@ -5,7 +5,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openLora, type LoraTarget } from '../../../src/engine/image/lora/open-lora.ts';
 import { imageFamilies } from '../../../src/engine/image/families/registry.ts';
-import { safetensorsHead, type TensorSpec } from '../../../src/files/checkpoint/safetensors.ts';
+import { safetensorsHead, type TensorSpec } from '../../../src/files/tensors/safetensors.ts';
 import { memorySource } from '../../files/memory-source.ts';
 import { tinyPipeline } from './pipeline-golden.ts';
 import { readTensors } from './tiny-tensors.ts';

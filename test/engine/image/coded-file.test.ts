@@ -9,7 +9,7 @@ import { knownPipelines } from '../../../src/engine/image/families/registry.ts';
 import { openParts } from '../../../src/engine/image/parts.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import { unet } from '../../../src/models/image/unet/unet.ts';
 import { readUNetConfig } from '../../../src/models/image/unet/unet-config.ts';
 import { openModelTestDevice } from '../../gpu/test-device.ts';

@@ -9,7 +9,7 @@ import { openInline } from '../../../src/host/open.ts';
 import { openParts } from '../../../src/engine/image/parts.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import type { KernelTime } from '../../../src/gpu/kernel-times.ts';
 import { openModelTestDevice } from '../../gpu/test-device.ts';
 import { drawOn, grey } from './stages/drawing.ts';

@@ -31,8 +31,7 @@ function planner(): MemoryPlanner {
     roles: new Map(),
     asked: new Map(),
     prefetch: 1,
-    leavable: [],
-    smaller: [],
+    changes: [],
     openPaper: async () => ({}) as Parts,
   });
 }

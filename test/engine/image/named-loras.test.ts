@@ -6,7 +6,7 @@ import { imageFamilies } from '../../../src/engine/image/families/registry.ts';
 import type { LoraTarget } from '../../../src/engine/image/lora/open-lora.ts';
 import { promptNotes } from '../../../src/engine/image/request/request-notes.ts';
 import { entriesOfChange } from '../../../src/engine/weights/change.ts';
-import { safetensorsHead } from '../../../src/files/checkpoint/safetensors.ts';
+import { safetensorsHead } from '../../../src/files/tensors/safetensors.ts';
 import type { Folder } from '../../../src/files/source.ts';
 import { memorySource } from '../../files/memory-source.ts';
 import { tinySD1 } from './tiny-pipelines.ts';

@@ -13,7 +13,7 @@ import type { Autoencoder } from '../../../src/engine/image/blocks/autoencoder.t
 import { resolveRequest } from '../../../src/engine/image/request/resolve.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import type { Tensor } from '../../../src/gpu/tensor.ts';
 import { disguise, openModelTestDevice } from '../../gpu/test-device.ts';

@@ -13,7 +13,7 @@ import { resolveRequest } from '../../../src/engine/image/request/resolve.ts';
 import type { Resolved } from '../../../src/engine/image/stages/resolved.ts';
 import { nodePlatform } from '../../../src/host/node/platform.ts';
 import { openPipeline } from '../../../src/files/pipeline/pipeline-index.ts';
-import { openDiskFolder } from '../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../src/files/disk/source-disk.ts';
 import type { Device } from '../../../src/gpu/device.ts';
 import { openPaperTwin } from '../../../src/gpu/paper-device.ts';
 import { goldenRequest, imagesOf } from './pipeline-golden.ts';

@@ -7,7 +7,7 @@ import { openAdapterFile, type AdapterFile } from '../../../files/lora/adapter.t
 import type { AdapterSign } from '../../../files/lora/scheme.ts';
 import { matchAdapter, signOf, type Change, type Match } from '../../../files/lora/match.ts';
 import type { Folder } from '../../../files/source.ts';
-import type { TensorEntry } from '../../../files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../../files/tensors/safetensors.ts';
 import { SOURCES, sourceNames } from '../../../kernels/formats.ts';
 import { takesSums } from '../../weights/beside.ts';
 import { entriesOfChange } from '../../weights/change.ts';

@@ -7,7 +7,7 @@ import { openTemplate } from '../../../../src/engine/image/blocks/chat-template.
 import { openPipeline } from '../../../../src/files/pipeline/pipeline-index.ts';
 import { openTokenizer } from '../../../../src/engine/image/components/component-files.ts';
 import { knownPipelines } from '../../../../src/engine/image/families/registry.ts';
-import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import type { ComponentAccess } from '../../../../src/engine/image/components/components.ts';
 import { tinyPipeline } from '../pipeline-golden.ts';
 import { newFolder } from '../tiny-pipelines.ts';

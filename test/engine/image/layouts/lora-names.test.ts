@@ -8,7 +8,7 @@ import type { AdapterFile } from '../../../../src/files/lora/adapter.ts';
 import { readKey } from '../../../../src/files/lora/keys.ts';
 import { matchAdapter, type MatchedPart } from '../../../../src/files/lora/match.ts';
 import { readModules } from '../../../../src/files/lora/modules.ts';
-import type { TensorEntry } from '../../../../src/files/checkpoint/safetensors.ts';
+import type { TensorEntry } from '../../../../src/files/tensors/safetensors.ts';
 import { tinyPipeline } from '../pipeline-golden.ts';
 import { readTensors } from '../tiny-tensors.ts';
 

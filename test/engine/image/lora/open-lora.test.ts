@@ -5,7 +5,7 @@ import { openLora, unmatchedNote, type LoraTarget } from '../../../../src/engine
 import { fewStepsOf } from '../../../../src/engine/image/lora/few-step-loras.ts';
 import { imageFamilies } from '../../../../src/engine/image/families/registry.ts';
 import { EngineError } from '../../../../src/files/error.ts';
-import { safetensorsHead, type TensorSpec } from '../../../../src/files/checkpoint/safetensors.ts';
+import { safetensorsHead, type TensorSpec } from '../../../../src/files/tensors/safetensors.ts';
 import type { Folder } from '../../../../src/files/source.ts';
 import { mutations } from '../../../files/gguf/mutations.ts';
 import { memorySource } from '../../../files/memory-source.ts';

@@ -10,7 +10,7 @@ import { zImage as zImageFamily } from '../../../../src/engine/image/families/z-
 import { openParts, type Parts } from '../../../../src/engine/image/parts.ts';
 import { nodePlatform } from '../../../../src/host/node/platform.ts';
 import { openPipeline } from '../../../../src/files/pipeline/pipeline-index.ts';
-import { openDiskFolder } from '../../../../src/files/source-disk.ts';
+import { openDiskFolder } from '../../../../src/files/disk/source-disk.ts';
 import { EngineError } from '../../../../src/files/error.ts';
 import { Tape } from '../../../../src/gpu/tape.ts';
 import type { Tiling } from '../../../../src/models/image/autoencoders/autoencoder-kl.ts';
